@@ -1,0 +1,50 @@
+"""What a simulation hands out for every frame: poses, velocities and the statistics of the frame's steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Frame", "FrameStatistics"]
+
+
+@dataclass(frozen=True)
+class FrameStatistics:
+    """One entry a time step of the frame, in order; every array has the shape (steps,) unless it says more.
+
+    status holds the values of `solver_core.Status`; iterations, factorisations and contacts are counts; relative_error is (28) of
+    Kaufman et al. 2008 and residual is their (29) in J; cone, complementarity and dissipation are the relative Coulomb
+    residuals as `solver_core.residuals` measures them; worst_pair (steps, 2) are the indices of the bodies at the worst of
+    these contacts, -1 when there is none; deepest_overlap is in m, 0 when nothing overlaps; seconds is wall time.
+    """
+
+    status: NDArray[np.int64]
+    contacts: NDArray[np.int64]
+    islands: NDArray[np.int64]
+    iterations: NDArray[np.int64]
+    factorisations: NDArray[np.int64]
+    relative_error: NDArray[np.float64]
+    residual: NDArray[np.float64]
+    cone: NDArray[np.float64]
+    complementarity: NDArray[np.float64]
+    dissipation: NDArray[np.float64]
+    worst_pair: NDArray[np.int64]
+    deepest_overlap: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """State at the end of a frame.
+
+    poses: (bodies, 7) position in m and orientation quaternion (w, x, y, z) of every body frame in the world. velocities:
+    (bodies, 6) linear velocity in m/s of the body frame's origin and angular velocity in rad/s, world axes. statistics: of the
+    steps that led here from the frame before, empty arrays for the first frame.
+    """
+
+    frame: int
+    poses: NDArray[np.float64]
+    velocities: NDArray[np.float64]
+    statistics: FrameStatistics

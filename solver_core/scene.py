@@ -1,0 +1,156 @@
+"""The scene as pure data: what an extractor writes and what a simulation reads.
+
+Nothing here knows Blender, files or solvers. Lengths are in m, masses in kg, times in s, angles in rad; quaternions are
+(w, x, y, z) and turn body coordinates into world coordinates. Scale never appears: it is already in the vertices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "BodyKind",
+    "BodySpec",
+    "ContactMethod",
+    "FrictionCombine",
+    "MaterialSpec",
+    "SceneSpec",
+    "SceneWarning",
+    "ShapeKind",
+    "ShapeSpec",
+    "SolverSettings",
+]
+
+Array = NDArray[np.float64]
+
+ALL_COLLECTIONS = (1 << 20) - 1
+
+
+class BodyKind(Enum):
+    """Who moves a body: the solver, nobody, or a given path."""
+
+    ACTIVE = "active"
+    PASSIVE = "passive"
+    ANIMATED = "animated"
+
+
+class ShapeKind(Enum):
+    """The collision shapes that this version can handle."""
+
+    HULL = "hull"  # convex hull of `vertices`; flat polygons, segments and single points count too
+    PLANE = "plane"  # the half-space z <= 0 of the body frame
+
+
+class FrictionCombine(Enum):
+    """How the coefficients of two touching bodies become that of the pair."""
+
+    PRODUCT = "product"  # Blender's (Bullet's) own rule
+    AVERAGE = "average"
+    GEOMETRIC_MEAN = "geometric_mean"
+    MINIMUM = "minimum"
+    MAXIMUM = "maximum"
+
+
+class ContactMethod(Enum):
+    """The solver that a simulation runs in every step."""
+
+    STAGGERED = "staggered"
+
+
+@dataclass(frozen=True)
+class MaterialSpec:
+    """Surface of a body: coefficients of static and of dynamic friction and of restitution, all dimensionless."""
+
+    mu_static: float = 0.5
+    mu_dynamic: float = 0.5
+    restitution: float = 0.0
+
+
+@dataclass(frozen=True)
+class ShapeSpec:
+    """Collision shape in the body frame.
+
+    vertices: (n, 3) m, empty for a plane. triangles: (t, 3) indices of the surface that the mass properties are taken from,
+    outward counter-clockwise; empty when only the hull is known. margin: m, thickness added all around the vertices' hull.
+    """
+
+    kind: ShapeKind
+    vertices: Array = field(default_factory=lambda: np.zeros((0, 3)))
+    triangles: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int32))
+    margin: float = 0.0
+
+
+@dataclass(frozen=True)
+class BodySpec:
+    """One rigid body.
+
+    position (3,) m and orientation (4,) place the body frame in the world at the first frame; velocity (3,) m/s is that of the
+    body frame's origin, angular_velocity (3,) rad/s, both in world axes. Exactly one of mass (kg) and density (kg/m^3) is given
+    for an active body. path: (frames, 7) pose (position, orientation) at each frame of the scene's range for an animated body.
+    Two bodies can touch if their `collections` bit masks share a bit. linear_damping and angular_damping are the fractions of
+    velocity lost in one second. linear_factor and angular_factor (3,) are 0 for a locked world axis and 1 for a free one.
+    """
+
+    name: str
+    kind: BodyKind
+    shape: ShapeSpec
+    position: Array = field(default_factory=lambda: np.zeros(3))
+    orientation: Array = field(default_factory=lambda: np.array([1.0, 0.0, 0.0, 0.0]))
+    velocity: Array = field(default_factory=lambda: np.zeros(3))
+    angular_velocity: Array = field(default_factory=lambda: np.zeros(3))
+    mass: float | None = None
+    density: float | None = None
+    material: MaterialSpec = MaterialSpec()
+    collections: int = ALL_COLLECTIONS
+    linear_damping: float = 0.0
+    angular_damping: float = 0.0
+    linear_factor: Array = field(default_factory=lambda: np.ones(3))
+    angular_factor: Array = field(default_factory=lambda: np.ones(3))
+    path: Array | None = None
+
+
+@dataclass(frozen=True)
+class SolverSettings:
+    """How a scene is solved.
+
+    tolerance is both the relative error (28) of Kaufman et al. 2008 and the bound on each relative Coulomb residual.
+    polygon_sides is 0 for the exact friction disk, else the K of the K-sided polygon. substeps: time steps a frame.
+    """
+
+    method: ContactMethod = ContactMethod.STAGGERED
+    tolerance: float = 1e-6
+    max_iterations: int = 200
+    substeps: int = 10
+    polygon_sides: int = 0
+    warm_start: bool = True
+
+
+@dataclass(frozen=True)
+class SceneSpec:
+    """Everything a bake needs: bodies, gravity (3,) m/s^2, the frame range, and frames a second of simulated time.
+
+    time_scale multiplies simulated time: a frame lasts time_scale / fps seconds. friction_combine and restitution_combine make
+    a pair's coefficients out of its bodies'.
+    """
+
+    bodies: tuple[BodySpec, ...]
+    gravity: Array = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
+    frame_start: int = 1
+    frame_end: int = 250
+    fps: float = 24.0
+    time_scale: float = 1.0
+    friction_combine: FrictionCombine = FrictionCombine.PRODUCT
+    restitution_combine: FrictionCombine = FrictionCombine.PRODUCT
+
+
+@dataclass(frozen=True)
+class SceneWarning:
+    """Something the user should know, with the object (or both) and the field it is about; the bake goes on."""
+
+    objects: tuple[str, ...]
+    field: str
+    message: str
