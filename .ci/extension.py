@@ -1,0 +1,199 @@
+"""Build the extension: one zip for each platform and each Python, with the wheels that belong into it.
+
+The manifest of the repository names every wheel. Each is fetched by that name with pip, compared with its recorded sum, and
+packed together with the sources by Blender's own builder, which validates the manifest on the way.
+
+    .ci/extension.py            every platform and every Python, into dist/
+    .ci/extension.py --this     this machine's platform and the running Python only
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MANIFEST = ROOT / "blender_manifest.toml"
+SUMS = ROOT / ".ci" / "wheels.sha256"
+WHEELS = ROOT / "build" / "wheels"
+STAGE = ROOT / "build" / "extension"
+DIST = ROOT / "dist"
+
+# What travels, beside the manifest and the wheels.
+SOURCES = ("__init__.py", "addon", "solver_core", "presets", "LICENSE", "README.md", "CHANGELOG.md")
+
+PLATFORMS = {"win_amd64": "windows-x64", "macosx_arm64": "macos-arm64", "manylinux_x86_64": "linux-x64"}
+
+# The Blenders that ship each Python: the first one, and the first one that no longer does. 3.14 is Debian's choice.
+BLENDERS = {"cp311": ("4.2.0", "5.1.0"), "cp313": ("5.1.0", None), "cp314": ("5.1.0", None)}
+
+# No zip may be larger, so that it can be attached and downloaded everywhere.
+LARGEST_ZIP = 130_000_000
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """A wheel as its file name tells it."""
+
+    filename: str
+
+    @property
+    def requirement(self) -> str:
+        """Name and version as pip wants them."""
+        name, version = self.filename.split("-")[:2]
+        return f"{name}=={version}"
+
+    @property
+    def python(self) -> str:
+        """Python tag, such as cp311."""
+        return self.filename.split("-")[-3]
+
+    @property
+    def platform_tags(self) -> list[str]:
+        """Platform tags, such as manylinux_2_28_x86_64."""
+        return self.filename.removesuffix(".whl").split("-")[-1].split(".")
+
+    @property
+    def platform(self) -> str:
+        """Blender's name of the platform, such as linux-x64."""
+        tag = self.platform_tags[0]
+        system, machine = tag.split("_")[0], "arm64" if tag.endswith("arm64") else "x86_64"
+        return PLATFORMS["win_amd64" if system == "win" else f"{system}_{machine}"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """One zip: a platform by Blender's name and a Python by its tag."""
+
+    platform: str
+    python: str
+
+    @staticmethod
+    def of_this_machine() -> Target:
+        """The platform and the Python that run this script."""
+        system = {"Windows": "windows", "Darwin": "macos", "Linux": "linux"}[platform.system()]
+        machine = {"AMD64": "x64", "x86_64": "x64", "arm64": "arm64", "aarch64": "arm64"}[platform.machine()]
+        return Target(f"{system}-{machine}", f"cp{sys.version_info.major}{sys.version_info.minor}")
+
+
+def read_manifest() -> dict:
+    """The repository's manifest."""
+    return tomllib.loads(MANIFEST.read_text(encoding="utf-8"))
+
+
+def wheels_of(manifest: dict) -> list[Wheel]:
+    """The wheels the manifest names."""
+    return [Wheel(Path(path).name) for path in manifest["wheels"]]
+
+
+def recorded_sums() -> dict[str, str]:
+    """SHA-256 of each wheel by file name."""
+    pairs = (line.split() for line in SUMS.read_text(encoding="utf-8").splitlines())
+    return {filename: digest for digest, filename in pairs}
+
+
+def matches(path: Path, digest: str) -> bool:
+    """Whether a file exists and has this SHA-256."""
+    return path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
+
+
+def fetch(wheel: Wheel) -> Path:
+    """Fetch a wheel by its name into build/wheels, unless it is there already; leave when its sum is not the recorded one."""
+    path, digest = WHEELS / wheel.filename, recorded_sums()[wheel.filename]
+    if matches(path, digest):
+        return path
+    print(f"extension: fetching {wheel.filename}", flush=True)
+    WHEELS.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet", "--no-deps"]
+    command += ["--only-binary", ":all:", "--implementation", "cp", "--python-version", wheel.python.removeprefix("cp")]
+    command += ["--abi", wheel.python, "--dest", str(WHEELS)]
+    for tag in wheel.platform_tags:
+        command += ["--platform", tag]
+    subprocess.run([*command, wheel.requirement], check=True, stdin=subprocess.DEVNULL)
+    if not matches(path, digest):
+        sys.exit(f"extension: pip brought no {wheel.filename} with the sum {digest} of {SUMS.relative_to(ROOT)}")
+    return path
+
+
+def manifest_text(target: Target, wheels: list[Wheel]) -> str:
+    """The manifest of one zip: the repository's, with its platform, its wheels and the Blenders that ship its Python."""
+    first, beyond = BLENDERS[target.python]
+    lines, inside_wheels = [], False
+    for line in MANIFEST.read_text(encoding="utf-8").splitlines():
+        if line.startswith("wheels = ["):
+            inside_wheels = True
+            lines += ["wheels = [", *(f'    "./wheels/{wheel.filename}",' for wheel in wheels), "]"]
+        elif inside_wheels:
+            inside_wheels = line != "]"
+        elif line.startswith("platforms = "):
+            lines.append(f'platforms = ["{target.platform}"]')
+        elif line.startswith("blender_version_min = "):
+            lines += [f'blender_version_min = "{first}"', *([f'blender_version_max = "{beyond}"'] if beyond else [])]
+        elif not line.startswith("#"):
+            lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def blender_builder() -> Path:
+    """Blender's own extension tool, which bpy brings along."""
+    spec = importlib.util.find_spec("bpy")
+    if spec is None or spec.origin is None:
+        sys.exit("extension: bpy is not installed for this Python; `make extension` runs with the right one")
+    return next(Path(spec.origin).parent.glob("*/scripts/addons_core/bl_pkg/cli/blender_ext.py"))
+
+
+def stage(target: Target, wheels: list[Wheel]) -> Path:
+    """Lay out one zip's content below build/extension."""
+    folder = STAGE / f"{target.platform}-{target.python}"
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "wheels").mkdir(parents=True)
+    for wheel in wheels:
+        os.link(fetch(wheel), folder / "wheels" / wheel.filename)
+    for name in SOURCES:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", ".*"))
+        else:
+            shutil.copy2(ROOT / name, folder / name)
+    (folder / "blender_manifest.toml").write_text(manifest_text(target, wheels), encoding="utf-8")
+    return folder
+
+
+def build(target: Target) -> Path:
+    """Build one zip into dist/ and return its path; leave with a message when it cannot be built or is too large."""
+    manifest = read_manifest()
+    wheels = [wheel for wheel in wheels_of(manifest) if (wheel.platform, wheel.python) == (target.platform, target.python)]
+    if not wheels:
+        sys.exit(f"extension: the manifest names no wheels for {target.platform} and {target.python}")
+    folder = stage(target, wheels)
+    DIST.mkdir(exist_ok=True)
+    path = DIST / f"{manifest['id']}-{manifest['version']}-{target.platform}-{target.python}.zip"
+    command = [sys.executable, str(blender_builder()), "build", "--source-dir", str(folder), "--output-filepath", str(path)]
+    built = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if built.returncode:
+        sys.exit(f"extension: Blender's builder refused {folder.relative_to(ROOT)}:\n{built.stdout}{built.stderr}")
+    if path.stat().st_size > LARGEST_ZIP:
+        sys.exit(f"extension: {path.name} has {path.stat().st_size / 1e6:.1f} MB, over {LARGEST_ZIP / 1e6:.0f} MB")
+    print(f"extension: {path.relative_to(ROOT)}  {path.stat().st_size / 1e6:.1f} MB", flush=True)
+    return path
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Build the extension's zips into dist/.")
+    parser.add_argument("--this", action="store_true", help="only for this machine's platform and the running Python")
+    arguments = parser.parse_args()
+    everything = [Target(platform, python) for python in BLENDERS for platform in read_manifest()["platforms"]]
+    for target in [Target.of_this_machine()] if arguments.this else everything:
+        build(target)
+
+
+if __name__ == "__main__":
+    main()

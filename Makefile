@@ -1,0 +1,56 @@
+# The commands of this repository. `make help` lists them.
+#
+# PYTHON chooses the interpreter that makes .venv: Python 3.11 or 3.13, for which bpy exists. Without it .venv keeps the one it
+# has, and a new .venv takes the first that fits. .venv is made again only when another Python is asked for.
+
+PYTHON ?= $(shell for python in .venv/bin/python python3 python3.11 python3.13 python; do \
+	if $$python -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 13)))' 2>/dev/null; \
+	then echo $$python; exit; fi; done; echo python3)
+
+RUN := .venv/bin/python
+# Compiled kernels outlive a run; they are kept out of the source tree.
+export NUMBA_CACHE_DIR := $(CURDIR)/build/numba
+
+.PHONY: help environment demo test lint bench extension extension-this clean distclean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo            build the extension, install it in an isolated Blender, bake a card house, measure it, draw it"
+	@echo "make test            lint, types and all tests"
+	@echo "make lint            ruff and basedpyright only"
+	@echo "make bench           the benchmark against the dense solver; writes build/bench"
+	@echo "make extension       dist/stiction-VERSION-PLATFORM-PYTHON.zip for every platform and Python"
+	@echo "make extension-this  only the zip for this machine and this Python"
+	@echo "make environment     .venv with the exact versions of .ci/requirements-*.txt"
+	@echo "make clean           remove what the commands made, except .venv; distclean removes that too"
+	@echo
+	@echo "PYTHON=python3.13 chooses another interpreter (3.11 or 3.13); now: $(PYTHON)"
+
+environment:
+	@$(PYTHON) .ci/environment.py
+
+demo: environment
+	$(RUN) .ci/demo.py
+
+test: lint
+	$(RUN) -m pytest -q
+
+lint: environment
+	$(RUN) -m ruff check .
+	$(RUN) -m basedpyright --level error
+
+bench: environment
+	$(RUN) -m pytest -q -s tests/bench
+
+extension: environment
+	$(RUN) .ci/extension.py
+
+extension-this: environment
+	$(RUN) .ci/extension.py --this
+
+clean:
+	rm -rf build dist .pytest_cache .ruff_cache .hypothesis *.egg-info
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+
+distclean: clean
+	rm -rf .venv
