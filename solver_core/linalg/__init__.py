@@ -1,0 +1,1 @@
+"""Factorisations that the solvers share."""

@@ -1,0 +1,1 @@
+"""The published algorithms, one a file."""

@@ -1,0 +1,343 @@
+"""Block-sparse Cholesky factorisation  P H P^T = L L^T  with one dense block a pair of bodies.
+
+H couples the degrees of freedom of bodies that touch, so its graph is the contact graph. A time step analyses that graph once
+(`analyse`: minimum-degree order, symbolic factorisation) and then factorises many H with the same structure (`factorise`).
+
+Storage. Columns are numbered in elimination order. `values` holds the diagonal block of every column, then all blocks below the
+diagonal, column by column, each row-major. Blocks are (size of row body) x (size of column body), so bodies may differ in size.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["Structure", "analyse", "factorise", "solve_in_place"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Structure(NamedTuple):
+    """What is the same in every factorisation of one time step.
+
+    order[j] is the body eliminated as column j, rank its inverse; offset[b] the first degree of freedom of body b, size[j] that of
+    column j. diagonal[j] and block[p] are positions in `values`; blocks column_start[j] <= p < column_start[j + 1] lie below the
+    diagonal of column j, in rows row[p] (ascending). target lists, column by column and pair by pair, the position of the block
+    that the outer product of two blocks of a column is subtracted from.
+    """
+
+    order: Ints
+    rank: Ints
+    first: Ints
+    size: Ints
+    column_start: Ints
+    row: Ints
+    diagonal: Ints
+    block: Ints
+    target: Ints
+    length: int
+
+
+@njit(cache=True)
+def _adjacency(bodies, body_a, body_b):
+    """Neighbours of each body as (start, count, pool): pool[start[b] : start[b] + count[b]], without repetitions."""
+    count = np.zeros(bodies, np.int64)
+    for k in range(body_a.size):
+        if body_a[k] >= 0 and body_b[k] >= 0:
+            count[body_a[k]] += 1
+            count[body_b[k]] += 1
+    start = np.zeros(bodies, np.int64)
+    for b in range(1, bodies):
+        start[b] = start[b - 1] + count[b - 1]
+    pool = np.empty(max(1, 2 * body_a.size), np.int64)
+    count[:] = 0
+    for k in range(body_a.size):
+        a, b = body_a[k], body_b[k]
+        if a >= 0 and b >= 0:
+            pool[start[a] + count[a]] = b
+            pool[start[b] + count[b]] = a
+            count[a] += 1
+            count[b] += 1
+    seen = np.full(bodies, -1, np.int64)
+    for b in range(bodies):
+        kept = 0
+        for p in range(start[b], start[b] + count[b]):
+            if seen[pool[p]] != b:
+                seen[pool[p]] = b
+                pool[start[b] + kept] = pool[p]
+                kept += 1
+        count[b] = kept
+    return start, count, pool
+
+
+@njit(cache=True)
+def _bucket_insert(body, degree, head, following, preceding):
+    preceding[body] = -1
+    following[body] = head[degree]
+    if head[degree] >= 0:
+        preceding[head[degree]] = body
+    head[degree] = body
+
+
+@njit(cache=True)
+def _bucket_remove(body, degree, head, following, preceding):
+    if preceding[body] >= 0:
+        following[preceding[body]] = following[body]
+    else:
+        head[degree] = following[body]
+    if following[body] >= 0:
+        preceding[following[body]] = preceding[body]
+
+
+@njit(cache=True)
+def _eliminate(bodies, body_a, body_b):
+    """Minimum-degree elimination: (order, column_start, rows), rows[column_start[j]:column_start[j + 1]] being bodies.
+
+    Eliminating a body makes its neighbours a clique; they are the rows of its column.
+    """
+    start, count, pool = _adjacency(bodies, body_a, body_b)
+    used = pool.size
+    head = np.full(bodies + 1, -1, np.int64)
+    following = np.empty(bodies, np.int64)
+    preceding = np.empty(bodies, np.int64)
+    for b in range(bodies - 1, -1, -1):
+        _bucket_insert(b, count[b], head, following, preceding)
+    order = np.empty(bodies, np.int64)
+    column_start = np.zeros(bodies + 1, np.int64)
+    rows = np.empty(max(16, 4 * used), np.int64)
+    mark = np.full(bodies, -1, np.int64)
+    stamp = 0
+    lowest = 0
+    for j in range(bodies):
+        while head[lowest] < 0:
+            lowest += 1
+        body = head[lowest]
+        _bucket_remove(body, count[body], head, following, preceding)
+        order[j] = body
+        base = column_start[j]
+        degree = count[body]
+        while base + degree > rows.size:
+            rows = np.concatenate((rows, np.empty_like(rows)))
+        for p in range(degree):
+            rows[base + p] = pool[start[body] + p]
+        column_start[j + 1] = base + degree
+        for p in range(degree):
+            neighbour = rows[base + p]
+            _bucket_remove(neighbour, count[neighbour], head, following, preceding)
+            most = count[neighbour] + degree
+            while used + most > pool.size:
+                pool = np.concatenate((pool, np.empty_like(pool)))
+            # the merged list is written behind the pool's end, so the old one may be read meanwhile
+            stamp += 1
+            mark[neighbour] = stamp
+            mark[body] = stamp
+            merged = 0
+            for q in range(start[neighbour], start[neighbour] + count[neighbour]):
+                other = pool[q]
+                if mark[other] != stamp:
+                    mark[other] = stamp
+                    pool[used + merged] = other
+                    merged += 1
+            for q in range(base, base + degree):
+                other = rows[q]
+                if mark[other] != stamp:
+                    mark[other] = stamp
+                    pool[used + merged] = other
+                    merged += 1
+            if merged <= count[neighbour]:
+                for q in range(merged):
+                    pool[start[neighbour] + q] = pool[used + q]
+            else:
+                start[neighbour] = used
+                used += merged
+            count[neighbour] = merged
+            _bucket_insert(neighbour, merged, head, following, preceding)
+            lowest = min(lowest, merged)
+    return order, column_start, rows
+
+
+@njit(cache=True)
+def analyse(offset, body_a, body_b):
+    """Elimination order and symbolic factorisation for bodies coupled pairwise.
+
+    offset: (bodies + 1,) first degree of freedom of each body. body_a, body_b: (m,) coupled bodies, negative where there is
+    none; pairs may repeat. Returns a `Structure`.
+    """
+    bodies = offset.size - 1
+    order, column_start, row = _eliminate(bodies, body_a, body_b)
+    rank = np.empty(bodies, np.int64)
+    for j in range(bodies):
+        rank[order[j]] = j
+    first = np.empty(bodies, np.int64)
+    size = np.empty(bodies, np.int64)
+    for j in range(bodies):
+        first[j] = offset[order[j]]
+        size[j] = offset[order[j] + 1] - offset[order[j]]
+    below = column_start[bodies]
+    row = row[:below].copy()
+    length = 0
+    diagonal = np.empty(bodies, np.int64)
+    for j in range(bodies):
+        diagonal[j] = length
+        length += size[j] * size[j]
+    block = np.empty(below, np.int64)
+    products = 0
+    for j in range(bodies):
+        begin, end = column_start[j], column_start[j + 1]
+        for p in range(begin, end):
+            row[p] = rank[row[p]]
+        row[begin:end] = np.sort(row[begin:end])
+        for p in range(begin, end):
+            block[p] = length
+            length += size[row[p]] * size[j]
+        products += ((end - begin) * (end - begin + 1)) // 2
+    target = np.empty(products, np.int64)
+    filled = 0
+    for j in range(bodies):
+        begin, end = column_start[j], column_start[j + 1]
+        for p in range(begin, end):
+            target[filled] = diagonal[row[p]]
+            filled += 1
+            # the rows after p are, by elimination, among the rows of column row[p]: one merge of two ascending lists
+            q = column_start[row[p]]
+            for s in range(p + 1, end):
+                while row[q] != row[s]:
+                    q += 1
+                target[filled] = block[q]
+                filled += 1
+    return Structure(order, rank, first, size, column_start, row, diagonal, block, target, length)
+
+
+@njit(cache=True)
+def find_block(structure, column, row):
+    """Position in `values` of the block in the given row of the given column (both in elimination order, row > column)."""
+    low, high = structure.column_start[column], structure.column_start[column + 1] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if structure.row[middle] < row:
+            low = middle + 1
+        else:
+            high = middle
+    return structure.block[low]
+
+
+@njit(cache=True)
+def _cholesky(values, at, n):
+    """L of the n x n block at `at`, in its lower triangle; False where the block is not positive definite."""
+    for i in range(n):
+        row_i = at + i * n
+        for j in range(i):
+            row_j = at + j * n
+            s = values[row_i + j]
+            for k in range(j):
+                s -= values[row_i + k] * values[row_j + k]
+            values[row_i + j] = s / values[row_j + j]
+        s = values[row_i + i]
+        for k in range(i):
+            s -= values[row_i + k] * values[row_i + k]
+        if not s > 0.0:
+            return False
+        values[row_i + i] = np.sqrt(s)
+    return True
+
+
+@njit(cache=True)
+def _right_solve(values, at, rows, factor, n):
+    """X := X L^-T for the rows x n block X at `at` and the n x n factor L at `factor`."""
+    for i in range(rows):
+        x = at + i * n
+        for j in range(n):
+            lj = factor + j * n
+            s = values[x + j]
+            for k in range(j):
+                s -= values[x + k] * values[lj + k]
+            values[x + j] = s / values[lj + j]
+
+
+@njit(cache=True)
+def _subtract_product(values, at, left, rows, right, columns, n):
+    """C := C - A B^T for the rows x n block A at `left` and the columns x n block B at `right`."""
+    if n == 6:
+        for i in range(rows):
+            a = left + i * 6
+            a0, a1, a2 = values[a], values[a + 1], values[a + 2]
+            a3, a4, a5 = values[a + 3], values[a + 4], values[a + 5]
+            c = at + i * columns
+            for j in range(columns):
+                b = right + j * 6
+                values[c + j] -= (
+                    a0 * values[b]
+                    + a1 * values[b + 1]
+                    + a2 * values[b + 2]
+                    + a3 * values[b + 3]
+                    + a4 * values[b + 4]
+                    + a5 * values[b + 5]
+                )
+        return
+    for i in range(rows):
+        a = left + i * n
+        for j in range(columns):
+            b = right + j * n
+            s = 0.0
+            for k in range(n):
+                s += values[a + k] * values[b + k]
+            values[at + i * columns + j] -= s
+
+
+@njit(cache=True)
+def factorise(structure, values):
+    """Replace the lower blocks of H in `values` by those of L; False where H is not positive definite."""
+    start, row, block, size = structure.column_start, structure.row, structure.block, structure.size
+    product = 0
+    for j in range(structure.order.size):
+        n = size[j]
+        if not _cholesky(values, structure.diagonal[j], n):
+            return False
+        for p in range(start[j], start[j + 1]):
+            _right_solve(values, block[p], size[row[p]], structure.diagonal[j], n)
+        for p in range(start[j], start[j + 1]):
+            for q in range(p, start[j + 1]):
+                at = structure.target[product]
+                product += 1
+                _subtract_product(values, at, block[q], size[row[q]], block[p], size[row[p]], n)
+    return True
+
+
+@njit(cache=True)
+def solve_in_place(structure, values, x):
+    """x := H^-1 x with the factor in `values`; x has the bodies' own order of degrees of freedom."""
+    start, row, block = structure.column_start, structure.row, structure.block
+    first, size, diagonal = structure.first, structure.size, structure.diagonal
+    columns = structure.order.size
+    for j in range(columns):
+        n, base, at = size[j], first[j], diagonal[j]
+        for i in range(n):
+            s = x[base + i]
+            for k in range(i):
+                s -= values[at + i * n + k] * x[base + k]
+            x[base + i] = s / values[at + i * n + i]
+        for p in range(start[j], start[j + 1]):
+            other, at = first[row[p]], block[p]
+            for i in range(size[row[p]]):
+                s = 0.0
+                for k in range(n):
+                    s += values[at + i * n + k] * x[base + k]
+                x[other + i] -= s
+    for j in range(columns - 1, -1, -1):
+        n, base = size[j], first[j]
+        for p in range(start[j], start[j + 1]):
+            other, at = first[row[p]], block[p]
+            for i in range(size[row[p]]):
+                xi = x[other + i]
+                for k in range(n):
+                    x[base + k] -= values[at + i * n + k] * xi
+        at = diagonal[j]
+        for i in range(n - 1, -1, -1):
+            s = x[base + i]
+            for k in range(i + 1, n):
+                s -= values[at + k * n + i] * x[base + k]
+            x[base + i] = s / values[at + i * n + i]

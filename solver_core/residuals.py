@@ -1,0 +1,175 @@
+"""How well impulses and velocities satisfy the contact problem, measured from the problem alone.
+
+Velocities are recomputed from the impulses, u = G lam + g, so a solver's own bookkeeping is not trusted. Every figure comes with
+its worst contact, its unit, and a relative value: velocities over U = max |g + c n|, the fastest relative velocity there would be
+without impulses, impulses over L = max |lam|, energies over U L.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from .problem import ContactProblem
+from .result import Result
+from .system import apply_inverse_mass, effective_inverse_mass, relative_velocity, transpose_product
+
+__all__ = ["Residual", "Residuals", "residuals"]
+
+PENETRATION, CONE, COMPLEMENTARITY, DISSIPATION, NATURAL_MAP = range(5)
+
+
+@dataclass(frozen=True)
+class Residual:
+    """The worst value over all contacts, the same relative to the problem's scale, the contact it is at (-1: none), its unit."""
+
+    value: float
+    relative: float
+    index: int
+    unit: str
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Accuracy of a result.
+
+    penetration: max(0, -(u_n + c)), m/s. cone: how far an impulse lies outside its friction cone, N s. complementarity:
+    |lam_n (u_n + c)|, J. dissipation: mu lam_n |u_t| + lam_t . u_t, J, zero when friction opposes sliding with all it has.
+    natural_map: |lam - P_K(lam - kappa (u + (c + mu |u_t|) n))|, N s, zero exactly at solutions (De Saxce and Feng 1998).
+    consistency: difference of the result's velocities from G lam + g, m/s.
+    """
+
+    penetration: Residual
+    cone: Residual
+    complementarity: Residual
+    dissipation: Residual
+    natural_map: Residual
+    consistency: Residual
+
+    @property
+    def coulomb(self) -> float:
+        """The largest relative value of cone, complementarity, dissipation and penetration."""
+        return max(self.penetration.relative, self.cone.relative, self.complementarity.relative, self.dissipation.relative)
+
+
+@njit(cache=True)
+def _support(u1, u2, sides):
+    """max of -y . u over the unit disk, or over the inscribed regular polygon."""
+    speed = np.sqrt(u1 * u1 + u2 * u2)
+    if sides == 0 or speed == 0.0:
+        return speed
+    # the vertex nearest to -u is off by less than half a sector
+    step = 2.0 * np.pi / sides
+    angle = np.arctan2(-u2, -u1)
+    return speed * np.cos(angle - step * np.round(angle / step))
+
+
+@njit(cache=True)
+def _natural_map(n, t1, t2, v, u1, u2, mu, kappa):
+    """|lam - P_K(lam - kappa u~)| with u~ = (v + mu |u_t|, u_t) and K the Coulomb cone."""
+    slip = np.sqrt(u1 * u1 + u2 * u2)
+    z, z1, z2 = n - kappa * (v + mu * slip), t1 - kappa * u1, t2 - kappa * u2
+    side = np.sqrt(z1 * z1 + z2 * z2)
+    if side <= mu * z:
+        p, p1, p2 = z, z1, z2
+    elif mu * side <= -z:
+        p, p1, p2 = 0.0, 0.0, 0.0
+    else:
+        p = (z + mu * side) / (1.0 + mu * mu)
+        p1, p2 = mu * p * z1 / side, mu * p * z2 / side
+    return np.sqrt((n - p) ** 2 + (t1 - p1) ** 2 + (t2 - p2) ** 2)
+
+
+@njit(cache=True)
+def scales(system, impulse):
+    """(U, L): the largest relative velocity without impulses, slack included, and the largest impulse."""
+    fastest, largest = 0.0, 0.0
+    for k in range(system.body_a.size):
+        n, t1, t2 = relative_velocity(system, k, system.velocity)
+        n += system.slack[k]
+        fastest = max(fastest, n * n + t1 * t1 + t2 * t2)
+        largest = max(largest, impulse[k, 0] ** 2 + impulse[k, 1] ** 2 + impulse[k, 2] ** 2)
+    return np.sqrt(fastest), np.sqrt(largest)
+
+
+@njit(cache=True)
+def measure(system, impulse, velocity, kappa, sides, value, index):
+    """Worst absolute residuals into `value` (5,) and their contacts into `index` (5,); velocity (m, 3) belongs to the impulses."""
+    value[:] = 0.0
+    index[:] = -1
+    found = np.empty(5)
+    for k in range(system.body_a.size):
+        n, t1, t2 = impulse[k, 0], impulse[k, 1], impulse[k, 2]
+        v, u1, u2 = velocity[k, 0] + system.slack[k], velocity[k, 1], velocity[k, 2]
+        bound = system.mu[k] * max(n, 0.0)
+        found[PENETRATION] = max(0.0, -v)
+        found[CONE] = max(0.0, np.sqrt(t1 * t1 + t2 * t2) - bound, -n)
+        found[COMPLEMENTARITY] = abs(n * v)
+        found[DISSIPATION] = abs(bound * _support(u1, u2, sides) + t1 * u1 + t2 * u2)
+        found[NATURAL_MAP] = _natural_map(n, t1, t2, v, u1, u2, system.mu[k], kappa[k])
+        for i in range(5):
+            # `not <=` so that a nan is taken as the worst
+            if not found[i] <= value[i]:
+                value[i] = found[i]
+                index[i] = k
+
+
+@njit(cache=True)
+def relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, index):
+    """The largest relative one of penetration, cone, complementarity and dissipation, and which of the five it is."""
+    measure(system, impulse, velocity, kappa, sides, value, index)
+    largest = 0.0
+    for k in range(system.body_a.size):
+        largest = max(largest, impulse[k, 0] ** 2 + impulse[k, 1] ** 2 + impulse[k, 2] ** 2)
+    largest = np.sqrt(largest)
+    worst, which = 0.0, 0
+    for i in range(4):
+        over = fastest if i == PENETRATION else (largest if i == CONE else largest * fastest)
+        if value[i] > 0.0 or np.isnan(value[i]):
+            ratio = value[i] / over if over > 0.0 else np.inf
+            if not ratio <= worst:
+                worst, which = ratio, i
+    return worst, which
+
+
+def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0) -> Residuals:
+    """Measure a result against its problem.
+
+    polygon_sides: 0 for Coulomb's law; K >= 3 measures dissipation over the K-sided polygon, which is the solver's own problem
+    when it was asked for a polygon.
+    """
+    system = problem.system
+    m, dim = problem.contacts, problem.dim
+    impulse = np.zeros((m, 3))
+    impulse[:, :dim] = result.impulse
+    response = np.zeros_like(system.velocity)
+    transpose_product(system, impulse, response)
+    moved = np.empty_like(response)
+    apply_inverse_mass(system, response, moved)
+    moved += system.velocity
+    velocity = np.empty((m, 3))
+    for k in range(m):
+        velocity[k] = relative_velocity(system, k, moved)
+    kappa = 1.0 / np.maximum(effective_inverse_mass(system).sum(axis=1) / dim, np.finfo(float).tiny)
+    value, index = np.zeros(5), np.full(5, -1, dtype=np.int64)
+    measure(system, impulse, velocity, kappa, polygon_sides, value, index)
+    fastest, largest = scales(system, impulse)
+    difference = np.abs(velocity[:, :dim] - result.velocity).max(axis=1, initial=0.0)
+    worst = int(np.argmax(difference)) if m else -1
+
+    def residual(which: int, over: float, unit: str) -> Residual:
+        absolute = float(value[which])
+        return Residual(absolute, absolute / over if over > 0.0 else (0.0 if absolute == 0.0 else np.inf), int(index[which]), unit)
+
+    gap = float(difference[worst]) if m else 0.0
+    return Residuals(
+        penetration=residual(PENETRATION, fastest, "m/s"),
+        cone=residual(CONE, largest, "N s"),
+        complementarity=residual(COMPLEMENTARITY, largest * fastest, "J"),
+        dissipation=residual(DISSIPATION, largest * fastest, "J"),
+        natural_map=residual(NATURAL_MAP, largest, "N s"),
+        consistency=Residual(gap, gap / fastest if fastest > 0.0 else gap, worst, "m/s"),
+    )

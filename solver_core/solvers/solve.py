@@ -1,0 +1,93 @@
+"""One door to all solvers: `solve(problem, method=...)`."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+
+from ..problem import ContactProblem
+from ..residuals import residuals
+from ..result import Result, Statistics, Status
+from ..system import relative_velocity
+from .staggered import staggered
+
+__all__ = ["METHODS", "solve"]
+
+
+def _solve_staggered(problem: ContactProblem, tolerance, max_iterations, warm_start, polygon_sides) -> Result:
+    system = problem.system
+    m, dim = problem.contacts, problem.dim
+    alpha, beta = np.zeros((m, 2)), np.zeros((m, 2))
+    if warm_start is not None:
+        alpha[:, 0] = warm_start[:, 0]
+        beta[:, : dim - 1] = warm_start[:, 1:]
+    history = np.zeros((max_iterations + 1, 3))
+    v = np.empty_like(system.velocity)
+    begin = perf_counter()
+    status, iterations, factorisations, contact, friction = staggered(
+        system, beta, alpha, tolerance, max_iterations, polygon_sides, history, v
+    )
+    seconds = perf_counter() - begin
+    velocity = np.array([relative_velocity(system, k, v) for k in range(m)]).reshape(m, 3)[:, :dim]
+    return Result(
+        status=Status(status),
+        impulse=np.concatenate([alpha[:, :1], beta[:, : dim - 1]], axis=1),
+        velocity=velocity,
+        body_velocity=v,
+        stats=Statistics(
+            iterations=iterations,
+            factorisations=factorisations,
+            first_projections=np.array([contact, friction]),
+            relative_error=history[:iterations, 0].copy(),
+            residual=history[:iterations, 1].copy(),
+            coulomb=history[: iterations + 1, 2].copy(),
+            seconds=seconds,
+        ),
+        solver="staggered",
+    )
+
+
+METHODS = {"staggered": _solve_staggered}
+
+
+def solve(
+    problem: ContactProblem,
+    method: str = "staggered",
+    *,
+    tolerance: float = 1e-6,
+    max_iterations: int = 200,
+    warm_start: np.ndarray | None = None,
+    polygon_sides: int = 0,
+) -> Result:
+    """Solve a contact problem.
+
+    tolerance: bound on the relative error (28) of Kaufman et al. 2008 and on every relative Coulomb residual; above it the status
+    is not SOLVED. warm_start: (m, dim) impulses to start from. polygon_sides: 0 for the friction disk, else the K of the inscribed
+    polygon. Raises ValueError that names the argument.
+    """
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(sorted(METHODS))}, not {method!r}")
+    if not (np.isfinite(tolerance) and tolerance > 0.0):
+        raise ValueError(f"tolerance must be a positive number, not {tolerance!r}")
+    if max_iterations < 1:
+        raise ValueError(f"max_iterations must be at least 1, not {max_iterations!r}")
+    if polygon_sides != 0 and polygon_sides < 3:
+        raise ValueError(f"polygon_sides must be 0 (disk) or at least 3, not {polygon_sides!r}")
+    if warm_start is not None:
+        warm_start = np.asarray(warm_start, dtype=np.float64)
+        if warm_start.shape != (problem.contacts, problem.dim) or not np.isfinite(warm_start).all():
+            raise ValueError(f"warm_start must be finite, of shape ({problem.contacts}, {problem.dim}), not {warm_start.shape}")
+    result = METHODS[method](problem, tolerance, max_iterations, warm_start, polygon_sides)
+    return _confirmed(problem, result, tolerance, polygon_sides)
+
+
+def _confirmed(problem: ContactProblem, result: Result, tolerance: float, polygon_sides: int) -> Result:
+    """The result, its status withdrawn where the outside measure does not bear it out."""
+    if not (np.isfinite(result.impulse).all() and np.isfinite(result.velocity).all()):
+        status = Status.NOT_FINITE
+    elif result.status == Status.SOLVED and not residuals(problem, result, polygon_sides=polygon_sides).coulomb <= tolerance:
+        status = Status.MAX_ITERATIONS
+    else:
+        return result
+    return Result(status, result.impulse, result.velocity, result.body_velocity, result.stats, result.solver)

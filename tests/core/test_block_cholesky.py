@@ -1,0 +1,67 @@
+"""The block-sparse factorisation solves what a dense solver solves, for any graph and any block sizes."""
+
+import numpy as np
+import pytest
+
+from solver_core.linalg.block_cholesky import analyse, factorise, find_block, solve_in_place
+
+
+def random_problem(rng, bodies, contacts, sizes):
+    offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    body_a = rng.integers(-1, bodies, contacts).astype(np.int64)
+    body_b = rng.integers(-1, bodies, contacts).astype(np.int64)
+    same = body_a == body_b
+    body_b[same] = -1
+    n = offset[-1]
+    dense = np.diag(rng.uniform(1.0, 2.0, n))
+    for a, b in zip(body_a, body_b, strict=True):
+        dofs = [d for body in (a, b) if body >= 0 for d in range(offset[body], offset[body + 1])]
+        jacobian = rng.normal(size=(2, len(dofs)))
+        dense[np.ix_(dofs, dofs)] += jacobian.T @ jacobian
+    return offset, body_a, body_b, dense
+
+
+def load(structure, offset, dense):
+    """The lower blocks of a dense matrix, in the storage that the module describes."""
+    values = np.zeros(structure.length)
+    for j, body in enumerate(structure.order):
+        columns = slice(offset[body], offset[body + 1])
+        block = dense[columns, columns].ravel()
+        values[structure.diagonal[j] : structure.diagonal[j] + block.size] = block
+        for p in range(structure.column_start[j], structure.column_start[j + 1]):
+            row = structure.order[structure.row[p]]
+            block = dense[offset[row] : offset[row + 1], columns].ravel()
+            assert find_block(structure, j, structure.row[p]) == structure.block[p]
+            values[structure.block[p] : structure.block[p] + block.size] = block
+    return values
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_solves_like_a_dense_solver(seed):
+    rng = np.random.default_rng(seed)
+    bodies = int(rng.integers(1, 40))
+    sizes = rng.integers(1, 9, bodies) if seed % 2 else np.full(bodies, 6)
+    offset, body_a, body_b, dense = random_problem(rng, bodies, int(rng.integers(0, 4 * bodies)), sizes)
+    structure = analyse(offset, body_a, body_b)
+    values = load(structure, offset, dense)
+    assert factorise(structure, values)
+    right = rng.normal(size=offset[-1])
+    x = right.copy()
+    solve_in_place(structure, values, x)
+    np.testing.assert_allclose(x, np.linalg.solve(dense, right), rtol=1e-10, atol=1e-12)
+
+
+def test_a_chain_of_bodies_fills_nothing_in():
+    bodies = 200
+    offset = np.arange(0, 6 * bodies + 1, 6)
+    chain = np.arange(bodies - 1)
+    shuffled = np.random.default_rng(1).permutation(bodies)
+    structure = analyse(offset, shuffled[chain], shuffled[chain + 1])
+    assert structure.row.size == bodies - 1
+
+
+def test_an_indefinite_matrix_is_refused():
+    offset = np.array([0, 2])
+    none = np.empty(0, np.int64)
+    structure = analyse(offset, none, none)
+    assert not factorise(structure, load(structure, offset, np.array([[1.0, 2.0], [2.0, 1.0]])))
