@@ -1,0 +1,1 @@
+"""Files: checksummed chunks, and the scene snapshots and frame caches that are made of them."""

@@ -1,0 +1,267 @@
+"""The frame cache: what a worker appends to while it bakes, and what playback reads while it grows.
+
+    head                          digest of the snapshot, names of the bodies, frame range, fps
+    frame, checkpoint             a record: the frame for those who show it, then all that the next step needs
+    frame, checkpoint
+    ...
+
+Records are only ever appended, frames without a gap, so a frame's number is its place. Every record has its checkpoint although
+only the newest is needed to go on: then damage anywhere costs no more than what lies behind it, and no byte is written twice.
+A reader steps over checkpoints without reading them. Readers and the writer hold no lock and no memory map, and a reader keeps
+the file open only while it reads, so all of this works on Windows too, where open files cannot be removed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Self
+
+from numpy.typing import NDArray
+
+from ..dynamics.frame import Frame, FrameStatistics
+from ..scene import SceneSpec, SolverSettings
+from .container import MAGIC, Chunk, ChunkPlace, ContainerError, TruncatedError, encode_chunk, locate_chunk, read_chunk
+from .snapshot import snapshot_digest
+
+__all__ = ["CacheError", "CacheInfo", "FrameCacheReader", "FrameCacheWriter", "LastFrame", "cache_has_begun"]
+
+HEAD = "head"
+FRAME = "fram"
+CHECKPOINT = "chkp"
+
+STATISTICS = tuple(field.name for field in dataclasses.fields(FrameStatistics))
+
+
+class CacheError(ValueError):
+    """A frame cache cannot be used for what was asked."""
+
+
+@dataclass(frozen=True)
+class CacheInfo:
+    """Head of a cache: the digest of the snapshot it was baked from, the bodies in the order of the poses, and the timing."""
+
+    digest: str
+    bodies: tuple[str, ...]
+    frame_start: int
+    frame_end: int
+    fps: float
+    time_scale: float
+    substeps: int
+
+
+@dataclass(frozen=True)
+class LastFrame:
+    """Where a bake can go on: the last good frame's number and the checkpoint that was taken after it."""
+
+    frame: int
+    checkpoint: dict[str, NDArray[Any]]
+
+
+class FrameCacheWriter:
+    """Appends frames to a cache; made by `create` or `resume`, closed by `close` or at the end of a `with` block.
+
+    last: the frame and checkpoint that the cache already ended with when it was opened, None when it had none.
+    """
+
+    def __init__(self, file: BinaryIO, info: CacheInfo, last: LastFrame | None):
+        self.info = info
+        self.last = last
+        self._file = file
+        self._next = info.frame_start if last is None else last.frame + 1
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], spec: SceneSpec, settings: SolverSettings) -> Self:
+        """Start a cache; one that exists is emptied. Raises CacheError when `path` is some other file, or OSError."""
+        refuse_foreign_file(path)
+        info = CacheInfo(
+            digest=snapshot_digest(spec, settings),
+            bodies=tuple(body.name for body in spec.bodies),
+            frame_start=spec.frame_start,
+            frame_end=spec.frame_end,
+            fps=spec.fps,
+            time_scale=spec.time_scale,
+            substeps=settings.substeps,
+        )
+        # Emptied in place, for a reader may have it open, and Windows would then refuse to replace it.
+        file = open(path, "wb")  # noqa: SIM115 (stays open as long as the writer)
+        file.write(encode_chunk(HEAD, dataclasses.asdict(info), {}))
+        file.flush()
+        return cls(file, info, None)
+
+    @classmethod
+    def resume(cls, path: str | os.PathLike[str], digest: str) -> Self:
+        """Open a cache to go on with it; `last` is then its last good record, None when it has none.
+
+        What follows the last good record is cut off. digest: of the snapshot that is being baked. Raises CacheError when the
+        cache was made from another snapshot or its head is damaged, and OSError.
+        """
+        file = open(path, "r+b")  # noqa: SIM115 (stays open as long as the writer)
+        try:
+            info, end = read_head(file)
+            if info.digest != digest:
+                raise CacheError(
+                    f"{path}: this cache was baked from another scene or with other settings (snapshot {info.digest[:8]}, "
+                    f"this one is {digest[:8]}); bake without resuming to start it anew, or choose another cache file"
+                )
+            last = None
+            for record_frame, checkpoint, record_end in sound_records(file, info, end):
+                last, end = (record_frame, checkpoint), record_end
+            file.truncate(end)
+            file.seek(end)
+            return cls(file, info, last and LastFrame(last[0], last[1].arrays))
+        except BaseException:
+            file.close()
+            raise
+
+    def append(self, frame: Frame, checkpoint: Mapping[str, NDArray[Any]]) -> None:
+        """Append the frame that follows, with what a simulation needs to go on after it; raises ValueError on a gap."""
+        if frame.frame != self._next:
+            raise ValueError(f"frame {frame.frame} cannot be appended: frame {self._next} comes next")
+        statistics = {f"statistics.{name}": getattr(frame.statistics, name) for name in STATISTICS}
+        arrays = {"poses": frame.poses, "velocities": frame.velocities, **statistics}
+        fields = {"frame": frame.frame}
+        self._file.write(encode_chunk(FRAME, fields, arrays) + encode_chunk(CHECKPOINT, fields, checkpoint))
+        # To the operating system, which keeps it when this process is killed.
+        self._file.flush()
+        self._next += 1
+
+    @property
+    def last_frame(self) -> int | None:
+        """The number of the newest frame in the cache, None while it has none."""
+        return self._next - 1 if self._next > self.info.frame_start else None
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class FrameCacheReader:
+    """Reads any frame of a cache, also of one that still grows: `refresh` finds what was appended since.
+
+    info: the head. damage: what is wrong behind the last frame found, None when the file ends cleanly or in the record that is
+    being written. Raises CacheError when the file is no cache or its head is damaged, and OSError.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]):
+        self.path = os.fspath(path)
+        self.refresh(anew=True)
+
+    def refresh(self, *, anew: bool = False) -> range:
+        """Look for new records, from the beginning when `anew` or when the cache was restarted; returns `frames`."""
+        with open(self.path, "rb") as file:
+            info, end = read_head(file)
+            if anew or info != self.info or file.seek(0, os.SEEK_END) < self._end:
+                self.info = info
+                self._places: list[ChunkPlace] = []
+                self._end = end
+            self.damage: ContainerError | None = None
+            try:
+                while (record := locate_record(file, self._end)) is not None:
+                    self._places.append(record[0])
+                    self._end = record[1].end
+            except TruncatedError:
+                pass
+            except ContainerError as error:
+                self.damage = error
+        return self.frames
+
+    @property
+    def frames(self) -> range:
+        """The numbers of the frames that can be read."""
+        return range(self.info.frame_start, self.info.frame_start + len(self._places))
+
+    def read(self, frame: int) -> Frame:
+        """The frame of that number; raises CacheError when there is none or it is damaged."""
+        if frame not in self.frames:
+            there = f"frames {self.frames[0]} to {self.frames[-1]}" if self.frames else "no frames yet"
+            raise CacheError(f"{self.path}: no frame {frame}: the cache has {there}")
+        with open(self.path, "rb") as file:
+            try:
+                stored = decode_frame(read_chunk(file, self._places[frame - self.info.frame_start]))
+            except (ContainerError, KeyError) as error:
+                raise CacheError(f"frame {frame} of the cache cannot be read: {error}; resume the bake to repair it") from error
+        if stored.frame != frame:
+            raise CacheError(f"{self.path}: frame {stored.frame} where {frame} should be; resume the bake to repair it")
+        return stored
+
+    def __iter__(self) -> Iterator[Frame]:
+        return (self.read(frame) for frame in self.frames)
+
+
+def cache_has_begun(path: str | os.PathLike[str]) -> bool:
+    """Whether there is anything to resume at `path`: not when no file is there, or one that ends inside the head."""
+    try:
+        with open(path, "rb") as file:
+            return locate_chunk(file, 0) is not None
+    except (FileNotFoundError, TruncatedError):
+        return False
+    except ContainerError:
+        # Something is there, and it is not a cache: `resume` says so.
+        return True
+
+
+def refuse_foreign_file(path: str | os.PathLike[str]) -> None:
+    try:
+        with open(path, "rb") as file:
+            beginning = file.read(len(MAGIC))
+    except FileNotFoundError:
+        return
+    # Shorter when the worker was killed right at its start.
+    if not MAGIC.startswith(beginning):
+        raise CacheError(f"{path}: exists and is not a frame cache; choose another file, this one is left as it is")
+
+
+def read_head(file: BinaryIO) -> tuple[CacheInfo, int]:
+    """The head and the offset behind it; raises CacheError."""
+    try:
+        place = locate_chunk(file, 0)
+        if place is None:
+            raise CacheError(f"{file.name}: the frame cache is empty; its bake has not begun, start it anew")
+        if place.kind != HEAD:
+            raise CacheError(f"{file.name}: begins with a {place.kind!r} chunk, it is not a frame cache")
+        fields = read_chunk(file, place).fields
+        return CacheInfo(**{**fields, "bodies": tuple(fields["bodies"])}), place.end
+    except (ContainerError, KeyError, TypeError) as error:
+        raise CacheError(f"not a frame cache, or its head is damaged ({error}); start the bake anew") from error
+
+
+def locate_record(file: BinaryIO, offset: int) -> tuple[ChunkPlace, ChunkPlace] | None:
+    """The places of the frame and of the checkpoint at `offset`, unread; None at the end. Raises ContainerError."""
+    frame = locate_chunk(file, offset)
+    if frame is None:
+        return None
+    checkpoint = locate_chunk(file, frame.end)
+    if checkpoint is None:
+        raise TruncatedError(str(file.name), frame.end, "the file ends before the checkpoint of its last frame")
+    if (frame.kind, checkpoint.kind) != (FRAME, CHECKPOINT):
+        raise ContainerError(str(file.name), offset, f"{frame.kind!r}, {checkpoint.kind!r} instead of a frame's record")
+    return frame, checkpoint
+
+
+def sound_records(file: BinaryIO, info: CacheInfo, offset: int) -> Iterator[tuple[int, Chunk, int]]:
+    """Number, checkpoint and end of every record from `offset` on whose every bit is right, up to the first that is not."""
+    expected = info.frame_start
+    try:
+        while (record := locate_record(file, offset)) is not None:
+            frame, checkpoint = (read_chunk(file, place) for place in record)
+            if not frame.fields["frame"] == checkpoint.fields["frame"] == expected:
+                return
+            offset = record[1].end
+            yield expected, checkpoint, offset
+            expected += 1
+    except ContainerError:
+        # Exactly what ends the iteration: the caller cuts the file off here.
+        return
+
+
+def decode_frame(chunk: Chunk) -> Frame:
+    statistics = {name: chunk.arrays[f"statistics.{name}"] for name in STATISTICS}
+    return Frame(chunk.fields["frame"], chunk.arrays["poses"], chunk.arrays["velocities"], FrameStatistics(**statistics))

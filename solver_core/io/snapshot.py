@@ -1,0 +1,122 @@
+"""Scene snapshots: a `SceneSpec` and its `SolverSettings` in one chunk, which is all that a bake needs.
+
+The two are stored field by field as the dataclasses declare them, so a field that is added to them travels by itself. Every
+float comes back as the same bits. Equal arrays (instances of one mesh) are stored once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import math
+import os
+import types
+import typing
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..scene import SceneSpec, SolverSettings
+from .atomic import write_atomically
+from .container import Chunk, ContainerError, encode_chunk, locate_chunk, read_chunk
+
+__all__ = ["read_snapshot", "snapshot_digest", "write_snapshot"]
+
+KIND = "snap"
+
+
+def write_snapshot(path: str | os.PathLike[str], spec: SceneSpec, settings: SolverSettings) -> None:
+    """Write a snapshot, whole or not at all; raises OSError, or ValueError when a field cannot be stored."""
+    write_atomically(path, encode_snapshot(spec, settings))
+
+
+def read_snapshot(path: str | os.PathLike[str]) -> tuple[SceneSpec, SolverSettings]:
+    """The scene and the settings of the snapshot at `path`; raises OSError or ContainerError."""
+    with open(path, "rb") as file:
+        place = locate_chunk(file, 0)
+        if place is None:
+            raise ContainerError(str(path), 0, "the file is empty, not a scene snapshot")
+        if place.kind != KIND:
+            raise ContainerError(str(path), 0, f"begins with a {place.kind!r} chunk, not with a scene snapshot")
+        chunk = read_chunk(file, place)
+    try:
+        spec = decode(chunk.fields["scene"], SceneSpec, "scene", chunk)
+        settings = decode(chunk.fields["settings"], SolverSettings, "settings", chunk)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ContainerError(str(path), 0, f"not a snapshot that this version of Stiction knows: {error}") from error
+    return spec, settings
+
+
+def snapshot_digest(spec: SceneSpec, settings: SolverSettings) -> str:
+    """32 hexadecimal digits that name this content: equal for equal scenes and settings, bit for bit, and for no others."""
+    return hashlib.blake2b(encode_snapshot(spec, settings), digest_size=16).hexdigest()
+
+
+def encode_snapshot(spec: SceneSpec, settings: SolverSettings) -> bytes:
+    pool = ArrayPool()
+    fields = {"scene": encode(spec, "scene", pool), "settings": encode(settings, "settings", pool)}
+    return encode_chunk(KIND, fields, pool.arrays)
+
+
+class ArrayPool:
+    """The distinct arrays of a snapshot, each named after the first field that holds it."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, NDArray[Any]] = {}
+        self.names: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+
+    def add(self, name: str, array: NDArray[Any]) -> str:
+        if array.dtype.hasobject:
+            raise ValueError(f"{name}: holds Python objects, not numbers")
+        name = self.names.setdefault((array.dtype.str, array.shape, array.tobytes()), name)
+        self.arrays.setdefault(name, array)
+        return name
+
+
+def encode(value: Any, name: str, pool: ArrayPool) -> Any:
+    """`value` as JSON, its arrays in the pool; `name` is where it is found, such as scene.bodies.3.mass."""
+    if dataclasses.is_dataclass(value):
+        keys = [field.name for field in dataclasses.fields(value)]
+        return {key: encode(getattr(value, key), f"{name}.{key}", pool) for key in keys}
+    if isinstance(value, tuple):
+        return [encode(item, f"{name}.{index}", pool) for index, item in enumerate(value)]
+    if isinstance(value, np.ndarray):
+        return {"array": pool.add(name, value)}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        # JSON has no such numbers. They are stored all the same: judging them is for validation, where the object is named.
+        return str(value)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise ValueError(f"{name}: a {type(value).__name__} cannot be stored in a snapshot")
+
+
+def decode(value: Any, hint: Any, name: str, chunk: Chunk) -> Any:
+    """The inverse of `encode` for a value whose declared type is `hint`; raises ValueError that names where it does not fit."""
+    origin = typing.get_origin(hint)
+    if origin is types.UnionType:
+        inner = next(choice for choice in typing.get_args(hint) if choice is not types.NoneType)
+        return None if value is None else decode(value, inner, name, chunk)
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        hints = typing.get_type_hints(hint)
+        if not isinstance(value, dict) or value.keys() != hints.keys():
+            raise ValueError(f"{name} has not the fields of a {hint.__name__}")
+        return hint(**{key: decode(value[key], hints[key], f"{name}.{key}", chunk) for key in hints})
+    if origin is tuple:
+        inner = typing.get_args(hint)[0]
+        return tuple(decode(item, inner, f"{name}.{index}", chunk) for index, item in enumerate(value))
+    if origin is np.ndarray:
+        # A copy each, so that no two bodies of the scene share memory.
+        return chunk.arrays[value["array"]].copy()
+    if hint is float and isinstance(value, (int, float, str)):
+        return float(value)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return hint(value)
+    if isinstance(hint, type) and isinstance(value, hint):
+        return value
+    raise ValueError(f"{name} should be {hint}, it is {value!r}")
