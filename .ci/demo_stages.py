@@ -1,0 +1,223 @@
+"""The stages of the demo that run inside Blender: demo_stages.py STAGE OUTCOME [ARGUMENT]; see demo.py.
+
+Each stage begins in a Blender of its own and writes what it found to OUTCOME as its last act.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import bpy
+import numpy as np
+from mathutils import Vector
+
+MODULE = "bl_ext.user_default.stiction"
+HERE = Path.cwd()
+SCENE_FILE = HERE / "card_house.blend"
+REPORT_FILE = HERE / "bake.json"
+PICTURES = HERE / "pictures"
+
+SECONDS = 10.0
+SETTLING_SECONDS = 0.5
+
+
+def install(package: str) -> dict:
+    """Install the zip as dropping it on Blender does, and make sure that numba comes from its wheels."""
+    bpy.ops.extensions.package_install_files(filepath=package, repo="user_default", enable_on_install=True)
+    bpy.ops.wm.save_userpref()
+    import numba
+
+    origin = Path(numba.__file__).resolve()
+    if not origin.is_relative_to((HERE / "user").resolve()):
+        raise RuntimeError(f"numba comes from {origin}, not from the wheels of the extension")
+    return {
+        "said": f"installed {Path(package).name} into Blender {bpy.app.version_string}, with numba {numba.__version__} of its wheels",
+        "blender": bpy.app.version_string,
+        "python": sys.version.split()[0],
+        "numba": str(origin),
+    }
+
+
+def scene() -> dict:
+    """Add the card house with the operator of the Add menu, light it, and save the file."""
+    enable_extension()
+    for thing in list(bpy.data.objects):
+        bpy.data.objects.remove(thing)
+    bpy.ops.stiction.add_card_house()
+    here = bpy.context.scene
+    frames = set_length(here)
+    light_and_frame(here)
+    bpy.ops.wm.save_as_mainfile(filepath=str(SCENE_FILE))
+    count = len(active_bodies(here))
+    return {
+        "said": f"added the card house: {count} cards, friction {friction_of(here)}",
+        "title": f"Card house of {count} cards",
+        "frames": frames,
+        "fps": here.render.fps / here.render.fps_base,
+    }
+
+
+def bullet() -> dict:
+    """Let Blender's own rigid bodies play the file, as it is, and measure and draw what they do."""
+    here = open_scene()
+    substeps, iterations = here.rigidbody_world.substeps_per_frame, here.rigidbody_world.solver_iterations
+    names = [thing.name for thing in active_bodies(here)]
+    result = measure_and_draw(here, names, "bullet")
+    return {"said": f"let Bullet play the same file ({substeps} substeps, {iterations} iterations)", **result}
+
+
+def bake() -> dict:
+    """Bake with the extension's operators, to keyframes, and save the file."""
+    enable_extension()
+    here = open_scene()
+    here["baked"] = [thing.name for thing in active_bodies(here)]
+    bpy.ops.stiction.bake()
+    bpy.ops.stiction.bake_to_keyframes()
+    bpy.ops.wm.save_as_mainfile(filepath=str(SCENE_FILE))
+    report = json.loads(REPORT_FILE.read_text(encoding="utf-8"))
+    return {"said": "baked", "missed_steps": report["missed_steps"]}
+
+
+def measure() -> dict:
+    """Measure and draw the keyframes of the baked file in a Blender in which the extension is not even switched on."""
+    if MODULE in bpy.context.preferences.addons:
+        bpy.ops.preferences.addon_disable(module=MODULE)
+    here = open_scene()
+    result = measure_and_draw(here, list(here["baked"]), "stiction")
+    join_pictures()
+    return {"said": "measured the keyframes", **result}
+
+
+def enable_extension() -> None:
+    if MODULE not in bpy.context.preferences.addons:
+        bpy.ops.preferences.addon_enable(module=MODULE)
+
+
+def open_scene() -> bpy.types.Scene:
+    bpy.ops.wm.open_mainfile(filepath=str(SCENE_FILE))
+    return bpy.context.scene
+
+
+def set_length(here: bpy.types.Scene) -> int:
+    """Make scene and simulation ten seconds long; returns the number of frames."""
+    frames = round(SECONDS * here.render.fps / here.render.fps_base)
+    here.frame_start, here.frame_end = 1, 1 + frames
+    here.rigidbody_world.point_cache.frame_start, here.rigidbody_world.point_cache.frame_end = 1, 1 + frames
+    return frames
+
+
+def active_bodies(here: bpy.types.Scene) -> list[bpy.types.Object]:
+    bodies = here.rigidbody_world.collection.objects
+    return sorted((thing for thing in bodies if thing.rigid_body.type == "ACTIVE"), key=lambda thing: thing.name)
+
+
+def friction_of(here: bpy.types.Scene) -> str:
+    values = {round(thing.rigid_body.friction, 3) for thing in active_bodies(here)}
+    return " and ".join(f"{value:g}" for value in sorted(values))
+
+
+def frames_of(here: bpy.types.Scene) -> Iterator[int]:
+    """Go through the frames of the scene in order, as playing does."""
+    for frame in range(here.frame_start, here.frame_end + 1):
+        here.frame_set(frame)
+        yield frame
+
+
+def matrices(names: list[str]) -> np.ndarray:
+    """Evaluated world matrices, shape [bodies, 4, 4]."""
+    graph = bpy.context.evaluated_depsgraph_get()
+    return np.array([bpy.data.objects[name].evaluated_get(graph).matrix_world for name in names])
+
+
+def measure_and_draw(here: bpy.types.Scene, names: list[str], label: str) -> dict:
+    """Play the scene once; returns how far the bodies move, and draws the first, the middle and the last frame."""
+    corners = np.array([bpy.data.objects[name].bound_box for name in names])
+    pictured = {here.frame_start: "first", (here.frame_start + here.frame_end) // 2: "middle", here.frame_end: "last"}
+    poses = []
+    for frame in frames_of(here):
+        poses.append(matrices(names))
+        if frame in pictured:
+            draw(here, f"{label}_{pictured[frame]}")
+    world = np.array(poses)
+    points = np.einsum("fbij,bcj->fbci", world[..., :3, :3], corners) + world[:, :, None, :3, 3]
+    settled = round(SETTLING_SECONDS * here.render.fps / here.render.fps_base)
+    moved = np.linalg.norm(points[settled:] - points[settled], axis=-1).max(axis=(0, 2))
+    tilted = tilt(world[settled:]).max(axis=0)
+    return {
+        "moved_mm": 1e3 * float(moved.max()),
+        "moved_most": names[int(moved.argmax())],
+        "tilted_degrees": float(tilted.max()),
+        "settled_mm": 1e3 * float(np.linalg.norm(points[: settled + 1] - points[0], axis=-1).max()),
+        "lowest_top_mm": 1e3 * float(points[..., 2].max(axis=(1, 2)).min()),
+    }
+
+
+def tilt(world: np.ndarray) -> np.ndarray:
+    """Angle in degrees between each pose and the first, shape [frames, bodies].
+
+    From the chord |R - R0|_F = sqrt(8) sin(angle / 2), which unlike the trace keeps its digits at small angles.
+    """
+    rotation = world[..., :3, :3] / np.linalg.norm(world[..., :3, :3], axis=-2, keepdims=True)
+    chord = np.linalg.norm(rotation - rotation[0], axis=(-2, -1)) / math.sqrt(8.0)
+    return np.degrees(2.0 * np.arcsin(np.clip(chord, 0.0, 1.0)))
+
+
+def light_and_frame(here: bpy.types.Scene) -> None:
+    """Put up a camera that sees the house, a sun and a bright sky."""
+    bodies = active_bodies(here)
+    corners = np.array([body.matrix_world @ Vector(corner) for body in bodies for corner in body.bound_box])
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    centre, size = Vector((low + high) / 2), float(np.linalg.norm(high - low))
+
+    camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    direction = Vector((0.55, -1.0, 0.28)).normalized()
+    camera.location = centre + 1.75 * size * direction
+    camera.rotation_euler = direction.to_track_quat("Z", "Y").to_euler()
+    camera.data.lens, camera.data.clip_start = 50.0, 0.01 * size
+    sun = bpy.data.objects.new("Sun", bpy.data.lights.new("Sun", "SUN"))
+    sun.data.energy, sun.data.angle = 3.0, math.radians(6.0)
+    sun.rotation_euler = (math.radians(35.0), math.radians(-25.0), 0.0)
+    for thing in (camera, sun):
+        here.collection.objects.link(thing)
+    here.camera = camera
+    here.world = here.world or bpy.data.worlds.new("World")
+    here.world.color = (0.6, 0.65, 0.7)
+    here.world.use_nodes = True
+    background = here.world.node_tree.nodes["Background"].inputs
+    background["Color"].default_value, background["Strength"].default_value = (0.6, 0.7, 0.8, 1.0), 0.7
+
+    here.render.engine = "CYCLES"
+    here.cycles.device, here.cycles.samples, here.cycles.use_denoising = "CPU", 24, True
+    here.render.resolution_x, here.render.resolution_y, here.render.resolution_percentage = 640, 480, 100
+
+
+def draw(here: bpy.types.Scene, name: str) -> None:
+    """Render the current frame to pictures/NAME.png."""
+    here.render.image_settings.file_format = "PNG"
+    here.render.filepath = str(PICTURES / f"{name}.png")
+    bpy.ops.render.render(write_still=True)
+
+
+def join_pictures() -> None:
+    """Put all pictures into one: Stiction above, Bullet below; first, middle and last frame from left to right."""
+    rows = []
+    for label in ("bullet", "stiction"):
+        images = [bpy.data.images.load(str(PICTURES / f"{label}_{name}.png")) for name in ("first", "middle", "last")]
+        rows.append(np.concatenate([np.array(image.pixels).reshape(image.size[1], image.size[0], 4) for image in images], axis=1))
+    pixels = np.concatenate(rows, axis=0)  # Blender counts rows from below
+    joined = bpy.data.images.new("all", width=pixels.shape[1], height=pixels.shape[0])
+    joined.pixels.foreach_set(pixels.astype(np.float32).ravel())
+    joined.filepath_raw, joined.file_format = str(PICTURES / "all.png"), "PNG"
+    joined.save()
+
+
+STAGES = {stage.__name__: stage for stage in (install, scene, bullet, bake, measure)}
+
+if __name__ == "__main__":
+    name, outcome, *rest = sys.argv[1:]
+    result = STAGES[name](*rest)
+    Path(outcome).write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
