@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["SceneError", "SceneProblem"]
+import numpy as np
+
+from .geometry.mass_properties import mass_properties
+from .scene import BodyKind, BodySpec, SceneSpec, SceneWarning, ShapeKind, SolverSettings
+
+__all__ = ["SceneError", "SceneProblem", "scene_warnings", "validate"]
+
+# What a problem is said to be about when it is about no single object.
+SCENE = "Scene"
+SETTINGS = "Solver settings"
+
+# An inertia whose smallest principal moment is a smaller fraction of the largest than this cannot be told from zero.
+SINGULAR = 1e-12
+
+# How far from 1 the length of an orientation quaternion may be.
+UNIT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -25,3 +44,208 @@ class SceneError(ValueError):
     def __init__(self, problems: tuple[SceneProblem, ...]):
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = problems
+
+
+def validate(spec: SceneSpec, settings: SolverSettings) -> None:
+    """Raise SceneError with every problem of the scene and of the settings; return when it can be simulated."""
+    problems = [*scene_problems(spec), *settings_problems(settings)]
+    for body in spec.bodies:
+        problems += body_problems(body, spec)
+    if problems:
+        raise SceneError(tuple(problems))
+
+
+def scene_warnings(spec: SceneSpec) -> tuple[SceneWarning, ...]:
+    """What is odd in a valid scene and can be simulated all the same.
+
+    A dynamic coefficient above the static one is such: no dry surface has it, but each step is well posed with any pair of
+    coefficients, and who animates one of the two sliders should not be stopped by the other.
+    """
+    return tuple(
+        SceneWarning(
+            (body.name,),
+            "mu_dynamic",
+            f"dynamic friction {body.material.mu_dynamic:g} is above static friction {body.material.mu_static:g}: "
+            "what begins to slide is gripped harder and may stutter; real surfaces have it the other way round",
+        )
+        for body in spec.bodies
+        if body.material.mu_dynamic > body.material.mu_static
+    )
+
+
+def scene_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
+    if not spec.bodies:
+        yield SceneProblem(SCENE, "bodies", "there are no rigid bodies; add some and make at least one of them Active")
+    elif not any(body.kind is BodyKind.ACTIVE for body in spec.bodies):
+        yield SceneProblem(SCENE, "bodies", "no body is active, so nothing would move; make at least one body Active")
+    for name, count in Counter(body.name for body in spec.bodies).items():
+        if count > 1:
+            yield SceneProblem(name, "name", f"{count} bodies have this name; give each its own")
+    if not is_finite(spec.gravity, (3,)):
+        yield SceneProblem(SCENE, "gravity", f"is {describe(spec.gravity)}; it must be three finite numbers in m/s^2")
+    if spec.frame_end < spec.frame_start:
+        message = f"the last frame {spec.frame_end} comes before the first, {spec.frame_start}; choose a later one"
+        yield SceneProblem(SCENE, "frame_end", message)
+    if not is_positive(spec.fps):
+        yield SceneProblem(SCENE, "fps", f"is {spec.fps}; frames per second must be above 0 and finite")
+    if not is_positive(spec.time_scale):
+        message = f"is {spec.time_scale}; the speed of the simulation must be above 0 and finite"
+        yield SceneProblem(SCENE, "time_scale", message)
+
+
+def settings_problems(settings: SolverSettings) -> Iterator[SceneProblem]:
+    if not is_positive(settings.tolerance):
+        message = f"is {settings.tolerance}; choose a number above 0, such as 1e-6"
+        yield SceneProblem(SETTINGS, "tolerance", message)
+    if not settings.max_iterations >= 1:
+        yield SceneProblem(SETTINGS, "max_iterations", f"is {settings.max_iterations}; allow at least 1")
+    if not settings.substeps >= 1:
+        yield SceneProblem(SETTINGS, "substeps", f"is {settings.substeps}; a frame needs at least 1")
+    if settings.polygon_sides != 0 and not settings.polygon_sides >= 3:
+        message = f"is {settings.polygon_sides}; choose 0 for the exact friction cone, or 3 sides and more"
+        yield SceneProblem(SETTINGS, "polygon_sides", message)
+
+
+def body_problems(body: BodySpec, spec: SceneSpec) -> Iterator[SceneProblem]:
+    for field, message in (
+        *shape_findings(body),
+        *motion_findings(body),
+        *material_findings(body),
+        *path_findings(body, spec),
+        *mass_findings(body),
+    ):
+        yield SceneProblem(body.name, field, message)
+
+
+Findings = Iterator[tuple[str, str]]
+
+
+def shape_findings(body: BodySpec) -> Findings:
+    shape = body.shape
+    if not is_not_negative(shape.margin):
+        yield "margin", f"is {shape.margin}; the collision margin must be 0 or more and finite"
+    if shape.kind is ShapeKind.PLANE:
+        if body.kind is BodyKind.ACTIVE:
+            yield "shape", "an endless plane cannot be active; make the body Passive, or choose Convex Hull as its shape"
+        return
+    vertices, triangles = np.asarray(shape.vertices), np.asarray(shape.triangles)
+    if vertices.size == 0:
+        yield "vertices", "the shape has no vertices; give the object a mesh with faces, or remove its rigid body"
+    elif vertices.ndim != 2 or vertices.shape[1] != 3:
+        yield "vertices", f"have the shape {vertices.shape}; it must be (n, 3)"
+    elif not is_finite(vertices, vertices.shape):
+        first = int(np.argmin(np.isfinite(vertices).all(axis=1)))
+        yield "vertices", f"vertex {first} is {describe(vertices[first])}, not finite; check the mesh, its modifiers and scale"
+    if triangles.size and (triangles.ndim != 2 or triangles.shape[1] != 3 or not np.issubdtype(triangles.dtype, np.integer)):
+        yield "triangles", f"are {triangles.dtype} of shape {triangles.shape}; they must be (t, 3) integers"
+    elif triangles.size and not 0 <= triangles.min() <= triangles.max() < len(vertices):
+        yield "triangles", f"refer to vertices {triangles.min()} to {triangles.max()}; there are {len(vertices)}"
+
+
+def motion_findings(body: BodySpec) -> Findings:
+    for field, size in (
+        ("position", 3),
+        ("orientation", 4),
+        ("velocity", 3),
+        ("angular_velocity", 3),
+        ("linear_factor", 3),
+        ("angular_factor", 3),
+    ):
+        value = getattr(body, field)
+        if not is_finite(value, (size,)):
+            yield field, f"is {describe(value)}; it must be {size} finite numbers; check the object's transform and its parents"
+    if is_finite(body.orientation, (4,)) and abs(np.linalg.norm(body.orientation) - 1.0) > UNIT:
+        yield (
+            "orientation",
+            f"is {describe(body.orientation)}, of length {np.linalg.norm(body.orientation):g}; a rotation has length 1; check "
+            "that no scale of the object or its parents is 0",
+        )
+    for field in ("linear_factor", "angular_factor"):
+        value = getattr(body, field)
+        if is_finite(value, (3,)) and not np.isin(value, (0.0, 1.0)).all():
+            yield field, f"is {describe(value)}; each axis must be 0 (locked) or 1 (free)"
+    for field in ("linear_damping", "angular_damping"):
+        value = getattr(body, field)
+        if not 0.0 <= value <= 1.0:
+            yield field, f"is {value}; it is the fraction of velocity lost in a second, from 0 to 1"
+
+
+def material_findings(body: BodySpec) -> Findings:
+    material = body.material
+    for field, what in (("mu_static", "static"), ("mu_dynamic", "dynamic")):
+        value = getattr(material, field)
+        if not is_not_negative(value):
+            yield field, f"is {value}; the coefficient of {what} friction must be 0 or more and finite"
+    if not 0.0 <= material.restitution <= 1.0:
+        yield "restitution", f"is {material.restitution}; bounciness goes from 0 (no bounce) to 1 (as high as before)"
+
+
+def path_findings(body: BodySpec, spec: SceneSpec) -> Findings:
+    if body.kind is not BodyKind.ANIMATED:
+        return
+    frames = spec.frame_end - spec.frame_start + 1
+    if body.path is None:
+        yield "path", "an animated body needs its pose at every frame, and there is none"
+    elif np.shape(body.path) != (max(frames, 0), 7):
+        yield "path", f"has the shape {np.shape(body.path)}; {frames} frames need ({frames}, 7)"
+    elif not is_finite(body.path, (frames, 7)):
+        first = spec.frame_start + int(np.argmin(np.isfinite(body.path).all(axis=1)))
+        yield "path", f"the pose at frame {first} is not finite; check the object's animation and constraints there"
+    else:
+        lengths = np.linalg.norm(np.asarray(body.path)[:, 3:], axis=1)
+        worst = int(np.argmax(np.abs(lengths - 1.0)))
+        if abs(lengths[worst] - 1.0) > UNIT:
+            frame = spec.frame_start + worst
+            yield "path", f"the rotation at frame {frame} has length {lengths[worst]:g} instead of 1; check the scale there"
+
+
+def mass_findings(body: BodySpec) -> Findings:
+    if body.kind is not BodyKind.ACTIVE:
+        return
+    if body.mass is None and body.density is None:
+        yield "mass", "an active body needs a mass or a density"
+        return
+    if body.mass is not None and body.density is not None:
+        yield "mass", "both a mass and a density are given; choose one"
+        return
+    for field, unit in (("mass", "kg"), ("density", "kg/m^3")):
+        value = getattr(body, field)
+        if value is not None and not is_positive(value):
+            yield field, f"is {value:g} {unit}; it must be above 0 and finite"
+            return
+    if body.shape.kind is ShapeKind.PLANE or any(True for _ in shape_findings(body)):
+        return  # said already; there is no solid to integrate over
+    shape = body.shape
+    given = "mass" if body.density is None else "density"
+    try:
+        solid = mass_properties(shape.vertices, shape.triangles, mass=body.mass, density=body.density, margin=shape.margin)
+    except ValueError as error:
+        yield given, f"no inertia can be found: {error}; give the mesh some thickness, or a collision margin"
+        return
+    if not (math.isfinite(solid.mass) and solid.mass > 0.0 and np.isfinite(solid.inertia).all()):
+        yield given, f"gives a mass of {solid.mass:g} kg, which cannot be computed with; check the size of the mesh"
+        return
+    moments = np.linalg.eigvalsh(solid.inertia)
+    if not moments[0] > SINGULAR * moments[2]:
+        yield (
+            "inertia",
+            f"is singular (principal moments {moments[0]:g} to {moments[2]:g} kg m^2): the shape is too thin to turn about "
+            "its own axis; give it thickness or a larger collision margin",
+        )
+
+
+def is_finite(value: Any, shape: tuple[int, ...]) -> bool:
+    array = np.asarray(value)
+    return array.shape == shape and array.dtype.kind in "fiu" and bool(np.isfinite(array).all())
+
+
+def is_positive(value: float) -> bool:
+    return math.isfinite(value) and value > 0.0
+
+
+def is_not_negative(value: float) -> bool:
+    return math.isfinite(value) and value >= 0.0
+
+
+def describe(value: Any) -> str:
+    return np.array2string(np.asarray(value), separator=", ", threshold=8)

@@ -1,0 +1,129 @@
+"""The report of a bake: what was simulated, what every frame cost, and where a step missed its tolerance.
+
+Plain JSON: a number that is not finite is null. The same scene gives the same report on every run but for the seconds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from .dynamics.frame import Frame, FrameStatistics
+from .result import Status
+from .scene import BodyKind, SceneSpec, SceneWarning, SolverSettings
+from .validation import SceneProblem
+
+__all__ = ["build_report", "error_report", "frame_summary", "missed_steps", "report_bytes"]
+
+# Of the layout of the report; goes up when a field changes its name or its meaning.
+VERSION = 1
+
+RESIDUALS = ("relative_error", "cone", "complementarity", "dissipation")
+
+
+def build_report(
+    spec: SceneSpec, settings: SolverSettings, frames: Iterable[Frame], warnings: Iterable[SceneWarning] = ()
+) -> dict[str, Any]:
+    """The report of the whole bake; `frames` are all of its frames in order, of this run or of an earlier one."""
+    rows: list[dict[str, Any]] = []
+    missed: list[dict[str, Any]] = []
+    for frame in frames:
+        rows.append({"frame": frame.frame, "bodies": len(frame.poses), **frame_summary(frame.statistics)})
+        missed.extend(missed_steps(frame, spec, settings))
+    kinds = Counter(body.kind for body in spec.bodies)
+    return {
+        "version": VERSION,
+        "scene": {
+            "bodies": {kind.value: kinds[kind] for kind in BodyKind},
+            "frame_start": spec.frame_start,
+            "frame_end": spec.frame_end,
+            "fps": spec.fps,
+            "time_scale": spec.time_scale,
+            "substeps": settings.substeps,
+            "gravity": [number_or_null(value) for value in np.asarray(spec.gravity, dtype=np.float64)],
+            "friction_combine": spec.friction_combine.value,
+            "restitution_combine": spec.restitution_combine.value,
+        },
+        "settings": {
+            key: value.value if isinstance(value, Enum) else value for key, value in dataclasses.asdict(settings).items()
+        },
+        "frames": rows,
+        "missed": missed,
+        "warnings": [dataclasses.asdict(warning) for warning in warnings],
+        "totals": {
+            "frames": len(rows),
+            "steps": sum(row["steps"] for row in rows),
+            "missed_steps": len(missed),
+            "iterations": sum(row["iterations"] for row in rows),
+            "factorisations": sum(row["factorisations"] for row in rows),
+            "most_contacts": max((row["contacts"] for row in rows), default=0),
+            **{name: worst(row[name] for row in rows) for name in (*RESIDUALS, "deepest_overlap")},
+            "seconds": sum(row["seconds"] for row in rows),
+        },
+    }
+
+
+def error_report(message: str, problems: Iterable[SceneProblem] = ()) -> dict[str, Any]:
+    """The report of a bake that was not done."""
+    return {"version": VERSION, "error": message, "problems": [dataclasses.asdict(problem) for problem in problems]}
+
+
+def report_bytes(report: dict[str, Any]) -> bytes:
+    """The report as it is written to a file."""
+    return (json.dumps(report, indent=1, allow_nan=False) + "\n").encode()
+
+
+def frame_summary(statistics: FrameStatistics) -> dict[str, Any]:
+    """One frame's steps in single numbers: the most contacts, the sums of counts and seconds, the worst of each residual."""
+    return {
+        "steps": len(statistics.status),
+        "contacts": int(statistics.contacts.max(initial=0)),
+        "iterations": int(statistics.iterations.sum()),
+        "factorisations": int(statistics.factorisations.sum()),
+        **{name: worst(getattr(statistics, name)) for name in (*RESIDUALS, "deepest_overlap")},
+        "missed_steps": int(np.count_nonzero(statistics.status != Status.SOLVED)),
+        "seconds": float(statistics.seconds.sum()),
+    }
+
+
+def missed_steps(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> Iterator[dict[str, Any]]:
+    """Where in the frame a step missed its tolerance, by how much, and between which bodies.
+
+    substep counts from 1; time is the end of the step in s of simulated time since the first frame.
+    """
+    statistics = frame.statistics
+    step = spec.time_scale / (spec.fps * settings.substeps)
+    steps_before = (frame.frame - spec.frame_start - 1) * settings.substeps
+    for index in np.flatnonzero(statistics.status != Status.SOLVED):
+        values = {name: float(getattr(statistics, name)[index]) for name in RESIDUALS}
+        yield {
+            "frame": frame.frame,
+            "substep": int(index) + 1,
+            "time": (steps_before + int(index) + 1) * step,
+            "status": Status(int(statistics.status[index])).name.lower(),
+            **{name: number_or_null(value) for name, value in values.items()},
+            # Written so that what is not a number counts as above the tolerance.
+            "above_tolerance": [name for name, value in values.items() if not value <= settings.tolerance],
+            "bodies": [spec.bodies[body].name for body in statistics.worst_pair[index] if body >= 0],
+        }
+
+
+def worst(values: Iterable[float | None]) -> float | None:
+    """The largest of them, 0 when there are none, null when one of them is not a finite number."""
+    largest = 0.0
+    for value in values:
+        if value is None or not math.isfinite(value):
+            return None
+        largest = max(largest, float(value))
+    return largest
+
+
+def number_or_null(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

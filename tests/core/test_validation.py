@@ -1,0 +1,202 @@
+"""Everything that cannot be simulated is named by object and field, all of it at once."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from solver_core.scene import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
+from solver_core.validation import SceneError, scene_warnings, validate
+
+CUBE = ShapeSpec(ShapeKind.HULL, np.array(list(itertools.product((-0.5, 0.5), repeat=3))))
+BODY = BodySpec("Cube", BodyKind.ACTIVE, CUBE, mass=1.0)
+FLOOR = BodySpec("Floor", BodyKind.PASSIVE, ShapeSpec(ShapeKind.PLANE))
+SPEC = SceneSpec((BODY, FLOOR), frame_start=1, frame_end=3)
+STILL = np.tile([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], (3, 1))
+nan, inf = math.nan, math.inf
+
+
+def points(*rows):
+    return dataclasses.replace(CUBE, vertices=np.array(rows, dtype=float))
+
+
+def problems(spec, settings=SolverSettings()):  # noqa: B008 (frozen)
+    with pytest.raises(SceneError) as caught:
+        validate(spec, settings)
+    assert all(problem.message and str(problem) in str(caught.value) for problem in caught.value.problems)
+    return {(problem.object, problem.field) for problem in caught.value.problems}
+
+
+def body_fields(**changes):
+    found = problems(dataclasses.replace(SPEC, bodies=(dataclasses.replace(BODY, **changes), FLOOR)))
+    assert {name for name, _ in found} == {"Cube"}
+    return {field for _, field in found}
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"shape": points()}, "vertices"),
+        ({"shape": dataclasses.replace(CUBE, vertices=np.zeros((4, 2)))}, "vertices"),
+        ({"shape": points([0, 0, 0], [1, 0, nan], [0, 1, 0], [0, 0, 1])}, "vertices"),
+        ({"shape": points([0, 0, 0], [1, 0, -inf], [0, 1, 0], [0, 0, 1])}, "vertices"),
+        ({"shape": dataclasses.replace(CUBE, triangles=np.array([[0, 1, 8]]))}, "triangles"),
+        ({"shape": dataclasses.replace(CUBE, triangles=np.array([[0, 1, -1]]))}, "triangles"),
+        ({"shape": dataclasses.replace(CUBE, triangles=np.array([[0.0, 1.0, 2.0]]))}, "triangles"),
+        ({"shape": dataclasses.replace(CUBE, margin=-0.01)}, "margin"),
+        ({"shape": dataclasses.replace(CUBE, margin=nan)}, "margin"),
+        ({"shape": ShapeSpec(ShapeKind.PLANE)}, "shape"),
+        ({"position": np.array([0.0, nan, 0.0])}, "position"),
+        ({"position": np.zeros(2)}, "position"),
+        ({"orientation": np.array([1.0, nan, 0.0, 0.0])}, "orientation"),
+        ({"orientation": np.zeros(4)}, "orientation"),
+        ({"orientation": np.array([1.0, 0.1, 0.0, 0.0])}, "orientation"),
+        ({"velocity": np.array([inf, 0.0, 0.0])}, "velocity"),
+        ({"angular_velocity": np.array([0.0, 0.0, nan])}, "angular_velocity"),
+        ({"linear_factor": np.array([1.0, 0.5, 1.0])}, "linear_factor"),
+        ({"angular_factor": np.array([1.0, nan, 1.0])}, "angular_factor"),
+        ({"mass": None}, "mass"),
+        ({"mass": 0.0}, "mass"),
+        ({"mass": -1.0}, "mass"),
+        ({"mass": nan}, "mass"),
+        ({"mass": inf}, "mass"),
+        ({"density": 1000.0}, "mass"),
+        ({"mass": None, "density": 0.0}, "density"),
+        ({"mass": None, "density": nan}, "density"),
+        ({"material": MaterialSpec(mu_static=-0.1, mu_dynamic=0.0)}, "mu_static"),
+        ({"material": MaterialSpec(mu_static=nan)}, "mu_static"),
+        ({"material": MaterialSpec(mu_dynamic=-0.1)}, "mu_dynamic"),
+        ({"material": MaterialSpec(mu_dynamic=inf)}, "mu_dynamic"),
+        ({"material": MaterialSpec(restitution=1.01)}, "restitution"),
+        ({"material": MaterialSpec(restitution=nan)}, "restitution"),
+        ({"linear_damping": -0.1}, "linear_damping"),
+        ({"angular_damping": 1.5}, "angular_damping"),
+        ({"angular_damping": nan}, "angular_damping"),
+        ({"kind": BodyKind.ANIMATED, "path": None}, "path"),
+        ({"kind": BodyKind.ANIMATED, "path": STILL[:2]}, "path"),
+        ({"kind": BodyKind.ANIMATED, "path": np.full((3, 7), nan)}, "path"),
+        ({"kind": BodyKind.ANIMATED, "path": STILL * 2.0}, "path"),
+        ({"shape": points([0, 0, 0]), "mass": 1.0}, "mass"),
+        ({"shape": points([0, 0, 0], [1, 1, 1])}, "mass"),
+        ({"shape": points([0, 0, 0], [1, 0, 0], [0, 1, 0]), "mass": None, "density": 5.0}, "density"),
+        ({"shape": dataclasses.replace(points([0, 0, 0], [1, 0, 0]), margin=1e-8)}, "inertia"),
+    ],
+)
+def test_each_wrong_value_of_a_body_is_named_by_its_field(changes, field):
+    spec_of_an_animated_one = changes.get("kind") is BodyKind.ANIMATED
+    if spec_of_an_animated_one:
+        animated = dataclasses.replace(BODY, name="Pusher", **changes)
+        assert problems(dataclasses.replace(SPEC, bodies=(BODY, animated))) == {("Pusher", field)}
+    else:
+        assert body_fields(**changes) - {"bodies"} == {field}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"material": MaterialSpec(0.0, 0.0, 1.0)},
+        {"material": MaterialSpec(3.0, 2.0)},
+        {"linear_damping": 1.0, "angular_damping": 0.0},
+        {"shape": points([0, 0, 0], [1, 0, 0], [0, 1, 0])},
+        {"shape": dataclasses.replace(points([0, 0, 0]), margin=0.1), "mass": None, "density": 2.0},
+        {"shape": dataclasses.replace(points([0, 0, 0], [1, 0, 0], [0, 1, 0]), margin=0.1), "mass": None, "density": 2.0},
+        {"kind": BodyKind.PASSIVE, "mass": None},
+        {"kind": BodyKind.PASSIVE, "shape": points([0, 0, 0])},
+        {"kind": BodyKind.ANIMATED, "path": STILL, "mass": None},
+        {"orientation": np.array([0.6, 0.0, -0.8, 0.0]) * (1.0 + 1e-8)},
+        {"linear_factor": np.array([0.0, 1.0, 0.0]), "angular_factor": np.zeros(3)},
+    ],
+)
+def test_what_is_unusual_but_sound_passes(changes):
+    other = dataclasses.replace(BODY, name="Other", **changes)
+    validate(dataclasses.replace(SPEC, bodies=(BODY, other, FLOOR)), SolverSettings())
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"bodies": ()}, "bodies"),
+        ({"bodies": (FLOOR,)}, "bodies"),
+        ({"frame_end": 0}, "frame_end"),
+        ({"fps": 0.0}, "fps"),
+        ({"fps": nan}, "fps"),
+        ({"time_scale": -1.0}, "time_scale"),
+        ({"time_scale": inf}, "time_scale"),
+        ({"gravity": np.array([0.0, 0.0, nan])}, "gravity"),
+        ({"gravity": np.array([0.0, -9.81])}, "gravity"),
+    ],
+)
+def test_each_wrong_value_of_the_scene_is_named(changes, field):
+    assert problems(dataclasses.replace(SPEC, **changes)) == {("Scene", field)}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"tolerance": 0.0},
+        {"tolerance": -1e-6},
+        {"tolerance": nan},
+        {"tolerance": inf},
+        {"max_iterations": 0},
+        {"substeps": 0},
+        {"polygon_sides": 2},
+        {"polygon_sides": -3},
+    ],
+)
+def test_each_wrong_setting_is_named(changes):
+    assert problems(SPEC, dataclasses.replace(SolverSettings(), **changes)) == {("Solver settings", *changes)}
+
+
+@pytest.mark.parametrize("sides", [0, 3, 8])
+def test_exact_and_polygonal_friction_cones_are_both_sound(sides):
+    validate(SPEC, SolverSettings(polygon_sides=sides, max_iterations=1, substeps=1))
+
+
+def test_one_frame_is_a_range():
+    validate(dataclasses.replace(SPEC, frame_end=1), SolverSettings())
+
+
+def test_everything_that_is_wrong_is_said_at_once():
+    bodies = (
+        dataclasses.replace(BODY, mass=-1.0, material=MaterialSpec(mu_static=nan)),
+        dataclasses.replace(BODY, name="Sheet", shape=points(), position=np.full(3, nan)),
+        FLOOR,
+        FLOOR,
+    )
+    found = problems(dataclasses.replace(SPEC, bodies=bodies, fps=0.0), SolverSettings(substeps=0))
+    assert found == {
+        ("Cube", "mass"),
+        ("Cube", "mu_static"),
+        ("Sheet", "vertices"),
+        ("Sheet", "position"),
+        ("Floor", "name"),
+        ("Scene", "fps"),
+        ("Solver settings", "substeps"),
+    }
+
+
+def test_the_message_says_which_vertex_and_which_frame():
+    vertices = CUBE.vertices.copy()
+    vertices[5, 1] = nan
+    path = STILL.copy()
+    path[1, 2] = inf
+    bodies = (
+        dataclasses.replace(BODY, shape=dataclasses.replace(CUBE, vertices=vertices)),
+        dataclasses.replace(BODY, name="Pusher", kind=BodyKind.ANIMATED, path=path),
+    )
+    with pytest.raises(SceneError, match=r"Cube: vertices: vertex 5 (.|\n)*Pusher: path: the pose at frame 2 "):
+        validate(dataclasses.replace(SPEC, bodies=bodies), SolverSettings())
+
+
+def test_dynamic_friction_above_static_is_legal_and_warned_about():
+    odd = dataclasses.replace(BODY, material=MaterialSpec(mu_static=0.3, mu_dynamic=0.5))
+    spec = dataclasses.replace(SPEC, bodies=(odd, FLOOR))
+    validate(spec, SolverSettings())
+    (warning,) = scene_warnings(spec)
+    assert (warning.objects, warning.field) == (("Cube",), "mu_dynamic")
+    assert "0.5" in warning.message and "0.3" in warning.message
+    assert scene_warnings(SPEC) == ()
