@@ -8,7 +8,7 @@ output; "event" tells them apart:
     warning     objects, field, message
     frame       frame, contacts, iterations, worst_error, missed, deepest_overlap, seconds
     finished    frames, missed_steps (of the whole cache), seconds (of this run)
-    stopped     frame (the last one written, null when there is none yet): ended by a signal; --resume goes on after it
+    stopped     frame (the last one in the cache, null when none is known): ended by a signal; --resume goes on after it
     error       message, problems: [{object, field, message}]
 
 Exit status: 0 baked, 2 bad usage or input, 3 baked and at least one step missed its tolerance, 1 anything else. It ends by
@@ -98,7 +98,10 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             return bake(spec, settings, writer, arguments)
         except KeyboardInterrupt:
-            last = writer.last_frame
+            # The signal may have come while a record was being written: the file knows how far that got.
+            writer.close()
+            frames = FrameCacheReader(arguments.cache).frames
+            last = frames[-1] if frames else None
             at = "before the first frame" if last is None else f"after frame {last}"
             write_error_report(arguments.report, error_report(f"stopped {at}; resume the bake to go on"))
             emit("stopped", frame=last)
@@ -188,8 +191,11 @@ def emit_warnings(warnings: Iterable[SceneWarning]) -> None:
 
 def emit(event: str, **values: Any) -> None:
     """Print one event; raises ListenerGone when it cannot be delivered."""
+    line = json.dumps({"event": event, **values}, allow_nan=False) + "\n"
     try:
-        print(json.dumps({"event": event, **values}, allow_nan=False), flush=True)
+        # In one piece, so that a signal cannot leave half a line for the next event to be printed behind.
+        sys.stdout.write(line)
+        sys.stdout.flush()
     except OSError as error:
         raise ListenerGone(str(error)) from error
 

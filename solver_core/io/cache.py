@@ -128,11 +128,6 @@ class FrameCacheWriter:
         self._file.flush()
         self._next += 1
 
-    @property
-    def last_frame(self) -> int | None:
-        """The number of the newest frame in the cache, None while it has none."""
-        return self._next - 1 if self._next > self.info.frame_start else None
-
     def close(self) -> None:
         self._file.close()
 
