@@ -1,8 +1,8 @@
 """The demo: a new user's first hour, done by a script and measured.
 
 Builds the extension for this machine, installs its zip into a Blender that holds nothing else, adds the card house with the
-extension's own menu operator, bakes it with the extension's own bake operator, lets Blender's Bullet try the same file, and says
-in numbers which of the two houses stands. Leaves everything in build/demo. Exit status 0 when the baked house stands.
+extension's own menu operator, bakes it with the extension's own bake operator, lets Blender's Bullet try the same file, and
+says in numbers which of the two houses stands. Leaves everything in build/demo. Exit status 0 when the baked house stands.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +17,8 @@ import time
 from pathlib import Path
 
 import extension
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 DEMO = ROOT / "build" / "demo"
@@ -30,16 +31,14 @@ LIMIT_MM = 1.0
 
 
 def distributions_of(name: str) -> set[str]:
-    """A distribution and all it requires, by normalised name."""
+    """A distribution and all it requires here, by normalised name."""
     found, waiting = set(), [name]
     while waiting:
-        current = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
-        if current in found:
-            continue
-        found.add(current)
-        for requirement in importlib.metadata.requires(current) or []:
-            if "extra ==" not in requirement:
-                waiting.append(re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0])
+        current = canonicalize_name(waiting.pop())
+        if current not in found:
+            found.add(current)
+            requirements = [Requirement(text) for text in importlib.metadata.requires(current) or []]
+            waiting += [need.name for need in requirements if need.marker is None or need.marker.evaluate({"extra": ""})]
     return found
 
 
@@ -123,8 +122,9 @@ def main() -> None:
     print(f"\n{scene['title']}: {scene['frames']} frames at {scene['fps']:g} a second, Blender {installed['blender']}\n")
     print(comparison(stiction, bullet))
     said = "The baked house stands" if stands else "The baked house does NOT stand"
-    print(f"\n{said}: {stiction['moved_mm']:.4f} mm, and at most {LIMIT_MM:g} mm is standing. {bake['missed_steps']} steps missed")
-    print(f"their tolerance. Bullet's house {'stands too' if bullet['moved_mm'] <= LIMIT_MM else 'does not stand'}.")
+    bullets = "stands too" if bullet["moved_mm"] <= LIMIT_MM else "does not stand"
+    print(f"\n{said}: {stiction['moved_mm']:.4f} mm, and at most {LIMIT_MM:g} mm is standing. Bullet's {bullets}.")
+    print(f"{bake['missed_steps']} time steps missed their tolerance.")
     print("\nbuild/demo/card_house.blend      the baked scene, with keyframes")
     print("build/demo/report.json           these numbers, and those of every frame in bake.json beside it")
     print("build/demo/pictures/             first, middle and last frame of both; all.png has them side by side")

@@ -28,15 +28,15 @@ SETTLING_SECONDS = 0.5
 def install(package: str) -> dict:
     """Install the zip as dropping it on Blender does, and make sure that numba comes from its wheels."""
     bpy.ops.extensions.package_install_files(filepath=package, repo="user_default", enable_on_install=True)
-    bpy.ops.wm.save_userpref()
     import numba
 
     origin = Path(numba.__file__).resolve()
     if not origin.is_relative_to((HERE / "user").resolve()):
         raise RuntimeError(f"numba comes from {origin}, not from the wheels of the extension")
+    blender, name = bpy.app.version_string, Path(package).name
     return {
-        "said": f"installed {Path(package).name} into Blender {bpy.app.version_string}, with numba {numba.__version__} of its wheels",
-        "blender": bpy.app.version_string,
+        "said": f"installed {name} into Blender {blender}, with numba {numba.__version__} from its wheels",
+        "blender": blender,
         "python": sys.version.split()[0],
         "numba": str(origin),
     }
@@ -75,11 +75,12 @@ def bake() -> dict:
     enable_extension()
     here = open_scene()
     here["baked"] = [thing.name for thing in active_bodies(here)]
-    bpy.ops.stiction.bake()
+    bpy.ops.stiction.bake(report_path=str(REPORT_FILE))
     bpy.ops.stiction.bake_to_keyframes()
     bpy.ops.wm.save_as_mainfile(filepath=str(SCENE_FILE))
-    report = json.loads(REPORT_FILE.read_text(encoding="utf-8"))
-    return {"said": "baked", "missed_steps": report["missed_steps"]}
+    totals = json.loads(REPORT_FILE.read_text(encoding="utf-8"))["totals"]
+    steps, contacts, seconds = totals["steps"], totals["most_contacts"], totals["seconds"]
+    return {"said": f"baked {steps} steps with up to {contacts} contacts in {seconds:.1f} s, and wrote keyframes", **totals}
 
 
 def measure() -> dict:
@@ -207,7 +208,8 @@ def join_pictures() -> None:
     rows = []
     for label in ("bullet", "stiction"):
         images = [bpy.data.images.load(str(PICTURES / f"{label}_{name}.png")) for name in ("first", "middle", "last")]
-        rows.append(np.concatenate([np.array(image.pixels).reshape(image.size[1], image.size[0], 4) for image in images], axis=1))
+        pixels = [np.array(image.pixels).reshape(image.size[1], image.size[0], 4) for image in images]
+        rows.append(np.concatenate(pixels, axis=1))
     pixels = np.concatenate(rows, axis=0)  # Blender counts rows from below
     joined = bpy.data.images.new("all", width=pixels.shape[1], height=pixels.shape[0])
     joined.pixels.foreach_set(pixels.astype(np.float32).ravel())

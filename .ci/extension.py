@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import importlib.util
-import os
 import platform
 import shutil
 import subprocess
@@ -157,7 +156,7 @@ def stage(target: Target, wheels: list[Wheel]) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "wheels").mkdir(parents=True)
     for wheel in wheels:
-        os.link(fetch(wheel), folder / "wheels" / wheel.filename)
+        shutil.copyfile(fetch(wheel), folder / "wheels" / wheel.filename)
     for name in SOURCES:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", ".*"))
@@ -179,10 +178,10 @@ def build(target: Target) -> Path:
     command = [sys.executable, str(blender_builder()), "build", "--source-dir", str(folder), "--output-filepath", str(path)]
     built = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if built.returncode:
-        sys.exit(f"extension: Blender's builder refused {folder.relative_to(ROOT)}:\n{built.stdout}{built.stderr}")
+        sys.exit(f"extension: Blender's builder refused {folder}:\n{built.stdout}{built.stderr}")
     if path.stat().st_size > LARGEST_ZIP:
         sys.exit(f"extension: {path.name} has {path.stat().st_size / 1e6:.1f} MB, over {LARGEST_ZIP / 1e6:.0f} MB")
-    print(f"extension: {path.relative_to(ROOT)}  {path.stat().st_size / 1e6:.1f} MB", flush=True)
+    print(f"extension: {path.parent.name}/{path.name}  {path.stat().st_size / 1e6:.1f} MB", flush=True)
     return path
 
 
