@@ -1,0 +1,8 @@
+"""Convex hulls and the table of collision shapes."""
+
+from __future__ import annotations
+
+from .hulls import Hull, convex_hull
+from .shapes import HULL, PLANE, ShapeTable, build_shapes
+
+__all__ = ["HULL", "PLANE", "Hull", "ShapeTable", "build_shapes", "convex_hull"]

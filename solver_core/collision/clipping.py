@@ -1,0 +1,168 @@
+"""Face contacts: the faces of one body that look at a reference face of the other, clipped to it, with a gap per vertex.
+
+Clipping is Sutherland and Hodgman's, along the reference face's normal. Each edge of the clipped polygon remembers on which edge
+of either face it lies, and a vertex between two of them is thereby a vertex of one body or a crossing of two edges: its feature.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .manifold import EDGE_EDGE, FACE_VERTEX, VERTEX_FACE, add_contact, feature_id
+
+__all__ = ["face_contacts", "incident_face"]
+
+# A face looks at the reference face if it leans from the vertical by this cosine: walls add no contacts that floors lack.
+FACING = -0.0175
+
+
+@njit(cache=True, error_model="numpy")
+def incident_face(body, x, y, z, lowest, tolerance):
+    """Of the faces at the lowest vertices along (x, y, z) the one that looks down most, -1 for a body without faces."""
+    best = -1
+    best_cosine = np.inf
+    for f in range(len(body.planes)):
+        cosine = x * body.planes[f, 0] + y * body.planes[f, 1] + z * body.planes[f, 2]
+        if cosine >= best_cosine:
+            continue
+        for slot in range(body.loop_start[f], body.loop_start[f + 1]):
+            v = body.loop_vertices[slot]
+            height = x * body.vertices[v, 0] + y * body.vertices[v, 1] + z * body.vertices[v, 2]
+            if height <= lowest + tolerance:
+                best = f
+                best_cosine = cosine
+                break
+    return best
+
+
+@njit(cache=True, error_model="numpy")
+def clip_face(reference, face, body, incident, tolerance, polygon, tags, spare, spare_tags):
+    """Clips a face of body to the prism over a reference face: (count, polygon, tags), in the given or in the spare arrays.
+
+    polygon: (., 3) vertices, counter-clockwise seen against the reference face's normal. tags: (.,) what the edge that follows
+    the vertex lies on: slot >= 0 of the incident face's loop, or -1 - slot of the reference face's. incident -1 stands for
+    the segment or point that a body without faces is. A vertex within the tolerance outside counts as inside.
+    """
+    first = body.loop_start[incident] if incident >= 0 else 0
+    count = body.loop_start[incident + 1] - first if incident >= 0 else len(body.vertices)
+    for i in range(count):
+        # The faces look at each other, so the incident loop is walked backwards.
+        slot = count - 1 - i
+        vertex = body.loop_vertices[first + slot] if incident >= 0 else slot
+        for k in range(3):
+            polygon[i, k] = body.vertices[vertex, k]
+        tags[i] = (slot - 1) % count
+
+    nx, ny, nz = reference.planes[face, 0], reference.planes[face, 1], reference.planes[face, 2]
+    begin = reference.loop_start[face]
+    size = reference.loop_start[face + 1] - begin
+    for slot in range(size):
+        p = reference.loop_vertices[begin + slot]
+        q = reference.loop_vertices[begin + (slot + 1) % size]
+        px, py, pz = reference.vertices[p, 0], reference.vertices[p, 1], reference.vertices[p, 2]
+        dx, dy, dz = reference.vertices[q, 0] - px, reference.vertices[q, 1] - py, reference.vertices[q, 2] - pz
+        mx, my, mz = dy * nz - dz * ny, dz * nx - dx * nz, dx * ny - dy * nx
+        outside = tolerance * np.sqrt(mx * mx + my * my + mz * mz)
+        offset = mx * px + my * py + mz * pz
+        written = 0
+        height = mx * polygon[0, 0] + my * polygon[0, 1] + mz * polygon[0, 2] - offset
+        first_height = height
+        for i in range(count):
+            j = i + 1 if i + 1 < count else 0
+            next_height = first_height if j == 0 else mx * polygon[j, 0] + my * polygon[j, 1] + mz * polygon[j, 2] - offset
+            if height <= outside and written < len(spare):
+                for k in range(3):
+                    spare[written, k] = polygon[i, k]
+                spare_tags[written] = tags[i]
+                written += 1
+            # A convex polygon gains one vertex a plane; only a face merged from noise could fill the array, and loses a corner.
+            if (height <= outside) != (next_height <= outside) and written < len(spare) - 1:
+                fraction = min(max(height / (height - next_height), 0.0), 1.0)
+                for k in range(3):
+                    spare[written, k] = polygon[i, k] + fraction * (polygon[j, k] - polygon[i, k])
+                spare_tags[written] = -1 - slot if height <= outside else tags[i]
+                written += 1
+            height = next_height
+        polygon, spare = spare, polygon
+        tags, spare_tags = spare_tags, tags
+        count = written
+        if count == 0:
+            break
+    return count, polygon, tags
+
+
+@njit(cache=True, error_model="numpy")
+def clipped_feature(reference, face, body, incident, before, after, reference_is_a):
+    """Feature id of the clipped polygon's vertex between edges with the tags before and after."""
+    begin = reference.loop_start[face]
+    first = body.loop_start[incident] if incident >= 0 else 0
+    count = body.loop_start[incident + 1] - first if incident >= 0 else len(body.vertices)
+    if before >= 0 and after >= 0:
+        slot = (after + 1) % count
+        vertex = body.loop_vertices[first + slot] if incident >= 0 else slot
+        return feature_id(FACE_VERTEX, face, vertex) if reference_is_a else feature_id(VERTEX_FACE, vertex, face)
+    if before < 0 and after < 0:
+        vertex = reference.loop_vertices[begin - 1 - after]
+        other = max(incident, 0)
+        return feature_id(VERTEX_FACE, vertex, other) if reference_is_a else feature_id(FACE_VERTEX, other, vertex)
+    reference_edge = reference.loop_edges[begin - 1 - min(before, after)]
+    edge = body.loop_edges[first + max(before, after)] if incident >= 0 else 0
+    return feature_id(EDGE_EDGE, reference_edge, edge) if reference_is_a else feature_id(EDGE_EDGE, edge, reference_edge)
+
+
+@njit(cache=True, error_model="numpy")
+def face_contacts(reference, face, body, reference_is_a, limit, tolerance, merge, manifold, polygon, tags, spare, spare_tags):
+    """Contacts of body with a face of reference, along that face's normal: (count, smallest gap found, even over the limit).
+
+    Clipped are all faces of body that look at the reference face and reach below the limit, so that no support edge or vertex
+    is missed however the faces around it lie.
+    """
+    nx, ny, nz, offset = reference.planes[face, 0], reference.planes[face, 1], reference.planes[face, 2], reference.planes[face, 3]
+    lowest = np.inf
+    for i in range(len(body.vertices)):
+        lowest = min(lowest, nx * body.vertices[i, 0] + ny * body.vertices[i, 1] + nz * body.vertices[i, 2])
+    primary = incident_face(body, nx, ny, nz, lowest, merge)
+    sign = 1.0 if reference_is_a else -1.0
+    count = 0
+    smallest = np.inf
+    for incident in range(-1 if primary < 0 else 0, len(body.planes)):
+        if incident != primary:
+            cosine = nx * body.planes[incident, 0] + ny * body.planes[incident, 1] + nz * body.planes[incident, 2]
+            if cosine >= FACING:
+                continue
+            reaches = False
+            for slot in range(body.loop_start[incident], body.loop_start[incident + 1]):
+                v = body.loop_vertices[slot]
+                if nx * body.vertices[v, 0] + ny * body.vertices[v, 1] + nz * body.vertices[v, 2] - offset <= limit:
+                    reaches = True
+                    break
+            if not reaches:
+                continue
+        corners, clipped, clipped_tags = clip_face(
+            reference, face, body, incident, tolerance, polygon, tags, spare, spare_tags
+        )
+        for i in range(corners):
+            x, y, z = clipped[i, 0], clipped[i, 1], clipped[i, 2]
+            gap = nx * x + ny * y + nz * z - offset
+            smallest = min(smallest, gap)
+            if gap > limit:
+                continue
+            before = clipped_tags[i - 1 if i > 0 else corners - 1]
+            feature = clipped_feature(reference, face, body, incident, before, clipped_tags[i], reference_is_a)
+            half = 0.5 * gap
+            count = add_contact(
+                manifold,
+                count,
+                limit,
+                merge,
+                x - half * nx,
+                y - half * ny,
+                z - half * nz,
+                sign * nx,
+                sign * ny,
+                sign * nz,
+                gap,
+                feature,
+            )
+    return count, smallest

@@ -1,0 +1,169 @@
+"""Collision detection as the stepper calls it: poses in, contacts out, in an order that depends on nothing but the poses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ..geometry.shapes import PLANE, ShapeTable
+from .manifold import empty_manifold, reduce_and_sort
+from .pair import MERGE, hull_contacts, plane_contacts, workspace
+from .polyhedron import in_own_frame, moved
+from .sweep import candidate_pairs
+
+__all__ = ["ContactSet", "detect"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+# Rounding of a distance between bodies of size one, with room for the sums that it comes from.
+NOISE = 1e-10
+
+NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class ContactSet:
+    """Contacts sorted by (body_a, body_b, feature).
+
+    body_a, body_b: (m,) with a < b. point: (m, 3) m, world, midway between the surfaces. normal: (m, 3) unit, world, from a
+    to b. gap: (m,) m between the surfaces along the normal, negative for an overlap. feature: (m,) what touches what within
+    the pair, unique there and the same as long as the same features touch.
+    """
+
+    body_a: Indices
+    body_b: Indices
+    point: Array
+    normal: Array
+    gap: Array
+    feature: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.gap)
+
+
+def detect(
+    shapes: ShapeTable,
+    position: Array,
+    rotation: Array,
+    reach: Array,
+    collections: Indices,
+    movable: NDArray[np.bool_],
+    excluded: Indices = NO_PAIRS,
+) -> ContactSet:
+    """All contacts with a gap of at most reach[a] + reach[b].
+
+    position (n, 3) m and rotation (n, 3, 3) place the body frames in the world; reach (n,) m, not negative; collections (n,) bit
+    masks; movable (n,). Pairs of which neither is movable or whose masks share no bit make no contacts, nor do the rows of
+    excluded (k, 2), which have a < b and are sorted. A pair has at most MAX_CONTACTS contacts.
+    """
+    return ContactSet(*all_contacts(shapes, position, rotation, reach, collections, movable, excluded))
+
+
+@njit(cache=True, error_model="numpy")
+def core_size(shapes, i):
+    """Diagonal of the core's bounds plus the margin."""
+    squared = 0.0
+    for k in range(3):
+        squared += (shapes.upper[i, k] - shapes.lower[i, k]) ** 2
+    return np.sqrt(squared) + shapes.margin[i]
+
+
+@njit(cache=True, error_model="numpy")
+def relative_pose(position, rotation, a, b, turn, shift):
+    """Pose of body b in the frame of a, into turn (3, 3) and shift (3,)."""
+    for i in range(3):
+        shift[i] = 0.0
+        for k in range(3):
+            shift[i] += rotation[a, k, i] * (position[b, k] - position[a, k])
+        for j in range(3):
+            turn[i, j] = (
+                rotation[a, 0, i] * rotation[b, 0, j] + rotation[a, 1, i] * rotation[b, 1, j] + rotation[a, 2, i] * rotation[b, 2, j]
+            )
+
+
+@njit(cache=True, error_model="numpy")
+def pair_contacts(shapes, position, rotation, a, b, limit, manifold, work, turn, shift, vertices, planes, bounds):
+    """Contacts of a pair in the frame of a; a plane's pair in the frame of the other body: (count, that body)."""
+    if shapes.kind[a] == PLANE or shapes.kind[b] == PLANE:
+        plane = a if shapes.kind[a] == PLANE else b
+        hull = b if shapes.kind[a] == PLANE else a
+        relative_pose(position, rotation, hull, plane, turn, shift)
+        x, y, z = turn[0, 2], turn[1, 2], turn[2, 2]
+        offset = x * shift[0] + y * shift[1] + z * shift[2]
+        merge = MERGE * core_size(shapes, hull)
+        return plane_contacts(in_own_frame(shapes, hull), x, y, z, offset, plane == a, limit, merge, manifold), hull
+    size_a = core_size(shapes, a)
+    size_b = core_size(shapes, b)
+    scale = min(size_a, size_b)
+    if scale == 0.0:
+        scale = max(size_a, size_b)
+    relative_pose(position, rotation, a, b, turn, shift)
+    core_a = in_own_frame(shapes, a)
+    core_b = moved(in_own_frame(shapes, b), turn, shift, vertices, planes, bounds)
+    return hull_contacts(core_a, core_b, limit, scale, NOISE * (size_a + size_b), manifold, work), a
+
+
+@njit(cache=True, error_model="numpy")
+def all_contacts(shapes, position, rotation, reach, collections, movable, excluded):
+    """The arrays of a ContactSet."""
+    pairs = candidate_pairs(shapes, position, rotation, reach, collections, movable, excluded)
+    capacity = max(64, 4 * len(pairs))
+    body_a = np.empty(capacity, dtype=np.int64)
+    body_b = np.empty(capacity, dtype=np.int64)
+    point = np.empty((capacity, 3))
+    normal = np.empty((capacity, 3))
+    gap = np.empty(capacity)
+    feature = np.empty(capacity, dtype=np.uint64)
+    total = 0
+
+    longest_loop = 2
+    for row in range(len(shapes.loop_start) - 1):
+        longest_loop = max(longest_loop, shapes.loop_start[row + 1] - shapes.loop_start[row])
+    most_vertices = shapes.vertex_count.max() if len(pairs) > 0 else 0
+    most_faces = shapes.face_count.max() if len(pairs) > 0 else 0
+    most_edges = shapes.edge_count.max() if len(pairs) > 0 else 0
+    work = workspace(longest_loop, most_edges)
+    manifold = empty_manifold()
+    vertices = np.empty((most_vertices, 3))
+    planes = np.empty((most_faces, 4))
+    bounds = np.empty((3, 3))
+    turn = np.empty((3, 3))
+    shift = np.empty(3)
+
+    for row in range(len(pairs)):
+        a = pairs[row, 0]
+        b = pairs[row, 1]
+        margin_a = shapes.margin[a]
+        margin_b = shapes.margin[b]
+        limit = reach[a] + reach[b] + margin_a + margin_b
+        count, frame = pair_contacts(
+            shapes, position, rotation, a, b, limit, manifold, work, turn, shift, vertices, planes, bounds
+        )
+        count = reduce_and_sort(manifold, count, limit)
+        if total + count > len(gap):
+            body_a = np.concatenate((body_a, np.empty_like(body_a)))
+            body_b = np.concatenate((body_b, np.empty_like(body_b)))
+            point = np.concatenate((point, np.empty_like(point)))
+            normal = np.concatenate((normal, np.empty_like(normal)))
+            gap = np.concatenate((gap, np.empty_like(gap)))
+            feature = np.concatenate((feature, np.empty_like(feature)))
+        # From midway between the cores to midway between the thickened surfaces.
+        shifted = 0.5 * (margin_a - margin_b)
+        for slot in range(count):
+            body_a[total] = a
+            body_b[total] = b
+            gap[total] = manifold.gap[slot] - margin_a - margin_b
+            feature[total] = manifold.feature[slot]
+            for i in range(3):
+                point[total, i] = position[frame, i]
+                normal[total, i] = 0.0
+                for k in range(3):
+                    r = rotation[frame, i, k]
+                    point[total, i] += r * (manifold.point[slot, k] + shifted * manifold.normal[slot, k])
+                    normal[total, i] += r * manifold.normal[slot, k]
+            total += 1
+    return body_a[:total], body_b[:total], point[:total], normal[:total], gap[:total], feature[:total]

@@ -1,0 +1,188 @@
+"""Contacts of edges and vertices, each along its own closest direction.
+
+Two edges that cross touch once. Two nearly parallel edges touch along their overlap: the ends of the overlap are contacts, each with
+the direction from the vertex to its closest point of the other edge as its normal. While the bodies are apart these normals
+are smooth functions of the poses, which that of a common normal is not: nearly parallel edges hardly determine the closest point.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .manifold import EDGE_EDGE, EDGE_VERTEX, VERTEX_EDGE, VERTEX_VERTEX, add_contact, feature_id
+
+__all__ = ["edge_contacts", "edge_feature"]
+
+# Edges count as nearly parallel up to this squared sine (11 degrees).
+NEARLY_PARALLEL = 0.04
+# How far a direction may leave an edge's arc of normals, as a sine.
+ARC_TOLERANCE = 0.02
+# An inner closest point nearer than the ends of the overlap by less than this fraction is noise.
+SAME_DISTANCE = 1e-7
+
+
+@njit(cache=True, error_model="numpy")
+def edge_length(body, edge):
+    p = body.edges[edge, 0]
+    q = body.edges[edge, 1]
+    x = body.vertices[q, 0] - body.vertices[p, 0]
+    y = body.vertices[q, 1] - body.vertices[p, 1]
+    z = body.vertices[q, 2] - body.vertices[p, 2]
+    return np.sqrt(x * x + y * y + z * z)
+
+
+@njit(cache=True, error_model="numpy")
+def vertex_at(body, edge, parameter, merge):
+    """The end of the edge that lies within the merging distance of the point at the parameter, -1 for an inner point."""
+    length = edge_length(body, edge)
+    if parameter * length <= merge:
+        return body.edges[edge, 0]
+    if (1.0 - parameter) * length <= merge:
+        return body.edges[edge, 1]
+    return -1
+
+
+@njit(cache=True, error_model="numpy")
+def edge_feature(edge_a, vertex_a, edge_b, vertex_b):
+    """Feature id of points of two edges; a vertex >= 0 stands for the edge."""
+    if vertex_a >= 0 and vertex_b >= 0:
+        return feature_id(VERTEX_VERTEX, vertex_a, vertex_b)
+    if vertex_a >= 0:
+        return feature_id(VERTEX_EDGE, vertex_a, edge_b)
+    if vertex_b >= 0:
+        return feature_id(EDGE_VERTEX, edge_a, vertex_b)
+    return feature_id(EDGE_EDGE, edge_a, edge_b)
+
+
+@njit(cache=True, error_model="numpy")
+def is_outward(body, edge, x, y, z):
+    """Whether the direction's part across the edge lies between the normals of the edge's two faces."""
+    left = body.edge_faces[edge, 0]
+    right = body.edge_faces[edge, 1]
+    if left < 0:
+        return True
+    p = body.edges[edge, 0]
+    q = body.edges[edge, 1]
+    ex = body.vertices[q, 0] - body.vertices[p, 0]
+    ey = body.vertices[q, 1] - body.vertices[p, 1]
+    ez = body.vertices[q, 2] - body.vertices[p, 2]
+    tx, ty, tz = ey * z - ez * y, ez * x - ex * z, ex * y - ey * x
+    bound = ARC_TOLERANCE * np.sqrt(ex * ex + ey * ey + ez * ez)
+    from_left = body.planes[left, 0] * tx + body.planes[left, 1] * ty + body.planes[left, 2] * tz
+    to_right = body.planes[right, 0] * tx + body.planes[right, 1] * ty + body.planes[right, 2] * tz
+    return from_left <= bound and to_right >= -bound
+
+
+@njit(cache=True, error_model="numpy")
+def overlap_ends(a, i, b, j, swapped, nx, ny, nz, limit, merge, manifold, count):
+    """Adds the contacts of edge i's ends with edge j: (count, smallest gap). swapped: a is the second body of the pair.
+
+    (nx, ny, nz) is the closest direction of the bodies, from a to b.
+    """
+    smallest = np.inf
+    q0 = b.edges[j, 0]
+    q1 = b.edges[j, 1]
+    qx, qy, qz = b.vertices[q0, 0], b.vertices[q0, 1], b.vertices[q0, 2]
+    ex, ey, ez = b.vertices[q1, 0] - qx, b.vertices[q1, 1] - qy, b.vertices[q1, 2] - qz
+    length2 = ex * ex + ey * ey + ez * ez
+    beyond = merge / np.sqrt(length2)
+    for end in range(2):
+        vertex = a.edges[i, end]
+        px, py, pz = a.vertices[vertex, 0], a.vertices[vertex, 1], a.vertices[vertex, 2]
+        t = (ex * (px - qx) + ey * (py - qy) + ez * (pz - qz)) / length2
+        if t < -beyond or t > 1.0 + beyond:
+            continue
+        t = min(max(t, 0.0), 1.0)
+        x, y, z = qx + t * ex - px, qy + t * ey - py, qz + t * ez - pz
+        gap = np.sqrt(x * x + y * y + z * z)
+        if gap > limit or gap == 0.0:
+            continue
+        x, y, z = x / gap, y / gap, z / gap
+        if x * nx + y * ny + z * nz < 0.5 or not is_outward(a, i, x, y, z) or not is_outward(b, j, -x, -y, -z):
+            continue
+        smallest = min(smallest, gap)
+        other = vertex_at(b, j, t, merge)
+        feature = edge_feature(j, other, i, vertex) if swapped else edge_feature(i, vertex, j, other)
+        sign = -1.0 if swapped else 1.0
+        half = 0.5 * gap
+        count = add_contact(
+            manifold,
+            count,
+            limit,
+            merge,
+            px + half * x,
+            py + half * y,
+            pz + half * z,
+            sign * x,
+            sign * y,
+            sign * z,
+            gap,
+            feature,
+        )
+    return count, smallest
+
+
+@njit(cache=True, error_model="numpy")
+def edge_contacts(a, edge_a, s, b, edge_b, t, limit, merge, noise, manifold):
+    """Contacts of disjoint bodies whose closest points are at s of an edge of a and at t of an edge of b; returns the count."""
+    vertex_a = vertex_at(a, edge_a, s, merge)
+    vertex_b = vertex_at(b, edge_b, t, merge)
+    i = a.edges[edge_a, 0]
+    j = a.edges[edge_a, 1]
+    px = a.vertices[i, 0] + s * (a.vertices[j, 0] - a.vertices[i, 0])
+    py = a.vertices[i, 1] + s * (a.vertices[j, 1] - a.vertices[i, 1])
+    pz = a.vertices[i, 2] + s * (a.vertices[j, 2] - a.vertices[i, 2])
+    i = b.edges[edge_b, 0]
+    j = b.edges[edge_b, 1]
+    qx = b.vertices[i, 0] + t * (b.vertices[j, 0] - b.vertices[i, 0])
+    qy = b.vertices[i, 1] + t * (b.vertices[j, 1] - b.vertices[i, 1])
+    qz = b.vertices[i, 2] + t * (b.vertices[j, 2] - b.vertices[i, 2])
+    nx, ny, nz = qx - px, qy - py, qz - pz
+    distance = np.sqrt(nx * nx + ny * ny + nz * nz)
+    nx, ny, nz = nx / distance, ny / distance, nz / distance
+
+    count = 0
+    smallest = np.inf
+    for i in range(len(a.edges)):
+        if i != edge_a and (vertex_a < 0 or (a.edges[i, 0] != vertex_a and a.edges[i, 1] != vertex_a)):
+            continue
+        i0 = a.edges[i, 0]
+        i1 = a.edges[i, 1]
+        dx = a.vertices[i1, 0] - a.vertices[i0, 0]
+        dy = a.vertices[i1, 1] - a.vertices[i0, 1]
+        dz = a.vertices[i1, 2] - a.vertices[i0, 2]
+        for j in range(len(b.edges)):
+            if j != edge_b and (vertex_b < 0 or (b.edges[j, 0] != vertex_b and b.edges[j, 1] != vertex_b)):
+                continue
+            j0 = b.edges[j, 0]
+            j1 = b.edges[j, 1]
+            ex = b.vertices[j1, 0] - b.vertices[j0, 0]
+            ey = b.vertices[j1, 1] - b.vertices[j0, 1]
+            ez = b.vertices[j1, 2] - b.vertices[j0, 2]
+            x, y, z = dy * ez - dz * ey, dz * ex - dx * ez, dx * ey - dy * ex
+            product = (dx * dx + dy * dy + dz * dz) * (ex * ex + ey * ey + ez * ez)
+            if product == 0.0 or x * x + y * y + z * z > NEARLY_PARALLEL * product:
+                continue
+            count, gap = overlap_ends(a, i, b, j, False, nx, ny, nz, limit, merge, manifold, count)
+            smallest = min(smallest, gap)
+            count, gap = overlap_ends(b, j, a, i, True, -nx, -ny, -nz, limit, merge, manifold, count)
+            smallest = min(smallest, gap)
+    if smallest > distance * (1.0 + SAME_DISTANCE) + noise:
+        feature = edge_feature(edge_a, vertex_a, edge_b, vertex_b)
+        half = 0.5 * distance
+        count = add_contact(
+            manifold,
+            count,
+            limit,
+            merge,
+            px + half * nx,
+            py + half * ny,
+            pz + half * nz,
+            nx,
+            ny,
+            nz,
+            distance,
+            feature,
+        )
+    return count

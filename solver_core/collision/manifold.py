@@ -1,0 +1,163 @@
+"""The contacts of one pair while they are collected: storage, feature ids, merging and reduction.
+
+A contact is stored in the frame of the pair's first body: the point midway between the cores, the unit normal from a to b, the gap
+between the cores, and a feature id. An id names the two features that touch, not which of the bodies served as reference, so it
+persists when that choice changes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = [
+    "CAPACITY",
+    "EDGE_EDGE",
+    "EDGE_VERTEX",
+    "FACE_VERTEX",
+    "MAX_CONTACTS",
+    "VERTEX_EDGE",
+    "VERTEX_FACE",
+    "VERTEX_VERTEX",
+    "Manifold",
+    "add_contact",
+    "empty_manifold",
+    "feature_id",
+    "reduce_and_sort",
+]
+
+MAX_CONTACTS = 8
+CAPACITY = 128
+
+# The feature of a, then that of b.
+FACE_VERTEX = 0
+VERTEX_FACE = 1
+EDGE_EDGE = 2
+VERTEX_EDGE = 3
+EDGE_VERTEX = 4
+VERTEX_VERTEX = 5
+
+
+class Manifold(NamedTuple):
+    """Work arrays of CAPACITY rows; how many are in use is counted by the caller."""
+
+    point: NDArray[np.float64]
+    normal: NDArray[np.float64]
+    gap: NDArray[np.float64]
+    feature: NDArray[np.uint64]
+
+
+@njit(cache=True, error_model="numpy")
+def empty_manifold():
+    return Manifold(np.empty((CAPACITY, 3)), np.empty((CAPACITY, 3)), np.empty(CAPACITY), np.empty(CAPACITY, dtype=np.uint64))
+
+
+@njit(cache=True, error_model="numpy")
+def feature_id(kind, of_a, of_b):
+    """Three bits of kind, thirty of each body's feature index."""
+    return (np.uint64(kind) << np.uint64(60)) | (np.uint64(of_a) << np.uint64(30)) | np.uint64(of_b)
+
+
+@njit(cache=True, error_model="numpy")
+def copy_contact(manifold, source, target):
+    for k in range(3):
+        manifold.point[target, k] = manifold.point[source, k]
+        manifold.normal[target, k] = manifold.normal[source, k]
+    manifold.gap[target] = manifold.gap[source]
+    manifold.feature[target] = manifold.feature[source]
+
+
+@njit(cache=True, error_model="numpy")
+def write_contact(manifold, slot, px, py, pz, nx, ny, nz, gap, feature):
+    manifold.point[slot, 0], manifold.point[slot, 1], manifold.point[slot, 2] = px, py, pz
+    manifold.normal[slot, 0], manifold.normal[slot, 1], manifold.normal[slot, 2] = nx, ny, nz
+    manifold.gap[slot] = gap
+    manifold.feature[slot] = feature
+
+
+@njit(cache=True, error_model="numpy")
+def add_contact(manifold, count, limit, merge, px, py, pz, nx, ny, nz, gap, feature):
+    """Adds a contact unless its gap is over the limit, and returns the new count.
+
+    Two contacts closer than `merge`, or of the same features, become the deeper one.
+    """
+    if gap > limit:
+        return count
+    for slot in range(count):
+        x, y, z = manifold.point[slot, 0] - px, manifold.point[slot, 1] - py, manifold.point[slot, 2] - pz
+        if x * x + y * y + z * z > merge * merge and manifold.feature[slot] != feature:
+            continue
+        # Where the gaps are equal up to noise, the features decide.
+        noise = 1e-3 * merge
+        deeper = gap < manifold.gap[slot] - noise
+        if deeper or (gap <= manifold.gap[slot] + noise and feature < manifold.feature[slot]):
+            write_contact(manifold, slot, px, py, pz, nx, ny, nz, gap, feature)
+        return count
+    if count == CAPACITY:
+        count = reduce_and_sort(manifold, count, limit)
+    write_contact(manifold, count, px, py, pz, nx, ny, nz, gap, feature)
+    return count + 1
+
+
+@njit(cache=True, error_model="numpy")
+def swap_contacts(manifold, i, j):
+    for k in range(3):
+        manifold.point[i, k], manifold.point[j, k] = manifold.point[j, k], manifold.point[i, k]
+        manifold.normal[i, k], manifold.normal[j, k] = manifold.normal[j, k], manifold.normal[i, k]
+    manifold.gap[i], manifold.gap[j] = manifold.gap[j], manifold.gap[i]
+    manifold.feature[i], manifold.feature[j] = manifold.feature[j], manifold.feature[i]
+
+
+@njit(cache=True, error_model="numpy")
+def sort_by_feature(manifold, count):
+    for end in range(1, count):
+        slot = end
+        while slot > 0 and manifold.feature[slot - 1] > manifold.feature[slot]:
+            swap_contacts(manifold, slot - 1, slot)
+            slot -= 1
+
+
+@njit(cache=True, error_model="numpy")
+def reduce_and_sort(manifold, count, limit):
+    """Sorts by feature, keeps at most MAX_CONTACTS and returns how many. limit: the largest gap that a contact can have.
+
+    The deepest contact stays; then comes again and again the one farthest from those kept, for those span the support polygon,
+    where a gap near the limit makes a contact count as nearer.
+    """
+    sort_by_feature(manifold, count)
+    if count <= MAX_CONTACTS:
+        return count
+    smallest = manifold.gap[:count].min()
+    spread = max(limit - smallest, 1e-300)
+    # Ties, as between the corners of a regular polygon on a plane, go to the first feature and not to rounding.
+    latest = 0
+    while manifold.gap[latest] > smallest + 1e-9 * spread:
+        latest += 1
+    distance2 = np.full(count, np.inf)
+    kept = np.zeros(count, dtype=np.bool_)
+    kept[latest] = True
+    for _ in range(MAX_CONTACTS - 1):
+        farthest = -1
+        best = 0.0
+        for i in range(count):
+            x = manifold.point[i, 0] - manifold.point[latest, 0]
+            y = manifold.point[i, 1] - manifold.point[latest, 1]
+            z = manifold.point[i, 2] - manifold.point[latest, 2]
+            distance2[i] = min(distance2[i], x * x + y * y + z * z)
+            score = (1.0 - 0.9 * (manifold.gap[i] - smallest) / spread) * distance2[i]
+            if not kept[i] and score > best * (1.0 + 1e-9):
+                best = score
+                farthest = i
+        if farthest < 0:
+            break
+        latest = farthest
+        kept[latest] = True
+    count_kept = 0
+    for i in range(count):
+        if kept[i]:
+            copy_contact(manifold, i, count_kept)
+            count_kept += 1
+    return count_kept

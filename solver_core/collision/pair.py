@@ -1,0 +1,340 @@
+"""Narrow phase: the manifold of one pair of convex cores, or of a half-space and a core.
+
+Apart, the normal is the closest direction, unless a face looks that way within NEAR_FACE: then the face's normal serves, with a gap
+per vertex of the clipped faces, for that is what a resting contact is. Overlapping, it is the axis of least penetration. Where two
+choices are equal up to noise a fixed order decides (a face before an edge, the first body's before the second's), so that the
+manifold of bodies at rest is the same in every step.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from .clipping import FACING, face_contacts, incident_face
+from .distance import closest_edges, segment_parameters
+from .edges import edge_contacts, edge_feature
+from .manifold import FACE_VERTEX, VERTEX_FACE, add_contact, feature_id
+from .separation import edge_separation, face_separation
+
+__all__ = ["NEAR_FACE", "Workspace", "hull_contacts", "plane_contacts", "workspace"]
+
+# Cosine of one degree.
+NEAR_FACE = 0.99984769515639
+
+# In units of the smaller body's size: a choice between reference faces, the edge of a face, and one contact or two.
+TIE = 1e-8
+CLIP_TOLERANCE = 1e-8
+MERGE = 1e-6
+# An edge axis must be better than a face's by this fraction of the depth when bodies overlap.
+FACE_PREFERENCE = 0.05
+
+
+class Workspace(NamedTuple):
+    """Work arrays of the narrow phase, large enough for every body of a shape table."""
+
+    polygon: NDArray[np.float64]
+    tags: NDArray[np.int64]
+    spare: NDArray[np.float64]
+    spare_tags: NDArray[np.int64]
+    edges: NDArray[np.float64]
+
+
+@njit(cache=True, error_model="numpy")
+def workspace(longest_loop, most_edges):
+    rows = 4 * longest_loop + 16
+    return Workspace(
+        np.empty((rows, 3)),
+        np.empty(rows, dtype=np.int64),
+        np.empty((rows, 3)),
+        np.empty(rows, dtype=np.int64),
+        np.empty((most_edges, 13)),
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def reference_contacts(a, b, face, of_a, limit, scale, manifold, work):
+    """Contacts with a face of a (of_a) or of b: (count, smallest gap)."""
+    if of_a:
+        return face_contacts(
+            a,
+            face,
+            b,
+            True,
+            limit,
+            CLIP_TOLERANCE * scale,
+            MERGE * scale,
+            manifold,
+            work.polygon,
+            work.tags,
+            work.spare,
+            work.spare_tags,
+        )
+    return face_contacts(
+        b,
+        face,
+        a,
+        False,
+        limit,
+        CLIP_TOLERANCE * scale,
+        MERGE * scale,
+        manifold,
+        work.polygon,
+        work.tags,
+        work.spare,
+        work.spare_tags,
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def face_along(body, x, y, z):
+    """The face whose normal is within NEAR_FACE of (x, y, z), -1 when there is none."""
+    best = -1
+    best_cosine = NEAR_FACE
+    for f in range(len(body.planes)):
+        cosine = x * body.planes[f, 0] + y * body.planes[f, 1] + z * body.planes[f, 2]
+        if cosine > best_cosine:
+            best_cosine = cosine
+            best = f
+    return best
+
+
+@njit(cache=True, error_model="numpy")
+def near_face_contacts(a, b, x, y, z, bound, limit, scale, manifold, work):
+    """Contacts with a face whose normal is near the axis (x, y, z) from a to b; 0 if none has its smallest gap below the bound."""
+    face = face_along(a, x, y, z)
+    if face >= 0:
+        count, smallest = reference_contacts(a, b, face, True, limit, scale, manifold, work)
+        if count > 0 and smallest <= bound:
+            return count
+    face = face_along(b, -x, -y, -z)
+    if face >= 0:
+        count, smallest = reference_contacts(a, b, face, False, limit, scale, manifold, work)
+        if count > 0 and smallest <= bound:
+            return count
+    return 0
+
+
+@njit(cache=True, error_model="numpy")
+def touching_normal(a, edge_a, b, edge_b):
+    """A unit normal from a to b for points and segments that touch: across both segments, else towards the other's centre."""
+    i, j = a.edges[edge_a, 0], a.edges[edge_a, 1]
+    dx = a.vertices[j, 0] - a.vertices[i, 0]
+    dy = a.vertices[j, 1] - a.vertices[i, 1]
+    dz = a.vertices[j, 2] - a.vertices[i, 2]
+    i, j = b.edges[edge_b, 0], b.edges[edge_b, 1]
+    ex = b.vertices[j, 0] - b.vertices[i, 0]
+    ey = b.vertices[j, 1] - b.vertices[i, 1]
+    ez = b.vertices[j, 2] - b.vertices[i, 2]
+    cx, cy, cz = b.centre[0] - a.centre[0], b.centre[1] - a.centre[1], b.centre[2] - a.centre[2]
+    dd = dx * dx + dy * dy + dz * dz
+    ee = ex * ex + ey * ey + ez * ez
+    x, y, z = dy * ez - dz * ey, dz * ex - dx * ez, dx * ey - dy * ex
+    if x * x + y * y + z * z <= 1e-12 * dd * ee:
+        if dd < ee:
+            dx, dy, dz, dd = ex, ey, ez, ee
+        along = (cx * dx + cy * dy + cz * dz) / dd if dd > 0.0 else 0.0
+        x, y, z = cx - along * dx, cy - along * dy, cz - along * dz
+        if x * x + y * y + z * z <= 1e-12 * dd or (x == 0.0 and y == 0.0 and z == 0.0):
+            # Any direction across the segment will do: the coordinate axis least along it, made perpendicular.
+            if abs(dz) <= abs(dx) and abs(dz) <= abs(dy):
+                x, y, z = -dz * dx, -dz * dy, dd - dz * dz
+            elif abs(dy) <= abs(dx):
+                x, y, z = -dy * dx, dd - dy * dy, -dy * dz
+            else:
+                x, y, z = dd - dx * dx, -dx * dy, -dx * dz
+            if dd == 0.0:
+                x, y, z = 0.0, 0.0, 1.0
+    length = np.sqrt(x * x + y * y + z * z)
+    if x * cx + y * cy + z * cz < 0.0:
+        length = -length
+    return x / length, y / length, z / length
+
+
+@njit(cache=True, error_model="numpy")
+def point_of_edges(a, edge_a, s, b, edge_b, t):
+    """Midpoint of the points at s of an edge of a and t of an edge of b."""
+    i, j = a.edges[edge_a, 0], a.edges[edge_a, 1]
+    p, q = b.edges[edge_b, 0], b.edges[edge_b, 1]
+    x = 0.5 * ((1.0 - s) * a.vertices[i, 0] + s * a.vertices[j, 0] + (1.0 - t) * b.vertices[p, 0] + t * b.vertices[q, 0])
+    y = 0.5 * ((1.0 - s) * a.vertices[i, 1] + s * a.vertices[j, 1] + (1.0 - t) * b.vertices[p, 1] + t * b.vertices[q, 1])
+    z = 0.5 * ((1.0 - s) * a.vertices[i, 2] + s * a.vertices[j, 2] + (1.0 - t) * b.vertices[p, 2] + t * b.vertices[q, 2])
+    return x, y, z
+
+
+@njit(cache=True, error_model="numpy")
+def crossing_contact(a, edge_a, b, edge_b, x, y, z, separation, limit, manifold):
+    """The one contact of two edges along a given axis."""
+    i, j = a.edges[edge_a, 0], a.edges[edge_a, 1]
+    p, q = b.edges[edge_b, 0], b.edges[edge_b, 1]
+    s, t, _ = segment_parameters(
+        a.vertices[i, 0],
+        a.vertices[i, 1],
+        a.vertices[i, 2],
+        a.vertices[j, 0] - a.vertices[i, 0],
+        a.vertices[j, 1] - a.vertices[i, 1],
+        a.vertices[j, 2] - a.vertices[i, 2],
+        b.vertices[p, 0],
+        b.vertices[p, 1],
+        b.vertices[p, 2],
+        b.vertices[q, 0] - b.vertices[p, 0],
+        b.vertices[q, 1] - b.vertices[p, 1],
+        b.vertices[q, 2] - b.vertices[p, 2],
+    )
+    px, py, pz = point_of_edges(a, edge_a, s, b, edge_b, t)
+    feature = edge_feature(edge_a, -1, edge_b, -1)
+    return add_contact(manifold, 0, limit, 0.0, px, py, pz, x, y, z, separation, feature)
+
+
+@njit(cache=True, error_model="numpy")
+def apart_contacts(a, b, x, y, z, separation, limit, scale, noise, manifold, work):
+    """Contacts of disjoint cores of which no face is closest, from a separating axis (zero when there is none): the count.
+
+    Returns -1 when the cores turn out to touch.
+    """
+    distance, edge_a, s, edge_b, t = closest_edges(a, b, limit, x, y, z, separation, work.edges)
+    if edge_a < 0:
+        return 0
+    if distance <= noise:
+        return -1
+    i, j = a.edges[edge_a, 0], a.edges[edge_a, 1]
+    p, q = b.edges[edge_b, 0], b.edges[edge_b, 1]
+    x = (1.0 - t) * b.vertices[p, 0] + t * b.vertices[q, 0] - (1.0 - s) * a.vertices[i, 0] - s * a.vertices[j, 0]
+    y = (1.0 - t) * b.vertices[p, 1] + t * b.vertices[q, 1] - (1.0 - s) * a.vertices[i, 1] - s * a.vertices[j, 1]
+    z = (1.0 - t) * b.vertices[p, 2] + t * b.vertices[q, 2] - (1.0 - s) * a.vertices[i, 2] - s * a.vertices[j, 2]
+    x, y, z = x / distance, y / distance, z / distance
+    bound = distance / NEAR_FACE + noise
+    count = near_face_contacts(a, b, x, y, z, bound, limit, scale, manifold, work)
+    if count > 0:
+        return count
+    return edge_contacts(a, edge_a, s, b, edge_b, t, limit, MERGE * scale, noise, manifold)
+
+
+@njit(cache=True, error_model="numpy")
+def touching_contacts(a, b, limit, manifold, work):
+    """The one contact of cores that touch in a point and have no face or crossing to go by."""
+    _, edge_a, s, edge_b, t = closest_edges(a, b, limit, 0.0, 0.0, 0.0, 0.0, work.edges)
+    x, y, z = touching_normal(a, edge_a, b, edge_b)
+    px, py, pz = point_of_edges(a, edge_a, s, b, edge_b, t)
+    return add_contact(manifold, 0, limit, 0.0, px, py, pz, x, y, z, 0.0, edge_feature(edge_a, -1, edge_b, -1))
+
+
+@njit(cache=True, error_model="numpy")
+def overlap_contacts(
+    a, b, separation_a, face_a, separation_b, face_b, a_first, crossing, limit, scale, noise, manifold, work
+):
+    """Contacts of cores that overlap or touch. crossing: the best edge axis as `edge_separation` returns it."""
+    deepest = max(separation_a, separation_b)
+    separation, edge_a, edge_b, x, y, z = crossing
+    is_crossing = edge_a >= 0 and separation > deepest - FACE_PREFERENCE * deepest + MERGE * scale
+    if is_crossing:
+        count = near_face_contacts(a, b, x, y, z, separation + MERGE * scale, limit, scale, manifold, work)
+        if count > 0:
+            return count
+        return crossing_contact(a, edge_a, b, edge_b, x, y, z, separation, limit, manifold)
+    for turn in range(2):
+        of_a = (turn == 0) == a_first
+        face = face_a if of_a else face_b
+        own = separation_a if of_a else separation_b
+        # The face of less penetration comes first; the other one may stand in for it only when they are equal up to noise.
+        if face < 0 or own < deepest - MERGE * scale:
+            continue
+        count, smallest = reference_contacts(a, b, face, of_a, limit, scale, manifold, work)
+        if count > 0 and smallest <= own + MERGE * scale:
+            return count
+    if edge_a >= 0:
+        return crossing_contact(a, edge_a, b, edge_b, x, y, z, separation, limit, manifold)
+    # The face's plane is touched, but not the face: flat bodies side by side in one plane, or corner to corner.
+    count = apart_contacts(a, b, 0.0, 0.0, 0.0, 0.0, limit, scale, noise, manifold, work)
+    if count >= 0:
+        return count
+    return touching_contacts(a, b, limit, manifold, work)
+
+
+@njit(cache=True, error_model="numpy")
+def hull_contacts(a, b, limit, scale, noise, manifold, work):
+    """Collects the contacts of two cores with gaps up to the limit and returns how many.
+
+    scale: size of the smaller body in m, against which ties are judged. noise: distance in m below which the closest direction
+    is lost to rounding, so that the cores count as touching.
+    """
+    separation_a, face_a, _ = face_separation(a, b, limit)
+    if separation_a > limit:
+        return 0
+    separation_b, face_b, _ = face_separation(b, a, limit)
+    if separation_b > limit:
+        return 0
+    a_first = separation_a >= separation_b - TIE * scale
+    separation = max(separation_a, separation_b)
+    x = y = z = 0.0
+    if separation > noise:
+        for turn in range(2):
+            of_a = (turn == 0) == a_first
+            face = face_a if of_a else face_b
+            if (separation_a if of_a else separation_b) <= noise:
+                continue
+            count, smallest = reference_contacts(a, b, face, of_a, limit, scale, manifold, work)
+            # The distance is between the separation and the smallest gap, which bounds the angle to the closest direction.
+            if count > 0 and smallest * NEAR_FACE <= separation:
+                return count
+        if separation_a >= separation_b:
+            x, y, z = a.planes[face_a, 0], a.planes[face_a, 1], a.planes[face_a, 2]
+        else:
+            x, y, z = -b.planes[face_b, 0], -b.planes[face_b, 1], -b.planes[face_b, 2]
+    elif separation == -np.inf:
+        separation = 0.0
+    else:
+        crossing = edge_separation(a, b, separation, max(limit, -separation), work.edges)
+        if crossing[0] > limit:
+            return 0
+        if crossing[0] <= noise:
+            return overlap_contacts(
+                a, b, separation_a, face_a, separation_b, face_b, a_first, crossing, limit, scale, noise, manifold, work
+            )
+        separation, _, _, x, y, z = crossing
+    count = apart_contacts(a, b, x, y, z, separation, limit, scale, noise, manifold, work)
+    if count >= 0:
+        return count
+    return touching_contacts(a, b, limit, manifold, work)
+
+
+@njit(cache=True, error_model="numpy")
+def plane_contacts(body, x, y, z, offset, plane_is_a, limit, merge, manifold):
+    """Contacts of a core with the half-space (x, y, z) . p <= offset, at the vertices of the faces that look at it: the count."""
+    sign = 1.0 if plane_is_a else -1.0
+    lowest = np.inf
+    for i in range(len(body.vertices)):
+        lowest = min(lowest, x * body.vertices[i, 0] + y * body.vertices[i, 1] + z * body.vertices[i, 2])
+    if lowest - offset > limit:
+        return 0
+    primary = incident_face(body, x, y, z, lowest, merge)
+    count = 0
+    for f in range(-1 if primary < 0 else 0, len(body.planes)):
+        if f != primary and x * body.planes[f, 0] + y * body.planes[f, 1] + z * body.planes[f, 2] >= FACING:
+            continue
+        first = body.loop_start[f] if f >= 0 else 0
+        size = body.loop_start[f + 1] - first if f >= 0 else len(body.vertices)
+        for slot in range(first, first + size):
+            v = body.loop_vertices[slot] if f >= 0 else slot
+            px, py, pz = body.vertices[v, 0], body.vertices[v, 1], body.vertices[v, 2]
+            gap = x * px + y * py + z * pz - offset
+            half = 0.5 * gap
+            feature = feature_id(FACE_VERTEX, 0, v) if plane_is_a else feature_id(VERTEX_FACE, v, 0)
+            count = add_contact(
+                manifold,
+                count,
+                limit,
+                merge,
+                px - half * x,
+                py - half * y,
+                pz - half * z,
+                sign * x,
+                sign * y,
+                sign * z,
+                gap,
+                feature,
+            )
+    return count
