@@ -1,0 +1,72 @@
+"""Contact and friction for rigid bodies, solved: the published algorithms, and the simulation that runs them.
+
+    import solver_core as sc
+    problem = sc.ContactProblem.from_delassus(G, g, mu)
+    result = sc.solve(problem, tolerance=1e-8)
+    frames = sc.Simulation(sc.scenes.card_house(levels=3)).run(24)
+
+Names are imported on first use, so that reading or writing a scene does not load a compiler.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from . import scenes
+    from .dynamics.frame import Frame, FrameStatistics
+    from .dynamics.simulation import Simulation
+    from .problem import ContactProblem
+    from .accuracy import Residual, Residuals, residuals
+    from .result import Result, Statistics, Status
+    from .scene import SceneSpec, SolverSettings
+    from .solvers.solve import solve
+    from .validation import SceneError
+
+__all__ = [
+    "ContactProblem",
+    "Frame",
+    "FrameStatistics",
+    "Residual",
+    "Residuals",
+    "Result",
+    "SceneError",
+    "SceneSpec",
+    "Simulation",
+    "SolverSettings",
+    "Statistics",
+    "Status",
+    "residuals",
+    "scenes",
+    "solve",
+]
+
+_HOMES = {
+    "ContactProblem": "problem",
+    "Frame": "dynamics.frame",
+    "FrameStatistics": "dynamics.frame",
+    "Residual": "accuracy",
+    "Residuals": "accuracy",
+    "Result": "result",
+    "SceneError": "validation",
+    "SceneSpec": "scene",
+    "Simulation": "dynamics.simulation",
+    "SolverSettings": "scene",
+    "Statistics": "result",
+    "Status": "result",
+    "residuals": "accuracy",
+    "solve": "solvers.solve",
+}
+
+
+def __getattr__(name: str):
+    if name == "scenes":
+        return import_module(".scenes", __name__)
+    if name in _HOMES:
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -7,7 +7,7 @@ from time import perf_counter
 import numpy as np
 
 from ..problem import ContactProblem
-from ..residuals import residuals
+from ..accuracy import residuals
 from ..result import Result, Statistics, Status
 from ..system import relative_velocity
 from .staggered import staggered

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ..residuals import relative_coulomb, scales
+from ..accuracy import relative_coulomb, scales
 from ..system import apply_inverse_mass, effective_inverse_mass, relative_velocity
 from .projection import CONTACT, FRICTION, find_blocks, generalised_impulse, project, velocity_after
 

@@ -1,0 +1,119 @@
+"""Rigid bodies as arrays: what is constant through a simulation, and the state that a step moves on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..geometry.mass_properties import mass_properties
+from ..geometry.shapes import ShapeTable, build_shapes
+from ..scene import BodyKind, SceneSpec, ShapeKind
+from .rotation import matrices, rotate
+
+__all__ = ["Bodies", "Model", "State", "build_bodies", "to_body_frames"]
+
+Floats = NDArray[np.float64]
+
+
+class Model(NamedTuple):
+    """The constants of all bodies, as kernels take them; n bodies, of which `moving` are moved by the solver.
+
+    dof: (n,) index among the moving bodies, -1 for the others. mass: (n,) kg, inertia: (n, 3, 3) kg m^2 about the centre of mass in
+    body axes. lock: (n, 6) 1 for free and 0 for locked world axes, linear then angular. damping: (n, 2) fractions of linear and
+    angular velocity lost in a second. mu: (n, 2) static and dynamic; restitution: (n,). size: (n,) m, half the largest
+    extent, infinite for planes. collections: (n,) bit masks. gravity: (3,) m/s^2.
+    """
+
+    dof: NDArray[np.int64]
+    mass: Floats
+    inertia: Floats
+    lock: Floats
+    damping: Floats
+    mu: Floats
+    restitution: Floats
+    size: Floats
+    collections: NDArray[np.int64]
+    gravity: Floats
+
+
+class State(NamedTuple):
+    """What a step changes: position (n, 3) of the centres of mass, orientation (n, 4), velocity (n, 3) of the centres of mass, and
+    angular momentum (n, 3) about them, world axes. Velocities and momenta belong to the middle of the step (leapfrog).
+    """
+
+    position: Floats
+    orientation: Floats
+    velocity: Floats
+    angular_momentum: Floats
+
+
+@dataclass(frozen=True)
+class Bodies:
+    """Model, shapes in centre-of-mass frames, and where each centre of mass lies in its body frame, (n, 3) m."""
+
+    model: Model
+    shapes: ShapeTable
+    center_of_mass: Floats
+
+
+def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
+    """Arrays and first state of a validated scene."""
+    n = len(spec.bodies)
+    moving = np.array([body.kind is BodyKind.ACTIVE for body in spec.bodies], dtype=bool)
+    center, mass, inertia = np.zeros((n, 3)), np.ones(n), np.tile(np.eye(3), (n, 1, 1))
+    for i, body in enumerate(spec.bodies):
+        if moving[i]:
+            properties = mass_properties(
+                body.shape.vertices, body.shape.triangles, mass=body.mass, density=body.density, margin=body.shape.margin
+            )
+            center[i], mass[i], inertia[i] = properties.center_of_mass, properties.mass, properties.inertia
+    shapes = [
+        body.shape if body.shape.kind is ShapeKind.PLANE else replace(body.shape, vertices=body.shape.vertices - center[i])
+        for i, body in enumerate(spec.bodies)
+    ]
+    table = build_shapes(shapes)
+    orientation = np.array([body.orientation for body in spec.bodies], dtype=float).reshape(n, 4)
+    orientation /= np.linalg.norm(orientation, axis=1, keepdims=True)
+    arm = rotate(orientation, center)
+    position = np.array([body.position for body in spec.bodies], dtype=float).reshape(n, 3) + arm
+    angular = np.array([body.angular_velocity for body in spec.bodies], dtype=float).reshape(n, 3)
+    velocity = np.array([body.velocity for body in spec.bodies], dtype=float).reshape(n, 3) + np.cross(angular, arm)
+    turned = matrices(orientation)
+    momentum = np.einsum("nij,njk,nlk,nl->ni", turned, inertia, turned, angular)
+    velocity[~moving] = 0.0
+    momentum[~moving] = 0.0
+    model = Model(
+        dof=np.where(moving, np.cumsum(moving) - 1, -1).astype(np.int64),
+        mass=mass,
+        inertia=inertia,
+        lock=np.array([np.concatenate([b.linear_factor, b.angular_factor]) for b in spec.bodies], dtype=float).reshape(n, 6),
+        damping=np.array([[b.linear_damping, b.angular_damping] for b in spec.bodies], dtype=float).reshape(n, 2),
+        mu=np.array([[b.material.mu_static, b.material.mu_dynamic] for b in spec.bodies], dtype=float).reshape(n, 2),
+        restitution=np.array([b.material.restitution for b in spec.bodies], dtype=float),
+        size=np.array([_size(body.shape) for body in spec.bodies]),
+        collections=np.array([b.collections for b in spec.bodies], dtype=np.int64),
+        gravity=np.asarray(spec.gravity, dtype=float),
+    )
+    return Bodies(model, table, center), State(position, orientation, velocity, momentum)
+
+
+def _size(shape) -> float:
+    """Half the largest extent in m, by which rest offsets scale; infinite where another body's size must count."""
+    if shape.kind is ShapeKind.PLANE or not len(shape.vertices):
+        return np.inf
+    extent = float(np.ptp(shape.vertices, axis=0).max()) / 2.0 + shape.margin
+    return extent if extent > 0.0 else np.inf
+
+
+def to_body_frames(bodies: Bodies, state: State) -> tuple[Floats, Floats]:
+    """Poses (n, 7) and velocities (n, 6) of the body frames, from those of the centres of mass."""
+    arm = rotate(state.orientation, bodies.center_of_mass)
+    turned = matrices(state.orientation)
+    world = np.einsum("nij,njk,nlk->nil", turned, bodies.model.inertia, turned)
+    angular = np.linalg.solve(world, state.angular_momentum[..., None])[..., 0]
+    poses = np.concatenate([state.position - arm, state.orientation], axis=1)
+    velocities = np.concatenate([state.velocity - np.cross(angular, arm), angular], axis=1)
+    return poses, velocities

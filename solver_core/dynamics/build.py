@@ -1,0 +1,180 @@
+"""The builder: contacts of bodies become a contact problem. It alone knows both."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["ContactMemory", "build_contacts", "match", "remember", "rest_offset"]
+
+Floats = NDArray[np.float64]
+
+REST_OFFSET = 2e-4  # of the smaller body's half extent: normals are unique only while bodies are apart
+PRODUCT, AVERAGE, GEOMETRIC_MEAN, MINIMUM, MAXIMUM = range(5)
+
+
+class ContactMemory(NamedTuple):
+    """What the next step needs to know of the contacts of this one, sorted by bodies and feature.
+
+    body_a, body_b: (m,), feature: (m,) ids. impulse: (m, 4) the normal impulse in N s and the friction impulse in world axes. approach:
+    (m,) speed in m/s at which the bodies were closing in before contact slowed them down, for restitution.
+    """
+
+    body_a: NDArray[np.int64]
+    body_b: NDArray[np.int64]
+    feature: NDArray[np.uint64]
+    impulse: Floats
+    approach: Floats
+
+
+@njit(cache=True)
+def rest_offset(size_a, size_b):
+    """Gap in m that two bodies of these half extents keep when they rest on each other."""
+    smaller = min(size_a, size_b)
+    return REST_OFFSET * smaller if np.isfinite(smaller) else 0.0
+
+
+@njit(cache=True)
+def _combine(rule, a, b):
+    if rule == PRODUCT:
+        return a * b
+    if rule == AVERAGE:
+        return 0.5 * (a + b)
+    if rule == GEOMETRIC_MEAN:
+        return np.sqrt(a * b)
+    return min(a, b) if rule == MINIMUM else max(a, b)
+
+
+@njit(cache=True)
+def match(memory, body_a, body_b, feature):
+    """(m,) index of each contact in the memory, -1 where it is new; both are sorted by bodies and feature."""
+    found = np.full(body_a.size, -1, np.int64)
+    i, old = 0, memory.body_a.size
+    for k in range(body_a.size):
+        while i < old:
+            if memory.body_a[i] != body_a[k]:
+                before = memory.body_a[i] < body_a[k]
+            elif memory.body_b[i] != body_b[k]:
+                before = memory.body_b[i] < body_b[k]
+            else:
+                before = memory.feature[i] < feature[k]
+            if not before:
+                break
+            i += 1
+        if i < old and memory.body_a[i] == body_a[k] and memory.body_b[i] == body_b[k] and memory.feature[i] == feature[k]:
+            found[k] = i
+    return found
+
+
+@njit(cache=True)
+def _tangents(nx, ny, nz, axes):
+    """axes (3, 3): rows n, t1, t2, right-handed; t1 is horizontal wherever n is not vertical."""
+    axes[0, 0], axes[0, 1], axes[0, 2] = nx, ny, nz
+    if nx * nx + ny * ny > 1e-12:
+        size = np.sqrt(nx * nx + ny * ny)
+        axes[1, 0], axes[1, 1], axes[1, 2] = -ny / size, nx / size, 0.0
+    else:
+        size = np.sqrt(nx * nx + nz * nz)
+        axes[1, 0], axes[1, 1], axes[1, 2] = nz / size, 0.0, -nx / size
+    t = axes[1]
+    axes[2, 0] = ny * t[2] - nz * t[1]
+    axes[2, 1] = nz * t[0] - nx * t[2]
+    axes[2, 2] = nx * t[1] - ny * t[0]
+
+
+@njit(cache=True)
+def _fill_jacobian(jacobian, k, sign, axes, arm, lock):
+    """Rows sign (e, arm x e) of contact k for each contact axis e, without the locked axes."""
+    for row in range(3):
+        e0, e1, e2 = axes[row, 0], axes[row, 1], axes[row, 2]
+        jacobian[k, row, 0], jacobian[k, row, 1], jacobian[k, row, 2] = sign * e0 * lock[0], sign * e1 * lock[1], sign * e2 * lock[2]
+        jacobian[k, row, 3] = sign * (arm[1] * e2 - arm[2] * e1) * lock[3]
+        jacobian[k, row, 4] = sign * (arm[2] * e0 - arm[0] * e2) * lock[4]
+        jacobian[k, row, 5] = sign * (arm[0] * e1 - arm[1] * e0) * lock[5]
+
+
+@njit(cache=True)
+def _point_velocity(twist, arm, out):
+    out[0] = twist[0] + twist[4] * arm[2] - twist[5] * arm[1]
+    out[1] = twist[1] + twist[5] * arm[0] - twist[3] * arm[2]
+    out[2] = twist[2] + twist[3] * arm[1] - twist[4] * arm[0]
+
+
+@njit(cache=True)
+def build_contacts(
+    model, position, twist, h, stick_speed, friction_rule, restitution_rule, body_a, body_b, point, normal, gap, memory, found
+):
+    """Contact arrays of the step's problem.
+
+    twist: (n, 6) velocities at the step's begin. stick_speed: m/s, a contact that slides faster has the dynamic coefficient. found:
+    (m,) from `match`. Returns (axes (m, 3, 3), jacobian_a, jacobian_b (m, 3, 6), bias (m, 3), slack (m,), mu (m, 2), sliding (m,),
+    approach (m,), alpha (m, 2), beta (m, 2) from the memory).
+
+    A contact with a gap may close it within the step and no more: c = gap / h. Restitution follows the footnote to (14),
+    n . (u + e u^t) >= 0, in the step in which the bodies touch, u^t being the speed they approached with before the speculative
+    contact of the step before slowed them down.
+    """
+    m = body_a.size
+    axes = np.empty((m, 3, 3))
+    jacobian_a, jacobian_b = np.zeros((m, 3, 6)), np.zeros((m, 3, 6))
+    bias, slack, mu = np.zeros((m, 3)), np.zeros(m), np.zeros((m, 2))
+    sliding, approach = np.zeros(m, np.bool_), np.zeros(m)
+    alpha, beta = np.zeros((m, 2)), np.zeros((m, 2))
+    arm, at_a, at_b = np.empty(3), np.empty(3), np.empty(3)
+    for k in range(m):
+        a, b = body_a[k], body_b[k]
+        _tangents(normal[k, 0], normal[k, 1], normal[k, 2], axes[k])
+        for i in range(3):
+            arm[i] = point[k, i] - position[a, i]
+        _point_velocity(twist[a], arm, at_a)
+        if model.dof[a] >= 0:
+            _fill_jacobian(jacobian_a, k, -1.0, axes[k], arm, model.lock[a])
+        for i in range(3):
+            arm[i] = point[k, i] - position[b, i]
+        _point_velocity(twist[b], arm, at_b)
+        if model.dof[b] >= 0:
+            _fill_jacobian(jacobian_b, k, 1.0, axes[k], arm, model.lock[b])
+        u = np.zeros(3)
+        for row in range(3):
+            for i in range(3):
+                e = axes[k, row, i]
+                u[row] += e * (at_b[i] - at_a[i])
+                # bodies with a prescribed motion are no unknowns: what they contribute to u is the bias
+                if model.dof[b] < 0:
+                    bias[k, row] += e * at_b[i]
+                if model.dof[a] < 0:
+                    bias[k, row] -= e * at_a[i]
+        sliding[k] = np.sqrt(u[1] * u[1] + u[2] * u[2]) > stick_speed
+        mu[k, 0] = _combine(friction_rule, model.mu[a, 0], model.mu[b, 0])
+        mu[k, 1] = _combine(friction_rule, model.mu[a, 1], model.mu[b, 1])
+        offset = rest_offset(model.size[a], model.size[b])
+        slack[k] = max(0.0, gap[k] - offset) / h
+        old = found[k]
+        if old >= 0:
+            alpha[k, 0] = memory.impulse[old, 0]
+            for i in range(3):
+                beta[k, 0] += memory.impulse[old, 1 + i] * axes[k, 1, i]
+                beta[k, 1] += memory.impulse[old, 1 + i] * axes[k, 2, i]
+        closing = -u[0]
+        if closing > 0.0:
+            approach[k] = closing if old < 0 else max(closing, memory.approach[old])
+            e = _combine(restitution_rule, model.restitution[a], model.restitution[b])
+            if gap[k] <= 1.5 * offset:
+                if e > 0.0:
+                    slack[k] = -e * approach[k]
+                approach[k] = 0.0
+    return axes, jacobian_a, jacobian_b, bias, slack, mu, sliding, approach, alpha, beta
+
+
+@njit(cache=True)
+def remember(axes, alpha, beta):
+    """(m, 4) impulses to keep: the normal one, and friction turned into world axes."""
+    out = np.empty((alpha.shape[0], 4))
+    for k in range(alpha.shape[0]):
+        out[k, 0] = alpha[k, 0]
+        for i in range(3):
+            out[k, 1 + i] = beta[k, 0] * axes[k, 1, i] + beta[k, 1] * axes[k, 2, i]
+    return out

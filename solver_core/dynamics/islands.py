@@ -1,0 +1,182 @@
+"""Islands: sets of bodies that touch, solved one by one since nothing couples them (Kaufman et al. 2008, section 8.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from ..accuracy import COMPLEMENTARITY, CONE, DISSIPATION, PENETRATION, relative_coulomb, scales
+from ..solvers.staggered import staggered
+from ..system import System, apply_inverse_mass, effective_inverse_mass, relative_velocity, transpose_product
+
+__all__ = ["contact_islands", "measure_island", "solve_islands", "subsystem"]
+
+
+@njit(cache=True)
+def _root(parent, i):
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
+@njit(cache=True)
+def contact_islands(bodies, body_a, body_b):
+    """Group contacts by connected bodies: (start, contacts), island i having contacts[start[i] : start[i + 1]].
+
+    body_a, body_b: (m,) indices, negative for what does not move and so connects nothing. Islands come in the order of their first
+    body, contacts in their own order.
+    """
+    parent = np.arange(bodies)
+    for k in range(body_a.size):
+        if body_a[k] >= 0 and body_b[k] >= 0:
+            a, b = _root(parent, body_a[k]), _root(parent, body_b[k])
+            parent[max(a, b)] = min(a, b)
+    label = np.full(bodies, -1, np.int64)
+    count = np.zeros(bodies + 1, np.int64)
+    islands = 0
+    island = np.empty(body_a.size, np.int64)
+    for k in range(body_a.size):
+        root = _root(parent, body_a[k] if body_a[k] >= 0 else body_b[k])
+        if label[root] < 0:
+            label[root] = islands
+            islands += 1
+        island[k] = label[root]
+        count[island[k] + 1] += 1
+    start = np.cumsum(count[: islands + 1])
+    contacts = np.empty(body_a.size, np.int64)
+    filled = start.copy()
+    for k in range(body_a.size):
+        contacts[filled[island[k]]] = k
+        filled[island[k]] += 1
+    return start, contacts
+
+
+@njit(cache=True)
+def subsystem(system, contacts, number):
+    """The part of a system that some contacts couple, and its bodies.
+
+    number: (bodies,) work array, -1 everywhere, and again so on return. Bodies keep the order in which the contacts name them.
+    """
+    m = contacts.size
+    bodies = np.empty(2 * m, np.int64)
+    count = 0
+    body_a, body_b = np.full(m, -1, np.int64), np.full(m, -1, np.int64)
+    for i in range(m):
+        for whole, part in ((system.body_a, body_a), (system.body_b, body_b)):
+            body = whole[contacts[i]]
+            if body >= 0:
+                if number[body] < 0:
+                    number[body] = count
+                    bodies[count] = body
+                    count += 1
+                part[i] = number[body]
+    bodies = bodies[:count].copy()
+    offset, block_start = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
+    for i in range(count):
+        body = bodies[i]
+        number[body] = -1
+        size = system.offset[body + 1] - system.offset[body]
+        offset[i + 1] = offset[i] + size
+        block_start[i + 1] = block_start[i] + size * size
+    velocity = np.empty(offset[count])
+    mass, inverse_mass = np.empty(block_start[count]), np.empty(block_start[count])
+    for i in range(count):
+        body = bodies[i]
+        velocity[offset[i] : offset[i + 1]] = system.velocity[system.offset[body] : system.offset[body + 1]]
+        begin, end = system.block_start[body], system.block_start[body + 1]
+        mass[block_start[i] : block_start[i + 1]] = system.mass[begin:end]
+        inverse_mass[block_start[i] : block_start[i + 1]] = system.inverse_mass[begin:end]
+    return (
+        System(
+            offset,
+            block_start,
+            mass,
+            inverse_mass,
+            velocity,
+            body_a,
+            body_b,
+            system.jacobian_a[contacts],
+            system.jacobian_b[contacts],
+            system.bias[contacts],
+            system.slack[contacts],
+            system.mu[contacts],
+        ),
+        bodies,
+    )
+
+
+@njit(cache=True)
+def measure_island(system, alpha, beta, sides, relative):
+    """Relative Coulomb residuals from the impulses alone: cone, complementarity, dissipation into `relative` (3,).
+
+    Returns (largest of these and the relative penetration, the contact it is at).
+    """
+    m = system.body_a.size
+    impulse, velocity = np.empty((m, 3)), np.empty((m, 3))
+    for k in range(m):
+        impulse[k, 0], impulse[k, 1], impulse[k, 2] = alpha[k, 0], beta[k, 0], beta[k, 1]
+    momentum, v = np.zeros(system.velocity.size), np.empty(system.velocity.size)
+    transpose_product(system, impulse, momentum)
+    apply_inverse_mass(system, momentum, v)
+    v += system.velocity
+    for k in range(m):
+        velocity[k, 0], velocity[k, 1], velocity[k, 2] = relative_velocity(system, k, v)
+    kappa = 3.0 / np.maximum(effective_inverse_mass(system).sum(axis=1), 1e-300)
+    value, index = np.empty(5), np.empty(5, np.int64)
+    fastest, largest = scales(system, impulse)
+    worst, which = relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, index)
+    relative[0] = value[CONE] / largest if value[CONE] > 0.0 else 0.0
+    relative[1] = value[COMPLEMENTARITY] / (largest * fastest) if value[COMPLEMENTARITY] > 0.0 else 0.0
+    relative[2] = value[DISSIPATION] / (largest * fastest) if value[DISSIPATION] > 0.0 else 0.0
+    return worst, index[which if worst > 0.0 else PENETRATION]
+
+
+@njit(cache=True)
+def solve_islands(system, alpha, beta, tolerance, max_iterations, sides, counts, errors):
+    """Solve every island with Staggered Projections; alpha and beta are warm starts and answers.
+
+    Out: counts (6,): worst status, islands, most iterations, all factorisations, and the island-wise worst contact (or -1); errors
+    (6,): worst relative error (28), sum of the residuals (29), worst cone, complementarity and dissipation, worst of all. Returns the
+    velocities (n,).
+    """
+    v = system.velocity.copy()
+    start, contacts = contact_islands(system.offset.size - 1, system.body_a, system.body_b)
+    number = np.full(system.offset.size - 1, -1, np.int64)
+    history = np.empty((max_iterations + 1, 3))
+    relative = np.empty(3)
+    counts[:] = 0
+    counts[1] = start.size - 1
+    counts[4] = -1
+    errors[:] = 0.0
+    for i in range(start.size - 1):
+        chosen = contacts[start[i] : start[i + 1]]
+        part, bodies = subsystem(system, chosen, number)
+        some_alpha, some_beta = alpha[chosen], beta[chosen]
+        velocity = np.empty(part.velocity.size)
+        history[:] = 0.0
+        status, iterations, factorisations, _, _ = staggered(
+            part, some_beta, some_alpha, tolerance, max_iterations, sides, history, velocity
+        )
+        worst, contact = measure_island(part, some_alpha, some_beta, sides, relative)
+        if status == 0 and not worst <= tolerance:
+            status = 1
+        counts[0] = max(counts[0], status)
+        counts[2] = max(counts[2], iterations)
+        counts[3] += factorisations
+        if iterations > 0:
+            errors[0] = max(errors[0], history[iterations - 1, 0])
+            errors[1] += history[iterations - 1, 1]
+        for j in range(3):
+            errors[2 + j] = max(errors[2 + j], relative[j])
+        if not worst <= errors[5]:
+            errors[5] = worst
+            counts[4] = chosen[contact] if contact >= 0 else -1
+        for j in range(chosen.size):
+            alpha[chosen[j]] = some_alpha[j]
+            beta[chosen[j]] = some_beta[j]
+        for j in range(bodies.size):
+            first = system.offset[bodies[j]]
+            for d in range(part.offset[j + 1] - part.offset[j]):
+                v[first + d] = velocity[part.offset[j] + d]
+    return v

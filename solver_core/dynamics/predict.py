@@ -1,0 +1,74 @@
+"""The predictor: bodies moved on by gravity, gyroscopic effects and damping alone (Kaufman et al. 2008, (12)).
+
+Velocities live in the middle of a step, positions at its ends (leapfrog): a kick acts over half of the step before and half of
+this one. Angular momentum is the state and the inertia tensor is that of the orientation half a step ahead, so a body that
+tumbles freely keeps its angular momentum to the last bit and its energy to second order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .rotation import turn, write_matrix
+
+__all__ = ["predict"]
+
+
+@njit(cache=True)
+def _world_inertia(rotation, inertia, out):
+    """out := R I R^T."""
+    for i in range(3):
+        for j in range(3):
+            s = 0.0
+            for k in range(3):
+                for m in range(3):
+                    s += rotation[i, k] * inertia[k, m] * rotation[j, m]
+            out[i, j] = s
+
+
+@njit(cache=True)
+def predict(model, state, prescribed, h, kick, rotation, mass, inverse_mass, twist, predicted):
+    """Fill what the step's contact problem needs to know of the bodies.
+
+    prescribed: (n, 6) twists over this step of the bodies that the solver does not move. h: the step in s; kick: the time in s over
+    which forces act. Out: rotation (n, 3, 3) at the step's begin; mass, inverse_mass (moving, 6, 6) blocks; twist (n, 6), the linear and
+    angular velocities at the step's begin; predicted (n, 6), those that the step would end with if nothing touched.
+    """
+    half = np.empty((3, 3))
+    world = np.empty((3, 3))
+    middle = np.empty(4)
+    for b in range(model.dof.size):
+        write_matrix(state.orientation[b], rotation[b])
+        d = model.dof[b]
+        if d < 0:
+            twist[b] = prescribed[b]
+            predicted[b] = prescribed[b]
+            continue
+        momentum = state.angular_momentum[b]
+        _world_inertia(rotation[b], model.inertia[b], world)
+        w = np.linalg.solve(world, momentum)
+        turn(state.orientation[b], 0.5 * h * w[0], 0.5 * h * w[1], 0.5 * h * w[2], middle)
+        write_matrix(middle, half)
+        _world_inertia(half, model.inertia[b], world)
+        for i in range(3):
+            for j in range(3):
+                # a locked axis neither turns nor couples to the others
+                if i != j and (model.lock[b, 3 + i] == 0.0 or model.lock[b, 3 + j] == 0.0):
+                    world[i, j] = 0.0
+        w = np.linalg.solve(world, momentum)
+        inverse = np.linalg.inv(world)
+        mass[d] = 0.0
+        inverse_mass[d] = 0.0
+        for i in range(3):
+            mass[d, i, i] = model.mass[b]
+            inverse_mass[d, i, i] = 1.0 / model.mass[b]
+            for j in range(3):
+                mass[d, 3 + i, 3 + j] = world[i, j]
+                inverse_mass[d, 3 + i, 3 + j] = 0.5 * (inverse[i, j] + inverse[j, i])
+        keep, keep_turning = (1.0 - model.damping[b, 0]) ** kick, (1.0 - model.damping[b, 1]) ** kick
+        for i in range(3):
+            twist[b, i] = state.velocity[b, i] * model.lock[b, i]
+            twist[b, 3 + i] = w[i] * model.lock[b, 3 + i]
+            predicted[b, i] = (state.velocity[b, i] + kick * model.gravity[i]) * keep * model.lock[b, i]
+            predicted[b, 3 + i] = w[i] * keep_turning * model.lock[b, 3 + i]

@@ -1,0 +1,69 @@
+"""Quaternions (w, x, y, z) that turn body coordinates into world coordinates."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["interpolate", "matrices", "rotate", "rotation_vector", "turn", "write_matrix"]
+
+Floats = NDArray[np.float64]
+
+
+@njit(cache=True)
+def write_matrix(q, out):
+    """out := rotation matrix (3, 3) of a unit quaternion."""
+    w, x, y, z = q[0], q[1], q[2], q[3]
+    out[0, 0], out[0, 1], out[0, 2] = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)
+    out[1, 0], out[1, 1], out[1, 2] = 2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)
+    out[2, 0], out[2, 1], out[2, 2] = 2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)
+
+
+@njit(cache=True)
+def matrices(orientation):
+    """(n, 3, 3) rotation matrices of (n, 4) unit quaternions."""
+    out = np.empty((orientation.shape[0], 3, 3))
+    for i in range(orientation.shape[0]):
+        write_matrix(orientation[i], out[i])
+    return out
+
+
+@njit(cache=True)
+def turn(q, w1, w2, w3, out):
+    """out := exp(w) q, the orientation turned by the rotation vector w (rad, world axes), normalised."""
+    angle = np.sqrt(w1 * w1 + w2 * w2 + w3 * w3)
+    # sin(angle / 2) / angle, by its series where the quotient would lose digits
+    s = 0.5 - angle * angle / 48.0 if angle < 1e-4 else np.sin(0.5 * angle) / angle
+    c = np.cos(0.5 * angle)
+    a, b, d = s * w1, s * w2, s * w3
+    w, x, y, z = q[0], q[1], q[2], q[3]
+    r0 = c * w - a * x - b * y - d * z
+    r1 = c * x + a * w + b * z - d * y
+    r2 = c * y + b * w + d * x - a * z
+    r3 = c * z + d * w + a * y - b * x
+    norm = np.sqrt(r0 * r0 + r1 * r1 + r2 * r2 + r3 * r3)
+    out[0], out[1], out[2], out[3] = r0 / norm, r1 / norm, r2 / norm, r3 / norm
+
+
+def rotate(orientation: Floats, vectors: Floats) -> Floats:
+    """Vectors (n, 3) turned by unit quaternions (n, 4)."""
+    return np.einsum("nij,nj->ni", matrices(np.ascontiguousarray(orientation)), vectors)
+
+
+def rotation_vector(before: Floats, after: Floats) -> Floats:
+    """Rotation vector (rad, world axes) that turns `before` (4,) into `after` (4,), the short way round."""
+    w = before @ after
+    xyz = before[0] * after[1:] - after[0] * before[1:] - np.cross(after[1:], before[1:])
+    if w < 0.0:
+        w, xyz = -w, -xyz
+    size = np.linalg.norm(xyz)
+    return 2.0 * xyz if size < 1e-12 else 2.0 * np.arctan2(size, w) / size * xyz
+
+
+def interpolate(before: Floats, after: Floats, fraction: float) -> Floats:
+    """Pose (7,) on the way from one pose to another: straight in position, about one axis in orientation."""
+    pose = np.empty(7)
+    pose[:3] = (1.0 - fraction) * before[:3] + fraction * after[:3]
+    turn(before[3:] / np.linalg.norm(before[3:]), *(fraction * rotation_vector(before[3:], after[3:])), pose[3:])
+    return pose

@@ -1,0 +1,182 @@
+"""The scenes that demos, tests and benchmarks share: published set pieces and textbook experiments.
+
+All rest on a ground plane z <= 0 unless they say otherwise, in m, kg and s, and use Blender's product rule, so a pair's
+coefficient is the product of its bodies': each body gets the square root of the one that is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from .scene import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
+
+__all__ = ["arch", "box", "box_shape", "card_house", "dropped_cube", "ground", "slope", "sliding_box", "tower"]
+
+BOX_TRIANGLES = np.array(
+    [[0, 2, 3], [0, 3, 1], [4, 5, 7], [4, 7, 6], [0, 1, 5], [0, 5, 4], [2, 6, 7], [2, 7, 3], [0, 4, 6], [0, 6, 2], [1, 3, 7], [1, 7, 5]],
+    dtype=np.int32,
+)
+
+
+def box_shape(size) -> ShapeSpec:
+    """Box of the given edge lengths (3,) m about its own centre."""
+    corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+    return ShapeSpec(ShapeKind.HULL, corners * np.asarray(size, dtype=float), BOX_TRIANGLES)
+
+
+def axis_angle(axis, angle: float) -> np.ndarray:
+    """Quaternion of a turn about a unit axis by an angle in rad."""
+    return np.concatenate([[math.cos(angle / 2)], math.sin(angle / 2) * np.asarray(axis, dtype=float)])
+
+
+def _pair_material(mu: float, mu_dynamic: float | None = None, restitution: float = 0.0) -> MaterialSpec:
+    return MaterialSpec(math.sqrt(mu), math.sqrt(mu if mu_dynamic is None else mu_dynamic), math.sqrt(restitution))
+
+
+def box(name, size, position, material, mass=1.0, orientation=(1.0, 0.0, 0.0, 0.0), velocity=(0.0, 0.0, 0.0)) -> BodySpec:
+    """An active box."""
+    return BodySpec(
+        name,
+        BodyKind.ACTIVE,
+        box_shape(size),
+        position=np.asarray(position, dtype=float),
+        orientation=np.asarray(orientation, dtype=float),
+        velocity=np.asarray(velocity, dtype=float),
+        mass=mass,
+        material=material,
+    )
+
+
+def ground(material: MaterialSpec, orientation=(1.0, 0.0, 0.0, 0.0)) -> BodySpec:
+    """The passive half-space below a plane through the origin."""
+    return BodySpec(
+        "Ground", BodyKind.PASSIVE, ShapeSpec(ShapeKind.PLANE), orientation=np.asarray(orientation, dtype=float), material=material
+    )
+
+
+def card_house(
+    levels: int = 5,
+    mu: float = 0.8,
+    card=(0.001, 0.063, 0.088),
+    lean: float = math.radians(20.0),
+    density: float = 700.0,
+    clearance: float = 1.5e-5,
+    frames: int = 241,
+) -> SceneSpec:
+    """A house of cards: pairs of leaning cards under flat ones, (3 levels^2 + levels) / 2 cards in all.
+
+    card: thickness, width and length in m. lean: rad from the vertical. clearance: m, gap between neighbours at the first frame.
+    """
+    thickness, width, length = card
+    material = _pair_material(mu)
+    mass = density * thickness * width * length
+    sine, cosine = math.sin(lean), math.cos(lean)
+    leaning_height = length * cosine + thickness * sine
+    # half the distance of a pair's centres: the inner top edges are one clearance apart
+    half = 0.5 * (length * sine + thickness * cosine + clearance)
+    spacing = length + 0.5 * thickness
+    bodies = [ground(material)]
+    bottom = 0.0
+    for level in range(levels):
+        pairs = levels - level
+        apexes = [(i - 0.5 * (pairs - 1)) * spacing for i in range(pairs)]
+        height = bottom + clearance + 0.5 * leaning_height
+        for i, x in enumerate(apexes):
+            for name, side in (("L", -1.0), ("R", 1.0)):
+                bodies.append(
+                    box(
+                        f"Card {level + 1}.{i + 1}{name}",
+                        card,
+                        (x + side * half, 0.0, height),
+                        material,
+                        mass,
+                        axis_angle((0.0, 1.0, 0.0), -side * lean),
+                    )
+                )
+        top = bottom + clearance + leaning_height
+        for i, (left, right) in enumerate(pairwise(apexes)):
+            bodies.append(
+                box(
+                    f"Card {level + 1}.{i + 1}T",
+                    (length, width, thickness),
+                    (0.5 * (left + right), 0.0, top + clearance + 0.5 * thickness),
+                    material,
+                    mass,
+                )
+            )
+        bottom = top + clearance + thickness
+    return SceneSpec(tuple(bodies), frame_end=frames)
+
+
+def arch(
+    blocks: int = 11, mu: float = 0.6, inner: float = 1.0, outer: float = 1.3, depth: float = 0.4, density: float = 2400.0, frames: int = 241
+) -> SceneSpec:
+    """A semicircular masonry arch of wedge blocks without mortar. inner, outer: radii in m; depth in m."""
+    material = _pair_material(mu)
+    bodies = [ground(material)]
+    # corner order as in box_shape: radial, along the depth, around the arch
+    step = math.pi / blocks
+    for i in range(blocks):
+        middle = math.pi * (i + 0.5) / blocks
+        centre = 0.5 * (inner + outer) * np.array([math.cos(middle), 0.0, math.sin(middle)])
+        corners = np.array(
+            [
+                [r * math.cos(middle + s * step / 2), y * depth / 2, r * math.sin(middle + s * step / 2)]
+                for r in (inner, outer)
+                for y in (1.0, -1.0)
+                for s in (-1.0, 1.0)
+            ]
+        )
+        bodies.append(
+            BodySpec(
+                f"Voussoir {i + 1}",
+                BodyKind.ACTIVE,
+                ShapeSpec(ShapeKind.HULL, corners - centre, BOX_TRIANGLES),
+                position=centre,
+                density=density,
+                material=material,
+            )
+        )
+    return SceneSpec(tuple(bodies), frame_end=frames)
+
+
+def tower(boxes: int = 10, size: float = 0.2, mu: float = 0.5, mass: float = 1.0, heaviest: float = 1000.0, frames: int = 241) -> SceneSpec:
+    """A tower of cubes whose top one has `heaviest` times the mass of the others."""
+    material = _pair_material(mu)
+    bodies = [ground(material)]
+    for i in range(boxes):
+        weight = mass * heaviest if i == boxes - 1 else mass
+        bodies.append(box(f"Box {i + 1}", (size, size, size), (0.0, 0.0, (i + 0.5) * size), material, weight))
+    return SceneSpec(tuple(bodies), frame_end=frames)
+
+
+def slope(
+    tangent: float = 0.5, mu: float = 0.51, mu_dynamic: float | None = None, yaw: float = 0.0, size=(0.3, 0.3, 0.2), frames: int = 121
+) -> SceneSpec:
+    """A box at rest on a slope of the given tangent that descends along +x, turned on it by `yaw` rad."""
+    material = _pair_material(mu, mu_dynamic)
+    angle = math.atan(tangent)
+    tilt = axis_angle((0.0, 1.0, 0.0), angle)
+    normal = np.array([math.sin(angle), 0.0, math.cos(angle)])
+    a, c = axis_angle((0.0, 1.0, 0.0), angle), axis_angle((0.0, 0.0, 1.0), yaw)
+    turned = np.array([a[0] * c[0], a[2] * c[3], a[2] * c[0], a[0] * c[3]])
+    return SceneSpec(
+        (ground(material, tilt), box("Box", size, 0.5 * size[2] * normal, material, orientation=turned)), frame_end=frames
+    )
+
+
+def sliding_box(speed: float = 2.0, mu: float = 0.4, size=(0.3, 0.3, 0.2), frames: int = 97) -> SceneSpec:
+    """A box pushed off along +x on flat ground."""
+    material = _pair_material(mu)
+    return SceneSpec(
+        (ground(material), box("Box", size, (0.0, 0.0, 0.5 * size[2]), material, velocity=(speed, 0.0, 0.0))), frame_end=frames
+    )
+
+
+def dropped_cube(height: float = 4.0, size: float = 1.0, mu: float = 0.25, restitution: float = 0.0, frames: int = 121) -> SceneSpec:
+    """A cube dropped flat, its lower face `height` m above the ground."""
+    material = _pair_material(mu, restitution=restitution)
+    return SceneSpec((ground(material), box("Cube", (size, size, size), (0.0, 0.0, height + 0.5 * size), material)), frame_end=frames)
