@@ -7,6 +7,7 @@ float comes back as the same bits. Equal arrays (instances of one mesh) are stor
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import math
 import os
@@ -96,21 +97,27 @@ def encode(value: Any, name: str, pool: ArrayPool) -> Any:
     raise ValueError(f"{name}: a {type(value).__name__} cannot be stored in a snapshot")
 
 
+@functools.cache
+def field_types(cls: type) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
+
+
 def decode(value: Any, hint: Any, name: str, chunk: Chunk) -> Any:
     """The inverse of `encode` for a value whose declared type is `hint`; raises ValueError that names where it does not fit."""
     origin = typing.get_origin(hint)
-    if origin is types.UnionType:
+    if origin in (types.UnionType, typing.Union):
         inner = next(choice for choice in typing.get_args(hint) if choice is not types.NoneType)
         return None if value is None else decode(value, inner, name, chunk)
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        hints = typing.get_type_hints(hint)
+        hints = field_types(hint)
         if not isinstance(value, dict) or value.keys() != hints.keys():
             raise ValueError(f"{name} has not the fields of a {hint.__name__}")
         return hint(**{key: decode(value[key], hints[key], f"{name}.{key}", chunk) for key in hints})
     if origin is tuple:
         inner = typing.get_args(hint)[0]
         return tuple(decode(item, inner, f"{name}.{index}", chunk) for index, item in enumerate(value))
-    if origin is np.ndarray:
+    # NDArray is an alias that Python resolves in older versions of numpy, and one that keeps its name in newer ones.
+    if origin is np.ndarray or typing.get_origin(getattr(origin, "__value__", None)) is np.ndarray:
         # A copy each, so that no two bodies of the scene share memory.
         return chunk.arrays[value["array"]].copy()
     if hint is float and isinstance(value, (int, float, str)):
