@@ -6,6 +6,7 @@ Nothing here knows Blender, files or solvers. Lengths are in m, masses in kg, ti
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -53,6 +54,20 @@ class FrictionCombine(Enum):
     GEOMETRIC_MEAN = "geometric_mean"
     MINIMUM = "minimum"
     MAXIMUM = "maximum"
+
+    def pair(self, a: float, b: float) -> float:
+        """The coefficient of a pair, from those of its bodies."""
+        match self:
+            case FrictionCombine.PRODUCT:
+                return a * b
+            case FrictionCombine.AVERAGE:
+                return (a + b) / 2.0
+            case FrictionCombine.GEOMETRIC_MEAN:
+                return math.sqrt(a * b)
+            case FrictionCombine.MINIMUM:
+                return min(a, b)
+            case FrictionCombine.MAXIMUM:
+                return max(a, b)
 
 
 class ContactMethod(Enum):

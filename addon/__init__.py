@@ -1,0 +1,21 @@
+"""The room where bpy lives: reads the scene, calls the worker, writes the result; holds no mechanics."""
+
+from __future__ import annotations
+
+from . import cli, demos, materials, operators, playback, properties, ui
+
+__all__ = ["register", "unregister"]
+
+PARTS = (properties, materials, operators, demos, ui, playback, cli)
+
+
+def register() -> None:
+    """Register all parts, each after those it builds on."""
+    for part in PARTS:
+        part.register()
+
+
+def unregister() -> None:
+    """Unregister all parts in the opposite order."""
+    for part in reversed(PARTS):
+        part.unregister()

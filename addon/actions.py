@@ -1,0 +1,129 @@
+"""Actions and their curves, the same way up to Blender 4.3 (one set of curves) and after (slots, layers, strips)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import bpy
+import numpy as np
+from bpy.types import ID, Action
+from numpy.typing import NDArray
+
+__all__ = [
+    "TRANSFORMS",
+    "assign",
+    "curves",
+    "empty_action",
+    "is_transform",
+    "remove_if_made_by_bake",
+    "slot_identifier",
+    "without_transforms",
+    "write_curve",
+]
+
+HAS_SLOTS = bpy.app.version >= (4, 4, 0)
+LINEAR = 1  # the value of this item in Keyframe.interpolation
+MADE_BY_BAKE = "stiction_bake"  # custom property of the actions that a bake makes, and may remove again
+
+# Everything that places an object, with its size.
+TRANSFORMS = {
+    "location": 3,
+    "rotation_euler": 3,
+    "rotation_quaternion": 4,
+    "rotation_axis_angle": 4,
+    "scale": 3,
+    "delta_location": 3,
+    "delta_rotation_euler": 3,
+    "delta_rotation_quaternion": 4,
+    "delta_scale": 3,
+}
+
+
+def is_transform(data_path: str) -> bool:
+    """Whether a curve or driver with this path moves the object itself."""
+    return data_path in TRANSFORMS
+
+
+def slot_identifier(owner: ID) -> str:
+    """Identifier of the slot that `owner` uses of its action, empty when it has none."""
+    data = owner.animation_data
+    return data.action_slot.identifier if HAS_SLOTS and data is not None and data.action_slot is not None else ""
+
+
+def assign(owner: ID, action: Action | None, slot: str) -> None:
+    """Give `owner` the action and the slot with that identifier; an empty one leaves it without a slot."""
+    data = owner.animation_data or owner.animation_data_create()
+    data.action = action
+    if HAS_SLOTS and action is not None:
+        data.action_slot = next((candidate for candidate in action.slots if candidate.identifier == slot), None)
+
+
+def empty_action(owner: ID, name: str) -> Action:
+    """Give `owner` a new action with room for its curves."""
+    action = bpy.data.actions.new(name)
+    action[MADE_BY_BAKE] = True
+    slot = action.slots.new(owner.id_type, owner.name).identifier if HAS_SLOTS else ""
+    assign(owner, action, slot)
+    return action
+
+
+def curves(owner: ID, *, ensure: bool = False) -> Any:
+    """The collection of curves that move `owner`, None when it has none; made when `ensure` and the action is there."""
+    data = owner.animation_data
+    if data is None or data.action is None:
+        return None
+    if not HAS_SLOTS:
+        return data.action.fcurves
+    if data.action_slot is None:
+        return None
+    if ensure and not data.action.layers:
+        data.action.layers.new("Layer").strips.new(type="KEYFRAME")
+    for layer in data.action.layers:
+        for strip in layer.strips:
+            bag = strip.channelbag(data.action_slot, ensure=ensure)
+            if bag is not None:
+                return bag.fcurves
+    return None
+
+
+def remove_if_made_by_bake(action: Action) -> None:
+    """Remove an action that a bake made and that nobody uses any more."""
+    if action.users == 0 and action.get(MADE_BY_BAKE):
+        bpy.data.actions.remove(action)
+
+
+def transform_curves(owner: ID) -> Iterator[Any]:
+    return (curve for curve in curves(owner) or () if is_transform(curve.data_path))
+
+
+def without_transforms(owner: ID, name: str) -> None:
+    """Replace the owner's action by a copy without the curves that move it; by none when nothing else is left."""
+    data = owner.animation_data
+    if data is None or data.action is None:
+        return
+    slot = slot_identifier(owner)
+    copy = data.action.copy()
+    copy.name = name
+    copy[MADE_BY_BAKE] = True
+    assign(owner, copy, slot)
+    remaining = curves(owner)
+    for curve in list(transform_curves(owner)):
+        remaining.remove(curve)
+    if not remaining:
+        assign(owner, None, "")
+        bpy.data.actions.remove(copy)
+
+
+def write_curve(owner: ID, path: str, index: int, frames: NDArray[np.float64], values: NDArray[np.float64]) -> None:
+    """Write a whole curve at once, with a linear key at each of `frames`; one that is there is replaced."""
+    all_curves = curves(owner, ensure=True)
+    old = all_curves.find(path, index=index)
+    if old is not None:
+        all_curves.remove(old)
+    curve = all_curves.new(path, index=index)
+    points = curve.keyframe_points
+    points.add(len(frames))
+    points.foreach_set("co", np.column_stack([frames, values]).astype(np.float32).ravel())
+    points.foreach_set("interpolation", np.full(len(frames), LINEAR, dtype=np.int32))
+    curve.update()

@@ -1,0 +1,297 @@
+"""The command line: `stiction bake` on its own and `blender -b FILE --command stiction bake`, with the same arguments."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, NoReturn
+
+import bpy
+from bpy.types import Object, Scene
+
+from ..solver_core.scene import ContactMethod
+from .job import Job, Phase
+from .properties import effective_frame_range
+
+__all__ = ["ExitStatus", "register", "run", "unregister"]
+
+PROGRAM = "stiction"
+
+
+class ExitStatus(IntEnum):
+    """What the command ends with."""
+
+    BAKED = 0
+    FAILED = 1
+    BAD_INPUT = 2
+    MISSED_TOLERANCE = 3
+
+
+class UsageError(Exception):
+    """An argument is wrong, or does not fit the file."""
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}\n{self.format_usage().strip()}")
+
+
+def run(argv: Sequence[str]) -> int:
+    """Do what the arguments (without the program's name) say; returns the exit status."""
+    try:
+        arguments = make_parser().parse_args(list(argv))
+        prepare(arguments)
+    except UsageError as error:
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        return ExitStatus.BAD_INPUT
+    except SystemExit:
+        # argparse ends like this after --help.
+        return ExitStatus.BAKED
+    return bake(arguments)
+
+
+def make_parser() -> Parser:
+    parser = Parser(prog=PROGRAM, description="Bakes rigid bodies with friction that is solved.")
+    command = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser).add_parser(
+        "bake", help="bake a scene to keyframes", description="Bakes the rigid bodies of a .blend file to keyframes."
+    )
+    command.add_argument("scene", nargs="?", metavar="SCENE.blend", help="the file to bake; the open one when left out")
+    command.add_argument(
+        "-o", "--output", required=True, metavar="BAKED.blend", help="the file to write, the same one if you want"
+    )
+    command.add_argument("--start", type=int, metavar="FRAME", help="first frame")
+    command.add_argument("--end", type=int, metavar="FRAME", help="last frame")
+    command.add_argument("--method", choices=[method.value for method in ContactMethod], help="the solver")
+    command.add_argument("--tolerance", type=float, help="relative error that every step has to reach")
+    command.add_argument("--max-iterations", type=int, metavar="N", help="iterations a step may take")
+    command.add_argument("--substeps", type=int, metavar="N", help="time steps a frame")
+    command.add_argument("--cache", metavar="DIR", help="folder for the baked frames")
+    command.add_argument("--resume", action="store_true", help="go on after the last good frame of the cache")
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="OBJECT:FIELD=VALUE",
+        dest="assignments",
+        help=f"change a body before the bake; FIELD is one of {', '.join(FIELDS)}; can be given more than once",
+    )
+    command.add_argument("--report", metavar="FILE.json", help="write a JSON report of every frame")
+    return parser
+
+
+def prepare(arguments: argparse.Namespace) -> None:
+    """Open the file and change it as the arguments say. Raises UsageError."""
+    if arguments.scene is not None:
+        file = Path(arguments.scene).resolve()
+        if not file.is_file():
+            raise UsageError(f"{arguments.scene}: there is no such file")
+        try:
+            bpy.ops.wm.open_mainfile(filepath=str(file), load_ui=False)
+        except RuntimeError as error:
+            raise UsageError(f"{arguments.scene}: cannot be opened: {str(error).strip()}") from error
+    elif not bpy.data.filepath:
+        raise UsageError("no .blend file was given and none is open")
+    folder = Path(arguments.output).resolve().parent
+    if not folder.is_dir():
+        raise UsageError(f"--output: there is no folder {folder}")
+    set_scene(bpy.context.scene, arguments)
+    for assignment in arguments.assignments:
+        set_body(assignment)
+
+
+def set_scene(scene: Scene, arguments: argparse.Namespace) -> None:
+    own = scene.stiction
+    if arguments.start is not None or arguments.end is not None:
+        if scene.rigidbody_world is not None:
+            own.frame_start, own.frame_end = effective_frame_range(scene)
+        own.use_frame_range = True
+        for name, argument in (("frame_start", "start"), ("frame_end", "end")):
+            set_checked(own, name, getattr(arguments, argument), f"--{argument}")
+    if arguments.method is not None:
+        own.method = ContactMethod(arguments.method).name
+    set_checked(own, "tolerance", arguments.tolerance, "--tolerance")
+    set_checked(own, "max_iterations", arguments.max_iterations, "--max-iterations")
+    if arguments.substeps is not None:
+        own.use_substeps = True
+        set_checked(own, "substeps", arguments.substeps, "--substeps")
+    if arguments.cache is not None:
+        own.cache_directory = str(Path(arguments.cache).resolve())
+
+
+def set_checked(owner: Any, name: str, value: float | None, label: str) -> None:
+    """Set a property, or leave it without a value; Blender alone would clamp a wrong one in silence. Raises UsageError."""
+    if value is None:
+        return
+    limits = owner.bl_rna.properties[name]
+    # The limits are in single precision, as the property is.
+    low, high = limits.hard_min, limits.hard_max
+    if not (math.isfinite(value) and low <= value <= high):
+        raise UsageError(f"{label}: {value} is not between {low:.6g} and {high:.6g}")
+    setattr(owner, name, value)
+
+
+def set_friction(ob: Object, value: float, label: str) -> None:
+    set_own("mu_static")(ob, value, label)
+    set_own("mu_dynamic")(ob, value, label)
+
+
+def set_own(name: str) -> Callable[[Object, float, str], None]:
+    def assign(ob: Object, value: float, label: str) -> None:
+        set_checked(ob.stiction, name, value, label)
+        setattr(ob.stiction, f"use_{name}", True)
+
+    return assign
+
+
+def set_mass(ob: Object, value: float, label: str) -> None:
+    set_checked(ob.rigid_body, "mass", value, label)
+    ob.stiction.mass_source = "MASS"
+
+
+def set_density(ob: Object, value: float, label: str) -> None:
+    set_checked(ob.stiction, "density", value, label)
+    ob.stiction.mass_source = "DENSITY"
+
+
+def set_blender(name: str) -> Callable[[Object, float, str], None]:
+    return lambda ob, value, label: set_checked(ob.rigid_body, name, value, label)
+
+
+FIELDS: dict[str, Callable[[Object, float, str], None]] = {
+    "friction": set_friction,
+    "mu_static": set_own("mu_static"),
+    "mu_dynamic": set_own("mu_dynamic"),
+    "restitution": set_own("restitution"),
+    "mass": set_mass,
+    "density": set_density,
+    "linear_damping": set_blender("linear_damping"),
+    "angular_damping": set_blender("angular_damping"),
+}
+
+
+def set_body(assignment: str) -> None:
+    """Do OBJECT:FIELD=VALUE; an object's name may hold colons and equals signs itself. Raises UsageError."""
+    label = f"--set {assignment!r}"
+    match = re.fullmatch(r"(?P<object>.+):(?P<field>[^:=]+)=(?P<value>[^=]*)", assignment)
+    if match is None:
+        raise UsageError(f"{label}: must look like OBJECT:FIELD=VALUE")
+    ob = bpy.context.scene.objects.get(match["object"])
+    if ob is None:
+        raise UsageError(f"{label}: the scene has no object {match['object']!r}")
+    if ob.rigid_body is None:
+        raise UsageError(f"{label}: the object {match['object']!r} has no rigid body")
+    if match["field"] not in FIELDS:
+        raise UsageError(f"{label}: there is no field {match['field']!r}; the fields are {', '.join(FIELDS)}")
+    try:
+        value = float(match["value"])
+    except ValueError:
+        raise UsageError(f"{label}: {match['value']!r} is not a number") from None
+    FIELDS[match["field"]](ob, value, label)
+
+
+def bake(arguments: argparse.Namespace) -> int:
+    """Bake the open file to keyframes and write the output; returns the exit status."""
+    # Only a bake needs what these load, scipy above all; Blender starts faster without.
+    from ..solver_core.io.cache import CacheError
+    from ..solver_core.validation import SceneError
+    from .keyframes import commit
+    from .runner import Bake, describe
+    from .worker import WorkerError
+
+    report = None if arguments.report is None else Path(arguments.report).resolve()
+    try:
+        work = Bake(bpy.context, say, resume=arguments.resume, report=report)
+    except SceneError as error:
+        say("ERROR", describe(error.problems))
+        write_refusal(report, describe(error.problems), error.problems)
+        return ExitStatus.BAD_INPUT
+    except (WorkerError, OSError) as error:
+        say("ERROR", f"the bake cannot begin: {error}")
+        write_refusal(report, str(error), ())
+        return ExitStatus.FAILED
+    with ended_by_signals():
+        try:
+            job = work.run(print_progress)
+        except KeyboardInterrupt:
+            say("ERROR", "stopped; the frames so far are in the cache, --resume goes on after them")
+            return ExitStatus.FAILED
+    if job.phase is Phase.REFUSED:
+        return ExitStatus.BAD_INPUT
+    if job.phase not in (Phase.BAKED, Phase.MISSED):
+        return ExitStatus.FAILED
+    try:
+        add_warnings(report, work.extraction_warnings)
+        frames = commit(bpy.context)
+        bpy.ops.wm.save_as_mainfile(filepath=str(Path(arguments.output).resolve()), check_existing=False)
+    except (OSError, CacheError, RuntimeError) as error:
+        say("ERROR", f"{arguments.output} cannot be written: {str(error).strip()}")
+        return ExitStatus.FAILED
+    say("INFO", f"wrote frames {frames[0]} to {frames[-1]} as keyframes to {arguments.output}")
+    return ExitStatus.MISSED_TOLERANCE if job.phase is Phase.MISSED else ExitStatus.BAKED
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM do what Ctrl+C does while the worker runs, so that it ends as well."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def say(level: str, text: str) -> None:
+    prefix = {"WARNING": "warning: ", "ERROR": "error: "}.get(level, "")
+    print(f"{PROGRAM}: {prefix}{text}", file=sys.stderr if level == "ERROR" else sys.stdout, flush=True)
+
+
+def print_progress(job: Job) -> None:
+    if not job.is_over:
+        print(f"{PROGRAM}: {100.0 * job.factor:3.0f} %  {job.status}", flush=True)
+
+
+def write_refusal(report: Path | None, message: str, problems: Sequence[Any]) -> None:
+    if report is None:
+        return
+    from ..solver_core.io.atomic import write_atomically
+    from ..solver_core.report import error_report, report_bytes
+
+    try:
+        write_atomically(report, report_bytes(error_report(message, problems)))
+    except OSError as error:
+        say("ERROR", f"the report could not be written: {error}")
+
+
+def add_warnings(report: Path | None, warnings: Sequence[Any]) -> None:
+    """Put what was odd in the Blender scene before what the worker found; raises OSError."""
+    if report is None or not warnings:
+        return
+    from ..solver_core.io.atomic import write_atomically
+    from ..solver_core.report import report_bytes
+
+    content = json.loads(report.read_text(encoding="utf-8"))
+    mine = [{"objects": list(w.objects), "field": w.field, "message": w.message} for w in warnings]
+    write_atomically(report, report_bytes({**content, "warnings": mine + content["warnings"]}))
+
+
+class Command:
+    """Registers `run` with Blender and keeps the handle that Blender wants back."""
+
+    handle: Any = None
+
+
+def register() -> None:
+    Command.handle = bpy.utils.register_cli_command(PROGRAM, run)
+
+
+def unregister() -> None:
+    bpy.utils.unregister_cli_command(Command.handle)
+    Command.handle = None

@@ -1,0 +1,277 @@
+"""Reads a Blender scene's rigid bodies into a `SceneSpec`, and leaves the scene as it was.
+
+All that is wrong is found in one go. Only the rigid body world's collection decides who takes part: Blender simulates its
+members also when they are hidden, excluded from the view layer, or in no scene at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+from bpy.types import Context, Object, RigidBodyWorld, Scene
+from numpy.typing import NDArray
+
+from ..solver_core.scene import (
+    BodyKind,
+    BodySpec,
+    FrictionCombine,
+    SceneSpec,
+    SceneWarning,
+    ShapeSpec,
+    SolverSettings,
+)
+from ..solver_core.validation import SceneError, SceneProblem, validate
+from . import actions, properties, rotations
+from .placement import ancestors, matrix
+from .restore import originals
+from .shapes import ShapeError, read_shape
+
+__all__ = ["Extraction", "RestState", "extract"]
+
+Array = NDArray[np.float64]
+
+# Cosine between two of the object's axes above which its world matrix counts as sheared.
+SHEAR = 1e-4
+# Below this length of an axis the object has no size, and no rotation can be told.
+SMALLEST_SCALE = 1e-9
+
+
+@dataclass(frozen=True)
+class RestState:
+    """Where a simulated object is at the first frame: its world matrix (4, 4) and its transform channels.
+
+    uid: the object's session_uid, which lasts through renaming and undo.
+    """
+
+    uid: int
+    world: Array
+    transforms: dict[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """A scene that can be baked: `rest` has the objects that the solver moves, by the names of their bodies."""
+
+    spec: SceneSpec
+    settings: SolverSettings
+    rest: dict[str, RestState]
+    warnings: tuple[SceneWarning, ...]
+
+
+def extract(context: Context) -> Extraction:
+    """Read the context's scene. Raises SceneError with all problems; changes nothing in the file."""
+    scene = context.scene
+    world = scene.rigidbody_world
+    require_world(scene, world)
+    with originals(scene), undisturbed(scene, world):
+        return read_scene(context, scene, world)
+
+
+def require_world(scene: Scene, world: RigidBodyWorld | None) -> None:
+    def refuse(field: str, message: str) -> None:
+        raise SceneError((SceneProblem(scene.name, field, message),))
+
+    if world is None:
+        refuse("rigidbody_world", "the scene has no rigid body world; add rigid bodies to objects first")
+        return
+    if not world.enabled:
+        refuse("rigidbody_world.enabled", "the rigid body world is switched off; switch it on in the Scene properties")
+    if world.collection is None or not any(ob.rigid_body is not None for ob in world.collection.all_objects):
+        refuse("rigidbody_world.collection", "the rigid body world has no rigid bodies; add some in the Physics properties")
+
+
+@contextmanager
+def undisturbed(scene: Scene, world: RigidBodyWorld) -> Iterator[None]:
+    """Keep Blender's own simulation out of what is read, and come back to the frame that was shown."""
+    frame, subframe = scene.frame_current, scene.frame_subframe
+    world.enabled = False
+    try:
+        yield
+    finally:
+        world.enabled = True
+        scene.frame_set(frame, subframe=subframe)
+
+
+def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Extraction:
+    start, end = properties.effective_frame_range(scene)
+    settings = properties.effective_settings(scene)
+    problems: list[SceneProblem] = list(constraint_problems(world))
+    warnings: list[SceneWarning] = list(force_field_warnings(scene))
+    if start > end:
+        problems.append(SceneProblem(scene.name, "frame_start", f"the first frame {start} comes after the last frame {end}"))
+    scene.frame_set(start)
+    bodies: list[BodySpec] = []
+    rest: dict[str, RestState] = {}
+    animated: dict[str, Object] = {}
+    for ob in world.collection.all_objects:
+        if ob.rigid_body is None:
+            continue
+        kind = body_kind(ob)
+        pose_problems = list(object_problems(ob, kind, context))
+        problems += pose_problems
+        if pose_problems:
+            continue
+        evaluated = ob.evaluated_get(context.evaluated_depsgraph_get())
+        rest_world = matrix(evaluated.matrix_world)
+        turn = rotations.nearest_rotation(rest_world[:3, :3])
+        try:
+            shape = read_shape(ob, turn.T @ rest_world[:3, :3], context)
+        except ShapeError as error:
+            problems.append(SceneProblem(ob.name_full, error.field, str(error)))
+            continue
+        warnings += object_warnings(ob, kind, rest_world)
+        bodies.append(read_body(ob, kind, shape, rest_world[:3, 3], turn))
+        if kind is BodyKind.ACTIVE:
+            transforms = {name: tuple(getattr(evaluated, name)) for name in actions.TRANSFORMS}
+            rest[ob.name_full] = RestState(ob.session_uid, rest_world, transforms)
+        elif kind is BodyKind.ANIMATED:
+            animated[ob.name_full] = ob
+    paths = read_paths(context, animated, range(start, end + 1))
+    spec = SceneSpec(
+        bodies=tuple(replace(body, path=paths[body.name]) if body.name in paths else body for body in bodies),
+        gravity=read_gravity(scene, world),
+        frame_start=start,
+        frame_end=end,
+        fps=scene.render.fps / scene.render.fps_base,
+        time_scale=world.time_scale,
+        friction_combine=FrictionCombine[scene.stiction.friction_combine],
+    )
+    try:
+        validate(spec, settings)
+    except SceneError as error:
+        problems += [problem for problem in error.problems if problem not in problems]
+    if problems:
+        raise SceneError(tuple(problems))
+    return Extraction(spec, settings, rest, tuple(warnings))
+
+
+def body_kind(ob: Object) -> BodyKind:
+    """Who moves the body. One that is not Dynamic is frozen where it is, also when it is Animated."""
+    body = ob.rigid_body
+    if body.type == "ACTIVE" and not body.enabled:
+        return BodyKind.PASSIVE
+    if body.kinematic:
+        return BodyKind.ANIMATED
+    return BodyKind.ACTIVE if body.type == "ACTIVE" else BodyKind.PASSIVE
+
+
+def read_body(ob: Object, kind: BodyKind, shape: ShapeSpec, position: Array, turn: Array) -> BodySpec:
+    body, own = ob.rigid_body, ob.stiction
+    by_density = own.mass_source == "DENSITY"
+    return BodySpec(
+        name=ob.name_full,
+        kind=kind,
+        shape=shape,
+        position=position,
+        orientation=rotations.quaternion_of_matrix(turn),
+        mass=None if by_density else body.mass,
+        density=own.density if by_density else None,
+        material=properties.effective_material(ob),
+        collections=sum(1 << index for index, member in enumerate(body.collision_collections) if member),
+        linear_damping=body.linear_damping,
+        angular_damping=body.angular_damping,
+        linear_factor=np.array([0.0 if locked else 1.0 for locked in ob.lock_location]),
+        angular_factor=np.array([0.0 if locked else 1.0 for locked in ob.lock_rotation]),
+    )
+
+
+def read_gravity(scene: Scene, world: RigidBodyWorld) -> Array:
+    if not scene.use_gravity:
+        return np.zeros(3)
+    return np.array(scene.gravity, dtype=np.float64) * world.effector_weights.gravity * world.effector_weights.all
+
+
+def read_paths(context: Context, animated: dict[str, Object], frames: range) -> dict[str, Array]:
+    """Poses (frames, 7) of the animated bodies at every frame."""
+    paths = {name: np.empty((len(frames), 7)) for name in animated}
+    for row, frame in enumerate(frames if animated else ()):
+        context.scene.frame_set(frame)
+        depsgraph = context.evaluated_depsgraph_get()
+        for name, ob in animated.items():
+            world = matrix(ob.evaluated_get(depsgraph).matrix_world)
+            paths[name][row, :3] = world[:3, 3]
+            paths[name][row, 3:] = rotations.quaternion_of_matrix(rotations.nearest_rotation(world[:3, :3]))
+    return paths
+
+
+def object_problems(ob: Object, kind: BodyKind, context: Context) -> Iterator[SceneProblem]:
+    """What keeps the object itself, not its shape, from being baked."""
+    world = matrix(ob.evaluated_get(context.evaluated_depsgraph_get()).matrix_world)
+    if not np.isfinite(world).all():
+        yield SceneProblem(
+            ob.name_full, "matrix_world", "its place is not a number; repair its location, rotation, scale or parents"
+        )
+    elif np.linalg.norm(world[:3, :3], axis=0).min() < SMALLEST_SCALE or np.linalg.det(world[:3, :3]) == 0.0:
+        yield SceneProblem(
+            ob.name_full,
+            "scale",
+            f"the scale {tuple(round(s, 6) for s in ob.scale)} leaves no volume; make it non-zero along every axis",
+        )
+    if kind is BodyKind.ACTIVE and (ob.library is not None or is_system_override(ob)):
+        library = ob.library.name if ob.library is not None else "a library"
+        yield SceneProblem(
+            ob.name_full,
+            "library",
+            f"it is linked from {library}, so it cannot be moved here; make an editable library override of it",
+        )
+
+
+def is_system_override(ob: Object) -> bool:
+    return ob.override_library is not None and ob.override_library.is_system_override
+
+
+def object_warnings(ob: Object, kind: BodyKind, world: Array) -> Iterator[SceneWarning]:
+    body = ob.rigid_body
+    axes = world[:3, :3] / np.linalg.norm(world[:3, :3], axis=0)
+    if np.abs(axes.T @ axes - np.eye(3)).max() > SHEAR:
+        yield SceneWarning(
+            (ob.name_full,),
+            "matrix_world",
+            "it is sheared by the scale of its parents; its keyframes can only come close to that",
+        )
+    if kind is BodyKind.ACTIVE and ob.parent is not None and ob.parent_type != "OBJECT":
+        yield SceneWarning(
+            (ob.name_full,),
+            "parent_type",
+            "its parent is no plain object; it is kept in place against that from frame to frame",
+        )
+    if body.collision_shape == "SPHERE":
+        lengths = np.array(ob.dimensions)
+        if lengths.max() > 1.01 * lengths.min():
+            yield SceneWarning(
+                (ob.name_full,), "collision_shape", "the object is no sphere; the largest extent is the diameter"
+            )
+    if kind is not BodyKind.ACTIVE:
+        movers = [a for a in ancestors(ob) if a.rigid_body is not None and body_kind(a) is BodyKind.ACTIVE]
+        if movers:
+            yield SceneWarning(
+                (ob.name_full, movers[0].name_full),
+                "parent",
+                "its parent is simulated, but it collides where it is without that motion",
+            )
+    for curve in actions.curves(ob) or ():
+        if curve.data_path.startswith("rigid_body."):
+            field = curve.data_path.removeprefix("rigid_body.")
+            yield SceneWarning(
+                (ob.name_full,), field, f"its keyframes are not followed; {field} keeps the value of the first frame"
+            )
+
+
+def constraint_problems(world: RigidBodyWorld) -> Iterator[SceneProblem]:
+    for ob in world.constraints.all_objects if world.constraints is not None else ():
+        constraint = ob.rigid_body_constraint
+        if constraint is not None and constraint.enabled and (constraint.object1 is not None or constraint.object2 is not None):
+            yield SceneProblem(
+                ob.name_full,
+                "rigid_body_constraint",
+                "rigid body constraints cannot be simulated yet; switch this one off or remove it",
+            )
+
+
+def force_field_warnings(scene: Scene) -> Iterator[SceneWarning]:
+    for ob in scene.objects:
+        if ob.field is not None and ob.field.type != "NONE":
+            yield SceneWarning((ob.name_full,), "field", "force fields do not act on the bodies yet")

@@ -1,0 +1,215 @@
+"""A bake as a pure state machine: advance(job, event) -> (job, effects).
+
+    STARTING -> BAKING -> BAKED | MISSED        all frames are there; MISSED: some step is not as exact as was asked
+             \\        \\-> STOPPED | FAILED     cancelled, or the worker died: the frames so far are kept, and can be continued
+              \\-> REFUSED | FAILED | STOPPED   before the first frame: nothing was changed
+
+Knows neither Blender nor processes. The runner feeds it what the worker says and does the effects it asks for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+__all__ = [
+    "CancelAsked",
+    "Effect",
+    "Event",
+    "Job",
+    "Phase",
+    "Say",
+    "ShowFrames",
+    "StopWorker",
+    "TakeOver",
+    "WorkerEnded",
+    "WorkerSaid",
+    "advance",
+]
+
+BAKED, MISSED_TOLERANCE, BAD_INPUT = 0, 3, 2
+
+
+class Phase(Enum):
+    """Where a bake is."""
+
+    STARTING = "starting"
+    BAKING = "baking"
+    BAKED = "baked"
+    MISSED = "missed"
+    STOPPED = "stopped"
+    REFUSED = "refused"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Job:
+    """State of one bake.
+
+    status: what goes on, for the user. stopping: the user asked for the end. problems and warnings: readable lines. seconds:
+    wall time of the worker's steps. deepest_overlap: m, over all frames so far.
+    """
+
+    phase: Phase = Phase.STARTING
+    status: str = "Starting"
+    stopping: bool = False
+    frame_start: int = 0
+    frame_end: int = 0
+    last_frame: int | None = None
+    missed_steps: int = 0
+    deepest_overlap: float = 0.0
+    seconds: float = 0.0
+    warnings: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    error: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        return self.phase not in (Phase.STARTING, Phase.BAKING)
+
+    @property
+    def factor(self) -> float:
+        """Share of the frames that are done."""
+        if self.last_frame is None:
+            return 0.0
+        return (self.last_frame - self.frame_start + 1) / (self.frame_end - self.frame_start + 1)
+
+    @property
+    def summary(self) -> str:
+        """One line on what came out."""
+        if self.last_frame is None:
+            return self.error or self.status
+        missed = f"{self.missed_steps} steps missed the tolerance" if self.missed_steps else "every step within tolerance"
+        frames = f"frames {self.frame_start} to {self.last_frame}"
+        if self.last_frame < self.frame_end:
+            frames += f" of {self.frame_end}"
+        return f"{frames}, {missed}, {self.seconds:.1f} s"
+
+
+@dataclass(frozen=True)
+class WorkerSaid:
+    """The worker wrote a line."""
+
+    record: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class WorkerEnded:
+    """The worker's process is over. trouble: the end of its error output."""
+
+    status: int
+    trouble: str = ""
+
+
+@dataclass(frozen=True)
+class CancelAsked:
+    """The user wants the bake to end."""
+
+
+Event = WorkerSaid | WorkerEnded | CancelAsked
+
+
+@dataclass(frozen=True)
+class TakeOver:
+    """The input is sound and frames will come: let the bodies follow the cache."""
+
+
+@dataclass(frozen=True)
+class ShowFrames:
+    """There is a new frame in the cache."""
+
+    frame: int
+
+
+@dataclass(frozen=True)
+class StopWorker:
+    """Ask the process to end."""
+
+
+@dataclass(frozen=True)
+class Say:
+    """Tell the user; level is INFO, WARNING or ERROR."""
+
+    level: str
+    text: str
+
+
+Effect = TakeOver | ShowFrames | StopWorker | Say
+
+
+def advance(job: Job, event: Event) -> tuple[Job, tuple[Effect, ...]]:
+    """The job after the event, and what has to be done for it, in order."""
+    if job.is_over:
+        return job, ()
+    match event:
+        case CancelAsked():
+            if job.stopping:
+                return job, ()
+            return replace(job, stopping=True, status="Stopping"), (StopWorker(),)
+        case WorkerSaid(record):
+            return heard(job, record)
+        case WorkerEnded(status, trouble):
+            return ended(job, status, trouble)
+
+
+def heard(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, ...]]:
+    match record.get("event"):
+        case "compiling":
+            return replace(job, status="Compiling, the first time takes a while"), ()
+        case "started":
+            started = replace(
+                job,
+                phase=Phase.BAKING,
+                status="Baking",
+                frame_start=record["frame_start"],
+                frame_end=record["frame_end"],
+                last_frame=record["resumed_from"],
+            )
+            return started, (TakeOver(),)
+        case "warning":
+            text = f"{', '.join(record['objects'])}: {record['field']}: {record['message']}"
+            return replace(job, warnings=(*job.warnings, text)), (Say("WARNING", text),)
+        case "frame":
+            frame = record["frame"]
+            baked = replace(
+                job,
+                last_frame=frame,
+                status="Stopping" if job.stopping else f"Frame {frame} of {job.frame_end}, {record['contacts']} contacts",
+                missed_steps=job.missed_steps + record["missed"],
+                # null is a number that is not finite.
+                deepest_overlap=max(
+                    job.deepest_overlap, math.inf if record["deepest_overlap"] is None else record["deepest_overlap"]
+                ),
+                seconds=job.seconds + record["seconds"],
+            )
+            return baked, (ShowFrames(frame),)
+        case "finished":
+            return replace(job, missed_steps=record["missed_steps"], seconds=record["seconds"]), ()
+        case "error":
+            problems = tuple(f"{p['object']}: {p['field']}: {p['message']}" for p in record["problems"])
+            return replace(job, error=record["message"], problems=problems), ()
+        case _:
+            # "stopped", and whatever a later worker may tell: the exit status decides.
+            return job, ()
+
+
+def ended(job: Job, status: int, trouble: str) -> tuple[Job, tuple[Effect, ...]]:
+    if status == BAKED:
+        over = replace(job, phase=Phase.BAKED)
+        return over, (Say("INFO", f"Baked {over.summary}"),)
+    if status == MISSED_TOLERANCE:
+        over = replace(job, phase=Phase.MISSED)
+        return over, (Say("WARNING", f"Baked {over.summary}"),)
+    if job.stopping:
+        over = replace(job, phase=Phase.STOPPED, status="Stopped")
+        return over, (Say("INFO", f"Stopped: {over.summary}"),)
+    if status == BAD_INPUT:
+        over = replace(
+            job, phase=Phase.REFUSED, error=job.error or trouble or "the worker refused the scene without saying why"
+        )
+    else:
+        over = replace(job, phase=Phase.FAILED, error=job.error or f"the worker ended with status {status}\n{trouble}".strip())
+    return over, (Say("ERROR", "\n".join([over.error, *(line for line in over.problems if line not in over.error)])),)

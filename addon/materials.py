@@ -1,0 +1,134 @@
+"""Presets for surfaces and for the solver, applied from the menus of the panels."""
+# pyright: reportInvalidTypeForm=false
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import bpy
+from bpy.props import EnumProperty
+from bpy.types import Context, Menu, Object, Operator
+
+from ..solver_core.scene import FrictionCombine
+
+__all__ = ["apply_material", "read_presets", "register", "unregister"]
+
+# Blender wants plain sets; these are never changed.
+UNDOABLE = {"REGISTER", "UNDO"}
+
+
+def read_presets(name: str, key: str) -> dict[str, dict[str, Any]]:
+    """The presets of a file by name, in the file's order."""
+    file = Path(__file__).resolve().parents[1] / "presets" / name
+    return {preset["name"]: preset for preset in json.loads(file.read_text(encoding="utf-8"))[key]}
+
+
+MATERIALS = read_presets("materials.json", "materials")
+SOLVER = read_presets("solver.json", "presets")
+
+
+def share_of(pair: float, combine: FrictionCombine) -> float:
+    """What each of two equal bodies needs for the pair to have the coefficient `pair`."""
+    return math.sqrt(pair) if combine is FrictionCombine.PRODUCT else pair
+
+
+def apply_material(ob: Object, material: dict[str, Any], combine: FrictionCombine) -> None:
+    """Give a rigid body the material's values; those that it does not have stay."""
+    own, friction = ob.stiction, material["friction"]
+    own.use_mu_static = own.use_mu_dynamic = True
+    own.mu_static = share_of(friction["static"], combine)
+    own.mu_dynamic = share_of(friction["dynamic"], combine)
+    if "restitution" in material:
+        own.use_restitution = True
+        # Restitution is always multiplied, as in Blender's own rigid bodies.
+        own.restitution = share_of(material["restitution"]["value"], FrictionCombine.PRODUCT)
+    if "density" in material:
+        own.mass_source = "DENSITY"
+        own.density = material["density"]["value"]
+
+
+def material_tip(material: dict[str, Any]) -> str:
+    friction = material["friction"]
+    return f"{friction['static']:g} at rest, {friction['dynamic']:g} sliding ({friction['pair']})"
+
+
+MATERIAL_ITEMS = [(name, name, material_tip(material)) for name, material in MATERIALS.items()]
+SOLVER_ITEMS = [(name, name, preset["description"]) for name, preset in SOLVER.items()]
+
+
+class STICTION_OT_apply_material(Operator):
+    """Give the selected rigid bodies the friction, bounciness and density of a material"""
+
+    bl_idname = "stiction.apply_material"
+    bl_label = "Apply Material"
+    bl_options = UNDOABLE
+
+    material: EnumProperty(name="Material", items=MATERIAL_ITEMS)
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        if not bodies_to_change(context):
+            cls.poll_message_set("Select an object with a rigid body")
+            return False
+        return True
+
+    def execute(self, context: Context) -> set[str]:
+        combine = FrictionCombine[context.scene.stiction.friction_combine]
+        bodies = bodies_to_change(context)
+        for ob in bodies:
+            apply_material(ob, MATERIALS[self.material], combine)
+        self.report({"INFO"}, f"{self.material} given to {len(bodies)} objects")
+        return {"FINISHED"}
+
+
+class STICTION_OT_apply_solver_preset(Operator):
+    """Set tolerance, iterations and friction cone for a purpose"""
+
+    bl_idname = "stiction.apply_solver_preset"
+    bl_label = "Apply Solver Preset"
+    bl_options = UNDOABLE
+
+    preset: EnumProperty(name="Preset", items=SOLVER_ITEMS)
+
+    def execute(self, context: Context) -> set[str]:
+        preset = SOLVER[self.preset]
+        for field in ("tolerance", "max_iterations", "friction_cone"):
+            setattr(context.scene.stiction, field, preset[field])
+        return {"FINISHED"}
+
+
+class STICTION_MT_materials(Menu):
+    bl_label = "Materials"
+    bl_description = "Friction, bounciness and density of common materials"
+
+    def draw(self, context: Context) -> None:
+        self.layout.operator_enum(STICTION_OT_apply_material.bl_idname, "material")
+
+
+class STICTION_MT_solver_presets(Menu):
+    bl_label = "Solver Presets"
+    bl_description = "Solver settings by purpose"
+
+    def draw(self, context: Context) -> None:
+        self.layout.operator_enum(STICTION_OT_apply_solver_preset.bl_idname, "preset")
+
+
+def bodies_to_change(context: Context) -> list[Object]:
+    chosen = {ob.name_full: ob for ob in [*context.selected_objects, context.object] if ob is not None}
+    return [ob for ob in chosen.values() if ob.rigid_body is not None and ob.library is None]
+
+
+CLASSES = (STICTION_OT_apply_material, STICTION_OT_apply_solver_preset, STICTION_MT_materials, STICTION_MT_solver_presets)
+
+
+def register() -> None:
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+
+
+def unregister() -> None:
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

@@ -1,0 +1,223 @@
+"""Bake, Cancel, Free Bake, Bake to Keyframes."""
+# pyright: reportInvalidTypeForm=false
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import bpy
+from bpy.app.handlers import persistent
+from bpy.props import BoolProperty, StringProperty
+from bpy.types import Context, Event, Operator
+
+from ..solver_core.io.cache import CacheError
+from .keyframes import commit
+
+if TYPE_CHECKING:
+    from .runner import Bake
+
+__all__ = ["register", "unregister"]
+
+POLL_SECONDS = 0.1
+# Blender wants plain sets; these are never changed.
+UNDOABLE = {"REGISTER", "UNDO"}
+
+
+class STICTION_OT_bake(Operator):
+    """Simulate the rigid bodies with solved friction and play them from the cache; Esc stops and keeps the frames so far"""
+
+    bl_idname = "stiction.bake"
+    bl_label = "Bake"
+    bl_options = UNDOABLE
+
+    resume: BoolProperty(
+        name="Resume",
+        description="Go on after the last good frame of the cache instead of starting anew",
+        options={"SKIP_SAVE"},
+    )
+    report_path: StringProperty(
+        name="Report", description="File for a JSON report of every frame", subtype="FILE_PATH", options={"HIDDEN", "SKIP_SAVE"}
+    )
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        if context.scene.rigidbody_world is None:
+            cls.poll_message_set("The scene has no rigid bodies")
+            return False
+        if context.window_manager.stiction.is_baking:
+            cls.poll_message_set("A bake is running")
+            return False
+        return True
+
+    def execute(self, context: Context) -> set[str]:
+        bake = self.begin(context)
+        if bake is None:
+            return {"CANCELLED"}
+        bake.run()
+        return self.end(context, bake)
+
+    def invoke(self, context: Context, event: Event) -> set[str]:
+        bake = self.begin(context)
+        if bake is None:
+            return {"CANCELLED"}
+        self._bake = bake
+        self._timer = context.window_manager.event_timer_add(POLL_SECONDS, window=context.window)
+        session = context.window_manager.stiction
+        session.is_baking, session.is_cancelled = True, False
+        self.show(context, bake)
+        context.window_manager.modal_handler_add(self)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context: Context, event: Event) -> set[str]:
+        if (event.type == "ESC" and event.value == "PRESS") or context.window_manager.stiction.is_cancelled:
+            self._bake.cancel()
+        elif event.type != "TIMER":
+            return {"PASS_THROUGH"}
+        job = self._bake.poll()
+        self.show(context, self._bake)
+        if not job.is_over:
+            return {"RUNNING_MODAL" if event.type == "ESC" else "PASS_THROUGH"}
+        self.leave(context)
+        return self.end(context, self._bake)
+
+    def cancel(self, context: Context) -> None:
+        """Blender ends, or loads another file: nobody will be there to hear the worker."""
+        self._bake.cancel()
+        self.leave(context)
+
+    def begin(self, context: Context) -> Bake | None:
+        # Only a bake needs what this loads, scipy above all; Blender starts faster without.
+        from ..solver_core.validation import SceneError
+        from .runner import Bake, describe
+        from .worker import WorkerError
+
+        session = context.window_manager.stiction
+        session.messages.clear()
+        report = Path(bpy.path.abspath(self.report_path)) if self.report_path else None
+        try:
+            return Bake(context, lambda level, text: self.say(context, level, text), resume=self.resume, report=report)
+        except SceneError as error:
+            self.say(context, "ERROR", describe(error.problems))
+        except (WorkerError, OSError) as error:
+            self.say(context, "ERROR", f"The bake cannot begin: {error}")
+        return None
+
+    def say(self, context: Context, level: str, text: str) -> None:
+        for line in text.splitlines():
+            if level != "INFO":
+                message = context.window_manager.stiction.messages.add()
+                message.name, message.is_error = line, level == "ERROR"
+        self.report({level}, text)
+
+    def show(self, context: Context, bake: Bake) -> None:
+        session = context.window_manager.stiction
+        session.factor, session.status = bake.job.factor, bake.job.status
+        for window in context.window_manager.windows:
+            for area in window.screen.areas:
+                if area.type == "PROPERTIES":
+                    area.tag_redraw()
+
+    def leave(self, context: Context) -> None:
+        context.window_manager.event_timer_remove(self._timer)
+        context.window_manager.stiction.is_baking = False
+
+    def end(self, context: Context, bake: Bake) -> set[str]:
+        # The playback follows frame changes; this is the first time that all frames are there.
+        if context.scene.stiction.bake.state == "CACHED":
+            context.scene.frame_set(context.scene.frame_current, subframe=context.scene.frame_subframe)
+        return {"FINISHED"} if bake.job.last_frame is not None else {"CANCELLED"}
+
+
+class STICTION_OT_cancel(Operator):
+    """Stop the bake that is running and keep the frames so far"""
+
+    bl_idname = "stiction.cancel"
+    bl_label = "Cancel"
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        if not context.window_manager.stiction.is_baking:
+            cls.poll_message_set("No bake is running")
+            return False
+        return True
+
+    def execute(self, context: Context) -> set[str]:
+        context.window_manager.stiction.is_cancelled = True
+        return {"FINISHED"}
+
+
+class STICTION_OT_free_bake(Operator):
+    """Bring back everything that the bake changed: motion, actions, constraints and the Animated option"""
+
+    bl_idname = "stiction.free_bake"
+    bl_label = "Free Bake"
+    bl_options = UNDOABLE
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return may_change_bake(cls, context, context.scene.stiction.bake.state == "NONE", "There is no bake")
+
+    def execute(self, context: Context) -> set[str]:
+        from .runner import free
+
+        count = free(context.scene)
+        context.window_manager.stiction.messages.clear()
+        self.report({"INFO"}, f"{count} objects are as they were before the bake")
+        return {"FINISHED"}
+
+
+class STICTION_OT_bake_to_keyframes(Operator):
+    """Give the baked objects a keyframe at every cached frame, so that the cache is not needed any more"""
+
+    bl_idname = "stiction.bake_to_keyframes"
+    bl_label = "Bake to Keyframes"
+    bl_options = UNDOABLE
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return may_change_bake(
+            cls, context, context.scene.stiction.bake.state != "CACHED", "There are no cached frames; bake first"
+        )
+
+    def execute(self, context: Context) -> set[str]:
+        try:
+            frames = commit(context)
+        except (OSError, CacheError) as error:
+            self.report({"ERROR"}, f"The cached frames cannot be read: {error}")
+            return {"CANCELLED"}
+        self.report({"INFO"}, f"Frames {frames[0]} to {frames[-1]} written as keyframes")
+        return {"FINISHED"}
+
+
+def may_change_bake(cls: type[Operator], context: Context, is_missing: bool, message: str) -> bool:
+    if is_missing:
+        cls.poll_message_set(message)
+        return False
+    if context.window_manager.stiction.is_baking:
+        cls.poll_message_set("A bake is running")
+        return False
+    return True
+
+
+@persistent
+def forget_session(_file: str) -> None:
+    """A file that was saved during a bake says so, and is wrong about it."""
+    for manager in bpy.data.window_managers:
+        manager.stiction.is_baking = False
+        manager.stiction.messages.clear()
+
+
+CLASSES = (STICTION_OT_bake, STICTION_OT_cancel, STICTION_OT_free_bake, STICTION_OT_bake_to_keyframes)
+
+
+def register() -> None:
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    bpy.app.handlers.load_post.append(forget_session)
+
+
+def unregister() -> None:
+    bpy.app.handlers.load_post.remove(forget_session)
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

@@ -1,0 +1,95 @@
+"""From the poses of bodies to the channels of objects: world matrices through parents, deltas and rotation modes.
+
+A body's frame moves rigidly by D = pose(f) pose(first)^-1, so its object's world matrix is W(f) = D W(first), with scale and
+shear as they were. Blender composes W = A B, where B is made of the object's own channels and A of its parent's, so that
+B = A^-1 W(f).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from bpy.types import Depsgraph, Object
+from numpy.typing import NDArray
+
+from . import rotations
+
+__all__ = ["Channels", "channels_of", "matrix", "place", "world_matrices"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Channels:
+    """Values of an object's channels over frames: location (frames, 3), and rotation (frames, 3 or 4) of the channel `path`."""
+
+    location: Array
+    path: str
+    rotation: Array
+
+
+def matrix(value: Sequence[Sequence[float]]) -> Array:
+    """A matrix of Blender's as an array."""
+    return np.array([list(row) for row in value], dtype=np.float64)
+
+
+def world_matrices(poses: Array, rest_pose: Array, rest_world: Array) -> Array:
+    """World matrices (frames, 4, 4) of an object whose body has poses (frames, 7), rest_pose (7,) at rest_world (4, 4)."""
+    turn = rotations.matrix_of_quaternion(poses[:, 3:]) @ rotations.matrix_of_quaternion(rest_pose[3:]).T
+    result = np.zeros((len(poses), 4, 4))
+    result[:, :3, :3] = turn @ rest_world[:3, :3]
+    result[:, :3, 3] = poses[:, :3] + turn @ (rest_world[:3, 3] - rest_pose[:3])
+    result[:, 3, 3] = 1.0
+    return result
+
+
+def channels_of(ob: Object, basis: Array) -> Channels:
+    """The channels that give the object the basis matrices (frames, 4, 4), its scale and its deltas left as they are."""
+    if ob.rotation_mode == "QUATERNION":
+        path, delta = "rotation_quaternion", rotations.matrix_of_quaternion(np.array(ob.delta_rotation_quaternion))
+    elif ob.rotation_mode == "AXIS_ANGLE":
+        # Blender has no delta for this mode.
+        path, delta = "rotation_axis_angle", np.eye(3)
+    else:
+        path, delta = "rotation_euler", rotations.matrix_of_euler(np.array(ob.delta_rotation_euler), ob.rotation_mode)
+    scale = np.array(ob.scale) * np.array(ob.delta_scale)
+    turns = delta.T @ (basis[:, :3, :3] / scale)
+    left, _, right = np.linalg.svd(turns)
+    nearest: Array = np.matmul(left, right)
+    return Channels(
+        location=basis[:, :3, 3] - np.array(ob.delta_location),
+        path=path,
+        rotation=rotations.continuous_rotation(nearest, ob.rotation_mode, np.array(getattr(ob, path))),
+    )
+
+
+def place(worlds: dict[Object, Array], depsgraph: Depsgraph) -> None:
+    """Move objects to world matrices (4, 4), at the depsgraph's frame, also where they are each other's parents."""
+    before = {ob: matrix(ob.evaluated_get(depsgraph).matrix_world) for ob in worlds if is_parent_of_any(ob, worlds)}
+    for ob, world in worlds.items():
+        basis = world
+        if ob.parent is not None:
+            evaluated = ob.evaluated_get(depsgraph)
+            through_parent = matrix(evaluated.matrix_world) @ np.linalg.inv(matrix(evaluated.matrix_basis))
+            carrier = next((ancestor for ancestor in ancestors(ob) if ancestor in worlds), None)
+            if carrier is not None:
+                # The depsgraph still has the parent where it was; it takes everything below it along.
+                through_parent = worlds[carrier] @ np.linalg.inv(before[carrier]) @ through_parent
+            basis = np.linalg.inv(through_parent) @ world
+        channels = channels_of(ob, basis[None])
+        ob.location = channels.location[0]
+        setattr(ob, channels.path, channels.rotation[0])
+
+
+def ancestors(ob: Object) -> list[Object]:
+    """Parent, its parent, and so on."""
+    result = []
+    while (ob := ob.parent) is not None:
+        result.append(ob)
+    return result
+
+
+def is_parent_of_any(ob: Object, others: dict[Object, Array]) -> bool:
+    return any(ob in ancestors(other) for other in others)

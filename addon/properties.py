@@ -1,0 +1,321 @@
+"""What the user sets: `object.stiction`, `scene.stiction`, and the session's `window_manager.stiction`.
+
+A value that Blender has already (friction, restitution, mass, substeps, frame range) is Blender's until the user says so. Each
+has a switch `use_...`, off at first, and the `effective_...` functions below say which of the two holds.
+"""
+# pyright: reportInvalidTypeForm=false
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    FloatVectorProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+from bpy.types import Object, PropertyGroup, Scene
+
+from ..solver_core.scene import ContactMethod, FrictionCombine, MaterialSpec, SolverSettings
+
+__all__ = ["effective_frame_range", "effective_material", "effective_settings", "register", "unregister"]
+
+OVERRIDABLE = {"LIBRARY_OVERRIDABLE"}
+
+
+def start_from_static(self: ObjectStiction, context: bpy.types.Context) -> None:
+    body = self.id_data.rigid_body
+    if self.use_mu_static and not self.is_property_set("mu_static") and body is not None:
+        self.mu_static = body.friction
+
+
+def start_from_dynamic(self: ObjectStiction, context: bpy.types.Context) -> None:
+    if self.use_mu_dynamic and not self.is_property_set("mu_dynamic") and self.id_data.rigid_body is not None:
+        self.mu_dynamic = effective_material(self.id_data).mu_static
+
+
+def start_from_restitution(self: ObjectStiction, context: bpy.types.Context) -> None:
+    body = self.id_data.rigid_body
+    if self.use_restitution and not self.is_property_set("restitution") and body is not None:
+        self.restitution = body.restitution
+
+
+class ChangedConstraint(PropertyGroup):
+    """Name (`name`) of an object constraint that a bake switched off."""
+
+
+class ChangedDriver(PropertyGroup):
+    """Data path (`name`) and index of a driver that a bake switched off."""
+
+    index: IntProperty(override=OVERRIDABLE)
+
+
+class ObjectBackup(PropertyGroup):
+    """Everything that a bake changed on an object, as it was; saved with the file, so that Free Bake works after loading it."""
+
+    baked: BoolProperty(name="Baked", description="Moved by a bake", override=OVERRIDABLE)
+    body: StringProperty(name="Body", description="Name of the body in the frame cache", override=OVERRIDABLE)
+    rest_world: FloatVectorProperty(
+        name="Rest Matrix", description="World matrix at the first frame", size=(4, 4), subtype="MATRIX", override=OVERRIDABLE
+    )
+    kinematic: BoolProperty(name="Animated", override=OVERRIDABLE)
+    location: FloatVectorProperty(size=3, override=OVERRIDABLE)
+    rotation_euler: FloatVectorProperty(size=3, override=OVERRIDABLE)
+    rotation_quaternion: FloatVectorProperty(size=4, override=OVERRIDABLE)
+    rotation_axis_angle: FloatVectorProperty(size=4, override=OVERRIDABLE)
+    scale: FloatVectorProperty(size=3, override=OVERRIDABLE)
+    delta_location: FloatVectorProperty(size=3, override=OVERRIDABLE)
+    delta_rotation_euler: FloatVectorProperty(size=3, override=OVERRIDABLE)
+    delta_rotation_quaternion: FloatVectorProperty(size=4, override=OVERRIDABLE)
+    delta_scale: FloatVectorProperty(size=3, override=OVERRIDABLE)
+    had_animation_data: BoolProperty(override=OVERRIDABLE)
+    action: PointerProperty(type=bpy.types.Action, override=OVERRIDABLE)
+    action_slot: StringProperty(override=OVERRIDABLE)
+    use_nla: BoolProperty(override=OVERRIDABLE)
+    constraints: CollectionProperty(type=ChangedConstraint, override=OVERRIDABLE | {"USE_INSERTION"})
+    drivers: CollectionProperty(type=ChangedDriver, override=OVERRIDABLE | {"USE_INSERTION"})
+
+
+class ObjectStiction(PropertyGroup):
+    """How Stiction sees a rigid body, where that differs from how Blender does."""
+
+    use_mu_static: BoolProperty(
+        name="Own Static Friction",
+        description="Use the coefficient here instead of the friction of Blender's rigid body",
+        override=OVERRIDABLE,
+        update=start_from_static,
+    )
+    mu_static: FloatProperty(
+        name="Static Friction",
+        description="Coefficient of friction of this surface while it does not slide",
+        default=0.5,
+        min=0.0,
+        soft_max=1.5,
+        precision=3,
+        step=1,
+        override=OVERRIDABLE,
+    )
+    use_mu_dynamic: BoolProperty(
+        name="Own Dynamic Friction",
+        description="Use another coefficient while the surface slides; otherwise it equals that of static friction",
+        override=OVERRIDABLE,
+        update=start_from_dynamic,
+    )
+    mu_dynamic: FloatProperty(
+        name="Dynamic Friction",
+        description="Coefficient of friction of this surface while it slides",
+        default=0.5,
+        min=0.0,
+        soft_max=1.5,
+        precision=3,
+        step=1,
+        override=OVERRIDABLE,
+    )
+    use_restitution: BoolProperty(
+        name="Own Bounciness",
+        description="Use the coefficient here instead of the bounciness of Blender's rigid body",
+        override=OVERRIDABLE,
+        update=start_from_restitution,
+    )
+    restitution: FloatProperty(
+        name="Bounciness",
+        description="Share of the approaching speed that is left after an impact",
+        default=0.0,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+        precision=3,
+        override=OVERRIDABLE,
+    )
+    mass_source: EnumProperty(
+        name="Mass From",
+        description="Where the mass comes from",
+        items=(
+            ("MASS", "Mass", "The mass of Blender's rigid body"),
+            ("DENSITY", "Density", "Density times the volume of the collision shape"),
+        ),
+        override=OVERRIDABLE,
+    )
+    density: FloatProperty(
+        name="Density",
+        description="Mass per volume in kg/m³",
+        default=1000.0,
+        min=0.0,
+        soft_min=1.0,
+        soft_max=20000.0,
+        precision=1,
+        override=OVERRIDABLE,
+    )
+    backup: PointerProperty(type=ObjectBackup, override=OVERRIDABLE)
+
+
+class SceneBake(PropertyGroup):
+    """The bake that a scene has; saved with the file."""
+
+    state: EnumProperty(
+        name="State",
+        items=(
+            ("NONE", "Not Baked", "There is no bake"),
+            ("CACHED", "Cached", "The bodies follow the frames in the cache"),
+            ("KEYED", "Keyframes", "The bodies have keyframes"),
+        ),
+    )
+    cache: StringProperty(name="Cache File", subtype="FILE_PATH")
+    frame_start: IntProperty()
+    frame_end: IntProperty()
+    last_frame: IntProperty()
+    missed_steps: IntProperty()
+    summary: StringProperty()
+
+
+class SceneStiction(PropertyGroup):
+    """How a scene is baked."""
+
+    method: EnumProperty(
+        name="Solver",
+        description="Algorithm that finds the contact and friction forces of every step",
+        items=(
+            (ContactMethod.STAGGERED.name, "Staggered Projections", "Contact and friction solved in turn until both agree"),
+        ),
+    )
+    tolerance: FloatProperty(
+        name="Tolerance",
+        description="Relative error that every step has to reach",
+        default=SolverSettings.tolerance,
+        min=1e-12,
+        max=1e-1,
+        soft_min=1e-10,
+        precision=6,
+        step=1,
+    )
+    max_iterations: IntProperty(
+        name="Maximum Iterations",
+        description="Iterations after which a step goes on with the best result so far, and is reported",
+        default=SolverSettings.max_iterations,
+        min=1,
+        soft_max=1000,
+    )
+    use_substeps: BoolProperty(
+        name="Own Substeps", description="Use another number of time steps a frame than Blender's rigid body world"
+    )
+    substeps: IntProperty(
+        name="Substeps", description="Time steps a frame", default=SolverSettings.substeps, min=1, soft_max=100, max=32767
+    )
+    use_frame_range: BoolProperty(
+        name="Own Frame Range", description="Bake other frames than the range of the rigid body world's cache"
+    )
+    frame_start: IntProperty(name="Start", description="First frame of the bake", default=1, min=0, max=1048574)
+    frame_end: IntProperty(name="End", description="Last frame of the bake", default=250, min=1, max=1048574)
+    friction_cone: EnumProperty(
+        name="Friction Cone",
+        description="Shape that bounds the friction force at a contact",
+        items=(
+            ("DISK", "Disk", "The exact cone, the same in all directions"),
+            ("POLYGON", "Polygon", "A cone with flat sides, as in most of the literature"),
+        ),
+    )
+    polygon_sides: IntProperty(name="Sides", description="Sides of the friction cone", default=8, min=3, soft_max=32, max=256)
+    friction_combine: EnumProperty(
+        name="Combine Friction",
+        description="How the coefficients of two touching bodies become that of the pair",
+        items=(
+            (FrictionCombine.PRODUCT.name, "Product", "Product of the two, as in Blender's own rigid bodies"),
+            (FrictionCombine.AVERAGE.name, "Average", "Mean of the two"),
+            (FrictionCombine.GEOMETRIC_MEAN.name, "Geometric Mean", "Square root of the product"),
+            (FrictionCombine.MINIMUM.name, "Minimum", "The smaller of the two"),
+            (FrictionCombine.MAXIMUM.name, "Maximum", "The larger of the two"),
+        ),
+    )
+    cache_directory: StringProperty(
+        name="Cache Folder",
+        description="Folder for the baked frames; // is the folder of the .blend file",
+        subtype="DIR_PATH",
+        default="//stiction_cache",
+    )
+    pair_object: PointerProperty(
+        name="Against",
+        description="Body whose contact with the active one is looked at",
+        type=Object,
+        poll=lambda self, other: other.rigid_body is not None,
+    )
+    bake: PointerProperty(type=SceneBake)
+
+
+class SessionMessage(PropertyGroup):
+    """A line (`name`) that the panel shows."""
+
+    is_error: BoolProperty()
+
+
+class SessionStiction(PropertyGroup):
+    """What goes on now; never saved, and untouched by undo."""
+
+    is_baking: BoolProperty(options={"SKIP_SAVE"})
+    is_cancelled: BoolProperty(options={"SKIP_SAVE"})
+    factor: FloatProperty(options={"SKIP_SAVE"})
+    status: StringProperty(options={"SKIP_SAVE"})
+    messages: CollectionProperty(type=SessionMessage, options={"SKIP_SAVE"})
+
+
+CLASSES = (
+    ChangedConstraint,
+    ChangedDriver,
+    ObjectBackup,
+    ObjectStiction,
+    SceneBake,
+    SceneStiction,
+    SessionMessage,
+    SessionStiction,
+)
+
+
+def effective_material(ob: Object) -> MaterialSpec:
+    """The surface of a rigid body: Blender's values where the user set no others."""
+    own, body = ob.stiction, ob.rigid_body
+    mu_static = own.mu_static if own.use_mu_static else body.friction
+    return MaterialSpec(
+        mu_static=mu_static,
+        mu_dynamic=own.mu_dynamic if own.use_mu_dynamic else mu_static,
+        restitution=own.restitution if own.use_restitution else body.restitution,
+    )
+
+
+def effective_frame_range(scene: Scene) -> tuple[int, int]:
+    """First and last frame of the bake; the rigid body world must exist."""
+    own = scene.stiction
+    if own.use_frame_range:
+        return own.frame_start, own.frame_end
+    cache = scene.rigidbody_world.point_cache
+    return cache.frame_start, cache.frame_end
+
+
+def effective_settings(scene: Scene) -> SolverSettings:
+    """How the scene is solved; the rigid body world must exist."""
+    own = scene.stiction
+    return SolverSettings(
+        method=ContactMethod[own.method],
+        tolerance=own.tolerance,
+        max_iterations=own.max_iterations,
+        substeps=own.substeps if own.use_substeps else scene.rigidbody_world.substeps_per_frame,
+        polygon_sides=own.polygon_sides if own.friction_cone == "POLYGON" else 0,
+    )
+
+
+def register() -> None:
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    Object.stiction = PointerProperty(type=ObjectStiction, override=OVERRIDABLE)
+    Scene.stiction = PointerProperty(type=SceneStiction)
+    bpy.types.WindowManager.stiction = PointerProperty(type=SessionStiction)
+
+
+def unregister() -> None:
+    del bpy.types.WindowManager.stiction
+    del Scene.stiction
+    del Object.stiction
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

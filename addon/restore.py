@@ -1,0 +1,170 @@
+"""What a bake changes on an object, and how every value of it comes back.
+
+The object remembers its state in `object.stiction.backup`, a property that is saved with the file; the action in it counts as a
+user, so the old action survives as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import bpy
+from bpy.types import Action, Object, Scene
+
+from . import actions
+
+__all__ = ["baked_objects", "give_back", "originals", "take_over", "unset_all"]
+
+
+@dataclass(frozen=True)
+class ObjectState:
+    """Everything that a bake changes. constraints and drivers name those that are on now and that a bake switches off."""
+
+    kinematic: bool
+    transforms: dict[str, tuple[float, ...]]
+    had_animation_data: bool
+    action: Action | None
+    action_slot: str
+    use_nla: bool
+    constraints: tuple[str, ...]
+    drivers: tuple[tuple[str, int], ...]
+
+
+def baked_objects(scene: Scene) -> list[Object]:
+    """The objects that a bake moves, those of the rigid body world first, each once."""
+    world = scene.rigidbody_world
+    members = list(world.collection.all_objects) if world is not None and world.collection is not None else []
+    unique = {ob.session_uid: ob for ob in [*members, *scene.objects]}
+    return [ob for ob in unique.values() if ob.stiction.backup.baked]
+
+
+def take_over(ob: Object, body: str, rest_world: list[list[float]], rest: dict[str, tuple[float, ...]]) -> None:
+    """Remember the object's state and hand its motion to the bake.
+
+    body: its name in the cache. rest_world: its world matrix at the first frame. rest: its transform channels there.
+    """
+    store(ob, capture(ob), body, rest_world)
+    ob.rigid_body.kinematic = True
+    set_muted(ob, remembered(ob), True)
+    if ob.animation_data is not None:
+        ob.animation_data.use_nla = False
+        actions.without_transforms(ob, f"{ob.name} Baked")
+    for name, values in rest.items():
+        setattr(ob, name, values)
+
+
+def give_back(ob: Object) -> None:
+    """Bring back every value that the bake changed, and forget them."""
+    own = ob.animation_data.action if ob.animation_data is not None else None
+    state = remembered(ob)
+    apply(ob, state)
+    if own is not None:
+        actions.remove_if_made_by_bake(own)
+    forget(ob)
+
+
+@contextmanager
+def originals(scene: Scene) -> Iterator[None]:
+    """Show the objects as they were before the bake, and after the block as they are baked."""
+    objects = baked_objects(scene)
+    baked = {ob.session_uid: capture(ob) for ob in objects}
+    # The state also tells the playback to keep still.
+    state, scene.stiction.bake.state = scene.stiction.bake.state, "NONE"
+    try:
+        for ob in objects:
+            apply(ob, remembered(ob))
+        yield
+    finally:
+        for ob in objects:
+            set_muted(ob, remembered(ob), True)
+            apply(ob, baked[ob.session_uid])
+        scene.stiction.bake.state = state
+
+
+def capture(ob: Object) -> ObjectState:
+    data = ob.animation_data
+    drivers = data.drivers if data is not None else ()
+    return ObjectState(
+        kinematic=ob.rigid_body.kinematic if ob.rigid_body is not None else False,
+        transforms={name: tuple(getattr(ob, name)) for name in actions.TRANSFORMS},
+        had_animation_data=data is not None,
+        action=data.action if data is not None else None,
+        action_slot=actions.slot_identifier(ob),
+        use_nla=data.use_nla if data is not None else False,
+        constraints=tuple(constraint.name for constraint in ob.constraints if not constraint.mute),
+        drivers=tuple((d.data_path, d.array_index) for d in drivers if actions.is_transform(d.data_path) and not d.mute),
+    )
+
+
+def apply(ob: Object, state: ObjectState) -> None:
+    if ob.rigid_body is not None:
+        ob.rigid_body.kinematic = state.kinematic
+    set_muted(ob, state, False)
+    if state.had_animation_data:
+        actions.assign(ob, state.action, state.action_slot)
+        ob.animation_data.use_nla = state.use_nla
+    elif ob.animation_data is not None:
+        ob.animation_data_clear()
+    for name, values in state.transforms.items():
+        setattr(ob, name, values)
+
+
+def set_muted(ob: Object, state: ObjectState, mute: bool) -> None:
+    for constraint in ob.constraints:
+        if constraint.name in state.constraints:
+            constraint.mute = mute
+    for driver in ob.animation_data.drivers if ob.animation_data is not None else ():
+        if (driver.data_path, driver.array_index) in state.drivers:
+            driver.mute = mute
+
+
+def store(ob: Object, state: ObjectState, body: str, rest_world: list[list[float]]) -> None:
+    backup = ob.stiction.backup
+    backup.baked = True
+    backup.body = body
+    backup.rest_world = rest_world
+    backup.kinematic = state.kinematic
+    for name, values in state.transforms.items():
+        setattr(backup, name, values)
+    backup.had_animation_data = state.had_animation_data
+    backup.action = state.action
+    backup.action_slot = state.action_slot
+    backup.use_nla = state.use_nla
+    fill(backup.constraints, ((name, {}) for name in state.constraints))
+    fill(backup.drivers, ((path, {"index": index}) for path, index in state.drivers))
+
+
+def fill(collection: bpy.types.bpy_prop_collection, items: Iterable[tuple[str, dict[str, int]]]) -> None:
+    collection.clear()
+    for name, values in items:
+        item = collection.add()
+        item.name = name
+        for key, value in values.items():
+            setattr(item, key, value)
+
+
+def remembered(ob: Object) -> ObjectState:
+    backup = ob.stiction.backup
+    return ObjectState(
+        kinematic=backup.kinematic,
+        transforms={name: tuple(getattr(backup, name)) for name in actions.TRANSFORMS},
+        had_animation_data=backup.had_animation_data,
+        action=backup.action,
+        action_slot=backup.action_slot,
+        use_nla=backup.use_nla,
+        constraints=tuple(item.name for item in backup.constraints),
+        drivers=tuple((item.name, item.index) for item in backup.drivers),
+    )
+
+
+def forget(ob: Object) -> None:
+    unset_all(ob.stiction.backup)
+
+
+def unset_all(group: bpy.types.PropertyGroup) -> None:
+    """Unset every value of the group, pointers among them, so that it is no user of what they point to any more."""
+    for prop in group.bl_rna.properties:
+        if prop.identifier not in ("rna_type", "name"):
+            group.property_unset(prop.identifier)

@@ -1,0 +1,143 @@
+"""Rotations as Blender's objects keep them: quaternion, axis and angle, or Euler angles in one of six orders, over many frames.
+
+An Euler order such as XYZ turns about x first: R = Rz Ry Rx. Over the frames of an animation, of all values that mean the same
+rotation the one nearest to the frame before is taken, so that curves do not jump between frames.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["continuous_rotation", "matrix_of_euler", "matrix_of_quaternion", "nearest_rotation", "quaternion_of_matrix"]
+
+Array = NDArray[np.float64]
+
+# Below this cosine of the middle angle the first and the last axis are one, and only their sum or difference is known.
+GIMBAL_LOCK = 1e-7
+
+
+def matrix_of_quaternion(quaternion: Array) -> Array:
+    """(..., 4) unit or not, (w, x, y, z), to (..., 3, 3)."""
+    w, x, y, z = np.moveaxis(quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True), -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def quaternion_of_matrix(matrix: Array) -> Array:
+    """(..., 3, 3) rotations to unit (..., 4), (w, x, y, z), w >= 0."""
+    m = np.asarray(matrix, dtype=np.float64)
+    d0, d1, d2 = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
+    # Four times the outer product q q^T; its row with the largest diagonal entry is q up to scale, without cancellation.
+    rows = np.stack(
+        [
+            np.stack(
+                [1 + d0 + d1 + d2, m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]], -1
+            ),
+            np.stack(
+                [m[..., 2, 1] - m[..., 1, 2], 1 + d0 - d1 - d2, m[..., 1, 0] + m[..., 0, 1], m[..., 0, 2] + m[..., 2, 0]], -1
+            ),
+            np.stack(
+                [m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] + m[..., 0, 1], 1 - d0 + d1 - d2, m[..., 2, 1] + m[..., 1, 2]], -1
+            ),
+            np.stack(
+                [m[..., 1, 0] - m[..., 0, 1], m[..., 0, 2] + m[..., 2, 0], m[..., 2, 1] + m[..., 1, 2], 1 - d0 - d1 + d2], -1
+            ),
+        ],
+        axis=-2,
+    )
+    best = np.argmax(np.diagonal(rows, axis1=-2, axis2=-1), axis=-1)
+    quaternion = np.take_along_axis(rows, best[..., None, None], axis=-2)[..., 0, :]
+    quaternion = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
+    return np.where(quaternion[..., :1] < 0.0, -quaternion, quaternion)
+
+
+def matrix_of_euler(angles: Array, order: str) -> Array:
+    """(..., 3) angles about x, y and z in rad to (..., 3, 3)."""
+    result = np.broadcast_to(np.eye(3), (*np.shape(angles)[:-1], 3, 3))
+    for name in order:
+        axis = "XYZ".index(name)
+        c, s = np.cos(angles[..., axis]), np.sin(angles[..., axis])
+        turn = np.zeros_like(result)
+        turn[..., axis, axis] = 1.0
+        j, k = (axis + 1) % 3, (axis + 2) % 3
+        turn[..., j, j], turn[..., k, k], turn[..., j, k], turn[..., k, j] = c, c, -s, s
+        result = turn @ result
+    return result
+
+
+def nearest_rotation(matrix: Array) -> Array:
+    """The proper rotation (3, 3) in a matrix (3, 3): that of its polar decomposition, negated first when the matrix mirrors."""
+    signed = matrix if np.linalg.det(matrix) > 0.0 else -matrix
+    # Unit columns first: for an unsheared matrix these are the rotation already, whatever the scales are.
+    left, _, right = np.linalg.svd(signed / np.linalg.norm(signed, axis=0))
+    return left @ right
+
+
+def continuous_rotation(matrices: Array, mode: str, start: Array) -> Array:
+    """Channel values (frames, 3 or 4) of rotations (frames, 3, 3), each nearest to the one before.
+
+    mode: an object's rotation_mode. start: the channel's value before the first frame.
+    """
+    if mode == "QUATERNION":
+        return continuous_quaternion(matrices, start)
+    if mode == "AXIS_ANGLE":
+        return continuous_axis_angle(matrices, start)
+    return continuous_euler(matrices, mode, start)
+
+
+def continuous_quaternion(matrices: Array, start: Array) -> Array:
+    quaternions = quaternion_of_matrix(matrices)
+    previous = np.concatenate([start[None, :], quaternions[:-1]])
+    flips = np.where(np.einsum("ij,ij->i", quaternions, previous) < 0.0, -1.0, 1.0)
+    return quaternions * np.cumprod(flips)[:, None]
+
+
+def continuous_axis_angle(matrices: Array, start: Array) -> Array:
+    quaternions = quaternion_of_matrix(matrices)
+    sines = np.linalg.norm(quaternions[:, 1:], axis=1)
+    values = np.empty((len(matrices), 4))
+    previous = start
+    for frame, (quaternion, sine) in enumerate(zip(quaternions, sines, strict=True)):
+        length = np.linalg.norm(previous[1:])
+        kept = previous[1:] / length if length > 0.0 else np.array([0.0, 1.0, 0.0])
+        axis = quaternion[1:] / sine if sine > 1e-12 else kept
+        angle = 2.0 * np.arctan2(sine, quaternion[0])
+        if axis @ kept < 0.0:
+            axis, angle = -axis, -angle
+        angle += 2.0 * np.pi * np.round((previous[0] - angle) / (2.0 * np.pi))
+        previous = np.array([angle, *axis])
+        values[frame] = previous
+    return values
+
+
+def continuous_euler(matrices: Array, order: str, start: Array) -> Array:
+    i, j, k = ("XYZ".index(name) for name in order)
+    parity = 1.0 if (j - i) % 3 == 1 else -1.0
+    # R = Rk Rj Ri: its row k holds (-+ sin b, cos b sin a, cos b cos a) at (i, j, k), its column i sin c and cos c likewise.
+    cosine = np.hypot(matrices[:, i, i], matrices[:, j, i])
+    values = np.empty((len(matrices), 3))
+    previous = np.asarray(start, dtype=np.float64)
+    for frame, matrix in enumerate(matrices):
+        b = np.arctan2(-parity * matrix[k, i], cosine[frame])
+        if cosine[frame] > GIMBAL_LOCK:
+            a = np.arctan2(parity * matrix[k, j], matrix[k, k])
+            c = np.arctan2(parity * matrix[j, i], matrix[i, i])
+            choices = np.array([[a, b, c], [a + np.pi, np.pi - b, c + np.pi]])
+        else:
+            c = previous[k]
+            back = matrix_of_euler(np.eye(3)[k] * -c, order) @ matrix
+            # What is left is Rj Ri, whose entries (j, j) and (j, k) are cos a and -sin a.
+            a = np.arctan2(-parity * back[j, k], back[j, j])
+            choices = np.array([[a, b, c]])
+        near = previous[[i, j, k]]
+        choices = choices + 2.0 * np.pi * np.round((near - choices) / (2.0 * np.pi))
+        best = choices[np.argmin(np.abs(choices - near).sum(axis=1))]
+        previous = np.empty(3)
+        previous[[i, j, k]] = best
+        values[frame] = previous
+    return values

@@ -1,0 +1,137 @@
+"""Runs a bake: reads the scene, starts the worker, feeds the job with what it says, and does the effects in Blender.
+
+The same object serves the window (polled by a modal operator) and background mode (`run`). It holds names and ids, never
+references to Blender's data, for undo may replace that while the worker runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import bpy
+from bpy.types import Context, Scene
+
+from ..solver_core.io.snapshot import write_snapshot
+from ..solver_core.scene import SceneWarning
+from .extract import extract
+from .job import CancelAsked, Event, Job, Say, ShowFrames, StopWorker, TakeOver, advance
+from .restore import baked_objects, give_back, take_over, unset_all
+from .worker import Worker
+
+__all__ = ["Bake", "bake_files", "describe", "free"]
+
+
+class Bake:
+    """One bake of the context's scene. `job` says how it stands; `say` is called with a level and a text for the user."""
+
+    def __init__(self, context: Context, say: Callable[[str, str], None], *, resume: bool = False, report: Path | None = None):
+        """Read the scene and start the worker; raises SceneError, WorkerError, or OSError, and then has changed nothing."""
+        self._scene = context.scene.name_full
+        self._say = say
+        self._extraction = extract(context)
+        snapshot, self._cache = bake_files(context.scene)
+        snapshot.parent.mkdir(parents=True, exist_ok=True)
+        write_snapshot(snapshot, self._extraction.spec, self._extraction.settings)
+        warnings = tuple(f"{', '.join(w.objects)}: {w.field}: {w.message}" for w in self._extraction.warnings)
+        self.job = replace(Job(), warnings=warnings)
+        for text in warnings:
+            say("WARNING", text)
+        self._worker = Worker(snapshot, self._cache, resume=resume, report=report)
+
+    @property
+    def extraction_warnings(self) -> tuple[SceneWarning, ...]:
+        """What was odd in the Blender scene, before the worker saw it."""
+        return self._extraction.warnings
+
+    def run(self, on_event: Callable[[Job], None] = lambda job: None) -> Job:
+        """Bake to the end, and wait for it."""
+        try:
+            for event in self._worker.all_events():
+                self.handle(event)
+                on_event(self.job)
+        except BaseException:
+            self._worker.stop()
+            raise
+        return self.job
+
+    def poll(self) -> Job:
+        """Handle what has happened since the last call."""
+        for event in self._worker.new_events():
+            self.handle(event)
+        return self.job
+
+    def cancel(self) -> None:
+        """Ask for the end of the bake; the frames so far stay."""
+        self.handle(CancelAsked())
+
+    def handle(self, event: Event) -> None:
+        self.job, effects = advance(self.job, event)
+        for effect in effects:
+            match effect:
+                case StopWorker():
+                    self._worker.stop()
+                case Say(level, text):
+                    self._say(level, text)
+                case TakeOver():
+                    self._take_over(self._find_scene())
+                case ShowFrames(frame):
+                    self._show(self._find_scene(), frame)
+        if self.job.is_over and (scene := self._find_scene()) is not None and self.job.last_frame is not None:
+            scene.stiction.bake.summary = self.job.summary
+            scene.stiction.bake.last_frame = self.job.last_frame
+            scene.stiction.bake.missed_steps = self.job.missed_steps
+
+    def _find_scene(self) -> Scene | None:
+        return next((scene for scene in bpy.data.scenes if scene.name_full == self._scene), None)
+
+    def _take_over(self, scene: Scene | None) -> None:
+        if scene is None:
+            return
+        free(scene)
+        by_uid = {ob.session_uid: ob for ob in bpy.data.objects}
+        for body, rest in self._extraction.rest.items():
+            if (ob := by_uid.get(rest.uid)) is not None:
+                take_over(ob, body, rest.world.tolist(), rest.transforms)
+        bake = scene.stiction.bake
+        bake.state = "CACHED"
+        bake.cache = str(self._cache)
+        bake.frame_start, bake.frame_end = self.job.frame_start, self.job.frame_end
+        bake.last_frame = self.job.frame_start if self.job.last_frame is None else self.job.last_frame
+
+    def _show(self, scene: Scene | None, frame: int) -> None:
+        if scene is None:
+            return
+        scene.stiction.bake.last_frame = frame
+        # Whoever waits at a frame that was not there yet sees it now; whoever looks at another one is left alone.
+        if scene.frame_current >= frame and not bpy.app.background:
+            scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
+
+
+def free(scene: Scene) -> int:
+    """Bring back every value that a bake changed in the scene; returns the number of its objects."""
+    objects = baked_objects(scene)
+    for ob in objects:
+        give_back(ob)
+    unset_all(scene.stiction.bake)
+    return len(objects)
+
+
+def bake_files(scene: Scene) -> tuple[Path, Path]:
+    """Snapshot and frame cache of the scene's bake, in the folder that the user chose."""
+    folder = scene.stiction.cache_directory
+    if folder.startswith("//") and not bpy.data.filepath:
+        # A file that was never saved has no folder of its own; its cache lives as long as the session.
+        directory = Path(bpy.app.tempdir) / folder.removeprefix("//")
+    else:
+        directory = Path(bpy.path.abspath(folder))
+    stem = bpy.path.clean_name(f"{Path(bpy.data.filepath).stem or 'untitled'}-{scene.name}")
+    return directory / f"{stem}.snapshot", directory / f"{stem}.cache"
+
+
+def describe(problems: Iterable[object]) -> str:
+    """Problems as one readable message."""
+    lines = [str(problem) for problem in problems]
+    count = "1 problem" if len(lines) == 1 else f"{len(lines)} problems"
+    return "\n".join([f"Not baked, and nothing was changed: {count}", *lines])

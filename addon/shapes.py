@@ -1,0 +1,269 @@
+"""Collision shapes from Blender's: mesh and shape enum in, `ShapeSpec` in the body frame out.
+
+The body frame is the object's world matrix without its scale, so scale, also a negative or non-uniform one, ends up in the
+vertices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+from bpy.types import Context, Depsgraph, Mesh, Object
+from numpy.typing import NDArray
+
+from ..solver_core.scene import ShapeKind, ShapeSpec
+
+__all__ = ["ShapeError", "Surface", "read_shape"]
+
+Array = NDArray[np.float64]
+
+# Relative to the size of the mesh. Blender keeps coordinates in single precision, so flat faces are flat to about 1e-7.
+FLATNESS = 1e-5
+
+# The modifiers that move vertices and make none: with these at the head of the stack the mesh source Deform stays evaluated.
+DEFORMING = frozenset(
+    [
+        "ARMATURE",
+        "CAST",
+        "CURVE",
+        "DISPLACE",
+        "HOOK",
+        "LAPLACIANDEFORM",
+        "LATTICE",
+        "MESH_DEFORM",
+        "SHRINKWRAP",
+        "SIMPLE_DEFORM",
+        "SMOOTH",
+        "CORRECTIVE_SMOOTH",
+        "LAPLACIANSMOOTH",
+        "SURFACE_DEFORM",
+        "WARP",
+        "WAVE",
+        "VOLUME_DISPLACE",
+        "CLOTH",
+        "SOFT_BODY",
+        "MESH_CACHE",
+    ]
+)
+
+BOX_TRIANGLES = np.array(
+    [
+        (0, 2, 1),
+        (1, 2, 3),
+        (4, 5, 6),
+        (5, 7, 6),
+        (0, 1, 4),
+        (1, 5, 4),
+        (2, 6, 3),
+        (3, 6, 7),
+        (0, 4, 2),
+        (2, 4, 6),
+        (1, 3, 5),
+        (3, 7, 5),
+    ],
+    dtype=np.int32,
+)
+
+
+class ShapeError(ValueError):
+    """A shape cannot be simulated; `field` names the setting that is in the way."""
+
+    def __init__(self, field: str, message: str):
+        super().__init__(message)
+        self.field = field
+
+
+@dataclass(frozen=True)
+class Surface:
+    """A mesh in the object's own axes: vertices (n, 3), triangles (t, 3) indices."""
+
+    vertices: Array
+    triangles: NDArray[np.int32]
+
+
+def read_shape(ob: Object, to_body: Array, context: Context) -> ShapeSpec:
+    """The collision shape of a rigid body.
+
+    to_body: (3, 3), takes the object's own axes, scaled, into those of the body frame. Raises ShapeError.
+    """
+    body = ob.rigid_body
+    if body.collision_shape in ("BOX", "SPHERE", "CAPSULE"):
+        surface = read_surface(ob, "FINAL", context)
+        return primitive(body.collision_shape, surface.vertices, to_body)
+    if body.collision_shape not in ("CONVEX_HULL", "MESH"):
+        name = body.bl_rna.properties["collision_shape"].enum_items[body.collision_shape].name
+        raise ShapeError(
+            "collision_shape",
+            f"the shape {name} cannot be simulated yet; choose Box, Sphere, Capsule, Convex Hull or convex Mesh",
+        )
+    if body.use_deform and body.collision_shape == "MESH":
+        raise ShapeError("use_deform", "a shape that deforms cannot be simulated yet; switch Deforming off")
+    surface = read_surface(ob, body.mesh_source, context)
+    vertices = surface.vertices @ to_body.T
+    triangles = surface.triangles
+    if signed_volume(vertices, triangles) < 0.0:
+        triangles = np.ascontiguousarray(triangles[:, ::-1])
+    if body.collision_shape == "MESH":
+        require_convex(vertices, triangles)
+    margin = body.collision_margin if body.use_margin else 0.0
+    if margin == 0.0 and flat_normal(vertices) is not None and body.type == "ACTIVE":
+        raise ShapeError(
+            "collision_shape",
+            "the mesh is flat, so the body has no thickness; switch on the Collision Margin, or give the mesh a thickness "
+            "(with a Solidify modifier, choose the source Final)",
+        )
+    return ShapeSpec(ShapeKind.HULL, vertices, triangles, margin)
+
+
+def primitive(name: str, vertices: Array, to_body: Array) -> ShapeSpec:
+    """Box, sphere or capsule around the mesh, upright on the object's z axis as Blender has them; the margin lies inside."""
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
+    half, centre = (high - low) / 2.0, (high + low) / 2.0
+    if name == "BOX":
+        if np.count_nonzero(half > 0.0) < 3:
+            raise ShapeError("collision_shape", "the mesh is flat, so its box has no thickness; give the mesh a thickness")
+        signs = np.array([[x, y, z] for z in (-1, 1) for y in (-1, 1) for x in (-1, 1)], dtype=np.float64)
+        corners = (centre + signs * half) @ to_body.T
+        mirrored = np.linalg.det(to_body) < 0.0
+        return ShapeSpec(ShapeKind.HULL, corners, np.ascontiguousarray(BOX_TRIANGLES[:, ::-1]) if mirrored else BOX_TRIANGLES)
+    scales = np.linalg.norm(to_body, axis=0)
+    half = half * scales
+    centre = to_body @ centre
+    no_triangles = np.zeros((0, 3), dtype=np.int32)
+    if name == "SPHERE":
+        return ShapeSpec(ShapeKind.HULL, centre[None, :], no_triangles, positive_radius(half.max()))
+    radius = positive_radius(max(half[0], half[1]))
+    reach = max(half[2] - radius, 0.0) * to_body[:, 2] / scales[2]
+    ends = np.array([centre]) if not reach.any() else np.array([centre - reach, centre + reach])
+    return ShapeSpec(ShapeKind.HULL, ends, no_triangles, radius)
+
+
+def positive_radius(radius: float) -> float:
+    if not radius > 0.0:
+        raise ShapeError("collision_shape", "the mesh has no width, so the shape has no radius; give the mesh a size")
+    return float(radius)
+
+
+def read_surface(ob: Object, source: str, context: Context) -> Surface:
+    """The mesh that Blender's rigid bodies take for the mesh source: BASE, DEFORM or FINAL. Raises ShapeError."""
+    if source == "BASE" and ob.type == "MESH":
+        if ob.mode == "EDIT":
+            ob.update_from_editmode()
+        return surface_of(ob.data)
+    with only_deformed(ob, source == "DEFORM"):
+        depsgraph: Depsgraph = context.evaluated_depsgraph_get()
+        evaluated = ob.evaluated_get(depsgraph)
+        try:
+            mesh = evaluated.to_mesh()
+        except RuntimeError as error:
+            raise ShapeError("collision_shape", f"the object of type {ob.type} has no mesh; convert it to one") from error
+        try:
+            return surface_of(mesh)
+        finally:
+            evaluated.to_mesh_clear()
+
+
+@contextmanager
+def only_deformed(ob: Object, wanted: bool) -> Iterator[None]:
+    """Switch off all modifiers from the first that makes geometry on: what Blender calls the deformed mesh."""
+    active = [modifier for modifier in ob.modifiers if modifier.show_viewport] if wanted else []
+    first = next((index for index, modifier in enumerate(active) if modifier.type not in DEFORMING), len(active))
+    muted = active[first:]
+    try:
+        for modifier in muted:
+            modifier.show_viewport = False
+        yield
+    finally:
+        for modifier in muted:
+            modifier.show_viewport = True
+
+
+def surface_of(mesh: Mesh | None) -> Surface:
+    if mesh is None or len(mesh.vertices) == 0:
+        raise ShapeError("mesh", "the mesh has no vertices; give it some, or take the object out of the rigid body world")
+    if len(mesh.polygons) == 0:
+        raise ShapeError("mesh", "the mesh has no faces; give it some, or take the object out of the rigid body world")
+    vertices = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+    mesh.vertices.foreach_get("co", vertices)
+    mesh.calc_loop_triangles()
+    triangles = np.empty(3 * len(mesh.loop_triangles), dtype=np.int32)
+    mesh.loop_triangles.foreach_get("vertices", triangles)
+    vertices = vertices.astype(np.float64).reshape(-1, 3)
+    if not np.isfinite(vertices).all():
+        index = int(np.flatnonzero(~np.isfinite(vertices).all(axis=1))[0])
+        raise ShapeError("mesh", f"vertex {index} is at {tuple(vertices[index])}, which is no place; repair the mesh")
+    return Surface(vertices, triangles.reshape(-1, 3))
+
+
+def signed_volume(vertices: Array, triangles: NDArray[np.int32]) -> float:
+    a, b, c = (vertices[triangles[:, corner]] - vertices.mean(axis=0) for corner in range(3))
+    return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0)
+
+
+def flat_normal(vertices: Array) -> Array | None:
+    """Unit normal (3,) of the plane that holds all vertices, None when there is no such plane."""
+    _, extents, axes = np.linalg.svd(vertices - vertices.mean(axis=0), full_matrices=False)
+    # Fewer than three vertices have no third direction at all.
+    if len(extents) < 3:
+        return axes[-1]
+    return axes[2] if extents[2] <= FLATNESS * extents[0] else None
+
+
+def require_convex(vertices: Array, triangles: NDArray[np.int32]) -> None:
+    """Raise ShapeError unless the mesh is the whole boundary of a convex solid, or a convex flat polygon."""
+    advice = "use the shape Convex Hull, or divide the mesh into convex bodies"
+    size = float(np.ptp(vertices, axis=0).max())
+    normal = flat_normal(vertices)
+    corners = vertices[triangles]
+    areas = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    lengths = np.linalg.norm(areas, axis=1)
+    if normal is not None:
+        axis = np.linalg.svd(normal[None, :])[2][1:]
+        if abs(hull_area(vertices @ axis.T) - lengths.sum() / 2.0) > 1e-4 * size * size:
+            raise ShapeError("collision_shape", f"the flat mesh is not one convex polygon; {advice}")
+        return
+    solid = lengths > FLATNESS * size * size * 1e-3
+    normals = areas[solid] / lengths[solid, None]
+    offsets = np.einsum("ij,ij->i", normals, corners[solid, 0])
+    for start in range(0, len(normals), 256):
+        heights = vertices @ normals[start : start + 256].T - offsets[start : start + 256]
+        if heights.max() > 10.0 * FLATNESS * size:
+            vertex = int(np.unravel_index(heights.argmax(), heights.shape)[0])
+            raise ShapeError(
+                "collision_shape",
+                f"the mesh is not convex (vertex {vertex} stands {heights.max():.3g} m out of a face); {advice}",
+            )
+    if not is_closed(vertices, triangles, size):
+        raise ShapeError("collision_shape", f"the mesh is open, so it is a shell and no convex solid; close it, or {advice}")
+
+
+def is_closed(vertices: Array, triangles: NDArray[np.int32], size: float) -> bool:
+    """Whether two triangles meet at every edge, vertices at the same place counting as one."""
+    _, merged = np.unique(np.round(vertices / (FLATNESS * size)).astype(np.int64), axis=0, return_inverse=True)
+    corners = merged.reshape(-1)[triangles]
+    edges = np.sort(np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [2, 0]]]), axis=1)
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    _, counts = np.unique(edges, axis=0, return_counts=True)
+    return bool((counts == 2).all())
+
+
+def hull_area(points: Array) -> float:
+    """Area of the convex hull of points (n, 2), by Andrew's monotone chain."""
+    order = [tuple(point) for point in points[np.lexsort((points[:, 1], points[:, 0]))]]
+
+    def chain(sequence: list[tuple[float, ...]]) -> list[tuple[float, ...]]:
+        hull: list[tuple[float, ...]] = []
+        for p in sequence:
+            while len(hull) > 1:
+                (ax, ay), (bx, by) = hull[-2], hull[-1]
+                if (bx - ax) * (p[1] - ay) - (by - ay) * (p[0] - ax) > 0.0:
+                    break
+                hull.pop()
+            hull.append(p)
+        return hull[:-1]
+
+    x, y = np.array(chain(order) + chain(order[::-1])).T
+    return float(abs(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2.0)

@@ -1,0 +1,242 @@
+"""The panels: Stiction in Properties > Physics for the object, in Properties > Scene for the solver, and the bake in both."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.types import Context, Object, Panel, UILayout
+
+from ..solver_core.scene import FrictionCombine
+from . import properties
+
+__all__ = ["register", "unregister"]
+
+MOST_MESSAGES = 12
+MOST_PAIRS = 6
+# Blender wants a plain set; this one is never changed.
+CLOSED = {"DEFAULT_CLOSED"}
+
+
+class PropertiesPanel:
+    bl_space_type = "PROPERTIES"
+    bl_region_type = "WINDOW"
+
+
+class ObjectPanel(PropertiesPanel):
+    bl_context = "physics"
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return context.object is not None and context.object.rigid_body is not None and has_world(context)
+
+
+class ScenePanel(PropertiesPanel):
+    bl_context = "scene"
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return has_world(context)
+
+
+def has_world(context: Context) -> bool:
+    return context.scene is not None and context.scene.rigidbody_world is not None
+
+
+def overridable(
+    layout: UILayout, own: bpy.types.PropertyGroup, name: str, blender: bpy.types.bpy_struct, blender_name: str
+) -> None:
+    """A row with a switch and one value: ours when the switch is on, else the one that holds otherwise, greyed out."""
+    row = layout.row(align=True, heading=own.bl_rna.properties[name].name)
+    row.prop(own, f"use_{name}", text="")
+    value = row.row(align=True)
+    if getattr(own, f"use_{name}"):
+        value.prop(own, name, text="")
+    else:
+        value.enabled = False
+        value.prop(blender, blender_name, text="")
+
+
+class STICTION_PT_object(ObjectPanel, Panel):
+    bl_label = "Stiction"
+    bl_idname = "STICTION_PT_object"
+
+    def draw(self, context: Context) -> None:
+        pass
+
+
+class STICTION_PT_object_surface(ObjectPanel, Panel):
+    bl_label = "Surface"
+    bl_parent_id = "STICTION_PT_object"
+
+    def draw_header_preset(self, context: Context) -> None:
+        self.layout.menu("STICTION_MT_materials", text="", icon="PRESET")
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        ob = context.object
+        own, body = ob.stiction, ob.rigid_body
+        column = layout.column()
+        overridable(column, own, "mu_static", body, "friction")
+        if own.use_mu_static:
+            overridable(column, own, "mu_dynamic", own, "mu_static")
+        else:
+            overridable(column, own, "mu_dynamic", body, "friction")
+        overridable(column, own, "restitution", body, "restitution")
+        column = layout.column()
+        column.prop(own, "mass_source", expand=True)
+        if own.mass_source == "DENSITY":
+            column.prop(own, "density")
+        else:
+            column.prop(body, "mass")
+
+
+class STICTION_PT_object_pairs(ObjectPanel, Panel):
+    bl_label = "Friction of Pairs"
+    bl_parent_id = "STICTION_PT_object"
+    bl_options = CLOSED
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        layout.prop(context.scene.stiction, "pair_object")
+        layout.prop(context.scene.stiction, "friction_combine", text="Combine")
+        grid = layout.grid_flow(row_major=True, columns=3, even_columns=False, align=True)
+        for title in ("Against", "Static", "Dynamic"):
+            cell = grid.row()
+            cell.active = False
+            cell.label(text=title)
+        for label, icon, static, dynamic in pairs(context, context.object):
+            grid.label(text=label, icon=icon)
+            grid.label(text=f"{static:.3f}")
+            grid.label(text=f"{dynamic:.3f}")
+
+
+class STICTION_PT_object_bake(ObjectPanel, Panel):
+    bl_label = "Bake"
+    bl_parent_id = "STICTION_PT_object"
+
+    def draw(self, context: Context) -> None:
+        draw_bake(self.layout, context)
+
+
+class STICTION_PT_scene(ScenePanel, Panel):
+    bl_label = "Stiction"
+    bl_idname = "STICTION_PT_scene"
+
+    def draw(self, context: Context) -> None:
+        draw_bake(self.layout, context)
+
+
+class STICTION_PT_scene_solver(ScenePanel, Panel):
+    bl_label = "Solver"
+    bl_parent_id = "STICTION_PT_scene"
+
+    def draw_header_preset(self, context: Context) -> None:
+        self.layout.menu("STICTION_MT_solver_presets", text="", icon="PRESET")
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        own = context.scene.stiction
+        layout.prop(own, "method")
+        column = layout.column()
+        column.prop(own, "tolerance")
+        column.prop(own, "max_iterations", text="Max Iterations")
+        overridable(column, own, "substeps", context.scene.rigidbody_world, "substeps_per_frame")
+        column = layout.column()
+        column.prop(own, "friction_cone")
+        if own.friction_cone == "POLYGON":
+            column.prop(own, "polygon_sides")
+        column.prop(own, "friction_combine")
+
+
+class STICTION_PT_scene_range(ScenePanel, Panel):
+    bl_label = "Frames and Cache"
+    bl_parent_id = "STICTION_PT_scene"
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        own = context.scene.stiction
+        layout.prop(own, "use_frame_range")
+        source = own if own.use_frame_range else context.scene.rigidbody_world.point_cache
+        column = layout.column(align=True)
+        column.enabled = own.use_frame_range
+        column.prop(source, "frame_start", text="Frame Start")
+        column.prop(source, "frame_end", text="End")
+        layout.prop(own, "cache_directory")
+
+
+def pairs(context: Context, ob: Object) -> list[tuple[str, str, float, float]]:
+    """Label, icon, static and dynamic coefficient: with an equal body, the chosen one, and the others that are selected."""
+    others = [context.scene.stiction.pair_object, *context.selected_objects]
+    bodies = {other.name_full: other for other in others if other is not None and other != ob and other.rigid_body is not None}
+    rule = FrictionCombine[context.scene.stiction.friction_combine]
+    a = properties.effective_material(ob)
+    rows = [("An Equal Body", "DUPLICATE", a)]
+    rows += [(name, "OBJECT_DATA", properties.effective_material(body)) for name, body in list(bodies.items())[:MOST_PAIRS]]
+    return [
+        (label, icon, rule.pair(a.mu_static, b.mu_static), rule.pair(a.mu_dynamic, b.mu_dynamic)) for label, icon, b in rows
+    ]
+
+
+def draw_bake(layout: UILayout, context: Context) -> None:
+    session, bake = context.window_manager.stiction, context.scene.stiction.bake
+    if session.is_baking:
+        row = layout.row(align=True)
+        row.progress(factor=session.factor, text=session.status)
+        row.operator("stiction.cancel", text="", icon="CANCEL")
+    else:
+        column = layout.column(align=True)
+        row = column.row(align=True)
+        is_partial = bake.state == "CACHED" and bake.last_frame < bake.frame_end
+        row.operator("stiction.bake", text="Bake Again" if bake.state != "NONE" else "Bake", icon="PHYSICS").resume = False
+        if is_partial:
+            row.operator("stiction.bake", text="Resume").resume = True
+        row.operator("stiction.free_bake")
+        column.operator("stiction.bake_to_keyframes", icon="KEYFRAME")
+        draw_result(layout, bake)
+    draw_messages(layout, session)
+
+
+def draw_result(layout: UILayout, bake: bpy.types.PropertyGroup) -> None:
+    if bake.state == "NONE":
+        return
+    where = "Keyframes" if bake.state == "KEYED" else "Cached"
+    text = f"{where}: {bake.summary}" if bake.summary else f"{where}: frames {bake.frame_start} to {bake.last_frame}"
+    layout.label(text=text, icon="ERROR" if bake.missed_steps else "CHECKMARK")
+
+
+def draw_messages(layout: UILayout, session: bpy.types.PropertyGroup) -> None:
+    if not session.messages:
+        return
+    box = layout.box().column(align=True)
+    for message in list(session.messages)[:MOST_MESSAGES]:
+        box.label(text=message.name, icon="CANCEL" if message.is_error else "ERROR")
+    if len(session.messages) > MOST_MESSAGES:
+        box.label(text=f"and {len(session.messages) - MOST_MESSAGES} more, see the Info editor")
+
+
+CLASSES = (
+    STICTION_PT_object,
+    STICTION_PT_object_surface,
+    STICTION_PT_object_pairs,
+    STICTION_PT_object_bake,
+    STICTION_PT_scene,
+    STICTION_PT_scene_solver,
+    STICTION_PT_scene_range,
+)
+
+
+def register() -> None:
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+
+
+def unregister() -> None:
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)
