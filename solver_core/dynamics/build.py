@@ -111,7 +111,7 @@ def build_contacts(
 
     twist: (n, 6) velocities at the step's begin. stick_speed: m/s, a contact that slides faster has the dynamic coefficient. found:
     (m,) from `match`. Returns (axes (m, 3, 3), jacobian_a, jacobian_b (m, 3, 6), bias (m, 3), slack (m,), mu (m, 2), sliding (m,),
-    approach (m,), alpha (m, 2), beta (m, 2) from the memory).
+    approach (m,), impulse (m, 3) from the memory).
 
     A contact with a gap may close it within the step and no more: c = gap / h. Restitution follows the footnote to (14),
     n . (u + e u^t) >= 0, in the step in which the bodies touch, u^t being the speed they approached with before the speculative
@@ -122,7 +122,7 @@ def build_contacts(
     jacobian_a, jacobian_b = np.zeros((m, 3, 6)), np.zeros((m, 3, 6))
     bias, slack, mu = np.zeros((m, 3)), np.zeros(m), np.zeros((m, 2))
     sliding, approach = np.zeros(m, np.bool_), np.zeros(m)
-    alpha, beta = np.zeros((m, 2)), np.zeros((m, 2))
+    impulse = np.zeros((m, 3))
     arm, at_a, at_b = np.empty(3), np.empty(3), np.empty(3)
     for k in range(m):
         a, b = body_a[k], body_b[k]
@@ -154,10 +154,10 @@ def build_contacts(
         slack[k] = max(0.0, gap[k] - offset) / h
         old = found[k]
         if old >= 0:
-            alpha[k, 0] = memory.impulse[old, 0]
+            impulse[k, 0] = memory.impulse[old, 0]
             for i in range(3):
-                beta[k, 0] += memory.impulse[old, 1 + i] * axes[k, 1, i]
-                beta[k, 1] += memory.impulse[old, 1 + i] * axes[k, 2, i]
+                impulse[k, 1] += memory.impulse[old, 1 + i] * axes[k, 1, i]
+                impulse[k, 2] += memory.impulse[old, 1 + i] * axes[k, 2, i]
         closing = -u[0]
         if closing > 0.0:
             approach[k] = closing if old < 0 else max(closing, memory.approach[old])
@@ -166,15 +166,15 @@ def build_contacts(
                 if e > 0.0:
                     slack[k] = -e * approach[k]
                 approach[k] = 0.0
-    return axes, jacobian_a, jacobian_b, bias, slack, mu, sliding, approach, alpha, beta
+    return axes, jacobian_a, jacobian_b, bias, slack, mu, sliding, approach, impulse
 
 
 @njit(cache=True)
-def remember(axes, alpha, beta):
+def remember(axes, impulse):
     """(m, 4) impulses to keep: the normal one, and friction turned into world axes."""
-    out = np.empty((alpha.shape[0], 4))
-    for k in range(alpha.shape[0]):
-        out[k, 0] = alpha[k, 0]
+    out = np.empty((impulse.shape[0], 4))
+    for k in range(impulse.shape[0]):
+        out[k, 0] = impulse[k, 0]
         for i in range(3):
-            out[k, 1 + i] = beta[k, 0] * axes[k, 1, i] + beta[k, 1] * axes[k, 2, i]
+            out[k, 1 + i] = impulse[k, 1] * axes[k, 1, i] + impulse[k, 2] * axes[k, 2, i]
     return out

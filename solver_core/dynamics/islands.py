@@ -107,15 +107,13 @@ def subsystem(system, contacts, number):
 
 
 @njit(cache=True)
-def measure_island(system, alpha, beta, sides, relative):
+def measure_island(system, impulse, sides, relative):
     """Relative Coulomb residuals from the impulses alone: cone, complementarity, dissipation into `relative` (3,).
 
     Returns (largest of these and the relative penetration, the contact it is at).
     """
     m = system.body_a.size
-    impulse, velocity = np.empty((m, 3)), np.empty((m, 3))
-    for k in range(m):
-        impulse[k, 0], impulse[k, 1], impulse[k, 2] = alpha[k, 0], beta[k, 0], beta[k, 1]
+    velocity = np.empty((m, 3))
     momentum, v = np.zeros(system.velocity.size), np.empty(system.velocity.size)
     transpose_product(system, impulse, momentum)
     apply_inverse_mass(system, momentum, v)
@@ -133,8 +131,8 @@ def measure_island(system, alpha, beta, sides, relative):
 
 
 @njit(cache=True)
-def solve_islands(system, alpha, beta, tolerance, max_iterations, sides, counts, errors):
-    """Solve every island with Staggered Projections; alpha and beta are warm starts and answers.
+def solve_islands(system, impulse, tolerance, max_iterations, sides, counts, errors):
+    """Solve every island with Staggered Projections; impulse (m, 3) is warm start and answer.
 
     Out: counts (6,): worst status, islands, most iterations, all factorisations, and the island-wise worst contact (or -1); errors
     (6,): worst relative error (28), sum of the residuals (29), worst cone, complementarity and dissipation, worst of all. Returns the
@@ -152,13 +150,13 @@ def solve_islands(system, alpha, beta, tolerance, max_iterations, sides, counts,
     for i in range(start.size - 1):
         chosen = contacts[start[i] : start[i + 1]]
         part, bodies = subsystem(system, chosen, number)
-        some_alpha, some_beta = alpha[chosen], beta[chosen]
+        some = impulse[chosen]
         velocity = np.empty(part.velocity.size)
         history[:] = 0.0
         status, iterations, factorisations, _, _ = staggered(
-            part, some_beta, some_alpha, tolerance, max_iterations, sides, history, velocity
+            part, some, tolerance, max_iterations, sides, True, history, velocity
         )
-        worst, contact = measure_island(part, some_alpha, some_beta, sides, relative)
+        worst, contact = measure_island(part, some, sides, relative)
         if status == 0 and not worst <= tolerance:
             status = 1
         counts[0] = max(counts[0], status)
@@ -173,8 +171,7 @@ def solve_islands(system, alpha, beta, tolerance, max_iterations, sides, counts,
             errors[5] = worst
             counts[4] = chosen[contact] if contact >= 0 else -1
         for j in range(chosen.size):
-            alpha[chosen[j]] = some_alpha[j]
-            beta[chosen[j]] = some_beta[j]
+            impulse[chosen[j]] = some[j]
         for j in range(bodies.size):
             first = system.offset[bodies[j]]
             for d in range(part.offset[j + 1] - part.offset[j]):

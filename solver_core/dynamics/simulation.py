@@ -131,7 +131,7 @@ class Simulation:
         stick_speed = max(STICK_SPEED, STICK_FRACTION * float(np.linalg.norm(model.gravity)) * h)
         memory = self._memory if settings.warm_start else self._memory._replace(impulse=np.zeros_like(self._memory.impulse))
         found = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
-        axes, jacobian_a, jacobian_b, bias, slack, mu, sliding, approach, alpha, beta = build_contacts(
+        axes, jacobian_a, jacobian_b, bias, slack, mu, sliding, approach, impulse = build_contacts(
             model,
             state.position,
             twist,
@@ -165,7 +165,7 @@ class Simulation:
         # solve, island by island
         counts, errors = np.zeros(5, np.int64), np.zeros(6)
         v = solve_islands(
-            system, alpha, beta, settings.tolerance, settings.max_iterations, settings.polygon_sides, counts, errors
+            system, impulse, settings.tolerance, settings.max_iterations, settings.polygon_sides, counts, errors
         )
 
         # separate, integrate
@@ -175,7 +175,7 @@ class Simulation:
         self._place_animated(step + 1)
 
         # record
-        self._memory = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, remember(axes, alpha, beta), approach)
+        self._memory = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, remember(axes, impulse), approach)
         worst = int(counts[4])
         return {
             "status": counts[0],

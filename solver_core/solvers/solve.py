@@ -15,24 +15,23 @@ from .staggered import staggered
 __all__ = ["METHODS", "solve"]
 
 
-def _solve_staggered(problem: ContactProblem, tolerance, max_iterations, warm_start, polygon_sides) -> Result:
+def _solve_staggered(problem: ContactProblem, tolerance, max_iterations, warm_start, polygon_sides, joint) -> Result:
     system = problem.system
     m, dim = problem.contacts, problem.dim
-    alpha, beta = np.zeros((m, 2)), np.zeros((m, 2))
+    impulse = np.zeros((m, 3))
     if warm_start is not None:
-        alpha[:, 0] = warm_start[:, 0]
-        beta[:, : dim - 1] = warm_start[:, 1:]
+        impulse[:, :dim] = warm_start
     history = np.zeros((max_iterations + 1, 3))
     v = np.empty_like(system.velocity)
     begin = perf_counter()
     status, iterations, factorisations, contact, friction = staggered(
-        system, beta, alpha, tolerance, max_iterations, polygon_sides, history, v
+        system, impulse, tolerance, max_iterations, polygon_sides, joint, history, v
     )
     seconds = perf_counter() - begin
     velocity = np.array([relative_velocity(system, k, v) for k in range(m)]).reshape(m, 3)[:, :dim]
     return Result(
         status=Status(status),
-        impulse=np.concatenate([alpha[:, :1], beta[:, : dim - 1]], axis=1),
+        impulse=impulse[:, :dim].copy(),
         velocity=velocity,
         body_velocity=v,
         stats=Statistics(
@@ -59,12 +58,14 @@ def solve(
     max_iterations: int = 200,
     warm_start: np.ndarray | None = None,
     polygon_sides: int = 0,
+    joint: bool = True,
 ) -> Result:
     """Solve a contact problem.
 
     tolerance: bound on the relative error (28) of Kaufman et al. 2008 and on every relative Coulomb residual; above it the status
     is not SOLVED. warm_start: (m, dim) impulses to start from. polygon_sides: 0 for the friction disk, else the K of the inscribed
-    polygon. Raises ValueError that names the argument.
+    polygon. joint: whether iterations begin with a projection onto contact and friction at once (see `staggered`); False is the
+    algorithm as it was published. Raises ValueError that names the argument.
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(sorted(METHODS))}, not {method!r}")
@@ -78,7 +79,7 @@ def solve(
         warm_start = np.asarray(warm_start, dtype=np.float64)
         if warm_start.shape != (problem.contacts, problem.dim) or not np.isfinite(warm_start).all():
             raise ValueError(f"warm_start must be finite, of shape ({problem.contacts}, {problem.dim}), not {warm_start.shape}")
-    result = METHODS[method](problem, tolerance, max_iterations, warm_start, polygon_sides)
+    result = METHODS[method](problem, tolerance, max_iterations, warm_start, polygon_sides, joint)
     return _confirmed(problem, result, tolerance, polygon_sides)
 
 

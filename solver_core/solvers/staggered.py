@@ -5,7 +5,11 @@ leaves over: (25) and (24). Algorithm 1 repeats the two projections, (27), from 
 iterations agrees (28). The friction with the smallest residual (29) is kept, and a contact projection always comes last, so that
 the answer never violates contact however early it is asked for.
 
-Beyond the paper: an iterate is accepted only when its relative Coulomb residuals, too, are within the tolerance.
+Beyond the paper: an iterate is accepted only when its relative Coulomb residuals, too, are within the tolerance; and, with `joint`,
+every iteration but the first begins with one projection onto contact and friction at once, the friction radii held at mu alpha.
+Staggering converges as slowly as normal and tangential impulses are coupled (a leaning card, section 4 of the paper); the joint
+projection resolves that coupling, which leaves to the staggered sequence what it alone can do, the dependence of the radii on
+alpha. What is accepted is a fixed point (26) of the two published projections either way.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from numba import njit
 
 from ..accuracy import relative_coulomb, scales
 from ..system import apply_inverse_mass, effective_inverse_mass, relative_velocity
-from .projection import CONTACT, FRICTION, find_blocks, generalised_impulse, project, velocity_after
+from .projection import BOTH, CONTACT, FRICTION, find_blocks, generalised_impulse, project, velocity_after
 
 __all__ = ["staggered"]
 
@@ -33,13 +37,19 @@ def _kinetic(system, p, work):
 
 
 @njit(cache=True)
-def staggered(system, beta, alpha, tolerance, max_iterations, sides, history, v):
+def _set_radii(system, impulse, radius):
+    """radius := mu alpha."""
+    for k in range(radius.size):
+        radius[k] = system.mu[k] * impulse[k, 0]
+
+
+@njit(cache=True)
+def staggered(system, impulse, tolerance, max_iterations, sides, joint, history, v):
     """Solve a `System` by Algorithm 1.
 
-    alpha: (m, 2) normal impulses in column 0, warm start and answer. beta: (m, 2) friction impulses along the tangents, the same.
-    sides: 0 for the friction disk, else K. history: (max_iterations, 3) relative error (28), residual (29) and relative Coulomb
-    residual of each iteration. v: (n,) velocities, answer. Returns (status, iterations, factorisations, factorisations of the
-    first contact and of the first friction projection).
+    impulse: (m, 3) alpha and beta of each contact, warm start and answer. sides: 0 for the friction disk, else K. history:
+    (max_iterations + 1, 3) relative error (28), residual (29) and relative Coulomb residual of each iteration. v: (n,) velocities,
+    answer. Returns (status, iterations, factorisations, factorisations of the first contact and of the first friction projection).
     """
     m, n = system.body_a.size, system.velocity.size
     v[:] = system.velocity
@@ -48,35 +58,34 @@ def staggered(system, beta, alpha, tolerance, max_iterations, sides, history, v)
     blocks = find_blocks(system)
     values = np.empty(blocks.structure.length)
     inverse = effective_inverse_mass(system)
-    kappa = np.empty(m)
-    impulse, velocity = np.zeros((m, 3)), np.empty((m, 3))
-    for k in range(m):
-        total = inverse[k, 0] + inverse[k, 1] + inverse[k, 2]
-        kappa[k] = 3.0 / total if total > 0.0 else 0.0
+    kappa = 3.0 / np.maximum(inverse.sum(axis=1), 1e-300)
+    velocity = np.empty((m, 3))
     value, index = np.empty(5), np.empty(5, np.int64)
     fastest, _ = scales(system, impulse)
     goal = 1e-3 * max(min(tolerance, 1e-4), 1e-10) * fastest
     radius = np.zeros(m)
     target, c, f, f_before = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     work, difference = np.empty(n), np.empty(n)
-    best_beta, least = beta.copy(), np.inf
+    best, least = impulse.copy(), np.inf
     factorisations, first_contact, first_friction = 0, 0, 0
     error = np.inf
     for k in range(m):
         # a warm start from other contacts may lie outside this step's cone
-        size, bound = np.hypot(beta[k, 0], beta[k, 1]), system.mu[k] * alpha[k, 0]
+        size, bound = np.hypot(impulse[k, 1], impulse[k, 2]), system.mu[k] * impulse[k, 0]
         if size > bound:
-            beta[k] *= bound / size
-    generalised_impulse(system, FRICTION, beta, f)
+            impulse[k, 1:] *= bound / size
     for i in range(max_iterations):
+        if joint and i > 0:
+            count, _ = project(system, blocks, values, BOTH, sides, radius, system.velocity, inverse, goal, impulse, v)
+            factorisations += count
         # line 5: N alpha := P_C(-M v_hat - f), in velocities: contact acts on what friction has left
+        generalised_impulse(system, FRICTION, impulse, f)
         velocity_after(system, system.velocity, f, target)
-        count, reached = project(system, blocks, values, CONTACT, 0, radius, target, inverse, goal, alpha, v)
+        count, _ = project(system, blocks, values, CONTACT, sides, radius, target, inverse, goal, impulse, v)
         factorisations += count
         if i == 0:
             first_contact = count
         for k in range(m):
-            impulse[k, 0], impulse[k, 1], impulse[k, 2] = alpha[k, 0], beta[k, 0], beta[k, 1]
             velocity[k, 0], velocity[k, 1], velocity[k, 2] = relative_velocity(system, k, v)
         coulomb, _ = relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, index)
         history[i, 2] = coulomb
@@ -85,16 +94,15 @@ def staggered(system, beta, alpha, tolerance, max_iterations, sides, history, v)
         if error <= tolerance and coulomb <= tolerance:
             return SOLVED, i, factorisations, first_contact, first_friction
         # line 6: f := P_F(alpha)(-M v_hat - N alpha)
-        generalised_impulse(system, CONTACT, alpha, c)
+        generalised_impulse(system, CONTACT, impulse, c)
         velocity_after(system, system.velocity, c, target)
         f_before[:] = f
-        for k in range(m):
-            radius[k] = system.mu[k] * alpha[k, 0]
-        count, reached = project(system, blocks, values, FRICTION, sides, radius, target, inverse, goal, beta, v)
+        _set_radii(system, impulse, radius)
+        count, _ = project(system, blocks, values, FRICTION, sides, radius, target, inverse, goal, impulse, v)
         factorisations += count
         if i == 0:
             first_friction = count
-        generalised_impulse(system, FRICTION, beta, f)
+        generalised_impulse(system, FRICTION, impulse, f)
         # (28), over a floor: friction that is round-off beside the contact impulses has converged
         floor = 1e-20 * _kinetic(system, c, work)
         before = _kinetic(system, f_before, work)
@@ -106,14 +114,14 @@ def staggered(system, beta, alpha, tolerance, max_iterations, sides, history, v)
         residual = 0.0
         for k in range(m):
             u, _, _ = relative_velocity(system, k, v)
-            residual += abs(alpha[k, 0] * (u + system.slack[k]))
+            residual += abs(impulse[k, 0] * (u + system.slack[k]))
         history[i, 0], history[i, 1] = error, residual
         if residual < least:
             least = residual
-            best_beta[:] = beta
+            best[:] = impulse
     # lines 15 to 17: the best friction, and the contact projection that goes with it
-    beta[:] = best_beta
-    generalised_impulse(system, FRICTION, beta, f)
+    impulse[:] = best
+    generalised_impulse(system, FRICTION, impulse, f)
     velocity_after(system, system.velocity, f, target)
-    count, reached = project(system, blocks, values, CONTACT, 0, radius, target, inverse, goal, alpha, v)
+    count, _ = project(system, blocks, values, CONTACT, sides, radius, target, inverse, goal, impulse, v)
     return MAX_ITERATIONS, max_iterations, factorisations + count, first_contact, first_friction
