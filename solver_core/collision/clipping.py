@@ -1,14 +1,14 @@
 """Face contacts: the faces of one body that look at a reference face of the other, clipped to it, with a gap per vertex.
 
-Clipping is Sutherland and Hodgman's, along the reference face's normal. Each edge of the clipped polygon remembers on which edge
-of either face it lies, and a vertex between two of them is thereby a vertex of one body or a crossing of two edges: its feature.
+Clipping is Sutherland and Hodgman's, along the reference face's normal. Each edge of the clipped polygon remembers on which
+edge of either face it lies, and a vertex between two of them is thereby a vertex of one body or a crossing of two edges.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from .kernel import leaf_kernel
 from .manifold import EDGE_EDGE, FACE_VERTEX, VERTEX_FACE, add_contact, feature_id
 
 __all__ = ["face_contacts", "incident_face"]
@@ -17,7 +17,7 @@ __all__ = ["face_contacts", "incident_face"]
 FACING = -0.0175
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def incident_face(body, x, y, z, lowest, tolerance):
     """Of the faces at the lowest vertices along (x, y, z) the one that looks down most, -1 for a body without faces."""
     best = -1
@@ -36,7 +36,7 @@ def incident_face(body, x, y, z, lowest, tolerance):
     return best
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def clip_face(reference, face, body, incident, tolerance, polygon, tags, spare, spare_tags):
     """Clips a face of body to the prism over a reference face: (count, polygon, tags), in the given or in the spare arrays.
 
@@ -92,7 +92,7 @@ def clip_face(reference, face, body, incident, tolerance, polygon, tags, spare, 
     return count, polygon, tags
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def clipped_feature(reference, face, body, incident, before, after, reference_is_a):
     """Feature id of the clipped polygon's vertex between edges with the tags before and after."""
     begin = reference.loop_start[face]
@@ -111,14 +111,19 @@ def clipped_feature(reference, face, body, incident, before, after, reference_is
     return feature_id(EDGE_EDGE, reference_edge, edge) if reference_is_a else feature_id(EDGE_EDGE, edge, reference_edge)
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def face_contacts(reference, face, body, reference_is_a, limit, tolerance, merge, manifold, polygon, tags, spare, spare_tags):
     """Contacts of body with a face of reference, along that face's normal: (count, smallest gap found, even over the limit).
 
     Clipped are all faces of body that look at the reference face and reach below the limit, so that no support edge or vertex
     is missed however the faces around it lie.
     """
-    nx, ny, nz, offset = reference.planes[face, 0], reference.planes[face, 1], reference.planes[face, 2], reference.planes[face, 3]
+    nx, ny, nz, offset = (
+        reference.planes[face, 0],
+        reference.planes[face, 1],
+        reference.planes[face, 2],
+        reference.planes[face, 3],
+    )
     lowest = np.inf
     for i in range(len(body.vertices)):
         lowest = min(lowest, nx * body.vertices[i, 0] + ny * body.vertices[i, 1] + nz * body.vertices[i, 2])
@@ -139,9 +144,7 @@ def face_contacts(reference, face, body, reference_is_a, limit, tolerance, merge
                     break
             if not reaches:
                 continue
-        corners, clipped, clipped_tags = clip_face(
-            reference, face, body, incident, tolerance, polygon, tags, spare, spare_tags
-        )
+        corners, clipped, clipped_tags = clip_face(reference, face, body, incident, tolerance, polygon, tags, spare, spare_tags)
         for i in range(corners):
             x, y, z = clipped[i, 0], clipped[i, 1], clipped[i, 2]
             gap = nx * x + ny * y + nz * z - offset

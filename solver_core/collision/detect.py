@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ..geometry.shapes import PLANE, ShapeTable
+from .kernel import leaf_kernel
 from .manifold import empty_manifold, reduce_and_sort
 from .pair import MERGE, hull_contacts, plane_contacts, workspace
 from .polyhedron import in_own_frame, moved
@@ -56,14 +57,15 @@ def detect(
 ) -> ContactSet:
     """All contacts with a gap of at most reach[a] + reach[b].
 
-    position (n, 3) m and rotation (n, 3, 3) place the body frames in the world; reach (n,) m, not negative; collections (n,) bit
-    masks; movable (n,). Pairs of which neither is movable or whose masks share no bit make no contacts, nor do the rows of
-    excluded (k, 2), which have a < b and are sorted. A pair has at most MAX_CONTACTS contacts.
+    position (n, 3) m and rotation (n, 3, 3) place the body frames in the world; reach (n,) m, not negative; collections (n,)
+    int64 bit masks; movable (n,) bool. Pairs of which neither is movable or whose masks share no bit make no contacts, nor do
+    the rows of excluded (k, 2) int64, which have a < b and are sorted. A pair has at most MAX_CONTACTS contacts. Arrays are
+    C-contiguous float64 where no other type is named.
     """
     return ContactSet(*all_contacts(shapes, position, rotation, reach, collections, movable, excluded))
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def core_size(shapes, i):
     """Diagonal of the core's bounds plus the margin."""
     squared = 0.0
@@ -72,7 +74,7 @@ def core_size(shapes, i):
     return np.sqrt(squared) + shapes.margin[i]
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def relative_pose(position, rotation, a, b, turn, shift):
     """Pose of body b in the frame of a, into turn (3, 3) and shift (3,)."""
     for i in range(3):
@@ -81,11 +83,13 @@ def relative_pose(position, rotation, a, b, turn, shift):
             shift[i] += rotation[a, k, i] * (position[b, k] - position[a, k])
         for j in range(3):
             turn[i, j] = (
-                rotation[a, 0, i] * rotation[b, 0, j] + rotation[a, 1, i] * rotation[b, 1, j] + rotation[a, 2, i] * rotation[b, 2, j]
+                rotation[a, 0, i] * rotation[b, 0, j]
+                + rotation[a, 1, i] * rotation[b, 1, j]
+                + rotation[a, 2, i] * rotation[b, 2, j]
             )
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def pair_contacts(shapes, position, rotation, a, b, limit, manifold, work, turn, shift, vertices, planes, bounds):
     """Contacts of a pair in the frame of a; a plane's pair in the frame of the other body: (count, that body)."""
     if shapes.kind[a] == PLANE or shapes.kind[b] == PLANE:

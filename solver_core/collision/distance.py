@@ -1,25 +1,26 @@
 """Exact closest points where no face is closest: over pairs of edges, which have the vertices as their ends.
 
-Two disjoint polyhedra are closest at a vertex over a face, which the face normals find, or at points of two edges. Edges too far
-behind a separating axis to be closer than what is known already are left out, so that few pairs of edges are left near contact.
+Two disjoint polyhedra are closest at a vertex over a face, which the face normals find, or at points of two edges. Edges too
+far behind a separating axis to be closer than what is known already are left out, so that few pairs of edges are left.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from .kernel import leaf_kernel
 
 __all__ = ["closest_edges", "segment_parameters"]
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def clamped(value):
     return min(max(value, 0.0), 1.0)
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def segment_parameters(px, py, pz, dx, dy, dz, qx, qy, qz, ex, ey, ez):
-    """Closest points p + s d and q + t e of two segments, s and t in [0, 1], either of zero length: (s, t, squared distance)."""
+    """Closest points p + s d and q + t e of two segments, of any length: (s in [0, 1], t in [0, 1], squared distance)."""
     rx, ry, rz = px - qx, py - qy, pz - qz
     dd = dx * dx + dy * dy + dz * dz
     ee = ex * ex + ey * ey + ez * ez
@@ -48,7 +49,7 @@ def segment_parameters(px, py, pz, dx, dy, dz, qx, qy, qz, ex, ey, ez):
     return s, t, squared
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def closest_edges(a, b, limit, x, y, z, separation, work):
     """Closest points of the edges of a and b: (distance, edge of a, s, edge of b, t); edges are -1 beyond the limit.
 

@@ -1,28 +1,30 @@
 """Contacts of edges and vertices, each along its own closest direction.
 
-Two edges that cross touch once. Two nearly parallel edges touch along their overlap: the ends of the overlap are contacts, each with
-the direction from the vertex to its closest point of the other edge as its normal. While the bodies are apart these normals
-are smooth functions of the poses, which that of a common normal is not: nearly parallel edges hardly determine the closest point.
+Two edges that cross touch once. Two nearly parallel edges touch along their overlap: the ends of the overlap are contacts, each
+with the direction from the vertex to its closest point of the other edge as its normal. While the bodies are apart these
+normals are smooth functions of the poses. A common normal is not: nearly parallel edges hardly determine the closest point.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from .manifold import EDGE_EDGE, EDGE_VERTEX, VERTEX_EDGE, VERTEX_VERTEX, add_contact, feature_id
+from .kernel import leaf_kernel
+from .manifold import EDGE_EDGE, EDGE_VERTEX, FACE_VERTEX, VERTEX_EDGE, VERTEX_FACE, VERTEX_VERTEX, add_contact, feature_id
 
 __all__ = ["edge_contacts", "edge_feature"]
 
 # Edges count as nearly parallel up to this squared sine (11 degrees).
 NEARLY_PARALLEL = 0.04
-# How far a direction may leave an edge's arc of normals, as a sine.
+# How far a face's normal may leave the arc of normals of the other body's edge, as a sine.
 ARC_TOLERANCE = 0.02
+# Cosine up to which a contact's direction may differ from the closest direction of the bodies.
+SAME_SIDE = 0.5
 # An inner closest point nearer than the ends of the overlap by less than this fraction is noise.
 SAME_DISTANCE = 1e-7
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def edge_length(body, edge):
     p = body.edges[edge, 0]
     q = body.edges[edge, 1]
@@ -32,7 +34,7 @@ def edge_length(body, edge):
     return np.sqrt(x * x + y * y + z * z)
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def vertex_at(body, edge, parameter, merge):
     """The end of the edge that lies within the merging distance of the point at the parameter, -1 for an inner point."""
     length = edge_length(body, edge)
@@ -43,7 +45,7 @@ def vertex_at(body, edge, parameter, merge):
     return -1
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def edge_feature(edge_a, vertex_a, edge_b, vertex_b):
     """Feature id of points of two edges; a vertex >= 0 stands for the edge."""
     if vertex_a >= 0 and vertex_b >= 0:
@@ -55,65 +57,99 @@ def edge_feature(edge_a, vertex_a, edge_b, vertex_b):
     return feature_id(EDGE_EDGE, edge_a, edge_b)
 
 
-@njit(cache=True, error_model="numpy")
-def is_outward(body, edge, x, y, z):
-    """Whether the direction's part across the edge lies between the normals of the edge's two faces."""
+@leaf_kernel
+def side_of_arc(body, edge, x, y, z):
+    """Where the direction's part across the edge lies: (sine past the left face's normal, sine past the right face's)."""
     left = body.edge_faces[edge, 0]
     right = body.edge_faces[edge, 1]
     if left < 0:
-        return True
+        return -1.0, -1.0
     p = body.edges[edge, 0]
     q = body.edges[edge, 1]
     ex = body.vertices[q, 0] - body.vertices[p, 0]
     ey = body.vertices[q, 1] - body.vertices[p, 1]
     ez = body.vertices[q, 2] - body.vertices[p, 2]
-    tx, ty, tz = ey * z - ez * y, ez * x - ex * z, ex * y - ey * x
-    bound = ARC_TOLERANCE * np.sqrt(ex * ex + ey * ey + ez * ez)
-    from_left = body.planes[left, 0] * tx + body.planes[left, 1] * ty + body.planes[left, 2] * tz
-    to_right = body.planes[right, 0] * tx + body.planes[right, 1] * ty + body.planes[right, 2] * tz
-    return from_left <= bound and to_right >= -bound
+    length = np.sqrt(ex * ex + ey * ey + ez * ez)
+    # Turning about the edge by a right angle leads from the left normal outwards and on to the right one.
+    tx, ty, tz = (ey * z - ez * y) / length, (ez * x - ex * z) / length, (ex * y - ey * x) / length
+    past_left = body.planes[left, 0] * tx + body.planes[left, 1] * ty + body.planes[left, 2] * tz
+    past_right = -(body.planes[right, 0] * tx + body.planes[right, 1] * ty + body.planes[right, 2] * tz)
+    return past_left, past_right
 
 
-@njit(cache=True, error_model="numpy")
-def overlap_ends(a, i, b, j, swapped, nx, ny, nz, limit, merge, manifold, count):
-    """Adds the contacts of edge i's ends with edge j: (count, smallest gap). swapped: a is the second body of the pair.
+@leaf_kernel
+def overlap_end(a, i, vertex, b, j, nx, ny, nz, limit, merge):
+    """Contact of an end vertex of edge i of a with edge j of b: (found, x, y, z, gap, face of a, face of b, end of edge j).
 
-    (nx, ny, nz) is the closest direction of the bodies, from a to b.
+    (nx, ny, nz) is the closest direction of the bodies from a to b, (x, y, z) the contact's. Where the direction between the
+    closest points has left the normals of one of the edges, the contact is with that edge's face; else the faces are -1.
     """
-    smallest = np.inf
+    nothing = (False, 0.0, 0.0, 0.0, 0.0, -1, -1, -1)
+    px, py, pz = a.vertices[vertex, 0], a.vertices[vertex, 1], a.vertices[vertex, 2]
     q0 = b.edges[j, 0]
     q1 = b.edges[j, 1]
     qx, qy, qz = b.vertices[q0, 0], b.vertices[q0, 1], b.vertices[q0, 2]
     ex, ey, ez = b.vertices[q1, 0] - qx, b.vertices[q1, 1] - qy, b.vertices[q1, 2] - qz
     length2 = ex * ex + ey * ey + ez * ez
+    t = (ex * (px - qx) + ey * (py - qy) + ez * (pz - qz)) / length2
     beyond = merge / np.sqrt(length2)
-    for end in range(2):
-        vertex = a.edges[i, end]
-        px, py, pz = a.vertices[vertex, 0], a.vertices[vertex, 1], a.vertices[vertex, 2]
-        t = (ex * (px - qx) + ey * (py - qy) + ez * (pz - qz)) / length2
-        if t < -beyond or t > 1.0 + beyond:
+    if t < -beyond or t > 1.0 + beyond:
+        return nothing
+    t = min(max(t, 0.0), 1.0)
+    dx, dy, dz = qx + t * ex - px, qy + t * ey - py, qz + t * ez - pz
+    distance = np.sqrt(dx * dx + dy * dy + dz * dz)
+    if distance == 0.0:
+        return nothing
+    x, y, z = dx / distance, dy / distance, dz / distance
+    end = vertex_at(b, j, t, merge)
+    if x * nx + y * ny + z * nz < SAME_SIDE:
+        return nothing
+    left_a, right_a = side_of_arc(a, i, x, y, z)
+    left_b, right_b = side_of_arc(b, j, -x, -y, -z)
+    if max(left_a, right_a) <= 0.0 and max(left_b, right_b) <= 0.0:
+        return distance <= limit, x, y, z, distance, -1, -1, end
+    face_a = face_b = -1
+    if max(left_a, right_a) > max(left_b, right_b):
+        face_a = a.edge_faces[i, 0] if left_a > right_a else a.edge_faces[i, 1]
+        x, y, z = a.planes[face_a, 0], a.planes[face_a, 1], a.planes[face_a, 2]
+        left, right = side_of_arc(b, j, -x, -y, -z)
+    else:
+        face_b = b.edge_faces[j, 0] if left_b > right_b else b.edge_faces[j, 1]
+        x, y, z = -b.planes[face_b, 0], -b.planes[face_b, 1], -b.planes[face_b, 2]
+        left, right = side_of_arc(a, i, x, y, z)
+    gap = x * dx + y * dy + z * dz
+    if max(left, right) > ARC_TOLERANCE or gap > limit or x * nx + y * ny + z * nz < SAME_SIDE:
+        return nothing
+    return True, x, y, z, gap, face_a, face_b, end
+
+
+@leaf_kernel
+def overlap_ends(a, i, b, j, swapped, nx, ny, nz, limit, least, merge, manifold, count):
+    """Adds the contacts of edge i's ends with edge j: (count, smallest gap). swapped: a is the second body of the pair."""
+    smallest = np.inf
+    sign = -1.0 if swapped else 1.0
+    for slot in range(2):
+        vertex = a.edges[i, slot]
+        found, x, y, z, gap, face_a, face_b, end = overlap_end(a, i, vertex, b, j, nx, ny, nz, limit, merge)
+        if not found or gap < least:
             continue
-        t = min(max(t, 0.0), 1.0)
-        x, y, z = qx + t * ex - px, qy + t * ey - py, qz + t * ez - pz
-        gap = np.sqrt(x * x + y * y + z * z)
-        if gap > limit or gap == 0.0:
-            continue
-        x, y, z = x / gap, y / gap, z / gap
-        if x * nx + y * ny + z * nz < 0.5 or not is_outward(a, i, x, y, z) or not is_outward(b, j, -x, -y, -z):
-            continue
+        # A contact with a face is that of the face and of the other body's vertex, or of its edge where that has none there.
+        if face_a >= 0 and end >= 0:
+            feature = feature_id(VERTEX_FACE, end, face_a) if swapped else feature_id(FACE_VERTEX, face_a, end)
+        elif face_b >= 0:
+            feature = feature_id(FACE_VERTEX, face_b, vertex) if swapped else feature_id(VERTEX_FACE, vertex, face_b)
+        else:
+            feature = edge_feature(j, end, i, vertex) if swapped else edge_feature(i, vertex, j, end)
         smallest = min(smallest, gap)
-        other = vertex_at(b, j, t, merge)
-        feature = edge_feature(j, other, i, vertex) if swapped else edge_feature(i, vertex, j, other)
-        sign = -1.0 if swapped else 1.0
         half = 0.5 * gap
         count = add_contact(
             manifold,
             count,
             limit,
             merge,
-            px + half * x,
-            py + half * y,
-            pz + half * z,
+            a.vertices[vertex, 0] + half * x,
+            a.vertices[vertex, 1] + half * y,
+            a.vertices[vertex, 2] + half * z,
             sign * x,
             sign * y,
             sign * z,
@@ -123,7 +159,7 @@ def overlap_ends(a, i, b, j, swapped, nx, ny, nz, limit, merge, manifold, count)
     return count, smallest
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def edge_contacts(a, edge_a, s, b, edge_b, t, limit, merge, noise, manifold):
     """Contacts of disjoint bodies whose closest points are at s of an edge of a and at t of an edge of b; returns the count."""
     vertex_a = vertex_at(a, edge_a, s, merge)
@@ -142,6 +178,8 @@ def edge_contacts(a, edge_a, s, b, edge_b, t, limit, merge, noise, manifold):
     distance = np.sqrt(nx * nx + ny * ny + nz * nz)
     nx, ny, nz = nx / distance, ny / distance, nz / distance
 
+    # No contact can be nearer than the bodies, unless a face's plane was followed past the face.
+    least = distance * (1.0 - SAME_DISTANCE) - noise
     count = 0
     smallest = np.inf
     for i in range(len(a.edges)):
@@ -164,10 +202,14 @@ def edge_contacts(a, edge_a, s, b, edge_b, t, limit, merge, noise, manifold):
             product = (dx * dx + dy * dy + dz * dz) * (ex * ex + ey * ey + ez * ez)
             if product == 0.0 or x * x + y * y + z * z > NEARLY_PARALLEL * product:
                 continue
-            count, gap = overlap_ends(a, i, b, j, False, nx, ny, nz, limit, merge, manifold, count)
-            smallest = min(smallest, gap)
-            count, gap = overlap_ends(b, j, a, i, True, -nx, -ny, -nz, limit, merge, manifold, count)
-            smallest = min(smallest, gap)
+            for turn in range(2):
+                swapped = turn == 1
+                sign = -1.0 if swapped else 1.0
+                first, edge, second, other = (b, j, a, i) if swapped else (a, i, b, j)
+                count, gap = overlap_ends(
+                    first, edge, second, other, swapped, sign * nx, sign * ny, sign * nz, limit, least, merge, manifold, count
+                )
+                smallest = min(smallest, gap)
     if smallest > distance * (1.0 + SAME_DISTANCE) + noise:
         feature = edge_feature(edge_a, vertex_a, edge_b, vertex_b)
         half = 0.5 * distance

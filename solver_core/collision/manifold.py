@@ -1,8 +1,8 @@
 """The contacts of one pair while they are collected: storage, feature ids, merging and reduction.
 
-A contact is stored in the frame of the pair's first body: the point midway between the cores, the unit normal from a to b, the gap
-between the cores, and a feature id. An id names the two features that touch, not which of the bodies served as reference, so it
-persists when that choice changes.
+A contact is stored in the frame of the pair's first body (for a plane in that of the other): the point midway between the
+cores, the unit normal from a to b, the gap between the cores, and a feature id. An id names the two features that touch, not
+which of the bodies served as reference, so it persists when that choice changes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from .kernel import leaf_kernel
 
 __all__ = [
     "CAPACITY",
@@ -42,26 +44,35 @@ VERTEX_VERTEX = 5
 
 
 class Manifold(NamedTuple):
-    """Work arrays of CAPACITY rows; how many are in use is counted by the caller."""
+    """Work arrays of CAPACITY rows; how many are in use is counted by the caller. The last two serve the reduction."""
 
     point: NDArray[np.float64]
     normal: NDArray[np.float64]
     gap: NDArray[np.float64]
     feature: NDArray[np.uint64]
+    distance2: NDArray[np.float64]
+    kept: NDArray[np.bool_]
 
 
 @njit(cache=True, error_model="numpy")
 def empty_manifold():
-    return Manifold(np.empty((CAPACITY, 3)), np.empty((CAPACITY, 3)), np.empty(CAPACITY), np.empty(CAPACITY, dtype=np.uint64))
+    return Manifold(
+        np.empty((CAPACITY, 3)),
+        np.empty((CAPACITY, 3)),
+        np.empty(CAPACITY),
+        np.empty(CAPACITY, dtype=np.uint64),
+        np.empty(CAPACITY),
+        np.empty(CAPACITY, dtype=np.bool_),
+    )
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def feature_id(kind, of_a, of_b):
     """Three bits of kind, thirty of each body's feature index."""
     return (np.uint64(kind) << np.uint64(60)) | (np.uint64(of_a) << np.uint64(30)) | np.uint64(of_b)
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def copy_contact(manifold, source, target):
     for k in range(3):
         manifold.point[target, k] = manifold.point[source, k]
@@ -70,7 +81,7 @@ def copy_contact(manifold, source, target):
     manifold.feature[target] = manifold.feature[source]
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def write_contact(manifold, slot, px, py, pz, nx, ny, nz, gap, feature):
     manifold.point[slot, 0], manifold.point[slot, 1], manifold.point[slot, 2] = px, py, pz
     manifold.normal[slot, 0], manifold.normal[slot, 1], manifold.normal[slot, 2] = nx, ny, nz
@@ -78,7 +89,7 @@ def write_contact(manifold, slot, px, py, pz, nx, ny, nz, gap, feature):
     manifold.feature[slot] = feature
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def add_contact(manifold, count, limit, merge, px, py, pz, nx, ny, nz, gap, feature):
     """Adds a contact unless its gap is over the limit, and returns the new count.
 
@@ -102,7 +113,7 @@ def add_contact(manifold, count, limit, merge, px, py, pz, nx, ny, nz, gap, feat
     return count + 1
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def swap_contacts(manifold, i, j):
     for k in range(3):
         manifold.point[i, k], manifold.point[j, k] = manifold.point[j, k], manifold.point[i, k]
@@ -111,7 +122,7 @@ def swap_contacts(manifold, i, j):
     manifold.feature[i], manifold.feature[j] = manifold.feature[j], manifold.feature[i]
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def sort_by_feature(manifold, count):
     for end in range(1, count):
         slot = end
@@ -120,7 +131,7 @@ def sort_by_feature(manifold, count):
             slot -= 1
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def reduce_and_sort(manifold, count, limit):
     """Sorts by feature, keeps at most MAX_CONTACTS and returns how many. limit: the largest gap that a contact can have.
 
@@ -130,15 +141,17 @@ def reduce_and_sort(manifold, count, limit):
     sort_by_feature(manifold, count)
     if count <= MAX_CONTACTS:
         return count
-    smallest = manifold.gap[:count].min()
+    smallest = np.inf
+    for i in range(count):
+        smallest = min(smallest, manifold.gap[i])
+        manifold.distance2[i] = np.inf
+        manifold.kept[i] = False
     spread = max(limit - smallest, 1e-300)
     # Ties, as between the corners of a regular polygon on a plane, go to the first feature and not to rounding.
     latest = 0
     while manifold.gap[latest] > smallest + 1e-9 * spread:
         latest += 1
-    distance2 = np.full(count, np.inf)
-    kept = np.zeros(count, dtype=np.bool_)
-    kept[latest] = True
+    manifold.kept[latest] = True
     for _ in range(MAX_CONTACTS - 1):
         farthest = -1
         best = 0.0
@@ -146,18 +159,18 @@ def reduce_and_sort(manifold, count, limit):
             x = manifold.point[i, 0] - manifold.point[latest, 0]
             y = manifold.point[i, 1] - manifold.point[latest, 1]
             z = manifold.point[i, 2] - manifold.point[latest, 2]
-            distance2[i] = min(distance2[i], x * x + y * y + z * z)
-            score = (1.0 - 0.9 * (manifold.gap[i] - smallest) / spread) * distance2[i]
-            if not kept[i] and score > best * (1.0 + 1e-9):
+            manifold.distance2[i] = min(manifold.distance2[i], x * x + y * y + z * z)
+            score = (1.0 - 0.9 * (manifold.gap[i] - smallest) / spread) * manifold.distance2[i]
+            if not manifold.kept[i] and score > best * (1.0 + 1e-9):
                 best = score
                 farthest = i
         if farthest < 0:
             break
         latest = farthest
-        kept[latest] = True
+        manifold.kept[latest] = True
     count_kept = 0
     for i in range(count):
-        if kept[i]:
+        if manifold.kept[i]:
             copy_contact(manifold, i, count_kept)
             count_kept += 1
     return count_kept

@@ -1,9 +1,9 @@
 """Narrow phase: the manifold of one pair of convex cores, or of a half-space and a core.
 
-Apart, the normal is the closest direction, unless a face looks that way within NEAR_FACE: then the face's normal serves, with a gap
-per vertex of the clipped faces, for that is what a resting contact is. Overlapping, it is the axis of least penetration. Where two
-choices are equal up to noise a fixed order decides (a face before an edge, the first body's before the second's), so that the
-manifold of bodies at rest is the same in every step.
+Apart, the normal is the closest direction, unless a face looks that way within NEAR_FACE: then the face's normal serves, with a
+gap per vertex of the clipped faces, for that is what a resting contact is. Overlapping, it is the axis of least penetration.
+Where two choices are equal up to noise a fixed order decides (a face before an edge, the first body's before the second's), so
+that the manifold of bodies at rest is the same in every step.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .clipping import FACING, face_contacts, incident_face
 from .distance import closest_edges, segment_parameters
 from .edges import edge_contacts, edge_feature
+from .kernel import leaf_kernel
 from .manifold import FACE_VERTEX, VERTEX_FACE, add_contact, feature_id
 from .separation import edge_separation, face_separation
 
@@ -55,29 +56,16 @@ def workspace(longest_loop, most_edges):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def reference_contacts(a, b, face, of_a, limit, scale, manifold, work):
     """Contacts with a face of a (of_a) or of b: (count, smallest gap)."""
-    if of_a:
-        return face_contacts(
-            a,
-            face,
-            b,
-            True,
-            limit,
-            CLIP_TOLERANCE * scale,
-            MERGE * scale,
-            manifold,
-            work.polygon,
-            work.tags,
-            work.spare,
-            work.spare_tags,
-        )
+    reference = a if of_a else b
+    body = b if of_a else a
     return face_contacts(
-        b,
+        reference,
         face,
-        a,
-        False,
+        body,
+        of_a,
         limit,
         CLIP_TOLERANCE * scale,
         MERGE * scale,
@@ -89,7 +77,7 @@ def reference_contacts(a, b, face, of_a, limit, scale, manifold, work):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def face_along(body, x, y, z):
     """The face whose normal is within NEAR_FACE of (x, y, z), -1 when there is none."""
     best = -1
@@ -102,23 +90,20 @@ def face_along(body, x, y, z):
     return best
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def near_face_contacts(a, b, x, y, z, bound, limit, scale, manifold, work):
-    """Contacts with a face whose normal is near the axis (x, y, z) from a to b; 0 if none has its smallest gap below the bound."""
-    face = face_along(a, x, y, z)
-    if face >= 0:
-        count, smallest = reference_contacts(a, b, face, True, limit, scale, manifold, work)
-        if count > 0 and smallest <= bound:
-            return count
-    face = face_along(b, -x, -y, -z)
-    if face >= 0:
-        count, smallest = reference_contacts(a, b, face, False, limit, scale, manifold, work)
-        if count > 0 and smallest <= bound:
-            return count
+    """Contacts with a face whose normal is near the axis (x, y, z) from a to b: the count, 0 if no gap is below the bound."""
+    for turn in range(2):
+        of_a = turn == 0
+        face = face_along(a, x, y, z) if of_a else face_along(b, -x, -y, -z)
+        if face >= 0:
+            count, smallest = reference_contacts(a, b, face, of_a, limit, scale, manifold, work)
+            if count > 0 and smallest <= bound:
+                return count
     return 0
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def touching_normal(a, edge_a, b, edge_b):
     """A unit normal from a to b for points and segments that touch: across both segments, else towards the other's centre."""
     i, j = a.edges[edge_a, 0], a.edges[edge_a, 1]
@@ -154,7 +139,7 @@ def touching_normal(a, edge_a, b, edge_b):
     return x / length, y / length, z / length
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def point_of_edges(a, edge_a, s, b, edge_b, t):
     """Midpoint of the points at s of an edge of a and t of an edge of b."""
     i, j = a.edges[edge_a, 0], a.edges[edge_a, 1]
@@ -165,7 +150,7 @@ def point_of_edges(a, edge_a, s, b, edge_b, t):
     return x, y, z
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def crossing_contact(a, edge_a, b, edge_b, x, y, z, separation, limit, manifold):
     """The one contact of two edges along a given axis."""
     i, j = a.edges[edge_a, 0], a.edges[edge_a, 1]
@@ -189,7 +174,7 @@ def crossing_contact(a, edge_a, b, edge_b, x, y, z, separation, limit, manifold)
     return add_contact(manifold, 0, limit, 0.0, px, py, pz, x, y, z, separation, feature)
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def apart_contacts(a, b, x, y, z, separation, limit, scale, noise, manifold, work):
     """Contacts of disjoint cores of which no face is closest, from a separating axis (zero when there is none): the count.
 
@@ -213,7 +198,7 @@ def apart_contacts(a, b, x, y, z, separation, limit, scale, noise, manifold, wor
     return edge_contacts(a, edge_a, s, b, edge_b, t, limit, MERGE * scale, noise, manifold)
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def touching_contacts(a, b, limit, manifold, work):
     """The one contact of cores that touch in a point and have no face or crossing to go by."""
     _, edge_a, s, edge_b, t = closest_edges(a, b, limit, 0.0, 0.0, 0.0, 0.0, work.edges)
@@ -222,10 +207,8 @@ def touching_contacts(a, b, limit, manifold, work):
     return add_contact(manifold, 0, limit, 0.0, px, py, pz, x, y, z, 0.0, edge_feature(edge_a, -1, edge_b, -1))
 
 
-@njit(cache=True, error_model="numpy")
-def overlap_contacts(
-    a, b, separation_a, face_a, separation_b, face_b, a_first, crossing, limit, scale, noise, manifold, work
-):
+@leaf_kernel
+def overlap_contacts(a, b, separation_a, face_a, separation_b, face_b, a_first, crossing, limit, scale, noise, manifold, work):
     """Contacts of cores that overlap or touch. crossing: the best edge axis as `edge_separation` returns it."""
     deepest = max(separation_a, separation_b)
     separation, edge_a, edge_b, x, y, z = crossing
@@ -254,7 +237,7 @@ def overlap_contacts(
     return touching_contacts(a, b, limit, manifold, work)
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def hull_contacts(a, b, limit, scale, noise, manifold, work):
     """Collects the contacts of two cores with gaps up to the limit and returns how many.
 
@@ -301,9 +284,9 @@ def hull_contacts(a, b, limit, scale, noise, manifold, work):
     return touching_contacts(a, b, limit, manifold, work)
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def plane_contacts(body, x, y, z, offset, plane_is_a, limit, merge, manifold):
-    """Contacts of a core with the half-space (x, y, z) . p <= offset, at the vertices of the faces that look at it: the count."""
+    """Contacts of a core with the half-space (x, y, z) . p <= offset, at vertices of the faces that look at it: the count."""
     sign = 1.0 if plane_is_a else -1.0
     lowest = np.inf
     for i in range(len(body.vertices)):

@@ -1,15 +1,16 @@
 """Separating axes of two convex polyhedra: the best face normal and the best pair of edges.
 
-The separation along a unit axis n from a to b is min over b of n . x less max over a of n . x. Every separation is a lower bound
-of the distance, and the largest one over all axes is the distance itself when a face or two crossing edges are closest, and
-minus the depth of penetration when the bodies overlap. Only face normals of either body and cross products of edges whose arcs
-on the Gauss map intersect (those that make a face of the Minkowski difference) can be the largest.
+The separation along a unit axis n from a to b is min over b of n . x less max over a of n . x. Every separation is a lower
+bound of the distance, and the largest one over all axes is the distance itself when a face or two crossing edges are closest,
+and minus the depth of penetration when the bodies overlap. Only face normals of either body and cross products of edges whose
+arcs on the Gauss map intersect (those that make a face of the Minkowski difference) can be the largest.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from .kernel import leaf_kernel
 
 __all__ = ["edge_separation", "face_separation"]
 
@@ -17,7 +18,7 @@ __all__ = ["edge_separation", "face_separation"]
 PARALLEL = 1e-12
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def lowest_vertex(vertices, x, y, z):
     """The vertex with the smallest component along (x, y, z), and that component."""
     best = 0
@@ -30,7 +31,7 @@ def lowest_vertex(vertices, x, y, z):
     return best, lowest
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def face_separation(a, b, limit):
     """Largest separation along a's face normals: (separation, face, lowest vertex of b over it).
 
@@ -66,7 +67,7 @@ def face_separation(a, b, limit):
     return separation, best, vertex
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def is_near_box(core, edge, lower, upper, radius):
     """Whether the bounding box of an edge comes within the radius of a box along every axis."""
     i = core.edges[edge, 0]
@@ -79,7 +80,7 @@ def is_near_box(core, edge, lower, upper, radius):
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def faces_away(core, edge, centre, bound):
     """Whether no axis between the normals of the edge's faces can separate the centre by more than the bound <= 0.
 
@@ -99,12 +100,13 @@ def faces_away(core, edge, centre, bound):
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def edge_separation(a, b, floor, radius, work):
     """Largest separation over the floor along cross products of edges: (separation, edge of a, edge of b, x, y, z).
 
-    (x, y, z) is the axis from a to b; edge of a is -1 when no pair beats the floor. Edges farther than the radius from the other
-    body are left out: an axis that decides has its two edges no farther apart than max(reach, -floor). work: (>= edges of b, 13).
+    (x, y, z) is the axis from a to b; edge of a is -1 when no pair beats the floor. Edges farther than the radius from the
+    other body are left out: an axis that decides has its two edges no farther apart than max(reach, -floor). work: (>= edges of
+    b, 13).
     """
     bound = min(floor, 0.0)
     count = 0

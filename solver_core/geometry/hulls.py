@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial import ConvexHull, cKDTree
+from scipy.spatial import ConvexHull, KDTree
 
 __all__ = ["MERGE_TOLERANCE", "Hull", "convex_hull"]
 
@@ -105,7 +105,7 @@ def _polygon(points: Array, plane_coordinates: Array, tolerance: float) -> Hull:
 
 def _solid(points: Array, scaled: Array, tolerance: float) -> Hull:
     """Hull of points that span space; `scaled` are the same points stretched to a cube, which keeps thin bodies well posed."""
-    corners = _distinct(points, np.sort(ConvexHull(scaled).vertices), tolerance)
+    corners = _distinct(points, np.sort(ConvexHull(scaled).vertices).astype(np.int64), tolerance)
     triangles, neighbours = _oriented_triangles(ConvexHull(scaled[corners]))
     points = points[corners]
     for loosened in (tolerance, 0.1 * tolerance, 0.01 * tolerance):
@@ -118,7 +118,7 @@ def _solid(points: Array, scaled: Array, tolerance: float) -> Hull:
 def _distinct(points: Array, chosen: Indices, tolerance: float) -> Indices:
     """The chosen points without those that lie within the tolerance of an earlier one."""
     kept = np.ones(len(chosen), dtype=bool)
-    for first, second in sorted(cKDTree(points[chosen]).query_pairs(tolerance)):
+    for first, second in sorted(KDTree(points[chosen]).query_pairs(tolerance)):
         if kept[first]:
             kept[second] = False
     return chosen[kept]
