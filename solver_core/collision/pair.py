@@ -151,11 +151,11 @@ def point_of_edges(a, edge_a, s, b, edge_b, t):
 
 
 @leaf_kernel
-def crossing_contact(a, edge_a, b, edge_b, x, y, z, separation, limit, manifold):
-    """The one contact of two edges along a given axis."""
+def closest_on_edges(a, edge_a, b, edge_b):
+    """Closest points of two edges: (s, t, squared distance)."""
     i, j = a.edges[edge_a, 0], a.edges[edge_a, 1]
     p, q = b.edges[edge_b, 0], b.edges[edge_b, 1]
-    s, t, _ = segment_parameters(
+    return segment_parameters(
         a.vertices[i, 0],
         a.vertices[i, 1],
         a.vertices[i, 2],
@@ -169,18 +169,25 @@ def crossing_contact(a, edge_a, b, edge_b, x, y, z, separation, limit, manifold)
         b.vertices[q, 1] - b.vertices[p, 1],
         b.vertices[q, 2] - b.vertices[p, 2],
     )
+
+
+@leaf_kernel
+def crossing_contact(a, edge_a, b, edge_b, x, y, z, separation, limit, manifold):
+    """The one contact of two edges along a given axis."""
+    s, t, _ = closest_on_edges(a, edge_a, b, edge_b)
     px, py, pz = point_of_edges(a, edge_a, s, b, edge_b, t)
     feature = edge_feature(edge_a, -1, edge_b, -1)
     return add_contact(manifold, 0, limit, 0.0, px, py, pz, x, y, z, separation, feature)
 
 
 @leaf_kernel
-def apart_contacts(a, b, x, y, z, separation, limit, scale, noise, manifold, work):
+def apart_contacts(a, b, x, y, z, separation, upper, limit, scale, noise, manifold, work):
     """Contacts of disjoint cores of which no face is closest, from a separating axis (zero when there is none): the count.
 
-    Returns -1 when the cores turn out to touch.
+    upper: a distance that the cores do not exceed, inf when none is known. Returns -1 when the cores turn out to touch.
     """
-    distance, edge_a, s, edge_b, t = closest_edges(a, b, limit, x, y, z, separation, work.edges)
+    within = min(limit, upper * (1.0 + 1e-9) + noise)
+    distance, edge_a, s, edge_b, t = closest_edges(a, b, within, x, y, z, separation, work.edges)
     if edge_a < 0:
         return 0
     if distance <= noise:
@@ -231,7 +238,7 @@ def overlap_contacts(a, b, separation_a, face_a, separation_b, face_b, a_first, 
     if edge_a >= 0:
         return crossing_contact(a, edge_a, b, edge_b, x, y, z, separation, limit, manifold)
     # The face's plane is touched, but not the face: flat bodies side by side in one plane, or corner to corner.
-    count = apart_contacts(a, b, 0.0, 0.0, 0.0, 0.0, limit, scale, noise, manifold, work)
+    count = apart_contacts(a, b, 0.0, 0.0, 0.0, 0.0, np.inf, limit, scale, noise, manifold, work)
     if count >= 0:
         return count
     return touching_contacts(a, b, limit, manifold, work)
@@ -253,6 +260,7 @@ def hull_contacts(a, b, limit, scale, noise, manifold, work):
     a_first = separation_a >= separation_b - TIE * scale
     separation = max(separation_a, separation_b)
     x = y = z = 0.0
+    upper = np.inf
     if separation > noise:
         for turn in range(2):
             of_a = (turn == 0) == a_first
@@ -263,6 +271,7 @@ def hull_contacts(a, b, limit, scale, noise, manifold, work):
             # The distance is between the separation and the smallest gap, which bounds the angle to the closest direction.
             if count > 0 and smallest * NEAR_FACE <= separation:
                 return count
+            upper = min(upper, smallest)
         if separation_a >= separation_b:
             x, y, z = a.planes[face_a, 0], a.planes[face_a, 1], a.planes[face_a, 2]
         else:
@@ -277,8 +286,10 @@ def hull_contacts(a, b, limit, scale, noise, manifold, work):
             return overlap_contacts(
                 a, b, separation_a, face_a, separation_b, face_b, a_first, crossing, limit, scale, noise, manifold, work
             )
-        separation, _, _, x, y, z = crossing
-    count = apart_contacts(a, b, x, y, z, separation, limit, scale, noise, manifold, work)
+        separation, edge_a, edge_b, x, y, z = crossing
+        _, _, squared = closest_on_edges(a, edge_a, b, edge_b)
+        upper = np.sqrt(squared)
+    count = apart_contacts(a, b, x, y, z, separation, upper, limit, scale, noise, manifold, work)
     if count >= 0:
         return count
     return touching_contacts(a, b, limit, manifold, work)

@@ -141,7 +141,7 @@ def solve_islands(system, impulse, tolerance, max_iterations, sides, counts, err
     v = system.velocity.copy()
     start, contacts = contact_islands(system.offset.size - 1, system.body_a, system.body_b)
     number = np.full(system.offset.size - 1, -1, np.int64)
-    history = np.empty((max_iterations + 1, 3))
+    history = np.empty((max_iterations, 3))
     relative = np.empty(3)
     counts[:] = 0
     counts[1] = start.size - 1

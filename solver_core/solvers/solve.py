@@ -21,7 +21,7 @@ def _solve_staggered(problem: ContactProblem, tolerance, max_iterations, warm_st
     impulse = np.zeros((m, 3))
     if warm_start is not None:
         impulse[:, :dim] = warm_start
-    history = np.zeros((max_iterations + 1, 3))
+    history = np.zeros((max_iterations, 3))
     v = np.empty_like(system.velocity)
     begin = perf_counter()
     status, iterations, factorisations, contact, friction = staggered(
@@ -40,7 +40,7 @@ def _solve_staggered(problem: ContactProblem, tolerance, max_iterations, warm_st
             first_projections=np.array([contact, friction]),
             relative_error=history[:iterations, 0].copy(),
             residual=history[:iterations, 1].copy(),
-            coulomb=history[: iterations + 1, 2].copy(),
+            coulomb=history[:iterations, 2].copy(),
             seconds=seconds,
         ),
         solver="staggered",

@@ -6,10 +6,10 @@ iterations agrees (28). The friction with the smallest residual (29) is kept, an
 the answer never violates contact however early it is asked for.
 
 Beyond the paper: an iterate is accepted only when its relative Coulomb residuals, too, are within the tolerance; and, with `joint`,
-every iteration but the first begins with one projection onto contact and friction at once, the friction radii held at mu alpha.
-Staggering converges as slowly as normal and tangential impulses are coupled (a leaning card, section 4 of the paper); the joint
-projection resolves that coupling, which leaves to the staggered sequence what it alone can do, the dependence of the radii on
-alpha. What is accepted is a fixed point (26) of the two published projections either way.
+every iteration but the first begins with one projection onto contact and friction at once, with friction radii held. Staggering
+converges as slowly as normal and tangential impulses are coupled (a leaning card, section 4 of the paper); the joint projection
+resolves that coupling, and leaves only the dependence of the radii on alpha to be iterated, r := mu alpha(r), which Anderson's
+method accelerates. What is accepted is a fixed point (26) of the two published projections either way.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numba import njit
 
 from ..accuracy import relative_coulomb, scales
 from ..system import apply_inverse_mass, effective_inverse_mass, relative_velocity
+from .anderson import accelerate, anderson
 from .projection import BOTH, CONTACT, FRICTION, find_blocks, generalised_impulse, project, velocity_after
 
 __all__ = ["staggered"]
@@ -44,11 +45,31 @@ def _set_radii(system, impulse, radius):
 
 
 @njit(cache=True)
+def _relative_error(system, c, f, f_next, work):
+    """(28): |f_next - f|^2 / |f|^2 in the kinetic metric; 0 where the change is round-off beside the contact impulse c."""
+    change = _kinetic(system, f_next - f, work)
+    if change <= 1e-20 * _kinetic(system, c, work):
+        return 0.0
+    before = _kinetic(system, f, work)
+    return change / before if before > 0.0 else np.inf
+
+
+@njit(cache=True)
+def _residual(system, impulse, v):
+    """(29) at v = v_hat + M^-1 (N alpha + D beta)."""
+    total = 0.0
+    for k in range(impulse.shape[0]):
+        u, _, _ = relative_velocity(system, k, v)
+        total += abs(impulse[k, 0] * (u + system.slack[k]))
+    return total
+
+
+@njit(cache=True)
 def staggered(system, impulse, tolerance, max_iterations, sides, joint, history, v):
     """Solve a `System` by Algorithm 1.
 
     impulse: (m, 3) alpha and beta of each contact, warm start and answer. sides: 0 for the friction disk, else K. history:
-    (max_iterations + 1, 3) relative error (28), residual (29) and relative Coulomb residual of each iteration. v: (n,) velocities,
+    (max_iterations, 3) relative error (28), residual (29) and relative Coulomb residual of each iteration. v: (n,) velocities,
     answer. Returns (status, iterations, factorisations, factorisations of the first contact and of the first friction projection).
     """
     m, n = system.body_a.size, system.velocity.size
@@ -63,12 +84,11 @@ def staggered(system, impulse, tolerance, max_iterations, sides, joint, history,
     value, index = np.empty(5), np.empty(5, np.int64)
     fastest, _ = scales(system, impulse)
     goal = 1e-3 * max(min(tolerance, 1e-4), 1e-10) * fastest
-    radius = np.zeros(m)
-    target, c, f, f_before = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    work, difference = np.empty(n), np.empty(n)
+    radius, held, memory = np.zeros(m), np.zeros(m), anderson(m)
+    target, c, f, f_next, work = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    candidate, v_candidate = np.empty((m, 3)), np.empty(n)
     best, least = impulse.copy(), np.inf
     factorisations, first_contact, first_friction = 0, 0, 0
-    error = np.inf
     for k in range(m):
         # a warm start from other contacts may lie outside this step's cone
         size, bound = np.hypot(impulse[k, 1], impulse[k, 2]), system.mu[k] * impulse[k, 0]
@@ -76,7 +96,12 @@ def staggered(system, impulse, tolerance, max_iterations, sides, joint, history,
             impulse[k, 1:] *= bound / size
     for i in range(max_iterations):
         if joint and i > 0:
-            count, _ = project(system, blocks, values, BOTH, sides, radius, system.velocity, inverse, goal, impulse, v)
+            _set_radii(system, impulse, radius)
+            if i == 1:
+                held[:] = radius
+            else:
+                accelerate(memory, held, radius)
+            count, _ = project(system, blocks, values, BOTH, sides, held, system.velocity, inverse, goal, impulse, v)
             factorisations += count
         # line 5: N alpha := P_C(-M v_hat - f), in velocities: contact acts on what friction has left
         generalised_impulse(system, FRICTION, impulse, f)
@@ -90,34 +115,27 @@ def staggered(system, impulse, tolerance, max_iterations, sides, joint, history,
         coulomb, _ = relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, index)
         history[i, 2] = coulomb
         if not np.isfinite(coulomb):
-            return NOT_FINITE, i, factorisations, first_contact, first_friction
-        if error <= tolerance and coulomb <= tolerance:
-            return SOLVED, i, factorisations, first_contact, first_friction
+            return NOT_FINITE, i + 1, factorisations, first_contact, first_friction
+        candidate[:] = impulse
+        v_candidate[:] = v
         # line 6: f := P_F(alpha)(-M v_hat - N alpha)
         generalised_impulse(system, CONTACT, impulse, c)
         velocity_after(system, system.velocity, c, target)
-        f_before[:] = f
         _set_radii(system, impulse, radius)
         count, _ = project(system, blocks, values, FRICTION, sides, radius, target, inverse, goal, impulse, v)
         factorisations += count
         if i == 0:
             first_friction = count
-        generalised_impulse(system, FRICTION, impulse, f)
-        # (28), over a floor: friction that is round-off beside the contact impulses has converged
-        floor = 1e-20 * _kinetic(system, c, work)
-        before = _kinetic(system, f_before, work)
-        for j in range(n):
-            difference[j] = f[j] - f_before[j]
-        change = _kinetic(system, difference, work)
-        error = 0.0 if change <= floor else (change / before if before > 0.0 else np.inf)
-        # (29), at v_hat + M^-1 (N alpha + D beta), which is where the friction projection has left v
-        residual = 0.0
-        for k in range(m):
-            u, _, _ = relative_velocity(system, k, v)
-            residual += abs(impulse[k, 0] * (u + system.slack[k]))
-        history[i, 0], history[i, 1] = error, residual
-        if residual < least:
-            least = residual
+        generalised_impulse(system, FRICTION, impulse, f_next)
+        history[i, 0] = _relative_error(system, c, f, f_next, work)
+        history[i, 1] = _residual(system, impulse, v)
+        if history[i, 0] <= tolerance and coulomb <= tolerance:
+            # f and P_F(alpha) agree: f is a fixed point, and the contact projection that goes with it is done
+            impulse[:] = candidate
+            v[:] = v_candidate
+            return SOLVED, i + 1, factorisations, first_contact, first_friction
+        if history[i, 1] < least:
+            least = history[i, 1]
             best[:] = impulse
     # lines 15 to 17: the best friction, and the contact projection that goes with it
     impulse[:] = best
