@@ -102,11 +102,12 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Extract
     warnings: list[SceneWarning] = list(force_field_warnings(scene))
     if start > end:
         problems.append(SceneProblem(scene.name, "frame_start", f"the first frame {start} comes after the last frame {end}"))
-    scene.frame_set(start)
+    show_frame(context, start)
     bodies: list[BodySpec] = []
     rest: dict[str, RestState] = {}
     animated: dict[str, Object] = {}
-    for ob in world.collection.all_objects:
+    # By name, for the order in the collection changes when an object leaves it and comes back.
+    for ob in sorted(world.collection.all_objects, key=lambda ob: ob.name_full):
         if ob.rigid_body is None:
             continue
         kind = body_kind(ob)
@@ -146,6 +147,17 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Extract
     if problems:
         raise SceneError(tuple(problems))
     return Extraction(spec, settings, rest, tuple(warnings))
+
+
+def show_frame(context: Context, frame: int) -> None:
+    """Go to a frame; more than once where bodies have bodies among their parents.
+
+    To Blender's simulation such bodies are a circle of dependencies, and each evaluation brings one generation up to date.
+    """
+    bodies = [ob for ob in context.scene.rigidbody_world.collection.all_objects if ob.rigid_body is not None]
+    generations = max((sum(a.rigid_body is not None for a in ancestors(ob)) for ob in bodies), default=0)
+    for _ in range(generations + 1):
+        context.scene.frame_set(frame)
 
 
 def body_kind(ob: Object) -> BodyKind:
@@ -188,7 +200,7 @@ def read_paths(context: Context, animated: dict[str, Object], frames: range) -> 
     """Poses (frames, 7) of the animated bodies at every frame."""
     paths = {name: np.empty((len(frames), 7)) for name in animated}
     for row, frame in enumerate(frames if animated else ()):
-        context.scene.frame_set(frame)
+        show_frame(context, frame)
         depsgraph = context.evaluated_depsgraph_get()
         for name, ob in animated.items():
             world = matrix(ob.evaluated_get(depsgraph).matrix_world)

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from ..solver_core.io.cache import CacheError, FrameCacheReader
 from . import actions
-from .placement import Channels, channels_of, matrix, place, world_matrices
+from .placement import Channels, channels_of, place, world_matrices
 from .playback import cache_path
-from .restore import baked_objects
+from .restore import baked_objects, rest_world
 
 __all__ = ["commit", "write_keyframes"]
 
@@ -22,7 +22,7 @@ def read_worlds(reader: FrameCacheReader, objects: list[Object]) -> dict[Object,
     poses = np.array([frame.poses for frame in reader])
     index = {name: column for column, name in enumerate(reader.info.bodies)}
     return {
-        ob: world_matrices(poses[:, column], poses[0, column], matrix(ob.stiction.backup.rest_world))
+        ob: world_matrices(poses[:, column], poses[0, column], rest_world(ob))
         for ob in objects
         if (column := index.get(ob.stiction.backup.body)) is not None
     }

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from . import rotations
 
-__all__ = ["Channels", "channels_of", "matrix", "place", "world_matrices"]
+__all__ = ["Channels", "ancestors", "channels_of", "matrix", "place", "world_matrices"]
 
 Array = NDArray[np.float64]
 

@@ -9,8 +9,8 @@ from bpy.app.handlers import persistent
 from bpy.types import Depsgraph, Scene
 
 from ..solver_core.io.cache import CacheError, FrameCacheReader
-from .placement import matrix, place, world_matrices
-from .restore import baked_objects
+from .placement import place, world_matrices
+from .restore import baked_objects, rest_world
 
 __all__ = ["cache_path", "register", "show", "unregister"]
 
@@ -32,8 +32,7 @@ def show(scene: Scene, depsgraph: Depsgraph, reader: FrameCacheReader) -> None:
     for ob in baked_objects(scene):
         column = index.get(ob.stiction.backup.body)
         if column is not None:
-            rest_world = matrix(ob.stiction.backup.rest_world)
-            worlds[ob] = world_matrices(poses[column : column + 1], first[column], rest_world)[0]
+            worlds[ob] = world_matrices(poses[column : column + 1], first[column], rest_world(ob))[0]
     place(worlds, depsgraph)
 
 

@@ -59,10 +59,12 @@ class ObjectBackup(PropertyGroup):
 
     baked: BoolProperty(name="Baked", description="Moved by a bake", override=OVERRIDABLE)
     body: StringProperty(name="Body", description="Name of the body in the frame cache", override=OVERRIDABLE)
+    # Row by row. Blender's own matrix subtype takes rows and gives columns.
     rest_world: FloatVectorProperty(
-        name="Rest Matrix", description="World matrix at the first frame", size=(4, 4), subtype="MATRIX", override=OVERRIDABLE
+        name="Rest Matrix", description="World matrix at the first frame", size=16, override=OVERRIDABLE
     )
     kinematic: BoolProperty(name="Animated", override=OVERRIDABLE)
+    member_of: PointerProperty(type=bpy.types.Collection, override=OVERRIDABLE)
     location: FloatVectorProperty(size=3, override=OVERRIDABLE)
     rotation_euler: FloatVectorProperty(size=3, override=OVERRIDABLE)
     rotation_quaternion: FloatVectorProperty(size=4, override=OVERRIDABLE)

@@ -8,21 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import bpy
-from bpy.types import Action, Object, Scene
+import numpy as np
+from bpy.types import Action, Collection, Object, Scene
+from numpy.typing import NDArray
 
 from . import actions
+from .placement import ancestors
 
-__all__ = ["baked_objects", "give_back", "originals", "take_over", "unset_all"]
+__all__ = ["baked_objects", "give_back", "originals", "rest_world", "take_over", "unset_all"]
 
 
 @dataclass(frozen=True)
 class ObjectState:
-    """Everything that a bake changes. constraints and drivers name those that are on now and that a bake switches off."""
+    """Everything that a bake changes.
+
+    constraints and drivers name those that are on now and that a bake switches off. member_of: the collection of the rigid body
+    world when a bake takes the object out of it.
+    """
 
     kinematic: bool
+    member_of: Collection | None
     transforms: dict[str, tuple[float, ...]]
     had_animation_data: bool
     action: Action | None
@@ -40,14 +48,21 @@ def baked_objects(scene: Scene) -> list[Object]:
     return [ob for ob in unique.values() if ob.stiction.backup.baked]
 
 
-def take_over(ob: Object, body: str, rest_world: list[list[float]], rest: dict[str, tuple[float, ...]]) -> None:
+def rest_world(ob: Object) -> NDArray[np.float64]:
+    """World matrix (4, 4) of a baked object at the first frame of its bake."""
+    return np.array(ob.stiction.backup.rest_world, dtype=np.float64).reshape(4, 4)
+
+
+def take_over(ob: Object, scene: Scene, body: str, rest_world: NDArray[np.float64], rest: dict[str, tuple[float, ...]]) -> None:
     """Remember the object's state and hand its motion to the bake.
 
-    body: its name in the cache. rest_world: its world matrix at the first frame. rest: its transform channels there.
+    body: its name in the cache. rest_world: its world matrix (4, 4) at the first frame. rest: its transform channels there.
     """
-    store(ob, capture(ob), body, rest_world)
+    state = replace(capture(ob), member_of=collection_to_leave(ob, scene))
+    store(ob, state, body, rest_world)
     ob.rigid_body.kinematic = True
-    set_muted(ob, remembered(ob), True)
+    set_muted(ob, state, True)
+    set_member(ob, state, False)
     if ob.animation_data is not None:
         ob.animation_data.use_nla = False
         actions.without_transforms(ob, f"{ob.name} Baked")
@@ -79,6 +94,7 @@ def originals(scene: Scene) -> Iterator[None]:
     finally:
         for ob in objects:
             set_muted(ob, remembered(ob), True)
+            set_member(ob, remembered(ob), False)
             apply(ob, baked[ob.session_uid])
         scene.stiction.bake.state = state
 
@@ -88,6 +104,7 @@ def capture(ob: Object) -> ObjectState:
     drivers = data.drivers if data is not None else ()
     return ObjectState(
         kinematic=ob.rigid_body.kinematic if ob.rigid_body is not None else False,
+        member_of=None,
         transforms={name: tuple(getattr(ob, name)) for name in actions.TRANSFORMS},
         had_animation_data=data is not None,
         action=data.action if data is not None else None,
@@ -102,6 +119,7 @@ def apply(ob: Object, state: ObjectState) -> None:
     if ob.rigid_body is not None:
         ob.rigid_body.kinematic = state.kinematic
     set_muted(ob, state, False)
+    set_member(ob, state, True)
     if state.had_animation_data:
         actions.assign(ob, state.action, state.action_slot)
         ob.animation_data.use_nla = state.use_nla
@@ -109,6 +127,31 @@ def apply(ob: Object, state: ObjectState) -> None:
         ob.animation_data_clear()
     for name, values in state.transforms.items():
         setattr(ob, name, values)
+
+
+def collection_to_leave(ob: Object, scene: Scene) -> Collection | None:
+    """The rigid body world's collection if the object has to leave it, which one with another body among its parents has to.
+
+    Blender's simulation waits for all of its members, and what hangs on a member waits for the simulation: a circle, in which
+    Blender shows some object where it was a frame ago.
+    """
+    world = scene.rigidbody_world
+    collection = world.collection if world is not None else None
+    if collection is None or not any(ancestor.rigid_body is not None for ancestor in ancestors(ob)):
+        return None
+    # Out of its only collection, it would be out of the scene as well.
+    is_direct = any(member == ob for member in collection.objects)
+    return collection if is_direct and len(ob.users_collection) > 1 else None
+
+
+def set_member(ob: Object, state: ObjectState, present: bool) -> None:
+    if state.member_of is None:
+        return
+    is_there = any(member == ob for member in state.member_of.objects)
+    if present and not is_there:
+        state.member_of.objects.link(ob)
+    elif is_there and not present:
+        state.member_of.objects.unlink(ob)
 
 
 def set_muted(ob: Object, state: ObjectState, mute: bool) -> None:
@@ -120,12 +163,13 @@ def set_muted(ob: Object, state: ObjectState, mute: bool) -> None:
             driver.mute = mute
 
 
-def store(ob: Object, state: ObjectState, body: str, rest_world: list[list[float]]) -> None:
+def store(ob: Object, state: ObjectState, body: str, rest_world: NDArray[np.float64]) -> None:
     backup = ob.stiction.backup
     backup.baked = True
     backup.body = body
-    backup.rest_world = rest_world
+    backup.rest_world = rest_world.ravel()
     backup.kinematic = state.kinematic
+    backup.member_of = state.member_of
     for name, values in state.transforms.items():
         setattr(backup, name, values)
     backup.had_animation_data = state.had_animation_data
@@ -149,6 +193,7 @@ def remembered(ob: Object) -> ObjectState:
     backup = ob.stiction.backup
     return ObjectState(
         kinematic=backup.kinematic,
+        member_of=backup.member_of,
         transforms={name: tuple(getattr(backup, name)) for name in actions.TRANSFORMS},
         had_animation_data=backup.had_animation_data,
         action=backup.action,

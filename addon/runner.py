@@ -93,7 +93,7 @@ class Bake:
         by_uid = {ob.session_uid: ob for ob in bpy.data.objects}
         for body, rest in self._extraction.rest.items():
             if (ob := by_uid.get(rest.uid)) is not None:
-                take_over(ob, body, rest.world.tolist(), rest.transforms)
+                take_over(ob, scene, body, rest.world, rest.transforms)
         bake = scene.stiction.bake
         bake.state = "CACHED"
         bake.cache = str(self._cache)

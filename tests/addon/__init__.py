@@ -1,0 +1,1 @@
+"""Tests of the add-on, in Blender as a Python module."""

@@ -1,0 +1,149 @@
+"""Blender as a module with the add-on registered, one fresh file a test.
+
+What is faked and what is real: Blender, its files and the cache format are always real. `fake_worker` puts rigid motions of the test's
+choice in place of the simulation; the tests in test_whole.py use the real worker process.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).resolve().parents[2]
+# Before bpy is imported: the user's own Blender settings have no part in tests, and compiled kernels last from run to run.
+os.environ.setdefault("BLENDER_USER_RESOURCES", tempfile.mkdtemp(prefix="stiction-tests-"))
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "numba-cache"))
+
+import bpy  # noqa: E402
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+
+
+def load_extension() -> ModuleType:
+    """The repository's root as the package `stiction`, whether it is installed or not."""
+    if "stiction" not in sys.modules:
+        spec = importlib.util.spec_from_file_location("stiction", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)])
+        assert spec is not None and spec.loader is not None
+        sys.modules["stiction"] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules["stiction"])
+    return sys.modules["stiction"]
+
+
+@pytest.fixture(scope="session")
+def extension() -> Iterator[ModuleType]:
+    module = load_extension()
+    module.register()
+    yield module
+    module.unregister()
+
+
+@pytest.fixture
+def scene(extension: ModuleType, tmp_path: Path) -> bpy.types.Scene:
+    """An empty scene with a rigid body world of 5 frames, whose cache folder belongs to the test."""
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    scene = bpy.context.scene
+    bpy.ops.rigidbody.world_add()
+    scene.rigidbody_world.collection = bpy.data.collections.new("RigidBodyWorld")
+    scene.rigidbody_world.point_cache.frame_start = 1
+    scene.rigidbody_world.point_cache.frame_end = 5
+    scene.stiction.cache_directory = str(tmp_path / "cache")
+    return scene
+
+
+@pytest.fixture
+def make_body(scene: bpy.types.Scene) -> Callable[..., bpy.types.Object]:
+    """Adds a rigid body: a box mesh with distinct half widths, so that no two axes can be mistaken for each other."""
+
+    def make(name: str = "Body", *, kind: str = "ACTIVE", shape: str = "CONVEX_HULL", mesh: bpy.types.Mesh | None = None):
+        ob = bpy.data.objects.new(name, mesh or box_mesh(name, (0.3, 0.2, 0.1)))
+        scene.collection.objects.link(ob)
+        scene.rigidbody_world.collection.objects.link(ob)
+        ob.rigid_body.type = kind
+        ob.rigid_body.collision_shape = shape
+        return ob
+
+    return make
+
+
+def box_mesh(name: str, half: tuple[float, float, float]) -> bpy.types.Mesh:
+    corners = [(x * half[0], y * half[1], z * half[2]) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
+    faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata(corners, [], faces)
+    return mesh
+
+
+def world_matrix(ob: bpy.types.Object) -> np.ndarray:
+    """What Blender itself makes of the object now."""
+    return np.array(ob.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world, dtype=float)
+
+
+@pytest.fixture
+def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
+    """Replaces the worker process: body number b follows displacement(b, frame), a (4, 4) rigid motion, from its first pose."""
+    from stiction.addon import job, rotations, runner
+    from stiction.solver_core.dynamics.frame import Frame, FrameStatistics
+    from stiction.solver_core.io.cache import FrameCacheWriter
+    from stiction.solver_core.io.snapshot import read_snapshot
+    from stiction.solver_core.scene import BodyKind
+
+    class FakeWorker:
+        status = 0
+        last_frame: int | None = None
+        warnings: tuple[dict, ...] = ()
+
+        @staticmethod
+        def displacement(body: int, frame: int) -> np.ndarray:
+            """A screw that is another one for every body, and turns on past a full circle."""
+            axis = np.random.default_rng(body).normal(size=3)
+            angle = 1.7 * (frame - 1)
+            result = np.eye(4)
+            turn = np.concatenate([[np.cos(angle / 2)], np.sin(angle / 2) * axis / np.linalg.norm(axis)])
+            result[:3, :3] = rotations.matrix_of_quaternion(turn)
+            result[:3, 3] = axis * 0.3 * (frame - 1)
+            return result
+
+        def __init__(self, snapshot: Path, cache: Path, *, resume: bool = False, report: Path | None = None):
+            self.spec, self.settings = read_snapshot(snapshot)
+            self.cache, self.resume, self.report = cache, resume, report
+
+        def all_events(self):
+            spec = self.spec
+            yield job.WorkerSaid({"event": "compiling"})
+            started = {"frame_start": spec.frame_start, "frame_end": spec.frame_end, "resumed_from": None}
+            yield job.WorkerSaid({"event": "started", "bodies": len(spec.bodies), **started})
+            for warning in type(self).warnings:
+                yield job.WorkerSaid({"event": "warning", **warning})
+            last = spec.frame_end if type(self).last_frame is None else type(self).last_frame
+            with FrameCacheWriter.create(self.cache, spec, self.settings) as writer:
+                for frame in range(spec.frame_start, last + 1):
+                    writer.append(self.frame(frame), {})
+                    numbers = {"contacts": 0, "iterations": 0, "worst_error": 0.0, "missed": 0, "deepest_overlap": 0.0}
+                    yield job.WorkerSaid({"event": "frame", "frame": frame, "seconds": 0.0, **numbers})
+            if type(self).status in (0, 3):
+                missed = 1 if type(self).status == 3 else 0
+                yield job.WorkerSaid({"event": "finished", "frames": last, "missed_steps": missed, "seconds": 0.0})
+            yield job.WorkerEnded(type(self).status, "trouble")
+
+        def frame(self, number: int) -> Frame:
+            poses = []
+            for index, body in enumerate(self.spec.bodies):
+                moved = np.eye(4) if body.kind is not BodyKind.ACTIVE else self.displacement(index, number)
+                turn = moved[:3, :3] @ rotations.matrix_of_quaternion(body.orientation)
+                place = moved[:3, :3] @ body.position + moved[:3, 3]
+                poses.append(np.concatenate([place, rotations.quaternion_of_matrix(turn)]))
+            whole, real = np.zeros(0, dtype=np.int64), np.zeros(0)
+            pairs = np.zeros((0, 2), dtype=np.int64)
+            statistics = FrameStatistics(whole, whole, whole, whole, whole, real, real, real, real, real, pairs, real, real)
+            return Frame(number, np.array(poses), np.zeros((len(poses), 6)), statistics)
+
+        def stop(self) -> None:
+            pass
+
+    monkeypatch.setattr(runner, "Worker", FakeWorker)
+    return FakeWorker
