@@ -14,14 +14,20 @@ __all__ = ["main"]
 
 def main() -> int:
     """Run the command line of this process; returns the exit status."""
+    extension = importlib.import_module(__name__.rpartition(".addon.")[0])
     # An installed extension may have registered the same properties and operators already.
-    if not hasattr(bpy.types.Scene, "stiction"):
-        importlib.import_module(__name__.rpartition(".addon.")[0]).register()
+    is_there = hasattr(bpy.types.Scene, "stiction")
+    if not is_there:
+        extension.register()
     try:
         return cli.run(sys.argv[1:])
     except Exception as error:
         print(f"stiction: error: {type(error).__name__}: {error}", file=sys.stderr)
         return cli.ExitStatus.FAILED
+    finally:
+        # Blender 4.2 crashes at the end of the process when classes are still registered then.
+        if not is_there:
+            extension.unregister()
 
 
 if __name__ == "__main__":

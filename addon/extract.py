@@ -143,7 +143,9 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Extract
     try:
         validate(spec, settings)
     except SceneError as error:
-        problems += [problem for problem in error.problems if problem not in problems]
+        # Bodies that could not be read are not missing; what is wrong with each is said already.
+        is_partial = bool(problems)
+        problems += [problem for problem in error.problems if not (is_partial and problem.field == "bodies")]
     if problems:
         raise SceneError(tuple(problems))
     return Extraction(spec, settings, rest, tuple(warnings))

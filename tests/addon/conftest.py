@@ -17,7 +17,7 @@ from types import ModuleType
 ROOT = Path(__file__).resolve().parents[2]
 # Before bpy is imported: the user's own Blender settings have no part in tests, and compiled kernels last from run to run.
 os.environ.setdefault("BLENDER_USER_RESOURCES", tempfile.mkdtemp(prefix="stiction-tests-"))
-os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "numba-cache"))
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "numba"))
 
 import bpy  # noqa: E402
 import numpy as np  # noqa: E402

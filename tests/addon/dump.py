@@ -32,7 +32,16 @@ VOLATILE = {
 
 
 # Of a scene, what a bake could touch; the rest of it is display, render and tools.
-SCENE = ("name", "frame_current", "frame_subframe", "frame_start", "frame_end", "gravity", "use_gravity", "use_custom_simulation_range")
+SCENE = (
+    "name",
+    "frame_current",
+    "frame_subframe",
+    "frame_start",
+    "frame_end",
+    "gravity",
+    "use_gravity",
+    "use_custom_simulation_range",
+)
 
 
 def dump() -> dict[str, Any]:

@@ -1,0 +1,149 @@
+"""The command line: what it accepts, what it refuses, what it leaves on disk, and how it ends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import bpy
+import pytest
+
+from .conftest import world_matrix
+
+
+@pytest.fixture
+def run(extension):
+    from stiction.addon import cli
+
+    return lambda *arguments: int(cli.run([str(argument) for argument in arguments]))
+
+
+@pytest.fixture
+def file(scene, make_body, tmp_path: Path) -> Path:
+    make_body("Cube.001").location = (0, 0, 2)
+    make_body("Odd:name=x")
+    path = tmp_path / "scene.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    return path
+
+
+def test_a_bake_writes_keyframes_and_leaves_its_input_alone(run, file, fake_worker, tmp_path, capsys):
+    before = file.read_bytes()
+    output = tmp_path / "baked.blend"
+    assert run("bake", file, "-o", output) == 0
+    assert file.read_bytes() == before
+    assert "%" in capsys.readouterr().out
+    bpy.ops.wm.open_mainfile(filepath=str(output))
+    scene = bpy.context.scene
+    assert scene.stiction.bake.state == "KEYED"
+    ob = bpy.data.objects["Cube.001"]
+    scene.frame_set(4)
+    expected = fake_worker.displacement(0, 4) @ [0, 0, 2, 1]
+    assert world_matrix(ob)[:, 3] == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_input_is_overwritten_only_when_asked(run, file, fake_worker):
+    before = file.read_bytes()
+    assert run("bake", file) == 2
+    assert file.read_bytes() == before
+    assert run("bake", file, "-o", file) == 0
+    assert file.read_bytes() != before
+
+
+def test_the_open_file_is_baked_when_none_is_named(run, file, fake_worker, tmp_path):
+    bpy.ops.wm.open_mainfile(filepath=str(file))
+    assert run("bake", "-o", tmp_path / "baked.blend") == 0
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    assert run("bake", "-o", tmp_path / "other.blend") == 2
+
+
+def test_arguments_reach_the_solver_and_the_bodies(run, file, fake_worker, tmp_path, monkeypatch):
+    seen = {}
+    plain = fake_worker.__init__
+
+    def remember(self, snapshot, cache, **options):
+        plain(self, snapshot, cache, **options)
+        seen.update(spec=self.spec, settings=self.settings, cache=Path(cache), **options)
+
+    monkeypatch.setattr(fake_worker, "__init__", remember)
+    status = run(
+        *("bake", file, "-o", tmp_path / "baked.blend", "--start", 2, "--end", 4, "--method", "staggered"),
+        *("--tolerance", "1e-4", "--max-iterations", 77, "--substeps", 13, "--cache", tmp_path / "elsewhere", "--resume"),
+        *("--set", "Cube.001:friction=0.625", "--set", "Cube.001:mass=3", "--set", "Odd:name=x:restitution=0.25"),
+        *("--set", "Odd:name=x:density=750", "--set", "Odd:name=x:mu_dynamic=0.125"),
+    )
+    assert status == 0
+    spec, settings = seen["spec"], seen["settings"]
+    assert (spec.frame_start, spec.frame_end, settings.substeps, settings.max_iterations) == (2, 4, 13, 77)
+    assert settings.tolerance == pytest.approx(1e-4)
+    assert seen["cache"].parent == tmp_path / "elsewhere" and seen["resume"] is True
+    bodies = {body.name: body for body in spec.bodies}
+    cube, odd = bodies["Cube.001"], bodies["Odd:name=x"]
+    assert (cube.material.mu_static, cube.material.mu_dynamic, cube.mass) == (0.625, 0.625, 3.0)
+    assert (odd.material.mu_static, odd.material.mu_dynamic, odd.material.restitution) == (0.5, 0.125, 0.25)
+    assert (odd.mass, odd.density) == (None, 750.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), ["COMMAND"]),
+        (("cook",), ["cook"]),
+        (("bake", "{file}"), ["--output"]),
+        (("bake", "missing.blend", "-o", "{out}"), ["missing.blend"]),
+        (("bake", "{file}", "-o", "/no/such/folder/x.blend"), ["/no/such/folder"]),
+        (("bake", "{file}", "-o", "{out}", "--method", "magic"), ["--method", "magic"]),
+        (("bake", "{file}", "-o", "{out}", "--tolerance", "-1"), ["--tolerance", "-1"]),
+        (("bake", "{file}", "-o", "{out}", "--tolerance", "nan"), ["--tolerance", "nan"]),
+        (("bake", "{file}", "-o", "{out}", "--substeps", "0"), ["--substeps", "0"]),
+        (("bake", "{file}", "-o", "{out}", "--start", "x"), ["--start"]),
+        (("bake", "{file}", "-o", "{out}", "--set", "nonsense"), ["nonsense", "OBJECT:FIELD=VALUE"]),
+        (("bake", "{file}", "-o", "{out}", "--set", "Nobody:mass=1"), ["Nobody"]),
+        (("bake", "{file}", "-o", "{out}", "--set", "Cube.001:colour=1"), ["colour", "friction"]),
+        (("bake", "{file}", "-o", "{out}", "--set", "Cube.001:mass=heavy"), ["heavy"]),
+        (("bake", "{file}", "-o", "{out}", "--set", "Cube.001:mass=-2"), ["mass", "-2"]),
+        (("bake", "{file}", "-o", "{out}", "--set", "Cube.001:friction=nan"), ["friction", "nan"]),
+        (("bake", "{file}", "-o", "{out}", "--set", "Cube.001:restitution=1.5"), ["restitution", "1.5"]),
+    ],
+)
+def test_bad_usage_is_status_2_and_says_what_is_wrong(run, file, fake_worker, tmp_path, capsys, arguments, words):
+    output = tmp_path / "baked.blend"
+    assert run(*(argument.format(file=file, out=output) for argument in arguments)) == 2
+    said = capsys.readouterr().err
+    assert all(word in said for word in words)
+    assert not output.exists()
+
+
+def test_a_broken_file_is_bad_input(run, tmp_path, fake_worker, capsys):
+    broken = tmp_path / "broken.blend"
+    broken.write_bytes(b"not a blend file")
+    assert run("bake", broken, "-o", tmp_path / "baked.blend") == 2
+    assert "broken.blend" in capsys.readouterr().err
+
+
+def test_a_scene_that_cannot_be_baked_is_status_2_with_its_problems_in_the_report(run, file, fake_worker, tmp_path, capsys):
+    bpy.ops.wm.open_mainfile(filepath=str(file))
+    bpy.data.objects["Cube.001"].rigid_body.collision_shape = "CONE"
+    bpy.data.objects["Odd:name=x"].scale.y = 0.0
+    bpy.ops.wm.save_mainfile()
+    output, report = tmp_path / "baked.blend", tmp_path / "report.json"
+    assert run("bake", file, "-o", output, "--report", report) == 2
+    said = capsys.readouterr().err
+    assert "Cube.001: collision_shape" in said and "Odd:name=x: scale" in said
+    found = {(problem["object"], problem["field"]) for problem in json.loads(report.read_text())["problems"]}
+    assert found == {("Cube.001", "collision_shape"), ("Odd:name=x", "scale")}
+    assert not output.exists()
+
+
+@pytest.mark.parametrize(("worker_status", "status", "written"), [(0, 0, True), (3, 3, True), (2, 2, False), (1, 1, False)])
+def test_the_worker_decides_the_status(run, file, fake_worker, tmp_path, worker_status, status, written):
+    fake_worker.status = worker_status
+    output = tmp_path / "baked.blend"
+    assert run("bake", file, "-o", output) == status
+    assert output.exists() == written
+
+
+def test_help_is_no_error(run, capsys):
+    assert run("bake", "--help") == 0
+    assert "--max-iterations" in capsys.readouterr().out

@@ -1,0 +1,78 @@
+"""A demo of the Add menu, read back, is the scene that the solver's own tests use."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+
+def read():
+    from stiction.addon.extract import extract
+
+    return extract(bpy.context).spec
+
+
+@pytest.fixture
+def scenes(extension):
+    from stiction.solver_core import scenes
+
+    return scenes
+
+
+def rotated(body) -> np.ndarray:
+    from stiction.addon.rotations import matrix_of_quaternion
+
+    return body.shape.vertices @ matrix_of_quaternion(body.orientation).T + body.position
+
+
+@pytest.mark.parametrize("name", ["card_house", "arch", "tower", "slope", "dropped_cube"])
+def test_what_is_added_is_what_is_meant(scene, scenes, name):
+    wanted = getattr(scenes, name)()
+    assert getattr(bpy.ops.stiction, f"add_{name}")() == {"FINISHED"}
+    found = read()
+    assert len(found.bodies) == len(wanted.bodies)
+    assert (found.frame_start, found.frame_end, found.fps) == (wanted.frame_start, wanted.frame_end, wanted.fps)
+    assert np.allclose(found.gravity, wanted.gravity)
+    by_name = {body.name: body for body in found.bodies}
+    for body in wanted.bodies:
+        other = by_name[body.name]
+        assert other.kind is body.kind
+        assert other.material.mu_static == pytest.approx(body.material.mu_static, rel=1e-6)
+        assert other.material.mu_dynamic == pytest.approx(body.material.mu_dynamic, rel=1e-6)
+        assert (other.linear_damping, other.angular_damping) == (body.linear_damping, body.angular_damping)
+        if body.kind.name != "ACTIVE":
+            continue
+        assert (other.mass, other.density) == (body.mass, body.density) or other.mass == pytest.approx(body.mass)
+        distances = np.linalg.norm(rotated(body)[:, None] - rotated(other)[None], axis=2)
+        size = np.ptp(body.shape.vertices, axis=0).max()
+        assert max(distances.min(axis=0).max(), distances.min(axis=1).max()) < 1e-6 * max(size, 1.0)
+
+
+def test_the_ground_is_the_plane_and_carries_the_whole_scene(scene, scenes):
+    bpy.ops.stiction.add_slope(tangent=0.5)
+    ground = next(body for body in read().bodies if body.name == "Ground")
+    corners = rotated(ground)
+    normal = np.array([0.5, 0.0, 1.0]) / np.sqrt(1.25)
+    top = corners[np.abs(corners @ normal) < 1e-5]
+    assert len(top) == 4 and (corners @ normal).max() < 1e-5
+    assert np.ptp(top @ np.array([0.0, 1.0, 0.0])) > 1.0
+
+
+def test_a_demo_is_one_undoable_step_at_the_cursor_with_the_bodies_selected(scene):
+    scene.cursor.location = (3.0, 0.0, 1.0)
+    bpy.ops.stiction.add_tower(boxes=3)
+    boxes = [ob for ob in bpy.data.objects if ob.name.startswith("Box")]
+    assert len(boxes) == 3 and all(ob.select_get() for ob in boxes)
+    assert min(ob.location.z for ob in boxes) == pytest.approx(1.1) and boxes[0].location.x == pytest.approx(3.0)
+    assert len({ob.data for ob in boxes}) == 1
+    from stiction.addon.demos import DEMOS
+
+    assert all({"REGISTER", "UNDO"} <= operator.bl_options for operator in DEMOS)
+
+
+def test_demos_come_without_a_rigid_body_world(extension):
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    assert bpy.context.scene.rigidbody_world is None
+    assert bpy.ops.stiction.add_card_house(levels=1) == {"FINISHED"}
+    assert len(bpy.context.scene.rigidbody_world.collection.objects) == 3

@@ -1,0 +1,115 @@
+"""The bake's state machine, without Blender and without a process."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def job(extension):
+    from stiction.addon import job
+
+    return job
+
+
+STARTED = {"event": "started", "frame_start": 1, "frame_end": 4, "resumed_from": None, "bodies": 2}
+
+
+def frame(number: int, *, missed: int = 0, overlap: float | None = 0.0) -> dict:
+    return {
+        "event": "frame",
+        "frame": number,
+        "contacts": 3,
+        "iterations": 1,
+        "worst_error": 0.0,
+        "missed": missed,
+        "deepest_overlap": overlap,
+        "seconds": 0.5,
+    }
+
+
+def play(job, *events):
+    """Final state and all effects."""
+    state, effects = job.Job(), []
+    for event in events:
+        event = job.WorkerSaid(event) if isinstance(event, dict) else event
+        state, new = job.advance(state, event)
+        effects += new
+    return state, effects
+
+
+def test_a_bake_from_begin_to_end(job):
+    finished = {"event": "finished", "frames": 4, "missed_steps": 0, "seconds": 9.0}
+    state, effects = play(
+        job, {"event": "compiling"}, STARTED, frame(1), frame(2), frame(3), frame(4), finished, job.WorkerEnded(0)
+    )
+    assert state.phase is job.Phase.BAKED and state.factor == 1.0 and state.is_over
+    assert effects[0] == job.TakeOver()
+    assert effects[1:5] == [job.ShowFrames(number) for number in (1, 2, 3, 4)]
+    assert effects[5].level == "INFO" and "frames 1 to 4" in effects[5].text
+
+
+def test_nothing_in_the_file_is_touched_before_the_worker_has_accepted_the_scene(job):
+    problem = {"object": "Cube", "field": "mass", "message": "the mass is 0"}
+    error = {"event": "error", "message": "the scene cannot be simulated", "problems": [problem]}
+    state, effects = play(job, {"event": "compiling"}, error, job.WorkerEnded(2))
+    assert state.phase is job.Phase.REFUSED
+    assert [type(effect) for effect in effects] == [job.Say]
+    assert "Cube: mass: the mass is 0" in effects[0].text and effects[0].level == "ERROR"
+
+
+def test_a_problem_that_the_message_tells_already_is_not_told_twice(job):
+    problem = {"object": "Cube", "field": "mass", "message": "the mass is 0"}
+    error = {"event": "error", "message": "cannot be simulated:\nCube: mass: the mass is 0", "problems": [problem]}
+    _, effects = play(job, error, job.WorkerEnded(2))
+    assert effects[0].text.count("Cube: mass") == 1
+
+
+def test_a_missed_tolerance_keeps_the_bake(job):
+    finished = {"event": "finished", "frames": 4, "missed_steps": 3, "seconds": 9.0}
+    state, effects = play(job, STARTED, frame(1), frame(2, missed=3), frame(3), frame(4), finished, job.WorkerEnded(3))
+    assert state.phase is job.Phase.MISSED and state.missed_steps == 3
+    assert effects[-1].level == "WARNING" and "3 steps missed" in effects[-1].text
+
+
+def test_missed_steps_of_an_earlier_run_count_when_a_bake_was_resumed(job):
+    resumed = {**STARTED, "resumed_from": 3}
+    finished = {"event": "finished", "frames": 4, "missed_steps": 2, "seconds": 9.0}
+    state, _ = play(job, resumed, frame(4), finished, job.WorkerEnded(3))
+    assert state.missed_steps == 2 and state.factor == 1.0
+
+
+def test_cancelling_stops_the_worker_once_and_keeps_the_frames(job):
+    state, effects = play(job, STARTED, frame(1), job.CancelAsked(), job.CancelAsked(), frame(2), job.WorkerEnded(1))
+    assert state.phase is job.Phase.STOPPED and state.last_frame == 2
+    assert effects.count(job.StopWorker()) == 1
+    assert "frames 1 to 2 of 4" in effects[-1].text
+
+
+def test_a_bake_that_was_done_before_the_signal_came_is_done(job):
+    state, _ = play(job, STARTED, frame(4), job.CancelAsked(), job.WorkerEnded(0))
+    assert state.phase is job.Phase.BAKED
+
+
+def test_a_worker_that_dies_is_an_error_with_its_last_words(job):
+    state, effects = play(job, STARTED, frame(1), job.WorkerEnded(-9, "Killed"))
+    assert state.phase is job.Phase.FAILED and state.last_frame == 1
+    assert "-9" in effects[-1].text and "Killed" in effects[-1].text
+
+
+def test_an_overlap_that_is_no_number_is_not_taken_for_none(job):
+    state, _ = play(job, STARTED, frame(1, overlap=0.25), frame(2, overlap=None))
+    assert state.deepest_overlap == float("inf")
+
+
+def test_warnings_name_their_objects(job):
+    warning = {"event": "warning", "objects": ["A", "B"], "field": "location", "message": "they overlap by 2 mm"}
+    state, effects = play(job, STARTED, warning)
+    assert state.warnings == ("A, B: location: they overlap by 2 mm",)
+    assert effects[-1] == job.Say("WARNING", "A, B: location: they overlap by 2 mm")
+
+
+def test_what_comes_after_the_end_changes_nothing(job):
+    over, _ = play(job, STARTED, job.WorkerEnded(1))
+    assert job.advance(over, job.CancelAsked()) == (over, ())
+    assert job.advance(over, job.WorkerSaid(frame(1))) == (over, ())

@@ -1,0 +1,69 @@
+"""Every number of the presets has a source, and applying a material gives a pair of equal bodies its coefficient."""
+
+from __future__ import annotations
+
+import json
+
+import bpy
+import pytest
+
+from .conftest import ROOT
+
+MATERIALS = json.loads((ROOT / "presets" / "materials.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("material", MATERIALS["materials"], ids=lambda material: material["name"])
+def test_every_value_names_a_source_that_is_listed(material):
+    for key in ("friction", "restitution", "density"):
+        if key in material:
+            assert material[key]["source"] in MATERIALS["sources"]
+    friction = material["friction"]
+    assert 0.0 <= friction["dynamic"] <= friction["static"] and friction["pair"]
+    assert 0.0 <= material.get("restitution", {"value": 0.0})["value"] <= 1.0
+
+
+def test_every_source_is_used():
+    used = {value["source"] for material in MATERIALS["materials"] for value in material.values() if isinstance(value, dict)}
+    assert used == set(MATERIALS["sources"])
+
+
+@pytest.mark.parametrize("combine", ["PRODUCT", "AVERAGE", "GEOMETRIC_MEAN", "MINIMUM", "MAXIMUM"])
+def test_two_bodies_of_wood_touch_like_wood_on_wood(scene, make_body, combine):
+    from stiction.addon.properties import effective_material
+    from stiction.solver_core.scene import FrictionCombine
+
+    scene.stiction.friction_combine = combine
+    ob = make_body()
+    bpy.context.view_layer.objects.active = ob
+    assert bpy.ops.stiction.apply_material(material="Wood") == {"FINISHED"}
+    surface = effective_material(ob)
+    rule = FrictionCombine[combine]
+    assert rule.pair(surface.mu_static, surface.mu_static) == pytest.approx(0.5)
+    assert rule.pair(surface.mu_dynamic, surface.mu_dynamic) == pytest.approx(0.3)
+    assert surface.restitution**2 == pytest.approx(0.6)
+    assert (ob.stiction.mass_source, ob.stiction.density) == ("DENSITY", 710.0)
+
+
+def test_a_material_leaves_what_it_does_not_know(scene, make_body):
+    ob = make_body()
+    bpy.context.view_layer.objects.active = ob
+    bpy.ops.stiction.apply_material(material="Teflon")
+    assert ob.stiction.use_mu_static and not ob.stiction.use_restitution and ob.stiction.mass_source == "MASS"
+
+
+def test_the_pair_rule_shown_is_the_one_that_is_solved(extension):
+    from stiction.solver_core.dynamics.build import _combine
+    from stiction.solver_core.dynamics.simulation import RULES
+
+    for rule, code in RULES.items():
+        for a, b in ((0.3, 0.8), (0.0, 1.2), (0.5, 0.5)):
+            assert rule.name and _combine.py_func(code, a, b) == pytest.approx(type(rule)[rule.name].pair(a, b))
+
+
+def test_production_is_what_a_new_scene_has(scene):
+    own = scene.stiction
+    before = (own.tolerance, own.max_iterations, own.friction_cone)
+    assert bpy.ops.stiction.apply_solver_preset(preset="Draft") == {"FINISHED"}
+    assert own.tolerance > before[0]
+    bpy.ops.stiction.apply_solver_preset(preset="Production")
+    assert (own.tolerance, own.max_iterations, own.friction_cone) == before

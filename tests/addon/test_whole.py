@@ -1,0 +1,91 @@
+"""With the real worker process: a bake in the open file, one cut off and resumed, and the console script on its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+from .conftest import ROOT, box_mesh, world_matrix
+
+CONSOLE = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("stiction", {root!r} + "/__init__.py", submodule_search_locations=[{root!r}])
+sys.modules["stiction"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(sys.modules["stiction"])
+from stiction.addon.console import main
+sys.exit(main())
+"""
+
+
+@pytest.fixture
+def falling_box(scene, make_body, tmp_path: Path) -> bpy.types.Object:
+    """A cube 0.1 m above the ground, which it reaches after 0.143 s, in the fourth frame."""
+    ground = make_body("Ground", kind="PASSIVE", shape="BOX", mesh=box_mesh("Ground", (5.0, 5.0, 0.5)))
+    ground.location.z = -0.5
+    box = make_body("Box", shape="BOX", mesh=box_mesh("Box", (0.1, 0.1, 0.1)))
+    box.location = (0.5, 0.25, 0.2)
+    for ob in (ground, box):
+        ob.rigid_body.friction = 0.9
+        ob.rigid_body.linear_damping = ob.rigid_body.angular_damping = 0.0
+    scene.rigidbody_world.point_cache.frame_end = 12
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "falling.blend"))
+    return box
+
+
+def heights(ob: bpy.types.Object) -> np.ndarray:
+    result = []
+    for frame in range(1, 13):
+        bpy.context.scene.frame_set(frame)
+        result.append(world_matrix(ob)[:3, 3])
+    return np.array(result)
+
+
+def test_a_box_falls_and_lies_where_it_fell(falling_box, tmp_path):
+    report = tmp_path / "report.json"
+    assert bpy.ops.stiction.bake(report_path=str(report)) == {"FINISHED"}
+    assert bpy.ops.stiction.bake_to_keyframes() == {"FINISHED"}
+    places = heights(falling_box)
+    t = np.arange(4) / 24.0
+    assert np.allclose(places[:4, 2], 0.2 - 9.81 * t * t / 2.0, atol=1e-6)
+    assert np.abs(places[8:, 2] - 0.1).max() < 5e-4
+    assert np.abs(places[:, :2] - (0.5, 0.25)).max() < 1e-4
+    content = json.loads(report.read_text())
+    assert [row["frame"] for row in content["frames"]] == list(range(1, 13))
+
+
+def test_a_bake_that_was_cut_off_goes_on_to_the_same_bits(falling_box):
+    assert bpy.ops.stiction.bake() == {"FINISHED"}
+    cache = Path(bpy.context.scene.stiction.bake.cache)
+    from stiction.solver_core.io.cache import FrameCacheReader
+
+    whole = [frame.poses for frame in FrameCacheReader(cache)]
+    cache.write_bytes(cache.read_bytes()[: cache.stat().st_size // 2])
+    assert bpy.ops.stiction.bake(resume=True) == {"FINISHED"}
+    again = [frame.poses for frame in FrameCacheReader(cache)]
+    assert len(again) == 12 and all(np.array_equal(a, b) for a, b in zip(whole, again, strict=True))
+
+
+def test_the_console_script_does_the_same(falling_box, tmp_path):
+    source, output, report = tmp_path / "falling.blend", tmp_path / "baked.blend", tmp_path / "report.json"
+    command = [sys.executable, "-c", CONSOLE.format(root=str(ROOT)), "bake", source, "-o", output, "--report", report]
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, env=dict(os.environ), cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "100 %" in done.stdout and len(json.loads(report.read_text())["frames"]) == 12
+    bpy.ops.wm.open_mainfile(filepath=str(output))
+    assert abs(heights(bpy.data.objects["Box"])[-1, 2] - 0.1) < 5e-4
+    refused = subprocess.run([*map(str, command[:4]), str(source)], capture_output=True, text=True, cwd=tmp_path)
+    assert refused.returncode == 2 and "--output" in refused.stderr
+
+
+def test_the_worker_needs_nothing_from_the_current_folder(falling_box, tmp_path, monkeypatch):
+    (tmp_path / "numba.py").write_text("raise ImportError('the wrong numba')")
+    monkeypatch.chdir(tmp_path)
+    bpy.context.scene.rigidbody_world.point_cache.frame_end = 2
+    assert bpy.ops.stiction.bake() == {"FINISHED"}

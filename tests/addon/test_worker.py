@@ -1,0 +1,55 @@
+"""How the worker's Python and its libraries are found, and what is said when they are not."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def worker(extension):
+    from stiction.addon import worker
+
+    return worker
+
+
+def test_the_python_found_is_of_this_version(worker):
+    version = subprocess.run(
+        [worker.find_python(), "-c", "import sys; print(sys.version_info[:2])"], capture_output=True, text=True, check=True
+    )
+    assert version.stdout.strip() == str(sys.version_info[:2])
+
+
+def test_a_blender_that_calls_itself_the_python_is_not_taken_for_one(worker, monkeypatch, tmp_path):
+    blender = tmp_path / "blender"
+    blender.touch(mode=0o755)
+    monkeypatch.setattr(sys, "executable", str(blender))
+    assert Path(worker.find_python()).name.startswith("python")
+
+
+def test_no_python_at_all_is_an_error_that_says_where_it_was_looked_for(worker, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "blender"))
+    for name in ("prefix", "exec_prefix", "base_prefix"):
+        monkeypatch.setattr(sys, name, str(tmp_path))
+    with pytest.raises(worker.WorkerError, match=str(tmp_path / "bin")):
+        worker.find_python()
+
+
+def test_a_missing_library_is_named(worker, monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "numba" else find(name))
+    with pytest.raises(worker.WorkerError, match="numba"):
+        worker.worker_environment()
+
+
+def test_registering_loads_neither_numba_nor_scipy():
+    code = (
+        "import sys; sys.path.insert(0, {folder!r}); from conftest import load_extension; load_extension().register(); "
+        "loaded = {{'numba', 'scipy'}} & set(sys.modules); load_extension().unregister(); assert not loaded, loaded"
+    ).format(folder=str(Path(__file__).parent))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
