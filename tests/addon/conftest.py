@@ -1,7 +1,7 @@
 """Blender as a module with the add-on registered, one fresh file a test.
 
-What is faked and what is real: Blender, its files and the cache format are always real. `fake_worker` puts rigid motions of the test's
-choice in place of the simulation; the tests in test_whole.py use the real worker process.
+What is faked and what is real: Blender, its files and the cache format are always real. `fake_worker` puts rigid motions of the
+test's choice in place of the simulation; the tests in test_whole.py use the real worker process.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import bpy
 import numpy as np
 import pytest
+
 from .conftest import box_mesh, world_matrix
 
 BOX = np.array([(x * 0.3, y * 0.2, z * 0.1) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
