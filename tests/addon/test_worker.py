@@ -48,8 +48,9 @@ def test_a_missing_library_is_named(worker, monkeypatch):
 
 def test_registering_loads_neither_numba_nor_scipy():
     code = (
-        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import conftest; conftest.load_extension().register(); "
-        "loaded = {'numba', 'scipy'} & set(sys.modules); conftest.load_extension().unregister(); assert not loaded, loaded"
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); from conftest import load_extension\n"
+        "load_extension().register(); loaded = {'numba', 'scipy'} & set(sys.modules); load_extension().unregister()\n"
+        "assert not loaded, loaded"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
