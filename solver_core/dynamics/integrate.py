@@ -67,6 +67,7 @@ def separation(model, system, body_a, body_b, gap, v, h):
         np.zeros_like(v),
         inverse,
         1e-3 * fastest,
+        1e-2 * fastest,
         np.zeros((m, 3)),
         out,
     )

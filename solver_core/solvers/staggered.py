@@ -84,6 +84,7 @@ def staggered(system, impulse, tolerance, max_iterations, sides, joint, history,
     value, index = np.empty(5), np.empty(5, np.int64)
     fastest, _ = scales(system, impulse)
     goal = 1e-3 * max(min(tolerance, 1e-4), 1e-10) * fastest
+    enough = 30.0 * goal
     radius, held, memory = np.zeros(m), np.zeros(m), anderson(m)
     target, c, f, f_next, work = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     candidate, v_candidate = np.empty((m, 3)), np.empty(n)
@@ -101,12 +102,12 @@ def staggered(system, impulse, tolerance, max_iterations, sides, joint, history,
                 held[:] = radius
             else:
                 accelerate(memory, held, radius)
-            count, _ = project(system, blocks, values, BOTH, sides, held, system.velocity, inverse, goal, impulse, v)
+            count, _ = project(system, blocks, values, BOTH, sides, held, system.velocity, inverse, goal, enough, impulse, v)
             factorisations += count
         # line 5: N alpha := P_C(-M v_hat - f), in velocities: contact acts on what friction has left
         generalised_impulse(system, FRICTION, impulse, f)
         velocity_after(system, system.velocity, f, target)
-        count, _ = project(system, blocks, values, CONTACT, sides, radius, target, inverse, goal, impulse, v)
+        count, _ = project(system, blocks, values, CONTACT, sides, radius, target, inverse, goal, enough, impulse, v)
         factorisations += count
         if i == 0:
             first_contact = count
@@ -122,7 +123,7 @@ def staggered(system, impulse, tolerance, max_iterations, sides, joint, history,
         generalised_impulse(system, CONTACT, impulse, c)
         velocity_after(system, system.velocity, c, target)
         _set_radii(system, impulse, radius)
-        count, _ = project(system, blocks, values, FRICTION, sides, radius, target, inverse, goal, impulse, v)
+        count, _ = project(system, blocks, values, FRICTION, sides, radius, target, inverse, goal, enough, impulse, v)
         factorisations += count
         if i == 0:
             first_friction = count
@@ -141,5 +142,5 @@ def staggered(system, impulse, tolerance, max_iterations, sides, joint, history,
     impulse[:] = best
     generalised_impulse(system, FRICTION, impulse, f)
     velocity_after(system, system.velocity, f, target)
-    count, _ = project(system, blocks, values, CONTACT, sides, radius, target, inverse, goal, impulse, v)
+    count, _ = project(system, blocks, values, CONTACT, sides, radius, target, inverse, goal, enough, impulse, v)
     return MAX_ITERATIONS, max_iterations, factorisations + count, first_contact, first_friction
