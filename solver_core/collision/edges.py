@@ -79,12 +79,13 @@ def side_of_arc(body, edge, x, y, z):
 
 @leaf_kernel
 def overlap_end(a, i, vertex, b, j, nx, ny, nz, limit, merge):
-    """Contact of an end vertex of edge i of a with edge j of b: (found, x, y, z, gap, face of a, face of b, end of edge j).
+    """Contact of an end vertex of edge i of a with edge j of b: (found, px, py, pz, x, y, z, gap, face of a, face of b, end).
 
-    (nx, ny, nz) is the closest direction of the bodies from a to b, (x, y, z) the contact's. Where the direction between the
-    closest points has left the normals of one of the edges, the contact is with that edge's face; else the faces are -1.
+    (nx, ny, nz) is the closest direction of the bodies from a to b, (x, y, z) the contact's and (px, py, pz) its point on a.
+    Where the direction between the closest points has left the normals of one of the edges, the contact is with that edge's
+    face; else the faces are -1. end: the end of edge j that is closest, -1 for an inner point.
     """
-    nothing = (False, 0.0, 0.0, 0.0, 0.0, -1, -1, -1)
+    nothing = (False, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1, -1, -1)
     px, py, pz = a.vertices[vertex, 0], a.vertices[vertex, 1], a.vertices[vertex, 2]
     q0 = b.edges[j, 0]
     q1 = b.edges[j, 1]
@@ -107,7 +108,7 @@ def overlap_end(a, i, vertex, b, j, nx, ny, nz, limit, merge):
     left_a, right_a = side_of_arc(a, i, x, y, z)
     left_b, right_b = side_of_arc(b, j, -x, -y, -z)
     if max(left_a, right_a) <= 0.0 and max(left_b, right_b) <= 0.0:
-        return distance <= limit, x, y, z, distance, -1, -1, end
+        return distance <= limit, px, py, pz, x, y, z, distance, -1, -1, end
     face_a = face_b = -1
     if max(left_a, right_a) > max(left_b, right_b):
         face_a = a.edge_faces[i, 0] if left_a > right_a else a.edge_faces[i, 1]
@@ -120,7 +121,10 @@ def overlap_end(a, i, vertex, b, j, nx, ny, nz, limit, merge):
     gap = x * dx + y * dy + z * dz
     if max(left, right) > ARC_TOLERANCE or gap > limit or x * nx + y * ny + z * nz < SAME_SIDE:
         return nothing
-    return True, x, y, z, gap, face_a, face_b, end
+    if face_a >= 0:
+        # The point of b's edge, let down onto a's face.
+        px, py, pz = px + dx - gap * x, py + dy - gap * y, pz + dz - gap * z
+    return True, px, py, pz, x, y, z, gap, face_a, face_b, end
 
 
 @leaf_kernel
@@ -130,7 +134,7 @@ def overlap_ends(a, i, b, j, swapped, nx, ny, nz, limit, least, merge, manifold,
     sign = -1.0 if swapped else 1.0
     for slot in range(2):
         vertex = a.edges[i, slot]
-        found, x, y, z, gap, face_a, face_b, end = overlap_end(a, i, vertex, b, j, nx, ny, nz, limit, merge)
+        found, px, py, pz, x, y, z, gap, face_a, face_b, end = overlap_end(a, i, vertex, b, j, nx, ny, nz, limit, merge)
         if not found or gap < least:
             continue
         # A contact with a face is that of the face and of the other body's vertex, or of its edge where that has none there.
@@ -147,9 +151,9 @@ def overlap_ends(a, i, b, j, swapped, nx, ny, nz, limit, least, merge, manifold,
             count,
             limit,
             merge,
-            a.vertices[vertex, 0] + half * x,
-            a.vertices[vertex, 1] + half * y,
-            a.vertices[vertex, 2] + half * z,
+            px + half * x,
+            py + half * y,
+            pz + half * z,
             sign * x,
             sign * y,
             sign * z,

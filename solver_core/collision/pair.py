@@ -216,11 +216,18 @@ def touching_contacts(a, b, limit, manifold, work):
 
 @leaf_kernel
 def overlap_contacts(a, b, separation_a, face_a, separation_b, face_b, a_first, crossing, limit, scale, noise, manifold, work):
-    """Contacts of cores that overlap or touch. crossing: the best edge axis as `edge_separation` returns it."""
+    """Contacts of cores that seem to overlap or touch. crossing: the best edge axis as `edge_separation` returns it.
+
+    The features of the axis of least penetration meet as far inside as the axis says. Where none do, the cores are apart after
+    all, and only an axis that the search leaves out separates them: that of nearly parallel edges, or flat bodies in one plane.
+    """
     deepest = max(separation_a, separation_b)
     separation, edge_a, edge_b, x, y, z = crossing
-    is_crossing = edge_a >= 0 and separation > deepest - FACE_PREFERENCE * deepest + MERGE * scale
-    if is_crossing:
+    crosses = False
+    if edge_a >= 0:
+        _, _, squared = closest_on_edges(a, edge_a, b, edge_b)
+        crosses = np.sqrt(squared) <= abs(separation) + MERGE * scale
+    if crosses and separation > (1.0 - FACE_PREFERENCE) * deepest + MERGE * scale:
         count = near_face_contacts(a, b, x, y, z, separation + MERGE * scale, limit, scale, manifold, work)
         if count > 0:
             return count
@@ -235,9 +242,8 @@ def overlap_contacts(a, b, separation_a, face_a, separation_b, face_b, a_first, 
         count, smallest = reference_contacts(a, b, face, of_a, limit, scale, manifold, work)
         if count > 0 and smallest <= own + MERGE * scale:
             return count
-    if edge_a >= 0:
+    if crosses:
         return crossing_contact(a, edge_a, b, edge_b, x, y, z, separation, limit, manifold)
-    # The face's plane is touched, but not the face: flat bodies side by side in one plane, or corner to corner.
     count = apart_contacts(a, b, 0.0, 0.0, 0.0, 0.0, np.inf, limit, scale, noise, manifold, work)
     if count >= 0:
         return count

@@ -246,7 +246,8 @@ def _polyhedron(points: Array, loops: Loops) -> Hull:
         renumbered = np.full(len(points), -1, dtype=np.int64)
         renumbered[used] = np.arange(len(used))
         points = points[used]
-        loops = [[int(renumbered[corner]) for corner in loop] for loop in loops]
+        # A canonical order: ids of features must not depend on the rounding inside the hull's construction.
+        loops = sorted(_from_smallest([int(renumbered[corner]) for corner in loop]) for loop in loops)
         edges, edge_faces, face_edges = _edges(loops)
     else:
         edges, edge_faces, face_edges = [(0, len(points) - 1)], [(-1, -1)], []
@@ -261,12 +262,17 @@ def _polyhedron(points: Array, loops: Loops) -> Hull:
     )
 
 
+def _from_smallest(loop: list[int]) -> list[int]:
+    start = loop.index(min(loop))
+    return loop[start:] + loop[:start]
+
+
 def _edges(loops: Loops) -> tuple[list[tuple[int, int]], list[tuple[int, int]], list[int]]:
     left: dict[tuple[int, int], int] = {}
     for face, loop in enumerate(loops):
         for a, b in zip(loop, loop[1:] + loop[:1], strict=True):
             left[(a, b)] = face
-    edges = [(a, b) for a, b in left if a < b]
+    edges = sorted((a, b) for a, b in left if a < b)
     number = {edge: index for index, edge in enumerate(edges)}
     edge_faces = [(left[(a, b)], left[(b, a)]) for a, b in edges]
     face_edges = [number[min(a, b), max(a, b)] for loop in loops for a, b in zip(loop, loop[1:] + loop[:1], strict=True)]

@@ -1,0 +1,122 @@
+"""Convex hulls have the faces a person would count, whatever the precision, the thinness or the dimension of their points."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.spatial import ConvexHull
+from scipy.spatial.transform import Rotation
+
+from solver_core.geometry import build_shapes, convex_hull
+from solver_core.scene import ShapeKind, ShapeSpec
+
+CUBE = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+
+
+def turned(points, seed):
+    return points @ Rotation.random(random_state=seed).as_matrix().T
+
+
+def loop_lengths(hull):
+    return sorted(np.diff(hull.face_start).tolist())
+
+
+@pytest.mark.parametrize("half_sizes", [(1, 1, 1), (0.0315, 0.0445, 0.0003), (1, 1, 0.001), (1, 0.001, 0.001), (500, 500, 0.5)])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_box_in_single_precision_has_six_quads(half_sizes, seed):
+    hull = convex_hull(turned(CUBE * half_sizes, seed).astype(np.float32))
+    assert loop_lengths(hull) == [4] * 6
+    assert len(hull.edges) == 12
+    assert len(hull.vertices) == 8
+
+
+def test_vertices_inside_faces_and_edges_of_a_subdivided_cube_go():
+    grid = np.array(list(itertools.product(np.linspace(-1, 1, 6), repeat=3)))
+    hull = convex_hull(turned(grid, 3).astype(np.float32))
+    assert loop_lengths(hull) == [4] * 6
+    np.testing.assert_allclose(np.linalg.norm(hull.vertices, axis=1), np.sqrt(3.0), rtol=1e-6)
+
+
+def test_a_cylinder_of_32_sides_has_two_caps():
+    angle = 2.0 * np.pi * np.arange(32) / 32
+    ring = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(32)])
+    hull = convex_hull(turned(np.concatenate([ring, ring + np.array([0, 0, 0.01])]), 1).astype(np.float32))
+    assert loop_lengths(hull) == [4] * 32 + [32] * 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_hull_is_closed_convex_and_holds_the_volume_of_its_points(seed):
+    random = np.random.default_rng(seed)
+    points = random.normal(size=(200, 3)) * 10.0 ** random.uniform(-1.5, 1.5, size=3)
+    hull = convex_hull(points)
+    assert len(hull.vertices) - len(hull.edges) + hull.face_count == 2
+    size = np.ptp(points, axis=0).max()
+    heights = points @ hull.planes[:, :3].T - hull.planes[:, 3]
+    assert heights.max() <= 1e-12 * size
+    volume = 0.0
+    for face in range(hull.face_count):
+        corners = hull.vertices[hull.face(face)]
+        assert np.abs(corners @ hull.planes[face, :3] - hull.planes[face, 3]).max() <= 1e-6 * size
+        for second, third in itertools.pairwise(corners[1:]):
+            volume += np.linalg.det([corners[0], second, third]) / 6.0
+    assert volume == pytest.approx(ConvexHull(points).volume, rel=1e-5)
+
+
+def test_each_edge_has_its_left_and_its_right_face():
+    hull = convex_hull(np.random.default_rng(2).normal(size=(40, 3)))
+    for (start, end), (left, right) in zip(hull.edges, hull.edge_faces, strict=True):
+        along = hull.vertices[end] - hull.vertices[start]
+        assert np.dot(np.cross(hull.planes[left, :3], hull.planes[right, :3]), along) > 0.0
+    for face in range(hull.face_count):
+        slots = slice(hull.face_start[face], hull.face_start[face + 1])
+        corners = hull.face_vertices[slots]
+        pairs = np.sort(np.column_stack([corners, np.roll(corners, -1)]), axis=1)
+        np.testing.assert_array_equal(pairs, np.sort(hull.edges[hull.face_edges[slots]], axis=1))
+
+
+def test_a_flat_mesh_is_a_polygon_with_two_sides():
+    square = CUBE[CUBE[:, 2] > 0] * [3, 2, 0]
+    hull = convex_hull(turned(np.concatenate([square, 0.5 * square]), 5).astype(np.float32))
+    assert loop_lengths(hull) == [4, 4]
+    np.testing.assert_allclose(hull.planes[0, :3], -hull.planes[1, :3], atol=1e-12)
+    np.testing.assert_array_equal(np.sort(hull.edge_faces, axis=1), [[0, 1]] * 4)
+
+
+def test_collinear_points_are_a_segment_and_equal_points_a_point():
+    segment = convex_hull(np.outer(np.linspace(-1, 2, 9), [1.0, 2.0, 3.0]))
+    assert segment.face_count == 0 and len(segment.edges) == 1
+    assert np.linalg.norm(np.subtract(*segment.vertices)) == pytest.approx(3 * np.sqrt(14))
+    point = convex_hull(np.ones((4, 3)))
+    np.testing.assert_array_equal(point.vertices, [[1, 1, 1]])
+    assert point.face_count == 0
+
+
+@pytest.mark.parametrize(
+    ("vertices", "message"),
+    [
+        (np.zeros((0, 3)), "at least one vertex"),
+        ([[0, 0, 0], [0, np.nan, 0]], "vertex 1"),
+        (np.zeros((4, 2)), r"shape \(n, 3\)"),
+    ],
+)
+def test_what_is_no_point_set_is_named(vertices, message):
+    with pytest.raises(ValueError, match=message):
+        convex_hull(vertices)
+
+
+def test_the_table_names_the_body_whose_shape_is_bad():
+    good = ShapeSpec(ShapeKind.HULL, CUBE)
+    with pytest.raises(ValueError, match=r"body 1: .*at least one vertex"):
+        build_shapes([good, ShapeSpec(ShapeKind.HULL)])
+    with pytest.raises(ValueError, match="body 2: margin"):
+        build_shapes([good, good, ShapeSpec(ShapeKind.HULL, CUBE, margin=-0.1)])
+
+
+def test_equal_shapes_share_their_rows_and_keep_their_margins():
+    table = build_shapes(
+        [ShapeSpec(ShapeKind.HULL, CUBE, margin=margin) for margin in (0.0, 0.5)] + [ShapeSpec(ShapeKind.PLANE)]
+    )
+    assert table.first_vertex[0] == table.first_vertex[1]
+    assert table.radius.tolist() == [pytest.approx(np.sqrt(3)), pytest.approx(np.sqrt(3) + 0.5), np.inf]
