@@ -34,9 +34,10 @@ from .io.atomic import write_atomically
 from .io.cache import CacheError, FrameCacheReader, FrameCacheWriter, cache_has_begun
 from .io.container import ContainerError
 from .io.snapshot import read_snapshot, snapshot_digest
+from .kernel_cache import use_kernel_cache
 from .report import RESIDUALS, build_report, error_report, frame_summary, report_bytes, worst
 from .scene import SceneSpec, SceneWarning, SolverSettings
-from .validation import SceneError, SceneProblem, scene_warnings, validate
+from .validation import SceneError, SceneProblem, validate
 
 __all__ = ["ExitStatus", "main"]
 
@@ -124,6 +125,7 @@ def bake(spec: SceneSpec, settings: SolverSettings, writer: FrameCacheWriter, ar
     begin = time.perf_counter()
     emit("compiling")
     # Only now, for this is what loads the compiled kernels.
+    use_kernel_cache()
     from .dynamics.simulation import Simulation
 
     simulation = Simulation.from_settings(spec, settings)
@@ -135,8 +137,7 @@ def bake(spec: SceneSpec, settings: SolverSettings, writer: FrameCacheWriter, ar
         resumed_from=None if resumed is None else resumed.frame,
         bodies=len(spec.bodies),
     )
-    warnings = tuple(dict.fromkeys((*scene_warnings(spec), *simulation.warnings)))
-    emit_warnings(warnings)
+    emit_warnings(simulation.warnings)
     missed = 0
     first = spec.frame_start
     if resumed is not None:
@@ -159,7 +160,7 @@ def bake(spec: SceneSpec, settings: SolverSettings, writer: FrameCacheWriter, ar
             seconds=summary["seconds"],
         )
     if arguments.report:
-        report = build_report(spec, settings, FrameCacheReader(arguments.cache), warnings)
+        report = build_report(spec, settings, FrameCacheReader(arguments.cache), simulation.warnings)
         write_atomically(arguments.report, report_bytes(report))
     frames = spec.frame_end - spec.frame_start + 1
     emit("finished", frames=frames, missed_steps=missed, seconds=time.perf_counter() - begin)

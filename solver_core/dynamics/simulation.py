@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..collision import detect
 from ..scene import BodyKind, ContactMethod, FrictionCombine, SceneSpec, SceneWarning, SolverSettings
 from ..system import System
-from ..validation import validate
+from ..validation import scene_warnings, validate
 from .bodies import State, build_bodies, to_body_frames
 from .build import ContactMemory, build_contacts, match, remember, rest_offset
 from .frame import Frame, FrameStatistics
@@ -60,7 +60,7 @@ class Simulation:
         self._movable = self._bodies.model.dof >= 0
         self._animated = [(i, body.path) for i, body in enumerate(spec.bodies) if body.kind is BodyKind.ANIMATED]
         self._place_animated(0)
-        self.warnings: tuple[SceneWarning, ...] = self._overlaps()
+        self.warnings: tuple[SceneWarning, ...] = (*scene_warnings(spec), *self._overlaps())
 
     @classmethod
     def from_settings(cls, spec: SceneSpec, settings: SolverSettings) -> Simulation:
