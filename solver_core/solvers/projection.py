@@ -28,7 +28,7 @@ from ..cones import project_disk, project_half_line, project_polygon
 from ..linalg.block_cholesky import Structure, analyse, factorise, find_block, solve_in_place
 from ..system import apply_inverse_mass, apply_mass, relative_velocity
 
-__all__ = ["BOTH", "CONTACT", "FRICTION", "Blocks", "find_blocks", "generalised_impulse", "project", "velocity_after"]
+__all__ = ["BOTH", "CONTACT", "FRICTION", "Blocks", "find_blocks", "gap_velocity", "generalised_impulse", "project", "velocity_after"]
 
 CONTACT, FRICTION, BOTH = 0, 1, 2
 FIRST_PENALTY, LAST_PENALTY = 1e2, 1e8  # rho_k times the effective inverse mass
@@ -139,7 +139,7 @@ def _assemble(values, system, blocks, derivative):
 
 
 @njit(cache=True)
-def _gap_velocity(system, k, v, out):
+def gap_velocity(system, k, v, out):
     """out := J_k v + c_k."""
     out[0], out[1], out[2] = relative_velocity(system, k, v)
     out[0] += system.slack[k]
@@ -208,8 +208,29 @@ def _step_length(kind, sides, radius, rho, w, speed, linear, quadratic, work):
 
 
 @njit(cache=True)
+def _distance(system, kind, sides, radius, rho, impulse, v, work):
+    """max_k |P_k(y_k - rho_k u_k) - y_k| / rho_k, m/s."""
+    first, last = 1 if kind == FRICTION else 0, 1 if kind == CONTACT else 3
+    w, y, d = work[0], work[1], work[2]
+    error = 0.0
+    for k in range(rho.size):
+        if rho[k] == 0.0:
+            continue
+        gap_velocity(system, k, v, w)
+        for r in range(3):
+            w[r] = impulse[k, r] - rho[k] * w[r]
+        _respond(kind, sides, radius[k], w, y, d)
+        off = 0.0
+        for r in range(first, last):
+            off += (y[r] - impulse[k, r]) ** 2
+        error = max(error, np.sqrt(off) / rho[k])
+    return error
+
+
+@njit(cache=True)
 def project(system, blocks, values, kind, sides, radius, target, inverse, goal, enough, impulse, v):
-    """Project: improve multipliers y until  max_k |P_k(y_k - rho u_k) - y_k| / rho_k <= goal  (m/s), or `enough` if that stalls.
+    """Project: improve multipliers y until  max_k |P_k(y_k - rho u_k) - y_k| / rho_k <= goal  (m/s), or
+    `enough` if they begin so or that stalls.
 
     values: work array of the factor. radius: (m,) of each friction set. target: (n,) velocity without these impulses. inverse: (m, 3)
     diagonal of the Delassus operator. impulse: (m, 3); the rows of this kind are y, warm start and answer, the others stay.
@@ -233,15 +254,18 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
         impulse[k, first:last] = fresh[k, first:last]
     generalised_impulse(system, kind, impulse, work)
     velocity_after(system, target, work, v)
-    factorisations = 0
-    factored = False
+    error = _distance(system, kind, sides, radius, rho, impulse, v, small)
+    if error <= enough:
+        # to improve on what is good enough would only shift impulses among redundant contacts, away from their friction
+        return 0, error
+    factorisations, factored = 0, False
     error, stalled = np.inf, 0
     for _ in range(MULTIPLIER_STEPS):
         # Newton: v minimises the smooth function for the multipliers y
         before, t, refreshed, rounded = np.inf, 0.0, False, False
         for _newton in range(NEWTON_STEPS):
             for k in range(m):
-                _gap_velocity(system, k, v, u)
+                gap_velocity(system, k, v, u)
                 for r in range(first, last):
                     w[k, r] = impulse[k, r] - rho[k] * u[r]
                 _respond(kind, sides, radius[k], w[k], fresh[k], derivative[k])
@@ -294,18 +318,7 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
         generalised_impulse(system, kind, impulse, work)
         velocity_after(system, target, work, v)
         before = error
-        error = 0.0
-        for k in range(m):
-            if rho[k] == 0.0:
-                continue
-            _gap_velocity(system, k, v, u)
-            for r in range(first, last):
-                w[k, r] = impulse[k, r] - rho[k] * u[r]
-            _respond(kind, sides, radius[k], w[k], fresh[k], derivative[k])
-            off = 0.0
-            for r in range(first, last):
-                off += (fresh[k, r] - impulse[k, r]) ** 2
-            error = max(error, np.sqrt(off) / rho[k])
+        error = _distance(system, kind, sides, radius, rho, impulse, v, small)
         stalled = stalled + 1 if error > 0.5 * before else 0
         if error <= goal or (stalled >= 2 and error <= enough) or not np.isfinite(error):
             break

@@ -6,10 +6,11 @@ iterations agrees (28). The friction with the smallest residual (29) is kept, an
 the answer never violates contact however early it is asked for.
 
 Beyond the paper: an iterate is accepted only when its relative Coulomb residuals, too, are within the tolerance; and, with `joint`,
-every iteration but the first begins with one projection onto contact and friction at once, with friction radii held. Staggering
-converges as slowly as normal and tangential impulses are coupled (a leaning card, section 4 of the paper); the joint projection
-resolves that coupling, and leaves only the dependence of the radii on alpha to be iterated, r := mu alpha(r), which Anderson's
-method accelerates. What is accepted is a fixed point (26) of the two published projections either way.
+every iteration but the first begins with a proposal. Staggering converges as slowly as normal and tangential impulses are coupled
+(a leaning card, section 4 of the paper), so contact and friction are solved together: by Newton's method on both, or, where that does
+not converge, by one projection onto both with the friction radii held, which leaves only the dependence of the radii on alpha to be
+iterated, r := mu alpha(r), and that Anderson's method accelerates. What is accepted is a fixed point (26) of the two published
+projections either way.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from numba import njit
 from ..accuracy import relative_coulomb, scales
 from ..system import apply_inverse_mass, effective_inverse_mass, relative_velocity
 from .anderson import accelerate, anderson
+from .coulomb_newton import coulomb_newton
 from .projection import BOTH, CONTACT, FRICTION, find_blocks, generalised_impulse, project, velocity_after
 
 __all__ = ["staggered"]
@@ -77,7 +79,7 @@ def staggered(system, impulse, tolerance, max_iterations, sides, joint, history,
     if m == 0:
         return SOLVED, 0, 0, 0, 0
     blocks = find_blocks(system)
-    values = np.empty(blocks.structure.length)
+    values, upper = np.empty(blocks.structure.length), np.empty(blocks.structure.length)
     inverse = effective_inverse_mass(system)
     kappa = 3.0 / np.maximum(inverse.sum(axis=1), 1e-300)
     velocity = np.empty((m, 3))
@@ -87,7 +89,8 @@ def staggered(system, impulse, tolerance, max_iterations, sides, joint, history,
     enough = 30.0 * goal
     radius, held, memory = np.zeros(m), np.zeros(m), anderson(m)
     target, c, f, f_next, work = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    candidate, v_candidate = np.empty((m, 3)), np.empty(n)
+    proposal, candidate, v_candidate = np.empty((m, 3)), np.empty((m, 3)), np.empty(n)
+    started = False
     best, least = impulse.copy(), np.inf
     factorisations, first_contact, first_friction = 0, 0, 0
     for k in range(m):
@@ -97,13 +100,20 @@ def staggered(system, impulse, tolerance, max_iterations, sides, joint, history,
             impulse[k, 1:] *= bound / size
     for i in range(max_iterations):
         if joint and i > 0:
-            _set_radii(system, impulse, radius)
-            if i == 1:
-                held[:] = radius
-            else:
-                accelerate(memory, held, radius)
-            count, _ = project(system, blocks, values, BOTH, sides, held, system.velocity, inverse, goal, enough, impulse, v)
+            proposal[:] = impulse
+            count, reached = coulomb_newton(system, blocks, values, upper, sides, inverse, goal, proposal, v)
             factorisations += count
+            if reached <= enough:
+                impulse[:] = proposal
+            else:
+                _set_radii(system, impulse, radius)
+                if started:
+                    accelerate(memory, held, radius)
+                else:
+                    held[:] = radius
+                    started = True
+                count, _ = project(system, blocks, values, BOTH, sides, held, system.velocity, inverse, goal, enough, impulse, v)
+                factorisations += count
         # line 5: N alpha := P_C(-M v_hat - f), in velocities: contact acts on what friction has left
         generalised_impulse(system, FRICTION, impulse, f)
         velocity_after(system, system.velocity, f, target)

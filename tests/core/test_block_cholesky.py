@@ -1,9 +1,10 @@
-"""The block-sparse factorisation solves what a dense solver solves, for any graph and any block sizes."""
+"""The block-sparse factorisations solve what a dense solver solves, for any graph and any block sizes."""
 
 import numpy as np
 import pytest
 
 from solver_core.linalg.block_cholesky import analyse, factorise, find_block, solve_in_place
+from solver_core.linalg.block_lu import factorise_lu, solve_lu_in_place
 
 
 def random_problem(rng, bodies, contacts, sizes):
@@ -65,3 +66,38 @@ def test_an_indefinite_matrix_is_refused():
     none = np.empty(0, np.int64)
     structure = analyse(offset, none, none)
     assert not factorise(structure, load(structure, offset, np.array([[1.0, 2.0], [2.0, 1.0]])))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_an_unsymmetric_matrix_solves_like_a_dense_one(seed):
+    rng = np.random.default_rng(seed)
+    bodies = int(rng.integers(1, 40))
+    sizes = rng.integers(1, 9, bodies) if seed % 2 else np.full(bodies, 6)
+    offset, body_a, body_b, dense = random_problem(rng, bodies, int(rng.integers(0, 4 * bodies)), sizes)
+    dense = dense * (1.0 + 0.2 * rng.uniform(-1.0, 1.0, dense.shape))
+    structure = analyse(offset, body_a, body_b)
+    lower = load(structure, offset, dense)
+    upper = load_mirrored(structure, offset, dense)
+    assert factorise_lu(structure, lower, upper)
+    right = rng.normal(size=offset[-1])
+    x = right.copy()
+    solve_lu_in_place(structure, lower, upper, x)
+    np.testing.assert_allclose(x, np.linalg.solve(dense, right), rtol=1e-8, atol=1e-10)
+
+
+def load_mirrored(structure, offset, dense):
+    """The upper blocks of a dense matrix at the positions of the lower ones."""
+    values = np.zeros(structure.length)
+    for j, body in enumerate(structure.order):
+        for p in range(structure.column_start[j], structure.column_start[j + 1]):
+            row = structure.order[structure.row[p]]
+            block = dense[offset[body] : offset[body + 1], offset[row] : offset[row + 1]].ravel()
+            values[structure.block[p] : structure.block[p] + block.size] = block
+    return values
+
+
+def test_a_vanishing_pivot_is_refused():
+    offset = np.array([0, 2])
+    none = np.empty(0, np.int64)
+    structure = analyse(offset, none, none)
+    assert not factorise_lu(structure, load(structure, offset, np.array([[0.0, 1.0], [1.0, 0.0]])), np.zeros(4))
