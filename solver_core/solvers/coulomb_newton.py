@@ -24,8 +24,9 @@ __all__ = ["coulomb_newton"]
 
 FIRST_PENALTY, LAST_PENALTY = 1e2, 1e6  # rho_k times the effective inverse mass
 MULTIPLIER_STEPS = 15
-NEWTON_STEPS = 15
+NEWTON_STEPS = 25
 SHORTEST_STEP = 0.06
+UPHILL_STEPS = 4
 
 
 @njit(cache=True)
@@ -117,6 +118,7 @@ def coulomb_newton(system, blocks, lower, upper, sides, inverse, goal, impulse, 
     generalised_impulse(system, BOTH, y, work)
     now_v = np.empty(n)
     velocity_after(system, system.velocity, work, now_v)
+    uphill = UPHILL_STEPS
     factorisations, penalty, least = 0, FIRST_PENALTY, np.inf
     for _ in range(MULTIPLIER_STEPS):
         now = _imbalance(system, sides, rho, y, now_v, fresh, derivative, work, gradient, back)
@@ -143,7 +145,13 @@ def coulomb_newton(system, blocks, lower, upper, sides, inverse, goal, impulse, 
                     break
                 t *= 0.5
             if not after < now:
-                return factorisations, least
+                if uphill == 0:
+                    return factorisations, least
+                # no step along this direction goes down: where pieces of the map meet, the whole one often leads on
+                uphill -= 1
+                for i in range(n):
+                    trial[i] = now_v[i] + step[i]
+                after = _imbalance(system, sides, rho, y, trial, fresh, derivative, work, gradient, back)
             now = after
             now_v[:] = trial
         y[:] = fresh

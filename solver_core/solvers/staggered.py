@@ -85,8 +85,8 @@ def staggered(system, impulse, tolerance, max_iterations, sides, joint, history,
     velocity = np.empty((m, 3))
     value, index = np.empty(5), np.empty(5, np.int64)
     fastest, _ = scales(system, impulse)
-    goal = 1e-3 * max(min(tolerance, 1e-4), 1e-10) * fastest
-    enough = 30.0 * goal
+    goal = 1e-3 * max(min(tolerance, 1e-4), 1e-10) * fastest  # what projections aim at, in m/s
+    enough = 0.3 * min(tolerance, 1e-4) * fastest  # and what keeps every Coulomb residual within the tolerance
     radius, held, memory = np.zeros(m), np.zeros(m), anderson(m)
     target, c, f, f_next, work = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     proposal, candidate, v_candidate = np.empty((m, 3)), np.empty((m, 3)), np.empty(n)
