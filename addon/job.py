@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 BAKED, MISSED_TOLERANCE, BAD_INPUT = 0, 3, 2
+COMPILING = "Compiling, once for all bakes"
 
 
 class Phase(Enum):
@@ -158,12 +159,12 @@ def advance(job: Job, event: Event) -> tuple[Job, tuple[Effect, ...]]:
 def heard(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, ...]]:
     match record.get("event"):
         case "compiling":
-            return replace(job, status="Compiling, the first time takes a while"), ()
+            return replace(job, status=COMPILING), ()
         case "started":
             started = replace(
                 job,
                 phase=Phase.BAKING,
-                status="Baking",
+                status=COMPILING,
                 frame_start=record["frame_start"],
                 frame_end=record["frame_end"],
                 last_frame=record["resumed_from"],
@@ -177,7 +178,7 @@ def heard(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, ...]]
             baked = replace(
                 job,
                 last_frame=frame,
-                status="Stopping" if job.stopping else f"Frame {frame} of {job.frame_end}, {record['contacts']} contacts",
+                status=status_at(job, frame, record["contacts"]),
                 missed_steps=job.missed_steps + record["missed"],
                 # null is a number that is not finite.
                 deepest_overlap=max(
@@ -194,6 +195,15 @@ def heard(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, ...]]
         case _:
             # "stopped", and whatever a later worker may tell: the exit status decides.
             return job, ()
+
+
+def status_at(job: Job, frame: int, contacts: int) -> str:
+    if job.stopping:
+        return "Stopping"
+    # The first frame needs no step; the kernels are compiled with the first step.
+    if frame == job.frame_start and job.status == COMPILING:
+        return COMPILING
+    return f"Frame {frame} of {job.frame_end}, {contacts} contacts"
 
 
 def ended(job: Job, status: int, trouble: str) -> tuple[Job, tuple[Effect, ...]]:

@@ -22,6 +22,7 @@ __all__ = ["register", "unregister"]
 POLL_SECONDS = 0.1
 # Blender wants plain sets; these are never changed.
 UNDOABLE = {"REGISTER", "UNDO"}
+UNDO_ONLY = {"UNDO"}
 
 
 class STICTION_OT_bake(Operator):
@@ -29,7 +30,8 @@ class STICTION_OT_bake(Operator):
 
     bl_idname = "stiction.bake"
     bl_label = "Bake"
-    bl_options = UNDOABLE
+    # Not REGISTER: the panel to adjust the last operation would bake anew at every touch.
+    bl_options = UNDO_ONLY
 
     resume: BoolProperty(
         name="Resume",

@@ -25,6 +25,8 @@ from ..solver_core.scene import ContactMethod, FrictionCombine, MaterialSpec, So
 __all__ = ["effective_frame_range", "effective_material", "effective_settings", "register", "unregister"]
 
 OVERRIDABLE = {"LIBRARY_OVERRIDABLE"}
+# Where Blender has this option, a path without it that begins with // counts as an error.
+BLEND_RELATIVE = {"PATH_SUPPORTS_BLEND_RELATIVE"} if bpy.app.version >= (4, 5, 0) else {"ANIMATABLE"}
 
 
 def start_from_static(self: ObjectStiction, context: bpy.types.Context) -> None:
@@ -166,7 +168,7 @@ class SceneBake(PropertyGroup):
             ("KEYED", "Keyframes", "The bodies have keyframes"),
         ),
     )
-    cache: StringProperty(name="Cache File", subtype="FILE_PATH")
+    cache: StringProperty(name="Cache File", subtype="FILE_PATH", options=BLEND_RELATIVE)
     frame_start: IntProperty()
     frame_end: IntProperty()
     last_frame: IntProperty()
@@ -236,6 +238,7 @@ class SceneStiction(PropertyGroup):
         name="Cache Folder",
         description="Folder for the baked frames; // is the folder of the .blend file",
         subtype="DIR_PATH",
+        options=BLEND_RELATIVE,
         default="//stiction_cache",
     )
     pair_object: PointerProperty(

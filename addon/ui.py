@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import bpy
 from bpy.types import Context, Object, Panel, UILayout
 
@@ -12,6 +14,9 @@ __all__ = ["register", "unregister"]
 
 MOST_MESSAGES = 12
 MOST_PAIRS = 6
+# Of the panel's frame and icons, and of an average character, at the usual size of the interface.
+MARGIN_PIXELS = 80
+CHARACTER_PIXELS = 6.5
 # Blender wants a plain set; this one is never changed.
 CLOSED = {"DEFAULT_CLOSED"}
 
@@ -42,17 +47,17 @@ def has_world(context: Context) -> bool:
 
 
 def overridable(
-    layout: UILayout, own: bpy.types.PropertyGroup, name: str, blender: bpy.types.bpy_struct, blender_name: str
+    layout: UILayout, heading: str, own: bpy.types.PropertyGroup, name: str, other: bpy.types.bpy_struct, other_name: str
 ) -> None:
     """A row with a switch and one value: ours when the switch is on, else the one that holds otherwise, greyed out."""
-    row = layout.row(align=True, heading=own.bl_rna.properties[name].name)
+    row = layout.row(align=True, heading=heading)
     row.prop(own, f"use_{name}", text="")
     value = row.row(align=True)
     if getattr(own, f"use_{name}"):
         value.prop(own, name, text="")
     else:
         value.enabled = False
-        value.prop(blender, blender_name, text="")
+        value.prop(other, other_name, text="")
 
 
 class STICTION_PT_object(ObjectPanel, Panel):
@@ -77,14 +82,14 @@ class STICTION_PT_object_surface(ObjectPanel, Panel):
         ob = context.object
         own, body = ob.stiction, ob.rigid_body
         column = layout.column()
-        overridable(column, own, "mu_static", body, "friction")
+        overridable(column, "Friction Static", own, "mu_static", body, "friction")
         if own.use_mu_static:
-            overridable(column, own, "mu_dynamic", own, "mu_static")
+            overridable(column, "Dynamic", own, "mu_dynamic", own, "mu_static")
         else:
-            overridable(column, own, "mu_dynamic", body, "friction")
-        overridable(column, own, "restitution", body, "restitution")
+            overridable(column, "Dynamic", own, "mu_dynamic", body, "friction")
+        overridable(column, "Bounciness", own, "restitution", body, "restitution")
         column = layout.column()
-        column.prop(own, "mass_source", expand=True)
+        column.row().prop(own, "mass_source", expand=True)
         if own.mass_source == "DENSITY":
             column.prop(own, "density")
         else:
@@ -145,12 +150,12 @@ class STICTION_PT_scene_solver(ScenePanel, Panel):
         column = layout.column()
         column.prop(own, "tolerance")
         column.prop(own, "max_iterations", text="Max Iterations")
-        overridable(column, own, "substeps", context.scene.rigidbody_world, "substeps_per_frame")
+        overridable(column, "Substeps", own, "substeps", context.scene.rigidbody_world, "substeps_per_frame")
         column = layout.column()
         column.prop(own, "friction_cone")
         if own.friction_cone == "POLYGON":
             column.prop(own, "polygon_sides")
-        column.prop(own, "friction_combine")
+        column.prop(own, "friction_combine", text="Combine")
 
 
 class STICTION_PT_scene_range(ScenePanel, Panel):
@@ -200,25 +205,43 @@ def draw_bake(layout: UILayout, context: Context) -> None:
         row.operator("stiction.free_bake")
         column.operator("stiction.bake_to_keyframes", icon="KEYFRAME")
         draw_result(layout, bake)
-    draw_messages(layout, session)
+    draw_messages(layout, context)
 
 
 def draw_result(layout: UILayout, bake: bpy.types.PropertyGroup) -> None:
     if bake.state == "NONE":
         return
-    where = "Keyframes" if bake.state == "KEYED" else "Cached"
-    text = f"{where}: {bake.summary}" if bake.summary else f"{where}: frames {bake.frame_start} to {bake.last_frame}"
-    layout.label(text=text, icon="ERROR" if bake.missed_steps else "CHECKMARK")
+    where = "Keyframes at" if bake.state == "KEYED" else "Cached"
+    column = layout.column(align=True)
+    column.label(text=f"{where} frames {bake.frame_start} to {bake.last_frame}", icon="CHECKMARK")
+    if bake.last_frame < bake.frame_end:
+        column.label(text=f"Stopped before frame {bake.frame_end}", icon="INFO")
+    if bake.missed_steps:
+        steps = "1 step" if bake.missed_steps == 1 else f"{bake.missed_steps} steps"
+        column.label(text=f"{steps} missed the tolerance", icon="ERROR")
+    else:
+        column.label(text="Every step within tolerance", icon="CHECKMARK")
 
 
-def draw_messages(layout: UILayout, session: bpy.types.PropertyGroup) -> None:
-    if not session.messages:
+def draw_messages(layout: UILayout, context: Context) -> None:
+    messages = context.window_manager.stiction.messages
+    if not messages:
         return
+    width = characters_in_row(context)
     box = layout.box().column(align=True)
-    for message in list(session.messages)[:MOST_MESSAGES]:
-        box.label(text=message.name, icon="CANCEL" if message.is_error else "ERROR")
-    if len(session.messages) > MOST_MESSAGES:
-        box.label(text=f"and {len(session.messages) - MOST_MESSAGES} more, see the Info editor")
+    for message in list(messages)[:MOST_MESSAGES]:
+        icon = "CANCEL" if message.is_error else "ERROR"
+        for line in textwrap.wrap(message.name, width):
+            box.label(text=line, icon=icon)
+            icon = "BLANK1"
+    if len(messages) > MOST_MESSAGES:
+        box.label(text=f"and {len(messages) - MOST_MESSAGES} more, see the Info editor", icon="BLANK1")
+
+
+def characters_in_row(context: Context) -> int:
+    """About how many characters a label with an icon can show; Blender would cut the middle out of longer ones."""
+    scale = context.preferences.system.ui_scale
+    return max(16, int((context.region.width / scale - MARGIN_PIXELS) / CHARACTER_PIXELS))
 
 
 CLASSES = (

@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = __name__.rpartition(".addon.")[0]
 LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")
 LAST_LINES = 20
+SECONDS_TO_END = 3.0
 
 
 class WorkerError(RuntimeError):
@@ -74,8 +75,12 @@ class Worker:
                 return
 
     def stop(self) -> None:
-        """Ask the process to end; the frames written so far stay whole."""
+        """Make the process end, whole or by force; the frames written so far stay readable either way."""
         self._process.terminate()
+        # Compiling kernels takes long and can swallow the signal.
+        deadline = threading.Timer(SECONDS_TO_END, self._process.kill)
+        deadline.daemon = True
+        deadline.start()
 
     def _collect(self, pipe: IO[str]) -> None:
         self._trouble.extend(line.rstrip() for line in pipe)
