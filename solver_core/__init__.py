@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from . import scenes
+    from .accuracy import Residual, Residuals, residuals
     from .dynamics.frame import Frame, FrameStatistics
     from .dynamics.simulation import Simulation
     from .problem import ContactProblem
-    from .accuracy import Residual, Residuals, residuals
     from .result import Result, Statistics, Status
     from .scene import SceneSpec, SolverSettings
     from .solvers.solve import solve

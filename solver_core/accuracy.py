@@ -1,8 +1,8 @@
 """How well impulses and velocities satisfy the contact problem, measured from the problem alone.
 
-Velocities are recomputed from the impulses, u = G lam + g, so a solver's own bookkeeping is not trusted. Every figure comes with
-its worst contact, its unit, and a relative value: velocities over U = max |g + c n|, the fastest relative velocity there would be
-without impulses, impulses over L = max |lam|, energies over U L.
+Velocities are recomputed from the impulses, u = G lam + g, so a solver's own bookkeeping is not trusted. Every figure comes
+with its worst contact, its unit, and a relative value: velocities over U = max |g + c n|, the fastest relative velocity there
+would be without impulses, impulses over L = max |lam|, energies over U L.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from .problem import ContactProblem
 from .result import Result
@@ -24,7 +23,8 @@ PENETRATION, CONE, COMPLEMENTARITY, DISSIPATION, NATURAL_MAP = range(5)
 
 @dataclass(frozen=True)
 class Residual:
-    """The worst value over all contacts, the same relative to the problem's scale, the contact it is at (-1: none), its unit."""
+    """The worst value over all contacts, the same relative to the problem's scale, the contact it is at (-1: none), its
+    unit."""
 
     value: float
     relative: float
@@ -97,7 +97,8 @@ def scales(system, impulse):
 
 @njit(cache=True)
 def measure(system, impulse, velocity, kappa, sides, value, index):
-    """Worst absolute residuals into `value` (5,) and their contacts into `index` (5,); velocity (m, 3) belongs to the impulses."""
+    """Worst absolute residuals into `value` (5,) and their contacts into `index` (5,); velocity (m, 3) belongs to the
+    impulses."""
     value[:] = 0.0
     index[:] = -1
     found = np.empty(5)
@@ -162,7 +163,8 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
 
     def residual(which: int, over: float, unit: str) -> Residual:
         absolute = float(value[which])
-        return Residual(absolute, absolute / over if over > 0.0 else (0.0 if absolute == 0.0 else np.inf), int(index[which]), unit)
+        relative = absolute / over if over > 0.0 else (0.0 if absolute == 0.0 else np.inf)
+        return Residual(absolute, relative, int(index[which]), unit)
 
     gap = float(difference[worst]) if m else 0.0
     return Residuals(

@@ -1,7 +1,7 @@
 """Where compiled kernels are kept from one run to the next: one folder for each state of the sources.
 
-numba compiles a kernel anew when the file that it stands in has changed, but not when a kernel that it calls, in another file, has.
-A folder named after all the sources leaves no stale kernel to be found.
+numba compiles a kernel anew when the file that it stands in has changed, but not when a kernel that it calls, in another file,
+has. A folder named after all the sources leaves no stale kernel to be found.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def use_kernel_cache() -> Path:
 
     To be called before any kernel is imported.
     """
-    from numba import config
+    import numba
 
     folder = kernel_folder(Path(os.environ.get("NUMBA_CACHE_DIR") or _user_cache_folder() / "stiction"))
-    config.CACHE_DIR = str(folder)
+    setattr(numba.config, "CACHE_DIR", str(folder))  # noqa: B010 - numba makes its settings at run time, unknown to type checkers
     return folder
 
 

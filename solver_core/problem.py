@@ -58,7 +58,8 @@ class ContactProblem:
 
         G: (m dim, m dim) symmetric positive semidefinite, of any rank. g: (m dim,) or (m, dim). mu, mu_dynamic: scalar or (m,),
         >= 0. sliding: (m,) bool, contacts at which mu_dynamic is in force. slack: (m,) c of the normal condition, else 0.
-        Order in each contact is (n, t1, t2) for dim 3 and (n, t) for dim 2. Raises ValueError naming the argument and the index.
+        Order in each contact is (n, t1, t2) for dim 3 and (n, t) for dim 2. Raises ValueError naming the argument and the
+        index.
         """
         if dim not in (2, 3):
             raise ValueError(f"dim must be 2 or 3, not {dim!r}")
@@ -122,8 +123,8 @@ class ContactProblem:
         """Problem given by bodies with any numbers of degrees of freedom.
 
         masses: one symmetric positive definite (d, d) block a body. velocity: (n,) predicted velocity v_hat, n = sum of d.
-        body_a, body_b: (m,) body indices, -1 for the world. jacobian_a, jacobian_b: (m, dim, largest d), what each body adds to u.
-        bias: (m, dim) b. The rest as in `from_delassus`. Raises ValueError naming the argument and the index.
+        body_a, body_b: (m,) body indices, -1 for the world. jacobian_a, jacobian_b: (m, dim, largest d), what each body adds to
+        u. bias: (m, dim) b. The rest as in `from_delassus`. Raises ValueError naming the argument and the index.
         """
         blocks = [_finite(f"masses[{i}]", block) for i, block in enumerate(masses)]
         for i, block in enumerate(blocks):
@@ -143,7 +144,9 @@ class ContactProblem:
                 raise ValueError(f"{name} must have {m} entries, not shape {index.shape}")
             wrong = np.flatnonzero((index < -1) | (index >= len(blocks)))
             if wrong.size:
-                raise ValueError(f"{name}[{wrong[0]}] = {index[wrong[0]]} is no body: there are {len(blocks)}, and -1 is the world")
+                raise ValueError(
+                    f"{name}[{wrong[0]}] = {index[wrong[0]]} is no body: there are {len(blocks)}, and -1 is the world"
+                )
         same = np.flatnonzero(first == second)
         if same.size:
             raise ValueError(f"body_a[{same[0]}] and body_b[{same[0]}] are the same body, {first[same[0]]}")

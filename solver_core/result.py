@@ -25,8 +25,8 @@ class Statistics:
 
     iterations: staggered iterations, or pivots. factorisations: numeric factorisations of a system matrix.
     first_projections: factorisations of the first contact and the first friction projection, (2,).
-    relative_error and residual: one entry an iteration, (iterations,); for Staggered Projections (28), dimensionless, and (29), J.
-    coulomb: relative Coulomb residual after each contact projection, as the solver itself saw it. seconds: wall time.
+    relative_error and residual: one entry an iteration, (iterations,); for Staggered Projections (28), dimensionless, and (29),
+    J. coulomb: relative Coulomb residual after each contact projection, as the solver itself saw it. seconds: wall time.
     """
 
     iterations: int

@@ -13,18 +13,31 @@ import numpy as np
 
 from .scene import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 
-__all__ = ["arch", "box", "box_shape", "card_house", "dropped_cube", "ground", "slope", "sliding_box", "tower"]
+__all__ = ["arch", "box", "box_shape", "card_house", "dropped_cube", "ground", "sliding_box", "slope", "tower"]
 
 BOX_TRIANGLES = np.array(
-    [[0, 2, 3], [0, 3, 1], [4, 5, 7], [4, 7, 6], [0, 1, 5], [0, 5, 4], [2, 6, 7], [2, 7, 3], [0, 4, 6], [0, 6, 2], [1, 3, 7], [1, 7, 5]],
+    [
+        [0, 2, 3],
+        [0, 3, 1],
+        [4, 5, 7],
+        [4, 7, 6],
+        [0, 1, 5],
+        [0, 5, 4],
+        [2, 6, 7],
+        [2, 7, 3],
+        [0, 4, 6],
+        [0, 6, 2],
+        [1, 3, 7],
+        [1, 7, 5],
+    ],
     dtype=np.int32,
 )
 
 
 def box_shape(size) -> ShapeSpec:
     """Box of the given edge lengths (3,) m about its own centre."""
-    corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
-    return ShapeSpec(ShapeKind.HULL, corners * np.asarray(size, dtype=float), BOX_TRIANGLES)
+    corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)], dtype=np.float64)
+    return ShapeSpec(ShapeKind.HULL, corners * np.asarray(size, dtype=np.float64), BOX_TRIANGLES)
 
 
 def axis_angle(axis, angle: float) -> np.ndarray:
@@ -53,7 +66,11 @@ def box(name, size, position, material, mass=1.0, orientation=(1.0, 0.0, 0.0, 0.
 def ground(material: MaterialSpec, orientation=(1.0, 0.0, 0.0, 0.0)) -> BodySpec:
     """The passive half-space below a plane through the origin."""
     return BodySpec(
-        "Ground", BodyKind.PASSIVE, ShapeSpec(ShapeKind.PLANE), orientation=np.asarray(orientation, dtype=float), material=material
+        "Ground",
+        BodyKind.PASSIVE,
+        ShapeSpec(ShapeKind.PLANE),
+        orientation=np.asarray(orientation, dtype=float),
+        material=material,
     )
 
 
@@ -68,7 +85,8 @@ def card_house(
 ) -> SceneSpec:
     """A house of cards: pairs of leaning cards under flat ones, (3 levels^2 + levels) / 2 cards in all.
 
-    card: thickness, width and length in m. lean: rad from the vertical. clearance: m, gap between neighbours at the first frame.
+    card: thickness, width and length in m. lean: rad from the vertical. clearance: m, gap between neighbours at the first
+    frame.
     """
     thickness, width, length = card
     material = _pair_material(mu)
@@ -112,7 +130,13 @@ def card_house(
 
 
 def arch(
-    blocks: int = 11, mu: float = 0.6, inner: float = 1.0, outer: float = 1.3, depth: float = 0.4, density: float = 2400.0, frames: int = 241
+    blocks: int = 11,
+    mu: float = 0.6,
+    inner: float = 1.0,
+    outer: float = 1.3,
+    depth: float = 0.4,
+    density: float = 2400.0,
+    frames: int = 241,
 ) -> SceneSpec:
     """A semicircular masonry arch of wedge blocks without mortar. inner, outer: radii in m; depth in m."""
     material = _pair_material(mu)
@@ -143,7 +167,9 @@ def arch(
     return SceneSpec(tuple(bodies), frame_end=frames)
 
 
-def tower(boxes: int = 10, size: float = 0.2, mu: float = 0.5, mass: float = 1.0, heaviest: float = 1000.0, frames: int = 241) -> SceneSpec:
+def tower(
+    boxes: int = 10, size: float = 0.2, mu: float = 0.5, mass: float = 1.0, heaviest: float = 1000.0, frames: int = 241
+) -> SceneSpec:
     """A tower of cubes whose top one has `heaviest` times the mass of the others."""
     material = _pair_material(mu)
     bodies = [ground(material)]
@@ -154,7 +180,12 @@ def tower(boxes: int = 10, size: float = 0.2, mu: float = 0.5, mass: float = 1.0
 
 
 def slope(
-    tangent: float = 0.5, mu: float = 0.51, mu_dynamic: float | None = None, yaw: float = 0.0, size=(0.3, 0.3, 0.2), frames: int = 121
+    tangent: float = 0.5,
+    mu: float = 0.51,
+    mu_dynamic: float | None = None,
+    yaw: float = 0.0,
+    size=(0.3, 0.3, 0.2),
+    frames: int = 121,
 ) -> SceneSpec:
     """A box at rest on a slope of the given tangent that descends along +x, turned on it by `yaw` rad."""
     material = _pair_material(mu, mu_dynamic)
@@ -176,7 +207,11 @@ def sliding_box(speed: float = 2.0, mu: float = 0.4, size=(0.3, 0.3, 0.2), frame
     )
 
 
-def dropped_cube(height: float = 4.0, size: float = 1.0, mu: float = 0.25, restitution: float = 0.0, frames: int = 121) -> SceneSpec:
+def dropped_cube(
+    height: float = 4.0, size: float = 1.0, mu: float = 0.25, restitution: float = 0.0, frames: int = 121
+) -> SceneSpec:
     """A cube dropped flat, its lower face `height` m above the ground."""
     material = _pair_material(mu, restitution=restitution)
-    return SceneSpec((ground(material), box("Cube", (size, size, size), (0.0, 0.0, height + 0.5 * size), material)), frame_end=frames)
+    return SceneSpec(
+        (ground(material), box("Cube", (size, size, size), (0.0, 0.0, height + 0.5 * size), material)), frame_end=frames
+    )

@@ -1,4 +1,5 @@
-"""The arrays of a contact problem, and products with its matrices, which are never formed: J v, J^T lam, M^-1 p, diag(J M^-1 J^T)."""
+"""The arrays of a contact problem, and products with its matrices, which are never formed: J v, J^T lam, M^-1 p, diag(J M^-1
+J^T)."""
 
 from __future__ import annotations
 
@@ -19,10 +20,10 @@ class System(NamedTuple):
 
     n degrees of freedom in `bodies` blocks, m contacts of three rows each (the last is zero in two dimensions).
 
-    offset: (bodies + 1,) first degree of freedom of each body. mass, inverse_mass: the diagonal blocks of M and M^-1, row-major,
-    one after the other, block_start: (bodies + 1,) where each begins. velocity: (n,) v_hat. body_a, body_b: (m,) indices of bodies,
-    -1 for what does not move. jacobian_a, jacobian_b: (m, 3, largest block), zero beyond a body's own width. bias: (m, 3) b.
-    slack: (m,) c. mu: (m,) the coefficient in force.
+    offset: (bodies + 1,) first degree of freedom of each body. mass, inverse_mass: the diagonal blocks of M and M^-1,
+    row-major, one after the other, block_start: (bodies + 1,) where each begins. velocity: (n,) v_hat. body_a, body_b: (m,)
+    indices of bodies, -1 for what does not move. jacobian_a, jacobian_b: (m, 3, largest block), zero beyond a body's own width.
+    bias: (m, 3) b. slack: (m,) c. mu: (m,) the coefficient in force.
     """
 
     offset: Ints

@@ -21,10 +21,10 @@ Floats = NDArray[np.float64]
 class Model(NamedTuple):
     """The constants of all bodies, as kernels take them; n bodies, of which `moving` are moved by the solver.
 
-    dof: (n,) index among the moving bodies, -1 for the others. mass: (n,) kg, inertia: (n, 3, 3) kg m^2 about the centre of mass in
-    body axes. lock: (n, 6) 1 for free and 0 for locked world axes, linear then angular. damping: (n, 2) fractions of linear and
-    angular velocity lost in a second. mu: (n, 2) static and dynamic; restitution: (n,). size: (n,) m, half the largest
-    extent, infinite for planes. collections: (n,) bit masks. gravity: (3,) m/s^2.
+    dof: (n,) index among the moving bodies, -1 for the others. mass: (n,) kg, inertia: (n, 3, 3) kg m^2 about the centre of
+    mass in body axes. lock: (n, 6) 1 for free and 0 for locked world axes, linear then angular. damping: (n, 2) fractions of
+    linear and angular velocity lost in a second. mu: (n, 2) static and dynamic; restitution: (n,). size: (n,) m, half the
+    largest extent, infinite for planes. collections: (n,) bit masks. gravity: (3,) m/s^2.
     """
 
     dof: NDArray[np.int64]
@@ -40,8 +40,8 @@ class Model(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a step changes: position (n, 3) of the centres of mass, orientation (n, 4), velocity (n, 3) of the centres of mass, and
-    angular momentum (n, 3) about them, world axes. Velocities and momenta belong to the middle of the step (leapfrog).
+    """What a step changes: position (n, 3) of the centres of mass, orientation (n, 4), velocity (n, 3) of the centres of mass,
+    and angular momentum (n, 3) about them, world axes. Velocities and momenta belong to the middle of the step (leapfrog).
     """
 
     position: Floats

@@ -19,8 +19,8 @@ PRODUCT, AVERAGE, GEOMETRIC_MEAN, MINIMUM, MAXIMUM = range(5)
 class ContactMemory(NamedTuple):
     """What the next step needs to know of the contacts of this one, sorted by bodies and feature.
 
-    body_a, body_b: (m,), feature: (m,) ids. impulse: (m, 4) the normal impulse in N s and the friction impulse in world axes. approach:
-    (m,) speed in m/s at which the bodies were closing in before contact slowed them down, for restitution.
+    body_a, body_b: (m,), feature: (m,) ids. impulse: (m, 4) the normal impulse in N s and the friction impulse in world axes.
+    approach: (m,) speed in m/s at which the bodies were closing in before contact slowed them down, for restitution.
     """
 
     body_a: NDArray[np.int64]
@@ -90,7 +90,9 @@ def _fill_jacobian(jacobian, k, sign, axes, arm, lock):
     """Rows sign (e, arm x e) of contact k for each contact axis e, without the locked axes."""
     for row in range(3):
         e0, e1, e2 = axes[row, 0], axes[row, 1], axes[row, 2]
-        jacobian[k, row, 0], jacobian[k, row, 1], jacobian[k, row, 2] = sign * e0 * lock[0], sign * e1 * lock[1], sign * e2 * lock[2]
+        jacobian[k, row, 0] = sign * e0 * lock[0]
+        jacobian[k, row, 1] = sign * e1 * lock[1]
+        jacobian[k, row, 2] = sign * e2 * lock[2]
         jacobian[k, row, 3] = sign * (arm[1] * e2 - arm[2] * e1) * lock[3]
         jacobian[k, row, 4] = sign * (arm[2] * e0 - arm[0] * e2) * lock[4]
         jacobian[k, row, 5] = sign * (arm[0] * e1 - arm[1] * e0) * lock[5]
@@ -109,9 +111,9 @@ def build_contacts(
 ):
     """Contact arrays of the step's problem.
 
-    twist: (n, 6) velocities at the step's begin. stick_speed: m/s, a contact that slides faster has the dynamic coefficient. found:
-    (m,) from `match`. Returns (axes (m, 3, 3), jacobian_a, jacobian_b (m, 3, 6), bias (m, 3), slack (m,), mu (m, 2), sliding (m,),
-    approach (m,), impulse (m, 3) from the memory).
+    twist: (n, 6) velocities at the step's begin. stick_speed: m/s, a contact that slides faster has the dynamic coefficient.
+    found: (m,) from `match`. Returns (axes (m, 3, 3), jacobian_a, jacobian_b (m, 3, 6), bias (m, 3), slack (m,), mu (m, 2),
+    sliding (m,), approach (m,), impulse (m, 3) from the memory).
 
     A contact with a gap may close it within the step and no more: c = gap / h. Restitution follows the footnote to (14),
     n . (u + e u^t) >= 0, in the step in which the bodies touch, u^t being the speed they approached with before the speculative

@@ -20,8 +20,8 @@ NEGLIGIBLE = 0.05  # of the rest offset: what is nearer than this to its place i
 def separation(model, system, body_a, body_b, gap, v, h):
     """Velocities (n,) that, over this step and in addition to v, part bodies that are nearer than their rest offset.
 
-    They move positions only, so an overlap is undone without a pop: the smallest motion in the kinetic metric (a contact projection)
-    that opens overlaps at no more than the recovery speed and closes no gap.
+    They move positions only, so an overlap is undone without a pop: the smallest motion in the kinetic metric (a contact
+    projection) that opens overlaps at no more than the recovery speed and closes no gap.
     """
     m = gap.size
     wanted = np.empty(m)

@@ -24,8 +24,8 @@ def _root(parent, i):
 def contact_islands(bodies, body_a, body_b):
     """Group contacts by connected bodies: (start, contacts), island i having contacts[start[i] : start[i + 1]].
 
-    body_a, body_b: (m,) indices, negative for what does not move and so connects nothing. Islands come in the order of their first
-    body, contacts in their own order.
+    body_a, body_b: (m,) indices, negative for what does not move and so connects nothing. Islands come in the order of their
+    first body, contacts in their own order.
     """
     parent = np.arange(bodies)
     for k in range(body_a.size):
@@ -134,9 +134,9 @@ def measure_island(system, impulse, sides, relative):
 def solve_islands(system, impulse, tolerance, max_iterations, sides, counts, errors):
     """Solve every island with Staggered Projections; impulse (m, 3) is warm start and answer.
 
-    Out: counts (6,): worst status, islands, most iterations, all factorisations, and the island-wise worst contact (or -1); errors
-    (6,): worst relative error (28), sum of the residuals (29), worst cone, complementarity and dissipation, worst of all. Returns the
-    velocities (n,).
+    Out: counts (6,): worst status, islands, most iterations, all factorisations, and the island-wise worst contact (or -1);
+    errors (6,): worst relative error (28), sum of the residuals (29), worst cone, complementarity and dissipation, worst of
+    all. Returns the velocities (n,).
     """
     v = system.velocity.copy()
     start, contacts = contact_islands(system.offset.size - 1, system.body_a, system.body_b)

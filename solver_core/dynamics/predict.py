@@ -31,9 +31,10 @@ def _world_inertia(rotation, inertia, out):
 def predict(model, state, prescribed, h, kick, rotation, mass, inverse_mass, twist, predicted):
     """Fill what the step's contact problem needs to know of the bodies.
 
-    prescribed: (n, 6) twists over this step of the bodies that the solver does not move. h: the step in s; kick: the time in s over
-    which forces act. Out: rotation (n, 3, 3) at the step's begin; mass, inverse_mass (moving, 6, 6) blocks; twist (n, 6), the linear and
-    angular velocities at the step's begin; predicted (n, 6), those that the step would end with if nothing touched.
+    prescribed: (n, 6) twists over this step of the bodies that the solver does not move. h: the step in s; kick: the time in s
+    over which forces act. Out: rotation (n, 3, 3) at the step's begin; mass, inverse_mass (moving, 6, 6) blocks; twist (n, 6),
+    the linear and angular velocities at the step's begin; predicted (n, 6), those that the step would end with if nothing
+    touched.
     """
     half = np.empty((3, 3))
     world = np.empty((3, 3))

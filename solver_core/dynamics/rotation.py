@@ -65,5 +65,6 @@ def interpolate(before: Floats, after: Floats, fraction: float) -> Floats:
     """Pose (7,) on the way from one pose to another: straight in position, about one axis in orientation."""
     pose = np.empty(7)
     pose[:3] = (1.0 - fraction) * before[:3] + fraction * after[:3]
-    turn(before[3:] / np.linalg.norm(before[3:]), *(fraction * rotation_vector(before[3:], after[3:])), pose[3:])
+    w1, w2, w3 = fraction * rotation_vector(before[3:], after[3:])
+    turn(before[3:] / np.linalg.norm(before[3:]), w1, w2, w3, pose[3:])
     return pose

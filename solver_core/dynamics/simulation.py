@@ -58,7 +58,9 @@ class Simulation:
         self._last_step = 0.0
         self._memory = _no_memory()
         self._movable = self._bodies.model.dof >= 0
-        self._animated = [(i, body.path) for i, body in enumerate(spec.bodies) if body.kind is BodyKind.ANIMATED]
+        self._animated = [
+            (i, body.path) for i, body in enumerate(spec.bodies) if body.kind is BodyKind.ANIMATED and body.path is not None
+        ]
         self._place_animated(0)
         self.warnings: tuple[SceneWarning, ...] = (*scene_warnings(spec), *self._overlaps())
 
@@ -164,9 +166,7 @@ class Simulation:
 
         # solve, island by island
         counts, errors = np.zeros(5, np.int64), np.zeros(6)
-        v = solve_islands(
-            system, impulse, settings.tolerance, settings.max_iterations, settings.polygon_sides, counts, errors
-        )
+        v = solve_islands(system, impulse, settings.tolerance, settings.max_iterations, settings.polygon_sides, counts, errors)
 
         # separate, integrate
         apart = separation(model, system, contacts.body_a, contacts.body_b, contacts.gap, v, h)
@@ -232,7 +232,8 @@ class Simulation:
             SceneWarning(
                 (names[a], names[b]),
                 "overlap",
-                f"{names[a]} and {names[b]} overlap by {-1e3 * gap:.3g} mm at frame {self._frame}: they are pushed apart slowly",
+                f"{names[a]} and {names[b]} overlap by {-1e3 * gap:.3g} mm at frame {self._frame}: "
+                "they are pushed apart slowly",
             )
             for (a, b), gap in deepest.items()
         )

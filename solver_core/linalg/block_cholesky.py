@@ -24,10 +24,10 @@ Floats = NDArray[np.float64]
 class Structure(NamedTuple):
     """What is the same in every factorisation of one time step.
 
-    order[j] is the body eliminated as column j, rank its inverse; offset[b] the first degree of freedom of body b, size[j] that of
-    column j. diagonal[j] and block[p] are positions in `values`; blocks column_start[j] <= p < column_start[j + 1] lie below the
-    diagonal of column j, in rows row[p] (ascending). target lists, column by column and pair by pair, the position of the block
-    that the outer product of two blocks of a column is subtracted from.
+    order[j] is the body eliminated as column j, rank its inverse; offset[b] the first degree of freedom of body b, size[j] that
+    of column j. diagonal[j] and block[p] are positions in `values`; blocks column_start[j] <= p < column_start[j + 1] lie below
+    the diagonal of column j, in rows row[p] (ascending). target lists, column by column and pair by pair, the position of the
+    block that the outer product of two blocks of a column is subtracted from.
     """
 
     order: Ints

@@ -1,8 +1,8 @@
 """Block-sparse LU factorisation  P A P^T = L U  on the structure that `block_cholesky` analyses, for unsymmetric matrices.
 
-A has blocks where H has them, on both sides of the diagonal. `lower` is stored like the Cholesky factor's values; `upper` holds,
-at the same positions, the mirrored blocks: (size of column body) x (size of row body), row-major; its diagonal part is unused.
-Blocks are not exchanged, nor rows within them: a vanishing pivot ends the factorisation.
+A has blocks where H has them, on both sides of the diagonal. `lower` is stored like the Cholesky factor's values; `upper`
+holds, at the same positions, the mirrored blocks: (size of column body) x (size of row body), row-major; its diagonal part is
+unused. Blocks are not exchanged, nor rows within them: a vanishing pivot ends the factorisation.
 """
 
 from __future__ import annotations

@@ -2,12 +2,13 @@
 
 The friction radii are no longer held: with y = (alpha, beta) and rho > 0,
 
-    alpha(v) = max(0, alpha - rho (u_n + c)),   beta(v) = P_{mu alpha(v)}(beta - rho u_t),   M (v - v_hat) = J^T (alpha(v), beta(v)),
+    alpha(v) = max(0, alpha - rho (u_n + c)),   beta(v) = P_{mu alpha(v)}(beta - rho u_t),   M (v - v_hat) = J^T (alpha(v),
+    beta(v)),
 
-and y := (alpha, beta)(v) repeats, as in `projection` (Alart and Curnier 1991, "A mixed formulation for frictional contact problems
-prone to Newton like solution methods"). The dependence of the radii on v makes the derivative  M + J^T D J  unsymmetric where a
-contact slides, there is no function that every step brings down, and convergence is only local: this is a way to propose impulses,
-never to accept them.
+and y := (alpha, beta)(v) repeats, as in `projection` (Alart and Curnier 1991, "A mixed formulation for frictional contact
+problems prone to Newton like solution methods"). The dependence of the radii on v makes the derivative  M + J^T D J
+unsymmetric where a contact slides, there is no function that every step brings down, and convergence is only local: this is a
+way to propose impulses, never to accept them.
 """
 
 from __future__ import annotations
@@ -91,7 +92,8 @@ def _assemble(lower, upper, system, blocks, derivative):
 
 @njit(cache=True)
 def _imbalance(system, sides, rho, y, v, fresh, derivative, work, gradient, back):
-    """The kinetic norm of M (v - v_hat) - J^T fresh, fresh := (alpha, beta)(v); it is left in gradient, and its derivative's D."""
+    """The kinetic norm of M (v - v_hat) - J^T fresh, fresh := (alpha, beta)(v); it is left in gradient, and its derivative's
+    D."""
     u, w = np.empty(3), np.empty(3)
     for k in range(rho.size):
         gap_velocity(system, k, v, u)
@@ -107,7 +109,8 @@ def _imbalance(system, sides, rho, y, v, fresh, derivative, work, gradient, back
 
 @njit(cache=True)
 def coulomb_newton(system, blocks, lower, upper, sides, inverse, goal, impulse, v):
-    """Improve impulses (m, 3) and their velocities v (n,); returns (factorisations, the largest |y(v) - y| / rho reached, m/s)."""
+    """Improve impulses (m, 3) and their velocities v (n,); returns (factorisations, the largest |y(v) - y| / rho reached,
+    m/s)."""
     m, n = impulse.shape[0], v.size
     rho = np.empty(m)
     for k in range(m):

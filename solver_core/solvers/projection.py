@@ -4,10 +4,10 @@ The projections of Kaufman et al. 2008, (24) and (25), are, in velocity space,
 
     min over v of  1/2 |v - target|_M^2 + sum_k support_k(-(J_k v + c_k)),    v = target + M^-1 J^T y,
 
-with y_k in a closed convex set S_k: the half-line of normal impulses, or the friction disk (or polygon) of a given radius, or, for
-both at once with the radii held (Tresca's friction), their product. y solves it exactly when y_k = P_k(y_k - rho_k (J_k v + c_k)) for
-any rho_k > 0, P_k the projection onto S_k. The method of multipliers repeats  y := P(y - rho (J v + c))  at the v that minimises
-the smooth function whose gradient is
+with y_k in a closed convex set S_k: the half-line of normal impulses, or the friction disk (or polygon) of a given radius, or,
+for both at once with the radii held (Tresca's friction), their product. y solves it exactly when y_k = P_k(y_k - rho_k (J_k v +
+c_k)) for any rho_k > 0, P_k the projection onto S_k. The method of multipliers repeats  y := P(y - rho (J v + c))  at the v
+that minimises the smooth function whose gradient is
 
     M (v - target) - J^T P(y - rho (J v + c)),
 
@@ -28,7 +28,17 @@ from ..cones import project_disk, project_half_line, project_polygon
 from ..linalg.block_cholesky import Structure, analyse, factorise, find_block, solve_in_place
 from ..system import apply_inverse_mass, apply_mass, relative_velocity
 
-__all__ = ["BOTH", "CONTACT", "FRICTION", "Blocks", "find_blocks", "gap_velocity", "generalised_impulse", "project", "velocity_after"]
+__all__ = [
+    "BOTH",
+    "CONTACT",
+    "FRICTION",
+    "Blocks",
+    "find_blocks",
+    "gap_velocity",
+    "generalised_impulse",
+    "project",
+    "velocity_after",
+]
 
 CONTACT, FRICTION, BOTH = 0, 1, 2
 FIRST_PENALTY, LAST_PENALTY = 1e2, 1e8  # rho_k times the effective inverse mass
@@ -147,7 +157,8 @@ def gap_velocity(system, k, v, out):
 
 @njit(cache=True)
 def generalised_impulse(system, kind, y, out):
-    """out := N alpha for contact, D beta for friction, their sum for both: the rows of J^T y, y = (alpha, beta), of this kind."""
+    """out := N alpha for contact, D beta for friction, their sum for both: the rows of J^T y, y = (alpha, beta), of this
+    kind."""
     out[:] = 0.0
     first, last = 1 if kind == FRICTION else 0, 1 if kind == CONTACT else 3
     for k in range(system.body_a.size):
@@ -172,7 +183,8 @@ def velocity_after(system, base, p, v):
 
 @njit(cache=True)
 def _slope(kind, sides, radius, rho, w, speed, linear, quadratic, t, work):
-    """Derivative of the smooth function along a step, t steps away: linear + t quadratic - sum_k speed_k . P(w_k - t rho_k speed_k)."""
+    """Derivative of the smooth function along a step, t steps away: linear + t quadratic - sum_k speed_k . P(w_k - t rho_k
+    speed_k)."""
     slope = linear + t * quadratic
     moved, y, d = work[0], work[1], work[2]
     for k in range(rho.size):
@@ -232,9 +244,9 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
     """Project: improve multipliers y until  max_k |P_k(y_k - rho u_k) - y_k| / rho_k <= goal  (m/s), or
     `enough` if they begin so or that stalls.
 
-    values: work array of the factor. radius: (m,) of each friction set. target: (n,) velocity without these impulses. inverse: (m, 3)
-    diagonal of the Delassus operator. impulse: (m, 3); the rows of this kind are y, warm start and answer, the others stay.
-    v: (n,) answer, target + M^-1 J^T y to the last bit. Returns (factorisations, the maximum reached).
+    values: work array of the factor. radius: (m,) of each friction set. target: (n,) velocity without these impulses. inverse:
+    (m, 3) diagonal of the Delassus operator. impulse: (m, 3); the rows of this kind are y, warm start and answer, the others
+    stay. v: (n,) answer, target + M^-1 J^T y to the last bit. Returns (factorisations, the maximum reached).
     """
     m, n = system.body_a.size, target.size
     first, last = 1 if kind == FRICTION else 0, 1 if kind == CONTACT else 3

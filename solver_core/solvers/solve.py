@@ -6,8 +6,8 @@ from time import perf_counter
 
 import numpy as np
 
-from ..problem import ContactProblem
 from ..accuracy import residuals
+from ..problem import ContactProblem
 from ..result import Result, Statistics, Status
 from ..system import relative_velocity
 from .staggered import staggered
@@ -62,10 +62,10 @@ def solve(
 ) -> Result:
     """Solve a contact problem.
 
-    tolerance: bound on the relative error (28) of Kaufman et al. 2008 and on every relative Coulomb residual; above it the status
-    is not SOLVED. warm_start: (m, dim) impulses to start from. polygon_sides: 0 for the friction disk, else the K of the inscribed
-    polygon. joint: whether iterations begin with a projection onto contact and friction at once (see `staggered`); False is the
-    algorithm as it was published. Raises ValueError that names the argument.
+    tolerance: bound on the relative error (28) of Kaufman et al. 2008 and on every relative Coulomb residual; above it the
+    status is not SOLVED. warm_start: (m, dim) impulses to start from. polygon_sides: 0 for the friction disk, else the K of the
+    inscribed polygon. joint: whether iterations begin with a projection onto contact and friction at once (see `staggered`);
+    False is the algorithm as it was published. Raises ValueError that names the argument.
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(sorted(METHODS))}, not {method!r}")

@@ -1,16 +1,17 @@
-"""Staggered Projections: Kaufman, Sueda, James and Pai 2008, "Staggered projections for frictional contact in multibody systems".
+"""Staggered Projections: Kaufman, Sueda, James and Pai 2008, "Staggered projections for frictional contact in multibody
+systems".
 
 Contact impulses c = N alpha and friction impulses f = D beta are each the projection, in the kinetic metric, of what the other
-leaves over: (25) and (24). Algorithm 1 repeats the two projections, (27), from the last step's friction, until the friction of two
-iterations agrees (28). The friction with the smallest residual (29) is kept, and a contact projection always comes last, so that
-the answer never violates contact however early it is asked for.
+leaves over: (25) and (24). Algorithm 1 repeats the two projections, (27), from the last step's friction, until the friction of
+two iterations agrees (28). The friction with the smallest residual (29) is kept, and a contact projection always comes last, so
+that the answer never violates contact however early it is asked for.
 
-Beyond the paper: an iterate is accepted only when its relative Coulomb residuals, too, are within the tolerance; and, with `joint`,
-every iteration but the first begins with a proposal. Staggering converges as slowly as normal and tangential impulses are coupled
-(a leaning card, section 4 of the paper), so contact and friction are solved together: by Newton's method on both, or, where that does
-not converge, by one projection onto both with the friction radii held, which leaves only the dependence of the radii on alpha to be
-iterated, r := mu alpha(r), and that Anderson's method accelerates. What is accepted is a fixed point (26) of the two published
-projections either way.
+Beyond the paper: an iterate is accepted only when its relative Coulomb residuals, too, are within the tolerance; and, with
+`joint`, every iteration but the first begins with a proposal. Staggering converges as slowly as normal and tangential impulses
+are coupled (a leaning card, section 4 of the paper), so contact and friction are solved together: by Newton's method on both,
+or, where that does not converge, by one projection onto both with the friction radii held, which leaves only the dependence of
+the radii on alpha to be iterated, r := mu alpha(r), and that Anderson's method accelerates. What is accepted is a fixed point
+(26) of the two published projections either way.
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ def staggered(system, impulse, tolerance, max_iterations, sides, joint, history,
 
     impulse: (m, 3) alpha and beta of each contact, warm start and answer. sides: 0 for the friction disk, else K. history:
     (max_iterations, 3) relative error (28), residual (29) and relative Coulomb residual of each iteration. v: (n,) velocities,
-    answer. Returns (status, iterations, factorisations, factorisations of the first contact and of the first friction projection).
+    answer. Returns (status, iterations, factorisations, factorisations of the first contact and of the first friction
+    projection).
     """
     m, n = system.body_a.size, system.velocity.size
     v[:] = system.velocity
@@ -112,7 +114,9 @@ def staggered(system, impulse, tolerance, max_iterations, sides, joint, history,
                 else:
                     held[:] = radius
                     started = True
-                count, _ = project(system, blocks, values, BOTH, sides, held, system.velocity, inverse, goal, enough, impulse, v)
+                count, _ = project(
+                    system, blocks, values, BOTH, sides, held, system.velocity, inverse, goal, enough, impulse, v
+                )
                 factorisations += count
         # line 5: N alpha := P_C(-M v_hat - f), in velocities: contact acts on what friction has left
         generalised_impulse(system, FRICTION, impulse, f)
