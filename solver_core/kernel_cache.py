@@ -29,10 +29,10 @@ def use_kernel_cache() -> Path:
 
     To be called before any kernel is imported.
     """
-    import numba
+    from numba.core import config
 
     folder = kernel_folder(Path(os.environ.get("NUMBA_CACHE_DIR") or _user_cache_folder() / "stiction"))
-    setattr(numba.config, "CACHE_DIR", str(folder))  # noqa: B010 - numba makes its settings at run time, unknown to type checkers
+    setattr(config, "CACHE_DIR", str(folder))  # noqa: B010 - numba makes its settings at run time
     return folder
 
 
