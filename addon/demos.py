@@ -71,8 +71,11 @@ def set_scene(scene: Scene, spec: SceneSpec) -> None:
 
 
 def build_body(body: BodySpec, spec: SceneSpec, meshes: dict[bytes, Mesh]) -> Object:
+    position, orientation = Vector(body.position), Quaternion(body.orientation)
     if body.shape.kind is ShapeKind.PLANE:
+        # Bullet centres a box on its object's origin, so that is where the middle of the slab has to be.
         ob = bpy.data.objects.new(body.name, slab_mesh(body.name, spec))
+        position -= orientation @ Vector((0.0, 0.0, 0.5 * GROUND_THICKNESS * ground_width(spec)))
     else:
         # Bodies of one shape share one mesh, as copies made by hand would.
         key = body.shape.vertices.tobytes()
@@ -80,8 +83,8 @@ def build_body(body: BodySpec, spec: SceneSpec, meshes: dict[bytes, Mesh]) -> Ob
             meshes[key] = hull_mesh(body.name, body.shape)
         ob = bpy.data.objects.new(body.name, meshes[key])
     ob.rotation_mode = "QUATERNION"
-    ob.location = Vector(body.position)
-    ob.rotation_quaternion = Quaternion(body.orientation)
+    ob.location = position
+    ob.rotation_quaternion = orientation
     return ob
 
 
@@ -115,13 +118,17 @@ def hull_mesh(name: str, shape: ShapeSpec) -> Mesh:
 
 
 def slab_mesh(name: str, spec: SceneSpec) -> Mesh:
-    """A box whose upper face is the plane z = 0 under everything in the scene."""
-    reach = max((float(np.abs(body.position).max() + radius(body.shape)) for body in spec.bodies), default=1.0)
+    """A flat box about its own centre, under everything in the scene."""
+    width = ground_width(spec)
     sheet = bmesh.new()
-    bmesh.ops.create_cube(sheet, size=reach * GROUND_WIDTH)
+    bmesh.ops.create_cube(sheet, size=width)
     for vertex in sheet.verts:
-        vertex.co.z = 0.0 if vertex.co.z > 0.0 else -GROUND_THICKNESS * reach * GROUND_WIDTH
+        vertex.co.z *= GROUND_THICKNESS
     return finish_mesh(sheet, name)
+
+
+def ground_width(spec: SceneSpec) -> float:
+    return GROUND_WIDTH * max((float(np.abs(body.position).max() + radius(body.shape)) for body in spec.bodies), default=1.0)
 
 
 def finish_mesh(sheet: bmesh.types.BMesh, name: str) -> Mesh:
