@@ -78,13 +78,17 @@ class Bake:
                     self._take_over(self._find_scene())
                 case ShowFrames(frame):
                     self._show(self._find_scene(), frame)
-        if self.job.is_over and (scene := self._find_scene()) is not None and self.job.last_frame is not None:
+        if self.job.is_over and self.job.last_frame is not None and (scene := self._find_scene()) and self._is_shown(scene):
             scene.stiction.bake.summary = self.job.summary
             scene.stiction.bake.last_frame = self.job.last_frame
             scene.stiction.bake.missed_steps = self.job.missed_steps
 
     def _find_scene(self) -> Scene | None:
         return next((scene for scene in bpy.data.scenes if scene.name_full == self._scene), None)
+
+    def _is_shown(self, scene: Scene) -> bool:
+        bake = scene.stiction.bake
+        return bake.state == "CACHED" and bake.cache == str(self._cache)
 
     def _take_over(self, scene: Scene | None) -> None:
         if scene is None:
@@ -101,7 +105,9 @@ class Bake:
         bake.last_frame = self.job.frame_start if self.job.last_frame is None else self.job.last_frame
 
     def _show(self, scene: Scene | None, frame: int) -> None:
-        if scene is None:
+        if scene is None or not self._is_shown(scene):
+            # The user went back, by undo, to before the bake.
+            self.cancel()
             return
         scene.stiction.bake.last_frame = frame
         # Whoever waits at a frame that was not there yet sees it now; whoever looks at another one is left alone.

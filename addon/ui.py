@@ -107,15 +107,11 @@ class STICTION_PT_object_pairs(ObjectPanel, Panel):
         layout.use_property_decorate = False
         layout.prop(context.scene.stiction, "pair_object")
         layout.prop(context.scene.stiction, "friction_combine", text="Combine")
-        grid = layout.grid_flow(row_major=True, columns=3, even_columns=False, align=True)
-        for title in ("Against", "Static", "Dynamic"):
-            cell = grid.row()
-            cell.active = False
-            cell.label(text=title)
+        table = layout.column(align=True)
+        titles = table_row(table, "Against", "BLANK1", "Static", "Dynamic")
+        titles.active = False
         for label, icon, static, dynamic in pairs(context, context.object):
-            grid.label(text=label, icon=icon)
-            grid.label(text=f"{static:.3f}")
-            grid.label(text=f"{dynamic:.3f}")
+            table_row(table, label, icon, f"{static:.3f}", f"{dynamic:.3f}")
 
 
 class STICTION_PT_object_bake(ObjectPanel, Panel):
@@ -176,13 +172,22 @@ class STICTION_PT_scene_range(ScenePanel, Panel):
         layout.prop(own, "cache_directory")
 
 
+def table_row(table: UILayout, label: str, icon: str, *cells: str) -> UILayout:
+    row = table.split(factor=0.5)
+    row.label(text=label, icon=icon)
+    rest = row.row()
+    for cell in cells:
+        rest.label(text=cell)
+    return row
+
+
 def pairs(context: Context, ob: Object) -> list[tuple[str, str, float, float]]:
     """Label, icon, static and dynamic coefficient: with an equal body, the chosen one, and the others that are selected."""
     others = [context.scene.stiction.pair_object, *context.selected_objects]
     bodies = {other.name_full: other for other in others if other is not None and other != ob and other.rigid_body is not None}
     rule = FrictionCombine[context.scene.stiction.friction_combine]
     a = properties.effective_material(ob)
-    rows = [("An Equal Body", "DUPLICATE", a)]
+    rows = [("Equal Body", "DUPLICATE", a)]
     rows += [(name, "OBJECT_DATA", properties.effective_material(body)) for name, body in list(bodies.items())[:MOST_PAIRS]]
     return [
         (label, icon, rule.pair(a.mu_static, b.mu_static), rule.pair(a.mu_dynamic, b.mu_dynamic)) for label, icon, b in rows

@@ -307,6 +307,29 @@ def test_a_bake_that_stopped_half_way_plays_what_there_is(make_body, fake_worker
     assert closeness(shown[:3], wanted[:3]) < 2e-6 and closeness(shown[3:], wanted[[2, 2]]) < 2e-6
 
 
+def test_going_back_to_before_the_bake_stops_it(make_body, fake_worker, monkeypatch):
+    from stiction.addon import job, runner
+
+    make_body()
+    bpy.context.scene.frame_set(1)
+    before = dump()
+    stopped = []
+    plain = fake_worker.all_events
+
+    def undone_after_the_second_frame(self):
+        for event in plain(self):
+            if isinstance(event, job.WorkerSaid) and event.record.get("frame") == 3:
+                # What undo does, which background mode does not have.
+                runner.free(bpy.context.scene)
+            yield job.WorkerEnded(-15) if stopped else event
+
+    monkeypatch.setattr(fake_worker, "all_events", undone_after_the_second_frame)
+    monkeypatch.setattr(fake_worker, "stop", lambda self: stopped.append(True))
+    bpy.ops.stiction.bake()
+    assert stopped == [True]
+    assert differences(before, dump()) == []
+
+
 def test_a_missed_tolerance_is_said_and_the_bake_is_kept(make_body, fake_worker):
     make_body()
     fake_worker.status = 3
