@@ -1,0 +1,87 @@
+"""The scenes of the benchmark, and the contact problems that a running simulation meets in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver_core import scenes
+from solver_core.dynamics import simulation
+from solver_core.dynamics.islands import contact_islands, subsystem
+from solver_core.dynamics.simulation import Simulation
+from solver_core.scene import SceneSpec
+from solver_core.system import System
+
+__all__ = ["StepProblem", "capture", "house_with_box", "intercepted_solves", "largest_island"]
+
+THIN_CARD = (0.0003, 0.063, 0.088)  # m, a real playing card
+
+
+@dataclass(frozen=True)
+class StepProblem:
+    """One island's contact problem in one time step: what the solver was given.
+
+    step: 0 for the first step of the simulation. warm_start: (m, 3) impulses that the step before left.
+    """
+
+    step: int
+    system: System
+    warm_start: NDArray[np.float64]
+
+
+def house_with_box(levels: int = 7, height: float = 0.03) -> SceneSpec:
+    """A house of thin cards, and a box of half a gram that falls on its top from `height` m: 77 cards, over 560 contacts."""
+    house = scenes.card_house(levels=levels, card=THIN_CARD)
+    top = max(body.position[2] for body in house.bodies) + 0.5 * THIN_CARD[2]
+    box = scenes.box("Box", (0.01, 0.01, 0.01), (0.0, 0.0, top + height), house.bodies[-1].material, 5e-4)
+    return replace(house, bodies=(*house.bodies, box))
+
+
+def largest_island(system: System) -> tuple[System, NDArray[np.int64]]:
+    """The island with the most contacts, and the indices of these contacts; the whole system when nothing touches."""
+    bodies = system.offset.size - 1
+    start, contacts = contact_islands(bodies, system.body_a, system.body_b)
+    if start.size < 2:
+        return system, contacts
+    largest = int(np.argmax(np.diff(start)))
+    chosen = contacts[start[largest] : start[largest + 1]]
+    return subsystem(system, chosen, np.full(bodies, -1))[0], chosen
+
+
+@contextmanager
+def intercepted_solves(see: Callable[[System, NDArray[np.float64]], None]) -> Iterator[None]:
+    """Within this context, `see` is shown the problem and the warm start of every step before it is solved as always."""
+    solve_islands = simulation.solve_islands
+
+    def intercept(system, impulse, *rest):
+        see(system, impulse)
+        return solve_islands(system, impulse, *rest)
+
+    simulation.solve_islands = intercept
+    try:
+        yield
+    finally:
+        simulation.solve_islands = solve_islands
+
+
+def capture(spec: SceneSpec, steps: tuple[int, ...], *, tolerance: float) -> list[StepProblem]:
+    """Run a scene and keep the largest island of the given steps."""
+    problems: list[StepProblem] = []
+    step = 0
+
+    def see(system: System, impulse: NDArray[np.float64]) -> None:
+        nonlocal step
+        if step in steps:
+            island, contacts = largest_island(system)
+            problems.append(StepProblem(step, island, impulse[contacts].copy()))
+        step += 1
+
+    with intercepted_solves(see):
+        running = Simulation(spec, tolerance=tolerance)
+        while step <= max(steps):
+            running.advance()
+    return problems
