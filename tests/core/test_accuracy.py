@@ -9,7 +9,7 @@ import pytest
 
 import solver_core as sc
 
-# Four contacts that do not know of each other: pressed and pushed less than friction holds, pressed and pushed more, separating,
+# Four contacts that do not know of each other: pressed and pushed less than friction holds, pressed and pushed more, parting,
 # pressed without friction. Every contact has its own effective mass, so closed forms of all velocities are at hand.
 STICKS, SLIDES, PARTS, SMOOTH = range(4)
 SOFTNESS = np.array([2.0, 0.5, 1.0, 4.0])
@@ -113,9 +113,7 @@ def test_too_little_friction_dissipates_too_little():
 
 
 def test_friction_that_pushes_along_is_twice_as_wrong_as_none():
-    none, along = (
-        sc.residuals(problem(), tampered(SLIDES, t1=f * 0.6, t2=f * 0.8)).dissipation for f in (0.0, 1.0)
-    )
+    none, along = (sc.residuals(problem(), tampered(SLIDES, t1=f * 0.6, t2=f * 0.8)).dissipation for f in (0.0, 1.0))
     assert none.index == along.index == SLIDES
     assert none.value == pytest.approx(5.0)
     assert along.value == pytest.approx(2.0 * 5.5)
@@ -216,7 +214,7 @@ def test_two_dimensional_problems_are_measured_the_same_way():
     flat_problem = sc.ContactProblem.from_delassus(np.diag(np.repeat(SOFTNESS, 3)[plane]), FREE[:2, :2], MU[:2], dim=2)
     result = sc.solve(flat_problem, tolerance=1e-12)
     np.testing.assert_allclose(result.impulse, [[1.0, -0.3], [2.0, -1.0]], atol=1e-10)
-    less = dataclasses.replace(result, impulse=result.impulse + [[0.0, 0.0], [0.0, 0.25]])
+    less = dataclasses.replace(result, impulse=result.impulse + np.array([[0.0, 0.0], [0.0, 0.25]]))
     found = sc.residuals(flat_problem, less).dissipation
     assert found.index == 1
     assert found.value == pytest.approx(0.25 * (3.0 - 0.75 * 0.5))
