@@ -1,0 +1,66 @@
+"""Islands are the connected sets of bodies that touch; what does not move connects nothing."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+import solver_core as sc
+from solver_core.dynamics.islands import contact_islands
+from solver_core.scene import MaterialSpec
+from solver_core.scenes import box, ground
+
+ROUGH = MaterialSpec(0.7, 0.7)
+
+
+def islands(bodies, pairs):
+    """Islands as lists of contact indices."""
+    pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    start, contacts = contact_islands(bodies, pairs[:, 0].copy(), pairs[:, 1].copy())
+    assert start[0] == 0
+    assert start[-1] == contacts.size == len(pairs)
+    return [contacts[a:b].tolist() for a, b in itertools.pairwise(start)]
+
+
+def test_no_contacts_are_no_islands():
+    assert islands(4, []) == []
+
+
+def test_a_chain_is_one_island():
+    assert islands(4, [(0, 1), (2, 3), (1, 2)]) == [[0, 1, 2]]
+
+
+def test_what_stands_on_the_same_ground_is_not_connected():
+    assert islands(3, [(-1, 0), (-1, 1), (-1, 2), (-1, 0)]) == [[0, 3], [1], [2]]
+
+
+def test_the_side_on_which_the_ground_is_does_not_matter():
+    assert islands(2, [(0, -1), (-1, 1), (1, -1)]) == [[0], [1, 2]]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_islands_are_the_connected_components(seed):
+    random = np.random.default_rng(seed)
+    bodies, m = 30, int(random.integers(1, 40))
+    pairs = np.array([random.choice(bodies, 2, replace=False) for _ in range(m)])
+    to_ground = random.random(m) < 0.3
+    pairs[to_ground, random.integers(0, 2)] = -1
+    touching = pairs[(pairs >= 0).all(axis=1)]
+    graph = coo_array((np.ones(len(touching)), touching.T), shape=(bodies, bodies))
+    _, label = connected_components(graph, directed=False)
+    expected = {}
+    for k, pair in enumerate(pairs):
+        expected.setdefault(label[pair.max()], []).append(k)
+    assert sorted(islands(bodies, pairs)) == sorted(expected.values())
+
+
+@pytest.mark.parametrize("apart", [0.5, 0.2])
+def test_the_simulation_counts_the_islands_that_it_solves(apart):
+    """Three boxes in a row on the ground: alone, or side by side in touch."""
+    bodies = [box(f"Box {i}", (0.2, 0.2, 0.2), (apart * i, 0.0, 0.1), ROUGH) for i in range(3)]
+    frames = sc.Simulation(sc.SceneSpec((ground(ROUGH), *bodies))).run(2)
+    assert set(frames[-1].statistics.islands) == {3 if apart > 0.2 else 1}
