@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ..solvers.projection import CONTACT, find_blocks, project
+from ..solvers.projection import CONTACT, DISK, find_blocks, project
 from ..system import System, effective_inverse_mass
 from .build import rest_offset
 from .rotation import turn
@@ -62,7 +62,7 @@ def separation(model, system, body_a, body_b, gap, v, h):
         blocks,
         np.empty(blocks.structure.length),
         CONTACT,
-        0,
+        DISK,
         np.zeros(m),
         np.zeros_like(v),
         inverse,

@@ -31,6 +31,7 @@ from ..system import apply_inverse_mass, apply_mass, relative_velocity
 __all__ = [
     "BOTH",
     "CONTACT",
+    "DISK",
     "FRICTION",
     "Blocks",
     "find_blocks",
@@ -40,7 +41,9 @@ __all__ = [
     "velocity_after",
 ]
 
-CONTACT, FRICTION, BOTH = 0, 1, 2
+# numpy's integers, since numba compiles a kernel once for each literal of Python's
+CONTACT, FRICTION, BOTH = np.int64(0), np.int64(1), np.int64(2)
+DISK = np.int64(0)  # the number of sides that stands for the exact friction disk
 FIRST_PENALTY, LAST_PENALTY = 1e2, 1e8  # rho_k times the effective inverse mass
 MULTIPLIER_STEPS = 40
 NEWTON_STEPS = 60
