@@ -18,7 +18,7 @@ help:
 	@echo "make demo            build the extension, install it in an isolated Blender, bake a card house, measure it, draw it"
 	@echo "make test            lint, types and all tests"
 	@echo "make lint            ruff and basedpyright only"
-	@echo "make bench           the benchmark against the dense solver; writes build/bench"
+	@echo "make bench           factorisations, bake times, and the race against dense projections; writes build/bench"
 	@echo "make extension       dist/stiction-VERSION-PLATFORM-PYTHON.zip for every platform and Python"
 	@echo "make extension-this  only the zip for this machine and this Python"
 	@echo "make environment     .venv with the exact versions of .ci/requirements-*.txt"
@@ -40,7 +40,8 @@ lint: environment
 	$(RUN) -m basedpyright --level error
 
 bench: environment
-	$(RUN) -m pytest -q -s tests/bench
+	$(RUN) tests/bench/rates.py --seconds 2
+	$(RUN) tests/bench/staggered_against_quadprog.py
 
 extension: environment
 	$(RUN) .ci/extension.py

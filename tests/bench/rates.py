@@ -16,9 +16,9 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-
 from records import on_one_thread, write_rows
 from scenes import house_with_box, intercepted_solves, largest_island
+
 from solver_core import scenes
 from solver_core.dynamics.simulation import Simulation
 from solver_core.scene import SceneSpec

@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
 from quadprog_reference import DenseProblem, contact_projection, friction_projection, in_velocities, staggered_projections
 from records import on_one_thread, write_rows
 from scenes import StepProblem, capture, house_with_box
+
 from solver_core.result import Status
 from solver_core.solvers.projection import CONTACT, FRICTION, find_blocks, project
 from solver_core.solvers.staggered import staggered
