@@ -44,7 +44,7 @@ __all__ = [
 # numpy's integers, since numba compiles a kernel once for each literal of Python's
 CONTACT, FRICTION, BOTH = np.int64(0), np.int64(1), np.int64(2)
 DISK = np.int64(0)  # the number of sides that stands for the exact friction disk
-FIRST_PENALTY, LAST_PENALTY = 1e2, 1e8  # rho_k times the effective inverse mass
+FIRST_PENALTY, LAST_PENALTY = 3e1, 1e8  # rho_k times the effective inverse mass
 MULTIPLIER_STEPS = 40
 NEWTON_STEPS = 60
 
@@ -245,7 +245,7 @@ def _distance(system, kind, sides, radius, rho, impulse, v, work):
 @njit(cache=True)
 def project(system, blocks, values, kind, sides, radius, target, inverse, goal, enough, impulse, v):
     """Project: improve multipliers y until  max_k |P_k(y_k - rho u_k) - y_k| / rho_k <= goal  (m/s), or
-    `enough` if they begin so or that stalls.
+    `enough` if they begin so or that is slow.
 
     values: work array of the factor. radius: (m,) of each friction set. target: (n,) velocity without these impulses. inverse:
     (m, 3) diagonal of the Delassus operator. impulse: (m, 3); the rows of this kind are y, warm start and answer, the others
@@ -274,7 +274,7 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
         # to improve on what is good enough would only shift impulses among redundant contacts, away from their friction
         return 0, error
     factorisations, factored = 0, False
-    error, stalled = np.inf, 0
+    error = np.inf
     for _ in range(MULTIPLIER_STEPS):
         # Newton: v minimises the smooth function for the multipliers y
         before, t, refreshed, rounded = np.inf, 0.0, False, False
@@ -334,10 +334,10 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
         velocity_after(system, target, work, v)
         before = error
         error = _distance(system, kind, sides, radius, rho, impulse, v, small)
-        stalled = stalled + 1 if error > 0.5 * before else 0
-        if error <= goal or (stalled >= 2 and error <= enough) or not np.isfinite(error):
+        slow = error > 0.1 * before
+        if error <= goal or (slow and error <= enough) or not np.isfinite(error):
             break
-        if error > 0.1 * before:
+        if slow:
             # slow: redundant contacts that all but agree shift impulses among them at a rate of rho. A large rho finds out who
             # carries, at the price of digits; then the small one polishes
             change = FIRST_PENALTY / penalty if rounded or penalty >= LAST_PENALTY else 10.0
