@@ -52,7 +52,8 @@ class Residuals:
     @property
     def coulomb(self) -> float:
         """The largest relative value of cone, complementarity, dissipation and penetration."""
-        return max(self.penetration.relative, self.cone.relative, self.complementarity.relative, self.dissipation.relative)
+        parts = (self.penetration, self.cone, self.complementarity, self.dissipation)
+        return float(np.max([part.relative for part in parts]))  # which, unlike max, hands on a nan
 
 
 @njit(cache=True)
@@ -112,8 +113,8 @@ def measure(system, impulse, velocity, kappa, sides, value, index):
         found[DISSIPATION] = abs(bound * _support(u1, u2, sides) + t1 * u1 + t2 * u2)
         found[NATURAL_MAP] = _natural_map(n, t1, t2, v, u1, u2, system.mu[k], kappa[k])
         for i in range(5):
-            # `not <=` so that a nan is taken as the worst
-            if not found[i] <= value[i]:
+            # a nan is the worst there is, and stays: nothing compares greater than it
+            if found[i] > value[i] or np.isnan(found[i]):
                 value[i] = found[i]
                 index[i] = k
 

@@ -234,9 +234,8 @@ def _finite(name: str, values: ArrayLike) -> Floats:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be an array of numbers: {error}") from None
-    wrong = np.argwhere(~np.isfinite(array))
-    if wrong.size:
-        index = tuple(int(i) for i in wrong[0])
+    if not np.isfinite(array).all():
+        index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         place = f"[{', '.join(str(i) for i in index)}]" if index else ""
         raise ValueError(f"{name}{place} is {array[index]}: every entry must be finite")
     return array

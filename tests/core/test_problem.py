@@ -241,3 +241,10 @@ def test_a_bad_option_is_refused_by_name(bad, message):
     problem = sc.ContactProblem.from_delassus(np.eye(6), np.zeros(6), 0.5)
     with pytest.raises(ValueError, match=message):
         sc.solve(problem, **bad)
+
+
+@pytest.mark.parametrize("name", ["mu", "mu_dynamic", "slack"])
+def test_a_single_number_that_is_not_finite_is_refused_by_name(name):
+    arguments = {"mu": 0.5, name: float("nan")}
+    with pytest.raises(ValueError, match=name):
+        sc.ContactProblem.from_delassus(np.eye(3), np.zeros(3), **arguments)
