@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from .problem import ContactProblem
 from .result import Result
@@ -39,7 +40,11 @@ class Residuals:
     penetration: max(0, -(u_n + c)), m/s. cone: how far an impulse lies outside its friction cone, N s. complementarity:
     |lam_n (u_n + c)|, J. dissipation: mu lam_n |u_t| + lam_t . u_t, J, zero when friction opposes sliding with all it has.
     natural_map: |lam - P_K(lam - kappa (u + (c + mu |u_t|) n))|, N s, zero exactly at solutions (De Saxce and Feng 1998).
-    consistency: difference of the result's velocities from G lam + g, m/s.
+    opposition: max(0, lam_t . u_t), J, (21) of Baraff 1994. saturation: |u_t| (mu lam_n - |lam_t|), J, the last of his (16).
+    bilateral: |u_b| of bilateral constraints, m/s, its index being the constraint's. consistency: difference of the result's
+    velocities from G lam + g, m/s.
+
+    At contacts with a given sliding direction d, cone is |lam_t + mu lam_n d|, and there is no condition on u_t.
     """
 
     penetration: Residual
@@ -47,13 +52,25 @@ class Residuals:
     complementarity: Residual
     dissipation: Residual
     natural_map: Residual
+    opposition: Residual
+    saturation: Residual
+    bilateral: Residual
     consistency: Residual
 
     @property
     def coulomb(self) -> float:
-        """The largest relative value of cone, complementarity, dissipation and penetration."""
-        parts = (self.penetration, self.cone, self.complementarity, self.dissipation)
-        return float(np.max([part.relative for part in parts]))  # which, unlike max, hands on a nan
+        """The largest relative value of penetration, cone, complementarity, dissipation and bilateral: Coulomb's law."""
+        return _largest(self.penetration, self.cone, self.complementarity, self.dissipation, self.bilateral)
+
+    @property
+    def static_friction(self) -> float:
+        """The largest relative residual of Baraff's conditions (15), (16) and (21), which ask less of the direction of friction
+        than Coulomb's law: penetration, cone, complementarity, opposition, saturation, bilateral."""
+        return _largest(self.penetration, self.cone, self.complementarity, self.opposition, self.saturation, self.bilateral)
+
+
+def _largest(*parts: Residual) -> float:
+    return float(np.max([part.relative for part in parts]))  # which, unlike max, hands on a nan
 
 
 @njit(cache=True)
@@ -143,36 +160,59 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
     polygon_sides: 0 for Coulomb's law; K >= 3 measures dissipation over the K-sided polygon, which is the solver's own problem
     when it was asked for a polygon.
     """
+    if polygon_sides != 0 and not polygon_sides >= 3:
+        raise ValueError(f"polygon_sides must be 0 (disk) or at least 3, not {polygon_sides!r}")
     system = problem.system
     m, dim = problem.contacts, problem.dim
     impulse = np.zeros((m, 3))
     impulse[:, :dim] = result.impulse
     response = np.zeros_like(system.velocity)
     transpose_product(system, impulse, response)
+    response += problem.bilateral[0].T @ result.bilateral
     moved = np.empty_like(response)
     apply_inverse_mass(system, response, moved)
+    drift = np.abs(problem.bilateral[0] @ moved + problem.bilateral[1])
     moved += system.velocity
     velocity = np.empty((m, 3))
     for k in range(m):
         velocity[k] = relative_velocity(system, k, moved)
+    difference = np.abs(velocity[:, :dim] - result.velocity).max(axis=1, initial=0.0)
     kappa = 1.0 / np.maximum(effective_inverse_mass(system).sum(axis=1) / dim, np.finfo(float).tiny)
+    fastest, largest = scales(system, impulse)
+    fastest = max(fastest, float(np.abs(problem.bilateral[1]).max(initial=0.0)))
+
+    # friction along a given direction is no unknown: what it should be counts in the cone, and the rest as if it were not there
+    given = problem.slides_along_given
+    wanted = -system.mu[given, None] * impulse[given, :1] * problem.direction[given]
+    astray = np.zeros(m)
+    astray[given] = np.linalg.norm(impulse[given, 1:dim] - wanted, axis=1)
+    impulse[given, 1:] = 0.0
+    velocity[given, 1:] = 0.0
     value, index = np.zeros(5), np.full(5, -1, dtype=np.int64)
     measure(system, impulse, velocity, kappa, polygon_sides, value, index)
-    fastest, largest = scales(system, impulse)
-    difference = np.abs(velocity[:, :dim] - result.velocity).max(axis=1, initial=0.0)
-    worst = int(np.argmax(difference)) if m else -1
+    friction, slip = np.linalg.norm(impulse[:, 1:], axis=1), np.linalg.norm(velocity[:, 1:], axis=1)
 
-    def residual(which: int, over: float, unit: str) -> Residual:
-        absolute = float(value[which])
+    def residual(absolute: float, worst: int, over: float, unit: str) -> Residual:
         relative = absolute / over if over > 0.0 else (0.0 if absolute == 0.0 else np.inf)
-        return Residual(absolute, relative, int(index[which]), unit)
+        return Residual(absolute, relative, worst, unit)
 
-    gap = float(difference[worst]) if m else 0.0
+    def measured(which: int, over: float, unit: str) -> Residual:
+        return residual(float(value[which]), int(index[which]), over, unit)
+
+    def worst(values: NDArray[np.float64], over: float, unit: str) -> Residual:
+        at = int(np.argmax(values)) if values.size else -1  # the first nan, where there is one
+        return residual(float(values[at]) if values.size else 0.0, at, over, unit)
+
+    cone, aside = measured(CONE, largest, "N s"), worst(astray, largest, "N s")
+    gap = worst(difference, fastest, "m/s")
     return Residuals(
-        penetration=residual(PENETRATION, fastest, "m/s"),
-        cone=residual(CONE, largest, "N s"),
-        complementarity=residual(COMPLEMENTARITY, largest * fastest, "J"),
-        dissipation=residual(DISSIPATION, largest * fastest, "J"),
-        natural_map=residual(NATURAL_MAP, largest, "N s"),
-        consistency=Residual(gap, gap / fastest if fastest > 0.0 else gap, worst, "m/s"),
+        penetration=measured(PENETRATION, fastest, "m/s"),
+        cone=aside if aside.value > cone.value or np.isnan(aside.value) else cone,
+        complementarity=measured(COMPLEMENTARITY, largest * fastest, "J"),
+        dissipation=measured(DISSIPATION, largest * fastest, "J"),
+        natural_map=measured(NATURAL_MAP, largest, "N s"),
+        opposition=worst(np.maximum(0.0, np.sum(impulse[:, 1:] * velocity[:, 1:], axis=1)), largest * fastest, "J"),
+        saturation=worst(slip * np.abs(system.mu * impulse[:, 0] - friction), largest * fastest, "J"),
+        bilateral=worst(drift, fastest, "m/s"),
+        consistency=gap if fastest > 0.0 else Residual(gap.value, gap.value, gap.index, gap.unit),
     )

@@ -2,7 +2,9 @@
 
     u = J v + b,   v = v_hat + M^-1 J^T lam        or, with the Delassus operator,   u = G lam + g,  G = J M^-1 J^T
     contact:   0 <= u_n + c  perp  lam_n >= 0
-    friction:  lam_t in argmin { y . u_t : |y| <= mu lam_n }
+    friction:  lam_t in argmin { y . u_t : |y| <= mu lam_n }        at a contact that may stick
+               lam_t = -mu_dynamic lam_n d                          at one that slides along the given unit vector d
+    bilateral: u_b = 0, lam_b of either sign
 
 Contact axes are (n, t1, t2), n from body A to body B; u is the velocity of B against A, lam an impulse in N s (or a force in N
 when u are accelerations).
@@ -29,7 +31,9 @@ class ContactProblem:
     """A contact problem with friction, in two or three dimensions.
 
     system: the arrays. mu, mu_dynamic: (m,) coefficients of static and dynamic friction; sliding: (m,) bool, where the dynamic
-    one is in force. Make one with `from_delassus` or `from_bodies`, which validate what they are given.
+    one is in force. direction: (m, dim - 1) unit vectors of the sliding velocity at contacts whose friction is wholly given by
+    it, zero at the others. bilateral: rows (b, n) of J and (b,) free velocities of bilateral constraints. Make one with
+    `from_delassus` or `from_bodies`, which validate what they are given.
     """
 
     dim: int
@@ -37,6 +41,8 @@ class ContactProblem:
     mu: Floats
     mu_dynamic: Floats
     sliding: NDArray[np.bool_]
+    direction: Floats
+    bilateral: tuple[Floats, Floats]
 
     @property
     def contacts(self) -> int:
@@ -53,31 +59,34 @@ class ContactProblem:
         sliding: ArrayLike | None = None,
         dim: int = 3,
         slack: ArrayLike | None = None,
+        sliding_direction: ArrayLike | None = None,
+        bilateral: int = 0,
     ) -> ContactProblem:
         """Problem given by its Delassus operator, u = G lam + g.
 
-        G: (m dim, m dim) symmetric positive semidefinite, of any rank. g: (m dim,) or (m, dim). mu, mu_dynamic: scalar or (m,),
-        >= 0. sliding: (m,) bool, contacts at which mu_dynamic is in force. slack: (m,) c of the normal condition, else 0.
-        Order in each contact is (n, t1, t2) for dim 3 and (n, t) for dim 2. Raises ValueError naming the argument and the
-        index.
+        G: (m dim + b, m dim + b) symmetric positive semidefinite, of any rank. g: (m dim + b,) or, with b = 0, (m, dim). mu,
+        mu_dynamic: scalar or (m,), >= 0. sliding: (m,) bool, contacts at which mu_dynamic is in force. slack: (m,) c of the
+        normal condition, else 0. Order in each contact is (n, t1, t2) for dim 3 and (n, t) for dim 2; bilateral: the number b
+        of bilateral constraints, which come last. sliding_direction: (m, dim - 1) vectors of any length but zero along the
+        sliding velocity, read where `sliding` is set: friction there is -mu_dynamic lam_n d, whatever u becomes (Baraff 1994,
+        (24)). Raises ValueError naming the argument and the index.
         """
-        if dim not in (2, 3):
+        if not isinstance(dim, int | np.integer) or dim not in (2, 3):
             raise ValueError(f"dim must be 2 or 3, not {dim!r}")
-        delassus = _finite("G", G)
-        if delassus.ndim != 2 or delassus.shape[0] != delassus.shape[1]:
-            raise ValueError(f"G must be a square matrix, not of shape {delassus.shape}")
+        if isinstance(bilateral, bool) or not isinstance(bilateral, int | np.integer) or bilateral < 0:
+            raise ValueError(f"bilateral must be a whole number of constraints, at least 0, not {bilateral!r}")
+        delassus = _symmetric("G", G)
         rows = delassus.shape[0]
-        if rows % dim:
-            raise ValueError(f"G has {rows} rows, which is not a multiple of dim = {dim}")
-        m = rows // dim
-        free = _finite("g", g).reshape(-1)
-        if free.size != rows:
-            raise ValueError(f"g must have {rows} entries to match G, not {free.size}")
+        if rows < bilateral or (rows - bilateral) % dim:
+            extra = f" - bilateral = {bilateral}" if bilateral else ""
+            raise ValueError(f"G has {rows} rows; rows{extra} is not a multiple of dim = {dim}")
+        m = (rows - bilateral) // dim
+        free = _finite("g", g)
+        if free.shape != (rows,) and (bilateral or free.shape != (m, dim)):
+            wanted = f"({rows},)" if bilateral else f"({rows},) or ({m}, {dim})"
+            raise ValueError(f"g must have shape {wanted} to match G, not {free.shape}")
+        free = free.reshape(-1)
         scale = np.abs(delassus).max(initial=0.0)
-        skew = np.abs(delassus - delassus.T)
-        if skew.max(initial=0.0) > 1e-9 * scale:
-            i, j = np.unravel_index(int(skew.argmax()), skew.shape)
-            raise ValueError(f"G must be symmetric: G[{i}, {j}] = {delassus[i, j]!r} but G[{j}, {i}] = {delassus[j, i]!r}")
         eigenvalues, vectors = np.linalg.eigh(0.5 * (delassus + delassus.T))
         if rows and eigenvalues[0] < -1e-8 * max(scale, eigenvalues[-1]):
             raise ValueError(f"G must be positive semidefinite: its smallest eigenvalue is {eigenvalues[0]:.6g}")
@@ -86,9 +95,9 @@ class ContactProblem:
         factor = vectors[:, kept] * np.sqrt(eigenvalues[kept])
         n = factor.shape[1]
         jacobian = np.zeros((m, 3, n))
-        jacobian[:, :dim] = factor.reshape(m, dim, n)
+        jacobian[:, :dim] = factor[: m * dim].reshape(m, dim, n)
         bias = np.zeros((m, 3))
-        bias[:, :dim] = free.reshape(m, dim)
+        bias[:, :dim] = free[: m * dim].reshape(m, dim)
         system = System(
             offset=np.array([0, n], dtype=np.int64),
             block_start=np.array([0, n * n], dtype=np.int64),
@@ -103,7 +112,8 @@ class ContactProblem:
             slack=_per_contact("slack", 0.0 if slack is None else slack, m),
             mu=np.zeros(m),
         )
-        return cls._with_friction(dim, system, mu, mu_dynamic, sliding)
+        held = (factor[m * dim :], free[m * dim :])
+        return cls._with_friction(int(dim), system, mu, mu_dynamic, sliding, sliding_direction, held)
 
     @classmethod
     def from_bodies(
@@ -119,17 +129,19 @@ class ContactProblem:
         sliding: ArrayLike | None = None,
         bias: ArrayLike | None = None,
         slack: ArrayLike | None = None,
+        sliding_direction: ArrayLike | None = None,
+        bilateral_jacobian: ArrayLike | None = None,
+        bilateral_bias: ArrayLike | None = None,
     ) -> ContactProblem:
         """Problem given by bodies with any numbers of degrees of freedom.
 
         masses: one symmetric positive definite (d, d) block a body. velocity: (n,) predicted velocity v_hat, n = sum of d.
         body_a, body_b: (m,) body indices, -1 for the world. jacobian_a, jacobian_b: (m, dim, largest d), what each body adds to
-        u. bias: (m, dim) b. The rest as in `from_delassus`. Raises ValueError naming the argument and the index.
+        u. bias: (m, dim) b. bilateral_jacobian: (b, n) and bilateral_bias: (b,), constraints J_b v + b_b = 0. The rest as in
+        `from_delassus`. Raises ValueError naming the argument and the index.
         """
-        blocks = [_finite(f"masses[{i}]", block) for i, block in enumerate(masses)]
+        blocks = [_symmetric(f"masses[{i}]", block) for i, block in enumerate(masses)]
         for i, block in enumerate(blocks):
-            if block.ndim != 2 or block.shape[0] != block.shape[1]:
-                raise ValueError(f"masses[{i}] must be a square matrix, not of shape {block.shape}")
             if np.linalg.eigvalsh(0.5 * (block + block.T)).min(initial=np.inf) <= 0.0:
                 raise ValueError(f"masses[{i}] must be positive definite")
         sizes = np.array([block.shape[0] for block in blocks], dtype=np.int64)
@@ -137,7 +149,7 @@ class ContactProblem:
         v_hat = _finite("velocity", velocity).reshape(-1)
         if v_hat.size != offset[-1]:
             raise ValueError(f"velocity must have {offset[-1]} entries to match masses, not {v_hat.size}")
-        first, second = np.atleast_1d(np.asarray(body_a, dtype=np.int64)), np.atleast_1d(np.asarray(body_b, dtype=np.int64))
+        first, second = _indices("body_a", body_a), _indices("body_b", body_b)
         m = first.size
         for name, index in (("body_a", first), ("body_b", second)):
             if index.shape != (m,):
@@ -182,22 +194,54 @@ class ContactProblem:
             slack=_per_contact("slack", 0.0 if slack is None else slack, m),
             mu=np.zeros(m),
         )
-        return cls._with_friction(dim, system, mu, mu_dynamic, sliding)
+        held = _finite("bilateral_jacobian", np.zeros((0, v_hat.size)) if bilateral_jacobian is None else bilateral_jacobian)
+        if held.ndim != 2 or held.shape[1] != v_hat.size:
+            raise ValueError(f"bilateral_jacobian must have shape (b, {v_hat.size}) to match velocity, not {held.shape}")
+        drift = _finite("bilateral_bias", np.zeros(len(held)) if bilateral_bias is None else bilateral_bias)
+        if drift.shape != (len(held),):
+            raise ValueError(f"bilateral_bias must have shape ({len(held)},), not {drift.shape}")
+        rows = (held, held @ v_hat + drift)
+        return cls._with_friction(dim, system, mu, mu_dynamic, sliding, sliding_direction, rows)
 
     @classmethod
-    def _with_friction(cls, dim, system, mu, mu_dynamic, sliding) -> ContactProblem:
+    def _with_friction(cls, dim, system, mu, mu_dynamic, sliding, sliding_direction, bilateral) -> ContactProblem:
         m = system.body_a.size
         static = _coefficient("mu", mu, m)
         dynamic = static if mu_dynamic is None else _coefficient("mu_dynamic", mu_dynamic, m)
-        slides = np.zeros(m, dtype=bool) if sliding is None else np.asarray(sliding, dtype=bool)
-        if slides.shape != (m,):
-            raise ValueError(f"sliding must have {m} entries, not shape {slides.shape}")
+        slides = np.zeros(m, dtype=bool) if sliding is None else np.asarray(sliding)
+        if slides.shape != (m,) or not (slides.dtype == bool or np.isin(slides, (0, 1)).all()):
+            raise ValueError(f"sliding must be {m} truth values, not {slides.dtype} of shape {slides.shape}")
+        slides = slides.astype(bool)
+        direction = np.zeros((m, dim - 1))
+        if sliding_direction is not None:
+            given = _finite("sliding_direction", sliding_direction)
+            if given.shape != (m, dim - 1) and (dim != 2 or given.shape != (m,)):
+                raise ValueError(f"sliding_direction must have shape ({m}, {dim - 1}), not {given.shape}")
+            direction[slides] = given.reshape(m, dim - 1)[slides]
+            length = np.linalg.norm(direction, axis=1)
+            standing = np.flatnonzero(slides & (length == 0.0))
+            if standing.size:
+                raise ValueError(
+                    f"sliding_direction[{standing[0]}] has length zero: give the direction in which contact {standing[0]} "
+                    "slides, or leave it out of `sliding`"
+                )
+            direction[slides] /= length[slides, None]
         system = system._replace(mu=np.where(slides, dynamic, static))
-        return cls(dim, system, static, dynamic, slides)
+        return cls(dim, system, static, dynamic, slides, direction, bilateral)
+
+    @property
+    def bilateral_constraints(self) -> int:
+        """Number of bilateral constraints b."""
+        return self.bilateral[1].size
+
+    @property
+    def slides_along_given(self) -> NDArray[np.bool_]:
+        """(m,) contacts whose friction is wholly given by the normal impulse and their sliding direction."""
+        return self.direction.any(axis=1)
 
     @cached_property
     def jacobian(self) -> Floats:
-        """Dense J, (m dim, n)."""
+        """Dense J of the contacts, (m dim, n)."""
         system = self.system
         dense = np.zeros((self.contacts, self.dim, system.offset[-1]))
         for index, block in ((system.body_a, system.jacobian_a), (system.body_b, system.jacobian_b)):
@@ -220,8 +264,9 @@ class ContactProblem:
 
     @cached_property
     def delassus(self) -> Floats:
-        """Dense G = J M^-1 J^T, (m dim, m dim)."""
-        return self.jacobian @ self.inverse_mass @ self.jacobian.T
+        """Dense G = J M^-1 J^T, (m dim + b, m dim + b), bilateral constraints last."""
+        rows = np.vstack([self.jacobian, self.bilateral[0]])
+        return rows @ self.inverse_mass @ rows.T
 
     @cached_property
     def free_velocity(self) -> Floats:
@@ -230,6 +275,8 @@ class ContactProblem:
 
 
 def _finite(name: str, values: ArrayLike) -> Floats:
+    if np.iscomplexobj(values):
+        raise ValueError(f"{name} must be an array of real numbers, not of complex ones")
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -239,6 +286,25 @@ def _finite(name: str, values: ArrayLike) -> Floats:
         place = f"[{', '.join(str(i) for i in index)}]" if index else ""
         raise ValueError(f"{name}{place} is {array[index]}: every entry must be finite")
     return array
+
+
+def _symmetric(name: str, values: ArrayLike) -> Floats:
+    array = _finite(name, values)
+    if array.ndim != 2 or array.shape[0] != array.shape[1]:
+        raise ValueError(f"{name} must be a square matrix, not of shape {array.shape}")
+    skew = np.abs(array - array.T)
+    if skew.max(initial=0.0) > 1e-9 * np.abs(array).max(initial=0.0):
+        i, j = np.unravel_index(int(skew.argmax()), skew.shape)
+        raise ValueError(f"{name} must be symmetric: {name}[{i}, {j}] = {array[i, j]!r} but {name}[{j}, {i}] = {array[j, i]!r}")
+    return array
+
+
+def _indices(name: str, values: ArrayLike) -> Ints:
+    array = np.atleast_1d(_finite(name, values))
+    fractional = np.flatnonzero(array != np.floor(array))
+    if fractional.size:
+        raise ValueError(f"{name}[{fractional[0]}] = {array.ravel()[fractional[0]]} is no index: it must be a whole number")
+    return array.astype(np.int64)
 
 
 def _per_contact(name: str, values: ArrayLike, m: int) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
@@ -12,38 +12,47 @@ __all__ = ["Result", "Statistics", "Status"]
 
 
 class Status(IntEnum):
-    """How a solve ended; only SOLVED means that the Coulomb residuals were measured to be within the tolerance."""
+    """How a solve ended; only SOLVED means that the residuals of the law were measured to be within the tolerance."""
 
     SOLVED = 0
-    MAX_ITERATIONS = 1  # the best iterate found is returned; contact is never violated by it
+    MAX_ITERATIONS = 1  # no solution within the limits of iterations and time; the best iterate found is returned
     NOT_FINITE = 2  # the arithmetic broke down; the result must not be used
+    RAY = 3  # no solution was found, but a direction of contact impulses was: `Result.ray` (Baraff 1991, section 7)
 
 
 @dataclass(frozen=True)
 class Statistics:
     """What a solve cost and how it went.
 
-    iterations: staggered iterations, or pivots. factorisations: numeric factorisations of a system matrix.
-    first_projections: factorisations of the first contact and the first friction projection, (2,).
-    relative_error and residual: one entry an iteration, (iterations,); for Staggered Projections (28), dimensionless, and (29),
-    J. coulomb: relative Coulomb residual after each contact projection, as the solver itself saw it. seconds: wall time.
+    iterations: staggered iterations, or pivots. factorisations: numeric factorisations of a system matrix, updates not counted.
+    seconds: wall time. Of Staggered Projections: first_projections: factorisations of the first contact and the first friction
+    projection, (2,); relative_error and residual: one entry an iteration, (iterations,), (28), dimensionless, and (29), J;
+    coulomb: relative Coulomb residual after each contact projection, as the solver itself saw it. Of pivoting: drives: calls to
+    `drive_to_zero`; given_up: how often an oscillating contact was left for later; rank_deficient: pivots refused because they
+    depended on those made already; restarts: how often the contacts were taken in another order.
     """
 
     iterations: int
     factorisations: int
-    first_projections: NDArray[np.int64]
-    relative_error: NDArray[np.float64]
-    residual: NDArray[np.float64]
-    coulomb: NDArray[np.float64]
     seconds: float
+    first_projections: NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))
+    relative_error: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    residual: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    coulomb: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    drives: int = 0
+    given_up: int = 0
+    rank_deficient: int = 0
+    restarts: int = 0
 
 
 @dataclass(frozen=True)
 class Result:
-    """Solution of a `ContactProblem` with m contacts of dimension dim.
+    """Solution of a `ContactProblem` with m contacts of dimension dim and b bilateral constraints.
 
     impulse: (m, dim) N s in contact axes (n, t1, t2). velocity: (m, dim) m/s, relative velocity of B against A after the
-    impulses. body_velocity: (degrees of freedom,). solver: the name of the algorithm that produced it.
+    impulses. body_velocity: (degrees of freedom,). solver: the name of the algorithm that produced it. bilateral: (b,)
+    impulses of the bilateral constraints. ray: (m, dim) direction of contact impulses where the status is RAY, else None:
+    ray_n >= 0, and where ray_n > 0 the normal velocity that it causes is not positive (Baraff 1991, (10)).
     """
 
     status: Status
@@ -52,3 +61,5 @@ class Result:
     body_velocity: NDArray[np.float64]
     stats: Statistics
     solver: str
+    bilateral: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    ray: NDArray[np.float64] | None = None

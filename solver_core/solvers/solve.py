@@ -1,31 +1,57 @@
-"""One door to all solvers: `solve(problem, method=...)`."""
+"""One door to all solvers of contact problems: `solve(problem, method=...)`."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..accuracy import residuals
+from ..accuracy import Residuals, residuals
 from ..problem import ContactProblem
 from ..result import Result, Statistics, Status
-from ..system import relative_velocity
+from ..system import apply_inverse_mass, relative_velocity, transpose_product
 from .staggered import staggered
 
-__all__ = ["METHODS", "solve"]
+__all__ = ["METHODS", "Limits", "solve"]
+
+Floats = NDArray[np.float64]
 
 
-def _solve_staggered(problem: ContactProblem, tolerance, max_iterations, warm_start, polygon_sides, joint) -> Result:
+@dataclass(frozen=True)
+class Limits:
+    """What every solver is told: what to reach, when to stop (time_limit in s), and impulses (m, dim) to start from."""
+
+    tolerance: float
+    max_iterations: int
+    time_limit: float
+    warm_start: Floats | None
+
+
+def _solve_staggered(problem: ContactProblem, limits: Limits, *, polygon_sides: int = 0, joint: bool = True) -> Result:
+    if polygon_sides != 0 and not polygon_sides >= 3:
+        raise ValueError(f"polygon_sides must be 0 (disk) or at least 3, not {polygon_sides!r}")
+    if problem.slides_along_given.any():
+        index = int(np.flatnonzero(problem.slides_along_given)[0])
+        raise ValueError(
+            f"sliding_direction[{index}] is given, which is a law of forces and accelerations; staggered solves for "
+            "impulses and velocities: leave sliding_direction out, or choose method pivot or lemke"
+        )
+    if problem.bilateral_constraints:
+        return _without_bilateral(problem, limits, polygon_sides=polygon_sides, joint=joint)
     system = problem.system
     m, dim = problem.contacts, problem.dim
     impulse = np.zeros((m, 3))
-    if warm_start is not None:
-        impulse[:, :dim] = warm_start
-    history = np.zeros((max_iterations, 3))
+    if limits.warm_start is not None:
+        impulse[:, :dim] = limits.warm_start
+    history = np.zeros((limits.max_iterations, 3))
     v = np.empty_like(system.velocity)
     begin = perf_counter()
     status, iterations, factorisations, contact, friction = staggered(
-        system, impulse, tolerance, max_iterations, polygon_sides, joint, history, v
+        system, impulse, limits.tolerance, limits.max_iterations, int(polygon_sides), bool(joint), history, v
     )
     seconds = perf_counter() - begin
     velocity = np.array([relative_velocity(system, k, v) for k in range(m)]).reshape(m, 3)[:, :dim]
@@ -37,17 +63,17 @@ def _solve_staggered(problem: ContactProblem, tolerance, max_iterations, warm_st
         stats=Statistics(
             iterations=iterations,
             factorisations=factorisations,
+            seconds=seconds,
             first_projections=np.array([contact, friction]),
             relative_error=history[:iterations, 0].copy(),
             residual=history[:iterations, 1].copy(),
             coulomb=history[:iterations, 2].copy(),
-            seconds=seconds,
         ),
         solver="staggered",
     )
 
 
-METHODS = {"staggered": _solve_staggered}
+METHODS: dict[str, Callable[..., Result]] = {"staggered": _solve_staggered}
 
 
 def solve(
@@ -56,39 +82,108 @@ def solve(
     *,
     tolerance: float = 1e-6,
     max_iterations: int = 200,
+    time_limit: float = np.inf,
     warm_start: np.ndarray | None = None,
-    polygon_sides: int = 0,
-    joint: bool = True,
+    **options,
 ) -> Result:
     """Solve a contact problem.
 
-    tolerance: bound on the relative error (28) of Kaufman et al. 2008 and on every relative Coulomb residual; above it the
-    status is not SOLVED. warm_start: (m, dim) impulses to start from. polygon_sides: 0 for the friction disk, else the K of the
-    inscribed polygon. joint: whether iterations begin with a projection onto contact and friction at once (see `staggered`);
-    False is the algorithm as it was published. Raises ValueError that names the argument.
+    tolerance: bound on every relative residual of the law that the method solves (see `residuals`), and on the relative error
+    (28) of Kaufman et al. 2008; above it the status is not SOLVED. time_limit: s, for methods that pivot. warm_start: (m, dim)
+    impulses to start from.
+
+    Options of staggered: polygon_sides: 0 for the friction disk, else the K of the inscribed polygon; joint: whether iterations
+    begin with a projection onto contact and friction at once (see `staggered`), False is the algorithm as it was published.
+    Raises ValueError that names the argument.
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(sorted(METHODS))}, not {method!r}")
+    _require_number("tolerance", tolerance)
     if not (np.isfinite(tolerance) and tolerance > 0.0):
         raise ValueError(f"tolerance must be a positive number, not {tolerance!r}")
+    _require_whole("max_iterations", max_iterations)
     if max_iterations < 1:
         raise ValueError(f"max_iterations must be at least 1, not {max_iterations!r}")
-    if polygon_sides != 0 and polygon_sides < 3:
-        raise ValueError(f"polygon_sides must be 0 (disk) or at least 3, not {polygon_sides!r}")
+    _require_number("time_limit", time_limit)
+    if not time_limit > 0.0:
+        raise ValueError(f"time_limit must be a positive number of seconds, not {time_limit!r}")
+    if "polygon_sides" in options:
+        _require_whole("polygon_sides", options["polygon_sides"])
     if warm_start is not None:
-        warm_start = np.asarray(warm_start, dtype=np.float64)
-        if warm_start.shape != (problem.contacts, problem.dim) or not np.isfinite(warm_start).all():
-            raise ValueError(f"warm_start must be finite, of shape ({problem.contacts}, {problem.dim}), not {warm_start.shape}")
-    result = METHODS[method](problem, tolerance, max_iterations, warm_start, polygon_sides, joint)
-    return _confirmed(problem, result, tolerance, polygon_sides)
+        warm_start = _impulses(warm_start, problem)
+    known = [name for name, p in inspect.signature(METHODS[method]).parameters.items() if p.kind is p.KEYWORD_ONLY]
+    for name in options:
+        if name not in known:
+            raise ValueError(f"{name} is no option of the method {method}, which has {', '.join(known) or 'none'}")
+    limits = Limits(float(tolerance), int(max_iterations), float(time_limit), warm_start)
+    result = METHODS[method](problem, limits, **options)
+    return _confirmed(problem, result, limits.tolerance, int(options.get("polygon_sides", 0)))
+
+
+def _require_number(name: str, value) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise ValueError(f"{name} must be a number, not {value!r}")
+
+
+def _require_whole(name: str, value) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ValueError(f"{name} must be a whole number, not {value!r}")
+
+
+def _impulses(values, problem: ContactProblem) -> Floats:
+    wanted = (problem.contacts, problem.dim)
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"warm_start must be an array of shape {wanted}: {error}") from None
+    if array.shape != wanted or not np.isfinite(array).all():
+        raise ValueError(f"warm_start must be finite, of shape {wanted}, not {array.shape}")
+    return array
+
+
+def _law(measured: Residuals, solver: str) -> float:
+    return measured.coulomb if solver == "staggered" else measured.static_friction
 
 
 def _confirmed(problem: ContactProblem, result: Result, tolerance: float, polygon_sides: int) -> Result:
     """The result, its status withdrawn where the outside measure does not bear it out."""
     if not (np.isfinite(result.impulse).all() and np.isfinite(result.velocity).all()):
-        status = Status.NOT_FINITE
-    elif result.status == Status.SOLVED and not residuals(problem, result, polygon_sides=polygon_sides).coulomb <= tolerance:
-        status = Status.MAX_ITERATIONS
-    else:
-        return result
-    return Result(status, result.impulse, result.velocity, result.body_velocity, result.stats, result.solver)
+        return replace(result, status=Status.NOT_FINITE)
+    if result.status == Status.SOLVED:
+        measured = residuals(problem, result, polygon_sides=polygon_sides)
+        if not _law(measured, result.solver) <= tolerance:
+            return replace(result, status=Status.MAX_ITERATIONS)
+    return result
+
+
+def _without_bilateral(problem: ContactProblem, limits: Limits, **options) -> Result:
+    """Solve with the bilateral constraints eliminated: u_b = 0 gives lam_b = -G_bb^+ (G_bc lam + g_b)."""
+    m, dim = problem.contacts, problem.dim
+    free = problem.bilateral[1]
+    G, g = problem.delassus, problem.free_velocity.ravel()
+    cut = m * dim
+    lift = np.linalg.lstsq(G[cut:, cut:], np.column_stack([G[cut:, :cut], free]), rcond=None)[0]
+    reduced = G[:cut, :cut] - G[:cut, cut:] @ lift[:, :-1]
+    contacts_only = ContactProblem.from_delassus(
+        0.5 * (reduced + reduced.T),
+        g - G[:cut, cut:] @ lift[:, -1],
+        problem.mu,
+        problem.mu_dynamic,
+        problem.sliding,
+        dim,
+        problem.system.slack,
+    )
+    result = _solve_staggered(contacts_only, limits, **options)
+    held = -(lift[:, :-1] @ result.impulse.ravel() + lift[:, -1])
+    return replace(result, bilateral=held, body_velocity=velocity_after_impulses(problem, result.impulse, held))
+
+
+def velocity_after_impulses(problem: ContactProblem, impulse: Floats, bilateral: Floats) -> Floats:
+    """v = v_hat + M^-1 J^T lam, (n,), of impulses (m, dim) and of bilateral constraints (b,)."""
+    padded = np.zeros((problem.contacts, 3))
+    padded[:, : problem.dim] = impulse
+    momentum = problem.bilateral[0].T @ bilateral
+    transpose_product(problem.system, padded, momentum)
+    v = np.empty_like(momentum)
+    apply_inverse_mass(problem.system, momentum, v)
+    return v + problem.system.velocity

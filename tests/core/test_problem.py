@@ -248,3 +248,27 @@ def test_a_single_number_that_is_not_finite_is_refused_by_name(name):
     arguments = {"mu": 0.5, name: float("nan")}
     with pytest.raises(ValueError, match=name):
         sc.ContactProblem.from_delassus(np.eye(3), np.zeros(3), **arguments)
+
+
+def test_bilateral_constraints_hold_whatever_way_the_problem_is_given():
+    # two unit masses joined by a rod, the first on the ground, a force that lifts the second with g / 2
+    system = {
+        "masses": [np.eye(3), np.eye(3)],
+        "velocity": [1.0, 0.0, -1.0, 1.0, 0.0, 0.5],
+        "body_a": [-1],
+        "body_b": [0],
+        "jacobian_a": np.zeros((1, 3, 3)),
+        "jacobian_b": np.eye(3)[None, [2, 0, 1]],
+        "mu": 0.2,
+    }
+    rod = np.array([[0.0, 0.0, 1.0, 0.0, 0.0, -1.0]])
+    by_bodies = sc.ContactProblem.from_bodies(**system, bilateral_jacobian=rod)
+    free = np.append(by_bodies.free_velocity.ravel(), by_bodies.bilateral[1])
+    by_delassus = sc.ContactProblem.from_delassus(by_bodies.delassus, free, 0.2, bilateral=1)
+    for problem in (by_bodies, by_delassus):
+        result = sc.solve(problem, tolerance=1e-9)
+        assert result.status is sc.Status.SOLVED
+        # together they weigh -0.5: the rod carries 0.5 upwards, the ground the rest, and friction brakes with 0.2 of that
+        assert result.impulse[0] == pytest.approx([0.5, -0.1, 0.0], abs=1e-8)
+        assert result.bilateral == pytest.approx([0.5], abs=1e-8)
+        assert sc.residuals(problem, result).bilateral.value < 1e-8
