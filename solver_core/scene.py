@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 __all__ = [
     "BodyKind",
     "BodySpec",
+    "ChildSpec",
     "ContactMethod",
     "FrictionCombine",
     "MaterialSpec",
@@ -44,6 +45,7 @@ class ShapeKind(Enum):
 
     HULL = "hull"  # convex hull of `vertices`; flat polygons, segments and single points count too
     PLANE = "plane"  # the half-space z <= 0 of the body frame
+    COMPOUND = "compound"  # all `children` together, compounds among them
 
 
 class FrictionCombine(Enum):
@@ -91,12 +93,23 @@ class ShapeSpec:
 
     vertices: (n, 3) m, empty for a plane. triangles: (t, 3) indices of the surface that the mass properties are taken from,
     outward counter-clockwise; empty when only the hull is known. margin: m, thickness added all around the vertices' hull.
+    children: what a compound is made of; a compound has no vertices and no margin of its own.
     """
 
     kind: ShapeKind
     vertices: Array = field(default_factory=lambda: np.zeros((0, 3)))
     triangles: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int32))
     margin: float = 0.0
+    children: tuple[ChildSpec, ...] = ()
+
+
+@dataclass(frozen=True)
+class ChildSpec:
+    """A part of a compound: position (3,) m and orientation (4,) place the axes of its shape in those of the compound."""
+
+    shape: ShapeSpec
+    position: Array = field(default_factory=lambda: np.zeros(3))
+    orientation: Array = field(default_factory=lambda: np.array([1.0, 0.0, 0.0, 0.0]))
 
 
 @dataclass(frozen=True)

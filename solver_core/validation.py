@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .geometry.mass_properties import mass_properties
-from .scene import BodyKind, BodySpec, SceneSpec, SceneWarning, ShapeKind, SolverSettings
+from .geometry.solids import shape_mass_properties
+from .scene import BodyKind, BodySpec, SceneSpec, SceneWarning, ShapeKind, ShapeSpec, SolverSettings
 
 __all__ = ["SceneError", "SceneProblem", "scene_warnings", "validate"]
 
@@ -120,8 +120,27 @@ def body_problems(body: BodySpec, spec: SceneSpec) -> Iterator[SceneProblem]:
 Findings = Iterator[tuple[str, str]]
 
 
-def shape_findings(body: BodySpec) -> Findings:
-    shape = body.shape
+def shape_findings(body: BodySpec, shape: ShapeSpec | None = None, within: str = "") -> Findings:
+    """What is wrong with the body's shape, or with the part of it at `within`, such as "children.1."."""
+    shape = body.shape if shape is None else shape
+    for field, message in simple_shape_findings(body, shape) if shape.kind is not ShapeKind.COMPOUND else ():
+        yield within + field, message
+    if shape.kind is not ShapeKind.COMPOUND:
+        return
+    if not shape.children:
+        message = "the compound has no children; parent rigid bodies to the object, or choose another shape for it"
+        yield f"{within}children", message
+    for number, child in enumerate(shape.children):
+        place = f"{within}children.{number}."
+        if not is_finite(child.position, (3,)):
+            yield f"{place}position", f"is {describe(child.position)}; it must be 3 finite numbers; check the child's transform"
+        if not is_finite(child.orientation, (4,)) or abs(np.linalg.norm(child.orientation) - 1.0) > UNIT:
+            yield f"{place}orientation", f"is {describe(child.orientation)}; a rotation is 4 finite numbers of length 1"
+        yield from shape_findings(body, child.shape, place)
+
+
+def simple_shape_findings(body: BodySpec, shape: ShapeSpec) -> Findings:
+    """What is wrong with a shape that is no compound."""
     if not is_not_negative(shape.margin):
         yield "margin", f"is {shape.margin}; the collision margin must be 0 or more and finite"
     if shape.kind is ShapeKind.PLANE:
@@ -215,10 +234,9 @@ def mass_findings(body: BodySpec) -> Findings:
             return
     if body.shape.kind is ShapeKind.PLANE or any(True for _ in shape_findings(body)):
         return  # said already; there is no solid to integrate over
-    shape = body.shape
     given = "mass" if body.density is None else "density"
     try:
-        solid = mass_properties(shape.vertices, shape.triangles, mass=body.mass, density=body.density, margin=shape.margin)
+        solid = shape_mass_properties(body.shape, mass=body.mass, density=body.density)
     except ValueError as error:
         yield given, f"no inertia can be found: {error}; give the mesh some thickness, or a collision margin"
         return

@@ -9,11 +9,12 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ..geometry.shapes import PLANE, ShapeTable
+from .grouping import mixed, reduced_group
 from .kernel import leaf_kernel
 from .manifold import empty_manifold, reduce_and_sort
 from .pair import MERGE, hull_contacts, plane_contacts, workspace
 from .polyhedron import in_own_frame, moved
-from .sweep import candidate_pairs
+from .sweep import candidate_pairs, grouped_by_bodies
 
 __all__ = ["ContactSet", "detect"]
 
@@ -59,8 +60,8 @@ def detect(
 
     position (n, 3) m and rotation (n, 3, 3) place the body frames in the world; reach (n,) m, not negative; collections (n,)
     int64 bit masks; movable (n,) bool. Pairs of which neither is movable or whose masks share no bit make no contacts, nor do
-    the rows of excluded (k, 2) int64, which have a < b and are sorted. A pair has at most MAX_CONTACTS contacts. Arrays are
-    C-contiguous float64 where no other type is named.
+    the rows of excluded (k, 2) int64, which have a < b and are sorted. Two bodies have at most MAX_CONTACTS contacts where both
+    are convex, else MAX_GROUP_CONTACTS. Arrays are C-contiguous float64 where no other type is named.
     """
     return ContactSet(*all_contacts(shapes, position, rotation, reach, collections, movable, excluded))
 
@@ -112,9 +113,34 @@ def pair_contacts(shapes, position, rotation, a, b, limit, manifold, work, turn,
 
 
 @njit(cache=True, error_model="numpy")
+def collider_poses(shapes, position, rotation):
+    """Positions (c, 3) and rotations (c, 3, 3) of the colliders in the world."""
+    count = len(shapes.body)
+    places = np.empty((count, 3))
+    turns = np.empty((count, 3, 3))
+    for collider in range(count):
+        body = shapes.body[collider]
+        places[collider] = position[body]
+        turns[collider] = rotation[body]
+        if shapes.placed[collider]:
+            for i in range(3):
+                for j in range(3):
+                    places[collider, i] += rotation[body, i, j] * shapes.position[collider, j]
+                    turns[collider, i, j] = 0.0
+                    for k in range(3):
+                        turns[collider, i, j] += rotation[body, i, k] * shapes.rotation[collider, k, j]
+    return places, turns
+
+
+@njit(cache=True, error_model="numpy")
 def all_contacts(shapes, position, rotation, reach, collections, movable, excluded):
     """The arrays of a ContactSet."""
-    pairs = candidate_pairs(shapes, position, rotation, reach, collections, movable, excluded)
+    body = shapes.body
+    position, rotation = collider_poses(shapes, position, rotation)
+    pairs = candidate_pairs(shapes, position, rotation, reach[body], collections[body], movable[body], excluded)
+    bodies = len(shapes.radius)
+    if len(body) > bodies:
+        pairs = grouped_by_bodies(pairs, body, bodies)
     capacity = max(64, 4 * len(pairs))
     body_a = np.empty(capacity, dtype=np.int64)
     body_b = np.empty(capacity, dtype=np.int64)
@@ -123,6 +149,7 @@ def all_contacts(shapes, position, rotation, reach, collections, movable, exclud
     gap = np.empty(capacity)
     feature = np.empty(capacity, dtype=np.uint64)
     total = 0
+    group = 0
 
     longest_loop = 2
     for row in range(len(shapes.loop_start) - 1):
@@ -143,7 +170,8 @@ def all_contacts(shapes, position, rotation, reach, collections, movable, exclud
         b = pairs[row, 1]
         margin_a = shapes.margin[a]
         margin_b = shapes.margin[b]
-        limit = reach[a] + reach[b] + margin_a + margin_b
+        closest = reach[body[a]] + reach[body[b]]
+        limit = closest + margin_a + margin_b
         count, frame = pair_contacts(
             shapes, position, rotation, a, b, limit, manifold, work, turn, shift, vertices, planes, bounds
         )
@@ -157,11 +185,14 @@ def all_contacts(shapes, position, rotation, reach, collections, movable, exclud
             feature = np.concatenate((feature, np.empty_like(feature)))
         # From midway between the cores to midway between the thickened surfaces.
         shifted = 0.5 * (margin_a - margin_b)
+        first_a = shapes.first_collider[body[a]]
+        first_b = shapes.first_collider[body[b]]
+        alone = shapes.first_collider[body[a] + 1] - first_a == 1 and shapes.first_collider[body[b] + 1] - first_b == 1
         for slot in range(count):
-            body_a[total] = a
-            body_b[total] = b
+            body_a[total] = body[a]
+            body_b[total] = body[b]
             gap[total] = manifold.gap[slot] - margin_a - margin_b
-            feature[total] = manifold.feature[slot]
+            feature[total] = manifold.feature[slot] if alone else mixed(manifold.feature[slot], a - first_a, b - first_b)
             for i in range(3):
                 point[total, i] = position[frame, i]
                 normal[total, i] = 0.0
@@ -170,4 +201,14 @@ def all_contacts(shapes, position, rotation, reach, collections, movable, exclud
                     point[total, i] += r * (manifold.point[slot, k] + shifted * manifold.normal[slot, k])
                     normal[total, i] += r * manifold.normal[slot, k]
             total += 1
+        is_last = row + 1 == len(pairs) or body[pairs[row + 1, 0]] != body[a] or body[pairs[row + 1, 1]] != body[b]
+        if is_last:
+            if not alone:
+                kept = reduced_group(point[group:total], normal[group:total], gap[group:total], feature[group:total], closest)
+                total = group + len(kept)
+                point[group:total] = point[group:][kept]
+                normal[group:total] = normal[group:][kept]
+                gap[group:total] = gap[group:][kept]
+                feature[group:total] = feature[group:][kept]
+            group = total
     return body_a[:total], body_b[:total], point[:total], normal[:total], gap[:total], feature[:total]

@@ -1,4 +1,4 @@
-"""Broad phase: which bodies' grown bounding boxes meet.
+"""Broad phase: which colliders' grown bounding boxes meet.
 
 Boxes are sorted along one axis and swept: a box is compared with those that begin before it ends. The axis is the one along
 which boxes are small against their spread. A body that spans the scene is compared with every other one and costs no other pair
@@ -11,13 +11,14 @@ import numpy as np
 from numba import njit
 
 from ..geometry.shapes import PLANE
+from .kernel import leaf_kernel
 
-__all__ = ["candidate_pairs"]
+__all__ = ["candidate_pairs", "grouped_by_bodies"]
 
 
 @njit(cache=True, error_model="numpy")
 def world_bounds(shapes, position, rotation, reach):
-    """(n, 3) lower and upper corners of the world boxes around the bodies, grown by margin and reach; planes get none."""
+    """(c, 3) lower and upper corners of the world boxes around the colliders, grown by margin and reach; planes get none."""
     n = len(position)
     lower = np.empty((n, 3))
     upper = np.empty((n, 3))
@@ -58,7 +59,7 @@ def sweep_axis(lower, upper, hulls):
     return best
 
 
-@njit(cache=True, error_model="numpy")
+@leaf_kernel
 def is_excluded(excluded, a, b):
     """Whether the row (a, b) is in the sorted rows."""
     low = 0
@@ -71,6 +72,24 @@ def is_excluded(excluded, a, b):
         else:
             high = middle
     return low < len(excluded) and excluded[low, 0] == a and excluded[low, 1] == b
+
+
+@leaf_kernel
+def may_touch(body, collections, movable, excluded, a, b):
+    """Whether colliders a < b are of two bodies that share a collection, are not excluded, and of which one is movable."""
+    if (collections[a] & collections[b]) == 0 or not (movable[a] or movable[b]):
+        return False
+    return body[a] != body[b] and not is_excluded(excluded, body[a], body[b])
+
+
+@njit(cache=True, error_model="numpy")
+def grouped_by_bodies(pairs, body, n):
+    """The pairs of colliders, which are sorted, in order of their bodies first."""
+    bodies = np.empty((len(pairs), 2), dtype=np.int64)
+    for row in range(len(pairs)):
+        bodies[row, 0] = body[pairs[row, 0]]
+        bodies[row, 1] = body[pairs[row, 1]]
+    return pairs[np.argsort(bodies[:, 0] * n + bodies[:, 1], kind="mergesort")]
 
 
 @njit(cache=True, error_model="numpy")
@@ -92,8 +111,12 @@ def counting_sort(pairs, column, n):
 
 @njit(cache=True, error_model="numpy")
 def candidate_pairs(shapes, position, rotation, reach, collections, movable, excluded):
-    """(k, 2) pairs a < b, sorted, that may touch: boxes meet, a collection is shared, one of them is movable, not excluded."""
+    """(k, 2) pairs a < b of colliders, sorted, that may touch: their boxes meet, and `may_touch`.
+
+    position, rotation, reach, collections and movable have a row a collider; excluded are pairs of bodies.
+    """
     n = len(position)
+    body = shapes.body
     lower, upper = world_bounds(shapes, position, rotation, reach)
     planes = np.flatnonzero(shapes.kind == PLANE)
     hulls = np.flatnonzero(shapes.kind != PLANE)
@@ -127,7 +150,7 @@ def candidate_pairs(shapes, position, rotation, reach, collections, movable, exc
                 continue
             a = min(order[row], order[other])
             b = max(order[row], order[other])
-            if (collections[a] & collections[b]) == 0 or not (movable[a] or movable[b]) or is_excluded(excluded, a, b):
+            if not may_touch(body, collections, movable, excluded, a, b):
                 continue
             if count == len(pairs):
                 pairs = np.concatenate((pairs, np.empty_like(pairs)))
@@ -144,9 +167,7 @@ def candidate_pairs(shapes, position, rotation, reach, collections, movable, exc
                 height += normal * ((lower[hull, k] if normal > 0.0 else upper[hull, k]) - position[plane, k])
             a = min(plane, hull)
             b = max(plane, hull)
-            if height > 0.0 or (collections[a] & collections[b]) == 0 or not (movable[a] or movable[b]):
-                continue
-            if is_excluded(excluded, a, b):
+            if height > 0.0 or not may_touch(body, collections, movable, excluded, a, b):
                 continue
             if count == len(pairs):
                 pairs = np.concatenate((pairs, np.empty_like(pairs)))

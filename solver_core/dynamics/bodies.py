@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.mass_properties import mass_properties
+from ..geometry.compounds import parts, shifted
 from ..geometry.shapes import ShapeTable, build_shapes
-from ..scene import BodyKind, SceneSpec, ShapeKind
+from ..geometry.solids import shape_mass_properties
+from ..scene import BodyKind, SceneSpec, ShapeKind, ShapeSpec
 from .rotation import matrices, rotate
 
 __all__ = ["Bodies", "Model", "State", "build_bodies", "to_body_frames"]
@@ -66,15 +67,9 @@ def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
     center, mass, inertia = np.zeros((n, 3)), np.ones(n), np.tile(np.eye(3), (n, 1, 1))
     for i, body in enumerate(spec.bodies):
         if moving[i]:
-            properties = mass_properties(
-                body.shape.vertices, body.shape.triangles, mass=body.mass, density=body.density, margin=body.shape.margin
-            )
+            properties = shape_mass_properties(body.shape, mass=body.mass, density=body.density)
             center[i], mass[i], inertia[i] = properties.center_of_mass, properties.mass, properties.inertia
-    shapes = [
-        body.shape if body.shape.kind is ShapeKind.PLANE else replace(body.shape, vertices=body.shape.vertices - center[i])
-        for i, body in enumerate(spec.bodies)
-    ]
-    table = build_shapes(shapes)
+    table = build_shapes([shifted(body.shape, -center[i]) for i, body in enumerate(spec.bodies)])
     orientation = np.array([body.orientation for body in spec.bodies], dtype=float).reshape(n, 4)
     orientation /= np.linalg.norm(orientation, axis=1, keepdims=True)
     arm = rotate(orientation, center)
@@ -100,11 +95,16 @@ def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
     return Bodies(model, table, center), State(position, orientation, velocity, momentum)
 
 
-def _size(shape) -> float:
+def _size(shape: ShapeSpec) -> float:
     """Half the largest extent in m, by which rest offsets scale; infinite where another body's size must count."""
-    if shape.kind is ShapeKind.PLANE or not len(shape.vertices):
-        return np.inf
-    extent = float(np.ptp(shape.vertices, axis=0).max()) / 2.0 + shape.margin
+    lower, upper = np.full(3, np.inf), np.full(3, -np.inf)
+    for part in parts(shape):
+        if part.shape.kind is ShapeKind.PLANE or not len(part.shape.vertices):
+            return np.inf
+        corners = part.shape.vertices @ part.rotation.T + part.position
+        lower = np.minimum(lower, corners.min(axis=0) - part.shape.margin)
+        upper = np.maximum(upper, corners.max(axis=0) + part.shape.margin)
+    extent = float((upper - lower).max()) / 2.0
     return extent if extent > 0.0 else np.inf
 
 

@@ -1,4 +1,7 @@
-"""The collision shapes of all bodies as one structure of arrays, which the collision kernels take as it is."""
+"""The collision shapes of all bodies as one structure of arrays, which the collision kernels take as it is.
+
+A collider is a simple shape at its place in a body: a body with a simple shape has one, a compound one for each of its parts.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..scene import ShapeKind, ShapeSpec
+from .compounds import parts
 from .hulls import Hull, convex_hull
 
 __all__ = ["HULL", "PLANE", "ShapeTable", "build_shapes"]
@@ -21,22 +25,31 @@ Indices = NDArray[np.int64]
 
 
 class ShapeTable(NamedTuple):
-    """One shape a body, in body axes; a tuple, so that it goes into a compiled kernel whole.
+    """c colliders of n bodies, in the order of the bodies; a tuple, so that it goes into a compiled kernel whole.
 
-    kind: (n,) HULL or PLANE (the half-space z <= 0). margin: (n,) m, the core is thickened by it all around. radius: (n,) m,
-    from the body's origin to the farthest surface point, margin included, inf for a plane. lower, upper: (n, 3) m, bounds of
-    the core. centre: (n, 3) m, a point inside the core.
+    first_collider: (n + 1,) body i has the colliders from first_collider[i] up to first_collider[i + 1]. radius: (n,) m, from
+    the body's origin to its farthest surface point, margin included, inf with a plane.
 
-    first_*, *_count: (n,) where a body's rows are in the tables that follow; bodies of equal shape share their rows.
-    vertices: (., 3). planes: (., 4) outward normal and offset. loop_start: (., 1) for each face its first slot in
-    loop_vertices and loop_edges, one row more than faces for each shape, so that the end of the last face is there too.
-    edges: (., 2) vertices and edge_faces: (., 2) the faces left and right of them. The vertices, edges and faces named in these
-    rows are counted from the body's first; edge_faces are -1 where there is no face (see `Hull`).
+    body: (c,). position: (c, 3) m and rotation: (c, 3, 3), the place of the collider's axes in its body's; placed: (c,) whether
+    they differ from those at all. All that follows is in the collider's axes. kind: (c,) HULL or PLANE (the half-space z <= 0).
+    margin: (c,) m, the core is thickened by it all around. lower, upper: (c, 3) m, bounds of the core. centre: (c, 3) m, a
+    point inside the core.
+
+    first_*, *_count: (c,) where a collider's rows are in the tables that follow; equal shapes share their rows. vertices:
+    (., 3). planes: (., 4) outward normal and offset. loop_start: (., 1) for each face its first slot in loop_vertices and loop_edges,
+    one row more than faces for each shape, so that the end of the last face is there too. edges: (., 2) vertices and
+    edge_faces: (., 2) the faces left and right of them. The vertices, edges and faces named in these rows are counted from the
+    shape's first; edge_faces are -1 where there is no face (see `Hull`).
     """
 
+    first_collider: Indices
+    radius: Array
+    body: Indices
+    position: Array
+    rotation: Array
+    placed: NDArray[np.bool_]
     kind: Indices
     margin: Array
-    radius: Array
     lower: Array
     upper: Array
     centre: Array
@@ -61,25 +74,35 @@ def build_shapes(specs: Sequence[ShapeSpec]) -> ShapeTable:
 
     ValueError names the body and what is wrong with its vertices or its margin.
     """
+    bodies_parts = [list(parts(spec)) for spec in specs]
+    colliders = [part for own in bodies_parts for part in own]
+    body = np.repeat(np.arange(len(specs)), [len(own) for own in bodies_parts])
     numbers: dict[tuple[ShapeKind, bytes], int] = {}
     hulls: list[Hull] = []
-    hull_of_body = np.zeros(len(specs), dtype=np.int64)
-    for body, spec in enumerate(specs):
-        if not (np.isfinite(spec.margin) and spec.margin >= 0.0):
-            raise ValueError(f"body {body}: margin must be finite and not negative, it is {spec.margin}")
-        vertices = np.ascontiguousarray(spec.vertices, dtype=np.float64) if spec.kind is ShapeKind.HULL else np.zeros((1, 3))
-        key = (spec.kind, vertices.tobytes())
+    hull_of = np.zeros(len(colliders), dtype=np.int64)
+    for collider, part in enumerate(colliders):
+        shape = part.shape
+        if not (np.isfinite(shape.margin) and shape.margin >= 0.0):
+            raise ValueError(f"body {body[collider]}: margin must be finite and not negative, it is {shape.margin}")
+        vertices = np.ascontiguousarray(shape.vertices, dtype=np.float64) if shape.kind is ShapeKind.HULL else np.zeros((1, 3))
+        key = (shape.kind, vertices.tobytes())
         if key not in numbers:
             try:
                 hulls.append(convex_hull(vertices))
             except ValueError as error:
-                raise ValueError(f"body {body}: {error}") from error
+                raise ValueError(f"body {body[collider]}: {error}") from error
             numbers[key] = len(numbers)
-        hull_of_body[body] = numbers[key]
+        hull_of[collider] = numbers[key]
 
-    is_plane = np.array([spec.kind is ShapeKind.PLANE for spec in specs], dtype=bool)
-    margin = np.array([spec.margin for spec in specs], dtype=np.float64)
-    radius = np.array([np.linalg.norm(hull.vertices, axis=1).max() for hull in hulls], dtype=np.float64)[hull_of_body] + margin
+    is_plane = np.array([part.shape.kind is ShapeKind.PLANE for part in colliders], dtype=bool)
+    margin = np.array([part.shape.margin for part in colliders], dtype=np.float64)
+    position = np.array([part.position for part in colliders], dtype=np.float64).reshape(-1, 3)
+    rotation = np.array([part.rotation for part in colliders], dtype=np.float64).reshape(-1, 3, 3)
+    radius = np.zeros(len(specs))
+    for collider, part in enumerate(colliders):
+        corners = hulls[hull_of[collider]].vertices @ part.rotation.T + part.position
+        reach = np.inf if is_plane[collider] else np.linalg.norm(corners, axis=1).max() + margin[collider]
+        radius[body[collider]] = max(radius[body[collider]], reach)
     lower = np.array([hull.vertices.min(axis=0) for hull in hulls]).reshape(-1, 3)
     upper = np.array([hull.vertices.max(axis=0) for hull in hulls]).reshape(-1, 3)
     centre = np.array([hull.vertices.mean(axis=0) for hull in hulls]).reshape(-1, 3)
@@ -89,19 +112,24 @@ def build_shapes(specs: Sequence[ShapeSpec]) -> ShapeTable:
     loop_count = np.array([len(hull.face_vertices) for hull in hulls], dtype=np.int64)
     first_slot = _firsts(loop_count)
     return ShapeTable(
+        first_collider=np.searchsorted(body, np.arange(len(specs) + 1)).astype(np.int64),
+        radius=radius,
+        body=body.astype(np.int64),
+        position=position,
+        rotation=rotation,
+        placed=(position != 0.0).any(axis=1) | (rotation != np.eye(3)).any(axis=(1, 2)),
         kind=np.where(is_plane, PLANE, HULL).astype(np.int64),
         margin=margin,
-        radius=np.where(is_plane, np.inf, radius),
-        lower=lower[hull_of_body],
-        upper=upper[hull_of_body],
-        centre=centre[hull_of_body],
-        first_vertex=_firsts(vertex_count)[hull_of_body],
-        vertex_count=vertex_count[hull_of_body],
-        first_face=_firsts(face_count)[hull_of_body],
-        face_count=face_count[hull_of_body],
-        first_loop=_firsts(face_count + 1)[hull_of_body],
-        first_edge=_firsts(edge_count)[hull_of_body],
-        edge_count=edge_count[hull_of_body],
+        lower=lower[hull_of],
+        upper=upper[hull_of],
+        centre=centre[hull_of],
+        first_vertex=_firsts(vertex_count)[hull_of],
+        vertex_count=vertex_count[hull_of],
+        first_face=_firsts(face_count)[hull_of],
+        face_count=face_count[hull_of],
+        first_loop=_firsts(face_count + 1)[hull_of],
+        first_edge=_firsts(edge_count)[hull_of],
+        edge_count=edge_count[hull_of],
         vertices=_rows([hull.vertices for hull in hulls], 3),
         planes=_rows([hull.planes for hull in hulls], 4),
         loop_start=_indices([hull.face_start + first for hull, first in zip(hulls, first_slot, strict=True)]),

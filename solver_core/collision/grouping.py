@@ -1,0 +1,127 @@
+"""The contacts of two bodies that touch in several places: between parts of compounds, or on concave surfaces.
+
+Contacts whose normals nearly agree make a region of support, for which a few points that span it do. A region with another
+normal carries what no point of the first one can, so each keeps its own points: two links of a chain touch in two regions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .kernel import leaf_kernel
+from .manifold import MAX_CONTACTS
+
+__all__ = ["MAX_GROUP_CONTACTS", "mixed", "reduced_group"]
+
+MAX_GROUP_CONTACTS = 32
+# Cosine of ten degrees: normals that differ by less support the same way.
+SAME_REGION = 0.985
+# Every corner of a polygon with right angles or wider ones is the farthest point in one of these directions, and no edge along
+# the axes lies across one, which would leave the choice between its ends to rounding.
+DIRECTIONS = MAX_CONTACTS - 1
+FIRST_ANGLE = 0.1
+
+
+@leaf_kernel
+def mixed(feature, part_a, part_b):
+    """Feature id of a contact between parts of two bodies: one to one for each two parts, and scattered between them."""
+    key = (np.uint64(part_a) << np.uint64(32)) | np.uint64(part_b)
+    return scattered(np.uint64(feature) ^ scattered(key + np.uint64(0x9E3779B97F4A7C15)))
+
+
+@leaf_kernel
+def scattered(x):
+    """A permutation of the 64-bit numbers in which every bit depends on every other one (Steele, Lea, Flood 2014)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@njit(cache=True, error_model="numpy")
+def regions(normal):
+    """(m,) number of the region of each contact: that of the first one before it with nearly its normal."""
+    m = len(normal)
+    region = np.empty(m, dtype=np.int64)
+    seeds = np.empty(m, dtype=np.int64)
+    count = 0
+    for i in range(m):
+        region[i] = count
+        for k in range(count):
+            j = seeds[k]
+            cosine = normal[i, 0] * normal[j, 0] + normal[i, 1] * normal[j, 1] + normal[i, 2] * normal[j, 2]
+            if cosine > SAME_REGION:
+                region[i] = k
+                break
+        if region[i] == count:
+            seeds[count] = i
+            count += 1
+    return region, count
+
+
+@njit(cache=True, error_model="numpy")
+def across(normal):
+    """Two unit vectors (2, 3) that make right angles with the unit normal and with each other."""
+    least = np.argmin(np.abs(normal))
+    axes = np.zeros((2, 3))
+    axes[0, least] = 1.0
+    axes[0] -= normal[least] * normal
+    axes[0] /= np.sqrt((axes[0] ** 2).sum())
+    axes[1] = np.cross(normal, axes[0])
+    return axes
+
+
+@njit(cache=True, error_model="numpy")
+def reduced_group(point, normal, gap, feature, limit):
+    """Indices of the contacts to keep, in order of their features: at most MAX_CONTACTS a region, MAX_GROUP_CONTACTS in all.
+
+    Of every region the deepest contact stays, and of the others those that go farthest from it in DIRECTIONS across its
+    normal, so that the support polygon stays; a gap near the limit makes a contact count as nearer. Where there is not room for
+    all, every region has its first ones.
+    """
+    order = np.argsort(feature, kind="mergesort")
+    m = len(order)
+    if m <= MAX_CONTACTS:
+        return order
+    region, count = regions(normal[order])
+    smallest = gap.min()
+    spread = max(limit - smallest, 1e-300)
+    # Ties, as between the corners of a box flat on a plane, go to the first feature and not to rounding.
+    deepest = np.full(count, -1, dtype=np.int64)
+    for i in range(m):
+        best = deepest[region[i]]
+        if best < 0 or gap[order[i]] < gap[order[best]] - 1e-9 * spread:
+            deepest[region[i]] = i
+    by_depth = np.argsort(gap[order[deepest]], kind="mergesort")
+    kept = np.zeros(m, dtype=np.bool_)
+    total = 0
+    for k in by_depth[:MAX_GROUP_CONTACTS]:
+        kept[deepest[k]] = True
+        total += 1
+    axes = np.empty((count, 2, 3))
+    for k in range(count):
+        axes[k] = across(normal[order[deepest[k]]])
+    farthest = np.empty(count, dtype=np.int64)
+    reach = np.empty(count)
+    for step in range(DIRECTIONS):
+        # Three steps at once, so that the first few directions look to all sides.
+        angle = FIRST_ANGLE + 2.0 * np.pi * ((3 * step) % DIRECTIONS) / DIRECTIONS
+        cosine, sine = np.cos(angle), np.sin(angle)
+        farthest[:] = -1
+        reach[:] = 0.0
+        for i in range(m):
+            k = region[i]
+            row = order[i]
+            origin = order[deepest[k]]
+            along = 0.0
+            for j in range(3):
+                along += (cosine * axes[k, 0, j] + sine * axes[k, 1, j]) * (point[row, j] - point[origin, j])
+            score = (1.0 - 0.9 * (gap[row] - smallest) / spread) * along
+            if score > reach[k] * (1.0 + 1e-9):
+                reach[k] = score
+                farthest[k] = i
+        for k in by_depth:
+            if farthest[k] >= 0 and not kept[farthest[k]] and total < MAX_GROUP_CONTACTS:
+                kept[farthest[k]] = True
+                total += 1
+    return order[kept]

@@ -1,0 +1,50 @@
+"""Compounds taken apart: the simple shapes that a shape is made of, each with its place in the body frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from ..scene import ShapeKind, ShapeSpec
+
+__all__ = ["Part", "parts", "shifted"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A shape that is no compound; position (3,) m and rotation (3, 3) take its axes into those of the body."""
+
+    shape: ShapeSpec
+    position: Array
+    rotation: Array
+
+
+def parts(shape: ShapeSpec) -> Iterator[Part]:
+    """The simple shapes of a shape, in the order of children; one, where it stands, of a shape that is no compound."""
+    if shape.kind is not ShapeKind.COMPOUND:
+        yield Part(shape, np.zeros(3), np.eye(3))
+        return
+    for child in shape.children:
+        turn = rotation_matrix(child.orientation)
+        for part in parts(child.shape):
+            yield Part(part.shape, turn @ part.position + child.position, turn @ part.rotation)
+
+
+def shifted(shape: ShapeSpec, by: Array) -> ShapeSpec:
+    """The shape moved by (3,) m, which must be zero for a plane."""
+    if shape.kind is ShapeKind.PLANE:
+        return shape
+    if shape.kind is ShapeKind.COMPOUND:
+        return replace(shape, children=tuple(replace(child, position=child.position + by) for child in shape.children))
+    return replace(shape, vertices=shape.vertices + by)
+
+
+def rotation_matrix(quaternion: Array) -> Array:
+    """(3, 3) of a unit quaternion (w, x, y, z); the identity has no rounding."""
+    return Rotation.from_quat(np.roll(np.asarray(quaternion, dtype=np.float64), -1)).as_matrix()

@@ -1,0 +1,46 @@
+"""Mass properties of collision shapes, whatever they are made of.
+
+The parts of a compound have one density. Their masses and centres add up, and so do their inertias once each is taken about the
+common centre by the parallel axis theorem, I + m (d . d 1 - d d^T). What lies in several parts counts as often.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..scene import ShapeKind, ShapeSpec
+from .compounds import parts
+from .mass_properties import MassProperties, mass_properties
+
+__all__ = ["shape_mass_properties"]
+
+
+def shape_mass_properties(shape: ShapeSpec, *, mass: float | None = None, density: float | None = None) -> MassProperties:
+    """Mass properties of a shape that is no plane, from its mass in kg or its density in kg/m^3, exactly one of them.
+
+    ValueError as in `mass_properties`; of a compound it names the part.
+    """
+    if shape.kind is not ShapeKind.COMPOUND:
+        return mass_properties(shape.vertices, shape.triangles, mass=mass, density=density, margin=shape.margin)
+    if (mass is None) == (density is None):
+        raise ValueError("exactly one of mass and density is needed")
+    solids = []
+    for number, part in enumerate(parts(shape)):
+        try:
+            solid = shape_mass_properties(part.shape, density=1.0)
+        except ValueError as error:
+            raise ValueError(f"part {number} of the compound: {error}") from error
+        centre = part.rotation @ solid.center_of_mass + part.position
+        solids.append((solid.volume, centre, part.rotation @ solid.inertia @ part.rotation.T, solid.closed))
+    volume = sum(each for each, _, _, _ in solids)
+    if not volume > 0.0:
+        raise ValueError("the compound has no parts")
+    centre = np.sum([each * at for each, at, _, _ in solids], axis=0) / volume
+    inertia = np.zeros((3, 3))
+    for each, at, own, _ in solids:
+        arm = at - centre
+        inertia += own + each * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    if mass is None:
+        assert density is not None
+        mass = density * volume
+    return MassProperties(float(mass), float(volume), centre, inertia * (mass / volume), all(each[3] for each in solids))
