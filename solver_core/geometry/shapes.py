@@ -36,10 +36,10 @@ class ShapeTable(NamedTuple):
     point inside the core.
 
     first_*, *_count: (c,) where a collider's rows are in the tables that follow; equal shapes share their rows. vertices:
-    (., 3). planes: (., 4) outward normal and offset. loop_start: (., 1) for each face its first slot in loop_vertices and loop_edges,
-    one row more than faces for each shape, so that the end of the last face is there too. edges: (., 2) vertices and
-    edge_faces: (., 2) the faces left and right of them. The vertices, edges and faces named in these rows are counted from the
-    shape's first; edge_faces are -1 where there is no face (see `Hull`).
+    (., 3). planes: (., 4) outward normal and offset. loop_start: (., 1) for each face its first slot in loop_vertices and
+    loop_edges, one row more than faces for each shape, so that the end of the last face is there too. edges: (., 2) vertices
+    and edge_faces: (., 2) the faces left and right of them. The vertices, edges and faces named in these rows are counted from
+    the shape's first; edge_faces are -1 where there is no face (see `Hull`).
     """
 
     first_collider: Indices
