@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .problem import ContactProblem
     from .result import Result, Statistics, Status
     from .scene import SceneSpec, SolverSettings
+    from .solvers.lcp import LcpResult, lcp_residual, solve_lcp
     from .solvers.solve import solve
     from .validation import SceneError
 
@@ -28,6 +29,7 @@ __all__ = [
     "ContactProblem",
     "Frame",
     "FrameStatistics",
+    "LcpResult",
     "Residual",
     "Residuals",
     "Result",
@@ -37,15 +39,18 @@ __all__ = [
     "SolverSettings",
     "Statistics",
     "Status",
+    "lcp_residual",
     "residuals",
     "scenes",
     "solve",
+    "solve_lcp",
 ]
 
 _HOMES = {
     "ContactProblem": "problem",
     "Frame": "dynamics.frame",
     "FrameStatistics": "dynamics.frame",
+    "LcpResult": "solvers.lcp",
     "Residual": "accuracy",
     "Residuals": "accuracy",
     "Result": "result",
@@ -55,8 +60,10 @@ _HOMES = {
     "SolverSettings": "scene",
     "Statistics": "result",
     "Status": "result",
+    "lcp_residual": "solvers.lcp",
     "residuals": "accuracy",
     "solve": "solvers.solve",
+    "solve_lcp": "solvers.lcp",
 }
 
 

@@ -81,7 +81,7 @@ class ContactProblem:
             extra = f" - bilateral = {bilateral}" if bilateral else ""
             raise ValueError(f"G has {rows} rows; rows{extra} is not a multiple of dim = {dim}")
         m = (rows - bilateral) // dim
-        free = _finite("g", g)
+        free = finite_array("g", g)
         if free.shape != (rows,) and (bilateral or free.shape != (m, dim)):
             wanted = f"({rows},)" if bilateral else f"({rows},) or ({m}, {dim})"
             raise ValueError(f"g must have shape {wanted} to match G, not {free.shape}")
@@ -146,7 +146,7 @@ class ContactProblem:
                 raise ValueError(f"masses[{i}] must be positive definite")
         sizes = np.array([block.shape[0] for block in blocks], dtype=np.int64)
         offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        v_hat = _finite("velocity", velocity).reshape(-1)
+        v_hat = finite_array("velocity", velocity).reshape(-1)
         if v_hat.size != offset[-1]:
             raise ValueError(f"velocity must have {offset[-1]} entries to match masses, not {v_hat.size}")
         first, second = _indices("body_a", body_a), _indices("body_b", body_b)
@@ -163,7 +163,7 @@ class ContactProblem:
         if same.size:
             raise ValueError(f"body_a[{same[0]}] and body_b[{same[0]}] are the same body, {first[same[0]]}")
         widest = int(sizes.max(initial=0))
-        left, right = _finite("jacobian_a", jacobian_a), _finite("jacobian_b", jacobian_b)
+        left, right = finite_array("jacobian_a", jacobian_a), finite_array("jacobian_b", jacobian_b)
         dim = left.shape[1] if left.ndim == 3 else 0
         for name, block in (("jacobian_a", left), ("jacobian_b", right)):
             if dim not in (2, 3) or block.shape != (m, dim, widest):
@@ -174,7 +174,7 @@ class ContactProblem:
             target[:, :dim] = np.where(np.arange(widest) < width[:, None, None], block, 0.0)
         offset_velocity = np.zeros((m, 3))
         if bias is not None:
-            given = _finite("bias", bias)
+            given = finite_array("bias", bias)
             if given.shape != (m, dim):
                 raise ValueError(f"bias must have shape ({m}, {dim}), not {given.shape}")
             offset_velocity[:, :dim] = given
@@ -194,10 +194,12 @@ class ContactProblem:
             slack=_per_contact("slack", 0.0 if slack is None else slack, m),
             mu=np.zeros(m),
         )
-        held = _finite("bilateral_jacobian", np.zeros((0, v_hat.size)) if bilateral_jacobian is None else bilateral_jacobian)
+        held = finite_array(
+            "bilateral_jacobian", np.zeros((0, v_hat.size)) if bilateral_jacobian is None else bilateral_jacobian
+        )
         if held.ndim != 2 or held.shape[1] != v_hat.size:
             raise ValueError(f"bilateral_jacobian must have shape (b, {v_hat.size}) to match velocity, not {held.shape}")
-        drift = _finite("bilateral_bias", np.zeros(len(held)) if bilateral_bias is None else bilateral_bias)
+        drift = finite_array("bilateral_bias", np.zeros(len(held)) if bilateral_bias is None else bilateral_bias)
         if drift.shape != (len(held),):
             raise ValueError(f"bilateral_bias must have shape ({len(held)},), not {drift.shape}")
         rows = (held, held @ v_hat + drift)
@@ -214,7 +216,7 @@ class ContactProblem:
         slides = slides.astype(bool)
         direction = np.zeros((m, dim - 1))
         if sliding_direction is not None:
-            given = _finite("sliding_direction", sliding_direction)
+            given = finite_array("sliding_direction", sliding_direction)
             if given.shape != (m, dim - 1) and (dim != 2 or given.shape != (m,)):
                 raise ValueError(f"sliding_direction must have shape ({m}, {dim - 1}), not {given.shape}")
             direction[slides] = given.reshape(m, dim - 1)[slides]
@@ -274,7 +276,8 @@ class ContactProblem:
         return (self.jacobian @ self.system.velocity).reshape(self.contacts, self.dim) + self.system.bias[:, : self.dim]
 
 
-def _finite(name: str, values: ArrayLike) -> Floats:
+def finite_array(name: str, values: ArrayLike) -> Floats:
+    """The values as an array of finite numbers; ValueError that names the argument and the index where they are none."""
     if np.iscomplexobj(values):
         raise ValueError(f"{name} must be an array of real numbers, not of complex ones")
     try:
@@ -289,7 +292,7 @@ def _finite(name: str, values: ArrayLike) -> Floats:
 
 
 def _symmetric(name: str, values: ArrayLike) -> Floats:
-    array = _finite(name, values)
+    array = finite_array(name, values)
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         raise ValueError(f"{name} must be a square matrix, not of shape {array.shape}")
     skew = np.abs(array - array.T)
@@ -300,7 +303,7 @@ def _symmetric(name: str, values: ArrayLike) -> Floats:
 
 
 def _indices(name: str, values: ArrayLike) -> Ints:
-    array = np.atleast_1d(_finite(name, values))
+    array = np.atleast_1d(finite_array(name, values))
     fractional = np.flatnonzero(array != np.floor(array))
     if fractional.size:
         raise ValueError(f"{name}[{fractional[0]}] = {array.ravel()[fractional[0]]} is no index: it must be a whole number")
@@ -308,7 +311,7 @@ def _indices(name: str, values: ArrayLike) -> Ints:
 
 
 def _per_contact(name: str, values: ArrayLike, m: int) -> Floats:
-    array = _finite(name, values)
+    array = finite_array(name, values)
     if array.ndim > 1 or (array.ndim == 1 and array.size != m):
         raise ValueError(f"{name} must be a number or have {m} entries, not shape {array.shape}")
     return np.full(m, array) if array.ndim == 0 else array

@@ -14,6 +14,7 @@ from ..accuracy import Residuals, residuals
 from ..problem import ContactProblem
 from ..result import Result, Statistics, Status
 from ..system import apply_inverse_mass, relative_velocity, transpose_product
+from .arguments import require_limits, require_whole
 from .staggered import staggered
 
 __all__ = ["METHODS", "Limits", "solve"]
@@ -98,17 +99,9 @@ def solve(
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(sorted(METHODS))}, not {method!r}")
-    _require_number("tolerance", tolerance)
-    if not (np.isfinite(tolerance) and tolerance > 0.0):
-        raise ValueError(f"tolerance must be a positive number, not {tolerance!r}")
-    _require_whole("max_iterations", max_iterations)
-    if max_iterations < 1:
-        raise ValueError(f"max_iterations must be at least 1, not {max_iterations!r}")
-    _require_number("time_limit", time_limit)
-    if not time_limit > 0.0:
-        raise ValueError(f"time_limit must be a positive number of seconds, not {time_limit!r}")
+    require_limits(tolerance, max_iterations, time_limit)
     if "polygon_sides" in options:
-        _require_whole("polygon_sides", options["polygon_sides"])
+        require_whole("polygon_sides", options["polygon_sides"])
     if warm_start is not None:
         warm_start = _impulses(warm_start, problem)
     known = [name for name, p in inspect.signature(METHODS[method]).parameters.items() if p.kind is p.KEYWORD_ONLY]
@@ -118,16 +111,6 @@ def solve(
     limits = Limits(float(tolerance), int(max_iterations), float(time_limit), warm_start)
     result = METHODS[method](problem, limits, **options)
     return _confirmed(problem, result, limits.tolerance, int(options.get("polygon_sides", 0)))
-
-
-def _require_number(name: str, value) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise ValueError(f"{name} must be a number, not {value!r}")
-
-
-def _require_whole(name: str, value) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ValueError(f"{name} must be a whole number, not {value!r}")
 
 
 def _impulses(values, problem: ContactProblem) -> Floats:

@@ -1,0 +1,32 @@
+"""Checks of the arguments that all solvers have in common: errors name the argument and say what it must be."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["require_limits", "require_number", "require_whole"]
+
+
+def require_number(name: str, value) -> None:
+    """Refuse what is no real number; truth values are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise ValueError(f"{name} must be a number, not {value!r}")
+
+
+def require_whole(name: str, value) -> None:
+    """Refuse what is no whole number, as a type: 2.0 is none."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ValueError(f"{name} must be a whole number, not {value!r}")
+
+
+def require_limits(tolerance, max_iterations, time_limit) -> None:
+    """Refuse limits under which nothing can be solved."""
+    require_number("tolerance", tolerance)
+    if not (np.isfinite(tolerance) and tolerance > 0.0):
+        raise ValueError(f"tolerance must be a positive number, not {tolerance!r}")
+    require_whole("max_iterations", max_iterations)
+    if max_iterations < 1:
+        raise ValueError(f"max_iterations must be at least 1, not {max_iterations!r}")
+    require_number("time_limit", time_limit)
+    if not time_limit > 0.0:
+        raise ValueError(f"time_limit must be a positive number of seconds, not {time_limit!r}")
