@@ -27,7 +27,7 @@ from ..solver_core.validation import SceneError, SceneProblem, validate
 from . import actions, properties, rotations
 from .placement import ancestors, matrix
 from .restore import originals
-from .shapes import ShapeError, read_shape
+from .shapes import ShapeError, compound_parts, is_compound_part, read_shape
 
 __all__ = ["Extraction", "RestState", "extract"]
 
@@ -113,15 +113,20 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Extract
         kind = body_kind(ob)
         pose_problems = list(object_problems(ob, kind, context))
         problems += pose_problems
-        if pose_problems:
+        # A part moves with its compound, which reads its shape; what is wrong with its place is said here, once.
+        if (
+            pose_problems
+            or is_compound_part(ob)
+            or any(list(object_problems(part, kind, context)) for part in all_parts(ob, context))
+        ):
             continue
         evaluated = ob.evaluated_get(context.evaluated_depsgraph_get())
         rest_world = matrix(evaluated.matrix_world)
         turn = rotations.nearest_rotation(rest_world[:3, :3])
         try:
-            shape = read_shape(ob, turn.T @ rest_world[:3, :3], context)
+            shape = read_shape(ob, turn.T @ rest_world[:3, :3], context, ob.rigid_body.type == "ACTIVE")
         except ShapeError as error:
-            problems.append(SceneProblem(ob.name_full, error.field, str(error)))
+            problems.append(SceneProblem(error.object or ob.name_full, error.field, str(error)))
             continue
         warnings += object_warnings(ob, kind, rest_world)
         bodies.append(read_body(ob, kind, shape, rest_world[:3, 3], turn))
@@ -170,6 +175,13 @@ def body_kind(ob: Object) -> BodyKind:
     if body.kinematic:
         return BodyKind.ANIMATED
     return BodyKind.ACTIVE if body.type == "ACTIVE" else BodyKind.PASSIVE
+
+
+def all_parts(ob: Object, context: Context) -> Iterator[Object]:
+    """The parts of a compound, those of the compounds among them included; none of another body."""
+    for part in compound_parts(ob, context) if ob.rigid_body.collision_shape == "COMPOUND" else ():
+        yield part
+        yield from all_parts(part, context)
 
 
 def read_body(ob: Object, kind: BodyKind, shape: ShapeSpec, position: Array, turn: Array) -> BodySpec:

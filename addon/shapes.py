@@ -14,9 +14,11 @@ import numpy as np
 from bpy.types import Context, Depsgraph, Mesh, Object
 from numpy.typing import NDArray
 
-from ..solver_core.scene import ShapeKind, ShapeSpec
+from ..solver_core.scene import ChildSpec, ShapeKind, ShapeSpec
+from . import rotations
+from .placement import matrix
 
-__all__ = ["ShapeError", "Surface", "read_shape"]
+__all__ = ["ShapeError", "Surface", "compound_parts", "is_compound_part", "read_shape"]
 
 Array = NDArray[np.float64]
 
@@ -69,11 +71,12 @@ BOX_TRIANGLES = np.array(
 
 
 class ShapeError(ValueError):
-    """A shape cannot be simulated; `field` names the setting that is in the way."""
+    """A shape cannot be simulated; `field` names the setting in the way, `object` a part of a compound that has it."""
 
-    def __init__(self, field: str, message: str):
+    def __init__(self, field: str, message: str, part: str | None = None):
         super().__init__(message)
         self.field = field
+        self.object = part
 
 
 @dataclass(frozen=True)
@@ -84,12 +87,49 @@ class Surface:
     triangles: NDArray[np.int32]
 
 
-def read_shape(ob: Object, to_body: Array, context: Context) -> ShapeSpec:
-    """The collision shape of a rigid body.
+def is_compound_part(ob: Object) -> bool:
+    """Whether the object's shape belongs to its parent's, so that it is no body of its own."""
+    parent = ob.parent
+    return parent is not None and parent.rigid_body is not None and parent.rigid_body.collision_shape == "COMPOUND"
+
+
+def compound_parts(ob: Object, context: Context) -> list[Object]:
+    """The objects whose shapes make the compound, by name: its children in the rigid body world, and no grandchildren."""
+    members = context.scene.rigidbody_world.collection.all_objects
+    return sorted((m for m in members if m.parent == ob and m.rigid_body is not None), key=lambda part: part.name_full)
+
+
+def read_compound(ob: Object, context: Context, active: bool) -> ShapeSpec:
+    """The shapes of all parts, where they are seen; the compound's own mesh takes no part. Raises ShapeError."""
+    depsgraph = context.evaluated_depsgraph_get()
+    world = matrix(ob.evaluated_get(depsgraph).matrix_world)
+    turn = rotations.nearest_rotation(world[:3, :3])
+    children = []
+    for part in compound_parts(ob, context):
+        own = matrix(part.evaluated_get(depsgraph).matrix_world)
+        own_turn = rotations.nearest_rotation(own[:3, :3])
+        try:
+            shape = read_shape(part, own_turn.T @ own[:3, :3], context, active)
+        except ShapeError as error:
+            raise ShapeError(error.field, str(error), error.object or part.name_full) from error
+        place = turn.T @ (own[:3, 3] - world[:3, 3])
+        children.append(ChildSpec(shape, place, rotations.quaternion_of_matrix(turn.T @ own_turn)))
+    if not children:
+        raise ShapeError(
+            "collision_shape",
+            "the compound has no children; parent objects with rigid bodies to it, or choose another shape",
+        )
+    return ShapeSpec(ShapeKind.COMPOUND, children=tuple(children))
+
+
+def read_shape(ob: Object, to_body: Array, context: Context, active: bool) -> ShapeSpec:
+    """The collision shape of a rigid body, which the solver moves if it is active.
 
     to_body: (3, 3), takes the object's own axes, scaled, into those of the body frame. Raises ShapeError.
     """
     body = ob.rigid_body
+    if body.collision_shape == "COMPOUND":
+        return read_compound(ob, context, active)
     if body.collision_shape in ("BOX", "SPHERE", "CAPSULE"):
         surface = read_surface(ob, "FINAL", context)
         return primitive(body.collision_shape, surface.vertices, to_body)
@@ -97,7 +137,7 @@ def read_shape(ob: Object, to_body: Array, context: Context) -> ShapeSpec:
         name = body.bl_rna.properties["collision_shape"].enum_items[body.collision_shape].name
         raise ShapeError(
             "collision_shape",
-            f"the shape {name} cannot be simulated yet; choose Box, Sphere, Capsule, Convex Hull or convex Mesh",
+            f"the shape {name} cannot be simulated yet; choose Box, Sphere, Capsule, Compound, Convex Hull or convex Mesh",
         )
     if body.use_deform and body.collision_shape == "MESH":
         raise ShapeError("use_deform", "a shape that deforms cannot be simulated yet; switch Deforming off")
@@ -109,7 +149,7 @@ def read_shape(ob: Object, to_body: Array, context: Context) -> ShapeSpec:
     if body.collision_shape == "MESH":
         require_convex(vertices, triangles)
     margin = body.collision_margin if body.use_margin else 0.0
-    if margin == 0.0 and flat_normal(vertices) is not None and body.type == "ACTIVE":
+    if margin == 0.0 and flat_normal(vertices) is not None and active:
         raise ShapeError(
             "collision_shape",
             "the mesh is flat, so the body has no thickness; switch on the Collision Margin, or give the mesh a thickness "

@@ -89,3 +89,23 @@ def test_the_worker_needs_nothing_from_the_current_folder(falling_box, tmp_path,
     monkeypatch.chdir(tmp_path)
     bpy.context.scene.rigidbody_world.point_cache.frame_end = 2
     assert bpy.ops.stiction.bake() == {"FINISHED"}
+
+
+def test_a_compound_bakes_as_one_body_and_takes_its_parts_along(falling_box, make_body):
+    stool = make_body("Stool", shape="COMPOUND")
+    stool.location, stool.rigid_body.friction = (0.5, 2.0, 0.6), 0.9
+    seat = make_body("Seat", shape="BOX", mesh=box_mesh("Seat", (0.3, 0.3, 0.05)))
+    legs = [make_body(f"Leg.{number}", shape="BOX", mesh=box_mesh("Leg", (0.03, 0.03, 0.25))) for number in range(4)]
+    for part in (seat, *legs):
+        part.parent = stool
+    for number, leg in enumerate(legs):
+        leg.location = (0.25 * (-1) ** number, 0.25 * (-1) ** (number // 2), -0.3)
+    assert bpy.ops.stiction.bake() == {"FINISHED"}
+    assert bpy.ops.stiction.bake_to_keyframes() == {"FINISHED"}
+    places = heights(stool)
+    assert abs(places[-1, 2] - 0.55) < 1e-3
+    assert np.abs(places[:, :2] - (0.5, 2.0)).max() < 1e-4
+    assert stool.animation_data is not None
+    for leg in legs:
+        assert leg.animation_data is None
+        np.testing.assert_allclose(world_matrix(leg)[2, 3], places[-1, 2] - 0.3, atol=1e-5)

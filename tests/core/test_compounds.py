@@ -25,7 +25,7 @@ UNTURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 def box(*sizes):
-    return ShapeSpec(ShapeKind.HULL, CUBE * sizes)
+    return ShapeSpec(ShapeKind.HULL, CUBE * np.array(sizes, dtype=np.float64))
 
 
 def ball(radius):
