@@ -184,6 +184,7 @@ class SceneStiction(PropertyGroup):
         description="Algorithm that finds the contact and friction forces of every step",
         items=(
             (ContactMethod.STAGGERED.name, "Staggered Projections", "Contact and friction solved in turn until both agree"),
+            (ContactMethod.PIVOT.name, "Pivoting", "Contacts established one by one; exact, for scenes of few contacts"),
         ),
     )
     tolerance: FloatProperty(

@@ -75,7 +75,8 @@ class FrictionCombine(Enum):
 class ContactMethod(Enum):
     """The solver that a simulation runs in every step."""
 
-    STAGGERED = "staggered"
+    STAGGERED = "staggered"  # Kaufman et al. 2008
+    PIVOT = "pivot"  # Baraff 1994
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,9 @@ class BodySpec:
 class SolverSettings:
     """How a scene is solved.
 
-    tolerance is both the relative error (28) of Kaufman et al. 2008 and the bound on each relative Coulomb residual.
+    tolerance is both the relative error (28) of Kaufman et al. 2008 and the bound on each relative residual of the method's
+    law.
+    max_iterations: staggered iterations, or pivots a contact.
     polygon_sides is 0 for the exact friction disk, else the K of the K-sided polygon. substeps: time steps a frame.
     """
 

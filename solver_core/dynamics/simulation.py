@@ -17,6 +17,7 @@ from .build import ContactMemory, build_contacts, match, remember, rest_offset
 from .frame import Frame, FrameStatistics
 from .integrate import integrate, separation
 from .islands import solve_islands
+from .pivoting import sliding_directions, solve_islands_by_pivoting
 from .predict import predict
 from .rotation import interpolate, matrices, rotation_vector
 
@@ -166,7 +167,13 @@ class Simulation:
 
         # solve, island by island
         counts, errors = np.zeros(5, np.int64), np.zeros(6)
-        v = solve_islands(system, impulse, settings.tolerance, settings.max_iterations, settings.polygon_sides, counts, errors)
+        limits = settings.tolerance, settings.max_iterations
+        if settings.method is ContactMethod.PIVOT:
+            fall = float(np.linalg.norm(model.gravity)) * h
+            direction = sliding_directions(system, twist[self._movable].ravel(), fall)
+            v = solve_islands_by_pivoting(system, direction, impulse, *limits, counts, errors)
+        else:
+            v = solve_islands(system, impulse, *limits, settings.polygon_sides, counts, errors)
 
         # separate, integrate
         apart = separation(model, system, contacts.body_a, contacts.body_b, contacts.gap, v, h)

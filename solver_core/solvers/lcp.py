@@ -16,13 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 from ..problem import finite_array
 from ..result import Statistics, Status
 from .arguments import require_limits
-from .lemke import LemkeEnd, lemke
+from .lemke import LcpEnd, lemke
+from .pivoting import pivot_lcp
 
 __all__ = ["LCP_METHODS", "LcpResult", "lcp_residual", "solve_lcp"]
 
 Floats = NDArray[np.float64]
 
-LCP_METHODS: dict[str, Callable[..., LemkeEnd]] = {"lemke": lemke}
+LCP_METHODS: dict[str, Callable[..., LcpEnd]] = {"lemke": lemke, "pivot": pivot_lcp}
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,11 @@ def solve_lcp(
 ) -> LcpResult:
     """Find f >= 0 with a = A f + b >= 0 and f . a = 0, or a ray.
 
-    A: (n, n), any square matrix. b: (n,). tolerance: bound on `lcp_residual`; an answer above it is never called SOLVED.
-    max_iterations: pivots, else 1000 + 100 n. time_limit: s. start: (n,) bool, the indices clamped (f_i free, a_i = 0) at the
-    start; a problem with several solutions has different ones at the ends of different starts. Raises ValueError that names
-    the argument and the index.
+    method: lemke (Baraff 1991), for any A, or pivot (1994), for symmetric positive semidefinite A with b in its column space
+    and for P-matrices; for others that may end without an answer. A: (n, n), any square matrix. b: (n,). tolerance: bound on
+    `lcp_residual`; an answer above it is never called SOLVED. max_iterations: pivots, else 1000 + 100 n. time_limit: s. start:
+    (n,) bool, the indices clamped (f_i free, a_i = 0) at the start; a problem with several solutions has different ones at the
+    ends of different starts. Raises ValueError that names the argument and the index.
     """
     if method not in LCP_METHODS:
         raise ValueError(f"method must be one of {', '.join(sorted(LCP_METHODS))}, not {method!r}")

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from ..result import Statistics, Status
 
-__all__ = ["LemkeEnd", "is_ray", "lemke"]
+__all__ = ["LcpEnd", "is_ray", "lemke"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -45,7 +45,7 @@ ZERO_PIVOT = 1e-10  # a smaller entry is round-off, and no pivot
 ZERO_VALUE = 1e-12  # basic variables that become smaller than this at the end of a step are tied
 
 
-class LemkeEnd(NamedTuple):
+class LcpEnd(NamedTuple):
     """Where the walk ended: force (n,), ray (n,) scaled to a largest entry of 1 or None, and what it cost."""
 
     status: Status
@@ -261,7 +261,7 @@ def _idle(A: Floats, ray: Floats) -> bool:
     return not bool((A @ ray < -1e-9 * (np.abs(A) @ ray))[pushed].any())
 
 
-def lemke(A: Floats, b: Floats, start: NDArray[np.bool_], max_iterations: int, time_limit: float) -> LemkeEnd:
+def lemke(A: Floats, b: Floats, start: NDArray[np.bool_], max_iterations: int, time_limit: float) -> LcpEnd:
     """Walk from the complementary basis in which the forces of `start` (n,) are clamped, to a solution or a ray.
 
     max_iterations: exchanges of two variables; time_limit: s. At either limit the status is MAX_ITERATIONS, the force the one
@@ -280,8 +280,8 @@ def lemke(A: Floats, b: Floats, start: NDArray[np.bool_], max_iterations: int, t
     dictionary = Dictionary(table, home.copy(), np.append(np.arange(n), 2 * n), place, home)
     cost = {"iterations": 0, "factorisations": 0, "rank_deficient": 0, "restarts": 0}
 
-    def ended(status: Status, force: Floats, ray: Floats | None = None) -> LemkeEnd:
-        return LemkeEnd(status, force * columns * scale, ray, _statistics(cost, perf_counter() - begin))
+    def ended(status: Status, force: Floats, ray: Floats | None = None) -> LcpEnd:
+        return LcpEnd(status, force * columns * scale, ray, _statistics(cost, perf_counter() - begin))
 
     covering = np.ones(n)
     if start.any():

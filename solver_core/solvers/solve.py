@@ -15,11 +15,14 @@ from ..problem import ContactProblem
 from ..result import Result, Statistics, Status
 from ..system import apply_inverse_mass, relative_velocity, transpose_product
 from .arguments import require_limits, require_whole
+from .pivoting import pivot
 from .staggered import staggered
 
 __all__ = ["METHODS", "Limits", "solve"]
 
 Floats = NDArray[np.float64]
+
+STAGGERED_ITERATIONS = 200
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Limits:
     """What every solver is told: what to reach, when to stop (time_limit in s), and impulses (m, dim) to start from."""
 
     tolerance: float
-    max_iterations: int
+    max_iterations: int | None
     time_limit: float
     warm_start: Floats | None
 
@@ -48,11 +51,12 @@ def _solve_staggered(problem: ContactProblem, limits: Limits, *, polygon_sides: 
     impulse = np.zeros((m, 3))
     if limits.warm_start is not None:
         impulse[:, :dim] = limits.warm_start
-    history = np.zeros((limits.max_iterations, 3))
+    most = STAGGERED_ITERATIONS if limits.max_iterations is None else limits.max_iterations
+    history = np.zeros((most, 3))
     v = np.empty_like(system.velocity)
     begin = perf_counter()
     status, iterations, factorisations, contact, friction = staggered(
-        system, impulse, limits.tolerance, limits.max_iterations, int(polygon_sides), bool(joint), history, v
+        system, impulse, limits.tolerance, most, int(polygon_sides), bool(joint), history, v
     )
     seconds = perf_counter() - begin
     velocity = np.array([relative_velocity(system, k, v) for k in range(m)]).reshape(m, 3)[:, :dim]
@@ -74,7 +78,11 @@ def _solve_staggered(problem: ContactProblem, limits: Limits, *, polygon_sides: 
     )
 
 
-METHODS: dict[str, Callable[..., Result]] = {"staggered": _solve_staggered}
+def _solve_pivot(problem: ContactProblem, limits: Limits) -> Result:
+    return pivot(problem, limits.tolerance, limits.max_iterations, limits.time_limit, limits.warm_start)
+
+
+METHODS: dict[str, Callable[..., Result]] = {"staggered": _solve_staggered, "pivot": _solve_pivot}
 
 
 def solve(
@@ -82,7 +90,7 @@ def solve(
     method: str = "staggered",
     *,
     tolerance: float = 1e-6,
-    max_iterations: int = 200,
+    max_iterations: int | None = None,
     time_limit: float = np.inf,
     warm_start: np.ndarray | None = None,
     **options,
@@ -90,8 +98,8 @@ def solve(
     """Solve a contact problem.
 
     tolerance: bound on every relative residual of the law that the method solves (see `residuals`), and on the relative error
-    (28) of Kaufman et al. 2008; above it the status is not SOLVED. time_limit: s, for methods that pivot. warm_start: (m, dim)
-    impulses to start from.
+    (28) of Kaufman et al. 2008; above it the status is not SOLVED. max_iterations: of staggered iterations (200 when None) or
+    of pivots (200 a contact and order). time_limit: s, for methods that pivot. warm_start: (m, dim) impulses to start from.
 
     Options of staggered: polygon_sides: 0 for the friction disk, else the K of the inscribed polygon; joint: whether iterations
     begin with a projection onto contact and friction at once (see `staggered`), False is the algorithm as it was published.
@@ -99,7 +107,7 @@ def solve(
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(sorted(METHODS))}, not {method!r}")
-    require_limits(tolerance, max_iterations, time_limit)
+    require_limits(tolerance, 1 if max_iterations is None else max_iterations, time_limit)
     if "polygon_sides" in options:
         require_whole("polygon_sides", options["polygon_sides"])
     if warm_start is not None:
@@ -108,7 +116,8 @@ def solve(
     for name in options:
         if name not in known:
             raise ValueError(f"{name} is no option of the method {method}, which has {', '.join(known) or 'none'}")
-    limits = Limits(float(tolerance), int(max_iterations), float(time_limit), warm_start)
+    most = None if max_iterations is None else int(max_iterations)
+    limits = Limits(float(tolerance), most, float(time_limit), warm_start)
     result = METHODS[method](problem, limits, **options)
     return _confirmed(problem, result, limits.tolerance, int(options.get("polygon_sides", 0)))
 

@@ -14,7 +14,9 @@ import pytest
 
 import solver_core as sc
 
-METHODS = ["lemke"]
+METHODS = ["lemke", "pivot"]
+ANY_MATRIX = ["lemke"]  # what pivots on a zero diagonal, as in a linear program, is not in the class of pivot
+BEYOND_PIVOT = {"CPS 4.4.7", "CPS 4.4.23, a bimatrix game", "K, second example"}  # neither semidefinite nor P-matrices
 SOLVED, RAY = sc.Status.SOLVED, sc.Status.RAY
 
 
@@ -72,6 +74,9 @@ UNIQUE = {
 def test_published_problems_with_one_solution(name, method):
     A, b, wanted = UNIQUE[name]
     result = sc.solve_lcp(A, b, method)
+    if method == "pivot" and name in BEYOND_PIVOT:
+        assert result.status != SOLVED
+        return
     assert result.status == SOLVED
     check_solution(A, b, result.force)
     if wanted is not None:
@@ -94,6 +99,9 @@ def test_every_nondegenerate_solution_is_found_from_its_own_index_set(name, meth
     assert len(solutions) >= 1
     for wanted in solutions:
         result = sc.solve_lcp(A, b, method, start=wanted > 0.0)
+        if method == "pivot" and name in BEYOND_PIVOT:
+            assert result.status != SOLVED
+            continue
         assert result.status == SOLVED
         np.testing.assert_allclose(result.force, wanted, atol=1e-9)
 
@@ -135,6 +143,9 @@ def test_what_has_no_solution_ends_on_a_ray(name, method):
     assert all_solutions(A, b) == []
     for start in itertools.product([False, True], repeat=len(b)):
         result = sc.solve_lcp(A, b, method, start=start)
+        if method == "pivot" and name in BEYOND_PIVOT:
+            assert result.status != SOLVED
+            continue
         assert result.status == RAY
         check_ray(A, result.ray)
 
@@ -171,7 +182,7 @@ def test_csizmadias_matrix_with_exponential_handicap(n, method):
     np.testing.assert_allclose(result.force, wanted, atol=1e-9)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ANY_MATRIX)
 def test_beales_linear_program_which_makes_the_simplex_method_cycle(method):
     """min c.x, G x <= h, x >= 0 as a complementarity problem; optimum -1/20 at x = (1/25, 0, 1, 0)."""
     c = np.array([-0.75, 150.0, -0.02, 6.0])
@@ -264,7 +275,7 @@ def test_units_do_not_matter(unit, method):
 # --- limits and arguments
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ANY_MATRIX)
 def test_limits_end_the_search_with_the_best_so_far(method):
     n = 10
     for limit in ({"max_iterations": 5}, {"time_limit": 1e-9}):

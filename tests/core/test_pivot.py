@@ -1,0 +1,163 @@
+"""Baraff's pivoting algorithm: forces at contacts as his paper asks for them, and scenes that stand with them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import solver_core as sc
+
+SOLVED, RAY = sc.Status.SOLVED, sc.Status.RAY
+
+
+def stack_of_bodies(rng, dim, most_bodies=8, mu_most=1.0):
+    """Delassus operator, free velocity and friction of bodies that touch each other and the ground at random places."""
+    bodies, degrees = int(rng.integers(1, most_bodies + 1)), 3 if dim == 2 else 6
+    m = int(rng.integers(1, 6 * bodies))
+    J = np.zeros((m, dim, bodies * degrees))
+    inverse = []
+    for _ in range(bodies):
+        mass = 10.0 ** rng.uniform(-1, 1)
+        inverse += [1 / mass] * dim + list(1 / (mass * rng.uniform(0.05, 0.4, 1 if dim == 2 else 3)))
+    for k in range(m):
+        below, above = rng.permutation(np.arange(-1, bodies))[:2]
+        axes = np.linalg.qr(rng.normal(size=(dim, dim)))[0] if rng.random() < 0.5 else np.roll(np.eye(dim), 1, axis=0)
+        for body, sign in ((below, -1.0), (above, 1.0)):
+            if body >= 0:
+                arm = rng.uniform(-1, 1, dim)
+                turn = np.cross(arm, axes).reshape(dim, -1)
+                J[k, :, degrees * body : degrees * (body + 1)] = sign * np.hstack([axes, turn])
+    J = J.reshape(m * dim, -1)
+    G = (J * inverse) @ J.T
+    return 0.5 * (G + G.T), J @ rng.normal(size=J.shape[1]), rng.uniform(0.0, mu_most, m)
+
+
+def test_frictionless_problems_of_any_rank_are_solved_to_the_last_digits():
+    rng = np.random.default_rng(11)
+    for _ in range(300):
+        G, g, _ = stack_of_bodies(rng, 3, 12)
+        A, b = G[::3, ::3], g[::3]
+        result = sc.solve_lcp(A, b, "pivot", tolerance=1e-10)
+        assert result.status is SOLVED
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_static_friction_holds_what_it_can(dim):
+    rng = np.random.default_rng(12)
+    solved = []
+    for _ in range(300):
+        G, g, mu = stack_of_bodies(rng, dim)
+        problem = sc.ContactProblem.from_delassus(G, g, mu, dim=dim)
+        result = sc.solve(problem, "pivot", tolerance=1e-8)
+        solved.append(result.status is SOLVED)
+        # whatever is called solved is, measured from the impulses alone; what is not is not called so
+        assert (sc.residuals(problem, result).static_friction <= 1e-8) == solved[-1]
+    assert np.mean(solved) >= 0.997
+
+
+def sticks(result):
+    return result.status is SOLVED and np.abs(result.velocity[result.impulse[:, 0] > 0.0]).max(initial=0.0) < 1e-9
+
+
+def test_where_all_contacts_stick_both_solvers_agree():
+    rng, compared = np.random.default_rng(13), 0
+    while compared < 30:
+        G, g, mu = stack_of_bodies(rng, 3, 3)
+        problem = sc.ContactProblem.from_delassus(G, g, mu)
+        pivot, staggered = sc.solve(problem, "pivot", tolerance=1e-10), sc.solve(problem, tolerance=1e-10)
+        if sticks(pivot) and sticks(staggered):
+            assert pivot.velocity == pytest.approx(staggered.velocity, abs=1e-8 * np.abs(g).max())
+            compared += 1
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.7, 2.0, 4.0])
+def test_friction_at_the_onset_of_slip_opposes_it(angle):
+    push = np.array([np.cos(angle), np.sin(angle)])
+    problem = sc.ContactProblem.from_delassus(0.5 * np.eye(3), [-1.0, *(3.0 * push)], 0.5)
+    result = sc.solve(problem, "pivot", tolerance=1e-12)
+    assert result.status is SOLVED
+    assert result.impulse[0] == pytest.approx([2.0, *(-1.0 * push)], abs=1e-12)
+
+
+def test_dynamic_friction_is_mu_times_the_normal_force_whatever_the_acceleration():
+    problem = sc.ContactProblem.from_delassus(
+        np.eye(3), [-1.0, 0.0, 0.0], 0.9, mu_dynamic=0.4, sliding=[True], sliding_direction=[[3.0, 4.0]]
+    )
+    result = sc.solve(problem, "pivot", tolerance=1e-12)
+    assert result.status is SOLVED
+    assert result.impulse[0] == pytest.approx([1.0, -0.24, -0.32], abs=1e-12)
+    with pytest.raises(ValueError, match=r"sliding_direction\[0\]"):
+        sc.solve(problem, "staggered")
+
+
+def jamming_rod(normal_acceleration):
+    """Figure 1 of Baraff 1991 with unit mass: every newton of normal force pulls the tip down with 1 m/s^2."""
+    # A = (1 + 16 cos^2, -16 cos sin; ., 1 + 16 sin^2) with tan(theta) = 3
+    G = np.array([[2.6, -4.8], [-4.8, 15.4]])
+    return sc.ContactProblem.from_delassus(
+        G, [normal_acceleration, 0.0], 0.75, sliding=[True], sliding_direction=[[-1.0]], dim=2
+    )
+
+
+def test_an_indeterminate_rod_lifts_off_or_jams_as_it_is_started():
+    problem = jamming_rod(1.0)
+    free = sc.solve(problem, "pivot")
+    jammed = sc.solve(problem, "pivot", warm_start=[[0.7, 0.0]])
+    assert free.status is jammed.status is SOLVED
+    assert free.impulse[0] == pytest.approx([0.0, 0.0])
+    assert jammed.impulse[0] == pytest.approx([1.0, 0.75])
+
+
+def test_an_inconsistent_rod_has_impulses_and_no_forces():
+    result = sc.solve(jamming_rod(-9.81), "pivot")
+    assert result.status is RAY
+    ray = result.ray
+    assert ray is not None
+    assert ray[0, 1] == pytest.approx(0.75 * ray[0, 0])
+    assert (jamming_rod(-9.81).delassus @ ray[0])[0] < 0.0 < ray[0, 0]
+
+
+def test_bilateral_constraints_carry_forces_of_either_sign():
+    rng = np.random.default_rng(14)
+    X = rng.normal(size=(8, 10))
+    G, g = X @ X.T, rng.normal(size=8)
+    problem = sc.ContactProblem.from_delassus(G, g, 0.4, bilateral=2)
+    results = [sc.solve(problem, method, tolerance=1e-9, max_iterations=500) for method in ("pivot", "staggered")]
+    for result in results:
+        assert result.status is SOLVED
+        assert sc.residuals(problem, result).bilateral.relative < 1e-9
+
+
+def test_a_limit_ends_with_the_best_iterate_and_says_so():
+    rng = np.random.default_rng(15)
+    G, g, mu = stack_of_bodies(rng, 3)
+    while g.size < 60:
+        G, g, mu = stack_of_bodies(rng, 3)
+    problem = sc.ContactProblem.from_delassus(G, g, mu)
+    for limit in ({"max_iterations": 2}, {"time_limit": 1e-9}):
+        result = sc.solve(problem, "pivot", **limit)
+        assert result.status is sc.Status.MAX_ITERATIONS
+        assert result.impulse[:, 0].min() >= 0.0
+
+
+def test_a_solution_is_its_own_warm_start():
+    rng = np.random.default_rng(16)
+    for _ in range(20):
+        G, g, mu = stack_of_bodies(rng, 3, 4)
+        problem = sc.ContactProblem.from_delassus(G, g, mu)
+        cold = sc.solve(problem, "pivot", tolerance=1e-9)
+        warm = sc.solve(problem, "pivot", tolerance=1e-9, warm_start=cold.impulse)
+        assert cold.status is warm.status is SOLVED
+        assert warm.stats.iterations <= cold.stats.iterations
+
+
+def test_a_house_of_cards_of_three_levels_stands():
+    frames = sc.Simulation(sc.scenes.card_house(levels=3), method="pivot").run(24)
+    assert max(frame.statistics.status.max(initial=0) for frame in frames) == 0
+    moved = np.abs(frames[-1].poses[:, :3] - frames[8].poses[:, :3]).max()
+    assert moved < 1e-6
+
+
+def test_a_box_slides_as_far_as_it_must():
+    by_method = [sc.Simulation(sc.scenes.sliding_box(), method=method).run(12)[-1].poses for method in ("pivot", "staggered")]
+    assert by_method[0] == pytest.approx(by_method[1], abs=1e-6)
