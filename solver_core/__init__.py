@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import scenes
+    from . import configurations, scenes
     from .accuracy import Residual, Residuals, residuals
     from .dynamics.frame import Frame, FrameStatistics
     from .dynamics.simulation import Simulation
@@ -39,6 +39,7 @@ __all__ = [
     "SolverSettings",
     "Statistics",
     "Status",
+    "configurations",
     "lcp_residual",
     "residuals",
     "scenes",
@@ -68,8 +69,8 @@ _HOMES = {
 
 
 def __getattr__(name: str):
-    if name == "scenes":
-        return import_module(".scenes", __name__)
+    if name in ("configurations", "scenes"):
+        return import_module(f".{name}", __name__)
     if name in _HOMES:
         return getattr(import_module(f".{_HOMES[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
