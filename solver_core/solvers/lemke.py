@@ -293,6 +293,8 @@ def lemke(A: Floats, b: Floats, start: NDArray[np.bool_], max_iterations: int, t
         cost["factorisations"] += 1
         if not _fresh(scaled, right, covering, dictionary):
             raise np.linalg.LinAlgError("a basis made of accepted pivots is singular")
+        if dictionary.table[:, n + 1].min() >= -ZERO_VALUE:  # up to the round-off of clamping, a solution
+            return ended(Status.SOLVED, _refined(scaled, right, dictionary, cost))
     value = dictionary.table[:, n + 1]
     if value.min(initial=0.0) >= 0.0:
         return ended(Status.SOLVED, _forces(dictionary))

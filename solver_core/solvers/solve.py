@@ -15,6 +15,7 @@ from ..problem import ContactProblem
 from ..result import Result, Statistics, Status
 from ..system import apply_inverse_mass, relative_velocity, transpose_product
 from .arguments import require_limits, require_whole
+from .dynamic_friction import dynamic_friction
 from .pivoting import pivot
 from .staggered import staggered
 
@@ -82,7 +83,11 @@ def _solve_pivot(problem: ContactProblem, limits: Limits) -> Result:
     return pivot(problem, limits.tolerance, limits.max_iterations, limits.time_limit, limits.warm_start)
 
 
-METHODS: dict[str, Callable[..., Result]] = {"staggered": _solve_staggered, "pivot": _solve_pivot}
+def _solve_lemke(problem: ContactProblem, limits: Limits) -> Result:
+    return dynamic_friction(problem, limits.tolerance, limits.max_iterations, limits.time_limit, limits.warm_start)
+
+
+METHODS: dict[str, Callable[..., Result]] = {"staggered": _solve_staggered, "pivot": _solve_pivot, "lemke": _solve_lemke}
 
 
 def solve(
