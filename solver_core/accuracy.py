@@ -20,6 +20,7 @@ from .system import apply_inverse_mass, effective_inverse_mass, relative_velocit
 __all__ = ["Residual", "Residuals", "residuals"]
 
 PENETRATION, CONE, COMPLEMENTARITY, DISSIPATION, NATURAL_MAP = range(5)
+RESOLVED = 1e-7  # of velocities: their differences are no scale below this, for round-off is no small part of it
 
 
 @dataclass(frozen=True)
@@ -102,15 +103,34 @@ def _natural_map(n, t1, t2, v, u1, u2, mu, kappa):
 
 
 @njit(cache=True)
+def _largest_term(jacobian, k, system, body):
+    """The largest of the terms whose sum is what a body adds to the velocity at contact k."""
+    largest = 0.0
+    if body >= 0:
+        first = system.offset[body]
+        for row in range(3):
+            for i in range(system.offset[body + 1] - first):
+                largest = max(largest, abs(jacobian[k, row, i] * system.velocity[first + i]))
+    return largest
+
+
+@njit(cache=True)
 def scales(system, impulse):
-    """(U, L): the largest relative velocity without impulses, slack included, and the largest impulse."""
-    fastest, largest = 0.0, 0.0
+    """(U, L): the largest relative velocity without impulses, slack included, and the largest impulse.
+
+    Bodies that move together have a relative velocity of nothing but round-off: U is not less than `RESOLVED` of the velocities
+    that it is the difference of.
+    """
+    fastest, largest, term = 0.0, 0.0, 0.0
     for k in range(system.body_a.size):
         n, t1, t2 = relative_velocity(system, k, system.velocity)
         n += system.slack[k]
         fastest = max(fastest, n * n + t1 * t1 + t2 * t2)
         largest = max(largest, impulse[k, 0] ** 2 + impulse[k, 1] ** 2 + impulse[k, 2] ** 2)
-    return np.sqrt(fastest), np.sqrt(largest)
+        term = max(term, _largest_term(system.jacobian_a, k, system, system.body_a[k]))
+        term = max(term, _largest_term(system.jacobian_b, k, system, system.body_b[k]))
+        term = max(term, abs(system.bias[k, 0]), abs(system.bias[k, 1]), abs(system.bias[k, 2]))
+    return max(np.sqrt(fastest), RESOLVED * term), np.sqrt(largest)
 
 
 @njit(cache=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numba import njit
@@ -45,6 +45,10 @@ class ContactSet:
 
     def __len__(self) -> int:
         return len(self.gap)
+
+    def without(self, left_out: NDArray[np.bool_]) -> ContactSet:
+        """All contacts but those left out (m,)."""
+        return ContactSet(*(getattr(self, field.name)[~left_out] for field in fields(self)))
 
 
 def detect(
@@ -112,24 +116,45 @@ def pair_contacts(shapes, position, rotation, a, b, limit, manifold, work, turn,
     return hull_contacts(core_a, core_b, limit, scale, NOISE * (size_a + size_b), manifold, work), a
 
 
+@leaf_kernel
+def place_collider(shapes, collider, position, rotation, place, turn):
+    """Pose of a collider in the world, into place (3,) and turn (3, 3), from its body's position (3,) and rotation (3, 3)."""
+    placed = shapes.placed[collider]
+    for i in range(3):
+        place[i] = position[i]
+        for j in range(3):
+            turn[i, j] = rotation[i, j]
+            if placed:
+                place[i] += rotation[i, j] * shapes.position[collider, j]
+                turn[i, j] = 0.0
+                for k in range(3):
+                    turn[i, j] += rotation[i, k] * shapes.rotation[collider, k, j]
+
+
 @njit(cache=True, error_model="numpy")
 def collider_poses(shapes, position, rotation):
     """Positions (c, 3) and rotations (c, 3, 3) of the colliders in the world."""
-    count = len(shapes.body)
-    places = np.empty((count, 3))
-    turns = np.empty((count, 3, 3))
-    for collider in range(count):
+    places, turns = np.empty((len(shapes.body), 3)), np.empty((len(shapes.body), 3, 3))
+    for collider in range(len(shapes.body)):
         body = shapes.body[collider]
-        places[collider] = position[body]
-        turns[collider] = rotation[body]
-        if shapes.placed[collider]:
-            for i in range(3):
-                for j in range(3):
-                    places[collider, i] += rotation[body, i, j] * shapes.position[collider, j]
-                    turns[collider, i, j] = 0.0
-                    for k in range(3):
-                        turns[collider, i, j] += rotation[body, i, k] * shapes.rotation[collider, k, j]
+        place_collider(shapes, collider, position[body], rotation[body], places[collider], turns[collider])
     return places, turns
+
+
+@njit(cache=True, error_model="numpy")
+def work_arrays(shapes):
+    """What `pair_contacts` works on, large enough for every pair: (manifold, work, turn, shift, vertices, planes, bounds)."""
+    longest_loop = 2
+    for row in range(len(shapes.loop_start) - 1):
+        longest_loop = max(longest_loop, shapes.loop_start[row + 1] - shapes.loop_start[row])
+    most_vertices = most_faces = most_edges = 0
+    for i in range(len(shapes.kind)):
+        most_vertices = max(most_vertices, shapes.vertex_count[i])
+        most_faces = max(most_faces, shapes.face_count[i])
+        most_edges = max(most_edges, shapes.edge_count[i])
+    work = workspace(longest_loop, most_edges)
+    vertices, planes = np.empty((most_vertices, 3)), np.empty((most_faces, 4))
+    return empty_manifold(), work, np.empty((3, 3)), np.empty(3), vertices, planes, np.empty((3, 3))
 
 
 @njit(cache=True, error_model="numpy")
@@ -151,19 +176,7 @@ def all_contacts(shapes, position, rotation, reach, collections, movable, exclud
     total = 0
     group = 0
 
-    longest_loop = 2
-    for row in range(len(shapes.loop_start) - 1):
-        longest_loop = max(longest_loop, shapes.loop_start[row + 1] - shapes.loop_start[row])
-    most_vertices = shapes.vertex_count.max() if len(pairs) > 0 else 0
-    most_faces = shapes.face_count.max() if len(pairs) > 0 else 0
-    most_edges = shapes.edge_count.max() if len(pairs) > 0 else 0
-    work = workspace(longest_loop, most_edges)
-    manifold = empty_manifold()
-    vertices = np.empty((most_vertices, 3))
-    planes = np.empty((most_faces, 4))
-    bounds = np.empty((3, 3))
-    turn = np.empty((3, 3))
-    shift = np.empty(3)
+    manifold, work, turn, shift, vertices, planes, bounds = work_arrays(shapes)
 
     for row in range(len(pairs)):
         a = pairs[row, 0]

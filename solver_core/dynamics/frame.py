@@ -14,10 +14,11 @@ __all__ = ["Frame", "FrameStatistics"]
 class FrameStatistics:
     """One entry a time step of the frame, in order; every array has the shape (steps,) unless it says more.
 
-    status holds the values of `solver_core.Status`; iterations, factorisations and contacts are counts; relative_error is (28)
-    of Kaufman et al. 2008 and residual is their (29) in J; cone, complementarity and dissipation are the relative Coulomb
-    residuals as `solver_core.residuals` measures them; worst_pair (steps, 2) are the indices of the bodies at the worst of
-    these contacts, -1 when there is none; deepest_overlap is in m, 0 when nothing overlaps; seconds is wall time.
+    status holds the values of `solver_core.Status`; iterations, factorisations and contacts are counts, and so is cuts: how
+    often the step was cut at an impact into shorter ones, 0 for a whole step; relative_error is (28) of Kaufman et al. 2008 and
+    residual is their (29) in J; cone, complementarity and dissipation are the relative Coulomb residuals as
+    `solver_core.residuals` measures them; worst_pair (steps, 2) are the indices of the bodies at the worst of these contacts,
+    -1 when there is none; deepest_overlap is in m, 0 when nothing overlaps; seconds is wall time.
     """
 
     status: NDArray[np.int64]
@@ -25,6 +26,7 @@ class FrameStatistics:
     islands: NDArray[np.int64]
     iterations: NDArray[np.int64]
     factorisations: NDArray[np.int64]
+    cuts: NDArray[np.int64]
     relative_error: NDArray[np.float64]
     residual: NDArray[np.float64]
     cone: NDArray[np.float64]

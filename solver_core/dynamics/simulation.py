@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..collision import detect
+from ..collision.detect import NO_PAIRS, ContactSet, detect
 from ..scene import BodyKind, ContactMethod, FrictionCombine, SceneSpec, SceneWarning, SolverSettings
 from ..system import System
 from ..validation import scene_warnings, validate
 from .bodies import State, build_bodies, to_body_frames
 from .build import ContactMemory, build_contacts, match, remember, rest_offset
 from .frame import Frame, FrameStatistics
+from .impacts import MOST_CUTS, MOST_PARTS, Cut, ImpactFinder
 from .integrate import integrate, separation
 from .islands import solve_islands
 from .pivoting import sliding_directions, solve_islands_by_pivoting
@@ -27,6 +29,8 @@ Floats = NDArray[np.float64]
 
 RULES = {rule: code for code, rule in enumerate(FrictionCombine)}
 STICK_FRACTION = 1e-3  # of the speed that gravity gives in a step: slower contacts are at rest
+ROUND_OFF = 1e-9  # of a step: no part of it is that short
+RELATIVE = ("cone", "complementarity", "dissipation")
 STICK_SPEED = 1e-6  # m/s, where there is no gravity
 
 
@@ -59,6 +63,8 @@ class Simulation:
         self._last_step = 0.0
         self._memory = _no_memory()
         self._movable = self._bodies.model.dof >= 0
+        self._rest = np.array([rest_offset(size, size) for size in self._bodies.model.size])
+        self._impacts = ImpactFinder(self._bodies, self._movable, NO_PAIRS)
         self._animated = [
             (i, body.path) for i, body in enumerate(spec.bodies) if body.kind is BodyKind.ANIMATED and body.path is not None
         ]
@@ -113,21 +119,61 @@ class Simulation:
         self._memory = ContactMemory(*(np.array(checkpoint[f"memory_{name}"]) for name in ContactMemory._fields))
         self._last_step = float(checkpoint["last_step"][0])
 
-    def _advance_step(self, substep: int) -> dict[str, object]:
+    def _advance_step(self, substep: int) -> dict[str, Any]:
+        """Advance by a time step, in shorter ones from impact to impact where bodies would pass each other."""
         begin = perf_counter()
-        model, state, settings, h = self._bodies.model, self._state, self.settings, self._step
+        step = (self._frame - self.spec.frame_start) * self.settings.substeps + substep
+        rows: list[dict[str, Any]] = []
+        left = h = longest = self._step
+        cuts = 0
+        refused: Cut | None = None
+        # every attempt advances or is refused, and only so many are
+        while left > 0.0:
+            outcome = self._attempt(step + 1.0 - left / self._step, h, MOST_CUTS - cuts, refused)
+            if isinstance(outcome, Cut):
+                # a contact that closes in any step, however short, would otherwise use up all cuts
+                shorter = outcome.time if refused is None else min(outcome.time, 0.5 * h)
+                if outcome.repeatedly:
+                    shorter = longest = max(shorter, self._step / MOST_PARTS)
+                cuts = cuts + 1 if shorter < h else MOST_CUTS
+                h = min(shorter, h)
+                refused = outcome
+            else:
+                rows.append(outcome)
+                left -= h
+                h = left if left <= (1.0 + ROUND_OFF) * longest else longest
+                refused = None
+        return combined(rows) | {"cuts": len(rows) - 1, "seconds": perf_counter() - begin}
+
+    def _attempt(self, at: float, h: float, cuts: int, refused: Cut | None) -> dict[str, Any] | Cut:
+        """Advance by h seconds; or leave all as it is and return where it has to be cut.
+
+        at: the begin, in time steps since the first frame. cuts: how many are still allowed; with none, it advances. refused:
+        the last attempt from here, if it was cut.
+        """
+        model, state, settings = self._bodies.model, self._state, self.settings
         n, moving = model.dof.size, int(self._movable.sum())
 
         # predict
         kick = 0.5 * (self._last_step + h)
-        step = (self._frame - self.spec.frame_start) * settings.substeps + substep
-        prescribed = self._place_animated(step)
+        prescribed = self._prescribed(at, at + h / self._step, h)
         rotation, twist, predicted = np.empty((n, 3, 3)), np.empty((n, 6)), np.empty((n, 6))
         mass, inverse_mass = np.empty((moving, 6, 6)), np.empty((moving, 6, 6))
         predict(model, state, prescribed, h, kick, rotation, mass, inverse_mass, twist, predicted)
 
         # collide
-        contacts = self._collide(rotation, predicted, h)
+        reach = self._impacts.reach(predicted, h)
+        if refused is not None:
+            # bodies come farther than predicted when they are hit
+            reach = np.maximum(reach, h * refused.speed)
+        contacts = self._collide(rotation, reach)
+        distant = self._impacts.distant(contacts, reach)
+        if distant.any() and cuts > 0:
+            impacts = self._impacts.find(state.position, rotation, predicted, h, h / self._step).among(contacts, distant)
+            if 0 < len(impacts) <= cuts:
+                return impacts.first(reach / h)
+            if not len(impacts):
+                contacts = contacts.without(distant)
         m = contacts.gap.size
 
         # build
@@ -150,6 +196,9 @@ class Simulation:
             memory,
             found,
         )
+        if cuts == 0:
+            # a bounce off one body into another, both in this step, has no solution that keeps to both
+            slack = np.maximum(slack, 0.0)
         system = System(
             offset=np.arange(0, 6 * moving + 1, 6),
             block_start=np.arange(0, 36 * moving + 1, 36),
@@ -177,9 +226,14 @@ class Simulation:
 
         # separate, integrate
         apart = separation(model, system, contacts.body_a, contacts.body_b, contacts.gap, v, h)
+        if cuts > 0:
+            predicted[self._movable] = (v + apart).reshape(moving, 6)
+            impacts = self._impacts.find(state.position, rotation, predicted, h, h / self._step)
+            if len(impacts):
+                return impacts.first(self._impacts.reach(predicted, 1.0))
         integrate(model, state, mass, v, apart, h)
         self._last_step = h
-        self._place_animated(step + 1)
+        self._place_animated(at + h / self._step)
 
         # record
         self._memory = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, remember(axes, impulse), approach)
@@ -197,39 +251,33 @@ class Simulation:
             "dissipation": errors[4],
             "worst_pair": (contacts.body_a[worst], contacts.body_b[worst]) if worst >= 0 else (-1, -1),
             "deepest_overlap": max(0.0, -float(contacts.gap.min(initial=0.0))),
-            "seconds": perf_counter() - begin,
         }
 
-    def _collide(self, rotation: Floats, predicted: Floats, h: float):
-        """Contacts that can close within the step: each body reaches as far as its fastest point may come."""
-        model, shapes = self._bodies.model, self._bodies.shapes
-        speed = np.linalg.norm(predicted[:, :3], axis=1)
-        turning = np.linalg.norm(predicted[:, 3:], axis=1)
-        radius = np.where(np.isfinite(shapes.radius), shapes.radius, 0.0)
-        own = np.array([rest_offset(size, size) for size in model.size])
-        reach = 2.0 * own + h * (speed + turning * radius)
-        return detect(shapes, self._state.position, rotation, reach, model.collections, self._movable)
+    def _collide(self, rotation: Floats, reach: Floats) -> ContactSet:
+        """Contacts that can close within the step: each body's fastest point may come as far as its reach (n,)."""
+        reach = 2.0 * self._rest + reach
+        return detect(self._bodies.shapes, self._state.position, rotation, reach, self._bodies.model.collections, self._movable)
 
-    def _place_animated(self, step: int) -> Floats:
-        """Put animated bodies where their paths have them at a step of the bake; the twists (n, 6) of all over that step."""
-        twists = np.zeros((self._bodies.model.dof.size, 6))
-        substeps = self.settings.substeps
+    def _place_animated(self, at: float) -> None:
+        """Put animated bodies where their paths have them, `at` time steps after the first frame."""
         for i, path in self._animated:
-            ends = []
-            for at in (step, step + 1):
-                frame, rest = divmod(at, substeps)
-                last = len(path) - 1
-                ends.append(interpolate(path[min(frame, last)], path[min(frame + 1, last)], rest / substeps))
-            before, after = ends
-            self._state.position[i], self._state.orientation[i] = before[:3], before[3:]
-            twists[i, :3] = (after[:3] - before[:3]) / self._step
-            twists[i, 3:] = rotation_vector(before[3:], after[3:]) / self._step
+            pose = path_pose(path, at, self.settings.substeps)
+            self._state.position[i], self._state.orientation[i] = pose[:3], pose[3:]
+
+    def _prescribed(self, at: float, end: float, h: float) -> Floats:
+        """Put animated bodies where they are at the begin; the twists (n, 6) of all over the h seconds up to the end."""
+        self._place_animated(at)
+        twists = np.zeros((self._bodies.model.dof.size, 6))
+        for i, path in self._animated:
+            after = path_pose(path, end, self.settings.substeps)
+            twists[i, :3] = (after[:3] - self._state.position[i]) / h
+            twists[i, 3:] = rotation_vector(self._state.orientation[i], after[3:]) / h
         return twists
 
     def _overlaps(self) -> tuple[SceneWarning, ...]:
         """A warning for each pair of bodies that overlap now by more than their rest offset."""
         model = self._bodies.model
-        contacts = self._collide(matrices(self._state.orientation), np.zeros((model.dof.size, 6)), self._step)
+        contacts = self._collide(matrices(self._state.orientation), np.zeros(model.dof.size))
         deepest: dict[tuple[int, int], float] = {}
         for a, b, gap in zip(contacts.body_a.tolist(), contacts.body_b.tolist(), contacts.gap.tolist(), strict=True):
             if gap < -rest_offset(model.size[a], model.size[b]):
@@ -245,14 +293,29 @@ class Simulation:
             for (a, b), gap in deepest.items()
         )
 
-    def _record(self, rows: list[dict[str, object]]) -> Frame:
+    def _record(self, rows: list[dict[str, Any]]) -> Frame:
         poses, velocities = to_body_frames(self._bodies, self._state)
         columns = {name: np.array([row[name] for row in rows]) for name in FrameStatistics.__dataclass_fields__}
-        counts = ("status", "contacts", "islands", "iterations", "factorisations", "worst_pair")
+        counts = ("status", "contacts", "islands", "iterations", "factorisations", "cuts", "worst_pair")
         for name, column in columns.items():
             columns[name] = column.astype(np.int64 if name in counts else np.float64)
         columns["worst_pair"] = columns["worst_pair"].reshape(len(rows), 2)
         return Frame(self._frame, poses, velocities, FrameStatistics(**columns))
+
+
+def path_pose(path: Floats, at: float, substeps: int) -> Floats:
+    """Pose (7,) on a path (frames, 7) after so many time steps; it stays at its last one."""
+    frame, rest = divmod(at, substeps)
+    last = len(path) - 1
+    return interpolate(path[min(int(frame), last)], path[min(int(frame) + 1, last)], rest / substeps)
+
+
+def combined(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """One row of statistics for a step that was advanced in several: sums of what it cost, the worst of how it went."""
+    worst = max(rows, key=lambda row: (row["status"], *sorted((row[name] for name in RELATIVE), reverse=True)))
+    sums = {name: sum(row[name] for row in rows) for name in ("iterations", "factorisations", "residual")}
+    most = ("contacts", "islands", "relative_error", *RELATIVE, "deepest_overlap")
+    return worst | {name: max(row[name] for row in rows) for name in most} | sums
 
 
 def _no_memory() -> ContactMemory:

@@ -77,7 +77,7 @@ def test_a_reader_sees_a_frame_as_soon_as_it_is_appended_and_never_half_of_one(t
     first = len(write(growing, 10))
     growing.write_bytes(whole[:head])
     reader = FrameCacheReader(growing)
-    for length in range(head, len(whole) + 1, 7):
+    for length in range(head, len(whole), 7):
         with open(growing, "r+b") as file:
             file.write(whole[:length])
         assert reader.refresh() == range(10, 11 if length >= first else 10)

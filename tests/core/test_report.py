@@ -36,6 +36,7 @@ def frame(number, *, steps=4, **changes):
         "islands": np.ones(steps, dtype=np.int64),
         "iterations": np.full(steps, 2),
         "factorisations": np.full(steps, 5),
+        "cuts": np.full(steps, 1),
         "relative_error": np.full(steps, 1e-7),
         "residual": np.full(steps, 1e-12),
         "cone": np.zeros(steps),
@@ -68,6 +69,7 @@ def test_counts_are_sums_and_errors_are_the_worst():
         "contacts": 0,
         "iterations": 0,
         "factorisations": 0,
+        "cuts": 0,
         "relative_error": 0.0,
         "cone": 0.0,
         "complementarity": 0.0,
@@ -77,6 +79,7 @@ def test_counts_are_sums_and_errors_are_the_worst():
         "seconds": 0.0,
     }
     assert (second["contacts"], second["iterations"], second["factorisations"], second["seconds"]) == (13, 8, 20, 1.0)
+    assert (second["cuts"], report["totals"]["cuts"]) == (4, 8)
     assert (second["relative_error"], second["complementarity"]) == (1e-7, 3e-8)
     totals = report["totals"]
     assert (totals["frames"], totals["steps"], totals["iterations"], totals["factorisations"]) == (3, 8, 16, 40)

@@ -184,16 +184,11 @@ def test_a_step_that_is_stopped_early_says_so_and_still_does_not_penetrate():
     assert abs(poses[-1] - poses[0]).max() > 0.01
 
 
-def test_overlaps_of_fast_turning_bodies_vanish_with_the_square_of_the_step():
-    """Contact holds for velocities: smooth cards that tumble at 20 rad/s overlap by what a straight step misses."""
-    spec = sc.scenes.card_house(levels=2, mu=0.0)
-    deepest = [
-        max(frame.statistics.deepest_overlap.max() for frame in sc.Simulation(spec, substeps=substeps).run(6)[1:])
-        for substeps in (10, 20, 40)
-    ]
-    assert deepest[1] <= 0.4 * deepest[0]
-    assert deepest[2] <= 0.4 * deepest[1]
-    assert deepest[2] <= 5e-5
+@pytest.mark.parametrize("substeps", [10, 20, 40])
+def test_cards_that_collapse_and_turn_fast_overlap_by_less_than_a_tenth_of_a_card(substeps):
+    """Contact holds for velocities, which turning bodies leave by a straight step: where that is too much, steps are cut."""
+    frames = sc.Simulation(sc.scenes.card_house(levels=2, mu=0.0), substeps=substeps).run(6)
+    assert max(frame.statistics.deepest_overlap.max() for frame in frames[1:]) <= 1e-4
 
 
 def test_with_an_octagon_the_slope_is_right_to_the_octagons_defect():

@@ -1,0 +1,119 @@
+"""Where a step must end early: bodies that the contacts of the step would let overlap, found before they are moved.
+
+Contacts are found where bodies are when a step begins, with gaps as far as they may come in it. That is not enough when a body
+turns far, gets its speed only in this step, or passes beside what it was nearest to. So the motion that was solved for is
+followed to its end (`collision/time_of_impact.py`), and cut at the first impact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..collision.detect import ContactSet, collider_poses
+from ..collision.sweep import candidate_pairs
+from ..collision.time_of_impact import HARMLESS_MOTION, earliest_impacts, thicknesses
+from .bodies import Bodies
+from .build import rest_offset
+
+__all__ = ["MOST_CUTS", "MOST_PARTS", "Cut", "ImpactFinder", "Impacts"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MOST_CUTS = 8  # refused in a step; what still moves too far then is stopped by contacts of full reach
+MOST_PARTS = 64  # into which a step is cut for bodies that touch and turn
+
+
+class Cut(NamedTuple):
+    """A step refused: the time in s after which it has to end, whether each that follows it in the same time step has to be no
+    longer, and (n,) m/s, the fastest that points of each body moved in what was refused."""
+
+    time: float
+    repeatedly: bool
+    speed: Floats
+
+
+@dataclass(frozen=True)
+class Impacts:
+    """Pairs of bodies (k, 2), a < b, that would overlap within the step, the time in s at which each touches, and whether it
+    does from the beginning: then it is the time that may pass without harm."""
+
+    bodies: Ints
+    times: Floats
+    touching: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def first(self, speed: Floats) -> Cut:
+        """A cut at the earliest; speed: (n,) of the motion that they were found in."""
+        first = int(self.times.argmin())
+        return Cut(float(self.times[first]), bool(self.touching[first]), speed)
+
+    def among(self, contacts: ContactSet, chosen: NDArray[np.bool_]) -> Impacts:
+        """Those of pairs that have one of the chosen (m,) contacts."""
+        pairs = set(zip(contacts.body_a[chosen].tolist(), contacts.body_b[chosen].tolist(), strict=True))
+        kept = np.array([(a, b) in pairs for a, b in self.bodies.tolist()], dtype=bool)
+        return Impacts(self.bodies[kept], self.times[kept], self.touching[kept])
+
+
+NO_IMPACTS = Impacts(np.zeros((0, 2), np.int64), np.zeros(0), np.zeros(0, np.bool_))
+
+
+class ImpactFinder:
+    """Finds the impacts of a motion; made once for a scene.
+
+    excluded: (k, 2) pairs of bodies that never collide.
+    """
+
+    def __init__(self, bodies: Bodies, movable: NDArray[np.bool_], excluded: Ints):
+        self._shapes, self._collections = bodies.shapes, bodies.model.collections
+        self._movable, self._excluded = movable, excluded
+        self._thickness = thicknesses(bodies.shapes)
+        self._rest = np.array([rest_offset(s, s) if np.isfinite(s) else np.inf for s in bodies.model.size])
+        thinnest, smallest = self._thickness.min(initial=np.inf), self._rest.min(initial=np.inf)
+        # two bodies that both move less than half of what is harmless to any pair are none to look at
+        self._slow = 0.5 * max(HARMLESS_MOTION * thinnest, smallest)
+        self._radius = np.where(np.isfinite(bodies.shapes.radius), bodies.shapes.radius, 0.0)
+        self._extent = bodies.model.size
+
+    def reach(self, twist: Floats, h: float) -> Floats:
+        """(n,) m: how far the points of each body may come in h seconds with twists (n, 6)."""
+        return h * (np.linalg.norm(twist[:, :3], axis=1) + np.linalg.norm(twist[:, 3:], axis=1) * self._radius)
+
+    def distant(self, contacts: ContactSet, reach: Floats) -> NDArray[np.bool_]:
+        """(m,) contacts of bodies that are far apart: farther than the smaller one's half extent, or than a few rest offsets
+        when they may come farther than that extent in the step, as their reaches (n,) say.
+
+        The direction from one to the other says little about where they will meet, if they do.
+        """
+        a, b = contacts.body_a, contacts.body_b
+        extent = np.minimum(self._extent[a], self._extent[b])
+        fast = reach[a] + reach[b] > extent
+        far = contacts.gap > np.where(fast, 4.0 * np.minimum(self._rest[a], self._rest[b]), extent)
+        if not far.any():
+            return far
+        pair = a * len(self._extent) + b
+        return ~np.isin(pair, pair[~far])
+
+    def find(self, position: Floats, rotation: Floats, twist: Floats, h: float, share: float) -> Impacts:
+        """The impacts of bodies that move with their twists (n, 6) for h seconds, a share of the time step."""
+        reach = self.reach(twist, h)
+        quick = reach > self._slow
+        if not quick.any():
+            return NO_IMPACTS
+        body = self._shapes.body
+        places, turns = collider_poses(self._shapes, position, rotation)
+        pairs = candidate_pairs(self._shapes, places, turns, reach[body], self._collections[body], quick[body], self._excluded)
+        bodies = body[pairs]
+        moved = self._movable[bodies].any(axis=1)
+        pairs, bodies = pairs[moved], bodies[moved]
+        times, touching = earliest_impacts(
+            self._shapes, self._thickness, self._rest, pairs, position, rotation, twist, h, share
+        )
+        hit = np.isfinite(times)
+        return Impacts(bodies[hit], times[hit], touching[hit])
