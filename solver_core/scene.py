@@ -46,6 +46,8 @@ class ShapeKind(Enum):
     HULL = "hull"  # convex hull of `vertices`; flat polygons, segments and single points count too
     PLANE = "plane"  # the half-space z <= 0 of the body frame
     COMPOUND = "compound"  # all `children` together, compounds among them
+    CYLINDER = "cylinder"  # solid cylinder of `radius`; `vertices` are the two ends of its axis
+    CONE = "cone"  # solid cone whose base has `radius`; `vertices` are the base's centre and the apex
 
 
 class FrictionCombine(Enum):
@@ -92,15 +94,17 @@ class MaterialSpec:
 class ShapeSpec:
     """Collision shape in the body frame.
 
-    vertices: (n, 3) m, empty for a plane. triangles: (t, 3) indices of the surface that the mass properties are taken from,
-    outward counter-clockwise; empty when only the hull is known. margin: m, thickness added all around the vertices' hull.
-    children: what a compound is made of; a compound has no vertices and no margin of its own.
+    vertices: (n, 3) m, empty for a plane, the two ends of the axis for a cylinder and a cone. triangles: (t, 3) indices of the
+    surface that the mass properties are taken from, outward counter-clockwise; empty when only the hull is known. margin: m,
+    thickness added all around. radius: m, of a cylinder or of a cone's base, else 0. children: what a compound is made of; a
+    compound has no vertices and no margin of its own.
     """
 
     kind: ShapeKind
     vertices: Array = field(default_factory=lambda: np.zeros((0, 3)))
     triangles: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int32))
     margin: float = 0.0
+    radius: float = 0.0
     children: tuple[ChildSpec, ...] = ()
 
 
@@ -119,9 +123,11 @@ class BodySpec:
 
     position (3,) m and orientation (4,) place the body frame in the world at the first frame; velocity (3,) m/s is that of the
     body frame's origin, angular_velocity (3,) rad/s, both in world axes. Exactly one of mass (kg) and density (kg/m^3) is given
-    for an active body. path: (frames, 7) pose (position, orientation) at each frame of the scene's range for an animated body.
-    Two bodies can touch if their `collections` bit masks share a bit. linear_damping and angular_damping are the fractions of
-    velocity lost in one second. linear_factor and angular_factor (3,) are 0 for a locked world axis and 1 for a free one.
+    for an active body. inertia: (3, 3) kg m^2 about the centre of mass in body axes; None stands for that of the homogeneous
+    shape, so a cylinder can be made a hoop. path: (frames, 7) pose (position, orientation) at each frame of the scene's range
+    for an animated body. Two bodies can touch if their `collections` bit masks share a bit. linear_damping and angular_damping
+    are the fractions of velocity lost in one second. linear_factor and angular_factor (3,) are 0 for a locked world axis and 1
+    for a free one.
     """
 
     name: str
@@ -133,6 +139,7 @@ class BodySpec:
     angular_velocity: Array = field(default_factory=lambda: np.zeros(3))
     mass: float | None = None
     density: float | None = None
+    inertia: Array | None = None
     material: MaterialSpec = MaterialSpec()
     collections: int = ALL_COLLECTIONS
     linear_damping: float = 0.0

@@ -13,7 +13,19 @@ import numpy as np
 
 from .scene import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 
-__all__ = ["arch", "box", "box_shape", "card_house", "dropped_cube", "ground", "sliding_box", "slope", "tower"]
+__all__ = [
+    "arch",
+    "box",
+    "box_shape",
+    "card_house",
+    "cone_shape",
+    "cylinder_shape",
+    "dropped_cube",
+    "ground",
+    "sliding_box",
+    "slope",
+    "tower",
+]
 
 BOX_TRIANGLES = np.array(
     [
@@ -38,6 +50,18 @@ def box_shape(size) -> ShapeSpec:
     """Box of the given edge lengths (3,) m about its own centre."""
     corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)], dtype=np.float64)
     return ShapeSpec(ShapeKind.HULL, corners * np.asarray(size, dtype=np.float64), BOX_TRIANGLES)
+
+
+def cylinder_shape(radius: float, height: float) -> ShapeSpec:
+    """Cylinder of a radius and a height in m about its own centre, its axis along z."""
+    ends = np.array([[0.0, 0.0, -0.5 * height], [0.0, 0.0, 0.5 * height]])
+    return ShapeSpec(ShapeKind.CYLINDER, ends, radius=radius)
+
+
+def cone_shape(radius: float, height: float) -> ShapeSpec:
+    """Cone of a base radius and a height in m, along z with the apex up; the origin is halfway up, as Blender has it."""
+    ends = np.array([[0.0, 0.0, -0.5 * height], [0.0, 0.0, 0.5 * height]])
+    return ShapeSpec(ShapeKind.CONE, ends, radius=radius)
 
 
 def axis_angle(axis, angle: float) -> np.ndarray:

@@ -155,10 +155,46 @@ def simple_shape_findings(body: BodySpec, shape: ShapeSpec) -> Findings:
     elif not is_finite(vertices, vertices.shape):
         first = int(np.argmin(np.isfinite(vertices).all(axis=1)))
         yield "vertices", f"vertex {first} is {describe(vertices[first])}, not finite; check the mesh, its modifiers and scale"
+    elif shape.kind in (ShapeKind.CYLINDER, ShapeKind.CONE):
+        yield from round_findings(shape)
+        return
     if triangles.size and (triangles.ndim != 2 or triangles.shape[1] != 3 or not np.issubdtype(triangles.dtype, np.integer)):
         yield "triangles", f"are {triangles.dtype} of shape {triangles.shape}; they must be (t, 3) integers"
     elif triangles.size and not 0 <= triangles.min() <= triangles.max() < len(vertices):
         yield "triangles", f"refer to vertices {triangles.min()} to {triangles.max()}; there are {len(vertices)}"
+
+
+def round_findings(shape: ShapeSpec) -> Findings:
+    """What is wrong with a cylinder or a cone whose vertices are finite."""
+    what = "cylinder" if shape.kind is ShapeKind.CYLINDER else "cone"
+    if not is_positive(shape.radius):
+        yield (
+            "radius",
+            f"is {shape.radius}; the radius of a {what} must be above 0 and finite; give the mesh a width across its axis and "
+            "check the object's scale",
+        )
+    if len(shape.vertices) != 2:
+        yield "vertices", f"are {len(shape.vertices)}; a {what} has two, the ends of its axis"
+    elif not is_positive(float(np.linalg.norm(shape.vertices[1] - shape.vertices[0]))):
+        yield (
+            "height",
+            f"is not above 0 m: the ends of the {what}'s axis coincide; give the mesh a height and check the object's scale",
+        )
+
+
+def inertia_findings(inertia: Any) -> Findings:
+    """What is wrong with a given inertia: any body's principal moments are above 0, and none is more than the others' sum."""
+    if not is_finite(inertia, (3, 3)) or not np.allclose(inertia, np.transpose(inertia), rtol=1e-9, atol=0.0):
+        yield "inertia", f"is {describe(inertia)}; it must be a symmetric (3, 3) matrix of finite numbers in kg m^2"
+        return
+    moments = np.linalg.eigvalsh(inertia)
+    if not moments[0] > SINGULAR * moments[2]:
+        yield "inertia", f"has the principal moments {describe(moments)} kg m^2; all three must be above 0"
+    elif moments[0] + moments[1] < moments[2] * (1.0 - 1e-9):
+        yield (
+            "inertia",
+            f"has the principal moments {describe(moments)} kg m^2; no body has one that is more than the sum of the others",
+        )
 
 
 def motion_findings(body: BodySpec) -> Findings:
@@ -242,6 +278,9 @@ def mass_findings(body: BodySpec) -> Findings:
         return
     if not (math.isfinite(solid.mass) and solid.mass > 0.0 and np.isfinite(solid.inertia).all()):
         yield given, f"gives a mass of {solid.mass:g} kg, which cannot be computed with; check the size of the mesh"
+        return
+    if body.inertia is not None:
+        yield from inertia_findings(body.inertia)
         return
     moments = np.linalg.eigvalsh(solid.inertia)
     if not moments[0] > SINGULAR * moments[2]:

@@ -8,12 +8,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ..geometry.shapes import PLANE, ShapeTable
+from ..geometry.shapes import CONE, CYLINDER, PLANE, ShapeTable
 from .grouping import mixed, reduced_group
 from .kernel import leaf_kernel
 from .manifold import empty_manifold, reduce_and_sort
 from .pair import MERGE, hull_contacts, plane_contacts, workspace
+from .penetration import round_work
 from .polyhedron import in_own_frame, moved
+from .round import round_at
+from .round_manifold import round_plane_contacts
+from .round_on_hull import round_hull_contacts
+from .round_on_round import round_round_contacts
 from .sweep import candidate_pairs, grouped_by_bodies
 
 __all__ = ["ContactSet", "detect"]
@@ -95,8 +100,39 @@ def relative_pose(position, rotation, a, b, turn, shift):
 
 
 @leaf_kernel
-def pair_contacts(shapes, position, rotation, a, b, limit, manifold, work, turn, shift, vertices, planes, bounds):
-    """Contacts of a pair in the frame of a; a plane's pair in the frame of the other body: (count, that body)."""
+def is_round(shapes, i):
+    return shapes.kind[i] == CYLINDER or shapes.kind[i] == CONE
+
+
+@leaf_kernel
+def round_contacts(shapes, position, rotation, a, b, limit, manifold, turn, shift, of_rounds):
+    """Contacts of a pair with a round body in it, in the frame of the body that is none, else of b: (count, that body)."""
+    body = a if is_round(shapes, a) else b
+    other = b if body == a else a
+    merge = MERGE * core_size(shapes, body)
+    noise = NOISE * core_size(shapes, body)
+    if shapes.kind[other] == PLANE:
+        relative_pose(position, rotation, other, body, turn, shift)
+        r = round_at(shapes, body, turn, shift)
+        return round_plane_contacts(r, 0.0, 0.0, 1.0, 0.0, other == a, limit, merge, manifold, of_rounds), other
+    size = core_size(shapes, other)
+    noise += NOISE * size
+    if size > 0.0:
+        merge = min(merge, MERGE * size)
+    relative_pose(position, rotation, other, body, turn, shift)
+    r = round_at(shapes, body, turn, shift)
+    core = in_own_frame(shapes, other)
+    if not is_round(shapes, other):
+        return round_hull_contacts(r, core, body == a, limit, merge, noise, manifold, of_rounds), other
+    relative_pose(position, rotation, other, other, turn, shift)
+    return round_round_contacts(r, round_at(shapes, other, turn, shift), core, limit, merge, noise, manifold, of_rounds), other
+
+
+@leaf_kernel
+def pair_contacts(shapes, position, rotation, a, b, limit, manifold, work, turn, shift, vertices, planes, bounds, of_rounds):
+    """Contacts of a pair in the frame of one of them, a where both are hulls: (count, the body whose frame it is)."""
+    if is_round(shapes, a) or is_round(shapes, b):
+        return round_contacts(shapes, position, rotation, a, b, limit, manifold, turn, shift, of_rounds)
     if shapes.kind[a] == PLANE or shapes.kind[b] == PLANE:
         plane = a if shapes.kind[a] == PLANE else b
         hull = b if shapes.kind[a] == PLANE else a
@@ -143,7 +179,7 @@ def collider_poses(shapes, position, rotation):
 
 @njit(cache=True, error_model="numpy")
 def work_arrays(shapes):
-    """What `pair_contacts` works on, large enough for every pair: (manifold, work, turn, shift, vertices, planes, bounds)."""
+    """What `pair_contacts` works on, large enough for every pair, in the order of its arguments, the manifold first."""
     longest_loop = 2
     for row in range(len(shapes.loop_start) - 1):
         longest_loop = max(longest_loop, shapes.loop_start[row + 1] - shapes.loop_start[row])
@@ -154,7 +190,7 @@ def work_arrays(shapes):
         most_edges = max(most_edges, shapes.edge_count[i])
     work = workspace(longest_loop, most_edges)
     vertices, planes = np.empty((most_vertices, 3)), np.empty((most_faces, 4))
-    return empty_manifold(), work, np.empty((3, 3)), np.empty(3), vertices, planes, np.empty((3, 3))
+    return empty_manifold(), work, np.empty((3, 3)), np.empty(3), vertices, planes, np.empty((3, 3)), round_work()
 
 
 @njit(cache=True, error_model="numpy")
@@ -176,7 +212,7 @@ def all_contacts(shapes, position, rotation, reach, collections, movable, exclud
     total = 0
     group = 0
 
-    manifold, work, turn, shift, vertices, planes, bounds = work_arrays(shapes)
+    manifold, work, turn, shift, vertices, planes, bounds, of_rounds = work_arrays(shapes)
 
     for row in range(len(pairs)):
         a = pairs[row, 0]
@@ -186,7 +222,7 @@ def all_contacts(shapes, position, rotation, reach, collections, movable, exclud
         closest = reach[body[a]] + reach[body[b]]
         limit = closest + margin_a + margin_b
         count, frame = pair_contacts(
-            shapes, position, rotation, a, b, limit, manifold, work, turn, shift, vertices, planes, bounds
+            shapes, position, rotation, a, b, limit, manifold, work, turn, shift, vertices, planes, bounds, of_rounds
         )
         count = reduce_and_sort(manifold, count, limit)
         if total + count > len(gap):

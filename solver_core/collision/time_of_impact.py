@@ -16,7 +16,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ..geometry.shapes import PLANE, ShapeTable
+from ..geometry.round_solids import round_thickness
+from ..geometry.shapes import CONE, PLANE, ShapeTable
 from .detect import collider_poses, pair_contacts, place_collider, work_arrays
 from .kernel import leaf_kernel
 
@@ -41,7 +42,11 @@ def thicknesses(shapes: ShapeTable) -> np.ndarray:
     known: dict[tuple[int, int], float] = {}
     for i in range(len(thickness)):
         shape = int(shapes.first_vertex[i]), int(shapes.first_face[i])
-        if shape not in known:
+        if shape not in known and shapes.round_radius[i] > 0.0:
+            ends = shapes.vertices[shape[0] : shape[0] + 2]
+            height = float(np.linalg.norm(ends[1] - ends[0]))
+            known[shape] = round_thickness(shapes.kind[i] == CONE, float(shapes.round_radius[i]), height)
+        elif shape not in known:
             vertices = shapes.vertices[shape[0] : shape[0] + shapes.vertex_count[i]]
             planes = shapes.planes[shape[1] : shape[1] + shapes.face_count[i]]
             depth = planes[:, 3] - (vertices @ planes[:, :3].T).min(axis=0) if len(planes) else np.zeros(1)
@@ -126,6 +131,7 @@ def gap_after(shapes, position, rotation, twist, a, b, time, limit, places, turn
         contact[4],
         contact[5],
         contact[6],
+        contact[7],
     )
     if count == 0:
         return np.inf

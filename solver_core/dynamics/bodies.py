@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.compounds import parts, shifted
+from ..geometry.round_solids import ROUND, round_bounds
 from ..geometry.shapes import ShapeTable, build_shapes
 from ..geometry.solids import shape_mass_properties
 from ..scene import BodyKind, SceneSpec, ShapeKind, ShapeSpec
@@ -68,7 +69,8 @@ def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
     for i, body in enumerate(spec.bodies):
         if moving[i]:
             properties = shape_mass_properties(body.shape, mass=body.mass, density=body.density)
-            center[i], mass[i], inertia[i] = properties.center_of_mass, properties.mass, properties.inertia
+            center[i], mass[i] = properties.center_of_mass, properties.mass
+            inertia[i] = properties.inertia if body.inertia is None else body.inertia
     table = build_shapes([shifted(body.shape, -center[i]) for i, body in enumerate(spec.bodies)])
     orientation = np.array([body.orientation for body in spec.bodies], dtype=float).reshape(n, 4)
     orientation /= np.linalg.norm(orientation, axis=1, keepdims=True)
@@ -102,8 +104,11 @@ def _size(shape: ShapeSpec) -> float:
         if part.shape.kind is ShapeKind.PLANE or not len(part.shape.vertices):
             return np.inf
         corners = part.shape.vertices @ part.rotation.T + part.position
-        lower = np.minimum(lower, corners.min(axis=0) - part.shape.margin)
-        upper = np.maximum(upper, corners.max(axis=0) + part.shape.margin)
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        if part.shape.kind in ROUND:
+            low, high = round_bounds(replace(part.shape, vertices=corners))
+        lower = np.minimum(lower, low - part.shape.margin)
+        upper = np.maximum(upper, high + part.shape.margin)
     extent = float((upper - lower).max()) / 2.0
     return extent if extent > 0.0 else np.inf
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import ConvexHull, KDTree
 
-__all__ = ["MERGE_TOLERANCE", "Hull", "convex_hull"]
+__all__ = ["MERGE_TOLERANCE", "Hull", "convex_hull", "segment"]
 
 MERGE_TOLERANCE = 1e-6
 
@@ -81,6 +81,11 @@ def convex_hull(vertices: ArrayLike) -> Hull:
     if dimension == 2:
         return _polygon(points, coordinates[:, :2] / extents[:2], tolerance)
     return _solid(points, coordinates / extents, tolerance)
+
+
+def segment(ends: ArrayLike) -> Hull:
+    """The segment between two points (2, 3), its vertices in the order given."""
+    return _polyhedron(np.asarray(ends, dtype=np.float64).reshape(2, 3), [])
 
 
 def _principal_axes(points: Array) -> Array:

@@ -6,6 +6,7 @@ A collider is a simple shape at its place in a body: a body with a simple shape 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,12 +14,17 @@ from numpy.typing import NDArray
 
 from ..scene import ShapeKind, ShapeSpec
 from .compounds import parts
-from .hulls import Hull, convex_hull
+from .hulls import Hull, convex_hull, segment
+from .round_solids import ROUND, farthest_point, round_bounds
 
-__all__ = ["HULL", "PLANE", "ShapeTable", "build_shapes"]
+__all__ = ["CONE", "CYLINDER", "HULL", "PLANE", "ShapeTable", "build_shapes"]
 
 HULL = 0
 PLANE = 1
+CYLINDER = 2
+CONE = 3
+
+CODES = {ShapeKind.HULL: HULL, ShapeKind.PLANE: PLANE, ShapeKind.CYLINDER: CYLINDER, ShapeKind.CONE: CONE}
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -31,7 +37,8 @@ class ShapeTable(NamedTuple):
     the body's origin to its farthest surface point, margin included, inf with a plane.
 
     body: (c,). position: (c, 3) m and rotation: (c, 3, 3), the place of the collider's axes in its body's; placed: (c,) whether
-    they differ from those at all. All that follows is in the collider's axes. kind: (c,) HULL or PLANE (the half-space z <= 0).
+    they differ from those at all. All that follows is in the collider's axes. kind: (c,) HULL, PLANE (the half-space z <= 0),
+    CYLINDER or CONE. round_radius: (c,) m, of a cylinder or of a cone's base, its vertices being the ends of the axis, else 0.
     margin: (c,) m, the core is thickened by it all around. lower, upper: (c, 3) m, bounds of the core. centre: (c, 3) m, a
     point inside the core.
 
@@ -50,6 +57,7 @@ class ShapeTable(NamedTuple):
     placed: NDArray[np.bool_]
     kind: Indices
     margin: Array
+    round_radius: Array
     lower: Array
     upper: Array
     centre: Array
@@ -72,39 +80,47 @@ class ShapeTable(NamedTuple):
 def build_shapes(specs: Sequence[ShapeSpec]) -> ShapeTable:
     """Table of the shapes of bodies 0, 1, ..., n - 1.
 
-    ValueError names the body and what is wrong with its vertices or its margin.
+    ValueError names the body and what is wrong with its vertices, its radius or its margin.
     """
     bodies_parts = [list(parts(spec)) for spec in specs]
     colliders = [part for own in bodies_parts for part in own]
     body = np.repeat(np.arange(len(specs)), [len(own) for own in bodies_parts])
-    numbers: dict[tuple[ShapeKind, bytes], int] = {}
+    numbers: dict[tuple[ShapeKind, float, bytes], int] = {}
     hulls: list[Hull] = []
+    bounds: list[tuple[Array, Array]] = []
     hull_of = np.zeros(len(colliders), dtype=np.int64)
     for collider, part in enumerate(colliders):
         shape = part.shape
         if not (np.isfinite(shape.margin) and shape.margin >= 0.0):
             raise ValueError(f"body {body[collider]}: margin must be finite and not negative, it is {shape.margin}")
-        vertices = np.ascontiguousarray(shape.vertices, dtype=np.float64) if shape.kind is ShapeKind.HULL else np.zeros((1, 3))
-        key = (shape.kind, vertices.tobytes())
+        vertices = np.zeros((1, 3)) if shape.kind is ShapeKind.PLANE else np.ascontiguousarray(shape.vertices, dtype=np.float64)
+        key = (shape.kind, shape.radius, vertices.tobytes())
         if key not in numbers:
             try:
-                hulls.append(convex_hull(vertices))
+                hulls.append(segment(vertices) if shape.kind in ROUND else convex_hull(vertices))
             except ValueError as error:
                 raise ValueError(f"body {body[collider]}: {error}") from error
             numbers[key] = len(numbers)
+            corners = hulls[-1].vertices
+            bounds.append(round_bounds(shape) if shape.kind in ROUND else (corners.min(axis=0), corners.max(axis=0)))
         hull_of[collider] = numbers[key]
 
-    is_plane = np.array([part.shape.kind is ShapeKind.PLANE for part in colliders], dtype=bool)
+    kind = np.array([CODES[part.shape.kind] for part in colliders], dtype=np.int64)
     margin = np.array([part.shape.margin for part in colliders], dtype=np.float64)
     position = np.array([part.position for part in colliders], dtype=np.float64).reshape(-1, 3)
     rotation = np.array([part.rotation for part in colliders], dtype=np.float64).reshape(-1, 3, 3)
     radius = np.zeros(len(specs))
     for collider, part in enumerate(colliders):
         corners = hulls[hull_of[collider]].vertices @ part.rotation.T + part.position
-        reach = np.inf if is_plane[collider] else np.linalg.norm(corners, axis=1).max() + margin[collider]
+        if part.shape.kind in ROUND:
+            farthest = farthest_point(replace(part.shape, vertices=corners))
+        else:
+            farthest = float(np.linalg.norm(corners, axis=1).max())
+        reach = np.inf if kind[collider] == PLANE else farthest + margin[collider]
         radius[body[collider]] = max(radius[body[collider]], reach)
-    lower = np.array([hull.vertices.min(axis=0) for hull in hulls]).reshape(-1, 3)
-    upper = np.array([hull.vertices.max(axis=0) for hull in hulls]).reshape(-1, 3)
+    lower = np.array([low for low, _ in bounds]).reshape(-1, 3)
+    upper = np.array([high for _, high in bounds]).reshape(-1, 3)
+    round_radius = np.array([part.shape.radius if part.shape.kind in ROUND else 0.0 for part in colliders], dtype=np.float64)
     centre = np.array([hull.vertices.mean(axis=0) for hull in hulls]).reshape(-1, 3)
     vertex_count = np.array([len(hull.vertices) for hull in hulls], dtype=np.int64)
     face_count = np.array([hull.face_count for hull in hulls], dtype=np.int64)
@@ -118,8 +134,9 @@ def build_shapes(specs: Sequence[ShapeSpec]) -> ShapeTable:
         position=position,
         rotation=rotation,
         placed=(position != 0.0).any(axis=1) | (rotation != np.eye(3)).any(axis=(1, 2)),
-        kind=np.where(is_plane, PLANE, HULL).astype(np.int64),
+        kind=kind,
         margin=margin,
+        round_radius=round_radius,
         lower=lower[hull_of],
         upper=upper[hull_of],
         centre=centre[hull_of],

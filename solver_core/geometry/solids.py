@@ -11,6 +11,7 @@ import numpy as np
 from ..scene import ShapeKind, ShapeSpec
 from .compounds import parts
 from .mass_properties import MassProperties, mass_properties
+from .round_solids import ROUND, round_moments
 
 __all__ = ["shape_mass_properties"]
 
@@ -18,12 +19,19 @@ __all__ = ["shape_mass_properties"]
 def shape_mass_properties(shape: ShapeSpec, *, mass: float | None = None, density: float | None = None) -> MassProperties:
     """Mass properties of a shape that is no plane, from its mass in kg or its density in kg/m^3, exactly one of them.
 
-    ValueError as in `mass_properties`; of a compound it names the part.
+    Of a cylinder and a cone they are those of the core, without the margin. ValueError as in `mass_properties`; of a compound
+    it names the part.
     """
-    if shape.kind is not ShapeKind.COMPOUND:
+    if shape.kind is not ShapeKind.COMPOUND and shape.kind not in ROUND:
         return mass_properties(shape.vertices, shape.triangles, mass=mass, density=density, margin=shape.margin)
     if (mass is None) == (density is None):
         raise ValueError("exactly one of mass and density is needed")
+    if shape.kind in ROUND:
+        volume, centre, inertia = round_moments(shape)
+        if mass is None:
+            assert density is not None
+            mass = density * volume
+        return MassProperties(float(mass), volume, centre, inertia * (mass / volume), True)
     solids = []
     for number, part in enumerate(parts(shape)):
         try:

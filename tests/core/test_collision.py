@@ -321,3 +321,22 @@ def test_the_same_poses_give_the_same_bits():
     one, other = find(*arguments), find(*arguments)
     for name in ("body_a", "body_b", "point", "normal", "gap", "feature"):
         assert getattr(one, name).tobytes() == getattr(other, name).tobytes()
+
+
+@pytest.mark.parametrize("twist", [0.0, 0.3])
+def test_two_wedges_face_to_face_touch_at_four_points_or_more(twist):
+    """The slanted faces of two prisms of 30 degrees, one turned over onto the other."""
+    slant, gap = np.radians(30.0), 1e-4
+    corners = np.array([[0.0, 0, 0], [1, 0, 0], [1, 0, np.tan(slant)], [0, 1, 0], [1, 1, 0], [1, 1, np.tan(slant)]])
+    wedge = ShapeSpec(ShapeKind.HULL, corners)
+    normal = np.array([-np.sin(slant), 0.0, np.cos(slant)])
+    middle = np.array([0.5, 0.5, 0.5 * np.tan(slant)])
+    rotation = turn(*(twist * normal)) @ turn(0, np.pi, 0)
+    offset = middle + gap * normal - rotation @ middle
+    np.testing.assert_allclose(rotation @ normal, -normal, atol=1e-12)
+    contacts = find([wedge, wedge], [[0, 0, 0], offset], [np.eye(3), rotation])
+    assert len(contacts) >= 4
+    np.testing.assert_allclose(contacts.gap, gap, atol=1e-9)
+    np.testing.assert_allclose(contacts.normal, np.tile(normal, (len(contacts), 1)), atol=1e-9)
+    np.testing.assert_allclose((contacts.point - middle) @ normal, 0.5 * gap, atol=1e-9)
+    assert np.ptp(contacts.point[:, 1]) > 0.9 and np.ptp(contacts.point[:, 0]) > 0.8
