@@ -130,15 +130,9 @@ def read_shape(ob: Object, to_body: Array, context: Context, active: bool) -> Sh
     body = ob.rigid_body
     if body.collision_shape == "COMPOUND":
         return read_compound(ob, context, active)
-    if body.collision_shape in ("BOX", "SPHERE", "CAPSULE"):
+    if body.collision_shape not in ("CONVEX_HULL", "MESH"):
         surface = read_surface(ob, "FINAL", context)
         return primitive(body.collision_shape, surface.vertices, to_body)
-    if body.collision_shape not in ("CONVEX_HULL", "MESH"):
-        name = body.bl_rna.properties["collision_shape"].enum_items[body.collision_shape].name
-        raise ShapeError(
-            "collision_shape",
-            f"the shape {name} cannot be simulated yet; choose Box, Sphere, Capsule, Compound, Convex Hull or convex Mesh",
-        )
     if body.use_deform and body.collision_shape == "MESH":
         raise ShapeError("use_deform", "a shape that deforms cannot be simulated yet; switch Deforming off")
     surface = read_surface(ob, body.mesh_source, context)
@@ -159,7 +153,7 @@ def read_shape(ob: Object, to_body: Array, context: Context, active: bool) -> Sh
 
 
 def primitive(name: str, vertices: Array, to_body: Array) -> ShapeSpec:
-    """Box, sphere or capsule around the mesh, upright on the object's z axis as Blender has them; the margin lies inside."""
+    """Box, sphere, capsule, cylinder or cone around the mesh, upright on the object's z axis as Blender has them, no margin."""
     low, high = vertices.min(axis=0), vertices.max(axis=0)
     half, centre = (high - low) / 2.0, (high + low) / 2.0
     if name == "BOX":
@@ -176,6 +170,11 @@ def primitive(name: str, vertices: Array, to_body: Array) -> ShapeSpec:
     if name == "SPHERE":
         return ShapeSpec(ShapeKind.HULL, centre[None, :], no_triangles, positive_radius(half.max()))
     radius = positive_radius(max(half[0], half[1]))
+    if name in ("CYLINDER", "CONE"):
+        if not half[2] > 0.0:
+            raise ShapeError("collision_shape", f"the mesh is flat along Z, so its {name.lower()} has no height; give it one")
+        reach = half[2] * to_body[:, 2] / scales[2]
+        return ShapeSpec(ShapeKind[name], np.array([centre - reach, centre + reach]), no_triangles, radius=radius)
     reach = max(half[2] - radius, 0.0) * to_body[:, 2] / scales[2]
     ends = np.array([centre]) if not reach.any() else np.array([centre - reach, centre + reach])
     return ShapeSpec(ShapeKind.HULL, ends, no_triangles, radius)

@@ -253,16 +253,16 @@ def test_bad_input_is_named_and_changes_nothing(make_body, fake_worker):
     from stiction.addon.operators import STICTION_OT_bake
 
     busy_body(make_body)
-    make_body("Cone", shape="CONE")
+    make_body("Childless", shape="COMPOUND")
     make_body("Flat").scale.x = 0.0
     bpy.context.scene.frame_set(3)
     before = dump()
     with pytest.raises(RuntimeError) as caught:
         bpy.ops.stiction.bake()
-    assert "Cone: collision_shape" in str(caught.value) and "Flat: scale" in str(caught.value)
+    assert "Childless: collision_shape" in str(caught.value) and "Flat: scale" in str(caught.value)
     assert differences(before, dump()) == []
     shown = [message.name for message in bpy.context.window_manager.stiction.messages if message.is_error]
-    assert any(line.startswith("Cone: collision_shape") for line in shown)
+    assert any(line.startswith("Childless: collision_shape") for line in shown)
     assert STICTION_OT_bake.bl_label == "Bake"
 
 
@@ -272,11 +272,11 @@ def test_bad_input_leaves_an_earlier_bake_as_it_is(make_body, fake_worker):
     shown = played([ob])
     bpy.context.scene.frame_set(3)
     before = dump()
-    make_body("Cone", shape="CONE")
+    make_body("Childless", shape="COMPOUND")
     with pytest.raises(RuntimeError):
         bpy.ops.stiction.bake()
-    bpy.data.objects.remove(bpy.data.objects["Cone"])
-    bpy.data.meshes.remove(bpy.data.meshes["Cone"])
+    bpy.data.objects.remove(bpy.data.objects["Childless"])
+    bpy.data.meshes.remove(bpy.data.meshes["Childless"])
     assert differences(before, dump()) == []
     assert closeness(played([ob]), shown) < 1e-6
 

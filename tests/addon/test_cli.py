@@ -124,7 +124,7 @@ def test_a_broken_file_is_bad_input(run, tmp_path, fake_worker, capsys):
 
 def test_a_scene_that_cannot_be_baked_is_status_2_with_its_problems_in_the_report(run, file, fake_worker, tmp_path, capsys):
     bpy.ops.wm.open_mainfile(filepath=str(file))
-    bpy.data.objects["Cube.001"].rigid_body.collision_shape = "CONE"
+    bpy.data.objects["Cube.001"].rigid_body.collision_shape = "COMPOUND"
     bpy.data.objects["Odd:name=x"].scale.y = 0.0
     bpy.ops.wm.save_mainfile()
     output, report = tmp_path / "baked.blend", tmp_path / "report.json"

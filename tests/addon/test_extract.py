@@ -8,6 +8,7 @@ from collections.abc import Callable
 import bpy
 import numpy as np
 import pytest
+from mathutils import Matrix
 
 from .conftest import box_mesh, world_matrix
 
@@ -275,6 +276,22 @@ def test_a_capsule_stands_on_the_local_z_axis(make_body):
     assert np.allclose(np.sort(ends[:, 0]), (-0.8, 0.8), atol=1e-6) and np.allclose(ends[:, 1:], 0.0, atol=1e-6)
 
 
+@pytest.mark.parametrize("shape", ["CYLINDER", "CONE"])
+def test_cylinders_and_cones_stand_on_the_local_z_axis_where_the_mesh_is(make_body, shape):
+    """As wide as the wider side of the mesh, its whole height, the base below and the apex above."""
+    mesh = box_mesh("Can", (0.2, 0.1, 0.5))
+    mesh.transform(Matrix.Translation((0.0, 0.0, 0.5)))
+    ob = make_body(shape=shape, mesh=mesh)
+    ob.rotation_euler = (0.0, math.pi / 2, 0.0)
+    ob.scale = (2.0, 5.0, 3.0)
+    body = body_named(read(), "Body")
+    assert body.shape.kind.name == shape
+    assert math.isclose(body.shape.radius, 0.5, rel_tol=1e-6) and body.shape.margin == 0.0
+    assert np.allclose(corners_in_world(body), [(0, 0, 0), (3, 0, 0)], atol=1e-6)
+    ob.scale.z = -3.0
+    assert np.allclose(corners_in_world(body_named(read(), "Body")), [(0, 0, 0), (-3, 0, 0)], atol=1e-6)
+
+
 def test_the_margin_counts_only_where_it_is_switched_on(make_body):
     ob = make_body()
     ob.rigid_body.collision_margin = 0.03
@@ -326,9 +343,11 @@ def test_a_mesh_shape_has_to_be_convex(make_body, mesh, word):
 
 
 @pytest.mark.parametrize("shape", ["CYLINDER", "CONE"])
-def test_a_shape_that_cannot_be_simulated_yet_is_named(make_body, shape):
-    make_body(shape=shape)
-    assert shape.title() in problems_of(read)[("Body", "collision_shape")]
+def test_a_cylinder_or_a_cone_without_height_is_named(make_body, shape):
+    mesh = bpy.data.meshes.new("Sheet")
+    mesh.from_pydata([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)], [], [(0, 1, 2, 3)])
+    make_body(shape=shape, mesh=mesh)
+    assert "no height" in problems_of(read)[("Body", "collision_shape")]
 
 
 def test_all_problems_are_found_in_one_go(scene, make_body):
@@ -338,7 +357,7 @@ def test_all_problems_are_found_in_one_go(scene, make_body):
     lines = bpy.data.meshes.new("Lines")
     lines.from_pydata([(0, 0, 0), (1, 0, 0)], [(0, 1)], [])
     make_body("Wire", mesh=lines)
-    make_body("Cone", shape="CONE")
+    make_body("Childless", shape="COMPOUND")
     make_body("Lost").location = (math.nan, 0, 0)
     massless = make_body("Massless")
     massless.stiction.mass_source, massless.stiction.density = "DENSITY", 0.0
@@ -347,7 +366,7 @@ def test_all_problems_are_found_in_one_go(scene, make_body):
         ("Flat", "scale"),
         ("Empty", "mesh"),
         ("Wire", "mesh"),
-        ("Cone", "collision_shape"),
+        ("Childless", "collision_shape"),
         ("Lost", "matrix_world"),
         ("Massless", "density"),
     }
