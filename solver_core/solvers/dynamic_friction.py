@@ -1,20 +1,23 @@
 """Contact problems without static friction as linear complementarity problems (Baraff 1991, sections 3 and 7).
 
-Where a contact slides along d, the normal force alone says what friction is: lam = F f, and column k of F is (1, -mu_k d_k) in
-the rows of contact k. With N the rows of the normals,
+Where a contact slides along d, the normal force alone says what friction is, lam = (1, -mu d) f. With it substituted, and
+bilateral constraints eliminated, normal forces and accelerations are left:
 
-    a = A f + b,    A = N^T G F,    b = g_n + c
+    a = A f + b,    f >= 0,    a >= 0,    f . a = 0                                        (9)
 
 A is symmetric positive semidefinite without friction. With it A is neither, and there may be several solutions or none.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..problem import ContactProblem
-from ..result import Result
+from ..result import Result, Status
+from .dense import dense_problem, impulse_from_forces, result_of, without_bilateral
 from .lcp import solve_lcp
 
 __all__ = ["dynamic_friction"]
@@ -31,46 +34,27 @@ def dynamic_friction(
     Ends with RAY where it finds contact impulses in place of forces, (10) of Baraff 1991: a problem may have both. Raises
     ValueError that names the first contact that may stick.
     """
-    m, dim = problem.contacts, problem.dim
     sticks = np.flatnonzero((problem.system.mu > 0.0) & ~problem.slides_along_given)
     if sticks.size:
         raise ValueError(
             f"mu[{sticks[0]}] = {problem.system.mu[sticks[0]]:g} at a contact that may stick, which is no linear "
-            "complementarity problem: give its sliding_direction, or choose method pivot or staggered"
+            "complementarity problem: give its sliding_direction, say by static_friction='creep' or 'signs' how to treat it, "
+            "or choose method pivot or staggered"
         )
-    G, g, lift = _without_bilateral(problem)
-    forces = np.zeros((m, dim, m))
-    every = np.arange(m)
-    forces[every, 0, every] = 1.0
-    forces[every, 1:, every] = -problem.system.mu[:, None] * problem.direction
-    forces = forces.reshape(m * dim, m)
+    A, b, layout = dense_problem(problem)
+    A, b, lift = without_bilateral(A, b, layout.bilateral)
     found = solve_lcp(
-        G[::dim] @ forces,
-        g[::dim] + problem.system.slack,
+        A,
+        b,
         tolerance=tolerance,
         max_iterations=max_iterations,
         time_limit=time_limit,
         start=None if warm_start is None else warm_start[:, 0] > 0.0,
     )
-    impulse = forces @ found.force
-    held = -(lift @ np.append(impulse, 1.0))
-    momentum = problem.jacobian.T @ impulse + problem.bilateral[0].T @ held
-    return Result(
-        status=found.status,
-        impulse=impulse.reshape(m, dim),
-        velocity=(G @ impulse + g).reshape(m, dim),
-        body_velocity=problem.system.velocity + problem.inverse_mass @ momentum,
-        stats=found.stats,
-        solver="lemke",
-        bilateral=held,
-        ray=None if found.ray is None else (forces @ found.ray).reshape(m, dim),
-    )
-
-
-def _without_bilateral(problem: ContactProblem) -> tuple[Floats, Floats, Floats]:
-    """(G, g, lift) of the contacts alone: u_b = 0 gives lam_b = -lift (lam, 1), with lift = G_bb^+ (G_bc, g_b)."""
-    cut = problem.contacts * problem.dim
-    G, g = problem.delassus, problem.free_velocity.ravel()
-    free = np.column_stack([G[cut:, :cut], problem.bilateral[1]])
-    lift = np.asarray(np.linalg.lstsq(G[cut:, cut:], free, rcond=None)[0], dtype=np.float64)
-    return G[:cut, :cut] - G[:cut, cut:] @ lift[:, :-1], g - G[:cut, cut:] @ lift[:, -1], lift
+    forces = np.append(-(lift @ np.append(found.force, 1.0)), found.force)
+    result = result_of(problem, *impulse_from_forces(problem, layout, forces), "lemke")
+    if found.status != Status.RAY or found.ray is None:
+        return replace(result, status=found.status, stats=found.stats)
+    along = np.append(-(lift[:, :-1] @ found.ray), found.ray)
+    ray, _ = impulse_from_forces(problem, layout, along)
+    return replace(result, status=found.status, stats=found.stats, ray=ray)

@@ -234,15 +234,19 @@ def _equilibrated(A: Floats) -> tuple[Floats, Floats]:
     return np.exp2(np.round(np.log2(rows))), np.exp2(np.round(np.log2(columns)))
 
 
-def is_ray(A: Floats, ray: Floats, tolerance: float = 1e-9) -> bool:
-    """Whether a vector has the property (10) of contact impulses: ray >= 0, not zero, and (A ray)_i <= 0 where ray_i > 0.
+def is_ray(A: Floats, ray: Floats, normal: Ints | None = None, noise: float = 0.0) -> bool:
+    """Whether a vector has the property (10) of contact impulses: z >= 0, not zero, and (A z)_i <= 0 where z_i > 0.
 
-    The tolerance is for the round-off of A ray: relative to the sum of the absolute values of its terms.
+    normal: indices of the normal impulses, None for all; others may have either sign. noise: relative to the largest of them,
+    what counts as zero. A z may be positive by its round-off, 1e-9 of the sum of the absolute values of its terms.
     """
-    if not (np.isfinite(ray).all() and (ray >= 0.0).all() and ray.any()):
+    if not np.isfinite(ray).all():
         return False
-    pushed = ray > 0.0
-    return bool((A @ ray <= tolerance * (np.abs(A) @ ray))[pushed].all())
+    at = np.arange(ray.size) if normal is None else normal
+    response, size, z = (A @ ray)[at], (np.abs(A) @ np.abs(ray))[at], ray[at]
+    zero = noise * z.max(initial=0.0)
+    pushed = z > zero
+    return bool((z >= -zero).all() and pushed.any() and (response <= 1e-9 * size)[pushed].all())
 
 
 def _statistics(cost: dict[str, int], seconds: float) -> Statistics:

@@ -1,8 +1,7 @@
-"""From contact problems to Baraff's algorithm and back: the dense matrix, dynamic friction in it, limits, and other orders.
+"""From contact problems to Baraff's algorithm and back: limits, rays, and other orders.
 
-Dynamic friction (Baraff 1994, section 6; 1991, section 7): along a given sliding direction d it is -mu f_N d, no unknown, so
-that the column of f_N becomes A_N - mu (d_x A_x + d_y A_y) and the friction rows go. The matrix is then unsymmetric, and there
-may be no solution: an infinite step is the direction of a set of contact impulses.
+Dynamic friction (Baraff 1994, section 6; 1991, section 7) makes the matrix unsymmetric, and there may be no solution: an
+infinite step is the direction of a set of contact impulses.
 
 The algorithm may fail where static friction acts, since conditions given up need not ever be re-established, and rounding can
 make it drive a force without end. The contacts are then taken in another order.
@@ -20,12 +19,13 @@ from numpy.typing import NDArray
 from ..accuracy import residuals
 from ..problem import ContactProblem
 from ..result import Result, Statistics, Status
+from .dense import Layout, dense_problem, forces_from_impulse, impulse_from_forces, result_of
 from .index_sets import DEPENDENT, DRIVES, GIVEN_UP, PIVOTS, Sets, index_sets
 from .lemke import LcpEnd, is_ray
 from .pivot import ESTABLISHED, INTERRUPTED, RAY, compute_forces, establish_bilateral
 from .pivot_start import start_from
 
-__all__ = ["Layout", "dense_problem", "pivot", "pivot_lcp"]
+__all__ = ["pivot", "pivot_lcp"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -35,47 +35,6 @@ PIVOTS_A_CONTACT = 200
 CHUNK = 256  # pivots between looks at the clock
 AT_REST = 1e-12  # of the largest |b|: an acceleration below counts as zero
 NEGLIGIBLE = 1e-9  # of the largest |b|: one that cannot be driven to zero because it depends on others already is
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where the unknowns of a contact problem are among n indices: bilateral constraints first, then contact after contact.
-
-    bilateral: their number. normal: (m,), friction: (m,) first index of static friction or -1, tangents: how many each has.
-    """
-
-    bilateral: int
-    normal: Indices
-    friction: Indices
-    tangents: int
-
-
-def dense_problem(problem: ContactProblem) -> tuple[Floats, Floats, Layout]:
-    """(A, b, layout) of a = A f + b (1), (18): normal forces, static friction, dynamic friction substituted (24)."""
-    m, dim, held = problem.contacts, problem.dim, problem.bilateral_constraints
-    G, cut = problem.delassus, problem.contacts * problem.dim
-    g = np.append((problem.free_velocity + _normal_only(problem)).ravel(), problem.bilateral[1])
-    given = problem.slides_along_given
-    static = ~given & (problem.system.mu > 0.0)
-    columns = G.T.copy()  # row j: the column of force j
-    for c in np.flatnonzero(given):
-        for t in range(dim - 1):
-            columns[c * dim] -= problem.system.mu[c] * problem.direction[c, t] * G[:, c * dim + 1 + t]
-    kept = np.zeros((m, dim), dtype=bool)
-    kept[:, 0] = True
-    kept[static, 1:] = True
-    order = np.concatenate([np.arange(cut, cut + held), np.flatnonzero(kept.ravel())])
-    place = np.full(cut, -1)
-    place[order[held:]] = np.arange(held, order.size)
-    place = place.reshape(m, dim)
-    layout = Layout(held, place[:, 0].copy(), place[:, 1].copy(), dim - 1)
-    return columns[np.ix_(order, order)].T, g[order], layout
-
-
-def _normal_only(problem: ContactProblem) -> Floats:
-    slack = np.zeros((problem.contacts, problem.dim))
-    slack[:, 0] = problem.system.slack
-    return slack
 
 
 def _orders(m: int):
@@ -147,14 +106,15 @@ def pivot(
     begin = perf_counter()
     A, b, layout = dense_problem(problem)
     most = ORDERS * PIVOTS_A_CONTACT * (problem.contacts + 1) if max_iterations is None else max_iterations
-    guess = None if warm_start is None else _to_indices(problem, layout, warm_start)
-    best, least, ray = _result(problem, _from_indices(problem, layout, np.zeros(b.size))), np.inf, None
+    guess = None if warm_start is None else forces_from_impulse(problem, layout, warm_start)
+    best, least, ray = result_of(problem, *impulse_from_forces(problem, layout, np.zeros(b.size)), "pivot"), np.inf, None
     status, counts, tries = Status.MAX_ITERATIONS, np.zeros(4, np.int64), 0
     semidefinite = bool((layout.friction < 0).all()) and not problem.slides_along_given.any()
     for attempt in _attempts(A, b, layout, problem.system.mu, guess, semidefinite, most, begin + time_limit):
         counts += attempt.sets.counts
         tries += 1
-        candidate = _result(problem, _from_indices(problem, layout, _unturned(attempt.sets, attempt.sets.force)))
+        forces = _unturned(attempt.sets, attempt.sets.force)
+        candidate = result_of(problem, *impulse_from_forces(problem, layout, forces), "pivot")
         measured = residuals(problem, candidate).static_friction
         if measured < least:
             best, least = candidate, measured
@@ -163,8 +123,8 @@ def pivot(
             break
         if attempt.ended == RAY and problem.slides_along_given.any():
             direction = _unturned(attempt.sets, attempt.sets.change)
-            if _is_ray(A, direction, layout):
-                status, ray = Status.RAY, _from_indices(problem, layout, direction)[0]
+            if is_ray(A, direction, layout.normal, noise=1e-9):
+                status, ray = Status.RAY, impulse_from_forces(problem, layout, direction)[0]
                 break
     return replace(best, status=status, stats=_statistics(counts, tries, begin), ray=ray)
 
@@ -213,43 +173,3 @@ def _unturned(sets: Sets, vector: Floats) -> Floats:
             (cosine, sine), x, y = sets.frame[c], vector[i], vector[i + 1]
             turned[i], turned[i + 1] = cosine * x - sine * y, sine * x + cosine * y
     return turned
-
-
-def _to_indices(problem: ContactProblem, layout: Layout, impulse: Floats) -> Floats:
-    n = layout.bilateral + problem.contacts + layout.tangents * int((layout.friction >= 0).sum())
-    forces = np.zeros(n)
-    forces[layout.normal] = impulse[:, 0]
-    static = np.flatnonzero(layout.friction >= 0)
-    for t in range(layout.tangents):
-        forces[layout.friction[static] + t] = impulse[static, 1 + t]
-    return forces
-
-
-def _from_indices(problem: ContactProblem, layout: Layout, forces: Floats) -> tuple[Floats, Floats]:
-    """(impulses (m, dim), bilateral ones (b,)) of forces (n,)."""
-    impulse = np.zeros((problem.contacts, problem.dim))
-    impulse[:, 0] = forces[layout.normal]
-    impulse[:, 1:] = -(problem.system.mu * impulse[:, 0])[:, None] * problem.direction
-    static = np.flatnonzero(layout.friction >= 0)
-    for t in range(layout.tangents):
-        impulse[static, 1 + t] = forces[layout.friction[static] + t]
-    return impulse, forces[: layout.bilateral].copy()
-
-
-def _is_ray(A: Floats, z: Floats, layout: Layout) -> bool:
-    """(10) of Baraff 1991: z >= 0, and (A z)_i <= 0 wherever z_i > 0, at the normal forces."""
-    normal = layout.normal
-    response, z_normal = (A @ z)[normal], z[normal]
-    noise = 1e-9 * np.abs(z).max(initial=0.0)
-    rounding = 1e-9 * np.abs(A).max(initial=0.0) * np.abs(z).max(initial=0.0)
-    return bool((z_normal >= -noise).all() and (response[z_normal > noise] <= rounding).all() and (z_normal > noise).any())
-
-
-def _result(problem: ContactProblem, answer: tuple[Floats, Floats]) -> Result:
-    impulse, held = answer
-    impulse[:, 0] = np.maximum(impulse[:, 0], 0.0)
-    everything = np.append(impulse.ravel(), held)
-    u = problem.delassus @ everything
-    velocity = problem.free_velocity + u[: impulse.size].reshape(impulse.shape)
-    v = problem.system.velocity + problem.inverse_mass @ (problem.jacobian.T @ impulse.ravel() + problem.bilateral[0].T @ held)
-    return Result(Status.MAX_ITERATIONS, impulse, velocity, v, Statistics(0, 0, 0.0), "pivot", held)

@@ -1,0 +1,98 @@
+"""A contact problem as one dense relation of forces and accelerations, and its answers as results (Baraff 1991, 1994).
+
+    a = A f + b                                                          (1) of Baraff 1994
+
+The unknowns are forces of bilateral constraints, normal forces and, where a contact may stick, friction. Along a given sliding
+direction d friction is -mu f_N d, (24), no unknown: the column of f_N becomes A_N - mu (d_x A_x + d_y A_y) and the friction
+rows go. A is then unsymmetric, and there may be several solutions or none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..problem import ContactProblem
+from ..result import Result, Statistics, Status
+
+__all__ = ["Layout", "dense_problem", "forces_from_impulse", "impulse_from_forces", "result_of", "without_bilateral"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the unknowns of a contact problem are among n indices: bilateral constraints first, then contact after contact.
+
+    bilateral: their number. normal: (m,), friction: (m,) first index of static friction or -1, tangents: how many each has.
+    """
+
+    bilateral: int
+    normal: Indices
+    friction: Indices
+    tangents: int
+
+
+def dense_problem(problem: ContactProblem) -> tuple[Floats, Floats, Layout]:
+    """(A, b, layout) of a = A f + b (1), (18): normal forces, static friction, dynamic friction substituted (24)."""
+    m, dim, held = problem.contacts, problem.dim, problem.bilateral_constraints
+    G, cut = problem.delassus, problem.contacts * problem.dim
+    slack = np.zeros((m, dim))
+    slack[:, 0] = problem.system.slack
+    g = np.append((problem.free_velocity + slack).ravel(), problem.bilateral[1])
+    given = problem.slides_along_given
+    static = ~given & (problem.system.mu > 0.0)
+    columns = G.T.copy()  # row j: the column of force j
+    for c in np.flatnonzero(given):
+        for t in range(dim - 1):
+            columns[c * dim] -= problem.system.mu[c] * problem.direction[c, t] * G[:, c * dim + 1 + t]
+    kept = np.zeros((m, dim), dtype=bool)
+    kept[:, 0] = True
+    kept[static, 1:] = True
+    order = np.concatenate([np.arange(cut, cut + held), np.flatnonzero(kept.ravel())])
+    place = np.full(cut, -1)
+    place[order[held:]] = np.arange(held, order.size)
+    place = place.reshape(m, dim)
+    layout = Layout(held, place[:, 0].copy(), place[:, 1].copy(), dim - 1)
+    return columns[np.ix_(order, order)].T, g[order], layout
+
+
+def without_bilateral(A: Floats, b: Floats, held: int) -> tuple[Floats, Floats, Floats]:
+    """(A, b, lift) with the first `held` forces eliminated: a_b = 0 gives f_b = -lift (f, 1), with lift = A_bb^+ (A_bf, b_b)."""
+    free = np.column_stack([A[:held, held:], b[:held]])
+    lift = np.asarray(np.linalg.lstsq(A[:held, :held], free, rcond=None)[0], dtype=np.float64)
+    return A[held:, held:] - A[held:, :held] @ lift[:, :-1], b[held:] - A[held:, :held] @ lift[:, -1], lift
+
+
+def forces_from_impulse(problem: ContactProblem, layout: Layout, impulse: Floats) -> Floats:
+    """Forces (n,) at all indices of impulses (m, dim), zero at bilateral constraints."""
+    n = layout.bilateral + problem.contacts + layout.tangents * int((layout.friction >= 0).sum())
+    forces = np.zeros(n)
+    forces[layout.normal] = impulse[:, 0]
+    static = np.flatnonzero(layout.friction >= 0)
+    for t in range(layout.tangents):
+        forces[layout.friction[static] + t] = impulse[static, 1 + t]
+    return forces
+
+
+def impulse_from_forces(problem: ContactProblem, layout: Layout, forces: Floats) -> tuple[Floats, Floats]:
+    """(impulses (m, dim), bilateral ones (b,)) of forces (n,)."""
+    impulse = np.zeros((problem.contacts, problem.dim))
+    impulse[:, 0] = forces[layout.normal]
+    impulse[:, 1:] = -(problem.system.mu * impulse[:, 0])[:, None] * problem.direction
+    static = np.flatnonzero(layout.friction >= 0)
+    for t in range(layout.tangents):
+        impulse[static, 1 + t] = forces[layout.friction[static] + t]
+    return impulse, forces[: layout.bilateral].copy()
+
+
+def result_of(problem: ContactProblem, impulse: Floats, held: Floats, solver: str) -> Result:
+    """What impulses (m, dim) and those of bilateral constraints (b,) do, as a result that nobody has called solved."""
+    impulse[:, 0] = np.maximum(impulse[:, 0], 0.0)
+    u = problem.delassus @ np.append(impulse.ravel(), held)
+    velocity = problem.free_velocity + u[: impulse.size].reshape(impulse.shape)
+    v = problem.system.velocity + problem.inverse_mass @ (problem.jacobian.T @ impulse.ravel() + problem.bilateral[0].T @ held)
+    return Result(Status.MAX_ITERATIONS, impulse, velocity, v, Statistics(0, 0, 0.0), solver, held)
