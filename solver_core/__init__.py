@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .problem import ContactProblem
     from .result import Result, Statistics, Status
     from .scene import SceneSpec, SolverSettings
+    from .solvers.creep import creep_problem
     from .solvers.lcp import LcpResult, lcp_residual, solve_lcp
     from .solvers.solve import solve
     from .validation import SceneError
@@ -40,6 +41,7 @@ __all__ = [
     "Statistics",
     "Status",
     "configurations",
+    "creep_problem",
     "lcp_residual",
     "residuals",
     "scenes",
@@ -61,6 +63,7 @@ _HOMES = {
     "SolverSettings": "scene",
     "Statistics": "result",
     "Status": "result",
+    "creep_problem": "solvers.creep",
     "lcp_residual": "solvers.lcp",
     "residuals": "accuracy",
     "solve": "solvers.solve",

@@ -174,11 +174,12 @@ def relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, in
     return worst, which
 
 
-def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0) -> Residuals:
+def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0, box: bool = False) -> Residuals:
     """Measure a result against its problem.
 
     polygon_sides: 0 for Coulomb's law; K >= 3 measures dissipation over the K-sided polygon, which is the solver's own problem
-    when it was asked for a polygon.
+    when it was asked for a polygon. box: whether cone and dissipation are those of the square about the disk, (16) and (18) of
+    Baraff 1991, each tangent axis by itself.
     """
     if polygon_sides != 0 and not polygon_sides >= 3:
         raise ValueError(f"polygon_sides must be 0 (disk) or at least 3, not {polygon_sides!r}")
@@ -223,13 +224,20 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
         at = int(np.argmax(values)) if values.size else -1  # the first nan, where there is one
         return residual(float(values[at]) if values.size else 0.0, at, over, unit)
 
+    dissipation = measured(DISSIPATION, largest * fastest, "J")
     cone, aside = measured(CONE, largest, "N s"), worst(astray, largest, "N s")
+    if box:
+        bound = (system.mu * np.maximum(impulse[:, 0], 0.0))[:, None]
+        beyond = np.maximum(np.abs(impulse[:, 1:]) - bound, 0.0).max(axis=1, initial=0.0)
+        cone = worst(np.maximum(beyond, -impulse[:, 0]), largest, "N s")
+        dissipated = bound * np.abs(velocity[:, 1:]) + impulse[:, 1:] * velocity[:, 1:]
+        dissipation = worst(np.abs(dissipated).max(axis=1, initial=0.0), largest * fastest, "J")
     gap = worst(difference, fastest, "m/s")
     return Residuals(
         penetration=measured(PENETRATION, fastest, "m/s"),
         cone=aside if aside.value > cone.value or np.isnan(aside.value) else cone,
         complementarity=measured(COMPLEMENTARITY, largest * fastest, "J"),
-        dissipation=measured(DISSIPATION, largest * fastest, "J"),
+        dissipation=dissipation,
         natural_map=measured(NATURAL_MAP, largest, "N s"),
         opposition=worst(np.maximum(0.0, np.sum(impulse[:, 1:] * velocity[:, 1:], axis=1)), largest * fastest, "J"),
         saturation=worst(slip * np.abs(system.mu * impulse[:, 0] - friction), largest * fastest, "J"),

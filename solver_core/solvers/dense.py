@@ -61,7 +61,7 @@ def dense_problem(problem: ContactProblem) -> tuple[Floats, Floats, Layout]:
 
 
 def without_bilateral(A: Floats, b: Floats, held: int) -> tuple[Floats, Floats, Floats]:
-    """(A, b, lift) with the first `held` forces eliminated: a_b = 0 gives f_b = -lift (f, 1), with lift = A_bb^+ (A_bf, b_b)."""
+    """(A, b, lift) with the first `held` forces eliminated: a_b = 0 gives f_b = -lift (f, 1), lift = A_bb^+ (A_bf, b_b)."""
     free = np.column_stack([A[:held, held:], b[:held]])
     lift = np.asarray(np.linalg.lstsq(A[:held, :held], free, rcond=None)[0], dtype=np.float64)
     return A[held:, held:] - A[held:, :held] @ lift[:, :-1], b[held:] - A[held:, :held] @ lift[:, -1], lift

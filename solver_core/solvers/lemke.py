@@ -375,6 +375,8 @@ def _refined(A: Floats, b: Floats, dictionary: Dictionary, cost: dict[str, int])
         return kept
     found = -inverse @ b[clamped]
     found -= inverse @ (block @ found + b[clamped])
+    # what the terms of the product leave of each other is no force: where all others are zero it would set the scale
+    found[np.abs(found) <= b.size * np.finfo(float).eps * (np.abs(inverse) @ np.abs(b[clamped]))] = 0.0
     force[clamped] = np.maximum(found, 0.0)
     return min(force, kept, key=lambda f: _violation(A, b, f))
 

@@ -8,15 +8,17 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from ..accuracy import Residuals, residuals
+from ..accuracy import residuals
 from ..problem import ContactProblem
 from ..result import Result, Statistics, Status
 from ..system import apply_inverse_mass, relative_velocity, transpose_product
 from .arguments import require_limits, require_whole
+from .creep import creep_problem
 from .dynamic_friction import dynamic_friction
 from .pivoting import pivot
+from .signs import sign_guessing
 from .staggered import staggered
 
 __all__ = ["METHODS", "Limits", "solve"]
@@ -46,7 +48,13 @@ def _solve_staggered(problem: ContactProblem, limits: Limits, *, polygon_sides: 
             "impulses and velocities: leave sliding_direction out, or choose method pivot or lemke"
         )
     if problem.bilateral_constraints:
-        return _without_bilateral(problem, limits, polygon_sides=polygon_sides, joint=joint)
+        result = _without_bilateral(problem, limits, polygon_sides, joint)
+    else:
+        result = _staggered_contacts(problem, limits, polygon_sides, joint)
+    return _confirmed(result, residuals(problem, result, polygon_sides=polygon_sides).coulomb, limits)
+
+
+def _staggered_contacts(problem: ContactProblem, limits: Limits, polygon_sides: int, joint: bool) -> Result:
     system = problem.system
     m, dim = problem.contacts, problem.dim
     impulse = np.zeros((m, 3))
@@ -80,11 +88,31 @@ def _solve_staggered(problem: ContactProblem, limits: Limits, *, polygon_sides: 
 
 
 def _solve_pivot(problem: ContactProblem, limits: Limits) -> Result:
-    return pivot(problem, limits.tolerance, limits.max_iterations, limits.time_limit, limits.warm_start)
+    result = pivot(problem, limits.tolerance, limits.max_iterations, limits.time_limit, limits.warm_start)
+    return _confirmed(result, residuals(problem, result).static_friction, limits)
 
 
-def _solve_lemke(problem: ContactProblem, limits: Limits) -> Result:
-    return dynamic_friction(problem, limits.tolerance, limits.max_iterations, limits.time_limit, limits.warm_start)
+def _solve_lemke(
+    problem: ContactProblem,
+    limits: Limits,
+    *,
+    static_friction: str | None = None,
+    creep_speed: float | None = None,
+    tangential_velocity: ArrayLike | None = None,
+) -> Result:
+    if static_friction not in (None, "creep", "signs"):
+        raise ValueError(f"static_friction must be None, 'creep' or 'signs', not {static_friction!r}")
+    if static_friction == "creep":
+        if creep_speed is None:
+            raise ValueError("static_friction='creep' needs creep_speed: the speed in m/s below which friction fades")
+        problem = creep_problem(problem, creep_speed, tangential_velocity)
+    else:
+        for name, value in (("creep_speed", creep_speed), ("tangential_velocity", tangential_velocity)):
+            if value is not None:
+                raise ValueError(f"{name} is for static_friction='creep' only, not for {static_friction!r}")
+    algorithm, box = (sign_guessing, True) if static_friction == "signs" else (dynamic_friction, False)
+    result = algorithm(problem, limits.tolerance, limits.max_iterations, limits.time_limit, limits.warm_start)
+    return _confirmed(result, residuals(problem, result, box=box).coulomb, limits)
 
 
 METHODS: dict[str, Callable[..., Result]] = {"staggered": _solve_staggered, "pivot": _solve_pivot, "lemke": _solve_lemke}
@@ -108,7 +136,10 @@ def solve(
 
     Options of staggered: polygon_sides: 0 for the friction disk, else the K of the inscribed polygon; joint: whether iterations
     begin with a projection onto contact and friction at once (see `staggered`), False is the algorithm as it was published.
-    Raises ValueError that names the argument.
+    Options of lemke: static_friction: None where nothing may stick, 'creep' or 'signs' (Baraff 1991, sections 8.1 and 8.2). Of
+    creep: creep_speed: m/s, below which friction fades; tangential_velocity: (m, dim - 1) m/s, of the bodies now, None for what
+    they would have without impulses. SOLVED then claims the law of `creep_problem`, or of `residuals(..., box=True)`, and
+    `residuals(problem, result)` measures how far from Coulomb's the answer is. Raises ValueError that names the argument.
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(sorted(METHODS))}, not {method!r}")
@@ -123,8 +154,7 @@ def solve(
             raise ValueError(f"{name} is no option of the method {method}, which has {', '.join(known) or 'none'}")
     most = None if max_iterations is None else int(max_iterations)
     limits = Limits(float(tolerance), most, float(time_limit), warm_start)
-    result = METHODS[method](problem, limits, **options)
-    return _confirmed(problem, result, limits.tolerance, int(options.get("polygon_sides", 0)))
+    return METHODS[method](problem, limits, **options)
 
 
 def _impulses(values, problem: ContactProblem) -> Floats:
@@ -138,22 +168,16 @@ def _impulses(values, problem: ContactProblem) -> Floats:
     return array
 
 
-def _law(measured: Residuals, solver: str) -> float:
-    return measured.coulomb if solver == "staggered" else measured.static_friction
-
-
-def _confirmed(problem: ContactProblem, result: Result, tolerance: float, polygon_sides: int) -> Result:
-    """The result, its status withdrawn where the outside measure does not bear it out."""
+def _confirmed(result: Result, measured: float, limits: Limits) -> Result:
+    """The result, its status withdrawn where the outside measure of its own law does not bear it out."""
     if not (np.isfinite(result.impulse).all() and np.isfinite(result.velocity).all()):
         return replace(result, status=Status.NOT_FINITE)
-    if result.status == Status.SOLVED:
-        measured = residuals(problem, result, polygon_sides=polygon_sides)
-        if not _law(measured, result.solver) <= tolerance:
-            return replace(result, status=Status.MAX_ITERATIONS)
+    if result.status == Status.SOLVED and not measured <= limits.tolerance:
+        return replace(result, status=Status.MAX_ITERATIONS)
     return result
 
 
-def _without_bilateral(problem: ContactProblem, limits: Limits, **options) -> Result:
+def _without_bilateral(problem: ContactProblem, limits: Limits, polygon_sides: int, joint: bool) -> Result:
     """Solve with the bilateral constraints eliminated: u_b = 0 gives lam_b = -G_bb^+ (G_bc lam + g_b)."""
     m, dim = problem.contacts, problem.dim
     free = problem.bilateral[1]
@@ -170,7 +194,7 @@ def _without_bilateral(problem: ContactProblem, limits: Limits, **options) -> Re
         dim,
         problem.system.slack,
     )
-    result = _solve_staggered(contacts_only, limits, **options)
+    result = _staggered_contacts(contacts_only, limits, polygon_sides, joint)
     held = -(lift[:, :-1] @ result.impulse.ravel() + lift[:, -1])
     return replace(result, bilateral=held, body_velocity=velocity_after_impulses(problem, result.impulse, held))
 

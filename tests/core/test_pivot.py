@@ -10,29 +10,7 @@ import solver_core as sc
 SOLVED, RAY = sc.Status.SOLVED, sc.Status.RAY
 
 
-def stack_of_bodies(rng, dim, most_bodies=8, mu_most=1.0):
-    """Delassus operator, free velocity and friction of bodies that touch each other and the ground at random places."""
-    bodies, degrees = int(rng.integers(1, most_bodies + 1)), 3 if dim == 2 else 6
-    m = int(rng.integers(1, 6 * bodies))
-    J = np.zeros((m, dim, bodies * degrees))
-    inverse = []
-    for _ in range(bodies):
-        mass = 10.0 ** rng.uniform(-1, 1)
-        inverse += [1 / mass] * dim + list(1 / (mass * rng.uniform(0.05, 0.4, 1 if dim == 2 else 3)))
-    for k in range(m):
-        below, above = rng.permutation(np.arange(-1, bodies))[:2]
-        axes = np.linalg.qr(rng.normal(size=(dim, dim)))[0] if rng.random() < 0.5 else np.roll(np.eye(dim), 1, axis=0)
-        for body, sign in ((below, -1.0), (above, 1.0)):
-            if body >= 0:
-                arm = rng.uniform(-1, 1, dim)
-                turn = np.cross(arm, axes).reshape(dim, -1)
-                J[k, :, degrees * body : degrees * (body + 1)] = sign * np.hstack([axes, turn])
-    J = J.reshape(m * dim, -1)
-    G = (J * inverse) @ J.T
-    return 0.5 * (G + G.T), J @ rng.normal(size=J.shape[1]), rng.uniform(0.0, mu_most, m)
-
-
-def test_frictionless_problems_of_any_rank_are_solved_to_the_last_digits():
+def test_frictionless_problems_of_any_rank_are_solved_to_the_last_digits(stack_of_bodies):
     rng = np.random.default_rng(11)
     for _ in range(300):
         G, g, _ = stack_of_bodies(rng, 3, 12)
@@ -42,7 +20,7 @@ def test_frictionless_problems_of_any_rank_are_solved_to_the_last_digits():
 
 
 @pytest.mark.parametrize("dim", [2, 3])
-def test_static_friction_holds_what_it_can(dim):
+def test_static_friction_holds_what_it_can(dim, stack_of_bodies):
     rng = np.random.default_rng(12)
     solved = []
     for _ in range(300):
@@ -59,7 +37,7 @@ def sticks(result):
     return result.status is SOLVED and np.abs(result.velocity[result.impulse[:, 0] > 0.0]).max(initial=0.0) < 1e-9
 
 
-def test_where_all_contacts_stick_both_solvers_agree():
+def test_where_all_contacts_stick_both_solvers_agree(stack_of_bodies):
     rng, compared = np.random.default_rng(13), 0
     while compared < 30:
         G, g, mu = stack_of_bodies(rng, 3, 3)
@@ -128,7 +106,7 @@ def test_bilateral_constraints_carry_forces_of_either_sign():
         assert sc.residuals(problem, result).bilateral.relative < 1e-9
 
 
-def test_a_limit_ends_with_the_best_iterate_and_says_so():
+def test_a_limit_ends_with_the_best_iterate_and_says_so(stack_of_bodies):
     rng = np.random.default_rng(15)
     G, g, mu = stack_of_bodies(rng, 3)
     while g.size < 60:
@@ -140,7 +118,7 @@ def test_a_limit_ends_with_the_best_iterate_and_says_so():
         assert result.impulse[:, 0].min() >= 0.0
 
 
-def test_a_solution_is_its_own_warm_start():
+def test_a_solution_is_its_own_warm_start(stack_of_bodies):
     rng = np.random.default_rng(16)
     for _ in range(20):
         G, g, mu = stack_of_bodies(rng, 3, 4)
