@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ..geometry.shapes import CONE, CYLINDER, PLANE, ShapeTable
+from .broad_phase import candidate_pairs, grouped_by_bodies
 from .grouping import mixed, reduced_group
 from .kernel import leaf_kernel
 from .manifold import empty_manifold, reduce_and_sort
@@ -19,7 +20,6 @@ from .round import round_at
 from .round_manifold import round_plane_contacts
 from .round_on_hull import round_hull_contacts
 from .round_on_round import round_round_contacts
-from .sweep import candidate_pairs, grouped_by_bodies
 
 __all__ = ["ContactSet", "detect"]
 

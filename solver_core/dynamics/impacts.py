@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..collision.broad_phase import candidate_pairs
 from ..collision.detect import ContactSet, collider_poses
-from ..collision.sweep import candidate_pairs
 from ..collision.time_of_impact import HARMLESS_MOTION, earliest_impacts, thicknesses
 from .bodies import Bodies
 from .build import rest_offset

@@ -1,0 +1,306 @@
+"""Broad phase: which colliders' grown bounding boxes meet.
+
+Boxes of about one size make a class. Those of a class are sorted along a Morton curve, which keeps neighbours together, and an
+implicit tree of bounding boxes is laid over that order, four children a node. The boxes of each leaf ask the trees of their own
+class and of the larger ones for what they meet: so a ground that spans the scene, or a few large bodies among small ones, makes
+no node of the small ones large. Nodes in which nothing can move against the leaf are not entered. Time is n log n in the number
+of boxes, besides the pairs. A half-space has no box and is compared with every hull.
+
+The order of the pairs is that of their colliders, whatever the trees look like.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from ..geometry.shapes import PLANE
+from .kernel import leaf_kernel
+
+__all__ = ["candidate_pairs", "grouped_by_bodies"]
+
+CLASSES = 16  # each four times the size of the next
+FAN = 4  # children of a node, and boxes in a leaf
+LEVELS = 31
+AXIS_BITS = 19  # of a Morton code: three axes and the class fit into 63 bits
+
+
+@njit(cache=True, error_model="numpy")
+def world_bounds(shapes, position, rotation, reach):
+    """(c, 3) lower and upper corners of the world boxes around the colliders, grown by margin and reach; planes get none."""
+    n = len(position)
+    lower = np.empty((n, 3))
+    upper = np.empty((n, 3))
+    for i in range(n):
+        grown = shapes.margin[i] + reach[i]
+        for k in range(3):
+            middle = position[i, k]
+            half = grown
+            for j in range(3):
+                r = rotation[i, k, j]
+                middle += r * 0.5 * (shapes.lower[i, j] + shapes.upper[i, j])
+                half += abs(r) * 0.5 * (shapes.upper[i, j] - shapes.lower[i, j])
+            lower[i, k] = middle - half
+            upper[i, k] = middle + half
+    return lower, upper
+
+
+@leaf_kernel
+def spread_bits(x):
+    """The lowest 21 bits, each third bit of the result."""
+    x = (x | (x << 32)) & 0x1F00000000FFFF
+    x = (x | (x << 16)) & 0x1F0000FF0000FF
+    x = (x | (x << 8)) & 0x100F00F00F00F00F
+    x = (x | (x << 4)) & 0x10C30C30C30C30C3
+    return (x | (x << 2)) & 0x1249249249249249
+
+
+@njit(cache=True, error_model="numpy")
+def size_classes(lower, upper, chosen):
+    """(m,) classes of the chosen boxes, 0 for those nearly as large as the largest."""
+    largest = 0.0
+    extent = np.empty(len(chosen))
+    for row in range(len(chosen)):
+        i = chosen[row]
+        extent[row] = max(upper[i, 0] - lower[i, 0], upper[i, 1] - lower[i, 1], upper[i, 2] - lower[i, 2])
+        largest = max(largest, extent[row])
+    result = np.empty(len(chosen), dtype=np.int64)
+    for row in range(len(chosen)):
+        below = 0.5 * np.log2(largest / extent[row]) if extent[row] > 0.0 else CLASSES
+        result[row] = min(CLASSES - 1, int(below)) if below < CLASSES else CLASSES - 1
+    return result
+
+
+@njit(cache=True, error_model="numpy")
+def in_class_and_morton_order(lower, upper, chosen):
+    """The chosen boxes, class by class and along a Morton curve in each, and (CLASSES + 1,) where each class begins."""
+    of = size_classes(lower, upper, chosen)
+    begin = np.zeros(CLASSES + 1, dtype=np.int64)
+    least, most = np.full((CLASSES, 3), np.inf), np.full((CLASSES, 3), -np.inf)
+    for row in range(len(chosen)):
+        begin[of[row] + 1] += 1
+        for k in range(3):
+            middle = lower[chosen[row], k] + upper[chosen[row], k]
+            least[of[row], k] = min(least[of[row], k], middle)
+            most[of[row], k] = max(most[of[row], k], middle)
+    for c in range(CLASSES):
+        begin[c + 1] += begin[c]
+    key = np.empty(len(chosen), dtype=np.int64)
+    cells = (1 << AXIS_BITS) - 1
+    for row in range(len(chosen)):
+        c = of[row]
+        key[row] = c << (3 * AXIS_BITS)
+        for k in range(3):
+            width = most[c, k] - least[c, k]
+            share = (lower[chosen[row], k] + upper[chosen[row], k] - least[c, k]) / width if width > 0.0 else 0.0
+            # what is not finite lands somewhere, and meets nothing
+            cell = int(share * cells) if 0.0 <= share <= 1.0 else 0
+            key[row] |= spread_bits(cell) << k
+    return chosen[np.argsort(key, kind="mergesort")], begin
+
+
+@leaf_kernel
+def enclose(bounds, masks, child_bounds, child_masks, node, first, last):
+    """Make a node of the children first to last."""
+    masks[node, 0] = masks[node, 1] = 0
+    for k in range(3):
+        bounds[node, k], bounds[node, 3 + k] = np.inf, -np.inf
+    for child in range(first, last):
+        masks[node, 0] |= child_masks[child, 0]
+        masks[node, 1] |= child_masks[child, 1]
+        for k in range(3):
+            bounds[node, k] = min(bounds[node, k], child_bounds[child, k])
+            bounds[node, 3 + k] = max(bounds[node, 3 + k], child_bounds[child, 3 + k])
+
+
+@njit(cache=True, error_model="numpy")
+def build_trees(bounds, masks, begin):
+    """A tree over each class of the boxes bounds (m, 6), lower then upper corners, and their masks (m, 2).
+
+    masks: bits of the collections, of all boxes and of the movable ones. Returns the nodes' bounds and masks; (CLASSES, LEVELS)
+    where each level begins, leaves first; (CLASSES,) the number of levels.
+    """
+    room = 0
+    for c in range(CLASSES):
+        room += (begin[c + 1] - begin[c]) // 2 + LEVELS
+    node_bounds, node_masks = np.empty((room, 6)), np.empty((room, 2), dtype=np.int64)
+    level_begin, levels = np.zeros((CLASSES, LEVELS), dtype=np.int64), np.zeros(CLASSES, dtype=np.int64)
+    filled = 0
+    for c in range(CLASSES):
+        first, last = begin[c], begin[c + 1]
+        level = 0
+        while last > first:
+            level_begin[c, level] = filled
+            node = filled
+            for child in range(first, last, FAN):
+                end = min(child + FAN, last)
+                if level == 0:
+                    enclose(node_bounds, node_masks, bounds, masks, node, child, end)
+                else:
+                    enclose(node_bounds, node_masks, node_bounds, node_masks, node, child, end)
+                node += 1
+            first, last, filled = filled, node, node
+            level += 1
+            if last - first == 1:
+                break
+        levels[c] = level
+    return node_bounds, node_masks, level_begin, levels
+
+
+@leaf_kernel
+def meet(bounds_a, a, bounds_b, b):
+    """Whether two rows of bounds overlap."""
+    return (
+        bounds_a[a, 0] <= bounds_b[b, 3]
+        and bounds_b[b, 0] <= bounds_a[a, 3]
+        and bounds_a[a, 1] <= bounds_b[b, 4]
+        and bounds_b[b, 1] <= bounds_a[a, 4]
+        and bounds_a[a, 2] <= bounds_b[b, 5]
+        and bounds_b[b, 2] <= bounds_a[a, 5]
+    )
+
+
+@leaf_kernel
+def is_excluded(excluded, a, b):
+    """Whether the row (a, b) is in the sorted rows."""
+    low = 0
+    high = len(excluded)
+    while low < high:
+        middle = (low + high) // 2
+        first = excluded[middle, 0]
+        if first < a or (first == a and excluded[middle, 1] < b):
+            low = middle + 1
+        else:
+            high = middle
+    return low < len(excluded) and excluded[low, 0] == a and excluded[low, 1] == b
+
+
+@leaf_kernel
+def may_touch(body, collections, movable, excluded, a, b):
+    """Whether colliders a < b are of two bodies that share a collection, are not excluded, and of which one is movable."""
+    if (collections[a] & collections[b]) == 0 or not (movable[a] or movable[b]):
+        return False
+    return body[a] != body[b] and not is_excluded(excluded, body[a], body[b])
+
+
+@njit(cache=True, error_model="numpy")
+def grouped_by_bodies(pairs, body, n):
+    """The pairs of colliders, which are sorted, in order of their bodies first."""
+    bodies = np.empty((len(pairs), 2), dtype=np.int64)
+    for row in range(len(pairs)):
+        bodies[row, 0] = body[pairs[row, 0]]
+        bodies[row, 1] = body[pairs[row, 1]]
+    return pairs[np.argsort(bodies[:, 0] * n + bodies[:, 1], kind="mergesort")]
+
+
+@njit(cache=True, error_model="numpy")
+def counting_sort(pairs, column, n):
+    """The pairs in order of one column, stable, in time linear in the number of pairs and bodies."""
+    start = np.zeros(n + 1, dtype=np.int64)
+    for row in range(len(pairs)):
+        start[pairs[row, column] + 1] += 1
+    for i in range(n):
+        start[i + 1] += start[i]
+    result = np.empty_like(pairs)
+    for row in range(len(pairs)):
+        slot = start[pairs[row, column]]
+        start[pairs[row, column]] += 1
+        result[slot, 0] = pairs[row, 0]
+        result[slot, 1] = pairs[row, 1]
+    return result
+
+
+@leaf_kernel
+def share_bits(masks_a, a, masks_b, b):
+    """Whether two rows of masks share a collection in which one of the two is movable."""
+    return ((masks_a[a, 0] & masks_b[b, 1]) | (masks_a[a, 1] & masks_b[b, 0])) != 0
+
+
+@njit(cache=True, error_model="numpy")
+def meeting_boxes(lower, upper, chosen, body, collections, movable, excluded):
+    """(k, 2) pairs a < b of the chosen boxes that meet and `may_touch`, in no particular order, and their number."""
+    order, begin = in_class_and_morton_order(lower, upper, chosen)
+    m = len(order)
+    bounds, masks = np.empty((m, 6)), np.empty((m, 2), dtype=np.int64)
+    for row in range(m):
+        i = order[row]
+        for k in range(3):
+            bounds[row, k], bounds[row, 3 + k] = lower[i, k], upper[i, k]
+        masks[row, 0] = collections[i]
+        masks[row, 1] = collections[i] if movable[i] else 0
+    node_bounds, node_masks, level_begin, levels = build_trees(bounds, masks, begin)
+    pairs = np.empty((max(64, 4 * m), 2), dtype=np.int64)
+    count = 0
+    stack = np.empty((FAN * LEVELS, 2), dtype=np.int64)
+    for own in range(CLASSES):
+        for asked in range(begin[own], begin[own + 1], FAN):
+            # the boxes of a leaf ask together
+            asked_end = min(asked + FAN, begin[own + 1])
+            leaf = level_begin[own, 0] + (asked - begin[own]) // FAN
+            for c in range(own + 1):
+                if levels[c] == 0:
+                    continue
+                stack[0, 0], stack[0, 1] = levels[c] - 1, 0
+                top = 1
+                while top > 0:
+                    top -= 1
+                    level, place = stack[top, 0], stack[top, 1]
+                    first = begin[c] + (place << (2 * (level + 1)))
+                    last = min(begin[c + 1], first + (np.int64(1) << (2 * (level + 1))))
+                    node = level_begin[c, level] + place
+                    # in its own class, a box asks for those after it
+                    if (c == own and last <= asked) or not meet(node_bounds, leaf, node_bounds, node):
+                        continue
+                    if not share_bits(node_masks, leaf, node_masks, node):
+                        continue
+                    if level > 0:
+                        end = level_begin[c, level] - level_begin[c, level - 1]
+                        for child in range(FAN * place, min(FAN * place + FAN, end)):
+                            stack[top, 0], stack[top, 1] = level - 1, child
+                            top += 1
+                        continue
+                    for row in range(asked, asked_end):
+                        if not meet(bounds, row, node_bounds, node):
+                            continue
+                        for other in range(max(first, row + 1) if c == own else first, last):
+                            if not meet(bounds, row, bounds, other) or not share_bits(masks, row, masks, other):
+                                continue
+                            a, b = min(order[row], order[other]), max(order[row], order[other])
+                            if body[a] == body[b] or is_excluded(excluded, body[a], body[b]):
+                                continue
+                            if count == len(pairs):
+                                pairs = np.concatenate((pairs, np.empty_like(pairs)))
+                            pairs[count, 0], pairs[count, 1] = a, b
+                            count += 1
+    return pairs, count
+
+
+@njit(cache=True, error_model="numpy")
+def candidate_pairs(shapes, position, rotation, reach, collections, movable, excluded):
+    """(k, 2) pairs a < b of colliders, sorted, that may touch: their boxes meet, and `may_touch`.
+
+    position, rotation, reach, collections and movable have a row a collider; excluded are pairs of bodies.
+    """
+    n = len(position)
+    body = shapes.body
+    lower, upper = world_bounds(shapes, position, rotation, reach)
+    planes = np.flatnonzero(shapes.kind == PLANE)
+    hulls = np.flatnonzero(shapes.kind != PLANE)
+    pairs, count = meeting_boxes(lower, upper, hulls, body, collections, movable, excluded)
+    for plane in planes:
+        for hull in hulls:
+            # Height of the box's lowest corner over the plane; the box already holds the hull's share of the reach.
+            height = -reach[plane] - shapes.margin[plane]
+            for k in range(3):
+                normal = rotation[plane, k, 2]
+                height += normal * ((lower[hull, k] if normal > 0.0 else upper[hull, k]) - position[plane, k])
+            a = min(plane, hull)
+            b = max(plane, hull)
+            if height > 0.0 or not may_touch(body, collections, movable, excluded, a, b):
+                continue
+            if count == len(pairs):
+                pairs = np.concatenate((pairs, np.empty_like(pairs)))
+            pairs[count, 0] = a
+            pairs[count, 1] = b
+            count += 1
+    return counting_sort(counting_sort(pairs[:count], 1, n), 0, n)
