@@ -172,7 +172,8 @@ class SceneSpec:
     """Everything a bake needs: bodies, gravity (3,) m/s^2, the frame range, and frames a second of simulated time.
 
     time_scale multiplies simulated time: a frame lasts time_scale / fps seconds. friction_combine and restitution_combine make
-    a pair's coefficients out of its bodies'.
+    a pair's coefficients out of its bodies'. excluded: pairs of names of bodies that do not collide with each other, whatever
+    their collections, as joined bodies whose collisions are disabled.
     """
 
     bodies: tuple[BodySpec, ...]
@@ -183,6 +184,7 @@ class SceneSpec:
     time_scale: float = 1.0
     friction_combine: FrictionCombine = FrictionCombine.PRODUCT
     restitution_combine: FrictionCombine = FrictionCombine.PRODUCT
+    excluded: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -54,11 +54,13 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class Bodies:
-    """Model, shapes in centre-of-mass frames, and where each centre of mass lies in its body frame, (n, 3) m."""
+    """Model, shapes in centre-of-mass frames, where each centre of mass lies in its body frame, (n, 3) m, and which bodies do not
+    collide, (k, 2) sorted pairs."""
 
     model: Model
     shapes: ShapeTable
     center_of_mass: Floats
+    excluded: NDArray[np.int64]
 
 
 def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
@@ -94,7 +96,9 @@ def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
         collections=np.array([b.collections for b in spec.bodies], dtype=np.int64),
         gravity=np.asarray(spec.gravity, dtype=float),
     )
-    return Bodies(model, table, center), State(position, orientation, velocity, momentum)
+    number = {body.name: i for i, body in enumerate(spec.bodies)}
+    excluded = np.array(sorted({tuple(sorted(number[name] for name in pair)) for pair in spec.excluded}), dtype=np.int64)
+    return Bodies(model, table, center, excluded.reshape(-1, 2)), State(position, orientation, velocity, momentum)
 
 
 def _size(shape: ShapeSpec) -> float:

@@ -65,14 +65,11 @@ NO_IMPACTS = Impacts(np.zeros((0, 2), np.int64), np.zeros(0), np.zeros(0, np.boo
 
 
 class ImpactFinder:
-    """Finds the impacts of a motion; made once for a scene.
+    """Finds the impacts of a motion; made once for a scene."""
 
-    excluded: (k, 2) pairs of bodies that never collide.
-    """
-
-    def __init__(self, bodies: Bodies, movable: NDArray[np.bool_], excluded: Ints):
+    def __init__(self, bodies: Bodies, movable: NDArray[np.bool_]):
         self._shapes, self._collections = bodies.shapes, bodies.model.collections
-        self._movable, self._excluded = movable, excluded
+        self._movable, self._excluded = movable, bodies.excluded
         self._thickness = thicknesses(bodies.shapes)
         self._rest = np.array([rest_offset(s, s) if np.isfinite(s) else np.inf for s in bodies.model.size])
         thinnest, smallest = self._thickness.min(initial=np.inf), self._rest.min(initial=np.inf)

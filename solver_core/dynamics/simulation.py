@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..collision.detect import NO_PAIRS, ContactSet, detect
+from ..collision.detect import ContactSet, detect
 from ..scene import BodyKind, ContactMethod, FrictionCombine, SceneSpec, SceneWarning, SolverSettings
 from ..system import System
 from ..validation import scene_warnings, validate
@@ -64,7 +64,7 @@ class Simulation:
         self._memory = _no_memory()
         self._movable = self._bodies.model.dof >= 0
         self._rest = np.array([rest_offset(size, size) for size in self._bodies.model.size])
-        self._impacts = ImpactFinder(self._bodies, self._movable, NO_PAIRS)
+        self._impacts = ImpactFinder(self._bodies, self._movable)
         self._animated = [
             (i, body.path) for i, body in enumerate(spec.bodies) if body.kind is BodyKind.ANIMATED and body.path is not None
         ]
@@ -255,8 +255,9 @@ class Simulation:
 
     def _collide(self, rotation: Floats, reach: Floats) -> ContactSet:
         """Contacts that can close within the step: each body's fastest point may come as far as its reach (n,)."""
+        shapes, model, excluded = self._bodies.shapes, self._bodies.model, self._bodies.excluded
         reach = 2.0 * self._rest + reach
-        return detect(self._bodies.shapes, self._state.position, rotation, reach, self._bodies.model.collections, self._movable)
+        return detect(shapes, self._state.position, rotation, reach, model.collections, self._movable, excluded)
 
     def _place_animated(self, at: float) -> None:
         """Put animated bodies where their paths have them, `at` time steps after the first frame."""

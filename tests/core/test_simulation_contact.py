@@ -297,3 +297,15 @@ def test_passive_bodies_never_move():
     poses, velocities = track(run(spec, 12))
     assert (poses == poses[0]).all()
     assert not velocities.any()
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_excluded_bodies_fall_through_each_other_and_nothing_else(order):
+    """Two boxes overlap halfway and are excluded, in either order of naming: each comes to rest on the ground by itself."""
+    lower, upper = body("Lower", position=(0.0, 0.0, 0.2)), body("Upper", position=(0.0, 0.0, 0.35))
+    third = body("Third", position=(0.0, 0.0, 0.8))
+    spec = scene(ground(material()), lower, upper, third, excluded=(("Lower", "Upper")[::order],))
+    simulation = sc.Simulation(spec)
+    assert not simulation.warnings
+    heights = simulation.run(36)[-1].poses[1:, 2]
+    np.testing.assert_allclose(heights, [0.1, 0.1, 0.3], atol=2e-4)

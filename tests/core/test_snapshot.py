@@ -44,6 +44,7 @@ def scene():
         frame_end=1,
         fps=24000 / 1001,
         friction_combine=FrictionCombine.GEOMETRIC_MEAN,
+        excluded=(("Würfel.001", "Cube"), ("Pusher", "Cube")),
     )
     return spec, SolverSettings(tolerance=1e-8, polygon_sides=8, warm_start=False)
 

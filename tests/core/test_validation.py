@@ -128,6 +128,9 @@ def test_what_is_unusual_but_sound_passes(changes):
         ({"time_scale": inf}, "time_scale"),
         ({"gravity": np.array([0.0, 0.0, nan])}, "gravity"),
         ({"gravity": np.array([0.0, -9.81])}, "gravity"),
+        ({"excluded": ((FLOOR.name, "Nobody"),)}, "excluded"),
+        ({"excluded": ((FLOOR.name, FLOOR.name),)}, "excluded"),
+        ({"excluded": ((FLOOR.name,),)}, "excluded"),
     ],
 )
 def test_each_wrong_value_of_the_scene_is_named(changes, field):
