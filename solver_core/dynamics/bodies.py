@@ -54,8 +54,8 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class Bodies:
-    """Model, shapes in centre-of-mass frames, where each centre of mass lies in its body frame, (n, 3) m, and which bodies do not
-    collide, (k, 2) sorted pairs."""
+    """What of the bodies is constant: their model; shapes in centre-of-mass frames; where each centre of mass lies in its body
+    frame, (n, 3) m; and which bodies do not collide, (k, 2) sorted pairs."""
 
     model: Model
     shapes: ShapeTable
