@@ -11,7 +11,7 @@ import numpy as np
 
 from .clipping import FACING
 from .kernel import leaf_kernel
-from .manifold import add_contact, feature_id
+from .manifold import add_contact, feature_id, write_contact
 from .round import side_normal, support, unit_across
 
 __all__ = [
@@ -26,8 +26,8 @@ __all__ = [
     "ON_FACE",
     "ON_VERTEX",
     "PARALLEL",
-    "has_closest",
     "put",
+    "put_closest",
     "round_plane_contacts",
     "spots",
 ]
@@ -51,9 +51,9 @@ PARALLEL = 0.02
 # In units of the radius: so much lower than the ring, the lowest point of a rim stands beside it.
 STANDS_OUT = 2e-9
 # The closest points are a contact of their own if no other one is as near, up to this in units of what is merged, and has their
-# normal, up to this cosine.
+# normal, up to this angle in rad.
 NEARER = 2e-3
-SAME_NORMAL = 1.0 - 1e-11
+SAME_NORMAL = 1e-8
 
 
 @leaf_kernel
@@ -79,11 +79,33 @@ def put(manifold, count, limit, merge, px, py, pz, nx, ny, nz, gap, round_is_a, 
 
 
 @leaf_kernel
-def has_closest(manifold, count, distance, merge, nx, ny, nz):
-    """Whether a contact has the distance and, but for its sign, the normal of the closest points."""
+def put_closest(manifold, count, limit, merge, qx, qy, qz, nx, ny, nz, gap, round_is_a, of_other):
+    """Adds the closest points as a contact unless one has their gap and normal; (qx, qy, qz) is the other body's point.
+
+    A contact at their place keeps its features and takes over their gap and their normal, which are exact.
+    """
+    if has_closest(manifold, count, gap, merge, nx, ny, nz, round_is_a):
+        return count
+    px, py, pz = qx - gap * nx, qy - gap * ny, qz - gap * nz
+    half = 0.5 * gap
+    sign = 1.0 if round_is_a else -1.0
     for slot in range(count):
-        cosine = nx * manifold.normal[slot, 0] + ny * manifold.normal[slot, 1] + nz * manifold.normal[slot, 2]
-        if manifold.gap[slot] <= distance + NEARER * merge and abs(cosine) >= SAME_NORMAL:
+        x, y, z = px + half * nx, py + half * ny, pz + half * nz
+        dx, dy, dz = manifold.point[slot, 0] - x, manifold.point[slot, 1] - y, manifold.point[slot, 2] - z
+        if dx * dx + dy * dy + dz * dz <= merge * merge:
+            write_contact(manifold, slot, x, y, z, sign * nx, sign * ny, sign * nz, gap, manifold.feature[slot])
+            return count
+    return put(manifold, count, limit, merge, px, py, pz, nx, ny, nz, gap, round_is_a, CLOSEST, of_other)
+
+
+@leaf_kernel
+def has_closest(manifold, count, distance, merge, nx, ny, nz, round_is_a):
+    """Whether a contact has the distance and the normal of the closest points."""
+    sign = 1.0 if round_is_a else -1.0
+    for slot in range(count):
+        x, y, z = manifold.normal[slot, 0], manifold.normal[slot, 1], manifold.normal[slot, 2]
+        x, y, z = x - sign * nx, y - sign * ny, z - sign * nz
+        if manifold.gap[slot] <= distance + NEARER * merge and x * x + y * y + z * z <= SAME_NORMAL * SAME_NORMAL:
             return True
     return False
 

@@ -14,7 +14,6 @@ from .kernel import leaf_kernel
 from .round import SIDE, side_normal, signed_distance
 from .round_axis import contact_axis
 from .round_manifold import (
-    CLOSEST,
     CROSSING,
     END,
     INNER,
@@ -24,8 +23,8 @@ from .round_manifold import (
     ON_FACE,
     ON_VERTEX,
     PARALLEL,
-    has_closest,
     put,
+    put_closest,
     spots,
 )
 
@@ -246,8 +245,5 @@ def round_hull_contacts(r, hull, round_is_a, limit, merge, noise, manifold, work
             count = edges_under_cap(r, along > 0.0, hull, nx, ny, nz, round_is_a, limit, merge, manifold, count)
         if radial * np.sqrt(max(1.0 - along * along, 0.0)) + rise * along > NEAR:
             count = edges_along_side(r, hull, nx, ny, nz, round_is_a, limit, merge, manifold, count)
-    if not has_closest(manifold, count, distance, merge, nx, ny, nz):
-        px, py, pz = qx - distance * nx, qy - distance * ny, qz - distance * nz
-        of_other = hull_feature(hull, i, j, k)
-        count = put(manifold, count, limit, merge, px, py, pz, nx, ny, nz, distance, round_is_a, CLOSEST, of_other)
-    return count
+    of_other = hull_feature(hull, i, j, k)
+    return put_closest(manifold, count, limit, merge, qx, qy, qz, nx, ny, nz, distance, round_is_a, of_other)

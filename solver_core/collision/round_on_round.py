@@ -12,7 +12,7 @@ from .closest_round import generator
 from .kernel import leaf_kernel
 from .round import SIDE, side_normal, signed_distance
 from .round_axis import contact_axis
-from .round_manifold import CLOSEST, CROSSING, END, INNER, NEAR, ON_FACE, PARALLEL, has_closest, put, spots
+from .round_manifold import CLOSEST, CROSSING, END, INNER, NEAR, ON_FACE, PARALLEL, put, put_closest, spots
 
 __all__ = ["round_round_contacts"]
 
@@ -145,7 +145,4 @@ def round_round_contacts(a, b, hull, limit, merge, noise, manifold, work):
     count = line_on_cap(b, a, False, -nx, -ny, -nz, limit, merge, manifold, count)
     count = ends_along_side(a, b, True, nx, ny, nz, limit, merge, manifold, count)
     count = ends_along_side(b, a, False, -nx, -ny, -nz, limit, merge, manifold, count)
-    if not has_closest(manifold, count, distance, merge, nx, ny, nz):
-        px, py, pz = qx - distance * nx, qy - distance * ny, qz - distance * nz
-        count = put(manifold, count, limit, merge, px, py, pz, nx, ny, nz, distance, True, CLOSEST, CLOSEST)
-    return count
+    return put_closest(manifold, count, limit, merge, qx, qy, qz, nx, ny, nz, distance, True, CLOSEST)
