@@ -44,6 +44,7 @@ class ShapeKind(Enum):
     """The collision shapes that this version can handle."""
 
     HULL = "hull"  # convex hull of `vertices`; flat polygons, segments and single points count too
+    MESH = "mesh"  # the surface of `triangles`: a solid where it is closed, else a sheet with two sides
     PLANE = "plane"  # the half-space z <= 0 of the body frame
     COMPOUND = "compound"  # all `children` together, compounds among them
     CYLINDER = "cylinder"  # solid cylinder of `radius`; `vertices` are the two ends of its axis
@@ -95,9 +96,9 @@ class ShapeSpec:
     """Collision shape in the body frame.
 
     vertices: (n, 3) m, empty for a plane, the two ends of the axis for a cylinder and a cone. triangles: (t, 3) indices of the
-    surface that the mass properties are taken from, outward counter-clockwise; empty when only the hull is known. margin: m,
-    thickness added all around. radius: m, of a cylinder or of a cone's base, else 0. children: what a compound is made of; a
-    compound has no vertices and no margin of its own.
+    surface that the mass properties are taken from, outward counter-clockwise; empty when only the hull is known; of a mesh
+    they are what collides. margin: m, thickness added all around. radius: m, of a cylinder or of a cone's base, else 0.
+    children: what a compound is made of; a compound has no vertices and no margin of its own.
     """
 
     kind: ShapeKind

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .geometry.solids import shape_mass_properties
+from .geometry.surfaces import TOLERANCE, mesh_surface
 from .scene import BodyKind, BodySpec, SceneSpec, SceneWarning, ShapeKind, ShapeSpec, SolverSettings
 
 __all__ = ["SceneError", "SceneProblem", "scene_warnings", "validate"]
@@ -171,6 +172,31 @@ def simple_shape_findings(body: BodySpec, shape: ShapeSpec) -> Findings:
         yield "triangles", f"are {triangles.dtype} of shape {triangles.shape}; they must be (t, 3) integers"
     elif triangles.size and not 0 <= triangles.min() <= triangles.max() < len(vertices):
         yield "triangles", f"refer to vertices {triangles.min()} to {triangles.max()}; there are {len(vertices)}"
+    elif shape.kind is ShapeKind.MESH and vertices.size and is_finite(vertices, vertices.shape):
+        yield from mesh_findings(body, shape)
+
+
+def mesh_findings(body: BodySpec, shape: ShapeSpec) -> Findings:
+    """What is wrong with a mesh whose arrays are sound."""
+    triangles = np.asarray(shape.triangles)
+    if triangles.size == 0:
+        yield "triangles", "the mesh has no faces; give it some, or take the object out of the rigid body world"
+        return
+    corners = np.asarray(shape.vertices, dtype=np.float64)[triangles]
+    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    size = np.linalg.norm(np.ptp(corners.reshape(-1, 3), axis=0))
+    if not areas.max() > (TOLERANCE * size) ** 2:
+        yield "triangles", "no face of the mesh has an area; give it a size, or take the object out of the rigid body world"
+    elif body.kind is BodyKind.ACTIVE:
+        volume = mesh_surface(shape.vertices, triangles).volume
+        if volume == 0.0:
+            yield (
+                "shape",
+                "the mesh is open, so an active body has no inside; close it (Fill, or a Solidify modifier with the source "
+                "Final), choose Convex Hull, or make the body Passive",
+            )
+        elif volume < 0.0:
+            yield "shape", "the normals of the mesh point inwards; flip them, or make the body Passive, as a room"
 
 
 def round_findings(shape: ShapeSpec) -> Findings:

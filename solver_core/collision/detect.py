@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ..geometry.shapes import CONE, CYLINDER, PLANE, ShapeTable
+from ..geometry.shapes import CONE, CYLINDER, MESH, PLANE, ShapeTable
 from .broad_phase import candidate_pairs, grouped_by_bodies
 from .grouping import mixed, reduced_group
 from .kernel import leaf_kernel
@@ -20,6 +20,8 @@ from .round import round_at
 from .round_manifold import round_plane_contacts
 from .round_on_hull import round_hull_contacts
 from .round_on_round import round_round_contacts
+from .surface_contacts import plane_surface_contacts, surface_contacts
+from .surface_features import Buffer
 
 __all__ = ["ContactSet", "detect"]
 
@@ -72,7 +74,9 @@ def detect(
     the rows of excluded (k, 2) int64, which have a < b and are sorted. Two bodies have at most MAX_CONTACTS contacts where both
     are convex, else MAX_GROUP_CONTACTS. Arrays are C-contiguous float64 where no other type is named.
     """
-    return ContactSet(*all_contacts(shapes, position, rotation, reach, collections, movable, excluded))
+    # Kernels for meshes are compiled when the first mesh comes along: numba leaves out what asks for surfaces that are None.
+    bare = shapes._replace(surfaces=None)
+    return ContactSet(*all_contacts(bare, shapes.surfaces, position, rotation, reach, collections, movable, excluded))
 
 
 @leaf_kernel
@@ -168,6 +172,27 @@ def place_collider(shapes, collider, position, rotation, place, turn):
 
 
 @njit(cache=True, error_model="numpy")
+def mesh_pair_contacts(shapes, surfaces, position, rotation, a, b, limit, turn, shift):
+    """Contacts of a pair with a mesh in it, in the frame of one of the two: (a `Buffer`, that one)."""
+    if shapes.kind[a] == PLANE or shapes.kind[b] == PLANE:
+        plane = a if shapes.kind[a] == PLANE else b
+        mesh = b if shapes.kind[a] == PLANE else a
+        relative_pose(position, rotation, mesh, plane, turn, shift)
+        x, y, z = turn[0, 2], turn[1, 2], turn[2, 2]
+        offset = x * shift[0] + y * shift[1] + z * shift[2]
+        return plane_surface_contacts(surfaces, shapes.surface[mesh], x, y, z, offset, plane == a, limit), mesh
+    first, second = shapes.surface[a], shapes.surface[b]
+    noise = NOISE * (core_size(shapes, a) + core_size(shapes, b))
+    count_a = surfaces.first_triangle[first + 1] - surfaces.first_triangle[first]
+    count_b = surfaces.first_triangle[second + 1] - surfaces.first_triangle[second]
+    if count_a >= count_b:
+        relative_pose(position, rotation, a, b, turn, shift)
+        return surface_contacts(surfaces, first, second, turn, shift, limit, noise, False), a
+    relative_pose(position, rotation, b, a, turn, shift)
+    return surface_contacts(surfaces, second, first, turn, shift, limit, noise, True), b
+
+
+@njit(cache=True, error_model="numpy")
 def collider_poses(shapes, position, rotation):
     """Positions (c, 3) and rotations (c, 3, 3) of the colliders in the world."""
     places, turns = np.empty((len(shapes.body), 3)), np.empty((len(shapes.body), 3, 3))
@@ -194,8 +219,8 @@ def work_arrays(shapes):
 
 
 @njit(cache=True, error_model="numpy")
-def all_contacts(shapes, position, rotation, reach, collections, movable, excluded):
-    """The arrays of a ContactSet."""
+def all_contacts(shapes, surfaces, position, rotation, reach, collections, movable, excluded):
+    """The arrays of a ContactSet. shapes: without surfaces, which are None where there is no mesh."""
     body = shapes.body
     position, rotation = collider_poses(shapes, position, rotation)
     pairs = candidate_pairs(shapes, position, rotation, reach[body], collections[body], movable[body], excluded)
@@ -213,6 +238,7 @@ def all_contacts(shapes, position, rotation, reach, collections, movable, exclud
     group = 0
 
     manifold, work, turn, shift, vertices, planes, bounds, of_rounds = work_arrays(shapes)
+    own = Buffer(manifold.point, manifold.normal, manifold.gap, manifold.feature, np.zeros(1, np.int64))
 
     for row in range(len(pairs)):
         a = pairs[row, 0]
@@ -221,11 +247,17 @@ def all_contacts(shapes, position, rotation, reach, collections, movable, exclud
         margin_b = shapes.margin[b]
         closest = reach[body[a]] + reach[body[b]]
         limit = closest + margin_a + margin_b
-        count, frame = pair_contacts(
-            shapes, position, rotation, a, b, limit, manifold, work, turn, shift, vertices, planes, bounds, of_rounds
-        )
-        count = reduce_and_sort(manifold, count, limit)
-        if total + count > len(gap):
+        has_mesh = shapes.kind[a] == MESH or shapes.kind[b] == MESH
+        found, frame, count = own, a, 0
+        if surfaces is not None and has_mesh:
+            found, frame = mesh_pair_contacts(shapes, surfaces, position, rotation, a, b, limit, turn, shift)
+            count = len(found.gap)
+        if not has_mesh:
+            count, frame = pair_contacts(
+                shapes, position, rotation, a, b, limit, manifold, work, turn, shift, vertices, planes, bounds, of_rounds
+            )
+            count = reduce_and_sort(manifold, count, limit)
+        while total + count > len(gap):
             body_a = np.concatenate((body_a, np.empty_like(body_a)))
             body_b = np.concatenate((body_b, np.empty_like(body_b)))
             point = np.concatenate((point, np.empty_like(point)))
@@ -240,19 +272,19 @@ def all_contacts(shapes, position, rotation, reach, collections, movable, exclud
         for slot in range(count):
             body_a[total] = body[a]
             body_b[total] = body[b]
-            gap[total] = manifold.gap[slot] - margin_a - margin_b
-            feature[total] = manifold.feature[slot] if alone else mixed(manifold.feature[slot], a - first_a, b - first_b)
+            gap[total] = found.gap[slot] - margin_a - margin_b
+            feature[total] = found.feature[slot] if alone else mixed(found.feature[slot], a - first_a, b - first_b)
             for i in range(3):
                 point[total, i] = position[frame, i]
                 normal[total, i] = 0.0
                 for k in range(3):
                     r = rotation[frame, i, k]
-                    point[total, i] += r * (manifold.point[slot, k] + shifted * manifold.normal[slot, k])
-                    normal[total, i] += r * manifold.normal[slot, k]
+                    point[total, i] += r * (found.point[slot, k] + shifted * found.normal[slot, k])
+                    normal[total, i] += r * found.normal[slot, k]
             total += 1
         is_last = row + 1 == len(pairs) or body[pairs[row + 1, 0]] != body[a] or body[pairs[row + 1, 1]] != body[b]
         if is_last:
-            if not alone:
+            if has_mesh or not alone:
                 kept = reduced_group(point[group:total], normal[group:total], gap[group:total], feature[group:total], closest)
                 total = group + len(kept)
                 point[group:total] = point[group:][kept]

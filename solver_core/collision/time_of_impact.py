@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from ..geometry.round_solids import round_thickness
-from ..geometry.shapes import CONE, PLANE, ShapeTable
+from ..geometry.shapes import CONE, MESH, PLANE, ShapeTable
 from .detect import collider_poses, pair_contacts, place_collider, work_arrays
 from .kernel import leaf_kernel
 
@@ -37,7 +37,7 @@ MOST_ADVANCES = 64
 
 
 def thicknesses(shapes: ShapeTable) -> np.ndarray:
-    """(c,) m: how thin each collider is, measured across its faces, margin included; infinite for a plane."""
+    """(c,) m: how thin each collider is, measured across its faces, margin included; infinite for a plane and a mesh."""
     thickness = np.empty(len(shapes.kind))
     known: dict[tuple[int, int], float] = {}
     for i in range(len(thickness)):
@@ -51,7 +51,7 @@ def thicknesses(shapes: ShapeTable) -> np.ndarray:
             planes = shapes.planes[shape[1] : shape[1] + shapes.face_count[i]]
             depth = planes[:, 3] - (vertices @ planes[:, :3].T).min(axis=0) if len(planes) else np.zeros(1)
             known[shape] = max(0.0, float(depth.min()))
-        thickness[i] = np.inf if shapes.kind[i] == PLANE else known[shape] + 2.0 * shapes.margin[i]
+        thickness[i] = np.inf if shapes.kind[i] in (PLANE, MESH) else known[shape] + 2.0 * shapes.margin[i]
     return thickness
 
 

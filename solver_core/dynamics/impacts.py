@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..collision.broad_phase import candidate_pairs
 from ..collision.detect import ContactSet, collider_poses
 from ..collision.time_of_impact import HARMLESS_MOTION, earliest_impacts, thicknesses
+from ..geometry.shapes import MESH
 from .bodies import Bodies
 from .build import rest_offset
 
@@ -68,7 +69,7 @@ class ImpactFinder:
     """Finds the impacts of a motion; made once for a scene."""
 
     def __init__(self, bodies: Bodies, movable: NDArray[np.bool_]):
-        self._shapes, self._collections = bodies.shapes, bodies.model.collections
+        self._shapes, self._collections = bodies.shapes._replace(surfaces=None), bodies.model.collections
         self._movable, self._excluded = movable, bodies.excluded
         self._thickness = thicknesses(bodies.shapes)
         self._rest = np.array([rest_offset(s, s) if np.isfinite(s) else np.inf for s in bodies.model.size])
@@ -77,6 +78,9 @@ class ImpactFinder:
         self._slow = 0.5 * max(HARMLESS_MOTION * thinnest, smallest)
         self._radius = np.where(np.isfinite(bodies.shapes.radius), bodies.shapes.radius, 0.0)
         self._extent = bodies.model.size
+        is_mesh = bodies.shapes.kind == MESH
+        self._is_mesh = is_mesh
+        self._has_mesh = np.bincount(bodies.shapes.body[is_mesh], minlength=len(self._extent)) > 0
 
     def reach(self, twist: Floats, h: float) -> Floats:
         """(n,) m: how far the points of each body may come in h seconds with twists (n, 6)."""
@@ -92,6 +96,8 @@ class ImpactFinder:
         extent = np.minimum(self._extent[a], self._extent[b])
         fast = reach[a] + reach[b] > extent
         far = contacts.gap > np.where(fast, 4.0 * np.minimum(self._rest[a], self._rest[b]), extent)
+        # The motion of meshes is not followed, so their contacts all count.
+        far &= ~(self._has_mesh[a] | self._has_mesh[b])
         if not far.any():
             return far
         pair = a * len(self._extent) + b
@@ -107,7 +113,7 @@ class ImpactFinder:
         places, turns = collider_poses(self._shapes, position, rotation)
         pairs = candidate_pairs(self._shapes, places, turns, reach[body], self._collections[body], quick[body], self._excluded)
         bodies = body[pairs]
-        moved = self._movable[bodies].any(axis=1)
+        moved = self._movable[bodies].any(axis=1) & ~self._is_mesh[pairs].any(axis=1)
         pairs, bodies = pairs[moved], bodies[moved]
         times, touching = earliest_impacts(
             self._shapes, self._thickness, self._rest, pairs, position, rotation, twist, h, share

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .hulls import Hull, convex_hull
-from .shapes import CONE, CYLINDER, HULL, PLANE, ShapeTable, build_shapes
+from .shapes import CONE, CYLINDER, HULL, MESH, PLANE, ShapeTable, build_shapes
 
-__all__ = ["CONE", "CYLINDER", "HULL", "PLANE", "Hull", "ShapeTable", "build_shapes", "convex_hull"]
+__all__ = ["CONE", "CYLINDER", "HULL", "MESH", "PLANE", "Hull", "ShapeTable", "build_shapes", "convex_hull"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,26 @@ from ..scene import ShapeKind, ShapeSpec
 from .compounds import parts
 from .hulls import Hull, convex_hull, segment
 from .round_solids import ROUND, farthest_point, round_bounds
+from .surfaces import Surface, hull_surface, mesh_surface, round_surface
 
-__all__ = ["CONE", "CYLINDER", "HULL", "PLANE", "ShapeTable", "build_shapes"]
+if TYPE_CHECKING:
+    from .surface_table import SurfaceTable
+
+__all__ = ["CONE", "CYLINDER", "HULL", "MESH", "PLANE", "ShapeTable", "build_shapes"]
 
 HULL = 0
 PLANE = 1
 CYLINDER = 2
 CONE = 3
+MESH = 4
 
-CODES = {ShapeKind.HULL: HULL, ShapeKind.PLANE: PLANE, ShapeKind.CYLINDER: CYLINDER, ShapeKind.CONE: CONE}
+CODES = {
+    ShapeKind.HULL: HULL,
+    ShapeKind.PLANE: PLANE,
+    ShapeKind.CYLINDER: CYLINDER,
+    ShapeKind.CONE: CONE,
+    ShapeKind.MESH: MESH,
+}
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -38,15 +49,19 @@ class ShapeTable(NamedTuple):
 
     body: (c,). position: (c, 3) m and rotation: (c, 3, 3), the place of the collider's axes in its body's; placed: (c,) whether
     they differ from those at all. All that follows is in the collider's axes. kind: (c,) HULL, PLANE (the half-space z <= 0),
-    CYLINDER or CONE. round_radius: (c,) m, of a cylinder or of a cone's base, its vertices being the ends of the axis, else 0.
-    margin: (c,) m, the core is thickened by it all around. lower, upper: (c, 3) m, bounds of the core. centre: (c, 3) m, a
-    point inside the core.
+    CYLINDER, CONE or MESH. round_radius: (c,) m, of a cylinder or of a cone's base, its vertices being the ends of the axis,
+    else 0. margin: (c,) m, the core is thickened by it all around. lower, upper: (c, 3) m, bounds of the core. centre: (c, 3)
+    m, a point inside the core.
 
     first_*, *_count: (c,) where a collider's rows are in the tables that follow; equal shapes share their rows. vertices:
     (., 3). planes: (., 4) outward normal and offset. loop_start: (., 1) for each face its first slot in loop_vertices and
     loop_edges, one row more than faces for each shape, so that the end of the last face is there too. edges: (., 2) vertices
     and edge_faces: (., 2) the faces left and right of them. The vertices, edges and faces named in these rows are counted from
     the shape's first; edge_faces are -1 where there is no face (see `Hull`).
+
+    surface: (c,) where a collider's triangles are in surfaces, -1 for none: meshes have them, and hulls as well where there is
+    a mesh to collide with; surfaces is None where there is none. A mesh has its vertices in the other tables, and no faces or
+    edges there.
     """
 
     first_collider: Indices
@@ -75,6 +90,8 @@ class ShapeTable(NamedTuple):
     loop_edges: Indices
     edges: Indices
     edge_faces: Indices
+    surface: Indices
+    surfaces: SurfaceTable | None
 
 
 def build_shapes(specs: Sequence[ShapeSpec]) -> ShapeTable:
@@ -85,19 +102,25 @@ def build_shapes(specs: Sequence[ShapeSpec]) -> ShapeTable:
     bodies_parts = [list(parts(spec)) for spec in specs]
     colliders = [part for own in bodies_parts for part in own]
     body = np.repeat(np.arange(len(specs)), [len(own) for own in bodies_parts])
-    numbers: dict[tuple[ShapeKind, float, bytes], int] = {}
+    numbers: dict[tuple[ShapeKind, float, bytes, bytes], int] = {}
     hulls: list[Hull] = []
     bounds: list[tuple[Array, Array]] = []
+    surfaces: dict[int, Surface] = {}
     hull_of = np.zeros(len(colliders), dtype=np.int64)
     for collider, part in enumerate(colliders):
         shape = part.shape
         if not (np.isfinite(shape.margin) and shape.margin >= 0.0):
             raise ValueError(f"body {body[collider]}: margin must be finite and not negative, it is {shape.margin}")
         vertices = np.zeros((1, 3)) if shape.kind is ShapeKind.PLANE else np.ascontiguousarray(shape.vertices, dtype=np.float64)
-        key = (shape.kind, shape.radius, vertices.tobytes())
+        triangles = shape.triangles.tobytes() if shape.kind is ShapeKind.MESH else b""
+        key = (shape.kind, shape.radius, vertices.tobytes(), triangles)
         if key not in numbers:
             try:
-                hulls.append(segment(vertices) if shape.kind in ROUND else convex_hull(vertices))
+                if shape.kind is ShapeKind.MESH:
+                    surfaces[len(hulls)] = mesh_surface(vertices, shape.triangles)
+                    hulls.append(_bare(surfaces[len(hulls)].vertices))
+                else:
+                    hulls.append(segment(vertices) if shape.kind in ROUND else convex_hull(vertices))
             except ValueError as error:
                 raise ValueError(f"body {body[collider]}: {error}") from error
             numbers[key] = len(numbers)
@@ -105,6 +128,19 @@ def build_shapes(specs: Sequence[ShapeSpec]) -> ShapeTable:
             bounds.append(round_bounds(shape) if shape.kind in ROUND else (corners.min(axis=0), corners.max(axis=0)))
         hull_of[collider] = numbers[key]
 
+    if surfaces:
+        for number, shape in {number: colliders[i].shape for i, number in enumerate(hull_of)}.items():
+            if shape.kind in ROUND:
+                surfaces[number] = round_surface(shape)
+            elif shape.kind is ShapeKind.HULL:
+                surfaces[number] = hull_surface(hulls[number])
+    surface_table = None
+    if surfaces:
+        # Not above: it loads a compiler, which who only reads a scene has no use for.
+        from .surface_table import build_surfaces
+
+        surface_table = build_surfaces(list(surfaces.values()))
+    surface_of = {number: row for row, number in enumerate(surfaces)}
     kind = np.array([CODES[part.shape.kind] for part in colliders], dtype=np.int64)
     margin = np.array([part.shape.margin for part in colliders], dtype=np.float64)
     position = np.array([part.position for part in colliders], dtype=np.float64).reshape(-1, 3)
@@ -154,7 +190,15 @@ def build_shapes(specs: Sequence[ShapeSpec]) -> ShapeTable:
         loop_edges=_indices([hull.face_edges for hull in hulls]),
         edges=_indices([hull.edges for hull in hulls]).reshape(-1, 2),
         edge_faces=_indices([hull.edge_faces for hull in hulls]).reshape(-1, 2),
+        surface=np.array([surface_of.get(number, -1) for number in hull_of], dtype=np.int64),
+        surfaces=surface_table,
     )
+
+
+def _bare(vertices: Array) -> Hull:
+    """The vertices alone, for bounds."""
+    none = np.zeros(0, dtype=np.int64)
+    return Hull(vertices, np.zeros(1, dtype=np.int64), none, none, np.zeros((0, 4)), none.reshape(0, 2), none.reshape(0, 2))
 
 
 def _firsts(counts: Indices) -> Indices:

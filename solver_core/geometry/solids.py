@@ -12,6 +12,7 @@ from ..scene import ShapeKind, ShapeSpec
 from .compounds import parts
 from .mass_properties import MassProperties, mass_properties
 from .round_solids import ROUND, round_moments
+from .surfaces import mesh_surface
 
 __all__ = ["shape_mass_properties"]
 
@@ -19,9 +20,11 @@ __all__ = ["shape_mass_properties"]
 def shape_mass_properties(shape: ShapeSpec, *, mass: float | None = None, density: float | None = None) -> MassProperties:
     """Mass properties of a shape that is no plane, from its mass in kg or its density in kg/m^3, exactly one of them.
 
-    Of a cylinder and a cone they are those of the core, without the margin. ValueError as in `mass_properties`; of a compound
-    it names the part.
+    Of a cylinder and a cone they are those of the core, without the margin. ValueError as in `mass_properties`, and for a mesh
+    that is not closed; of a compound it names the part.
     """
+    if shape.kind is ShapeKind.MESH:
+        return solid_mass_properties(shape, mass, density)
     if shape.kind is not ShapeKind.COMPOUND and shape.kind not in ROUND:
         return mass_properties(shape.vertices, shape.triangles, mass=mass, density=density, margin=shape.margin)
     if (mass is None) == (density is None):
@@ -52,3 +55,16 @@ def shape_mass_properties(shape: ShapeSpec, *, mass: float | None = None, densit
         assert density is not None
         mass = density * volume
     return MassProperties(float(mass), float(volume), centre, inertia * (mass / volume), all(each[3] for each in solids))
+
+
+def solid_mass_properties(shape: ShapeSpec, mass: float | None, density: float | None) -> MassProperties:
+    """Those of what a mesh encloses, its vertices merged and its faces turned as they are when it collides."""
+    surface = mesh_surface(shape.vertices, shape.triangles)
+    if surface.volume == 0.0:
+        raise ValueError("the mesh is open, so it has no inside")
+    if surface.volume < 0.0:
+        raise ValueError("the normals of the mesh point inwards, so it is a room and no solid")
+    properties = mass_properties(surface.vertices, surface.triangles, mass=mass, density=density)
+    if not properties.closed:
+        raise ValueError("the mesh crosses itself or is partly inside out, so its inside cannot be told")
+    return properties

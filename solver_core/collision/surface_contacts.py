@@ -1,0 +1,362 @@
+"""Contacts of meshes: with each other, with convex cores, whose surfaces are triangulated too, and with half-spaces.
+
+The trees of two surfaces are walked together down to the triangles that come near each other, and every feature is tested in
+the one triangle that owns it. Where surfaces cross deeper than contacts reach, or one is inside the other, every vertex that
+the other one's winding number has inside is a contact with the closest point of that surface.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .kernel import leaf_kernel
+from .manifold import FACE_VERTEX, VERTEX_FACE, feature_id
+from .surface_features import (
+    Buffer,
+    Meeting,
+    add,
+    buffer,
+    edge_edge,
+    pair_of,
+    turned,
+    turned_back,
+    vertex_edge,
+    vertex_face,
+    vertex_vertex,
+)
+from .surface_queries import closest_on_surface, surface_view, winding_number
+
+__all__ = ["plane_surface_contacts", "surface_contacts"]
+
+
+@leaf_kernel
+def near_triangles(table, meeting, rows):
+    """Pairs of triangles whose boxes come within the limit, into rows (., 2): the count, also beyond the room there is."""
+    pair = pair_of(table, meeting)
+    a, b, turn, shift, reach = pair.first, pair.second, pair.turn, pair.shift, pair.limit
+    stack = pair.stack
+    stack[0], stack[1] = 0, 0
+    size = 2
+    count = 0
+    while size > 0:
+        size -= 2
+        node, other = stack[size], stack[size + 1]
+        apart = False
+        volume = 0.0
+        for i in range(3):
+            middle, half = shift[i], 0.0
+            for k in range(3):
+                middle += 0.5 * turn[i, k] * (b.boxes[other, k] + b.boxes[other, 3 + k])
+                half += 0.5 * abs(turn[i, k]) * (b.boxes[other, 3 + k] - b.boxes[other, k])
+            low, high = a.boxes[node, i], a.boxes[node, 3 + i]
+            apart = apart or middle - half > high + reach or middle + half < low - reach
+            volume += high - low - 2.0 * half
+        if apart:
+            continue
+        right, other_right = a.right[node], b.right[other]
+        if right > 0 and (other_right == 0 or volume >= 0.0):
+            stack[size], stack[size + 1] = right, other
+            stack[size + 2], stack[size + 3] = node + 1, other
+            size += 4
+        elif other_right > 0:
+            stack[size], stack[size + 1] = node, other_right
+            stack[size + 2], stack[size + 3] = node, other + 1
+            size += 4
+        else:
+            for row in range(a.node_begin[node], a.node_end[node]):
+                f = a.order[row]
+                for slot in range(b.node_begin[other], b.node_end[other]):
+                    g = b.order[slot]
+                    if boxes_meet(a.vertices, a.triangles[f], pair.vertices, b.triangles[g], reach):
+                        if count < len(rows):
+                            rows[count, 0] = f
+                            rows[count, 1] = g
+                        count += 1
+    return count
+
+
+@leaf_kernel
+def boxes_meet(vertices, triangle, others, other, reach):
+    """Whether the bounds of two triangles come within the reach."""
+    for k in range(3):
+        p, q, r = vertices[triangle[0], k], vertices[triangle[1], k], vertices[triangle[2], k]
+        u, v, w = others[other[0], k], others[other[1], k], others[other[2], k]
+        if min(p, q, r) > max(u, v, w) + reach or max(p, q, r) < min(u, v, w) - reach:
+            return False
+    return True
+
+
+@leaf_kernel
+def triangle_contacts(pair, f, g, out):
+    """Adds the contacts of all that triangle f of the first and triangle g of the second surface own."""
+    a, b = pair.first, pair.second
+    of_f, of_g = a.owned[f], b.owned[g]
+    for turn in range(2):
+        of_first = turn == 0
+        own, other = (of_f, of_g) if of_first else (of_g, of_f)
+        for i in range(3):
+            if not own & (1 << i):
+                continue
+            v = a.triangles[f, i] if of_first else b.triangles[g, i]
+            vertex_face(pair, of_first, v, g if of_first else f, out)
+            for k in range(3):
+                if other & (8 << k):
+                    e = b.triangle_edges[g, k] if of_first else a.triangle_edges[f, k]
+                    vertex_edge(pair, of_first, v, e, out)
+    for i in range(3):
+        for k in range(3):
+            if of_f & (1 << i) and of_g & (1 << k):
+                vertex_vertex(pair, a.triangles[f, i], b.triangles[g, k], out)
+            if of_f & (8 << i) and of_g & (8 << k):
+                edge_edge(pair, a.triangle_edges[f, i], b.triangle_edges[g, k], out)
+
+
+@leaf_kernel
+def heights(vertices, triangle, nx, ny, nz, x, y, z):
+    """Heights of a triangle's corners over the plane through (x, y, z)."""
+    p, q, r = vertices[triangle[0]], vertices[triangle[1]], vertices[triangle[2]]
+    return (
+        nx * (p[0] - x) + ny * (p[1] - y) + nz * (p[2] - z),
+        nx * (q[0] - x) + ny * (q[1] - y) + nz * (q[2] - z),
+        nx * (r[0] - x) + ny * (r[1] - y) + nz * (r[2] - z),
+    )
+
+
+@leaf_kernel
+def edge_pierces(vertices, triangle, below, others, other):
+    """Whether an edge of a triangle, whose corners have these heights over the other triangle, passes through that."""
+    for side in range(3):
+        low, high = below[side], below[side + 1 if side < 2 else 0]
+        if (low < 0.0) == (high < 0.0):
+            continue
+        s = low / (low - high)
+        p, q = vertices[triangle[side]], vertices[triangle[side + 1 if side < 2 else 0]]
+        x, y, z = p[0] + s * (q[0] - p[0]), p[1] + s * (q[1] - p[1]), p[2] + s * (q[2] - p[2])
+        u, v, w = others[other[0]], others[other[1]], others[other[2]]
+        ex, ey, ez = v[0] - u[0], v[1] - u[1], v[2] - u[2]
+        ox, oy, oz = w[0] - u[0], w[1] - u[1], w[2] - u[2]
+        dx, dy, dz = x - u[0], y - u[1], z - u[2]
+        nx, ny, nz = ey * oz - ez * oy, ez * ox - ex * oz, ex * oy - ey * ox
+        first = (dy * oz - dz * oy) * nx + (dz * ox - dx * oz) * ny + (dx * oy - dy * ox) * nz
+        second = (ey * dz - ez * dy) * nx + (ez * dx - ex * dz) * ny + (ex * dy - ey * dx) * nz
+        if first >= 0.0 and second >= 0.0 and first + second <= nx * nx + ny * ny + nz * nz:
+            return True
+    return False
+
+
+@leaf_kernel
+def crosses_deeply(pair, f, g):
+    """Whether triangles cross and a corner of either is farther behind the other one than contacts reach."""
+    a, b = pair.first, pair.second
+    n, m = a.normals[f], b.normals[g]
+    o = a.vertices[a.triangles[f, 0]]
+    over_f = heights(pair.vertices, b.triangles[g], n[0], n[1], n[2], o[0], o[1], o[2])
+    if min(over_f) >= 0.0 or max(over_f) < 0.0:
+        return False
+    mx, my, mz = turned(pair, m)
+    o = pair.vertices[b.triangles[g, 0]]
+    over_g = heights(a.vertices, a.triangles[f], mx, my, mz, o[0], o[1], o[2])
+    if min(over_g) >= 0.0 or max(over_g) < 0.0:
+        return False
+    # Of a sheet either side may be the wrong one.
+    behind_f = -min(over_f) if a.solid else min(-min(over_f), max(over_f))
+    behind_g = -min(over_g) if b.solid else min(-min(over_g), max(over_g))
+    if behind_f <= pair.limit and behind_g <= pair.limit:
+        return False
+    return edge_pierces(pair.vertices, b.triangles[g], over_f, a.vertices, a.triangles[f]) or edge_pierces(
+        a.vertices, a.triangles[f], over_g, pair.vertices, b.triangles[g]
+    )
+
+
+@leaf_kernel
+def is_inside(surface, x, y, z, stack):
+    """Whether a closed surface goes around the point."""
+    box = surface.boxes[0]
+    if not (box[0] <= x <= box[3] and box[1] <= y <= box[4] and box[2] <= z <= box[5]):
+        return False
+    return winding_number(surface, x, y, z, stack) > 0.5
+
+
+@leaf_kernel
+def sunk_vertices(pair, of_first, out):
+    """Adds a contact for every corner of the first surface (of_first), else of the second, on the wrong side of the other one.
+
+    That is inside of a solid; or, where the other one is a sheet, beyond it, with the inside of its own solid on this side.
+    """
+    owner = pair.first if of_first else pair.second
+    other = pair.second if of_first else pair.first
+    shift = pair.shift
+    box = other.boxes[0]
+    size = abs(box[3] - box[0]) + abs(box[4] - box[1]) + abs(box[5] - box[2])
+    for v in range(len(owner.vertices)):
+        if not owner.corner[v]:
+            continue
+        x, y, z = owner.vertices[v, 0], owner.vertices[v, 1], owner.vertices[v, 2]
+        if of_first:
+            # From the first surface's axes to the second's.
+            x, y, z = turned_back(pair, x - shift[0], y - shift[1], z - shift[2])
+        else:
+            x, y, z = pair.vertices[v, 0], pair.vertices[v, 1], pair.vertices[v, 2]
+        if other.solid and not is_inside(other, x, y, z, pair.stack):
+            continue
+        radius = size if other.solid else owner.depth[v]
+        squared, f, qx, qy, qz = closest_on_surface(other, x, y, z, radius, 0.0, pair.stack)
+        depth = np.sqrt(squared)
+        if f < 0 or depth <= pair.noise:
+            continue
+        nx, ny, nz = (qx - x) / depth, (qy - y) / depth, (qz - z) / depth
+        if not other.solid:
+            outwards = owner.vertex_normals[v]
+            if of_first:
+                vx, vy, vz = turned_back(pair, outwards[0], outwards[1], outwards[2])
+            else:
+                vx, vy, vz = turned(pair, outwards)
+            if -owner.depth[v] * (nx * vx + ny * vy + nz * vz) <= depth:
+                continue
+        px, py, pz = 0.5 * (qx + x), 0.5 * (qy + y), 0.5 * (qz + z)
+        if of_first:
+            nx, ny, nz = turned(pair, (-nx, -ny, -nz))
+            px, py, pz = turned(pair, (px, py, pz))
+            px, py, pz = px + shift[0], py + shift[1], pz + shift[2]
+        patch = other.patch[f]
+        feature = feature_id(VERTEX_FACE, v, patch) if of_first != pair.swapped else feature_id(FACE_VERTEX, patch, v)
+        add(out, px, py, pz, nx, ny, nz, -depth, feature, pair.swapped)
+
+
+@leaf_kernel
+def first_lies_inside(table, meeting):
+    """Whether the first vertex of one surface is inside of the other one."""
+    pair = pair_of(table, meeting)
+    a, b = pair.first, pair.second
+    if a.solid:
+        p = pair.vertices[0]
+        if is_inside(a, p[0], p[1], p[2], pair.stack):
+            return True
+    if b.solid:
+        p = a.vertices[0]
+        x, y, z = turned_back(pair, p[0] - pair.shift[0], p[1] - pair.shift[1], p[2] - pair.shift[2])
+        return is_inside(b, x, y, z, pair.stack)
+    return False
+
+
+@leaf_kernel
+def all_triangle_contacts(table, meeting, rows, near, out):
+    """Contacts of the first `near` rows of triangles; returns whether surfaces cross deeper than contacts reach."""
+    pair = pair_of(table, meeting)
+    out.used[0] = 0
+    deep = False
+    either = pair.first.solid or pair.second.solid
+    for row in range(near):
+        f, g = rows[row, 0], rows[row, 1]
+        triangle_contacts(pair, f, g, out)
+        deep = deep or (either and crosses_deeply(pair, f, g))
+    return deep
+
+
+@leaf_kernel
+def sunk_contacts(table, meeting, out):
+    """Adds the contacts of the vertices of either surface that are inside of the other one."""
+    pair = pair_of(table, meeting)
+    for turn in range(2):
+        of_first = turn == 0
+        if pair.first.solid or pair.second.solid:
+            sunk_vertices(pair, of_first, out)
+
+
+@njit(cache=True, error_model="numpy")
+def surface_contacts(table, first, second, turn, shift, limit, noise, swapped):
+    """Contacts of surfaces `first` and `second` in the axes of the first: a `Buffer` with one row a feature, in their order.
+
+    turn (3, 3) and shift (3,) take the second's axes to the first's, which should be the surface with more triangles. Normals
+    are from the first to the second, or, if swapped, from the second to the first, and features likewise.
+    """
+    stack = np.empty(512, np.int64)
+    own = table.vertices[table.first_vertex[second] : table.first_vertex[second + 1]]
+    vertices = np.empty((len(own), 3))
+    for v in range(len(own)):
+        for i in range(3):
+            vertices[v, i] = turn[i, 0] * own[v, 0] + turn[i, 1] * own[v, 1] + turn[i, 2] * own[v, 2] + shift[i]
+    meeting = Meeting(first, second, vertices, turn, shift, limit, noise, swapped, stack)
+    rows = np.empty((256, 2), np.int64)
+    near = near_triangles(table, meeting, rows)
+    if near > len(rows):
+        rows = np.empty((near, 2), np.int64)
+        near_triangles(table, meeting, rows)
+    out = buffer(128)
+    deep = all_triangle_contacts(table, meeting, rows, near, out)
+    deep = deep or (out.used[0] == 0 and first_lies_inside(table, meeting))
+    if deep:
+        sunk_contacts(table, meeting, out)
+    if out.used[0] > len(out.gap):
+        out = buffer(out.used[0])
+        all_triangle_contacts(table, meeting, rows, near, out)
+        if deep:
+            sunk_contacts(table, meeting, out)
+    return one_a_feature(out)
+
+
+@njit(cache=True, error_model="numpy")
+def one_a_feature(out):
+    """The deepest contact of every feature, sorted by feature."""
+    count = out.used[0]
+    order = np.argsort(out.feature[:count], kind="mergesort")
+    kept = 0
+    for row in range(count):
+        if kept > 0 and out.feature[order[row]] == out.feature[order[kept - 1]]:
+            if out.gap[order[row]] < out.gap[order[kept - 1]]:
+                order[kept - 1] = order[row]
+            continue
+        order[kept] = order[row]
+        kept += 1
+    order = order[:kept]
+    return Buffer(out.point[order], out.normal[order], out.gap[order], out.feature[order], out.used)
+
+
+@leaf_kernel
+def vertices_over_plane(table, s, x, y, z, offset, plane_is_a, limit, stack, out):
+    """Adds the contacts of a surface with the half-space (x, y, z) . p <= offset."""
+    surface = surface_view(table, s)
+    sign = 1.0 if plane_is_a else -1.0
+    out.used[0] = 0
+    stack[0] = 0
+    size = 1
+    while size > 0:
+        size -= 1
+        node = stack[size]
+        box = surface.boxes[node]
+        lowest = min(x * box[0], x * box[3]) + min(y * box[1], y * box[4]) + min(z * box[2], z * box[5])
+        if lowest - offset > limit:
+            continue
+        right = surface.right[node]
+        if right > 0:
+            stack[size] = right
+            stack[size + 1] = node + 1
+            size += 2
+            continue
+        for row in range(surface.node_begin[node], surface.node_end[node]):
+            f = surface.order[row]
+            for i in range(3):
+                v = surface.triangles[f, i]
+                if not surface.owned[f] & (1 << i) or not surface.corner[v]:
+                    continue
+                px, py, pz = surface.vertices[v, 0], surface.vertices[v, 1], surface.vertices[v, 2]
+                gap = x * px + y * py + z * pz - offset
+                if gap > limit:
+                    continue
+                half = 0.5 * gap
+                feature = feature_id(FACE_VERTEX, 0, v) if plane_is_a else feature_id(VERTEX_FACE, v, 0)
+                px, py, pz = px - half * x, py - half * y, pz - half * z
+                add(out, px, py, pz, sign * x, sign * y, sign * z, gap, feature, False)
+
+
+@njit(cache=True, error_model="numpy")
+def plane_surface_contacts(table, s, x, y, z, offset, plane_is_a, limit):
+    """Contacts of surface s, in its axes, with the half-space (x, y, z) . p <= offset: a `Buffer` in order of the features."""
+    stack = np.empty(64, np.int64)
+    out = buffer(128)
+    vertices_over_plane(table, s, x, y, z, offset, plane_is_a, limit, stack, out)
+    if out.used[0] > len(out.gap):
+        out = buffer(out.used[0])
+        vertices_over_plane(table, s, x, y, z, offset, plane_is_a, limit, stack, out)
+    return one_a_feature(out)

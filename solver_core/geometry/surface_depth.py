@@ -1,0 +1,82 @@
+"""How far a solid reaches behind its surface, which tells on which side of a sheet it is even where it dips through."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+__all__ = ["fill_depth"]
+
+
+@njit(cache=True, error_model="numpy")
+def fill_depth(table, s):
+    """Half of how far solid s of a `SurfaceTable` reaches behind its vertices, against their normals; 0 where no ray tells."""
+    stack = np.empty(64, np.int64)
+    first = table.first_vertex[s]
+    for v in range(table.first_vertex[s + 1] - first):
+        p, n = table.vertices[first + v], table.vertex_normals[first + v]
+        if n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0:
+            continue
+        length = _ray_length(table, s, p, -n, 10.0 * table.tolerance[s], stack)
+        table.depth[first + v] = 0.5 * length if length < np.inf else 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def _ray_length(table, s, origin, direction, least, stack):
+    """Length in m of the ray to the first triangle farther than `least`; inf for none."""
+    first = table.first_node[s]
+    best = np.inf
+    stack[0] = 0
+    size = 1
+    while size > 0:
+        size -= 1
+        node = stack[size]
+        box = table.boxes[first + node]
+        near, far = least, best
+        for k in range(3):
+            if direction[k] == 0.0:
+                if not box[k] <= origin[k] <= box[3 + k]:
+                    far = -np.inf
+                continue
+            one, other = (box[k] - origin[k]) / direction[k], (box[3 + k] - origin[k]) / direction[k]
+            near, far = max(near, min(one, other)), min(far, max(one, other))
+        if near > far:
+            continue
+        right = table.right[first + node]
+        if right > 0:
+            stack[size] = right
+            stack[size + 1] = node + 1
+            size += 2
+            continue
+        for row in range(table.node_begin[first + node], table.node_end[first + node]):
+            f = table.order[table.first_triangle[s] + row]
+            length = _hit(table, s, f, origin, direction)
+            if least < length < best:
+                best = length
+    return best
+
+
+@njit(cache=True, error_model="numpy")
+def _hit(table, s, f, origin, direction):
+    """Where the ray crosses a triangle, in m along it; inf if it does not."""
+    n = table.normals[table.first_triangle[s] + f]
+    triangle = table.triangles[table.first_triangle[s] + f]
+    first = table.first_vertex[s]
+    along = 0.0
+    height = 0.0
+    for k in range(3):
+        along += n[k] * direction[k]
+        height += n[k] * (table.vertices[first + triangle[0], k] - origin[k])
+    if along == 0.0:
+        return np.inf
+    length = height / along
+    for side in range(3):
+        p, q = table.vertices[first + triangle[side]], table.vertices[first + triangle[(side + 1) % 3]]
+        ex, ey, ez = q[0] - p[0], q[1] - p[1], q[2] - p[2]
+        wx = origin[0] + length * direction[0] - p[0]
+        wy = origin[1] + length * direction[1] - p[1]
+        wz = origin[2] + length * direction[2] - p[2]
+        out = (ey * n[2] - ez * n[1]) * wx + (ez * n[0] - ex * n[2]) * wy + (ex * n[1] - ey * n[0]) * wz
+        if out > table.tolerance[s] * np.sqrt(ex * ex + ey * ey + ez * ez):
+            return np.inf
+    return length

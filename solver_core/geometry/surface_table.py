@@ -1,0 +1,380 @@
+"""The triangle surfaces of all colliders as one structure of arrays, each with a tree of boxes over its triangles.
+
+What depends on where the vertices are (normals, boxes) is found by `refresh`, so that a surface that deforms is brought up to
+date without being built again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from .surface_depth import fill_depth
+from .surfaces import TOLERANCE, Surface
+
+__all__ = ["LEAF", "SurfaceTable", "build_surfaces", "refresh"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+# Triangles in a leaf of the tree.
+LEAF = 4
+# Neighbours whose normals differ by this sine or less are flat, however thin they are.
+FLAT = 1e-6
+SLIVER_FLAT = 1e-2
+
+
+class SurfaceTable(NamedTuple):
+    """s surfaces; a tuple, so that it goes into a compiled kernel whole.
+
+    first_*: (s + 1,) where the rows of a surface begin in the tables that follow; indices in these are counted from there.
+    solid: (s,) whether the surface is closed. tolerance: (s,) m below which its vertices count as one.
+
+    Topology, as in `Surface`: triangles, triangle_edges, patch, owned; edges, sides_start, sides; fan_start, fan. sides_start
+    and fan_start are rows of the whole tables sides and fan.
+
+    Geometry: vertices (., 3) m. normals: (., 3) unit, of the triangles. edge_normals, vertex_normals: (., 3) unit, the sum of
+    the normals around, weighted by angle at vertices; zero without faces. sharp: (.,) edges that are no inner edges of a flat
+    part; corner: (.,) vertices that have one of these. depth: (.,) m, half of how far the solid reaches behind a vertex.
+
+    The tree: boxes (., 6) lower and upper corners of the nodes in preorder; the left child follows its parent, the right one
+    is right, 0 for a leaf, which has the triangles order[node_begin : node_end]. dipoles: (., 7) sum of area vectors, their
+    middle, and the radius around it, from which the winding number is seen from afar (Barill et al. 2018).
+    """
+
+    first_vertex: Indices
+    first_triangle: Indices
+    first_edge: Indices
+    first_node: Indices
+    solid: NDArray[np.bool_]
+    tolerance: Array
+    triangles: Indices
+    triangle_edges: Indices
+    patch: Indices
+    owned: Indices
+    edges: Indices
+    sides_start: Indices
+    sides: Indices
+    fan_start: Indices
+    fan: Indices
+    vertices: Array
+    normals: Array
+    edge_normals: Array
+    vertex_normals: Array
+    sharp: NDArray[np.bool_]
+    corner: NDArray[np.bool_]
+    depth: Array
+    boxes: Array
+    dipoles: Array
+    right: Indices
+    node_begin: Indices
+    node_end: Indices
+    order: Indices
+
+
+def build_surfaces(surfaces: Sequence[Surface]) -> SurfaceTable:
+    """Table of surfaces 0, 1, ..., s - 1."""
+    trees = [build_tree(surface.vertices, surface.triangles) for surface in surfaces]
+    sides_before = _firsts([len(surface.sides) for surface in surfaces])
+    fans_before = _firsts([len(surface.fan) for surface in surfaces])
+    vertex_count = sum(len(surface.vertices) for surface in surfaces)
+    triangle_count = sum(len(surface.triangles) for surface in surfaces)
+    edge_count = sum(len(surface.edges) for surface in surfaces)
+    node_count = sum(len(tree[0]) for tree in trees)
+    table = SurfaceTable(
+        first_vertex=_firsts([len(surface.vertices) for surface in surfaces]),
+        first_triangle=_firsts([len(surface.triangles) for surface in surfaces]),
+        first_edge=_firsts([len(surface.edges) for surface in surfaces]),
+        first_node=_firsts([len(tree[0]) for tree in trees]),
+        solid=np.array([surface.solid for surface in surfaces], dtype=np.bool_),
+        tolerance=np.array([TOLERANCE * surface.size for surface in surfaces], dtype=np.float64),
+        triangles=_rows([surface.triangles for surface in surfaces], 3),
+        triangle_edges=_rows([surface.triangle_edges for surface in surfaces], 3),
+        patch=_joined([surface.patch for surface in surfaces]),
+        owned=_joined([surface.owned for surface in surfaces]),
+        edges=_rows([surface.edges for surface in surfaces], 2),
+        sides_start=_starts([surface.sides_start for surface in surfaces], sides_before),
+        sides=_rows([surface.sides for surface in surfaces], 2),
+        fan_start=_starts([surface.fan_start for surface in surfaces], fans_before),
+        fan=_joined([surface.fan for surface in surfaces]),
+        vertices=np.ascontiguousarray(np.concatenate([np.zeros((0, 3)), *[surface.vertices for surface in surfaces]])),
+        normals=np.zeros((triangle_count, 3)),
+        edge_normals=np.zeros((edge_count, 3)),
+        vertex_normals=np.zeros((vertex_count, 3)),
+        sharp=np.ones(edge_count, dtype=np.bool_),
+        corner=np.ones(vertex_count, dtype=np.bool_),
+        depth=np.zeros(vertex_count),
+        boxes=np.zeros((node_count, 6)),
+        dipoles=np.zeros((node_count, 7)),
+        right=_joined([tree[0] for tree in trees]),
+        node_begin=_joined([tree[1] for tree in trees]),
+        node_end=_joined([tree[2] for tree in trees]),
+        order=_joined([tree[3] for tree in trees]),
+    )
+    for number in range(len(surfaces)):
+        refresh(table, number)
+        if table.solid[number]:
+            fill_depth(table, number)
+    return table
+
+
+def _firsts(counts: list[int]) -> Indices:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def _starts(starts: list[Indices], before: Indices) -> Indices:
+    # One row more than features in each, so the last row of one is beside the first of the next.
+    return _joined([start + first for start, first in zip(starts, before, strict=False)])
+
+
+def _rows(arrays: list[Indices], width: int) -> Indices:
+    return np.ascontiguousarray(np.concatenate([np.zeros((0, width), dtype=np.int64), *arrays]))
+
+
+def _joined(arrays: list[Indices]) -> Indices:
+    return np.concatenate([np.zeros(0, dtype=np.int64), *arrays])
+
+
+@njit(cache=True)
+def build_tree(vertices, triangles):
+    """Tree over triangles split at the median of their centres along the widest axis: (right, begin, end, order)."""
+    t = len(triangles)
+    centres = np.empty((t, 3))
+    for f in range(t):
+        for k in range(3):
+            a, b, c = vertices[triangles[f, 0], k], vertices[triangles[f, 1], k], vertices[triangles[f, 2], k]
+            centres[f, k] = min(a, b, c) + max(a, b, c)
+    order = np.arange(t)
+    most = 2 * t
+    right = np.zeros(most, np.int64)
+    begin = np.zeros(most, np.int64)
+    end = np.zeros(most, np.int64)
+    stack = np.empty((128, 3), np.int64)  # begin, end, and the parent whose right child it is, -1 for none
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, t, -1
+    size, count = 1, 0
+    while size > 0:
+        size -= 1
+        low, high, parent = stack[size]
+        node = count
+        count += 1
+        if parent >= 0:
+            right[parent] = node
+        begin[node], end[node] = low, high
+        if high - low <= LEAF:
+            continue
+        axis = 0
+        widest = -1.0
+        for k in range(3):
+            smallest, largest = np.inf, -np.inf
+            for i in range(low, high):
+                smallest = min(smallest, centres[order[i], k])
+                largest = max(largest, centres[order[i], k])
+            if largest - smallest > widest:
+                widest = largest - smallest
+                axis = k
+        middle = (low + high) // 2
+        select(order, centres, axis, low, high, middle)
+        stack[size, 0], stack[size, 1], stack[size, 2] = middle, high, node
+        stack[size + 1, 0], stack[size + 1, 1], stack[size + 1, 2] = low, middle, -1
+        size += 2
+    return right[:count].copy(), begin[:count].copy(), end[:count].copy(), order
+
+
+@njit(cache=True)
+def select(order, keys, axis, low, high, nth):
+    """Reorders order[low:high] so that what comes before nth has no larger key and what comes after no smaller one (Hoare)."""
+    left, right = low, high - 1
+    while left < right:
+        pivot = keys[order[(left + right) // 2], axis]
+        i, j = left, right
+        while i <= j:
+            while keys[order[i], axis] < pivot:
+                i += 1
+            while keys[order[j], axis] > pivot:
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if nth <= j:
+            right = j
+        elif nth >= i:
+            left = i
+        else:
+            return
+
+
+@njit(cache=True)
+def refresh(table, s):
+    """Normals, flat edges and boxes of surface s from where its vertices are now."""
+    vertices = table.vertices[table.first_vertex[s] : table.first_vertex[s + 1]]
+    triangles = table.triangles[table.first_triangle[s] : table.first_triangle[s + 1]]
+    normals = table.normals[table.first_triangle[s] : table.first_triangle[s + 1]]
+    _refresh_normals(vertices, triangles, normals, table.tolerance[s])
+    first, count = table.first_edge[s], table.first_edge[s + 1] - table.first_edge[s]
+    edges = table.edges[first : first + count]
+    sides_start = table.sides_start[first + s : first + s + count + 1]
+    _refresh_slivers(
+        table.triangle_edges[table.first_triangle[s] : table.first_triangle[s + 1]], sides_start, table.sides, normals
+    )
+    edge_normals = table.edge_normals[first : first + count]
+    sharp = table.sharp[first : first + count]
+    corner = table.corner[table.first_vertex[s] : table.first_vertex[s + 1]]
+    corner[:] = count == 0
+    for e in range(count):
+        for k in range(3):
+            edge_normals[e, k] = 0.0
+            for row in range(sides_start[e], sides_start[e + 1]):
+                edge_normals[e, k] += normals[table.sides[row, 0], k]
+        _normalise(edge_normals[e])
+        sharp[e] = True
+        if sides_start[e + 1] - sides_start[e] == 2:
+            f, g = table.sides[sides_start[e], 0], table.sides[sides_start[e] + 1, 0]
+            cosine = 0.0
+            for k in range(3):
+                cosine += normals[f, k] * normals[g, k]
+            height = np.inf
+            for row in range(sides_start[e], sides_start[e + 1]):
+                height = min(height, _height(vertices, edges[e, 0], edges[e, 1], table.sides[row, 1]))
+            flat = max(FLAT, min(table.tolerance[s] / max(height, 1e-300), SLIVER_FLAT))
+            sharp[e] = not (cosine > 0.0 and 1.0 - cosine * cosine <= flat * flat)
+        if sharp[e]:
+            corner[edges[e, 0]] = True
+            corner[edges[e, 1]] = True
+    _refresh_vertex_normals(
+        vertices, triangles, normals, table.vertex_normals[table.first_vertex[s] : table.first_vertex[s + 1]]
+    )
+    _refresh_boxes(table, s, vertices, triangles)
+
+
+@njit(cache=True)
+def _normalise(vector):
+    length = np.sqrt(vector[0] * vector[0] + vector[1] * vector[1] + vector[2] * vector[2])
+    # Opposite normals, as of a fold, cancel up to rounding.
+    scale = 1.0 / length if length > 1e-9 else 0.0
+    for k in range(3):
+        vector[k] *= scale
+
+
+@njit(cache=True)
+def _height(vertices, i, j, off):
+    """Distance of a vertex from the line through two others."""
+    ex, ey, ez = vertices[j, 0] - vertices[i, 0], vertices[j, 1] - vertices[i, 1], vertices[j, 2] - vertices[i, 2]
+    ox, oy, oz = vertices[off, 0] - vertices[i, 0], vertices[off, 1] - vertices[i, 1], vertices[off, 2] - vertices[i, 2]
+    x, y, z = ey * oz - ez * oy, ez * ox - ex * oz, ex * oy - ey * ox
+    square = ex * ex + ey * ey + ez * ez
+    return np.sqrt((x * x + y * y + z * z) / square) if square > 0.0 else 0.0
+
+
+@njit(cache=True)
+def _refresh_normals(vertices, triangles, normals, tolerance):
+    """Unit normals of triangles, zero for those without area or width."""
+    for f in range(len(triangles)):
+        i, j, k = triangles[f]
+        ex, ey, ez = vertices[j, 0] - vertices[i, 0], vertices[j, 1] - vertices[i, 1], vertices[j, 2] - vertices[i, 2]
+        ox, oy, oz = vertices[k, 0] - vertices[i, 0], vertices[k, 1] - vertices[i, 1], vertices[k, 2] - vertices[i, 2]
+        x, y, z = ey * oz - ez * oy, ez * ox - ex * oz, ex * oy - ey * ox
+        longest = max(
+            ex * ex + ey * ey + ez * ez, ox * ox + oy * oy + oz * oz, (ox - ex) ** 2 + (oy - ey) ** 2 + (oz - ez) ** 2
+        )
+        length = np.sqrt(x * x + y * y + z * z)
+        wide = length * length > 0.01 * tolerance * tolerance * longest and length > 0.0
+        scale = 1.0 / length if wide else 0.0
+        normals[f, 0], normals[f, 1], normals[f, 2] = scale * x, scale * y, scale * z
+
+
+@njit(cache=True)
+def _refresh_slivers(triangle_edges, sides_start, sides, normals):
+    """A triangle without width takes on the normal of a neighbour that has one, so that its edges are flat on that side."""
+    for _ in range(3):
+        missing = False
+        for f in range(len(normals)):
+            if normals[f, 0] != 0.0 or normals[f, 1] != 0.0 or normals[f, 2] != 0.0:
+                continue
+            for k in range(3):
+                e = triangle_edges[f, k]
+                if e < 0:
+                    continue
+                for row in range(sides_start[e], sides_start[e + 1]):
+                    g = sides[row, 0]
+                    if g != f:
+                        normals[f] = normals[g]
+            missing = missing or (normals[f, 0] == 0.0 and normals[f, 1] == 0.0 and normals[f, 2] == 0.0)
+        if not missing:
+            return
+
+
+@njit(cache=True)
+def _refresh_vertex_normals(vertices, triangles, normals, vertex_normals):
+    """Pseudo-normals of vertices: normals of the triangles around weighted by their angles (Baerentzen, Aanaes 2005)."""
+    vertex_normals[:] = 0.0
+    for f in range(len(triangles)):
+        for corner in range(3):
+            i, j, k = triangles[f, corner], triangles[f, (corner + 1) % 3], triangles[f, (corner + 2) % 3]
+            dot = one = other = 0.0
+            for axis in range(3):
+                a, b = vertices[j, axis] - vertices[i, axis], vertices[k, axis] - vertices[i, axis]
+                dot += a * b
+                one += a * a
+                other += b * b
+            size = np.sqrt(one * other)
+            angle = np.arccos(min(max(dot / size, -1.0), 1.0)) if size > 0.0 else 0.0
+            for axis in range(3):
+                vertex_normals[i, axis] += angle * normals[f, axis]
+    for i in range(len(vertices)):
+        _normalise(vertex_normals[i])
+
+
+@njit(cache=True)
+def _refresh_boxes(table, s, vertices, triangles):
+    """Boxes and dipoles of the tree, children before parents."""
+    first = table.first_node[s]
+    order = table.order[table.first_triangle[s] : table.first_triangle[s + 1]]
+    area = np.zeros(table.first_node[s + 1] - first)
+    for node in range(len(area) - 1, -1, -1):
+        box, dipole = table.boxes[first + node], table.dipoles[first + node]
+        box[:3], box[3:] = np.inf, -np.inf
+        dipole[:] = 0.0
+        right = table.right[first + node]
+        if right > 0:
+            area[node] = area[node + 1] + area[right]
+            for child in (node + 1, right):
+                share = area[child] / area[node] if area[node] > 0.0 else 0.5
+                for k in range(3):
+                    box[k] = min(box[k], table.boxes[first + child, k])
+                    box[3 + k] = max(box[3 + k], table.boxes[first + child, 3 + k])
+                    dipole[k] += table.dipoles[first + child, k]
+                    dipole[3 + k] += share * table.dipoles[first + child, 3 + k]
+        else:
+            _leaf_dipole(vertices, triangles, order[table.node_begin[first + node] : table.node_end[first + node]], box, dipole)
+            area[node] = dipole[6]
+        square = 0.0
+        for k in range(3):
+            square += max(box[3 + k] - dipole[3 + k], dipole[3 + k] - box[k]) ** 2
+        dipole[6] = np.sqrt(square)
+
+
+@njit(cache=True)
+def _leaf_dipole(vertices, triangles, members, box, dipole):
+    """Box and dipole of a few triangles; dipole[6] becomes their area."""
+    for f in members:
+        i, j, k = triangles[f]
+        p, q, r = vertices[i], vertices[j], vertices[k]
+        ex, ey, ez = q[0] - p[0], q[1] - p[1], q[2] - p[2]
+        ox, oy, oz = r[0] - p[0], r[1] - p[1], r[2] - p[2]
+        x, y, z = 0.5 * (ey * oz - ez * oy), 0.5 * (ez * ox - ex * oz), 0.5 * (ex * oy - ey * ox)
+        own = np.sqrt(x * x + y * y + z * z)
+        dipole[0] += x
+        dipole[1] += y
+        dipole[2] += z
+        dipole[6] += own
+        for axis in range(3):
+            dipole[3 + axis] += own * (p[axis] + q[axis] + r[axis]) / 3.0
+            box[axis] = min(box[axis], p[axis], q[axis], r[axis])
+            box[3 + axis] = max(box[3 + axis], p[axis], q[axis], r[axis])
+    for axis in range(3):
+        dipole[3 + axis] = dipole[3 + axis] / dipole[6] if dipole[6] > 0.0 else 0.5 * (box[axis] + box[3 + axis])

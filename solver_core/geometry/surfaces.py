@@ -1,0 +1,252 @@
+"""Triangle surfaces: what a collision between features needs to know of a mesh, a hull, a segment or a point.
+
+Vertices in one place are one vertex here, triangles without extent or listed twice are left out, and neighbours are turned to
+agree, so that a mesh whose faces were never joined is still one surface. A surface is solid when it is closed, two triangles
+at every edge, and its normals point outwards. Anything else is a sheet with two sides, such as an open mesh, or a closed one
+with its normals inwards, which is a room; or it has no faces at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+from ..scene import ShapeKind, ShapeSpec
+from .hulls import Hull, convex_hull
+
+__all__ = ["TOLERANCE", "Surface", "hull_surface", "mesh_surface", "round_surface"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+# Of the surface's size: vertices nearer than this are one, and so flat an edge is none. Modellers keep single precision.
+TOLERANCE = 1e-6
+# Of the polygon that stands for a circle where a cylinder or a cone meets a mesh: its corners stand out by less than r / 1,000.
+SIDES = 64
+
+
+@dataclass(frozen=True)
+class Surface:
+    """vertices: (v, 3) m. triangles: (t, 3); a segment is (0, 1, 1) and a point (0, 0, 0).
+
+    source: (v,) the vertex of the input that each one was. triangle_edges: (t, 3) the edge that begins at the corner in the
+    same place, -1 for none. edges: (e, 2) vertices. sides_start: (e + 1,) for each edge its first row in sides: (., 2) a
+    triangle beside it and that triangle's vertex off the edge. fan_start: (v + 1,) likewise in fan: (.,) the vertices at the
+    other ends of its edges. patch: (t,) triangles in one plane that hang together have the same number. owned: (t,) bit i
+    for vertex i and bit 3 + i for edge i of the triangle, each set in one triangle only. volume: m^3 inside, negative where the
+    normals point inwards, 0 where the surface is not closed. size: m, diagonal of the bounds.
+    """
+
+    vertices: Array
+    triangles: Indices
+    source: Indices
+    triangle_edges: Indices
+    edges: Indices
+    sides_start: Indices
+    sides: Indices
+    fan_start: Indices
+    fan: Indices
+    patch: Indices
+    owned: Indices
+    volume: float
+    size: float
+
+    @property
+    def solid(self) -> bool:
+        """Whether it has an inside: it is closed, with its normals outwards."""
+        return self.volume > 0.0
+
+
+def mesh_surface(vertices: Array, triangles: NDArray[np.integer]) -> Surface:
+    """The surface of a mesh: vertices (n, 3) m, triangles (t, 3).
+
+    ValueError when no triangle is left that has an area.
+    """
+    points = np.ascontiguousarray(vertices, dtype=np.float64).reshape(-1, 3)
+    corners = np.asarray(triangles, dtype=np.int64).reshape(-1, 3)
+    if len(corners) == 0:
+        raise ValueError("there are no triangles")
+    used = points[np.unique(corners)]
+    size = float(np.linalg.norm(np.ptp(used, axis=0)))
+    if not size > 0.0:
+        raise ValueError("no face has an area")
+    merged, source = _welded(points, TOLERANCE * size)
+    corners = _without_doubles(merged[corners])
+    a, b, c = (points[source[corners[:, k]]] for k in range(3))
+    if not np.linalg.norm(np.cross(b - a, c - a), axis=1).max(initial=0.0) > (TOLERANCE * size) ** 2:
+        raise ValueError("no face has an area")
+    kept, corners = np.unique(corners, return_inverse=True)
+    corners = corners.reshape(-1, 3).astype(np.int64)
+    source = source[kept]
+    volumes = _six_volumes(points[source], corners)
+    flips = _orientation(corners, *_neighbours(corners), volumes)
+    corners[flips] = corners[flips][:, ::-1]
+    volume = float(np.where(flips, -volumes, volumes).sum()) / 6.0 if _is_closed(corners, len(source)) else 0.0
+    return _surface(points[source], corners, source, None, volume, size)
+
+
+def hull_surface(hull: Hull) -> Surface:
+    """The surface of a convex core: solid, a sheet for a flat one, a segment or a point."""
+    size = float(np.linalg.norm(np.ptp(hull.vertices, axis=0)))
+    source = np.arange(len(hull.vertices))
+    if hull.face_count == 0:
+        corners = np.array([[0, 0, 0] if len(hull.vertices) == 1 else [0, 1, 1]], dtype=np.int64)
+        return _surface(hull.vertices, corners, source, np.zeros(1, dtype=np.int64), 0.0, size)
+    is_solid = hull.face_count > 2
+    corners, patch = [], []
+    for face in range(hull.face_count if is_solid else 1):
+        loop = hull.face(face)
+        for i in range(1, len(loop) - 1):
+            corners.append((loop[0], loop[i], loop[i + 1]))
+            patch.append(face)
+    triangles = np.array(corners, dtype=np.int64)
+    volume = float(_six_volumes(hull.vertices, triangles).sum()) / 6.0 if is_solid else 0.0
+    return _surface(hull.vertices, triangles, source, np.array(patch, dtype=np.int64), volume, size)
+
+
+def round_surface(shape: ShapeSpec) -> Surface:
+    """The surface of a cylinder or a cone as a mesh meets it: a prism or a pyramid with as much in its base as the disk."""
+    base, apex = np.asarray(shape.vertices, dtype=np.float64)
+    axis = (apex - base) / np.linalg.norm(apex - base)
+    across = np.linalg.svd(axis[None])[2][1:]
+    angles = 2.0 * np.pi * np.arange(SIDES) / SIDES
+    # A polygon with the corners on the circle has the area sin(2 pi / n) / (2 pi / n) of its disk.
+    step = 2.0 * np.pi / SIDES
+    ring = shape.radius / np.sqrt(np.sin(step) / step) * np.stack([np.cos(angles), np.sin(angles)], axis=1) @ across
+    ends = [base + ring, apex + ring] if shape.kind is ShapeKind.CYLINDER else [base + ring, apex[None]]
+    return hull_surface(convex_hull(np.concatenate(ends)))
+
+
+def _surface(vertices: Array, corners: Indices, source: Indices, patch: Indices | None, volume: float, size: float) -> Surface:
+    n, t = len(vertices), len(corners)
+    start, end = corners.ravel(), np.roll(corners, -1, axis=1).ravel()
+    real = np.flatnonzero(start != end)
+    if t == 1:
+        # A segment runs there and back along its one edge.
+        real = real[:1] if len(real) == 2 else real
+    low, high = np.minimum(start, end)[real], np.maximum(start, end)[real]
+    keys, first, edge_of = np.unique(low * n + high, return_index=True, return_inverse=True)
+    edge_of = edge_of.reshape(-1).astype(np.int64)
+    edges = np.stack([keys // n, keys % n], axis=1)
+    triangle_edges = np.full(3 * t, -1, dtype=np.int64)
+    triangle_edges[real] = edge_of
+    has_faces = t > 1 or len(np.unique(corners)) == 3
+    by_edge = np.argsort(edge_of, kind="stable") if has_faces else np.zeros(0, dtype=np.int64)
+    slots = real[by_edge]
+    sides = np.stack([slots // 3, corners.ravel()[slots - slots % 3 + (slots % 3 + 2) % 3]], axis=1)
+    sides_start = np.zeros(len(edges) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(edge_of[by_edge], minlength=len(edges)), out=sides_start[1:])
+    ends = np.concatenate([edges, edges[:, ::-1]])
+    ends = ends[np.lexsort((ends[:, 1], ends[:, 0]))]
+    fan_start = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(np.bincount(ends[:, 0], minlength=n), out=fan_start[1:])
+    owned = np.zeros(t, dtype=np.int64)
+    np.bitwise_or.at(owned, real[first] // 3, 1 << (3 + real[first] % 3))
+    _, first_corner = np.unique(corners.ravel(), return_index=True)
+    np.bitwise_or.at(owned, first_corner // 3, 1 << (first_corner % 3))
+    if patch is None:
+        patch = _patches(vertices, corners, sides_start, sides, TOLERANCE * size)
+    return Surface(
+        np.ascontiguousarray(vertices),
+        np.ascontiguousarray(corners),
+        source.astype(np.int64),
+        triangle_edges.reshape(-1, 3),
+        np.ascontiguousarray(edges),
+        sides_start,
+        np.ascontiguousarray(sides).astype(np.int64),
+        fan_start,
+        np.ascontiguousarray(ends[:, 1]),
+        patch,
+        owned,
+        volume,
+        size,
+    )
+
+
+def _welded(points: Array, tolerance: float) -> tuple[Indices, Indices]:
+    """(n,) the merged vertex of each point, and (m,) the first point of each merged vertex, in the order of points."""
+    # Cells of a grid that begins off the coordinates that modellers like, half a cell away from round numbers.
+    cells = np.floor(points / (4.0 * tolerance) + 0.5).astype(np.int64)
+    _, first, merged = np.unique(cells, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[merged.reshape(-1)], first[order]
+
+
+def _without_doubles(corners: Indices) -> Indices:
+    """The triangles with three different vertices, one of each three, in their order."""
+    distinct = (corners[:, 0] != corners[:, 1]) & (corners[:, 1] != corners[:, 2]) & (corners[:, 2] != corners[:, 0])
+    corners = corners[distinct]
+    _, first = np.unique(np.sort(corners, axis=1), axis=0, return_index=True)
+    return corners[np.sort(first)]
+
+
+def _neighbours(corners: Indices) -> tuple[Indices, NDArray[np.bool_]]:
+    """(t, 3) the triangle across each edge, -1 where there is not exactly one, and whether the two run along it alike."""
+    t = len(corners)
+    start, end = corners.ravel(), np.roll(corners, -1, axis=1).ravel()
+    key = np.minimum(start, end) * (corners.max() + 1) + np.maximum(start, end)
+    order = np.argsort(key, kind="stable")
+    sorted_key = key[order]
+    begin = np.flatnonzero(np.concatenate([[True], sorted_key[1:] != sorted_key[:-1]]))
+    pairs = begin[np.diff(np.append(begin, len(key))) == 2]
+    one, other = order[pairs], order[pairs + 1]
+    across = np.full(3 * t, -1, dtype=np.int64)
+    across[one], across[other] = other // 3, one // 3
+    alike = np.zeros(3 * t, dtype=np.bool_)
+    alike[one] = alike[other] = start[one] == start[other]
+    return across.reshape(t, 3), alike.reshape(t, 3)
+
+
+def _six_volumes(points: Array, corners: Indices) -> Array:
+    middle = (points.min(axis=0) + points.max(axis=0)) / 2.0
+    a, b, c = (points[corners[:, k]] - middle for k in range(3))
+    return np.einsum("ij,ij->i", a, np.cross(b, c))
+
+
+def _orientation(corners: Indices, across: Indices, alike: NDArray[np.bool_], volumes: Array) -> NDArray[np.bool_]:
+    """(t,) triangles to turn over so that neighbours agree; parts that had to be mended get the sign that encloses volume."""
+    t = len(corners)
+    flips = np.zeros(t, dtype=np.bool_)
+    if not alike.any():
+        return flips
+    one, side = np.nonzero(across >= 0)
+    graph = coo_array((np.where(alike[one, side], 2, 1), (one, across[one, side])), shape=(t, t)).tocsr()
+    _, part = connected_components(graph, directed=False)
+    mended = np.unique(part[np.flatnonzero(alike.any(axis=1))])
+    for number in mended:
+        members = np.flatnonzero(part == number)
+        order, before = breadth_first_order(graph, members[0], directed=False)
+        for f in order[1:]:
+            flips[f] = flips[before[f]] != (graph[before[f], f] == 2)
+        if np.where(flips[members], -volumes[members], volumes[members]).sum() < 0.0:
+            flips[members] = ~flips[members]
+    return flips
+
+
+def _is_closed(corners: Indices, n: int) -> bool:
+    """Whether two triangles meet at every edge and run along it in opposite directions."""
+    start, end = corners.ravel(), np.roll(corners, -1, axis=1).ravel()
+    forward = np.sort(start * n + end)
+    return bool((np.diff(forward) > 0).all() and np.array_equal(forward, np.sort(end * n + start)))
+
+
+def _patches(vertices: Array, corners: Indices, sides_start: Indices, sides: Indices, tolerance: float) -> Indices:
+    """(t,) numbers of the flat parts: triangles that hang together and have each other's far corners in their planes."""
+    a, b, c = (vertices[corners[:, k]] for k in range(3))
+    normals = np.cross(b - a, c - a)
+    lengths = np.linalg.norm(normals, axis=1)
+    normals /= np.where(lengths > 0.0, lengths, 1.0)[:, None]
+    first = sides_start[:-1][np.diff(sides_start) == 2]
+    (f, off_f), (g, off_g) = sides[first].T, sides[first + 1].T
+    over_f = np.einsum("ij,ij->i", normals[f], vertices[off_g] - a[f])
+    over_g = np.einsum("ij,ij->i", normals[g], vertices[off_f] - a[g])
+    flat = (np.abs(over_f) <= tolerance) & (np.abs(over_g) <= tolerance)
+    flat &= np.einsum("ij,ij->i", normals[f], normals[g]) >= 0.99
+    graph = coo_array((np.ones(flat.sum(), dtype=np.int8), (f[flat], g[flat])), shape=(len(corners), len(corners)))
+    return connected_components(graph.tocsr(), directed=False)[1].astype(np.int64)

@@ -1,0 +1,97 @@
+"""Meshes for tests and benchmarks: vertices (n, 3) m and triangles (t, 3), outward where they are closed."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+CUBE = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
+CUBE_TRIANGLES = np.array(
+    [
+        (0, 1, 3),
+        (0, 3, 2),
+        (4, 6, 7),
+        (4, 7, 5),
+        (0, 4, 5),
+        (0, 5, 1),
+        (2, 3, 7),
+        (2, 7, 6),
+        (0, 2, 6),
+        (0, 6, 4),
+        (1, 5, 7),
+        (1, 7, 3),
+    ],
+    dtype=np.int32,
+)
+
+
+def triangulated(quads):
+    """(2 q, 3) triangles of (q, 4) quads."""
+    quads = np.asarray(quads)
+    return np.concatenate([quads[:, :3], quads[:, [0, 2, 3]]]).astype(np.int32)
+
+
+def sheet(cells, size, height=None):
+    """An open square of cells x cells quads in the plane z = height(x, y), with its normals up."""
+    at = np.linspace(-0.5 * size, 0.5 * size, cells + 1)
+    x, y = np.meshgrid(at, at, indexing="ij")
+    z = np.zeros_like(x) if height is None else height(x, y)
+    i, j = (index.ravel() for index in np.meshgrid(np.arange(cells), np.arange(cells), indexing="ij"))
+    first = i * (cells + 1) + j
+    quads = np.stack([first, first + cells + 1, first + cells + 2, first + 1], axis=1)
+    return np.stack([x, y, z], axis=-1).reshape(-1, 3), triangulated(quads)
+
+
+def bumpy(cells, size, height, seed=0):
+    """A sheet with random heights of the standard deviation given."""
+    random = np.random.default_rng(seed)
+    return sheet(cells, size, lambda x, y: height * random.normal(size=x.shape))
+
+
+def torus(major, minor, around, across):
+    """A closed torus about the z axis."""
+    u, v = np.meshgrid(np.arange(around), np.arange(across), indexing="ij")
+    next_u, next_v = (u + 1) % around, (v + 1) % across
+    a, b = 2.0 * np.pi * u / around, 2.0 * np.pi * v / across
+    out = major + minor * np.cos(b)
+    points = np.stack([out * np.cos(a), out * np.sin(a), minor * np.sin(b)], axis=-1).reshape(-1, 3)
+    corners = [(u, v), (next_u, v), (next_u, next_v), (u, next_v)]
+    return points, triangulated(np.stack([p * across + q for p, q in corners], axis=-1).reshape(-1, 4))
+
+
+def blocks(xs, ys, zs, filled):
+    """The closed surface of the cells of a grid that are filled: (len(xs) - 1, len(ys) - 1, len(zs) - 1) bool."""
+    numbers: dict[tuple[int, ...], int] = {}
+    quads = []
+    for cell in zip(*np.nonzero(filled), strict=True):
+        for axis, side in itertools.product(range(3), (0, 1)):
+            beside = np.array(cell)
+            beside[axis] += 2 * side - 1
+            if (beside >= 0).all() and (beside < filled.shape).all() and filled[tuple(beside)]:
+                continue
+            quad = []
+            for p, q in ((0, 0), (1, 0), (1, 1), (0, 1)):
+                corner = np.array(cell)
+                corner[axis] += side
+                corner[(axis + 1) % 3] += p
+                corner[(axis + 2) % 3] += q
+                quad.append(numbers.setdefault(tuple(corner.tolist()), len(numbers)))
+            quads.append(quad if side else quad[::-1])
+    points = np.array([(xs[i], ys[j], zs[k]) for i, j, k in numbers], dtype=np.float64)
+    return points, triangulated(quads)
+
+
+def chair():
+    """Four legs, a seat of 0.45 x 0.45 x 0.04 at a height of 0.43, and a back up to 1.0; its origin on the floor."""
+    filled = np.zeros((3, 3, 3), dtype=bool)
+    filled[::2, ::2, 0] = True
+    filled[:, :, 1] = True
+    filled[:, 2, 2] = True
+    return blocks([-0.225, -0.18, 0.18, 0.225], [-0.225, -0.185, 0.185, 0.225], [0.0, 0.43, 0.47, 1.0], filled)
+
+
+def angle_bracket():
+    """An L of three unit cubes."""
+    filled = np.array([[[True], [True]], [[True], [False]]])
+    return blocks([-0.7, 0.3, 1.3], [-0.7, 0.3, 1.3], [-0.5, 0.5], filled)
