@@ -27,7 +27,7 @@ from ..solver_core.validation import SceneError, SceneProblem, validate
 from . import actions, properties, rotations
 from .placement import ancestors, matrix
 from .restore import originals
-from .shapes import ShapeError, compound_parts, is_compound_part, read_shape
+from .shapes import ShapeError, compound_parts, is_compound_part, loose_parts, read_shape
 
 __all__ = ["Extraction", "RestState", "extract"]
 
@@ -269,6 +269,15 @@ def object_warnings(ob: Object, kind: BodyKind, world: Array) -> Iterator[SceneW
         if lengths.max() > 1.01 * lengths.min():
             yield SceneWarning(
                 (ob.name_full,), "collision_shape", "the object is no sphere; the largest extent is the diameter"
+            )
+    if body.collision_shape == "MESH":
+        edges, vertices = loose_parts(ob)
+        if edges or vertices:
+            yield SceneWarning(
+                (ob.name_full,),
+                "mesh",
+                f"its {edges} loose edges and {vertices} loose vertices do not collide, only faces do; delete them, or give "
+                "them faces",
             )
     if kind is not BodyKind.ACTIVE:
         movers = [a for a in ancestors(ob) if a.rigid_body is not None and body_kind(a) is BodyKind.ACTIVE]

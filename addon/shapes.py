@@ -8,22 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from bpy.types import Context, Depsgraph, Mesh, Object
 from numpy.typing import NDArray
 
+from ..solver_core.geometry.surfaces import mesh_surface
 from ..solver_core.scene import ChildSpec, ShapeKind, ShapeSpec
 from . import rotations
 from .placement import matrix
 
-__all__ = ["ShapeError", "Surface", "compound_parts", "is_compound_part", "read_shape"]
+__all__ = ["ShapeError", "Surface", "compound_parts", "is_compound_part", "loose_parts", "read_shape"]
 
 Array = NDArray[np.float64]
 
 # Relative to the size of the mesh. Blender keeps coordinates in single precision, so flat faces are flat to about 1e-7.
 FLATNESS = 1e-5
+# In vertices: a convex mesh with more is handled as a mesh.
+LARGEST_HULL = 500
 
 # The modifiers that move vertices and make none: with these at the head of the stack the mesh source Deform stays evaluated.
 DEFORMING = frozenset(
@@ -138,18 +141,42 @@ def read_shape(ob: Object, to_body: Array, context: Context, active: bool) -> Sh
     surface = read_surface(ob, body.mesh_source, context)
     vertices = surface.vertices @ to_body.T
     triangles = surface.triangles
-    if signed_volume(vertices, triangles) < 0.0:
+    if np.linalg.det(to_body) < 0.0:
         triangles = np.ascontiguousarray(triangles[:, ::-1])
-    if body.collision_shape == "MESH":
-        require_convex(vertices, triangles)
     margin = body.collision_margin if body.use_margin else 0.0
-    if margin == 0.0 and flat_normal(vertices) is not None and active:
+    shape = ShapeSpec(ShapeKind.HULL, vertices, triangles, margin)
+    if body.collision_shape == "MESH":
+        shape = mesh_shape(shape, active)
+    if shape.kind is ShapeKind.HULL and margin == 0.0 and active and flat_normal(vertices) is not None:
         raise ShapeError(
             "collision_shape",
             "the mesh is flat, so the body has no thickness; switch on the Collision Margin, or give the mesh a thickness "
             "(with a Solidify modifier, choose the source Final)",
         )
-    return ShapeSpec(ShapeKind.HULL, vertices, triangles, margin)
+    if shape.kind is ShapeKind.HULL and signed_volume(vertices, triangles) < 0.0:
+        shape = replace(shape, triangles=np.ascontiguousarray(triangles[:, ::-1]))
+    return shape
+
+
+def mesh_shape(shape: ShapeSpec, active: bool) -> ShapeSpec:
+    """The shape Mesh of a surface; a convex one is a hull, which is the same and quicker. Raises ShapeError."""
+    try:
+        volume = mesh_surface(shape.vertices, shape.triangles).volume
+    except ValueError as error:
+        raise ShapeError("mesh", f"{error}; give the mesh a size, or take the object out of the rigid body world") from error
+    if (volume > 0.0 or active or flat_normal(shape.vertices) is not None) and is_convex(
+        shape.vertices, shape.triangles, volume
+    ):
+        return shape
+    if active and volume == 0.0:
+        raise ShapeError(
+            "collision_shape",
+            "the mesh is open, so an active body has no inside; close it (Fill, or a Solidify modifier with the source Final), "
+            "choose Convex Hull, or make the body Passive",
+        )
+    outward = active and volume < 0.0
+    triangles = np.ascontiguousarray(shape.triangles[:, ::-1]) if outward else shape.triangles
+    return replace(shape, kind=ShapeKind.MESH, triangles=triangles)
 
 
 def primitive(name: str, vertices: Array, to_body: Array) -> ShapeSpec:
@@ -251,9 +278,8 @@ def flat_normal(vertices: Array) -> Array | None:
     return axes[2] if extents[2] <= FLATNESS * extents[0] else None
 
 
-def require_convex(vertices: Array, triangles: NDArray[np.int32]) -> None:
-    """Raise ShapeError unless the mesh is the whole boundary of a convex solid, or a convex flat polygon."""
-    advice = "use the shape Convex Hull, or divide the mesh into convex bodies"
+def is_convex(vertices: Array, triangles: NDArray[np.int32], volume: float) -> bool:
+    """Whether the mesh is the whole boundary of a convex solid, with the volume given in m^3, or a convex flat polygon."""
     size = float(np.ptp(vertices, axis=0).max())
     normal = flat_normal(vertices)
     corners = vertices[triangles]
@@ -261,32 +287,25 @@ def require_convex(vertices: Array, triangles: NDArray[np.int32]) -> None:
     lengths = np.linalg.norm(areas, axis=1)
     if normal is not None:
         axis = np.linalg.svd(normal[None, :])[2][1:]
-        if abs(hull_area(vertices @ axis.T) - lengths.sum() / 2.0) > 1e-4 * size * size:
-            raise ShapeError("collision_shape", f"the flat mesh is not one convex polygon; {advice}")
-        return
+        return abs(hull_area(vertices @ axis.T) - lengths.sum() / 2.0) <= 1e-4 * size * size
+    if volume == 0.0 or len(vertices) > LARGEST_HULL:
+        return False
     solid = lengths > FLATNESS * size * size * 1e-3
-    normals = areas[solid] / lengths[solid, None]
+    normals = areas[solid] / (lengths[solid, None] * np.sign(volume))
     offsets = np.einsum("ij,ij->i", normals, corners[solid, 0])
-    for start in range(0, len(normals), 256):
-        heights = vertices @ normals[start : start + 256].T - offsets[start : start + 256]
-        if heights.max() > 10.0 * FLATNESS * size:
-            vertex = int(np.unravel_index(heights.argmax(), heights.shape)[0])
-            raise ShapeError(
-                "collision_shape",
-                f"the mesh is not convex (vertex {vertex} stands {heights.max():.3g} m out of a face); {advice}",
-            )
-    if not is_closed(vertices, triangles, size):
-        raise ShapeError("collision_shape", f"the mesh is open, so it is a shell and no convex solid; close it, or {advice}")
+    return float((vertices @ normals.T - offsets).max()) <= 10.0 * FLATNESS * size
 
 
-def is_closed(vertices: Array, triangles: NDArray[np.int32], size: float) -> bool:
-    """Whether two triangles meet at every edge, vertices at the same place counting as one."""
-    _, merged = np.unique(np.round(vertices / (FLATNESS * size)).astype(np.int64), axis=0, return_inverse=True)
-    corners = merged.reshape(-1)[triangles]
-    edges = np.sort(np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [2, 0]]]), axis=1)
-    edges = edges[edges[:, 0] != edges[:, 1]]
-    _, counts = np.unique(edges, axis=0, return_counts=True)
-    return bool((counts == 2).all())
+def loose_parts(ob: Object) -> tuple[int, int]:
+    """How many edges of the object's mesh belong to no face, and how many vertices to no edge."""
+    if ob.type != "MESH":
+        return 0, 0
+    mesh = ob.data
+    of_faces = np.empty(len(mesh.loops), dtype=np.int32)
+    mesh.loops.foreach_get("edge_index", of_faces)
+    ends = np.empty(2 * len(mesh.edges), dtype=np.int32)
+    mesh.edges.foreach_get("vertices", ends)
+    return len(mesh.edges) - len(np.unique(of_faces)), len(mesh.vertices) - len(np.unique(ends))
 
 
 def hull_area(points: Array) -> float:

@@ -312,36 +312,6 @@ def test_a_flat_mesh_is_ground_but_no_active_body_without_a_margin(make_body):
     assert body_named(read(), "Body").shape.margin > 0.0
 
 
-def bowl() -> bpy.types.Mesh:
-    mesh = bpy.data.meshes.new("Bowl")
-    mesh.from_pydata(
-        [(-1, -1, 1), (1, -1, 1), (1, 1, 1), (-1, 1, 1), (0, 0, 0)], [], [(1, 0, 4), (2, 1, 4), (3, 2, 4), (0, 3, 4)]
-    )
-    return mesh
-
-
-def dented() -> bpy.types.Mesh:
-    mesh = bpy.data.meshes.new("Dented")
-    mesh.from_pydata(
-        [(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0), (-1, -1, 1), (1, -1, 1), (1, 1, 1), (-1, 1, 1), (0, 0, 0.5)],
-        [],
-        [(3, 2, 1, 0), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7), (4, 5, 8), (5, 6, 8), (6, 7, 8), (7, 4, 8)],
-    )
-    return mesh
-
-
-def corner() -> bpy.types.Mesh:
-    mesh = bpy.data.meshes.new("Corner")
-    mesh.from_pydata([(0, 0, 0), (2, 0, 0), (2, 1, 0), (1, 1, 0), (1, 2, 0), (0, 2, 0)], [], [(0, 1, 2, 3, 4, 5)])
-    return mesh
-
-
-@pytest.mark.parametrize(("mesh", "word"), [(bowl, "open"), (dented, "not convex"), (corner, "not one convex polygon")])
-def test_a_mesh_shape_has_to_be_convex(make_body, mesh, word):
-    make_body(kind="PASSIVE", shape="MESH", mesh=mesh())
-    assert word in problems_of(read)[("Body", "collision_shape")]
-
-
 @pytest.mark.parametrize("shape", ["CYLINDER", "CONE"])
 def test_a_cylinder_or_a_cone_without_height_is_named(make_body, shape):
     mesh = bpy.data.meshes.new("Sheet")

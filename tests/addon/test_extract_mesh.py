@@ -1,0 +1,103 @@
+"""The shape Mesh is the mesh: solid where it is closed, a sheet where it is open, and named where it cannot be simulated."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from .conftest import box_mesh
+from .test_extract import body_named, corners_in_world, problems_of, read
+
+
+def mesh_of(name, points, faces, edges=()) -> bpy.types.Mesh:
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata(points, list(edges), faces)
+    return mesh
+
+
+def bowl() -> bpy.types.Mesh:
+    points = [(-1, -1, 1), (1, -1, 1), (1, 1, 1), (-1, 1, 1), (0, 0, 0)]
+    return mesh_of("Bowl", points, [(1, 0, 4), (2, 1, 4), (3, 2, 4), (0, 3, 4)])
+
+
+def dented() -> bpy.types.Mesh:
+    points = [(x, y, z) for z in (0, 1) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+    faces = [(3, 2, 1, 0), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7), (4, 5, 8), (5, 6, 8), (6, 7, 8), (7, 4, 8)]
+    return mesh_of("Dented", [*points, (0, 0, 0.5)], faces)
+
+
+def corner() -> bpy.types.Mesh:
+    return mesh_of("Corner", [(0, 0, 0), (2, 0, 0), (2, 1, 0), (1, 1, 0), (1, 2, 0), (0, 2, 0)], [(0, 1, 2, 3, 4, 5)])
+
+
+def volume_of(shape):
+    from stiction.solver_core.geometry.surfaces import mesh_surface
+
+    return mesh_surface(shape.vertices, shape.triangles).volume
+
+
+@pytest.mark.parametrize(("mesh", "volume"), [(bowl, 0.0), (dented, 4.0 * (1.0 - 0.5 / 3.0)), (corner, 0.0)])
+def test_a_concave_mesh_keeps_its_surface(make_body, mesh, volume):
+    make_body("Falling")
+    make_body("Ground", kind="PASSIVE", shape="MESH", mesh=mesh())
+    shape = body_named(read(), "Ground").shape
+    assert shape.kind.name == "MESH"
+    assert volume_of(shape) == pytest.approx(volume, abs=1e-6)
+
+
+@pytest.mark.parametrize("scale", [(2.0, 1.0, 0.5), (-1.0, 1.0, 1.0), (-2.0, -1.0, -1.0)])
+def test_scale_and_mirroring_leave_the_normals_outwards(make_body, scale):
+    ob = make_body("Pit", shape="MESH", mesh=dented())
+    ob.scale, ob.rotation_euler, ob.location = scale, (0.3, 0.2, 1.0), (1, 2, 3)
+    body = body_named(read(), "Pit")
+    assert volume_of(body.shape) == pytest.approx(4.0 * (1.0 - 0.5 / 3.0) * abs(np.prod(scale)), rel=1e-5)
+    seen = np.array([ob.matrix_world @ v.co for v in ob.data.vertices])
+    np.testing.assert_allclose(corners_in_world(body), seen, atol=1e-5)
+
+
+def test_a_convex_mesh_is_a_hull_which_is_the_same(make_body):
+    make_body("Box", shape="MESH")
+    make_body("Wall", kind="PASSIVE", shape="MESH")
+    assert {body.shape.kind.name for body in read().spec.bodies} == {"HULL"}
+
+
+def test_an_active_mesh_turned_inside_out_is_solid_and_a_passive_one_a_room(make_body):
+    for name, kind in (("Solid", "ACTIVE"), ("Room", "PASSIVE")):
+        mesh = dented()
+        mesh.flip_normals()
+        make_body(name, kind=kind, shape="MESH", mesh=mesh)
+    extraction = read()
+    assert volume_of(body_named(extraction, "Solid").shape) > 0.0
+    assert volume_of(body_named(extraction, "Room").shape) < 0.0
+
+
+def test_all_that_cannot_be_a_mesh_is_named_at_once_and_nothing_is_changed(scene, make_body):
+    make_body("Fine")
+    make_body("Open", shape="MESH", mesh=bowl())
+    make_body("Empty", kind="PASSIVE", shape="MESH", mesh=bpy.data.meshes.new("Nothing"))
+    make_body("Wire", kind="PASSIVE", shape="MESH", mesh=mesh_of("Wire", [(0, 0, 0), (1, 0, 0)], [], [(0, 1)]))
+    line = [(0, 0, 0), (1, 0, 0), (2, 0, 0)]
+    make_body("Line", kind="PASSIVE", shape="MESH", mesh=mesh_of("Line", line, [(0, 1, 2)]))
+    holed = box_mesh("Holed", (1, 1, 1))
+    holed.vertices[3].co.x = float("nan")
+    make_body("Lost", kind="PASSIVE", shape="MESH", mesh=holed)
+    found = problems_of(read)
+    assert "open" in found[("Open", "collision_shape")] and "Passive" in found[("Open", "collision_shape")]
+    assert "no vertices" in found[("Empty", "mesh")]
+    assert "no faces" in found[("Wire", "mesh")]
+    assert "area" in found[("Line", "mesh")]
+    assert "vertex 3" in found[("Lost", "mesh")]
+    assert {name for name, _ in found} == {"Open", "Empty", "Wire", "Line", "Lost"}
+    assert scene.rigidbody_world.enabled
+
+
+def test_loose_edges_and_vertices_are_said_not_to_collide(make_body):
+    make_body("Falling")
+    mesh = dented()
+    mesh.vertices.add(3)
+    mesh.edges.add(1)
+    mesh.edges[-1].vertices = (9, 10)
+    make_body("Ground", kind="PASSIVE", shape="MESH", mesh=mesh)
+    warning = next(warning for warning in read().warnings if warning.objects == ("Ground",))
+    assert "1 loose edges and 1 loose vertices" in warning.message
