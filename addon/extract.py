@@ -25,9 +25,10 @@ from ..solver_core.scene import (
 )
 from ..solver_core.validation import SceneError, SceneProblem, validate
 from . import actions, properties, rotations
+from .motion import read_motion
 from .placement import ancestors, matrix
 from .restore import originals
-from .shapes import ShapeError, compound_parts, is_compound_part, loose_parts, read_shape
+from .shapes import ShapeError, compound_parts, deforms, is_compound_part, loose_parts, read_shape
 
 __all__ = ["Extraction", "RestState", "extract"]
 
@@ -106,6 +107,7 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Extract
     bodies: list[BodySpec] = []
     rest: dict[str, RestState] = {}
     animated: dict[str, Object] = {}
+    deforming: dict[str, Object] = {}
     # By name, for the order in the collection changes when an object leaves it and comes back.
     for ob in sorted(world.collection.all_objects, key=lambda ob: ob.name_full):
         if ob.rigid_body is None:
@@ -135,9 +137,15 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Extract
             rest[ob.name_full] = RestState(ob.session_uid, rest_world, transforms)
         elif kind is BodyKind.ANIMATED:
             animated[ob.name_full] = ob
-    paths = read_paths(context, animated, range(start, end + 1))
+        if deforms(ob):
+            deforming[ob.name_full] = ob
+    frames = each_frame(context, range(start, end + 1)) if animated or deforming else iter(())
+    motion = read_motion(context, frames, animated, deforming)
+    problems += motion.problems
     spec = SceneSpec(
-        bodies=tuple(replace(body, path=paths[body.name]) if body.name in paths else body for body in bodies),
+        bodies=tuple(
+            replace(body, path=motion.paths.get(body.name), deformation=motion.deformations.get(body.name)) for body in bodies
+        ),
         gravity=read_gravity(scene, world),
         frame_start=start,
         frame_end=end,
@@ -154,6 +162,13 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Extract
     if problems:
         raise SceneError(tuple(problems))
     return Extraction(spec, settings, rest, tuple(warnings))
+
+
+def each_frame(context: Context, frames: range) -> Iterator[int]:
+    """The frames, each shown while it is at hand."""
+    for frame in frames:
+        show_frame(context, frame)
+        yield frame
 
 
 def show_frame(context: Context, frame: int) -> None:
@@ -208,19 +223,6 @@ def read_gravity(scene: Scene, world: RigidBodyWorld) -> Array:
     if not scene.use_gravity:
         return np.zeros(3)
     return np.array(scene.gravity, dtype=np.float64) * world.effector_weights.gravity * world.effector_weights.all
-
-
-def read_paths(context: Context, animated: dict[str, Object], frames: range) -> dict[str, Array]:
-    """Poses (frames, 7) of the animated bodies at every frame."""
-    paths = {name: np.empty((len(frames), 7)) for name in animated}
-    for row, frame in enumerate(frames if animated else ()):
-        show_frame(context, frame)
-        depsgraph = context.evaluated_depsgraph_get()
-        for name, ob in animated.items():
-            world = matrix(ob.evaluated_get(depsgraph).matrix_world)
-            paths[name][row, :3] = world[:3, 3]
-            paths[name][row, 3:] = rotations.quaternion_of_matrix(rotations.nearest_rotation(world[:3, :3]))
-    return paths
 
 
 def object_problems(ob: Object, kind: BodyKind, context: Context) -> Iterator[SceneProblem]:

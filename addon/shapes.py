@@ -19,7 +19,16 @@ from ..solver_core.scene import ChildSpec, ShapeKind, ShapeSpec
 from . import rotations
 from .placement import matrix
 
-__all__ = ["ShapeError", "Surface", "compound_parts", "is_compound_part", "loose_parts", "read_shape"]
+__all__ = [
+    "ShapeError",
+    "Surface",
+    "compound_parts",
+    "deforms",
+    "is_compound_part",
+    "loose_parts",
+    "read_shape",
+    "read_surface",
+]
 
 Array = NDArray[np.float64]
 
@@ -112,6 +121,8 @@ def read_compound(ob: Object, context: Context, active: bool) -> ShapeSpec:
         own = matrix(part.evaluated_get(depsgraph).matrix_world)
         own_turn = rotations.nearest_rotation(own[:3, :3])
         try:
+            if deforms(part):
+                raise ShapeError("use_deform", "a part of a compound cannot deform; switch Deforming off")
             shape = read_shape(part, own_turn.T @ own[:3, :3], context, active)
         except ShapeError as error:
             raise ShapeError(error.field, str(error), error.object or part.name_full) from error
@@ -136,8 +147,10 @@ def read_shape(ob: Object, to_body: Array, context: Context, active: bool) -> Sh
     if body.collision_shape not in ("CONVEX_HULL", "MESH"):
         surface = read_surface(ob, "FINAL", context)
         return primitive(body.collision_shape, surface.vertices, to_body)
-    if body.use_deform and body.collision_shape == "MESH":
-        raise ShapeError("use_deform", "a shape that deforms cannot be simulated yet; switch Deforming off")
+    if deforms(ob) and active:
+        raise ShapeError(
+            "use_deform", "an active body cannot deform; switch Deforming off, or make the body Passive or Animated"
+        )
     surface = read_surface(ob, body.mesh_source, context)
     vertices = surface.vertices @ to_body.T
     triangles = surface.triangles
@@ -146,7 +159,7 @@ def read_shape(ob: Object, to_body: Array, context: Context, active: bool) -> Sh
     margin = body.collision_margin if body.use_margin else 0.0
     shape = ShapeSpec(ShapeKind.HULL, vertices, triangles, margin)
     if body.collision_shape == "MESH":
-        shape = mesh_shape(shape, active)
+        shape = replace(shape, kind=ShapeKind.MESH) if deforms(ob) else mesh_shape(shape, active)
     if shape.kind is ShapeKind.HULL and margin == 0.0 and active and flat_normal(vertices) is not None:
         raise ShapeError(
             "collision_shape",
@@ -156,6 +169,12 @@ def read_shape(ob: Object, to_body: Array, context: Context, active: bool) -> Sh
     if shape.kind is ShapeKind.HULL and signed_volume(vertices, triangles) < 0.0:
         shape = replace(shape, triangles=np.ascontiguousarray(triangles[:, ::-1]))
     return shape
+
+
+def deforms(ob: Object) -> bool:
+    """Whether the object's collision shape follows its modifiers from frame to frame."""
+    body = ob.rigid_body
+    return body.use_deform and body.collision_shape == "MESH" and body.mesh_source != "BASE"
 
 
 def mesh_shape(shape: ShapeSpec, active: bool) -> ShapeSpec:

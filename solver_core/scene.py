@@ -126,7 +126,8 @@ class BodySpec:
     body frame's origin, angular_velocity (3,) rad/s, both in world axes. Exactly one of mass (kg) and density (kg/m^3) is given
     for an active body. inertia: (3, 3) kg m^2 about the centre of mass in body axes; None stands for that of the homogeneous
     shape, so a cylinder can be made a hoop. path: (frames, 7) pose (position, orientation) at each frame of the scene's range
-    for an animated body. Two bodies can touch if their `collections` bit masks share a bit. linear_damping and angular_damping
+    for an animated body. deformation: (frames, n, 3) m, the vertices at each frame of a passive or animated body whose shape is
+    a mesh that deforms. Two bodies can touch if their `collections` bit masks share a bit. linear_damping and angular_damping
     are the fractions of velocity lost in one second. linear_factor and angular_factor (3,) are 0 for a locked world axis and 1
     for a free one.
     """
@@ -148,6 +149,7 @@ class BodySpec:
     linear_factor: Array = field(default_factory=lambda: np.ones(3))
     angular_factor: Array = field(default_factory=lambda: np.ones(3))
     path: Array | None = None
+    deformation: Array | None = None
 
 
 @dataclass(frozen=True)

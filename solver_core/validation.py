@@ -122,6 +122,7 @@ def body_problems(body: BodySpec, spec: SceneSpec) -> Iterator[SceneProblem]:
         *motion_findings(body),
         *material_findings(body),
         *path_findings(body, spec),
+        *deformation_findings(body, spec),
         *mass_findings(body),
     ):
         yield SceneProblem(body.name, field, message)
@@ -287,6 +288,22 @@ def path_findings(body: BodySpec, spec: SceneSpec) -> Findings:
         if abs(lengths[worst] - 1.0) > UNIT:
             frame = spec.frame_start + worst
             yield "path", f"the rotation at frame {frame} has length {lengths[worst]:g} instead of 1; check the scale there"
+
+
+def deformation_findings(body: BodySpec, spec: SceneSpec) -> Findings:
+    if body.deformation is None:
+        return
+    frames = max(spec.frame_end - spec.frame_start + 1, 0)
+    wanted = (frames, len(body.shape.vertices), 3)
+    if body.kind is BodyKind.ACTIVE:
+        yield "deformation", "an active body cannot deform; switch Deforming off, or make the body Passive or Animated"
+    elif body.shape.kind is not ShapeKind.MESH:
+        yield "deformation", "only the shape Mesh can deform; switch Deforming off, or choose the shape Mesh"
+    elif np.shape(body.deformation) != wanted:
+        yield "deformation", f"has the shape {np.shape(body.deformation)}; {frames} frames of this mesh need {wanted}"
+    elif not is_finite(body.deformation, wanted):
+        first = spec.frame_start + int(np.argmin(np.isfinite(body.deformation).all(axis=(1, 2))))
+        yield "deformation", f"a vertex at frame {first} is not finite; check the mesh's modifiers there"
 
 
 def mass_findings(body: BodySpec) -> Findings:

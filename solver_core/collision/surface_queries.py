@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from .kernel import leaf_kernel
 
-__all__ = ["SurfaceView", "closest_on_surface", "is_nearer", "surface_view", "winding_number"]
+__all__ = ["SurfaceView", "closest_on_surface", "is_nearer", "surface_velocities", "surface_view", "winding_number"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -204,3 +205,40 @@ def winding_number(surface, x, y, z, stack):
             ca = cx * ax + cy * ay + cz * az
             total += 2.0 * np.arctan2(volume, a * b * c + ab * c + bc * a + ca * b)
     return total / (4.0 * np.pi)
+
+
+@leaf_kernel
+def velocity_at(table, s, x, y, z, velocity, stack):
+    """Velocity of surface s at its point closest to (x, y, z), between those of the corners (v, 3) of its triangle."""
+    surface = surface_view(table, s)
+    _, f, px, py, pz = closest_on_surface(surface, x, y, z, np.inf, 0.0, stack)
+    i, j, k = surface.triangles[f, 0], surface.triangles[f, 1], surface.triangles[f, 2]
+    p, q, r = surface.vertices[i], surface.vertices[j], surface.vertices[k]
+    ex, ey, ez = q[0] - p[0], q[1] - p[1], q[2] - p[2]
+    ox, oy, oz = r[0] - p[0], r[1] - p[1], r[2] - p[2]
+    dx, dy, dz = px - p[0], py - p[1], pz - p[2]
+    ee, oo, eo = ex * ex + ey * ey + ez * ez, ox * ox + oy * oy + oz * oz, ex * ox + ey * oy + ez * oz
+    ed, od = ex * dx + ey * dy + ez * dz, ox * dx + oy * dy + oz * dz
+    determinant = ee * oo - eo * eo
+    second = third = 0.0
+    if determinant > 0.0:
+        second = (ed * oo - od * eo) / determinant
+        third = (od * ee - ed * eo) / determinant
+    first = 1.0 - second - third
+    a, b, c = velocity[i], velocity[j], velocity[k]
+    return (
+        first * a[0] + second * b[0] + third * c[0],
+        first * a[1] + second * b[1] + third * c[1],
+        first * a[2] + second * b[2] + third * c[2],
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def surface_velocities(table, s, points, velocity):
+    """(m, 3) velocities of surface s where it is closest to points (m, 3), from those of its vertices (v, 3); its own axes."""
+    stack = np.empty(64, np.int64)
+    out = np.empty((len(points), 3))
+    for row in range(len(points)):
+        x, y, z = velocity_at(table, s, points[row, 0], points[row, 1], points[row, 2], velocity, stack)
+        out[row, 0], out[row, 1], out[row, 2] = x, y, z
+    return out

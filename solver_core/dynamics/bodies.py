@@ -73,7 +73,8 @@ def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
             properties = shape_mass_properties(body.shape, mass=body.mass, density=body.density)
             center[i], mass[i] = properties.center_of_mass, properties.mass
             inertia[i] = properties.inertia if body.inertia is None else body.inertia
-    table = build_shapes([shifted(body.shape, -center[i]) for i, body in enumerate(spec.bodies)])
+    deforming = {i for i, body in enumerate(spec.bodies) if body.deformation is not None}
+    table = build_shapes([shifted(body.shape, -center[i]) for i, body in enumerate(spec.bodies)], deforming)
     orientation = np.array([body.orientation for body in spec.bodies], dtype=float).reshape(n, 4)
     orientation /= np.linalg.norm(orientation, axis=1, keepdims=True)
     arm = rotate(orientation, center)

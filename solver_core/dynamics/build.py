@@ -107,13 +107,28 @@ def _point_velocity(twist, arm, out):
 
 @njit(cache=True)
 def build_contacts(
-    model, position, twist, h, stick_speed, friction_rule, restitution_rule, body_a, body_b, point, normal, gap, memory, found
+    model,
+    position,
+    twist,
+    h,
+    stick_speed,
+    friction_rule,
+    restitution_rule,
+    body_a,
+    body_b,
+    point,
+    normal,
+    gap,
+    drift,
+    memory,
+    found,
 ):
     """Contact arrays of the step's problem.
 
     twist: (n, 6) velocities at the step's begin. stick_speed: m/s, a contact that slides faster has the dynamic coefficient.
-    found: (m,) from `match`. Returns (axes (m, 3, 3), jacobian_a, jacobian_b (m, 3, 6), bias (m, 3), slack (m,), mu (m, 2),
-    sliding (m,), approach (m,), impulse (m, 3) from the memory).
+    drift: (m, 3) m/s, of the surface of B against that of A beyond their rigid motions. found: (m,) from `match`. Returns (axes
+    (m, 3, 3), jacobian_a, jacobian_b (m, 3, 6), bias (m, 3), slack (m,), mu (m, 2), sliding (m,), approach (m,), impulse (m, 3)
+    from the memory).
 
     A contact with a gap may close it within the step and no more: c = gap / h. Restitution follows the footnote to (14),
     n . (u + e u^t) >= 0, in the step in which the bodies touch, u^t being the speed they approached with before the speculative
@@ -143,7 +158,8 @@ def build_contacts(
         for row in range(3):
             for i in range(3):
                 e = axes[k, row, i]
-                u[row] += e * (at_b[i] - at_a[i])
+                u[row] += e * (at_b[i] - at_a[i] + drift[k, i])
+                bias[k, row] += e * drift[k, i]
                 # bodies with a prescribed motion are no unknowns: what they contribute to u is the bias
                 if model.dof[b] < 0:
                     bias[k, row] += e * at_b[i]

@@ -15,6 +15,7 @@ from ..system import System
 from ..validation import scene_warnings, validate
 from .bodies import State, build_bodies, to_body_frames
 from .build import ContactMemory, build_contacts, match, remember, rest_offset
+from .deformation import Deformation
 from .frame import Frame, FrameStatistics
 from .impacts import MOST_CUTS, MOST_PARTS, Cut, ImpactFinder
 from .integrate import integrate, separation
@@ -65,10 +66,11 @@ class Simulation:
         self._movable = self._bodies.model.dof >= 0
         self._rest = np.array([rest_offset(size, size) for size in self._bodies.model.size])
         self._impacts = ImpactFinder(self._bodies, self._movable)
+        self._deformation = Deformation(spec, self._bodies.shapes)
         self._animated = [
             (i, body.path) for i, body in enumerate(spec.bodies) if body.kind is BodyKind.ANIMATED and body.path is not None
         ]
-        self._place_animated(0)
+        self._prescribed(0.0, 1.0, self._step)
         self.warnings: tuple[SceneWarning, ...] = (*scene_warnings(spec), *self._overlaps())
 
     @classmethod
@@ -162,7 +164,7 @@ class Simulation:
         predict(model, state, prescribed, h, kick, rotation, mass, inverse_mass, twist, predicted)
 
         # collide
-        reach = self._impacts.reach(predicted, h)
+        reach = self._impacts.reach(predicted, h) + self._deformation.reach(h)
         if refused is not None:
             # bodies come farther than predicted when they are hit
             reach = np.maximum(reach, h * refused.speed)
@@ -193,6 +195,7 @@ class Simulation:
             contacts.point,
             contacts.normal,
             contacts.gap,
+            self._deformation.drift(contacts.body_a, contacts.body_b, contacts.point, state.position, rotation),
             memory,
             found,
         )
@@ -266,8 +269,9 @@ class Simulation:
             self._state.position[i], self._state.orientation[i] = pose[:3], pose[3:]
 
     def _prescribed(self, at: float, end: float, h: float) -> Floats:
-        """Put animated bodies where they are at the begin; the twists (n, 6) of all over the h seconds up to the end."""
+        """Put what is animated or deforms where it is at the begin; the twists (n, 6) over the h seconds up to the end."""
         self._place_animated(at)
+        self._deformation.place(at / self.settings.substeps, end / self.settings.substeps, h)
         twists = np.zeros((self._bodies.model.dof.size, 6))
         for i, path in self._animated:
             after = path_pose(path, end, self.settings.substeps)

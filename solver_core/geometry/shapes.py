@@ -5,7 +5,7 @@ A collider is a simple shape at its place in a body: a body with a simple shape 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -94,15 +94,15 @@ class ShapeTable(NamedTuple):
     surfaces: SurfaceTable | None
 
 
-def build_shapes(specs: Sequence[ShapeSpec]) -> ShapeTable:
-    """Table of the shapes of bodies 0, 1, ..., n - 1.
+def build_shapes(specs: Sequence[ShapeSpec], deforming: Collection[int] = ()) -> ShapeTable:
+    """Table of the shapes of bodies 0, 1, ..., n - 1. The bodies that deform share no rows with others.
 
     ValueError names the body and what is wrong with its vertices, its radius or its margin.
     """
     bodies_parts = [list(parts(spec)) for spec in specs]
     colliders = [part for own in bodies_parts for part in own]
     body = np.repeat(np.arange(len(specs)), [len(own) for own in bodies_parts])
-    numbers: dict[tuple[ShapeKind, float, bytes, bytes], int] = {}
+    numbers: dict[tuple[ShapeKind, float, bytes, bytes, int], int] = {}
     hulls: list[Hull] = []
     bounds: list[tuple[Array, Array]] = []
     surfaces: dict[int, Surface] = {}
@@ -113,7 +113,8 @@ def build_shapes(specs: Sequence[ShapeSpec]) -> ShapeTable:
             raise ValueError(f"body {body[collider]}: margin must be finite and not negative, it is {shape.margin}")
         vertices = np.zeros((1, 3)) if shape.kind is ShapeKind.PLANE else np.ascontiguousarray(shape.vertices, dtype=np.float64)
         triangles = shape.triangles.tobytes() if shape.kind is ShapeKind.MESH else b""
-        key = (shape.kind, shape.radius, vertices.tobytes(), triangles)
+        own = int(body[collider]) if body[collider] in deforming else -1
+        key = (shape.kind, shape.radius, vertices.tobytes(), triangles, own)
         if key not in numbers:
             try:
                 if shape.kind is ShapeKind.MESH:

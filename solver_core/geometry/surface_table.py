@@ -34,8 +34,8 @@ class SurfaceTable(NamedTuple):
     first_*: (s + 1,) where the rows of a surface begin in the tables that follow; indices in these are counted from there.
     solid: (s,) whether the surface is closed. tolerance: (s,) m below which its vertices count as one.
 
-    Topology, as in `Surface`: triangles, triangle_edges, patch, owned; edges, sides_start, sides; fan_start, fan. sides_start
-    and fan_start are rows of the whole tables sides and fan.
+    Topology, as in `Surface`: source, triangles, triangle_edges, patch, owned; edges, sides_start, sides; fan_start, fan.
+    sides_start and fan_start are rows of the whole tables sides and fan.
 
     Geometry: vertices (., 3) m. normals: (., 3) unit, of the triangles. edge_normals, vertex_normals: (., 3) unit, the sum of
     the normals around, weighted by angle at vertices; zero without faces. sharp: (.,) edges that are no inner edges of a flat
@@ -74,6 +74,7 @@ class SurfaceTable(NamedTuple):
     node_begin: Indices
     node_end: Indices
     order: Indices
+    source: Indices
 
 
 def build_surfaces(surfaces: Sequence[Surface]) -> SurfaceTable:
@@ -114,6 +115,7 @@ def build_surfaces(surfaces: Sequence[Surface]) -> SurfaceTable:
         node_begin=_joined([tree[1] for tree in trees]),
         node_end=_joined([tree[2] for tree in trees]),
         order=_joined([tree[3] for tree in trees]),
+        source=_joined([surface.source for surface in surfaces]),
     )
     for number in range(len(surfaces)):
         refresh(table, number)

@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
-from .conftest import box_mesh
+from .conftest import box_mesh, world_matrix
 from .test_extract import body_named, corners_in_world, problems_of, read
 
 
@@ -101,3 +101,67 @@ def test_loose_edges_and_vertices_are_said_not_to_collide(make_body):
     make_body("Ground", kind="PASSIVE", shape="MESH", mesh=mesh)
     warning = next(warning for warning in read().warnings if warning.objects == ("Ground",))
     assert "1 loose edges and 1 loose vertices" in warning.message
+
+
+def swaying(make_body, name, kind="PASSIVE", **more):
+    """A dented block that a Wave of the scene's time bends, with the mesh source Deform."""
+    ob = make_body(name, kind=kind, shape="MESH", mesh=dented())
+    bend = ob.modifiers.new("Bend", "SIMPLE_DEFORM")
+    bend.deform_method, bend.deform_axis = "TAPER", "Z"
+    for frame, factor in ((1, 0.0), (5, 0.8)):
+        bend.factor = factor
+        bend.keyframe_insert("factor", frame=frame)
+    ob.rigid_body.mesh_source, ob.rigid_body.use_deform = "DEFORM", True
+    for field, value in more.items():
+        setattr(ob, field, value)
+    return ob
+
+
+@pytest.mark.parametrize("animated", [False, True])
+def test_a_deforming_mesh_is_read_at_every_frame_where_blender_shows_it(scene, make_body, animated):
+    from stiction.addon.rotations import matrix_of_quaternion
+
+    make_body("Falling")
+    ob = swaying(make_body, "Block", scale=(2.0, 1.0, 0.5), rotation_euler=(0.3, 0.2, 0.1), location=(1, 2, 3))
+    if animated:
+        ob.rigid_body.kinematic = True
+        for frame in (1, 5):
+            ob.location, ob.rotation_euler = (frame, 0, 0), (0, 0, 0.3 * frame)
+            ob.keyframe_insert("location", frame=frame)
+            ob.keyframe_insert("rotation_euler", frame=frame)
+    scene.frame_set(4)
+    body = body_named(read(), "Block")
+    assert scene.frame_current == 4
+    assert body.shape.kind.name == "MESH" and body.deformation.shape == (5, 9, 3)
+    np.testing.assert_allclose(body.deformation[0], body.shape.vertices, atol=1e-6)
+    assert np.ptp(body.deformation, axis=0).max() > 0.1
+    for row, frame in enumerate(range(1, 6)):
+        scene.frame_set(frame)
+        evaluated = ob.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        own = np.array([vertex.co for vertex in evaluated.data.vertices])
+        world = world_matrix(ob)
+        pose = body.path[row] if animated else np.concatenate([body.position, body.orientation])
+        seen = body.deformation[row] @ matrix_of_quaternion(pose[3:]).T + pose[:3]
+        np.testing.assert_allclose(seen, own @ world[:3, :3].T + world[:3, 3], atol=1e-5)
+
+
+def test_deforming_meshes_that_cannot_be_followed_are_named(make_body):
+    swaying(make_body, "Jelly", kind="ACTIVE")
+    grows = swaying(make_body, "Grows")
+    array = grows.modifiers.new("Copies", "ARRAY")
+    for frame, count in ((1, 1), (5, 3)):
+        array.count = count
+        array.keyframe_insert("count", frame=frame)
+    grows.rigid_body.mesh_source = "FINAL"
+    make_body("Fine")
+    found = problems_of(read)
+    assert "active" in found[("Jelly", "use_deform")]
+    assert "vertices at frame" in found[("Grows", "use_deform")]
+    assert {name for name, _ in found} == {"Jelly", "Grows"}
+
+
+def test_deforming_without_modifiers_that_count_is_a_mesh_that_stays(make_body):
+    make_body("Falling")
+    ob = swaying(make_body, "Block")
+    ob.rigid_body.mesh_source = "BASE"
+    assert body_named(read(), "Block").deformation is None
