@@ -44,6 +44,7 @@ bench: environment
 	$(RUN) tests/bench/collision.py
 	$(RUN) tests/bench/staggered_against_quadprog.py
 	$(RUN) tests/bench/contacts_against_oracles.py
+	$(RUN) tests/bench/mesh_scenes.py --seconds 2
 
 extension: environment
 	$(RUN) .ci/extension.py

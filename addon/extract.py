@@ -28,6 +28,7 @@ from . import actions, properties, rotations
 from .motion import read_motion
 from .placement import ancestors, matrix
 from .restore import originals
+from .rooms import with_rooms
 from .shapes import ShapeError, compound_parts, deforms, is_compound_part, loose_parts, read_shape
 
 __all__ = ["Extraction", "RestState", "extract"]
@@ -108,6 +109,7 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Extract
     rest: dict[str, RestState] = {}
     animated: dict[str, Object] = {}
     deforming: dict[str, Object] = {}
+    meshes: set[str] = set()
     # By name, for the order in the collection changes when an object leaves it and comes back.
     for ob in sorted(world.collection.all_objects, key=lambda ob: ob.name_full):
         if ob.rigid_body is None:
@@ -137,8 +139,12 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Extract
             rest[ob.name_full] = RestState(ob.session_uid, rest_world, transforms)
         elif kind is BodyKind.ANIMATED:
             animated[ob.name_full] = ob
+        if ob.rigid_body.collision_shape == "MESH":
+            meshes.add(ob.name_full)
         if deforms(ob):
             deforming[ob.name_full] = ob
+    bodies, rooms = with_rooms(bodies, meshes)
+    warnings += rooms
     frames = each_frame(context, range(start, end + 1)) if animated or deforming else iter(())
     motion = read_motion(context, frames, animated, deforming)
     problems += motion.problems

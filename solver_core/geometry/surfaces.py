@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from ..scene import ShapeKind, ShapeSpec
 from .hulls import Hull, convex_hull
 
-__all__ = ["TOLERANCE", "Surface", "hull_surface", "mesh_surface", "round_surface"]
+__all__ = ["TOLERANCE", "Surface", "hull_surface", "mesh_surface", "round_surface", "winding_numbers"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -119,6 +119,21 @@ def round_surface(shape: ShapeSpec) -> Surface:
     ring = shape.radius / np.sqrt(np.sin(step) / step) * np.stack([np.cos(angles), np.sin(angles)], axis=1) @ across
     ends = [base + ring, apex + ring] if shape.kind is ShapeKind.CYLINDER else [base + ring, apex[None]]
     return hull_surface(convex_hull(np.concatenate(ends)))
+
+
+def winding_numbers(vertices: Array, triangles: NDArray[np.integer], points: Array) -> Array:
+    """(m,) how often a mesh goes around each of points (m, 3): 1 inside of a closed one with its normals outwards, 0 outside.
+
+    The solid angles of its triangles (van Oosterom, Strackee 1983) over 4 pi.
+    """
+    total = np.zeros(len(points))
+    for row, point in enumerate(points):
+        a, b, c = (vertices[triangles[:, k]] - point for k in range(3))
+        x, y, z = (np.linalg.norm(corner, axis=1) for corner in (a, b, c))
+        volume = np.einsum("ij,ij->i", a, np.cross(b, c))
+        ab, bc, ca = (np.einsum("ij,ij->i", p, q) for p, q in ((a, b), (b, c), (c, a)))
+        total[row] = np.arctan2(volume, x * y * z + ab * z + bc * x + ca * y).sum() / (2.0 * np.pi)
+    return total
 
 
 def _surface(vertices: Array, corners: Indices, source: Indices, patch: Indices | None, volume: float, size: float) -> Surface:

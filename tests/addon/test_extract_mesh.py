@@ -72,6 +72,19 @@ def test_an_active_mesh_turned_inside_out_is_solid_and_a_passive_one_a_room(make
     assert volume_of(body_named(extraction, "Room").shape) < 0.0
 
 
+def test_a_closed_mesh_with_a_body_inside_is_a_room_and_says_so(make_body):
+    make_body("Inside")
+    make_body("Room", kind="PASSIVE", shape="MESH", mesh=box_mesh("Room", (2, 2, 2)))
+    make_body("Pillar", kind="PASSIVE", shape="MESH", mesh=box_mesh("Pillar", (0.5, 0.5, 2))).location = (1.2, 0, 0)
+    make_body("Half", kind="PASSIVE", shape="MESH", mesh=box_mesh("Half", (2, 2, 2))).location = (0, 0, 2)
+    extraction = read()
+    room = body_named(extraction, "Room").shape
+    assert room.kind.name == "MESH" and volume_of(room) < 0.0
+    assert body_named(extraction, "Pillar").shape.kind.name == body_named(extraction, "Half").shape.kind.name == "HULL"
+    warning = next(warning for warning in extraction.warnings if "room" in warning.message)
+    assert warning.objects == ("Room", "Inside")
+
+
 def test_all_that_cannot_be_a_mesh_is_named_at_once_and_nothing_is_changed(scene, make_body):
     make_body("Fine")
     make_body("Open", shape="MESH", mesh=bowl())

@@ -1,0 +1,59 @@
+"""Closed meshes that bodies begin inside of: rooms and containers without thickness, as Bullet takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..solver_core.geometry.compounds import parts
+from ..solver_core.geometry.surfaces import mesh_surface, winding_numbers
+from ..solver_core.scene import BodyKind, BodySpec, SceneWarning, ShapeKind
+from . import rotations
+
+__all__ = ["with_rooms"]
+
+Array = NDArray[np.float64]
+
+# Points of a body that are tried; they are spread over all of its vertices.
+MOST_POINTS = 32
+
+
+def with_rooms(bodies: Sequence[BodySpec], meshes: Collection[str]) -> tuple[list[BodySpec], list[SceneWarning]]:
+    """The bodies, those of the named meshes with their normals inwards where an active body begins wholly inside.
+
+    meshes: names of bodies of the shape Mesh; active ones among them are left alone. There is a warning for each room.
+    """
+    active = [(body.name, points_in_world(body)) for body in bodies if body.kind is BodyKind.ACTIVE]
+    result, warnings = [], []
+    for body in bodies:
+        inside = next((name for name, points in active if encloses(body, points)), None) if body.name in meshes else None
+        if inside is None or body.kind is BodyKind.ACTIVE:
+            result.append(body)
+            continue
+        triangles = np.ascontiguousarray(body.shape.triangles[:, ::-1])
+        result.append(replace(body, shape=replace(body.shape, kind=ShapeKind.MESH, triangles=triangles)))
+        message = f"{inside} begins inside of {body.name}, which is therefore a room: a hollow mesh with two sides"
+        warnings.append(SceneWarning((body.name, inside), "collision_shape", message))
+    return result, warnings
+
+
+def points_in_world(body: BodySpec) -> Array:
+    """Some of the vertices (m, 3) of all parts of a body; a round shape counts with its axis."""
+    own = [part.shape.vertices @ part.rotation.T + part.position for part in parts(body.shape)]
+    points = np.concatenate([np.zeros((0, 3)), *own])
+    points = points[:: max(1, len(points) // MOST_POINTS)]
+    return points @ rotations.matrix_of_quaternion(body.orientation).T + body.position
+
+
+def encloses(body: BodySpec, points: Array) -> bool:
+    """Whether the closed mesh of a body, with its normals outwards, has all points (m, 3), in world axes, inside."""
+    vertices, triangles = body.shape.vertices, body.shape.triangles
+    if not len(points) or not len(triangles):
+        return False
+    local = (points - body.position) @ rotations.matrix_of_quaternion(body.orientation)
+    if not ((local > vertices.min(axis=0)) & (local < vertices.max(axis=0))).all():
+        return False
+    return mesh_surface(vertices, triangles).volume > 0.0 and bool((winding_numbers(vertices, triangles, local) > 0.5).all())
