@@ -1,7 +1,8 @@
 """Narrow phase: the manifold of one pair of convex cores, or of a half-space and a core.
 
 Apart, the normal is the closest direction, unless a face looks that way within NEAR_FACE: then the face's normal serves, with a
-gap per vertex of the clipped faces, for that is what a resting contact is. Overlapping, it is the axis of least penetration.
+gap per vertex of the clipped faces, for that is what a resting contact is. Farther apart than bodies rest, the closest points
+are a contact too. Overlapping, it is the axis of least penetration.
 Where two choices are equal up to noise a fixed order decides (a face before an edge, the first body's before the second's), so
 that the manifold of bodies at rest is the same in every step.
 """
@@ -25,6 +26,8 @@ __all__ = ["NEAR_FACE", "Workspace", "hull_contacts", "plane_contacts", "workspa
 
 # Cosine of one degree.
 NEAR_FACE = 0.99984769515639
+# Of the smaller body's size: up to this distance, as of bodies at rest, the face alone serves.
+RESTING = 3e-4
 
 # In units of the smaller body's size: a choice between reference faces, the edge of a face, and one contact or two.
 TIE = 1e-8
@@ -200,9 +203,16 @@ def apart_contacts(a, b, x, y, z, separation, upper, limit, scale, noise, manifo
     x, y, z = x / distance, y / distance, z / distance
     bound = distance / NEAR_FACE + noise
     count = near_face_contacts(a, b, x, y, z, bound, limit, scale, manifold, work)
-    if count > 0:
+    if count == 0:
+        return edge_contacts(a, edge_a, s, b, edge_b, t, limit, MERGE * scale, noise, manifold)
+    smallest = np.inf
+    for slot in range(count):
+        smallest = min(smallest, manifold.gap[slot])
+    if distance <= RESTING * scale or smallest <= distance + noise:
         return count
-    return edge_contacts(a, edge_a, s, b, edge_b, t, limit, MERGE * scale, noise, manifold)
+    px, py, pz = point_of_edges(a, edge_a, s, b, edge_b, t)
+    feature = edge_feature(edge_a, -1, edge_b, -1)
+    return add_contact(manifold, count, limit, MERGE * scale, px, py, pz, x, y, z, distance, feature)
 
 
 @leaf_kernel
@@ -275,7 +285,8 @@ def hull_contacts(a, b, limit, scale, noise, manifold, work):
                 continue
             count, smallest = reference_contacts(a, b, face, of_a, limit, scale, manifold, work)
             # The distance is between the separation and the smallest gap, which bounds the angle to the closest direction.
-            if count > 0 and smallest * NEAR_FACE <= separation:
+            resting = separation <= RESTING * scale or smallest <= separation + noise
+            if count > 0 and smallest * NEAR_FACE <= separation and resting:
                 return count
             upper = min(upper, smallest)
         if separation_a >= separation_b:
