@@ -8,35 +8,48 @@ from __future__ import annotations
 
 import numpy as np
 
-from .kernel import leaf_kernel
+from .kernel import inlined_kernel
 from .manifold import EDGE_EDGE, FACE_VERTEX, VERTEX_FACE, add_contact, feature_id
 
-__all__ = ["face_contacts", "incident_face"]
+__all__ = ["face_contacts", "incident_face", "vertex_heights"]
 
 # A face looks at the reference face if it leans from the vertical by this cosine: walls add no contacts that floors lack.
 FACING = -0.0175
 
 
-@leaf_kernel
-def incident_face(body, x, y, z, lowest, tolerance):
-    """Of the faces at the lowest vertices along (x, y, z) the one that looks down most, -1 for a body without faces."""
+@inlined_kernel
+def vertex_heights(body, x, y, z, heights):
+    """Writes the components of the body's vertices along (x, y, z) into heights and returns the lowest."""
+    lowest = np.inf
+    for i in range(len(body.vertices)):
+        heights[i] = x * body.vertices[i, 0] + y * body.vertices[i, 1] + z * body.vertices[i, 2]
+        lowest = min(lowest, heights[i])
+    return lowest
+
+
+@inlined_kernel
+def reaches_below(body, face, heights, level):
+    """Whether a vertex of the face has a height of at most the level."""
+    lowest = np.inf
+    for slot in range(body.loop_start[face], body.loop_start[face + 1]):
+        lowest = min(lowest, heights[body.loop_vertices[slot]])
+    return lowest <= level
+
+
+@inlined_kernel
+def incident_face(body, x, y, z, heights, level):
+    """Of the faces with a vertex up to the level along (x, y, z) the one that looks down most, -1 for a body without faces."""
     best = -1
     best_cosine = np.inf
     for f in range(len(body.planes)):
         cosine = x * body.planes[f, 0] + y * body.planes[f, 1] + z * body.planes[f, 2]
-        if cosine >= best_cosine:
-            continue
-        for slot in range(body.loop_start[f], body.loop_start[f + 1]):
-            v = body.loop_vertices[slot]
-            height = x * body.vertices[v, 0] + y * body.vertices[v, 1] + z * body.vertices[v, 2]
-            if height <= lowest + tolerance:
-                best = f
-                best_cosine = cosine
-                break
+        if cosine < best_cosine and reaches_below(body, f, heights, level):
+            best = f
+            best_cosine = cosine
     return best
 
 
-@leaf_kernel
+@inlined_kernel
 def clip_face(reference, face, body, incident, tolerance, polygon, tags, spare, spare_tags):
     """Clips a face of body to the prism over a reference face: (count, polygon, tags), in the given or in the spare arrays.
 
@@ -92,7 +105,7 @@ def clip_face(reference, face, body, incident, tolerance, polygon, tags, spare, 
     return count, polygon, tags
 
 
-@leaf_kernel
+@inlined_kernel
 def clipped_feature(reference, face, body, incident, before, after, reference_is_a):
     """Feature id of the clipped polygon's vertex between edges with the tags before and after."""
     begin = reference.loop_start[face]
@@ -111,8 +124,8 @@ def clipped_feature(reference, face, body, incident, before, after, reference_is
     return feature_id(EDGE_EDGE, reference_edge, edge) if reference_is_a else feature_id(EDGE_EDGE, edge, reference_edge)
 
 
-@leaf_kernel
-def face_contacts(reference, face, body, reference_is_a, limit, tolerance, merge, manifold, polygon, tags, spare, spare_tags):
+@inlined_kernel
+def face_contacts(reference, face, body, reference_is_a, limit, tolerance, merge, manifold, work):
     """Contacts of body with a face of reference, along that face's normal: (count, smallest gap found, even over the limit).
 
     Clipped are all faces of body that look at the reference face and reach below the limit, so that no support edge or vertex
@@ -124,27 +137,20 @@ def face_contacts(reference, face, body, reference_is_a, limit, tolerance, merge
         reference.planes[face, 2],
         reference.planes[face, 3],
     )
-    lowest = np.inf
-    for i in range(len(body.vertices)):
-        lowest = min(lowest, nx * body.vertices[i, 0] + ny * body.vertices[i, 1] + nz * body.vertices[i, 2])
-    primary = incident_face(body, nx, ny, nz, lowest, merge)
+    heights = work.heights
+    lowest = vertex_heights(body, nx, ny, nz, heights)
+    primary = incident_face(body, nx, ny, nz, heights, lowest + merge)
     sign = 1.0 if reference_is_a else -1.0
     count = 0
     smallest = np.inf
     for incident in range(-1 if primary < 0 else 0, len(body.planes)):
         if incident != primary:
             cosine = nx * body.planes[incident, 0] + ny * body.planes[incident, 1] + nz * body.planes[incident, 2]
-            if cosine >= FACING:
+            if cosine >= FACING or not reaches_below(body, incident, heights, offset + limit):
                 continue
-            reaches = False
-            for slot in range(body.loop_start[incident], body.loop_start[incident + 1]):
-                v = body.loop_vertices[slot]
-                if nx * body.vertices[v, 0] + ny * body.vertices[v, 1] + nz * body.vertices[v, 2] - offset <= limit:
-                    reaches = True
-                    break
-            if not reaches:
-                continue
-        corners, clipped, clipped_tags = clip_face(reference, face, body, incident, tolerance, polygon, tags, spare, spare_tags)
+        corners, clipped, clipped_tags = clip_face(
+            reference, face, body, incident, tolerance, work.polygon, work.tags, work.spare, work.spare_tags
+        )
         for i in range(corners):
             x, y, z = clipped[i, 0], clipped[i, 1], clipped[i, 2]
             gap = nx * x + ny * y + nz * z - offset

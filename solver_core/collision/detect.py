@@ -9,9 +9,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ..geometry.shapes import CONE, CYLINDER, MESH, PLANE, ShapeTable
+from .bounds import surely_apart
 from .broad_phase import candidate_pairs, grouped_by_bodies
 from .grouping import mixed, reduced_group
-from .kernel import leaf_kernel
+from .kernel import inlined_kernel, leaf_kernel
 from .manifold import empty_manifold, reduce_and_sort
 from .pair import MERGE, hull_contacts, plane_contacts, workspace
 from .penetration import round_work
@@ -79,7 +80,7 @@ def detect(
     return ContactSet(*all_contacts(bare, shapes.surfaces, position, rotation, reach, collections, movable, excluded))
 
 
-@leaf_kernel
+@inlined_kernel
 def core_size(shapes, i):
     """Diagonal of the core's bounds plus the margin."""
     squared = 0.0
@@ -88,7 +89,7 @@ def core_size(shapes, i):
     return np.sqrt(squared) + shapes.margin[i]
 
 
-@leaf_kernel
+@inlined_kernel
 def relative_pose(position, rotation, a, b, turn, shift):
     """Pose of body b in the frame of a, into turn (3, 3) and shift (3,)."""
     for i in range(3):
@@ -103,7 +104,7 @@ def relative_pose(position, rotation, a, b, turn, shift):
             )
 
 
-@leaf_kernel
+@inlined_kernel
 def is_round(shapes, i):
     return shapes.kind[i] == CYLINDER or shapes.kind[i] == CONE
 
@@ -132,7 +133,7 @@ def round_contacts(shapes, position, rotation, a, b, limit, manifold, turn, shif
     return round_round_contacts(r, round_at(shapes, other, turn, shift), core, limit, merge, noise, manifold, of_rounds), other
 
 
-@leaf_kernel
+@inlined_kernel
 def pair_contacts(shapes, position, rotation, a, b, limit, manifold, work, turn, shift, vertices, planes, bounds, of_rounds):
     """Contacts of a pair in the frame of one of them, a where both are hulls: (count, the body whose frame it is)."""
     if is_round(shapes, a) or is_round(shapes, b):
@@ -144,7 +145,8 @@ def pair_contacts(shapes, position, rotation, a, b, limit, manifold, work, turn,
         x, y, z = turn[0, 2], turn[1, 2], turn[2, 2]
         offset = x * shift[0] + y * shift[1] + z * shift[2]
         merge = MERGE * core_size(shapes, hull)
-        return plane_contacts(in_own_frame(shapes, hull), x, y, z, offset, plane == a, limit, merge, manifold), hull
+        core = in_own_frame(shapes, hull)
+        return plane_contacts(core, x, y, z, offset, plane == a, limit, merge, manifold, work.heights), hull
     size_a = core_size(shapes, a)
     size_b = core_size(shapes, b)
     scale = min(size_a, size_b)
@@ -152,7 +154,10 @@ def pair_contacts(shapes, position, rotation, a, b, limit, manifold, work, turn,
         scale = max(size_a, size_b)
     relative_pose(position, rotation, a, b, turn, shift)
     core_a = in_own_frame(shapes, a)
-    core_b = moved(in_own_frame(shapes, b), turn, shift, vertices, planes, bounds)
+    core_b = in_own_frame(shapes, b)
+    if surely_apart(core_a, shapes.core_radius[a], core_b, shapes.core_radius[b], turn, shift, limit):
+        return 0, a
+    core_b = moved(core_b, turn, shift, vertices, planes, bounds)
     return hull_contacts(core_a, core_b, limit, scale, NOISE * (size_a + size_b), manifold, work), a
 
 
@@ -213,7 +218,7 @@ def work_arrays(shapes):
         most_vertices = max(most_vertices, shapes.vertex_count[i])
         most_faces = max(most_faces, shapes.face_count[i])
         most_edges = max(most_edges, shapes.edge_count[i])
-    work = workspace(longest_loop, most_edges)
+    work = workspace(longest_loop, most_edges, most_faces, most_vertices)
     vertices, planes = np.empty((most_vertices, 3)), np.empty((most_faces, 4))
     return empty_manifold(), work, np.empty((3, 3)), np.empty(3), vertices, planes, np.empty((3, 3)), round_work()
 

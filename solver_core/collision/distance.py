@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .kernel import leaf_kernel
+from .kernel import inlined_kernel, leaf_kernel
 
 __all__ = ["closest_edges", "segment_parameters"]
 
@@ -18,7 +18,7 @@ def clamped(value):
     return min(max(value, 0.0), 1.0)
 
 
-@leaf_kernel
+@inlined_kernel
 def segment_parameters(px, py, pz, dx, dy, dz, qx, qy, qz, ex, ey, ez):
     """Closest points p + s d and q + t e of two segments, of any length: (s in [0, 1], t in [0, 1], squared distance)."""
     rx, ry, rz = px - qx, py - qy, pz - qz

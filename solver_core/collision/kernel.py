@@ -11,8 +11,12 @@ from typing import Any
 
 from numba import njit
 
-__all__ = ["leaf_kernel"]
+__all__ = ["inlined_kernel", "leaf_kernel"]
 
 LEAF_OPTIONS: dict[str, Any] = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 leaf_kernel = njit(cache=True, error_model="numpy", **LEAF_OPTIONS)
+
+# A small leaf kernel that becomes part of its callers: the arrays of a work space go by value, seven words and more each, which
+# can take longer than what the kernel does with them.
+inlined_kernel = njit(cache=True, error_model="numpy", forceinline=True, **LEAF_OPTIONS)

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .kernel import leaf_kernel
+from .kernel import inlined_kernel, leaf_kernel
 
 __all__ = [
     "CAPACITY",
@@ -66,7 +66,7 @@ def empty_manifold():
     )
 
 
-@leaf_kernel
+@inlined_kernel
 def feature_id(kind, of_a, of_b):
     """Three bits of kind, thirty of each body's feature index."""
     return (np.uint64(kind) << np.uint64(60)) | (np.uint64(of_a) << np.uint64(30)) | np.uint64(of_b)
@@ -81,7 +81,7 @@ def copy_contact(manifold, source, target):
     manifold.feature[target] = manifold.feature[source]
 
 
-@leaf_kernel
+@inlined_kernel
 def write_contact(manifold, slot, px, py, pz, nx, ny, nz, gap, feature):
     manifold.point[slot, 0], manifold.point[slot, 1], manifold.point[slot, 2] = px, py, pz
     manifold.normal[slot, 0], manifold.normal[slot, 1], manifold.normal[slot, 2] = nx, ny, nz
@@ -89,7 +89,7 @@ def write_contact(manifold, slot, px, py, pz, nx, ny, nz, gap, feature):
     manifold.feature[slot] = feature
 
 
-@leaf_kernel
+@inlined_kernel
 def add_contact(manifold, count, limit, merge, px, py, pz, nx, ny, nz, gap, feature):
     """Adds a contact unless its gap is over the limit, and returns the new count.
 

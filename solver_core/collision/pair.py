@@ -15,10 +15,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .clipping import FACING, face_contacts, incident_face
+from .clipping import FACING, face_contacts, incident_face, vertex_heights
 from .distance import closest_edges, segment_parameters
 from .edges import edge_contacts, edge_feature
-from .kernel import leaf_kernel
+from .kernel import inlined_kernel, leaf_kernel
 from .manifold import FACE_VERTEX, VERTEX_FACE, add_contact, feature_id
 from .separation import edge_separation, face_separation
 
@@ -45,10 +45,12 @@ class Workspace(NamedTuple):
     spare: NDArray[np.float64]
     spare_tags: NDArray[np.int64]
     edges: NDArray[np.float64]
+    heights: NDArray[np.float64]
+    marks: NDArray[np.int64]
 
 
 @njit(cache=True, error_model="numpy")
-def workspace(longest_loop, most_edges):
+def workspace(longest_loop, most_edges, most_faces, most_vertices):
     rows = 4 * longest_loop + 16
     return Workspace(
         np.empty((rows, 3)),
@@ -56,10 +58,12 @@ def workspace(longest_loop, most_edges):
         np.empty((rows, 3)),
         np.empty(rows, dtype=np.int64),
         np.empty((most_edges, 13)),
+        np.empty(most_vertices),
+        np.empty(most_faces, dtype=np.int64),
     )
 
 
-@leaf_kernel
+@inlined_kernel
 def reference_contacts(a, b, face, of_a, limit, scale, manifold, work):
     """Contacts with a face of a (of_a) or of b: (count, smallest gap)."""
     reference = a if of_a else b
@@ -73,14 +77,11 @@ def reference_contacts(a, b, face, of_a, limit, scale, manifold, work):
         CLIP_TOLERANCE * scale,
         MERGE * scale,
         manifold,
-        work.polygon,
-        work.tags,
-        work.spare,
-        work.spare_tags,
+        work,
     )
 
 
-@leaf_kernel
+@inlined_kernel
 def face_along(body, x, y, z):
     """The face whose normal is within NEAR_FACE of (x, y, z), -1 when there is none."""
     best = -1
@@ -153,7 +154,7 @@ def point_of_edges(a, edge_a, s, b, edge_b, t):
     return x, y, z
 
 
-@leaf_kernel
+@inlined_kernel
 def closest_on_edges(a, edge_a, b, edge_b):
     """Closest points of two edges: (s, t, squared distance)."""
     i, j = a.edges[edge_a, 0], a.edges[edge_a, 1]
@@ -174,7 +175,7 @@ def closest_on_edges(a, edge_a, b, edge_b):
     )
 
 
-@leaf_kernel
+@inlined_kernel
 def crossing_contact(a, edge_a, b, edge_b, x, y, z, separation, limit, manifold):
     """The one contact of two edges along a given axis."""
     s, t, _ = closest_on_edges(a, edge_a, b, edge_b)
@@ -224,7 +225,7 @@ def touching_contacts(a, b, limit, manifold, work):
     return add_contact(manifold, 0, limit, 0.0, px, py, pz, x, y, z, 0.0, edge_feature(edge_a, -1, edge_b, -1))
 
 
-@leaf_kernel
+@inlined_kernel
 def overlap_contacts(a, b, separation_a, face_a, separation_b, face_b, a_first, crossing, limit, scale, noise, manifold, work):
     """Contacts of cores that seem to overlap or touch. crossing: the best edge axis as `edge_separation` returns it.
 
@@ -267,10 +268,10 @@ def hull_contacts(a, b, limit, scale, noise, manifold, work):
     scale: size of the smaller body in m, against which ties are judged. noise: distance in m below which the closest direction
     is lost to rounding, so that the cores count as touching.
     """
-    separation_a, face_a, _ = face_separation(a, b, limit)
+    separation_a, face_a, vertex_b = face_separation(a, b, limit)
     if separation_a > limit:
         return 0
-    separation_b, face_b, _ = face_separation(b, a, limit)
+    separation_b, face_b, vertex_a = face_separation(b, a, limit)
     if separation_b > limit:
         return 0
     a_first = separation_a >= separation_b - TIE * scale
@@ -296,7 +297,8 @@ def hull_contacts(a, b, limit, scale, noise, manifold, work):
     elif separation == -np.inf:
         separation = 0.0
     else:
-        crossing = edge_separation(a, b, separation, max(limit, -separation), work.edges)
+        radius = max(limit, -separation)
+        crossing = edge_separation(a, b, face_a, vertex_b, face_b, vertex_a, separation, radius, work.edges, work.marks)
         if crossing[0] > limit:
             return 0
         if crossing[0] <= noise:
@@ -313,15 +315,13 @@ def hull_contacts(a, b, limit, scale, noise, manifold, work):
 
 
 @leaf_kernel
-def plane_contacts(body, x, y, z, offset, plane_is_a, limit, merge, manifold):
+def plane_contacts(body, x, y, z, offset, plane_is_a, limit, merge, manifold, heights):
     """Contacts of a core with the half-space (x, y, z) . p <= offset, at vertices of the faces that look at it: the count."""
     sign = 1.0 if plane_is_a else -1.0
-    lowest = np.inf
-    for i in range(len(body.vertices)):
-        lowest = min(lowest, x * body.vertices[i, 0] + y * body.vertices[i, 1] + z * body.vertices[i, 2])
+    lowest = vertex_heights(body, x, y, z, heights)
     if lowest - offset > limit:
         return 0
-    primary = incident_face(body, x, y, z, lowest, merge)
+    primary = incident_face(body, x, y, z, heights, lowest + merge)
     count = 0
     for f in range(-1 if primary < 0 else 0, len(body.planes)):
         if f != primary and x * body.planes[f, 0] + y * body.planes[f, 1] + z * body.planes[f, 2] >= FACING:

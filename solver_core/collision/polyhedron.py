@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .kernel import leaf_kernel
+from .kernel import inlined_kernel
 
 __all__ = ["Polyhedron", "in_own_frame", "moved"]
 
@@ -30,7 +30,7 @@ class Polyhedron(NamedTuple):
     centre: NDArray[np.float64]
 
 
-@leaf_kernel
+@inlined_kernel
 def in_own_frame(shapes, i):
     """The core of body i in its own axes, without a copy."""
     vertex = shapes.first_vertex[i]
@@ -51,7 +51,7 @@ def in_own_frame(shapes, i):
     )
 
 
-@leaf_kernel
+@inlined_kernel
 def moved(core, rotation, translation, vertices, planes, bounds):
     """The core turned by rotation (3, 3) and moved by translation (3,), written into the work arrays given.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .kernel import leaf_kernel
+from .kernel import inlined_kernel
 
 __all__ = ["edge_separation", "face_separation"]
 
@@ -18,7 +18,7 @@ __all__ = ["edge_separation", "face_separation"]
 PARALLEL = 1e-12
 
 
-@leaf_kernel
+@inlined_kernel
 def lowest_vertex(vertices, x, y, z):
     """The vertex with the smallest component along (x, y, z), and that component."""
     best = 0
@@ -31,7 +31,7 @@ def lowest_vertex(vertices, x, y, z):
     return best, lowest
 
 
-@leaf_kernel
+@inlined_kernel
 def face_separation(a, b, limit):
     """Largest separation along a's face normals: (separation, face, lowest vertex of b over it).
 
@@ -67,7 +67,7 @@ def face_separation(a, b, limit):
     return separation, best, vertex
 
 
-@leaf_kernel
+@inlined_kernel
 def is_near_box(core, edge, lower, upper, radius):
     """Whether the bounding box of an edge comes within the radius of a box along every axis."""
     i = core.edges[edge, 0]
@@ -80,38 +80,56 @@ def is_near_box(core, edge, lower, upper, radius):
     return True
 
 
-@leaf_kernel
-def faces_away(core, edge, centre, bound):
-    """Whether no axis between the normals of the edge's faces can separate the centre by more than the bound <= 0.
+@inlined_kernel
+def mark_faces(core, vertices, vertex, centre, bound, marks):
+    """For each face of the core: 1 where a vertex of the other core is no higher over it than the bound, plus 2 where its
+    centre is not, into marks (>= faces,)."""
+    x, y, z = vertices[vertex, 0], vertices[vertex, 1], vertices[vertex, 2]
+    cx, cy, cz = centre[0], centre[1], centre[2]
+    for f in range(len(core.planes)):
+        nx, ny, nz, offset = core.planes[f, 0], core.planes[f, 1], core.planes[f, 2], core.planes[f, 3]
+        mark = 1 if nx * x + ny * y + nz * z - offset <= bound else 0
+        marks[f] = mark + (2 if nx * cx + ny * cy + nz * cz - offset <= bound else 0)
 
-    An axis n in the cone of the unit normals l and r is alpha l + beta r with alpha + beta >= 1, so n . w <= bound follows from
-    l . w <= bound and r . w <= bound.
+
+@inlined_kernel
+def may_separate(core, edge, marks, lower, upper, plane_of, face, radius):
+    """Whether an edge may be one of the two whose axis decides.
+
+    An axis n in the cone of the unit normals l and r of the edge's faces is alpha l + beta r with alpha + beta >= 1: it
+    separates a point w of the other core by n . w, over the edge, and n . w <= bound <= 0 follows from l . w <= bound and
+    r . w <= bound, that is from marks that both faces bear. Nor does an edge decide that is farther than the radius from the
+    other core's bounds or from its best face.
     """
     left = core.edge_faces[edge, 0]
     right = core.edge_faces[edge, 1]
-    if left < 0:
+    if left >= 0 and (marks[left] & marks[right]) != 0:
         return False
-    for face in (left, right):
-        height = -core.planes[face, 3]
-        for k in range(3):
-            height += core.planes[face, k] * centre[k]
-        if height > bound:
-            return False
-    return True
+    if not is_near_box(core, edge, lower, upper, radius):
+        return False
+    if face < 0:
+        return True
+    x, y, z = plane_of.planes[face, 0], plane_of.planes[face, 1], plane_of.planes[face, 2]
+    p = core.edges[edge, 0]
+    q = core.edges[edge, 1]
+    height_p = x * core.vertices[p, 0] + y * core.vertices[p, 1] + z * core.vertices[p, 2]
+    height_q = x * core.vertices[q, 0] + y * core.vertices[q, 1] + z * core.vertices[q, 2]
+    return min(height_p, height_q) <= plane_of.planes[face, 3] + radius
 
 
-@leaf_kernel
-def edge_separation(a, b, floor, radius, work):
+@inlined_kernel
+def edge_separation(a, b, face_a, vertex_b, face_b, vertex_a, floor, radius, work, marks):
     """Largest separation over the floor along cross products of edges: (separation, edge of a, edge of b, x, y, z).
 
-    (x, y, z) is the axis from a to b; edge of a is -1 when no pair beats the floor. Edges farther than the radius from the
-    other body are left out: an axis that decides has its two edges no farther apart than max(reach, -floor). work: (>= edges of
-    b, 13).
+    face_a and vertex_b, face_b and vertex_a: what `face_separation` found. (x, y, z) is the axis from a to b; edge of a is -1
+    when no pair beats the floor. Edges farther than the radius from the other body are left out: an axis that decides has its
+    two edges no farther apart than max(reach, -floor). work: (>= edges of b, 13); marks: (>= faces of either,) int64.
     """
     bound = min(floor, 0.0)
+    mark_faces(b, a.vertices, vertex_a, a.centre, bound, marks)
     count = 0
     for j in range(len(b.edges)):
-        if not is_near_box(b, j, a.lower, a.upper, radius) or faces_away(b, j, a.centre, bound):
+        if not may_separate(b, j, marks, a.lower, a.upper, a, face_a, radius):
             continue
         p = b.edges[j, 0]
         q = b.edges[j, 1]
@@ -129,8 +147,10 @@ def edge_separation(a, b, floor, radius, work):
     best_a = -1
     best_b = -1
     best_x = best_y = best_z = 0.0
-    for i in range(len(a.edges)):
-        if not is_near_box(a, i, b.lower, b.upper, radius) or faces_away(a, i, b.centre, bound):
+    if count > 0:
+        mark_faces(a, b.vertices, vertex_b, b.centre, bound, marks)
+    for i in range(len(a.edges) if count > 0 else 0):
+        if not may_separate(a, i, marks, b.lower, b.upper, b, face_b, radius):
             continue
         p = a.edges[i, 0]
         q = a.edges[i, 1]

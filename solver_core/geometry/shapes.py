@@ -51,7 +51,7 @@ class ShapeTable(NamedTuple):
     they differ from those at all. All that follows is in the collider's axes. kind: (c,) HULL, PLANE (the half-space z <= 0),
     CYLINDER, CONE or MESH. round_radius: (c,) m, of a cylinder or of a cone's base, its vertices being the ends of the axis,
     else 0. margin: (c,) m, the core is thickened by it all around. lower, upper: (c, 3) m, bounds of the core. centre: (c, 3)
-    m, a point inside the core.
+    m, a point inside the core, and core_radius: (c,) m, from there to the farthest vertex.
 
     first_*, *_count: (c,) where a collider's rows are in the tables that follow; equal shapes share their rows. vertices:
     (., 3). planes: (., 4) outward normal and offset. loop_start: (., 1) for each face its first slot in loop_vertices and
@@ -76,6 +76,7 @@ class ShapeTable(NamedTuple):
     lower: Array
     upper: Array
     centre: Array
+    core_radius: Array
     first_vertex: Indices
     vertex_count: Indices
     first_face: Indices
@@ -159,6 +160,7 @@ def build_shapes(specs: Sequence[ShapeSpec], deforming: Collection[int] = ()) ->
     upper = np.array([high for _, high in bounds]).reshape(-1, 3)
     round_radius = np.array([part.shape.radius if part.shape.kind in ROUND else 0.0 for part in colliders], dtype=np.float64)
     centre = np.array([hull.vertices.mean(axis=0) for hull in hulls]).reshape(-1, 3)
+    core_radius = np.array([np.linalg.norm(hull.vertices - hull.vertices.mean(axis=0), axis=1).max() for hull in hulls])
     vertex_count = np.array([len(hull.vertices) for hull in hulls], dtype=np.int64)
     face_count = np.array([hull.face_count for hull in hulls], dtype=np.int64)
     edge_count = np.array([len(hull.edges) for hull in hulls], dtype=np.int64)
@@ -177,6 +179,7 @@ def build_shapes(specs: Sequence[ShapeSpec], deforming: Collection[int] = ()) ->
         lower=lower[hull_of],
         upper=upper[hull_of],
         centre=centre[hull_of],
+        core_radius=core_radius[hull_of],
         first_vertex=_firsts(vertex_count)[hull_of],
         vertex_count=vertex_count[hull_of],
         first_face=_firsts(face_count)[hull_of],
