@@ -50,12 +50,31 @@ def incident_face(body, x, y, z, heights, level):
 
 
 @inlined_kernel
-def clip_face(reference, face, body, incident, tolerance, polygon, tags, spare, spare_tags):
-    """Clips a face of body to the prism over a reference face: (count, polygon, tags), in the given or in the spare arrays.
+def prism_sides(reference, face, tolerance, sides):
+    """Writes the sides of the prism over a face, (., 5): outward normal, of any length, offset, and what counts as inside."""
+    nx, ny, nz = reference.planes[face, 0], reference.planes[face, 1], reference.planes[face, 2]
+    begin = reference.loop_start[face]
+    size = reference.loop_start[face + 1] - begin
+    for slot in range(size):
+        p = reference.loop_vertices[begin + slot]
+        q = reference.loop_vertices[begin + (slot + 1 if slot + 1 < size else 0)]
+        px, py, pz = reference.vertices[p, 0], reference.vertices[p, 1], reference.vertices[p, 2]
+        dx, dy, dz = reference.vertices[q, 0] - px, reference.vertices[q, 1] - py, reference.vertices[q, 2] - pz
+        mx, my, mz = dy * nz - dz * ny, dz * nx - dx * nz, dx * ny - dy * nx
+        sides[slot, 0], sides[slot, 1], sides[slot, 2] = mx, my, mz
+        sides[slot, 3] = mx * px + my * py + mz * pz
+        sides[slot, 4] = tolerance * np.sqrt(mx * mx + my * my + mz * mz)
+    return size
+
+
+@inlined_kernel
+def clip_face(body, incident, sides, size, polygon, tags, spare, spare_tags, levels):
+    """Clips a face of body to a prism of so many sides: (count, polygon, tags), in the given or in the spare arrays.
 
     polygon: (., 3) vertices, counter-clockwise seen against the reference face's normal. tags: (.,) what the edge that follows
     the vertex lies on: slot >= 0 of the incident face's loop, or -1 - slot of the reference face's. incident -1 stands for
-    the segment or point that a body without faces is. A vertex within the tolerance outside counts as inside.
+    the segment or point that a body without faces is. A vertex within the tolerance outside counts as inside. levels: (.,) of
+    the vertices over one side.
     """
     first = body.loop_start[incident] if incident >= 0 else 0
     count = body.loop_start[incident + 1] - first if incident >= 0 else len(body.vertices)
@@ -65,43 +84,40 @@ def clip_face(reference, face, body, incident, tolerance, polygon, tags, spare, 
         vertex = body.loop_vertices[first + slot] if incident >= 0 else slot
         for k in range(3):
             polygon[i, k] = body.vertices[vertex, k]
-        tags[i] = (slot - 1) % count
+        tags[i] = slot - 1 if slot > 0 else count - 1
 
-    nx, ny, nz = reference.planes[face, 0], reference.planes[face, 1], reference.planes[face, 2]
-    begin = reference.loop_start[face]
-    size = reference.loop_start[face + 1] - begin
     for slot in range(size):
-        p = reference.loop_vertices[begin + slot]
-        q = reference.loop_vertices[begin + (slot + 1) % size]
-        px, py, pz = reference.vertices[p, 0], reference.vertices[p, 1], reference.vertices[p, 2]
-        dx, dy, dz = reference.vertices[q, 0] - px, reference.vertices[q, 1] - py, reference.vertices[q, 2] - pz
-        mx, my, mz = dy * nz - dz * ny, dz * nx - dx * nz, dx * ny - dy * nx
-        outside = tolerance * np.sqrt(mx * mx + my * my + mz * mz)
-        offset = mx * px + my * py + mz * pz
+        mx, my, mz, offset, outside = sides[slot, 0], sides[slot, 1], sides[slot, 2], sides[slot, 3], sides[slot, 4]
+        lowest = np.inf
+        highest = -np.inf
+        for i in range(count):
+            levels[i] = mx * polygon[i, 0] + my * polygon[i, 1] + mz * polygon[i, 2] - offset
+            lowest = min(lowest, levels[i])
+            highest = max(highest, levels[i])
+        if highest <= outside:
+            continue
+        if lowest > outside:
+            return 0, polygon, tags
         written = 0
-        height = mx * polygon[0, 0] + my * polygon[0, 1] + mz * polygon[0, 2] - offset
-        first_height = height
         for i in range(count):
             j = i + 1 if i + 1 < count else 0
-            next_height = first_height if j == 0 else mx * polygon[j, 0] + my * polygon[j, 1] + mz * polygon[j, 2] - offset
-            if height <= outside and written < len(spare):
+            level = levels[i]
+            next_level = levels[j]
+            if level <= outside and written < len(spare):
                 for k in range(3):
                     spare[written, k] = polygon[i, k]
                 spare_tags[written] = tags[i]
                 written += 1
             # A convex polygon gains one vertex a plane; only a face merged from noise could fill the array, and loses a corner.
-            if (height <= outside) != (next_height <= outside) and written < len(spare) - 1:
-                fraction = min(max(height / (height - next_height), 0.0), 1.0)
+            if (level <= outside) != (next_level <= outside) and written < len(spare) - 1:
+                fraction = min(max(level / (level - next_level), 0.0), 1.0)
                 for k in range(3):
                     spare[written, k] = polygon[i, k] + fraction * (polygon[j, k] - polygon[i, k])
-                spare_tags[written] = -1 - slot if height <= outside else tags[i]
+                spare_tags[written] = -1 - slot if level <= outside else tags[i]
                 written += 1
-            height = next_height
         polygon, spare = spare, polygon
         tags, spare_tags = spare_tags, tags
         count = written
-        if count == 0:
-            break
     return count, polygon, tags
 
 
@@ -140,6 +156,7 @@ def face_contacts(reference, face, body, reference_is_a, limit, tolerance, merge
     heights = work.heights
     lowest = vertex_heights(body, nx, ny, nz, heights)
     primary = incident_face(body, nx, ny, nz, heights, lowest + merge)
+    size = prism_sides(reference, face, tolerance, work.sides)
     sign = 1.0 if reference_is_a else -1.0
     count = 0
     smallest = np.inf
@@ -149,7 +166,7 @@ def face_contacts(reference, face, body, reference_is_a, limit, tolerance, merge
             if cosine >= FACING or not reaches_below(body, incident, heights, offset + limit):
                 continue
         corners, clipped, clipped_tags = clip_face(
-            reference, face, body, incident, tolerance, work.polygon, work.tags, work.spare, work.spare_tags
+            body, incident, work.sides, size, work.polygon, work.tags, work.spare, work.spare_tags, work.levels
         )
         for i in range(corners):
             x, y, z = clipped[i, 0], clipped[i, 1], clipped[i, 2]

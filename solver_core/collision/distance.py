@@ -50,12 +50,14 @@ def segment_parameters(px, py, pz, dx, dy, dz, qx, qy, qz, ex, ey, ez):
 
 
 @leaf_kernel
-def closest_edges(a, b, limit, x, y, z, separation, work):
+def closest_edges(a, b, limit, x, y, z, separation, work, heights):
     """Closest points of the edges of a and b: (distance, edge of a, s, edge of b, t); edges are -1 beyond the limit.
 
     (x, y, z) is a separating axis from a to b with its separation, or zero with separation 0 when none is known.
-    work: (>= edges of b, 8).
+    work: (>= edges of b, 8). heights: (>= vertices of either,).
     """
+    for i in range(len(b.vertices)):
+        heights[i] = x * b.vertices[i, 0] + y * b.vertices[i, 1] + z * b.vertices[i, 2]
     # The highest of a and the lowest of b along the axis; depths are measured back from there.
     top = -np.inf
     for i in range(len(a.vertices)):
@@ -63,21 +65,23 @@ def closest_edges(a, b, limit, x, y, z, separation, work):
     bottom = top + separation
     band = limit - separation
     count = 0
+    least = np.inf
     for j in range(len(b.edges)):
         p = b.edges[j, 0]
         q = b.edges[j, 1]
-        height_p = x * b.vertices[p, 0] + y * b.vertices[p, 1] + z * b.vertices[p, 2]
-        height_q = x * b.vertices[q, 0] + y * b.vertices[q, 1] + z * b.vertices[q, 2]
-        depth = min(height_p, height_q) - bottom
+        depth = min(heights[p], heights[q]) - bottom
         if depth > band:
             continue
         for k in range(3):
             work[count, k] = b.vertices[p, k]
             work[count, 3 + k] = b.vertices[q, k] - b.vertices[p, k]
         work[count, 6] = depth
+        least = min(least, depth)
         work[count, 7] = j
         count += 1
 
+    for i in range(len(a.vertices)):
+        heights[i] = x * a.vertices[i, 0] + y * a.vertices[i, 1] + z * a.vertices[i, 2]
     squared = limit * limit
     best_a = -1
     best_b = -1
@@ -87,7 +91,9 @@ def closest_edges(a, b, limit, x, y, z, separation, work):
         q = a.edges[i, 1]
         px, py, pz = a.vertices[p, 0], a.vertices[p, 1], a.vertices[p, 2]
         qx, qy, qz = a.vertices[q, 0], a.vertices[q, 1], a.vertices[q, 2]
-        depth = top - max(x * px + y * py + z * pz, x * qx + y * qy + z * qz)
+        depth = top - max(heights[p], heights[q])
+        if depth + least > band:
+            continue
         for row in range(count):
             if depth + work[row, 6] > band:
                 continue

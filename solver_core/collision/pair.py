@@ -47,6 +47,8 @@ class Workspace(NamedTuple):
     edges: NDArray[np.float64]
     heights: NDArray[np.float64]
     marks: NDArray[np.int64]
+    sides: NDArray[np.float64]
+    levels: NDArray[np.float64]
 
 
 @njit(cache=True, error_model="numpy")
@@ -60,6 +62,8 @@ def workspace(longest_loop, most_edges, most_faces, most_vertices):
         np.empty((most_edges, 13)),
         np.empty(most_vertices),
         np.empty(most_faces, dtype=np.int64),
+        np.empty((longest_loop, 5)),
+        np.empty(rows),
     )
 
 
@@ -94,12 +98,21 @@ def face_along(body, x, y, z):
     return best
 
 
-@leaf_kernel
+@inlined_kernel
 def near_face_contacts(a, b, x, y, z, bound, limit, scale, manifold, work):
     """Contacts with a face whose normal is near the axis (x, y, z) from a to b: the count, 0 if no gap is below the bound."""
+    near_a, near_b = face_along(a, x, y, z), face_along(b, -x, -y, -z)
+    if near_a < 0 and near_b < 0:
+        return 0
+    return first_face_contacts(a, b, near_a, near_b, bound, limit, scale, manifold, work)
+
+
+@leaf_kernel
+def first_face_contacts(a, b, face_a, face_b, bound, limit, scale, manifold, work):
+    """Contacts with the face of a, else with that of b (-1: none), that has a gap below the bound: the count, 0 if neither."""
     for turn in range(2):
         of_a = turn == 0
-        face = face_along(a, x, y, z) if of_a else face_along(b, -x, -y, -z)
+        face = face_a if of_a else face_b
         if face >= 0:
             count, smallest = reference_contacts(a, b, face, of_a, limit, scale, manifold, work)
             if count > 0 and smallest <= bound:
@@ -191,7 +204,7 @@ def apart_contacts(a, b, x, y, z, separation, upper, limit, scale, noise, manifo
     upper: a distance that the cores do not exceed, inf when none is known. Returns -1 when the cores turn out to touch.
     """
     within = min(limit, upper * (1.0 + 1e-9) + noise)
-    distance, edge_a, s, edge_b, t = closest_edges(a, b, within, x, y, z, separation, work.edges)
+    distance, edge_a, s, edge_b, t = closest_edges(a, b, within, x, y, z, separation, work.edges, work.heights)
     if edge_a < 0:
         return 0
     if distance <= noise:
@@ -219,7 +232,7 @@ def apart_contacts(a, b, x, y, z, separation, upper, limit, scale, noise, manifo
 @leaf_kernel
 def touching_contacts(a, b, limit, manifold, work):
     """The one contact of cores that touch in a point and have no face or crossing to go by."""
-    _, edge_a, s, edge_b, t = closest_edges(a, b, limit, 0.0, 0.0, 0.0, 0.0, work.edges)
+    _, edge_a, s, edge_b, t = closest_edges(a, b, limit, 0.0, 0.0, 0.0, 0.0, work.edges, work.heights)
     x, y, z = touching_normal(a, edge_a, b, edge_b)
     px, py, pz = point_of_edges(a, edge_a, s, b, edge_b, t)
     return add_contact(manifold, 0, limit, 0.0, px, py, pz, x, y, z, 0.0, edge_feature(edge_a, -1, edge_b, -1))
@@ -261,7 +274,7 @@ def overlap_contacts(a, b, separation_a, face_a, separation_b, face_b, a_first, 
     return touching_contacts(a, b, limit, manifold, work)
 
 
-@leaf_kernel
+@inlined_kernel
 def hull_contacts(a, b, limit, scale, noise, manifold, work):
     """Collects the contacts of two cores with gaps up to the limit and returns how many.
 
