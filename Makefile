@@ -42,6 +42,7 @@ lint: environment
 bench: environment
 	$(RUN) tests/bench/rates.py --seconds 2
 	$(RUN) tests/bench/collision.py
+	$(RUN) tests/bench/collision_against_mujoco.py
 	$(RUN) tests/bench/staggered_against_quadprog.py
 	$(RUN) tests/bench/contacts_against_oracles.py
 	$(RUN) tests/bench/mesh_scenes.py --seconds 2
