@@ -216,6 +216,32 @@ def is_over(vertices, triangle, nx, ny, nz, x, y, z, tolerance):
 
 
 @leaf_kernel
+def is_across_valley(pair, of_first, f, nx, ny, nz, x, y, z):
+    """Whether a point is over a neighbour of triangle f that rises from it: a valley, in which both of their planes bound it.
+
+    Without this the plane ahead would be met only after the vertex has crossed the valley's edge, in the middle of a step.
+    (nx, ny, nz): the normal of f on the point's side. of_first: whether f is of the second surface.
+    """
+    owner = pair.second if of_first else pair.first
+    faces = pair.vertices if of_first else pair.first.vertices
+    o = owner.triangles[f, 0]
+    base = nx * faces[o, 0] + ny * faces[o, 1] + nz * faces[o, 2]
+    for side in range(3):
+        e = owner.triangle_edges[f, side]
+        if e < 0 or not owner.sharp[e]:
+            continue
+        for row in range(owner.sides_start[e], owner.sides_start[e + 1]):
+            g, off = owner.sides[row, 0], owner.sides[row, 1]
+            if g == f or nx * faces[off, 0] + ny * faces[off, 1] + nz * faces[off, 2] - base <= owner.tolerance:
+                continue
+            m = owner.normals[g]
+            mx, my, mz = turned(pair, m) if of_first else (m[0], m[1], m[2])
+            if is_over(faces, owner.triangles[g], mx, my, mz, x, y, z, owner.tolerance):
+                return True
+    return False
+
+
+@leaf_kernel
 def leans(owner, vertices, v, vx, vy, vz, x, y, z):
     """Whether a vertex with the normal v looks along (x, y, z); both ways if its surface is a sheet."""
     along = vx * x + vy * y + vz * z
@@ -243,8 +269,7 @@ def vertex_face(pair, of_first, v, f, out):
     height = nx * (px - faces[o, 0]) + ny * (py - faces[o, 1]) + nz * (pz - faces[o, 2])
     if abs(height) > pair.limit:
         return
-    if not is_over(faces, triangle, nx, ny, nz, px, py, pz, face_owner.tolerance):
-        return
+    is_beside = not is_over(faces, triangle, nx, ny, nz, px, py, pz, face_owner.tolerance)
     vx, vy, vz = (
         turned(pair, owner.vertex_normals[v])
         if not of_first
@@ -256,6 +281,8 @@ def vertex_face(pair, of_first, v, f, out):
     )
     if not face_owner.solid and height - owner.depth[v] * (nx * vx + ny * vy + nz * vz) < 0.0:
         nx, ny, nz, height = -nx, -ny, -nz, -height
+    if is_beside and (height < 0.0 or not is_across_valley(pair, of_first, f, nx, ny, nz, px, py, pz)):
+        return
     if not leans(owner, vertices, v, vx, vy, vz, -nx, -ny, -nz):
         return
     if height < -pair.noise:

@@ -119,8 +119,12 @@ def build_shapes(specs: Sequence[ShapeSpec], deforming: Collection[int] = ()) ->
         if key not in numbers:
             try:
                 if shape.kind is ShapeKind.MESH:
-                    surfaces[len(hulls)] = mesh_surface(vertices, shape.triangles)
-                    hulls.append(_bare(surfaces[len(hulls)].vertices))
+                    surface = mesh_surface(vertices, shape.triangles)
+                    if own >= 0:
+                        # What is flat now may be bent later.
+                        surface = replace(surface, patch=np.arange(len(surface.triangles)))
+                    surfaces[len(hulls)] = surface
+                    hulls.append(_bare(surface.vertices))
                 else:
                     hulls.append(segment(vertices) if shape.kind in ROUND else convex_hull(vertices))
             except ValueError as error:

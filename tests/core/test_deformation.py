@@ -62,6 +62,7 @@ def test_a_hill_that_grows_beside_a_box_pushes_it_down_the_slope():
     frames = sc.Simulation(scene(belt(vertices), slippery)).run()
     assert max(frame.poses[1, 2] for frame in frames) > 0.3
     assert frames[-1].poses[1, 0] > 0.5 and frames[-1].poses[1, 2] == pytest.approx(0.2, abs=2e-3)
+    assert max(frame.statistics.deepest_overlap.max(initial=0.0) for frame in frames) < 2e-4
 
 
 def test_deformation_goes_with_an_animated_body():

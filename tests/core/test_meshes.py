@@ -187,6 +187,18 @@ def test_what_slides_rolls_or_tumbles_on_triangles_does_so_as_on_a_plane(shape, 
         np.testing.assert_allclose(one.poses[1], other.poses[1], atol=1e-7)
 
 
+def test_a_box_slides_off_a_slope_onto_the_level_without_dipping_in():
+    """Its front corners meet the plane ahead before they have crossed the valley's edge."""
+    ramp = mesh(sheet(8, 8.0, lambda x, y: np.clip(-0.5 * x, 0.0, None)))
+    angle = np.arctan(0.5)
+    start = np.array([-1.5, 0.1, 0.75]) + 0.101 * np.array([np.sin(angle), 0, np.cos(angle)])
+    smooth = MaterialSpec(0.0, 0.0)
+    crate = body("Crate", BodyKind.ACTIVE, box(0.4, 0.3, 0.2), start, (0, angle, 0), material=smooth)
+    frames = sc.Simulation(SceneSpec((ground(ramp), crate))).run(36)
+    assert frames[-1].poses[1, 0] > 0.5
+    assert max(frame.statistics.deepest_overlap.max(initial=0.0) for frame in frames) < 5e-4
+
+
 def test_features_persist_while_a_box_slides_over_triangles():
     table = build_shapes([mesh(sheet(11, 6.0)), box(1, 1, 1)])
     first = detected(table, [[0, 0, 0], [0, 0, 0.5001]])
