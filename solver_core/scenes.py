@@ -22,9 +22,11 @@ __all__ = [
     "cylinder_shape",
     "dropped_cube",
     "ground",
+    "jamming_rod",
     "sliding_box",
     "slope",
     "tower",
+    "wall",
 ]
 
 BOX_TRIANGLES = np.array(
@@ -201,6 +203,53 @@ def tower(
         weight = mass * heaviest if i == boxes - 1 else mass
         bodies.append(box(f"Box {i + 1}", (size, size, size), (0.0, 0.0, (i + 0.5) * size), material, weight))
     return SceneSpec(tuple(bodies), frame_end=frames)
+
+
+def wall(
+    courses: int = 4,
+    bricks: int = 5,
+    mu: float = 0.6,
+    brick=(0.215, 0.1025, 0.065),
+    density: float = 1900.0,
+    joint: float = 0.01,
+    frames: int = 241,
+) -> SceneSpec:
+    """A dry wall in running bond: every other course is half a brick further on, the upright joints are open.
+
+    brick: length, depth and height in m. joint: m, the width of the upright joints. density: kg/m^3.
+    """
+    material = _pair_material(mu)
+    length, depth, height = brick
+    spacing = length + joint
+    bodies = [ground(material)]
+    for course in range(courses):
+        for i in range(bricks):
+            position = ((i + 0.5 * (course % 2)) * spacing, 0.0, (course + 0.5) * height)
+            bodies.append(box(f"Brick {course + 1}.{i + 1}", brick, position, material, density * length * depth * height))
+    return SceneSpec(tuple(bodies), frame_end=frames)
+
+
+def jamming_rod(speed: float = 3.0, mu: float = 2.0, frames: int = 25) -> SceneSpec:
+    """A slender rod whose lower end is pushed over the ground ahead of it, as chalk over a board (Painleve).
+
+    It leans by atan(1 / 2) from the upright, its middle behind its tip along the motion +x. With mu above 4/3 no contact force
+    can keep a uniform rod out of the ground while its tip slides: the harder it is pressed, the harder it is pulled in.
+    """
+    material = _pair_material(mu)
+    lean, half, thickness = math.atan(0.5), 0.5, 0.004
+    # the lower end of the axis is ahead; the edge that touches is the one in front
+    sine, cosine = math.sin(lean), math.cos(lean)
+    height = half * cosine + 0.5 * thickness * sine
+    rod = box(
+        "Rod",
+        (thickness, thickness, 2.0 * half),
+        (0.0, 0.0, height),
+        material,
+        1.0,
+        axis_angle((0.0, 1.0, 0.0), -lean),
+        (speed, 0.0, 0.0),
+    )
+    return SceneSpec((ground(material), rod), frame_end=frames)
 
 
 def slope(

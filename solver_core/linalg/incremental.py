@@ -14,6 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ..collision.kernel import inlined_kernel, leaf_kernel
+
 __all__ = ["Incremental", "append", "clear", "incremental", "remove", "replace_column", "schur_complement", "solve"]
 
 Floats = NDArray[np.float64]
@@ -27,7 +29,8 @@ class Incremental(NamedTuple):
     """Work arrays for up to n indices.
 
     symmetric: whether factor holds L, else R with orthogonal Q^T (0 rows when symmetric). rows, columns: the indices in their
-    orders, size[0] of them; row_at, column_at: (n,) the place of each index, -1 when it is not in. work: (3, n).
+    orders, size[0] of them; row_at, column_at: (n,) the place of each index, -1 when it is not in. work: (3, n) and remaining:
+    (n,) are scratch.
     """
 
     symmetric: bool
@@ -39,6 +42,7 @@ class Incremental(NamedTuple):
     column_at: Indices
     size: Indices
     work: Floats
+    remaining: Indices
 
 
 @njit(cache=True)
@@ -55,18 +59,20 @@ def incremental(n, symmetric):
         np.full(n, -1, np.int64),
         np.zeros(1, np.int64),
         np.empty((3, n)),
+        np.empty(n, np.int64),
     )
 
 
-@njit(cache=True)
+@leaf_kernel
 def clear(inc):
     """Take all indices out."""
-    inc.row_at[:] = -1
-    inc.column_at[:] = -1
+    for i in range(inc.row_at.size):
+        inc.row_at[i] = -1
+        inc.column_at[i] = -1
     inc.size[0] = 0
 
 
-@njit(cache=True)
+@inlined_kernel
 def _dot(x, y, begin, end):
     """x . y over [begin, end); four sums side by side are four times as fast as one, in a fixed order."""
     s0 = s1 = s2 = s3 = 0.0
@@ -83,7 +89,7 @@ def _dot(x, y, begin, end):
     return (s0 + s1) + (s2 + s3)
 
 
-@njit(cache=True)
+@inlined_kernel
 def _rotate(x, y, c, s, begin, end):
     """Rows x, y := c x + s y, c y - s x over [begin, end)."""
     for i in range(begin, end):
@@ -92,14 +98,14 @@ def _rotate(x, y, c, s, begin, end):
         y[i] = c * v - s * u
 
 
-@njit(cache=True)
+@inlined_kernel
 def _rotation(u, v):
     """(c, s) that turns (u, v) into (r, 0)."""
     r = np.hypot(u, v)
     return (u / r, v / r) if r > 0.0 else (1.0, 0.0)
 
 
-@njit(cache=True)
+@inlined_kernel
 def _forward(inc, rhs, y):
     """y := L^-1 rhs (by index), or Q^T rhs."""
     k = inc.size[0]
@@ -115,7 +121,7 @@ def _forward(inc, rhs, y):
         y[i] = _dot(inc.orthogonal[i], gathered, 0, k)
 
 
-@njit(cache=True)
+@inlined_kernel
 def _backward(inc, y):
     """y := L^-T y, or R^-1 y, in the order of the columns."""
     k = inc.size[0]
@@ -132,7 +138,7 @@ def _backward(inc, y):
         y[i] = (y[i] - _dot(row, y, i + 1, k)) / row[i]
 
 
-@njit(cache=True)
+@inlined_kernel
 def solve(inc, rhs, out):
     """out := A_KK^-1 rhs on the indices in K, both of them (n,) by index; other entries of out are left alone."""
     y = inc.work[0]
@@ -142,7 +148,7 @@ def solve(inc, rhs, out):
         out[inc.columns[i]] = y[i]
 
 
-@njit(cache=True)
+@inlined_kernel
 def schur_complement(inc, matrix, index):
     """(A_ii - A_iK A_KK^-1 A_Ki, the size of the terms that it is the difference of); work[0] keeps L^-1 A_Ki if symmetric."""
     k = inc.size[0]
@@ -160,7 +166,7 @@ def schur_complement(inc, matrix, index):
     return total, size
 
 
-@njit(cache=True)
+@leaf_kernel
 def append(inc, matrix, index):
     """Add a row and a column; False, and nothing done, where they depend on those that are in."""
     sigma, size = schur_complement(inc, matrix, index)
@@ -194,7 +200,7 @@ def append(inc, matrix, index):
     return True
 
 
-@njit(cache=True)
+@inlined_kernel
 def _forget(order, at, place, k):
     """Close the gap at a place of an order of k indices."""
     at[order[place]] = -1
@@ -203,7 +209,7 @@ def _forget(order, at, place, k):
         at[order[i]] = i
 
 
-@njit(cache=True)
+@leaf_kernel
 def _drop_column(inc, place, k):
     """Take a column out of R and make it triangular again; the last row of R becomes zero."""
     factor = inc.factor
@@ -217,7 +223,7 @@ def _drop_column(inc, place, k):
     _forget(inc.columns, inc.column_at, place, k)
 
 
-@njit(cache=True)
+@leaf_kernel
 def _is_regular(inc):
     """Whether no diagonal entry of R is lost beside the largest entry of its column."""
     for j in range(inc.size[0]):
@@ -229,7 +235,7 @@ def _is_regular(inc):
     return True
 
 
-@njit(cache=True)
+@leaf_kernel
 def remove(inc, matrix, index):
     """Take the row and the column of an index out.
 
@@ -240,14 +246,15 @@ def remove(inc, matrix, index):
     if inc.symmetric or _is_regular(inc):
         return True
     k = inc.size[0]
-    remaining = inc.columns[:k].copy()
+    for i in range(k):
+        inc.remaining[i] = inc.columns[i]
     clear(inc)
-    for i in remaining:
-        append(inc, matrix, i)
+    for i in range(k):
+        append(inc, matrix, inc.remaining[i])
     return False
 
 
-@njit(cache=True)
+@leaf_kernel
 def _take_out(inc, index):
     k = inc.size[0]
     factor = inc.factor
@@ -264,8 +271,10 @@ def _take_out(inc, index):
                 factor[i, j] = c * u + s * v
                 factor[i, j + 1] = c * v - s * u
         _forget(inc.columns, inc.column_at, place, k)
-        inc.rows[: k - 1] = inc.columns[: k - 1]
-        inc.row_at[:] = inc.column_at
+        inc.row_at[index] = -1
+        for i in range(place, k - 1):
+            inc.rows[i] = inc.columns[i]
+            inc.row_at[inc.rows[i]] = i
         inc.size[0] = k - 1
         return
     _drop_column(inc, place, k)
@@ -285,7 +294,7 @@ def _take_out(inc, index):
     inc.size[0] = k - 1
 
 
-@njit(cache=True)
+@leaf_kernel
 def replace_column(inc, matrix, index):
     """The column of an index is another one now; False, with the index taken out, where the matrix is singular with it."""
     k = inc.size[0]

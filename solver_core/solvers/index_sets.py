@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ..collision.kernel import inlined_kernel, leaf_kernel
 from ..linalg.incremental import Incremental, append, incremental, remove, replace_column
 
 __all__ = [
@@ -67,7 +68,7 @@ class Sets(NamedTuple):
     normal: (m,) index of the normal force. friction: (m,) index of the first friction force, FREE where there is none.
     tangents: how many each has. mu: (m,). owner: (n,) contact of each index, FREE for bilateral constraints. normal_set,
     friction_set: (m,). delta: (m, 2) the frozen directions. frame: (m, 2) cosine and sine of the tangent frame against the
-    problem's own. changed: (n,) the pivot at which an index last changed its set. counts: (4,).
+    problem's own. changed: (n,) the pivot at which an index last changed its set. acting: (n,) work array. counts: (4,).
     """
 
     matrix: Floats
@@ -88,6 +89,7 @@ class Sets(NamedTuple):
     delta: Floats
     frame: Floats
     changed: Indices
+    acting: Indices
     counts: Indices
     clamped: Incremental
 
@@ -138,12 +140,13 @@ def index_sets(matrix, b, bilateral, normal, friction, tangents, mu, symmetric):
         np.zeros((m, 2)),
         frame,
         np.full(n, -1, np.int64),
+        np.empty(n, np.int64),
         np.zeros(4, np.int64),
         incremental(n, symmetric),
     )
 
 
-@njit(cache=True)
+@leaf_kernel
 def enter(p, i):
     """Hold a_i at zero from now on; False where the others do so already."""
     if append(p.clamped, p.effective, i):
@@ -153,14 +156,14 @@ def enter(p, i):
     return False
 
 
-@njit(cache=True)
+@leaf_kernel
 def leave(p, i):
     """Hold a_i at zero no more."""
     if p.clamped.column_at[i] >= 0 and not remove(p.clamped, p.effective, i):
         p.counts[DEPENDENT] += 1
 
 
-@njit(cache=True)
+@leaf_kernel
 def _leave_friction(p, c):
     first = p.friction[c]
     if first >= 0:
@@ -168,7 +171,13 @@ def _leave_friction(p, c):
             leave(p, i)
 
 
-@njit(cache=True)
+@inlined_kernel
+def _no_force(p, first):
+    for i in range(first, first + p.tangents):
+        p.force[i] = 0.0
+
+
+@leaf_kernel
 def _substitute(p, c, weight):
     """Effective column of the normal force: friction follows it with `weight` times delta."""
     normal, first = p.normal[c], p.friction[c]
@@ -184,14 +193,14 @@ def _substitute(p, c, weight):
     return True
 
 
-@njit(cache=True)
+@leaf_kernel
 def _unfreeze(p, c):
     """Friction follows the normal force no more."""
     if p.friction_set[c] == NCF and not _substitute(p, c, 0.0):
         p.counts[DEPENDENT] += 1
 
 
-@njit(cache=True)
+@inlined_kernel
 def _aim(p, c, vector, sign):
     """delta := the direction of +- the tangential part of a vector; False where that is zero."""
     first, square = p.friction[c], 0.0
@@ -204,7 +213,7 @@ def _aim(p, c, vector, sign):
     return True
 
 
-@njit(cache=True)
+@leaf_kernel
 def clamp(p, c):
     """The normal force moves into C; friction, of which there can be none yet, begins opposed to the acceleration."""
     normal, first = p.normal[c], p.friction[c]
@@ -217,7 +226,7 @@ def clamp(p, c):
             freeze(p, c)
 
 
-@njit(cache=True)
+@leaf_kernel
 def release(p, c):
     """The normal force, zero now, moves into NC, and friction goes with it."""
     normal, first = p.normal[c], p.friction[c]
@@ -225,13 +234,13 @@ def release(p, c):
         _leave_friction(p, c)
         _unfreeze(p, c)
         p.friction_set[c] = OFF
-        p.force[first : first + p.tangents] = 0.0
+        _no_force(p, first)
     leave(p, normal)
     p.normal_set[c] = NC
     p.force[normal] = 0.0
 
 
-@njit(cache=True)
+@leaf_kernel
 def freeze(p, c):
     """Friction becomes mu f_N along delta; where that makes A_CC singular, it is given up instead."""
     if _substitute(p, c, p.mu[c]):
@@ -243,7 +252,7 @@ def freeze(p, c):
     enter(p, p.normal[c])
 
 
-@njit(cache=True)
+@leaf_kernel
 def slip(p, c):
     """Friction, at its bound, moves into NCF; its direction is recorded, or where it is zero that against the acceleration."""
     _leave_friction(p, c)
@@ -252,7 +261,7 @@ def slip(p, c):
     freeze(p, c)
 
 
-@njit(cache=True)
+@leaf_kernel
 def turn_frame(p, c, x, y):
     """Turn the tangent frame of a contact so that its first axis is along (x, y), of any length, in the present frame."""
     if p.tangents < 2:
@@ -277,7 +286,7 @@ def turn_frame(p, c, x, y):
     p.frame[c, 0], p.frame[c, 1] = cosine * u - sine * v, sine * u + cosine * v
 
 
-@njit(cache=True)
+@leaf_kernel
 def stick(p, c, at_rest):
     """Friction moves from NCF into CF, free to point anywhere.
 
@@ -296,7 +305,7 @@ def stick(p, c, at_rest):
         enter(p, first + 1)
 
 
-@njit(cache=True)
+@leaf_kernel
 def give_up_normal(p, c):
     """An oscillating normal force, which is zero, is left for later."""
     release(p, c)
@@ -306,7 +315,7 @@ def give_up_normal(p, c):
     p.counts[GIVEN_UP] += 1
 
 
-@njit(cache=True)
+@leaf_kernel
 def give_up_friction(p, c):
     """Oscillating friction is left for later with the value that it has."""
     _leave_friction(p, c)
@@ -315,7 +324,7 @@ def give_up_friction(p, c):
     p.counts[GIVEN_UP] += 1
 
 
-@njit(cache=True)
+@leaf_kernel
 def start_clamped(p, c, guess, slides):
     """Begin with the normal force in C, and friction in NCF along the guess or in CF, whose indices are still to be entered."""
     normal = p.normal[c]
@@ -327,17 +336,17 @@ def start_clamped(p, c, guess, slides):
     enter(p, normal)
 
 
-@njit(cache=True)
+@leaf_kernel
 def forget_friction(p, c):
     """No friction is established at a contact, and there is none."""
     first = p.friction[c]
     _leave_friction(p, c)
     _unfreeze(p, c)
     p.friction_set[c] = NONE
-    p.force[first : first + p.tangents] = 0.0
+    _no_force(p, first)
 
 
-@njit(cache=True)
+@leaf_kernel
 def forget(p, c):
     """Nothing is established at a contact, and there are no forces at it."""
     if p.friction[c] >= 0:

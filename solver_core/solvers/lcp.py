@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from ..problem import finite_array
@@ -44,17 +45,23 @@ class LcpResult:
 def lcp_residual(A: ArrayLike, b: ArrayLike, force: ArrayLike) -> float:
     """How far forces (n,) are from a solution: the largest of -min f / F, -min a / B and max |f a| / (F B), with a = A f + b,
     F = max |f| and B = max |b|; infinite where something is wrong and its scale is zero, or not finite."""
-    A, b, force = (np.asarray(values, dtype=np.float64) for values in (A, b, force))
-    acceleration = A @ force + b
-    largest, hardest = np.abs(force).max(initial=0.0), np.abs(b).max(initial=0.0)
+    A, b, force = (np.ascontiguousarray(values, dtype=np.float64) for values in (A, b, force))
+    return _residual(b, force, A @ force + b)
+
+
+@njit(cache=True)
+def _residual(b, force, acceleration):
+    largest = hardest = pull = approach = power = 0.0
+    for i in range(b.size):
+        f, a = force[i], acceleration[i]
+        if not (np.isfinite(f) and np.isfinite(a)):
+            return np.inf
+        largest, hardest = max(largest, abs(f)), max(hardest, abs(b[i]))
+        pull, approach, power = max(pull, -f), max(approach, -a), max(power, abs(f * a))
     worst = 0.0
-    for value, over in (
-        (np.max(-force, initial=0.0), largest),
-        (np.max(-acceleration, initial=0.0), hardest),
-        (np.abs(force * acceleration).max(initial=0.0), largest * hardest),
-    ):
-        if value != 0.0:
-            worst = max(worst, float(value / over) if over > 0.0 and np.isfinite(value) else np.inf)
+    for value, over in ((pull, largest), (approach, hardest), (power, largest * hardest)):
+        if value > 0.0:
+            worst = max(worst, value / over if over > 0.0 else np.inf)
     return worst
 
 
@@ -74,7 +81,8 @@ def solve_lcp(
     and for P-matrices; for others that may end without an answer. A: (n, n), any square matrix. b: (n,). tolerance: bound on
     `lcp_residual`; an answer above it is never called SOLVED. max_iterations: pivots, else 1000 + 100 n. time_limit: s. start:
     (n,) bool, the indices clamped (f_i free, a_i = 0) at the start; a problem with several solutions has different ones at the
-    ends of different starts. Raises ValueError that names the argument and the index.
+    ends of different starts. Without it lemke begins with none, and pivot with a guess where A is symmetric. Raises
+    ValueError that names the argument and the index.
     """
     if method not in LCP_METHODS:
         raise ValueError(f"method must be one of {', '.join(sorted(LCP_METHODS))}, not {method!r}")
@@ -84,7 +92,7 @@ def solve_lcp(
     n = len(matrix)
     if right.shape != (n,):
         raise ValueError(f"b must have shape ({n},) to match A, not {right.shape}")
-    clamped = np.zeros(n, dtype=bool) if start is None else _index_set(start, n)
+    clamped = None if start is None else _index_set(start, n)
     most = 1000 + 100 * n if max_iterations is None else max_iterations
     require_limits(tolerance, most, time_limit)
     found = LCP_METHODS[method](matrix, right, clamped, int(most), float(time_limit))
@@ -92,7 +100,7 @@ def solve_lcp(
     status = found.status
     if not (np.isfinite(found.force).all() and np.isfinite(acceleration).all()):
         status = Status.NOT_FINITE
-    elif status == Status.SOLVED and not lcp_residual(matrix, right, found.force) <= tolerance:
+    elif status == Status.SOLVED and not _residual(right, found.force, acceleration) <= tolerance:
         status = Status.MAX_ITERATIONS
     return LcpResult(status, found.force, acceleration, found.ray if status == Status.RAY else None, found.stats)
 

@@ -265,8 +265,8 @@ def _idle(A: Floats, ray: Floats) -> bool:
     return not bool((A @ ray < -1e-9 * (np.abs(A) @ ray))[pushed].any())
 
 
-def lemke(A: Floats, b: Floats, start: NDArray[np.bool_], max_iterations: int, time_limit: float) -> LcpEnd:
-    """Walk from the complementary basis in which the forces of `start` (n,) are clamped, to a solution or a ray.
+def lemke(A: Floats, b: Floats, start: NDArray[np.bool_] | None, max_iterations: int, time_limit: float) -> LcpEnd:
+    """Walk from the complementary basis in which the forces of `start` (n,) are clamped, None for none, to a solution or a ray.
 
     max_iterations: exchanges of two variables; time_limit: s. At either limit the status is MAX_ITERATIONS, the force the one
     with the least z0 on the way. From a start other than f = 0 the covering vector d is that of the transformed problem, of no
@@ -275,6 +275,7 @@ def lemke(A: Floats, b: Floats, start: NDArray[np.bool_], max_iterations: int, t
     """
     begin = perf_counter()
     n = b.size
+    start = np.zeros(n, dtype=bool) if start is None else start
     rows, columns = _equilibrated(A)
     scale = float(np.abs(rows * b).max(initial=0.0)) or 1.0
     scaled, right = A * rows[:, None] * columns, rows * b / scale

@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from ..collision.kernel import inlined_kernel, leaf_kernel
 from ..linalg.incremental import solve
 from .index_sets import (
     CF,
@@ -57,7 +58,7 @@ NOISE = 1e-12  # of the terms that a response is the sum of: what is smaller is 
 EQUAL = 1e-12  # relative difference of steps that count as equal
 
 
-@njit(cache=True)
+@leaf_kernel
 def _add_columns(matrix, x, indices, count, out):
     """out += sum of x_j A_j over the first `count` indices, four columns at a time."""
     n = out.size
@@ -76,7 +77,7 @@ def _add_columns(matrix, x, indices, count, out):
         i += 1
 
 
-@njit(cache=True)
+@inlined_kernel
 def _follow(p, vector):
     """Friction in NCF follows its normal force."""
     for c in range(p.normal.size):
@@ -85,41 +86,43 @@ def _follow(p, vector):
                 vector[p.friction[c] + t] = p.mu[c] * p.delta[c, t] * vector[p.normal[c]]
 
 
-@njit(cache=True)
+@leaf_kernel
+def _measure(p):
+    """a = A f + b (1), afresh."""
+    count = 0
+    for j in range(p.b.size):
+        p.acceleration[j] = p.b[j]
+        if p.force[j] != 0.0:
+            p.acting[count] = j
+            count += 1
+    _add_columns(p.matrix, p.force, p.acting, count, p.acceleration)
+
+
+@leaf_kernel
 def recompute(p):
     """Solve for the forces in C and CF once more, a = 0 there, and compute all accelerations afresh."""
     inside = p.clamped
     for _ in range(2):
-        p.acceleration[:] = p.b
-        for j in range(p.b.size):
-            if p.force[j] != 0.0:
-                f, column = p.force[j], p.matrix[j]
-                for i in range(p.b.size):
-                    p.acceleration[i] += f * column[i]
-        p.change[:] = 0.0
+        _measure(p)
         solve(inside, p.acceleration, p.change)
         for i in range(inside.size[0]):
             p.force[inside.columns[i]] -= p.change[inside.columns[i]]
         _follow(p, p.force)
-    p.acceleration[:] = p.b
-    for j in range(p.b.size):
-        if p.force[j] != 0.0:
-            f, column = p.force[j], p.matrix[j]
-            for i in range(p.b.size):
-                p.acceleration[i] += f * column[i]
+    _measure(p)
     for i in range(inside.size[0]):
         p.acceleration[inside.rows[i]] = 0.0
 
 
-@njit(cache=True)
+@inlined_kernel
 def fdirection(p, d, sign):
     """Delta f for a unit change of f_d, with Delta a = 0 in C and CF, and Delta a (6). Returns the rounding in Delta a_i over
     size_i."""
     inside = p.clamped
     count = inside.size[0]
-    p.change[:] = 0.0
+    for i in range(p.b.size):
+        p.change[i] = 0.0
+        p.response[i] = p.effective[d, i]
     solve(inside, p.effective[d], p.change)
-    p.response[:] = p.effective[d]
     terms = p.size[d]
     for i in range(count):
         j = inside.columns[i]
@@ -137,7 +140,7 @@ def fdirection(p, d, sign):
     return NOISE * terms
 
 
-@njit(cache=True)
+@inlined_kernel
 def _cone_step(p, c):
     """(23): the step at which friction reaches its bound, inf where it never does."""
     n, mu2 = p.normal[c], p.mu[c] * p.mu[c]
@@ -159,7 +162,7 @@ def _cone_step(p, c):
     return (root - product) / square if square > 0.0 else np.inf
 
 
-@njit(cache=True)
+@inlined_kernel
 def _along_delta(p, c, vector):
     s = 0.0
     for t in range(p.tangents):
@@ -167,7 +170,7 @@ def _along_delta(p, c, vector):
     return s
 
 
-@njit(cache=True)
+@inlined_kernel
 def _sooner(s, weight, best, best_weight):
     """Whether a limit comes before the best one so far; of equal ones the one with the larger change is first."""
     if not np.isfinite(best):
@@ -176,7 +179,7 @@ def _sooner(s, weight, best, best_weight):
     return s < best - near or (s <= best + near and weight > best_weight)
 
 
-@njit(cache=True)
+@inlined_kernel
 def _limit_of_driven(p, d, purpose, sign, noise):
     """The step (12) at which the driven acceleration, or force, comes to zero, or the driven friction to its bound."""
     if purpose == TAKE_BACK:
@@ -192,7 +195,7 @@ def _limit_of_driven(p, d, purpose, sign, noise):
     return s, event
 
 
-@njit(cache=True)
+@inlined_kernel
 def maxstep(p, d, purpose, sign, noise):
     """(s, event, j): the largest step that keeps to all conditions, what limits it, and at which contact (or idle index)."""
     s, event = _limit_of_driven(p, d, purpose, sign, noise)
@@ -225,7 +228,7 @@ def maxstep(p, d, purpose, sign, noise):
     return s, event, j
 
 
-@njit(cache=True)
+@inlined_kernel
 def _restless(p, d, noise):
     """The established index outside the factorisation whose acceleration would change most, -1 where none would."""
     worst, most = -1, 1e2 * noise
@@ -244,14 +247,22 @@ def _restless(p, d, noise):
     return worst
 
 
-@njit(cache=True)
+@inlined_kernel
+def _largest_force(p):
+    largest = 0.0
+    for f in p.force:
+        largest = max(largest, abs(f))
+    return largest
+
+
+@inlined_kernel
 def _take_step(p, s):
     for i in range(p.b.size):
         p.force[i] += s * p.change[i]
         p.acceleration[i] += s * p.response[i]
 
 
-@njit(cache=True)
+@leaf_kernel
 def _repeats(p, index, standing_since):
     """Whether an index moves although nothing has since it last did: it alternates by steps of size zero."""
     again = p.changed[index] >= standing_since
@@ -259,7 +270,7 @@ def _repeats(p, index, standing_since):
     return again
 
 
-@njit(cache=True)
+@leaf_kernel
 def _move(p, event, j, standing_since, at_rest):
     """Move j to the set that the event asks for, or give it up where it only alternates."""
     if event == IDLE:
@@ -296,17 +307,16 @@ def _move(p, event, j, standing_since, at_rest):
         stick(p, j, at_rest)
 
 
-@njit(cache=True)
+@leaf_kernel
 def _no_friction(p, c):
     """Whether both forces of a contact have come to zero, against the largest of all."""
     total = abs(p.force[p.normal[c]])
     for t in range(p.tangents):
         total += abs(p.force[p.friction[c] + t])
-    largest = np.abs(p.force).max()
-    return total <= 1e-13 * largest
+    return total <= 1e-13 * _largest_force(p)
 
 
-@njit(cache=True)
+@leaf_kernel
 def _arrive(p, d, purpose, event):
     """The driven index joins the set that it has come to."""
     c = p.owner[d]
@@ -327,7 +337,7 @@ def _arrive(p, d, purpose, event):
         enter(p, d)
 
 
-@njit(cache=True)
+@leaf_kernel
 def drive_to_zero(p, d, purpose, at_rest, budget):
     """Increase |f_d| until a_d is zero (or friction is at its bound; or, to take friction back, f_d is zero).
 
@@ -349,7 +359,7 @@ def drive_to_zero(p, d, purpose, at_rest, budget):
             return RAY
         if s > 0.0:
             _take_step(p, s)
-        if abs(s * p.change[d]) > 1e-14 * (np.abs(p.force).max() + 1e-300):
+        if abs(s * p.change[d]) > 1e-14 * (_largest_force(p) + 1e-300):
             standing_since = p.counts[PIVOTS]
         if event in (REST, RETURN, BOUND):
             _arrive(p, d, purpose, event)
@@ -358,7 +368,7 @@ def drive_to_zero(p, d, purpose, at_rest, budget):
     return INTERRUPTED
 
 
-@njit(cache=True)
+@inlined_kernel
 def _violated(p, c, at_rest):
     """(index to drive, purpose) at a contact whose conditions are not met, normal before friction; (-1, 0) where all are."""
     normal, first = p.normal[c], p.friction[c]

@@ -9,15 +9,17 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .index_sets import CF, CLAMPED, NCF, NONE, enter, forget, forget_friction, slip, start_clamped, stick
-from .pivot import recompute
+from ..collision.kernel import inlined_kernel
+from .index_sets import CF, CLAMPED, NCF, NONE, enter, forget, forget_friction, index_sets, slip, start_clamped, stick
+from .pivot import compute_forces, establish_bilateral, recompute
 
-__all__ = ["start_from"]
+__all__ = ["guess_forces", "is_symmetric", "pivot_at_once", "start"]
 
+SWEEPS = 12
 SLIDING = 1e-6  # friction this close to its bound, relative, is taken to be at it
 
 
-@njit(cache=True)
+@inlined_kernel
 def _friction_size(p, c, vector):
     square = 0.0
     for t in range(p.tangents):
@@ -25,7 +27,7 @@ def _friction_size(p, c, vector):
     return np.sqrt(square)
 
 
-@njit(cache=True)
+@inlined_kernel
 def _mend(p, c, at_rest, mended):
     """Whether an established contact broke one of its conditions; it is moved to the set that asks for less.
 
@@ -62,6 +64,34 @@ def _mend(p, c, at_rest, mended):
 
 
 @njit(cache=True)
+def guess_forces(p):
+    """Normal forces by a few sweeps of projected Gauss-Seidel, for a problem without static friction.
+
+    They are only to guess C from. The sweeps end when C has not changed in one.
+    """
+    n = p.b.size
+    force, acceleration = np.zeros(n), p.b.copy()
+    for _ in range(SWEEPS):
+        same = True
+        for c in range(p.normal.size):
+            i = p.normal[c]
+            column = p.matrix[i]
+            if not column[i] > 0.0:
+                continue
+            f = max(0.0, force[i] - acceleration[i] / column[i])
+            step = f - force[i]
+            if step != 0.0:
+                if (f > 0.0) != (force[i] > 0.0):
+                    same = False
+                force[i] = f
+                for k in range(n):
+                    acceleration[k] += step * column[k]
+        if same:
+            break
+    return force
+
+
+@njit(cache=True)
 def start_from(p, guess, at_rest):
     """Take the sets over from forces guess (n,), in the contacts' own axes; all sets are empty before."""
     m = p.normal.size
@@ -89,3 +119,38 @@ def start_from(p, guess, at_rest):
                 broken = True
         if broken:
             recompute(p)
+
+
+@njit(cache=True)
+def start(p, bilateral, guess, sweep, at_rest):
+    """Establish the bilateral constraints, and begin from forces guess (n,), empty for none, or guessed by sweeps."""
+    establish_bilateral(p, bilateral)
+    if sweep:
+        start_from(p, guess_forces(p), at_rest)
+    elif guess.size > 0:
+        start_from(p, guess, at_rest)
+
+
+@njit(cache=True)
+def pivot_at_once(
+    columns, b, bilateral, normal, friction, tangents, mu, symmetric, guess, sweep, order, at_rest, negligible, budget
+):  # fmt: skip
+    """Start and pivot: how `compute_forces` ends, force, change, frame, counts.
+
+    columns: (n, n) of A, b: (n,), neither changed; the arguments are those of `index_sets`, `start` and `compute_forces`. To
+    hand all the sets to Python and back takes as long as solving for 50 contacts.
+    """
+    p = index_sets(columns.copy(), b.copy(), bilateral, normal, friction, tangents, mu, symmetric)
+    start(p, bilateral, guess, sweep, at_rest)
+    ended = compute_forces(p, order, np.zeros(1, np.int64), at_rest, negligible, budget)
+    return ended, p.force, p.change, p.frame, p.counts
+
+
+@njit(cache=True)
+def is_symmetric(A):
+    """Whether A is, exactly."""
+    for i in range(A.shape[0]):
+        for j in range(i):
+            if A[i, j] != A[j, i]:
+                return False
+    return True

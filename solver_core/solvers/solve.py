@@ -132,7 +132,8 @@ def solve(
 
     tolerance: bound on every relative residual of the law that the method solves (see `residuals`), and on the relative error
     (28) of Kaufman et al. 2008; above it the status is not SOLVED. max_iterations: of staggered iterations (200 when None) or
-    of pivots (200 a contact and order). time_limit: s, for methods that pivot. warm_start: (m, dim) impulses to start from.
+    of pivots (6400 a contact, over all orders of the contacts, when None). time_limit: s, for methods that pivot. warm_start:
+    (m, dim) impulses to start from.
 
     Options of staggered: polygon_sides: 0 for the friction disk, else the K of the inscribed polygon; joint: whether iterations
     begin with a projection onto contact and friction at once (see `staggered`), False is the algorithm as it was published.

@@ -4,8 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numba import njit
 
-from solver_core.linalg.incremental import append, incremental, remove, replace_column, solve
+from solver_core.linalg import incremental as kernels
+from solver_core.linalg.incremental import incremental
+
+# the kernels are for other kernels: these make them callable from here
+
+
+@njit
+def append(factors, columns, i):
+    return kernels.append(factors, columns, i)
+
+
+@njit
+def remove(factors, columns, i):
+    return kernels.remove(factors, columns, i)
+
+
+@njit
+def replace_column(factors, columns, i):
+    return kernels.replace_column(factors, columns, i)
+
+
+@njit
+def solve(factors, right, found):
+    kernels.solve(factors, right, found)
 
 
 @pytest.mark.parametrize("symmetric", [True, False])

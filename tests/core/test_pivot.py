@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import solver_core as sc
+from solver_core.dynamics import pivoting
+from solver_core.solvers.pivoting import pivot
 
 SOLVED, RAY = sc.Status.SOLVED, sc.Status.RAY
 
@@ -134,6 +136,53 @@ def test_a_house_of_cards_of_three_levels_stands():
     assert max(frame.statistics.status.max(initial=0) for frame in frames) == 0
     moved = np.abs(frames[-1].poses[:, :3] - frames[8].poses[:, :3]).max()
     assert moved < 1e-6
+
+
+def test_a_rod_that_jams_is_stopped_by_impulses(monkeypatch):
+    """While it slides no force keeps it out of the ground (Painleve): the step is an impact, after which the tip stands."""
+    ends = []
+
+    def noted(*arguments):
+        result = pivot(*arguments)
+        ends.append(result.status)
+        return result
+
+    monkeypatch.setattr(pivoting, "pivot", noted)
+    simulation = sc.Simulation(sc.scenes.jamming_rod(), method="pivot")
+    frame = simulation.advance()
+    assert RAY in ends
+    assert frame.statistics.status.max() == 0
+    assert frame.statistics.deepest_overlap.max() < 1e-5
+    # the rod tips over its tip, which stands where it struck
+    before, after = frame.poses[-1], simulation.advance().poses[-1]
+    assert before[0] != pytest.approx(after[0], abs=1e-3)
+    assert [tip(pose)[0] for pose in (before, after)] == pytest.approx([tip(before)[0]] * 2, abs=5e-3)
+
+
+def tip(pose):
+    """Where the lower end of the rod's axis is, of its pose (position, quaternion)."""
+    w, x, y, z = pose[3:]
+    return pose[:3] - 0.5 * np.array([2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)])
+
+
+def test_the_answer_does_not_depend_on_the_guess(stack_of_bodies):
+    rng = np.random.default_rng(13)
+    for _ in range(50):
+        G, g, _ = stack_of_bodies(rng, 3, 12)
+        A, b = G[::3, ::3], g[::3]
+        guessed, bare = (sc.solve_lcp(A, b, "pivot", start=start) for start in (None, np.zeros(b.size, dtype=bool)))
+        assert guessed.status is bare.status is SOLVED
+        # accelerations are unique, forces need not be
+        np.testing.assert_allclose(guessed.acceleration, bare.acceleration, atol=1e-9 * np.abs(b).max())
+
+
+def test_a_time_limit_ends_it():
+    rng = np.random.default_rng(14)
+    J = rng.normal(size=(120, 60))
+    A = J @ J.T
+    b = A @ rng.normal(size=120)
+    assert sc.solve_lcp(A, b, "pivot", time_limit=1e-9).status is sc.Status.MAX_ITERATIONS
+    assert sc.solve_lcp(A, b, "pivot", time_limit=60.0).status is SOLVED
 
 
 def test_a_box_slides_as_far_as_it_must():
