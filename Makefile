@@ -18,7 +18,7 @@ help:
 	@echo "make demo            build the extension, install it in an isolated Blender, bake a card house, measure it, draw it"
 	@echo "make test            lint, types and all tests"
 	@echo "make lint            ruff and basedpyright only"
-	@echo "make bench           factorisations, bake times, collision, and the race against dense projections, contacts; writes build/bench"
+	@echo "make bench           factorisations, bake times, collision, sleep, contacts, the race against dense projections; writes build/bench"
 	@echo "make extension       dist/stiction-VERSION-PLATFORM-PYTHON.zip for every platform and Python"
 	@echo "make extension-this  only the zip for this machine and this Python"
 	@echo "make environment     .venv with the exact versions of .ci/requirements-*.txt"
@@ -43,6 +43,7 @@ bench: environment
 	$(RUN) tests/bench/rates.py --seconds 2
 	$(RUN) tests/bench/collision.py
 	$(RUN) tests/bench/collision_against_mujoco.py
+	$(RUN) tests/bench/sleeping.py
 	$(RUN) tests/bench/staggered_against_quadprog.py
 	$(RUN) tests/bench/contacts_against_oracles.py
 	$(RUN) tests/bench/mesh_scenes.py --seconds 2

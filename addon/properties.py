@@ -224,6 +224,11 @@ class SceneStiction(PropertyGroup):
         ),
     )
     polygon_sides: IntProperty(name="Sides", description="Sides of the friction cone", default=8, min=3, soft_max=32, max=256)
+    use_sleeping: BoolProperty(
+        name="Sleep at Rest",
+        description="Leave out of the steps what is at rest as exactly as it is solved, until something comes near it",
+        default=SolverSettings.sleeping,
+    )
     friction_combine: EnumProperty(
         name="Combine Friction",
         description="How the coefficients of two touching bodies become that of the pair",
@@ -308,6 +313,7 @@ def effective_settings(scene: Scene) -> SolverSettings:
         max_iterations=own.max_iterations,
         substeps=own.substeps if own.use_substeps else scene.rigidbody_world.substeps_per_frame,
         polygon_sides=own.polygon_sides if own.friction_cone == "POLYGON" else 0,
+        sleeping=own.use_sleeping,
     )
 
 

@@ -152,6 +152,7 @@ class STICTION_PT_scene_solver(ScenePanel, Panel):
         if own.friction_cone == "POLYGON":
             column.prop(own, "polygon_sides")
         column.prop(own, "friction_combine", text="Combine")
+        layout.prop(own, "use_sleeping")
 
 
 class STICTION_PT_scene_range(ScenePanel, Panel):

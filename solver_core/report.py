@@ -82,7 +82,8 @@ def report_bytes(report: dict[str, Any]) -> bytes:
 
 
 def frame_summary(statistics: FrameStatistics) -> dict[str, Any]:
-    """One frame's steps in single numbers: the most contacts, the sums of counts and seconds, the worst of each residual."""
+    """One frame's steps in single numbers: the most contacts, the sums of counts and seconds, the worst of each residual, and
+    how many bodies slept at the end."""
     return {
         "steps": len(statistics.status),
         "contacts": int(statistics.contacts.max(initial=0)),
@@ -90,6 +91,7 @@ def frame_summary(statistics: FrameStatistics) -> dict[str, Any]:
         "factorisations": int(statistics.factorisations.sum()),
         "cuts": int(statistics.cuts.sum()),
         **{name: worst(getattr(statistics, name)) for name in (*RESIDUALS, "deepest_overlap")},
+        "asleep": int(statistics.asleep[-1]) if len(statistics.asleep) else 0,
         "missed_steps": int(np.count_nonzero(statistics.status != Status.SOLVED)),
         "seconds": float(statistics.seconds.sum()),
     }

@@ -159,7 +159,8 @@ class SolverSettings:
     tolerance is both the relative error (28) of Kaufman et al. 2008 and the bound on each relative residual of the method's
     law.
     max_iterations: staggered iterations, or pivots a contact.
-    polygon_sides is 0 for the exact friction disk, else the K of the K-sided polygon. substeps: time steps a frame.
+    polygon_sides is 0 for the exact friction disk, else the K of the K-sided polygon. substeps: time steps a frame. sleeping:
+    leave islands that are at rest to within the tolerance out of the steps until something comes near.
     """
 
     method: ContactMethod = ContactMethod.STAGGERED
@@ -168,6 +169,7 @@ class SolverSettings:
     substeps: int = 10
     polygon_sides: int = 0
     warm_start: bool = True
+    sleeping: bool = True
 
 
 @dataclass(frozen=True)

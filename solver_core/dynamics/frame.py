@@ -18,7 +18,8 @@ class FrameStatistics:
     often the step was cut at an impact into shorter ones, 0 for a whole step; relative_error is (28) of Kaufman et al. 2008 and
     residual is their (29) in J; cone, complementarity and dissipation are the relative Coulomb residuals as
     `solver_core.residuals` measures them; worst_pair (steps, 2) are the indices of the bodies at the worst of these contacts,
-    -1 when there is none; deepest_overlap is in m, 0 when nothing overlaps; seconds is wall time.
+    -1 when there is none; deepest_overlap is in m, 0 when nothing overlaps; asleep counts the bodies that slept through the
+    step, whose contacts are in none of these figures; seconds is wall time.
     """
 
     status: NDArray[np.int64]
@@ -27,6 +28,7 @@ class FrameStatistics:
     iterations: NDArray[np.int64]
     factorisations: NDArray[np.int64]
     cuts: NDArray[np.int64]
+    asleep: NDArray[np.int64]
     relative_error: NDArray[np.float64]
     residual: NDArray[np.float64]
     cone: NDArray[np.float64]

@@ -68,9 +68,9 @@ NO_IMPACTS = Impacts(np.zeros((0, 2), np.int64), np.zeros(0), np.zeros(0, np.boo
 class ImpactFinder:
     """Finds the impacts of a motion; made once for a scene."""
 
-    def __init__(self, bodies: Bodies, movable: NDArray[np.bool_]):
+    def __init__(self, bodies: Bodies):
         self._shapes, self._collections = bodies.shapes._replace(surfaces=None), bodies.model.collections
-        self._movable, self._excluded = movable, bodies.excluded
+        self._excluded = bodies.excluded
         self._thickness = thicknesses(bodies.shapes)
         self._rest = np.array([rest_offset(s, s) if np.isfinite(s) else np.inf for s in bodies.model.size])
         thinnest, smallest = self._thickness.min(initial=np.inf), self._rest.min(initial=np.inf)
@@ -103,8 +103,11 @@ class ImpactFinder:
         pair = a * len(self._extent) + b
         return ~np.isin(pair, pair[~far])
 
-    def find(self, position: Floats, rotation: Floats, twist: Floats, h: float, share: float) -> Impacts:
-        """The impacts of bodies that move with their twists (n, 6) for h seconds, a share of the time step."""
+    def find(
+        self, position: Floats, rotation: Floats, twist: Floats, movable: NDArray[np.bool_], h: float, share: float
+    ) -> Impacts:
+        """The impacts of bodies that move with their twists (n, 6) for h seconds, a share of the time step; of pairs of which
+        one is movable (n,)."""
         reach = self.reach(twist, h)
         quick = reach > self._slow
         if not quick.any():
@@ -113,7 +116,7 @@ class ImpactFinder:
         places, turns = collider_poses(self._shapes, position, rotation)
         pairs = candidate_pairs(self._shapes, places, turns, reach[body], self._collections[body], quick[body], self._excluded)
         bodies = body[pairs]
-        moved = self._movable[bodies].any(axis=1) & ~self._is_mesh[pairs].any(axis=1)
+        moved = movable[bodies].any(axis=1) & ~self._is_mesh[pairs].any(axis=1)
         pairs, bodies = pairs[moved], bodies[moved]
         times, touching = earliest_impacts(
             self._shapes, self._thickness, self._rest, pairs, position, rotation, twist, h, share

@@ -9,7 +9,7 @@ from ..accuracy import COMPLEMENTARITY, CONE, DISSIPATION, PENETRATION, relative
 from ..solvers.staggered import staggered
 from ..system import System, apply_inverse_mass, effective_inverse_mass, relative_velocity, transpose_product
 
-__all__ = ["contact_islands", "measure_island", "solve_islands", "subsystem"]
+__all__ = ["connected", "contact_islands", "measure_island", "solve_islands", "subsystem"]
 
 
 @njit(cache=True)
@@ -18,6 +18,19 @@ def _root(parent, i):
         parent[i] = parent[parent[i]]
         i = parent[i]
     return i
+
+
+@njit(cache=True)
+def connected(bodies, joins, body_a, body_b):
+    """(bodies,) for each body the first one of its island; those that do not join (bodies,) are islands of their own."""
+    parent = np.arange(bodies)
+    for k in range(body_a.size):
+        if joins[body_a[k]] and joins[body_b[k]]:
+            a, b = _root(parent, body_a[k]), _root(parent, body_b[k])
+            parent[max(a, b)] = min(a, b)
+    for i in range(bodies):
+        parent[i] = _root(parent, i)
+    return parent
 
 
 @njit(cache=True)

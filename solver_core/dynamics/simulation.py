@@ -23,6 +23,7 @@ from .islands import solve_islands
 from .pivoting import sliding_directions, solve_islands_by_pivoting
 from .predict import predict
 from .rotation import interpolate, matrices, rotation_vector
+from .sleeping import Sleep, none_remembered
 
 __all__ = ["Simulation"]
 
@@ -31,6 +32,7 @@ Floats = NDArray[np.float64]
 RULES = {rule: code for code, rule in enumerate(FrictionCombine)}
 STICK_FRACTION = 1e-3  # of the speed that gravity gives in a step: slower contacts are at rest
 ROUND_OFF = 1e-9  # of a step: no part of it is that short
+STILL_MOTION = 1e-12  # m in a step: what interpolation between equal poses may come to
 RELATIVE = ("cone", "complementarity", "dissipation")
 STICK_SPEED = 1e-6  # m/s, where there is no gravity
 
@@ -52,20 +54,24 @@ class Simulation:
         max_iterations: int = 200,
         polygon_sides: int = 0,
         warm_start: bool = True,
+        sleeping: bool = True,
     ):
         if method not in {known.value for known in ContactMethod}:
             raise ValueError(f"method must be one of {', '.join(known.value for known in ContactMethod)}, not {method!r}")
-        self.settings = SolverSettings(ContactMethod(method), tolerance, max_iterations, substeps, polygon_sides, warm_start)
+        self.settings = SolverSettings(
+            ContactMethod(method), tolerance, max_iterations, substeps, polygon_sides, warm_start, sleeping
+        )
         validate(spec, self.settings)
         self.spec = spec
         self._step = spec.time_scale / ((spec.fps if fps is None else fps) * substeps)
         self._bodies, self._state = build_bodies(spec)
         self._frame = spec.frame_start
         self._last_step = 0.0
-        self._memory = _no_memory()
-        self._movable = self._bodies.model.dof >= 0
+        self._memory = none_remembered()
+        kick = float(np.linalg.norm(spec.gravity)) * self._step
+        self._sleep = Sleep(self._bodies.model.dof >= 0, self._bodies.shapes.radius, kick, self._step, sleeping)
         self._rest = np.array([rest_offset(size, size) for size in self._bodies.model.size])
-        self._impacts = ImpactFinder(self._bodies, self._movable)
+        self._impacts = ImpactFinder(self._bodies)
         self._deformation = Deformation(spec, self._bodies.shapes)
         self._animated = [
             (i, body.path) for i, body in enumerate(spec.bodies) if body.kind is BodyKind.ANIMATED and body.path is not None
@@ -84,6 +90,7 @@ class Simulation:
             max_iterations=settings.max_iterations,
             polygon_sides=settings.polygon_sides,
             warm_start=settings.warm_start,
+            sleeping=settings.sleeping,
         )
 
     def first_frame(self) -> Frame:
@@ -112,13 +119,14 @@ class Simulation:
         """All that `restore` needs to go on bit for bit."""
         memory = {f"memory_{name}": array.copy() for name, array in zip(ContactMemory._fields, self._memory, strict=True)}
         state = {name: array.copy() for name, array in zip(State._fields, self._state, strict=True)}
-        return state | memory | {"last_step": np.array([self._last_step])}
+        return state | memory | self._sleep.checkpoint() | {"last_step": np.array([self._last_step])}
 
     def restore(self, frame: int, checkpoint: dict[str, NDArray]) -> None:
         """Go on from a checkpoint that was taken after the given frame."""
         self._frame = frame
         self._state = State(*(np.array(checkpoint[name]) for name in State._fields))
         self._memory = ContactMemory(*(np.array(checkpoint[f"memory_{name}"]) for name in ContactMemory._fields))
+        self._sleep.restore(checkpoint)
         self._last_step = float(checkpoint["last_step"][0])
 
     def _advance_step(self, substep: int) -> dict[str, Any]:
@@ -145,7 +153,9 @@ class Simulation:
                 left -= h
                 h = left if left <= (1.0 + ROUND_OFF) * longest else longest
                 refused = None
-        return combined(rows) | {"cuts": len(rows) - 1, "seconds": perf_counter() - begin}
+        asleep = int(self._sleep.asleep.sum())
+        self._memory = self._sleep.settle(step, self._memory)
+        return combined(rows) | {"cuts": len(rows) - 1, "asleep": asleep, "seconds": perf_counter() - begin}
 
     def _attempt(self, at: float, h: float, cuts: int, refused: Cut | None) -> dict[str, Any] | Cut:
         """Advance by h seconds; or leave all as it is and return where it has to be cut.
@@ -153,25 +163,34 @@ class Simulation:
         at: the begin, in time steps since the first frame. cuts: how many are still allowed; with none, it advances. refused:
         the last attempt from here, if it was cut.
         """
-        model, state, settings = self._bodies.model, self._state, self.settings
-        n, moving = model.dof.size, int(self._movable.sum())
-
-        # predict
-        kick = 0.5 * (self._last_step + h)
+        state, settings = self._state, self.settings
         prescribed = self._prescribed(at, at + h / self._step, h)
+        self._wake(self._stirred(prescribed, h))
+        n = len(state.position)
         rotation, twist, predicted = np.empty((n, 3, 3)), np.empty((n, 6)), np.empty((n, 6))
-        mass, inverse_mass = np.empty((moving, 6, 6)), np.empty((moving, 6, 6))
-        predict(model, state, prescribed, h, kick, rotation, mass, inverse_mass, twist, predicted)
+        kick = 0.5 * (self._last_step + h)
+        while True:
+            # predict
+            awake = self._sleep.awake
+            moving = int(awake.sum())
+            # who sleeps is like one that never moves
+            model = self._bodies.model._replace(dof=np.where(awake, np.cumsum(awake) - 1, -1))
+            mass, inverse_mass = np.empty((moving, 6, 6)), np.empty((moving, 6, 6))
+            predict(model, state, prescribed, h, kick, rotation, mass, inverse_mass, twist, predicted)
 
-        # collide
-        reach = self._impacts.reach(predicted, h) + self._deformation.reach(h)
-        if refused is not None:
-            # bodies come farther than predicted when they are hit
-            reach = np.maximum(reach, h * refused.speed)
-        contacts = self._collide(rotation, reach)
+            # collide
+            reach = self._impacts.reach(predicted, h) + self._deformation.reach(h)
+            if refused is not None:
+                # bodies come farther than predicted when they are hit
+                reach = np.maximum(reach, h * refused.speed)
+            contacts = self._collide(rotation, reach, awake)
+            disturbed = self._sleep.disturbed(contacts, awake)
+            if not disturbed.any():
+                break
+            self._wake(disturbed)
         distant = self._impacts.distant(contacts, reach)
         if distant.any() and cuts > 0:
-            impacts = self._impacts.find(state.position, rotation, predicted, h, h / self._step).among(contacts, distant)
+            impacts = self._impacts.find(state.position, rotation, predicted, awake, h, h / self._step).among(contacts, distant)
             if 0 < len(impacts) <= cuts:
                 return impacts.first(reach / h)
             if not len(impacts):
@@ -207,7 +226,7 @@ class Simulation:
             block_start=np.arange(0, 36 * moving + 1, 36),
             mass=mass.ravel(),
             inverse_mass=inverse_mass.ravel(),
-            velocity=predicted[self._movable].ravel(),
+            velocity=predicted[awake].ravel(),
             body_a=model.dof[contacts.body_a],
             body_b=model.dof[contacts.body_b],
             jacobian_a=jacobian_a,
@@ -222,19 +241,20 @@ class Simulation:
         limits = settings.tolerance, settings.max_iterations
         if settings.method is ContactMethod.PIVOT:
             fall = float(np.linalg.norm(model.gravity)) * h
-            direction = sliding_directions(system, twist[self._movable].ravel(), fall)
+            direction = sliding_directions(system, twist[awake].ravel(), fall)
             v = solve_islands_by_pivoting(system, direction, impulse, *limits, counts, errors)
         else:
             v = solve_islands(system, impulse, *limits, settings.polygon_sides, counts, errors)
 
         # separate, integrate
         apart = separation(model, system, contacts.body_a, contacts.body_b, contacts.gap, v, h)
+        predicted[awake] = (v + apart).reshape(moving, 6)
         if cuts > 0:
-            predicted[self._movable] = (v + apart).reshape(moving, 6)
-            impacts = self._impacts.find(state.position, rotation, predicted, h, h / self._step)
+            impacts = self._impacts.find(state.position, rotation, predicted, awake, h, h / self._step)
             if len(impacts):
                 return impacts.first(self._impacts.reach(predicted, 1.0))
         integrate(model, state, mass, v, apart, h)
+        self._sleep.watch(predicted, counts[0] == 0)
         self._last_step = h
         self._place_animated(at + h / self._step)
 
@@ -256,11 +276,29 @@ class Simulation:
             "deepest_overlap": max(0.0, -float(contacts.gap.min(initial=0.0))),
         }
 
-    def _collide(self, rotation: Floats, reach: Floats) -> ContactSet:
-        """Contacts that can close within the step: each body's fastest point may come as far as its reach (n,)."""
+    def _wake(self, woken: NDArray[np.bool_]) -> None:
+        if woken.any():
+            self._memory = self._sleep.wake(woken, self._memory)
+
+    def _stirred(self, prescribed: Floats, h: float) -> NDArray[np.bool_]:
+        """(n,) who must wake because an animated body that moves, or a mesh that deforms, comes near."""
+        asleep, motion = self._sleep.asleep, self._impacts.reach(prescribed, h) + self._deformation.reach(h)
+        stirring = motion > STILL_MOTION
+        if not asleep.any() or not stirring.any():
+            return np.zeros_like(asleep)
+        shapes, position = self._bodies.shapes, self._state.position
+        collections = np.where(asleep | stirring, self._bodies.model.collections, 0)
+        reach = 2.0 * self._rest + motion
+        rotation = matrices(self._state.orientation)
+        near = detect(shapes, position, rotation, reach, collections, stirring, self._bodies.excluded)
+        return self._sleep.disturbed(near, stirring)
+
+    def _collide(self, rotation: Floats, reach: Floats, movable: NDArray[np.bool_]) -> ContactSet:
+        """Contacts that can close within the step: each body's fastest point may come as far as its reach (n,). Of two bodies
+        one is movable (n,)."""
         shapes, model, excluded = self._bodies.shapes, self._bodies.model, self._bodies.excluded
         reach = 2.0 * self._rest + reach
-        return detect(shapes, self._state.position, rotation, reach, model.collections, self._movable, excluded)
+        return detect(shapes, self._state.position, rotation, reach, model.collections, movable, excluded)
 
     def _place_animated(self, at: float) -> None:
         """Put animated bodies where their paths have them, `at` time steps after the first frame."""
@@ -282,7 +320,7 @@ class Simulation:
     def _overlaps(self) -> tuple[SceneWarning, ...]:
         """A warning for each pair of bodies that overlap now by more than their rest offset."""
         model = self._bodies.model
-        contacts = self._collide(matrices(self._state.orientation), np.zeros(model.dof.size))
+        contacts = self._collide(matrices(self._state.orientation), np.zeros(model.dof.size), model.dof >= 0)
         deepest: dict[tuple[int, int], float] = {}
         for a, b, gap in zip(contacts.body_a.tolist(), contacts.body_b.tolist(), contacts.gap.tolist(), strict=True):
             if gap < -rest_offset(model.size[a], model.size[b]):
@@ -301,7 +339,7 @@ class Simulation:
     def _record(self, rows: list[dict[str, Any]]) -> Frame:
         poses, velocities = to_body_frames(self._bodies, self._state)
         columns = {name: np.array([row[name] for row in rows]) for name in FrameStatistics.__dataclass_fields__}
-        counts = ("status", "contacts", "islands", "iterations", "factorisations", "cuts", "worst_pair")
+        counts = ("status", "contacts", "islands", "iterations", "factorisations", "cuts", "asleep", "worst_pair")
         for name, column in columns.items():
             columns[name] = column.astype(np.int64 if name in counts else np.float64)
         columns["worst_pair"] = columns["worst_pair"].reshape(len(rows), 2)
@@ -321,8 +359,3 @@ def combined(rows: list[dict[str, Any]]) -> dict[str, Any]:
     sums = {name: sum(row[name] for row in rows) for name in ("iterations", "factorisations", "residual")}
     most = ("contacts", "islands", "relative_error", *RELATIVE, "deepest_overlap")
     return worst | {name: max(row[name] for row in rows) for name in most} | sums
-
-
-def _no_memory() -> ContactMemory:
-    none = np.zeros(0, np.int64)
-    return ContactMemory(none, none, none.astype(np.uint64), np.zeros((0, 4)), np.zeros(0))

@@ -139,7 +139,7 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
                 poses.append(np.concatenate([place, rotations.quaternion_of_matrix(turn)]))
             whole, real = np.zeros(0, dtype=np.int64), np.zeros(0)
             pairs = np.zeros((0, 2), dtype=np.int64)
-            statistics = FrameStatistics(*[whole] * 6, *[real] * 5, pairs, real, real)
+            statistics = FrameStatistics(*[whole] * 7, *[real] * 5, pairs, real, real)
             return Frame(number, np.array(poses), np.zeros((len(poses), 6)), statistics)
 
         def stop(self) -> None:

@@ -200,16 +200,18 @@ def test_the_scene_settings(scene, make_body):
     assert math.isclose(spec.fps, 30 / 1.001, rel_tol=1e-6) and spec.time_scale == 0.5
     assert (spec.frame_start, spec.frame_end, extraction.settings.substeps) == (1, 5, 7)
     assert extraction.settings.polygon_sides == 0
+    assert extraction.settings.sleeping
 
     own = scene.stiction
     scene.use_gravity = False
     own.use_frame_range, own.frame_start, own.frame_end = True, 3, 9
     own.use_substeps, own.substeps = True, 20
     own.friction_cone, own.polygon_sides, own.friction_combine = "POLYGON", 6, "MINIMUM"
+    own.use_sleeping = False
     extraction = read()
     assert not extraction.spec.gravity.any()
     assert (extraction.spec.frame_start, extraction.spec.frame_end) == (3, 9)
-    assert (extraction.settings.substeps, extraction.settings.polygon_sides) == (20, 6)
+    assert (extraction.settings.substeps, extraction.settings.polygon_sides, extraction.settings.sleeping) == (20, 6, False)
     assert extraction.spec.friction_combine.name == "MINIMUM"
 
 

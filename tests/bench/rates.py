@@ -55,11 +55,11 @@ def _measure(name: str, spec: SceneSpec, seconds: float, tolerance: float) -> di
         apart += process_time() - begin
 
     with intercepted_solves(see):
-        Simulation(spec, tolerance=tolerance).advance()  # compiled, or loaded, before the clock starts
+        Simulation(spec, tolerance=tolerance, sleeping=False).advance()  # compiled, or loaded, before the clock starts
         warm.clear()
         cold.clear()
         apart, step = 0.0, 0
-        simulation = Simulation(spec, tolerance=tolerance)
+        simulation = Simulation(spec, tolerance=tolerance, sleeping=False)
         begin = process_time()
         frames = [simulation.advance() for _ in range(round(seconds * spec.fps))]
         spent = process_time() - begin - apart

@@ -44,6 +44,7 @@ def frame(number, *, steps=4, **changes):
         "dissipation": np.full(steps, 2e-8),
         "worst_pair": np.full((steps, 2), -1),
         "deepest_overlap": np.full(steps, 1e-5),
+        "asleep": np.arange(steps),
         "seconds": np.full(steps, 0.25),
     }
     return Frame(number, np.zeros((3, 7)), np.zeros((3, 6)), FrameStatistics(**{**values, **changes}))
@@ -70,6 +71,7 @@ def test_counts_are_sums_and_errors_are_the_worst():
         "iterations": 0,
         "factorisations": 0,
         "cuts": 0,
+        "asleep": 0,
         "relative_error": 0.0,
         "cone": 0.0,
         "complementarity": 0.0,
@@ -79,7 +81,7 @@ def test_counts_are_sums_and_errors_are_the_worst():
         "seconds": 0.0,
     }
     assert (second["contacts"], second["iterations"], second["factorisations"], second["seconds"]) == (13, 8, 20, 1.0)
-    assert (second["cuts"], report["totals"]["cuts"]) == (4, 8)
+    assert (second["cuts"], report["totals"]["cuts"], second["asleep"]) == (4, 8, 3)
     assert (second["relative_error"], second["complementarity"]) == (1e-7, 3e-8)
     totals = report["totals"]
     assert (totals["frames"], totals["steps"], totals["iterations"], totals["factorisations"]) == (3, 8, 16, 40)

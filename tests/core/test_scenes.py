@@ -59,7 +59,7 @@ def solved(frames):
 )
 def test_it_stands_for_ten_seconds(name, spec):
     """Nothing, down to the last corner, moves 1 mm after the first half second: neither the house, the arch nor the tower."""
-    frames = sc.Simulation(spec).run(10 * FPS)
+    frames = sc.Simulation(spec, sleeping=False).run(10 * FPS)
     poses = poses_of(frames)
     vertices = [body.shape.vertices for body in spec.bodies]
     assert furthest_move(poses[FPS // 2 :], vertices) <= 1e-3, name
@@ -94,7 +94,7 @@ def test_an_arch_with_too_little_friction_falls():
 @pytest.mark.parametrize("degrees", [0.0, 17.0, 45.0, 90.0])
 def test_a_box_a_little_rougher_than_the_slope_stays(degrees):
     spec = sc.scenes.slope(tangent=0.5, mu=0.51, yaw=math.radians(degrees))
-    frames = sc.Simulation(spec).run(5 * FPS)
+    frames = sc.Simulation(spec, sleeping=False).run(5 * FPS)
     poses = poses_of(frames)
     assert np.linalg.norm(poses[:, 1, :3] - poses[0, 1, :3], axis=1).max() < 1e-4
     assert solved(frames)
@@ -103,7 +103,7 @@ def test_a_box_a_little_rougher_than_the_slope_stays(degrees):
 @pytest.mark.parametrize("degrees", [0.0, 17.0, 45.0, 90.0])
 def test_a_box_a_little_smoother_than_the_slope_slides_with_g_sin_minus_mu_cos(degrees):
     spec = sc.scenes.slope(tangent=0.5, mu=0.49, yaw=math.radians(degrees))
-    frames = sc.Simulation(spec).run(5 * FPS)
+    frames = sc.Simulation(spec, sleeping=False).run(5 * FPS)
     poses = poses_of(frames)[:, 1, :3]
     angle = math.atan(0.5)
     down = np.array([math.cos(angle), 0.0, -math.sin(angle)])

@@ -1,0 +1,124 @@
+"""Sleep: islands that are at rest are left out of the steps, until something comes near.
+
+A threshold for speeds alone, as is common, stops what creeps, tips slowly, or is about to. Here an island falls asleep only
+when its equilibrium is as good as the solver's tolerance: through two windows of time in turn every body of it has moved slower
+than a small fraction of what gravity gives in a single step, every step of the scene was solved, and it moved no faster in the
+second window than in the first. What is unstable grows, and so does what slides under a little less friction than it needs.
+
+The island keeps its contacts with their impulses. It is woken as a whole, in the step in which a moving body could touch one
+of its bodies, before that step is solved; so a body that is asleep is never part of a contact with one that moves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..collision.detect import ContactSet
+from .build import ContactMemory
+from .islands import connected
+
+__all__ = ["Sleep"]
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+WINDOW = 0.5  # s
+# Of the speed that gravity gives in a step: what is as slow, all points of it, may be at rest. With a coarse tolerance a body
+# at rest moves faster than that, and does not fall asleep.
+STILL = 1e-4
+GROWTH = 1.2  # from a window to the next: more, and it is no rest
+NOISE = 1e-5  # of the speed of what may be at rest: growth of less is round-off
+
+
+class Sleep:
+    """Who sleeps among n bodies. asleep: (n,). awake: (n,) those that the solver moves now.
+
+    movable: (n,) those that it moves when they are awake. radius: (n,) m, from the centre of mass to the farthest point. kick:
+    m/s, the speed that gravity gives in a step. step: s. With enabled False nothing falls asleep.
+    """
+
+    def __init__(self, movable: Flags, radius: Floats, kick: float, step: float, enabled: bool):
+        self._movable, self._radius = movable, np.where(np.isfinite(radius), radius, 0.0)
+        self._still, self._window, self._enabled = STILL * kick, max(1, round(WINDOW / step)), enabled
+        count = len(movable)
+        self.asleep = np.zeros(count, dtype=bool)
+        self._island = np.full(count, -1, dtype=np.int64)
+        # the fastest that each body has been in this window and in the one before
+        self._fastest, self._before = np.zeros(count), np.full(count, np.inf)
+        self._memory = none_remembered()
+
+    @property
+    def awake(self) -> Flags:
+        """(n,) the bodies that the solver moves now."""
+        return self._movable & ~self.asleep
+
+    def disturbed(self, contacts: ContactSet, stirring: Flags) -> Flags:
+        """(n,) who must wake: all of every island that has a contact with a body that is stirring (n,)."""
+        if not self.asleep.any():
+            return self.asleep
+        a, b = contacts.body_a, contacts.body_b
+        met = np.concatenate([a[self.asleep[a] & stirring[b]], b[self.asleep[b] & stirring[a]]])
+        return self.asleep & np.isin(self._island, self._island[met])
+
+    def wake(self, woken: Flags, memory: ContactMemory) -> ContactMemory:
+        """Wake whole islands; the memory of those awake with what the islands knew of their contacts."""
+        of_woken = woken[self._memory.body_a] | woken[self._memory.body_b]
+        merged = ContactMemory._make(np.concatenate(pair) for pair in zip(memory, chosen(self._memory, of_woken), strict=True))
+        self._memory = chosen(self._memory, ~of_woken)
+        self.asleep = self.asleep & ~woken
+        self._fastest[woken], self._before[woken] = np.inf, np.inf
+        return chosen(merged, np.lexsort((merged.feature, merged.body_b, merged.body_a)))
+
+    def watch(self, twist: Floats, solved: bool) -> None:
+        """Take in the twists (n, 6) with which bodies moved in a part of a step, and whether it was solved."""
+        if self._enabled:
+            speed = np.linalg.norm(twist[:, :3], axis=1) + self._radius * np.linalg.norm(twist[:, 3:], axis=1)
+            self._fastest = np.maximum(self._fastest, speed if solved else np.inf)
+
+    def settle(self, number: int, memory: ContactMemory) -> ContactMemory:
+        """After time step `number` of the scene, let fall asleep who may; returns the memory of those that stay awake."""
+        if not self._enabled or (number + 1) % self._window != 0:
+            return memory
+        n, awake = len(self.asleep), self.awake
+        island = connected(n, awake, memory.body_a, memory.body_b)
+        fastest, before = np.zeros(n), np.zeros(n)
+        np.maximum.at(fastest, island, np.where(awake, self._fastest, 0.0))
+        np.maximum.at(before, island, np.where(awake, self._before, 0.0))
+        rests = (fastest <= self._still) & (before <= self._still)
+        rests &= fastest <= np.maximum(GROWTH * before, NOISE * self._still)
+        falling = awake & rests[island]
+        self._before, self._fastest = self._fastest, np.zeros(n)
+        if not falling.any():
+            return memory
+        self.asleep = self.asleep | falling
+        self._island[falling] = island[falling]
+        left = falling[memory.body_a] | falling[memory.body_b]
+        self._memory = ContactMemory._make(
+            np.concatenate(pair) for pair in zip(self._memory, chosen(memory, left), strict=True)
+        )
+        return chosen(memory, ~left)
+
+    def checkpoint(self) -> dict[str, NDArray]:
+        """All that `restore` needs."""
+        memory = {f"asleep_{name}": array.copy() for name, array in zip(ContactMemory._fields, self._memory, strict=True)}
+        own = {"asleep": self.asleep, "island": self._island, "fastest": self._fastest, "before": self._before}
+        return {f"sleep_{name}": array.copy() for name, array in own.items()} | memory
+
+    def restore(self, checkpoint: dict[str, NDArray]) -> None:
+        """Go on from a checkpoint."""
+        self.asleep, self._island, self._fastest, self._before = (
+            np.array(checkpoint[f"sleep_{name}"]) for name in ("asleep", "island", "fastest", "before")
+        )
+        self._memory = ContactMemory._make(np.array(checkpoint[f"asleep_{name}"]) for name in ContactMemory._fields)
+
+
+def chosen(memory: ContactMemory, rows: NDArray) -> ContactMemory:
+    """Some contacts of a memory, by mask or by index."""
+    return ContactMemory._make(array[rows] for array in memory)
+
+
+def none_remembered() -> ContactMemory:
+    """The memory of no contacts."""
+    none = np.zeros(0, np.int64)
+    return ContactMemory(none, none, none.astype(np.uint64), np.zeros((0, 4)), np.zeros(0))
