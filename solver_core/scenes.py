@@ -214,7 +214,7 @@ def wall(
     joint: float = 0.01,
     frames: int = 241,
 ) -> SceneSpec:
-    """A dry wall in running bond: every other course is half a brick further on, the upright joints are open.
+    """A dry wall: every other course is a third of a brick further on, so that its last brick stands; upright joints are open.
 
     brick: length, depth and height in m. joint: m, the width of the upright joints. density: kg/m^3.
     """
@@ -224,7 +224,7 @@ def wall(
     bodies = [ground(material)]
     for course in range(courses):
         for i in range(bricks):
-            position = ((i + 0.5 * (course % 2)) * spacing, 0.0, (course + 0.5) * height)
+            position = ((i + (course % 2) / 3.0) * spacing, 0.0, (course + 0.5) * height)
             bodies.append(box(f"Brick {course + 1}.{i + 1}", brick, position, material, density * length * depth * height))
     return SceneSpec(tuple(bodies), frame_end=frames)
 

@@ -166,9 +166,14 @@ def pivot_lcp(A: Floats, b: Floats, start: NDArray[np.bool_] | None, max_iterati
         if attempt.ended == ESTABLISHED:
             return LcpEnd(Status.SOLVED, force, None, _statistics(counts, tries, begin))
         ray = np.maximum(attempt.change, 0.0)
-        if attempt.ended == RAY and is_ray(A, ray):
+        if attempt.ended == RAY and is_ray(A, ray) and not (symmetric and _is_rounding(A, b, ray)):
             return LcpEnd(Status.RAY, force, ray / ray.max(), _statistics(counts, tries, begin))
     return LcpEnd(Status.MAX_ITERATIONS, force, None, _statistics(counts, tries, begin))
+
+
+def _is_rounding(A: Floats, b: Floats, ray: Floats) -> bool:
+    """Whether a ray z >= 0 of a symmetric A is none: where A is positive semidefinite A z = 0, and b . z < 0 on a ray."""
+    return _is_semidefinite(A) and float(b @ ray) >= -1e-7 * float(np.abs(b).max() * ray.sum())
 
 
 def _is_semidefinite(A: Floats) -> bool:

@@ -138,6 +138,29 @@ def test_a_house_of_cards_of_three_levels_stands():
     assert moved < 1e-6
 
 
+def test_a_wall_of_twenty_bricks_stands():
+    frames = sc.Simulation(sc.scenes.wall(), method="pivot").run(6)
+    assert max(frame.statistics.status.max(initial=0) for frame in frames) == 0
+    moved = np.abs(frames[-1].poses[:, :3] - frames[2].poses[:, :3]).max()
+    assert moved < 1e-6
+
+
+def test_problems_that_have_a_solution_do_not_end_on_a_ray():
+    """Many contacts a body, half of them with parallel normals: rounding can look like a force that grows without end."""
+    rng, ends = np.random.default_rng(1994), []
+    for _ in range(60):
+        n, bodies = int(rng.integers(20, 80)), int(rng.integers(1, 6))
+        normals = rng.normal(size=(n, 3))
+        normals[::2] = 0.0, 0.0, 1.0
+        J = np.zeros((n, 6 * bodies))
+        for row, normal, body in zip(J, normals, rng.integers(0, bodies, n), strict=True):
+            row[6 * body : 6 * body + 6] = np.concatenate([normal, np.cross(rng.uniform(-1.0, 1.0, 3), normal)])
+        G = J @ J.T
+        ends.append(sc.solve_lcp(0.5 * (G + G.T), J @ rng.normal(size=6 * bodies), "pivot").status)
+    assert RAY not in ends
+    assert ends.count(SOLVED) >= 59
+
+
 def test_a_rod_that_jams_is_stopped_by_impulses(monkeypatch):
     """While it slides no force keeps it out of the ground (Painleve): the step is an impact, after which the tip stands."""
     ends = []
