@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .kernel import inlined_kernel
+from ..kernel import inlined_kernel
 
 __all__ = ["surely_apart"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from ..geometry.shapes import PLANE
-from .kernel import leaf_kernel
+from ..kernel import leaf_kernel
 
 __all__ = ["candidate_pairs", "grouped_by_bodies"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .kernel import inlined_kernel
+from ..kernel import inlined_kernel
 from .manifold import EDGE_EDGE, FACE_VERTEX, VERTEX_FACE, add_contact, feature_id
 
 __all__ = ["face_contacts", "incident_face", "vertex_heights"]

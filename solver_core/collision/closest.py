@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .kernel import leaf_kernel
+from ..kernel import leaf_kernel
 from .round import centre_of, signed_distance, support
 from .separation import lowest_vertex
 

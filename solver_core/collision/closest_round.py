@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..kernel import leaf_kernel
 from .closest import APART, BEYOND, OVERLAP
 from .distance import segment_parameters
-from .kernel import leaf_kernel
 from .round import centre_of, side_normal, signed_distance, support, unit_across
 
 __all__ = ["closest_to_round", "generator", "separation_of_round"]

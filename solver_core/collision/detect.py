@@ -9,10 +9,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ..geometry.shapes import CONE, CYLINDER, MESH, PLANE, ShapeTable
+from ..kernel import inlined_kernel, leaf_kernel
 from .bounds import surely_apart
 from .broad_phase import candidate_pairs, grouped_by_bodies
 from .grouping import mixed, reduced_group
-from .kernel import inlined_kernel, leaf_kernel
 from .manifold import empty_manifold, reduce_and_sort
 from .pair import MERGE, hull_contacts, plane_contacts, workspace
 from .penetration import round_work

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .kernel import inlined_kernel, leaf_kernel
+from ..kernel import inlined_kernel, leaf_kernel
 
 __all__ = ["closest_edges", "segment_parameters"]
 

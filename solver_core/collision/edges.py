@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .kernel import leaf_kernel
+from ..kernel import leaf_kernel
 from .manifold import EDGE_EDGE, EDGE_VERTEX, FACE_VERTEX, VERTEX_EDGE, VERTEX_FACE, VERTEX_VERTEX, add_contact, feature_id
 
 __all__ = ["edge_contacts", "edge_feature"]

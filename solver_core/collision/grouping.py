@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .kernel import leaf_kernel
+from ..kernel import leaf_kernel
 from .manifold import MAX_CONTACTS
 
 __all__ = ["MAX_GROUP_CONTACTS", "mixed", "reduced_group"]

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .kernel import inlined_kernel, leaf_kernel
+from ..kernel import inlined_kernel, leaf_kernel
 
 __all__ = [
     "CAPACITY",

@@ -15,10 +15,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ..kernel import inlined_kernel, leaf_kernel
 from .clipping import FACING, face_contacts, incident_face, vertex_heights
 from .distance import closest_edges, segment_parameters
 from .edges import edge_contacts, edge_feature
-from .kernel import inlined_kernel, leaf_kernel
 from .manifold import FACE_VERTEX, VERTEX_FACE, add_contact, feature_id
 from .separation import edge_separation, face_separation
 

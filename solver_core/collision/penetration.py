@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .kernel import leaf_kernel
+from ..kernel import leaf_kernel
 from .round import across, support
 from .separation import lowest_vertex
 

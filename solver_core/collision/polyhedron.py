@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .kernel import inlined_kernel
+from ..kernel import inlined_kernel
 
 __all__ = ["Polyhedron", "in_own_frame", "moved"]
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..geometry.shapes import CONE
-from .kernel import leaf_kernel
+from ..kernel import leaf_kernel
 
 __all__ = [
     "APEX",

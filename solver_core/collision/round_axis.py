@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..kernel import leaf_kernel
 from .closest import APART, BEYOND, OVERLAP, closest_to_hull, separation_of_hull
 from .closest_round import closest_to_round, separation_of_round
-from .kernel import leaf_kernel
 from .penetration import least_penetration
 from .round import Round
 

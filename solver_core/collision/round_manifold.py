@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..kernel import leaf_kernel
 from .clipping import FACING
-from .kernel import leaf_kernel
 from .manifold import add_contact, feature_id, write_contact
 from .round import side_normal, support, unit_across
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..kernel import leaf_kernel
 from .clipping import FACING
 from .closest_round import generator
-from .kernel import leaf_kernel
 from .round import SIDE, side_normal, signed_distance
 from .round_axis import contact_axis
 from .round_manifold import (

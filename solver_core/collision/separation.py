@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .kernel import inlined_kernel
+from ..kernel import inlined_kernel
 
 __all__ = ["edge_separation", "face_separation"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .kernel import leaf_kernel
+from ..kernel import leaf_kernel
 from .manifold import FACE_VERTEX, VERTEX_FACE, feature_id
 from .surface_features import (
     Buffer,

@@ -16,8 +16,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ..kernel import leaf_kernel
 from .distance import segment_parameters
-from .kernel import leaf_kernel
 from .manifold import EDGE_EDGE, EDGE_VERTEX, FACE_VERTEX, VERTEX_EDGE, VERTEX_FACE, VERTEX_VERTEX, feature_id
 from .surface_queries import SurfaceView, is_nearer, surface_view
 

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .kernel import leaf_kernel
+from ..kernel import leaf_kernel
 
 __all__ = ["SurfaceView", "closest_on_surface", "is_nearer", "surface_velocities", "surface_view", "winding_number"]
 

@@ -18,8 +18,8 @@ from numba import njit
 
 from ..geometry.round_solids import round_thickness
 from ..geometry.shapes import CONE, MESH, PLANE, ShapeTable
+from ..kernel import leaf_kernel
 from .detect import collider_poses, pair_contacts, place_collider, work_arrays
-from .kernel import leaf_kernel
 
 __all__ = ["earliest_impacts", "thicknesses"]
 

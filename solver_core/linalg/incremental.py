@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ..collision.kernel import inlined_kernel, leaf_kernel
+from ..kernel import inlined_kernel, leaf_kernel
 
 __all__ = ["Incremental", "append", "clear", "incremental", "remove", "replace_column", "schur_complement", "solve"]
 

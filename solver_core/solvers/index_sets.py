@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ..collision.kernel import inlined_kernel, leaf_kernel
+from ..kernel import inlined_kernel, leaf_kernel
 from ..linalg.incremental import Incremental, append, incremental, remove, replace_column
 
 __all__ = [

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ..collision.kernel import inlined_kernel, leaf_kernel
+from ..kernel import inlined_kernel, leaf_kernel
 from ..linalg.incremental import solve
 from .index_sets import (
     CF,

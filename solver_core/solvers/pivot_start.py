@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ..collision.kernel import inlined_kernel
+from ..kernel import inlined_kernel
 from .index_sets import CF, CLAMPED, NCF, NONE, enter, forget, forget_friction, index_sets, slip, start_clamped, stick
 from .pivot import compute_forces, establish_bilateral, recompute
 

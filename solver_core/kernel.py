@@ -1,4 +1,4 @@
-"""How the leaf kernels of the narrow phase are compiled.
+"""How leaf kernels are compiled.
 
 They only borrow the arrays that they are given, so numba's reference counts, one atomic operation for each array of each call,
 are left out; they were most of the time. A leaf kernel must therefore not allocate, and what it returns must be scalars, or
