@@ -203,9 +203,14 @@ def edge_holds(surface, vertices, e, x, y, z, tolerance):
 
 
 @leaf_kernel
-def is_over(vertices, triangle, nx, ny, nz, x, y, z, tolerance):
-    """Whether a point lies in the prism over a triangle with the normal given, up to the tolerance in m."""
+def is_over(vertices, triangle, nx, ny, nz, x, y, z, tolerance, open_side):
+    """Whether a point lies in the prism over a triangle with the normal given, up to the tolerance in m.
+
+    open_side: 0 to 2, on which the prism has no end, or -1.
+    """
     for side in range(3):
+        if side == open_side:
+            continue
         p, q = triangle[side], triangle[side + 1 if side < 2 else 0]
         px, py, pz = vertices[p, 0], vertices[p, 1], vertices[p, 2]
         ex, ey, ez = vertices[q, 0] - px, vertices[q, 1] - py, vertices[q, 2] - pz
@@ -219,7 +224,8 @@ def is_over(vertices, triangle, nx, ny, nz, x, y, z, tolerance):
 def is_across_valley(pair, of_first, f, nx, ny, nz, x, y, z):
     """Whether a point is over a neighbour of triangle f that rises from it: a valley, in which both of their planes bound it.
 
-    Without this the plane ahead would be met only after the vertex has crossed the valley's edge, in the middle of a step.
+    Without this the plane ahead would be met only after the vertex has crossed the valley's edge, in the middle of a step. The
+    point has left the prism over f across that edge and nowhere else: a round body bends over the planes of other triangles.
     (nx, ny, nz): the normal of f on the point's side. of_first: whether f is of the second surface.
     """
     owner = pair.second if of_first else pair.first
@@ -236,7 +242,9 @@ def is_across_valley(pair, of_first, f, nx, ny, nz, x, y, z):
                 continue
             m = owner.normals[g]
             mx, my, mz = turned(pair, m) if of_first else (m[0], m[1], m[2])
-            if is_over(faces, owner.triangles[g], mx, my, mz, x, y, z, owner.tolerance):
+            if is_over(faces, owner.triangles[g], mx, my, mz, x, y, z, owner.tolerance, -1) and is_over(
+                faces, owner.triangles[f], nx, ny, nz, x, y, z, owner.tolerance, side
+            ):
                 return True
     return False
 
@@ -269,7 +277,7 @@ def vertex_face(pair, of_first, v, f, out):
     height = nx * (px - faces[o, 0]) + ny * (py - faces[o, 1]) + nz * (pz - faces[o, 2])
     if abs(height) > pair.limit:
         return
-    is_beside = not is_over(faces, triangle, nx, ny, nz, px, py, pz, face_owner.tolerance)
+    is_beside = not is_over(faces, triangle, nx, ny, nz, px, py, pz, face_owner.tolerance, -1)
     vx, vy, vz = (
         turned(pair, owner.vertex_normals[v])
         if not of_first

@@ -95,3 +95,18 @@ def angle_bracket():
     """An L of three unit cubes."""
     filled = np.array([[[True], [True]], [[True], [False]]])
     return blocks([-0.7, 0.3, 1.3], [-0.7, 0.3, 1.3], [-0.5, 0.5], filled)
+
+
+def distances(points, triangles):
+    """(n,) of points (n, 3) from triangles (t, 3, 3): heights over faces, and distances from edges."""
+    p = points[:, None]
+    a, b, c = triangles[:, 0], triangles[:, 1], triangles[:, 2]
+    normal = np.cross(b - a, c - a)
+    height = ((p - a) * normal).sum(-1) / np.linalg.norm(normal, axis=-1)
+    over = np.ones(height.shape, dtype=bool)
+    best = np.full(height.shape, np.inf)
+    for u, v in ((a, b), (b, c), (c, a)):
+        along = np.clip(((p - u) * (v - u)).sum(-1) / ((v - u) ** 2).sum(-1), 0.0, 1.0)
+        best = np.minimum(best, np.linalg.norm(p - u - along[..., None] * (v - u), axis=-1))
+        over &= (np.cross(v - u, p - u) * normal).sum(-1) >= 0.0
+    return np.where(over, np.minimum(np.abs(height), best), best).min(axis=1)

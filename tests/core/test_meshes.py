@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from meshes import CUBE, CUBE_TRIANGLES, angle_bracket, blocks, bumpy, chair, sheet, torus
+from meshes import CUBE, CUBE_TRIANGLES, angle_bracket, blocks, bumpy, chair, distances, sheet, torus
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
@@ -149,6 +149,20 @@ def test_the_smallest_gap_is_the_distance_of_the_triangles(pair):
         tried += 1
         contacts = detected(table, [np.zeros(3), shift], [np.eye(3), rotation], 1.6 * wanted)
         assert contacts.gap.min(initial=np.inf) == pytest.approx(true, abs=1e-9)
+
+
+def test_a_large_ball_over_small_bumps_is_as_near_as_its_nearest_triangle():
+    """It bends over many triangles, whose planes reach into it without their touching it."""
+    points, triangles = bumpy(12, 1.2, 0.02)
+    table = build_shapes([mesh((points, triangles)), ball(0.2)])
+    random = np.random.default_rng(3)
+    for _ in range(100):
+        centre = np.array([*random.uniform(-0.2, 0.2, 2), 0.3])
+        for _ in range(4):
+            true = distances(centre[None], points[triangles])[0] - 0.2
+            contacts = detected(table, [np.zeros(3), centre], reach=0.2)
+            assert contacts.gap.min() == pytest.approx(true, abs=1e-9)
+            centre[2] -= true
 
 
 @pytest.mark.parametrize("where", [(0.0, 0.0), (0.5, 0.25), (0.5, 0.5), (0.13, 0.13), (0.5, 0.17), (0.31, 0.77)])
