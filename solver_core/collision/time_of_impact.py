@@ -7,19 +7,25 @@ Conservative advancement (Mirtich 1996). Along the direction n in which two bodi
 so that it keeps above s for (separation - s) / mu. Advancing both by that time and measuring again never steps over an impact,
 however thin the bodies are. Sliding costs nothing: it does not close n.
 
+A mesh is looked at triangle by triangle: of all pairs that may meet on their way, the first that does counts.
+
 Bodies that slide and turn on each other leave the tangent along which contact was solved for, a little in every step. So the
 overlap at the step's end is measured too, lest it adds up.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from ..geometry.round_solids import round_thickness
 from ..geometry.shapes import CONE, MESH, PLANE, ShapeTable
 from ..kernel import leaf_kernel
-from .detect import collider_poses, pair_contacts, place_collider, work_arrays
+from .detect import collider_poses, pair_contacts, place_collider, relative_pose, work_arrays
+from .swept_triangles import SLOTS, Triangles, put_triangle, swept_triangles, take_slot
 
 __all__ = ["earliest_impacts", "thicknesses"]
 
@@ -36,8 +42,19 @@ BEGINNING = 0.01
 MOST_ADVANCES = 64
 
 
-def thicknesses(shapes: ShapeTable) -> np.ndarray:
-    """(c,) m: how thin each collider is, measured across its faces, margin included; infinite for a plane and a mesh."""
+class Motion(NamedTuple):
+    """Where bodies are when a step begins, position (n, 3) and rotation (n, 3, 3), and how they move through its h seconds:
+    twist (n, 6). share: h over the scene's time step."""
+
+    position: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+    twist: NDArray[np.float64]
+    h: float
+    share: float
+
+
+def thicknesses(shapes: ShapeTable, triangles: Triangles | None) -> NDArray[np.float64]:
+    """(c,) m: how thin each collider is, measured across its faces, margin included; infinite for a plane and an open mesh."""
     thickness = np.empty(len(shapes.kind))
     known: dict[tuple[int, int], float] = {}
     for i in range(len(thickness)):
@@ -46,13 +63,28 @@ def thicknesses(shapes: ShapeTable) -> np.ndarray:
             ends = shapes.vertices[shape[0] : shape[0] + 2]
             height = float(np.linalg.norm(ends[1] - ends[0]))
             known[shape] = round_thickness(shapes.kind[i] == CONE, float(shapes.round_radius[i]), height)
+        elif shapes.kind[i] == MESH:
+            assert triangles is not None and shapes.surfaces is not None
+            first = shapes.surfaces.first_triangle[shapes.surface[i] : shapes.surface[i] + 2]
+            known[shape] = float(triangles.thickness[first[0] : first[1]].min())
         elif shape not in known:
             vertices = shapes.vertices[shape[0] : shape[0] + shapes.vertex_count[i]]
             planes = shapes.planes[shape[1] : shape[1] + shapes.face_count[i]]
             depth = planes[:, 3] - (vertices @ planes[:, :3].T).min(axis=0) if len(planes) else np.zeros(1)
             known[shape] = max(0.0, float(depth.min()))
-        thickness[i] = np.inf if shapes.kind[i] in (PLANE, MESH) else known[shape] + 2.0 * shapes.margin[i]
+        thickness[i] = np.inf if shapes.kind[i] == PLANE else known[shape] + 2.0 * shapes.margin[i]
     return thickness
+
+
+class Room(NamedTuple):
+    """Work arrays: places (c, 3) and turns (c, 3, 3) of the colliders in the world, which hold the step's begin between two
+    pairs; the place (3,) and turn (3, 3) of a body; `work_arrays`; a normal (3,)."""
+
+    places: NDArray[np.float64]
+    turns: NDArray[np.float64]
+    pose: tuple
+    contact: tuple
+    normal: NDArray[np.float64]
 
 
 @leaf_kernel
@@ -107,13 +139,18 @@ def motion_bound(twist, a, b, radius_a, radius_b):
 
 
 @leaf_kernel
-def gap_after(shapes, position, rotation, twist, a, b, time, limit, places, turns, pose, contact, normal):
-    """Gap of two colliders after some time, infinite beyond the limit, and the normal into (3,), from a to b.
+def gap_after(shapes, triangles, chosen, motion, a, b, time, limit, room):
+    """Gap of two colliders after some time, infinite beyond the limit, and the normal into room.normal, from a to b.
 
-    pose: room for a body's place (3,) and turn (3, 3). contact: from `work_arrays`.
+    chosen: (2,) the triangles in the slots, -1 for none; triangles is None where there are no meshes.
     """
+    places, turns, pose, contact, normal = room.places, room.turns, room.pose, room.contact, room.normal
+    if triangles is not None:
+        for k in range(SLOTS):
+            if chosen[k] >= 0:
+                put_triangle(shapes, triangles, len(shapes.body) - SLOTS + k, chosen[k], time)
     for collider in (a, b):
-        moved_pose(position, rotation, twist, shapes.body[collider], time, pose[0], pose[1])
+        moved_pose(motion.position, motion.rotation, motion.twist, shapes.body[collider], time, pose[0], pose[1])
         place_collider(shapes, collider, pose[0], pose[1], places[collider], turns[collider])
     margin = shapes.margin[a] + shapes.margin[b]
     manifold = contact[0]
@@ -156,64 +193,153 @@ def closing_speed(twist, a, b, radius_a, radius_b, normal):
     return closing - z * (twist[b, 2] - twist[a, 2])
 
 
+@leaf_kernel
+def impact(shapes, triangles, chosen, motion, a, b, radius_a, radius_b, drift, bound, thinner, offset, before, room):
+    """Time of the impact of two convex colliders (see `earliest_impacts`), infinite if none comes `before` some time in s.
+
+    radius_a, radius_b: m, of the cores around the centres of mass. drift: m/s, how fast the points of either move within their
+    bodies; bound: m/s, how fast in all. thinner: m, the thickness of the thinner one. offset: m, what they keep at rest.
+    """
+    twist, h = motion.twist, motion.h
+    body_a, body_b = shapes.body[a], shapes.body[b]
+    touching_gap = TOUCHING * offset
+    allowed = max(OVERLAP * thinner, offset)
+    deepest = -0.5 * allowed
+    time, clear, harmful = 0.0, -1.0, False
+    for advance in range(MOST_ADVANCES):
+        limit = bound * (h - time) + touching_gap
+        gap = gap_after(shapes, triangles, chosen, motion, a, b, time, limit, room)
+        if advance == 0:
+            # what overlaps already is parted by the stepper; here it must only not get worse
+            deepest = min(deepest, gap - motion.share * DEEPENING * allowed)
+        # on the way overlaps are only bounded, and more loosely; at the end they are known
+        harmful = gap < (deepest if time == h else deepest - 0.5 * allowed)
+        if harmful or time == h or gap == np.inf:
+            break
+        if gap > touching_gap:
+            clear = time
+        closing = drift + closing_speed(twist, body_a, body_b, radius_a, radius_b, room.normal)
+        if closing * (h - time) <= gap - deepest:
+            break
+        time = min(h, time + (gap - deepest + allowed) / closing)
+        if clear >= before:
+            break
+    else:
+        # so far it is safe
+        return time, True
+    if not harmful:
+        return np.inf, False
+    if clear < 0.0:
+        return 0.5 * time, True
+    # back to where they were apart, and up to where they touch
+    time = clear
+    for _ in range(MOST_ADVANCES):
+        limit = bound * (h - time) + touching_gap
+        gap = gap_after(shapes, triangles, chosen, motion, a, b, time, limit, room)
+        if gap <= touching_gap:
+            break
+        closing = drift + closing_speed(twist, body_a, body_b, radius_a, radius_b, room.normal)
+        time += (gap - offset) / closing
+    return (time, False) if time > BEGINNING * h else (0.5 * h, True)
+
+
+@leaf_kernel
+def safe_motion(thinner, offset):
+    """Relative motion in m in a step up to which two colliders cannot pass each other."""
+    return max(HARMLESS_MOTION * thinner, offset)
+
+
+@leaf_kernel
+def turning_bound(twist, body):
+    """Angular speed in rad/s."""
+    return np.sqrt(twist[body, 3] ** 2 + twist[body, 4] ** 2 + twist[body, 5] ** 2)
+
+
 @njit(cache=True, error_model="numpy")
-def earliest_impacts(shapes, thickness, rest, pairs, position, rotation, twist, h, share):
+def mesh_impact(shapes, surfaces, triangles, chosen, motion, thickness, a, b, radius_a, radius_b, bound, offset, room):
+    """As `impact`, of a mesh a and a collider b, which may be a mesh as well: of all their triangles the earliest."""
+    body_a, body_b = shapes.body[a], shapes.body[b]
+    both = shapes.kind[b] == MESH
+    drift = 0.0
+    for row in range(len(triangles.drift)):
+        x, y, z = triangles.drift[row, 0], triangles.drift[row, 1], triangles.drift[row, 2]
+        drift = max(drift, 2.0 * np.sqrt(x * x + y * y + z * z))
+    turn, shift, way = np.empty((3, 3)), np.empty(3), np.zeros(3)
+    relative_pose(room.places, room.turns, a, b, turn, shift)
+    for i in range(3):
+        for k in range(3):
+            way[i] += room.turns[a, k, i] * motion.h * (motion.twist[body_b, k] - motion.twist[body_a, k])
+    spin = turning_bound(motion.twist, body_a) * radius_a + turning_bound(motion.twist, body_b) * radius_b
+    grown = motion.h * (spin + drift) + shapes.margin[a] + shapes.margin[b] + TOUCHING * offset
+    rows = swept_triangles(shapes, surfaces, triangles, a, b, turn, shift, way, grown)
+    slot = len(shapes.body) - SLOTS
+    other = slot + 1 if both else b
+    take_slot(shapes, slot, a)
+    take_slot(shapes, slot + 1, b)
+    earliest, touching = np.inf, False
+    for row in range(len(rows)):
+        chosen[0], chosen[1] = rows[row, 0], rows[row, 1]
+        thinner = triangles.thickness[chosen[0]] + 2.0 * shapes.margin[a]
+        thinner = min(thinner, triangles.thickness[chosen[1]] + 2.0 * shapes.margin[b] if both else thickness[b])
+        n = triangles.normals[chosen[0]]
+        without_width = n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0
+        if without_width or (bound + drift) * motion.h <= safe_motion(thinner, offset):
+            continue
+        time, touches = impact(
+            shapes,
+            triangles,
+            chosen,
+            motion,
+            slot,
+            other,
+            radius_a,
+            radius_b,
+            drift,
+            bound + drift,
+            thinner,
+            offset,
+            min(earliest, motion.h),
+            room,
+        )
+        if time < earliest:
+            earliest, touching = time, touches
+    chosen[0] = chosen[1] = -1
+    return earliest, touching
+
+
+@njit(cache=True, error_model="numpy")
+def earliest_impacts(shapes, surfaces, triangles, thickness, rest, pairs, motion):
     """(k,) time in s after which each pair of colliders needs contacts anew, infinity where the whole step is safe; and (k,)
     whether that is because they touch from the beginning and overlap more and more.
 
-    thickness: from `thicknesses`. rest: (n,) m, each body's own rest offset; a pair's is the smaller one. pairs: (k, 2).
-    position (n, 3), rotation (n, 3, 3) of the bodies: the step's begin. twist: (n, 6) through the step of h seconds. The time
-    is that at which the colliders touch; half the time to a harmful overlap where they touch from the beginning.
-    share: h over the scene's time step.
+    shapes: without surfaces, and with slots where there are meshes; else surfaces and triangles are None. thickness: from
+    `thicknesses`. rest: (n,) m, each body's own rest offset; a pair's is the smaller one. pairs: (k, 2). motion: a `Motion`.
+    The time is that at which the colliders touch; half the time to a harmful overlap where they touch from the beginning.
     """
     times, touching = np.full(len(pairs), np.inf), np.zeros(len(pairs), dtype=np.bool_)
-    places, turns = collider_poses(shapes, position, rotation)
-    pose, normal, contact = (np.empty(3), np.empty((3, 3))), np.empty(3), work_arrays(shapes)
+    places, turns = collider_poses(shapes, motion.position, motion.rotation)
+    room = Room(places, turns, (np.empty(3), np.empty((3, 3))), work_arrays(shapes), np.empty(3))
+    chosen = np.full(SLOTS, -1, np.int64)
     for row in range(len(pairs)):
         a, b = pairs[row, 0], pairs[row, 1]
+        if shapes.kind[b] == MESH:
+            a, b = b, a
         body_a, body_b = shapes.body[a], shapes.body[b]
-        radius_a, radius_b = core_radius(shapes, a, body_b, position), core_radius(shapes, b, body_a, position)
-        thinner = min(thickness[a], thickness[b])
+        radius_a, radius_b = core_radius(shapes, a, body_b, motion.position), core_radius(shapes, b, body_a, motion.position)
         offset = min(rest[body_a], rest[body_b])
-        bound = motion_bound(twist, body_a, body_b, radius_a, radius_b)
-        if bound * h <= max(HARMLESS_MOTION * thinner, offset):
-            continue
-        touching_gap = TOUCHING * offset
-        allowed = max(OVERLAP * thinner, offset)
-        deepest = -0.5 * allowed
-        time, clear, harmful = 0.0, -1.0, False
-        for advance in range(MOST_ADVANCES):
-            limit = bound * (h - time) + touching_gap
-            gap = gap_after(shapes, position, rotation, twist, a, b, time, limit, places, turns, pose, contact, normal)
-            if advance == 0:
-                # what overlaps already is parted by the stepper; here it must only not get worse
-                deepest = min(deepest, gap - share * DEEPENING * allowed)
-            # on the way overlaps are only bounded, and more loosely; at the end they are known
-            harmful = gap < (deepest if time == h else deepest - 0.5 * allowed)
-            if harmful or time == h or gap == np.inf:
-                break
-            if gap > touching_gap:
-                clear = time
-            closing = closing_speed(twist, body_a, body_b, radius_a, radius_b, normal)
-            if closing * (h - time) <= gap - deepest:
-                break
-            time = min(h, time + (gap - deepest + allowed) / closing)
+        bound = motion_bound(motion.twist, body_a, body_b, radius_a, radius_b)
+        if surfaces is not None and shapes.kind[a] == MESH:
+            times[row], touching[row] = mesh_impact(
+                shapes, surfaces, triangles, chosen, motion, thickness, a, b, radius_a, radius_b, bound, offset, room
+            )
         else:
-            # so far it is safe
-            times[row], touching[row] = time, True
-        if harmful and clear < 0.0:
-            times[row], touching[row] = 0.5 * time, True
-        elif harmful:
-            # back to where they were apart, and up to where they touch
-            time = clear
-            for _ in range(MOST_ADVANCES):
-                limit = bound * (h - time) + touching_gap
-                gap = gap_after(shapes, position, rotation, twist, a, b, time, limit, places, turns, pose, contact, normal)
-                if gap <= touching_gap:
-                    break
-                closing = closing_speed(twist, body_a, body_b, radius_a, radius_b, normal)
-                time += (gap - offset) / closing
-            times[row], touching[row] = (time, False) if time > BEGINNING * h else (0.5 * h, True)
+            thinner = min(thickness[a], thickness[b])
+            if bound * motion.h <= safe_motion(thinner, offset):
+                continue
+            times[row], touching[row] = impact(
+                shapes, triangles, chosen, motion, a, b, radius_a, radius_b, 0.0, bound, thinner, offset, motion.h, room
+            )
         for i in (a, b):
-            place_collider(shapes, i, position[shapes.body[i]], rotation[shapes.body[i]], places[i], turns[i])
+            body = shapes.body[i]
+            place_collider(shapes, i, motion.position[body], motion.rotation[body], places[i], turns[i])
     return times, touching

@@ -84,6 +84,17 @@ class Deformation:
             reach[mesh.body] = h * np.linalg.norm(self._velocity[mesh.body], axis=1).max()
         return reach
 
+    def velocities(self, count: int) -> Floats:
+        """(count, 3) m/s: of all rows of the vertices of surfaces, within their bodies; (0, 3) where nothing deforms."""
+        if not self._meshes:
+            return np.zeros((0, 3))
+        table = self._shapes.surfaces
+        assert table is not None
+        velocities = np.zeros((count, 3))
+        for mesh in self._meshes:
+            velocities[table.first_vertex[mesh.surface] : table.first_vertex[mesh.surface + 1]] = self._velocity[mesh.body]
+        return velocities
+
     def drift(
         self, body_a: NDArray[np.int64], body_b: NDArray[np.int64], point: Floats, position: Floats, rotation: Floats
     ) -> Floats:

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from ..collision.broad_phase import candidate_pairs
 from ..collision.detect import ContactSet, collider_poses
-from ..collision.time_of_impact import HARMLESS_MOTION, earliest_impacts, thicknesses
-from ..geometry.shapes import MESH
+from ..collision.swept_triangles import all_triangles, with_slots
+from ..collision.time_of_impact import HARMLESS_MOTION, Motion, earliest_impacts, thicknesses
 from .bodies import Bodies
 from .build import rest_offset
+from .deformation import Deformation
 
 __all__ = ["MOST_CUTS", "MOST_PARTS", "Cut", "ImpactFinder", "Impacts"]
 
@@ -71,16 +72,16 @@ class ImpactFinder:
     def __init__(self, bodies: Bodies):
         self._shapes, self._collections = bodies.shapes._replace(surfaces=None), bodies.model.collections
         self._excluded = bodies.excluded
-        self._thickness = thicknesses(bodies.shapes)
+        self._surfaces = bodies.shapes.surfaces
+        self._triangles = None if self._surfaces is None else all_triangles(self._surfaces)
+        self._with_slots = self._shapes if self._triangles is None else with_slots(self._shapes)
+        self._thickness = thicknesses(bodies.shapes, self._triangles)
         self._rest = np.array([rest_offset(s, s) if np.isfinite(s) else np.inf for s in bodies.model.size])
         thinnest, smallest = self._thickness.min(initial=np.inf), self._rest.min(initial=np.inf)
         # two bodies that both move less than half of what is harmless to any pair are none to look at
         self._slow = 0.5 * max(HARMLESS_MOTION * thinnest, smallest)
         self._radius = np.where(np.isfinite(bodies.shapes.radius), bodies.shapes.radius, 0.0)
         self._extent = bodies.model.size
-        is_mesh = bodies.shapes.kind == MESH
-        self._is_mesh = is_mesh
-        self._has_mesh = np.bincount(bodies.shapes.body[is_mesh], minlength=len(self._extent)) > 0
 
     def reach(self, twist: Floats, h: float) -> Floats:
         """(n,) m: how far the points of each body may come in h seconds with twists (n, 6)."""
@@ -96,19 +97,24 @@ class ImpactFinder:
         extent = np.minimum(self._extent[a], self._extent[b])
         fast = reach[a] + reach[b] > extent
         far = contacts.gap > np.where(fast, 4.0 * np.minimum(self._rest[a], self._rest[b]), extent)
-        # The motion of meshes is not followed, so their contacts all count.
-        far &= ~(self._has_mesh[a] | self._has_mesh[b])
         if not far.any():
             return far
         pair = a * len(self._extent) + b
         return ~np.isin(pair, pair[~far])
 
     def find(
-        self, position: Floats, rotation: Floats, twist: Floats, movable: NDArray[np.bool_], h: float, share: float
+        self,
+        position: Floats,
+        rotation: Floats,
+        twist: Floats,
+        deformation: Deformation,
+        movable: NDArray[np.bool_],
+        h: float,
+        share: float,
     ) -> Impacts:
-        """The impacts of bodies that move with their twists (n, 6) for h seconds, a share of the time step; of pairs of which
-        one is movable (n,)."""
-        reach = self.reach(twist, h)
+        """The impacts of bodies that move with their twists (n, 6), and deform, for h seconds, a share of the time step; of
+        pairs of which one is movable (n,)."""
+        reach = self.reach(twist, h) + deformation.reach(h)
         quick = reach > self._slow
         if not quick.any():
             return NO_IMPACTS
@@ -116,10 +122,14 @@ class ImpactFinder:
         places, turns = collider_poses(self._shapes, position, rotation)
         pairs = candidate_pairs(self._shapes, places, turns, reach[body], self._collections[body], quick[body], self._excluded)
         bodies = body[pairs]
-        moved = movable[bodies].any(axis=1) & ~self._is_mesh[pairs].any(axis=1)
+        moved = movable[bodies].any(axis=1)
         pairs, bodies = pairs[moved], bodies[moved]
+        triangles = self._triangles
+        if triangles is not None:
+            triangles = triangles._replace(drift=deformation.velocities(len(triangles.vertices)))
+        motion = Motion(position, rotation, twist, h, share)
         times, touching = earliest_impacts(
-            self._shapes, self._thickness, self._rest, pairs, position, rotation, twist, h, share
+            self._with_slots, self._surfaces, triangles, self._thickness, self._rest, pairs, motion
         )
         hit = np.isfinite(times)
         return Impacts(bodies[hit], times[hit], touching[hit])

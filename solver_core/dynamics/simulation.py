@@ -17,7 +17,7 @@ from .bodies import State, build_bodies, to_body_frames
 from .build import ContactMemory, build_contacts, match, remember, rest_offset
 from .deformation import Deformation
 from .frame import Frame, FrameStatistics
-from .impacts import MOST_CUTS, MOST_PARTS, Cut, ImpactFinder
+from .impacts import MOST_CUTS, MOST_PARTS, Cut, ImpactFinder, Impacts
 from .integrate import integrate, separation
 from .islands import solve_islands
 from .pivoting import sliding_directions, solve_islands_by_pivoting
@@ -190,7 +190,7 @@ class Simulation:
             self._wake(disturbed)
         distant = self._impacts.distant(contacts, reach)
         if distant.any() and cuts > 0:
-            impacts = self._impacts.find(state.position, rotation, predicted, awake, h, h / self._step).among(contacts, distant)
+            impacts = self._find_impacts(rotation, predicted, awake, h).among(contacts, distant)
             if 0 < len(impacts) <= cuts:
                 return impacts.first(reach / h)
             if not len(impacts):
@@ -250,7 +250,7 @@ class Simulation:
         apart = separation(model, system, contacts.body_a, contacts.body_b, contacts.gap, v, h)
         predicted[awake] = (v + apart).reshape(moving, 6)
         if cuts > 0:
-            impacts = self._impacts.find(state.position, rotation, predicted, awake, h, h / self._step)
+            impacts = self._find_impacts(rotation, predicted, awake, h)
             if len(impacts):
                 return impacts.first(self._impacts.reach(predicted, 1.0))
         integrate(model, state, mass, v, apart, h)
@@ -299,6 +299,10 @@ class Simulation:
         shapes, model, excluded = self._bodies.shapes, self._bodies.model, self._bodies.excluded
         reach = 2.0 * self._rest + reach
         return detect(shapes, self._state.position, rotation, reach, model.collections, movable, excluded)
+
+    def _find_impacts(self, rotation: Floats, twist: Floats, movable: NDArray[np.bool_], h: float) -> Impacts:
+        """Impacts of the bodies within h seconds from where they are now, with twists (n, 6)."""
+        return self._impacts.find(self._state.position, rotation, twist, self._deformation, movable, h, h / self._step)
 
     def _place_animated(self, at: float) -> None:
         """Put animated bodies where their paths have them, `at` time steps after the first frame."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["fill_depth"]
+__all__ = ["fill_depth", "triangle_depths"]
 
 
 @njit(cache=True, error_model="numpy")
@@ -19,6 +19,25 @@ def fill_depth(table, s):
             continue
         length = _ray_length(table, s, p, -n, 10.0 * table.tolerance[s], stack)
         table.depth[first + v] = 0.5 * length if length < np.inf else 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def triangle_depths(table, s):
+    """(t,) m: how far surface s reaches behind the middle of each triangle, against its normal; infinite if it is no solid."""
+    stack = np.empty(64, np.int64)
+    first, begin = table.first_vertex[s], table.first_triangle[s]
+    depth = np.full(table.first_triangle[s + 1] - begin, np.inf)
+    if table.solid[s]:
+        middle = np.empty(3)
+        for f in range(len(depth)):
+            n = table.normals[begin + f]
+            if n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0:
+                continue
+            middle[:] = 0.0
+            for i in range(3):
+                middle += table.vertices[first + table.triangles[begin + f, i]] / 3.0
+            depth[f] = _ray_length(table, s, middle, -n, 10.0 * table.tolerance[s], stack)
+    return depth
 
 
 @njit(cache=True, error_model="numpy")

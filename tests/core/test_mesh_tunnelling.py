@@ -1,0 +1,133 @@
+"""Nothing passes through a mesh: thin ones, open ones, those that move, deform or are shot themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from meshes import CUBE, CUBE_TRIANGLES, angle_bracket, bumpy, distances, sheet
+
+import solver_core as sc
+from solver_core.scene import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
+
+NO_GRAVITY = np.zeros(3)
+STEP = {"fps": 240.0, "substeps": 1}  # the steps of 24 frames a second with the default 10 substeps, each one a frame
+RADIUS, SPEED = 0.005, 100.0
+ROUGH = MaterialSpec(0.7, 0.7)
+
+
+def mesh(surface):
+    return ShapeSpec(ShapeKind.MESH, np.asarray(surface[0], dtype=np.float64), surface[1])
+
+
+def hull(points, margin=0.0):
+    return ShapeSpec(ShapeKind.HULL, np.asarray(points, dtype=np.float64), margin=margin)
+
+
+PLATE = (CUBE * (0.2, 0.2, 0.002), CUBE_TRIANGLES)
+SHEET = sheet(6, 0.2)
+UNEVEN = bumpy(6, 0.2, 0.001)
+TETRAHEDRON = np.array([(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)])
+SMALL = {
+    "ball": hull(np.zeros((1, 3)), RADIUS),
+    "box": hull(CUBE * 0.008),
+    "card": hull(CUBE * (0.012, 0.008, 0.001)),
+    "tetrahedron": hull(TETRAHEDRON * 0.004),
+    "bracket": mesh((angle_bracket()[0] * 0.005, angle_bracket()[1])),
+}
+
+
+def shots(count, seed):
+    """Positions and directions of shots at what spans 0.2 m around the origin: some graze it, some pass beside it."""
+    random = np.random.default_rng(seed)
+    for i in range(count):
+        direction = random.normal(size=3) * ((1.0, 1.0, 0.05) if i % 3 == 0 else 1.0)
+        direction /= np.linalg.norm(direction)
+        target = random.uniform(-0.16, 0.16, 3) * (1.0, 1.0, 0.0)
+        yield target - random.uniform(0.2, 1.2) * direction, direction, random.normal(size=3)
+
+
+def pierces(path, triangles):
+    """Whether the way between points (n, 3) passes through a triangle (t, 3, 3): signed volumes."""
+    p, q = path[:-1, None], path[1:, None]
+    a, b, c = triangles[:, 0], triangles[:, 1], triangles[:, 2]
+    normal = np.cross(b - a, c - a)
+    through = ((p - a) * normal).sum(-1) * ((q - a) * normal).sum(-1) < 0.0
+    sides = np.stack([(np.cross(u - p, v - p) * (q - p)).sum(-1) for u, v in ((a, b), (b, c), (c, a))])
+    return bool((through & ((sides > 0.0).all(axis=0) | (sides < 0.0).all(axis=0))).any())
+
+
+def shot(shape, start, direction, speed=SPEED, spin=(0.0, 0.0, 0.0)):
+    return BodySpec(
+        "Shot",
+        BodyKind.ACTIVE,
+        shape,
+        position=np.asarray(start, dtype=float),
+        velocity=speed * np.asarray(direction),
+        angular_velocity=np.asarray(spin, dtype=float),
+        mass=0.004,
+        material=ROUGH,
+    )
+
+
+@pytest.mark.parametrize("target", ["plate", "sheet", "uneven"])
+def test_a_small_fast_ball_never_passes_a_thin_mesh_and_never_hits_one_that_it_misses(target):
+    """Balls of 10 mm at 100 m/s: in a step they fly 0.42 m. The plate is 2 mm thick, the sheets have no thickness at all."""
+    surface = {"plate": PLATE, "sheet": SHEET, "uneven": UNEVEN}[target]
+    triangles = surface[0][surface[1]]
+    passive = BodySpec("Target", BodyKind.PASSIVE, mesh(surface), material=ROUGH)
+    hits = misses = cuts = 0
+    for start, direction, _ in shots(120, 7):
+        frames = sc.Simulation(SceneSpec((passive, shot(SMALL["ball"], start, direction)), gravity=NO_GRAVITY), **STEP).run(4)
+        path = np.array([frame.poses[1, :3] for frame in frames])
+        free = start + np.linspace(0.0, 4.0 / 240.0 * SPEED, 401)[:, None] * direction
+        nearest = distances(free, triangles).min() - RADIUS
+        assert not pierces(path, triangles), (start, direction)
+        assert distances(path, triangles).min() >= RADIUS - 1e-3, (start, direction)
+        if nearest > 1e-3:
+            misses += 1
+            np.testing.assert_allclose(path[-1], free[-1], atol=1e-9)
+        elif nearest < -2e-3:
+            hits += 1
+            assert np.linalg.norm(path[-1] - free[-1]) > 1e-4
+            cuts += sum(int(frame.statistics.cuts.sum()) for frame in frames[1:])
+    assert hits > 40
+    assert misses > 15
+    assert cuts > 30
+
+
+@pytest.mark.parametrize(
+    ("target", "shape"),
+    [("plate", "tetrahedron"), ("plate", "bracket"), ("sheet", "box"), ("sheet", "card"), ("box", "bracket")],
+)
+def test_small_fast_bodies_never_pass(target, shape):
+    """At 60 m/s and 20 rad/s; the bracket is a mesh itself, and is shot at a thin box as well."""
+    surface = SHEET if target == "sheet" else PLATE
+    triangles = surface[0][surface[1]]
+    shapes = {"plate": mesh(PLATE), "sheet": mesh(SHEET), "box": hull(PLATE[0])}
+    passive = BodySpec("Target", BodyKind.PASSIVE, shapes[target], material=ROUGH)
+    hits = 0
+    for start, direction, spin in shots(60, 11):
+        thrown = shot(SMALL[shape], start, direction, 60.0, 20.0 * spin / np.linalg.norm(spin))
+        frames = sc.Simulation(SceneSpec((passive, thrown), gravity=NO_GRAVITY), **STEP).run(6)
+        path = np.array([frame.poses[1, :3] for frame in frames])
+        assert not pierces(path, triangles), (start, direction)
+        free = start + 6.0 / 240.0 * 60.0 * direction
+        hits += bool(pierces(np.array([start, free]), triangles))
+    assert hits > 20
+
+
+def test_a_sheet_that_deforms_sweeps_balls_along():
+    """A sheet rises by 1 m within a frame, through balls of 20 mm that lie around: 0.1 m in a step."""
+    points, triangles = sheet(4, 1.0)
+    frames = 4
+    rising = np.tile(points, (frames, 1, 1))
+    rising[:, :, 2] += np.arange(frames)[:, None] - 0.5
+    lift = BodySpec("Lift", BodyKind.PASSIVE, mesh((rising[0], triangles)), material=ROUGH, deformation=rising)
+    random = np.random.default_rng(2)
+    balls = [
+        BodySpec(f"Ball {i}", BodyKind.ACTIVE, hull(np.zeros((1, 3)), 0.01), position=np.array(place), mass=0.01)
+        for i, place in enumerate(random.uniform((-0.4, -0.4, -0.3), (0.4, 0.4, 0.4), (6, 3)).round(2))
+    ]
+    swept = sc.Simulation(SceneSpec((lift, *balls), gravity=NO_GRAVITY, frame_end=frames)).run(frames - 1)
+    for frame, surface in zip(swept, rising, strict=False):
+        assert (frame.poses[1:, 2] - surface[0, 2]).min() >= 0.01 - 1e-3
