@@ -23,7 +23,7 @@ def random_quaternions(n, seed):
     return from_scipy(Rotation.random(n, random_state=seed))
 
 
-def same_rotation(a, b, atol=1e-14):
+def assert_same_rotation(a, b, atol=1e-14):
     np.testing.assert_allclose(np.sign(a @ b) * a, b, atol=atol)
 
 
@@ -50,7 +50,7 @@ def test_vectors_are_turned_one_by_one():
     np.testing.assert_allclose(rotate(q, vectors), to_scipy(q).apply(vectors), atol=1e-14)
 
 
-def test_a_quaternion_and_its_negative_are_the_same_rotation():
+def test_a_quaternion_and_its_negative_are_the_assert_same_rotation():
     q, vectors = random_quaternions(5, 2), np.random.default_rng(2).normal(size=(5, 3))
     np.testing.assert_allclose(rotate(-q, vectors), rotate(q, vectors), atol=1e-15)
     np.testing.assert_allclose(matrices(-q), matrices(q), atol=1e-15)
@@ -61,7 +61,7 @@ def test_turning_is_the_exponential_map_about_world_axes(angle):
     for q, axis in zip(random_quaternions(5, 3), np.random.default_rng(3).normal(size=(5, 3)), strict=True):
         vector = angle * axis / np.linalg.norm(axis)
         result = turned(q, vector)
-        same_rotation(result, from_scipy(Rotation.from_rotvec(vector) * to_scipy(q)), atol=1e-13)
+        assert_same_rotation(result, from_scipy(Rotation.from_rotvec(vector) * to_scipy(q)), atol=1e-13)
         assert np.linalg.norm(result) == pytest.approx(1.0, abs=1e-15)
 
 
@@ -69,7 +69,7 @@ def test_many_small_turns_make_a_large_one_and_stay_of_length_one():
     q, step = IDENTITY.copy(), 2.0 * np.pi / 10000
     for _ in range(10000):
         q = turned(q, (0.0, 0.0, step))
-    same_rotation(q, IDENTITY, atol=1e-11)
+    assert_same_rotation(q, IDENTITY, atol=1e-11)
     assert np.linalg.norm(q) == pytest.approx(1.0, abs=1e-15)
 
 
@@ -101,10 +101,10 @@ def test_between_two_poses_positions_are_mixed_and_orientations_turn_evenly(frac
         pose = interpolate(before, after, fraction)
         np.testing.assert_allclose(pose[:3], (1.0 - fraction) * before[:3] + fraction * after[:3], atol=1e-15)
         expected = Slerp([0.0, 1.0], Rotation.concatenate([to_scipy(q0), to_scipy(q1)]))(fraction)
-        same_rotation(pose[3:], from_scipy(expected), atol=1e-13)
+        assert_same_rotation(pose[3:], from_scipy(expected), atol=1e-13)
 
 
 def test_the_sign_of_a_keyed_quaternion_does_not_send_it_the_long_way():
     q = turned(IDENTITY, (0.0, 0.0, 0.2))
     pose = interpolate(np.r_[0.0, 0.0, 0.0, IDENTITY], np.r_[0.0, 0.0, 0.0, -q], 0.5)
-    same_rotation(pose[3:], turned(IDENTITY, (0.0, 0.0, 0.1)))
+    assert_same_rotation(pose[3:], turned(IDENTITY, (0.0, 0.0, 0.1)))

@@ -25,10 +25,13 @@ def points(*rows):
 
 
 def problems(spec, settings=SolverSettings()):  # noqa: B008 (frozen)
-    with pytest.raises(SceneError) as caught:
+    """What validation objects to, (object, field); nothing where it lets the scene pass."""
+    try:
         validate(spec, settings)
-    assert all(problem.message and str(problem) in str(caught.value) for problem in caught.value.problems)
-    return {(problem.object, problem.field) for problem in caught.value.problems}
+    except SceneError as error:
+        assert all(problem.message and str(problem) in str(error) for problem in error.problems)
+        return {(problem.object, problem.field) for problem in error.problems}
+    return set()
 
 
 def body_fields(**changes):
@@ -113,7 +116,7 @@ def test_each_wrong_value_of_a_body_is_named_by_its_field(changes, field):
 )
 def test_what_is_unusual_but_sound_passes(changes):
     other = dataclasses.replace(BODY, name="Other", **changes)
-    validate(dataclasses.replace(SPEC, bodies=(BODY, other, FLOOR)), SolverSettings())
+    assert problems(dataclasses.replace(SPEC, bodies=(BODY, other, FLOOR))) == set()
 
 
 @pytest.mark.parametrize(
@@ -156,11 +159,11 @@ def test_each_wrong_setting_is_named(changes):
 
 @pytest.mark.parametrize("sides", [0, 3, 8])
 def test_exact_and_polygonal_friction_cones_are_both_sound(sides):
-    validate(SPEC, SolverSettings(polygon_sides=sides, max_iterations=1, substeps=1))
+    assert problems(SPEC, SolverSettings(polygon_sides=sides, max_iterations=1, substeps=1)) == set()
 
 
 def test_one_frame_is_a_range():
-    validate(dataclasses.replace(SPEC, frame_end=1), SolverSettings())
+    assert problems(dataclasses.replace(SPEC, frame_end=1)) == set()
 
 
 def test_everything_that_is_wrong_is_said_at_once():
@@ -198,7 +201,7 @@ def test_the_message_says_which_vertex_and_which_frame():
 def test_dynamic_friction_above_static_is_legal_and_warned_about():
     odd = dataclasses.replace(BODY, material=MaterialSpec(mu_static=0.3, mu_dynamic=0.5))
     spec = dataclasses.replace(SPEC, bodies=(odd, FLOOR))
-    validate(spec, SolverSettings())
+    assert problems(spec) == set()
     (warning,) = scene_warnings(spec)
     assert (warning.objects, warning.field) == (("Cube",), "mu_dynamic")
     assert "0.5" in warning.message and "0.3" in warning.message
