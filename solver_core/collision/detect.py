@@ -12,10 +12,10 @@ from ..geometry.shapes import CONE, CYLINDER, MESH, PLANE, ShapeTable
 from ..kernel import inlined_kernel, leaf_kernel
 from .bounds import surely_apart
 from .broad_phase import candidate_pairs, grouped_by_bodies
-from .grouping import mixed, reduced_group
+from .grouping import mixed, reduced_groups
 from .manifold import empty_manifold, reduce_and_sort
 from .pair import MERGE, hull_contacts, plane_contacts, workspace
-from .penetration import round_work
+from .penetration import RoundWork, round_work
 from .polyhedron import in_own_frame, moved
 from .round import round_at
 from .round_manifold import round_plane_contacts
@@ -24,7 +24,7 @@ from .round_on_round import round_round_contacts
 from .surface_contacts import plane_surface_contacts, surface_contacts
 from .surface_features import Buffer
 
-__all__ = ["ContactSet", "detect"]
+__all__ = ["ContactSet", "detect", "work_for_rounds"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -56,7 +56,11 @@ class ContactSet:
 
     def without(self, left_out: NDArray[np.bool_]) -> ContactSet:
         """All contacts but those left out (m,)."""
-        return ContactSet(*(getattr(self, field.name)[~left_out] for field in fields(self)))
+        return self.chosen(~left_out)
+
+    def chosen(self, rows: Indices | NDArray[np.bool_]) -> ContactSet:
+        """The contacts in the rows given, in their order."""
+        return ContactSet(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
 def detect(
@@ -75,9 +79,22 @@ def detect(
     the rows of excluded (k, 2) int64, which have a < b and are sorted. Two bodies have at most MAX_CONTACTS contacts where both
     are convex, else MAX_GROUP_CONTACTS. Arrays are C-contiguous float64 where no other type is named.
     """
-    # Kernels for meshes are compiled when the first mesh comes along: numba leaves out what asks for surfaces that are None.
     bare = shapes._replace(surfaces=None)
-    return ContactSet(*all_contacts(bare, shapes.surfaces, position, rotation, reach, collections, movable, excluded))
+    of_rounds = work_for_rounds(shapes)
+    found = all_contacts(bare, shapes.surfaces, of_rounds, position, rotation, reach, collections, movable, excluded)
+    contacts = ContactSet(*found)
+    if shapes.surfaces is None and len(shapes.body) == len(shapes.radius):
+        return contacts
+    return contacts.chosen(reduced_groups(*found, reach))
+
+
+def work_for_rounds(shapes: ShapeTable) -> RoundWork | None:
+    """Work arrays for cylinders and cones, None where there are none.
+
+    Kernels for these, and for meshes, are compiled when the first one comes along: numba leaves out what asks whether an
+    argument is None that is.
+    """
+    return round_work() if shapes.round_radius.any() else None
 
 
 @inlined_kernel
@@ -135,8 +152,11 @@ def round_contacts(shapes, position, rotation, a, b, limit, manifold, turn, shif
 
 @inlined_kernel
 def pair_contacts(shapes, position, rotation, a, b, limit, manifold, work, turn, shift, vertices, planes, bounds, of_rounds):
-    """Contacts of a pair in the frame of one of them, a where both are hulls: (count, the body whose frame it is)."""
-    if is_round(shapes, a) or is_round(shapes, b):
+    """Contacts of a pair in the frame of one of them, a where both are hulls: (count, the body whose frame it is).
+
+    of_rounds: from `work_for_rounds`, the other work arrays from `work_arrays`.
+    """
+    if of_rounds is not None and (is_round(shapes, a) or is_round(shapes, b)):
         return round_contacts(shapes, position, rotation, a, b, limit, manifold, turn, shift, of_rounds)
     if shapes.kind[a] == PLANE or shapes.kind[b] == PLANE:
         plane = a if shapes.kind[a] == PLANE else b
@@ -209,7 +229,7 @@ def collider_poses(shapes, position, rotation):
 
 @njit(cache=True, error_model="numpy")
 def work_arrays(shapes):
-    """What `pair_contacts` works on, large enough for every pair, in the order of its arguments, the manifold first."""
+    """What `pair_contacts` works on, large enough for every pair, in the order of its arguments, all but that for rounds."""
     longest_loop = 2
     for row in range(len(shapes.loop_start) - 1):
         longest_loop = max(longest_loop, shapes.loop_start[row + 1] - shapes.loop_start[row])
@@ -220,12 +240,15 @@ def work_arrays(shapes):
         most_edges = max(most_edges, shapes.edge_count[i])
     work = workspace(longest_loop, most_edges, most_faces, most_vertices)
     vertices, planes = np.empty((most_vertices, 3)), np.empty((most_faces, 4))
-    return empty_manifold(), work, np.empty((3, 3)), np.empty(3), vertices, planes, np.empty((3, 3)), round_work()
+    return empty_manifold(), work, np.empty((3, 3)), np.empty(3), vertices, planes, np.empty((3, 3))
 
 
 @njit(cache=True, error_model="numpy")
-def all_contacts(shapes, surfaces, position, rotation, reach, collections, movable, excluded):
-    """The arrays of a ContactSet. shapes: without surfaces, which are None where there is no mesh."""
+def all_contacts(shapes, surfaces, of_rounds, position, rotation, reach, collections, movable, excluded):
+    """The arrays of a ContactSet, before those of two bodies with several colliders are reduced.
+
+    shapes: without surfaces, which are None where there is no mesh. of_rounds: from `work_for_rounds`.
+    """
     body = shapes.body
     position, rotation = collider_poses(shapes, position, rotation)
     pairs = candidate_pairs(shapes, position, rotation, reach[body], collections[body], movable[body], excluded)
@@ -240,9 +263,8 @@ def all_contacts(shapes, surfaces, position, rotation, reach, collections, movab
     gap = np.empty(capacity)
     feature = np.empty(capacity, dtype=np.uint64)
     total = 0
-    group = 0
 
-    manifold, work, turn, shift, vertices, planes, bounds, of_rounds = work_arrays(shapes)
+    manifold, work, turn, shift, vertices, planes, bounds = work_arrays(shapes)
     own = Buffer(manifold.point, manifold.normal, manifold.gap, manifold.feature, np.zeros(1, np.int64))
 
     for row in range(len(pairs)):
@@ -250,8 +272,7 @@ def all_contacts(shapes, surfaces, position, rotation, reach, collections, movab
         b = pairs[row, 1]
         margin_a = shapes.margin[a]
         margin_b = shapes.margin[b]
-        closest = reach[body[a]] + reach[body[b]]
-        limit = closest + margin_a + margin_b
+        limit = reach[body[a]] + reach[body[b]] + margin_a + margin_b
         has_mesh = shapes.kind[a] == MESH or shapes.kind[b] == MESH
         found, frame, count = own, a, 0
         if surfaces is not None and has_mesh:
@@ -287,14 +308,4 @@ def all_contacts(shapes, surfaces, position, rotation, reach, collections, movab
                     point[total, i] += r * (found.point[slot, k] + shifted * found.normal[slot, k])
                     normal[total, i] += r * found.normal[slot, k]
             total += 1
-        is_last = row + 1 == len(pairs) or body[pairs[row + 1, 0]] != body[a] or body[pairs[row + 1, 1]] != body[b]
-        if is_last:
-            if has_mesh or not alone:
-                kept = reduced_group(point[group:total], normal[group:total], gap[group:total], feature[group:total], closest)
-                total = group + len(kept)
-                point[group:total] = point[group:][kept]
-                normal[group:total] = normal[group:][kept]
-                gap[group:total] = gap[group:][kept]
-                feature[group:total] = feature[group:][kept]
-            group = total
     return body_a[:total], body_b[:total], point[:total], normal[:total], gap[:total], feature[:total]

@@ -12,7 +12,7 @@ from numba import njit
 from ..kernel import leaf_kernel
 from .manifold import MAX_CONTACTS
 
-__all__ = ["MAX_GROUP_CONTACTS", "mixed", "reduced_group"]
+__all__ = ["MAX_GROUP_CONTACTS", "mixed", "reduced_group", "reduced_groups"]
 
 MAX_GROUP_CONTACTS = 32
 # Cosine of ten degrees: normals that differ by less support the same way.
@@ -59,16 +59,21 @@ def regions(normal):
     return region, count
 
 
-@njit(cache=True, error_model="numpy")
-def across(normal):
-    """Two unit vectors (2, 3) that make right angles with the unit normal and with each other."""
-    least = np.argmin(np.abs(normal))
-    axes = np.zeros((2, 3))
-    axes[0, least] = 1.0
-    axes[0] -= normal[least] * normal
-    axes[0] /= np.sqrt((axes[0] ** 2).sum())
-    axes[1] = np.cross(normal, axes[0])
-    return axes
+@leaf_kernel
+def write_axes(normal, axes):
+    """Two unit vectors that make right angles with the unit normal (3,) and with each other, into axes (2, 3)."""
+    x, y, z = normal[0], normal[1], normal[2]
+    # From the coordinate axis least along the normal, what lies along it taken off.
+    if abs(x) <= abs(y) and abs(x) <= abs(z):
+        u, v, w = 1.0 - x * x, -x * y, -x * z
+    elif abs(y) <= abs(z):
+        u, v, w = -y * x, 1.0 - y * y, -y * z
+    else:
+        u, v, w = -z * x, -z * y, 1.0 - z * z
+    length = np.sqrt(u * u + v * v + w * w)
+    u, v, w = u / length, v / length, w / length
+    axes[0, 0], axes[0, 1], axes[0, 2] = u, v, w
+    axes[1, 0], axes[1, 1], axes[1, 2] = y * w - z * v, z * u - x * w, x * v - y * u
 
 
 @njit(cache=True, error_model="numpy")
@@ -100,7 +105,7 @@ def reduced_group(point, normal, gap, feature, limit):
         total += 1
     axes = np.empty((count, 2, 3))
     for k in range(count):
-        axes[k] = across(normal[order[deepest[k]]])
+        write_axes(normal[order[deepest[k]]], axes[k])
     farthest = np.empty(count, dtype=np.int64)
     reach = np.empty(count)
     for step in range(DIRECTIONS):
@@ -125,3 +130,23 @@ def reduced_group(point, normal, gap, feature, limit):
                 kept[farthest[k]] = True
                 total += 1
     return order[kept]
+
+
+@njit(cache=True, error_model="numpy")
+def reduced_groups(body_a, body_b, point, normal, gap, feature, reach):
+    """Indices of the contacts to keep, those of each two bodies together and in order of their features.
+
+    All but reach (n,), that of each body, have a row a contact, and those of the same two bodies follow each other.
+    """
+    kept = np.empty(len(gap), dtype=np.int64)
+    total = first = 0
+    for row in range(len(gap)):
+        end = row + 1
+        if end < len(gap) and body_a[end] == body_a[row] and body_b[end] == body_b[row]:
+            continue
+        limit = reach[body_a[row]] + reach[body_b[row]]
+        for i in reduced_group(point[first:end], normal[first:end], gap[first:end], feature[first:end], limit):
+            kept[total] = first + i
+            total += 1
+        first = end
+    return kept[:total]

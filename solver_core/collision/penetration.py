@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ..kernel import leaf_kernel
@@ -41,8 +40,7 @@ class RoundWork(NamedTuple):
     spot_ids: NDArray[np.int64]
 
 
-@njit(cache=True, error_model="numpy")
-def round_work():
+def round_work() -> RoundWork:
     return RoundWork(
         np.empty((MOST_POINTS, 3)),
         np.empty((2 * MOST_POINTS, 3), dtype=np.int64),

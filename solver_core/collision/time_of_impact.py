@@ -78,7 +78,7 @@ def thicknesses(shapes: ShapeTable, triangles: Triangles | None) -> NDArray[np.f
 
 class Room(NamedTuple):
     """Work arrays: places (c, 3) and turns (c, 3, 3) of the colliders in the world, which hold the step's begin between two
-    pairs; the place (3,) and turn (3, 3) of a body; `work_arrays`; a normal (3,)."""
+    pairs; the place (3,) and turn (3, 3) of a body; those of `pair_contacts`; a normal (3,)."""
 
     places: NDArray[np.float64]
     turns: NDArray[np.float64]
@@ -308,17 +308,18 @@ def mesh_impact(shapes, surfaces, triangles, chosen, motion, thickness, a, b, ra
 
 
 @njit(cache=True, error_model="numpy")
-def earliest_impacts(shapes, surfaces, triangles, thickness, rest, pairs, motion):
+def earliest_impacts(shapes, surfaces, triangles, of_rounds, thickness, rest, pairs, motion):
     """(k,) time in s after which each pair of colliders needs contacts anew, infinity where the whole step is safe; and (k,)
     whether that is because they touch from the beginning and overlap more and more.
 
-    shapes: without surfaces, and with slots where there are meshes; else surfaces and triangles are None. thickness: from
-    `thicknesses`. rest: (n,) m, each body's own rest offset; a pair's is the smaller one. pairs: (k, 2). motion: a `Motion`.
-    The time is that at which the colliders touch; half the time to a harmful overlap where they touch from the beginning.
+    shapes: without surfaces, and with slots where there are meshes; else surfaces and triangles are None. of_rounds: from
+    `work_for_rounds`. thickness: from `thicknesses`. rest: (n,) m, each body's own rest offset; a pair's is the smaller one.
+    pairs: (k, 2). motion: a `Motion`. The time is that at which the colliders touch; half the time to a harmful overlap where
+    they touch from the beginning.
     """
     times, touching = np.full(len(pairs), np.inf), np.zeros(len(pairs), dtype=np.bool_)
     places, turns = collider_poses(shapes, motion.position, motion.rotation)
-    room = Room(places, turns, (np.empty(3), np.empty((3, 3))), work_arrays(shapes), np.empty(3))
+    room = Room(places, turns, (np.empty(3), np.empty((3, 3))), (*work_arrays(shapes), of_rounds), np.empty(3))
     chosen = np.full(SLOTS, -1, np.int64)
     for row in range(len(pairs)):
         a, b = pairs[row, 0], pairs[row, 1]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..collision.broad_phase import candidate_pairs
-from ..collision.detect import ContactSet, collider_poses
+from ..collision.detect import ContactSet, collider_poses, work_for_rounds
 from ..collision.swept_triangles import all_triangles, with_slots
 from ..collision.time_of_impact import HARMLESS_MOTION, Motion, earliest_impacts, thicknesses
 from .bodies import Bodies
@@ -123,13 +123,22 @@ class ImpactFinder:
         pairs = candidate_pairs(self._shapes, places, turns, reach[body], self._collections[body], quick[body], self._excluded)
         bodies = body[pairs]
         moved = movable[bodies].any(axis=1)
+        if not moved.any():
+            return NO_IMPACTS
         pairs, bodies = pairs[moved], bodies[moved]
         triangles = self._triangles
         if triangles is not None:
             triangles = triangles._replace(drift=deformation.velocities(len(triangles.vertices)))
         motion = Motion(position, rotation, twist, h, share)
         times, touching = earliest_impacts(
-            self._with_slots, self._surfaces, triangles, self._thickness, self._rest, pairs, motion
+            self._with_slots,
+            self._surfaces,
+            triangles,
+            work_for_rounds(self._shapes),
+            self._thickness,
+            self._rest,
+            pairs,
+            motion,
         )
         hit = np.isfinite(times)
         return Impacts(bodies[hit], times[hit], touching[hit])
