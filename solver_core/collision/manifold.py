@@ -18,7 +18,9 @@ from ..kernel import inlined_kernel, leaf_kernel
 __all__ = [
     "CAPACITY",
     "EDGE_EDGE",
+    "EDGE_FACE",
     "EDGE_VERTEX",
+    "FACE_EDGE",
     "FACE_VERTEX",
     "MAX_CONTACTS",
     "VERTEX_EDGE",
@@ -41,6 +43,8 @@ EDGE_EDGE = 2
 VERTEX_EDGE = 3
 EDGE_VERTEX = 4
 VERTEX_VERTEX = 5
+EDGE_FACE = 7  # 6 is for round bodies
+FACE_EDGE = 8
 
 
 class Manifold(NamedTuple):
@@ -68,7 +72,7 @@ def empty_manifold():
 
 @inlined_kernel
 def feature_id(kind, of_a, of_b):
-    """Three bits of kind, thirty of each body's feature index."""
+    """Four bits of kind, thirty of each body's feature index."""
     return (np.uint64(kind) << np.uint64(60)) | (np.uint64(of_a) << np.uint64(30)) | np.uint64(of_b)
 
 

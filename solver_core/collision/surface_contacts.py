@@ -1,8 +1,8 @@
 """Contacts of meshes: with each other, with convex cores, whose surfaces are triangulated too, and with half-spaces.
 
 The trees of two surfaces are walked together down to the triangles that come near each other, and every feature is tested in
-the one triangle that owns it. Where surfaces cross deeper than contacts reach, or one is inside the other, every vertex that
-the other one's winding number has inside is a contact with the closest point of that surface.
+the one triangle that owns it. Where surfaces cross, the curves tell of the overlap (`surface_crossings`). Where one is inside
+of the other, every vertex that the other one's winding number has inside is a contact with the closest point of that surface.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from numba import njit
 
 from ..kernel import leaf_kernel
 from .manifold import FACE_VERTEX, VERTEX_FACE, feature_id
+from .surface_crossings import crosses, is_inside, with_crossings
 from .surface_features import (
     Buffer,
     Meeting,
@@ -25,7 +26,7 @@ from .surface_features import (
     vertex_face,
     vertex_vertex,
 )
-from .surface_queries import closest_on_surface, surface_view, winding_number
+from .surface_queries import closest_on_surface, surface_view
 
 __all__ = ["plane_surface_contacts", "surface_contacts"]
 
@@ -113,72 +114,6 @@ def triangle_contacts(pair, f, g, out):
 
 
 @leaf_kernel
-def heights(vertices, triangle, nx, ny, nz, x, y, z):
-    """Heights of a triangle's corners over the plane through (x, y, z)."""
-    p, q, r = vertices[triangle[0]], vertices[triangle[1]], vertices[triangle[2]]
-    return (
-        nx * (p[0] - x) + ny * (p[1] - y) + nz * (p[2] - z),
-        nx * (q[0] - x) + ny * (q[1] - y) + nz * (q[2] - z),
-        nx * (r[0] - x) + ny * (r[1] - y) + nz * (r[2] - z),
-    )
-
-
-@leaf_kernel
-def edge_pierces(vertices, triangle, below, others, other):
-    """Whether an edge of a triangle, whose corners have these heights over the other triangle, passes through that."""
-    for side in range(3):
-        low, high = below[side], below[side + 1 if side < 2 else 0]
-        if (low < 0.0) == (high < 0.0):
-            continue
-        s = low / (low - high)
-        p, q = vertices[triangle[side]], vertices[triangle[side + 1 if side < 2 else 0]]
-        x, y, z = p[0] + s * (q[0] - p[0]), p[1] + s * (q[1] - p[1]), p[2] + s * (q[2] - p[2])
-        u, v, w = others[other[0]], others[other[1]], others[other[2]]
-        ex, ey, ez = v[0] - u[0], v[1] - u[1], v[2] - u[2]
-        ox, oy, oz = w[0] - u[0], w[1] - u[1], w[2] - u[2]
-        dx, dy, dz = x - u[0], y - u[1], z - u[2]
-        nx, ny, nz = ey * oz - ez * oy, ez * ox - ex * oz, ex * oy - ey * ox
-        first = (dy * oz - dz * oy) * nx + (dz * ox - dx * oz) * ny + (dx * oy - dy * ox) * nz
-        second = (ey * dz - ez * dy) * nx + (ez * dx - ex * dz) * ny + (ex * dy - ey * dx) * nz
-        if first >= 0.0 and second >= 0.0 and first + second <= nx * nx + ny * ny + nz * nz:
-            return True
-    return False
-
-
-@leaf_kernel
-def crosses_deeply(pair, f, g):
-    """Whether triangles cross and a corner of either is farther behind the other one than contacts reach."""
-    a, b = pair.first, pair.second
-    n, m = a.normals[f], b.normals[g]
-    o = a.vertices[a.triangles[f, 0]]
-    over_f = heights(pair.vertices, b.triangles[g], n[0], n[1], n[2], o[0], o[1], o[2])
-    if min(over_f) >= 0.0 or max(over_f) < 0.0:
-        return False
-    mx, my, mz = turned(pair, m)
-    o = pair.vertices[b.triangles[g, 0]]
-    over_g = heights(a.vertices, a.triangles[f], mx, my, mz, o[0], o[1], o[2])
-    if min(over_g) >= 0.0 or max(over_g) < 0.0:
-        return False
-    # Of a sheet either side may be the wrong one.
-    behind_f = -min(over_f) if a.solid else min(-min(over_f), max(over_f))
-    behind_g = -min(over_g) if b.solid else min(-min(over_g), max(over_g))
-    if behind_f <= pair.limit and behind_g <= pair.limit:
-        return False
-    return edge_pierces(pair.vertices, b.triangles[g], over_f, a.vertices, a.triangles[f]) or edge_pierces(
-        a.vertices, a.triangles[f], over_g, pair.vertices, b.triangles[g]
-    )
-
-
-@leaf_kernel
-def is_inside(surface, x, y, z, stack):
-    """Whether a closed surface goes around the point."""
-    box = surface.boxes[0]
-    if not (box[0] <= x <= box[3] and box[1] <= y <= box[4] and box[2] <= z <= box[5]):
-        return False
-    return winding_number(surface, x, y, z, stack) > 0.5
-
-
-@leaf_kernel
 def sunk_vertices(pair, of_first, out):
     """Adds a contact for every corner of the first surface (of_first), else of the second, on the wrong side of the other one.
 
@@ -241,17 +176,16 @@ def first_lies_inside(table, meeting):
 
 
 @leaf_kernel
-def all_triangle_contacts(table, meeting, rows, near, out):
-    """Contacts of the first `near` rows of triangles; returns whether surfaces cross deeper than contacts reach."""
+def all_triangle_contacts(table, meeting, rows, near, out, ends, keys):
+    """Contacts of the first `near` rows of triangles; returns how many of these cross. ends, keys: see `crosses`."""
     pair = pair_of(table, meeting)
     out.used[0] = 0
-    deep = False
-    either = pair.first.solid or pair.second.solid
+    crossed = 0
     for row in range(near):
         f, g = rows[row, 0], rows[row, 1]
         triangle_contacts(pair, f, g, out)
-        deep = deep or (either and crosses_deeply(pair, f, g))
-    return deep
+        crossed += crosses(pair, f, g, ends, keys)
+    return crossed
 
 
 @leaf_kernel
@@ -284,16 +218,31 @@ def surface_contacts(table, first, second, turn, shift, limit, noise, swapped):
         rows = np.empty((near, 2), np.int64)
         near_triangles(table, meeting, rows)
     out = buffer(128)
-    deep = all_triangle_contacts(table, meeting, rows, near, out)
-    deep = deep or (out.used[0] == 0 and first_lies_inside(table, meeting))
-    if deep:
-        sunk_contacts(table, meeting, out)
+    ends, keys = np.empty((2, 3)), np.empty((2, 3), np.int64)
+    crossed = all_triangle_contacts(table, meeting, rows, near, out, ends, keys)
     if out.used[0] > len(out.gap):
         out = buffer(out.used[0])
-        all_triangle_contacts(table, meeting, rows, near, out)
-        if deep:
+        all_triangle_contacts(table, meeting, rows, near, out, ends, keys)
+    sunk = out.used[0] == 0 and crossed == 0 and first_lies_inside(table, meeting)
+    if crossed > 0:
+        out, sunk = with_crossings(table, meeting, rows, near, crossed, out)
+    if sunk:
+        before = out.used[0]
+        sunk_contacts(table, meeting, out)
+        if out.used[0] > len(out.gap):
+            out = enlarged(out, before)
             sunk_contacts(table, meeting, out)
     return one_a_feature(out)
+
+
+@njit(cache=True, error_model="numpy")
+def enlarged(out, count):
+    """The first contacts of a `Buffer`, with room for all that were found."""
+    larger = buffer(out.used[0])
+    larger.point[:count], larger.normal[:count] = out.point[:count], out.normal[:count]
+    larger.gap[:count], larger.feature[:count] = out.gap[:count], out.feature[:count]
+    larger.used[0] = count
+    return larger
 
 
 @njit(cache=True, error_model="numpy")

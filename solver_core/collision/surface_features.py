@@ -4,8 +4,10 @@ Two features touch where the distance between the surfaces has a local minimum: 
 one of the directions that each holds, those in which no neighbouring feature of its own is nearer. An inner edge of a flat part
 holds no direction but the part's normal, which the faces have already, so what slides over it does not see it.
 
-Which side is out is told by normals where a surface is solid. A sheet has two sides; there it is told by where the other
-body has its inside, so that a vertex that has dipped through a sheet comes back. All vectors are in the first surface's axes.
+Features tell of what is apart. Where surfaces overlap they cross, and `surface_crossings` has the contacts; only the cores of
+round bodies, a point or a segment, cross nothing and meet what they have sunk into here. Then which side is out is told by
+normals where a surface is solid. A sheet has two sides; there it is told by where the other body has its inside. All vectors
+are in the first surface's axes.
 """
 
 from __future__ import annotations
@@ -172,6 +174,12 @@ def second_is_nearer(pair, x, y, z, distance):
 
 
 @leaf_kernel
+def may_sink(pair):
+    """Whether one of the surfaces is a point or a segment, which crosses nothing however far it has sunk in."""
+    return len(pair.first.triangles) == 1 or len(pair.second.triangles) == 1
+
+
+@leaf_kernel
 def vertex_holds(surface, vertices, v, x, y, z, tolerance):
     """Whether all edges of a vertex lead away from the direction, so that no neighbour lies farther along it."""
     px, py, pz = vertices[v, 0], vertices[v, 1], vertices[v, 2]
@@ -277,6 +285,9 @@ def vertex_face(pair, of_first, v, f, out):
     height = nx * (px - faces[o, 0]) + ny * (py - faces[o, 1]) + nz * (pz - faces[o, 2])
     if abs(height) > pair.limit:
         return
+    sinks = may_sink(pair)
+    if face_owner.solid and height < -pair.noise and not sinks:
+        return
     is_beside = not is_over(faces, triangle, nx, ny, nz, px, py, pz, face_owner.tolerance, -1)
     vx, vy, vz = (
         turned(pair, owner.vertex_normals[v])
@@ -287,8 +298,18 @@ def vertex_face(pair, of_first, v, f, out):
             owner.vertex_normals[v, 2],
         )
     )
-    if not face_owner.solid and height - owner.depth[v] * (nx * vx + ny * vy + nz * vz) < 0.0:
+    inner = height - owner.depth[v] * (nx * vx + ny * vy + nz * vz)
+    if not face_owner.solid and inner < 0.0:
+        if height > 0.0 and len(face_owner.triangles) > 1:
+            # Where the way from the vertex to its inside passes the plane is a sheet, or else it goes around the border.
+            way = height / (height - inner) * owner.depth[v]
+            qx, qy, qz = px - way * vx, py - way * vy, pz - way * vz
+            near = height + 2.0 * face_owner.tolerance
+            if not (second_is_nearer(pair, qx, qy, qz, near) if of_first else first_is_nearer(pair, qx, qy, qz, near)):
+                return
         nx, ny, nz, height = -nx, -ny, -nz, -height
+    if height < -pair.noise and not sinks:
+        return
     if is_beside and (height < 0.0 or not is_across_valley(pair, of_first, f, nx, ny, nz, px, py, pz)):
         return
     if not leans(owner, vertices, v, vx, vy, vz, -nx, -ny, -nz):
@@ -344,7 +365,8 @@ def vertex_edge(pair, of_first, v, e, out):
         )
         if dx * nx + dy * ny + dz * nz < 0.0:
             sign = -1.0
-    elif owner.solid:
+    elif owner.solid and edge_owner.sides_start[e + 1] - edge_owner.sides_start[e] == 2:
+        # Beside the border of a sheet there is no wrong side.
         vx, vy, vz = (
             turned(pair, owner.vertex_normals[v])
             if not of_first
@@ -357,7 +379,7 @@ def vertex_edge(pair, of_first, v, e, out):
         if distance - owner.depth[v] * (dx * vx + dy * vy + dz * vz) < 0.0:
             sign = -1.0
     nx, ny, nz, gap = sign * dx, sign * dy, sign * dz, sign * distance
-    if not vertex_holds(owner, vertices, v, -nx, -ny, -nz, LOOSE):
+    if (gap < 0.0 and not may_sink(pair)) or not vertex_holds(owner, vertices, v, -nx, -ny, -nz, LOOSE):
         return
     if gap < 0.0:
         nearer = second_is_nearer(pair, px, py, pz, distance) if of_first else first_is_nearer(pair, px, py, pz, distance)
@@ -392,6 +414,8 @@ def vertex_vertex(pair, v, w, out):
         nx, ny, nz = turned(pair, b.vertex_normals[w])
         if dx * nx + dy * ny + dz * nz > 0.0:
             sign = -1.0
+    if sign < 0.0 and not may_sink(pair):
+        return
     # The solid that decides holds the closest direction; the other surface holds the normal.
     of_a, of_b = (1.0, sign) if a.solid else (sign, 1.0)
     if not vertex_holds(a, a.vertices, v, of_a * dx, of_a * dy, of_a * dz, EXACT):
@@ -442,6 +466,8 @@ def edge_edge(pair, e, g, out):
         out_of = -(mx * nx + my * ny + mz * nz)
     if out_of < 0.0:
         nx, ny, nz, along = -nx, -ny, -nz, -along
+    if along < -pair.noise and not may_sink(pair):
+        return
     if not edge_holds(a, a.vertices, e, nx, ny, nz, LOOSE) or not edge_holds(b, pair.vertices, g, -nx, -ny, -nz, LOOSE):
         return
     if along < -pair.noise:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from meshes import CUBE, CUBE_TRIANGLES, angle_bracket, bumpy, distances, sheet
+from scipy.spatial.transform import Rotation
 
 import solver_core as sc
 from solver_core.scene import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
@@ -30,7 +31,6 @@ TETRAHEDRON = np.array([(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)])
 SMALL = {
     "ball": hull(np.zeros((1, 3)), RADIUS),
     "box": hull(CUBE * 0.008),
-    "card": hull(CUBE * (0.012, 0.008, 0.001)),
     "tetrahedron": hull(TETRAHEDRON * 0.004),
     "bracket": mesh((angle_bracket()[0] * 0.005, angle_bracket()[1])),
 }
@@ -95,11 +95,9 @@ def test_a_small_fast_ball_never_passes_a_thin_mesh_and_never_hits_one_that_it_m
     assert cuts > 30
 
 
-@pytest.mark.parametrize(
-    ("target", "shape"),
-    [("plate", "tetrahedron"), ("plate", "bracket"), ("sheet", "box"), ("sheet", "card"), ("box", "bracket")],
-)
-def test_small_fast_bodies_never_pass(target, shape):
+@pytest.mark.parametrize("shape", ["box", "tetrahedron", "bracket"])
+@pytest.mark.parametrize("target", ["plate", "sheet", "box"])
+def test_small_fast_bodies_never_pass(shape, target):
     """At 60 m/s and 20 rad/s; the bracket is a mesh itself, and is shot at a thin box as well."""
     surface = SHEET if target == "sheet" else PLATE
     triangles = surface[0][surface[1]]
@@ -131,3 +129,24 @@ def test_a_sheet_that_deforms_sweeps_balls_along():
     swept = sc.Simulation(SceneSpec((lift, *balls), gravity=NO_GRAVITY, frame_end=frames)).run(frames - 1)
     for frame, surface in zip(swept, rising, strict=False):
         assert (frame.poses[1:, 2] - surface[0, 2]).min() >= 0.01 - 1e-3
+
+
+def test_a_mesh_that_is_swung_does_not_pass_a_thin_post():
+    """A bracket of 0.3 m, a mesh of 12 mm, turns by 12 degrees a step."""
+    post = BodySpec("Post", BodyKind.PASSIVE, hull(CUBE * (0.003, 0.003, 0.2)), position=np.array([0.12, 0.0, 0.0]))
+    points, triangles = angle_bracket()
+    blade = (points * (0.15, 0.006, 0.02) - (0.045, 0.0, 0.0), triangles)
+    for phase in np.linspace(0.2, 3.0, 6):
+        swung = BodySpec(
+            "Blade",
+            BodyKind.ACTIVE,
+            mesh(blade),
+            orientation=np.roll(Rotation.from_rotvec([0, 0, phase]).as_quat(), 1),
+            angular_velocity=np.array([0.0, 0.0, 50.0]),
+            density=1000.0,
+        )
+        frames = sc.Simulation(SceneSpec((post, swung), gravity=NO_GRAVITY), **STEP).run(30)
+        poses = np.array([frame.poses[1] for frame in frames])
+        seen = Rotation.from_quat(poses[:, [4, 5, 6, 3]]).apply(post.position - poses[:, :3], inverse=True)
+        assert not pierces(seen, blade[0][blade[1]])
+        assert max(frame.statistics.deepest_overlap.max(initial=0.0) for frame in frames[1:]) <= 1e-3

@@ -147,8 +147,9 @@ def test_the_smallest_gap_is_the_distance_of_the_triangles(pair):
         if true >= 1.5 * wanted:
             continue
         tried += 1
-        contacts = detected(table, [np.zeros(3), shift], [np.eye(3), rotation], 1.6 * wanted)
-        assert contacts.gap.min(initial=np.inf) == pytest.approx(true, abs=1e-9)
+        for reach in (1.6 * wanted, 0.5):
+            contacts = detected(table, [np.zeros(3), shift], [np.eye(3), rotation], reach)
+            assert contacts.gap.min(initial=np.inf) == pytest.approx(true, abs=1e-9)
 
 
 def test_a_large_ball_over_small_bumps_is_as_near_as_its_nearest_triangle():
@@ -289,6 +290,37 @@ def test_what_begins_deep_inside_comes_out_where_it_is_nearest(floor, shape, hei
     np.testing.assert_allclose(frames[-1].poses[1, :2], (0.03, 0.02), atol=5e-3)
     speeds = [np.abs(frame.velocities[1, :3]).max() for frame in frames]
     assert max(speeds) < 0.1
+
+
+OVERLAPS = {
+    "cube and cube": ((CUBE * 0.4, CUBE_TRIANGLES), (CUBE * 0.4, CUBE_TRIANGLES), (0.03, 0.02, 0.2), (0, 0, 0)),
+    "torus and torus": (torus(0.3, 0.1, 24, 12), torus(0.3, 0.1, 24, 12), (0.0, 0.0, 0.1), (0, 0, 0)),
+    "bracket and bracket": (angle_bracket(), angle_bracket(), (0.5, 0.5, 0.5), (0.2, 0.1, 0.3)),
+    "chair and chair": (chair(), chair(), (0.2, 0.1, 0.2), (0, 0, 0.5)),
+}
+
+
+@pytest.mark.parametrize("pair", OVERLAPS)
+def test_meshes_that_begin_half_inside_each_other_part_slowly_and_without_energy(pair):
+    first, second, shift, rotation = OVERLAPS[pair]
+    bodies = body("A", BodyKind.ACTIVE, mesh(first)), body("B", BodyKind.ACTIVE, mesh(second), shift, rotation)
+    spec = SceneSpec(bodies, gravity=np.zeros(3))
+    simulation = sc.Simulation(spec)
+    size = 0.5 * np.ptp(first[0], axis=0).max()
+    overlap = []
+    last = simulation.first_frame()
+    for _ in range(240):
+        frame = simulation.advance()
+        overlap.append(frame.statistics.deepest_overlap[-1])
+        assert np.abs(frame.velocities).max() < 1e-9
+        assert np.linalg.norm(frame.poses[:, :3] - last.poses[:, :3], axis=1).max() < 1.2 * size / 24.0
+        last = frame
+        if max(overlap[-3:]) == 0.0:
+            break
+    assert overlap[0] > 0.02 * size
+    assert max(overlap[-3:]) == 0.0
+    # Nothing is thrown far: they end beside each other.
+    assert np.linalg.norm(last.poses[1, :3] - last.poses[0, :3]) < 3.0 * size
 
 
 def test_a_room_with_its_normals_inwards_holds_what_is_in_it():
