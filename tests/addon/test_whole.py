@@ -109,3 +109,72 @@ def test_a_compound_bakes_as_one_body_and_takes_its_parts_along(falling_box, mak
     for leg in legs:
         assert leg.animation_data is None
         np.testing.assert_allclose(world_matrix(leg)[2, 3], places[-1, 2] - 0.3, atol=1e-5)
+
+
+def rounded(name, base, top, height):
+    """A cylinder or, with top 0, a cone along Z around its middle, of 32 sides."""
+    angles = 2.0 * np.pi * np.arange(32) / 32
+    points = [(r * np.cos(a), r * np.sin(a), z) for r, z in ((base, -height / 2), (top, height / 2)) for a in angles]
+    sides = [(i, (i + 1) % 32, (i + 1) % 32 + 32, i + 32) for i in range(32)]
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata(points, [], [tuple(range(31, -1, -1)), tuple(range(32, 64)), *sides])
+    return mesh
+
+
+def arch_mesh():
+    """Two legs and a beam on them: concave, closed, from z = 0 up to 0.6."""
+    outline = [(-0.4, 0), (-0.25, 0), (-0.25, 0.4), (0.25, 0.4), (0.25, 0), (0.4, 0), (0.4, 0.6), (-0.4, 0.6)]
+    count = len(outline)
+    points = [(x, y, z) for y in (-0.1, 0.1) for x, z in outline]
+    sides = [(i, (i + 1) % count, (i + 1) % count + count, i + count) for i in range(count)]
+    mesh = bpy.data.meshes.new("Arch")
+    mesh.from_pydata(points, [], [tuple(range(count)), tuple(range(2 * count - 1, count - 1, -1)), *sides])
+    return mesh
+
+
+def rising_ground(make_body):
+    """An open, bent sheet that a modifier lifts by 0.1 m over 12 frames."""
+    at = (-4.0, -2.0, 0.0, 2.0, 4.0)
+    points = [(x, y, 0.4 if y == 4.0 else 0.0) for x in at for y in at]
+    mesh = bpy.data.meshes.new("Ground")
+    mesh.from_pydata(points, [], [(5 * i + k, 5 * i + k + 5, 5 * i + k + 6, 5 * i + k + 1) for i in range(4) for k in range(4)])
+    ground = make_body("Rising", kind="PASSIVE", shape="MESH", mesh=mesh)
+    lift = ground.modifiers.new("Lift", "DISPLACE")
+    lift.direction, lift.mid_level = "Z", 0.0
+    for frame, strength in ((1, 0.0), (12, 0.1)):
+        lift.strength = strength
+        lift.keyframe_insert("strength", frame=frame)
+    ground.rigid_body.mesh_source, ground.rigid_body.use_deform = "DEFORM", True
+    return ground
+
+
+def test_every_shape_rides_on_a_mesh_that_deforms(scene, make_body):
+    ground = rising_ground(make_body)
+    bodies = {
+        "Arch": (make_body("Arch", shape="MESH", mesh=arch_mesh()), 0.0),
+        "Drum": (make_body("Drum", shape="CYLINDER", mesh=rounded("Drum", 0.2, 0.2, 0.4)), 0.2),
+        "Hat": (make_body("Hat", shape="CONE", mesh=rounded("Hat", 0.25, 0.0, 0.4)), 0.2),
+        "Stool": (make_body("Stool", shape="COMPOUND"), 0.5),
+        "Crate": (make_body("Crate", shape="CONVEX_HULL"), 0.1),
+    }
+    seat = make_body("Seat", shape="CYLINDER", mesh=rounded("Seat", 0.3, 0.3, 0.1))
+    foot = make_body("Foot", shape="MESH", mesh=arch_mesh())
+    for part, height in ((seat, 0.15), (foot, -0.5)):
+        part.parent, part.location = bodies["Stool"][0], (0, 0, height)
+    for number, (ob, height) in enumerate(bodies.values()):
+        ob.location = (1.3 * number - 2.6, 0.3, height + 5e-4)
+        ob.rigid_body.friction = 0.9
+    ground.rigid_body.friction = 0.9
+    scene.rigidbody_world.point_cache.frame_end = 12
+    assert bpy.ops.stiction.bake() == {"FINISHED"}
+    assert bpy.ops.stiction.bake_to_keyframes() == {"FINISHED"}
+    lifted = []
+    for frame in range(1, 13):
+        scene.frame_set(frame)
+        evaluated = ground.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        lifted.append(evaluated.data.vertices[12].co.z)
+    assert lifted[-1] == pytest.approx(0.1, abs=1e-6)
+    for ob, height in bodies.values():
+        places = heights(ob)
+        np.testing.assert_allclose(places[:, 2] - height, lifted, atol=2e-3)
+        assert np.ptp(places[:, :2], axis=0).max() < 1e-3
