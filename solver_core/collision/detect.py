@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..geometry.shapes import CONE, CYLINDER, MESH, PLANE, ShapeTable
 from ..kernel import inlined_kernel, leaf_kernel
 from .bounds import surely_apart
+from .boxes import UNDECIDED, box_contacts, box_work, place_boxes
 from .broad_phase import candidate_pairs, grouped_by_bodies
 from .grouping import mixed, reduced_groups
 from .manifold import empty_manifold, reduce_and_sort
@@ -151,8 +152,10 @@ def round_contacts(shapes, position, rotation, a, b, limit, manifold, turn, shif
 
 
 @inlined_kernel
-def pair_contacts(shapes, position, rotation, a, b, limit, manifold, work, turn, shift, vertices, planes, bounds, of_rounds):
-    """Contacts of a pair in the frame of one of them, a where both are hulls: (count, the body whose frame it is).
+def pair_contacts(
+    shapes, position, rotation, a, b, limit, manifold, work, turn, shift, vertices, planes, bounds, of_boxes, of_rounds
+):
+    """Contacts of a pair in the frame of one of them: (count, the body whose frame it is).
 
     of_rounds: from `work_for_rounds`, the other work arrays from `work_arrays`.
     """
@@ -173,12 +176,19 @@ def pair_contacts(shapes, position, rotation, a, b, limit, manifold, work, turn,
     if scale == 0.0:
         scale = max(size_a, size_b)
     relative_pose(position, rotation, a, b, turn, shift)
+    noise = NOISE * (size_a + size_b)
+    if shapes.box[a] and shapes.box[b]:
+        pair, lean = of_boxes
+        place_boxes(shapes, a, b, turn, shift, pair)
+        count, in_frame_of_b = box_contacts(pair, lean, limit, scale, noise, manifold)
+        if count != UNDECIDED:
+            return count, b if in_frame_of_b else a
     core_a = in_own_frame(shapes, a)
     core_b = in_own_frame(shapes, b)
     if surely_apart(core_a, shapes.core_radius[a], core_b, shapes.core_radius[b], turn, shift, limit):
         return 0, a
     core_b = moved(core_b, turn, shift, vertices, planes, bounds)
-    return hull_contacts(core_a, core_b, limit, scale, NOISE * (size_a + size_b), manifold, work), a
+    return hull_contacts(core_a, core_b, limit, scale, noise, manifold, work), a
 
 
 @leaf_kernel
@@ -240,7 +250,7 @@ def work_arrays(shapes):
         most_edges = max(most_edges, shapes.edge_count[i])
     work = workspace(longest_loop, most_edges, most_faces, most_vertices)
     vertices, planes = np.empty((most_vertices, 3)), np.empty((most_faces, 4))
-    return empty_manifold(), work, np.empty((3, 3)), np.empty(3), vertices, planes, np.empty((3, 3))
+    return empty_manifold(), work, np.empty((3, 3)), np.empty(3), vertices, planes, np.empty((3, 3)), box_work()
 
 
 @njit(cache=True, error_model="numpy")
@@ -264,7 +274,7 @@ def all_contacts(shapes, surfaces, of_rounds, position, rotation, reach, collect
     feature = np.empty(capacity, dtype=np.uint64)
     total = 0
 
-    manifold, work, turn, shift, vertices, planes, bounds = work_arrays(shapes)
+    manifold, work, turn, shift, vertices, planes, bounds, of_boxes = work_arrays(shapes)
     own = Buffer(manifold.point, manifold.normal, manifold.gap, manifold.feature, np.zeros(1, np.int64))
 
     for row in range(len(pairs)):
@@ -280,7 +290,21 @@ def all_contacts(shapes, surfaces, of_rounds, position, rotation, reach, collect
             count = len(found.gap)
         if not has_mesh:
             count, frame = pair_contacts(
-                shapes, position, rotation, a, b, limit, manifold, work, turn, shift, vertices, planes, bounds, of_rounds
+                shapes,
+                position,
+                rotation,
+                a,
+                b,
+                limit,
+                manifold,
+                work,
+                turn,
+                shift,
+                vertices,
+                planes,
+                bounds,
+                of_boxes,
+                of_rounds,
             )
             count = reduce_and_sort(manifold, count, limit)
         while total + count > len(gap):

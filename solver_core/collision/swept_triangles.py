@@ -62,7 +62,7 @@ def with_slots(shapes: ShapeTable) -> ShapeTable:
         **{name: np.full(SLOTS, value) for name, value in same.items()},
         **firsts,
         "loop_start": starts.ravel(),
-        **{name: np.zeros(SLOTS) for name in ("body", "placed", "margin", "round_radius", "core_radius")},
+        **{name: np.zeros(SLOTS) for name in ("body", "box", "placed", "margin", "round_radius", "core_radius")},
         **{name: np.zeros((SLOTS, 3)) for name in ("position", "lower", "upper", "centre")},
         "rotation": np.zeros((SLOTS, 3, 3)),
         "vertices": np.zeros((SLOTS * corners, 3)),

@@ -169,6 +169,7 @@ def gap_after(shapes, triangles, chosen, motion, a, b, time, limit, room):
         contact[5],
         contact[6],
         contact[7],
+        contact[8],
     )
     if count == 0:
         return np.inf

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..scene import ShapeKind, ShapeSpec
+from .boxes import is_box
 from .compounds import parts
 from .hulls import Hull, convex_hull, segment
 from .round_solids import ROUND, farthest_point, round_bounds
@@ -49,9 +50,10 @@ class ShapeTable(NamedTuple):
 
     body: (c,). position: (c, 3) m and rotation: (c, 3, 3), the place of the collider's axes in its body's; placed: (c,) whether
     they differ from those at all. All that follows is in the collider's axes. kind: (c,) HULL, PLANE (the half-space z <= 0),
-    CYLINDER, CONE or MESH. round_radius: (c,) m, of a cylinder or of a cone's base, its vertices being the ends of the axis,
-    else 0. margin: (c,) m, the core is thickened by it all around. lower, upper: (c, 3) m, bounds of the core. centre: (c, 3)
-    m, a point inside the core, and core_radius: (c,) m, from there to the farthest vertex.
+    CYLINDER, CONE or MESH. box: (c,) whether a HULL is a box along the axes (see `is_box`). round_radius: (c,) m, of a cylinder
+    or of a cone's base, its vertices being the ends of the axis, else 0. margin: (c,) m, the core is thickened by it all
+    around. lower, upper: (c, 3) m, bounds of the core. centre: (c, 3) m, a point inside the core, and core_radius: (c,) m, from
+    there to the farthest vertex.
 
     first_*, *_count: (c,) where a collider's rows are in the tables that follow; equal shapes share their rows. vertices:
     (., 3). planes: (., 4) outward normal and offset. loop_start: (., 1) for each face its first slot in loop_vertices and
@@ -71,6 +73,7 @@ class ShapeTable(NamedTuple):
     rotation: Array
     placed: NDArray[np.bool_]
     kind: Indices
+    box: NDArray[np.bool_]
     margin: Array
     round_radius: Array
     lower: Array
@@ -178,6 +181,7 @@ def build_shapes(specs: Sequence[ShapeSpec], deforming: Collection[int] = ()) ->
         rotation=rotation,
         placed=(position != 0.0).any(axis=1) | (rotation != np.eye(3)).any(axis=(1, 2)),
         kind=kind,
+        box=np.array([is_box(hull) for hull in hulls], dtype=bool)[hull_of],
         margin=margin,
         round_radius=round_radius,
         lower=lower[hull_of],
