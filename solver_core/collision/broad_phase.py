@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from ..geometry.shapes import PLANE
-from ..kernel import leaf_kernel
+from ..kernel import inlined_kernel, leaf_kernel
 
 __all__ = ["candidate_pairs", "grouped_by_bodies"]
 
@@ -147,16 +147,16 @@ def build_trees(bounds, masks, begin):
     return node_bounds, node_masks, level_begin, levels
 
 
-@leaf_kernel
+@inlined_kernel
 def meet(bounds_a, a, bounds_b, b):
-    """Whether two rows of bounds overlap."""
-    return (
-        bounds_a[a, 0] <= bounds_b[b, 3]
-        and bounds_b[b, 0] <= bounds_a[a, 3]
-        and bounds_a[a, 1] <= bounds_b[b, 4]
-        and bounds_b[b, 1] <= bounds_a[a, 4]
-        and bounds_a[a, 2] <= bounds_b[b, 5]
-        and bounds_b[b, 2] <= bounds_a[a, 5]
+    """1 where two rows of bounds overlap, else 0: a number to be added, for branches on it would be mispredicted."""
+    return int(
+        (bounds_a[a, 0] <= bounds_b[b, 3])
+        & (bounds_b[b, 0] <= bounds_a[a, 3])
+        & (bounds_a[a, 1] <= bounds_b[b, 4])
+        & (bounds_b[b, 1] <= bounds_a[a, 4])
+        & (bounds_a[a, 2] <= bounds_b[b, 5])
+        & (bounds_b[b, 2] <= bounds_a[a, 5])
     )
 
 
@@ -211,9 +211,39 @@ def counting_sort(pairs, column, n):
 
 
 @leaf_kernel
-def share_bits(masks_a, a, masks_b, b):
-    """Whether two rows of masks share a collection in which one of the two is movable."""
-    return ((masks_a[a, 0] & masks_b[b, 1]) | (masks_a[a, 1] & masks_b[b, 0])) != 0
+def leaves_met(bounds, masks, level_begin, levels, leaf, least, stack, met):
+    """Writes the numbers of a tree's leaves that meet a leaf, from the number least on, into met, and returns how many.
+
+    bounds, masks: of the nodes of all trees. level_begin, levels: of that tree. Left out are leaves that share no collection
+    with the given one in which something is movable.
+    """
+    count = 0
+    stack[0, 0], stack[0, 1] = levels - 1, 0
+    top = 1
+    while top > 0:
+        top -= 1
+        level, place = stack[top, 0], stack[top, 1]
+        if level == 0:
+            met[count] = place
+            count += 1
+            continue
+        level -= 1
+        for child in range(FAN * place, min(FAN * place + FAN, level_begin[level + 1] - level_begin[level])):
+            node = level_begin[level] + child
+            shared = (masks[leaf, 0] & masks[node, 1]) | (masks[leaf, 1] & masks[node, 0])
+            stack[top, 0], stack[top, 1] = level, child
+            top += meet(bounds, leaf, bounds, node) & int(shared != 0) & int(((child + 1) << (2 * level)) > least)
+    return count
+
+
+@inlined_kernel
+def boxes_met(bounds, first, last, node_bounds, node, met):
+    """Writes those of the boxes from first to last that meet a node into met, and returns how many."""
+    count = 0
+    for row in range(first, last):
+        met[count] = row
+        count += meet(bounds, row, node_bounds, node)
+    return count
 
 
 @njit(cache=True, error_model="numpy")
@@ -229,50 +259,39 @@ def meeting_boxes(lower, upper, chosen, body, collections, movable, excluded):
         masks[row, 0] = collections[i]
         masks[row, 1] = collections[i] if movable[i] else 0
     node_bounds, node_masks, level_begin, levels = build_trees(bounds, masks, begin)
-    pairs = np.empty((max(64, 4 * m), 2), dtype=np.int64)
+    pairs = np.empty((max(64, 8 * m), 2), dtype=np.int64)
     count = 0
     stack = np.empty((FAN * LEVELS, 2), dtype=np.int64)
+    leaves, askers, others = np.empty(m + 1, dtype=np.int64), np.empty(FAN, dtype=np.int64), np.empty(FAN, dtype=np.int64)
     for own in range(CLASSES):
         for asked in range(begin[own], begin[own + 1], FAN):
-            # the boxes of a leaf ask together
-            asked_end = min(asked + FAN, begin[own + 1])
-            leaf = level_begin[own, 0] + (asked - begin[own]) // FAN
+            # the boxes of a leaf ask together, in their own class for those after them
+            number = (asked - begin[own]) // FAN
+            leaf = level_begin[own, 0] + number
             for c in range(own + 1):
                 if levels[c] == 0:
                     continue
-                stack[0, 0], stack[0, 1] = levels[c] - 1, 0
-                top = 1
-                while top > 0:
-                    top -= 1
-                    level, place = stack[top, 0], stack[top, 1]
-                    first = begin[c] + (place << (2 * (level + 1)))
-                    last = min(begin[c + 1], first + (np.int64(1) << (2 * (level + 1))))
-                    node = level_begin[c, level] + place
-                    # in its own class, a box asks for those after it
-                    if (c == own and last <= asked) or not meet(node_bounds, leaf, node_bounds, node):
-                        continue
-                    if not share_bits(node_masks, leaf, node_masks, node):
-                        continue
-                    if level > 0:
-                        end = level_begin[c, level] - level_begin[c, level - 1]
-                        for child in range(FAN * place, min(FAN * place + FAN, end)):
-                            stack[top, 0], stack[top, 1] = level - 1, child
-                            top += 1
-                        continue
-                    for row in range(asked, asked_end):
-                        if not meet(bounds, row, node_bounds, node):
-                            continue
-                        for other in range(max(first, row + 1) if c == own else first, last):
-                            if not meet(bounds, row, bounds, other) or not share_bits(masks, row, masks, other):
-                                continue
-                            a, b = min(order[row], order[other]), max(order[row], order[other])
-                            if body[a] == body[b] or is_excluded(excluded, body[a], body[b]):
-                                continue
-                            if count == len(pairs):
-                                pairs = np.concatenate((pairs, np.empty_like(pairs)))
-                            pairs[count, 0], pairs[count, 1] = a, b
-                            count += 1
-    return pairs, count
+                least = number if c == own else 0
+                found = leaves_met(node_bounds, node_masks, level_begin[c], levels[c], leaf, least, stack, leaves)
+                while count + FAN * FAN * found > len(pairs):
+                    pairs = np.concatenate((pairs, np.empty_like(pairs)))
+                for slot in range(found):
+                    first = begin[c] + FAN * leaves[slot]
+                    met_a = boxes_met(
+                        bounds, asked, min(asked + FAN, begin[own + 1]), node_bounds, level_begin[c, 0] + leaves[slot], askers
+                    )
+                    met_b = boxes_met(bounds, first, min(first + FAN, begin[c + 1]), node_bounds, leaf, others)
+                    for i in range(met_a):
+                        for j in range(met_b):
+                            a, b = order[askers[i]], order[others[j]]
+                            pairs[count, 0], pairs[count, 1] = min(a, b), max(a, b)
+                            count += meet(bounds, askers[i], bounds, others[j]) & int(c != own or askers[i] < others[j])
+    kept = 0
+    for row in range(count):
+        if may_touch(body, collections, movable, excluded, pairs[row, 0], pairs[row, 1]):
+            pairs[kept, 0], pairs[kept, 1] = pairs[row, 0], pairs[row, 1]
+            kept += 1
+    return pairs, kept
 
 
 @njit(cache=True, error_model="numpy")
