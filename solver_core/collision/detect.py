@@ -22,7 +22,8 @@ from .round import round_at
 from .round_manifold import round_plane_contacts
 from .round_on_hull import round_hull_contacts
 from .round_on_round import round_round_contacts
-from .surface_contacts import plane_surface_contacts, surface_contacts
+from .round_on_surface import round_surface_contacts
+from .surface_contacts import one_a_feature, plane_surface_contacts, surface_contacts
 from .surface_features import Buffer
 
 __all__ = ["ContactSet", "detect", "work_for_rounds"]
@@ -207,7 +208,7 @@ def place_collider(shapes, collider, position, rotation, place, turn):
 
 
 @njit(cache=True, error_model="numpy")
-def mesh_pair_contacts(shapes, surfaces, position, rotation, a, b, limit, turn, shift):
+def mesh_pair_contacts(shapes, surfaces, position, rotation, a, b, limit, turn, shift, manifold, of_rounds):
     """Contacts of a pair with a mesh in it, in the frame of one of the two: (a `Buffer`, that one)."""
     if shapes.kind[a] == PLANE or shapes.kind[b] == PLANE:
         plane = a if shapes.kind[a] == PLANE else b
@@ -218,6 +219,16 @@ def mesh_pair_contacts(shapes, surfaces, position, rotation, a, b, limit, turn, 
         return plane_surface_contacts(surfaces, shapes.surface[mesh], x, y, z, offset, plane == a, limit), mesh
     first, second = shapes.surface[a], shapes.surface[b]
     noise = NOISE * (core_size(shapes, a) + core_size(shapes, b))
+    if of_rounds is not None and (is_round(shapes, a) or is_round(shapes, b)):
+        body = a if is_round(shapes, a) else b
+        mesh = b if body == a else a
+        merge = MERGE * core_size(shapes, body)
+        relative_pose(position, rotation, mesh, body, turn, shift)
+        found, is_deep = round_surface_contacts(
+            shapes, surfaces, shapes.surface[mesh], body, turn, shift, body == a, limit, merge, noise, manifold, of_rounds
+        )
+        if not is_deep:
+            return one_a_feature(found), mesh
     count_a = surfaces.first_triangle[first + 1] - surfaces.first_triangle[first]
     count_b = surfaces.first_triangle[second + 1] - surfaces.first_triangle[second]
     if count_a >= count_b:
@@ -286,7 +297,9 @@ def all_contacts(shapes, surfaces, of_rounds, position, rotation, reach, collect
         has_mesh = shapes.kind[a] == MESH or shapes.kind[b] == MESH
         found, frame, count = own, a, 0
         if surfaces is not None and has_mesh:
-            found, frame = mesh_pair_contacts(shapes, surfaces, position, rotation, a, b, limit, turn, shift)
+            found, frame = mesh_pair_contacts(
+                shapes, surfaces, position, rotation, a, b, limit, turn, shift, manifold, of_rounds
+            )
             count = len(found.gap)
         if not has_mesh:
             count, frame = pair_contacts(

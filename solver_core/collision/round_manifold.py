@@ -26,6 +26,7 @@ __all__ = [
     "ON_FACE",
     "ON_VERTEX",
     "PARALLEL",
+    "ROUND",
     "put",
     "put_closest",
     "round_plane_contacts",

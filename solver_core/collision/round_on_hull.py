@@ -28,7 +28,7 @@ from .round_manifold import (
     spots,
 )
 
-__all__ = ["round_hull_contacts"]
+__all__ = ["edges_along_side", "edges_under_cap", "in_face", "round_hull_contacts"]
 
 # Cosine of ten degrees: so near, a face is looked at for points.
 NEAR_FACES = 0.985

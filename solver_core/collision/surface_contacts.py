@@ -28,7 +28,7 @@ from .surface_features import (
 )
 from .surface_queries import closest_on_surface, surface_view
 
-__all__ = ["plane_surface_contacts", "surface_contacts"]
+__all__ = ["one_a_feature", "plane_surface_contacts", "surface_contacts"]
 
 
 @leaf_kernel

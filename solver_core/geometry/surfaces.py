@@ -25,7 +25,7 @@ Indices = NDArray[np.int64]
 
 # Of the surface's size: vertices nearer than this are one, and so flat an edge is none. Modellers keep single precision.
 TOLERANCE = 1e-6
-# Of the polygon that stands for a circle where a cylinder or a cone meets a mesh: its corners stand out by less than r / 1,000.
+# Of the polygon that stands for a circle where a cylinder or a cone is deep inside of a mesh.
 SIDES = 64
 
 

@@ -1,0 +1,136 @@
+"""Cylinders and cones touch meshes as exactly as planes and boxes, and see no edges inside of flat parts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from meshes import CUBE, angle_bracket, sheet
+from scipy.spatial.transform import Rotation
+
+import solver_core as sc
+from solver_core.collision import detect
+from solver_core.geometry import build_shapes
+from solver_core.scene import BodyKind, BodySpec, ChildSpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
+
+PLANE = ShapeSpec(ShapeKind.PLANE)
+GRAVITY = 9.81
+
+
+def cylinder(radius, height):
+    """Its axis along z, its middle at the origin."""
+    return ShapeSpec(ShapeKind.CYLINDER, np.array([[0, 0, -height / 2], [0, 0, height / 2]]), radius=radius)
+
+
+def cone(radius, height):
+    """Its base in the plane z = 0."""
+    return ShapeSpec(ShapeKind.CONE, np.array([[0, 0, 0], [0, 0, height]], dtype=float), radius=radius)
+
+
+def uneven_triangles(cells=24, size=8.0):
+    """A flat sheet whose inner vertices are displaced within its plane."""
+    points, triangles = sheet(cells, size)
+    inner = (np.abs(points[:, :2]) < 0.49 * size).all(axis=1)
+    points[inner, :2] += 0.3 * size / cells * np.random.default_rng(1).uniform(-1.0, 1.0, (int(inner.sum()), 2))
+    return ShapeSpec(ShapeKind.MESH, points, triangles)
+
+
+def found(shapes, position, rotation, reach):
+    poses = np.array([np.zeros(3), position]), np.array([np.eye(3), rotation])
+    return detect(build_shapes(shapes), *poses, np.full(2, 0.5 * reach), np.ones(2, dtype=np.int64), np.ones(2, dtype=bool))
+
+
+def run(floor, shape, frames, position, rotation=(0.0, 0.0, 0.0), slope=0.0, **motion):
+    ground = BodySpec("Ground", BodyKind.PASSIVE, floor, material=MaterialSpec(0.9, 0.9))
+    orientation = np.roll(Rotation.from_rotvec(rotation).as_quat(), 1)
+    rolling = BodySpec(
+        "Rolling",
+        BodyKind.ACTIVE,
+        shape,
+        position=np.array(position),
+        orientation=orientation,
+        density=700.0,
+        material=MaterialSpec(0.9, 0.9),
+        **motion,
+    )
+    gravity = GRAVITY * np.array([np.sin(slope), 0.0, -np.cos(slope)])
+    return sc.Simulation(SceneSpec((ground, rolling), gravity=gravity), tolerance=1e-9).run(frames)
+
+
+ROUND = {"drum": cylinder(0.3, 0.4), "disk": cylinder(0.5, 0.05), "rod": cylinder(0.05, 1.5), "cone": cone(0.3, 0.5)}
+
+
+@pytest.mark.parametrize("name", ROUND)
+def test_over_a_flat_mesh_all_gaps_and_normals_are_those_over_a_plane(name):
+    floor = uneven_triangles(12, 6.0)
+    random = np.random.default_rng(4)
+    for i in range(60):
+        turn = Rotation.from_rotvec(random.normal(size=3)) if i % 3 else Rotation.from_euler("xz", [(i % 2) * np.pi / 2, i])
+        position = np.array([*random.uniform(-1.5, 1.5, 2), 2.0])
+        position[2] -= found([PLANE, ROUND[name]], position, turn.as_matrix(), 8.0).gap.min() - 10.0 ** random.uniform(-5, -2)
+        over_plane = found([PLANE, ROUND[name]], position, turn.as_matrix(), 0.02)
+        contacts = found([floor, ROUND[name]], position, turn.as_matrix(), 0.02)
+        assert contacts.gap.min() == pytest.approx(over_plane.gap.min(), abs=1e-9)
+        np.testing.assert_allclose(contacts.normal, np.tile([0, 0, 1], (len(contacts), 1)), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ROUND)
+def test_beside_a_concave_mesh_the_smallest_gap_is_that_beside_its_convex_parts(name):
+    """The bracket is three cubes, with which cylinders and cones collide as with any hull."""
+    mesh = ShapeSpec(ShapeKind.MESH, *angle_bracket())
+    centres = np.array([[-0.2, -0.2, 0], [-0.2, 0.8, 0], [0.8, -0.2, 0]])
+    cubes = ShapeSpec(
+        ShapeKind.COMPOUND, children=tuple(ChildSpec(ShapeSpec(ShapeKind.HULL, CUBE), centre) for centre in centres)
+    )
+    random = np.random.default_rng(8)
+    for _ in range(60):
+        turn = Rotation.from_rotvec(random.normal(size=3)).as_matrix()
+        direction = random.normal(size=3)
+        direction /= np.linalg.norm(direction)
+        position, wanted = 3.5 * direction, 10.0 ** random.uniform(-4, -1)
+        gap = found([cubes, ROUND[name]], position, turn, 8.0).gap.min()
+        while gap > 1.5 * wanted:
+            # The origin is inside of the bracket, so this comes near it.
+            position -= 0.9 * (gap - wanted) * direction
+            gap = found([cubes, ROUND[name]], position, turn, 8.0).gap.min()
+        contacts = found([mesh, ROUND[name]], position, turn, 2.0 * wanted)
+        assert contacts.gap.min(initial=np.inf) == pytest.approx(gap, abs=1e-7)
+
+
+def test_a_cylinder_rolls_straight_down_a_slope_of_triangles_at_two_thirds():
+    slope = np.radians(15.0)
+    frames = run(uneven_triangles(), cylinder(0.2, 0.4), 24, (-3.0, 0.03, 0.20004), (np.pi / 2, 0, 0), slope)
+    assert frames[-1].poses[1, 0] + 3.0 == pytest.approx(GRAVITY * np.sin(slope) / 3.0, rel=5e-3)
+    assert abs(frames[-1].poses[1, 1] - 0.03) < 1e-6
+    assert np.ptp([frame.poses[1, 2] for frame in frames[1:]]) < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("shape", "position", "rotation", "motion"),
+    [
+        (cylinder(0.2, 0.4), (0.013, 0.02, 0.2001), (0, 0, 0), {}),
+        (cylinder(0.2, 0.1), (-1.0, 0.02, 0.201), (0.15, np.pi / 2, 0), {"velocity": np.array([0.0, 1.0, 0.0])}),
+        (cone(0.2, 0.3), (0.01, 0.02, 0.0001), (0, 0, 0), {}),
+    ],
+)
+def test_what_stands_and_wobbles_on_triangles_does_so_as_on_a_plane(shape, position, rotation, motion):
+    on_plane = run(PLANE, shape, 24, position, rotation, **motion)
+    on_mesh = run(uneven_triangles(), shape, 24, position, rotation, **motion)
+    for one, other in zip(on_plane, on_mesh, strict=True):
+        np.testing.assert_allclose(one.poses[1], other.poses[1], atol=1e-4)
+
+
+def test_a_cone_rolls_in_its_circle_on_triangles():
+    radius, height, rate = 0.15, 0.4, 2.0
+    half = np.arctan2(radius, height)
+    rotation = Rotation.align_vectors([[-np.cos(half), 0, -np.sin(half)]], [[0, 0, 1]])[0].as_rotvec()
+    base = height * np.array([np.cos(half), 0.0, np.sin(half)])
+    spin = np.array([0, 0, rate]) - rate / np.sin(half) * np.array([np.cos(half), 0, np.sin(half)])
+    motion = {"velocity": np.cross([0, 0, rate], base), "angular_velocity": spin}
+    start = base + np.array([0.01, 0.02, 3e-5])
+    on_plane = run(PLANE, cone(radius, height), 48, start, rotation, **motion)
+    on_mesh = run(uneven_triangles(), cone(radius, height), 48, start, rotation, **motion)
+    around = [np.array([frame.poses[1, :2] - (0.01, 0.02) for frame in frames]) for frames in (on_plane, on_mesh)]
+    angle = [np.unwrap(np.arctan2(path[:, 1], path[:, 0]))[-1] for path in around]
+    assert angle[0] > 3.5
+    assert angle[1] == pytest.approx(angle[0], abs=2e-3)
+    assert np.ptp([frame.poses[1, 2] for frame in on_mesh]) < 1e-5
