@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 # A Schur complement counts as zero below this part of the terms that it is the difference of.
-RANK = 1e-10
+RANK = 1e-11
 
 
 class Incremental(NamedTuple):

@@ -11,20 +11,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from ..problem import finite_array
 from ..result import Statistics, Status
 from .arguments import require_limits
-from .lemke import LcpEnd, lemke
+from .complementarity import LcpEnd, lcp_residual, relative_residual
+from .lemke import lemke
 from .pivoting import pivot_lcp
 
 __all__ = ["LCP_METHODS", "LcpResult", "lcp_residual", "solve_lcp"]
 
 Floats = NDArray[np.float64]
 
-LCP_METHODS: dict[str, Callable[..., LcpEnd]] = {"lemke": lemke, "pivot": pivot_lcp}
+LCP_METHODS: dict[str, Callable[..., LcpEnd]] = {
+    "lemke": lambda A, b, start, _tolerance, *limits: lemke(A, b, start, *limits),
+    "pivot": pivot_lcp,
+}
 
 
 @dataclass(frozen=True)
@@ -40,29 +43,6 @@ class LcpResult:
     acceleration: Floats
     ray: Floats | None = None
     stats: Statistics = field(default_factory=lambda: Statistics(0, 0, 0.0))
-
-
-def lcp_residual(A: ArrayLike, b: ArrayLike, force: ArrayLike) -> float:
-    """How far forces (n,) are from a solution: the largest of -min f / F, -min a / B and max |f a| / (F B), with a = A f + b,
-    F = max |f| and B = max |b|; infinite where something is wrong and its scale is zero, or not finite."""
-    A, b, force = (np.ascontiguousarray(values, dtype=np.float64) for values in (A, b, force))
-    return _residual(b, force, A @ force + b)
-
-
-@njit(cache=True)
-def _residual(b, force, acceleration):
-    largest = hardest = pull = approach = power = 0.0
-    for i in range(b.size):
-        f, a = force[i], acceleration[i]
-        if not (np.isfinite(f) and np.isfinite(a)):
-            return np.inf
-        largest, hardest = max(largest, abs(f)), max(hardest, abs(b[i]))
-        pull, approach, power = max(pull, -f), max(approach, -a), max(power, abs(f * a))
-    worst = 0.0
-    for value, over in ((pull, largest), (approach, hardest), (power, largest * hardest)):
-        if value > 0.0:
-            worst = max(worst, value / over if over > 0.0 else np.inf)
-    return worst
 
 
 def solve_lcp(
@@ -95,14 +75,13 @@ def solve_lcp(
     clamped = None if start is None else _index_set(start, n)
     most = 1000 + 100 * n if max_iterations is None else max_iterations
     require_limits(tolerance, most, time_limit)
-    found = LCP_METHODS[method](matrix, right, clamped, int(most), float(time_limit))
-    acceleration = matrix @ found.force + right
+    found = LCP_METHODS[method](matrix, right, clamped, float(tolerance), int(most), float(time_limit))
     status = found.status
-    if not (np.isfinite(found.force).all() and np.isfinite(acceleration).all()):
+    if not (np.isfinite(found.force).all() and np.isfinite(found.acceleration).all()):
         status = Status.NOT_FINITE
-    elif status == Status.SOLVED and not _residual(right, found.force, acceleration) <= tolerance:
+    elif status == Status.SOLVED and not relative_residual(right, found.force, found.acceleration) <= tolerance:
         status = Status.MAX_ITERATIONS
-    return LcpResult(status, found.force, acceleration, found.ray if status == Status.RAY else None, found.stats)
+    return LcpResult(status, found.force, found.acceleration, found.ray if status == Status.RAY else None, found.stats)
 
 
 def _index_set(values: ArrayLike, n: int) -> NDArray[np.bool_]:

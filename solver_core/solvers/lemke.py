@@ -31,8 +31,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ..result import Statistics, Status
+from .complementarity import LcpEnd, is_ray
 
-__all__ = ["LcpEnd", "is_ray", "lemke"]
+__all__ = ["lemke"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,15 +44,6 @@ UNFINISHED, COMPLEMENTARY, ON_RAY = range(3)
 # relative to a dictionary of a problem scaled to entries of about one
 ZERO_PIVOT = 1e-10  # a smaller entry is round-off, and no pivot
 ZERO_VALUE = 1e-12  # basic variables that become smaller than this at the end of a step are tied
-
-
-class LcpEnd(NamedTuple):
-    """Where the walk ended: force (n,), ray (n,) scaled to a largest entry of 1 or None, and what it cost."""
-
-    status: Status
-    force: Floats
-    ray: Floats | None
-    stats: Statistics
 
 
 class Dictionary(NamedTuple):
@@ -234,21 +226,6 @@ def _equilibrated(A: Floats) -> tuple[Floats, Floats]:
     return np.exp2(np.round(np.log2(rows))), np.exp2(np.round(np.log2(columns)))
 
 
-def is_ray(A: Floats, ray: Floats, normal: Ints | None = None, noise: float = 0.0) -> bool:
-    """Whether a vector has the property (10) of contact impulses: z >= 0, not zero, and (A z)_i <= 0 where z_i > 0.
-
-    normal: indices of the normal impulses, None for all; others may have either sign. noise: relative to the largest of them,
-    what counts as zero. A z may be positive by its round-off, 1e-9 of the sum of the absolute values of its terms.
-    """
-    if not np.isfinite(ray).all():
-        return False
-    at = np.arange(ray.size) if normal is None else normal
-    response, size, z = (A @ ray)[at], (np.abs(A) @ np.abs(ray))[at], ray[at]
-    zero = noise * z.max(initial=0.0)
-    pushed = z > zero
-    return bool((z >= -zero).all() and pushed.any() and (response <= 1e-9 * size)[pushed].all())
-
-
 def _statistics(cost: dict[str, int], seconds: float) -> Statistics:
     return Statistics(
         cost["iterations"],
@@ -286,7 +263,8 @@ def lemke(A: Floats, b: Floats, start: NDArray[np.bool_] | None, max_iterations:
     cost = {"iterations": 0, "factorisations": 0, "rank_deficient": 0, "restarts": 0}
 
     def ended(status: Status, force: Floats, ray: Floats | None = None) -> LcpEnd:
-        return LcpEnd(status, force * columns * scale, ray, _statistics(cost, perf_counter() - begin))
+        unscaled = force * columns * scale
+        return LcpEnd(status, unscaled, A @ unscaled + b, ray, _statistics(cost, perf_counter() - begin))
 
     covering = np.ones(n)
     if start.any():

@@ -42,7 +42,7 @@ from .index_sets import (
     turn_frame,
 )
 
-__all__ = ["compute_forces", "recompute"]
+__all__ = ["compute_forces", "holds", "recompute"]
 
 # How compute_forces ends.
 ESTABLISHED, INTERRUPTED, RAY = range(3)
@@ -96,6 +96,18 @@ def _measure(p):
             p.acting[count] = j
             count += 1
     _add_columns(p.matrix, p.force, p.acting, count, p.acceleration)
+
+
+@leaf_kernel
+def holds(p, at_rest):
+    """Whether the forces as they are hold a = 0 in C and CF up to at_rest; computes all accelerations afresh."""
+    inside = p.clamped
+    _follow(p, p.force)
+    _measure(p)
+    largest = 0.0
+    for i in range(inside.size[0]):
+        largest = max(largest, abs(p.acceleration[inside.rows[i]]))
+    return largest <= at_rest
 
 
 @leaf_kernel

@@ -9,13 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ..kernel import inlined_kernel
+from ..kernel import inlined_kernel, leaf_kernel
 from .index_sets import CF, CLAMPED, NCF, NONE, enter, forget, forget_friction, index_sets, slip, start_clamped, stick
-from .pivot import compute_forces, establish_bilateral, recompute
+from .pivot import compute_forces, establish_bilateral, holds, recompute
 
 __all__ = ["guess_forces", "is_symmetric", "pivot_at_once", "start"]
 
-SWEEPS = 12
 SLIDING = 1e-6  # friction this close to its bound, relative, is taken to be at it
 
 
@@ -28,14 +27,14 @@ def _friction_size(p, c, vector):
 
 
 @inlined_kernel
-def _mend(p, c, at_rest, mended):
+def _mend(p, c, at_rest, negligible, mended):
     """Whether an established contact broke one of its conditions; it is moved to the set that asks for less.
 
     Friction changes between CF and NCF once and is then left to be established anew; a normal force that pulls goes at once.
     """
     normal, first = p.normal[c], p.friction[c]
     # a force whose effect counts as zero is none
-    if p.force[normal] * p.size[normal] ** 2 <= 1e-2 * at_rest or abs(p.acceleration[normal]) > at_rest:
+    if p.force[normal] * p.size[normal] ** 2 <= 1e-2 * at_rest or abs(p.acceleration[normal]) > negligible:
         forget(p, c)
         return True
     if first < 0 or p.friction_set[c] == NONE:
@@ -44,7 +43,7 @@ def _mend(p, c, at_rest, mended):
         along = 0.0
         for t in range(p.tangents):
             along += p.delta[c, t] * p.acceleration[first + t]
-        if along <= at_rest:
+        if along <= negligible:
             return False
         if mended[c]:
             forget_friction(p, c)
@@ -55,7 +54,7 @@ def _mend(p, c, at_rest, mended):
             forget_friction(p, c)
         else:
             slip(p, c)
-    elif _friction_size(p, c, p.acceleration) > at_rest:
+    elif _friction_size(p, c, p.acceleration) > negligible:
         forget_friction(p, c)
     else:
         return False
@@ -63,36 +62,67 @@ def _mend(p, c, at_rest, mended):
     return True
 
 
-@njit(cache=True)
-def guess_forces(p):
-    """Normal forces by a few sweeps of projected Gauss-Seidel, for a problem without static friction.
+@inlined_kernel
+def _relax(p, i, force, acceleration, step):
+    """Change force i by a step."""
+    if step != 0.0:
+        force[i] += step
+        column = p.matrix[i]
+        for k in range(force.size):
+            acceleration[k] += step * column[k]
 
-    They are only to guess C from. The sweeps end when C has not changed in one.
+
+@inlined_kernel
+def _relax_friction(p, c, force, acceleration):
+    """Friction goes against the acceleration, no further than its bound."""
+    i, j = p.friction[c], p.friction[c] + p.tangents - 1
+    a, b, d = p.matrix[i, i], p.matrix[i, j], p.matrix[j, j]
+    stiffness = a if i == j else 0.5 * (a + d) + np.hypot(0.5 * (a - d), b)
+    if not stiffness > 0.0:
+        return
+    x, y = force[i] - acceleration[i] / stiffness, force[j] - acceleration[j] / stiffness
+    size = abs(x) if i == j else np.hypot(x, y)
+    bound = p.mu[c] * force[p.normal[c]]
+    shrink = bound / size if size > bound else 1.0
+    x, y = shrink * x - force[i], shrink * y - force[j]
+    _relax(p, i, force, acceleration, x)
+    if i != j:
+        _relax(p, j, force, acceleration, y)
+
+
+@njit(cache=True)
+def guess_forces(p, bilateral, known, sweeps):
+    """Forces (n,) by sweeps of projected Gauss-Seidel from known ones, empty for none; they are only to guess the sets from.
+
+    Where friction acts, it comes out opposed to the sliding, as Coulomb's law has it, which (21) does not ask for. Without
+    friction the sweeps end when C has not changed in one.
     """
     n = p.b.size
-    force, acceleration = np.zeros(n), p.b.copy()
-    for _ in range(SWEEPS):
+    force, acceleration, rubs = np.zeros(n), p.b.copy(), False
+    for i in range(known.size):
+        _relax(p, i, force, acceleration, known[i])
+    for _ in range(sweeps):
         same = True
+        for i in range(bilateral):
+            if p.matrix[i, i] > 0.0:
+                _relax(p, i, force, acceleration, -acceleration[i] / p.matrix[i, i])
         for c in range(p.normal.size):
             i = p.normal[c]
-            column = p.matrix[i]
-            if not column[i] > 0.0:
+            if not p.matrix[i, i] > 0.0:
                 continue
-            f = max(0.0, force[i] - acceleration[i] / column[i])
-            step = f - force[i]
-            if step != 0.0:
-                if (f > 0.0) != (force[i] > 0.0):
-                    same = False
-                force[i] = f
-                for k in range(n):
-                    acceleration[k] += step * column[k]
-        if same:
+            f = max(0.0, force[i] - acceleration[i] / p.matrix[i, i])
+            same = same and (f > 0.0) == (force[i] > 0.0)
+            _relax(p, i, force, acceleration, f - force[i])
+            if p.friction[c] >= 0:
+                rubs = True
+                _relax_friction(p, c, force, acceleration)
+        if same and not rubs:
             break
     return force
 
 
 @njit(cache=True)
-def start_from(p, guess, at_rest):
+def start_from(p, guess, at_rest, negligible):
     """Take the sets over from forces guess (n,), in the contacts' own axes; all sets are empty before."""
     m = p.normal.size
     for c in range(m):
@@ -109,31 +139,50 @@ def start_from(p, guess, at_rest):
                     if (guess[i] != 0.0) == carrying:
                         p.force[i] = guess[i]
                         enter(p, i)
-    recompute(p)
+    # what is good enough is left as it is: to solve for it moves forces among contacts that share a load
+    if not holds(p, at_rest):
+        recompute(p)
     mended = np.zeros(m, np.bool_)
     broken = True
     while broken:
         broken = False
         for c in range(m):
-            if p.normal_set[c] == CLAMPED and _mend(p, c, at_rest, mended):
+            if p.normal_set[c] == CLAMPED and _mend(p, c, at_rest, negligible, mended):
                 broken = True
         if broken:
             recompute(p)
 
 
+@leaf_kernel
+def _soften(p, known, compliance):
+    """A := A + C, b := b - C f for a diagonal C, relative to A, and known forces f: a step of the proximal point method."""
+    for i in range(p.b.size):
+        c = compliance * p.size[i] ** 2
+        p.matrix[i, i] += c
+        p.effective[i, i] = p.matrix[i, i]
+        if known.size > 0:
+            p.b[i] -= c * known[i]
+
+
 @njit(cache=True)
-def start(p, bilateral, guess, sweep, at_rest):
-    """Establish the bilateral constraints, and begin from forces guess (n,), empty for none, or guessed by sweeps."""
+def start(p, bilateral, known, sweeps, compliance, at_rest, negligible):
+    """Establish the bilateral constraints, and begin from known forces (n,), empty for none, improved by sweeps.
+
+    compliance: how much the forces may resist being changed, relative to A. Forces that many contacts share in many ways stay
+    near the known ones, evenly spread, and A becomes regular; where they already solve the problem they still do.
+    """
+    force = guess_forces(p, bilateral, known, sweeps) if sweeps > 0 else known
+    if compliance > 0.0:
+        _soften(p, force, compliance)
     establish_bilateral(p, bilateral)
-    if sweep:
-        start_from(p, guess_forces(p), at_rest)
-    elif guess.size > 0:
-        start_from(p, guess, at_rest)
+    if force.size > 0:
+        start_from(p, force, at_rest, negligible)
 
 
 @njit(cache=True)
 def pivot_at_once(
-    columns, b, bilateral, normal, friction, tangents, mu, symmetric, guess, sweep, order, at_rest, negligible, budget
+    columns, b, bilateral, normal, friction, tangents, mu, symmetric, known, sweeps, compliance, order, at_rest, negligible,
+    budget,
 ):  # fmt: skip
     """Start and pivot: how `compute_forces` ends, force, change, frame, counts.
 
@@ -141,7 +190,7 @@ def pivot_at_once(
     hand all the sets to Python and back takes as long as solving for 50 contacts.
     """
     p = index_sets(columns.copy(), b.copy(), bilateral, normal, friction, tangents, mu, symmetric)
-    start(p, bilateral, guess, sweep, at_rest)
+    start(p, bilateral, known, sweeps, compliance, at_rest, negligible)
     ended = compute_forces(p, order, np.zeros(1, np.int64), at_rest, negligible, budget)
     return ended, p.force, p.change, p.frame, p.counts
 

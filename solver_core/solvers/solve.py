@@ -87,8 +87,8 @@ def _staggered_contacts(problem: ContactProblem, limits: Limits, polygon_sides: 
     )
 
 
-def _solve_pivot(problem: ContactProblem, limits: Limits) -> Result:
-    result = pivot(problem, limits.tolerance, limits.max_iterations, limits.time_limit, limits.warm_start)
+def _solve_pivot(problem: ContactProblem, limits: Limits, *, guess: bool = True) -> Result:
+    result = pivot(problem, limits.tolerance, limits.max_iterations, limits.time_limit, limits.warm_start, bool(guess))
     return _confirmed(result, residuals(problem, result).static_friction, limits)
 
 
@@ -137,6 +137,8 @@ def solve(
 
     Options of staggered: polygon_sides: 0 for the friction disk, else the K of the inscribed polygon; joint: whether iterations
     begin with a projection onto contact and friction at once (see `staggered`), False is the algorithm as it was published.
+    Option of pivot: guess: whether index sets are guessed by sweeps of Gauss-Seidel, again and again while the answer has (21)
+    of Baraff 1994 but not Coulomb's law; False is the algorithm as it was published.
     Options of lemke: static_friction: None where nothing may stick, 'creep' or 'signs' (Baraff 1991, sections 8.1 and 8.2). Of
     creep: creep_speed: m/s, below which friction fades; tangential_velocity: (m, dim - 1) m/s, of the bodies now, None for what
     they would have without impulses. SOLVED then claims the law of `creep_problem`, or of `residuals(..., box=True)`, and

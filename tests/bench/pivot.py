@@ -59,7 +59,7 @@ def _frictionless(problems: int) -> tuple[int, list[tuple[int, int]]]:
         A, b = frictionless_problem(random, n)
         result = sc.solve_lcp(A, b, "pivot", tolerance=1e-10)
         missed += result.status != sc.Status.SOLVED
-        cold = pivot_lcp(A, b, np.zeros(n, dtype=bool), 1_000_000, np.inf)
+        cold = pivot_lcp(A, b, np.zeros(n, dtype=bool), 1e-10, 1_000_000, np.inf)
         drives.append((n, cold.stats.drives))
     return missed, drives
 
