@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 
 
 class LcpEnd(NamedTuple):
-    """Where an algorithm ended: force (n,), acceleration (n,), ray (n,) scaled to a largest entry of 1 or None, and the cost."""
+    """Where an algorithm ended: force (n,), acceleration (n,), ray (n,), its largest entry 1, or None, and the cost."""
 
     status: Status
     force: Floats

@@ -10,6 +10,7 @@ from solver_core.dynamics import pivoting
 from solver_core.solvers.pivoting import pivot
 
 SOLVED, RAY = sc.Status.SOLVED, sc.Status.RAY
+METHODS = ("pivot", "staggered")
 
 
 def test_frictionless_problems_of_any_rank_are_solved_to_the_last_digits(stack_of_bodies):
@@ -32,7 +33,7 @@ def test_static_friction_holds_what_it_can(dim, stack_of_bodies):
         solved.append(result.status is SOLVED)
         # whatever is called solved is, measured from the impulses alone; what is not is not called so
         assert (sc.residuals(problem, result).static_friction <= 1e-8) == solved[-1]
-    assert np.mean(solved) >= 0.997
+    assert all(solved)
 
 
 def sticks(result):
@@ -131,18 +132,53 @@ def test_a_solution_is_its_own_warm_start(stack_of_bodies):
         assert warm.stats.iterations <= cold.stats.iterations
 
 
-def test_a_house_of_cards_of_three_levels_stands():
-    frames = sc.Simulation(sc.scenes.card_house(levels=3), method="pivot").run(24)
+SCENES = {
+    "box on a slope": lambda: sc.scenes.slope(tangent=0.5, mu=0.51, yaw=0.3),
+    "tower under a heavy box": sc.scenes.tower,
+    "arch": sc.scenes.arch,
+    "house of 3 levels": lambda: sc.scenes.card_house(levels=3),
+    "wall of 20 bricks": sc.scenes.wall,
+}
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_what_should_stand_stands(name):
+    frames = sc.Simulation(SCENES[name](), method="pivot").run(12)
     assert max(frame.statistics.status.max(initial=0) for frame in frames) == 0
-    moved = np.abs(frames[-1].poses[:, :3] - frames[8].poses[:, :3]).max()
+    moved = np.abs(frames[-1].poses[:, :3] - frames[4].poses[:, :3]).max()
     assert moved < 1e-6
 
 
-def test_a_wall_of_twenty_bricks_stands():
-    frames = sc.Simulation(sc.scenes.wall(), method="pivot").run(6)
-    assert max(frame.statistics.status.max(initial=0) for frame in frames) == 0
-    moved = np.abs(frames[-1].poses[:, :3] - frames[2].poses[:, :3]).max()
-    assert moved < 1e-6
+def test_a_box_on_a_slope_too_steep_for_it_slides_as_coulomb_has_it():
+    frames = [sc.Simulation(sc.scenes.slope(tangent=0.5, mu=0.45, yaw=0.3), method=method).run(6) for method in METHODS]
+    pivot, staggered = (run[-1].poses[1] for run in frames)
+    distance = np.linalg.norm(staggered[:3] - frames[1][0].poses[1, :3])
+    assert distance > 1e-2
+    # friction within an angle t of the sliding dissipates t^2 / 2 too little, of which the tolerance allows 1e-6
+    assert np.linalg.norm(pivot[:3] - staggered[:3]) < np.sqrt(2e-6) * distance
+
+
+def test_a_guess_brings_friction_against_the_sliding(stack_of_bodies):
+    """Baraff's conditions let friction act across the sliding; what begins from a guess mostly has Coulomb's law as well."""
+    rng, with_guess, as_published = np.random.default_rng(18), [], []
+    for _ in range(60):
+        G, g, mu = stack_of_bodies(rng, 3, 4)
+        problem = sc.ContactProblem.from_delassus(G, g, mu)
+        for law, guess in ((with_guess, True), (as_published, False)):
+            result = sc.solve(problem, "pivot", tolerance=1e-6, guess=guess)
+            assert result.status is SOLVED
+            law.append(sc.residuals(problem, result).coulomb <= 1e-6)
+    assert np.mean(with_guess) > 0.9 > np.mean(as_published)
+
+
+@pytest.mark.parametrize("apart", [1e-3, 1e-5, 1e-7, 1e-9])
+def test_contacts_that_are_nearly_the_same_are_solved_to_the_last_digits(apart):
+    rng = np.random.default_rng(19)
+    for _ in range(20):
+        J = rng.normal(size=(12, 12))
+        J = np.repeat(J, 4, axis=0) + apart * rng.normal(size=(48, 12))
+        A = J @ J.T
+        assert sc.solve_lcp(0.5 * (A + A.T), J @ rng.normal(size=12), "pivot", tolerance=1e-10).status is SOLVED
 
 
 def test_problems_that_have_a_solution_do_not_end_on_a_ray():
@@ -157,8 +193,7 @@ def test_problems_that_have_a_solution_do_not_end_on_a_ray():
             row[6 * body : 6 * body + 6] = np.concatenate([normal, np.cross(rng.uniform(-1.0, 1.0, 3), normal)])
         G = J @ J.T
         ends.append(sc.solve_lcp(0.5 * (G + G.T), J @ rng.normal(size=6 * bodies), "pivot").status)
-    assert RAY not in ends
-    assert ends.count(SOLVED) >= 59
+    assert set(ends) == {SOLVED}
 
 
 def test_a_rod_that_jams_is_stopped_by_impulses(monkeypatch):
@@ -209,5 +244,5 @@ def test_a_time_limit_ends_it():
 
 
 def test_a_box_slides_as_far_as_it_must():
-    by_method = [sc.Simulation(sc.scenes.sliding_box(), method=method).run(12)[-1].poses for method in ("pivot", "staggered")]
+    by_method = [sc.Simulation(sc.scenes.sliding_box(), method=method).run(12)[-1].poses for method in METHODS]
     assert by_method[0] == pytest.approx(by_method[1], abs=1e-6)
