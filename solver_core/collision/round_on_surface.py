@@ -26,6 +26,8 @@ __all__ = ["round_surface_contacts"]
 LEVEL = 1e-6
 # A sine by which a direction may leave those that a feature holds.
 HELD = 1e-4
+# Of a work array of nodes.
+STACK = 64
 # Of the round body's size: in deeper overlaps single triangles no longer tell which way is out.
 DEEP = 0.1
 
@@ -147,7 +149,25 @@ def add_held(surface, f, manifold, slot, round_is_a, x, y, z, of_edges, out):
 
 
 @leaf_kernel
-def face_contacts(r, surface, f, triangle, face, round_is_a, limit, merge, manifold, work, out):
+def is_over_face(r, surface, triangle, face, px, py, pz, gap, tolerance, stack):
+    """Whether a point of the round body's surface with a gap over the plane of a face is over the face.
+
+    One below the plane has to be inside of a solid, or behind the face as seen from the body's middle, lest what reaches below
+    an overhang counts as sunk into it from above.
+    """
+    x, y, z = triangle.planes[face, 0], triangle.planes[face, 1], triangle.planes[face, 2]
+    if gap >= 0.0 or surface.solid:
+        if not in_face(triangle, face, px - gap * x, py - gap * y, pz - gap * z, tolerance):
+            return False
+        return gap > -tolerance or is_inside(surface, px, py, pz, stack)
+    cx, cy, cz = centre_of(r)
+    height = x * cx + y * cy + z * cz - triangle.planes[face, 3]
+    t = gap / (gap - height)
+    return in_face(triangle, face, px + t * (cx - px), py + t * (cy - py), pz + t * (cz - pz), tolerance)
+
+
+@leaf_kernel
+def face_contacts(r, surface, f, triangle, face, round_is_a, limit, merge, manifold, work, stack, out):
     """Adds the points of the round body that are over triangle f, and edges of the mesh there below its cap or its side."""
     x, y, z, offset = triangle.planes[face, 0], triangle.planes[face, 1], triangle.planes[face, 2], triangle.planes[face, 3]
     size = r.radius + r.height
@@ -158,7 +178,7 @@ def face_contacts(r, surface, f, triangle, face, round_is_a, limit, merge, manif
         gap = x * px + y * py + z * pz - offset
         if not -2.0 * DEEP * size <= gap <= limit:
             continue
-        if not in_face(triangle, face, px - gap * x, py - gap * y, pz - gap * z, 0.01 * merge):
+        if not is_over_face(r, surface, triangle, face, px, py, pz, gap, 0.01 * merge, stack):
             continue
         spot_id = np.int64(work.spot_ids[spot])
         feature = feature_id(ROUND, spot_id, of_mesh) if round_is_a else feature_id(ROUND, of_mesh, spot_id)
@@ -180,14 +200,14 @@ def face_contacts(r, surface, f, triangle, face, round_is_a, limit, merge, manif
 
 
 @leaf_kernel
-def triangle_contacts(r, surface, f, triangle, round_is_a, limit, merge, noise, manifold, work, out):
+def triangle_contacts(r, surface, f, triangle, round_is_a, limit, merge, noise, manifold, work, stack, out):
     """Adds the contacts of a round body with triangle f that the mesh has."""
     cx, cy, cz = centre_of(r)
     x, y, z = triangle.planes[0, 0], triangle.planes[0, 1], triangle.planes[0, 2]
     over = x * cx + y * cy + z * cz - triangle.planes[0, 3]
     if over > 0.0 or not surface.solid:
         face = 0 if over > 0.0 else 1
-        face_contacts(r, surface, f, triangle, face, round_is_a, limit, merge, manifold, work, out)
+        face_contacts(r, surface, f, triangle, face, round_is_a, limit, merge, manifold, work, stack, out)
     if not has_border(surface, f):
         return
     size = 0.0
@@ -232,7 +252,7 @@ def fill_contacts(r, table, s, triangle, round_is_a, limit, merge, noise, manifo
             for k in range(3):
                 apart = apart or triangle.lower[k] > box[3 + k] + limit or triangle.upper[k] < box[k] - limit
             if not apart:
-                triangle_contacts(r, surface, f, triangle, round_is_a, limit, merge, noise, manifold, work, out)
+                triangle_contacts(r, surface, f, triangle, round_is_a, limit, merge, noise, manifold, work, stack[STACK:], out)
     cx, cy, cz = centre_of(r)
     return surface.solid and is_inside(surface, cx, cy, cz, stack)
 
@@ -242,7 +262,7 @@ def round_surface_contacts(shapes, table, s, body, turn, shift, round_is_a, limi
     """Contacts of the cylinder or cone `body` with surface s, in whose axes turn (3, 3) and shift (3,) place it: a `Buffer`,
     not sorted; and whether they overlap so far that the triangles no longer tell which way is out."""
     r = round_at(shapes, body, turn, shift)
-    box, stack, triangle = np.empty(6), np.empty(64, np.int64), flat_triangle()
+    box, stack, triangle = np.empty(6), np.empty(2 * STACK, np.int64), flat_triangle()
     round_bounds(r, box)
     out = buffer(64)
     inside = fill_contacts(r, table, s, triangle, round_is_a, limit, merge, noise, manifold, work, box, stack, out)
