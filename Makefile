@@ -45,6 +45,7 @@ bench: environment
 	$(RUN) tests/bench/collision_against_mujoco.py
 	$(RUN) tests/bench/sleeping.py
 	$(RUN) tests/bench/staggered_against_quadprog.py
+	$(RUN) tests/bench/pivot.py
 	$(RUN) tests/bench/contacts_against_oracles.py
 	$(RUN) tests/bench/mesh_scenes.py --seconds 2
 

@@ -20,17 +20,13 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
+import clarabel
+import daqp
 import numpy as np
 import quadprog
 import scipy.sparse
 from random_contacts import contact_problem, frictionless_problem
 from records import on_one_thread, write_rows
-
-try:
-    import clarabel
-    import daqp
-except ImportError as missing:
-    raise SystemExit(f"{missing}: the rivals are installed with  pip install --no-deps daqp==0.11.0 clarabel==0.11.1") from None
 
 import solver_core as sc
 from solver_core import scenes
