@@ -21,6 +21,9 @@ SAME_REGION = 0.985
 # the axes lies across one, which would leave the choice between its ends to rounding.
 DIRECTIONS = MAX_CONTACTS - 1
 FIRST_ANGLE = 0.1
+# How many contacts of a region are kept besides, and by how much of the largest gap they have to be lower than those.
+MOST_LOWER = 4
+LOWER = 0.1
 
 
 @leaf_kernel
@@ -78,7 +81,8 @@ def write_axes(normal, axes):
 
 @njit(cache=True, error_model="numpy")
 def reduced_group(point, normal, gap, feature, limit):
-    """Indices of the contacts to keep, in order of their features: at most MAX_CONTACTS a region, MAX_GROUP_CONTACTS in all.
+    """Indices of the contacts to keep, in order of their features: at most MAX_CONTACTS a region and some that are lower than
+    most of these, MAX_GROUP_CONTACTS in all.
 
     Of every region the deepest contact stays, and of the others those that go farthest from it in DIRECTIONS across its
     normal, so that the support polygon stays; a gap near the limit makes a contact count as nearer. Where there is not room for
@@ -129,7 +133,31 @@ def reduced_group(point, normal, gap, feature, limit):
             if farthest[k] >= 0 and not kept[farthest[k]] and total < MAX_GROUP_CONTACTS:
                 kept[farthest[k]] = True
                 total += 1
+    add_lower(gap[order], region, count, kept, LOWER * spread, MAX_GROUP_CONTACTS - total)
     return order[kept]
+
+
+@njit(cache=True, error_model="numpy")
+def add_lower(gap, region, count, kept, lower, room):
+    """Keeps, of every region, up to MOST_LOWER contacts more that are lower by `lower` than those kept are on average.
+
+    Where a surface bulges, its support polygon is not all that can touch within the step.
+    """
+    mean, members = np.zeros(count), np.zeros(count)
+    for i in range(len(gap)):
+        if kept[i]:
+            mean[region[i]] += gap[i]
+            members[region[i]] += 1.0
+    added = np.zeros(count, dtype=np.int64)
+    for i in np.argsort(gap, kind="mergesort"):
+        k = region[i]
+        if room == 0:
+            return
+        if kept[i] or added[k] == MOST_LOWER or gap[i] > mean[k] / members[k] - lower:
+            continue
+        kept[i] = True
+        added[k] += 1
+        room -= 1
 
 
 @njit(cache=True, error_model="numpy")
