@@ -114,6 +114,30 @@ def test_small_fast_bodies_never_pass(shape, target):
     assert hits > 20
 
 
+@pytest.mark.parametrize("target", ["plate", "sheet"])
+def test_an_animated_mesh_sweeps_balls_along(target):
+    """It moves 2 m in a frame, 0.2 m in a step, through balls of 20 mm that lie around."""
+    points, triangles = sheet(5, 1.0)
+    upright = (points[:, [2, 1, 0]], triangles) if target == "sheet" else (CUBE * (0.01, 1.0, 1.0), CUBE_TRIANGLES)
+    half = 0.0 if target == "sheet" else 0.005
+    frames = 4
+    path = np.tile([-0.5, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], (frames, 1))
+    path[1:, 0] += 2.0 * np.arange(1, frames)
+    sweeper = BodySpec("Sweeper", BodyKind.ANIMATED, mesh(upright), path=path)
+    random = np.random.default_rng(25)
+    grid = [(x, y, 0.0) for x in np.linspace(-0.3, 1.0, 5) for y in np.linspace(-0.4, 0.4, 5)]
+    places = grid + random.uniform(-0.02, 0.02, (25, 3))
+    balls = [
+        BodySpec(f"Ball {i}", BodyKind.ACTIVE, hull(np.zeros((1, 3)), 0.01), position=place, mass=0.01)
+        for i, place in enumerate(places)
+    ]
+    swept = sc.Simulation(SceneSpec((sweeper, *balls), gravity=NO_GRAVITY, frame_end=frames)).run(frames - 1)
+    for frame in swept:
+        assert (frame.poses[1:, 0] - frame.poses[0, 0]).min() >= half + 0.01 - 1e-3
+    assert (swept[-1].poses[1:, 0] > 5.4).all()
+    assert sum(int(frame.statistics.cuts.sum()) for frame in swept[1:]) > 5
+
+
 def test_a_sheet_that_deforms_sweeps_balls_along():
     """A sheet rises by 1 m within a frame, through balls of 20 mm that lie around: 0.1 m in a step."""
     points, triangles = sheet(4, 1.0)
