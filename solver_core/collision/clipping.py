@@ -28,12 +28,11 @@ def vertex_heights(body, x, y, z, heights):
 
 
 @inlined_kernel
-def reaches_below(body, face, heights, level):
-    """Whether a vertex of the face has a height of at most the level."""
+def lowest_of_face(body, face, heights):
     lowest = np.inf
     for slot in range(body.loop_start[face], body.loop_start[face + 1]):
         lowest = min(lowest, heights[body.loop_vertices[slot]])
-    return lowest <= level
+    return lowest
 
 
 @inlined_kernel
@@ -43,7 +42,7 @@ def incident_face(body, x, y, z, heights, level):
     best_cosine = np.inf
     for f in range(len(body.planes)):
         cosine = x * body.planes[f, 0] + y * body.planes[f, 1] + z * body.planes[f, 2]
-        if cosine < best_cosine and reaches_below(body, f, heights, level):
+        if cosine < best_cosine and lowest_of_face(body, f, heights) <= level:
             best = f
             best_cosine = cosine
     return best
@@ -141,6 +140,34 @@ def clipped_feature(reference, face, body, incident, before, after, reference_is
 
 
 @inlined_kernel
+def facing_faces(body, x, y, z, heights, merge, level, found):
+    """Writes the body's faces that look down along (x, y, z) and have a vertex up to the level into found: how many.
+
+    The one at the lowest vertex, up to merge, that looks down most is always among them; for a body without faces it is -1.
+    """
+    lowest = vertex_heights(body, x, y, z, heights)
+    count = 0
+    best = -1
+    best_cosine = np.inf
+    best_found = False
+    for f in range(len(body.planes)):
+        bottom = lowest_of_face(body, f, heights)
+        if bottom > max(level, lowest + merge):
+            continue
+        cosine = x * body.planes[f, 0] + y * body.planes[f, 1] + z * body.planes[f, 2]
+        is_found = cosine < FACING and bottom <= level
+        if is_found:
+            found[count] = f
+            count += 1
+        if cosine < best_cosine and bottom <= lowest + merge:
+            best, best_cosine, best_found = f, cosine, is_found
+    if not best_found:
+        found[count] = best
+        count += 1
+    return count
+
+
+@inlined_kernel
 def face_contacts(reference, face, body, reference_is_a, limit, tolerance, merge, manifold, work):
     """Contacts of body with a face of reference, along that face's normal: (count, smallest gap found, even over the limit).
 
@@ -153,18 +180,13 @@ def face_contacts(reference, face, body, reference_is_a, limit, tolerance, merge
         reference.planes[face, 2],
         reference.planes[face, 3],
     )
-    heights = work.heights
-    lowest = vertex_heights(body, nx, ny, nz, heights)
-    primary = incident_face(body, nx, ny, nz, heights, lowest + merge)
+    faces = facing_faces(body, nx, ny, nz, work.heights, merge, offset + limit, work.marks)
     size = prism_sides(reference, face, tolerance, work.sides)
     sign = 1.0 if reference_is_a else -1.0
     count = 0
     smallest = np.inf
-    for incident in range(-1 if primary < 0 else 0, len(body.planes)):
-        if incident != primary:
-            cosine = nx * body.planes[incident, 0] + ny * body.planes[incident, 1] + nz * body.planes[incident, 2]
-            if cosine >= FACING or not reaches_below(body, incident, heights, offset + limit):
-                continue
+    for slot in range(faces):
+        incident = work.marks[slot]
         corners, clipped, clipped_tags = clip_face(
             body, incident, work.sides, size, work.polygon, work.tags, work.spare, work.spare_tags, work.levels
         )

@@ -33,6 +33,8 @@ RESTING = 3e-4
 TIE = 1e-8
 CLIP_TOLERANCE = 1e-8
 MERGE = 1e-6
+# Of an edge's length: closest points farther than this from its ends are not those of a neighbouring edge.
+INNER = 1e-4
 # An edge axis must be better than a face's by this fraction of the depth when bodies overlap.
 FACE_PREFERENCE = 0.05
 
@@ -198,17 +200,8 @@ def crossing_contact(a, edge_a, b, edge_b, x, y, z, separation, limit, manifold)
 
 
 @leaf_kernel
-def apart_contacts(a, b, x, y, z, separation, upper, limit, scale, noise, manifold, work):
-    """Contacts of disjoint cores of which no face is closest, from a separating axis (zero when there is none): the count.
-
-    upper: a distance that the cores do not exceed, inf when none is known. Returns -1 when the cores turn out to touch.
-    """
-    within = min(limit, upper * (1.0 + 1e-9) + noise)
-    distance, edge_a, s, edge_b, t = closest_edges(a, b, within, x, y, z, separation, work.edges, work.heights)
-    if edge_a < 0:
-        return 0
-    if distance <= noise:
-        return -1
+def closest_contacts(a, b, distance, edge_a, s, edge_b, t, limit, scale, noise, manifold, work):
+    """Contacts of disjoint cores that are closest at s of an edge of a and t of an edge of b, and at no face: the count."""
     i, j = a.edges[edge_a, 0], a.edges[edge_a, 1]
     p, q = b.edges[edge_b, 0], b.edges[edge_b, 1]
     x = (1.0 - t) * b.vertices[p, 0] + t * b.vertices[q, 0] - (1.0 - s) * a.vertices[i, 0] - s * a.vertices[j, 0]
@@ -227,6 +220,21 @@ def apart_contacts(a, b, x, y, z, separation, upper, limit, scale, noise, manifo
     px, py, pz = point_of_edges(a, edge_a, s, b, edge_b, t)
     feature = edge_feature(edge_a, -1, edge_b, -1)
     return add_contact(manifold, count, limit, MERGE * scale, px, py, pz, x, y, z, distance, feature)
+
+
+@leaf_kernel
+def apart_contacts(a, b, x, y, z, separation, upper, limit, scale, noise, manifold, work):
+    """Contacts of disjoint cores of which no face is closest, from a separating axis (zero when there is none): the count.
+
+    upper: a distance that the cores do not exceed, inf when none is known. Returns -1 when the cores turn out to touch.
+    """
+    within = min(limit, upper * (1.0 + 1e-9) + noise)
+    distance, edge_a, s, edge_b, t = closest_edges(a, b, within, x, y, z, separation, work.edges, work.heights)
+    if edge_a < 0:
+        return 0
+    if distance <= noise:
+        return -1
+    return closest_contacts(a, b, distance, edge_a, s, edge_b, t, limit, scale, noise, manifold, work)
 
 
 @leaf_kernel
@@ -319,8 +327,12 @@ def hull_contacts(a, b, limit, scale, noise, manifold, work):
                 a, b, separation_a, face_a, separation_b, face_b, a_first, crossing, limit, scale, noise, manifold, work
             )
         separation, edge_a, edge_b, x, y, z = crossing
-        _, _, squared = closest_on_edges(a, edge_a, b, edge_b)
+        s, t, squared = closest_on_edges(a, edge_a, b, edge_b)
         upper = np.sqrt(squared)
+        inside = max(abs(s - 0.5), abs(t - 0.5)) < 0.5 - INNER
+        if inside and upper <= separation + noise:
+            # No two points are nearer than the separation, and with these ones inside of their edges no others are as near.
+            return closest_contacts(a, b, upper, edge_a, s, edge_b, t, limit, scale, noise, manifold, work)
     count = apart_contacts(a, b, x, y, z, separation, upper, limit, scale, noise, manifold, work)
     if count >= 0:
         return count
