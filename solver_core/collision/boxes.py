@@ -374,7 +374,7 @@ def box_contacts(pair, lean, limit, scale, noise, manifold):
         if by_edges > limit:
             return 0, False
         if by_edges > min(noise, (1.0 - FACE_PREFERENCE) * separation + merge):
-            count, in_frame_of_b = edge_contacts_of_boxes(pair, lean, by_edges, i, j, True, limit, scale, noise, manifold)
+            count, in_frame_of_b = edge_contacts_of_boxes(pair, lean, by_edges, i, j, not apart, limit, scale, noise, manifold)
             if count != 0:
                 return count, in_frame_of_b
             if by_edges > noise:

@@ -13,8 +13,9 @@ from ..kernel import inlined_kernel, leaf_kernel
 from .bounds import surely_apart
 from .boxes import UNDECIDED, box_contacts, box_work, place_boxes
 from .broad_phase import candidate_pairs, grouped_by_bodies
-from .grouping import mixed, reduced_groups
-from .manifold import empty_manifold, reduce_and_sort
+from .found import room_for, with_room, write_contacts
+from .grouping import reduced_groups
+from .manifold import MAX_CONTACTS, empty_manifold, reduce_and_sort
 from .pair import MERGE, hull_contacts, plane_contacts, workspace
 from .penetration import RoundWork, round_work
 from .polyhedron import in_own_frame, moved
@@ -24,7 +25,6 @@ from .round_on_hull import round_hull_contacts
 from .round_on_round import round_round_contacts
 from .round_on_surface import round_surface_contacts
 from .surface_contacts import one_a_feature, plane_surface_contacts, surface_contacts
-from .surface_features import Buffer
 
 __all__ = ["ContactSet", "detect", "work_for_rounds"]
 
@@ -231,11 +231,13 @@ def mesh_pair_contacts(shapes, surfaces, position, rotation, a, b, limit, turn, 
             return one_a_feature(found), mesh
     count_a = surfaces.first_triangle[first + 1] - surfaces.first_triangle[first]
     count_b = surfaces.first_triangle[second + 1] - surfaces.first_triangle[second]
-    if count_a >= count_b:
-        relative_pose(position, rotation, a, b, turn, shift)
-        return surface_contacts(surfaces, first, second, turn, shift, limit, noise, False), a
-    relative_pose(position, rotation, b, a, turn, shift)
-    return surface_contacts(surfaces, second, first, turn, shift, limit, noise, True), b
+    exchanged = count_a < count_b
+    frame, other = (b, a) if exchanged else (a, b)
+    relative_pose(position, rotation, frame, other, turn, shift)
+    return (
+        surface_contacts(surfaces, shapes.surface[frame], shapes.surface[other], turn, shift, limit, noise, exchanged),
+        frame,
+    )
 
 
 @njit(cache=True, error_model="numpy")
@@ -264,6 +266,60 @@ def work_arrays(shapes):
     return empty_manifold(), work, np.empty((3, 3)), np.empty(3), vertices, planes, np.empty((3, 3)), box_work()
 
 
+@leaf_kernel
+def convex_contacts(
+    shapes,
+    position,
+    rotation,
+    reach,
+    pairs,
+    row,
+    found,
+    total,
+    manifold,
+    work,
+    turn,
+    shift,
+    vertices,
+    planes,
+    bounds,
+    of_boxes,
+    of_rounds,
+):
+    """Appends the contacts of the pairs from the row on, and returns the row at which it stopped and the new total.
+
+    It stops at a pair with a mesh, and where there may be no room for another pair's contacts. One call for many pairs: what
+    runs outside of leaf kernels counts references to all arrays that it touches, in every round.
+    """
+    while row < len(pairs) and total + MAX_CONTACTS <= len(found.gap):
+        a, b = pairs[row, 0], pairs[row, 1]
+        if shapes.kind[a] == MESH or shapes.kind[b] == MESH:
+            break
+        limit = reach[shapes.body[a]] + reach[shapes.body[b]] + shapes.margin[a] + shapes.margin[b]
+        count, frame = pair_contacts(
+            shapes, position, rotation, a, b, limit, manifold, work, turn, shift, vertices, planes, bounds, of_boxes, of_rounds
+        )
+        if count > 0:
+            count = reduce_and_sort(manifold, count, limit)
+            total = write_contacts(
+                found,
+                total,
+                shapes,
+                position,
+                rotation,
+                a,
+                b,
+                frame,
+                manifold.point,
+                manifold.normal,
+                manifold.gap,
+                manifold.feature,
+                count,
+            )
+        row += 1
+    return row, total
+
+
 @njit(cache=True, error_model="numpy")
 def all_contacts(shapes, surfaces, of_rounds, position, rotation, reach, collections, movable, excluded):
     """The arrays of a ContactSet, before those of two bodies with several colliders are reduced.
@@ -276,73 +332,63 @@ def all_contacts(shapes, surfaces, of_rounds, position, rotation, reach, collect
     bodies = len(shapes.radius)
     if len(body) > bodies:
         pairs = grouped_by_bodies(pairs, body, bodies)
-    capacity = max(64, 4 * len(pairs))
-    body_a = np.empty(capacity, dtype=np.int64)
-    body_b = np.empty(capacity, dtype=np.int64)
-    point = np.empty((capacity, 3))
-    normal = np.empty((capacity, 3))
-    gap = np.empty(capacity)
-    feature = np.empty(capacity, dtype=np.uint64)
-    total = 0
-
+    found = room_for(max(64, 4 * len(pairs)))
     manifold, work, turn, shift, vertices, planes, bounds, of_boxes = work_arrays(shapes)
-    own = Buffer(manifold.point, manifold.normal, manifold.gap, manifold.feature, np.zeros(1, np.int64))
-
-    for row in range(len(pairs)):
-        a = pairs[row, 0]
-        b = pairs[row, 1]
-        margin_a = shapes.margin[a]
-        margin_b = shapes.margin[b]
-        limit = reach[body[a]] + reach[body[b]] + margin_a + margin_b
-        has_mesh = shapes.kind[a] == MESH or shapes.kind[b] == MESH
-        found, frame, count = own, a, 0
-        if surfaces is not None and has_mesh:
-            found, frame = mesh_pair_contacts(
+    # int64 and not 0, for which numba would compile the kernel once more
+    row, total = np.int64(0), np.int64(0)
+    while row < len(pairs):
+        row, total = convex_contacts(
+            shapes,
+            position,
+            rotation,
+            reach,
+            pairs,
+            row,
+            found,
+            total,
+            manifold,
+            work,
+            turn,
+            shift,
+            vertices,
+            planes,
+            bounds,
+            of_boxes,
+            of_rounds,
+        )
+        if row == len(pairs):
+            break
+        a, b = pairs[row, 0], pairs[row, 1]
+        if shapes.kind[a] != MESH and shapes.kind[b] != MESH:
+            found = with_room(found, total, total + MAX_CONTACTS)
+            continue
+        row += 1
+        if surfaces is not None:
+            limit = reach[body[a]] + reach[body[b]] + shapes.margin[a] + shapes.margin[b]
+            here, frame = mesh_pair_contacts(
                 shapes, surfaces, position, rotation, a, b, limit, turn, shift, manifold, of_rounds
             )
-            count = len(found.gap)
-        if not has_mesh:
-            count, frame = pair_contacts(
+            found = with_room(found, total, total + len(here.gap))
+            total = write_contacts(
+                found,
+                total,
                 shapes,
                 position,
                 rotation,
                 a,
                 b,
-                limit,
-                manifold,
-                work,
-                turn,
-                shift,
-                vertices,
-                planes,
-                bounds,
-                of_boxes,
-                of_rounds,
+                frame,
+                here.point,
+                here.normal,
+                here.gap,
+                here.feature,
+                len(here.gap),
             )
-            count = reduce_and_sort(manifold, count, limit)
-        while total + count > len(gap):
-            body_a = np.concatenate((body_a, np.empty_like(body_a)))
-            body_b = np.concatenate((body_b, np.empty_like(body_b)))
-            point = np.concatenate((point, np.empty_like(point)))
-            normal = np.concatenate((normal, np.empty_like(normal)))
-            gap = np.concatenate((gap, np.empty_like(gap)))
-            feature = np.concatenate((feature, np.empty_like(feature)))
-        # From midway between the cores to midway between the thickened surfaces.
-        shifted = 0.5 * (margin_a - margin_b)
-        first_a = shapes.first_collider[body[a]]
-        first_b = shapes.first_collider[body[b]]
-        alone = shapes.first_collider[body[a] + 1] - first_a == 1 and shapes.first_collider[body[b] + 1] - first_b == 1
-        for slot in range(count):
-            body_a[total] = body[a]
-            body_b[total] = body[b]
-            gap[total] = found.gap[slot] - margin_a - margin_b
-            feature[total] = found.feature[slot] if alone else mixed(found.feature[slot], a - first_a, b - first_b)
-            for i in range(3):
-                point[total, i] = position[frame, i]
-                normal[total, i] = 0.0
-                for k in range(3):
-                    r = rotation[frame, i, k]
-                    point[total, i] += r * (found.point[slot, k] + shifted * found.normal[slot, k])
-                    normal[total, i] += r * found.normal[slot, k]
-            total += 1
-    return body_a[:total], body_b[:total], point[:total], normal[:total], gap[:total], feature[:total]
+    return (
+        found.body_a[:total],
+        found.body_b[:total],
+        found.point[:total],
+        found.normal[:total],
+        found.gap[:total],
+        found.feature[:total],
+    )
