@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from .kernel import inner_kernel, kernel, leaf_kernel
 from .problem import ContactProblem
 from .result import Result
-from .system import apply_inverse_mass, effective_inverse_mass, relative_velocity, transpose_product
+from .system import apply_inverse_mass, effective_inverse_mass, relative_velocities, relative_velocity, transpose_product
 
 __all__ = ["Residual", "Residuals", "residuals"]
 
@@ -74,7 +74,7 @@ def _largest(*parts: Residual) -> float:
     return float(np.max([part.relative for part in parts]))  # which, unlike max, hands on a nan
 
 
-@njit(cache=True)
+@leaf_kernel
 def _support(u1, u2, sides):
     """max of -y . u over the unit disk, or over the inscribed regular polygon."""
     speed = np.sqrt(u1 * u1 + u2 * u2)
@@ -86,7 +86,7 @@ def _support(u1, u2, sides):
     return speed * np.cos(angle - step * np.round(angle / step))
 
 
-@njit(cache=True)
+@leaf_kernel
 def _natural_map(n, t1, t2, v, u1, u2, mu, kappa):
     """|lam - P_K(lam - kappa u~)| with u~ = (v + mu |u_t|, u_t) and K the Coulomb cone."""
     slip = np.sqrt(u1 * u1 + u2 * u2)
@@ -102,7 +102,7 @@ def _natural_map(n, t1, t2, v, u1, u2, mu, kappa):
     return np.sqrt((n - p) ** 2 + (t1 - p1) ** 2 + (t2 - p2) ** 2)
 
 
-@njit(cache=True)
+@leaf_kernel
 def _largest_term(jacobian, k, system, body):
     """The largest of the terms whose sum is what a body adds to the velocity at contact k."""
     largest = 0.0
@@ -114,7 +114,7 @@ def _largest_term(jacobian, k, system, body):
     return largest
 
 
-@njit(cache=True)
+@kernel
 def scales(system, impulse):
     """(U, L): the largest relative velocity without impulses, slack included, and the largest impulse.
 
@@ -133,7 +133,7 @@ def scales(system, impulse):
     return max(np.sqrt(fastest), RESOLVED * term), np.sqrt(largest)
 
 
-@njit(cache=True)
+@kernel
 def measure(system, impulse, velocity, kappa, sides, value, index):
     """Worst absolute residuals into `value` (5,) and their contacts into `index` (5,); velocity (m, 3) belongs to the
     impulses."""
@@ -156,7 +156,7 @@ def measure(system, impulse, velocity, kappa, sides, value, index):
                 index[i] = k
 
 
-@njit(cache=True)
+@inner_kernel
 def relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, index):
     """The largest relative one of penetration, cone, complementarity and dissipation, and which of the five it is."""
     measure(system, impulse, velocity, kappa, sides, value, index)
@@ -194,9 +194,7 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
     apply_inverse_mass(system, response, moved)
     drift = np.abs(problem.bilateral[0] @ moved + problem.bilateral[1])
     moved += system.velocity
-    velocity = np.empty((m, 3))
-    for k in range(m):
-        velocity[k] = relative_velocity(system, k, moved)
+    velocity = relative_velocities(system, moved)
     difference = np.abs(velocity[:, :dim] - result.velocity).max(axis=1, initial=0.0)
     kappa = 1.0 / np.maximum(effective_inverse_mass(system).sum(axis=1) / dim, np.finfo(float).tiny)
     fastest, largest = scales(system, impulse)

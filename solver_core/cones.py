@@ -7,12 +7,13 @@ inscribed in it (Kaufman et al. 2008, (6) and (7)), with a vertex on the first t
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from .kernel import kernel
 
 __all__ = ["project_disk", "project_half_line", "project_polygon"]
 
 
-@njit(cache=True)
+@kernel
 def project_half_line(w):
     """Closest y >= 0 to w and dy/dw."""
     if w > 0.0:
@@ -20,7 +21,7 @@ def project_half_line(w):
     return 0.0, 0.0
 
 
-@njit(cache=True)
+@kernel
 def project_disk(w1, w2, radius):
     """Closest point of the disk to (w1, w2): (y1, y2, d11, d12, d22), d the symmetric derivative dy/dw."""
     if radius <= 0.0:
@@ -34,7 +35,7 @@ def project_disk(w1, w2, radius):
     return radius * e1, radius * e2, shrink * e2 * e2, -shrink * e1 * e2, shrink * e1 * e1
 
 
-@njit(cache=True)
+@kernel
 def project_polygon(w1, w2, radius, sides):
     """Closest point of the polygon to (w1, w2): (y1, y2, d11, d12, d22), as for the disk."""
     if radius <= 0.0:

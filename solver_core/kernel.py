@@ -1,21 +1,34 @@
-"""How leaf kernels are compiled.
+"""How kernels are compiled: all in one way, for numba compiles what it has itself, as np.empty, once more for each other one.
 
-They only borrow the arrays that they are given, so numba's reference counts, one atomic operation for each array of each call,
-are left out; they were most of the time. A leaf kernel must therefore not allocate, and what it returns must be scalars, or
-views that only leaf kernels use. Nothing calls them from Python, which saves compiling that entrance.
+Inner and leaf kernels are called by other kernels only, which saves compiling their entrance from Python. Leaf kernels only
+borrow the arrays that they are given, so numba's reference counts, one atomic operation for each array of each call, are left
+out; they were most of the time. A leaf kernel must therefore not allocate, and what it returns must be scalars, or views that
+only leaf kernels use. Division by zero gives inf or nan, as in numpy.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import njit
 
-__all__ = ["inlined_kernel", "leaf_kernel"]
+__all__ = ["FALSE", "TRUE", "inlined_kernel", "inner_kernel", "kernel", "kernel_part", "leaf_kernel"]
 
-LEAF_OPTIONS: dict[str, Any] = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# Arguments of kernels: for each literal of Python's in a call, numba compiles the kernel that is called once more, for numpy's
+# it does not. Where constants are arguments they are numpy's for the same reason.
+TRUE, FALSE = np.bool_(True), np.bool_(False)
+
+INNER_OPTIONS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+LEAF_OPTIONS: dict[str, Any] = {"_nrt": False} | INNER_OPTIONS
+
+kernel = njit(cache=True, error_model="numpy")
+inner_kernel = njit(cache=True, error_model="numpy", **INNER_OPTIONS)
 
 leaf_kernel = njit(cache=True, error_model="numpy", **LEAF_OPTIONS)
+
+# Part of a long kernel, its only caller: it is compiled within that one, and not twice.
+kernel_part = njit(cache=True, error_model="numpy", inline="always")
 
 # A small leaf kernel that becomes part of its callers: the arrays of a work space go by value, seven words and more each, which
 # can take longer than what the kernel does with them.

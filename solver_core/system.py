@@ -6,10 +6,19 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["System", "apply_inverse_mass", "apply_mass", "effective_inverse_mass", "relative_velocity", "transpose_product"]
+from .kernel import kernel, leaf_kernel
+
+__all__ = [
+    "System",
+    "apply_inverse_mass",
+    "apply_mass",
+    "effective_inverse_mass",
+    "relative_velocities",
+    "relative_velocity",
+    "transpose_product",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -40,7 +49,7 @@ class System(NamedTuple):
     mu: Floats
 
 
-@njit(cache=True)
+@leaf_kernel
 def relative_velocity(system, k, v):
     """u = J_k v + b_k of contact k, as three numbers."""
     n, t1, t2 = system.bias[k, 0], system.bias[k, 1], system.bias[k, 2]
@@ -63,7 +72,16 @@ def relative_velocity(system, k, v):
     return n, t1, t2
 
 
-@njit(cache=True)
+@kernel
+def relative_velocities(system, v):
+    """(m, 3) u = J v + b."""
+    out = np.empty((system.body_a.size, 3))
+    for k in range(system.body_a.size):
+        out[k, 0], out[k, 1], out[k, 2] = relative_velocity(system, k, v)
+    return out
+
+
+@kernel
 def transpose_product(system, impulse, out):
     """out := out + J^T lam for impulses (m, 3)."""
     for k in range(system.body_a.size):
@@ -86,7 +104,7 @@ def transpose_product(system, impulse, out):
                 )
 
 
-@njit(cache=True)
+@leaf_kernel
 def _apply_blocks(system, blocks, x, out):
     for body in range(system.offset.size - 1):
         first, at = system.offset[body], system.block_start[body]
@@ -98,19 +116,19 @@ def _apply_blocks(system, blocks, x, out):
             out[first + i] = s
 
 
-@njit(cache=True)
+@leaf_kernel
 def apply_mass(system, x, out):
     """out := M x."""
     _apply_blocks(system, system.mass, x, out)
 
 
-@njit(cache=True)
+@kernel
 def apply_inverse_mass(system, x, out):
     """out := M^-1 x."""
     _apply_blocks(system, system.inverse_mass, x, out)
 
 
-@njit(cache=True)
+@kernel
 def effective_inverse_mass(system):
     """Diagonal of J M^-1 J^T, (m, 3)."""
     out = np.zeros((system.body_a.size, 3))

@@ -11,10 +11,9 @@ What the axes do not decide, closest points elsewhere than on a face or between 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ..geometry.boxes import EDGE, FACE
-from ..kernel import inlined_kernel, leaf_kernel
+from ..kernel import inlined_kernel, inner_kernel, leaf_kernel
 from .bounds import ROUNDING
 from .clipping import FACING
 from .distance import segment_parameters
@@ -37,7 +36,7 @@ PAST_END = 1e-12
 STEEP = 1e300
 
 
-@njit(cache=True, error_model="numpy")
+@inner_kernel
 def box_work():
     """Room for a pair, and for the other box's half edges over a face (see `face_of_box`)."""
     return np.empty(ABOUT_PAIR), np.empty((3, 6))

@@ -12,10 +12,9 @@ The order of the pairs is that of their colliders, whatever the trees look like.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ..geometry.shapes import PLANE
-from ..kernel import inlined_kernel, leaf_kernel
+from ..kernel import inlined_kernel, inner_kernel, kernel, kernel_part, leaf_kernel
 
 __all__ = ["candidate_pairs", "grouped_by_bodies"]
 
@@ -25,7 +24,7 @@ LEVELS = 31
 AXIS_BITS = 19  # of a Morton code: three axes and the class fit into 63 bits
 
 
-@njit(cache=True, error_model="numpy")
+@kernel_part
 def world_bounds(shapes, position, rotation, reach):
     """(c, 3) lower and upper corners of the world boxes around the colliders, grown by margin and reach; planes get none."""
     n = len(position)
@@ -55,7 +54,7 @@ def spread_bits(x):
     return (x | (x << 2)) & 0x1249249249249249
 
 
-@njit(cache=True, error_model="numpy")
+@kernel_part
 def size_classes(lower, upper, chosen):
     """(m,) classes of the chosen boxes, 0 for those nearly as large as the largest."""
     largest = 0.0
@@ -71,7 +70,7 @@ def size_classes(lower, upper, chosen):
     return result
 
 
-@njit(cache=True, error_model="numpy")
+@kernel_part
 def in_class_and_morton_order(lower, upper, chosen):
     """The chosen boxes, class by class and along a Morton curve in each, and (CLASSES + 1,) where each class begins."""
     of = size_classes(lower, upper, chosen)
@@ -113,7 +112,7 @@ def enclose(bounds, masks, child_bounds, child_masks, node, first, last):
             bounds[node, 3 + k] = max(bounds[node, 3 + k], child_bounds[child, 3 + k])
 
 
-@njit(cache=True, error_model="numpy")
+@kernel_part
 def build_trees(bounds, masks, begin):
     """A tree over each class of the boxes bounds (m, 6), lower then upper corners, and their masks (m, 2).
 
@@ -183,7 +182,7 @@ def may_touch(body, collections, movable, excluded, a, b):
     return body[a] != body[b] and not is_excluded(excluded, body[a], body[b])
 
 
-@njit(cache=True, error_model="numpy")
+@inner_kernel
 def grouped_by_bodies(pairs, body, n):
     """The pairs of colliders, which are sorted, in order of their bodies first."""
     bodies = np.empty((len(pairs), 2), dtype=np.int64)
@@ -193,7 +192,7 @@ def grouped_by_bodies(pairs, body, n):
     return pairs[np.argsort(bodies[:, 0] * n + bodies[:, 1], kind="mergesort")]
 
 
-@njit(cache=True, error_model="numpy")
+@inner_kernel
 def counting_sort(pairs, column, n):
     """The pairs in order of one column, stable, in time linear in the number of pairs and bodies."""
     start = np.zeros(n + 1, dtype=np.int64)
@@ -246,7 +245,7 @@ def boxes_met(bounds, first, last, node_bounds, node, met):
     return count
 
 
-@njit(cache=True, error_model="numpy")
+@kernel_part
 def meeting_boxes(lower, upper, chosen, body, collections, movable, excluded):
     """(k, 2) pairs a < b of the chosen boxes that meet and `may_touch`, in no particular order, and their number."""
     order, begin = in_class_and_morton_order(lower, upper, chosen)
@@ -294,7 +293,7 @@ def meeting_boxes(lower, upper, chosen, body, collections, movable, excluded):
     return pairs, kept
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def candidate_pairs(shapes, position, rotation, reach, collections, movable, excluded):
     """(k, 2) pairs a < b of colliders, sorted, that may touch: their boxes meet, and `may_touch`.
 

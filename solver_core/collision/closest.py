@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernel import leaf_kernel
+from .bracketing import MOST_STEPS, guess, narrowed
 from .round import centre_of, signed_distance, support
 from .separation import lowest_vertex
 
@@ -44,29 +45,16 @@ def lowest_on_segment(r, ax, ay, az, bx, by, bz, noise):
         return 1.0
     s, t = 0.0, 1.0
     small = 1e-16 * np.sqrt(dx * dx + dy * dy + dz * dz)
-    side = 0
-    halve = False
-    for _ in range(120):
-        # The Illinois variant of regula falsi, and a bisection where that has not halved the bracket.
-        width = t - s
-        m = 0.5 * (s + t) if halve else (s * high - t * low) / (high - low)
+    side, bisect = 0, False
+    for _ in range(MOST_STEPS):
+        m = guess(s, low, t, high, bisect)
         if not s < m < t:
             return min(max(m, s), t)
         distance, x, y, z, _ = signed_distance(r, ax + m * dx, ay + m * dy, az + m * dz)
         slope = x * dx + y * dy + z * dz
         if abs(slope) <= small or distance <= noise:
             return m
-        if slope > 0.0:
-            t, high = m, slope
-            if side > 0:
-                low *= 0.5
-            side = 1
-        else:
-            s, low = m, slope
-            if side < 0:
-                high *= 0.5
-            side = -1
-        halve = t - s > 0.5 * width
+        s, low, t, high, side, bisect = narrowed(s, low, t, high, side, m, slope)
     return 0.5 * (s + t)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernel import leaf_kernel
+from .bracketing import MOST_STEPS, guess, narrowed
 from .closest import APART, BEYOND, OVERLAP
 from .distance import segment_parameters
 from .round import centre_of, side_normal, signed_distance, support, unit_across
@@ -18,8 +19,7 @@ from .round import centre_of, side_normal, signed_distance, support, unit_across
 __all__ = ["closest_to_round", "generator", "separation_of_round"]
 
 # Points of a rim at which the slope of the distance is looked at, and how many where these missed a minimum.
-SAMPLES = 8
-MORE_SAMPLES = 96
+SAMPLES, MORE_SAMPLES = np.int64(8), np.int64(96)
 # The bounds have met, as a fraction of the bodies' coordinates.
 MET = 1e-13
 
@@ -59,27 +59,13 @@ def on_rim(r, o, lift, angle):
 @leaf_kernel
 def bottom_of_rim(r, o, lift, s, low, t, high):
     """The point of a rim between the angles s < t, with slopes low < 0 <= high, at which the distance from r has no slope."""
-    side = 0
-    halve = False
-    for _ in range(120):
-        # The Illinois variant of regula falsi, and a bisection where that has not halved the bracket.
-        width = t - s
-        m = 0.5 * (s + t) if halve else (s * high - t * low) / (high - low)
-        m = min(max(m, s), t)
+    side, bisect = 0, False
+    for _ in range(MOST_STEPS):
+        m = min(max(guess(s, low, t, high, bisect), s), t)
         slope, x, y, z = on_rim(r, o, lift, m)
         if abs(slope) <= 1e-16 or m in (s, t):
             return x, y, z
-        if slope > 0.0:
-            t, high = m, slope
-            if side > 0:
-                low *= 0.5
-            side = 1
-        else:
-            s, low = m, slope
-            if side < 0:
-                high *= 0.5
-            side = -1
-        halve = t - s > 0.5 * width
+        s, low, t, high, side, bisect = narrowed(s, low, t, high, side, m, slope)
     _, x, y, z = on_rim(r, o, lift, 0.5 * (s + t))
     return x, y, z
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ..geometry.shapes import CONE, CYLINDER, MESH, PLANE, ShapeTable
-from ..kernel import inlined_kernel, leaf_kernel
+from ..kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
 from .bounds import surely_apart
 from .boxes import UNDECIDED, box_contacts, box_work, place_boxes
 from .broad_phase import candidate_pairs, grouped_by_bodies
@@ -207,7 +206,7 @@ def place_collider(shapes, collider, position, rotation, place, turn):
                     turn[i, j] += rotation[i, k] * shapes.rotation[collider, k, j]
 
 
-@njit(cache=True, error_model="numpy")
+@inner_kernel
 def mesh_pair_contacts(shapes, surfaces, position, rotation, a, b, limit, turn, shift, manifold, of_rounds):
     """Contacts of a pair with a mesh in it, in the frame of one of the two: (a `Buffer`, that one)."""
     if shapes.kind[a] == PLANE or shapes.kind[b] == PLANE:
@@ -240,7 +239,7 @@ def mesh_pair_contacts(shapes, surfaces, position, rotation, a, b, limit, turn, 
     )
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def collider_poses(shapes, position, rotation):
     """Positions (c, 3) and rotations (c, 3, 3) of the colliders in the world."""
     places, turns = np.empty((len(shapes.body), 3)), np.empty((len(shapes.body), 3, 3))
@@ -250,7 +249,7 @@ def collider_poses(shapes, position, rotation):
     return places, turns
 
 
-@njit(cache=True, error_model="numpy")
+@inner_kernel
 def work_arrays(shapes):
     """What `pair_contacts` works on, large enough for every pair, in the order of its arguments, all but that for rounds."""
     longest_loop = 2
@@ -320,7 +319,7 @@ def convex_contacts(
     return row, total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def all_contacts(shapes, surfaces, of_rounds, position, rotation, reach, collections, movable, excluded):
     """The arrays of a ContactSet, before those of two bodies with several colliders are reduced.
 

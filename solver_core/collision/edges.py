@@ -10,7 +10,17 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernel import leaf_kernel
-from .manifold import EDGE_EDGE, EDGE_VERTEX, FACE_VERTEX, VERTEX_EDGE, VERTEX_FACE, VERTEX_VERTEX, add_contact, feature_id
+from .manifold import (
+    EDGE_EDGE,
+    EDGE_VERTEX,
+    FACE_VERTEX,
+    NO_CONTACTS,
+    VERTEX_EDGE,
+    VERTEX_FACE,
+    VERTEX_VERTEX,
+    add_contact,
+    feature_id,
+)
 
 __all__ = ["edge_contacts", "edge_feature"]
 
@@ -184,7 +194,7 @@ def edge_contacts(a, edge_a, s, b, edge_b, t, limit, merge, noise, manifold):
 
     # No contact can be nearer than the bodies, unless a face's plane was followed past the face.
     least = distance * (1.0 - SAME_DISTANCE) - noise
-    count = 0
+    count = NO_CONTACTS
     smallest = np.inf
     for i in range(len(a.edges)):
         if i != edge_a and (vertex_a < 0 or (a.edges[i, 0] != vertex_a and a.edges[i, 1] != vertex_a)):

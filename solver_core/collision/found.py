@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from ..kernel import inlined_kernel
+from ..kernel import inlined_kernel, inner_kernel
 from .grouping import mixed
 
 __all__ = ["Found", "room_for", "with_room", "write_contacts"]
@@ -28,7 +27,7 @@ class Found(NamedTuple):
     feature: NDArray[np.uint64]
 
 
-@njit(cache=True, error_model="numpy")
+@inner_kernel
 def room_for(rows):
     """For so many contacts."""
     return Found(
@@ -41,7 +40,7 @@ def room_for(rows):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@inner_kernel
 def with_room(found, total, most):
     """The contacts found so far, so many in all, with room for at least `most`."""
     if most <= len(found.gap):

@@ -7,9 +7,8 @@ normal carries what no point of the first one can, so each keeps its own points:
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from ..kernel import leaf_kernel
+from ..kernel import inner_kernel, kernel, leaf_kernel
 from .manifold import MAX_CONTACTS
 
 __all__ = ["MAX_GROUP_CONTACTS", "mixed", "reduced_group", "reduced_groups"]
@@ -41,7 +40,7 @@ def scattered(x):
     return x ^ (x >> np.uint64(31))
 
 
-@njit(cache=True, error_model="numpy")
+@inner_kernel
 def regions(normal):
     """(m,) number of the region of each contact: that of the first one before it with nearly its normal."""
     m = len(normal)
@@ -79,7 +78,7 @@ def write_axes(normal, axes):
     axes[1, 0], axes[1, 1], axes[1, 2] = y * w - z * v, z * u - x * w, x * v - y * u
 
 
-@njit(cache=True, error_model="numpy")
+@inner_kernel
 def reduced_group(point, normal, gap, feature, limit):
     """Indices of the contacts to keep, in order of their features: at most MAX_CONTACTS a region and some that are lower than
     most of these, MAX_GROUP_CONTACTS in all.
@@ -137,7 +136,7 @@ def reduced_group(point, normal, gap, feature, limit):
     return order[kept]
 
 
-@njit(cache=True, error_model="numpy")
+@inner_kernel
 def add_lower(gap, region, count, kept, lower, room):
     """Keeps, of every region, up to MOST_LOWER contacts more that are lower by `lower` than those kept are on average.
 
@@ -160,7 +159,7 @@ def add_lower(gap, region, count, kept, lower, room):
         room -= 1
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def reduced_groups(body_a, body_b, point, normal, gap, feature, reach):
     """Indices of the contacts to keep, those of each two bodies together and in order of their features.
 

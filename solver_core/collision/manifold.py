@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from ..kernel import inlined_kernel, leaf_kernel
+from ..kernel import inlined_kernel, inner_kernel, leaf_kernel
 
 __all__ = [
     "CAPACITY",
@@ -23,6 +22,8 @@ __all__ = [
     "FACE_EDGE",
     "FACE_VERTEX",
     "MAX_CONTACTS",
+    "NO_CONTACTS",
+    "NO_VERTEX",
     "VERTEX_EDGE",
     "VERTEX_FACE",
     "VERTEX_VERTEX",
@@ -37,14 +38,17 @@ MAX_CONTACTS = 8
 CAPACITY = 128
 
 # The feature of a, then that of b.
-FACE_VERTEX = 0
-VERTEX_FACE = 1
-EDGE_EDGE = 2
-VERTEX_EDGE = 3
-EDGE_VERTEX = 4
-VERTEX_VERTEX = 5
-EDGE_FACE = 7  # 6 is for round bodies
-FACE_EDGE = 8
+FACE_VERTEX = np.int64(0)
+VERTEX_FACE = np.int64(1)
+EDGE_EDGE = np.int64(2)
+VERTEX_EDGE = np.int64(3)
+EDGE_VERTEX = np.int64(4)
+VERTEX_VERTEX = np.int64(5)
+EDGE_FACE = np.int64(7)  # 6 is for round bodies
+FACE_EDGE = np.int64(8)
+# In place of a vertex, for a point inside of an edge.
+NO_VERTEX = np.int64(-1)
+NO_CONTACTS = np.int64(0)
 
 
 class Manifold(NamedTuple):
@@ -58,7 +62,7 @@ class Manifold(NamedTuple):
     kept: NDArray[np.bool_]
 
 
-@njit(cache=True, error_model="numpy")
+@inner_kernel
 def empty_manifold():
     return Manifold(
         np.empty((CAPACITY, 3)),

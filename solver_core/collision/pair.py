@@ -12,14 +12,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from ..kernel import inlined_kernel, leaf_kernel
+from ..kernel import inlined_kernel, inner_kernel, kernel_part, leaf_kernel
 from .clipping import FACING, face_contacts, incident_face, vertex_heights
 from .distance import closest_edges, segment_parameters
 from .edges import edge_contacts, edge_feature
-from .manifold import FACE_VERTEX, VERTEX_FACE, add_contact, feature_id
+from .manifold import FACE_VERTEX, NO_CONTACTS, NO_VERTEX, VERTEX_FACE, add_contact, feature_id
 from .separation import edge_separation, face_separation
 
 __all__ = ["NEAR_FACE", "Workspace", "hull_contacts", "plane_contacts", "workspace"]
@@ -53,7 +52,7 @@ class Workspace(NamedTuple):
     levels: NDArray[np.float64]
 
 
-@njit(cache=True, error_model="numpy")
+@inner_kernel
 def workspace(longest_loop, most_edges, most_faces, most_vertices):
     rows = 4 * longest_loop + 16
     return Workspace(
@@ -195,8 +194,8 @@ def crossing_contact(a, edge_a, b, edge_b, x, y, z, separation, limit, manifold)
     """The one contact of two edges along a given axis."""
     s, t, _ = closest_on_edges(a, edge_a, b, edge_b)
     px, py, pz = point_of_edges(a, edge_a, s, b, edge_b, t)
-    feature = edge_feature(edge_a, -1, edge_b, -1)
-    return add_contact(manifold, 0, limit, 0.0, px, py, pz, x, y, z, separation, feature)
+    feature = edge_feature(edge_a, NO_VERTEX, edge_b, NO_VERTEX)
+    return add_contact(manifold, NO_CONTACTS, limit, 0.0, px, py, pz, x, y, z, separation, feature)
 
 
 @leaf_kernel
@@ -218,7 +217,7 @@ def closest_contacts(a, b, distance, edge_a, s, edge_b, t, limit, scale, noise, 
     if distance <= RESTING * scale or smallest <= distance + noise:
         return count
     px, py, pz = point_of_edges(a, edge_a, s, b, edge_b, t)
-    feature = edge_feature(edge_a, -1, edge_b, -1)
+    feature = edge_feature(edge_a, NO_VERTEX, edge_b, NO_VERTEX)
     return add_contact(manifold, count, limit, MERGE * scale, px, py, pz, x, y, z, distance, feature)
 
 
@@ -243,10 +242,12 @@ def touching_contacts(a, b, limit, manifold, work):
     _, edge_a, s, edge_b, t = closest_edges(a, b, limit, 0.0, 0.0, 0.0, 0.0, work.edges, work.heights)
     x, y, z = touching_normal(a, edge_a, b, edge_b)
     px, py, pz = point_of_edges(a, edge_a, s, b, edge_b, t)
-    return add_contact(manifold, 0, limit, 0.0, px, py, pz, x, y, z, 0.0, edge_feature(edge_a, -1, edge_b, -1))
+    return add_contact(
+        manifold, NO_CONTACTS, limit, 0.0, px, py, pz, x, y, z, 0.0, edge_feature(edge_a, NO_VERTEX, edge_b, NO_VERTEX)
+    )
 
 
-@inlined_kernel
+@kernel_part
 def overlap_contacts(a, b, separation_a, face_a, separation_b, face_b, a_first, crossing, limit, scale, noise, manifold, work):
     """Contacts of cores that seem to overlap or touch. crossing: the best edge axis as `edge_separation` returns it.
 
@@ -282,7 +283,7 @@ def overlap_contacts(a, b, separation_a, face_a, separation_b, face_b, a_first, 
     return touching_contacts(a, b, limit, manifold, work)
 
 
-@inlined_kernel
+@kernel_part
 def hull_contacts(a, b, limit, scale, noise, manifold, work):
     """Collects the contacts of two cores with gaps up to the limit and returns how many.
 

@@ -34,15 +34,15 @@ __all__ = [
 ]
 
 # Of feature ids, besides those in `manifold`: a feature with one of a round body in it.
-ROUND = 6
+ROUND = np.int64(6)
 # Points of a round body: 0 to 15 are fixed on the rims, eight on each.
 LOWEST = 16  # of the base's rim; the next one of the top's
 APEX = 18
-CROSSING = 20  # of an edge with the base's rim, two for each; then of the top's
+CROSSING = np.int64(20)  # of an edge with the base's rim, two for each; then of the top's
 END = 24  # of the overlap with a side, at the base's end and at the other
-INNER = 26  # of an edge with the line of the side
-CLOSEST = 27
-ON_VERTEX, ON_EDGE, ON_FACE = 0, 1, 2
+INNER = np.int64(26)  # of an edge with the line of the side
+CLOSEST = np.int64(27)
+ON_VERTEX, ON_EDGE, ON_FACE = np.int64(0), np.int64(1), np.int64(2)
 
 RING = 8
 # Cosine of one degree: so near, a cap or a side touches with all of it.

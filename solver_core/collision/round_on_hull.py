@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import leaf_kernel
+from ..kernel import TRUE, leaf_kernel
 from .clipping import FACING
 from .closest_round import generator
+from .manifold import NO_CONTACTS
 from .round import SIDE, side_normal, signed_distance
 from .round_axis import contact_axis
 from .round_manifold import (
@@ -234,10 +235,10 @@ def round_hull_contacts(r, hull, round_is_a, limit, merge, noise, manifold, work
     point. merge: m, closer contacts are one. noise: m, up to this distance the bodies count as touching. work: `round_work()`.
     Contacts are added from the manifold's first row on.
     """
-    touches, distance, nx, ny, nz, qx, qy, qz, i, j, k = contact_axis(r, hull, r, True, limit, noise, work)
+    touches, distance, nx, ny, nz, qx, qy, qz, i, j, k = contact_axis(r, hull, r, TRUE, limit, noise, work)
     if not touches:
         return 0
-    count = spots_on_faces(r, hull, nx, ny, nz, round_is_a, limit, merge, manifold, 0, work)
+    count = spots_on_faces(r, hull, nx, ny, nz, round_is_a, limit, merge, manifold, NO_CONTACTS, work)
     along = nx * r.u + ny * r.v + nz * r.w
     radial, rise = side_normal(r)
     if len(hull.vertices) > 1:

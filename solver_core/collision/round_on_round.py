@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import leaf_kernel
+from ..kernel import FALSE, TRUE, leaf_kernel
 from .closest_round import generator
+from .manifold import NO_CONTACTS
 from .round import SIDE, side_normal, signed_distance
 from .round_axis import contact_axis
 from .round_manifold import CLOSEST, CROSSING, END, INNER, NEAR, ON_FACE, PARALLEL, put, put_closest, spots
@@ -98,7 +99,7 @@ def rims_crossing(a, b, nx, ny, nz, limit, merge, manifold, count):
         k = half if which == 0 else -half
         px, py, pz = middle * dx + k * ex, middle * dy + k * ey, middle * dz + k * ez
         gap = (b.u * (cx - px) + b.v * (cy - py) + b.w * (cz - pz)) / bottom
-        count = put(manifold, count, limit, merge, px + mx, py + my, pz + mz, nx, ny, nz, gap, True, CROSSING + which, CROSSING)
+        count = put(manifold, count, limit, merge, px + mx, py + my, pz + mz, nx, ny, nz, gap, TRUE, CROSSING + which, CROSSING)
     return count
 
 
@@ -135,14 +136,14 @@ def ends_along_side(r, o, r_is_a, nx, ny, nz, limit, merge, manifold, count):
 @leaf_kernel
 def round_round_contacts(a, b, hull, limit, merge, noise, manifold, work):
     """Contacts of two round bodies in one frame, with gaps up to the limit: the count. hull: any polyhedron, not looked at."""
-    touches, distance, nx, ny, nz, qx, qy, qz, _, _, _ = contact_axis(a, hull, b, False, limit, noise, work)
+    touches, distance, nx, ny, nz, qx, qy, qz, _, _, _ = contact_axis(a, hull, b, FALSE, limit, noise, work)
     if not touches:
         return 0
-    count = spots_on_cap(a, b, True, nx, ny, nz, limit, merge, manifold, 0, work)
-    count = spots_on_cap(b, a, False, -nx, -ny, -nz, limit, merge, manifold, count, work)
+    count = spots_on_cap(a, b, TRUE, nx, ny, nz, limit, merge, manifold, NO_CONTACTS, work)
+    count = spots_on_cap(b, a, FALSE, -nx, -ny, -nz, limit, merge, manifold, count, work)
     count = rims_crossing(a, b, nx, ny, nz, limit, merge, manifold, count)
-    count = line_on_cap(a, b, True, nx, ny, nz, limit, merge, manifold, count)
-    count = line_on_cap(b, a, False, -nx, -ny, -nz, limit, merge, manifold, count)
-    count = ends_along_side(a, b, True, nx, ny, nz, limit, merge, manifold, count)
-    count = ends_along_side(b, a, False, -nx, -ny, -nz, limit, merge, manifold, count)
-    return put_closest(manifold, count, limit, merge, qx, qy, qz, nx, ny, nz, distance, True, CLOSEST)
+    count = line_on_cap(a, b, TRUE, nx, ny, nz, limit, merge, manifold, count)
+    count = line_on_cap(b, a, FALSE, -nx, -ny, -nz, limit, merge, manifold, count)
+    count = ends_along_side(a, b, TRUE, nx, ny, nz, limit, merge, manifold, count)
+    count = ends_along_side(b, a, FALSE, -nx, -ny, -nz, limit, merge, manifold, count)
+    return put_closest(manifold, count, limit, merge, qx, qy, qz, nx, ny, nz, distance, TRUE, CLOSEST)

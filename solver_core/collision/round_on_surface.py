@@ -8,9 +8,8 @@ edge of a flat part holds none, so what rolls or slides over it does not see it.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from ..kernel import leaf_kernel
+from ..kernel import kernel, leaf_kernel
 from .manifold import feature_id
 from .polyhedron import Polyhedron
 from .round import centre_of, round_at, side_normal
@@ -32,7 +31,7 @@ STACK = 64
 DEEP = 0.1
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def flat_triangle():
     """A `Polyhedron` of one triangle, to be filled in: edge 0 joins vertices 0 and 1, edge 1 0 and 2, edge 2 1 and 2."""
     return Polyhedron(
@@ -257,7 +256,7 @@ def fill_contacts(r, table, s, triangle, round_is_a, limit, merge, noise, manifo
     return surface.solid and is_inside(surface, cx, cy, cz, stack)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def round_surface_contacts(shapes, table, s, body, turn, shift, round_is_a, limit, merge, noise, manifold, work):
     """Contacts of the cylinder or cone `body` with surface s, in whose axes turn (3, 3) and shift (3,) place it: a `Buffer`,
     not sorted; and whether they overlap so far that the triangles no longer tell which way is out."""

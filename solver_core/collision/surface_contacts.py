@@ -8,9 +8,8 @@ of the other, every vertex that the other one's winding number has inside is a c
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from ..kernel import leaf_kernel
+from ..kernel import inner_kernel, leaf_kernel
 from .manifold import FACE_VERTEX, VERTEX_FACE, feature_id
 from .surface_crossings import crosses, is_inside, with_crossings
 from .surface_features import (
@@ -198,7 +197,7 @@ def sunk_contacts(table, meeting, out):
             sunk_vertices(pair, of_first, out)
 
 
-@njit(cache=True, error_model="numpy")
+@inner_kernel
 def surface_contacts(table, first, second, turn, shift, limit, noise, swapped):
     """Contacts of surfaces `first` and `second` in the axes of the first: a `Buffer` with one row a feature, in their order.
 
@@ -235,7 +234,7 @@ def surface_contacts(table, first, second, turn, shift, limit, noise, swapped):
     return one_a_feature(out)
 
 
-@njit(cache=True, error_model="numpy")
+@inner_kernel
 def enlarged(out, count):
     """The first contacts of a `Buffer`, with room for all that were found."""
     larger = buffer(out.used[0])
@@ -245,7 +244,7 @@ def enlarged(out, count):
     return larger
 
 
-@njit(cache=True, error_model="numpy")
+@inner_kernel
 def one_a_feature(out):
     """The deepest contact of every feature, sorted by feature."""
     count = out.used[0]
@@ -299,7 +298,7 @@ def vertices_over_plane(table, s, x, y, z, offset, plane_is_a, limit, stack, out
                 add(out, px, py, pz, sign * x, sign * y, sign * z, gap, feature, False)
 
 
-@njit(cache=True, error_model="numpy")
+@inner_kernel
 def plane_surface_contacts(table, s, x, y, z, offset, plane_is_a, limit):
     """Contacts of surface s, in its axes, with the half-space (x, y, z) . p <= offset: a `Buffer` in order of the features."""
     stack = np.empty(64, np.int64)

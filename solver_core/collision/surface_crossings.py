@@ -13,9 +13,8 @@ the other body's middle tells which of the two ways is out.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from ..kernel import leaf_kernel
+from ..kernel import inner_kernel, leaf_kernel
 from .manifold import EDGE_FACE, FACE_EDGE, feature_id
 from .surface_features import Buffer, add, buffer, pair_of, turned, turned_back
 from .surface_queries import closest_on_surface, winding_number
@@ -133,7 +132,7 @@ def fill_crossings(table, meeting, rows, near, ends, keys):
     return count
 
 
-@njit(cache=True, error_model="numpy")
+@inner_kernel
 def curves(keys):
     """(k,) the curve of each crossing, numbered by one of its crossings: they hang together where they share an end."""
     count = len(keys)
@@ -273,7 +272,7 @@ def add_curve(table, meeting, ends, keys, curve, which, middle, out):
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@inner_kernel
 def with_crossings(table, meeting, rows, near, crossed, found):
     """Contacts that features have made, in a `Buffer`, with those of curves in the place of what overlaps there; and whether
     there was a curve without a normal. crossed: how many of the first `near` rows of triangles cross."""

@@ -15,10 +15,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from ..kernel import leaf_kernel
+from ..kernel import inner_kernel, leaf_kernel
 from .distance import segment_parameters
 from .manifold import EDGE_EDGE, EDGE_VERTEX, FACE_VERTEX, VERTEX_EDGE, VERTEX_FACE, VERTEX_VERTEX, feature_id
 from .surface_queries import SurfaceView, is_nearer, surface_view
@@ -111,7 +110,7 @@ class Buffer(NamedTuple):
     used: NDArray[np.int64]
 
 
-@njit(cache=True, error_model="numpy")
+@inner_kernel
 def buffer(capacity):
     return Buffer(
         np.empty((capacity, 3)),

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from ..kernel import leaf_kernel
+from ..kernel import kernel, leaf_kernel
 
 __all__ = ["SurfaceView", "closest_on_surface", "is_nearer", "surface_velocities", "surface_view", "winding_number"]
 
@@ -233,7 +232,7 @@ def velocity_at(table, s, x, y, z, velocity, stack):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def surface_velocities(table, s, points, velocity):
     """(m, 3) velocities of surface s where it is closest to points (m, 3), from those of its vertices (v, 3); its own axes."""
     stack = np.empty(64, np.int64)

@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ..geometry.hulls import convex_hull
 from ..geometry.shapes import HULL, MESH, PLANE, ShapeTable
 from ..geometry.surface_depth import triangle_depths
 from ..geometry.surface_table import SurfaceTable
-from ..kernel import leaf_kernel
+from ..kernel import kernel, leaf_kernel
 
 __all__ = ["SLOTS", "Triangles", "all_triangles", "put_triangle", "swept_triangles", "take_slot", "with_slots"]
 
@@ -229,7 +228,7 @@ def fill_swept(shapes, surfaces, triangles, mesh, other, turn, shift, way, grown
     return count
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def swept_triangles(shapes, surfaces, triangles, mesh, other, turn, shift, way, grown):
     """(k, 2) the triangles of a mesh, and those of the other collider if it is a mesh, else -1, that may come nearer than
     `grown` to each other while the other collider moves along a straight way (see `fill_swept`)."""

@@ -18,12 +18,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ..geometry.round_solids import round_thickness
 from ..geometry.shapes import CONE, MESH, PLANE, ShapeTable
-from ..kernel import leaf_kernel
+from ..kernel import kernel, leaf_kernel
 from .detect import collider_poses, pair_contacts, place_collider, relative_pose, work_arrays
 from .swept_triangles import SLOTS, Triangles, put_triangle, swept_triangles, take_slot
 
@@ -256,7 +255,7 @@ def turning_bound(twist, body):
     return np.sqrt(twist[body, 3] ** 2 + twist[body, 4] ** 2 + twist[body, 5] ** 2)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def mesh_impact(shapes, surfaces, triangles, chosen, motion, thickness, a, b, radius_a, radius_b, bound, offset, room):
     """As `impact`, of a mesh a and a collider b, which may be a mesh as well: of all their triangles the earliest."""
     body_a, body_b = shapes.body[a], shapes.body[b]
@@ -308,7 +307,7 @@ def mesh_impact(shapes, surfaces, triangles, chosen, motion, thickness, a, b, ra
     return earliest, touching
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def earliest_impacts(shapes, surfaces, triangles, of_rounds, thickness, rest, pairs, motion):
     """(k,) time in s after which each pair of colliders needs contacts anew, infinity where the whole step is safe; and (k,)
     whether that is because they touch from the beginning and overlap more and more.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["ContactMemory", "build_contacts", "match", "remember", "rest_offset"]
+from ..kernel import kernel, leaf_kernel
+
+__all__ = ["ContactMemory", "build_contacts", "match", "remember", "rest_offset", "rest_offsets"]
 
 Floats = NDArray[np.float64]
 
@@ -30,14 +31,19 @@ class ContactMemory(NamedTuple):
     approach: Floats
 
 
-@njit(cache=True)
+@kernel
 def rest_offset(size_a, size_b):
     """Gap in m that two bodies of these half extents keep when they rest on each other."""
     smaller = min(size_a, size_b)
     return REST_OFFSET * smaller if np.isfinite(smaller) else 0.0
 
 
-@njit(cache=True)
+def rest_offsets(size: Floats) -> Floats:
+    """As `rest_offset`, (n,) of the smaller half extents (n,)."""
+    return np.where(np.isfinite(size), REST_OFFSET * size, 0.0)
+
+
+@leaf_kernel
 def _combine(rule, a, b):
     if rule == PRODUCT:
         return a * b
@@ -48,7 +54,7 @@ def _combine(rule, a, b):
     return min(a, b) if rule == MINIMUM else max(a, b)
 
 
-@njit(cache=True)
+@kernel
 def match(memory, body_a, body_b, feature):
     """(m,) index of each contact in the memory, -1 where it is new; both are sorted by bodies and feature."""
     found = np.full(body_a.size, -1, np.int64)
@@ -69,7 +75,7 @@ def match(memory, body_a, body_b, feature):
     return found
 
 
-@njit(cache=True)
+@leaf_kernel
 def _tangents(nx, ny, nz, axes):
     """axes (3, 3): rows n, t1, t2, right-handed; t1 is horizontal wherever n is not vertical."""
     axes[0, 0], axes[0, 1], axes[0, 2] = nx, ny, nz
@@ -85,7 +91,7 @@ def _tangents(nx, ny, nz, axes):
     axes[2, 2] = nx * t[1] - ny * t[0]
 
 
-@njit(cache=True)
+@leaf_kernel
 def _fill_jacobian(jacobian, k, sign, axes, arm, lock):
     """Rows sign (e, arm x e) of contact k for each contact axis e, without the locked axes."""
     for row in range(3):
@@ -98,14 +104,14 @@ def _fill_jacobian(jacobian, k, sign, axes, arm, lock):
         jacobian[k, row, 5] = sign * (arm[0] * e1 - arm[1] * e0) * lock[5]
 
 
-@njit(cache=True)
+@leaf_kernel
 def _point_velocity(twist, arm, out):
     out[0] = twist[0] + twist[4] * arm[2] - twist[5] * arm[1]
     out[1] = twist[1] + twist[5] * arm[0] - twist[3] * arm[2]
     out[2] = twist[2] + twist[3] * arm[1] - twist[4] * arm[0]
 
 
-@njit(cache=True)
+@kernel
 def build_contacts(
     model,
     position,
@@ -187,7 +193,7 @@ def build_contacts(
     return axes, jacobian_a, jacobian_b, bias, slack, mu, sliding, approach, impulse
 
 
-@njit(cache=True)
+@kernel
 def remember(axes, impulse):
     """(m, 4) impulses to keep: the normal one, and friction turned into world axes."""
     out = np.empty((impulse.shape[0], 4))

@@ -3,60 +3,41 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
 
+from ..kernel import kernel
 from ..solvers.projection import CONTACT, DISK, find_blocks, project
 from ..system import System, effective_inverse_mass
-from .build import rest_offset
+from .bodies import Model
+from .build import rest_offsets
 from .rotation import turn
 
 __all__ = ["integrate", "separation"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 RECOVERY_SPEED = 0.2  # half extents of the smaller body a second
 FASTEST = 4.0  # times that: the most that any point moves, however much overlaps contradict each other
 NEGLIGIBLE = 0.05  # of the rest offset: what is nearer than this to its place is left there
 
 
-@njit(cache=True)
-def separation(model, system, body_a, body_b, gap, v, h):
+def separation(model: Model, system: System, body_a: Indices, body_b: Indices, gap: Floats, v: Floats, h: float) -> Floats:
     """Velocities (n,) that, over this step and in addition to v, part bodies that are nearer than their rest offset.
 
     They move positions only, so an overlap is undone without a pop: the smallest motion in the kinetic metric (a contact
     projection) that opens overlaps at no more than the recovery speed and closes no gap.
     """
-    m = gap.size
-    wanted = np.empty(m)
-    needed = False
-    for k in range(m):
-        offset = rest_offset(model.size[body_a[k]], model.size[body_b[k]])
-        missing = offset - gap[k]
-        if missing > NEGLIGIBLE * offset:
-            speed = RECOVERY_SPEED * min(model.size[body_a[k]], model.size[body_b[k]])
-            wanted[k] = -min(missing / h, speed)
-            needed = True
-        else:
-            wanted[k] = 0.0
     out = np.zeros_like(v)
-    if not needed:
+    size = np.minimum(model.size[body_a], model.size[body_b])
+    offset = rest_offsets(size)
+    missing = offset - gap
+    near = missing > NEGLIGIBLE * offset
+    if not near.any():
         return out
-    inverse = effective_inverse_mass(system)
-    apart = System(
-        system.offset,
-        system.block_start,
-        system.mass,
-        system.inverse_mass,
-        out,
-        system.body_a,
-        system.body_b,
-        system.jacobian_a,
-        system.jacobian_b,
-        np.zeros_like(system.bias),
-        wanted,
-        system.mu,
-    )
-    fastest = 0.0
-    for k in range(m):
-        fastest = max(fastest, -wanted[k])
+    wanted = np.where(near, -np.minimum(missing / h, RECOVERY_SPEED * size), 0.0)
+    apart = system._replace(velocity=out, bias=np.zeros_like(system.bias), slack=wanted)
+    fastest = -wanted.min()
     blocks = find_blocks(apart)
     project(
         apart,
@@ -64,19 +45,19 @@ def separation(model, system, body_a, body_b, gap, v, h):
         np.empty(blocks.structure.length),
         CONTACT,
         DISK,
-        np.zeros(m),
+        np.zeros(len(gap)),
         np.zeros_like(v),
-        inverse,
+        effective_inverse_mass(system),
         1e-3 * fastest,
         1e-2 * fastest,
-        np.zeros((m, 3)),
+        np.zeros((len(gap), 3)),
         out,
     )
     slow_down(model, system, out)
     return out
 
 
-@njit(cache=True)
+@kernel
 def slow_down(model, system, out):
     """Scales the velocities (n,) of bodies that are in contact, directly or not, so that none moves too fast.
 
@@ -105,7 +86,7 @@ def slow_down(model, system, out):
         out[row] *= scale[row // 6]
 
 
-@njit(cache=True)
+@kernel
 def integrate(model, state, mass, v, apart, h):
     """Move every body that the solver moves by v + apart for h seconds; momenta from v alone."""
     for b in range(model.dof.size):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ..accuracy import COMPLEMENTARITY, CONE, DISSIPATION, PENETRATION, relative_coulomb, scales
+from ..kernel import kernel, kernel_part, leaf_kernel
 from ..solvers.staggered import staggered
-from ..system import System, apply_inverse_mass, effective_inverse_mass, relative_velocity, transpose_product
+from ..system import System, apply_inverse_mass, effective_inverse_mass, relative_velocities, transpose_product
 
-__all__ = ["connected", "contact_islands", "measure_island", "solve_islands", "subsystem"]
+__all__ = ["begin_islands", "connected", "contact_islands", "measure_island", "solve_islands", "subsystem"]
+
+JOINT = np.bool_(True)  # numpy's, since numba compiles a kernel once more for a literal of Python's
 
 
-@njit(cache=True)
+@leaf_kernel
 def _root(parent, i):
     while parent[i] != i:
         parent[i] = parent[parent[i]]
@@ -20,7 +22,7 @@ def _root(parent, i):
     return i
 
 
-@njit(cache=True)
+@kernel
 def connected(bodies, joins, body_a, body_b):
     """(bodies,) for each body the first one of its island; those that do not join (bodies,) are islands of their own."""
     parent = np.arange(bodies)
@@ -33,7 +35,7 @@ def connected(bodies, joins, body_a, body_b):
     return parent
 
 
-@njit(cache=True)
+@kernel
 def contact_islands(bodies, body_a, body_b):
     """Group contacts by connected bodies: (start, contacts), island i having contacts[start[i] : start[i + 1]].
 
@@ -65,7 +67,22 @@ def contact_islands(bodies, body_a, body_b):
     return start, contacts
 
 
-@njit(cache=True)
+@kernel
+def begin_islands(system, counts, errors):
+    """The islands of a system as from `contact_islands`, and the work array of `subsystem`.
+
+    Out: counts (5,) and errors (6,) of `solve_islands` as they are before any island is solved.
+    """
+    bodies = system.offset.size - 1
+    start, contacts = contact_islands(bodies, system.body_a, system.body_b)
+    counts[:] = 0
+    counts[1] = start.size - 1
+    counts[4] = -1
+    errors[:] = 0.0
+    return start, contacts, np.full(bodies, -1, np.int64)
+
+
+@kernel
 def subsystem(system, contacts, number):
     """The part of a system that some contacts couple, and its bodies.
 
@@ -119,21 +136,19 @@ def subsystem(system, contacts, number):
     )
 
 
-@njit(cache=True)
+@kernel_part
 def measure_island(system, impulse, sides, relative):
     """Relative Coulomb residuals from the impulses alone: cone, complementarity, dissipation into `relative` (3,).
 
     Returns (largest of these and the relative penetration, the contact it is at).
     """
-    m = system.body_a.size
-    velocity = np.empty((m, 3))
     momentum, v = np.zeros(system.velocity.size), np.empty(system.velocity.size)
     transpose_product(system, impulse, momentum)
     apply_inverse_mass(system, momentum, v)
     v += system.velocity
-    for k in range(m):
-        velocity[k, 0], velocity[k, 1], velocity[k, 2] = relative_velocity(system, k, v)
-    kappa = 3.0 / np.maximum(effective_inverse_mass(system).sum(axis=1), 1e-300)
+    velocity = relative_velocities(system, v)
+    inverse = effective_inverse_mass(system)
+    kappa = 3.0 / np.maximum(inverse[:, 0] + inverse[:, 1] + inverse[:, 2], 1e-300)
     value, index = np.empty(5), np.empty(5, np.int64)
     fastest, largest = scales(system, impulse)
     worst, which = relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, index)
@@ -143,23 +158,18 @@ def measure_island(system, impulse, sides, relative):
     return worst, index[which if worst > 0.0 else PENETRATION]
 
 
-@njit(cache=True)
+@kernel
 def solve_islands(system, impulse, tolerance, max_iterations, sides, counts, errors):
     """Solve every island with Staggered Projections; impulse (m, 3) is warm start and answer.
 
-    Out: counts (6,): worst status, islands, most iterations, all factorisations, and the island-wise worst contact (or -1);
+    Out: counts (5,): worst status, islands, most iterations, all factorisations, and the island-wise worst contact (or -1);
     errors (6,): worst relative error (28), sum of the residuals (29), worst cone, complementarity and dissipation, worst of
     all. Returns the velocities (n,).
     """
     v = system.velocity.copy()
-    start, contacts = contact_islands(system.offset.size - 1, system.body_a, system.body_b)
-    number = np.full(system.offset.size - 1, -1, np.int64)
+    start, contacts, number = begin_islands(system, counts, errors)
     history = np.empty((max_iterations, 3))
     relative = np.empty(3)
-    counts[:] = 0
-    counts[1] = start.size - 1
-    counts[4] = -1
-    errors[:] = 0.0
     for i in range(start.size - 1):
         chosen = contacts[start[i] : start[i + 1]]
         part, bodies = subsystem(system, chosen, number)
@@ -167,7 +177,7 @@ def solve_islands(system, impulse, tolerance, max_iterations, sides, counts, err
         velocity = np.empty(part.velocity.size)
         history[:] = 0.0
         status, iterations, factorisations, _, _ = staggered(
-            part, some, tolerance, max_iterations, sides, True, history, velocity
+            part, some, tolerance, max_iterations, sides, JOINT, history, velocity
         )
         worst, contact = measure_island(part, some, sides, relative)
         if status == 0 and not worst <= tolerance:

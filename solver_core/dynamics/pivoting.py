@@ -18,8 +18,8 @@ from ..problem import ContactProblem
 from ..result import Result, Status
 from ..solvers.pivoting import pivot
 from ..solvers.solve import velocity_after_impulses
-from ..system import System, relative_velocity
-from .islands import contact_islands, subsystem
+from ..system import System, relative_velocities
+from .islands import begin_islands, subsystem
 
 __all__ = ["sliding_directions", "solve_islands_by_pivoting", "solve_step"]
 
@@ -36,8 +36,7 @@ def sliding_directions(system: System, twist: Floats, kick: float) -> Floats:
     Slower contacts are left to static friction, which at velocity level is Coulomb's law of the step's end.
     """
     direction = np.zeros((system.body_a.size, 2))
-    for k in range(len(direction)):
-        u = np.array(relative_velocity(system, k, twist)[1:])
+    for k, u in enumerate(relative_velocities(system, twist)[:, 1:]):
         speed = float(np.linalg.norm(u))
         if speed > LASTING * (1.0 + system.mu[k]) * kick:
             direction[k] = u / speed
@@ -123,12 +122,7 @@ def solve_islands_by_pivoting(
     saturation (see `residuals`). Returns the velocities (n,).
     """
     v = system.velocity.copy()
-    start, contacts = contact_islands(system.offset.size - 1, system.body_a, system.body_b)
-    number = np.full(system.offset.size - 1, -1, np.int64)
-    counts[:] = 0
-    counts[1] = start.size - 1
-    counts[4] = -1
-    errors[:] = 0.0
+    start, contacts, number = begin_islands(system, counts, errors)
     for i in range(start.size - 1):
         chosen = contacts[start[i] : start[i + 1]]
         part, bodies = subsystem(system, chosen, number)

@@ -8,14 +8,14 @@ tumbles freely keeps its angular momentum to the last bit and its energy to seco
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ..kernel import kernel, leaf_kernel
 from .rotation import turn, write_matrix
 
 __all__ = ["predict"]
 
 
-@njit(cache=True)
+@leaf_kernel
 def _world_inertia(rotation, inertia, out):
     """out := R I R^T."""
     for i in range(3):
@@ -27,7 +27,7 @@ def _world_inertia(rotation, inertia, out):
             out[i, j] = s
 
 
-@njit(cache=True)
+@kernel
 def predict(model, state, prescribed, h, kick, rotation, mass, inverse_mass, twist, predicted):
     """Fill what the step's contact problem needs to know of the bodies.
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ..kernel import kernel
 
 __all__ = ["interpolate", "matrices", "rotate", "rotation_vector", "turn", "write_matrix"]
 
 Floats = NDArray[np.float64]
 
 
-@njit(cache=True)
+@kernel
 def write_matrix(q, out):
     """out := rotation matrix (3, 3) of a unit quaternion."""
     w, x, y, z = q[0], q[1], q[2], q[3]
@@ -20,7 +21,7 @@ def write_matrix(q, out):
     out[2, 0], out[2, 1], out[2, 2] = 2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)
 
 
-@njit(cache=True)
+@kernel
 def matrices(orientation):
     """(n, 3, 3) rotation matrices of (n, 4) unit quaternions."""
     out = np.empty((orientation.shape[0], 3, 3))
@@ -29,7 +30,7 @@ def matrices(orientation):
     return out
 
 
-@njit(cache=True)
+@kernel
 def turn(q, w1, w2, w3, out):
     """out := exp(w) q, the orientation turned by the rotation vector w (rad, world axes), normalised."""
     angle = np.sqrt(w1 * w1 + w2 * w2 + w3 * w3)

@@ -14,7 +14,7 @@ from ..scene import BodyKind, ContactMethod, FrictionCombine, SceneSpec, SceneWa
 from ..system import System
 from ..validation import scene_warnings, validate
 from .bodies import State, build_bodies, to_body_frames
-from .build import ContactMemory, build_contacts, match, remember, rest_offset
+from .build import ContactMemory, build_contacts, match, remember, rest_offset, rest_offsets
 from .deformation import Deformation
 from .frame import Frame, FrameStatistics
 from .impacts import MOST_CUTS, MOST_PARTS, Cut, ImpactFinder, Impacts
@@ -70,7 +70,7 @@ class Simulation:
         self._memory = none_remembered()
         kick = float(np.linalg.norm(spec.gravity)) * self._step
         self._sleep = Sleep(self._bodies.model.dof >= 0, self._bodies.shapes.radius, kick, self._step, sleeping)
-        self._rest = np.array([rest_offset(size, size) for size in self._bodies.model.size])
+        self._rest = rest_offsets(self._bodies.model.size)
         self._impacts = ImpactFinder(self._bodies)
         self._deformation = Deformation(spec, self._bodies.shapes)
         self._animated = [

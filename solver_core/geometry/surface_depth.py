@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ..kernel import kernel
 
 __all__ = ["fill_depth", "triangle_depths"]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def fill_depth(table, s):
     """Half of how far solid s of a `SurfaceTable` reaches behind its vertices, against their normals; 0 where no ray tells."""
     stack = np.empty(64, np.int64)
@@ -21,7 +22,7 @@ def fill_depth(table, s):
         table.depth[first + v] = 0.5 * length if length < np.inf else 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def triangle_depths(table, s):
     """(t,) m: how far surface s reaches behind the middle of each triangle, against its normal; infinite if it is no solid."""
     stack = np.empty(64, np.int64)
@@ -40,7 +41,7 @@ def triangle_depths(table, s):
     return depth
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _ray_length(table, s, origin, direction, least, stack):
     """Length in m of the ray to the first triangle farther than `least`; inf for none."""
     first = table.first_node[s]
@@ -75,7 +76,7 @@ def _ray_length(table, s, origin, direction, least, stack):
     return best
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _hit(table, s, f, origin, direction):
     """Where the ray crosses a triangle, in m along it; inf if it does not."""
     n = table.normals[table.first_triangle[s] + f]

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ..kernel import inner_kernel, kernel, leaf_kernel
 from .surface_depth import fill_depth
 from .surfaces import TOLERANCE, Surface
 
@@ -141,7 +141,7 @@ def _joined(arrays: list[Indices]) -> Indices:
     return np.concatenate([np.zeros(0, dtype=np.int64), *arrays])
 
 
-@njit(cache=True)
+@kernel
 def build_tree(vertices, triangles):
     """Tree over triangles split at the median of their centres along the widest axis: (right, begin, end, order)."""
     t = len(triangles)
@@ -186,7 +186,7 @@ def build_tree(vertices, triangles):
     return right[:count].copy(), begin[:count].copy(), end[:count].copy(), order
 
 
-@njit(cache=True)
+@inner_kernel
 def select(order, keys, axis, low, high, nth):
     """Reorders order[low:high] so that what comes before nth has no larger key and what comes after no smaller one (Hoare)."""
     left, right = low, high - 1
@@ -210,7 +210,7 @@ def select(order, keys, axis, low, high, nth):
             return
 
 
-@njit(cache=True)
+@kernel
 def refresh(table, s):
     """Normals, flat edges and boxes of surface s from where its vertices are now."""
     vertices = table.vertices[table.first_vertex[s] : table.first_vertex[s + 1]]
@@ -253,7 +253,7 @@ def refresh(table, s):
     _refresh_boxes(table, s, vertices, triangles)
 
 
-@njit(cache=True)
+@leaf_kernel
 def _normalise(vector):
     length = np.sqrt(vector[0] * vector[0] + vector[1] * vector[1] + vector[2] * vector[2])
     # Opposite normals, as of a fold, cancel up to rounding.
@@ -262,7 +262,7 @@ def _normalise(vector):
         vector[k] *= scale
 
 
-@njit(cache=True)
+@leaf_kernel
 def _height(vertices, i, j, off):
     """Distance of a vertex from the line through two others."""
     ex, ey, ez = vertices[j, 0] - vertices[i, 0], vertices[j, 1] - vertices[i, 1], vertices[j, 2] - vertices[i, 2]
@@ -272,7 +272,7 @@ def _height(vertices, i, j, off):
     return np.sqrt((x * x + y * y + z * z) / square) if square > 0.0 else 0.0
 
 
-@njit(cache=True)
+@inner_kernel
 def _refresh_normals(vertices, triangles, normals, tolerance):
     """Unit normals of triangles, zero for those without area or width."""
     for f in range(len(triangles)):
@@ -289,7 +289,7 @@ def _refresh_normals(vertices, triangles, normals, tolerance):
         normals[f, 0], normals[f, 1], normals[f, 2] = scale * x, scale * y, scale * z
 
 
-@njit(cache=True)
+@inner_kernel
 def _refresh_slivers(triangle_edges, sides_start, sides, normals):
     """A triangle without width takes on the normal of a neighbour that has one, so that its edges are flat on that side."""
     for _ in range(3):
@@ -310,7 +310,7 @@ def _refresh_slivers(triangle_edges, sides_start, sides, normals):
             return
 
 
-@njit(cache=True)
+@inner_kernel
 def _refresh_vertex_normals(vertices, triangles, normals, vertex_normals):
     """Pseudo-normals of vertices: normals of the triangles around weighted by their angles (Baerentzen, Aanaes 2005)."""
     vertex_normals[:] = 0.0
@@ -331,7 +331,7 @@ def _refresh_vertex_normals(vertices, triangles, normals, vertex_normals):
         _normalise(vertex_normals[i])
 
 
-@njit(cache=True)
+@inner_kernel
 def _refresh_boxes(table, s, vertices, triangles):
     """Boxes and dipoles of the tree, children before parents."""
     first = table.first_node[s]
@@ -360,7 +360,7 @@ def _refresh_boxes(table, s, vertices, triangles):
         dipole[6] = np.sqrt(square)
 
 
-@njit(cache=True)
+@inner_kernel
 def _leaf_dipole(vertices, triangles, members, box, dipole):
     """Box and dipole of a few triangles; dipole[6] becomes their area."""
     for f in members:

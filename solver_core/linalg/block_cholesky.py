@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ..kernel import inner_kernel, kernel, leaf_kernel
 
 __all__ = ["Structure", "analyse", "factorise", "solve_in_place"]
 
@@ -42,7 +43,7 @@ class Structure(NamedTuple):
     length: int
 
 
-@njit(cache=True)
+@inner_kernel
 def _adjacency(bodies, body_a, body_b):
     """Neighbours of each body as (start, count, pool): pool[start[b] : start[b] + count[b]], without repetitions."""
     count = np.zeros(bodies, np.int64)
@@ -74,7 +75,7 @@ def _adjacency(bodies, body_a, body_b):
     return start, count, pool
 
 
-@njit(cache=True)
+@leaf_kernel
 def _bucket_insert(body, degree, head, following, preceding):
     preceding[body] = -1
     following[body] = head[degree]
@@ -83,7 +84,7 @@ def _bucket_insert(body, degree, head, following, preceding):
     head[degree] = body
 
 
-@njit(cache=True)
+@leaf_kernel
 def _bucket_remove(body, degree, head, following, preceding):
     if preceding[body] >= 0:
         following[preceding[body]] = following[body]
@@ -93,7 +94,7 @@ def _bucket_remove(body, degree, head, following, preceding):
         preceding[following[body]] = preceding[body]
 
 
-@njit(cache=True)
+@inner_kernel
 def _eliminate(bodies, body_a, body_b):
     """Minimum-degree elimination: (order, column_start, rows), rows[column_start[j]:column_start[j + 1]] being bodies.
 
@@ -160,7 +161,7 @@ def _eliminate(bodies, body_a, body_b):
     return order, column_start, rows
 
 
-@njit(cache=True)
+@kernel
 def analyse(offset, body_a, body_b):
     """Elimination order and symbolic factorisation for bodies coupled pairwise.
 
@@ -212,7 +213,7 @@ def analyse(offset, body_a, body_b):
     return Structure(order, rank, first, size, column_start, row, diagonal, block, target, length)
 
 
-@njit(cache=True)
+@kernel
 def find_block(structure, column, row):
     """Position in `values` of the block in the given row of the given column (both in elimination order, row > column)."""
     low, high = structure.column_start[column], structure.column_start[column + 1] - 1
@@ -225,7 +226,7 @@ def find_block(structure, column, row):
     return structure.block[low]
 
 
-@njit(cache=True)
+@leaf_kernel
 def _cholesky(values, at, n):
     """L of the n x n block at `at`, in its lower triangle; False where the block is not positive definite."""
     for i in range(n):
@@ -245,7 +246,7 @@ def _cholesky(values, at, n):
     return True
 
 
-@njit(cache=True)
+@leaf_kernel
 def _right_solve(values, at, rows, factor, n):
     """X := X L^-T for the rows x n block X at `at` and the n x n factor L at `factor`."""
     for i in range(rows):
@@ -258,7 +259,7 @@ def _right_solve(values, at, rows, factor, n):
             values[x + j] = s / values[lj + j]
 
 
-@njit(cache=True)
+@leaf_kernel
 def _subtract_product(values, at, left, rows, right, columns, n):
     """C := C - A B^T for the rows x n block A at `left` and the columns x n block B at `right`."""
     if n == 6:
@@ -288,7 +289,7 @@ def _subtract_product(values, at, left, rows, right, columns, n):
             values[at + i * columns + j] -= s
 
 
-@njit(cache=True)
+@kernel
 def factorise(structure, values):
     """Replace the lower blocks of H in `values` by those of L; False where H is not positive definite."""
     start, row, block, size = structure.column_start, structure.row, structure.block, structure.size
@@ -307,7 +308,7 @@ def factorise(structure, values):
     return True
 
 
-@njit(cache=True)
+@kernel
 def solve_in_place(structure, values, x):
     """x := H^-1 x with the factor in `values`; x has the bodies' own order of degrees of freedom."""
     start, row, block = structure.column_start, structure.row, structure.block

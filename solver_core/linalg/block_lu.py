@@ -7,14 +7,14 @@ unused. Blocks are not exchanged, nor rows within them: a vanishing pivot ends t
 
 from __future__ import annotations
 
-from numba import njit
+from ..kernel import kernel, leaf_kernel
 
 __all__ = ["factorise_lu", "solve_lu_in_place"]
 
 SMALLEST_PIVOT = 1e-13  # relative to the largest entry of the block's row before elimination
 
 
-@njit(cache=True)
+@leaf_kernel
 def _lu(values, at, n):
     """L (unit lower) and U of the n x n block at `at`; False where a pivot vanishes."""
     for i in range(n):
@@ -31,7 +31,7 @@ def _lu(values, at, n):
     return True
 
 
-@njit(cache=True)
+@leaf_kernel
 def _right_solve(values, at, rows, factor, diagonal, n):
     """X := X U^-1 for the rows x n block X at `at`."""
     for i in range(rows):
@@ -42,7 +42,7 @@ def _right_solve(values, at, rows, factor, diagonal, n):
             values[at + i * n + j] = s / factor[diagonal + j * n + j]
 
 
-@njit(cache=True)
+@leaf_kernel
 def _left_solve(values, at, columns, factor, diagonal, n):
     """X := L^-1 X for the n x columns block X at `at`, L unit lower."""
     for i in range(n):
@@ -52,7 +52,7 @@ def _left_solve(values, at, columns, factor, diagonal, n):
                 values[at + i * columns + j] -= f * values[at + k * columns + j]
 
 
-@njit(cache=True)
+@leaf_kernel
 def _subtract(values, at, lower, left, rows, upper, right, columns, n):
     """C := C - A B for the rows x n block A in `lower` and the n x columns block B in `upper`."""
     for i in range(rows):
@@ -62,7 +62,7 @@ def _subtract(values, at, lower, left, rows, upper, right, columns, n):
                 values[at + i * columns + j] -= a * upper[right + k * columns + j]
 
 
-@njit(cache=True)
+@kernel
 def factorise_lu(structure, lower, upper):
     """Replace the blocks of A by those of L and U; False where a pivot vanishes."""
     start, row, block, size = structure.column_start, structure.row, structure.block, structure.size
@@ -85,7 +85,7 @@ def factorise_lu(structure, lower, upper):
     return True
 
 
-@njit(cache=True)
+@kernel
 def solve_lu_in_place(structure, lower, upper, x):
     """x := A^-1 x with the factors; x has the bodies' own order of degrees of freedom."""
     start, row, block = structure.column_start, structure.row, structure.block

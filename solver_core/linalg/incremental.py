@@ -11,10 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from ..kernel import inlined_kernel, leaf_kernel
+from ..kernel import inlined_kernel, kernel, leaf_kernel
 
 __all__ = ["Incremental", "append", "clear", "incremental", "remove", "replace_column", "schur_complement", "solve"]
 
@@ -45,7 +44,7 @@ class Incremental(NamedTuple):
     remaining: Indices
 
 
-@njit(cache=True)
+@kernel
 def incremental(n, symmetric):
     """An empty factorisation for n indices."""
     q = 0 if symmetric else n

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ..kernel import inner_kernel
 
 __all__ = ["Anderson", "accelerate", "anderson"]
 
@@ -31,13 +32,13 @@ class Anderson(NamedTuple):
     levels: NDArray[np.float64]
 
 
-@njit(cache=True)
+@inner_kernel
 def anderson(n):
     """An empty memory for vectors of size n."""
     return Anderson(np.empty((DEPTH + 1, n)), np.empty((DEPTH + 1, n)), np.zeros(2, np.int64), np.array([np.inf, 1.0]))
 
 
-@njit(cache=True)
+@inner_kernel
 def accelerate(memory, x, image):
     """x := the next iterate after x, image being g(x); entries are kept non-negative."""
     residual = image - x

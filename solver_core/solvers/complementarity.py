@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from ..kernel import kernel
 from ..result import Statistics, Status
 
 __all__ = ["LcpEnd", "is_ray", "lcp_residual", "relative_residual"]
@@ -36,7 +36,7 @@ def lcp_residual(A: ArrayLike, b: ArrayLike, force: ArrayLike) -> float:
     return relative_residual(b, force, A @ force + b)
 
 
-@njit(cache=True)
+@kernel
 def relative_residual(b, force, acceleration):
     """`lcp_residual` of forces whose accelerations are known."""
     largest = hardest = pull = approach = power = 0.0

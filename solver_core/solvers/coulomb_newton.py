@@ -14,9 +14,9 @@ way to propose impulses, never to accept them.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ..cones import project_disk, project_half_line, project_polygon
+from ..kernel import inner_kernel, kernel_part, leaf_kernel
 from ..linalg.block_lu import factorise_lu, solve_lu_in_place
 from ..system import apply_inverse_mass, apply_mass, relative_velocity
 from .projection import BOTH, gap_velocity, generalised_impulse, velocity_after
@@ -30,7 +30,7 @@ SHORTEST_STEP = 0.06
 UPHILL_STEPS = 4
 
 
-@njit(cache=True)
+@leaf_kernel
 def _respond(mu, sides, rho, w, y, d):
     """y := (alpha, beta) for the trial impulse w; d (3, 3) := -dy/du = rho dy/dw."""
     y[0], slope = project_half_line(w[0])
@@ -48,7 +48,7 @@ def _respond(mu, sides, rho, w, y, d):
         d[2, 0] = rho * slope * mu * ((1.0 - d22) * y[2] - d12 * y[1]) / radius
 
 
-@njit(cache=True)
+@leaf_kernel
 def _add_block(values, at, left, size_left, d, right, size_right, k, weighed):
     """values[at ...] += L_k^T D R_k."""
     for r in range(3):
@@ -61,7 +61,7 @@ def _add_block(values, at, left, size_left, d, right, size_right, k, weighed):
                 values[at + i * size_right + j] += x * weighed[r, j]
 
 
-@njit(cache=True)
+@inner_kernel
 def _assemble(lower, upper, system, blocks, derivative):
     """M + J^T D J, all blocks."""
     structure = blocks.structure
@@ -90,7 +90,7 @@ def _assemble(lower, upper, system, blocks, derivative):
             _add_block(of_a, blocks.between[k], ja, size_a, d, jb, size_b, k, weighed)
 
 
-@njit(cache=True)
+@inner_kernel
 def _imbalance(system, sides, rho, y, v, fresh, derivative, work, gradient, back):
     """The kinetic norm of M (v - v_hat) - J^T fresh, fresh := (alpha, beta)(v); it is left in gradient, and its derivative's
     D."""
@@ -107,7 +107,7 @@ def _imbalance(system, sides, rho, y, v, fresh, derivative, work, gradient, back
     return np.sqrt(max(0.0, np.dot(gradient, back)))
 
 
-@njit(cache=True)
+@kernel_part
 def coulomb_newton(system, blocks, lower, upper, sides, inverse, goal, impulse, v):
     """Improve impulses (m, 3) and their velocities v (n,); returns (factorisations, the largest |y(v) - y| / rho reached,
     m/s)."""

@@ -14,10 +14,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from ..kernel import inlined_kernel, leaf_kernel
+from ..kernel import inlined_kernel, kernel, leaf_kernel
 from ..linalg.incremental import Incremental, append, incremental, remove, replace_column
 
 __all__ = [
@@ -94,7 +93,7 @@ class Sets(NamedTuple):
     clamped: Incremental
 
 
-@njit(cache=True)
+@kernel
 def index_sets(matrix, b, bilateral, normal, friction, tangents, mu, symmetric):
     """All sets empty, no force.
 

@@ -27,9 +27,9 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ..kernel import kernel
 from ..result import Statistics, Status
 from .complementarity import LcpEnd, is_ray
 
@@ -60,7 +60,7 @@ class Dictionary(NamedTuple):
     home: Ints
 
 
-@njit(cache=True)
+@kernel
 def exchange(dictionary, row, column):
     """The basic variable of the row and the nonbasic one of the column change places."""
     table = dictionary.table
@@ -79,7 +79,7 @@ def exchange(dictionary, row, column):
     dictionary.place[entering], dictionary.place[leaving] = -1 - row, column
 
 
-@njit(cache=True)
+@kernel
 def _perturbation(dictionary, row, j):
     """How much of e^(j + 1) is in the value of a row: what the home variable j being that much smaller does to it."""
     at = dictionary.place[dictionary.home[j]]
@@ -88,7 +88,7 @@ def _perturbation(dictionary, row, j):
     return 1.0 if at == -1 - row else 0.0
 
 
-@njit(cache=True)
+@kernel
 def leaving_row(dictionary, column, tied):
     """The row that reaches zero first when the variable of the column grows: the lexicographic ratio test; -1 if none does.
 
@@ -128,7 +128,7 @@ def leaving_row(dictionary, column, tied):
     return tied[0]
 
 
-@njit(cache=True)
+@kernel
 def walk(dictionary, entering, most, tied, best):
     """At most so many exchanges from the point at which `entering` is about to grow: (end, entering, exchanges made).
 
@@ -154,7 +154,7 @@ def walk(dictionary, entering, most, tied, best):
     return UNFINISHED, entering, most
 
 
-@njit(cache=True)
+@kernel
 def clamp(dictionary, wanted):
     """Bring the forces of the wanted indices (n,) into the basis for their accelerations; the number of those refused.
 
@@ -187,7 +187,7 @@ def clamp(dictionary, wanted):
             _uncross(dictionary, first, second)
 
 
-@njit(cache=True)
+@kernel
 def _uncross(dictionary, i, j):
     """Swap two rows, and the two columns of the same indices."""
     table, basic, nonbasic, place = dictionary.table, dictionary.basic, dictionary.nonbasic, dictionary.place

@@ -17,9 +17,8 @@ equal steps the one with the largest change goes first.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from ..kernel import inlined_kernel, leaf_kernel
+from ..kernel import inlined_kernel, kernel, leaf_kernel
 from ..linalg.incremental import solve
 from .index_sets import (
     CF,
@@ -416,7 +415,7 @@ def _violated(p, c, at_rest):
     return -1, 0
 
 
-@njit(cache=True)
+@kernel
 def establish_bilateral(p, count):
     """Solve for the forces of the bilateral constraints, the first `count` indices; they stay in C for good."""
     for i in range(count):
@@ -424,7 +423,7 @@ def establish_bilateral(p, count):
     recompute(p)
 
 
-@njit(cache=True)
+@kernel
 def compute_forces(p, order, cursor, at_rest, negligible, budget):
     """Establish the conditions contact by contact, in an order, from where the cursor (1,) is.
 

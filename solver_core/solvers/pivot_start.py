@@ -7,9 +7,8 @@ again, until all that is established holds; the algorithm establishes what is mi
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from ..kernel import inlined_kernel, leaf_kernel
+from ..kernel import inlined_kernel, kernel, leaf_kernel
 from .index_sets import CF, CLAMPED, NCF, NONE, enter, forget, forget_friction, index_sets, slip, start_clamped, stick
 from .pivot import compute_forces, establish_bilateral, holds, recompute
 
@@ -90,7 +89,7 @@ def _relax_friction(p, c, force, acceleration):
         _relax(p, j, force, acceleration, y)
 
 
-@njit(cache=True)
+@kernel
 def guess_forces(p, bilateral, known, sweeps):
     """Forces (n,) by sweeps of projected Gauss-Seidel from known ones, empty for none; they are only to guess the sets from.
 
@@ -121,7 +120,7 @@ def guess_forces(p, bilateral, known, sweeps):
     return force
 
 
-@njit(cache=True)
+@kernel
 def start_from(p, guess, at_rest, negligible):
     """Take the sets over from forces guess (n,), in the contacts' own axes; all sets are empty before."""
     m = p.normal.size
@@ -164,7 +163,7 @@ def _soften(p, known, compliance):
             p.b[i] -= c * known[i]
 
 
-@njit(cache=True)
+@kernel
 def start(p, bilateral, known, sweeps, compliance, at_rest, negligible):
     """Establish the bilateral constraints, and begin from known forces (n,), empty for none, improved by sweeps.
 
@@ -179,7 +178,7 @@ def start(p, bilateral, known, sweeps, compliance, at_rest, negligible):
         start_from(p, force, at_rest, negligible)
 
 
-@njit(cache=True)
+@kernel
 def pivot_at_once(
     columns, b, bilateral, normal, friction, tangents, mu, symmetric, known, sweeps, compliance, order, at_rest, negligible,
     budget,
@@ -195,7 +194,7 @@ def pivot_at_once(
     return ended, p.force, p.change, p.frame, p.counts
 
 
-@njit(cache=True)
+@kernel
 def is_symmetric(A):
     """Whether A is, exactly."""
     for i in range(A.shape[0]):

@@ -21,10 +21,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ..cones import project_disk, project_half_line, project_polygon
+from ..kernel import inner_kernel, kernel, leaf_kernel
 from ..linalg.block_cholesky import Structure, analyse, factorise, find_block, solve_in_place
 from ..system import apply_inverse_mass, apply_mass, relative_velocity
 
@@ -62,7 +62,7 @@ class Blocks(NamedTuple):
     b_is_row: NDArray[np.bool_]
 
 
-@njit(cache=True)
+@kernel
 def find_blocks(system):
     """Analyse the contact graph of a `System` once for all the projections of a step."""
     structure = analyse(system.offset, system.body_a, system.body_b)
@@ -82,7 +82,7 @@ def find_blocks(system):
     return Blocks(structure, diagonal_a, diagonal_b, between, b_is_row)
 
 
-@njit(cache=True)
+@leaf_kernel
 def _respond(kind, sides, radius, w, y, d):
     """y := P(w) in the rows of this kind, the others 0; d := the entries (nn, 11, 12, 22) of its derivative."""
     y[0], y[1], y[2] = 0.0, 0.0, 0.0
@@ -96,7 +96,7 @@ def _respond(kind, sides, radius, w, y, d):
             y[1], y[2], d[1], d[2], d[3] = project_polygon(w[1], w[2], radius, sides)
 
 
-@njit(cache=True)
+@leaf_kernel
 def _weigh(jacobian, k, size, d, out):
     """out[:, :size] := D J_k of one body."""
     for i in range(size):
@@ -105,7 +105,7 @@ def _weigh(jacobian, k, size, d, out):
         out[2, i] = d[2] * jacobian[k, 1, i] + d[3] * jacobian[k, 2, i]
 
 
-@njit(cache=True)
+@leaf_kernel
 def _add_product(values, at, left, k, rows, right, columns, first, last, lower):
     """values[at ...] += J_k^T X over contact rows first <= r < last, for the left body's J and X = D J of the right one."""
     for i in range(rows):
@@ -117,7 +117,7 @@ def _add_product(values, at, left, k, rows, right, columns, first, last, lower):
                 values[base + j] += x * right[r, j]
 
 
-@njit(cache=True)
+@inner_kernel
 def _assemble(values, system, blocks, derivative):
     """M + J^T D J, lower blocks; derivative: (m, 4) entries (nn, 11, 12, 22) of each D_k."""
     structure = blocks.structure
@@ -151,14 +151,14 @@ def _assemble(values, system, blocks, derivative):
                 _add_product(values, blocks.between[k], system.jacobian_a, k, size_a, weighed_b, size_b, first, last, False)
 
 
-@njit(cache=True)
+@leaf_kernel
 def gap_velocity(system, k, v, out):
     """out := J_k v + c_k."""
     out[0], out[1], out[2] = relative_velocity(system, k, v)
     out[0] += system.slack[k]
 
 
-@njit(cache=True)
+@leaf_kernel
 def generalised_impulse(system, kind, y, out):
     """out := N alpha for contact, D beta for friction, their sum for both: the rows of J^T y, y = (alpha, beta), of this
     kind."""
@@ -176,7 +176,7 @@ def generalised_impulse(system, kind, y, out):
                             out[base + i] += jacobian[k, r, i] * impulse
 
 
-@njit(cache=True)
+@leaf_kernel
 def velocity_after(system, base, p, v):
     """v := base + M^-1 p."""
     apply_inverse_mass(system, p, v)
@@ -184,7 +184,7 @@ def velocity_after(system, base, p, v):
         v[i] += base[i]
 
 
-@njit(cache=True)
+@leaf_kernel
 def _slope(kind, sides, radius, rho, w, speed, linear, quadratic, t, work):
     """Derivative of the smooth function along a step, t steps away: linear + t quadratic - sum_k speed_k . P(w_k - t rho_k
     speed_k)."""
@@ -198,7 +198,7 @@ def _slope(kind, sides, radius, rho, w, speed, linear, quadratic, t, work):
     return slope
 
 
-@njit(cache=True)
+@leaf_kernel
 def _step_length(kind, sides, radius, rho, w, speed, linear, quadratic, work):
     """Step t in (0, 1]: the whole Newton step unless the function rises steeply there, else about where its slope vanishes.
 
@@ -222,7 +222,7 @@ def _step_length(kind, sides, radius, rho, w, speed, linear, quadratic, work):
     return t
 
 
-@njit(cache=True)
+@leaf_kernel
 def _distance(system, kind, sides, radius, rho, impulse, v, work):
     """max_k |P_k(y_k - rho_k u_k) - y_k| / rho_k, m/s."""
     first, last = 1 if kind == FRICTION else 0, 1 if kind == CONTACT else 3
@@ -242,7 +242,7 @@ def _distance(system, kind, sides, radius, rho, impulse, v, work):
     return error
 
 
-@njit(cache=True)
+@kernel
 def project(system, blocks, values, kind, sides, radius, target, inverse, goal, enough, impulse, v):
     """Project: improve multipliers y until  max_k |P_k(y_k - rho u_k) - y_k| / rho_k <= goal  (m/s), or
     `enough` if they begin so or that is slow.

@@ -35,10 +35,10 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ..accuracy import residuals
+from ..kernel import kernel
 from ..problem import ContactProblem
 from ..result import Result, Statistics, Status
 from .dense import dense_problem, forces_from_impulse, impulse_from_forces, result_of, without_bilateral
@@ -63,7 +63,7 @@ class BoxProblem(NamedTuple):
     mu: Floats
 
 
-@njit(cache=True)
+@kernel
 def projected_gauss_seidel(A, b, bounded_by, mu, f, sweeps):
     """Sweeps over (16) to (19), the forces f (n,) in place.
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..accuracy import residuals
 from ..problem import ContactProblem
 from ..result import Result, Statistics, Status
-from ..system import apply_inverse_mass, relative_velocity, transpose_product
+from ..system import apply_inverse_mass, relative_velocities, transpose_product
 from .arguments import require_limits, require_whole
 from .creep import creep_problem
 from .dynamic_friction import dynamic_friction
@@ -68,7 +68,7 @@ def _staggered_contacts(problem: ContactProblem, limits: Limits, polygon_sides: 
         system, impulse, limits.tolerance, most, int(polygon_sides), bool(joint), history, v
     )
     seconds = perf_counter() - begin
-    velocity = np.array([relative_velocity(system, k, v) for k in range(m)]).reshape(m, 3)[:, :dim]
+    velocity = relative_velocities(system, v)[:, :dim]
     return Result(
         status=Status(status),
         impulse=impulse[:, :dim].copy(),

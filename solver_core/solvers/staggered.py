@@ -17,9 +17,9 @@ the radii on alpha to be iterated, r := mu alpha(r), and that Anderson's method 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ..accuracy import relative_coulomb, scales
+from ..kernel import kernel_part, leaf_kernel
 from ..system import apply_inverse_mass, effective_inverse_mass, relative_velocity
 from .anderson import accelerate, anderson
 from .coulomb_newton import coulomb_newton
@@ -30,7 +30,7 @@ __all__ = ["staggered"]
 SOLVED, MAX_ITERATIONS, NOT_FINITE = 0, 1, 2
 
 
-@njit(cache=True)
+@leaf_kernel
 def _kinetic(system, p, work):
     """p^T M^-1 p."""
     apply_inverse_mass(system, p, work)
@@ -40,14 +40,14 @@ def _kinetic(system, p, work):
     return s
 
 
-@njit(cache=True)
+@leaf_kernel
 def _set_radii(system, impulse, radius):
     """radius := mu alpha."""
     for k in range(radius.size):
         radius[k] = system.mu[k] * impulse[k, 0]
 
 
-@njit(cache=True)
+@kernel_part
 def _relative_error(system, c, f, f_next, work):
     """(28): |f_next - f|^2 / |f|^2 in the kinetic metric; 0 where the change is round-off beside the contact impulse c."""
     change = _kinetic(system, f_next - f, work)
@@ -57,7 +57,7 @@ def _relative_error(system, c, f, f_next, work):
     return change / before if before > 0.0 else np.inf
 
 
-@njit(cache=True)
+@leaf_kernel
 def _residual(system, impulse, v):
     """(29) at v = v_hat + M^-1 (N alpha + D beta)."""
     total = 0.0
@@ -67,7 +67,7 @@ def _residual(system, impulse, v):
     return total
 
 
-@njit(cache=True)
+@kernel_part
 def staggered(system, impulse, tolerance, max_iterations, sides, joint, history, v):
     """Solve a `System` by Algorithm 1.
 
@@ -83,7 +83,7 @@ def staggered(system, impulse, tolerance, max_iterations, sides, joint, history,
     blocks = find_blocks(system)
     values, upper = np.empty(blocks.structure.length), np.empty(blocks.structure.length)
     inverse = effective_inverse_mass(system)
-    kappa = 3.0 / np.maximum(inverse.sum(axis=1), 1e-300)
+    kappa = 3.0 / np.maximum(inverse[:, 0] + inverse[:, 1] + inverse[:, 2], 1e-300)
     velocity = np.empty((m, 3))
     value, index = np.empty(5), np.empty(5, np.int64)
     fastest, _ = scales(system, impulse)
