@@ -1,0 +1,92 @@
+"""Contact problems of a step: a box on a slope, bodies at random, leaning cards; with the Jacobians written out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+import solver_core as sc
+
+GRAVITY_STEP = 9.81 / 240.0
+
+
+def rigid_jacobian(arm, axes):
+    """Velocity along contact axes (3, 3) of the point at `arm` from the centre of mass, out of (linear, angular) velocity."""
+    return np.hstack([axes, np.cross(arm, axes)])
+
+
+def frame(normal):
+    """Contact axes as rows, right-handed, the normal first."""
+    normal = np.asarray(normal, dtype=float) / np.linalg.norm(normal)
+    tangent = np.cross(normal, np.eye(3)[np.argmin(abs(normal))])
+    tangent /= np.linalg.norm(tangent)
+    return np.array([normal, tangent, np.cross(normal, tangent)])
+
+
+def box_on_ground(half=(0.5, 0.5, 0.5), mass=2.0, velocity=(0, 0, -GRAVITY_STEP, 0, 0, 0), tilt=0.0, mu=0.5, yaw=0.0):
+    """A box on its four lower corners: twelve rows of rank six. The ground descends along +x by `tilt`; the box is yawed."""
+    half = np.asarray(half, dtype=float)
+    inertia = mass / 3.0 * np.diag([half[1] ** 2 + half[2] ** 2, half[0] ** 2 + half[2] ** 2, half[0] ** 2 + half[1] ** 2])
+    axes = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]]) @ Rotation.from_euler("y", tilt).as_matrix().T
+    turn = Rotation.from_euler("y", tilt) * Rotation.from_euler("z", yaw)
+    corners = turn.apply([[x * half[0], y * half[1], -half[2]] for x in (-1, 1) for y in (-1, 1)])
+    matrix = np.zeros((6, 6))
+    matrix[:3, :3] = mass * np.eye(3)
+    matrix[3:, 3:] = turn.as_matrix() @ inertia @ turn.as_matrix().T
+    jacobian = np.array([rigid_jacobian(arm, axes) for arm in corners])
+    return sc.ContactProblem.from_bodies([matrix], velocity, [-1] * 4, [0] * 4, np.zeros_like(jacobian), jacobian, mu)
+
+
+def random_bodies(seed, contacts=6, bodies=3, mu=(0.1, 0.4)):
+    """Rigid bodies of random inertia that touch each other and the world at random points, thrown at each other."""
+    random = np.random.default_rng(seed)
+    masses = []
+    for _ in range(bodies):
+        factor = random.normal(size=(3, 3))
+        block = np.zeros((6, 6))
+        block[:3, :3] = random.uniform(0.5, 2.0) * np.eye(3)
+        block[3:, 3:] = factor @ factor.T + 0.3 * np.eye(3)
+        masses.append(block)
+    body_b = random.integers(0, bodies, contacts)
+    body_a = np.array([random.choice([-1, *(i for i in range(bodies) if i != b)]) for b in body_b])
+    left, right = np.zeros((contacts, 3, 6)), np.zeros((contacts, 3, 6))
+    for k in range(contacts):
+        axes = frame(random.normal(size=3))
+        left[k] = -rigid_jacobian(random.normal(size=3), axes)
+        right[k] = rigid_jacobian(random.normal(size=3), axes)
+    coefficients = random.uniform(*mu, contacts)
+    return sc.ContactProblem.from_bodies(masses, random.normal(size=6 * bodies), body_a, body_b, left, right, coefficients)
+
+
+def leaning_cards(lean, mu, width=0.063, gravity=GRAVITY_STEP):
+    """Two thin cards in the plane that lean on each other: two contacts with the ground and one between their tops.
+
+    Degrees of freedom (x, z, angle) a card; all contacts are points.
+    """
+    length, mass = 0.088, 0.004 * width / 0.063
+    inertia = np.diag([mass, mass, mass * length**2 / 12.0])
+
+    def planar(normal, arm):
+        tangent = np.array([-normal[1], normal[0]])
+        return np.array([[*axis, arm[0] * axis[1] - arm[1] * axis[0]] for axis in (np.asarray(normal), tangent)])
+
+    up = 0.5 * length * np.array([math.sin(lean), math.cos(lean)])  # from the left card's centre to the apex
+    down = -up
+    mirror = np.array([-1.0, 1.0])
+    left = np.array([np.zeros((2, 3)), np.zeros((2, 3)), -planar((1.0, 0.0), up)])
+    right = np.array([planar((0.0, 1.0), down), planar((0.0, 1.0), mirror * down), planar((1.0, 0.0), mirror * up)])
+    velocity = [0.0, -gravity, 0.0] * 2
+    problem = sc.ContactProblem.from_bodies([inertia] * 2, velocity, [-1, -1, 0], [0, 1, 1], left, right, mu)
+    return problem, mass * gravity
+
+
+def hard_problems():
+    """Problems in which contact and friction are strongly coupled."""
+    return [
+        *(random_bodies(seed, contacts=8, bodies=3, mu=(0.3, 0.8)) for seed in range(5)),
+        *(leaning_cards(math.radians(degrees), 0.8)[0] for degrees in (10, 20, 40)),
+        box_on_ground(mu=0.7, velocity=(1.0, 0.5, -3.0, 2.0, -1.0, 4.0)),
+        box_on_ground(half=(0.0005, 0.0315, 0.044), mu=0.8, tilt=math.radians(20)),
+    ]
