@@ -48,6 +48,7 @@ bench: environment
 	$(RUN) tests/bench/pivot.py
 	$(RUN) tests/bench/contacts_against_oracles.py
 	$(RUN) tests/bench/mesh_scenes.py --seconds 2
+	$(RUN) tests/bench/first_bake.py
 
 extension: environment
 	$(RUN) .ci/extension.py
