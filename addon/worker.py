@@ -124,7 +124,7 @@ def worker_environment() -> dict[str, str]:
     environment = dict(os.environ)
     environment["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(folders))
     environment["PYTHONIOENCODING"] = "utf-8"
-    # Compiling takes half a minute, loading what was compiled a fraction of a second.
+    # Compiling takes minutes, loading what was compiled a fraction of a second.
     environment.setdefault("NUMBA_CACHE_DIR", str(lasting_folder("compiled")))
     return environment
 
