@@ -153,9 +153,12 @@ def start_from(p, guess, at_rest, negligible):
 
 
 @leaf_kernel
-def _soften(p, known, compliance):
-    """A := A + C, b := b - C f for a diagonal C, relative to A, and known forces f: a step of the proximal point method."""
-    for i in range(p.b.size):
+def _soften(p, bilateral, known, compliance):
+    """A := A + C, b := b - C f for a diagonal C, relative to A, and known forces f: a step of the proximal point method.
+
+    Bilateral constraints stay stiff, since their forces are not known.
+    """
+    for i in range(bilateral, p.b.size):
         c = compliance * p.size[i] ** 2
         p.matrix[i, i] += c
         p.effective[i, i] = p.matrix[i, i]
@@ -172,7 +175,7 @@ def start(p, bilateral, known, sweeps, compliance, at_rest, negligible):
     """
     force = guess_forces(p, bilateral, known, sweeps) if sweeps > 0 else known
     if compliance > 0.0:
-        _soften(p, force, compliance)
+        _soften(p, bilateral, force, compliance)
     establish_bilateral(p, bilateral)
     if force.size > 0:
         start_from(p, force, at_rest, negligible)

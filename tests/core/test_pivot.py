@@ -103,10 +103,10 @@ def test_bilateral_constraints_carry_forces_of_either_sign():
     X = rng.normal(size=(8, 10))
     G, g = X @ X.T, rng.normal(size=8)
     problem = sc.ContactProblem.from_delassus(G, g, 0.4, bilateral=2)
-    results = [sc.solve(problem, method, tolerance=1e-9, max_iterations=500) for method in ("pivot", "staggered")]
-    for result in results:
+    for method, bound in (("pivot", 1e-12), ("staggered", 1e-9)):
+        result = sc.solve(problem, method, tolerance=1e-9, max_iterations=500)
         assert result.status is SOLVED
-        assert sc.residuals(problem, result).bilateral.relative < 1e-9
+        assert sc.residuals(problem, result).bilateral.relative < bound
 
 
 def test_a_limit_ends_with_the_best_iterate_and_says_so(stack_of_bodies):
