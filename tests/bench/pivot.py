@@ -61,7 +61,7 @@ def _frictionless(problems: int) -> tuple[int, list[tuple[int, int]]]:
 
 
 def _static(problems: int, dim: int) -> tuple[int, float, int]:
-    """(problems not solved, pivots a contact in the mean, how many needed another order)."""
+    """(problems not solved, pivots a contact in the mean, how many took more than one trial)."""
     random, missed, pivots, again = np.random.default_rng(1994 + dim), 0, [], 0
     for _ in range(problems):
         G, g, mu = contact_problem(random, dim)
@@ -172,8 +172,8 @@ def main() -> int:
     for dim in (2, 3):
         missed, pivots, again = _static(options.problems, dim)
         print(
-            f"static friction, {dim}D: {missed} of {options.problems} not solved to 1e-8, {again} in another order of the "
-            f"contacts, {pivots:.2f} pivots a contact"
+            f"static friction, {dim}D: {missed} of {options.problems} not solved to 1e-8, {again} by more than one trial, "
+            f"{pivots:.2f} pivots a contact"
         )
         met &= missed <= (1.0 - SOLVED_GOAL) * options.problems
 
