@@ -21,7 +21,7 @@ def random_stack(rng, dim, most_bodies=8, mu_most=1.0):
         for body, sign in ((below, -1.0), (above, 1.0)):
             if body >= 0:
                 arm = rng.uniform(-1, 1, dim)
-                turn = np.cross(arm, axes).reshape(dim, -1)
+                turn = np.cross(arm, axes) if dim == 3 else (arm[0] * axes[:, 1] - arm[1] * axes[:, 0])[:, None]
                 J[k, :, degrees * body : degrees * (body + 1)] = sign * np.hstack([axes, turn])
     J = J.reshape(m * dim, -1)
     G = (J * inverse) @ J.T
