@@ -29,7 +29,7 @@ class Statistics:
     projection, (2,); relative_error and residual: one entry an iteration, (iterations,), (28), dimensionless, and (29), J;
     coulomb: relative Coulomb residual after each contact projection, as the solver itself saw it. Of pivoting: drives: calls to
     `drive_to_zero`; given_up: how often an oscillating contact was left for later; rank_deficient: pivots refused because they
-    depended on those made already; restarts: how often the contacts were taken in another order.
+    depended on those made already; restarts: trials after the first one.
     """
 
     iterations: int

@@ -1,4 +1,4 @@
-"""Index sets to begin with, from forces that were right in a problem much like this one (a warm start of Baraff's algorithm).
+"""Index sets to begin with: from forces that were right in a problem much like this one, or from a guess.
 
 The forces in C and CF are solved for at once. What then breaks a condition is taken out of its set, and the rest solved for
 again, until all that is established holds; the algorithm establishes what is missing.

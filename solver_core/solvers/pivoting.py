@@ -1,10 +1,10 @@
-"""From contact problems to Baraff's algorithm and back: limits, rays, and other orders.
+"""From contact problems to Baraff's algorithm and back: limits, rays, and one trial after the other.
 
 Dynamic friction (Baraff 1994, section 6; 1991, section 7) makes the matrix unsymmetric, and there may be no solution: an
 infinite step is the direction of a set of contact impulses.
 
 The algorithm may fail where static friction acts, since conditions given up need not ever be re-established, and rounding can
-make it drive a force without end. The contacts are then taken in another order.
+make it drive a force without end. Another trial begins from a better guess, or takes the contacts in another order.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def pivot(
             status = Status.SOLVED
         if attempt.ended == ESTABLISHED:
             known = forces
-        if attempt.ended == RAY and slides and failed:
+        if attempt.ended == RAY and slides and status is not Status.SOLVED:
             direction = _unturned(layout, attempt.frame, attempt.change)
             if is_ray(A, direction, layout.normal, noise=1e-9):
                 status, ray = Status.RAY, impulse_from_forces(problem, layout, direction)[0]
