@@ -8,11 +8,12 @@ output; "event" tells them apart:
     warning     objects, field, message
     frame       frame, contacts, iterations, worst_error, missed, deepest_overlap, seconds
     finished    frames, missed_steps (of the whole cache), seconds (of this run)
-    stopped     frame (the last one in the cache, null when none is known): ended by a signal; --resume goes on after it
+    stopped     frame (the last one in the cache, null when it has none): a signal asked for it; --resume goes on after it
     error       message, problems: [{object, field, message}]
 
 Exit status: 0 baked, 2 bad usage or input, 3 baked and at least one step missed its tolerance, 1 anything else. It ends by
-itself when nobody reads its output any more.
+itself when nobody reads its output any more. Ctrl+C and SIGTERM stop it after the frame that it is at, which takes as long as
+that frame or the compiling before it; a second signal ends it at once, which the cache survives.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Iterable, Sequence
@@ -64,8 +66,11 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}\n{self.format_usage().strip()}")
 
 
-def main(argv: Sequence[str]) -> int:
-    """Bake as the command line `argv` (without the program's name) says; returns the exit status."""
+def main(argv: Sequence[str], stop: threading.Event | None = None) -> int:
+    """Bake as the command line `argv` (without the program's name) says; returns the exit status.
+
+    stop: once it is set, the bake ends before its next frame.
+    """
     parser = Parser(prog="python -m solver_core.worker", description="Bakes a scene snapshot into a frame cache.")
     parser.add_argument("snapshot", metavar="SNAPSHOT", help="the scene and the solver settings")
     parser.add_argument("cache", metavar="CACHE", help="the frame cache to write; one that exists is started anew")
@@ -76,16 +81,13 @@ def main(argv: Sequence[str]) -> int:
             arguments = parser.parse_args(argv)
         except UsageError as error:
             return fail(ExitStatus.BAD_INPUT, str(error), None)
-        return run(arguments)
-    except KeyboardInterrupt:
-        emit("stopped", frame=None)
-        return ExitStatus.FAILED
+        return run(arguments, threading.Event() if stop is None else stop)
     except ListenerGone as error:
         print(f"nobody reads the output of the bake any more ({error}); it ends here", file=sys.stderr)
         return ExitStatus.FAILED
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace, stop: threading.Event) -> int:
     """Bake, and turn whatever goes wrong into a message, an entry in the report and an exit status."""
     try:
         spec, settings = read_snapshot(arguments.snapshot)
@@ -97,16 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
         return fail(ExitStatus.BAD_INPUT, str(error), arguments.report)
     with closing(writer):
         try:
-            return bake(spec, settings, writer, arguments)
-        except KeyboardInterrupt:
-            # The signal may have come while a record was being written: the file knows how far that got.
-            writer.close()
-            frames = FrameCacheReader(arguments.cache).frames
-            last = frames[-1] if frames else None
-            at = "before the first frame" if last is None else f"after frame {last}"
-            write_error_report(arguments.report, error_report(f"stopped {at}; resume the bake to go on"))
-            emit("stopped", frame=last)
-            return ExitStatus.FAILED
+            return bake(spec, settings, writer, arguments, stop)
         except ListenerGone:
             raise
         except Exception as error:
@@ -120,8 +113,14 @@ def open_cache(path: str, spec: SceneSpec, settings: SolverSettings, *, resume: 
     return FrameCacheWriter.create(path, spec, settings)
 
 
-def bake(spec: SceneSpec, settings: SolverSettings, writer: FrameCacheWriter, arguments: argparse.Namespace) -> int:
-    """Simulate every frame that the cache does not have yet, and append it."""
+def bake(
+    spec: SceneSpec,
+    settings: SolverSettings,
+    writer: FrameCacheWriter,
+    arguments: argparse.Namespace,
+    stop: threading.Event,
+) -> int:
+    """Simulate every frame that the cache does not have yet, and append it; until `stop` is set."""
     begin = time.perf_counter()
     emit("compiling")
     # Only now, for this is what loads the compiled kernels.
@@ -145,6 +144,8 @@ def bake(spec: SceneSpec, settings: SolverSettings, writer: FrameCacheWriter, ar
         missed = sum(frame_summary(frame.statistics)["missed_steps"] for frame in FrameCacheReader(arguments.cache))
         first = resumed.frame + 1
     for number in range(first, spec.frame_end + 1):
+        if stop.is_set():
+            return stopped(None if number == spec.frame_start else number - 1, arguments.report)
         frame = simulation.first_frame() if number == spec.frame_start else simulation.advance()
         writer.append(frame, simulation.checkpoint())
         summary = frame_summary(frame.statistics)
@@ -165,6 +166,14 @@ def bake(spec: SceneSpec, settings: SolverSettings, writer: FrameCacheWriter, ar
     frames = spec.frame_end - spec.frame_start + 1
     emit("finished", frames=frames, missed_steps=missed, seconds=time.perf_counter() - begin)
     return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.BAKED
+
+
+def stopped(last: int | None, report: str | None) -> ExitStatus:
+    """Say that the bake ends after the frame `last`, or before the first one; returns the status."""
+    at = "before the first frame" if last is None else f"after frame {last}"
+    write_error_report(report, error_report(f"stopped {at}; resume the bake to go on"))
+    emit("stopped", frame=last)
+    return ExitStatus.FAILED
 
 
 def fail(status: ExitStatus, message: str, report: str | None, problems: Iterable[SceneProblem] = ()) -> ExitStatus:
@@ -194,23 +203,32 @@ def emit(event: str, **values: Any) -> None:
     """Print one event; raises ListenerGone when it cannot be delivered."""
     line = json.dumps({"event": event, **values}, allow_nan=False) + "\n"
     try:
-        # In one piece, so that a signal cannot leave half a line for the next event to be printed behind.
         sys.stdout.write(line)
         sys.stdout.flush()
     except OSError as error:
         raise ListenerGone(str(error)) from error
 
 
-def end_like_interrupt() -> None:
-    """Let every signal that asks a process to end do what Ctrl+C does."""
+def stop_at_signals(stop: threading.Event) -> None:
+    """Let a signal that asks the process to end set `stop`, and the same signal once more end it at once.
+
+    No exception is raised, as Python does for Ctrl+C: it would come up wherever the process happens to be, in a callback of the
+    compiler as well, which turns it into another one or drops it.
+    """
+
+    def ask(number: int, _: object) -> None:
+        stop.set()
+        signal.signal(number, signal.SIG_DFL)
+
     for name in ("SIGINT", "SIGTERM", "SIGBREAK"):
         if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.default_int_handler)
+            signal.signal(getattr(signal, name), ask)
 
 
 if __name__ == "__main__":
-    end_like_interrupt()
-    status = main(sys.argv[1:])
+    asked_to_stop = threading.Event()
+    stop_at_signals(asked_to_stop)
+    status = main(sys.argv[1:], asked_to_stop)
     try:
         sys.stdout.flush()
     except OSError:

@@ -9,6 +9,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +85,15 @@ def bake_until(frame, *arguments):
         if json.loads(line).get("frame") == frame:
             return process
     raise AssertionError(f"the worker ended before frame {frame}: {process.communicate()[1]}")
+
+
+def rest_of(process):
+    """What it still says, on both outputs, until it has ended."""
+    assert process.stdout is not None and process.stderr is not None
+    # not by communicate(), which does not know of what has been read ahead
+    said = process.stdout.read(), process.stderr.read()
+    process.wait(timeout=60)
+    return said
 
 
 def motion(path):
@@ -161,11 +172,49 @@ def test_a_signal_ends_the_bake_in_good_order(number, tmp_path):
     cache, report = tmp_path / "cache", tmp_path / "report.json"
     process = bake_until(2, snapshot(tmp_path, LONG), cache, "--report", report)
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = rest_of(process)
     assert process.returncode == ExitStatus.FAILED and err == ""
     stopped = lines(out)[-1]
     assert stopped["event"] == "stopped" and stopped["frame"] == FrameCacheReader(cache).frames[-1] >= 2
     assert "resume" in json.loads(report.read_text())["error"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows ends processes without a signal that they could see")
+@pytest.mark.parametrize("delay", np.linspace(0.0, 0.4, 5))
+def test_a_signal_is_heard_wherever_the_bake_is(delay, tmp_path):
+    """While it starts, loads what was compiled, or steps: it ends between two frames, and goes on to the same end."""
+    source, cache = snapshot(tmp_path, LONG), tmp_path / "cache"
+    process = start(source, cache)
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline())["event"] == "compiling"
+    time.sleep(delay)
+    process.send_signal(signal.SIGINT)
+    out, err = rest_of(process)
+    assert process.returncode == ExitStatus.FAILED and err == ""
+    last = lines(out)[-1]
+    frames = FrameCacheReader(cache).frames
+    assert last == {"event": "stopped", "frame": frames[-1] if frames else None}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows ends processes without a signal that they could see")
+def test_a_second_signal_does_not_wait_for_the_frame(tmp_path):
+    process = start(snapshot(tmp_path, LONG), tmp_path / "cache")
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline())["event"] == "compiling"
+    while process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.01)
+    out, err = rest_of(process)
+    assert process.returncode == -signal.SIGINT and err == "" and not any(x["event"] == "stopped" for x in lines(out))
+
+
+def test_a_bake_that_is_asked_to_stop_before_its_first_frame_can_be_resumed(uninterrupted, tmp_path, capsys):
+    stop, cache = threading.Event(), tmp_path / "cache"
+    stop.set()
+    assert main([snapshot(tmp_path), str(cache)], stop) == ExitStatus.FAILED
+    assert lines(capsys.readouterr().out)[-1] == {"event": "stopped", "frame": None}
+    status, _ = bake(capsys, snapshot(tmp_path), cache, "--resume")
+    assert status == ExitStatus.BAKED and motion(cache) == motion(uninterrupted[0] / "cache")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a broken pipe is told differently there")
