@@ -1,9 +1,9 @@
 """Factorisation of a principal submatrix whose rows and columns come and go, O(k^2) a change for k of them.
 
-The matrix is given by its columns, matrix[j, i] = A_ij. A symmetric positive definite submatrix is kept as L L^T, any other as
-Q^T A_KK = R: there rows and columns have orders of their own, since a column that is replaced goes to the end. Rotations
-are plane (Givens) rotations, which do not let errors grow (Golub and Van Loan, Matrix computations, 6.5). An index that
-depends on those in the factorisation already, up to RANK, is refused.
+The matrix is given by its columns, matrix[j, i] = A_ij. A symmetric positive definite submatrix is kept as R^T R, any other as
+Q^T A_KK = R, with R upper triangular: there rows and columns have orders of their own, since a column that is replaced goes to
+the end. Rotations are plane (Givens) rotations, which do not let errors grow (Golub and Van Loan, Matrix computations, 6.5). An
+index that depends on those in the factorisation already, up to RANK, is refused.
 """
 
 from __future__ import annotations
@@ -15,7 +15,17 @@ from numpy.typing import NDArray
 
 from ..kernel import inlined_kernel, kernel, leaf_kernel
 
-__all__ = ["Incremental", "append", "clear", "incremental", "remove", "replace_column", "schur_complement", "solve"]
+__all__ = [
+    "Incremental",
+    "append",
+    "append_all",
+    "clear",
+    "incremental",
+    "remove",
+    "replace_column",
+    "schur_complement",
+    "solve",
+]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -27,9 +37,9 @@ RANK = 1e-11
 class Incremental(NamedTuple):
     """Work arrays for up to n indices.
 
-    symmetric: whether factor holds L, else R with orthogonal Q^T (0 rows when symmetric). rows, columns: the indices in their
-    orders, size[0] of them; row_at, column_at: (n,) the place of each index, -1 when it is not in. work: (3, n) and remaining:
-    (n,) are scratch.
+    symmetric: whether R^T R is the submatrix. factor: R. orthogonal: Q^T, of no rows where symmetric. rows, columns: the
+    indices in their orders, size[0] of them; row_at, column_at: (n,) the place of each index, -1 when it is not in. work:
+    (3, n) and remaining: (n,) are scratch.
     """
 
     symmetric: bool
@@ -106,12 +116,17 @@ def _rotation(u, v):
 
 @inlined_kernel
 def _forward(inc, rhs, y):
-    """y := L^-1 rhs (by index), or Q^T rhs."""
+    """y := R^-T rhs (by index), or Q^T rhs."""
     k = inc.size[0]
     if inc.symmetric:
         for i in range(k):
+            y[i] = rhs[inc.rows[i]]
+        for i in range(k):
             row = inc.factor[i]
-            y[i] = (rhs[inc.rows[i]] - _dot(row, y, 0, i)) / row[i]
+            y[i] /= row[i]
+            x = y[i]
+            for j in range(i + 1, k):
+                y[j] -= row[j] * x
         return
     gathered = inc.work[2]
     for i in range(k):
@@ -122,16 +137,8 @@ def _forward(inc, rhs, y):
 
 @inlined_kernel
 def _backward(inc, y):
-    """y := L^-T y, or R^-1 y, in the order of the columns."""
+    """y := R^-1 y, in the order of the columns."""
     k = inc.size[0]
-    if inc.symmetric:
-        for i in range(k - 1, -1, -1):
-            row = inc.factor[i]
-            y[i] /= row[i]
-            x = y[i]
-            for j in range(i):
-                y[j] -= row[j] * x
-        return
     for i in range(k - 1, -1, -1):
         row = inc.factor[i]
         y[i] = (y[i] - _dot(row, y, i + 1, k)) / row[i]
@@ -149,7 +156,7 @@ def solve(inc, rhs, out):
 
 @inlined_kernel
 def schur_complement(inc, matrix, index):
-    """(A_ii - A_iK A_KK^-1 A_Ki, the size of the terms that it is the difference of); work[0] keeps L^-1 A_Ki if symmetric."""
+    """(A_ii - A_iK A_KK^-1 A_Ki, the size of the terms that it is the difference of); work[0] keeps R^-T A_Ki if symmetric."""
     k = inc.size[0]
     y = inc.work[0]
     _forward(inc, matrix[index], y)
@@ -175,7 +182,7 @@ def append(inc, matrix, index):
     factor = inc.factor
     if inc.symmetric:
         for i in range(k):
-            factor[k, i] = inc.work[0, i]
+            factor[i, k] = inc.work[0, i]
         factor[k, k] = np.sqrt(sigma)
     else:
         # the new column is Q^T A_Ki, the new row is rotated away against the rows above it
@@ -199,6 +206,34 @@ def append(inc, matrix, index):
     return True
 
 
+@leaf_kernel
+def append_all(inc, matrix, indices, count):
+    """Append the first `count` indices to an empty factorisation of a symmetric matrix, up to one that depends on those before
+    it; returns how many. Row by row, as in Cholesky's algorithm, it takes a third of the time of one by one."""
+    factor = inc.factor
+    for i in range(count):
+        row, column = factor[i], matrix[indices[i]]
+        for j in range(i, count):
+            row[j] = column[indices[j]]
+    for k in range(count):
+        row, index = factor[k], indices[k]
+        if not row[k] > RANK * abs(matrix[index, index]):
+            return k
+        pivot = np.sqrt(row[k])
+        for j in range(k, count):
+            row[j] /= pivot
+        for i in range(k + 1, count):
+            below, x = factor[i], row[i]
+            for j in range(i, count):
+                below[j] -= x * row[j]
+        inc.rows[k] = index
+        inc.columns[k] = index
+        inc.row_at[index] = k
+        inc.column_at[index] = k
+        inc.size[0] = k + 1
+    return count
+
+
 @inlined_kernel
 def _forget(order, at, place, k):
     """Close the gap at a place of an order of k indices."""
@@ -218,7 +253,8 @@ def _drop_column(inc, place, k):
     for i in range(place, k - 1):
         c, s = _rotation(factor[i, i], factor[i + 1, i])
         _rotate(factor[i], factor[i + 1], c, s, i, k - 1)
-        _rotate(inc.orthogonal[i], inc.orthogonal[i + 1], c, s, 0, k)
+        if not inc.symmetric:
+            _rotate(inc.orthogonal[i], inc.orthogonal[i + 1], c, s, 0, k)
     _forget(inc.columns, inc.column_at, place, k)
 
 
@@ -258,25 +294,11 @@ def _take_out(inc, index):
     k = inc.size[0]
     factor = inc.factor
     place = inc.column_at[index]
+    _drop_column(inc, place, k)
     if inc.symmetric:
-        # without row `place`, L has one entry right of the diagonal in each later row
-        for i in range(place, k - 1):
-            for j in range(i + 2):
-                factor[i, j] = factor[i + 1, j]
-        for j in range(place, k - 1):
-            c, s = _rotation(factor[j, j], factor[j, j + 1])
-            for i in range(j, k - 1):
-                u, v = factor[i, j], factor[i, j + 1]
-                factor[i, j] = c * u + s * v
-                factor[i, j + 1] = c * v - s * u
-        _forget(inc.columns, inc.column_at, place, k)
-        inc.row_at[index] = -1
-        for i in range(place, k - 1):
-            inc.rows[i] = inc.columns[i]
-            inc.row_at[inc.rows[i]] = i
+        _forget(inc.rows, inc.row_at, place, k)
         inc.size[0] = k - 1
         return
-    _drop_column(inc, place, k)
     # turn the whole of the dropped row of A into the last row of R
     place = inc.row_at[index]
     q = inc.orthogonal

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernel import inlined_kernel, kernel, leaf_kernel
-from ..linalg.incremental import Incremental, append, incremental, remove, replace_column
+from ..linalg.incremental import Incremental, append, append_all, incremental, remove, replace_column
 
 __all__ = [
     "CF",
@@ -35,6 +35,7 @@ __all__ = [
     "Sets",
     "clamp",
     "enter",
+    "enter_acting",
     "forget",
     "forget_friction",
     "freeze",
@@ -153,6 +154,15 @@ def enter(p, i):
         return True
     p.counts[DEPENDENT] += 1
     return False
+
+
+@leaf_kernel
+def enter_acting(p, count):
+    """Hold the accelerations of the first `count` indices in `acting` at zero from now on."""
+    alone = p.clamped.symmetric and p.clamped.size[0] == 0
+    entered = append_all(p.clamped, p.effective, p.acting, count) if alone else 0
+    for k in range(entered, count):
+        enter(p, p.acting[k])
 
 
 @leaf_kernel
@@ -325,14 +335,12 @@ def give_up_friction(p, c):
 
 @leaf_kernel
 def start_clamped(p, c, guess, slides):
-    """Begin with the normal force in C, and friction in NCF along the guess or in CF, whose indices are still to be entered."""
-    normal = p.normal[c]
+    """Begin with the normal force in C, and friction in NCF along the guess or in CF; the indices are still to be entered."""
     p.normal_set[c] = CLAMPED
     if p.friction[c] >= 0:
         p.friction_set[c] = CF
         if slides and _aim(p, c, guess, 1.0):
             freeze(p, c)
-    enter(p, normal)
 
 
 @leaf_kernel

@@ -18,7 +18,7 @@ from ..result import Statistics, Status
 from .arguments import require_limits
 from .complementarity import LcpEnd, lcp_residual, relative_residual
 from .lemke import lemke
-from .pivoting import pivot_lcp
+from .pivot_lcp import pivot_lcp
 
 __all__ = ["LCP_METHODS", "LcpResult", "lcp_residual", "solve_lcp"]
 
@@ -77,9 +77,10 @@ def solve_lcp(
     require_limits(tolerance, most, time_limit)
     found = LCP_METHODS[method](matrix, right, clamped, float(tolerance), int(most), float(time_limit))
     status = found.status
-    if not (np.isfinite(found.force).all() and np.isfinite(found.acceleration).all()):
+    within = relative_residual(right, found.force, found.acceleration) <= tolerance
+    if not within and not (np.isfinite(found.force).all() and np.isfinite(found.acceleration).all()):
         status = Status.NOT_FINITE
-    elif status == Status.SOLVED and not relative_residual(right, found.force, found.acceleration) <= tolerance:
+    elif not within and status == Status.SOLVED:
         status = Status.MAX_ITERATIONS
     return LcpResult(status, found.force, found.acceleration, found.ray if status == Status.RAY else None, found.stats)
 

@@ -9,10 +9,23 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernel import inlined_kernel, kernel, leaf_kernel
-from .index_sets import CF, CLAMPED, NCF, NONE, enter, forget, forget_friction, index_sets, slip, start_clamped, stick
+from .index_sets import (
+    CF,
+    CLAMPED,
+    NCF,
+    NONE,
+    enter,
+    enter_acting,
+    forget,
+    forget_friction,
+    index_sets,
+    slip,
+    start_clamped,
+    stick,
+)
 from .pivot import compute_forces, establish_bilateral, holds, recompute
 
-__all__ = ["guess_forces", "is_symmetric", "pivot_at_once", "start"]
+__all__ = ["guess_forces", "pivot_at_once", "start"]
 
 SLIDING = 1e-6  # friction this close to its bound, relative, is taken to be at it
 
@@ -123,13 +136,16 @@ def guess_forces(p, bilateral, known, sweeps):
 @kernel
 def start_from(p, guess, at_rest, negligible):
     """Take the sets over from forces guess (n,), in the contacts' own axes; all sets are empty before."""
-    m = p.normal.size
+    m, count = p.normal.size, 0
     for c in range(m):
         bound = guess[p.normal[c]]
         if bound > 0.0:
             slides = p.friction[c] >= 0 and _friction_size(p, c, guess) >= (1.0 - SLIDING) * p.mu[c] * bound
             p.force[p.normal[c]] = bound
             start_clamped(p, c, guess, slides)
+            p.acting[count] = p.normal[c]
+            count += 1
+    enter_acting(p, count)
     # friction that carried something first: the rest may depend on it
     for carrying in (True, False):
         for c in range(m):
@@ -195,13 +211,3 @@ def pivot_at_once(
     start(p, bilateral, known, sweeps, compliance, at_rest, negligible)
     ended = compute_forces(p, order, np.zeros(1, np.int64), at_rest, negligible, budget)
     return ended, p.force, p.change, p.frame, p.counts
-
-
-@kernel
-def is_symmetric(A):
-    """Whether A is, exactly."""
-    for i in range(A.shape[0]):
-        for j in range(i):
-            if A[i, j] != A[j, i]:
-                return False
-    return True

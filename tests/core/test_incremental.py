@@ -18,6 +18,11 @@ def append(factors, columns, i):
 
 
 @njit
+def append_all(factors, columns, indices):
+    return kernels.append_all(factors, columns, indices, indices.size)
+
+
+@njit
 def remove(factors, columns, i):
     return kernels.remove(factors, columns, i)
 
@@ -66,6 +71,24 @@ def test_dependent_indices_are_refused_and_change_nothing(symmetric):
     found = np.zeros(8)
     solve(factors, columns[5], found)
     assert columns @ found == pytest.approx(columns[5], abs=1e-12)
+
+
+def test_many_at_once_are_factorised_like_one_by_one_up_to_the_first_that_depends():
+    rng, n = np.random.default_rng(6), 20
+    J = rng.normal(size=(n, 12))
+    J[7] = J[2] - 3.0 * J[11]
+    columns, order = J @ J.T, np.array([11, 5, 2, 14, 7, 0, 1])
+    at_once, one_by_one = incremental(n, True), incremental(n, True)
+    assert append_all(at_once, columns, order) == 4
+    assert [append(one_by_one, columns, i) for i in order[:5]] == [True] * 4 + [False]
+    for i in (0, 1):
+        assert append(at_once, columns, i) and append(one_by_one, columns, i)
+    assert remove(at_once, columns, 2) and remove(one_by_one, columns, 2)
+    found = np.zeros((2, n))
+    solve(at_once, columns[9], found[0])
+    solve(one_by_one, columns[9], found[1])
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-12, atol=1e-13)
+    assert np.count_nonzero(found[0]) == 5
 
 
 def test_what_is_singular_after_a_removal_is_kept_as_far_as_it_is_not():
