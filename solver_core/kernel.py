@@ -1,6 +1,6 @@
 """How kernels are compiled: all in one way, for numba compiles what it has itself, as np.empty, once more for each other one.
 
-Inner and leaf kernels are called by other kernels only, which saves compiling their entrance from Python. Leaf kernels only
+Inner and leaf kernels are called by other kernels only, which saves making machine code of them. Leaf kernels only
 borrow the arrays that they are given, so numba's reference counts, one atomic operation for each array of each call, are left
 out; they were most of the time. A leaf kernel must therefore not allocate, and what it returns must be scalars, or views that
 only leaf kernels use. Division by zero gives inf or nan, as in numpy.
@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from .inner_library import InnerCompiler
+
 __all__ = ["FALSE", "TRUE", "inlined_kernel", "inner_kernel", "kernel", "kernel_part", "leaf_kernel"]
 
 # Arguments of kernels: for each literal of Python's in a call, numba compiles the kernel that is called once more, for numpy's
 # it does not. Where constants are arguments they are numpy's for the same reason.
 TRUE, FALSE = np.bool_(True), np.bool_(False)
 
-INNER_OPTIONS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INNER_OPTIONS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": InnerCompiler}
 LEAF_OPTIONS: dict[str, Any] = {"_nrt": False} | INNER_OPTIONS
 
 kernel = njit(cache=True, error_model="numpy")
