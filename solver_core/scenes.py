@@ -29,20 +29,21 @@ __all__ = [
     "wall",
 ]
 
+# Outward counter-clockwise. The corner 4 i + 2 j + k is at one of two places along each of three axes that are right-handed.
 BOX_TRIANGLES = np.array(
     [
-        [0, 2, 3],
-        [0, 3, 1],
-        [4, 5, 7],
-        [4, 7, 6],
-        [0, 1, 5],
-        [0, 5, 4],
-        [2, 6, 7],
-        [2, 7, 3],
-        [0, 4, 6],
-        [0, 6, 2],
-        [1, 3, 7],
-        [1, 7, 5],
+        [0, 3, 2],
+        [0, 1, 3],
+        [4, 7, 5],
+        [4, 6, 7],
+        [0, 5, 1],
+        [0, 4, 5],
+        [2, 7, 6],
+        [2, 3, 7],
+        [0, 6, 4],
+        [0, 2, 6],
+        [1, 7, 3],
+        [1, 5, 7],
     ],
     dtype=np.int32,
 )
@@ -176,7 +177,7 @@ def arch(
             [
                 [r * math.cos(middle + s * step / 2), y * depth / 2, r * math.sin(middle + s * step / 2)]
                 for r in (inner, outer)
-                for y in (1.0, -1.0)
+                for y in (-1.0, 1.0)
                 for s in (-1.0, 1.0)
             ]
         )

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
 
 import solver_core as sc
 from solver_core.scene import BodyKind
@@ -86,6 +87,20 @@ def test_an_arch_with_too_little_friction_falls():
     poses = poses_of(sc.Simulation(spec, tolerance=1e-4).run(FPS))
     crown = 1 + 11 // 2
     assert poses[-1, crown, 2] < poses[0, crown, 2] - 0.1
+
+
+EVERY_SCENE = [name for name in sc.scenes.__all__ if name not in ("box", "box_shape", "cone_shape", "cylinder_shape", "ground")]
+
+
+@pytest.mark.parametrize("name", EVERY_SCENE)
+def test_the_normals_of_every_body_point_outwards(name):
+    """By the divergence theorem the flux of x through an outward surface is three times the volume of its hull."""
+    shapes = [body.shape for body in getattr(sc.scenes, name)().bodies if len(body.shape.triangles)]
+    assert shapes
+    for shape in shapes:
+        a, b, c = (shape.vertices[shape.triangles[:, k]] for k in range(3))
+        flux = 0.5 * np.einsum("ij,ij->", a, np.cross(b - a, c - a))
+        assert flux == pytest.approx(3.0 * ConvexHull(shape.vertices).volume, rel=1e-9)
 
 
 # --- slopes
