@@ -25,8 +25,8 @@ from ..solver_core.scene import (
 )
 from ..solver_core.validation import SceneError, SceneProblem, validate
 from . import actions, properties, rotations
-from .motion import read_motion
-from .placement import ancestors, matrix
+from .motion import Still, can_change, read_motion, still_body, still_part
+from .placement import PlacementError, ancestors, placed
 from .restore import originals
 from .rooms import with_rooms
 from .shapes import ShapeError, compound_parts, deforms, is_compound_part, loose_parts, read_shape
@@ -37,8 +37,8 @@ Array = NDArray[np.float64]
 
 # Cosine between two of the object's axes above which its world matrix counts as sheared.
 SHEAR = 1e-4
-# Below this length of an axis the object has no size, and no rotation can be told.
-SMALLEST_SCALE = 1e-9
+# Extents that differ by more than this factor are not those of something round.
+ROUND = 1.01
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,7 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Extract
     rest: dict[str, RestState] = {}
     animated: dict[str, Object] = {}
     deforming: dict[str, Object] = {}
+    stills: list[Still] = []
     meshes: set[str] = set()
     # By name, for the order in the collection changes when an object leaves it and comes back.
     for ob in sorted(world.collection.all_objects, key=lambda ob: ob.name_full):
@@ -117,25 +118,25 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Extract
         kind = body_kind(ob)
         pose_problems = list(object_problems(ob, kind, context))
         problems += pose_problems
+        parts = list(all_parts(ob, context))
         # A part moves with its compound, which reads its shape; what is wrong with its place is said here, once.
-        if (
-            pose_problems
-            or is_compound_part(ob)
-            or any(list(object_problems(part, kind, context)) for part in all_parts(ob, context))
-        ):
+        if pose_problems or is_compound_part(ob) or any(list(object_problems(part, kind, context)) for part in parts):
             continue
-        evaluated = ob.evaluated_get(context.evaluated_depsgraph_get())
-        rest_world = matrix(evaluated.matrix_world)
-        turn = rotations.nearest_rotation(rest_world[:3, :3])
+        depsgraph = context.evaluated_depsgraph_get()
+        rest_world, turn = placed(ob, depsgraph)
         try:
             shape = read_shape(ob, turn.T @ rest_world[:3, :3], context, ob.rigid_body.type == "ACTIVE")
         except ShapeError as error:
             problems.append(SceneProblem(error.object or ob.name_full, error.field, str(error)))
             continue
         warnings += object_warnings(ob, kind, rest_world)
+        warnings += [warning for one in (ob, *parts) for warning in shape_warnings(one)]
+        if can_change(ob) and not (kind is BodyKind.ANIMATED and deforms(ob)):
+            stills.append(still_body(ob, kind, depsgraph))
+        stills += [still_part(part, depsgraph) for part in parts if can_change(part)]
         bodies.append(read_body(ob, kind, shape, rest_world[:3, 3], turn))
         if kind is BodyKind.ACTIVE:
-            transforms = {name: tuple(getattr(evaluated, name)) for name in actions.TRANSFORMS}
+            transforms = {name: tuple(getattr(ob.evaluated_get(depsgraph), name)) for name in actions.TRANSFORMS}
             rest[ob.name_full] = RestState(ob.session_uid, rest_world, transforms)
         elif kind is BodyKind.ANIMATED:
             animated[ob.name_full] = ob
@@ -145,9 +146,10 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Extract
             deforming[ob.name_full] = ob
     bodies, rooms = with_rooms(bodies, meshes)
     warnings += rooms
-    frames = each_frame(context, range(start, end + 1)) if animated or deforming else iter(())
-    motion = read_motion(context, frames, animated, deforming)
+    frames = each_frame(context, range(start, end + 1)) if animated or deforming or stills else iter(())
+    motion = read_motion(context, frames, animated, deforming, stills)
     problems += motion.problems
+    warnings += motion.warnings
     spec = SceneSpec(
         bodies=tuple(
             replace(body, path=motion.paths.get(body.name), deformation=motion.deformations.get(body.name)) for body in bodies
@@ -162,9 +164,14 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Extract
     try:
         validate(spec, settings)
     except SceneError as error:
-        # Bodies that could not be read are not missing; what is wrong with each is said already.
+        # Bodies and paths that could not be read are not missing; what is wrong with each is said already.
         is_partial = bool(problems)
-        problems += [problem for problem in error.problems if not (is_partial and problem.field == "bodies")]
+        lost = {problem.object for problem in motion.problems}
+        problems += [
+            problem
+            for problem in error.problems
+            if not (is_partial and problem.field == "bodies") and not (problem.object in lost and problem.field == "path")
+        ]
     if problems:
         raise SceneError(tuple(problems))
     return Extraction(spec, settings, rest, tuple(warnings))
@@ -233,17 +240,10 @@ def read_gravity(scene: Scene, world: RigidBodyWorld) -> Array:
 
 def object_problems(ob: Object, kind: BodyKind, context: Context) -> Iterator[SceneProblem]:
     """What keeps the object itself, not its shape, from being baked."""
-    world = matrix(ob.evaluated_get(context.evaluated_depsgraph_get()).matrix_world)
-    if not np.isfinite(world).all():
-        yield SceneProblem(
-            ob.name_full, "matrix_world", "its place is not a number; repair its location, rotation, scale or parents"
-        )
-    elif np.linalg.norm(world[:3, :3], axis=0).min() < SMALLEST_SCALE or np.linalg.det(world[:3, :3]) == 0.0:
-        yield SceneProblem(
-            ob.name_full,
-            "scale",
-            f"the scale {tuple(round(s, 6) for s in ob.scale)} leaves no volume; make it non-zero along every axis",
-        )
+    try:
+        placed(ob, context.evaluated_depsgraph_get())
+    except PlacementError as error:
+        yield SceneProblem(ob.name_full, error.field, str(error))
     if kind is BodyKind.ACTIVE and (ob.library is not None or is_system_override(ob)):
         library = ob.library.name if ob.library is not None else "a library"
         yield SceneProblem(
@@ -258,7 +258,6 @@ def is_system_override(ob: Object) -> bool:
 
 
 def object_warnings(ob: Object, kind: BodyKind, world: Array) -> Iterator[SceneWarning]:
-    body = ob.rigid_body
     axes = world[:3, :3] / np.linalg.norm(world[:3, :3], axis=0)
     if np.abs(axes.T @ axes - np.eye(3)).max() > SHEAR:
         yield SceneWarning(
@@ -272,21 +271,6 @@ def object_warnings(ob: Object, kind: BodyKind, world: Array) -> Iterator[SceneW
             "parent_type",
             "its parent is no plain object; it is kept in place against that from frame to frame",
         )
-    if body.collision_shape == "SPHERE":
-        lengths = np.array(ob.dimensions)
-        if lengths.max() > 1.01 * lengths.min():
-            yield SceneWarning(
-                (ob.name_full,), "collision_shape", "the object is no sphere; the largest extent is the diameter"
-            )
-    if body.collision_shape == "MESH":
-        edges, vertices = loose_parts(ob)
-        if edges or vertices:
-            yield SceneWarning(
-                (ob.name_full,),
-                "mesh",
-                f"its {edges} loose edges and {vertices} loose vertices do not collide, only faces do; delete them, or give "
-                "them faces",
-            )
     if kind is not BodyKind.ACTIVE:
         movers = [a for a in ancestors(ob) if a.rigid_body is not None and body_kind(a) is BodyKind.ACTIVE]
         if movers:
@@ -300,6 +284,29 @@ def object_warnings(ob: Object, kind: BodyKind, world: Array) -> Iterator[SceneW
             field = curve.data_path.removeprefix("rigid_body.")
             yield SceneWarning(
                 (ob.name_full,), field, f"its keyframes are not followed; {field} keeps the value of the first frame"
+            )
+
+
+def shape_warnings(ob: Object) -> Iterator[SceneWarning]:
+    """Where the collision shape of a body or of a part is not what the user sees."""
+    shape = ob.rigid_body.collision_shape
+    extents = np.array(ob.dimensions)
+    if shape == "SPHERE" and extents.max() > ROUND * extents.min():
+        yield SceneWarning((ob.name_full,), "collision_shape", "the object is no sphere; the largest extent is the diameter")
+    if shape in ("CAPSULE", "CYLINDER", "CONE") and extents[:2].max() > ROUND * extents[:2].min():
+        yield SceneWarning(
+            (ob.name_full,),
+            "collision_shape",
+            f"the object is not round about its Z axis; the larger of its widths is the diameter of the {shape.lower()}",
+        )
+    if shape == "MESH":
+        edges, vertices = loose_parts(ob)
+        if edges or vertices:
+            yield SceneWarning(
+                (ob.name_full,),
+                "mesh",
+                f"its {edges} loose edges and {vertices} loose vertices do not collide, only faces do; delete them, or give "
+                "them faces",
             )
 
 

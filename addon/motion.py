@@ -1,4 +1,7 @@
-"""What the solver does not move: poses of animated bodies and vertices of deforming ones, at every frame."""
+"""The motion that the solver does not make: poses of animated bodies and vertices of deforming ones, at every frame.
+
+What else moves keeps the state of the first frame, as `Still`, and is said to.
+"""
 
 from __future__ import annotations
 
@@ -9,72 +12,143 @@ import numpy as np
 from bpy.types import Context, Depsgraph, Object
 from numpy.typing import NDArray
 
+from ..solver_core.scene import BodyKind, SceneWarning
 from ..solver_core.validation import SceneProblem
 from . import rotations
-from .placement import matrix
+from .placement import PlacementError, ancestors, matrix, placed
 from .shapes import ShapeError, read_surface
 
-__all__ = ["Motion", "read_motion"]
+__all__ = ["Motion", "Still", "can_change", "read_motion", "still_body", "still_part"]
 
 Array = NDArray[np.float64]
+
+# Relative to the largest entry of a matrix: what differs by less is the same.
+SAME = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Still:
+    """What the simulation takes as it is at the first frame, and the warning that is due when it changes afterwards.
+
+    rest: the object's world matrix (4, 4), in the axes of the object `within` where there is one. only_scale: it may move.
+    """
+
+    ob: Object
+    within: Object | None
+    rest: Array
+    only_scale: bool
+    warning: SceneWarning
+
+
+def can_change(ob: Object) -> bool:
+    """Whether anything is there that could place the object elsewhere from frame to frame."""
+    return any(
+        one.constraints
+        or one.parent_type != "OBJECT"
+        or ((data := one.animation_data) is not None and (data.action is not None or data.nla_tracks or data.drivers))
+        for one in (ob, *ancestors(ob))
+    )
+
+
+def still_body(ob: Object, kind: BodyKind, depsgraph: Depsgraph) -> Still:
+    """What a body keeps from the frame that is shown, the first: all of its place if it is passive, else only its scale."""
+    if kind is BodyKind.PASSIVE:
+        switches = "Animated" if ob.rigid_body.type == "PASSIVE" else "Dynamic and Animated"
+        field, message = (
+            "kinematic",
+            "its place or scale changes over the frames, but it collides where and as it is at the first; switch on "
+            f"{switches} to have its motion followed",
+        )
+    else:
+        field, message = (
+            "scale",
+            "its scale changes over the frames, but its collision shape keeps the size of the first; the shape Mesh of an "
+            "Animated body follows it with Deforming and the source Deform or Final",
+        )
+    rest = matrix(ob.evaluated_get(depsgraph).matrix_world)
+    return Still(ob, None, rest, kind is not BodyKind.PASSIVE, SceneWarning((ob.name_full,), field, message))
+
+
+def still_part(ob: Object, depsgraph: Depsgraph) -> Still:
+    """A part of a compound keeps its place in it."""
+    world, around = (matrix(one.evaluated_get(depsgraph).matrix_world) for one in (ob, ob.parent))
+    message = (
+        "its place or scale in its compound changes over the frames, but it collides there as at the first; to have it "
+        "followed, make it an Animated body that is not parented to the compound"
+    )
+    warning = SceneWarning((ob.name_full, ob.parent.name_full), "matrix_world", message)
+    return Still(ob, ob.parent, np.linalg.inv(around) @ world, False, warning)
+
+
+def has_changed(still: Still, depsgraph: Depsgraph) -> bool:
+    """Whether it differs from the first frame at the one that is shown."""
+    world = matrix(still.ob.evaluated_get(depsgraph).matrix_world)
+    expected = still.rest
+    if still.within is not None:
+        expected = matrix(still.within.evaluated_get(depsgraph).matrix_world) @ expected
+    if still.only_scale:
+        world, expected = (np.linalg.norm(one[:3, :3], axis=0) for one in (world, expected))
+    # Negated, so that what is not a number has changed.
+    return not np.abs(world - expected).max() <= SAME * np.abs(expected).max()
 
 
 @dataclass(frozen=True)
 class Motion:
     """By the names of bodies: paths (frames, 7), and deformations (frames, n, 3) in the axes that the body has at the frame.
 
-    problems: deforming meshes that cannot be followed; they have no deformation.
+    problems: what cannot be followed; those bodies have neither path nor deformation. warnings: what is not followed.
     """
 
     paths: dict[str, Array]
     deformations: dict[str, Array]
     problems: tuple[SceneProblem, ...]
+    warnings: tuple[SceneWarning, ...]
 
 
-def read_motion(context: Context, frames: Iterable[int], animated: dict[str, Object], deforming: dict[str, Object]) -> Motion:
+def read_motion(
+    context: Context, frames: Iterable[int], animated: dict[str, Object], deforming: dict[str, Object], stills: Iterable[Still]
+) -> Motion:
     """The motion of bodies over frames, each of which is shown while it is at hand; the first one decides a mesh's topology."""
     poses: dict[str, list[Array]] = {name: [] for name in animated}
     vertices: dict[str, list[Array]] = {name: [] for name in deforming}
-    rest: dict[str, Array] = {}
+    followed = animated | deforming
+    to_body: dict[str, Array] = {}
     problems: list[SceneProblem] = []
+    warnings: list[SceneWarning] = []
+    remaining = list(stills)
     for frame in frames:
         depsgraph = context.evaluated_depsgraph_get()
-        for name, ob in animated.items():
-            world, turn = placed(ob, depsgraph)
-            poses[name].append(np.concatenate([world[:3, 3], rotations.quaternion_of_matrix(turn)]))
-        for name, rows in list(vertices.items()):
+        changed = [still for still in remaining if has_changed(still, depsgraph)]
+        warnings += [still.warning for still in changed]
+        remaining = [still for still in remaining if still not in changed]
+        for name, ob in list(followed.items()):
             try:
-                world, turn = placed(deforming[name], depsgraph)
-                to_body = turn.T @ world[:3, :3]
                 # A body that is not animated stays where it was, whatever moves the object.
-                to_body = to_body if name in animated else rest.setdefault(name, to_body)
-                rows.append(vertices_at(deforming[name], frame, rows, context) @ to_body.T)
-            except ShapeError as error:
-                problems.append(SceneProblem(name, error.field, str(error)))
-                del vertices[name]
+                if name in animated or name not in to_body:
+                    world, turn = placed(ob, depsgraph)
+                    to_body[name] = turn.T @ world[:3, :3]
+                    if name in animated:
+                        poses[name].append(np.concatenate([world[:3, 3], rotations.quaternion_of_matrix(turn)]))
+                if name in deforming:
+                    vertices[name].append(vertices_now(ob, vertices[name], context) @ to_body[name].T)
+            except (PlacementError, ShapeError) as error:
+                problems.append(SceneProblem(name, error.field, f"at frame {frame}: {error}"))
+                del followed[name]
     return Motion(
-        {name: np.array(rows).reshape(-1, 7) for name, rows in poses.items()},
-        {name: np.array(rows) for name, rows in vertices.items()},
+        {name: np.array(rows).reshape(-1, 7) for name, rows in poses.items() if name in followed},
+        {name: np.array(rows) for name, rows in vertices.items() if name in followed},
         tuple(problems),
+        tuple(warnings),
     )
 
 
-def placed(ob: Object, depsgraph: Depsgraph) -> tuple[Array, Array]:
-    """World matrix (4, 4) of an object, and the rotation (3, 3) nearest to it, which is its body's."""
-    world = matrix(ob.evaluated_get(depsgraph).matrix_world)
-    return world, rotations.nearest_rotation(world[:3, :3])
-
-
-def vertices_at(ob: Object, frame: int, before: list[Array], context: Context) -> Array:
-    """Vertices (n, 3) of the object's collision mesh at the frame that is shown. Raises ShapeError."""
-    try:
-        vertices = read_surface(ob, ob.rigid_body.mesh_source, context).vertices
-    except ShapeError as error:
-        raise ShapeError(error.field, f"at frame {frame}: {error}") from error
+def vertices_now(ob: Object, before: list[Array], context: Context) -> Array:
+    """Vertices (n, 3) of the object's collision mesh at the frame that is shown, as many as before. Raises ShapeError."""
+    vertices = read_surface(ob, ob.rigid_body.mesh_source, context).vertices
     if before and len(before[0]) != len(vertices):
         raise ShapeError(
             "use_deform",
-            f"its modifiers make {len(vertices)} vertices at frame {frame} and {len(before[0])} at the first; the number "
-            "has to stay, so switch off the modifier that changes it, or choose the source Deform",
+            f"its modifiers make {len(vertices)} vertices, and {len(before[0])} at the first frame; the number has to stay, so "
+            "switch off the modifier that changes it, or choose the source Deform",
         )
     return vertices

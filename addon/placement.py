@@ -16,9 +16,22 @@ from numpy.typing import NDArray
 
 from . import rotations
 
-__all__ = ["Channels", "ancestors", "channels_of", "matrix", "place", "world_matrices"]
+__all__ = ["Channels", "PlacementError", "ancestors", "channels_of", "matrix", "place", "placed", "world_matrices"]
 
 Array = NDArray[np.float64]
+
+# Below this length of an axis the object has no size, and no rotation can be told.
+SMALLEST_SCALE = 1e-9
+# Volume that three axes of length 1 span, below which they lie in a plane. Blender's matrices are exact to about 1e-7.
+FLATTEST = 1e-6
+
+
+class PlacementError(ValueError):
+    """No body can be where the object is; `field` names what is in the way."""
+
+    def __init__(self, field: str, message: str):
+        super().__init__(message)
+        self.field = field
 
 
 @dataclass(frozen=True)
@@ -33,6 +46,31 @@ class Channels:
 def matrix(value: Sequence[Sequence[float]]) -> Array:
     """A matrix of Blender's as an array."""
     return np.array([list(row) for row in value], dtype=np.float64)
+
+
+def placed(ob: Object, depsgraph: Depsgraph) -> tuple[Array, Array]:
+    """World matrix (4, 4) of an object, and the rotation (3, 3) nearest to it, its body's. Raises PlacementError."""
+    world = matrix(ob.evaluated_get(depsgraph).matrix_world)
+    if not np.isfinite(world).all():
+        raise PlacementError("matrix_world", "its place is not a number; repair its location, rotation, scale or parents")
+    if not spans_volume(world):
+        # The topmost of its parents without volume takes that of all below it.
+        flat, flat_world = ob, world
+        for ancestor in ancestors(ob):
+            above = matrix(ancestor.evaluated_get(depsgraph).matrix_world)
+            if spans_volume(above):
+                break
+            flat, flat_world = ancestor, above
+        scale = tuple(np.linalg.norm(flat_world[:3, :3], axis=0).round(6).tolist())
+        owner = "" if flat == ob else f" of {flat.name_full} among its parents"
+        raise PlacementError("scale", f"the scale {scale}{owner} leaves no volume; make it non-zero along every axis")
+    return world, rotations.nearest_rotation(world[:3, :3])
+
+
+def spans_volume(world: Array) -> bool:
+    """Whether what has this world matrix (4, 4) is solid; false also where it is not finite."""
+    lengths = np.linalg.norm(world[:3, :3], axis=0)
+    return bool(lengths.min() >= SMALLEST_SCALE and abs(np.linalg.det(world[:3, :3] / lengths)) >= FLATTEST)
 
 
 def world_matrices(poses: Array, rest_pose: Array, rest_world: Array) -> Array:

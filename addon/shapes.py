@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..solver_core.geometry.surfaces import mesh_surface
 from ..solver_core.scene import ChildSpec, ShapeKind, ShapeSpec
 from . import rotations
-from .placement import matrix
+from .placement import placed
 
 __all__ = [
     "ShapeError",
@@ -112,14 +112,12 @@ def compound_parts(ob: Object, context: Context) -> list[Object]:
 
 
 def read_compound(ob: Object, context: Context, active: bool) -> ShapeSpec:
-    """The shapes of all parts, where they are seen; the compound's own mesh takes no part. Raises ShapeError."""
+    """The shapes of all parts, also hidden ones, at their places; the compound's own mesh takes no part. Raises ShapeError."""
     depsgraph = context.evaluated_depsgraph_get()
-    world = matrix(ob.evaluated_get(depsgraph).matrix_world)
-    turn = rotations.nearest_rotation(world[:3, :3])
+    world, turn = placed(ob, depsgraph)
     children = []
     for part in compound_parts(ob, context):
-        own = matrix(part.evaluated_get(depsgraph).matrix_world)
-        own_turn = rotations.nearest_rotation(own[:3, :3])
+        own, own_turn = placed(part, depsgraph)
         try:
             if deforms(part):
                 raise ShapeError("use_deform", "a part of a compound cannot deform; switch Deforming off")

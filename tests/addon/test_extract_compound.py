@@ -73,3 +73,29 @@ def test_what_is_wrong_is_named_with_the_part_that_has_it(make_body, table):
     assert "no vertices" in found[("Leg.2", "mesh")]
     assert ("Pole", "scale") in found
     assert len(found) == 3
+
+
+@pytest.mark.parametrize("hide", [lambda part: setattr(part, "hide_viewport", True), lambda part: part.hide_set(True)])
+def test_hidden_parts_collide_like_hidden_bodies(table, hide):
+    bpy.context.view_layer.update()
+    hide(table["Leg.1"])
+    bpy.context.view_layer.update()
+    assert not table["Leg.1"].visible_get()
+    assert len(parts_in_world(body_named(read(), "Table"))) == 3
+
+
+def test_a_part_that_is_no_sphere_is_named_as_a_body_would_be(table):
+    table["Leg.3"].rigid_body.collision_shape = "SPHERE"
+    assert [warning.objects for warning in read().warnings if warning.field == "collision_shape"] == [("Leg.3",)]
+
+
+def test_a_part_that_moves_in_its_compound_is_named_and_one_that_moves_with_it_is_not(make_body, table):
+    make_body("Falling")
+    table["Table"].rigid_body.kinematic = True
+    for frame in (1, 5):
+        for name, path in (("Table", "location"), ("Table", "rotation_euler"), ("Leg.2", "location")):
+            setattr(table[name], path, np.array(getattr(table[name], path)) + 0.3)
+            table[name].keyframe_insert(path, frame=frame)
+    warnings = read().warnings
+    assert [warning.objects for warning in warnings] == [("Leg.2", "Table")]
+    assert "in its compound changes" in warnings[0].message

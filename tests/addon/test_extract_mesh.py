@@ -169,7 +169,7 @@ def test_deforming_meshes_that_cannot_be_followed_are_named(make_body):
     make_body("Fine")
     found = problems_of(read)
     assert "active" in found[("Jelly", "use_deform")]
-    assert "vertices at frame" in found[("Grows", "use_deform")]
+    assert "vertices, and 9 at the first frame" in found[("Grows", "use_deform")]
     assert {name for name, _ in found} == {"Jelly", "Grows"}
 
 
@@ -178,3 +178,20 @@ def test_deforming_without_modifiers_that_count_is_a_mesh_that_stays(make_body):
     ob = swaying(make_body, "Block")
     ob.rigid_body.mesh_source = "BASE"
     assert body_named(read(), "Block").deformation is None
+
+
+def test_an_animated_deforming_mesh_follows_its_scale_and_a_zero_one_is_named_with_its_frame(scene, make_body):
+    make_body("Falling")
+    ob = swaying(make_body, "Block")
+    ob.rigid_body.kinematic = True
+    for frame, size in ((1, 1.0), (5, 3.0)):
+        ob.scale = (size, 1.0, 2.0 * size)
+        ob.keyframe_insert("scale", frame=frame)
+    extraction = read()
+    assert not extraction.warnings
+    first, last = (np.ptp(body_named(extraction, "Block").deformation[row], axis=0) for row in (0, 4))
+    assert last[2] == pytest.approx(3.0 * first[2], rel=1e-5)
+    ob.scale = (0.0, 0.0, 0.0)
+    ob.keyframe_insert("scale", frame=5)
+    found = problems_of(read)
+    assert list(found) == [("Block", "scale")] and "at frame 5" in found["Block", "scale"]

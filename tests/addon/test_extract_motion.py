@@ -1,0 +1,114 @@
+"""What moves over the frames is followed, refused with its frame, or said not to be followed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from .test_extract import add_empty, body_named, problems_of, read
+
+
+def keyed(ob, path, *values):
+    """Key the first value at frame 1 and the second at frame 5, the first and the last of the scene."""
+    for frame, value in zip((1, 5), values, strict=True):
+        setattr(ob, path, value)
+        ob.keyframe_insert(path, frame=frame)
+    return ob
+
+
+def warned(field: str) -> list[tuple[str, ...]]:
+    return [warning.objects for warning in read().warnings if warning.field == field]
+
+
+@pytest.fixture
+def animated(make_body):
+    make_body("Falling")
+    ob = make_body("Door", kind="PASSIVE")
+    ob.rigid_body.kinematic = True
+    return ob
+
+
+@pytest.mark.parametrize("scale", [(0, 0, 0), (1, 0, 1), (1, 1, 1e-12)])
+def test_an_animated_body_whose_scale_vanishes_is_named_with_the_frame(animated, scale):
+    keyed(animated, "scale", (1, 1, 1), scale)
+    found = problems_of(read)
+    assert list(found) == [("Door", "scale")]
+    assert found["Door", "scale"].startswith("at frame 5: the scale")
+
+
+def test_an_animated_body_whose_place_is_not_a_number_is_named_with_the_frame(animated):
+    from stiction.addon.actions import curves
+
+    keyed(animated, "location", (0, 0, 0), (1, 0, 0))
+    for curve in curves(animated):
+        curve.keyframe_points[1].co.y = math.nan
+        curve.keyframe_points[0].interpolation = "CONSTANT"
+    found = problems_of(read)
+    assert list(found) == [("Door", "matrix_world")]
+    assert found["Door", "matrix_world"].startswith("at frame 5: its place is not a number")
+
+
+def test_a_parent_without_volume_is_named_for_what_is_below_it(make_body):
+    make_body("Falling")
+    root, between = add_empty("Root", (0, 0, 0), (0.3, 0.5, 0.7)), add_empty("Between", (1, 0, 0), (0.4, -0.2, 0.1))
+    between.parent, root.scale = root, (2.0, 1.0, 0.0)
+    ob = make_body("Child")
+    ob.parent, ob.rotation_euler = between, (0.5, 0.6, 0.7)
+    message = problems_of(read)["Child", "scale"]
+    assert "(2.0, 1.0, 0.0) of Root among its parents" in message
+
+
+def test_a_parent_that_shrinks_to_nothing_is_named_with_the_frame(animated):
+    parent = keyed(add_empty("Root", (0, 0, 0), (0.3, 0.5, 0.7)), "scale", (1, 1, 1), (0, 1, 1))
+    animated.parent, animated.rotation_euler = parent, (0.5, 0.6, 0.7)
+    message = problems_of(read)["Door", "scale"]
+    assert message.startswith("at frame 5") and "of Root among its parents" in message
+
+
+@pytest.mark.parametrize("kind", ["ACTIVE", "PASSIVE"])
+def test_a_scale_that_changes_is_said_not_to_be_followed(make_body, kind):
+    make_body("Falling")
+    ob = keyed(make_body("Balloon", kind=kind), "scale", (1, 1, 1), (1, 1, 1.01))
+    ob.rigid_body.kinematic = kind == "PASSIVE"
+    keyed(ob, "location", (0, 0, 0), (1, 2, 3))
+    keyed(ob, "rotation_euler", (0, 0, 0), (1, 2, 3))
+    assert warned("scale") == [("Balloon",)]
+    assert np.ptp(body_named(read(), "Balloon").shape.vertices, axis=0).max() == pytest.approx(0.6)
+
+
+def test_a_passive_body_that_moves_and_is_not_animated_is_named(make_body):
+    make_body("Falling")
+    keyed(make_body("Lift", kind="PASSIVE"), "location", (0, 0, 0), (0, 0, 0.01))
+    keyed(make_body("Wheel", kind="PASSIVE"), "rotation_euler", (0, 0, 0), (0, 0, math.pi))
+    keyed(make_body("Grows", kind="PASSIVE"), "scale", (1, 1, 1), (1, 1, 2))
+    carried, following = make_body("Carried", kind="PASSIVE"), make_body("Following", kind="PASSIVE")
+    carried.parent = keyed(add_empty("Cart", (0, 0, 0), (0, 0, 0)), "location", (0, 0, 0), (1, 0, 0))
+    following.constraints.new("COPY_LOCATION").target = carried.parent
+    frozen = keyed(make_body("Frozen"), "location", (0, 0, 0), (0, 0, 1))
+    frozen.rigid_body.enabled = False
+    keyed(make_body("Still", kind="PASSIVE"), "location", (1, 2, 3), (1, 2, 3))
+    keyed(make_body("Animated", kind="PASSIVE"), "location", (0, 0, 0), (0, 0, 1)).rigid_body.kinematic = True
+    keyed(make_body("Thrown"), "location", (0, 0, 0), (0, 0, 1))
+    messages = {warning.objects[0]: warning.message for warning in read().warnings}
+    assert set(messages) == {"Lift", "Wheel", "Grows", "Carried", "Following", "Frozen"}
+    assert "switch on Animated" in messages["Lift"] and "switch on Dynamic and Animated" in messages["Frozen"]
+
+
+def test_a_passive_body_that_shrinks_to_nothing_after_the_first_frame_is_only_a_warning(make_body):
+    make_body("Falling")
+    keyed(make_body("Grows", kind="PASSIVE"), "scale", (1, 1, 1), (0, 0, 0))
+    assert warned("kinematic") == [("Grows",)]
+
+
+@pytest.mark.parametrize("shape", ["SPHERE", "CAPSULE", "CYLINDER", "CONE"])
+def test_a_round_shape_of_what_is_not_round_is_said(make_body, shape):
+    from .conftest import box_mesh
+
+    ob = make_body("Can", shape=shape, mesh=box_mesh("Can", (0.5, 0.5, 0.5)))
+    assert not warned("collision_shape")
+    ob.scale = (1.0, 2.0, 1.0)
+    assert warned("collision_shape") == [("Can",)]
+    ob.scale = (1.0, 1.0, 2.0)
+    assert warned("collision_shape") == ([("Can",)] if shape == "SPHERE" else [])
