@@ -110,15 +110,23 @@ def place(worlds: dict[Object, Array], depsgraph: Depsgraph) -> None:
         basis = world
         if ob.parent is not None:
             evaluated = ob.evaluated_get(depsgraph)
-            through_parent = matrix(evaluated.matrix_world) @ np.linalg.inv(matrix(evaluated.matrix_basis))
+            through_parent = matrix(evaluated.matrix_world) @ inverse(matrix(evaluated.matrix_basis))
             carrier = next((ancestor for ancestor in ancestors(ob) if ancestor in worlds), None)
             if carrier is not None:
                 # The depsgraph still has the parent where it was; it takes everything below it along.
-                through_parent = worlds[carrier] @ np.linalg.inv(before[carrier]) @ through_parent
-            basis = np.linalg.inv(through_parent) @ world
+                through_parent = worlds[carrier] @ inverse(before[carrier]) @ through_parent
+            basis = inverse(through_parent) @ world
         channels = channels_of(ob, basis[None])
         ob.location = channels.location[0]
         setattr(ob, channels.path, channels.rotation[0])
+
+
+def inverse(affine: Array) -> Array:
+    """Inverse of a matrix (4, 4). An axis of scale 0 has no way back, and gives 0: nothing shows there what it would be."""
+    result = np.eye(4)
+    result[:3, :3] = np.linalg.pinv(affine[:3, :3], rcond=FLATTEST)
+    result[:3, 3] = -result[:3, :3] @ affine[:3, 3]
+    return result
 
 
 def ancestors(ob: Object) -> list[Object]:

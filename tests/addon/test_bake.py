@@ -135,6 +135,33 @@ def test_a_parent_with_keyframes_of_its_own(make_body, fake_worker):
     assert closeness(played([ob]), wanted) < 3e-6
 
 
+@pytest.mark.parametrize("nothing", [(0.0, 0.0, 0.0), (1.0, 0.0, 2.0)])
+def test_a_parent_without_volume_at_a_frame_leaves_the_other_frames_as_they_are(make_body, fake_worker, nothing):
+    ob, child = make_body(), make_body("Child")
+    parent = add_empty("Cart", (0, 0, 0), (0.4, 0.5, 0.6))
+    ob.parent, child.parent, child.location = parent, ob, (0, 0, 1)
+    for frame, scale in ((1, (1, 1, 1)), (3, (1, 1, 1)), (4, nothing), (5, (1, 1, 1))):
+        parent.scale = scale
+        parent.keyframe_insert("scale", frame=frame)
+    for _ in range(3):
+        bpy.context.scene.frame_set(1)
+    rest = np.array([world_matrix(one) for one in (ob, child)])
+    wanted = expected(fake_worker, [ob, child], rest)
+    bake()
+    others = [0, 1, 2, 4]
+    assert closeness(played([ob, child])[others], wanted[others]) < 3e-6
+    assert bpy.ops.stiction.bake_to_keyframes() == {"FINISHED"}
+    assert closeness(played([ob, child])[others], wanted[others]) < 3e-6
+    values = [point.co[1] for one in (ob, child) for curve in curves_of(one) for point in curve.keyframe_points]
+    assert np.abs(values).max() < 100.0
+
+
+def curves_of(ob):
+    from stiction.addon.actions import curves
+
+    return curves(ob)
+
+
 def test_bodies_that_share_a_mesh_move_on_their_own(make_body, fake_worker):
     a = make_body("A")
     b = make_body("B", mesh=a.data)
