@@ -29,6 +29,8 @@ HELD = 1e-4
 STACK = 64
 # Of the round body's size: in deeper overlaps single triangles no longer tell which way is out.
 DEEP = 0.1
+# Lines through the round body that a thin mesh may pass through with no vertex of either in the other: axis and diameters.
+LINES = 5
 
 
 @kernel
@@ -221,10 +223,35 @@ def triangle_contacts(r, surface, f, triangle, round_is_a, limit, merge, noise, 
 
 
 @leaf_kernel
+def is_cut(r, triangle):
+    """Whether a triangle passes through the axis or a diameter of a round body, with a tenth of it on either side."""
+    nx, ny, nz, offset = triangle.planes[0, 0], triangle.planes[0, 1], triangle.planes[0, 2], triangle.planes[0, 3]
+    at, radius = (0.25 * r.height, 0.75 * r.radius) if r.is_cone else (0.5 * r.height, r.radius)
+    for line in range(LINES):
+        middle, dx, dy, dz = 0.5 * r.height, 0.5 * r.height * r.u, 0.5 * r.height * r.v, 0.5 * r.height * r.w
+        if line > 0:
+            angle = np.pi * (line - 1) / (LINES - 1)
+            one, other = radius * np.cos(angle), radius * np.sin(angle)
+            middle = at
+            dx = one * r.e + other * (r.v * r.g - r.w * r.f)
+            dy = one * r.f + other * (r.w * r.e - r.u * r.g)
+            dz = one * r.g + other * (r.u * r.f - r.v * r.e)
+        cx, cy, cz = r.x + middle * r.u, r.y + middle * r.v, r.z + middle * r.w
+        height, along = nx * cx + ny * cy + nz * cz - offset, nx * dx + ny * dy + nz * dz
+        least = 2.0 * DEEP * np.sqrt(dx * dx + dy * dy + dz * dz)
+        if abs(along) - abs(height) >= least:
+            t = -height / along
+            if in_face(triangle, 0, cx + t * dx, cy + t * dy, cz + t * dz, 0.0):
+                return True
+    return False
+
+
+@leaf_kernel
 def fill_contacts(r, table, s, triangle, round_is_a, limit, merge, noise, manifold, work, box, stack, out):
-    """Contacts with all triangles of surface s; returns whether the body's middle is inside of it."""
+    """Contacts with all triangles of surface s; returns whether these cut the body, or its middle is inside of them."""
     surface = surface_view(table, s)
     out.used[0] = 0
+    cut = False
     stack[0] = 0
     size = 1
     while size > 0:
@@ -252,8 +279,9 @@ def fill_contacts(r, table, s, triangle, round_is_a, limit, merge, noise, manifo
                 apart = apart or triangle.lower[k] > box[3 + k] + limit or triangle.upper[k] < box[k] - limit
             if not apart:
                 triangle_contacts(r, surface, f, triangle, round_is_a, limit, merge, noise, manifold, work, stack[STACK:], out)
+                cut = cut or is_cut(r, triangle)
     cx, cy, cz = centre_of(r)
-    return surface.solid and is_inside(surface, cx, cy, cz, stack)
+    return cut or (surface.solid and is_inside(surface, cx, cy, cz, stack))
 
 
 @kernel

@@ -3,6 +3,7 @@
 The trees of two surfaces are walked together down to the triangles that come near each other, and every feature is tested in
 the one triangle that owns it. Where surfaces cross, the curves tell of the overlap (`surface_crossings`). Where one is inside
 of the other, every vertex that the other one's winding number has inside is a contact with the closest point of that surface.
+What passes right through without either is a contact along the shortest way out.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 
 from ..kernel import inner_kernel, leaf_kernel
 from .manifold import FACE_VERTEX, VERTEX_FACE, feature_id
-from .surface_crossings import crosses, is_inside, with_crossings
+from .surface_crossings import OPPOSED, crosses, is_inside, with_crossings, with_passage
 from .surface_features import (
     Buffer,
     Meeting,
@@ -28,6 +29,9 @@ from .surface_features import (
 from .surface_queries import closest_on_surface, surface_view
 
 __all__ = ["one_a_feature", "plane_surface_contacts", "surface_contacts"]
+
+# Cosine between a sheet's normal and the way to a vertex that is beyond it and not beside its border.
+BEYOND = 0.7
 
 
 @leaf_kernel
@@ -116,7 +120,8 @@ def triangle_contacts(pair, f, g, out):
 def sunk_vertices(pair, of_first, out):
     """Adds a contact for every corner of the first surface (of_first), else of the second, on the wrong side of the other one.
 
-    That is inside of a solid; or, where the other one is a sheet, beyond it, with the inside of its own solid on this side.
+    That is inside of a solid; or, where the other one is a sheet, beyond it, not beside its border, and with the inside of its
+    own solid on this side.
     """
     owner = pair.first if of_first else pair.second
     other = pair.second if of_first else pair.first
@@ -141,6 +146,9 @@ def sunk_vertices(pair, of_first, out):
             continue
         nx, ny, nz = (qx - x) / depth, (qy - y) / depth, (qz - z) / depth
         if not other.solid:
+            m = other.normals[f]
+            if abs(nx * m[0] + ny * m[1] + nz * m[2]) < BEYOND:
+                continue
             outwards = owner.vertex_normals[v]
             if of_first:
                 vx, vy, vz = turned_back(pair, outwards[0], outwards[1], outwards[2])
@@ -224,14 +232,44 @@ def surface_contacts(table, first, second, turn, shift, limit, noise, swapped):
         all_triangle_contacts(table, meeting, rows, near, out, ends, keys)
     sunk = out.used[0] == 0 and crossed == 0 and first_lies_inside(table, meeting)
     if crossed > 0:
-        out, sunk = with_crossings(table, meeting, rows, near, crossed, out)
+        if table.first_triangle[second + 1] - table.first_triangle[second] > 1:
+            out, sunk = with_crossings(table, meeting, rows, near, crossed, out)
+        else:
+            sunk = not overlaps(out)
     if sunk:
         before = out.used[0]
         sunk_contacts(table, meeting, out)
         if out.used[0] > len(out.gap):
             out = enlarged(out, before)
             sunk_contacts(table, meeting, out)
+        if crossed > 0:
+            if oppose(out, before):
+                # a sheet that goes right through has the solid's corners beyond it on both of its sides
+                out.used[0] = before
+            if not overlaps(out):
+                out = with_passage(table, meeting, rows, near, crossed, out)
     return one_a_feature(out)
+
+
+@leaf_kernel
+def oppose(out, first):
+    """Whether two contacts of a `Buffer` from a row on have normals that nearly oppose each other."""
+    cosine = 1.0
+    for i in range(first, out.used[0]):
+        n = out.normal[i]
+        for k in range(first, i):
+            m = out.normal[k]
+            cosine = min(cosine, n[0] * m[0] + n[1] * m[1] + n[2] * m[2])
+    return cosine < OPPOSED
+
+
+@leaf_kernel
+def overlaps(out):
+    """Whether a `Buffer` has a contact with an overlap."""
+    deepest = 0.0
+    for row in range(out.used[0]):
+        deepest = min(deepest, out.gap[row])
+    return deepest < 0.0
 
 
 @inner_kernel

@@ -17,13 +17,29 @@ import numpy as np
 from ..kernel import inner_kernel, leaf_kernel
 from .manifold import EDGE_FACE, FACE_EDGE, feature_id
 from .surface_features import Buffer, add, buffer, pair_of, turned, turned_back
-from .surface_queries import closest_on_surface, winding_number
+from .surface_passages import (
+    inner_end,
+    overlap_of_each_curve,
+    passes,
+    shorter_way_along_axes,
+    shorter_way_out_of_curve,
+    shorter_way_out_of_face,
+)
+from .surface_queries import closest_on_surface, is_nearer, winding_number
 
-__all__ = ["crosses", "is_inside", "with_crossings"]
+__all__ = ["OPPOSED", "crosses", "is_inside", "with_crossings", "with_passage"]
 
 # Of the square of a curve's length: the area vector of what goes around next to nothing tells nothing.
 THIN = 1e-7
 FACES = 1 << 30
+# Cosine below which two curves may be those of one passage. They cancel up to this part of their areas, or of what is between
+# curves as far apart as the overlap is deep: two rings that lie on each other overlap between two circles.
+OPPOSED = -0.5
+CANCELLED = 0.3
+# In tolerances of the surfaces: what is no deeper than this touches.
+SHALLOW = 10.0
+# In depths of the overlap: the middle of a passage is no farther from a surface; that of a hole which something fills is.
+FILLED = 3.0
 
 
 @leaf_kernel
@@ -70,6 +86,13 @@ def crossing(pair, f, g, ends, keys):
     over_f = heights(pair.vertices, b.triangles[g], n[0], n[1], n[2], o[0], o[1], o[2])
     if min(over_f) >= 0.0 or max(over_f) < 0.0:
         return 0
+    if b.triangles[g, 1] == b.triangles[g, 2]:
+        # a segment, the core of a capsule: one point for both ends
+        side, x, y, z = piercing(pair.vertices, b.triangles[g], over_f, a.vertices, a.triangles[f], 0)
+        for end in range(2):
+            ends[end, 0], ends[end, 1], ends[end, 2] = x, y, z
+            keys[end, 0], keys[end, 1], keys[end, 2] = 0, b.triangle_edges[g, 0], f
+        return 2 if side < 3 else 0
     mx, my, mz = turned(pair, m)
     o = pair.vertices[b.triangles[g, 0]]
     over_g = heights(a.vertices, a.triangles[f], mx, my, mz, o[0], o[1], o[2])
@@ -132,25 +155,42 @@ def fill_crossings(table, meeting, rows, near, ends, keys):
     return count
 
 
+@leaf_kernel
+def join_curves(curve, first, second):
+    while curve[first] != first:
+        first = curve[first]
+    while curve[second] != second:
+        second = curve[second]
+    curve[max(first, second)] = min(first, second)
+
+
 @inner_kernel
-def curves(keys):
-    """(k,) the curve of each crossing, numbered by one of its crossings: they hang together where they share an end."""
+def curves(ends, keys, tolerance):
+    """(k,) the curve of each crossing, numbered by one of its crossings: they hang together where they share an end.
+
+    Where an edge passes through another one, rounding may find it beside the face in one of the triangles that share it and
+    within it in the next: ends that are left over are shared with those at most the tolerance in m away.
+    """
     count = len(keys)
     curve = np.arange(count)
     code = np.empty(2 * count, np.int64)
+    alone = np.ones(2 * count, np.bool_)
     for row in range(2 * count):
         key = keys[row // 2, row % 2]
         code[row] = (2 * key[1] + key[0]) * FACES + key[2]
     order = np.argsort(code, kind="mergesort")
     for i in range(1, 2 * count):
-        if code[order[i]] != code[order[i - 1]]:
-            continue
-        first, second = order[i] // 2, order[i - 1] // 2
-        while curve[first] != first:
-            first = curve[first]
-        while curve[second] != second:
-            second = curve[second]
-        curve[max(first, second)] = min(first, second)
+        one, other = order[i - 1], order[i]
+        if code[one] == code[other]:
+            alone[one] = alone[other] = False
+            join_curves(curve, one // 2, other // 2)
+    left_over = np.flatnonzero(alone)
+    for i in range(1, len(left_over)):
+        p = ends[left_over[i] // 2, left_over[i] % 2]
+        for k in range(i):
+            q = ends[left_over[k] // 2, left_over[k] % 2]
+            if (q[0] - p[0]) ** 2 + (q[1] - p[1]) ** 2 + (q[2] - p[2]) ** 2 <= tolerance * tolerance:
+                join_curves(curve, left_over[i] // 2, left_over[k] // 2)
     for row in range(count):
         # numbers only fall along the way
         curve[row] = curve[curve[row]]
@@ -206,43 +246,48 @@ def out_of_sheet(pair, x, y, z, middle):
 @leaf_kernel
 def depth_of(pair, ends, keys, curve, which, x, y, z):
     """How deep the surfaces overlap within a curve whose normal is (x, y, z), in m."""
-    farthest, nearest, deepest = -np.inf, np.inf, 0.0
+    farthest, nearest, inside, has_vertex = -np.inf, np.inf, 0.0, False
     for row in range(len(ends)):
         if curve[row] != which:
             continue
         for end in range(2):
-            along = x * ends[row, end, 0] + y * ends[row, end, 1] + z * ends[row, end, 2]
+            p = ends[row, end]
+            along = x * p[0] + y * p[1] + z * p[2]
             farthest, nearest = max(farthest, along), min(nearest, along)
             of_first, e = keys[row, end, 0] == 1, keys[row, end, 1]
             owner = pair.first if of_first else pair.second
             other = pair.second if of_first else pair.first
             vertices = pair.first.vertices if of_first else pair.vertices
-            if e < 0:
-                continue
-            for k in range(2):
-                v = vertices[owner.edges[e, k]]
-                px, py, pz = v[0], v[1], v[2]
-                if not other.solid:
-                    along = x * px + y * py + z * pz
+            if not other.solid:
+                for k in range(2):
+                    v = vertices[owner.edges[e, k]]
+                    along = x * v[0] + y * v[1] + z * v[2]
                     if of_first:
                         farthest = max(farthest, along)
                     else:
                         nearest = min(nearest, along)
-                    continue
+                continue
+            inner, side = inner_end(pair, ends, keys, row, end)
+            v = vertices[inner] if side < 0 else ends[inner, side]
+            # the middle of what is inside of an edge, which may pass out again, and its vertex
+            for half in range(1, 3 if side < 0 else 2):
+                share = 0.5 * half
+                px, py, pz = p[0] + share * (v[0] - p[0]), p[1] + share * (v[1] - p[1]), p[2] + share * (v[2] - p[2])
                 if of_first:
                     px, py, pz = turned_back(pair, px - pair.shift[0], py - pair.shift[1], pz - pair.shift[2])
                 if is_inside(other, px, py, pz, pair.stack):
                     squared, _, _, _, _ = closest_on_surface(other, px, py, pz, np.inf, 0.0, pair.stack)
-                    deepest = max(deepest, np.sqrt(squared))
-    return deepest if deepest > 0.0 else farthest - nearest
+                    inside = max(inside, np.sqrt(squared))
+                    has_vertex = has_vertex or half == 2
+    return inside if has_vertex else max(farthest - nearest, inside)
 
 
 @leaf_kernel
-def leave_out_sunk(found):
-    """Leaves out contacts with overlaps."""
+def leave_out_sunk(found, noise):
+    """Leaves out contacts with overlaps deeper than the noise in m."""
     kept = 0
     for row in range(found.used[0]):
-        if found.gap[row] < 0.0:
+        if found.gap[row] < -noise:
             continue
         for k in range(3):
             found.point[kept, k], found.normal[kept, k] = found.point[row, k], found.normal[row, k]
@@ -252,24 +297,111 @@ def leave_out_sunk(found):
 
 
 @leaf_kernel
-def add_curve(table, meeting, ends, keys, curve, which, middle, out):
-    """Adds the contacts of one curve; returns whether it has a normal."""
+def put_normals(table, meeting, ends, curve, middle, ways):
+    """Writes the normal and the area of each curve into its row of ways (k, 4), the area 0 where it has no normal. Returns
+    whether one has none, and the least cosine between two, 1 unless both bodies are solids."""
     pair = pair_of(table, meeting)
-    nx, ny, nz, length = area_vector(ends, curve, which, middle)
-    area = np.sqrt(nx * nx + ny * ny + nz * nz)
-    if area <= THIN * length * length:
-        return False
-    sign = out_of_sheet(pair, nx, ny, nz, middle) / area
-    nx, ny, nz = sign * nx, sign * ny, sign * nz
-    depth = depth_of(pair, ends, keys, curve, which, nx, ny, nz)
+    unclear, cosine = False, 1.0
     for row in range(len(ends)):
-        if curve[row] != which:
+        if curve[row] != row:
             continue
-        of_first, e, face = keys[row, 0, 0] == 1, keys[row, 0, 1], keys[row, 0, 2]
-        patch = pair.second.patch[face] if of_first else pair.first.patch[face]
-        feature = feature_id(EDGE_FACE, e, patch) if of_first != pair.swapped else feature_id(FACE_EDGE, patch, e)
-        add(out, ends[row, 0, 0], ends[row, 0, 1], ends[row, 0, 2], nx, ny, nz, -depth, feature, pair.swapped)
-    return True
+        nx, ny, nz, length = area_vector(ends, curve, row, middle)
+        area = np.sqrt(nx * nx + ny * ny + nz * nz)
+        if area <= THIN * length * length:
+            ways[row, 3] = 0.0
+            unclear = True
+            continue
+        sign = out_of_sheet(pair, nx, ny, nz, middle) / area
+        ways[row, 0], ways[row, 1], ways[row, 2], ways[row, 3] = sign * nx, sign * ny, sign * nz, area
+        for k in range(row):
+            if curve[k] == k and ways[k, 3] > 0.0 and pair.first.solid and pair.second.solid:
+                along = ways[k, 0] * ways[row, 0] + ways[k, 1] * ways[row, 1] + ways[k, 2] * ways[row, 2]
+                cosine = min(cosine, along)
+    return unclear, cosine
+
+
+@leaf_kernel
+def goes_around_surface(pair, ends, curve, which, reach, middle):
+    """Whether the middle of a curve, which is written into (3,), is no farther than the reach from either surface."""
+    area_vector(ends, curve, which, middle)
+    x, y, z = middle[0], middle[1], middle[2]
+    if is_nearer(pair.first, x, y, z, reach, pair.stack):
+        return True
+    x, y, z = turned_back(pair, x - pair.shift[0], y - pair.shift[1], z - pair.shift[2])
+    return is_nearer(pair.second, x, y, z, reach, pair.stack)
+
+
+@leaf_kernel
+def put_ways(table, meeting, ends, keys, curve, overlap, shared, ways):
+    """Writes the depth of each curve that has a normal over its area (see `put_normals`); where the curves of an overlap (k,)
+    oppose each other, the one way out of it into the rows of them all. shared: (4,) work array."""
+    pair = pair_of(table, meeting)
+    shallow = SHALLOW * max(pair.first.tolerance, pair.second.tolerance)
+    for which in range(len(ends)):
+        if overlap[which] != which:
+            continue
+        x = y = z = total = deepest = around = 0.0
+        for row in range(which, len(ends)):
+            if curve[row] == row and overlap[row] == which and ways[row, 3] > 0.0:
+                _, _, _, length = area_vector(ends, curve, row, shared)
+                area, around = ways[row, 3], around + length
+                x, y, z = x + area * ways[row, 0], y + area * ways[row, 1], z + area * ways[row, 2]
+                total += area
+                ways[row, 3] = depth_of(pair, ends, keys, curve, row, ways[row, 0], ways[row, 1], ways[row, 2])
+                deepest = max(deepest, ways[row, 3])
+        length = np.sqrt(x * x + y * y + z * z)
+        cancelled, opposed = length < CANCELLED * min(total, deepest * around), False
+        is_passage = cancelled and deepest > shallow
+        for row in range(which, len(ends)):
+            if curve[row] == row and overlap[row] == which and ways[row, 3] > 0.0:
+                is_passage = is_passage and goes_around_surface(pair, ends, curve, row, FILLED * deepest, shared)
+                opposed = opposed or x * ways[row, 0] + y * ways[row, 1] + z * ways[row, 2] < OPPOSED * length
+        if is_passage:
+            shared[3] = np.inf
+            shorter_way_along_axes(pair, shared)
+            for row in range(which, len(ends)):
+                if curve[row] == row and overlap[row] == which and ways[row, 3] > 0.0:
+                    shorter_way_out_of_curve(pair, ends, keys, curve, row, ways[row, 0], ways[row, 1], ways[row, 2], shared)
+        elif opposed and not cancelled:
+            shared[0], shared[1], shared[2], shared[3] = x / length, y / length, z / length, deepest
+        else:
+            continue
+        for row in range(which, len(ends)):
+            if curve[row] == row and overlap[row] == which and ways[row, 3] > 0.0:
+                for k in range(4):
+                    ways[row, k] = shared[k]
+
+
+@leaf_kernel
+def add_crossing(pair, ends, keys, row, way, out):
+    """Adds the contact of a crossing, with the way out (4,)."""
+    of_first, e, face = keys[row, 0, 0] == 1, keys[row, 0, 1], keys[row, 0, 2]
+    patch = pair.second.patch[face] if of_first else pair.first.patch[face]
+    feature = feature_id(EDGE_FACE, e, patch) if of_first != pair.swapped else feature_id(FACE_EDGE, patch, e)
+    x, y, z = ends[row, 0, 0], ends[row, 0, 1], ends[row, 0, 2]
+    add(out, x, y, z, way[0], way[1], way[2], -way[3], feature, pair.swapped)
+
+
+@leaf_kernel
+def add_curves(table, meeting, ends, keys, curve, with_normal, ways, out):
+    """Adds the contacts of all curves that have a normal, but those no deeper than noise: there features touch."""
+    pair = pair_of(table, meeting)
+    for row in range(len(ends)):
+        if with_normal[curve[row]] and ways[curve[row], 3] > pair.noise:
+            add_crossing(pair, ends, keys, row, ways[curve[row]], out)
+
+
+@inner_kernel
+def joined(found, more):
+    """Two `Buffer`s in one."""
+    kept, fresh = found.used[0], more.used[0]
+    return Buffer(
+        np.concatenate((found.point[:kept], more.point[:fresh])),
+        np.concatenate((found.normal[:kept], more.normal[:fresh])),
+        np.concatenate((found.gap[:kept], more.gap[:fresh])),
+        np.concatenate((found.feature[:kept], more.feature[:fresh])),
+        np.array([kept + fresh]),
+    )
 
 
 @inner_kernel
@@ -278,19 +410,42 @@ def with_crossings(table, meeting, rows, near, crossed, found):
     there was a curve without a normal. crossed: how many of the first `near` rows of triangles cross."""
     ends, keys = np.empty((crossed, 2, 3)), np.zeros((crossed, 2, 3), np.int64)
     fill_crossings(table, meeting, rows, near, ends, keys)
-    curve = curves(keys)
+    tolerance = SHALLOW * max(table.tolerance[meeting.first], table.tolerance[meeting.second])
+    curve = curves(ends, keys, tolerance)
+    ways, work = np.zeros((crossed, 4)), np.empty(4)
+    unclear, cosine = put_normals(table, meeting, ends, curve, work, ways)
+    with_normal = ways[:, 3] > 0.0
+    overlap = overlap_of_each_curve(table, meeting, ends, keys, curve) if cosine < OPPOSED else curve
+    put_ways(table, meeting, ends, keys, curve, overlap, work, ways)
     out = buffer(crossed)
-    middle = np.empty(3)
-    unclear = False
-    for row in range(crossed):
-        if curve[row] == row:
-            unclear = not add_curve(table, meeting, ends, keys, curve, row, middle, out) or unclear
-    leave_out_sunk(found)
-    kept, fresh = found.used[0], out.used[0]
-    return Buffer(
-        np.concatenate((found.point[:kept], out.point[:fresh])),
-        np.concatenate((found.normal[:kept], out.normal[:fresh])),
-        np.concatenate((found.gap[:kept], out.gap[:fresh])),
-        np.concatenate((found.feature[:kept], out.feature[:fresh])),
-        np.array([kept + fresh]),
-    ), unclear
+    add_curves(table, meeting, ends, keys, curve, with_normal, ways, out)
+    leave_out_sunk(found, meeting.noise)
+    return joined(found, out), unclear
+
+
+@leaf_kernel
+def add_passage(table, meeting, ends, keys, count, way, out):
+    """Adds the crossings where edges pass through faces, with the shortest way (4,) out."""
+    pair = pair_of(table, meeting)
+    way[3] = np.inf
+    for row in range(count):
+        if passes(pair, ends, keys, row):
+            if way[3] == np.inf:
+                shorter_way_along_axes(pair, way)
+            for end in range(2):
+                if keys[row, end, 0] == 0:
+                    shorter_way_out_of_face(pair, ends[row, end], keys[row, end, 2], way)
+    for row in range(count):
+        if passes(pair, ends, keys, row):
+            add_crossing(pair, ends, keys, row, way, out)
+
+
+@inner_kernel
+def with_passage(table, meeting, rows, near, crossed, found):
+    """Contacts in a `Buffer` with those of crossings that bound no volume: of a sheet or a segment that passes right through,
+    so that neither curves nor vertices tell of it. The other arguments are those of `with_crossings`."""
+    ends, keys = np.empty((crossed, 2, 3)), np.zeros((crossed, 2, 3), np.int64)
+    count = fill_crossings(table, meeting, rows, near, ends, keys)
+    out = buffer(crossed)
+    add_passage(table, meeting, ends, keys, count, np.empty(4), out)
+    return joined(found, out)

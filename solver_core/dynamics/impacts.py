@@ -2,7 +2,8 @@
 
 Contacts are found where bodies are when a step begins, with gaps as far as they may come in it. That is not enough when a body
 turns far, gets its speed only in this step, or passes beside what it was nearest to. So the motion that was solved for is
-followed to its end (`collision/time_of_impact.py`), and cut at the first impact.
+followed to its end (`collision/time_of_impact.py`), and cut at the first impact. On a mesh other features than those that were
+near at the begin may touch at the end, with an overlap that is too small to be an impact; so contacts are found there as well.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..collision.broad_phase import candidate_pairs
-from ..collision.detect import ContactSet, collider_poses, work_for_rounds
+from ..collision.detect import ContactSet, collider_poses, detect, work_for_rounds
 from ..collision.swept_triangles import all_triangles, with_slots
 from ..collision.time_of_impact import HARMLESS_MOTION, Motion, earliest_impacts, thicknesses
-from .bodies import Bodies
+from ..geometry.shapes import MESH
+from .bodies import Bodies, State
 from .build import rest_offset
 from .deformation import Deformation
+from .rotation import matrices
 
 __all__ = ["MOST_CUTS", "MOST_PARTS", "Cut", "ImpactFinder", "Impacts"]
 
@@ -27,7 +30,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MOST_CUTS = 8  # refused in a step; what still moves too far then is stopped by contacts of full reach
-MOST_PARTS = 64  # into which a step is cut for bodies that touch and turn
+MOST_PARTS = 1024  # into which a step is cut for bodies that touch and turn
+DEEPER = 1e-3  # of the smaller half extent: a mesh may be that much deeper in another body at a step's end than at its begin
 
 
 class Cut(NamedTuple):
@@ -73,6 +77,9 @@ class ImpactFinder:
         self._shapes, self._collections = bodies.shapes._replace(surfaces=None), bodies.model.collections
         self._excluded = bodies.excluded
         self._surfaces = bodies.shapes.surfaces
+        self._with_surfaces = bodies.shapes
+        self._has_mesh = np.zeros(len(bodies.model.size), np.bool_)
+        self._has_mesh[bodies.shapes.body[bodies.shapes.kind == MESH]] = True
         self._triangles = None if self._surfaces is None else all_triangles(self._surfaces)
         self._with_slots = self._shapes if self._triangles is None else with_slots(self._shapes)
         self._thickness = thicknesses(bodies.shapes, self._triangles)
@@ -142,3 +149,38 @@ class ImpactFinder:
         )
         hit = np.isfinite(times)
         return Impacts(bodies[hit], times[hit], touching[hit])
+
+    def deepened(
+        self, before: ContactSet, moved: State, twist: Floats, deformation: Deformation, movable: NDArray[np.bool_], h: float
+    ) -> Impacts:
+        """Pairs with a mesh that overlap where they have `moved` to in h seconds, by more than they did when the contacts were
+        found; of these one is movable (n,).
+
+        Meshes that deform are left out: they are not where they will be. The time is that at which the overlap began, by the
+        speed at which it has closed.
+        """
+        reach = self.reach(twist, h)
+        allowed = DEEPER * self._extent
+        quick = reach > 0.5 * allowed
+        still = np.broadcast_to(deformation.reach(h), reach.shape) == 0.0
+        if self._surfaces is None or not quick.any():
+            return NO_IMPACTS
+        rotation, nowhere = matrices(moved.orientation), np.zeros(len(reach))
+        after = detect(self._with_surfaces, moved.position, rotation, nowhere, self._collections, quick & still, self._excluded)
+        a, b = after.body_a, after.body_b
+        kept = (movable[a] | movable[b]) & (self._has_mesh[a] | self._has_mesh[b]) & still[a] & still[b]
+        n = len(allowed)
+        pairs, place = np.unique(before.body_a * n + before.body_b, return_inverse=True)
+        deepest = np.zeros(len(pairs) + 1)
+        np.minimum.at(deepest, place, before.gap)
+        at = np.searchsorted(pairs, a * n + b)
+        known = np.append(pairs, -1)[at] == a * n + b
+        was = np.where(known, deepest[at], 0.0)
+        kept &= after.gap < was - np.minimum(allowed[a], allowed[b])
+        a, b, after, was = a[kept], b[kept], after.chosen(kept), was[kept]
+        velocity = twist[b, :3] + np.cross(twist[b, 3:], after.point - moved.position[b])
+        velocity -= twist[a, :3] + np.cross(twist[a, 3:], after.point - moved.position[a])
+        closing = -np.einsum("ij,ij->i", velocity, after.normal)
+        time = h - (was - after.gap) / np.maximum(closing, 1e-300)
+        clear = (time > 0.0) & (was == 0.0)
+        return Impacts(np.stack([a, b], axis=1), np.where(clear, time, 0.5 * h), ~clear)

@@ -32,6 +32,7 @@ Floats = NDArray[np.float64]
 RULES = {rule: code for code, rule in enumerate(FrictionCombine)}
 STICK_FRACTION = 1e-3  # of the speed that gravity gives in a step: slower contacts are at rest
 ROUND_OFF = 1e-9  # of a step: no part of it is that short
+PATIENCE = 8  # parts of a step, one after the other, that are not refused: then one of twice the length is tried
 STILL_MOTION = 1e-12  # m in a step: what interpolation between equal poses may come to
 RELATIVE = ("cone", "complementarity", "dissipation")
 STICK_SPEED = 1e-6  # m/s, where there is no gravity
@@ -130,28 +131,39 @@ class Simulation:
         self._last_step = float(checkpoint["last_step"][0])
 
     def _advance_step(self, substep: int) -> dict[str, Any]:
-        """Advance by a time step, in shorter ones from impact to impact where bodies would pass each other."""
+        """Advance by a time step, in shorter ones from impact to impact where bodies would pass each other.
+
+        Many short parts that go well earn a longer one, and another refusal.
+        """
         begin = perf_counter()
         step = (self._frame - self.spec.frame_start) * self.settings.substeps + substep
         rows: list[dict[str, Any]] = []
         left = h = longest = self._step
         cuts = 0
         refused: Cut | None = None
+        streak = 0
         # every attempt advances or is refused, and only so many are
         while left > 0.0:
             outcome = self._attempt(step + 1.0 - left / self._step, h, MOST_CUTS - cuts, refused)
-            if isinstance(outcome, Cut):
+            if isinstance(outcome, Cut) and h > longest:
+                h, streak = longest, 0
+            elif isinstance(outcome, Cut):
                 # a contact that closes in any step, however short, would otherwise use up all cuts
                 shorter = outcome.time if refused is None else min(outcome.time, 0.5 * h)
                 if outcome.repeatedly:
                     shorter = longest = max(shorter, self._step / MOST_PARTS)
                 cuts = cuts + 1 if shorter < h else MOST_CUTS
                 h = min(shorter, h)
-                refused = outcome
+                refused, streak = outcome, 0
             else:
                 rows.append(outcome)
                 left -= h
-                h = left if left <= (1.0 + ROUND_OFF) * longest else longest
+                longest = max(longest, h)
+                streak += 1
+                if streak % PATIENCE == 0:
+                    cuts = max(0, cuts - 1)
+                h = 2.0 * longest if streak >= PATIENCE else longest
+                h = left if left <= (1.0 + ROUND_OFF) * h else h
                 refused = None
         asleep = int(self._sleep.asleep.sum())
         self._memory = self._sleep.settle(step, self._memory)
@@ -253,10 +265,16 @@ class Simulation:
             impacts = self._find_impacts(rotation, predicted, awake, h)
             if len(impacts):
                 return impacts.first(self._impacts.reach(predicted, 1.0))
+        before = State(*(array.copy() for array in state))
         integrate(model, state, mass, v, apart, h)
+        self._place_animated(at + h / self._step)
+        if cuts > 0:
+            late = self._impacts.deepened(contacts, state, predicted, self._deformation, awake, h)
+            if len(late):
+                self._state = before
+                return late.first(self._impacts.reach(predicted, 1.0))
         self._sleep.watch(predicted, counts[0] == 0)
         self._last_step = h
-        self._place_animated(at + h / self._step)
 
         # record
         self._memory = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, remember(axes, impulse), approach)

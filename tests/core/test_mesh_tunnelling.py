@@ -114,6 +114,20 @@ def test_small_fast_bodies_never_pass(shape, target):
     assert hits > 20
 
 
+@pytest.mark.parametrize(("target", "chosen"), [("plate", (14, 48)), ("sheet", (48, 177))])
+def test_a_card_that_a_hit_on_its_corner_spins_up_does_not_pass(target, chosen):
+    """At thousands of radians a second it turns by radians in a step: the step is cut into as many parts as it takes."""
+    surface = {"plate": PLATE, "sheet": SHEET}[target]
+    passive = BodySpec("Target", BodyKind.PASSIVE, mesh(surface), material=ROUGH)
+    thrown = list(shots(max(chosen) + 1, 11))
+    for start, direction, spin in (thrown[i] for i in chosen):
+        card = shot(hull(CUBE * (0.012, 0.008, 0.001)), start, direction, 60.0, 20.0 * spin / np.linalg.norm(spin))
+        frames = sc.Simulation(SceneSpec((passive, card), gravity=NO_GRAVITY), **STEP).run(6)
+        assert max(np.linalg.norm(frame.velocities[1, 3:]) for frame in frames) / 240.0 > 0.5
+        assert not pierces(np.array([frame.poses[1, :3] for frame in frames]), surface[0][surface[1]])
+        assert max(frame.statistics.cuts.max() for frame in frames[1:]) > 8
+
+
 @pytest.mark.parametrize("target", ["plate", "sheet"])
 def test_an_animated_mesh_sweeps_balls_along(target):
     """It moves 2 m in a frame, 0.2 m in a step, through balls of 20 mm that lie around."""
