@@ -31,7 +31,8 @@ Ints = NDArray[np.int64]
 
 MOST_CUTS = 8  # refused in a step; what still moves too far then is stopped by contacts of full reach
 MOST_PARTS = 1024  # into which a step is cut for bodies that touch and turn
-DEEPER = 1e-3  # of the smaller half extent: a mesh may be that much deeper in another body at a step's end than at its begin
+OVERLAP = 1e-3  # of the smaller half extent: no mesh may come deeper than that into another body
+DEEPENING = 0.1  # of that: by how much what is deeper already may deepen in a whole step
 
 
 class Cut(NamedTuple):
@@ -151,36 +152,49 @@ class ImpactFinder:
         return Impacts(bodies[hit], times[hit], touching[hit])
 
     def deepened(
-        self, before: ContactSet, moved: State, twist: Floats, deformation: Deformation, movable: NDArray[np.bool_], h: float
+        self,
+        before: ContactSet,
+        moved: State,
+        twist: Floats,
+        deformation: Deformation,
+        movable: NDArray[np.bool_],
+        h: float,
+        share: float,
     ) -> Impacts:
-        """Pairs with a mesh that overlap where they have `moved` to in h seconds, by more than they did when the contacts were
-        found; of these one is movable (n,).
+        """Pairs with a mesh that overlap too far where they have `moved` to in h seconds, a share of the time step, and by more
+        than they did `before`, when contacts were found; of these one is movable (n,).
 
         Meshes that deform are left out: they are not where they will be. The time is that at which the overlap began, by the
         speed at which it has closed.
         """
         reach = self.reach(twist, h)
-        allowed = DEEPER * self._extent
-        quick = reach > 0.5 * allowed
-        still = np.broadcast_to(deformation.reach(h), reach.shape) == 0.0
+        allowed = OVERLAP * self._extent
+        quick = reach > 0.5 * DEEPENING * share * allowed
         if self._surfaces is None or not quick.any():
             return NO_IMPACTS
-        rotation, nowhere = matrices(moved.orientation), np.zeros(len(reach))
-        after = detect(self._with_surfaces, moved.position, rotation, nowhere, self._collections, quick & still, self._excluded)
+        still = np.broadcast_to(deformation.reach(h), reach.shape) == 0.0
+        rotation, none = matrices(moved.orientation), np.zeros(len(reach))
+        after = detect(self._with_surfaces, moved.position, rotation, none, self._collections, quick & still, self._excluded)
         a, b = after.body_a, after.body_b
-        kept = (movable[a] | movable[b]) & (self._has_mesh[a] | self._has_mesh[b]) & still[a] & still[b]
-        n = len(allowed)
-        pairs, place = np.unique(before.body_a * n + before.body_b, return_inverse=True)
-        deepest = np.zeros(len(pairs) + 1)
-        np.minimum.at(deepest, place, before.gap)
-        at = np.searchsorted(pairs, a * n + b)
-        known = np.append(pairs, -1)[at] == a * n + b
-        was = np.where(known, deepest[at], 0.0)
-        kept &= after.gap < was - np.minimum(allowed[a], allowed[b])
+        was = deepest_of_pairs(before, a, b)
+        least = np.minimum(allowed[a], allowed[b])
+        kept = after.gap < np.minimum(-least, was - DEEPENING * share * least)
+        kept &= (movable[a] | movable[b]) & (self._has_mesh[a] | self._has_mesh[b]) & still[a] & still[b]
         a, b, after, was = a[kept], b[kept], after.chosen(kept), was[kept]
         velocity = twist[b, :3] + np.cross(twist[b, 3:], after.point - moved.position[b])
         velocity -= twist[a, :3] + np.cross(twist[a, 3:], after.point - moved.position[a])
         closing = -np.einsum("ij,ij->i", velocity, after.normal)
-        time = h - (was - after.gap) / np.maximum(closing, 1e-300)
+        time = h + after.gap / np.maximum(closing, 1e-300)
         clear = (time > 0.0) & (was == 0.0)
         return Impacts(np.stack([a, b], axis=1), np.where(clear, time, 0.5 * h), ~clear)
+
+
+def deepest_of_pairs(contacts: ContactSet, a: Ints, b: Ints) -> Floats:
+    """(k,) m: the gap of the deepest contact of bodies a (k,) and b (k,), 0 where they do not overlap."""
+    count = max(contacts.body_b.max(initial=0), b.max(initial=0)) + 1
+    pairs, place = np.unique(contacts.body_a * count + contacts.body_b, return_inverse=True)
+    deepest = np.zeros(len(pairs) + 1)
+    np.minimum.at(deepest, place, contacts.gap)
+    wanted = a * count + b
+    at = np.searchsorted(pairs, wanted)
+    return np.where(np.append(pairs, -1)[at] == wanted, deepest[at], 0.0)

@@ -269,7 +269,7 @@ class Simulation:
         integrate(model, state, mass, v, apart, h)
         self._place_animated(at + h / self._step)
         if cuts > 0:
-            late = self._impacts.deepened(contacts, state, predicted, self._deformation, awake, h)
+            late = self._impacts.deepened(contacts, state, predicted, self._deformation, awake, h, h / self._step)
             if len(late):
                 self._state = before
                 return late.first(self._impacts.reach(predicted, 1.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from meshes import CUBE, CUBE_TRIANGLES, angle_bracket, bumpy, distances, sheet
+from meshes import CUBE, CUBE_TRIANGLES, angle_bracket, bumpy, distances, sheet, torus
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
@@ -188,3 +188,33 @@ def test_a_mesh_that_is_swung_does_not_pass_a_thin_post():
         seen = Rotation.from_quat(poses[:, [4, 5, 6, 3]]).apply(post.position - poses[:, :3], inverse=True)
         assert not pierces(seen, blade[0][blade[1]])
         assert max(frame.statistics.deepest_overlap.max(initial=0.0) for frame in frames[1:]) <= 1e-3
+
+
+def test_meshes_that_hit_each_other_turning_hardly_overlap():
+    """Rings and brackets of 0.35 m at 10 m/s and 15 rad/s: within a step other features touch than were near at its begin.
+
+    Found only where they are then, such an overlap was 3.7 mm."""
+    points, triangles = angle_bracket()
+    shapes = mesh(torus(0.12, 0.05, 14, 8)), mesh((0.12 * points, triangles))
+    deepest = []
+    for seed in (1, 9, 11, 12, 13):
+        random = np.random.default_rng(seed)
+        thrown = []
+        for side, shape in zip((-1.0, 1.0), shapes, strict=True):
+            spin, orientation = random.normal(size=3), random.normal(size=4)
+            thrown.append(
+                BodySpec(
+                    f"Thrown {side:+.0f}",
+                    BodyKind.ACTIVE,
+                    shape,
+                    position=np.array([0.35 * side, 0.0, 0.0]),
+                    orientation=orientation / np.linalg.norm(orientation),
+                    velocity=np.array([-5.0 * side, 0.0, 0.0]) + random.normal(size=3),
+                    angular_velocity=15.0 * spin / np.linalg.norm(spin),
+                    mass=1.0,
+                    material=ROUGH,
+                )
+            )
+        frames = sc.Simulation(SceneSpec(tuple(thrown), gravity=NO_GRAVITY), fps=24.0).run(6)
+        deepest.append(max(frame.statistics.deepest_overlap.max() for frame in frames[1:]))
+    assert max(deepest) < 5e-4
