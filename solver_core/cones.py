@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .kernel import kernel
+from .kernel import leaf_kernel
 
 __all__ = ["project_disk", "project_half_line", "project_polygon"]
 
 
-@kernel
+@leaf_kernel
 def project_half_line(w):
     """Closest y >= 0 to w and dy/dw."""
     if w > 0.0:
@@ -21,7 +21,7 @@ def project_half_line(w):
     return 0.0, 0.0
 
 
-@kernel
+@leaf_kernel
 def project_disk(w1, w2, radius):
     """Closest point of the disk to (w1, w2): (y1, y2, d11, d12, d22), d the symmetric derivative dy/dw."""
     if radius <= 0.0:
@@ -35,7 +35,7 @@ def project_disk(w1, w2, radius):
     return radius * e1, radius * e2, shrink * e2 * e2, -shrink * e1 * e2, shrink * e1 * e1
 
 
-@kernel
+@leaf_kernel
 def project_polygon(w1, w2, radius, sides):
     """Closest point of the polygon to (w1, w2): (y1, y2, d11, d12, d22), as for the disk."""
     if radius <= 0.0:

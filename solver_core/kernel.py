@@ -21,17 +21,25 @@ __all__ = ["FALSE", "TRUE", "inlined_kernel", "inner_kernel", "kernel", "kernel_
 # it does not. Where constants are arguments they are numpy's for the same reason.
 TRUE, FALSE = np.bool_(True), np.bool_(False)
 
-INNER_OPTIONS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": InnerCompiler}
-LEAF_OPTIONS: dict[str, Any] = {"_nrt": False} | INNER_OPTIONS
+# An option that is not set, a kernel takes over from the one that it is first compiled for. `forceinline` has to be: of inlined
+# kernels, the whole narrow phase took it over.
+OPTIONS: dict[str, Any] = {"cache": True, "error_model": "numpy", "forceinline": False}
+INNER_OPTIONS: dict[str, Any] = OPTIONS | {
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "pipeline_class": InnerCompiler,
+}
+LEAF_OPTIONS: dict[str, Any] = INNER_OPTIONS | {"_nrt": False}
+INLINED_OPTIONS: dict[str, Any] = LEAF_OPTIONS | {"forceinline": True}
 
-kernel = njit(cache=True, error_model="numpy")
-inner_kernel = njit(cache=True, error_model="numpy", **INNER_OPTIONS)
+kernel = njit(**OPTIONS)
+inner_kernel = njit(**INNER_OPTIONS)
 
-leaf_kernel = njit(cache=True, error_model="numpy", **LEAF_OPTIONS)
+leaf_kernel = njit(**LEAF_OPTIONS)
 
 # Part of a long kernel, its only caller: it is compiled within that one, and not twice.
-kernel_part = njit(cache=True, error_model="numpy", inline="always")
+kernel_part = njit(**OPTIONS, inline="always")
 
-# A small leaf kernel that becomes part of its callers: the arrays of a work space go by value, seven words and more each, which
-# can take longer than what the kernel does with them.
-inlined_kernel = njit(cache=True, error_model="numpy", forceinline=True, **LEAF_OPTIONS)
+# A small leaf kernel, or a hot one, that becomes part of its callers: the arrays of a work space go by value, seven words and
+# more each, which can take longer than what the kernel does with them.
+inlined_kernel = njit(**INLINED_OPTIONS)

@@ -170,7 +170,7 @@ def without_doubles(manifold, count, merge):
     return kept
 
 
-@leaf_kernel
+@inlined_kernel
 def face_of_box(pair, lean, of_a, k, upper, limit, scale, manifold):
     """Contacts with the upper or lower face across axis k of one box, a or else b: (count, smallest gap).
 
@@ -330,7 +330,7 @@ def edge_contacts_of_boxes(pair, lean, separation, i, j, near_faces, limit, scal
     return 1 if alone or not apart else UNDECIDED, False
 
 
-@leaf_kernel
+@inlined_kernel
 def box_contacts(pair, lean, limit, scale, noise, manifold):
     """Collects the contacts of two boxes with gaps up to the limit: (how many or UNDECIDED, whether in the frame of b).
 

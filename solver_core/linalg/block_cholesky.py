@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernel import inner_kernel, kernel, leaf_kernel
+from ..kernel import inner_kernel, leaf_kernel
 
 __all__ = ["Structure", "analyse", "factorise", "solve_in_place"]
 
@@ -161,7 +161,7 @@ def _eliminate(bodies, body_a, body_b):
     return order, column_start, rows
 
 
-@kernel
+@inner_kernel
 def analyse(offset, body_a, body_b):
     """Elimination order and symbolic factorisation for bodies coupled pairwise.
 
@@ -213,7 +213,7 @@ def analyse(offset, body_a, body_b):
     return Structure(order, rank, first, size, column_start, row, diagonal, block, target, length)
 
 
-@kernel
+@leaf_kernel
 def find_block(structure, column, row):
     """Position in `values` of the block in the given row of the given column (both in elimination order, row > column)."""
     low, high = structure.column_start[column], structure.column_start[column + 1] - 1
@@ -289,7 +289,7 @@ def _subtract_product(values, at, left, rows, right, columns, n):
             values[at + i * columns + j] -= s
 
 
-@kernel
+@leaf_kernel
 def factorise(structure, values):
     """Replace the lower blocks of H in `values` by those of L; False where H is not positive definite."""
     start, row, block, size = structure.column_start, structure.row, structure.block, structure.size
@@ -308,7 +308,7 @@ def factorise(structure, values):
     return True
 
 
-@kernel
+@leaf_kernel
 def solve_in_place(structure, values, x):
     """x := H^-1 x with the factor in `values`; x has the bodies' own order of degrees of freedom."""
     start, row, block = structure.column_start, structure.row, structure.block

@@ -7,7 +7,7 @@ unused. Blocks are not exchanged, nor rows within them: a vanishing pivot ends t
 
 from __future__ import annotations
 
-from ..kernel import kernel, leaf_kernel
+from ..kernel import leaf_kernel
 
 __all__ = ["factorise_lu", "solve_lu_in_place"]
 
@@ -62,7 +62,7 @@ def _subtract(values, at, lower, left, rows, upper, right, columns, n):
                 values[at + i * columns + j] -= a * upper[right + k * columns + j]
 
 
-@kernel
+@leaf_kernel
 def factorise_lu(structure, lower, upper):
     """Replace the blocks of A by those of L and U; False where a pivot vanishes."""
     start, row, block, size = structure.column_start, structure.row, structure.block, structure.size
@@ -85,7 +85,7 @@ def factorise_lu(structure, lower, upper):
     return True
 
 
-@kernel
+@leaf_kernel
 def solve_lu_in_place(structure, lower, upper, x):
     """x := A^-1 x with the factors; x has the bodies' own order of degrees of freedom."""
     start, row, block = structure.column_start, structure.row, structure.block

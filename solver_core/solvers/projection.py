@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cones import project_disk, project_half_line, project_polygon
-from ..kernel import inner_kernel, kernel, leaf_kernel
+from ..kernel import FALSE, TRUE, inner_kernel, kernel, leaf_kernel
 from ..linalg.block_cholesky import Structure, analyse, factorise, find_block, solve_in_place
 from ..system import apply_inverse_mass, apply_mass, relative_velocity
 
@@ -141,14 +141,14 @@ def _assemble(values, system, blocks, derivative):
         _weigh(system.jacobian_a, k, size_a, d, weighed_a)
         _weigh(system.jacobian_b, k, size_b, d, weighed_b)
         if a >= 0:
-            _add_product(values, blocks.diagonal_a[k], system.jacobian_a, k, size_a, weighed_a, size_a, first, last, True)
+            _add_product(values, blocks.diagonal_a[k], system.jacobian_a, k, size_a, weighed_a, size_a, first, last, TRUE)
         if b >= 0:
-            _add_product(values, blocks.diagonal_b[k], system.jacobian_b, k, size_b, weighed_b, size_b, first, last, True)
+            _add_product(values, blocks.diagonal_b[k], system.jacobian_b, k, size_b, weighed_b, size_b, first, last, TRUE)
         if a >= 0 and b >= 0:
             if blocks.b_is_row[k]:
-                _add_product(values, blocks.between[k], system.jacobian_b, k, size_b, weighed_a, size_a, first, last, False)
+                _add_product(values, blocks.between[k], system.jacobian_b, k, size_b, weighed_a, size_a, first, last, FALSE)
             else:
-                _add_product(values, blocks.between[k], system.jacobian_a, k, size_a, weighed_b, size_b, first, last, False)
+                _add_product(values, blocks.between[k], system.jacobian_a, k, size_a, weighed_b, size_b, first, last, FALSE)
 
 
 @leaf_kernel

@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
+from kernels import callable_from_python
 
-from solver_core.linalg.block_cholesky import analyse, factorise, find_block, solve_in_place
-from solver_core.linalg.block_lu import factorise_lu, solve_lu_in_place
+from solver_core.linalg import block_cholesky, block_lu
+
+analyse, find_block = map(callable_from_python, (block_cholesky.analyse, block_cholesky.find_block))
+factorise, solve_in_place = map(callable_from_python, (block_cholesky.factorise, block_cholesky.solve_in_place))
+factorise_lu, solve_lu_in_place = map(callable_from_python, (block_lu.factorise_lu, block_lu.solve_lu_in_place))
 
 
 def random_problem(rng, bodies, contacts, sizes):

@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kernels import callable_from_python
 from scipy.optimize import minimize
 
-from solver_core.cones import project_disk, project_half_line, project_polygon
+from solver_core import cones
+
+project_disk, project_half_line = map(callable_from_python, (cones.project_disk, cones.project_half_line))
+project_polygon = callable_from_python(cones.project_polygon)
 
 SIDES = [3, 4, 5, 8, 17]
 

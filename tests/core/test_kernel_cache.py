@@ -22,9 +22,10 @@ def test_a_change_in_any_source_gives_another_folder(tmp_path, monkeypatch):
 def test_kernels_go_below_the_folder_that_the_environment_names(tmp_path):
     code = (
         "from solver_core.kernel_cache import use_kernel_cache; use_kernel_cache()\n"
-        "from solver_core.cones import project_disk; project_disk(1.0, 2.0, 0.5)"
+        "import numpy as np\n"
+        "from solver_core.dynamics.rotation import write_matrix; write_matrix(np.ones(4), np.empty((3, 3)))"
     )
     root = Path(kernel_cache.PACKAGE).parent
     environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(root), "PATH": "", "HOME": str(tmp_path)}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
-    assert list(kernel_cache.kernel_folder(tmp_path).rglob("cones.project_disk*.nbi"))
+    assert list(kernel_cache.kernel_folder(tmp_path).rglob("rotation.write_matrix*.nbi"))

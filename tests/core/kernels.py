@@ -1,0 +1,18 @@
+"""Kernels that only kernels call, as functions of Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+
+
+def callable_from_python(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel behind an entrance from Python."""
+
+    @njit
+    def entrance(*arguments):
+        return kernel(*arguments)
+
+    return entrance
