@@ -217,7 +217,7 @@ class SceneStiction(PropertyGroup):
     frame_end: IntProperty(name="End", description="Last frame of the bake", default=250, min=1, max=1048574)
     friction_cone: EnumProperty(
         name="Friction Cone",
-        description="Shape that bounds the friction force at a contact",
+        description="Shape that bounds the friction force at a contact; Pivoting always has the exact one",
         items=(
             ("DISK", "Disk", "The exact cone, the same in all directions"),
             ("POLYGON", "Polygon", "A cone with flat sides, as in most of the literature"),
@@ -305,14 +305,19 @@ def effective_frame_range(scene: Scene) -> tuple[int, int]:
 
 
 def effective_settings(scene: Scene) -> SolverSettings:
-    """How the scene is solved; the rigid body world must exist."""
+    """How the scene is solved; the rigid body world must exist.
+
+    Pivoting has the exact friction cone only: the panel greys out the choice of another one.
+    """
     own = scene.stiction
+    method = ContactMethod[own.method]
+    is_polygon = own.friction_cone == "POLYGON" and method is not ContactMethod.PIVOT
     return SolverSettings(
-        method=ContactMethod[own.method],
+        method=method,
         tolerance=own.tolerance,
         max_iterations=own.max_iterations,
         substeps=own.substeps if own.use_substeps else scene.rigidbody_world.substeps_per_frame,
-        polygon_sides=own.polygon_sides if own.friction_cone == "POLYGON" else 0,
+        polygon_sides=own.polygon_sides if is_polygon else 0,
         sleeping=own.use_sleeping,
     )
 

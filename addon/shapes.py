@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..solver_core.geometry.surfaces import mesh_surface
 from ..solver_core.scene import ChildSpec, ShapeKind, ShapeSpec
+from ..solver_core.validation import why_no_inside
 from . import rotations
 from .placement import placed
 
@@ -186,11 +187,7 @@ def mesh_shape(shape: ShapeSpec, active: bool) -> ShapeSpec:
     ):
         return shape
     if active and volume == 0.0:
-        raise ShapeError(
-            "collision_shape",
-            "the mesh is open, so an active body has no inside; close it (Fill, or a Solidify modifier with the source Final), "
-            "choose Convex Hull, or make the body Passive",
-        )
+        raise ShapeError("collision_shape", why_no_inside(shape.vertices, shape.triangles))
     outward = active and volume < 0.0
     triangles = np.ascontiguousarray(shape.triangles[:, ::-1]) if outward else shape.triangles
     return replace(shape, kind=ShapeKind.MESH, triangles=triangles)

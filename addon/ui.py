@@ -7,7 +7,7 @@ import textwrap
 import bpy
 from bpy.types import Context, Object, Panel, UILayout
 
-from ..solver_core.scene import FrictionCombine
+from ..solver_core.scene import ContactMethod, FrictionCombine
 from . import properties
 
 __all__ = ["register", "unregister"]
@@ -148,9 +148,12 @@ class STICTION_PT_scene_solver(ScenePanel, Panel):
         column.prop(own, "max_iterations", text="Max Iterations")
         overridable(column, "Substeps", own, "substeps", context.scene.rigidbody_world, "substeps_per_frame")
         column = layout.column()
-        column.prop(own, "friction_cone")
+        cone = column.column()
+        # pivoting has the exact cone whatever is chosen here
+        cone.active = own.method != ContactMethod.PIVOT.name
+        cone.prop(own, "friction_cone")
         if own.friction_cone == "POLYGON":
-            column.prop(own, "polygon_sides")
+            cone.prop(own, "polygon_sides")
         column.prop(own, "friction_combine", text="Combine")
         layout.prop(own, "use_sleeping")
 

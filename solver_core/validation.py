@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from .field_types import mismatches
 from .geometry.solids import shape_mass_properties
 from .geometry.surfaces import TOLERANCE, mesh_surface
-from .scene import BodyKind, BodySpec, SceneSpec, SceneWarning, ShapeKind, ShapeSpec, SolverSettings
+from .scene import BodyKind, BodySpec, ContactMethod, SceneSpec, SceneWarning, ShapeKind, ShapeSpec, SolverSettings
 
-__all__ = ["SceneError", "SceneProblem", "scene_warnings", "validate"]
+__all__ = ["SceneError", "SceneProblem", "scene_warnings", "validate", "why_no_inside"]
 
 # What a problem is said to be about when it is about no single object.
 SCENE = "Scene"
@@ -49,9 +51,8 @@ class SceneError(ValueError):
 
 def validate(spec: SceneSpec, settings: SolverSettings) -> None:
     """Raise SceneError with every problem of the scene and of the settings; return when it can be simulated."""
-    problems = [*scene_problems(spec), *settings_problems(settings)]
-    for body in spec.bodies:
-        problems += body_problems(body, spec)
+    # what a value means can be asked once it is what it is declared to be
+    problems = [*type_problems(spec, settings)] or [*scene_problems(spec), *settings_problems(settings)]
     if problems:
         raise SceneError(tuple(problems))
 
@@ -72,6 +73,19 @@ def scene_warnings(spec: SceneSpec) -> tuple[SceneWarning, ...]:
         for body in spec.bodies
         if body.material.mu_dynamic > body.material.mu_static
     )
+
+
+def type_problems(spec: SceneSpec, settings: SolverSettings) -> Iterator[SceneProblem]:
+    """What has not the type that it is declared with; fields of a body's shape and material count as the body's."""
+    for path, message in mismatches(settings, SolverSettings):
+        yield SceneProblem(SETTINGS, ".".join(path) or "settings", message)
+    for path, message in mismatches(spec, SceneSpec):
+        owner = SCENE
+        if path[:1] == ("bodies",) and len(path) > 2:
+            name = spec.bodies[int(path[1])].name
+            owner, path = name if isinstance(name, str) else f"Body {path[1]}", path[2:]
+        parts = [part for part in path[:-1] if part not in ("shape", "material")]
+        yield SceneProblem(owner, ".".join([*parts, *path[-1:]]) or "scene", message)
 
 
 def scene_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
@@ -101,6 +115,8 @@ def scene_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
     if not is_positive(spec.time_scale):
         message = f"is {spec.time_scale}; the speed of the simulation must be above 0 and finite"
         yield SceneProblem(SCENE, "time_scale", message)
+    for body in spec.bodies:
+        yield from body_problems(body, spec)
 
 
 def settings_problems(settings: SolverSettings) -> Iterator[SceneProblem]:
@@ -114,21 +130,26 @@ def settings_problems(settings: SolverSettings) -> Iterator[SceneProblem]:
     if settings.polygon_sides != 0 and not settings.polygon_sides >= 3:
         message = f"is {settings.polygon_sides}; choose 0 for the exact friction cone, or 3 sides and more"
         yield SceneProblem(SETTINGS, "polygon_sides", message)
+    elif settings.polygon_sides != 0 and settings.method is ContactMethod.PIVOT:
+        message = f"is {settings.polygon_sides}, and pivoting has the exact friction cone only; choose 0, or the other solver"
+        yield SceneProblem(SETTINGS, "polygon_sides", message)
 
 
 def body_problems(body: BodySpec, spec: SceneSpec) -> Iterator[SceneProblem]:
+    shape = list(shape_findings(body))
     for field, message in (
-        *shape_findings(body),
+        *shape,
         *motion_findings(body),
         *material_findings(body),
         *path_findings(body, spec),
-        *deformation_findings(body, spec),
-        *mass_findings(body),
+        *deformation_findings(body, spec, has_sound_shape=not shape),
+        *mass_findings(body, has_sound_shape=not shape),
     ):
         yield SceneProblem(body.name, field, message)
 
 
 Findings = Iterator[tuple[str, str]]
+Array = NDArray[Any]
 
 
 def shape_findings(body: BodySpec, shape: ShapeSpec | None = None, within: str = "") -> Findings:
@@ -168,36 +189,51 @@ def simple_shape_findings(body: BodySpec, shape: ShapeSpec) -> Findings:
         yield "vertices", f"vertex {first} is {describe(vertices[first])}, not finite; check the mesh, its modifiers and scale"
     elif shape.kind in (ShapeKind.CYLINDER, ShapeKind.CONE):
         yield from round_findings(shape)
-        return
-    if triangles.size and (triangles.ndim != 2 or triangles.shape[1] != 3 or not np.issubdtype(triangles.dtype, np.integer)):
+    elif triangles.size and (triangles.ndim != 2 or triangles.shape[1] != 3 or triangles.dtype.kind not in "iu"):
         yield "triangles", f"are {triangles.dtype} of shape {triangles.shape}; they must be (t, 3) integers"
     elif triangles.size and not 0 <= triangles.min() <= triangles.max() < len(vertices):
         yield "triangles", f"refer to vertices {triangles.min()} to {triangles.max()}; there are {len(vertices)}"
-    elif shape.kind is ShapeKind.MESH and vertices.size and is_finite(vertices, vertices.shape):
-        yield from mesh_findings(body, shape)
+    elif shape.kind is ShapeKind.MESH:
+        yield from mesh_findings(body, vertices, triangles)
 
 
-def mesh_findings(body: BodySpec, shape: ShapeSpec) -> Findings:
+def mesh_findings(body: BodySpec, vertices: Array, triangles: Array) -> Findings:
     """What is wrong with a mesh whose arrays are sound."""
-    triangles = np.asarray(shape.triangles)
     if triangles.size == 0:
         yield "triangles", "the mesh has no faces; give it some, or take the object out of the rigid body world"
         return
-    corners = np.asarray(shape.vertices, dtype=np.float64)[triangles]
-    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
-    size = np.linalg.norm(np.ptp(corners.reshape(-1, 3), axis=0))
-    if not areas.max() > (TOLERANCE * size) ** 2:
+    try:
+        volume = mesh_surface(vertices, triangles).volume
+    except ValueError:
         yield "triangles", "no face of the mesh has an area; give it a size, or take the object out of the rigid body world"
-    elif body.kind is BodyKind.ACTIVE:
-        volume = mesh_surface(shape.vertices, triangles).volume
-        if volume == 0.0:
-            yield (
-                "shape",
-                "the mesh is open, so an active body has no inside; close it (Fill, or a Solidify modifier with the source "
-                "Final), choose Convex Hull, or make the body Passive",
-            )
-        elif volume < 0.0:
-            yield "shape", "the normals of the mesh point inwards; flip them, or make the body Passive, as a room"
+        return
+    if body.kind is BodyKind.ACTIVE and volume == 0.0:
+        yield "shape", why_no_inside(vertices, triangles)
+    elif body.kind is BodyKind.ACTIVE and volume < 0.0:
+        yield "shape", "the normals of the mesh point inwards; flip them, or make the body Passive, as a room"
+
+
+def why_no_inside(vertices: Array, triangles: Array) -> str:
+    """Why an active body has no inside whose mesh encloses no volume, and what to do about it.
+
+    Merging vertices takes closed surfaces to closed ones, where an even number of faces meets at every edge. So a mesh whose
+    vertices are merged only where they are equal, and which is closed then, is no open one.
+    """
+    # zeros of either sign are equal
+    _, merged = np.unique(vertices + 0.0, axis=0, return_inverse=True)
+    corners = merged.reshape(-1)[triangles]
+    edges = np.sort(np.stack([corners, np.roll(corners, -1, axis=1)], axis=-1).reshape(-1, 2), axis=1)
+    _, faces = np.unique(edges[edges[:, 0] != edges[:, 1]], axis=0, return_counts=True)
+    if (faces % 2).any():
+        return (
+            "the mesh is open, so an active body has no inside; close it (Fill, or a Solidify modifier with the source Final), "
+            "choose Convex Hull, or make the body Passive"
+        )
+    thin = 4e3 * TOLERANCE * np.linalg.norm(np.ptp(vertices[triangles.ravel()], axis=0))
+    return (
+        f"the mesh is closed, but an active body has no inside where it is thinner than {thin:.2g} mm, or where more than two "
+        "faces meet at an edge; give it a thickness there, choose Convex Hull, or make the body Passive"
+    )
 
 
 def round_findings(shape: ShapeSpec) -> Findings:
@@ -211,7 +247,7 @@ def round_findings(shape: ShapeSpec) -> Findings:
         )
     if len(shape.vertices) != 2:
         yield "vertices", f"are {len(shape.vertices)}; a {what} has two, the ends of its axis"
-    elif not is_positive(float(np.linalg.norm(shape.vertices[1] - shape.vertices[0]))):
+    elif not is_positive(float(np.linalg.norm(np.subtract(*shape.vertices)))):
         yield (
             "height",
             f"is not above 0 m: the ends of the {what}'s axis coincide; give the mesh a height and check the object's scale",
@@ -290,7 +326,7 @@ def path_findings(body: BodySpec, spec: SceneSpec) -> Findings:
             yield "path", f"the rotation at frame {frame} has length {lengths[worst]:g} instead of 1; check the scale there"
 
 
-def deformation_findings(body: BodySpec, spec: SceneSpec) -> Findings:
+def deformation_findings(body: BodySpec, spec: SceneSpec, has_sound_shape: bool) -> Findings:
     if body.deformation is None:
         return
     frames = max(spec.frame_end - spec.frame_start + 1, 0)
@@ -304,9 +340,17 @@ def deformation_findings(body: BodySpec, spec: SceneSpec) -> Findings:
     elif not is_finite(body.deformation, wanted):
         first = spec.frame_start + int(np.argmin(np.isfinite(body.deformation).all(axis=(1, 2))))
         yield "deformation", f"a vertex at frame {first} is not finite; check the mesh's modifiers there"
+    elif has_sound_shape:
+        triangles = np.asarray(body.shape.triangles)
+        widest = triangles[[np.argmax(areas(body.shape.vertices, triangles))]]
+        for frame, vertices in enumerate(np.asarray(body.deformation), spec.frame_start):
+            # the widest face answers for nearly all frames, however many faces there are
+            if not has_area(vertices, widest) and not has_area(vertices, triangles):
+                yield "deformation", f"no face of the mesh has an area at frame {frame}; check the mesh's modifiers there"
+                return
 
 
-def mass_findings(body: BodySpec) -> Findings:
+def mass_findings(body: BodySpec, has_sound_shape: bool) -> Findings:
     if body.kind is not BodyKind.ACTIVE:
         return
     if body.mass is None and body.density is None:
@@ -320,8 +364,8 @@ def mass_findings(body: BodySpec) -> Findings:
         if value is not None and not is_positive(value):
             yield field, f"is {value:g} {unit}; it must be above 0 and finite"
             return
-    if body.shape.kind is ShapeKind.PLANE or any(True for _ in shape_findings(body)):
-        return  # said already; there is no solid to integrate over
+    if not has_sound_shape:
+        return  # there is no solid to integrate over
     given = "mass" if body.density is None else "density"
     try:
         solid = shape_mass_properties(body.shape, mass=body.mass, density=body.density)
@@ -341,6 +385,17 @@ def mass_findings(body: BodySpec) -> Findings:
             f"is singular (principal moments {moments[0]:g} to {moments[2]:g} kg m^2): the shape is too thin to turn about "
             "its own axis; give it thickness or a larger collision margin",
         )
+
+
+def areas(vertices: Array, triangles: Array) -> Array:
+    a, b, c = (np.asarray(vertices)[triangles[:, k]] for k in range(3))
+    return 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
+
+
+def has_area(vertices: Array, triangles: Array) -> bool:
+    """Whether any triangle has an area, measured by the size of all."""
+    size = np.linalg.norm(np.ptp(vertices[triangles.ravel()], axis=0))
+    return bool(2.0 * areas(vertices, triangles).max() > (TOLERANCE * size) ** 2)
 
 
 def is_finite(value: Any, shape: tuple[int, ...]) -> bool:

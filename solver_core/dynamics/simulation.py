@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -48,7 +49,7 @@ class Simulation:
         self,
         spec: SceneSpec,
         *,
-        method: str = "staggered",
+        method: str | ContactMethod = "staggered",
         fps: float | None = None,
         substeps: int = 10,
         tolerance: float = 1e-6,
@@ -57,14 +58,16 @@ class Simulation:
         warm_start: bool = True,
         sleeping: bool = True,
     ):
-        if method not in {known.value for known in ContactMethod}:
+        if method not in [*ContactMethod, *(known.value for known in ContactMethod)]:
             raise ValueError(f"method must be one of {', '.join(known.value for known in ContactMethod)}, not {method!r}")
         self.settings = SolverSettings(
             ContactMethod(method), tolerance, max_iterations, substeps, polygon_sides, warm_start, sleeping
         )
+        if fps is not None:
+            spec = replace(spec, fps=fps)
         validate(spec, self.settings)
         self.spec = spec
-        self._step = spec.time_scale / ((spec.fps if fps is None else fps) * substeps)
+        self._step = spec.time_scale / (spec.fps * substeps)
         self._bodies, self._state = build_bodies(spec)
         self._frame = spec.frame_start
         self._last_step = 0.0
@@ -75,7 +78,9 @@ class Simulation:
         self._impacts = ImpactFinder(self._bodies)
         self._deformation = Deformation(spec, self._bodies.shapes)
         self._animated = [
-            (i, body.path) for i, body in enumerate(spec.bodies) if body.kind is BodyKind.ANIMATED and body.path is not None
+            (i, np.asarray(body.path, dtype=np.float64))
+            for i, body in enumerate(spec.bodies)
+            if body.kind is BodyKind.ANIMATED and body.path is not None
         ]
         self._prescribed(0.0, 1.0, self._step)
         self.warnings: tuple[SceneWarning, ...] = (*scene_warnings(spec), *self._overlaps())
@@ -85,7 +90,7 @@ class Simulation:
         """The simulation of a scene with given settings."""
         return cls(
             spec,
-            method=settings.method.value,
+            method=settings.method,
             substeps=settings.substeps,
             tolerance=settings.tolerance,
             max_iterations=settings.max_iterations,

@@ -116,7 +116,7 @@ def build_shapes(specs: Sequence[ShapeSpec], deforming: Collection[int] = ()) ->
         if not (np.isfinite(shape.margin) and shape.margin >= 0.0):
             raise ValueError(f"body {body[collider]}: margin must be finite and not negative, it is {shape.margin}")
         vertices = np.zeros((1, 3)) if shape.kind is ShapeKind.PLANE else np.ascontiguousarray(shape.vertices, dtype=np.float64)
-        triangles = shape.triangles.tobytes() if shape.kind is ShapeKind.MESH else b""
+        triangles = np.asarray(shape.triangles).tobytes() if shape.kind is ShapeKind.MESH else b""
         own = int(body[collider]) if body[collider] in deforming else -1
         key = (shape.kind, shape.radius, vertices.tobytes(), triangles, own)
         if key not in numbers:

@@ -7,11 +7,9 @@ float comes back as the same bits. Equal arrays (instances of one mesh) are stor
 from __future__ import annotations
 
 import dataclasses
-import functools
 import hashlib
 import math
 import os
-import types
 import typing
 from enum import Enum
 from typing import Any
@@ -19,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..field_types import field_types, is_array, optional
 from ..scene import SceneSpec, SolverSettings
 from .atomic import write_atomically
 from .container import Chunk, ContainerError, encode_chunk, locate_chunk, read_chunk
@@ -97,27 +96,20 @@ def encode(value: Any, name: str, pool: ArrayPool) -> Any:
     raise ValueError(f"{name}: a {type(value).__name__} cannot be stored in a snapshot")
 
 
-@functools.cache
-def field_types(cls: type) -> dict[str, Any]:
-    return typing.get_type_hints(cls)
-
-
 def decode(value: Any, hint: Any, name: str, chunk: Chunk) -> Any:
     """The inverse of `encode` for a value whose declared type is `hint`; raises ValueError that names where it does not fit."""
-    origin = typing.get_origin(hint)
-    if origin in (types.UnionType, typing.Union):
-        inner = next(choice for choice in typing.get_args(hint) if choice is not types.NoneType)
-        return None if value is None else decode(value, inner, name, chunk)
+    hint, may_be_none = optional(hint)
+    if may_be_none and value is None:
+        return None
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         hints = field_types(hint)
         if not isinstance(value, dict) or value.keys() != hints.keys():
             raise ValueError(f"{name} has not the fields of a {hint.__name__}")
         return hint(**{key: decode(value[key], hints[key], f"{name}.{key}", chunk) for key in hints})
-    if origin is tuple:
+    if typing.get_origin(hint) is tuple:
         inner = typing.get_args(hint)[0]
         return tuple(decode(item, inner, f"{name}.{index}", chunk) for index, item in enumerate(value))
-    # NDArray is an alias that Python resolves in older versions of numpy, and one that keeps its name in newer ones.
-    if origin is np.ndarray or typing.get_origin(getattr(origin, "__value__", None)) is np.ndarray:
+    if is_array(hint):
         # A copy each, so that no two bodies of the scene share memory.
         return chunk.arrays[value["array"]].copy()
     if hint is float and isinstance(value, (int, float, str)):

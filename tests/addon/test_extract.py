@@ -215,6 +215,16 @@ def test_the_scene_settings(scene, make_body):
     assert extraction.spec.friction_combine.name == "MINIMUM"
 
 
+def test_pivoting_has_the_exact_cone_whatever_was_chosen_for_the_other_solver(scene, make_body):
+    make_body()
+    own = scene.stiction
+    own.method, own.friction_cone, own.polygon_sides = "PIVOT", "POLYGON", 6
+    settings = read().settings
+    assert (settings.method.name, settings.polygon_sides) == ("PIVOT", 0)
+    own.method = "STAGGERED"
+    assert read().settings.polygon_sides == 6
+
+
 def test_paths_of_animated_bodies_are_read_at_every_frame_and_the_shown_frame_stays(scene, make_body):
     ob = make_body(kind="PASSIVE")
     make_body("Falling")

@@ -21,6 +21,14 @@ def bowl() -> bpy.types.Mesh:
     return mesh_of("Bowl", points, [(1, 0, 4), (2, 1, 4), (3, 2, 4), (0, 3, 4)])
 
 
+def two_sided(mesh) -> bpy.types.Mesh:
+    """The surface with a second one a hair below it that closes it, as of a body without thickness."""
+    points, faces = [tuple(vertex.co) for vertex in mesh.vertices], [tuple(face.vertices) for face in mesh.polygons]
+    below = [tuple(len(points) + i for i in reversed(face)) for face in faces]
+    rim = [(i, (i + 1) % 4, len(points) + (i + 1) % 4, len(points) + i) for i in range(4)]
+    return mesh_of("Two-sided", points + [(x, y, z - 1e-7) for x, y, z in points], faces + below + rim)
+
+
 def dented() -> bpy.types.Mesh:
     points = [(x, y, z) for z in (0, 1) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
     faces = [(3, 2, 1, 0), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7), (4, 5, 8), (5, 6, 8), (6, 7, 8), (7, 4, 8)]
@@ -88,6 +96,7 @@ def test_a_closed_mesh_with_a_body_inside_is_a_room_and_says_so(make_body):
 def test_all_that_cannot_be_a_mesh_is_named_at_once_and_nothing_is_changed(scene, make_body):
     make_body("Fine")
     make_body("Open", shape="MESH", mesh=bowl())
+    make_body("Thin", shape="MESH", mesh=two_sided(bowl()))
     make_body("Empty", kind="PASSIVE", shape="MESH", mesh=bpy.data.meshes.new("Nothing"))
     make_body("Wire", kind="PASSIVE", shape="MESH", mesh=mesh_of("Wire", [(0, 0, 0), (1, 0, 0)], [], [(0, 1)]))
     line = [(0, 0, 0), (1, 0, 0), (2, 0, 0)]
@@ -97,11 +106,12 @@ def test_all_that_cannot_be_a_mesh_is_named_at_once_and_nothing_is_changed(scene
     make_body("Lost", kind="PASSIVE", shape="MESH", mesh=holed)
     found = problems_of(read)
     assert "open" in found[("Open", "collision_shape")] and "Passive" in found[("Open", "collision_shape")]
+    assert "thinner" in found[("Thin", "collision_shape")] and "open" not in found[("Thin", "collision_shape")]
     assert "no vertices" in found[("Empty", "mesh")]
     assert "no faces" in found[("Wire", "mesh")]
     assert "area" in found[("Line", "mesh")]
     assert "vertex 3" in found[("Lost", "mesh")]
-    assert {name for name, _ in found} == {"Open", "Empty", "Wire", "Line", "Lost"}
+    assert {name for name, _ in found} == {"Open", "Thin", "Empty", "Wire", "Line", "Lost"}
     assert scene.rigidbody_world.enabled
 
 
