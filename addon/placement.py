@@ -122,7 +122,7 @@ def place(worlds: dict[Object, Array], depsgraph: Depsgraph) -> None:
 
 
 def inverse(affine: Array) -> Array:
-    """Inverse of a matrix (4, 4). An axis of scale 0 has no way back, and gives 0: nothing shows there what it would be."""
+    """Inverse of a matrix (4, 4); along an axis of scale 0, out of which no way leads back, it gives 0."""
     result = np.eye(4)
     result[:3, :3] = np.linalg.pinv(affine[:3, :3], rcond=FLATTEST)
     result[:3, 3] = -result[:3, :3] @ affine[:3, 3]
