@@ -32,8 +32,8 @@ def rod(spin: float, gravity: float, mu: float = 0.75, mass: float = 1.0) -> Con
     gravity (2): where the last two add up to more than zero, both f = 0 and one f > 0 are solutions, where to less than zero,
     there is none. Raises ValueError that names the argument.
     """
-    for name, value in (("spin", spin), ("gravity", gravity)):
-        require_number(name, value)
+    _require_finite("spin", spin)
+    _require_finite("gravity", gravity)
     _require_positive("mass", mass)
     return ContactProblem.from_bodies(
         masses=[_rod_mass(mass)],
@@ -62,7 +62,7 @@ def subset_sum_machine(masses: Sequence[float], target: float, mu: float = 0.75,
         raise ValueError(f"masses must be a row of numbers, not of shape {weights.shape}")
     for i, weight in enumerate(weights):
         _require_positive(f"masses[{i}]", float(weight))
-    require_number("target", target)
+    _require_finite("target", target)
     _require_positive("block", block)
     n, m = weights.size, weights.size + 2
     push = np.zeros(1 + 3 * m)
@@ -90,6 +90,12 @@ def subset_sum_machine(masses: Sequence[float], target: float, mu: float = 0.75,
 
 def _rod_mass(mass: float) -> np.ndarray:
     return np.diag([mass, mass, mass / 16.0])
+
+
+def _require_finite(name: str, value: float) -> None:
+    require_number(name, value)
+    if not np.isfinite(value):
+        raise ValueError(f"{name} must be finite, not {value!r}")
 
 
 def _require_positive(name: str, value: float) -> None:

@@ -12,6 +12,7 @@ when u are accelerations).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -140,6 +141,8 @@ class ContactProblem:
         u. bias: (m, dim) b. bilateral_jacobian: (b, n) and bilateral_bias: (b,), constraints J_b v + b_b = 0. The rest as in
         `from_delassus`. Raises ValueError naming the argument and the index.
         """
+        if not isinstance(masses, Sequence | np.ndarray):
+            raise ValueError(f"masses must be a row of square matrices, not {masses!r}")
         blocks = [_symmetric(f"masses[{i}]", block) for i, block in enumerate(masses)]
         for i, block in enumerate(blocks):
             if np.linalg.eigvalsh(0.5 * (block + block.T)).min(initial=np.inf) <= 0.0:
@@ -220,14 +223,16 @@ class ContactProblem:
             if given.shape != (m, dim - 1) and (dim != 2 or given.shape != (m,)):
                 raise ValueError(f"sliding_direction must have shape ({m}, {dim - 1}), not {given.shape}")
             direction[slides] = given.reshape(m, dim - 1)[slides]
-            length = np.linalg.norm(direction, axis=1)
-            standing = np.flatnonzero(slides & (length == 0.0))
+            # first by the largest entry, for the square of a length may overflow, or vanish
+            largest = np.abs(direction).max(axis=1, initial=0.0)
+            standing = np.flatnonzero(slides & (largest == 0.0))
             if standing.size:
                 raise ValueError(
                     f"sliding_direction[{standing[0]}] has length zero: give the direction in which contact {standing[0]} "
                     "slides, or leave it out of `sliding`"
                 )
-            direction[slides] /= length[slides, None]
+            direction[slides] /= largest[slides, None]
+            direction[slides] /= np.linalg.norm(direction[slides], axis=1, keepdims=True)
         system = system._replace(mu=np.where(slides, dynamic, static))
         return cls(dim, system, static, dynamic, slides, direction, bilateral)
 
@@ -251,7 +256,7 @@ class ContactProblem:
                 if body >= 0:
                     begin, end = system.offset[body], system.offset[body + 1]
                     dense[k, :, begin:end] += block[k, : self.dim, : end - begin]
-        return dense.reshape(self.contacts * self.dim, -1)
+        return dense.reshape(self.contacts * self.dim, system.offset[-1])
 
     @cached_property
     def inverse_mass(self) -> Floats:
@@ -278,9 +283,11 @@ class ContactProblem:
 
 def finite_array(name: str, values: ArrayLike) -> Floats:
     """The values as an array of finite numbers; ValueError that names the argument and the index where they are none."""
-    if np.iscomplexobj(values):
-        raise ValueError(f"{name} must be an array of real numbers, not of complex ones")
+    if values is None:
+        raise ValueError(f"{name} must be an array of numbers, not None")
     try:
+        if np.iscomplexobj(values):
+            raise ValueError("they are complex")
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be an array of numbers: {error}") from None

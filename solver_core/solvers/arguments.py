@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["require_limits", "require_number", "require_whole"]
+__all__ = ["require_limits", "require_number", "require_truth", "require_whole"]
 
 
 def require_number(name: str, value) -> None:
@@ -17,6 +17,12 @@ def require_whole(name: str, value) -> None:
     """Refuse what is no whole number, as a type: 2.0 is none."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise ValueError(f"{name} must be a whole number, not {value!r}")
+
+
+def require_truth(name: str, value) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, not {value!r}")
 
 
 def require_limits(tolerance, max_iterations, time_limit) -> None:

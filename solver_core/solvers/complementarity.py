@@ -31,8 +31,11 @@ class LcpEnd(NamedTuple):
 
 def lcp_residual(A: ArrayLike, b: ArrayLike, force: ArrayLike) -> float:
     """How far forces (n,) are from a solution: the largest of -min f / F, -min a / B and max |f a| / (F B), with a = A f + b,
-    F = max |f| and B = max |b|; infinite where something is wrong and its scale is zero, or not finite."""
+    F = max |f| and B = max |b|; infinite where something is wrong and its scale is zero, or not finite. Raises ValueError where
+    their shapes do not match."""
     A, b, force = (np.ascontiguousarray(values, dtype=np.float64) for values in (A, b, force))
+    if A.shape != (b.size, b.size) or force.shape != b.shape:
+        raise ValueError(f"A, b and force must have shapes (n, n), (n,) and (n,), not {A.shape}, {b.shape} and {force.shape}")
     return relative_residual(b, force, A @ force + b)
 
 

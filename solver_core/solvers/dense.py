@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..problem import ContactProblem
 from ..result import Result, Statistics, Status
 
-__all__ = ["Layout", "dense_problem", "forces_from_impulse", "impulse_from_forces", "result_of", "without_bilateral"]
+__all__ = ["Layout", "dense_problem", "forces_from_impulse", "impulse_from_forces", "result_of"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -58,13 +58,6 @@ def dense_problem(problem: ContactProblem) -> tuple[Floats, Floats, Layout]:
     place = place.reshape(m, dim)
     layout = Layout(held, place[:, 0].copy(), place[:, 1].copy(), dim - 1)
     return columns[np.ix_(order, order)].T, g[order], layout
-
-
-def without_bilateral(A: Floats, b: Floats, held: int) -> tuple[Floats, Floats, Floats]:
-    """(A, b, lift) with the first `held` forces eliminated: a_b = 0 gives f_b = -lift (f, 1), lift = A_bb^+ (A_bf, b_b)."""
-    free = np.column_stack([A[:held, held:], b[:held]])
-    lift = np.asarray(np.linalg.lstsq(A[:held, :held], free, rcond=None)[0], dtype=np.float64)
-    return A[held:, held:] - A[held:, :held] @ lift[:, :-1], b[held:] - A[held:, :held] @ lift[:, -1], lift
 
 
 def forces_from_impulse(problem: ContactProblem, layout: Layout, impulse: Floats) -> Floats:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from ..problem import ContactProblem
 from ..result import Result, Status
-from .dense import dense_problem, impulse_from_forces, result_of, without_bilateral
+from .bilateral import without_bilateral
+from .dense import dense_problem, impulse_from_forces, result_of
 from .lcp import solve_lcp
 
 __all__ = ["dynamic_friction"]
@@ -41,8 +42,8 @@ def dynamic_friction(
             "complementarity problem: give its sliding_direction, say by static_friction='creep' or 'signs' how to treat it, "
             "or choose method pivot or staggered"
         )
-    A, b, layout = dense_problem(problem)
-    A, b, lift = without_bilateral(A, b, layout.bilateral)
+    free = without_bilateral(problem)
+    A, b, layout = dense_problem(free.problem)
     found = solve_lcp(
         A,
         b,
@@ -51,10 +52,9 @@ def dynamic_friction(
         time_limit=time_limit,
         start=None if warm_start is None else warm_start[:, 0] > 0.0,
     )
-    forces = np.append(-(lift @ np.append(found.force, 1.0)), found.force)
-    result = result_of(problem, *impulse_from_forces(problem, layout, forces), "lemke")
+    impulse, _ = impulse_from_forces(free.problem, layout, found.force)
+    result = result_of(problem, impulse, free.bilateral(impulse), "lemke")
     if found.status != Status.RAY or found.ray is None:
         return replace(result, status=found.status, stats=found.stats)
-    along = np.append(-(lift[:, :-1] @ found.ray), found.ray)
-    ray, _ = impulse_from_forces(problem, layout, along)
+    ray, _ = impulse_from_forces(free.problem, layout, found.ray)
     return replace(result, status=found.status, stats=found.stats, ray=ray)

@@ -64,7 +64,7 @@ def solve_lcp(
     ends of different starts. Without it lemke begins with none, and pivot with a guess where A is symmetric. Raises
     ValueError that names the argument and the index.
     """
-    if method not in LCP_METHODS:
+    if not isinstance(method, str) or method not in LCP_METHODS:
         raise ValueError(f"method must be one of {', '.join(sorted(LCP_METHODS))}, not {method!r}")
     matrix, right = finite_array("A", A), finite_array("b", b)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:

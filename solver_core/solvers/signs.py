@@ -41,7 +41,8 @@ from ..accuracy import residuals
 from ..kernel import kernel
 from ..problem import ContactProblem
 from ..result import Result, Statistics, Status
-from .dense import dense_problem, forces_from_impulse, impulse_from_forces, result_of, without_bilateral
+from .bilateral import without_bilateral
+from .dense import dense_problem, forces_from_impulse, impulse_from_forces, result_of
 from .lemke import lemke
 
 __all__ = ["sign_guessing"]
@@ -130,16 +131,17 @@ def sign_guessing(
     impulses from which the first guess of the signs begins. SOLVED means that the box's residuals are within the tolerance.
     """
     begin = perf_counter()
-    A, b, layout = dense_problem(problem)
-    held, tangents = layout.bilateral, np.arange(layout.tangents)
-    start = np.zeros(b.size) if warm_start is None else forces_from_impulse(problem, layout, warm_start)
-    A, b, lift = without_bilateral(A, b, held)
+    free = without_bilateral(problem)
+    A, b, layout = dense_problem(free.problem)
+    tangents = np.arange(layout.tangents)
+    start = np.zeros(b.size) if warm_start is None else forces_from_impulse(free.problem, layout, warm_start)
     static = np.flatnonzero(layout.friction >= 0)
-    friction = (layout.friction[static, None] - held + tangents).ravel()
-    bearing = np.repeat(layout.normal[static] - held, tangents.size)
+    friction = (layout.friction[static, None] + tangents).ravel()
+    bearing = np.repeat(layout.normal[static], tangents.size)
     box = BoxProblem(A, b, friction, bearing, np.repeat(problem.system.mu[static], tangents.size))
-    best, least = result_of(problem, *impulse_from_forces(problem, layout, np.zeros(held + b.size)), "lemke"), np.inf
-    signs, seen = guess(box, start[held:]), set()
+    nothing = np.zeros((problem.contacts, problem.dim))
+    best, least = result_of(problem, nothing, free.bilateral(nothing), "lemke"), np.inf
+    signs, seen = guess(box, start), set()
     pivots, factorisations = 0, 0
     most = np.iinfo(np.int64).max if max_iterations is None else max_iterations
     while signs.tobytes() not in seen and pivots < most and perf_counter() - begin < time_limit:
@@ -147,8 +149,8 @@ def sign_guessing(
         forces, stats = with_signs(box, signs, most - pivots, time_limit - (perf_counter() - begin))
         pivots += stats.iterations
         factorisations += stats.factorisations
-        everything = np.append(-(lift @ np.append(forces, 1.0)), forces)
-        candidate = result_of(problem, *impulse_from_forces(problem, layout, everything), "lemke")
+        impulse, _ = impulse_from_forces(free.problem, layout, forces)
+        candidate = result_of(problem, impulse, free.bilateral(impulse), "lemke")
         measured = residuals(problem, candidate, box=True).coulomb
         if measured < least:
             best, least = candidate, measured

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..accuracy import residuals
-from ..problem import ContactProblem
+from ..problem import ContactProblem, finite_array
 from ..result import Result, Statistics, Status
 from ..system import apply_inverse_mass, relative_velocities, transpose_product
-from .arguments import require_limits, require_whole
+from .arguments import require_limits, require_truth, require_whole
+from .bilateral import without_bilateral
 from .creep import creep_problem
 from .dynamic_friction import dynamic_friction
 from .pivoting import pivot
@@ -39,6 +40,7 @@ class Limits:
 
 
 def _solve_staggered(problem: ContactProblem, limits: Limits, *, polygon_sides: int = 0, joint: bool = True) -> Result:
+    require_truth("joint", joint)
     if polygon_sides != 0 and not polygon_sides >= 3:
         raise ValueError(f"polygon_sides must be 0 (disk) or at least 3, not {polygon_sides!r}")
     if problem.slides_along_given.any():
@@ -48,7 +50,7 @@ def _solve_staggered(problem: ContactProblem, limits: Limits, *, polygon_sides: 
             "impulses and velocities: leave sliding_direction out, or choose method pivot or lemke"
         )
     if problem.bilateral_constraints:
-        result = _without_bilateral(problem, limits, polygon_sides, joint)
+        result = _staggered_without_bilateral(problem, limits, polygon_sides, joint)
     else:
         result = _staggered_contacts(problem, limits, polygon_sides, joint)
     return _confirmed(result, residuals(problem, result, polygon_sides=polygon_sides).coulomb, limits)
@@ -88,6 +90,7 @@ def _staggered_contacts(problem: ContactProblem, limits: Limits, polygon_sides: 
 
 
 def _solve_pivot(problem: ContactProblem, limits: Limits, *, guess: bool = True) -> Result:
+    require_truth("guess", guess)
     result = pivot(problem, limits.tolerance, limits.max_iterations, limits.time_limit, limits.warm_start, bool(guess))
     return _confirmed(result, residuals(problem, result).static_friction, limits)
 
@@ -132,8 +135,8 @@ def solve(
 
     tolerance: bound on every relative residual of the law that the method solves (see `residuals`), and on the relative error
     (28) of Kaufman et al. 2008; above it the status is not SOLVED. max_iterations: of staggered iterations (200 when None) or
-    of pivots (6400 a contact, over all orders of the contacts, when None). time_limit: s, for methods that pivot. warm_start:
-    (m, dim) impulses to start from.
+    of pivots (6400 a contact, over all orders of the contacts, when None). time_limit: s, for methods that pivot; a first call
+    compiles for a part of it. warm_start: (m, dim) impulses to start from.
 
     Options of staggered: polygon_sides: 0 for the friction disk, else the K of the inscribed polygon; joint: whether iterations
     begin with a projection onto contact and friction at once (see `staggered`), False is the algorithm as it was published.
@@ -144,8 +147,10 @@ def solve(
     they would have without impulses. SOLVED then claims the law of `creep_problem`, or of `residuals(..., box=True)`, and
     `residuals(problem, result)` measures how far from Coulomb's the answer is. Raises ValueError that names the argument.
     """
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(sorted(METHODS))}, not {method!r}")
+    if not isinstance(problem, ContactProblem):
+        raise ValueError(f"problem must be a ContactProblem, not {type(problem).__name__}")
     require_limits(tolerance, 1 if max_iterations is None else max_iterations, time_limit)
     if "polygon_sides" in options:
         require_whole("polygon_sides", options["polygon_sides"])
@@ -162,12 +167,9 @@ def solve(
 
 def _impulses(values, problem: ContactProblem) -> Floats:
     wanted = (problem.contacts, problem.dim)
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"warm_start must be an array of shape {wanted}: {error}") from None
-    if array.shape != wanted or not np.isfinite(array).all():
-        raise ValueError(f"warm_start must be finite, of shape {wanted}, not {array.shape}")
+    array = finite_array("warm_start", values)
+    if array.shape != wanted:
+        raise ValueError(f"warm_start must have shape {wanted}, not {array.shape}")
     return array
 
 
@@ -180,25 +182,11 @@ def _confirmed(result: Result, measured: float, limits: Limits) -> Result:
     return result
 
 
-def _without_bilateral(problem: ContactProblem, limits: Limits, polygon_sides: int, joint: bool) -> Result:
-    """Solve with the bilateral constraints eliminated: u_b = 0 gives lam_b = -G_bb^+ (G_bc lam + g_b)."""
-    m, dim = problem.contacts, problem.dim
-    free = problem.bilateral[1]
-    G, g = problem.delassus, problem.free_velocity.ravel()
-    cut = m * dim
-    lift = np.linalg.lstsq(G[cut:, cut:], np.column_stack([G[cut:, :cut], free]), rcond=None)[0]
-    reduced = G[:cut, :cut] - G[:cut, cut:] @ lift[:, :-1]
-    contacts_only = ContactProblem.from_delassus(
-        0.5 * (reduced + reduced.T),
-        g - G[:cut, cut:] @ lift[:, -1],
-        problem.mu,
-        problem.mu_dynamic,
-        problem.sliding,
-        dim,
-        problem.system.slack,
-    )
-    result = _staggered_contacts(contacts_only, limits, polygon_sides, joint)
-    held = -(lift[:, :-1] @ result.impulse.ravel() + lift[:, -1])
+def _staggered_without_bilateral(problem: ContactProblem, limits: Limits, polygon_sides: int, joint: bool) -> Result:
+    """Solve for the contacts with the bilateral constraints eliminated."""
+    free = without_bilateral(problem)
+    result = _staggered_contacts(free.problem, limits, polygon_sides, joint)
+    held = free.bilateral(result.impulse)
     return replace(result, bilateral=held, body_velocity=velocity_after_impulses(problem, result.impulse, held))
 
 

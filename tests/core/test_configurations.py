@@ -52,3 +52,13 @@ def test_the_machine_balances_exactly_where_the_bearing_rods_weigh_the_target():
 def test_odd_arguments_of_configurations_are_named(make, message):
     with pytest.raises(ValueError, match=message):
         make(sc.configurations)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("spin", (np.nan, 9.81)), ("gravity", (1.0, np.inf)), ("mass", (1.0, 9.81, 0.5, np.nan))]
+)
+def test_what_is_not_finite_is_named_as_it_was_given(name, arguments):
+    with pytest.raises(ValueError, match=name):
+        sc.configurations.rod(*arguments)
+    with pytest.raises(ValueError, match="target"):
+        sc.configurations.subset_sum_machine([1.0], np.nan)

@@ -17,7 +17,8 @@ SKEW = SKEW + np.outer(np.eye(6)[0], np.eye(6)[1]) * 0.3
     [
         ({"mu": np.nan}, r"\bmu\b.*nan"),
         ({"mu": np.inf}, r"\bmu\b.*inf"),
-        ({"mu": None}, r"\bmu\b"),
+        ({"mu": None}, r"\bmu\b.*None"),
+        ({"G": [[1.0, 0.0], [0.0]]}, r"\bG must be an array of numbers"),
         ({"mu_dynamic": np.nan}, r"mu_dynamic\b.*nan"),
         ({"slack": np.nan}, r"slack\b.*nan"),
         ({"g": np.zeros((3, 2))}, r"\bg\b.*\(3, 2\)"),
@@ -54,6 +55,8 @@ BODIES = {
         ({"body_a": [0.7]}, r"body_a\[0\].*0\.7"),
         ({"body_a": [np.nan]}, r"body_a\[0\].*nan"),
         ({"body_a": ["a"]}, r"body_a"),
+        ({"masses": None}, r"masses.*None"),
+        ({"masses": 3.0}, r"masses.*3\.0"),
     ],
 )
 def test_an_odd_argument_of_a_problem_of_bodies_is_named(bad, message):
@@ -84,3 +87,29 @@ def test_residuals_refuse_a_polygon_of_too_few_sides(sides):
     problem = sc.ContactProblem.from_delassus(**GOOD)
     with pytest.raises(ValueError, match="polygon_sides"):
         sc.residuals(problem, sc.solve(problem), polygon_sides=sides)
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-200, 1e308])
+def test_a_sliding_direction_may_have_any_length_but_zero(size):
+    problem = sc.ContactProblem.from_delassus(
+        np.eye(3), [-1.0, 0.0, 0.0], 0.5, sliding=[True], sliding_direction=[[0.0, -size]]
+    )
+    np.testing.assert_allclose(problem.direction, [[0.0, -1.0]])
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"problem": None}, r"problem must be a ContactProblem"),
+        ({"problem": np.eye(3)}, r"problem must be a ContactProblem"),
+        ({"method": ["pivot"]}, r"method must be one of"),
+        ({"joint": "x"}, r"joint must be True or False"),
+        ({"method": "pivot", "guess": None}, r"guess must be True or False"),
+        ({"warm_start": [[1.0, np.nan, 0.0]]}, r"warm_start\[0, 1\] is nan"),
+        ({"warm_start": np.zeros((2, 3))}, r"warm_start must have shape \(1, 3\)"),
+    ],
+)
+def test_an_odd_argument_of_solve_is_named(bad, message):
+    problem = sc.ContactProblem.from_delassus(np.eye(3), [-1.0, 0.0, 0.0], 0.5)
+    with pytest.raises(ValueError, match=message):
+        sc.solve(**({"problem": problem} | bad))

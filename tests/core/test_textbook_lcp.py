@@ -310,9 +310,12 @@ def test_an_empty_problem_is_solved():
         ({"A": np.zeros(4)}, r"\bA\b.*square"),
         ({"A": [[1.0, np.nan], [0.0, 1.0]]}, r"A\[0, 1\] is nan"),
         ({"A": np.eye(2) * 1j}, r"\bA\b.*complex"),
+        ({"A": [[1.0, 2.0], [3.0]]}, r"\bA must be an array of numbers"),
+        ({"b": None}, r"\bb\b.*None"),
         ({"b": [1.0, np.inf]}, r"b\[1\] is inf"),
         ({"b": [1.0, 2.0, 3.0]}, r"\bb\b.*\(2,\).*\(3,\)"),
         ({"method": "dantzig"}, r"method must be one of .*lemke"),
+        ({"method": None}, r"method must be one of .*lemke"),
         ({"start": [True]}, r"start must be 2 truth values"),
         ({"start": [2, 0]}, r"start must be 2 truth values"),
         ({"tolerance": 0.0}, r"tolerance"),
@@ -324,3 +327,8 @@ def test_an_empty_problem_is_solved():
 def test_a_bad_argument_is_named(bad, message):
     with pytest.raises(ValueError, match=message):
         sc.solve_lcp(**({"A": np.eye(2), "b": [-1.0, 1.0]} | bad))
+
+
+def test_forces_of_the_wrong_size_have_no_residual():
+    with pytest.raises(ValueError, match=r"force must have shapes"):
+        sc.lcp_residual(np.eye(3), np.ones(2), np.ones(3))

@@ -1,0 +1,83 @@
+"""Contact problems without their bilateral constraints, which are solved for beforehand: u_b = 0 whatever the contacts do.
+
+With M^-1 = C C^T, F = J C and F_b = U S V^T without what is zero, the bilateral impulses are
+
+    lam_b = -F_b F_b^T+ (F_b F_c^T lam + g_b) = -(U S^-1 V^T F_c^T lam + U S^-2 U^T g_b)
+
+and the contacts are left with u_c = F F^T lam + g_c - F_c V S^-1 U^T g_b, F = F_c (1 - V V^T). Made from F, the Delassus
+operator stays positive semidefinite where a body is wholly held, and what would be nothing but round-off is zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..problem import ContactProblem
+from ..system import System
+
+__all__ = ["WithoutBilateral", "without_bilateral"]
+
+Floats = NDArray[np.float64]
+
+ROUND_OFF = 1e-12  # of a row of F_c, or of a free velocity
+
+
+@dataclass(frozen=True)
+class WithoutBilateral:
+    """The contacts of a problem alone, and what its bilateral constraints answer: lam_b = -(lift lam + held).
+
+    problem: in coordinates of its own, of mass 1, with the same contacts. lift: (b, m dim), held: (b,) N s.
+    """
+
+    problem: ContactProblem
+    lift: Floats
+    held: Floats
+
+    def bilateral(self, impulse: Floats) -> Floats:
+        """The bilateral impulses (b,) that belong to those of the contacts (m, dim)."""
+        return -(self.lift @ impulse.ravel() + self.held)
+
+
+def without_bilateral(problem: ContactProblem) -> WithoutBilateral:
+    """Eliminate the bilateral constraints of a problem, of any rank; of none it is the same problem."""
+    m, dim = problem.contacts, problem.dim
+    if not problem.bilateral_constraints:
+        return WithoutBilateral(problem, np.zeros((0, m * dim)), np.zeros(0))
+    J_b, g_b = problem.bilateral
+    C = np.linalg.cholesky(problem.inverse_mass)
+    F_c = problem.jacobian @ C
+    U, sigma, V = np.linalg.svd(J_b @ C, full_matrices=False)
+    kept = sigma > max(J_b.shape) * np.finfo(float).eps * sigma.max(initial=0.0)
+    U, sigma, V = U[:, kept], sigma[kept], V[kept].T
+    drift = (U.T @ g_b) / sigma
+    F = F_c - (F_c @ V) @ V.T
+    F -= (F @ V) @ V.T
+    F[np.linalg.norm(F, axis=1) <= ROUND_OFF * np.linalg.norm(F_c, axis=1)] = 0.0
+    g_c = problem.free_velocity.ravel()
+    g = g_c - F_c @ (V @ drift)
+    g[np.abs(g) <= ROUND_OFF * (np.abs(g_c) + np.abs(F_c) @ np.abs(V @ drift))] = 0.0
+    system = _one_body(problem.system, F.reshape(m, dim, len(C)), g.reshape(m, dim))
+    none = np.zeros((0, len(C))), np.zeros(0)
+    return WithoutBilateral(replace(problem, system=system, bilateral=none), (U / sigma) @ (F_c @ V).T, (U / sigma) @ drift)
+
+
+def _one_body(system: System, jacobian: Floats, free_velocity: Floats) -> System:
+    """The system whose contacts are those of a body of mass 1 in all its n degrees of freedom with what never moves."""
+    m, dim, n = jacobian.shape
+    rows, bias = np.zeros((m, 3, n)), np.zeros((m, 3))
+    rows[:, :dim], bias[:, :dim] = jacobian, free_velocity
+    return system._replace(
+        offset=np.array([0, n], dtype=np.int64),
+        block_start=np.array([0, n * n], dtype=np.int64),
+        mass=np.eye(n).ravel(),
+        inverse_mass=np.eye(n).ravel(),
+        velocity=np.zeros(n),
+        body_a=np.full(m, -1, dtype=np.int64),
+        body_b=np.zeros(m, dtype=np.int64),
+        jacobian_a=np.zeros((m, 3, n)),
+        jacobian_b=rows,
+        bias=bias,
+    )
