@@ -13,6 +13,7 @@ from ..geometry.round_solids import ROUND, round_bounds
 from ..geometry.shapes import ShapeTable, build_shapes
 from ..geometry.solids import shape_mass_properties
 from ..scene import BodyKind, SceneSpec, ShapeKind, ShapeSpec
+from .free_rotation import principal_axes
 from .rotation import matrices, rotate
 
 __all__ = ["Bodies", "Model", "State", "build_bodies", "to_body_frames"]
@@ -24,14 +25,17 @@ class Model(NamedTuple):
     """The constants of all bodies, as kernels take them; n bodies, of which `moving` are moved by the solver.
 
     dof: (n,) index among the moving bodies, -1 for the others. mass: (n,) kg, inertia: (n, 3, 3) kg m^2 about the centre of
-    mass in body axes. lock: (n, 6) 1 for free and 0 for locked world axes, linear then angular. damping: (n, 2) fractions of
-    linear and angular velocity lost in a second. mu: (n, 2) static and dynamic; restitution: (n,). size: (n,) m, half the
-    largest extent, infinite for planes. collections: (n,) bit masks. gravity: (3,) m/s^2.
+    mass in body axes; axes: (n, 3, 3), moments: (n, 3), its `principal_axes`. lock: (n, 6) 1 for free and 0 for locked world
+    axes, linear then angular. damping: (n, 2) fractions of linear and angular velocity lost in a second. mu: (n, 2) static and
+    dynamic; restitution: (n,). size: (n,) m, half the largest extent, infinite for planes. collections: (n,) bit masks.
+    gravity: (3,) m/s^2.
     """
 
     dof: NDArray[np.int64]
     mass: Floats
     inertia: Floats
+    axes: Floats
+    moments: Floats
     lock: Floats
     damping: Floats
     mu: Floats
@@ -85,10 +89,13 @@ def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
     momentum = np.einsum("nij,njk,nlk,nl->ni", turned, inertia, turned, angular)
     velocity[~moving] = 0.0
     momentum[~moving] = 0.0
+    axes, moments = principal_axes(inertia)
     model = Model(
         dof=np.where(moving, np.cumsum(moving) - 1, -1).astype(np.int64),
         mass=mass,
         inertia=inertia,
+        axes=axes,
+        moments=moments,
         lock=np.array([np.concatenate([b.linear_factor, b.angular_factor]) for b in spec.bodies], dtype=float).reshape(n, 6),
         damping=np.array([[b.linear_damping, b.angular_damping] for b in spec.bodies], dtype=float).reshape(n, 2),
         mu=np.array([[b.material.mu_static, b.material.mu_dynamic] for b in spec.bodies], dtype=float).reshape(n, 2),

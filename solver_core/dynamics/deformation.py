@@ -1,7 +1,7 @@
 """Meshes that deform: where their vertices are at a time, and how fast their surface moves where something touches it.
 
-Vertices are given at whole frames and go straight from one to the next, as animated bodies do in between. To a contact problem
-such a surface is like a conveyor belt: its own velocity on top of the body's rigid motion, the drift, is part of the bias.
+Vertices are given at whole frames and go smoothly from one to the next, as animated bodies do. To a contact problem such a
+surface is like a conveyor belt: its own velocity on top of the body's rigid motion, the drift, is part of the bias.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..geometry.shapes import ShapeTable
 from ..scene import SceneSpec
+from .paths import smooth
 
 __all__ = ["Deformation", "Deforming", "deforming_meshes"]
 
@@ -30,10 +31,7 @@ class Deforming:
 
     def at(self, frame: float) -> Floats:
         """Vertices (v, 3) at a frame counted from the first; those of the last frame after it."""
-        last = len(self.vertices) - 1
-        before = min(int(frame), last)
-        share = min(frame - before, 1.0) if before < last else 0.0
-        return self.vertices[before] + share * (self.vertices[min(before + 1, last)] - self.vertices[before])
+        return smooth(self.vertices, frame)
 
 
 def deforming_meshes(spec: SceneSpec, shapes: ShapeTable) -> tuple[Deforming, ...]:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..kernel import kernel
 from ..solvers.projection import CONTACT, DISK, find_blocks, project
-from ..system import System, effective_inverse_mass
+from ..system import System, effective_inverse_mass, relative_velocities
 from .bodies import Model
 from .build import rest_offsets
 from .rotation import turn
@@ -18,15 +18,17 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 RECOVERY_SPEED = 0.2  # half extents of the smaller body a second
-FASTEST = 4.0  # times that: the most that any point moves, however much overlaps contradict each other
+FASTEST = 4.0  # times the speed of recovery: the most that any point moves, however much overlaps contradict each other
 NEGLIGIBLE = 0.05  # of the rest offset: what is nearer than this to its place is left there
 
 
-def separation(model: Model, system: System, body_a: Indices, body_b: Indices, gap: Floats, v: Floats, h: float) -> Floats:
+def separation(
+    model: Model, system: System, body_a: Indices, body_b: Indices, gap: Floats, v: Floats, twist: Floats, h: float
+) -> Floats:
     """Velocities (n,) that, over this step and in addition to v, part bodies that are nearer than their rest offset.
 
     They move positions only, so an overlap is undone without a pop: the smallest motion in the kinetic metric (a contact
-    projection) that opens overlaps at no more than the recovery speed and closes no gap.
+    projection) that opens overlaps at no more than the recovery speed and closes no gap. twist: (bodies, 6) of all bodies.
     """
     out = np.zeros_like(v)
     size = np.minimum(model.size[body_a], model.size[body_b])
@@ -35,7 +37,8 @@ def separation(model: Model, system: System, body_a: Indices, body_b: Indices, g
     near = missing > NEGLIGIBLE * offset
     if not near.any():
         return out
-    wanted = np.where(near, -np.minimum(missing / h, RECOVERY_SPEED * size), 0.0)
+    inward = _speed_of_entry(model, system, body_a, body_b, v, twist, h)
+    wanted = np.where(near, -np.minimum(missing / h, RECOVERY_SPEED * size + inward), 0.0)
     apart = system._replace(velocity=out, bias=np.zeros_like(system.bias), slack=wanted)
     fastest = -wanted.min()
     blocks = find_blocks(apart)
@@ -53,13 +56,33 @@ def separation(model: Model, system: System, body_a: Indices, body_b: Indices, g
         np.zeros((len(gap), 3)),
         out,
     )
-    slow_down(model, system, out)
+    allowed = RECOVERY_SPEED * model.size
+    entry = np.zeros_like(allowed)
+    for bodies in (body_a, body_b):
+        np.maximum.at(entry, bodies, inward)
+    slow_down(model, system, FASTEST * (allowed + entry), out)
     return out
 
 
+def _speed_of_entry(
+    model: Model, system: System, body_a: Indices, body_b: Indices, v: Floats, twist: Floats, h: float
+) -> Floats:
+    """(m,) how fast the steps themselves let bodies into each other.
+
+    A contact's normal velocity is not negative where the step begins. Over the step, a point at a distance r from the axis of a
+    turning body leaves its tangent by omega^2 r h^2 / 2, and what slides over a surface of radius r leaves that by
+    u_t^2 h^2 / 2 r; half extents stand for both.
+    """
+    size = np.minimum(model.size[body_a], model.size[body_b])
+    square = np.einsum("bi,bi->b", twist[:, 3:], twist[:, 3:])
+    turning = np.where(square > 0.0, model.size, 0.0) * square
+    slip = relative_velocities(system, v)[:, 1:]
+    return 0.5 * h * (turning[body_a] + turning[body_b] + np.einsum("ki,ki->k", slip, slip) / size)
+
+
 @kernel
-def slow_down(model, system, out):
-    """Scales the velocities (n,) of bodies that are in contact, directly or not, so that none moves too fast.
+def slow_down(model, system, allowed, out):
+    """Scales the velocities (n,) of bodies that are in contact, directly or not, so that none is faster than allowed (bodies,).
 
     What parts two overlaps whose normals nearly oppose each other is a fast motion across both.
     """
@@ -71,9 +94,8 @@ def slow_down(model, system, out):
         v = out[6 * d : 6 * d + 6]
         turning = np.sqrt(v[3] * v[3] + v[4] * v[4] + v[5] * v[5])
         speed = np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) + model.size[b] * turning
-        allowed = FASTEST * RECOVERY_SPEED * model.size[b]
-        if speed > allowed:
-            scale[d] = allowed / speed
+        if speed > allowed[b]:
+            scale[d] = allowed[b] / speed
     differs = scale.min() < 1.0 if len(scale) else False
     while differs:
         differs = False
@@ -87,8 +109,12 @@ def slow_down(model, system, out):
 
 
 @kernel
-def integrate(model, state, mass, v, apart, h):
-    """Move every body that the solver moves by v + apart for h seconds; momenta from v alone."""
+def integrate(model, state, mass, predicted, ahead, carried, v, apart, h):
+    """Move every body that the solver moves by v + apart for h seconds; momenta from v alone.
+
+    predicted: (n,) velocities, ahead (bodies, 4) and carried (bodies, 3): what `predict` says of the step without contacts.
+    What they change of the angular velocity turns the body, and changes its momentum, on top of that.
+    """
     for b in range(model.dof.size):
         d = model.dof[b]
         if d < 0:
@@ -97,14 +123,14 @@ def integrate(model, state, mass, v, apart, h):
         for i in range(3):
             state.velocity[b, i] = v[at + i]
             state.position[b, i] += h * (v[at + i] + apart[at + i])
-            momentum = 0.0
+            momentum = carried[b, i]
             for j in range(3):
-                momentum += mass[d, 3 + i, 3 + j] * v[at + 3 + j]
+                momentum += mass[d, 3 + i, 3 + j] * (v[at + 3 + j] - predicted[at + 3 + j])
             state.angular_momentum[b, i] = momentum
         turn(
-            state.orientation[b],
-            h * (v[at + 3] + apart[at + 3]),
-            h * (v[at + 4] + apart[at + 4]),
-            h * (v[at + 5] + apart[at + 5]),
+            ahead[b],
+            h * (v[at + 3] - predicted[at + 3] + apart[at + 3]),
+            h * (v[at + 4] - predicted[at + 4] + apart[at + 4]),
+            h * (v[at + 5] - predicted[at + 5] + apart[at + 5]),
             state.orientation[b],
         )

@@ -1,8 +1,8 @@
 """The predictor: bodies moved on by gravity, gyroscopic effects and damping alone (Kaufman et al. 2008, (12)).
 
 Velocities live in the middle of a step, positions at its ends (leapfrog): a kick acts over half of the step before and half of
-this one. Angular momentum is the state and the inertia tensor is that of the orientation half a step ahead, so a body that
-tumbles freely keeps its angular momentum to the last bit and its energy to second order.
+this one. Angular momentum is the state, and a body turns on as it does without torque (`free_rotation.py`); what contacts
+change comes on top of that. For them the inertia tensor is that of the orientation half a step ahead.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernel import kernel, leaf_kernel
+from .free_rotation import turn_freely
 from .rotation import turn, write_matrix
 
 __all__ = ["predict"]
@@ -28,13 +29,13 @@ def _world_inertia(rotation, inertia, out):
 
 
 @kernel
-def predict(model, state, prescribed, h, kick, rotation, mass, inverse_mass, twist, predicted):
+def predict(model, state, prescribed, h, kick, rotation, mass, inverse_mass, twist, predicted, ahead, carried):
     """Fill what the step's contact problem needs to know of the bodies.
 
     prescribed: (n, 6) twists over this step of the bodies that the solver does not move. h: the step in s; kick: the time in s
     over which forces act. Out: rotation (n, 3, 3) at the step's begin; mass, inverse_mass (moving, 6, 6) blocks; twist (n, 6),
     the linear and angular velocities at the step's begin; predicted (n, 6), those that the step would end with if nothing
-    touched.
+    touched; ahead (n, 4) and carried (n, 3), the orientations and angular momenta that it would end with.
     """
     half = np.empty((3, 3))
     world = np.empty((3, 3))
@@ -47,9 +48,13 @@ def predict(model, state, prescribed, h, kick, rotation, mass, inverse_mass, twi
             predicted[b] = prescribed[b]
             continue
         momentum = state.angular_momentum[b]
-        _world_inertia(rotation[b], model.inertia[b], world)
-        w = np.linalg.solve(world, momentum)
-        turn(state.orientation[b], 0.5 * h * w[0], 0.5 * h * w[1], 0.5 * h * w[2], middle)
+        locked = model.lock[b, 3] == 0.0 or model.lock[b, 4] == 0.0 or model.lock[b, 5] == 0.0
+        if locked:
+            _world_inertia(rotation[b], model.inertia[b], world)
+            w = np.linalg.solve(world, momentum)
+            turn(state.orientation[b], 0.5 * h * w[0], 0.5 * h * w[1], 0.5 * h * w[2], middle)
+        else:
+            turn_freely(state.orientation[b], momentum, model.axes[b], model.moments[b], 0.5 * h, middle)
         write_matrix(middle, half)
         _world_inertia(half, model.inertia[b], world)
         for i in range(3):
@@ -73,3 +78,10 @@ def predict(model, state, prescribed, h, kick, rotation, mass, inverse_mass, twi
             twist[b, 3 + i] = w[i] * model.lock[b, 3 + i]
             predicted[b, i] = (state.velocity[b, i] + kick * model.gravity[i]) * keep * model.lock[b, i]
             predicted[b, 3 + i] = w[i] * keep_turning * model.lock[b, 3 + i]
+            carried[b, i] = momentum[i] * keep_turning
+        if locked:
+            w = predicted[b, 3:]
+            carried[b] = world @ w
+            turn(state.orientation[b], h * w[0], h * w[1], h * w[2], ahead[b])
+        else:
+            turn_freely(state.orientation[b], carried[b], model.axes[b], model.moments[b], h, ahead[b])

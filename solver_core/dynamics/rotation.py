@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..kernel import kernel
 
-__all__ = ["interpolate", "matrices", "rotate", "rotation_vector", "turn", "write_matrix"]
+__all__ = ["matrices", "rotate", "rotation_vector", "turn", "write_matrix"]
 
 Floats = NDArray[np.float64]
 
@@ -60,12 +60,3 @@ def rotation_vector(before: Floats, after: Floats) -> Floats:
         w, xyz = -w, -xyz
     size = np.linalg.norm(xyz)
     return 2.0 * xyz if size < 1e-12 else 2.0 * np.arctan2(size, w) / size * xyz
-
-
-def interpolate(before: Floats, after: Floats, fraction: float) -> Floats:
-    """Pose (7,) on the way from one pose to another: straight in position, about one axis in orientation."""
-    pose = np.empty(7)
-    pose[:3] = (1.0 - fraction) * before[:3] + fraction * after[:3]
-    w1, w2, w3 = fraction * rotation_vector(before[3:], after[3:])
-    turn(before[3:] / np.linalg.norm(before[3:]), w1, w2, w3, pose[3:])
-    return pose

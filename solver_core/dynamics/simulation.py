@@ -21,9 +21,10 @@ from .frame import Frame, FrameStatistics
 from .impacts import MOST_CUTS, MOST_PARTS, Cut, ImpactFinder, Impacts
 from .integrate import integrate, separation
 from .islands import solve_islands
+from .paths import path_pose
 from .pivoting import sliding_directions, solve_islands_by_pivoting
 from .predict import predict
-from .rotation import interpolate, matrices, rotation_vector
+from .rotation import matrices, rotation_vector
 from .sleeping import Sleep, none_remembered
 
 __all__ = ["Simulation"]
@@ -185,6 +186,7 @@ class Simulation:
         self._wake(self._stirred(prescribed, h))
         n = len(state.position)
         rotation, twist, predicted = np.empty((n, 3, 3)), np.empty((n, 6)), np.empty((n, 6))
+        ahead, carried = np.empty((n, 4)), np.empty((n, 3))
         kick = 0.5 * (self._last_step + h)
         while True:
             # predict
@@ -193,7 +195,7 @@ class Simulation:
             # who sleeps is like one that never moves
             model = self._bodies.model._replace(dof=np.where(awake, np.cumsum(awake) - 1, -1))
             mass, inverse_mass = np.empty((moving, 6, 6)), np.empty((moving, 6, 6))
-            predict(model, state, prescribed, h, kick, rotation, mass, inverse_mass, twist, predicted)
+            predict(model, state, prescribed, h, kick, rotation, mass, inverse_mass, twist, predicted, ahead, carried)
 
             # collide
             reach = self._impacts.reach(predicted, h) + self._deformation.reach(h)
@@ -264,14 +266,15 @@ class Simulation:
             v = solve_islands(system, impulse, *limits, settings.polygon_sides, counts, errors)
 
         # separate, integrate
-        apart = separation(model, system, contacts.body_a, contacts.body_b, contacts.gap, v, h)
-        predicted[awake] = (v + apart).reshape(moving, 6)
+        predicted[awake] = v.reshape(moving, 6)
+        apart = separation(model, system, contacts.body_a, contacts.body_b, contacts.gap, v, predicted, h)
+        predicted[awake] += apart.reshape(moving, 6)
         if cuts > 0:
             impacts = self._find_impacts(rotation, predicted, awake, h)
             if len(impacts):
                 return impacts.first(self._impacts.reach(predicted, 1.0))
         before = State(*(array.copy() for array in state))
-        integrate(model, state, mass, v, apart, h)
+        integrate(model, state, mass, system.velocity, ahead, carried, v, apart, h)
         self._place_animated(at + h / self._step)
         if cuts > 0:
             late = self._impacts.deepened(contacts, state, predicted, self._deformation, awake, h, h / self._step)
@@ -330,7 +333,7 @@ class Simulation:
     def _place_animated(self, at: float) -> None:
         """Put animated bodies where their paths have them, `at` time steps after the first frame."""
         for i, path in self._animated:
-            pose = path_pose(path, at, self.settings.substeps)
+            pose = path_pose(path, at / self.settings.substeps)
             self._state.position[i], self._state.orientation[i] = pose[:3], pose[3:]
 
     def _prescribed(self, at: float, end: float, h: float) -> Floats:
@@ -339,7 +342,7 @@ class Simulation:
         self._deformation.place(at / self.settings.substeps, end / self.settings.substeps, h)
         twists = np.zeros((self._bodies.model.dof.size, 6))
         for i, path in self._animated:
-            after = path_pose(path, end, self.settings.substeps)
+            after = path_pose(path, end / self.settings.substeps)
             twists[i, :3] = (after[:3] - self._state.position[i]) / h
             twists[i, 3:] = rotation_vector(self._state.orientation[i], after[3:]) / h
         return twists
@@ -371,13 +374,6 @@ class Simulation:
             columns[name] = column.astype(np.int64 if name in counts else np.float64)
         columns["worst_pair"] = columns["worst_pair"].reshape(len(rows), 2)
         return Frame(self._frame, poses, velocities, FrameStatistics(**columns))
-
-
-def path_pose(path: Floats, at: float, substeps: int) -> Floats:
-    """Pose (7,) on a path (frames, 7) after so many time steps; it stays at its last one."""
-    frame, rest = divmod(at, substeps)
-    last = len(path) - 1
-    return interpolate(path[min(int(frame), last)], path[min(int(frame) + 1, last)], rest / substeps)
 
 
 def combined(rows: list[dict[str, Any]]) -> dict[str, Any]:

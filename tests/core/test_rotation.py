@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation, Slerp
+from scipy.spatial.transform import Rotation
 
-from solver_core.dynamics.rotation import interpolate, matrices, rotate, rotation_vector, turn, write_matrix
+from solver_core.dynamics.rotation import matrices, rotate, rotation_vector, turn, write_matrix
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -91,20 +91,3 @@ def test_the_rotation_vector_undoes_turning(angle):
 def test_the_rotation_vector_goes_the_short_way_round():
     after = turned(IDENTITY, (0.0, 0.0, 1.5 * np.pi))
     np.testing.assert_allclose(rotation_vector(IDENTITY, after), [0.0, 0.0, -0.5 * np.pi], atol=1e-14)
-
-
-@pytest.mark.parametrize("fraction", [0.0, 0.25, 0.5, 1.0])
-def test_between_two_poses_positions_are_mixed_and_orientations_turn_evenly(fraction):
-    random = np.random.default_rng(6)
-    for q0, q1 in zip(random_quaternions(5, 6), random_quaternions(5, 7), strict=True):
-        before, after = np.r_[random.normal(size=3), q0], np.r_[random.normal(size=3), q1]
-        pose = interpolate(before, after, fraction)
-        np.testing.assert_allclose(pose[:3], (1.0 - fraction) * before[:3] + fraction * after[:3], atol=1e-15)
-        expected = Slerp([0.0, 1.0], Rotation.concatenate([to_scipy(q0), to_scipy(q1)]))(fraction)
-        assert_same_rotation(pose[3:], from_scipy(expected), atol=1e-13)
-
-
-def test_the_sign_of_a_keyed_quaternion_does_not_send_it_the_long_way():
-    q = turned(IDENTITY, (0.0, 0.0, 0.2))
-    pose = interpolate(np.r_[0.0, 0.0, 0.0, IDENTITY], np.r_[0.0, 0.0, 0.0, -q], 0.5)
-    assert_same_rotation(pose[3:], turned(IDENTITY, (0.0, 0.0, 0.1)))

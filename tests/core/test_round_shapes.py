@@ -309,6 +309,23 @@ def test_a_cone_rolls_about_its_apex_at_the_rate_that_its_angle_gives():
     assert math.asin(-axis[2]) == pytest.approx(half, abs=1e-3)
 
 
+@pytest.mark.parametrize("spin", [20.0, 50.0])
+def test_a_spinning_cone_that_falls_over_whirls_on_the_ground_and_not_into_it(spin):
+    """Each step lets it in by omega^2 r h^2 / 2, for a contact does not know that the body turns; that must not add up."""
+    axis, tilt = np.array([0.0, -np.sin(np.pi - 0.2), np.cos(np.pi - 0.2)]), np.pi - 0.2
+    top = body(
+        cone_shape(0.1, 0.2),
+        mu=0.0,
+        position=np.array([0.0, 0.0, 0.1 * np.cos(0.2) + 1e-4]),
+        orientation=np.array([np.cos(0.5 * tilt), np.sin(0.5 * tilt), 0.0, 0.0]),
+        angular_velocity=spin * axis,
+    )
+    scene = SceneSpec((slope(0.0, MaterialSpec(0.0, 0.0, 0.0), False), top), frame_end=48)
+    frames = sc.Simulation(scene).run()
+    step = 1.0 / (24.0 * 10.0)
+    assert max(frame.statistics.deepest_overlap.max(initial=0.0) for frame in frames) < 2.0 * (spin * step) ** 2 * 0.1
+
+
 def test_wrong_sizes_are_named():
     ends = CYLINDER.vertices
     for shape, field in (

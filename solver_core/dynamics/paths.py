@@ -1,0 +1,75 @@
+"""Motion that is given at whole frames, smooth in between: what stands on an animated body feels its acceleration, no jerks.
+
+Cubic Hermite interpolation, whose velocity at a frame is the mean of those before and after it: motion of constant
+acceleration, and steady turning, are met exactly. The velocity at a frame is at most three times that of the slower one of its
+neighbours (Fritsch and Carlson 1980), so what waits until a frame waits there, and what jumps does not swing back before.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .rotation import rotation_vector, turn
+
+__all__ = ["path_pose", "smooth"]
+
+Floats = NDArray[np.float64]
+
+STEEPEST = 3.0
+
+
+def smooth(values: Floats, frame: float) -> Floats:
+    """(..., 3) between values (frames, ..., 3), at a frame counted from the first; the last ones after it."""
+    i, t = _place(len(values), frame)
+    if t == 0.0:
+        return values[i].copy()
+    steps = {k: values[k + 1] - values[k] for k in (i - 1, i, i + 1) if 0 <= k < len(values) - 1}
+    return values[i] + _hermite(steps[i], _velocity(steps, i), _velocity(steps, i + 1), t)
+
+
+def path_pose(path: Floats, frame: float) -> Floats:
+    """Pose (7,) on a path (frames, 7), at a frame counted from the first; the last one after it."""
+    i, t = _place(len(path), frame)
+    pose = np.append(smooth(path[:, :3], frame), path[i, 3:] / np.linalg.norm(path[i, 3:]))
+    if t == 0.0:
+        return pose
+    turns = {k: rotation_vector(path[k, 3:], path[k + 1, 3:]) for k in (i - 1, i, i + 1) if 0 <= k < len(path) - 1}
+    # theta turns the orientation at frame i on: exp(theta(t)) q_i
+    end = _rate(turns[i], _velocity(turns, i + 1))
+    theta = _hermite(turns[i], _velocity(turns, i), end, t)
+    turn(pose[3:], theta[0], theta[1], theta[2], pose[3:])
+    return pose
+
+
+def _place(frames: int, frame: float) -> tuple[int, float]:
+    """(the last frame that is not later, how far on to the next one)."""
+    i = min(int(frame), frames - 1)
+    return i, frame - i if i < frames - 1 else 0.0
+
+
+def _velocity(steps: dict[int, Floats], k: int) -> Floats:
+    """The velocity at frame k, a frame, from the steps before and after it; at an end of the path from the nearest two."""
+    if k - 1 in steps and k in steps:
+        return _at_most(0.5 * (steps[k - 1] + steps[k]), steps[k - 1], steps[k])
+    near, far = (k, k + 1) if k in steps else (k - 1, k - 2)
+    return _at_most(1.5 * steps[near] - 0.5 * steps[far], steps[near], steps[near]) if far in steps else steps[near]
+
+
+def _at_most(velocity: Floats, before: Floats, after: Floats) -> Floats:
+    length, slower = (np.linalg.norm(x, axis=-1, keepdims=True) for x in (velocity, before))
+    slower = STEEPEST * np.minimum(slower, np.linalg.norm(after, axis=-1, keepdims=True))
+    return velocity * np.where(length > slower, slower / np.where(length > 0.0, length, 1.0), 1.0)
+
+
+def _hermite(step: Floats, begin: Floats, end: Floats, t: float) -> Floats:
+    """How far on, t of the way through a step that begins and ends with these velocities."""
+    return t * t * (3.0 - 2.0 * t) * step + t * (1.0 - t) * ((1.0 - t) * begin - t * end)
+
+
+def _rate(theta: Floats, omega: Floats) -> Floats:
+    """d theta / dt of exp(theta) that turns with the angular velocity omega, both (3,) in world axes."""
+    angle = float(np.linalg.norm(theta))
+    # (1 - angle / 2 cot(angle / 2)) / angle^2, by its series where the quotient would lose digits
+    c = 1.0 / 12.0 if angle < 1e-3 else (1.0 - 0.5 * angle / np.tan(0.5 * angle)) / angle**2
+    return omega - 0.5 * np.cross(theta, omega) + c * np.cross(theta, np.cross(theta, omega))
