@@ -107,7 +107,7 @@ def pivot(
     rubs, slides = bool((layout.friction >= 0).any()), bool(problem.slides_along_given.any())
     unknowns = _unknowns(A, b, layout, problem.system.mu, not rubs and not slides, max(AT_REST, 1e-3 * tolerance))
     known = np.zeros(0) if warm_start is None else forces_from_impulse(problem, layout, warm_start)
-    best = result_of(problem, *impulse_from_forces(problem, layout, np.zeros(b.size)), "pivot")
+    nothing = best = result_of(problem, *impulse_from_forces(problem, layout, np.zeros(b.size)), "pivot")
     rank, status, ray = (True, np.inf), Status.MAX_ITERATIONS, None
     counts, tries = np.zeros(4, np.int64), 0
     for trial in trials(problem.contacts, _guesses(known.size > 0, guess, rubs, slides)):
@@ -135,6 +135,8 @@ def pivot(
         pivots -= int(attempt.counts[PIVOTS])
         if (not failed and measured.coulomb <= tolerance) or pivots <= 0 or perf_counter() >= begin + time_limit:
             break
+    if status is Status.MAX_ITERATIONS and not rank[1] <= residuals(problem, nothing).static_friction:
+        best = nothing
     return replace(best, status=status, stats=statistics(counts, tries, begin), ray=ray)
 
 

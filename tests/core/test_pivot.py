@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -131,10 +133,13 @@ def test_a_limit_ends_with_the_best_iterate_and_says_so(stack_of_bodies):
     while g.size < 60:
         G, g, mu = stack_of_bodies(rng, 3)
     problem = sc.ContactProblem.from_delassus(G, g, mu)
-    for limit in ({"max_iterations": 2}, {"time_limit": 1e-9}):
+    nothing = np.zeros((problem.contacts, 3))
+    idle = dataclasses.replace(sc.solve(problem, "pivot", time_limit=1e-9), impulse=nothing, velocity=problem.free_velocity)
+    for limit in ({"max_iterations": 1}, {"max_iterations": 2}, {"max_iterations": 40}, {"time_limit": 1e-9}):
         result = sc.solve(problem, "pivot", **limit)
         assert result.status is sc.Status.MAX_ITERATIONS
         assert result.impulse[:, 0].min() >= 0.0
+        assert sc.residuals(problem, result).static_friction <= sc.residuals(problem, idle).static_friction
 
 
 def test_a_solution_is_its_own_warm_start(stack_of_bodies):
