@@ -223,7 +223,6 @@ class ContactProblem:
             if given.shape != (m, dim - 1) and (dim != 2 or given.shape != (m,)):
                 raise ValueError(f"sliding_direction must have shape ({m}, {dim - 1}), not {given.shape}")
             direction[slides] = given.reshape(m, dim - 1)[slides]
-            # first by the largest entry, for the square of a length may overflow, or vanish
             largest = np.abs(direction).max(axis=1, initial=0.0)
             standing = np.flatnonzero(slides & (largest == 0.0))
             if standing.size:
@@ -231,7 +230,8 @@ class ContactProblem:
                     f"sliding_direction[{standing[0]}] has length zero: give the direction in which contact {standing[0]} "
                     "slides, or leave it out of `sliding`"
                 )
-            direction[slides] /= largest[slides, None]
+            # first by a power of two, which is exact: the square of a length may overflow, or vanish
+            direction[slides] = np.ldexp(direction[slides], -np.frexp(largest[slides, None])[1])
             direction[slides] /= np.linalg.norm(direction[slides], axis=1, keepdims=True)
         system = system._replace(mu=np.where(slides, dynamic, static))
         return cls(dim, system, static, dynamic, slides, direction, bilateral)
