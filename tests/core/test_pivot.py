@@ -220,17 +220,27 @@ def test_problems_that_have_a_solution_do_not_end_on_a_ray():
 
 def test_a_rod_that_jams_is_stopped_by_impulses(monkeypatch):
     """While it slides no force keeps it out of the ground (Painleve): the step is an impact that takes the sliding away."""
-    ends = []
+    ends, struck = [], []
 
     def noted(*arguments):
         result = pivot(*arguments)
         ends.append(result.status)
         return result
 
+    def stepped(*arguments):
+        before = len(ends)
+        problem, result = solve_step(*arguments)
+        if RAY in ends[before:]:
+            struck.append(np.linalg.norm(result.velocity[result.impulse[:, 0] > 0.0, 1:], axis=1).min())
+        return problem, result
+
+    solve_step = pivoting.solve_step
     monkeypatch.setattr(pivoting, "pivot", noted)
+    monkeypatch.setattr(pivoting, "solve_step", stepped)
     simulation = sc.Simulation(sc.scenes.jamming_rod(), method="pivot")
     frame = simulation.advance()
     assert RAY in ends
+    assert max(struck) < 1e-9 * 3.0
     assert frame.statistics.status.max() == 0
     assert frame.statistics.deepest_overlap.max() < 1e-5
     # the rod tips over the corner that struck, and spins about its axis, since the impulse acts on one side of it
