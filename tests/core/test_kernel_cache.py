@@ -1,22 +1,63 @@
-"""Compiled kernels are never older than any of the sources."""
+"""Compiled kernels are never older than any of the sources that they are made of, and are kept where nothing of that changed."""
 
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from solver_core import kernel_cache
+from solver_core.kernel_cache import imported_sources, kernel_folder
 
 
-def test_a_change_in_any_source_gives_another_folder(tmp_path, monkeypatch):
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A copy of the package, to be changed."""
     copy = tmp_path / "solver_core"
     shutil.copytree(kernel_cache.PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    before = kernel_cache.kernel_folder(tmp_path)
     monkeypatch.setattr(kernel_cache, "PACKAGE", copy)
-    assert kernel_cache.kernel_folder(tmp_path) == before
-    with (copy / "cones.py").open("a") as source:
-        source.write("\n# changed\n")
-    assert kernel_cache.kernel_folder(tmp_path) != before
+    return copy
+
+
+def change(source: Path) -> None:
+    with source.open("a") as text:
+        text.write("\n# changed\n")
+
+
+def test_the_same_sources_give_the_same_folder(package, tmp_path, monkeypatch):
+    copied = kernel_folder(tmp_path, package / "cones.py")
+    monkeypatch.undo()
+    assert kernel_folder(tmp_path, kernel_cache.PACKAGE / "cones.py") == copied
+
+
+@pytest.mark.parametrize("changed", ["cones.py", "kernel.py", "linalg/block_cholesky.py", "solvers/projection.py"])
+def test_a_change_in_what_a_kernel_is_made_of_gives_its_file_another_folder(package, tmp_path, changed):
+    before = kernel_folder(tmp_path, package / "solvers" / "projection.py")
+    change(package / changed)
+    assert kernel_folder(tmp_path, package / "solvers" / "projection.py") != before
+
+
+@pytest.mark.parametrize("changed", ["worker.py", "dynamics/simulation.py", "collision/detect.py", "solvers/staggered.py"])
+def test_a_change_elsewhere_compiles_nothing_anew(package, tmp_path, changed):
+    before = kernel_folder(tmp_path, package / "solvers" / "projection.py")
+    change(package / changed)
+    assert kernel_folder(tmp_path, package / "solvers" / "projection.py") == before
+
+
+def test_what_a_file_imports_at_run_time_is_among_what_its_folder_is_named_after():
+    """Python itself is asked which files it loads with the narrow phase."""
+    root = kernel_cache.PACKAGE.parent
+    code = (
+        "import sys, solver_core.collision.detect\n"
+        "print(*(m.__file__ for n, m in sys.modules.items() if n.startswith('solver_core')), sep='\\n')"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True).stdout
+    files = {Path(line).resolve() for line in loaded.split()}
+    known = imported_sources(kernel_cache.PACKAGE / "collision" / "detect.py")
+    assert len(files) > 20
+    # a folder's __init__ that only documents it holds no kernel
+    assert {file for file in files - known if file.name != "__init__.py"} == set()
 
 
 def test_kernels_go_below_the_folder_that_the_environment_names(tmp_path):
@@ -28,4 +69,5 @@ def test_kernels_go_below_the_folder_that_the_environment_names(tmp_path):
     root = Path(kernel_cache.PACKAGE).parent
     environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(root), "PATH": "", "HOME": str(tmp_path)}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
-    assert list(kernel_cache.kernel_folder(tmp_path).rglob("rotation.write_matrix*.nbi"))
+    folder = kernel_folder(tmp_path, kernel_cache.PACKAGE / "dynamics" / "rotation.py")
+    assert list(folder.glob("rotation.write_matrix*.nbi"))
