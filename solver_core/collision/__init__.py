@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from .detect import ContactSet, detect
+from .contact_set import ContactSet
+from .detect import detect
 
 __all__ = ["ContactSet", "detect"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +10,7 @@ from ..kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
 from .bounds import surely_apart
 from .boxes import UNDECIDED, box_contacts, box_work, place_boxes
 from .broad_phase import candidate_pairs, grouped_by_bodies
+from .contact_set import ContactSet
 from .found import room_for, with_room, write_contacts
 from .grouping import reduced_groups
 from .manifold import MAX_CONTACTS, empty_manifold, reduce_and_sort
@@ -25,7 +24,7 @@ from .round_on_round import round_round_contacts
 from .round_on_surface import round_surface_contacts
 from .surface_contacts import one_a_feature, plane_surface_contacts, surface_contacts
 
-__all__ = ["ContactSet", "detect", "work_for_rounds"]
+__all__ = ["detect", "work_for_rounds"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -34,34 +33,6 @@ Indices = NDArray[np.int64]
 NOISE = 1e-10
 
 NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class ContactSet:
-    """Contacts sorted by (body_a, body_b, feature).
-
-    body_a, body_b: (m,) with a < b. point: (m, 3) m, world, midway between the surfaces. normal: (m, 3) unit, world, from a
-    to b. gap: (m,) m between the surfaces along the normal, negative for an overlap. feature: (m,) what touches what within
-    the pair, unique there and the same as long as the same features touch.
-    """
-
-    body_a: Indices
-    body_b: Indices
-    point: Array
-    normal: Array
-    gap: Array
-    feature: NDArray[np.uint64]
-
-    def __len__(self) -> int:
-        return len(self.gap)
-
-    def without(self, left_out: NDArray[np.bool_]) -> ContactSet:
-        """All contacts but those left out (m,)."""
-        return self.chosen(~left_out)
-
-    def chosen(self, rows: Indices | NDArray[np.bool_]) -> ContactSet:
-        """The contacts in the rows given, in their order."""
-        return ContactSet(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
 def detect(

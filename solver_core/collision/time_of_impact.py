@@ -26,12 +26,12 @@ from ..kernel import kernel, leaf_kernel
 from .detect import collider_poses, pair_contacts, place_collider, relative_pose, work_arrays
 from .swept_triangles import SLOTS, Triangles, put_triangle, swept_triangles, take_slot
 
-__all__ = ["earliest_impacts", "thicknesses"]
+__all__ = ["HARMLESS_MOTION", "OVERLAP", "Motion", "earliest_impacts", "thicknesses"]
 
-# Of the thinner body's thickness: the relative motion in a step up to which bodies cannot pass each other, and the overlap that
-# ends a step early. The rest offset takes their place where it is larger.
-HARMLESS_MOTION = 0.25
+# Of the thinner body's thickness, the overlap that is an impact; and of that overlap, the relative motion in a step up to which
+# bodies cannot pass each other. The rest offset takes their place where it is larger.
 OVERLAP = 0.1
+HARMLESS_MOTION = 2.5
 # Of that overlap: by how much what is deeper than half of it may deepen in a whole step.
 DEEPENING = 0.05
 # In units of the rest offset, the gap at which bodies count as touching: near enough for restitution to act.
@@ -43,13 +43,14 @@ MOST_ADVANCES = 64
 
 class Motion(NamedTuple):
     """Where bodies are when a step begins, position (n, 3) and rotation (n, 3, 3), and how they move through its h seconds:
-    twist (n, 6). share: h over the scene's time step."""
+    twist (n, 6). share: h over the scene's time step. overlap: of the thinner body's thickness, what is an impact."""
 
     position: NDArray[np.float64]
     rotation: NDArray[np.float64]
     twist: NDArray[np.float64]
     h: float
     share: float
+    overlap: float
 
 
 def thicknesses(shapes: ShapeTable, triangles: Triangles | None) -> NDArray[np.float64]:
@@ -203,7 +204,7 @@ def impact(shapes, triangles, chosen, motion, a, b, radius_a, radius_b, drift, b
     twist, h = motion.twist, motion.h
     body_a, body_b = shapes.body[a], shapes.body[b]
     touching_gap = TOUCHING * offset
-    allowed = max(OVERLAP * thinner, offset)
+    allowed = max(motion.overlap * thinner, offset)
     deepest = -0.5 * allowed
     time, clear, harmful = 0.0, -1.0, False
     for advance in range(MOST_ADVANCES):
@@ -244,9 +245,9 @@ def impact(shapes, triangles, chosen, motion, a, b, radius_a, radius_b, drift, b
 
 
 @leaf_kernel
-def safe_motion(thinner, offset):
-    """Relative motion in m in a step up to which two colliders cannot pass each other."""
-    return max(HARMLESS_MOTION * thinner, offset)
+def safe_motion(overlap, thinner, offset):
+    """Relative motion in m in a step up to which two colliders cannot pass each other, nor overlap by much."""
+    return max(HARMLESS_MOTION * overlap * thinner, offset)
 
 
 @leaf_kernel
@@ -283,7 +284,7 @@ def mesh_impact(shapes, surfaces, triangles, chosen, motion, thickness, a, b, ra
         thinner = min(thinner, triangles.thickness[chosen[1]] + 2.0 * shapes.margin[b] if both else thickness[b])
         n = triangles.normals[chosen[0]]
         without_width = n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0
-        if without_width or (bound + drift) * motion.h <= safe_motion(thinner, offset):
+        if without_width or (bound + drift) * motion.h <= safe_motion(motion.overlap, thinner, offset):
             continue
         time, touches = impact(
             shapes,
@@ -335,7 +336,7 @@ def earliest_impacts(shapes, surfaces, triangles, of_rounds, thickness, rest, pa
             )
         else:
             thinner = min(thickness[a], thickness[b])
-            if bound * motion.h <= safe_motion(thinner, offset):
+            if bound * motion.h <= safe_motion(motion.overlap, thinner, offset):
                 continue
             times[row], touching[row] = impact(
                 shapes, triangles, chosen, motion, a, b, radius_a, radius_b, 0.0, bound, thinner, offset, motion.h, room

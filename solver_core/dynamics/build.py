@@ -7,13 +7,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..collision.contact_set import ContactSet
 from ..kernel import kernel, leaf_kernel
+from ..system import System
+from .bodies import State
+from .predict import Begin
 
-__all__ = ["ContactMemory", "build_contacts", "match", "remember", "rest_offset", "rest_offsets"]
+__all__ = ["ContactMemory", "build_contacts", "build_system", "match", "remember", "rest_offset", "rest_offsets"]
 
 Floats = NDArray[np.float64]
 
 REST_OFFSET = 2e-4  # of the smaller body's half extent: normals are unique only while bodies are apart
+STICK_FRACTION = 1e-3  # of the speed that gravity gives in a step: slower contacts are at rest
+STICK_SPEED = 1e-6  # m/s, where there is no gravity
 PRODUCT, AVERAGE, GEOMETRIC_MEAN, MINIMUM, MAXIMUM = range(5)
 
 
@@ -202,3 +208,59 @@ def remember(axes, impulse):
         for i in range(3):
             out[k, 1 + i] = impulse[k, 1] * axes[k, 1, i] + impulse[k, 2] * axes[k, 2, i]
     return out
+
+
+def build_system(
+    begin: Begin,
+    state: State,
+    contacts: ContactSet,
+    drift: Floats,
+    memory: ContactMemory,
+    rules: tuple[int, int],
+    bounces: bool,
+) -> tuple[System, Floats, Floats, Floats, Floats]:
+    """The contact problem of a step.
+
+    drift: (m, 3) as in `build_contacts`. rules: how the friction and the restitution of two bodies are combined. bounces:
+    whether bodies may bounce. Returns (the system, axes (m, 3, 3), approach (m,) to be remembered, impulse (m, 3) to begin
+    with, and the approach (m,) that was remembered).
+    """
+    model, h = begin.model, begin.h
+    stick_speed = max(STICK_SPEED, STICK_FRACTION * float(np.linalg.norm(model.gravity)) * h)
+    found = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
+    axes, jacobian_a, jacobian_b, bias, slack, mu, sliding, approach, impulse = build_contacts(
+        model,
+        state.position,
+        begin.twist,
+        h,
+        stick_speed,
+        *rules,
+        contacts.body_a,
+        contacts.body_b,
+        contacts.point,
+        contacts.normal,
+        contacts.gap,
+        drift,
+        memory,
+        found,
+    )
+    if not bounces:
+        # a bounce off one body into another, both in this step, has no solution that keeps to both
+        slack = np.maximum(slack, 0.0)
+    moving = len(begin.mass)
+    system = System(
+        offset=np.arange(0, 6 * moving + 1, 6),
+        block_start=np.arange(0, 36 * moving + 1, 36),
+        mass=begin.mass.ravel(),
+        inverse_mass=begin.inverse_mass.ravel(),
+        velocity=begin.predicted[begin.awake].ravel(),
+        body_a=model.dof[contacts.body_a],
+        body_b=model.dof[contacts.body_b],
+        jacobian_a=jacobian_a,
+        jacobian_b=jacobian_b,
+        bias=bias,
+        slack=slack,
+        mu=np.where(sliding, mu[:, 1], mu[:, 0]),
+    )
+    came = np.where(found >= 0, np.append(memory.approach, 0.0)[found], 0.0)
+    return system, axes, approach, impulse, came

@@ -7,13 +7,44 @@ change comes on top of that. For them the inertia tensor is that of the orientat
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..collision.contact_set import ContactSet
 from ..kernel import kernel, leaf_kernel
+from .bodies import Model, State
 from .free_rotation import turn_freely
 from .rotation import turn, write_matrix
 
-__all__ = ["predict"]
+__all__ = ["Begin", "predict", "predicted_step"]
+
+Floats = NDArray[np.float64]
+
+
+class Begin(NamedTuple):
+    """A step as it begins, n bodies, of which `moving` are awake and moved by the solver.
+
+    at: time steps since the first frame; h: s. model: with degrees of freedom for those awake (n,) only. rotation: (n, 3, 3)
+    and twist: (n, 6) at the begin; predicted: (n, 6), ahead: (n, 4), carried: (n, 3), the twists, orientations and angular
+    momenta that it would end with if nothing touched. mass, inverse_mass: (moving, 6, 6). reach: (n,) m that the points of each
+    body come. contacts: those that may close in the step.
+    """
+
+    at: float
+    h: float
+    awake: NDArray[np.bool_]
+    model: Model
+    rotation: Floats
+    mass: Floats
+    inverse_mass: Floats
+    twist: Floats
+    predicted: Floats
+    ahead: Floats
+    carried: Floats
+    reach: Floats
+    contacts: ContactSet | None
 
 
 @leaf_kernel
@@ -85,3 +116,17 @@ def predict(model, state, prescribed, h, kick, rotation, mass, inverse_mass, twi
             turn(state.orientation[b], h * w[0], h * w[1], h * w[2], ahead[b])
         else:
             turn_freely(state.orientation[b], carried[b], model.axes[b], model.moments[b], h, ahead[b])
+
+
+def predicted_step(
+    model: Model, state: State, prescribed: Floats, awake: NDArray[np.bool_], at: float, h: float, force_time: float
+) -> Begin:
+    """Predict a step of h seconds, with forces acting for `force_time` s; who is not awake (n,) is like one that never
+    moves."""
+    n, moving = len(awake), int(awake.sum())
+    model = model._replace(dof=np.where(awake, np.cumsum(awake) - 1, -1))
+    rotation, twist, predicted = np.empty((n, 3, 3)), np.empty((n, 6)), np.empty((n, 6))
+    mass, inverse_mass = np.empty((moving, 6, 6)), np.empty((moving, 6, 6))
+    ahead, carried = np.empty((n, 4)), np.empty((n, 3))
+    predict(model, state, prescribed, h, force_time, rotation, mass, inverse_mass, twist, predicted, ahead, carried)
+    return Begin(at, h, awake, model, rotation, mass, inverse_mass, twist, predicted, ahead, carried, np.zeros(n), None)

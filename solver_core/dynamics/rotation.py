@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..kernel import kernel
 
-__all__ = ["matrices", "rotate", "rotation_vector", "turn", "write_matrix"]
+__all__ = ["matrices", "rotate", "rotation_vector", "rotation_vectors", "turn", "turned", "write_matrix"]
 
 Floats = NDArray[np.float64]
 
@@ -47,6 +47,15 @@ def turn(q, w1, w2, w3, out):
     out[0], out[1], out[2], out[3] = r0 / norm, r1 / norm, r2 / norm, r3 / norm
 
 
+@kernel
+def turned(orientation, vectors):
+    """(n, 4) orientations turned by rotation vectors (n, 3), rad, world axes."""
+    out = np.empty_like(orientation)
+    for i in range(orientation.shape[0]):
+        turn(orientation[i], vectors[i, 0], vectors[i, 1], vectors[i, 2], out[i])
+    return out
+
+
 def rotate(orientation: Floats, vectors: Floats) -> Floats:
     """Vectors (n, 3) turned by unit quaternions (n, 4)."""
     return np.einsum("nij,nj->ni", matrices(np.ascontiguousarray(orientation)), vectors)
@@ -54,9 +63,14 @@ def rotate(orientation: Floats, vectors: Floats) -> Floats:
 
 def rotation_vector(before: Floats, after: Floats) -> Floats:
     """Rotation vector (rad, world axes) that turns `before` (4,) into `after` (4,), the short way round."""
-    w = before @ after
-    xyz = before[0] * after[1:] - after[0] * before[1:] - np.cross(after[1:], before[1:])
-    if w < 0.0:
-        w, xyz = -w, -xyz
-    size = np.linalg.norm(xyz)
-    return 2.0 * xyz if size < 1e-12 else 2.0 * np.arctan2(size, w) / size * xyz
+    return rotation_vectors(before[None], after[None])[0]
+
+
+def rotation_vectors(before: Floats, after: Floats) -> Floats:
+    """As `rotation_vector`, (n, 3) of orientations (n, 4)."""
+    w = np.einsum("ij,ij->i", before, after)
+    xyz = before[:, :1] * after[:, 1:] - after[:, :1] * before[:, 1:] - np.cross(after[:, 1:], before[:, 1:])
+    xyz[w < 0.0] *= -1.0
+    size = np.linalg.norm(xyz, axis=1)
+    small = size < 1e-12
+    return np.where(small, 2.0, 2.0 * np.arctan2(size, np.abs(w)) / np.where(small, 1.0, size))[:, None] * xyz

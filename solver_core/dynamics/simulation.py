@@ -10,20 +10,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..collision.detect import ContactSet, detect
+from ..collision.contact_set import ContactSet, merged
+from ..collision.detect import detect
+from ..collision.time_of_impact import OVERLAP, Motion
 from ..scene import BodyKind, ContactMethod, FrictionCombine, SceneSpec, SceneWarning, SolverSettings
-from ..system import System
 from ..validation import scene_warnings, validate
 from .bodies import State, build_bodies, to_body_frames
-from .build import ContactMemory, build_contacts, match, remember, rest_offset, rest_offsets
+from .build import ContactMemory, build_system, remember, rest_offset, rest_offsets
 from .deformation import Deformation
-from .frame import Frame, FrameStatistics
-from .impacts import MOST_CUTS, MOST_PARTS, Cut, ImpactFinder, Impacts
+from .frame import Frame
+from .impacts import MOST_CUTS, MOST_PARTS, Cut, ImpactFinder
 from .integrate import integrate, separation
 from .islands import solve_islands
+from .later_contacts import Later, LaterContacts, twist_between
+from .outcome import Solution, combined, frame_statistics, step_row
 from .paths import path_pose
 from .pivoting import sliding_directions, solve_islands_by_pivoting
-from .predict import predict
+from .predict import Begin, predicted_step
 from .rotation import matrices, rotation_vector
 from .sleeping import Sleep, none_remembered
 
@@ -32,12 +35,10 @@ __all__ = ["Simulation"]
 Floats = NDArray[np.float64]
 
 RULES = {rule: code for code, rule in enumerate(FrictionCombine)}
-STICK_FRACTION = 1e-3  # of the speed that gravity gives in a step: slower contacts are at rest
 ROUND_OFF = 1e-9  # of a step: no part of it is that short
 PATIENCE = 8  # parts of a step, one after the other, that are not refused: then one of twice the length is tried
 STILL_MOTION = 1e-12  # m in a step: what interpolation between equal poses may come to
-RELATIVE = ("cone", "complementarity", "dissipation")
-STICK_SPEED = 1e-6  # m/s, where there is no gravity
+MOST_SOLVES = 8  # of a step, each with the contacts that the one before ran into
 
 
 class Simulation:
@@ -76,8 +77,9 @@ class Simulation:
         kick = float(np.linalg.norm(spec.gravity)) * self._step
         self._sleep = Sleep(self._bodies.model.dof >= 0, self._bodies.shapes.radius, kick, self._step, sleeping)
         self._rest = rest_offsets(self._bodies.model.size)
-        self._impacts = ImpactFinder(self._bodies)
         self._deformation = Deformation(spec, self._bodies.shapes)
+        self._impacts = ImpactFinder(self._bodies, self._deformation)
+        self._later = LaterContacts(self._bodies, self._impacts, self._deformation)
         self._animated = [
             (i, np.asarray(body.path, dtype=np.float64))
             for i, body in enumerate(spec.bodies)
@@ -146,21 +148,21 @@ class Simulation:
         rows: list[dict[str, Any]] = []
         left = h = longest = self._step
         cuts = 0
-        refused: Cut | None = None
+        refused = False
         streak = 0
         # every attempt advances or is refused, and only so many are
         while left > 0.0:
-            outcome = self._attempt(step + 1.0 - left / self._step, h, MOST_CUTS - cuts, refused)
+            outcome = self._attempt(step + 1.0 - left / self._step, h, MOST_CUTS - cuts)
             if isinstance(outcome, Cut) and h > longest:
                 h, streak = longest, 0
             elif isinstance(outcome, Cut):
                 # a contact that closes in any step, however short, would otherwise use up all cuts
-                shorter = outcome.time if refused is None else min(outcome.time, 0.5 * h)
+                shorter = min(outcome.time, 0.5 * h) if refused else outcome.time
                 if outcome.repeatedly:
                     shorter = longest = max(shorter, self._step / MOST_PARTS)
                 cuts = cuts + 1 if shorter < h else MOST_CUTS
                 h = min(shorter, h)
-                refused, streak = outcome, 0
+                refused, streak = True, 0
             else:
                 rows.append(outcome)
                 left -= h
@@ -170,137 +172,107 @@ class Simulation:
                     cuts = max(0, cuts - 1)
                 h = 2.0 * longest if streak >= PATIENCE else longest
                 h = left if left <= (1.0 + ROUND_OFF) * h else h
-                refused = None
+                refused = False
         asleep = int(self._sleep.asleep.sum())
         self._memory = self._sleep.settle(step, self._memory)
         return combined(rows) | {"cuts": len(rows) - 1, "asleep": asleep, "seconds": perf_counter() - begin}
 
-    def _attempt(self, at: float, h: float, cuts: int, refused: Cut | None) -> dict[str, Any] | Cut:
+    def _attempt(self, at: float, h: float, cuts: int) -> dict[str, Any] | Cut:
         """Advance by h seconds; or leave all as it is and return where it has to be cut.
 
-        at: the begin, in time steps since the first frame. cuts: how many are still allowed; with none, it advances. refused:
-        the last attempt from here, if it was cut.
+        at: the begin, in time steps since the first frame. cuts: how many are still allowed; with none, it advances.
         """
-        state, settings = self._state, self.settings
+        begin = self._begin(at, h)
+        contacts = begin.contacts
+        distant = self._impacts.distant(contacts, begin.reach)
+        if distant.any():
+            impacts = self._impacts.find(self._motion(begin, begin.predicted), begin.awake)
+            impacts = impacts.among(contacts.chosen(distant))
+            if 0 < len(impacts) <= cuts:
+                return impacts.first()
+            # those that are met will be found once more, with the direction that they are met from
+            contacts = contacts.without(distant)
+        memory = self._memory
+        if not self.settings.warm_start:
+            memory = memory._replace(impulse=np.zeros_like(memory.impulse))
+        solved: list[Solution] = []
+        while True:
+            solution = self._solve(begin, contacts, memory, bounces=cuts > 0)
+            solved.append(solution)
+            moved = self._moved(begin, solution)
+            motion = self._motion(begin, twist_between(self._state, moved, solution.twist, h))
+            impacts = self._impacts.find(motion, begin.awake)
+            if 0 < len(impacts) <= cuts:
+                return impacts.first()
+            later = self._later.find(begin.contacts, self._state, motion, moved, impacts, begin.awake)
+            disturbed = self._sleep.disturbed(later.contacts, begin.awake)
+            if disturbed.any():
+                self._wake(disturbed)
+                return self._attempt(at, h, cuts)
+            if not len(later.contacts) or len(solved) == MOST_SOLVES:
+                break
+            contacts = merged(contacts, later.contacts)
+            memory = solution.memory
+        missed = later.too_far if len(later.too_far) else impacts
+        if cuts > 0 and len(missed):
+            return missed.first()
+        return self._advanced(begin, moved, solved, later)
+
+    def _begin(self, at: float, h: float) -> Begin:
+        """Predict and collide: bodies and contacts as a step of h seconds begins, with all awake that it could disturb."""
+        state = self._state
         prescribed = self._prescribed(at, at + h / self._step, h)
         self._wake(self._stirred(prescribed, h))
-        n = len(state.position)
-        rotation, twist, predicted = np.empty((n, 3, 3)), np.empty((n, 6)), np.empty((n, 6))
-        ahead, carried = np.empty((n, 4)), np.empty((n, 3))
-        kick = 0.5 * (self._last_step + h)
         while True:
-            # predict
-            awake = self._sleep.awake
-            moving = int(awake.sum())
-            # who sleeps is like one that never moves
-            model = self._bodies.model._replace(dof=np.where(awake, np.cumsum(awake) - 1, -1))
-            mass, inverse_mass = np.empty((moving, 6, 6)), np.empty((moving, 6, 6))
-            predict(model, state, prescribed, h, kick, rotation, mass, inverse_mass, twist, predicted, ahead, carried)
-
-            # collide
-            reach = self._impacts.reach(predicted, h) + self._deformation.reach(h)
-            if refused is not None:
-                # bodies come farther than predicted when they are hit
-                reach = np.maximum(reach, h * refused.speed)
-            contacts = self._collide(rotation, reach, awake)
-            disturbed = self._sleep.disturbed(contacts, awake)
+            begin = predicted_step(self._bodies.model, state, prescribed, self._sleep.awake, at, h, 0.5 * (self._last_step + h))
+            reach = self._impacts.reach(begin.predicted, h) + self._deformation.reach(h)
+            contacts = self._collide(begin.rotation, reach, begin.awake)
+            disturbed = self._sleep.disturbed(contacts, begin.awake)
             if not disturbed.any():
-                break
+                return begin._replace(contacts=contacts, reach=reach)
             self._wake(disturbed)
-        distant = self._impacts.distant(contacts, reach)
-        if distant.any() and cuts > 0:
-            impacts = self._find_impacts(rotation, predicted, awake, h).among(contacts, distant)
-            if 0 < len(impacts) <= cuts:
-                return impacts.first(reach / h)
-            if not len(impacts):
-                contacts = contacts.without(distant)
-        m = contacts.gap.size
 
-        # build
-        stick_speed = max(STICK_SPEED, STICK_FRACTION * float(np.linalg.norm(model.gravity)) * h)
-        memory = self._memory if settings.warm_start else self._memory._replace(impulse=np.zeros_like(self._memory.impulse))
-        found = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
-        axes, jacobian_a, jacobian_b, bias, slack, mu, sliding, approach, impulse = build_contacts(
-            model,
-            state.position,
-            twist,
-            h,
-            stick_speed,
-            RULES[self.spec.friction_combine],
-            RULES[self.spec.restitution_combine],
-            contacts.body_a,
-            contacts.body_b,
-            contacts.point,
-            contacts.normal,
-            contacts.gap,
-            self._deformation.drift(contacts.body_a, contacts.body_b, contacts.point, state.position, rotation),
-            memory,
-            found,
-        )
-        if cuts == 0:
-            # a bounce off one body into another, both in this step, has no solution that keeps to both
-            slack = np.maximum(slack, 0.0)
-        system = System(
-            offset=np.arange(0, 6 * moving + 1, 6),
-            block_start=np.arange(0, 36 * moving + 1, 36),
-            mass=mass.ravel(),
-            inverse_mass=inverse_mass.ravel(),
-            velocity=predicted[awake].ravel(),
-            body_a=model.dof[contacts.body_a],
-            body_b=model.dof[contacts.body_b],
-            jacobian_a=jacobian_a,
-            jacobian_b=jacobian_b,
-            bias=bias,
-            slack=slack,
-            mu=np.where(sliding, mu[:, 1], mu[:, 0]),
-        )
-
-        # solve, island by island
+    def _solve(self, begin: Begin, contacts: ContactSet, memory: ContactMemory, bounces: bool) -> Solution:
+        """Build the contact problem, solve it island by island, and part what overlaps."""
+        settings, model, spec = self.settings, begin.model, self.spec
+        body_a, body_b = contacts.body_a, contacts.body_b
+        drift = self._deformation.drift(body_a, body_b, contacts.point, self._state.position, begin.rotation)
+        rules = RULES[spec.friction_combine], RULES[spec.restitution_combine]
+        system, axes, approach, impulse, came = build_system(begin, self._state, contacts, drift, memory, rules, bounces)
         counts, errors = np.zeros(5, np.int64), np.zeros(6)
         limits = settings.tolerance, settings.max_iterations
         if settings.method is ContactMethod.PIVOT:
-            fall = float(np.linalg.norm(model.gravity)) * h
-            direction = sliding_directions(system, twist[awake].ravel(), fall)
+            fall = float(np.linalg.norm(model.gravity)) * begin.h
+            direction = sliding_directions(system, begin.twist[begin.awake].ravel(), fall)
             v = solve_islands_by_pivoting(system, direction, impulse, *limits, counts, errors)
         else:
             v = solve_islands(system, impulse, *limits, settings.polygon_sides, counts, errors)
+        twist = begin.predicted.copy()
+        twist[begin.awake] = v.reshape(-1, 6)
+        apart = separation(model, system, body_a, body_b, contacts.gap, v, twist, begin.h)
+        twist[begin.awake] += apart.reshape(-1, 6)
+        kept = ContactMemory(body_a, body_b, contacts.feature, remember(axes, impulse), came)
+        return Solution(contacts, system, v, apart, twist, kept, approach, counts, errors)
 
-        # separate, integrate
-        predicted[awake] = v.reshape(moving, 6)
-        apart = separation(model, system, contacts.body_a, contacts.body_b, contacts.gap, v, predicted, h)
-        predicted[awake] += apart.reshape(moving, 6)
-        if cuts > 0:
-            impacts = self._find_impacts(rotation, predicted, awake, h)
-            if len(impacts):
-                return impacts.first(self._impacts.reach(predicted, 1.0))
-        before = State(*(array.copy() for array in state))
-        integrate(model, state, mass, system.velocity, ahead, carried, v, apart, h)
-        self._place_animated(at + h / self._step)
-        if cuts > 0:
-            late = self._impacts.deepened(contacts, state, predicted, self._deformation, awake, h, h / self._step)
-            if len(late):
-                self._state = before
-                return late.first(self._impacts.reach(predicted, 1.0))
-        self._sleep.watch(predicted, counts[0] == 0)
-        self._last_step = h
+    def _moved(self, begin: Begin, solution: Solution) -> State:
+        """The state at the step's end."""
+        moved = State(*(array.copy() for array in self._state))
+        free = solution.system.velocity
+        integrate(begin.model, moved, begin.mass, free, begin.ahead, begin.carried, solution.v, solution.apart, begin.h)
+        self._place_animated(moved, begin.at + begin.h / self._step)
+        return moved
 
-        # record
-        self._memory = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, remember(axes, impulse), approach)
-        worst = int(counts[4])
-        return {
-            "status": counts[0],
-            "contacts": m,
-            "islands": counts[1],
-            "iterations": counts[2],
-            "factorisations": counts[3],
-            "relative_error": errors[0],
-            "residual": errors[1],
-            "cone": errors[2],
-            "complementarity": errors[3],
-            "dissipation": errors[4],
-            "worst_pair": (contacts.body_a[worst], contacts.body_b[worst]) if worst >= 0 else (-1, -1),
-            "deepest_overlap": max(0.0, -float(contacts.gap.min(initial=0.0))),
-        }
+    def _motion(self, begin: Begin, twist: Floats) -> Motion:
+        """Bodies that move on from where they are with constant twists (n, 6)."""
+        return Motion(self._state.position, begin.rotation, twist, begin.h, begin.h / self._step, OVERLAP)
+
+    def _advanced(self, begin: Begin, moved: State, solved: list[Solution], later: Later) -> dict[str, Any]:
+        """Take over what a step was solved for; its row of statistics."""
+        last = solved[-1]
+        self._state, self._last_step = moved, begin.h
+        self._sleep.watch(last.twist, last.counts[0] == 0)
+        self._memory = last.memory._replace(approach=last.approach)
+        return step_row(solved, begin.contacts.deepest(self._bodies.model.size), later.deepest)
 
     def _wake(self, woken: NDArray[np.bool_]) -> None:
         if woken.any():
@@ -326,19 +298,15 @@ class Simulation:
         reach = 2.0 * self._rest + reach
         return detect(shapes, self._state.position, rotation, reach, model.collections, movable, excluded)
 
-    def _find_impacts(self, rotation: Floats, twist: Floats, movable: NDArray[np.bool_], h: float) -> Impacts:
-        """Impacts of the bodies within h seconds from where they are now, with twists (n, 6)."""
-        return self._impacts.find(self._state.position, rotation, twist, self._deformation, movable, h, h / self._step)
-
-    def _place_animated(self, at: float) -> None:
+    def _place_animated(self, state: State, at: float) -> None:
         """Put animated bodies where their paths have them, `at` time steps after the first frame."""
         for i, path in self._animated:
             pose = path_pose(path, at / self.settings.substeps)
-            self._state.position[i], self._state.orientation[i] = pose[:3], pose[3:]
+            state.position[i], state.orientation[i] = pose[:3], pose[3:]
 
     def _prescribed(self, at: float, end: float, h: float) -> Floats:
         """Put what is animated or deforms where it is at the begin; the twists (n, 6) over the h seconds up to the end."""
-        self._place_animated(at)
+        self._place_animated(self._state, at)
         self._deformation.place(at / self.settings.substeps, end / self.settings.substeps, h)
         twists = np.zeros((self._bodies.model.dof.size, 6))
         for i, path in self._animated:
@@ -368,17 +336,4 @@ class Simulation:
 
     def _record(self, rows: list[dict[str, Any]]) -> Frame:
         poses, velocities = to_body_frames(self._bodies, self._state)
-        columns = {name: np.array([row[name] for row in rows]) for name in FrameStatistics.__dataclass_fields__}
-        counts = ("status", "contacts", "islands", "iterations", "factorisations", "cuts", "asleep", "worst_pair")
-        for name, column in columns.items():
-            columns[name] = column.astype(np.int64 if name in counts else np.float64)
-        columns["worst_pair"] = columns["worst_pair"].reshape(len(rows), 2)
-        return Frame(self._frame, poses, velocities, FrameStatistics(**columns))
-
-
-def combined(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """One row of statistics for a step that was advanced in several: sums of what it cost, the worst of how it went."""
-    worst = max(rows, key=lambda row: (row["status"], *sorted((row[name] for name in RELATIVE), reverse=True)))
-    sums = {name: sum(row[name] for row in rows) for name in ("iterations", "factorisations", "residual")}
-    most = ("contacts", "islands", "relative_error", *RELATIVE, "deepest_overlap")
-    return worst | {name: max(row[name] for row in rows) for name in most} | sums
+        return Frame(self._frame, poses, velocities, frame_statistics(rows))

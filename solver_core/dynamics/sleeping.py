@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..collision.detect import ContactSet
+from ..collision.contact_set import ContactSet
 from .build import ContactMemory
 from .islands import connected
 

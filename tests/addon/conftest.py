@@ -87,7 +87,8 @@ def world_matrix(ob: bpy.types.Object) -> np.ndarray:
 def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
     """Replaces the worker process: body number b follows displacement(b, frame), a (4, 4) rigid motion, from its first pose."""
     from stiction.addon import job, rotations, runner
-    from stiction.solver_core.dynamics.frame import Frame, FrameStatistics
+    from stiction.solver_core.dynamics.frame import Frame
+    from stiction.solver_core.dynamics.outcome import frame_statistics
     from stiction.solver_core.io.cache import FrameCacheWriter
     from stiction.solver_core.io.snapshot import read_snapshot
     from stiction.solver_core.scene import BodyKind
@@ -137,10 +138,7 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
                 turn = moved[:3, :3] @ rotations.matrix_of_quaternion(body.orientation)
                 place = moved[:3, :3] @ body.position + moved[:3, 3]
                 poses.append(np.concatenate([place, rotations.quaternion_of_matrix(turn)]))
-            whole, real = np.zeros(0, dtype=np.int64), np.zeros(0)
-            pairs = np.zeros((0, 2), dtype=np.int64)
-            statistics = FrameStatistics(*[whole] * 7, *[real] * 5, pairs, real, real)
-            return Frame(number, np.array(poses), np.zeros((len(poses), 6)), statistics)
+            return Frame(number, np.array(poses), np.zeros((len(poses), 6)), frame_statistics([]))
 
         def stop(self) -> None:
             pass

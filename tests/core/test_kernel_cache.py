@@ -1,4 +1,5 @@
-"""Compiled kernels are never older than any of the sources that they are made of, and are kept where nothing of that changed."""
+"""Compiled kernels are never older than any of the sources that they are made of, and are kept where nothing of that
+changed."""
 
 import shutil
 import subprocess

@@ -36,6 +36,7 @@ def frame(number, *, steps=4, **changes):
         "islands": np.ones(steps, dtype=np.int64),
         "iterations": np.full(steps, 2),
         "factorisations": np.full(steps, 5),
+        "solves": np.full(steps, 2),
         "cuts": np.full(steps, 1),
         "relative_error": np.full(steps, 1e-7),
         "residual": np.full(steps, 1e-12),
@@ -44,6 +45,8 @@ def frame(number, *, steps=4, **changes):
         "dissipation": np.full(steps, 2e-8),
         "worst_pair": np.full((steps, 2), -1),
         "deepest_overlap": np.full(steps, 1e-5),
+        "overlap_ratio": np.linspace(1e-4, 3e-4, steps),
+        "deepest_pair": np.tile([0, 2], (steps, 1)),
         "asleep": np.arange(steps),
         "seconds": np.full(steps, 0.25),
     }

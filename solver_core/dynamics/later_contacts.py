@@ -1,0 +1,202 @@
+"""Contacts that the motion of a step brings about, found where it ends or where bodies first touch on their way.
+
+Contacts are found where bodies are when a step begins. That is not all that holds them: a body that turns comes down on another
+corner, one that is hit goes where it was not expected, an edge passes another in another direction. So the motion that was
+solved for is followed to its end. What overlaps there that did not when the step began gets the contacts that it has there, and
+the step is solved again with these.
+
+A gap phi found at a time t of a motion w, with its normal n, is linear in the velocities v,
+
+    phi(v) = phi + t n . (u(v) - u(w)),      that is, at the step's end,      phi - t n . u(w) + h n . u(v) >= 0,
+
+so it is told as a contact of the step's begin with the gap phi - t u_n(w). It has one point, or angular momentum would not be
+kept, but the bodies are not yet where they meet: the lever of the smaller one is right, that of the other one is the longer for
+it. Where that gap is negative although the bodies were apart, the direction of least depth is not the one
+they came from. Then the direction is the one between them when they first touch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..collision.contact_set import NO_CONTACTS, NO_OVERLAP, ContactSet, Overlap, merged
+from ..collision.detect import detect
+from ..collision.time_of_impact import Motion
+from .bodies import Bodies, State
+from .build import rest_offsets
+from .deformation import Deformation
+from .impacts import NO_IMPACTS, ImpactFinder, Impacts
+from .rotation import matrices, rotation_vectors, turned
+
+__all__ = ["Later", "LaterContacts", "twist_between"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+# Of the smaller half extent: an overlap at a step's end that is more than this, where there was none, is solved for once more,
+# and one that is more than LARGEST after all tries is refused.
+NOTICED = 2.5e-4
+LARGEST = 1e-3
+# Of LARGEST: by how much what was deeper already may deepen in a whole step.
+DEEPENING = 0.1
+# Of the depth at the end: what the approach along the normal has to explain, else they came from another side.
+EXPLAINED = 0.5
+HALF_A_TURN = 2.5  # rad, less what free rotation may add to a twist
+
+
+@dataclass(frozen=True)
+class Later:
+    """What `LaterContacts.find` finds: contacts in the terms of the step's begin, to be solved for as well; where bodies
+    overlap too far; and the deepest overlap at the end."""
+
+    contacts: ContactSet
+    too_far: Impacts
+    deepest: Overlap
+
+
+class LaterContacts:
+    """Finds the contacts that come about in a step; made once for a scene."""
+
+    def __init__(self, bodies: Bodies, impacts: ImpactFinder, deformation: Deformation):
+        self._shapes, self._collections, self._excluded = bodies.shapes, bodies.model.collections, bodies.excluded
+        self._size, self._movable = bodies.model.size, bodies.model.dof >= 0
+        self._rest = rest_offsets(bodies.model.size)
+        self._impacts, self._deformation = impacts, deformation
+
+    def find(self, before: ContactSet, state: State, motion: Motion, moved: State, met: Impacts, movable: Flags) -> Later:
+        """What bodies run into: where they have `moved` to from a state all that overlaps, and by more than it did `before`, in
+        the contacts at the motion's begin; and those that have `met` on their way. Of a pair one is movable (n,)."""
+        contacts = self._met(met, before, state, motion)
+        reach = self._impacts.reach(motion.twist, motion.h)
+        quick = reach > 0.5 * DEEPENING * motion.share * LARGEST * self._size
+        if not quick.any():
+            return Later(contacts, NO_IMPACTS, NO_OVERLAP)
+        # meshes that deform are not where they will be
+        still = np.broadcast_to(self._deformation.reach(motion.h), reach.shape) == 0.0
+        rotation = matrices(moved.orientation)
+        after = detect(self._shapes, moved.position, rotation, self._rest, self._collections, quick & still, self._excluded)
+        a, b = after.body_a, after.body_b
+        after = after.chosen((movable[a] | movable[b]) & still[a] & still[b])
+        a, b = after.body_a, after.body_b
+        was = deepest_of_pairs(before, a, b)
+        size = np.minimum(self._size[a], self._size[b])
+        deepened = after.gap < was - DEEPENING * motion.share * LARGEST * size
+        noticed = deepened & (after.gap < -NOTICED * size)
+        too_far = deepened & (after.gap < -LARGEST * size)
+        if noticed.any():
+            contacts = merged(contacts, self._at_begin(after, noticed, was, before, state, motion))
+        return Later(contacts, began(after.chosen(too_far), was[too_far], motion, moved), after.deepest(self._size))
+
+    def _at_begin(
+        self, after: ContactSet, noticed: Flags, was: Floats, before: ContactSet, state: State, motion: Motion
+    ) -> ContactSet:
+        """The contacts of the pairs that have one noticed, in the terms of the begin."""
+        pair = self._pair(after)
+        chosen = np.isin(pair, pair[noticed])
+        contacts = self._told_at_begin(after.chosen(chosen), motion.h, motion)
+        # how much of the depth at the end the approach along the normal does not explain
+        depth, left = was[chosen] - after.gap[chosen], was[chosen] - contacts.gap
+        aside = noticed[chosen] & (was[chosen] == 0.0) & (left > (1.0 - EXPLAINED) * depth)
+        if not aside.any():
+            return contacts
+        bodies = np.unique(np.stack([contacts.body_a[aside], contacts.body_b[aside]], axis=1), axis=0)
+        return merged(contacts.without(aside), self._met(self._impacts.first_touches(bodies, motion), before, state, motion))
+
+    def _met(self, met: Impacts, before: ContactSet, state: State, motion: Motion) -> ContactSet:
+        """The contacts of pairs that meet on their way, in the terms of the begin; of those that touch from the begin, and of
+        meshes that deform, the ones from `before`, however distant."""
+        still = np.broadcast_to(self._deformation.reach(motion.h), self._size.shape) == 0.0
+        clear = ~met.touching & still[met.bodies].all(axis=1)
+        first = self._first_contacts(met.bodies[clear], met.times[clear], state, motion)
+        key = [len(self._size), 1]
+        return merged(before.chosen(np.isin(self._pair(before), met.bodies[~clear] @ key)), first)
+
+    def _first_contacts(self, bodies: Ints, times: Floats, state: State, motion: Motion) -> ContactSet:
+        """The contacts of pairs (k, 2) of bodies at the times (k,) at which they touch, in the terms of the begin."""
+        found = NO_CONTACTS
+        left = np.arange(len(bodies))
+        moves = motion.twist.any(axis=1)
+        while left.size:
+            # pairs of which no body that moves has two times can be looked at together
+            taken: dict[int, float] = {}
+            together = []
+            for row in left:
+                ends = [int(body) for body in bodies[row] if moves[body]]
+                if all(taken.get(body, times[row]) == times[row] for body in ends):
+                    taken.update((body, float(times[row])) for body in ends)
+                    together.append(row)
+            left = np.setdiff1d(left, together)
+            time = np.zeros(len(moves))
+            time[list(taken)] = list(taken.values())
+            position = motion.position + time[:, None] * motion.twist[:, :3]
+            rotation = matrices(turned(state.orientation, time[:, None] * motion.twist[:, 3:]))
+            chosen = np.zeros(len(moves), np.bool_)
+            chosen[bodies[together]] = True
+            reach = 2.0 * self._rest
+            contacts = detect(self._shapes, position, rotation, reach, self._collections, chosen, self._excluded)
+            wanted = np.isin(self._pair(contacts), bodies[together] @ [len(moves), 1])
+            contacts = contacts.chosen(wanted)
+            at = np.maximum(time[contacts.body_a], time[contacts.body_b])
+            found = merged(found, self._told_at_begin(contacts, at, motion))
+        return found
+
+    def _told_at_begin(self, contacts: ContactSet, time: Floats | float, motion: Motion) -> ContactSet:
+        """Contacts found after a time (m,) s of a motion, with the points and gaps that stand for them when it begins."""
+        time = np.broadcast_to(time, contacts.gap.shape)[:, None]
+        ends = contacts.body_a, contacts.body_b
+        # with the lever that they meet with: turned back, it would be that of another moment
+        was = [contacts.point - time * motion.twist[body, :3] for body in ends]
+        # the larger body, and one that no impulse moves, is the one to take a longer lever
+        size_a, size_b = (np.where(self._movable[body], self._size[body], np.inf) for body in ends)
+        of_a = np.where(np.isfinite(size_a), 1.0 / (1.0 + size_b / size_a), np.where(np.isfinite(size_b), 1.0, 0.5))[:, None]
+        told = replace(contacts, point=of_a * was[1] + (1.0 - of_a) * was[0])
+        return replace(told, gap=contacts.gap - time[:, 0] * normal_speed(told, motion.twist, motion.position))
+
+    def _pair(self, contacts: ContactSet) -> Ints:
+        return contacts.body_a * len(self._size) + contacts.body_b
+
+
+def began(after: ContactSet, was: Floats, motion: Motion, moved: State) -> Impacts:
+    """Contacts that overlap after a motion as impacts: the time is that at which the overlap began, by the speed at which it
+    has closed; or half the motion where the bodies overlapped from the begin, as far as `was` (m,) says."""
+    h = motion.h
+    closing = -normal_speed(after, motion.twist, moved.position)
+    time = h + after.gap / np.maximum(closing, 1e-300)
+    clear = (time > 0.0) & (was == 0.0)
+    return Impacts(np.stack([after.body_a, after.body_b], axis=1), np.where(clear, time, 0.5 * h), ~clear)
+
+
+def normal_speed(contacts: ContactSet, twist: Floats, position: Floats) -> Floats:
+    """(m,) m/s: n . u of bodies at their positions (n, 3) with twists (n, 6)."""
+    a, b = contacts.body_a, contacts.body_b
+    velocity = twist[b, :3] + np.cross(twist[b, 3:], contacts.point - position[b])
+    velocity -= twist[a, :3] + np.cross(twist[a, 3:], contacts.point - position[a])
+    return np.einsum("ij,ij->i", velocity, contacts.normal)
+
+
+def deepest_of_pairs(contacts: ContactSet, a: Ints, b: Ints) -> Floats:
+    """(k,) m: the gap of the deepest contact of bodies a (k,) and b (k,), 0 where they do not overlap."""
+    count = max(contacts.body_b.max(initial=0), b.max(initial=0)) + 1
+    pairs, place = np.unique(contacts.body_a * count + contacts.body_b, return_inverse=True)
+    deepest = np.zeros(len(pairs) + 1)
+    np.minimum.at(deepest, place, contacts.gap)
+    wanted = a * count + b
+    at = np.searchsorted(pairs, wanted)
+    return np.where(np.append(pairs, -1)[at] == wanted, deepest[at], 0.0)
+
+
+def twist_between(before: State, after: State, twist: Floats, h: float) -> Floats:
+    """(n, 6) constant twists that lead from one state to another in h seconds.
+
+    twist: (n, 6) about these; it stands where a body turns so far that the way round is not certain.
+    """
+    out = np.empty_like(twist)
+    out[:, :3] = (after.position - before.position) / h
+    turned = rotation_vectors(before.orientation, after.orientation) / h
+    far = h * np.linalg.norm(twist[:, 3:], axis=1) > HALF_A_TURN
+    out[:, 3:] = np.where(far[:, None], twist[:, 3:], turned)
+    return out

@@ -1,0 +1,96 @@
+"""What a step was solved for, its row of statistics, and how rows become the statistics of a frame."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..collision.contact_set import ContactSet, Overlap
+from ..system import System
+from .build import ContactMemory
+from .frame import FrameStatistics
+
+__all__ = ["Solution", "combined", "frame_statistics", "step_row"]
+
+Floats = NDArray[np.float64]
+
+RELATIVE = ("cone", "complementarity", "dissipation")
+COUNTS = (
+    "status",
+    "contacts",
+    "islands",
+    "iterations",
+    "factorisations",
+    "solves",
+    "cuts",
+    "asleep",
+    "worst_pair",
+    "deepest_pair",
+)
+PAIRS = ("worst_pair", "deepest_pair")
+
+
+class Solution(NamedTuple):
+    """A step solved for some contacts.
+
+    v, apart: (dof,) velocities, and those that part overlaps on top of them; twist: (n, 6) the sum of both. memory: what to
+    begin with when the step is solved again; approach: (m,) m/s, what the next step has to know. counts: (5,), errors: (6,) of
+    `solve_islands`.
+    """
+
+    contacts: ContactSet
+    system: System
+    v: Floats
+    apart: Floats
+    twist: Floats
+    memory: ContactMemory
+    approach: Floats
+    counts: NDArray[np.int64]
+    errors: Floats
+
+
+def step_row(solved: list[Solution], before: Overlap, after: Overlap) -> dict[str, Any]:
+    """The row of a step that was solved one time or several, of which the last counts; with the deepest overlap as the step
+    began and as it ended."""
+    last = solved[-1]
+    counts, errors, contacts = last.counts, last.errors, last.contacts
+    worst = int(counts[4])
+    deepest = max(before, after, key=lambda overlap: overlap.ratio)
+    return {
+        "status": counts[0],
+        "contacts": len(contacts),
+        "islands": counts[1],
+        "iterations": sum(int(solution.counts[2]) for solution in solved),
+        "factorisations": sum(int(solution.counts[3]) for solution in solved),
+        "solves": len(solved),
+        "relative_error": errors[0],
+        "residual": errors[1],
+        "cone": errors[2],
+        "complementarity": errors[3],
+        "dissipation": errors[4],
+        "worst_pair": (contacts.body_a[worst], contacts.body_b[worst]) if worst >= 0 else (-1, -1),
+        "deepest_overlap": deepest.depth,
+        "overlap_ratio": deepest.ratio,
+        "deepest_pair": deepest.pair,
+    }
+
+
+def combined(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """One row of statistics for a step that was advanced in several: sums of what it cost, the worst of how it went."""
+    worst = max(rows, key=lambda row: (row["status"], *sorted((row[name] for name in RELATIVE), reverse=True)))
+    sums = {name: sum(row[name] for row in rows) for name in ("iterations", "factorisations", "solves", "residual")}
+    most = {name: max(row[name] for row in rows) for name in ("contacts", "islands", "relative_error", *RELATIVE)}
+    deepest = max(rows, key=lambda row: row["overlap_ratio"])
+    return worst | most | sums | {name: deepest[name] for name in ("deepest_overlap", "overlap_ratio", "deepest_pair")}
+
+
+def frame_statistics(rows: list[dict[str, Any]]) -> FrameStatistics:
+    """The statistics of a frame from the rows of its steps."""
+    columns = {name: np.array([row[name] for row in rows]) for name in FrameStatistics.__dataclass_fields__}
+    for name, column in columns.items():
+        columns[name] = column.astype(np.int64 if name in COUNTS else np.float64)
+    for name in PAIRS:
+        columns[name] = columns[name].reshape(len(rows), 2)
+    return FrameStatistics(**columns)
