@@ -8,12 +8,15 @@ output; "event" tells them apart:
     warning     objects, field, message
     frame       frame, contacts, iterations, worst_error, missed, deepest_overlap, seconds
     finished    frames, missed_steps (of the whole cache), seconds (of this run)
-    stopped     frame (the last one in the cache, null when it has none): a signal asked for it; --resume goes on after it
+    stopped     frame (the last one in the cache, null when it has none), reason; --resume goes on after it
     error       message, problems: [{object, field, message}]
 
-Exit status: 0 baked, 2 bad usage or input, 3 baked and at least one step missed its tolerance, 1 anything else. It ends by
-itself when nobody reads its output any more. Ctrl+C and SIGTERM stop it after the frame that it is at, which takes as long as
-that frame or the compiling before it; a second signal ends it at once, which the cache survives.
+Exit status: 0 baked, 2 bad usage or input, 3 baked and at least one step missed its tolerance, 1 anything else.
+
+SIGINT (Ctrl+C), SIGTERM, SIGHUP, CTRL_BREAK and, with --parent-pipe, the end of standard input stop it before its next time
+step. Where that takes more than a few seconds, as a long step and compiling may, and at a second signal, the process is ended
+by force, with the same words, report and status: the frame that was in work is lost, all before it are in the cache. It stops
+as well when nobody reads its output any more.
 """
 
 from __future__ import annotations
@@ -22,18 +25,17 @@ import argparse
 import dataclasses
 import json
 import os
-import signal
 import sys
-import threading
 import time
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from enum import IntEnum
 from typing import Any, NoReturn
 
+from .ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
 from .io.atomic import write_atomically
-from .io.cache import CacheError, FrameCacheReader, FrameCacheWriter, cache_has_begun
+from .io.cache import CacheError, CacheHeld, FrameCacheReader, FrameCacheWriter, cache_has_begun
 from .io.container import ContainerError
 from .io.snapshot import read_snapshot, snapshot_digest
 from .kernel_cache import use_kernel_cache
@@ -42,6 +44,9 @@ from .scene import SceneSpec, SceneWarning, SolverSettings
 from .validation import SceneError, SceneProblem, validate
 
 __all__ = ["ExitStatus", "main"]
+
+# Longer than a worker takes to end: a bake may be resumed as soon as the last one was stopped.
+SECONDS_FOR_LOCK = 6.0
 
 
 class ExitStatus(IntEnum):
@@ -66,42 +71,65 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}\n{self.format_usage().strip()}")
 
 
-def main(argv: Sequence[str], stop: threading.Event | None = None) -> int:
+def main(argv: Sequence[str], ending: Ending | None = None) -> int:
     """Bake as the command line `argv` (without the program's name) says; returns the exit status.
 
-    stop: once it is set, the bake ends before its next frame.
+    ending: once it asks for the end, the bake ends before its next time step.
     """
     parser = Parser(prog="python -m solver_core.worker", description="Bakes a scene snapshot into a frame cache.")
     parser.add_argument("snapshot", metavar="SNAPSHOT", help="the scene and the solver settings")
     parser.add_argument("cache", metavar="CACHE", help="the frame cache to write; one that exists is started anew")
     parser.add_argument("--resume", action="store_true", help="go on after the last good frame of the cache, if it has any")
     parser.add_argument("--report", metavar="FILE", help="write a JSON report of the whole bake, or of what was wrong")
+    parser.add_argument(
+        "--parent-pipe", action="store_true", help="stop when standard input ends, a pipe that whoever starts this holds open"
+    )
+    ending = Ending() if ending is None else ending
     try:
         try:
             arguments = parser.parse_args(argv)
         except UsageError as error:
             return fail(ExitStatus.BAD_INPUT, str(error), None)
-        return run(arguments, threading.Event() if stop is None else stop)
+        if arguments.parent_pipe:
+            if sys.stdin is None:
+                return fail(ExitStatus.BAD_INPUT, "--parent-pipe: there is no standard input", arguments.report)
+            hear_parent(ending)
+        return run(arguments, ending)
     except ListenerGone as error:
         print(f"nobody reads the output of the bake any more ({error}); it ends here", file=sys.stderr)
         return ExitStatus.FAILED
 
 
-def run(arguments: argparse.Namespace, stop: threading.Event) -> int:
+def run(arguments: argparse.Namespace, ending: Ending) -> int:
     """Bake, and turn whatever goes wrong into a message, an entry in the report and an exit status."""
+    ending.last_words = lambda: stopped(None, ending.reason, arguments.report)
     try:
         spec, settings = read_snapshot(arguments.snapshot)
         validate(spec, settings)
         writer = open_cache(arguments.cache, spec, settings, resume=arguments.resume)
     except SceneError as error:
         return fail(ExitStatus.BAD_INPUT, f"the scene cannot be simulated:\n{error}", arguments.report, error.problems)
+    except CacheHeld as error:
+        return fail(ExitStatus.FAILED, str(error), arguments.report)
     except (OSError, ContainerError, CacheError) as error:
         return fail(ExitStatus.BAD_INPUT, str(error), arguments.report)
+
+    def last_words() -> None:
+        stopped(writer.last_frame, ending.reason, arguments.report)
+        writer.close()
+
+    ending.last_words = last_words
     with closing(writer):
         try:
-            return bake(spec, settings, writer, arguments, stop)
+            return bake(spec, settings, writer, arguments, ending)
+        except StopAsked as reason:
+            return stopped(writer.last_frame, str(reason), arguments.report)
         except ListenerGone:
+            write_error_report(arguments.report, stop_report(writer.last_frame, "nobody reads its output any more"))
             raise
+        except OSError as error:
+            # of a full disk, mostly; the cache is whole, and a trace of calls helps nobody
+            return fail(ExitStatus.FAILED, f"{error}; the frames so far are whole, resume the bake to go on", arguments.report)
         except Exception as error:
             traceback.print_exc()
             return fail(ExitStatus.FAILED, f"{type(error).__name__}: {error}", arguments.report)
@@ -109,18 +137,14 @@ def run(arguments: argparse.Namespace, stop: threading.Event) -> int:
 
 def open_cache(path: str, spec: SceneSpec, settings: SolverSettings, *, resume: bool) -> FrameCacheWriter:
     if resume and cache_has_begun(path):
-        return FrameCacheWriter.resume(path, snapshot_digest(spec, settings))
-    return FrameCacheWriter.create(path, spec, settings)
+        return FrameCacheWriter.resume(path, snapshot_digest(spec, settings), patience=SECONDS_FOR_LOCK)
+    return FrameCacheWriter.create(path, spec, settings, patience=SECONDS_FOR_LOCK)
 
 
 def bake(
-    spec: SceneSpec,
-    settings: SolverSettings,
-    writer: FrameCacheWriter,
-    arguments: argparse.Namespace,
-    stop: threading.Event,
+    spec: SceneSpec, settings: SolverSettings, writer: FrameCacheWriter, arguments: argparse.Namespace, ending: Ending
 ) -> int:
-    """Simulate every frame that the cache does not have yet, and append it; until `stop` is set."""
+    """Simulate every frame that the cache does not have yet, and append it. Raises StopAsked between two steps."""
     begin = time.perf_counter()
     emit("compiling")
     # Only now, for this is what loads the compiled kernels.
@@ -136,7 +160,8 @@ def bake(
         resumed_from=None if resumed is None else resumed.frame,
         bodies=len(spec.bodies),
     )
-    emit_warnings(simulation.warnings)
+    warnings = (*simulation.warnings, *lock_warnings(writer, arguments.cache))
+    emit_warnings(warnings)
     missed = 0
     first = spec.frame_start
     if resumed is not None:
@@ -144,10 +169,11 @@ def bake(
         missed = sum(frame_summary(frame.statistics)["missed_steps"] for frame in FrameCacheReader(arguments.cache))
         first = resumed.frame + 1
     for number in range(first, spec.frame_end + 1):
-        if stop.is_set():
-            return stopped(None if number == spec.frame_start else number - 1, arguments.report)
-        frame = simulation.first_frame() if number == spec.frame_start else simulation.advance()
-        writer.append(frame, simulation.checkpoint())
+        ending.check()
+        frame = simulation.first_frame() if number == spec.frame_start else simulation.advance(ending.check)
+        checkpoint = simulation.checkpoint()
+        with ending.writing:
+            writer.append(frame, checkpoint)
         summary = frame_summary(frame.statistics)
         missed += summary["missed_steps"]
         emit(
@@ -161,19 +187,29 @@ def bake(
             seconds=summary["seconds"],
         )
     if arguments.report:
-        report = build_report(spec, settings, FrameCacheReader(arguments.cache), simulation.warnings)
+        report = build_report(spec, settings, FrameCacheReader(arguments.cache), warnings)
         write_atomically(arguments.report, report_bytes(report))
     frames = spec.frame_end - spec.frame_start + 1
     emit("finished", frames=frames, missed_steps=missed, seconds=time.perf_counter() - begin)
     return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.BAKED
 
 
-def stopped(last: int | None, report: str | None) -> ExitStatus:
-    """Say that the bake ends after the frame `last`, or before the first one; returns the status."""
-    at = "before the first frame" if last is None else f"after frame {last}"
-    write_error_report(report, error_report(f"stopped {at}; resume the bake to go on"))
-    emit("stopped", frame=last)
+def lock_warnings(writer: FrameCacheWriter, path: str) -> Iterator[SceneWarning]:
+    if not writer.is_locked:
+        message = "this file system locks no files; see to it that no two bakes write to the same cache at once"
+        yield SceneWarning((path,), "cache", message)
+
+
+def stopped(last: int | None, reason: str, report: str | None) -> ExitStatus:
+    """Say that the bake ends after the frame `last`, or before there is any, and why; returns the status."""
+    write_error_report(report, stop_report(last, reason))
+    emit("stopped", frame=last, reason=reason)
     return ExitStatus.FAILED
+
+
+def stop_report(last: int | None, reason: str) -> dict[str, Any]:
+    at = "at its start" if last is None else f"after frame {last}"
+    return error_report(f"stopped {at} ({reason}); resume the bake to go on")
 
 
 def fail(status: ExitStatus, message: str, report: str | None, problems: Iterable[SceneProblem] = ()) -> ExitStatus:
@@ -209,26 +245,12 @@ def emit(event: str, **values: Any) -> None:
         raise ListenerGone(str(error)) from error
 
 
-def stop_at_signals(stop: threading.Event) -> None:
-    """Let a signal that asks the process to end set `stop`, and the same signal once more end it at once.
-
-    No exception is raised, as Python does for Ctrl+C: it would come up wherever the process happens to be, in a callback of the
-    compiler as well, which turns it into another one or drops it.
-    """
-
-    def ask(number: int, _: object) -> None:
-        stop.set()
-        signal.signal(number, signal.SIG_DFL)
-
-    for name in ("SIGINT", "SIGTERM", "SIGBREAK"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), ask)
-
-
 if __name__ == "__main__":
-    asked_to_stop = threading.Event()
-    stop_at_signals(asked_to_stop)
-    status = main(sys.argv[1:], asked_to_stop)
+    asked_to_end = Ending()
+    hear_signals(asked_to_end)
+    end_by_force(asked_to_end, ExitStatus.FAILED)
+    status = main(sys.argv[1:], asked_to_end)
+    asked_to_end.done()
     try:
         sys.stdout.flush()
     except OSError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -106,10 +106,12 @@ class Simulation:
         """The state as it is now, before or between steps, without statistics."""
         return self._record([])
 
-    def advance(self) -> Frame:
-        """Simulate one frame."""
+    def advance(self, before_step: Callable[[], object] = lambda: None) -> Frame:
+        """Simulate one frame. What `before_step` raises, which is called before each time step, ends it between two of them;
+        only `restore` leads on from there."""
         rows = []
         for substep in range(self.settings.substeps):
+            before_step()
             rows.append(self._advance_step(substep))
         self._frame += 1
         return self._record(rows)

@@ -9,7 +9,7 @@ __all__ = ["write_atomically"]
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Put `data` under the name `path`; raises OSError, and leaves what was there, when it cannot."""
+    """Put `data` under the name `path`; raises OSError with that name, and leaves what was there, when it cannot."""
     target = Path(path)
     # Beside the target, since a file can only be renamed into place within its file system.
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
@@ -20,5 +20,8 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
             # Without this a power cut soon after the renaming could leave an empty file under the final name.
             os.fsync(file.fileno())
         os.replace(temporary, target)
+    except OSError as error:
+        # writing to an open file, as on a full disk, fails without saying which
+        raise OSError(error.errno, error.strerror, str(target)) from error
     finally:
         temporary.unlink(missing_ok=True)

@@ -7,8 +7,9 @@
 
 Records are only ever appended, frames without a gap, so a frame's number is its place. Every record has its checkpoint although
 only the newest is needed to go on: then damage anywhere costs no more than what lies behind it, and no byte is written twice.
-A reader steps over checkpoints without reading them. Readers and the writer hold no lock and no memory map, and a reader keeps
-the file open only while it reads, so all of this works on Windows too, where open files cannot be removed.
+A reader steps over checkpoints without reading them. A writer holds a lock (a file beside the cache) for as long as it is open.
+Readers need none, hold no memory map, and keep the file open only while they read, so all of this works on Windows too, where
+open files cannot be removed.
 """
 
 from __future__ import annotations
@@ -16,17 +17,19 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, Literal, Self
 
 from numpy.typing import NDArray
 
 from ..dynamics.frame import Frame, FrameStatistics
 from ..scene import SceneSpec, SolverSettings
 from .container import MAGIC, Chunk, ChunkPlace, ContainerError, TruncatedError, encode_chunk, locate_chunk, read_chunk
+from .lock import FileLock, LockHeld
 from .snapshot import snapshot_digest
 
-__all__ = ["CacheError", "CacheInfo", "FrameCacheReader", "FrameCacheWriter", "LastFrame", "cache_has_begun"]
+__all__ = ["CacheError", "CacheHeld", "CacheInfo", "FrameCacheReader", "FrameCacheWriter", "LastFrame", "cache_has_begun"]
 
 HEAD = "head"
 FRAME = "fram"
@@ -37,6 +40,10 @@ STATISTICS = tuple(field.name for field in dataclasses.fields(FrameStatistics))
 
 class CacheError(ValueError):
     """A frame cache cannot be used for what was asked."""
+
+
+class CacheHeld(CacheError):
+    """Another process is writing to the cache."""
 
 
 @dataclass(frozen=True)
@@ -63,18 +70,25 @@ class LastFrame:
 class FrameCacheWriter:
     """Appends frames to a cache; made by `create` or `resume`, closed by `close` or at the end of a `with` block.
 
-    last: the frame and checkpoint that the cache already ended with when it was opened, None when it had none.
+    Nobody else can open the cache for writing meanwhile. last: the frame and checkpoint that the cache already ended with when
+    it was opened, None when it had none. is_locked: False on a file system without locks, where only the user can see to that.
     """
 
-    def __init__(self, file: BinaryIO, info: CacheInfo, last: LastFrame | None):
+    def __init__(self, file: BinaryIO, lock: FileLock, info: CacheInfo, last: LastFrame | None):
         self.info = info
         self.last = last
+        self.is_locked = lock.holds
         self._file = file
+        self._lock = lock
         self._next = info.frame_start if last is None else last.frame + 1
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], spec: SceneSpec, settings: SolverSettings) -> Self:
-        """Start a cache; one that exists is emptied. Raises CacheError when `path` is some other file, or OSError."""
+    def create(cls, path: str | os.PathLike[str], spec: SceneSpec, settings: SolverSettings, *, patience: float = 0.0) -> Self:
+        """Start a cache; one that exists is emptied.
+
+        Raises CacheHeld when another process still writes to it after `patience` seconds, CacheError when `path` is some other
+        file, and OSError.
+        """
         refuse_foreign_file(path)
         info = CacheInfo(
             digest=snapshot_digest(spec, settings),
@@ -86,20 +100,18 @@ class FrameCacheWriter:
             substeps=settings.substeps,
         )
         # Emptied in place, for a reader may have it open, and Windows would then refuse to replace it.
-        file = open(path, "wb")  # noqa: SIM115 (stays open as long as the writer)
-        file.write(encode_chunk(HEAD, dataclasses.asdict(info), {}))
-        file.flush()
-        return cls(file, info, None)
+        with locked(path, "wb", patience) as (file, lock):
+            write_whole(file, encode_chunk(HEAD, dataclasses.asdict(info), {}))
+            return cls(file, lock, info, None)
 
     @classmethod
-    def resume(cls, path: str | os.PathLike[str], digest: str) -> Self:
+    def resume(cls, path: str | os.PathLike[str], digest: str, *, patience: float = 0.0) -> Self:
         """Open a cache to go on with it; `last` is then its last good record, None when it has none.
 
-        What follows the last good record is cut off. digest: of the snapshot that is being baked. Raises CacheError when the
-        cache was made from another snapshot or its head is damaged, and OSError.
+        What follows the last good record is cut off. digest: of the snapshot that is being baked. Raises CacheHeld as `create`
+        does, CacheError when the cache was made from another snapshot or its head is damaged, and OSError.
         """
-        file = open(path, "r+b")  # noqa: SIM115 (stays open as long as the writer)
-        try:
+        with locked(path, "r+b", patience) as (file, lock):
             info, end = read_head(file)
             if info.digest != digest:
                 raise CacheError(
@@ -111,10 +123,12 @@ class FrameCacheWriter:
                 last, end = (record_frame, checkpoint), record_end
             file.truncate(end)
             file.seek(end)
-            return cls(file, info, last and LastFrame(last[0], last[1].arrays))
-        except BaseException:
-            file.close()
-            raise
+            return cls(file, lock, info, last and LastFrame(last[0], last[1].arrays))
+
+    @property
+    def last_frame(self) -> int | None:
+        """Number of the last frame in the cache, None when it has none."""
+        return self._next - 1 if self._next > self.info.frame_start else None
 
     def append(self, frame: Frame, checkpoint: Mapping[str, NDArray[Any]]) -> None:
         """Append the frame that follows, with what a simulation needs to go on after it; raises ValueError on a gap."""
@@ -123,13 +137,13 @@ class FrameCacheWriter:
         statistics = {f"statistics.{name}": getattr(frame.statistics, name) for name in STATISTICS}
         arrays = {"poses": frame.poses, "velocities": frame.velocities, **statistics}
         fields = {"frame": frame.frame}
-        self._file.write(encode_chunk(FRAME, fields, arrays) + encode_chunk(CHECKPOINT, fields, checkpoint))
-        # To the operating system, which keeps it when this process is killed.
-        self._file.flush()
+        write_whole(self._file, encode_chunk(FRAME, fields, arrays) + encode_chunk(CHECKPOINT, fields, checkpoint))
         self._next += 1
 
     def close(self) -> None:
+        """Close the file and give the lock back."""
         self._file.close()
+        self._lock.release()
 
     def __enter__(self) -> Self:
         return self
@@ -141,18 +155,25 @@ class FrameCacheWriter:
 class FrameCacheReader:
     """Reads any frame of a cache, also of one that still grows: `refresh` finds what was appended since.
 
-    info: the head. damage: what is wrong behind the last frame found, None when the file ends cleanly or in the record that is
-    being written. Raises CacheError when the file is no cache or its head is damaged, and OSError.
+    digest: of the snapshot that it has to be baked from, None for any. info: the head. damage: what is wrong behind the last
+    frame found, None when the file ends cleanly or in the record that is being written. Raises CacheError when the file is no
+    cache, its head is damaged or it was baked from another snapshot, and OSError.
     """
 
-    def __init__(self, path: str | os.PathLike[str]):
+    def __init__(self, path: str | os.PathLike[str], digest: str | None = None):
         self.path = os.fspath(path)
+        self.digest = digest
         self.refresh(anew=True)
 
     def refresh(self, *, anew: bool = False) -> range:
         """Look for new records, from the beginning when `anew` or when the cache was restarted; returns `frames`."""
         with open(self.path, "rb") as file:
             info, end = read_head(file)
+            if self.digest not in (None, info.digest):
+                raise CacheError(
+                    f"{self.path}: these frames were baked from another scene or with other settings (snapshot "
+                    f"{info.digest[:8]}, wanted is {self.digest[:8]}); bake again"
+                )
             if anew or info != self.info or file.seek(0, os.SEEK_END) < self._end:
                 self.info = info
                 self._places: list[ChunkPlace] = []
@@ -201,6 +222,41 @@ def cache_has_begun(path: str | os.PathLike[str]) -> bool:
     except ContainerError:
         # Something is there, and it is not a cache: `resume` says so.
         return True
+
+
+@contextmanager
+def locked(path: str | os.PathLike[str], mode: Literal["wb", "r+b"], patience: float) -> Iterator[tuple[BinaryIO, FileLock]]:
+    """The cache opened for writing, once nobody else writes to it; both stay open unless the block raises."""
+    try:
+        lock = FileLock.acquire(path, patience)
+    except LockHeld as holder:
+        raise CacheHeld(
+            f"{path}: another bake is writing to this cache: {holder}; wait until it has ended, or choose another cache folder"
+        ) from None
+    try:
+        # Unbuffered, so that what is written is the operating system's, which keeps it when this process is killed.
+        file = open(path, mode, buffering=0)  # noqa: SIM115 (stays open as long as the writer)
+        try:
+            yield file, lock
+        except BaseException:
+            file.close()
+            raise
+    except BaseException:
+        lock.release()
+        raise
+
+
+def write_whole(file: BinaryIO, data: bytes) -> None:
+    """Write all of `data`, or leave the file as it was and raise OSError with the file's name."""
+    begin = file.tell()
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[file.write(rest) :]
+    except OSError as error:
+        file.truncate(begin)
+        file.seek(begin)
+        raise OSError(error.errno, error.strerror, str(file.name)) from error
 
 
 def refuse_foreign_file(path: str | os.PathLike[str]) -> None:

@@ -11,6 +11,7 @@ import hashlib
 import math
 import os
 import typing
+from contextlib import suppress
 from enum import Enum
 from typing import Any
 
@@ -28,8 +29,25 @@ KIND = "snap"
 
 
 def write_snapshot(path: str | os.PathLike[str], spec: SceneSpec, settings: SolverSettings) -> None:
-    """Write a snapshot, whole or not at all; raises OSError, or ValueError when a field cannot be stored."""
-    write_atomically(path, encode_snapshot(spec, settings))
+    """Write a snapshot, whole or not at all; raises OSError, or ValueError when a field cannot be stored.
+
+    A file that holds the same already is left, for another process may be reading it; it is only given the time of now.
+    """
+    content = encode_snapshot(spec, settings)
+    if not holds(path, content):
+        write_atomically(path, content)
+        return
+    # another user's file stays as old as it is
+    with suppress(PermissionError):
+        os.utime(path)
+
+
+def holds(path: str | os.PathLike[str], content: bytes) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read() == content
+    except FileNotFoundError:
+        return False
 
 
 def read_snapshot(path: str | os.PathLike[str]) -> tuple[SceneSpec, SolverSettings]:

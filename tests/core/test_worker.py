@@ -9,13 +9,13 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from solver_core.ending import Ending
 from solver_core.io.cache import FrameCacheReader, FrameCacheWriter
 from solver_core.io.snapshot import snapshot_digest, write_snapshot
 from solver_core.scene import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
@@ -182,7 +182,7 @@ def test_a_signal_ends_the_bake_in_good_order(number, tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows ends processes without a signal that they could see")
 @pytest.mark.parametrize("delay", np.linspace(0.0, 0.4, 5))
 def test_a_signal_is_heard_wherever_the_bake_is(delay, tmp_path):
-    """While it starts, loads what was compiled, or steps: it ends between two frames, and goes on to the same end."""
+    """While it starts, loads what was compiled, or steps."""
     source, cache = snapshot(tmp_path, LONG), tmp_path / "cache"
     process = start(source, cache)
     assert process.stdout is not None
@@ -191,28 +191,15 @@ def test_a_signal_is_heard_wherever_the_bake_is(delay, tmp_path):
     process.send_signal(signal.SIGINT)
     out, err = rest_of(process)
     assert process.returncode == ExitStatus.FAILED and err == ""
-    last = lines(out)[-1]
     frames = FrameCacheReader(cache).frames
-    assert last == {"event": "stopped", "frame": frames[-1] if frames else None}
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows ends processes without a signal that they could see")
-def test_a_second_signal_does_not_wait_for_the_frame(tmp_path):
-    process = start(snapshot(tmp_path, LONG), tmp_path / "cache")
-    assert process.stdout is not None
-    assert json.loads(process.stdout.readline())["event"] == "compiling"
-    while process.poll() is None:
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.01)
-    out, err = rest_of(process)
-    assert process.returncode == -signal.SIGINT and err == "" and not any(x["event"] == "stopped" for x in lines(out))
+    assert lines(out)[-1] == {"event": "stopped", "frame": frames[-1] if frames else None, "reason": "SIGINT"}
 
 
 def test_a_bake_that_is_asked_to_stop_before_its_first_frame_can_be_resumed(uninterrupted, tmp_path, capsys):
-    stop, cache = threading.Event(), tmp_path / "cache"
-    stop.set()
-    assert main([snapshot(tmp_path), str(cache)], stop) == ExitStatus.FAILED
-    assert lines(capsys.readouterr().out)[-1] == {"event": "stopped", "frame": None}
+    ending, cache = Ending(), tmp_path / "cache"
+    ending.ask("no time")
+    assert main([snapshot(tmp_path), str(cache)], ending) == ExitStatus.FAILED
+    assert lines(capsys.readouterr().out)[-1] == {"event": "stopped", "frame": None, "reason": "no time"}
     status, _ = bake(capsys, snapshot(tmp_path), cache, "--resume")
     assert status == ExitStatus.BAKED and motion(cache) == motion(uninterrupted[0] / "cache")
 

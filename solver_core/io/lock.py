@@ -1,0 +1,126 @@
+"""A lock on a file that dies with the process which holds it, however that ends, on Linux, macOS and Windows.
+
+It is the operating system's own: flock, or on Windows a locked byte, on a file beside the one that is meant. Over a network it
+holds between machines where the file system passes locks on to its server: NFS and SMB do, unless they were mounted not to
+(nolock, nobrl). Where a file system has no locks at all, `FileLock.holds` is False.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import socket
+import sys
+import time
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Self
+
+__all__ = ["FileLock", "LockHeld"]
+
+SECONDS_BETWEEN_TRIES = 0.1
+# Windows lets nobody read what is locked; this byte lies behind everything that is ever written.
+LOCKED_BYTE = 1 << 30
+MOST_BYTES = 4096
+HELD = {errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK}
+WITHOUT_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
+
+
+class LockHeld(Exception):
+    """Somebody else holds the lock; says who, where and since when."""
+
+
+class FileLock:
+    """The lock on the file `path`, made by `acquire`, given back by `release`.
+
+    holds: whether it keeps others out; False where the file system has no locks.
+    """
+
+    def __init__(self, path: Path, descriptor: int, holds: bool):
+        self.holds = holds
+        self._path = path
+        self._descriptor = descriptor
+
+    @classmethod
+    def acquire(cls, path: str | os.PathLike[str], patience: float = 0.0) -> Self:
+        """Lock the file, which need not exist. Raises LockHeld when it is still held after `patience` seconds, and OSError."""
+        beside = Path(f"{os.fspath(path)}.lock")
+        deadline = time.monotonic() + patience
+        while True:
+            descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+            try:
+                holds = lock(descriptor)
+                # Its last holder may have removed the file since we opened it; a lock on that would keep nobody out.
+                if holds is None or is_still(beside, descriptor):
+                    write_holder(descriptor)
+                    return cls(beside, descriptor, holds is not None)
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    holder = read_holder(descriptor)
+                    os.close(descriptor)
+                    raise LockHeld(holder) from None
+                time.sleep(SECONDS_BETWEEN_TRIES)
+            except BaseException:
+                os.close(descriptor)
+                raise
+            os.close(descriptor)
+
+    def release(self) -> None:
+        """Give the lock back, and remove its file; a second time does nothing."""
+        if self._descriptor < 0:
+            return
+        descriptor, self._descriptor = self._descriptor, -1
+        if sys.platform == "win32":
+            os.close(descriptor)
+        # On Windows somebody may have opened it by now, and it stays; elsewhere it goes while it is still locked.
+        with suppress(OSError):
+            self._path.unlink()
+        if sys.platform != "win32":
+            os.close(descriptor)
+
+
+def lock(descriptor: int) -> bool | None:
+    """Lock an open file; None where that is not possible. Raises BlockingIOError when it is held."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(descriptor, LOCKED_BYTE, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in HELD:
+            raise BlockingIOError(error.errno, error.strerror) from error
+        if error.errno in WITHOUT_LOCKS:
+            return None
+        raise
+    return True
+
+
+def is_still(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def write_holder(descriptor: int) -> None:
+    since = datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
+    holder = {"process": os.getpid(), "host": socket.gethostname(), "since": since}
+    os.ftruncate(descriptor, 0)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    os.write(descriptor, json.dumps(holder).encode())
+
+
+def read_holder(descriptor: int) -> str:
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    try:
+        holder = json.loads(os.read(descriptor, MOST_BYTES))
+        return f"process {holder['process']} on {holder['host']}, since {holder['since']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "a process that has not yet said which"

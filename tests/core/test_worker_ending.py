@@ -1,0 +1,187 @@
+"""A worker ends within seconds when it is asked to or its parent is gone, wherever it is; what it leaves goes on to the same
+bits."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from solver_core.ending import GRACE_SECONDS
+from solver_core.io.cache import FrameCacheReader
+from solver_core.io.snapshot import write_snapshot
+from solver_core.scene import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
+from solver_core.worker import ExitStatus, main
+
+ROOT = Path(__file__).resolve().parents[2]
+POSIX_ONLY = pytest.mark.skipif(sys.platform == "win32", reason="Windows ends processes without a signal that they could see")
+SECONDS_TO_END = 5.0
+
+SPHERE = ShapeSpec(ShapeKind.HULL, np.zeros((1, 3)), margin=0.1)
+BALL = BodySpec("Ball", BodyKind.ACTIVE, SPHERE, position=np.array([0.0, 0.0, 1.0]), mass=1.0)
+SPEC = SceneSpec((BodySpec("Floor", BodyKind.PASSIVE, ShapeSpec(ShapeKind.PLANE)), BALL), frame_start=1, frame_end=12)
+SETTINGS = SolverSettings(substeps=4)
+
+# The worker, except that something takes minutes of one uninterrupted call that lets threads run, as kernels do.
+DOUBLE = """
+import hashlib, runpy, sys
+import solver_core.ending
+from solver_core.kernel_cache import use_kernel_cache
+use_kernel_cache()
+from solver_core.dynamics.simulation import Simulation
+def take_minutes():
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)
+place, solver_core.ending.GRACE_SECONDS = sys.argv.pop(1), float(sys.argv.pop(1))
+before = Simulation._advance_step
+def step(self, substep):
+    if self._frame == 4 and substep == 2:
+        take_minutes()
+    return before(self, substep)
+if place == "step":
+    Simulation._advance_step = step
+if place == "compiling":
+    Simulation.from_settings = lambda *_: take_minutes()
+runpy.run_module("solver_core.worker", run_name="__main__")
+"""
+# What starts a worker, and holds its standard input. Both share our end of standard output: it ends when both are gone.
+PARENT = """
+import subprocess, sys
+subprocess.Popen([sys.executable, *sys.argv[1:], "--parent-pipe"], stdin=subprocess.PIPE).wait()
+"""
+
+
+def worker(place, folder, *arguments, frames=SPEC.frame_end, grace=0.5):
+    """The command of a worker that takes minutes at a place: in the third step of the fifth frame, compiling, or nowhere.
+
+    grace: s, in which the bake may end by itself; shorter than usual, to keep the tests short.
+    """
+    snapshot = folder / "scene.snapshot"
+    write_snapshot(snapshot, SceneSpec(SPEC.bodies, frame_start=1, frame_end=frames), SETTINGS)
+    program = ["-m", "solver_core.worker"] if place == "nowhere" else ["-c", DOUBLE, place, str(grace)]
+    return [*program, str(snapshot), str(folder / "cache"), *map(str, arguments)]
+
+
+def start(*command, **options):
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
+    return subprocess.Popen([sys.executable, *command], cwd=ROOT, **pipes)
+
+
+def heard_until(process, **wanted):
+    """Wait for an event with these values."""
+    for line in process.stdout:
+        if wanted.items() <= json.loads(line).items():
+            return
+    raise AssertionError(f"the worker ended before {wanted}: {process.stderr.read()}")
+
+
+def reach(place, process):
+    heard_until(process, **({"event": "compiling"} if place == "compiling" else {"event": "frame", "frame": 4}))
+    # so that it is in that step, most likely; it ends in time in any case
+    time.sleep(0.2)
+
+
+def rest_of(process):
+    """The events it still tells, its errors, and the seconds until everybody who could tell any is gone."""
+    begin = time.monotonic()
+    said, errors = process.stdout.read(), process.stderr.read()
+    seconds = time.monotonic() - begin
+    process.wait(timeout=60)
+    return [json.loads(line) for line in said.splitlines()], errors, seconds
+
+
+def poses(cache):
+    return [(frame.frame, frame.poses.tobytes(), frame.velocities.tobytes()) for frame in FrameCacheReader(cache)]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The frames of a bake that nothing disturbed."""
+    folder = tmp_path_factory.mktemp("whole")
+    assert main(worker("nowhere", folder)[2:]) == ExitStatus.BAKED
+    return poses(folder / "cache")
+
+
+def assert_goes_on(folder, whole):
+    """The cache has nothing but sound frames, and resuming it gives the bits of a bake in one go."""
+    reader = FrameCacheReader(folder / "cache")
+    assert reader.damage is None
+    assert poses(folder / "cache") == whole[: len(reader.frames)]
+    assert main([str(folder / "scene.snapshot"), str(folder / "cache"), "--resume"]) == ExitStatus.BAKED
+    assert poses(folder / "cache") == whole
+
+
+@POSIX_ONLY
+@pytest.mark.parametrize("place", ["step", "compiling"])
+def test_one_signal_ends_a_step_of_minutes_with_report_status_and_whole_files(place, tmp_path, whole):
+    process = start(*worker(place, tmp_path, "--report", tmp_path / "report.json"))
+    reach(place, process)
+    process.send_signal(signal.SIGTERM)
+    events, errors, seconds = rest_of(process)
+    assert process.returncode == ExitStatus.FAILED and errors == "" and seconds < SECONDS_TO_END
+    last = 4 if place == "step" else None
+    assert events[-1] == {"event": "stopped", "frame": last, "reason": "SIGTERM"}
+    assert "SIGTERM" in json.loads((tmp_path / "report.json").read_text())["error"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "report.json", "scene.snapshot"]
+    assert_goes_on(tmp_path, whole)
+
+
+@POSIX_ONLY
+def test_a_second_signal_does_not_wait(tmp_path):
+    process = start(*worker("step", tmp_path, grace=GRACE_SECONDS))
+    reach("step", process)
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+    events, errors, seconds = rest_of(process)
+    assert process.returncode == ExitStatus.FAILED and errors == "" and seconds < GRACE_SECONDS - 1.0
+    assert events[-1] == {"event": "stopped", "frame": 4, "reason": "SIGINT"}
+
+
+@pytest.mark.parametrize("place", ["step", "compiling"])
+def test_a_worker_ends_with_its_parent_wherever_it_is(place, tmp_path, whole):
+    command = worker(place, tmp_path, "--report", tmp_path / "report.json", grace=GRACE_SECONDS)
+    parent = start("-c", PARENT, *command)
+    reach(place, parent)
+    parent.kill()  # SIGKILL, which it does not hear
+    _, errors, seconds = rest_of(parent)
+    assert seconds < SECONDS_TO_END and errors == ""
+    assert "resume" in json.loads((tmp_path / "report.json").read_text())["error"]
+    assert_goes_on(tmp_path, whole)
+
+
+@pytest.mark.parametrize("delay", np.random.default_rng(7).uniform(0.0, 1.5, 4))
+def test_a_worker_ends_with_its_parent_at_any_moment(delay, tmp_path, whole):
+    """Also before it has read its arguments, and between frames."""
+    command = worker("nowhere", tmp_path, frames=100_000)
+    parent = start("-c", PARENT, *command)
+    time.sleep(delay)
+    parent.kill()
+    assert rest_of(parent)[2] < SECONDS_TO_END
+    if (tmp_path / "cache").exists():
+        assert FrameCacheReader(tmp_path / "cache").damage is None
+
+
+def test_who_holds_the_pipe_can_end_the_bake_by_closing_it(tmp_path):
+    process = start(*worker("nowhere", tmp_path, "--parent-pipe", frames=100_000), stdin=subprocess.PIPE)
+    heard_until(process, event="frame", frame=3)
+    process.stdin.close()
+    events, errors, seconds = rest_of(process)
+    assert process.returncode == ExitStatus.FAILED and errors == "" and seconds < GRACE_SECONDS
+    assert events[-1]["event"] == "stopped" and events[-1]["frame"] == FrameCacheReader(tmp_path / "cache").frames[-1]
+
+
+@pytest.mark.parametrize("closed", [False, True], ids=["/dev/null", "closed"])
+def test_without_the_option_standard_input_means_nothing(closed, tmp_path, whole):
+    if closed and sys.platform == "win32":
+        pytest.skip("a process has a standard input there")
+    close = (lambda: os.close(0)) if closed else None
+    process = start(*worker("nowhere", tmp_path), stdin=subprocess.DEVNULL, preexec_fn=close)
+    assert rest_of(process)[0][-1]["event"] == "finished" and process.returncode == ExitStatus.BAKED
+    assert poses(tmp_path / "cache") == whole
