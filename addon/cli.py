@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import re
 import signal
 import sys
@@ -99,12 +100,21 @@ def prepare(arguments: argparse.Namespace) -> None:
             raise UsageError(f"{arguments.scene}: cannot be opened: {str(error).strip()}") from error
     elif not bpy.data.filepath:
         raise UsageError("no .blend file was given and none is open")
-    folder = Path(arguments.output).resolve().parent
-    if not folder.is_dir():
-        raise UsageError(f"--output: there is no folder {folder}")
+    check_folder("--output", arguments.output)
+    if arguments.report is not None:
+        check_folder("--report", arguments.report)
     set_scene(bpy.context.scene, arguments)
     for assignment in arguments.assignments:
         set_body(assignment)
+
+
+def check_folder(option: str, file: str) -> None:
+    """Raise UsageError if the file cannot be written, before the bake has taken its time."""
+    folder = Path(file).resolve().parent
+    if not folder.is_dir():
+        raise UsageError(f"{option}: there is no folder {folder}")
+    if not os.access(folder, os.W_OK):
+        raise UsageError(f"{option}: the folder {folder} cannot be written to")
 
 
 def set_scene(scene: Scene, arguments: argparse.Namespace) -> None:
@@ -207,45 +217,53 @@ def bake(arguments: argparse.Namespace) -> int:
     from .worker import WorkerError
 
     report = None if arguments.report is None else Path(arguments.report).resolve()
-    try:
-        work = Bake(bpy.context, say, resume=arguments.resume, report=report)
-    except SceneError as error:
-        say("ERROR", describe(error.problems))
-        write_refusal(report, describe(error.problems), error.problems)
-        return ExitStatus.BAD_INPUT
-    except (WorkerError, OSError) as error:
-        say("ERROR", f"the bake cannot begin: {error}")
-        write_refusal(report, str(error), ())
-        return ExitStatus.FAILED
     with ended_by_signals():
         try:
+            try:
+                work = Bake(bpy.context, say, resume=arguments.resume, report=report)
+            except SceneError as error:
+                say("ERROR", describe(error.problems))
+                write_refusal(report, describe(error.problems), error.problems)
+                return ExitStatus.BAD_INPUT
+            except (WorkerError, CacheError, OSError) as error:
+                say("ERROR", f"the bake cannot begin: {error}")
+                write_refusal(report, str(error), ())
+                return ExitStatus.BAD_INPUT if isinstance(error, CacheError) else ExitStatus.FAILED
             job = work.run(print_progress)
         except KeyboardInterrupt:
-            say("ERROR", "stopped; the frames so far are in the cache, --resume goes on after them")
+            say("ERROR", "stopped; the frames that were done are in the cache, --resume goes on after them")
             return ExitStatus.FAILED
     if job.phase is Phase.REFUSED:
         return ExitStatus.BAD_INPUT
     if job.phase not in (Phase.BAKED, Phase.MISSED):
         return ExitStatus.FAILED
     try:
-        add_warnings(report, work.extraction_warnings)
         frames = commit(bpy.context)
         bpy.ops.wm.save_as_mainfile(filepath=str(Path(arguments.output).resolve()), check_existing=False)
     except (OSError, CacheError, RuntimeError) as error:
         say("ERROR", f"{arguments.output} cannot be written: {str(error).strip()}")
         return ExitStatus.FAILED
     say("INFO", f"wrote frames {frames[0]} to {frames[-1]} as keyframes to {arguments.output}")
+    try:
+        add_warnings(report, work.extraction_warnings)
+    except OSError as error:
+        say("ERROR", f"the report could not be written: {error}")
+        return ExitStatus.FAILED
     return ExitStatus.MISSED_TOLERANCE if job.phase is Phase.MISSED else ExitStatus.BAKED
 
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM do what Ctrl+C does while the worker runs, so that it ends as well."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """Let SIGINT (Ctrl+C), SIGTERM and CTRL_BREAK raise KeyboardInterrupt; Blender itself has other handlers, or none."""
+    names = ("SIGINT", "SIGTERM", "SIGBREAK")
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            # None is one that Python does not know, and cannot bring back
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 def say(level: str, text: str) -> None:

@@ -10,6 +10,7 @@ Knows neither Blender nor processes. The runner feeds it what the worker says an
 from __future__ import annotations
 
 import math
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -189,11 +190,13 @@ def heard(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, ...]]
             return baked, (ShowFrames(frame),)
         case "finished":
             return replace(job, missed_steps=record["missed_steps"], seconds=record["seconds"]), ()
+        case "stopped":
+            return replace(job, error=f"the bake was stopped: {record['reason']}"), ()
         case "error":
             problems = tuple(f"{p['object']}: {p['field']}: {p['message']}" for p in record["problems"])
             return replace(job, error=record["message"], problems=problems), ()
         case _:
-            # "stopped", and whatever a later worker may tell: the exit status decides.
+            # whatever a later worker may tell: the exit status decides
             return job, ()
 
 
@@ -214,12 +217,28 @@ def ended(job: Job, status: int, trouble: str) -> tuple[Job, tuple[Effect, ...]]
         over = replace(job, phase=Phase.MISSED)
         return over, (Say("WARNING", f"Baked {over.summary}"),)
     if job.stopping:
-        over = replace(job, phase=Phase.STOPPED, status="Stopped")
+        over = replace(job, phase=Phase.STOPPED, status="Stopped", error="")
         return over, (Say("INFO", f"Stopped: {over.summary}"),)
     if status == BAD_INPUT:
         over = replace(
             job, phase=Phase.REFUSED, error=job.error or trouble or "the worker refused the scene without saying why"
         )
     else:
-        over = replace(job, phase=Phase.FAILED, error=job.error or f"the worker ended with status {status}\n{trouble}".strip())
+        error = job.error or f"{how_it_ended(status)}\n{trouble}".strip()
+        if job.last_frame is not None:
+            error += (
+                f"\nframes up to {job.last_frame} are in the cache; Resume (--resume on the command line) goes on after them"
+            )
+        over = replace(job, phase=Phase.FAILED, error=error)
     return over, (Say("ERROR", "\n".join([over.error, *(line for line in over.problems if line not in over.error)])),)
+
+
+def how_it_ended(status: int) -> str:
+    """What an exit status says that no message explains; negative ones are signals."""
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        return f"the worker ended with status {status}"
+    # what the system does when memory runs out
+    hint = "; perhaps for want of memory" if name == "SIGKILL" else ""
+    return f"the worker was ended by {name}{hint}"

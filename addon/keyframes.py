@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ..solver_core.io.cache import CacheError, FrameCacheReader
 from . import actions
 from .placement import Channels, channels_of, place, world_matrices
-from .playback import cache_path
+from .playback import open_cache
 from .restore import baked_objects, rest_world
 
 __all__ = ["commit", "write_keyframes"]
@@ -34,9 +34,10 @@ def commit(context: Context) -> range:
     Raises OSError or CacheError, and then has changed nothing.
     """
     scene = context.scene
-    reader = FrameCacheReader(cache_path(scene))
-    if not reader.frames:
-        raise CacheError(f"{reader.path}: there are no frames yet")
+    reader, last = open_cache(scene), scene.stiction.bake.last_frame
+    if last not in reader.frames:
+        there = f"only frames {reader.frames[0]} to {reader.frames[-1]}" if reader.frames else "no frames"
+        raise CacheError(f"{reader.path}: there are {there}, but frame {last} was baked; resume the bake")
     worlds = read_worlds(reader, baked_objects(scene))
     # From here on the playback keeps still.
     scene.stiction.bake.state = "KEYED"

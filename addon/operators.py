@@ -101,7 +101,7 @@ class STICTION_OT_bake(Operator):
             return Bake(context, lambda level, text: self.say(context, level, text), resume=self.resume, report=report)
         except SceneError as error:
             self.say(context, "ERROR", describe(error.problems))
-        except (WorkerError, OSError) as error:
+        except (WorkerError, CacheError, OSError) as error:
             self.say(context, "ERROR", f"The bake cannot begin: {error}")
         return None
 

@@ -9,15 +9,16 @@ from bpy.app.handlers import persistent
 from bpy.types import Depsgraph, Scene
 
 from ..solver_core.io.cache import CacheError, FrameCacheReader
+from .bake_files import cache_path
 from .placement import place, world_matrices
 from .restore import baked_objects, rest_world
 
-__all__ = ["cache_path", "register", "show", "unregister"]
+__all__ = ["open_cache", "register", "show", "unregister"]
 
 
-def cache_path(scene: Scene) -> str:
-    """Where the frames of the scene's bake are."""
-    return bpy.path.abspath(scene.stiction.bake.cache)
+def open_cache(scene: Scene) -> FrameCacheReader:
+    """The frames of the scene's bake and of no other; raises OSError or CacheError."""
+    return FrameCacheReader(cache_path(scene), scene.stiction.bake.digest)
 
 
 def show(scene: Scene, depsgraph: Depsgraph, reader: FrameCacheReader) -> None:
@@ -38,20 +39,20 @@ def show(scene: Scene, depsgraph: Depsgraph, reader: FrameCacheReader) -> None:
 
 def make_handler() -> Callable[..., None]:
     # The one reader in use. It lives as long as the handler does, and unregister drops both.
-    readers: dict[str, FrameCacheReader] = {}
+    readers: dict[tuple[str, str], FrameCacheReader] = {}
 
     @persistent
     def show_cached_frame(scene: Scene, depsgraph: Depsgraph | None = None) -> None:
         if scene.stiction.bake.state != "CACHED":
             return
-        path = cache_path(scene)
+        bake = cache_path(scene), scene.stiction.bake.digest
         try:
-            if path in readers:
-                readers[path].refresh()
+            if bake in readers:
+                readers[bake].refresh()
             else:
                 readers.clear()
-                readers[path] = FrameCacheReader(path)
-            show(scene, depsgraph or bpy.context.evaluated_depsgraph_get(), readers[path])
+                readers[bake] = open_cache(scene)
+            show(scene, depsgraph or bpy.context.evaluated_depsgraph_get(), readers[bake])
         except (OSError, CacheError) as error:
             readers.clear()
             print(f"Stiction: the frames of {scene.name} cannot be shown: {error}")

@@ -169,6 +169,7 @@ class SceneBake(PropertyGroup):
         ),
     )
     cache: StringProperty(name="Cache File", subtype="FILE_PATH", options=BLEND_RELATIVE)
+    digest: StringProperty(name="Digest", description="Of the scene and the settings that the frames were baked from")
     frame_start: IntProperty()
     frame_end: IntProperty()
     last_frame: IntProperty()

@@ -13,32 +13,42 @@ from pathlib import Path
 import bpy
 from bpy.types import Context, Scene
 
-from ..solver_core.io.snapshot import write_snapshot
+from ..solver_core.io.cache import cache_has_begun
+from ..solver_core.io.snapshot import snapshot_digest, write_snapshot
 from ..solver_core.scene import SceneWarning
+from .bake_files import bake_files, caches_in_use, files_to_resume, remove_old_bakes
 from .extract import extract
 from .job import CancelAsked, Event, Job, Say, ShowFrames, StopWorker, TakeOver, advance
 from .restore import baked_objects, give_back, take_over, unset_all
 from .worker import Worker
 
-__all__ = ["Bake", "bake_files", "describe", "free"]
+__all__ = ["Bake", "describe", "free"]
 
 
 class Bake:
     """One bake of the context's scene. `job` says how it stands; `say` is called with a level and a text for the user."""
 
     def __init__(self, context: Context, say: Callable[[str, str], None], *, resume: bool = False, report: Path | None = None):
-        """Read the scene and start the worker; raises SceneError, WorkerError, or OSError, and then has changed nothing."""
+        """Read the scene and start the worker; raises SceneError, WorkerError, CacheError or OSError, and then has changed
+        nothing."""
         self._scene = context.scene.name_full
         self._say = say
         self._extraction = extract(context)
-        snapshot, self._cache = bake_files(context.scene)
-        snapshot.parent.mkdir(parents=True, exist_ok=True)
-        write_snapshot(snapshot, self._extraction.spec, self._extraction.settings)
+        content = self._extraction.spec, self._extraction.settings
+        self._files = (files_to_resume if resume else bake_files)(context.scene, snapshot_digest(*content))
+        self._files.snapshot.parent.mkdir(parents=True, exist_ok=True)
+        write_snapshot(self._files.snapshot, *content)
         warnings = tuple(f"{', '.join(w.objects)}: {w.field}: {w.message}" for w in self._extraction.warnings)
         self.job = replace(Job(), warnings=warnings)
         for text in warnings:
             say("WARNING", text)
-        self._worker = Worker(snapshot, self._cache, resume=resume, report=report)
+        if resume and not cache_has_begun(self._files.cache):
+            folder = self._files.cache.parent
+            say(
+                "WARNING",
+                f"no bake of this scene with these settings is in {folder}, there is nothing to resume; it begins anew",
+            )
+        self._worker = Worker(self._files.snapshot, self._files.cache, resume=resume, report=report)
 
     @property
     def extraction_warnings(self) -> tuple[SceneWarning, ...]:
@@ -52,7 +62,7 @@ class Bake:
                 self.handle(event)
                 on_event(self.job)
         except BaseException:
-            self._worker.stop()
+            self._worker.end()
             raise
         return self.job
 
@@ -88,7 +98,7 @@ class Bake:
 
     def _is_shown(self, scene: Scene) -> bool:
         bake = scene.stiction.bake
-        return bake.state == "CACHED" and bake.cache == str(self._cache)
+        return (bake.state, bake.cache, bake.digest) == ("CACHED", str(self._files.cache), self._files.digest)
 
     def _take_over(self, scene: Scene | None) -> None:
         if scene is None:
@@ -100,9 +110,10 @@ class Bake:
                 take_over(ob, scene, body, rest.world, rest.transforms)
         bake = scene.stiction.bake
         bake.state = "CACHED"
-        bake.cache = str(self._cache)
+        bake.cache, bake.digest = str(self._files.cache), self._files.digest
         bake.frame_start, bake.frame_end = self.job.frame_start, self.job.frame_end
         bake.last_frame = self.job.frame_start if self.job.last_frame is None else self.job.last_frame
+        remove_old_bakes(self._files, caches_in_use())
 
     def _show(self, scene: Scene | None, frame: int) -> None:
         if scene is None or not self._is_shown(scene):
@@ -122,18 +133,6 @@ def free(scene: Scene) -> int:
         give_back(ob)
     unset_all(scene.stiction.bake)
     return len(objects)
-
-
-def bake_files(scene: Scene) -> tuple[Path, Path]:
-    """Snapshot and frame cache of the scene's bake, in the folder that the user chose."""
-    folder = scene.stiction.cache_directory
-    if folder.startswith("//") and not bpy.data.filepath:
-        # A file that was never saved has no folder of its own; its cache lives as long as the session.
-        directory = Path(bpy.app.tempdir) / folder.removeprefix("//")
-    else:
-        directory = Path(bpy.path.abspath(folder))
-    stem = bpy.path.clean_name(f"{Path(bpy.data.filepath).stem or 'untitled'}-{scene.name}")
-    return directory / f"{stem}.snapshot", directory / f"{stem}.cache"
 
 
 def describe(problems: Iterable[object]) -> str:

@@ -24,7 +24,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = __name__.rpartition(".addon.")[0]
 LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")
 LAST_LINES = 20
-SECONDS_TO_END = 3.0
+# More than the worker itself gives a step before it ends by force: only for one that hangs altogether.
+SECONDS_TO_END = 8.0
+SECONDS_BETWEEN_LOOKS = 0.25
 
 
 class WorkerError(RuntimeError):
@@ -32,17 +34,21 @@ class WorkerError(RuntimeError):
 
 
 class Worker:
-    """A running `python -m solver_core.worker SNAPSHOT CACHE`; its lines arrive as events, in order, its end as the last."""
+    """A running `python -m solver_core.worker SNAPSHOT CACHE`; its lines arrive as events, in order, its end as the last.
+
+    It ends when its standard input does, the other end of which only this object holds: at `stop`, and when this process
+    ends in whatever way.
+    """
 
     def __init__(self, snapshot: Path, cache: Path, *, resume: bool = False, report: Path | None = None):
-        command = [find_python(), "-s", "-P", "-m", "solver_core.worker", str(snapshot), str(cache)]
+        command = [find_python(), "-s", "-P", "-m", "solver_core.worker", str(snapshot), str(cache), "--parent-pipe"]
         if resume:
             command.append("--resume")
         if report is not None:
             command += ["--report", str(report)]
         self._process = subprocess.Popen(
             command,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=worker_environment(),
@@ -69,18 +75,27 @@ class Worker:
     def all_events(self) -> Iterator[Event]:
         """Everything that happens until the worker has ended; waits for it."""
         while True:
-            event = self._events.get()
+            try:
+                # Windows would hold back Ctrl+C for as long as this waits.
+                event = self._events.get(timeout=SECONDS_BETWEEN_LOOKS)
+            except queue.Empty:
+                continue
             yield event
             if isinstance(event, WorkerEnded):
                 return
 
     def stop(self) -> None:
-        """Make the process end, whole or by force; the frames written so far stay readable either way."""
-        self._process.terminate()
-        # Compiling kernels takes long and can swallow the signal.
+        """Ask the process to end, which it does within seconds; the frames written so far stay readable."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
         deadline = threading.Timer(SECONDS_TO_END, self._process.kill)
         deadline.daemon = True
         deadline.start()
+
+    def end(self) -> None:
+        """Ask the process to end, and wait until it has."""
+        self.stop()
+        self._process.wait()
 
     def _collect(self, pipe: IO[str]) -> None:
         self._trouble.extend(line.rstrip() for line in pipe)

@@ -143,5 +143,8 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
         def stop(self) -> None:
             pass
 
+        def end(self) -> None:
+            pass
+
     monkeypatch.setattr(runner, "Worker", FakeWorker)
     return FakeWorker

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import bpy
@@ -92,7 +93,8 @@ def test_arguments_reach_the_solver_and_the_bodies(run, file, fake_worker, tmp_p
         (("cook",), ["cook"]),
         (("bake", "{file}"), ["--output"]),
         (("bake", "missing.blend", "-o", "{out}"), ["missing.blend"]),
-        (("bake", "{file}", "-o", "/no/such/folder/x.blend"), ["/no/such/folder"]),
+        (("bake", "{file}", "-o", "/no/such/folder/x.blend"), ["--output", "/no/such/folder"]),
+        (("bake", "{file}", "-o", "{out}", "--report", "/no/such/folder/x.json"), ["--report", "/no/such/folder"]),
         (("bake", "{file}", "-o", "{out}", "--method", "magic"), ["--method", "magic"]),
         (("bake", "{file}", "-o", "{out}", "--tolerance", "-1"), ["--tolerance", "-1"]),
         (("bake", "{file}", "-o", "{out}", "--tolerance", "nan"), ["--tolerance", "nan"]),
@@ -147,3 +149,51 @@ def test_the_worker_decides_the_status(run, file, fake_worker, tmp_path, worker_
 def test_help_is_no_error(run, capsys):
     assert run("bake", "--help") == 0
     assert "--max-iterations" in capsys.readouterr().out
+
+
+def test_a_folder_that_cannot_be_written_to_is_said_before_the_bake(run, file, fake_worker, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)
+    assert run("bake", file, "-o", tmp_path / "baked.blend") == 2
+    assert f"--output: the folder {tmp_path} cannot be written to" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_worker_and_says_how_to_go_on(run, file, fake_worker, tmp_path, capsys, monkeypatch, number):
+    """Also where Blender has made itself deaf to it, as it does to Ctrl+C."""
+    plain, ended = fake_worker.all_events, []
+
+    def interrupted(self):
+        for event in plain(self):
+            yield event
+            if getattr(event, "record", {}).get("frame") == 3:
+                signal.raise_signal(number)
+
+    monkeypatch.setattr(fake_worker, "all_events", interrupted)
+    monkeypatch.setattr(fake_worker, "end", lambda self: ended.append(True))
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        assert run("bake", file, "-o", tmp_path / "baked.blend") == 1
+        assert signal.getsignal(number) is signal.SIG_IGN
+    finally:
+        signal.signal(number, before)
+    assert ended == [True] and "--resume" in capsys.readouterr().err
+    assert not (tmp_path / "baked.blend").exists()
+
+
+def test_resuming_what_is_not_there_begins_and_says_so(run, file, fake_worker, tmp_path, capsys):
+    output = tmp_path / "baked.blend"
+    assert run("bake", file, "-o", output) == 0
+    capsys.readouterr()
+    assert run("bake", file, "-o", output, "--resume") == 0
+    assert "nothing to resume" not in capsys.readouterr().out
+    assert run("bake", file, "-o", output, "--resume", "--set", "Cube.001:friction=0.25") == 0
+    said = capsys.readouterr().out
+    assert "nothing to resume" in said and str(tmp_path / "cache") in said
+
+
+def test_bakes_of_one_file_with_other_settings_have_files_of_their_own(run, file, fake_worker, tmp_path):
+    for friction in (0.25, 0.5, 0.25):
+        assert run("bake", file, "-o", tmp_path / "baked.blend", "--set", f"Cube.001:friction={friction}") == 0
+    names = sorted(path.name for path in (tmp_path / "cache").iterdir())
+    assert [name.rpartition(".")[2] for name in names] == ["cache", "snapshot"] * 2
+    assert len({name.rpartition(".")[0] for name in names}) == 2

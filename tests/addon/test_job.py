@@ -94,7 +94,32 @@ def test_a_bake_that_was_done_before_the_signal_came_is_done(job):
 def test_a_worker_that_dies_is_an_error_with_its_last_words(job):
     state, effects = play(job, STARTED, frame(1), job.WorkerEnded(-9, "Killed"))
     assert state.phase is job.Phase.FAILED and state.last_frame == 1
-    assert "-9" in effects[-1].text and "Killed" in effects[-1].text
+    words = "SIGKILL", "memory", "Killed", "frames up to 1 are in the cache", "--resume"
+    assert all(word in effects[-1].text for word in words)
+
+
+def test_a_worker_that_was_stopped_by_somebody_else_says_by_whom_and_how_to_go_on(job):
+    stopped = {"event": "stopped", "frame": 2, "reason": "SIGINT"}
+    state, effects = play(job, STARTED, frame(1), frame(2), stopped, job.WorkerEnded(1))
+    assert state.phase is job.Phase.FAILED
+    assert all(word in effects[-1].text for word in ("SIGINT", "frames up to 2", "Resume", "--resume"))
+    assert "status 1" not in effects[-1].text
+
+
+def test_a_bake_that_its_user_stopped_is_no_error(job):
+    stopped = {"event": "stopped", "frame": None, "reason": "the process that started it wants it to end"}
+    _, effects = play(job, {"event": "compiling"}, job.CancelAsked(), stopped, job.WorkerEnded(1))
+    assert effects[-1] == job.Say("INFO", "Stopped: Stopped")
+
+
+def test_a_cache_that_another_process_writes_is_an_error_that_changes_nothing(job):
+    error = {"event": "error", "message": "x.cache: another bake is writing to this cache", "problems": []}
+    state, effects = play(job, error, job.WorkerEnded(1))
+    assert state.phase is job.Phase.FAILED and effects == [job.Say("ERROR", error["message"])]
+
+
+def test_an_exit_status_that_is_no_signal_is_told_as_it_is(job):
+    assert "status 3221225477" in play(job, job.WorkerEnded(3221225477))[0].error
 
 
 def test_an_overlap_that_is_no_number_is_not_taken_for_none(job):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import bpy
@@ -82,6 +84,56 @@ def test_the_console_script_does_the_same(falling_box, tmp_path):
     assert abs(heights(bpy.data.objects["Box"])[-1, 2] - 0.1) < 5e-4
     refused = subprocess.run([*map(str, command[:4]), str(source)], capture_output=True, text=True, cwd=tmp_path)
     assert refused.returncode == 2 and "--output" in refused.stderr
+
+
+def console(*arguments, **options):
+    command = [sys.executable, "-c", CONSOLE.format(root=str(ROOT)), *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ), **options)
+
+
+def test_two_bakes_of_one_file_at_once_have_each_their_own_motion(falling_box, tmp_path):
+    source, bounces = tmp_path / "falling.blend", (0.0, 0.8)
+    outputs = [tmp_path / f"baked{bounce}.blend" for bounce in bounces]
+    both = [
+        console("bake", source, "-o", output, "--set", f"Box:restitution={bounce}", "--set", f"Ground:restitution={bounce}")
+        for output, bounce in zip(outputs, bounces, strict=True)
+    ]
+    for process in both:
+        said = process.communicate(timeout=900)
+        assert process.returncode == 0, said
+    rises = []
+    for output in outputs:
+        bpy.ops.wm.open_mainfile(filepath=str(output))
+        rises.append(np.diff(heights(bpy.data.objects["Box"])[:, 2]).max())
+    assert rises[0] < 1e-4 and rises[1] > 0.01
+
+
+def is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+        # one that has ended, and that nobody has asked about yet
+        return " Z " not in Path(f"/proc/{process}/stat").read_text()
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for the worker's process as Linux shows it")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_no_worker_outlives_its_bake(falling_box, tmp_path, number):
+    process = console("bake", tmp_path / "falling.blend", "-o", tmp_path / "baked.blend", "--end", 100_000)
+    assert process.stdout is not None
+    assert any("Frame 40 " in line for line in process.stdout)
+    (lock,) = (tmp_path / "cache").glob("*.lock")
+    worker = json.loads(lock.read_text())["process"]
+    assert is_running(worker)
+    process.send_signal(number)
+    process.wait(timeout=10)
+    deadline = time.monotonic() + 5.0
+    while is_running(worker):
+        assert time.monotonic() < deadline, "the worker is still there"
+        time.sleep(0.05)
+    if number != signal.SIGKILL:
+        assert process.returncode == 1 and process.stderr is not None and "--resume" in process.stderr.read()
 
 
 def test_the_worker_needs_nothing_from_the_current_folder(falling_box, tmp_path, monkeypatch):
