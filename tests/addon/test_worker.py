@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -54,3 +56,35 @@ def test_registering_loads_neither_numba_nor_scipy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def start(worker, monkeypatch, tmp_path):
+    """Starts a worker whose program is the given text."""
+
+    def begin(program: str):
+        package = tmp_path / "solver_core"
+        package.mkdir()
+        (package / "__init__.py").touch()
+        (package / "worker.py").write_text(program)
+        monkeypatch.setattr(worker, "worker_environment", lambda: {**os.environ, "PYTHONPATH": str(tmp_path)})
+        return worker.Worker(tmp_path / "snapshot", tmp_path / "cache")
+
+    return begin
+
+
+def test_a_worker_is_asked_to_end_by_the_end_of_its_input_and_waited_for(start, worker):
+    process = start('import sys; sys.stdin.read(); print(\'{"event": "stopped"}\', flush=True); sys.exit(1)')
+    process.end()
+    said, ended = process.all_events()
+    assert said.record == {"event": "stopped"} and ended.status == 1
+
+
+def test_a_worker_that_hangs_is_killed(start, worker, monkeypatch):
+    monkeypatch.setattr(worker, "SECONDS_TO_END", 0.5)
+    process = start("import time; time.sleep(600)")
+    begin = time.monotonic()
+    process.end()
+    assert time.monotonic() - begin < 10.0
+    (ended,) = process.all_events()
+    assert ended.status != 0
