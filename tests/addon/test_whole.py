@@ -118,22 +118,29 @@ def is_running(process: int) -> bool:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for the worker's process as Linux shows it")
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_no_worker_outlives_its_bake(falling_box, tmp_path, number):
-    process = console("bake", tmp_path / "falling.blend", "-o", tmp_path / "baked.blend", "--end", 100_000)
+@pytest.mark.parametrize(
+    ("send", "number"),
+    [(os.kill, signal.SIGKILL), (os.kill, signal.SIGTERM), (os.kill, signal.SIGINT), (os.killpg, signal.SIGINT)],
+    ids=["killed", "terminated", "interrupted", "Ctrl+C, which all processes of a terminal get"],
+)
+def test_no_worker_outlives_its_bake(falling_box, tmp_path, send, number):
+    arguments = "bake", tmp_path / "falling.blend", "-o", tmp_path / "baked.blend", "--end", 100_000
+    process = console(*arguments, start_new_session=True)
     assert process.stdout is not None
     assert any("Frame 40 " in line for line in process.stdout)
     (lock,) = (tmp_path / "cache").glob("*.lock")
     worker = json.loads(lock.read_text())["process"]
     assert is_running(worker)
-    process.send_signal(number)
+    send(process.pid, number)
     process.wait(timeout=10)
     deadline = time.monotonic() + 5.0
     while is_running(worker):
         assert time.monotonic() < deadline, "the worker is still there"
         time.sleep(0.05)
     if number != signal.SIGKILL:
-        assert process.returncode == 1 and process.stderr is not None and "--resume" in process.stderr.read()
+        assert process.returncode == 1 and process.stderr is not None
+        said = process.stderr.read()
+        assert "--resume" in said and "status 1" not in said and "Traceback" not in said
 
 
 def test_the_worker_needs_nothing_from_the_current_folder(falling_box, tmp_path, monkeypatch):
