@@ -94,7 +94,7 @@ def hear_signals(ending: Ending) -> None:
     """
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
-    # Written to by the handler of the operating system itself, whatever Python is doing; a socket, since Windows takes no pipe.
+    # Written to by Python's handler in C, at once and whatever runs; sockets, which do not block, there are on all systems.
     signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
     for name in ("SIGINT", "SIGTERM", "SIGBREAK", "SIGHUP"):
         number = getattr(signal, name, None)
@@ -103,7 +103,7 @@ def hear_signals(ending: Ending) -> None:
             signal.signal(number, lambda number, frame: None)
 
     def listen() -> None:
-        with theirs:
+        with theirs:  # which has to stay open
             heard = 0
             while data := ours.recv(1):
                 heard += 1
