@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -52,6 +52,14 @@ class ContactSet:
         """The contacts in the rows given, in their order."""
         return ContactSet(*(getattr(self, field.name)[rows] for field in fields(self)))
 
+    def joined(self, more: ContactSet, number: int) -> ContactSet:
+        """Both sets; of contacts of the same features, the first set's get other ids, made of these and the number."""
+        both, new = _joined(self, more)
+        feature = both.feature.copy()
+        feature[~new] ^= np.uint64((2 * number + 1) * 0x9E3779B97F4A7C15 & (2**64 - 1))
+        both = replace(both, feature=feature)
+        return both.chosen(np.lexsort((feature, both.body_b, both.body_a)))
+
     def deepest(self, size: Array) -> Overlap:
         """The overlap that is deepest for the size of the smaller body; size: (n,) m, half extents of all bodies."""
         ratio = -self.gap / np.minimum(size[self.body_a], size[self.body_b])
@@ -73,13 +81,18 @@ NO_CONTACTS = ContactSet(
 
 def merged(contacts: ContactSet, more: ContactSet) -> ContactSet:
     """Both sets; of contacts of the same features, those of the second."""
-    if not len(more):
-        return contacts
-    names = ("body_a", "body_b", "point", "normal", "gap", "feature")
-    both = {name: np.concatenate([getattr(more, name), getattr(contacts, name)]) for name in names}
-    order = np.lexsort((both["feature"], both["body_b"], both["body_a"]))
-    keys = [both[name][order] for name in ("body_a", "body_b", "feature")]
+    both, new = _joined(contacts, more)
+    return both.chosen(new)
+
+
+def _joined(contacts: ContactSet, more: ContactSet) -> tuple[ContactSet, NDArray[np.bool_]]:
+    """Both sets in order, and which contacts are the first of their features: those of the second set come first."""
+    names = [field.name for field in fields(ContactSet)]
+    both = ContactSet(*(np.concatenate([getattr(more, name), getattr(contacts, name)]) for name in names))
+    order = np.lexsort((both.feature, both.body_b, both.body_a))
+    both = both.chosen(order)
     new = np.ones(len(order), np.bool_)
-    # the sort is stable, so the second set's contact is the first of its features
-    new[1:] = (keys[0][1:] != keys[0][:-1]) | (keys[1][1:] != keys[1][:-1]) | (keys[2][1:] != keys[2][:-1])
-    return ContactSet(*(both[name][order[new]] for name in names))
+    for column in (both.body_a, both.body_b, both.feature):
+        new[1:] &= column[1:] == column[:-1]
+    new[1:] = ~new[1:]
+    return both, new

@@ -51,10 +51,11 @@ HALF_A_TURN = 2.5  # rad, less what free rotation may add to a twist
 @dataclass(frozen=True)
 class Later:
     """What `LaterContacts.find` finds: contacts in the terms of the step's begin, to be solved for as well; where bodies
-    overlap too far; and the deepest overlap at the end."""
+    overlap too far, and how far at most, in half extents of the smaller body; and the deepest overlap at the end."""
 
     contacts: ContactSet
     too_far: Impacts
+    deepened: float
     deepest: Overlap
 
 
@@ -74,7 +75,7 @@ class LaterContacts:
         reach = self._impacts.reach(motion.twist, motion.h)
         quick = reach > 0.5 * DEEPENING * motion.share * LARGEST * self._size
         if not quick.any():
-            return Later(contacts, NO_IMPACTS, NO_OVERLAP)
+            return Later(contacts, NO_IMPACTS, 0.0, NO_OVERLAP)
         # meshes that deform are not where they will be
         still = np.broadcast_to(self._deformation.reach(motion.h), reach.shape) == 0.0
         rotation = matrices(moved.orientation)
@@ -89,7 +90,8 @@ class LaterContacts:
         too_far = deepened & (after.gap < -LARGEST * size)
         if noticed.any():
             contacts = merged(contacts, self._at_begin(after, noticed, was, before, state, motion))
-        return Later(contacts, began(after.chosen(too_far), was[too_far], motion, moved), after.deepest(self._size))
+        deepest = float((-after.gap[too_far] / size[too_far]).max(initial=0.0))
+        return Later(contacts, began(after.chosen(too_far), was[too_far], motion, moved), deepest, after.deepest(self._size))
 
     def _at_begin(
         self, after: ContactSet, noticed: Flags, was: Floats, before: ContactSet, state: State, motion: Motion

@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 
 from ..collision.contact_set import ContactSet, Overlap
 from ..system import System
+from .bodies import State
 from .build import ContactMemory
 from .frame import FrameStatistics
+from .impacts import Impacts
+from .later_contacts import Later
 
-__all__ = ["Solution", "combined", "frame_statistics", "step_row"]
+__all__ = ["Attempt", "Solution", "combined", "frame_statistics", "step_row"]
 
 Floats = NDArray[np.float64]
 
@@ -51,10 +54,22 @@ class Solution(NamedTuple):
     errors: Floats
 
 
-def step_row(solved: list[Solution], before: Overlap, after: Overlap) -> dict[str, Any]:
-    """The row of a step that was solved one time or several, of which the last counts; with the deepest overlap as the step
+class Attempt(NamedTuple):
+    """A step solved, the state that it leads to, the impacts on the way there, and what else it runs into."""
+
+    solution: Solution
+    moved: State
+    impacts: Impacts
+    later: Later
+
+    def harm(self) -> tuple[int, float]:
+        """What passes through something counts before what overlaps."""
+        return len(self.impacts), self.later.deepened
+
+
+def step_row(last: Solution, solved: list[Solution], before: Overlap, after: Overlap) -> dict[str, Any]:
+    """The row of a step that ended with one solution of those that were solved for; with the deepest overlap as the step
     began and as it ended."""
-    last = solved[-1]
     counts, errors, contacts = last.counts, last.errors, last.contacts
     worst = int(counts[4])
     deepest = max(before, after, key=lambda overlap: overlap.ratio)

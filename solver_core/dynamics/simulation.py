@@ -22,8 +22,8 @@ from .frame import Frame
 from .impacts import MOST_CUTS, MOST_PARTS, Cut, ImpactFinder
 from .integrate import integrate, separation
 from .islands import solve_islands
-from .later_contacts import Later, LaterContacts, twist_between
-from .outcome import Solution, combined, frame_statistics, step_row
+from .later_contacts import LaterContacts, twist_between
+from .outcome import Attempt, Solution, combined, frame_statistics, step_row
 from .paths import path_pose
 from .pivoting import sliding_directions, solve_islands_by_pivoting
 from .predict import Begin, predicted_step
@@ -38,7 +38,8 @@ RULES = {rule: code for code, rule in enumerate(FrictionCombine)}
 ROUND_OFF = 1e-9  # of a step: no part of it is that short
 PATIENCE = 8  # parts of a step, one after the other, that are not refused: then one of twice the length is tried
 STILL_MOTION = 1e-12  # m in a step: what interpolation between equal poses may come to
-MOST_SOLVES = 8  # of a step, each with the contacts that the one before ran into
+KEPT_CUTS = 4  # of those allowed, for what is not solved in so many tries; the others are made at impacts
+MOST_TRIES = 8  # of a step, each with the contacts that the one before ran into
 
 
 class Simulation:
@@ -190,35 +191,37 @@ class Simulation:
         if distant.any():
             impacts = self._impacts.find(self._motion(begin, begin.predicted), begin.awake)
             impacts = impacts.among(contacts.chosen(distant))
-            if 0 < len(impacts) <= cuts:
+            if 0 < len(impacts) <= cuts - KEPT_CUTS:
                 return impacts.first()
             # those that are met will be found once more, with the direction that they are met from
             contacts = contacts.without(distant)
         memory = self._memory
         if not self.settings.warm_start:
             memory = memory._replace(impulse=np.zeros_like(memory.impulse))
-        solved: list[Solution] = []
+        tries: list[Attempt] = []
         while True:
             solution = self._solve(begin, contacts, memory, bounces=cuts > 0)
-            solved.append(solution)
             moved = self._moved(begin, solution)
             motion = self._motion(begin, twist_between(self._state, moved, solution.twist, h))
             impacts = self._impacts.find(motion, begin.awake)
-            if 0 < len(impacts) <= cuts:
+            if 0 < len(impacts) <= cuts - KEPT_CUTS:
                 return impacts.first()
             later = self._later.find(begin.contacts, self._state, motion, moved, impacts, begin.awake)
+            tries.append(Attempt(solution, moved, impacts, later))
             disturbed = self._sleep.disturbed(later.contacts, begin.awake)
             if disturbed.any():
                 self._wake(disturbed)
                 return self._attempt(at, h, cuts)
-            if not len(later.contacts) or len(solved) == MOST_SOLVES:
+            if not len(later.contacts) or len(tries) == MOST_TRIES:
                 break
-            contacts = merged(contacts, later.contacts)
+            # what was held once stays held, or two motions that each let in the other's overlap would take turns
+            contacts = merged(contacts, later.contacts) if len(tries) == 1 else contacts.joined(later.contacts, len(tries))
             memory = solution.memory
-        missed = later.too_far if len(later.too_far) else impacts
+        best = min(tries, key=Attempt.harm)
+        missed = best.later.too_far if len(best.later.too_far) else best.impacts
         if cuts > 0 and len(missed):
             return missed.first()
-        return self._advanced(begin, moved, solved, later)
+        return self._advanced(begin, best, [attempt.solution for attempt in tries])
 
     def _begin(self, at: float, h: float) -> Begin:
         """Predict and collide: bodies and contacts as a step of h seconds begins, with all awake that it could disturb."""
@@ -268,13 +271,13 @@ class Simulation:
         """Bodies that move on from where they are with constant twists (n, 6)."""
         return Motion(self._state.position, begin.rotation, twist, begin.h, begin.h / self._step, OVERLAP)
 
-    def _advanced(self, begin: Begin, moved: State, solved: list[Solution], later: Later) -> dict[str, Any]:
-        """Take over what a step was solved for; its row of statistics."""
-        last = solved[-1]
-        self._state, self._last_step = moved, begin.h
-        self._sleep.watch(last.twist, last.counts[0] == 0)
-        self._memory = last.memory._replace(approach=last.approach)
-        return step_row(solved, begin.contacts.deepest(self._bodies.model.size), later.deepest)
+    def _advanced(self, begin: Begin, best: Attempt, solved: list[Solution]) -> dict[str, Any]:
+        """Take over the best that a step was solved for; its row of statistics."""
+        solution = best.solution
+        self._state, self._last_step = best.moved, begin.h
+        self._sleep.watch(solution.twist, solution.counts[0] == 0)
+        self._memory = solution.memory._replace(approach=solution.approach)
+        return step_row(solution, solved, begin.contacts.deepest(self._bodies.model.size), best.later.deepest)
 
     def _wake(self, woken: NDArray[np.bool_]) -> None:
         if woken.any():

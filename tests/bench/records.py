@@ -11,10 +11,15 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+from solver_core.kernel_cache import use_kernel_cache
+
 __all__ = ["on_one_thread", "write_rows"]
 
 ROOT = Path(__file__).resolve().parents[2]
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+use_kernel_cache()
 
 
 def on_one_thread() -> None:
