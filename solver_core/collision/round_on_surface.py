@@ -15,9 +15,8 @@ from .polyhedron import Polyhedron
 from .round import centre_of, round_at, side_normal
 from .round_manifold import NEAR, ON_EDGE, ON_FACE, ON_VERTEX, ROUND, spots
 from .round_on_hull import edges_along_side, edges_under_cap, in_face, round_hull_contacts
-from .surface_crossings import is_inside
 from .surface_features import add, buffer, edge_holds, vertex_holds
-from .surface_queries import surface_view
+from .surface_queries import is_inside, surface_view
 
 __all__ = ["round_surface_contacts"]
 

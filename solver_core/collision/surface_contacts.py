@@ -12,7 +12,7 @@ import numpy as np
 
 from ..kernel import inner_kernel, leaf_kernel
 from .manifold import FACE_VERTEX, VERTEX_FACE, feature_id
-from .surface_crossings import OPPOSED, crosses, is_inside, with_crossings, with_passage
+from .surface_crossings import OPPOSED, crosses, with_crossings, with_passage
 from .surface_features import (
     Buffer,
     Meeting,
@@ -26,7 +26,7 @@ from .surface_features import (
     vertex_face,
     vertex_vertex,
 )
-from .surface_queries import closest_on_surface, surface_view
+from .surface_queries import closest_on_surface, is_inside, surface_view
 
 __all__ = ["one_a_feature", "plane_surface_contacts", "surface_contacts"]
 

@@ -25,9 +25,9 @@ from .surface_passages import (
     shorter_way_out_of_curve,
     shorter_way_out_of_face,
 )
-from .surface_queries import closest_on_surface, is_nearer, winding_number
+from .surface_queries import closest_on_surface, is_inside, is_nearer
 
-__all__ = ["OPPOSED", "crosses", "is_inside", "with_crossings", "with_passage"]
+__all__ = ["OPPOSED", "crosses", "with_crossings", "with_passage"]
 
 # Of the square of a curve's length: the area vector of what goes around next to nothing tells nothing.
 THIN = 1e-7
@@ -120,15 +120,6 @@ def crossing(pair, f, g, ends, keys):
 def crosses(pair, f, g, ends, keys):
     """Whether triangle f of the first surface and g of the second one cross."""
     return crossing(pair, f, g, ends, keys) >= 2
-
-
-@leaf_kernel
-def is_inside(surface, x, y, z, stack):
-    """Whether a closed surface goes around the point."""
-    box = surface.boxes[0]
-    if not (box[0] <= x <= box[3] and box[1] <= y <= box[4] and box[2] <= z <= box[5]):
-        return False
-    return winding_number(surface, x, y, z, stack) > 0.5
 
 
 @leaf_kernel

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..kernel import inner_kernel, leaf_kernel
 from .distance import segment_parameters
 from .manifold import EDGE_EDGE, EDGE_VERTEX, FACE_VERTEX, VERTEX_EDGE, VERTEX_FACE, VERTEX_VERTEX, feature_id
-from .surface_queries import SurfaceView, is_nearer, surface_view
+from .surface_queries import SurfaceView, is_inside, is_nearer, surface_view
 
 __all__ = [
     "Buffer",
@@ -470,10 +470,13 @@ def edge_edge(pair, e, g, out):
     if not edge_holds(a, a.vertices, e, nx, ny, nz, LOOSE) or not edge_holds(b, pair.vertices, g, -nx, -ny, -nz, LOOSE):
         return
     if along < -pair.noise:
-        if a.solid and first_is_nearer(pair, qx, qy, qz, -BESIDE * along):
+        # far from a surface its edges on the other side look the same way
+        if a.solid and (first_is_nearer(pair, qx, qy, qz, -BESIDE * along) or not is_inside(a, qx, qy, qz, pair.stack)):
             return
-        if b.solid and second_is_nearer(pair, px, py, pz, -BESIDE * along):
-            return
+        if b.solid:
+            x, y, z = turned_back(pair, px - pair.shift[0], py - pair.shift[1], pz - pair.shift[2])
+            if second_is_nearer(pair, px, py, pz, -BESIDE * along) or not is_inside(b, x, y, z, pair.stack):
+                return
     feature = feature_id(EDGE_EDGE, g, e) if pair.swapped else feature_id(EDGE_EDGE, e, g)
     px, py, pz = 0.5 * (px + qx), 0.5 * (py + qy), 0.5 * (pz + qz)
     add(out, px, py, pz, nx, ny, nz, along, feature, pair.swapped)

@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from ..kernel import kernel, leaf_kernel
 
-__all__ = ["SurfaceView", "closest_on_surface", "is_nearer", "surface_velocities", "surface_view", "winding_number"]
+__all__ = [
+    "SurfaceView",
+    "closest_on_surface",
+    "is_inside",
+    "is_nearer",
+    "surface_velocities",
+    "surface_view",
+    "winding_number",
+]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -241,3 +249,12 @@ def surface_velocities(table, s, points, velocity):
         x, y, z = velocity_at(table, s, points[row, 0], points[row, 1], points[row, 2], velocity, stack)
         out[row, 0], out[row, 1], out[row, 2] = x, y, z
     return out
+
+
+@leaf_kernel
+def is_inside(surface, x, y, z, stack):
+    """Whether a closed surface goes around the point."""
+    box = surface.boxes[0]
+    if not (box[0] <= x <= box[3] and box[1] <= y <= box[4] and box[2] <= z <= box[5]):
+        return False
+    return winding_number(surface, x, y, z, stack) > 0.5
