@@ -25,8 +25,9 @@ AXIS_BITS = 19  # of a Morton code: three axes and the class fit into 63 bits
 
 
 @kernel_part
-def world_bounds(shapes, position, rotation, reach):
-    """(c, 3) lower and upper corners of the world boxes around the colliders, grown by margin and reach; planes get none."""
+def world_bounds(shapes, position, rotation, reach, travel):
+    """(c, 3) lower and upper corners of the world boxes around the colliders on their way, grown by margin and reach; planes
+    get none."""
     n = len(position)
     lower = np.empty((n, 3))
     upper = np.empty((n, 3))
@@ -39,8 +40,8 @@ def world_bounds(shapes, position, rotation, reach):
                 r = rotation[i, k, j]
                 middle += r * 0.5 * (shapes.lower[i, j] + shapes.upper[i, j])
                 half += abs(r) * 0.5 * (shapes.upper[i, j] - shapes.lower[i, j])
-            lower[i, k] = middle - half
-            upper[i, k] = middle + half
+            lower[i, k] = middle - half + min(travel[i, k], 0.0)
+            upper[i, k] = middle + half + max(travel[i, k], 0.0)
     return lower, upper
 
 
@@ -294,14 +295,15 @@ def meeting_boxes(lower, upper, chosen, body, collections, movable, excluded):
 
 
 @kernel
-def candidate_pairs(shapes, position, rotation, reach, collections, movable, excluded):
+def candidate_pairs(shapes, position, rotation, reach, collections, movable, excluded, travel):
     """(k, 2) pairs a < b of colliders, sorted, that may touch: their boxes meet, and `may_touch`.
 
-    position, rotation, reach, collections and movable have a row a collider; excluded are pairs of bodies.
+    position, rotation, reach, collections, movable and travel have a row a collider, and are otherwise as in `detect`; excluded
+    are pairs of bodies.
     """
     n = len(position)
     body = shapes.body
-    lower, upper = world_bounds(shapes, position, rotation, reach)
+    lower, upper = world_bounds(shapes, position, rotation, reach, travel)
     planes = np.flatnonzero(shapes.kind == PLANE)
     hulls = np.flatnonzero(shapes.kind != PLANE)
     pairs, count = meeting_boxes(lower, upper, hulls, body, collections, movable, excluded)
@@ -311,6 +313,7 @@ def candidate_pairs(shapes, position, rotation, reach, collections, movable, exc
             height = -reach[plane] - shapes.margin[plane]
             for k in range(3):
                 normal = rotation[plane, k, 2]
+                height -= max(0.0, normal * travel[plane, k])
                 height += normal * ((lower[hull, k] if normal > 0.0 else upper[hull, k]) - position[plane, k])
             a = min(plane, hull)
             b = max(plane, hull)

@@ -12,7 +12,7 @@ from .boxes import UNDECIDED, box_contacts, box_work, place_boxes
 from .broad_phase import candidate_pairs, grouped_by_bodies
 from .contact_set import ContactSet
 from .found import room_for, with_room, write_contacts
-from .grouping import reduced_groups
+from .grouping import farthest_gap, reduced_groups
 from .manifold import MAX_CONTACTS, empty_manifold, reduce_and_sort
 from .pair import MERGE, hull_contacts, plane_contacts, workspace
 from .penetration import RoundWork, round_work
@@ -43,21 +43,25 @@ def detect(
     collections: Indices,
     movable: NDArray[np.bool_],
     excluded: Indices = NO_PAIRS,
+    travel: Array | None = None,
 ) -> ContactSet:
-    """All contacts with a gap of at most reach[a] + reach[b].
+    """All contacts with a gap of at most reach[a] + reach[b] + |travel[b] - travel[a]|.
 
-    position (n, 3) m and rotation (n, 3, 3) place the body frames in the world; reach (n,) m, not negative; collections (n,)
-    int64 bit masks; movable (n,) bool. Pairs of which neither is movable or whose masks share no bit make no contacts, nor do
-    the rows of excluded (k, 2) int64, which have a < b and are sorted. Two bodies have at most MAX_CONTACTS contacts where both
-    are convex, else MAX_GROUP_CONTACTS. Arrays are C-contiguous float64 where no other type is named.
+    position (n, 3) m and rotation (n, 3, 3) place the body frames in the world; reach (n,) m, not negative; travel (n, 3) m,
+    how bodies are going to move on, None for not at all; collections (n,) int64 bit masks; movable (n,) bool. Pairs of which
+    neither is movable or whose masks share no bit make no contacts, nor do the rows of excluded (k, 2) int64, which have a < b
+    and are sorted. Two bodies have at most MAX_CONTACTS contacts where both are convex, else MAX_GROUP_CONTACTS. Arrays are
+    C-contiguous float64 where no other type is named.
     """
     bare = shapes._replace(surfaces=None)
     of_rounds = work_for_rounds(shapes)
-    found = all_contacts(bare, shapes.surfaces, of_rounds, position, rotation, reach, collections, movable, excluded)
+    if travel is None:
+        travel = np.zeros_like(position)
+    found = all_contacts(bare, shapes.surfaces, of_rounds, position, rotation, reach, travel, collections, movable, excluded)
     contacts = ContactSet(*found)
     if shapes.surfaces is None and len(shapes.body) == len(shapes.radius):
         return contacts
-    return contacts.chosen(reduced_groups(*found, reach))
+    return contacts.chosen(reduced_groups(*found, reach, travel))
 
 
 def work_for_rounds(shapes: ShapeTable) -> RoundWork | None:
@@ -242,6 +246,7 @@ def convex_contacts(
     position,
     rotation,
     reach,
+    travel,
     pairs,
     row,
     found,
@@ -265,7 +270,7 @@ def convex_contacts(
         a, b = pairs[row, 0], pairs[row, 1]
         if shapes.kind[a] == MESH or shapes.kind[b] == MESH:
             break
-        limit = reach[shapes.body[a]] + reach[shapes.body[b]] + shapes.margin[a] + shapes.margin[b]
+        limit = farthest_gap(reach, travel, shapes.body[a], shapes.body[b]) + shapes.margin[a] + shapes.margin[b]
         count, frame = pair_contacts(
             shapes, position, rotation, a, b, limit, manifold, work, turn, shift, vertices, planes, bounds, of_boxes, of_rounds
         )
@@ -291,14 +296,14 @@ def convex_contacts(
 
 
 @kernel
-def all_contacts(shapes, surfaces, of_rounds, position, rotation, reach, collections, movable, excluded):
+def all_contacts(shapes, surfaces, of_rounds, position, rotation, reach, travel, collections, movable, excluded):
     """The arrays of a ContactSet, before those of two bodies with several colliders are reduced.
 
     shapes: without surfaces, which are None where there is no mesh. of_rounds: from `work_for_rounds`.
     """
     body = shapes.body
     position, rotation = collider_poses(shapes, position, rotation)
-    pairs = candidate_pairs(shapes, position, rotation, reach[body], collections[body], movable[body], excluded)
+    pairs = candidate_pairs(shapes, position, rotation, reach[body], collections[body], movable[body], excluded, travel[body])
     bodies = len(shapes.radius)
     if len(body) > bodies:
         pairs = grouped_by_bodies(pairs, body, bodies)
@@ -312,6 +317,7 @@ def all_contacts(shapes, surfaces, of_rounds, position, rotation, reach, collect
             position,
             rotation,
             reach,
+            travel,
             pairs,
             row,
             found,
@@ -334,7 +340,7 @@ def all_contacts(shapes, surfaces, of_rounds, position, rotation, reach, collect
             continue
         row += 1
         if surfaces is not None:
-            limit = reach[body[a]] + reach[body[b]] + shapes.margin[a] + shapes.margin[b]
+            limit = farthest_gap(reach, travel, body[a], body[b]) + shapes.margin[a] + shapes.margin[b]
             here, frame = mesh_pair_contacts(
                 shapes, surfaces, position, rotation, a, b, limit, turn, shift, manifold, of_rounds
             )

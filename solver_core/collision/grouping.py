@@ -11,7 +11,7 @@ import numpy as np
 from ..kernel import inner_kernel, kernel, leaf_kernel
 from .manifold import MAX_CONTACTS
 
-__all__ = ["MAX_GROUP_CONTACTS", "mixed", "reduced_group", "reduced_groups"]
+__all__ = ["MAX_GROUP_CONTACTS", "farthest_gap", "mixed", "reduced_group", "reduced_groups"]
 
 MAX_GROUP_CONTACTS = 32
 # Cosine of ten degrees: normals that differ by less support the same way.
@@ -159,11 +159,19 @@ def add_lower(gap, region, count, kept, lower, room):
         room -= 1
 
 
+@leaf_kernel
+def farthest_gap(reach, travel, a, b):
+    """The largest gap in m that contacts of bodies a and b may have (see `detect`)."""
+    x, y, z = travel[b, 0] - travel[a, 0], travel[b, 1] - travel[a, 1], travel[b, 2] - travel[a, 2]
+    return reach[a] + reach[b] + np.sqrt(x * x + y * y + z * z)
+
+
 @kernel
-def reduced_groups(body_a, body_b, point, normal, gap, feature, reach):
+def reduced_groups(body_a, body_b, point, normal, gap, feature, reach, travel):
     """Indices of the contacts to keep, those of each two bodies together and in order of their features.
 
-    All but reach (n,), that of each body, have a row a contact, and those of the same two bodies follow each other.
+    All but reach (n,) and travel (n, 3), those of each body, have a row a contact, and those of the same two bodies follow each
+    other.
     """
     kept = np.empty(len(gap), dtype=np.int64)
     total = first = 0
@@ -171,7 +179,7 @@ def reduced_groups(body_a, body_b, point, normal, gap, feature, reach):
         end = row + 1
         if end < len(gap) and body_a[end] == body_a[row] and body_b[end] == body_b[row]:
             continue
-        limit = reach[body_a[row]] + reach[body_b[row]]
+        limit = farthest_gap(reach, travel, body_a[row], body_b[row])
         for i in reduced_group(point[first:end], normal[first:end], gap[first:end], feature[first:end], limit):
             kept[total] = first + i
             total += 1

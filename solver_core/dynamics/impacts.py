@@ -85,19 +85,24 @@ class ImpactFinder:
         self._radius = np.where(np.isfinite(bodies.shapes.radius), bodies.shapes.radius, 0.0)
         self._extent = bodies.model.size
 
+    def turning_reach(self, twist: Floats, h: float) -> Floats:
+        """(n,) m: how far the points of each body may come in h seconds beside its centre of mass."""
+        return h * np.linalg.norm(twist[:, 3:], axis=1) * self._radius
+
     def reach(self, twist: Floats, h: float) -> Floats:
         """(n,) m: how far the points of each body may come in h seconds with twists (n, 6)."""
-        return h * (np.linalg.norm(twist[:, :3], axis=1) + np.linalg.norm(twist[:, 3:], axis=1) * self._radius)
+        return h * np.linalg.norm(twist[:, :3], axis=1) + self.turning_reach(twist, h)
 
-    def distant(self, contacts: ContactSet, reach: Floats) -> NDArray[np.bool_]:
+    def distant(self, contacts: ContactSet, twist: Floats, h: float) -> NDArray[np.bool_]:
         """(m,) contacts of bodies that are far apart: farther than the smaller one's half extent, or than a few rest offsets
-        when they may come farther than that extent in the step, as their reaches (n,) say.
+        when they may come farther than that extent against each other in h seconds with twists (n, 6).
 
         The direction from one to the other says little about where they will meet, if they do.
         """
         a, b = contacts.body_a, contacts.body_b
         extent = np.minimum(self._extent[a], self._extent[b])
-        fast = reach[a] + reach[b] > extent
+        turning = self.turning_reach(twist, h) + self._deformation.reach(h)
+        fast = turning[a] + turning[b] + h * np.linalg.norm(twist[b, :3] - twist[a, :3], axis=1) > extent
         far = contacts.gap > np.where(fast, 4.0 * np.minimum(self._rest[a], self._rest[b]), extent)
         if not far.any():
             return far
@@ -106,21 +111,20 @@ class ImpactFinder:
 
     def find(self, motion: Motion, movable: NDArray[np.bool_]) -> Impacts:
         """The impacts of bodies in motion that also deform; of pairs of which one is movable (n,)."""
-        reach = self.reach(motion.twist, motion.h) + self._deformation.reach(motion.h)
-        quick = reach > self._slow
+        quick = self.reach(motion.twist, motion.h) + self._deformation.reach(motion.h) > self._slow
         if not quick.any():
             return NO_IMPACTS
-        pairs = self._pairs(motion, reach, quick)
+        pairs = self._pairs(motion, quick)
         pairs = pairs[movable[self._shapes.body[pairs]].any(axis=1)]
         return self._of_pairs(pairs, motion)
 
     def first_touches(self, bodies: Ints, motion: Motion) -> Impacts:
         """When pairs of bodies (k, 2), a < b, that overlap at the end of a motion began to, however little: one for a pair."""
-        reach = self.reach(motion.twist, motion.h) + self._deformation.reach(motion.h)
-        chosen = np.zeros(len(reach), np.bool_)
+        count = len(motion.twist)
+        chosen = np.zeros(count, np.bool_)
         chosen[bodies] = True
-        key = np.array([len(reach), 1])
-        pairs = self._pairs(motion, reach, chosen)
+        key = np.array([count, 1])
+        pairs = self._pairs(motion, chosen)
         pairs = pairs[np.isin(np.sort(self._shapes.body[pairs], axis=1) @ key, bodies @ key)]
         found = self._of_pairs(pairs, motion._replace(overlap=0.0))
         # of several colliders of two bodies the first to touch counts
@@ -129,11 +133,15 @@ class ImpactFinder:
         _, first = np.unique(ends @ key, return_index=True)
         return Impacts(ends[first], found.times[order[first]], found.touching[order[first]])
 
-    def _pairs(self, motion: Motion, reach: Floats, chosen: NDArray[np.bool_]) -> Ints:
+    def _pairs(self, motion: Motion, chosen: NDArray[np.bool_]) -> Ints:
         """(k, 2) colliders that may meet, one of them of a chosen body (n,)."""
         body = self._shapes.body
         places, turns = collider_poses(self._shapes, motion.position, motion.rotation)
-        return candidate_pairs(self._shapes, places, turns, reach[body], self._collections[body], chosen[body], self._excluded)
+        reach = (self.turning_reach(motion.twist, motion.h) + self._deformation.reach(motion.h))[body]
+        travel = motion.h * motion.twist[body, :3]
+        return candidate_pairs(
+            self._shapes, places, turns, reach, self._collections[body], chosen[body], self._excluded, travel
+        )
 
     def _of_pairs(self, pairs: Ints, motion: Motion) -> Impacts:
         """The impacts of pairs of colliders (k, 2)."""

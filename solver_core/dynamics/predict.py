@@ -28,8 +28,8 @@ class Begin(NamedTuple):
 
     at: time steps since the first frame; h: s. model: with degrees of freedom for those awake (n,) only. rotation: (n, 3, 3)
     and twist: (n, 6) at the begin; predicted: (n, 6), ahead: (n, 4), carried: (n, 3), the twists, orientations and angular
-    momenta that it would end with if nothing touched. mass, inverse_mass: (moving, 6, 6). reach: (n,) m that the points of each
-    body come. contacts: those that may close in the step.
+    momenta that it would end with if nothing touched. mass, inverse_mass: (moving, 6, 6). contacts: those that may close in the
+    step.
     """
 
     at: float
@@ -43,7 +43,6 @@ class Begin(NamedTuple):
     predicted: Floats
     ahead: Floats
     carried: Floats
-    reach: Floats
     contacts: ContactSet | None
 
 
@@ -129,4 +128,4 @@ def predicted_step(
     mass, inverse_mass = np.empty((moving, 6, 6)), np.empty((moving, 6, 6))
     ahead, carried = np.empty((n, 4)), np.empty((n, 3))
     predict(model, state, prescribed, h, force_time, rotation, mass, inverse_mass, twist, predicted, ahead, carried)
-    return Begin(at, h, awake, model, rotation, mass, inverse_mass, twist, predicted, ahead, carried, np.zeros(n), None)
+    return Begin(at, h, awake, model, rotation, mass, inverse_mass, twist, predicted, ahead, carried, None)

@@ -187,7 +187,7 @@ class Simulation:
         """
         begin = self._begin(at, h)
         contacts = begin.contacts
-        distant = self._impacts.distant(contacts, begin.reach)
+        distant = self._impacts.distant(contacts, begin.predicted, h)
         if distant.any():
             impacts = self._impacts.find(self._motion(begin, begin.predicted), begin.awake)
             impacts = impacts.among(contacts.chosen(distant))
@@ -230,11 +230,10 @@ class Simulation:
         self._wake(self._stirred(prescribed, h))
         while True:
             begin = predicted_step(self._bodies.model, state, prescribed, self._sleep.awake, at, h, 0.5 * (self._last_step + h))
-            reach = self._impacts.reach(begin.predicted, h) + self._deformation.reach(h)
-            contacts = self._collide(begin.rotation, reach, begin.awake)
+            contacts = self._collide(begin.rotation, begin.awake, begin.predicted, h)
             disturbed = self._sleep.disturbed(contacts, begin.awake)
             if not disturbed.any():
-                return begin._replace(contacts=contacts, reach=reach)
+                return begin._replace(contacts=contacts)
             self._wake(disturbed)
 
     def _solve(self, begin: Begin, contacts: ContactSet, memory: ContactMemory, bounces: bool) -> Solution:
@@ -296,12 +295,12 @@ class Simulation:
         near = detect(shapes, position, rotation, reach, collections, stirring, self._bodies.excluded)
         return self._sleep.disturbed(near, stirring)
 
-    def _collide(self, rotation: Floats, reach: Floats, movable: NDArray[np.bool_]) -> ContactSet:
-        """Contacts that can close within the step: each body's fastest point may come as far as its reach (n,). Of two bodies
-        one is movable (n,)."""
+    def _collide(self, rotation: Floats, movable: NDArray[np.bool_], twist: Floats, h: float) -> ContactSet:
+        """Contacts that can close within h seconds with twists (n, 6); of two bodies one is movable (n,)."""
         shapes, model, excluded = self._bodies.shapes, self._bodies.model, self._bodies.excluded
-        reach = 2.0 * self._rest + reach
-        return detect(shapes, self._state.position, rotation, reach, model.collections, movable, excluded)
+        reach = 2.0 * self._rest + self._impacts.turning_reach(twist, h) + self._deformation.reach(h)
+        travel = h * twist[:, :3]
+        return detect(shapes, self._state.position, rotation, reach, model.collections, movable, excluded, travel)
 
     def _place_animated(self, state: State, at: float) -> None:
         """Put animated bodies where their paths have them, `at` time steps after the first frame."""
@@ -323,7 +322,8 @@ class Simulation:
     def _overlaps(self) -> tuple[SceneWarning, ...]:
         """A warning for each pair of bodies that overlap now by more than their rest offset."""
         model = self._bodies.model
-        contacts = self._collide(matrices(self._state.orientation), np.zeros(model.dof.size), model.dof >= 0)
+        still = np.zeros((model.dof.size, 6))
+        contacts = self._collide(matrices(self._state.orientation), model.dof >= 0, still, 0.0)
         deepest: dict[tuple[int, int], float] = {}
         for a, b, gap in zip(contacts.body_a.tolist(), contacts.body_b.tolist(), contacts.gap.tolist(), strict=True):
             if gap < -rest_offset(model.size[a], model.size[b]):

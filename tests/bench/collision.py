@@ -69,8 +69,9 @@ def main() -> int:
         a_body = {}
         for count in (count for count in COUNTS if count <= most):
             arguments = pile(count, sizes, with_ground)
-            pairs, contacts = candidate_pairs(*arguments, NO_PAIRS), detect(*arguments)
-            broad = best(lambda given=arguments: candidate_pairs(*given, NO_PAIRS), 7)
+            arguments_of_pairs = (*arguments, NO_PAIRS, np.zeros_like(arguments[1]))
+            pairs, contacts = candidate_pairs(*arguments_of_pairs), detect(*arguments)
+            broad = best(lambda given=arguments_of_pairs: candidate_pairs(*given), 7)
             whole = best(lambda given=arguments: detect(*given), 3)
             a_body[count] = whole / count
             rows.append(

@@ -25,6 +25,7 @@ from scipy.spatial.transform import Rotation
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "core"))
 from meshes import CUBE, angle_bracket, chair, torus
 
+from solver_core.collision.detect import detect
 from solver_core.dynamics.rotation import matrices
 from solver_core.dynamics.simulation import Simulation
 from solver_core.scene import BodyKind, BodySpec, ChildSpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
@@ -115,10 +116,12 @@ def measured(number: int, seed: int, steps: int) -> dict[str, Any]:
     spec = crash(number, seed)
     simulation = Simulation(spec, substeps=1)
     model = simulation._bodies.model
-    none, movable = np.zeros(len(spec.bodies)), model.dof >= 0
+    bodies, none = simulation._bodies, np.zeros(len(spec.bodies))
 
     def overlaps() -> dict[tuple[int, int], float]:
-        found = simulation._collide(matrices(simulation._state.orientation), none, movable)
+        state = simulation._state
+        rotation, movable = matrices(state.orientation), model.dof >= 0
+        found = detect(bodies.shapes, state.position, rotation, none, model.collections, movable, bodies.excluded)
         ratio = -found.gap / np.minimum(model.size[found.body_a], model.size[found.body_b])
         deepest: dict[tuple[int, int], float] = {}
         for pair, depth in zip(zip(found.body_a.tolist(), found.body_b.tolist(), strict=True), ratio.tolist(), strict=True):
