@@ -18,6 +18,7 @@ class Status(IntEnum):
     MAX_ITERATIONS = 1  # no solution within the limits of iterations and time; the best iterate found is returned
     NOT_FINITE = 2  # the arithmetic broke down; the result must not be used
     RAY = 3  # no solution was found, but a direction of contact impulses was: `Result.ray` (Baraff 1991, section 7)
+    INFEASIBLE = 4  # no velocities keep to all contacts at once, as `Result.ray` proves; the best iterate found is returned
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,9 @@ class Result:
 
     impulse: (m, dim) N s in contact axes (n, t1, t2). velocity: (m, dim) m/s, relative velocity of B against A after the
     impulses. body_velocity: (degrees of freedom,). solver: the name of the algorithm that produced it. bilateral: (b,)
-    impulses of the bilateral constraints. ray: (m, dim) direction of contact impulses where the status is RAY, else None:
-    ray_n >= 0, and where ray_n > 0 the normal velocity that it causes is not positive (Baraff 1991, (10)).
+    impulses of the bilateral constraints. ray: (m, dim) direction of contact impulses, ray_n >= 0, or None. Where the status is
+    RAY: the normal velocity that it causes is not positive where ray_n > 0 (Baraff 1991, (10)). Where it is INFEASIBLE: they
+    move nothing, and ray_n . (u_n + c) is negative whatever the velocities (see `solvers.infeasible`).
     """
 
     status: Status

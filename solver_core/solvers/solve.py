@@ -18,6 +18,7 @@ from .arguments import require_limits, require_truth, require_whole
 from .bilateral import without_bilateral
 from .creep import creep_problem
 from .dynamic_friction import dynamic_friction
+from .infeasible import told_from_failure
 from .pivoting import pivot
 from .signs import sign_guessing
 from .staggered import staggered
@@ -145,7 +146,10 @@ def solve(
     Options of lemke: static_friction: None where nothing may stick, 'creep' or 'signs' (Baraff 1991, sections 8.1 and 8.2). Of
     creep: creep_speed: m/s, below which friction fades; tangential_velocity: (m, dim - 1) m/s, of the bodies now, None for what
     they would have without impulses. SOLVED then claims the law of `creep_problem`, or of `residuals(..., box=True)`, and
-    `residuals(problem, result)` measures how far from Coulomb's the answer is. Raises ValueError that names the argument.
+    `residuals(problem, result)` measures how far from Coulomb's the answer is.
+
+    A problem whose contact conditions contradict each other, as far as that can be proved, has the status INFEASIBLE.
+    Raises ValueError that names the argument.
     """
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(sorted(METHODS))}, not {method!r}")
@@ -162,7 +166,7 @@ def solve(
             raise ValueError(f"{name} is no option of the method {method}, which has {', '.join(known) or 'none'}")
     most = None if max_iterations is None else int(max_iterations)
     limits = Limits(float(tolerance), most, float(time_limit), warm_start)
-    return METHODS[method](problem, limits, **options)
+    return told_from_failure(problem, METHODS[method](problem, limits, **options), limits.tolerance)
 
 
 def _impulses(values, problem: ContactProblem) -> Floats:
