@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ContactProblem",
+    "Found",
     "Frame",
     "FrameStatistics",
     "LcpResult",
@@ -38,6 +39,7 @@ __all__ = [
     "SceneSpec",
     "Simulation",
     "SolverSettings",
+    "Staggering",
     "Statistics",
     "Status",
     "configurations",
@@ -51,6 +53,7 @@ __all__ = [
 
 _HOMES = {
     "ContactProblem": "problem",
+    "Found": "result",
     "Frame": "dynamics.frame",
     "FrameStatistics": "dynamics.frame",
     "LcpResult": "solvers.lcp",
@@ -61,6 +64,7 @@ _HOMES = {
     "SceneSpec": "scene",
     "Simulation": "dynamics.simulation",
     "SolverSettings": "scene",
+    "Staggering": "scene",
     "Statistics": "result",
     "Status": "result",
     "creep_problem": "solvers.creep",

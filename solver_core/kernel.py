@@ -23,7 +23,7 @@ TRUE, FALSE = np.bool_(True), np.bool_(False)
 
 # An option that is not set, a kernel takes over from the one that it is first compiled for. `forceinline` has to be: of inlined
 # kernels, the whole narrow phase took it over.
-OPTIONS: dict[str, Any] = {"cache": True, "error_model": "numpy", "forceinline": False}
+OPTIONS: dict[str, Any] = {"cache": True, "error_model": "numpy", "forceinline": False, "nogil": True}
 INNER_OPTIONS: dict[str, Any] = OPTIONS | {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,

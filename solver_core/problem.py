@@ -51,6 +51,14 @@ class ContactProblem:
         return self.system.body_a.size
 
     @classmethod
+    def of_system(cls, system: System, direction: Floats | None = None) -> ContactProblem:
+        """The problem of a system in three dimensions; direction: (m, 2) unit vectors of what slides, else zero."""
+        m = system.body_a.size
+        given = np.zeros((m, 2)) if direction is None else direction.copy()
+        none = np.zeros((0, system.velocity.size)), np.zeros(0)
+        return cls(3, system, system.mu, system.mu, np.asarray(given.any(axis=1)), given, none)
+
+    @classmethod
     def from_delassus(
         cls,
         G: ArrayLike,

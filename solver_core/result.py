@@ -8,17 +8,29 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Result", "Statistics", "Status"]
+__all__ = ["Found", "Result", "Statistics", "Status"]
 
 
 class Status(IntEnum):
     """How a solve ended; only SOLVED means that the residuals of the law were measured to be within the tolerance."""
 
     SOLVED = 0
-    MAX_ITERATIONS = 1  # no solution within the limits of iterations and time; the best iterate found is returned
+    MAX_ITERATIONS = 1  # no solution within the limit of iterations, or of the work that they may be; the best iterate found
     NOT_FINITE = 2  # the arithmetic broke down; the result must not be used
     RAY = 3  # no solution was found, but a direction of contact impulses was: `Result.ray` (Baraff 1991, section 7)
     INFEASIBLE = 4  # no velocities keep to all contacts at once, as `Result.ray` proves; the best iterate found is returned
+    TIME_LIMIT = 5  # time was over; the best iterate found is returned
+    UNCONFIRMED = 6  # the algorithm's own rule stopped it, and the residuals of the law are above the tolerance
+
+
+class Found(IntEnum):
+    """What found the answer of Staggered Projections: the proposal that the accepted iteration began with."""
+
+    START = 0  # nothing: the impulses that it was started from were good, or none were needed
+    STAGGERING = 1  # no proposal: the projections (24) and (25) alone
+    NEWTON = 2  # Newton's method on contact and friction together
+    HELD_RADII = 3  # a projection onto both, the friction radii held
+    PIVOTING = 4  # Baraff's algorithm
 
 
 @dataclass(frozen=True)
@@ -28,7 +40,8 @@ class Statistics:
     iterations: staggered iterations, or pivots. factorisations: numeric factorisations of a system matrix, updates not counted.
     seconds: wall time. Of Staggered Projections: first_projections: factorisations of the first contact and the first friction
     projection, (2,); relative_error and residual: one entry an iteration, (iterations,), (28), dimensionless, and (29), J;
-    coulomb: relative Coulomb residual after each contact projection, as the solver itself saw it. Of pivoting: drives: calls to
+    coulomb: relative Coulomb residual after each contact projection, as the solver itself saw it; found: what found the answer,
+    None where there is none. Of pivoting: drives: calls to
     `drive_to_zero`; given_up: how often an oscillating contact was left for later; rank_deficient: pivots refused because they
     depended on those made already; restarts: trials after the first one.
     """
@@ -40,6 +53,7 @@ class Statistics:
     relative_error: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     residual: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     coulomb: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    found: Found | None = None
     drives: int = 0
     given_up: int = 0
     rank_deficient: int = 0

@@ -25,6 +25,7 @@ __all__ = [
     "ShapeKind",
     "ShapeSpec",
     "SolverSettings",
+    "Staggering",
 ]
 
 Array = NDArray[np.float64]
@@ -152,6 +153,18 @@ class BodySpec:
     deformation: Array | None = None
 
 
+class Staggering(Enum):
+    """How Staggered Projections go about it.
+
+    accelerated: with proposals, accepted by the residuals of Coulomb's law. plain: Algorithm 1 of Kaufman et al. 2008,
+    accepted by these residuals. published: Algorithm 1, stopped by its own rule, (28) alone, which allows larger residuals.
+    """
+
+    ACCELERATED = "accelerated"
+    PLAIN = "plain"
+    PUBLISHED = "published"
+
+
 @dataclass(frozen=True)
 class SolverSettings:
     """How a scene is solved.
@@ -161,6 +174,8 @@ class SolverSettings:
     max_iterations: staggered iterations, or pivots a contact.
     polygon_sides is 0 for the exact friction disk, else the K of the K-sided polygon. substeps: time steps a frame. sleeping:
     leave islands that are at rest to within the tolerance out of the steps until something comes near.
+    staggering: how Staggered Projections go about it. step_time_limit: s that solving a step may take, 0 for as long as it
+    needs; a bake with one need not come out the same twice.
     """
 
     method: ContactMethod = ContactMethod.STAGGERED
@@ -170,6 +185,8 @@ class SolverSettings:
     polygon_sides: int = 0
     warm_start: bool = True
     sleeping: bool = True
+    staggering: Staggering = Staggering.ACCELERATED
+    step_time_limit: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ __all__ = [
     "apply_inverse_mass",
     "apply_mass",
     "effective_inverse_mass",
+    "effective_mass",
     "relative_velocities",
     "relative_velocity",
     "transpose_product",
@@ -145,3 +146,15 @@ def effective_inverse_mass(system):
                         s += jacobian[k, row, i] * system.inverse_mass[at + i * size + j] * jacobian[k, row, j]
                 out[k, row] += s
     return out
+
+
+@leaf_kernel
+def effective_mass(inverse, k):
+    """kappa in kg of contact k, from the diagonal of J M^-1 J^T (m, 3): by it an impulse becomes a velocity; 0 if nothing
+    moves."""
+    total, rows = 0.0, 0
+    for r in range(3):
+        if inverse[k, r] > 0.0:
+            total += inverse[k, r]
+            rows += 1
+    return rows / total if rows > 0 else 0.0

@@ -23,12 +23,21 @@ NEGLIGIBLE = 0.05  # of the rest offset: what is nearer than this to its place i
 
 
 def separation(
-    model: Model, system: System, body_a: Indices, body_b: Indices, gap: Floats, v: Floats, twist: Floats, h: float
+    model: Model,
+    system: System,
+    body_a: Indices,
+    body_b: Indices,
+    gap: Floats,
+    v: Floats,
+    twist: Floats,
+    h: float,
+    effort: Indices,
 ) -> Floats:
     """Velocities (n,) that, over this step and in addition to v, part bodies that are nearer than their rest offset.
 
     They move positions only, so an overlap is undone without a pop: the smallest motion in the kinetic metric (a contact
     projection) that opens overlaps at no more than the recovery speed and closes no gap. twist: (bodies, 6) of all bodies.
+    effort: whose bell ends it when the step's time is over.
     """
     out = np.zeros_like(v)
     size = np.minimum(model.size[body_a], model.size[body_b])
@@ -53,6 +62,7 @@ def separation(
         effective_inverse_mass(system),
         1e-3 * fastest,
         1e-2 * fastest,
+        effort,
         np.zeros((len(gap), 3)),
         out,
     )

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..accuracy import COMPLEMENTARITY, CONE, DISSIPATION, PENETRATION, relative_coulomb, scales
+from ..accuracy import COMPLEMENTARITY, CONE, DISSIPATION, PENETRATION, effective_masses, relative_coulomb, scales
 from ..kernel import kernel, kernel_part, leaf_kernel
-from ..solvers.staggered import staggered
+from ..problem import ContactProblem
+from ..result import Found, Status
+from ..solvers.effort import BELL, DONE
+from ..solvers.infeasible import contradiction
+from ..solvers.last_proposal import last_proposal, turns_kept
+from ..solvers.staggered import ACCELERATED, SOLVED, staggered
 from ..system import System, apply_inverse_mass, effective_inverse_mass, relative_velocities, transpose_product
 
-__all__ = ["begin_islands", "connected", "contact_islands", "measure_island", "solve_islands", "subsystem"]
+Floats = NDArray[np.float64]
 
-JOINT = np.bool_(True)  # numpy's, since numba compiles a kernel once more for a literal of Python's
+__all__ = ["COUNTS", "begin_islands", "connected", "contact_islands", "measure_island", "solve_islands", "subsystem"]
+
+COUNTS = 5 + len(Found)
+# of the outcome of an island, and of its figures
+STATUS, ITERATIONS, FACTORISATIONS, FOUND, CONTACT = range(5)
+RELATIVE_ERROR, RESIDUAL, FIRST_LAW, WORST = 0, 1, 2, 5
+UNCONFIRMED = 6  # value of Status
 
 
 @leaf_kernel
@@ -71,7 +83,7 @@ def contact_islands(bodies, body_a, body_b):
 def begin_islands(system, counts, errors):
     """The islands of a system as from `contact_islands`, and the work array of `subsystem`.
 
-    Out: counts (5,) and errors (6,) of `solve_islands` as they are before any island is solved.
+    Out: counts (COUNTS,) and errors (6,) of `solve_islands` as they are before any island is solved.
     """
     bodies = system.offset.size - 1
     start, contacts = contact_islands(bodies, system.body_a, system.body_b)
@@ -140,15 +152,14 @@ def subsystem(system, contacts, number):
 def measure_island(system, impulse, sides, relative):
     """Relative Coulomb residuals from the impulses alone: cone, complementarity, dissipation into `relative` (3,).
 
-    Returns (largest of these and the relative penetration, the contact it is at).
+    Returns (largest of these, the relative penetration and the natural map, the contact it is at, the relative penetration).
     """
     momentum, v = np.zeros(system.velocity.size), np.empty(system.velocity.size)
     transpose_product(system, impulse, momentum)
     apply_inverse_mass(system, momentum, v)
     v += system.velocity
     velocity = relative_velocities(system, v)
-    inverse = effective_inverse_mass(system)
-    kappa = 3.0 / np.maximum(inverse[:, 0] + inverse[:, 1] + inverse[:, 2], 1e-300)
+    kappa = effective_masses(effective_inverse_mass(system))
     value, index = np.empty(5), np.empty(5, np.int64)
     fastest, largest = scales(system, impulse)
     worst, which = relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, index)
@@ -159,44 +170,120 @@ def measure_island(system, impulse, sides, relative):
 
 
 @kernel
-def solve_islands(system, impulse, tolerance, max_iterations, sides, counts, errors):
-    """Solve every island with Staggered Projections; impulse (m, 3) is warm start and answer.
+def _solve_each(
+    system,
+    which,
+    again,
+    start,
+    contacts,
+    number,
+    tolerance,
+    max_iterations,
+    sides,
+    staggering,
+    effort,
+    impulse,
+    v,
+    outcome,
+    figures,
+):
+    """Solve some islands by Staggered Projections; impulse (m, 3) is warm start and answer, v (n,) answer.
 
-    Out: counts (5,): worst status, islands, most iterations, all factorisations, and the island-wise worst contact (or -1);
-    errors (6,): worst relative error (28), sum of the residuals (29), worst cone, complementarity and dissipation, worst of
-    all. Returns the velocities (n,).
+    which: indices of the islands. again: whether they begin with the last proposal. number: as for `subsystem`. Out: outcome
+    (islands, 5): status, iterations, factorisations, what found it, worst contact; figures (islands, 6): relative error (28),
+    residual (29), cone, complementarity, dissipation, the worst of all.
     """
-    v = system.velocity.copy()
-    start, contacts, number = begin_islands(system, counts, errors)
     history = np.empty((max_iterations, 3))
-    relative = np.empty(3)
-    for i in range(start.size - 1):
+    for i in which:
         chosen = contacts[start[i] : start[i + 1]]
         part, bodies = subsystem(system, chosen, number)
         some = impulse[chosen]
         velocity = np.empty(part.velocity.size)
         history[:] = 0.0
-        status, iterations, factorisations, _, _ = staggered(
-            part, some, tolerance, max_iterations, sides, JOINT, history, velocity
+        effort[DONE] = 0
+        kept = turns_kept(chosen.size, max_iterations) if staggering == ACCELERATED and not again else 0
+        status, iterations, found, _, _ = staggered(
+            part, some, tolerance, max_iterations - kept, sides, staggering, effort, history, velocity
         )
-        worst, contact = measure_island(part, some, sides, relative)
-        if status == 0 and not worst <= tolerance:
-            status = 1
-        counts[0] = max(counts[0], status)
-        counts[2] = max(counts[2], iterations)
-        counts[3] += factorisations
-        if iterations > 0:
-            errors[0] = max(errors[0], history[iterations - 1, 0])
-            errors[1] += history[iterations - 1, 1]
-        for j in range(3):
-            errors[2 + j] = max(errors[2 + j], relative[j])
-        if not worst <= errors[5]:
-            errors[5] = worst
-            counts[4] = chosen[contact] if contact >= 0 else -1
+        worst, contact = measure_island(part, some, sides, figures[i, FIRST_LAW:])
+        if status == SOLVED and not worst <= tolerance:
+            status = UNCONFIRMED
+        outcome[i, STATUS] = status
+        outcome[i, ITERATIONS] = iterations
+        outcome[i, FACTORISATIONS] = effort[DONE]
+        outcome[i, FOUND] = found
+        outcome[i, CONTACT] = chosen[contact] if contact >= 0 else -1
+        figures[i, RELATIVE_ERROR] = history[iterations - 1, 0]
+        figures[i, RESIDUAL] = history[iterations - 1, 1]
+        figures[i, WORST] = worst
         for j in range(chosen.size):
             impulse[chosen[j]] = some[j]
         for j in range(bodies.size):
             first = system.offset[bodies[j]]
             for d in range(part.offset[j + 1] - part.offset[j]):
                 v[first + d] = velocity[part.offset[j] + d]
+
+
+def solve_islands(system, impulse, tolerance, max_iterations, sides, staggering, effort, counts, errors):
+    """Solve every island with Staggered Projections; impulse (m, 3) is warm start and answer.
+
+    An island that is missed is begun once more from pivoting's answer, and where contact itself fails, a proof is looked for
+    that it must. effort: (3,) whose bell ends all this when the step's time is over.
+
+    Out: counts (COUNTS,): worst status, islands, most iterations, all factorisations, and the worst contact (or -1), then how
+    many islands were solved by each of `Found`; errors (6,): worst relative error (28), sum of the residuals (29), worst cone,
+    complementarity and dissipation, worst of all. Returns the velocities (n,).
+    """
+    v = system.velocity.copy()
+    start, contacts, number = begin_islands(system, counts, errors)
+    islands = start.size - 1
+    outcome, figures = np.zeros((islands, 5), np.int64), np.zeros((islands, 6))
+
+    def solve(which, again, iterations):
+        limits = tolerance, iterations, sides, staggering
+        _solve_each(system, which, again, start, contacts, number, *limits, effort, impulse, v, outcome, figures)
+
+    solve(np.arange(islands), False, max_iterations)
+    missed = (outcome[:, STATUS] == Status.MAX_ITERATIONS) | (outcome[:, STATUS] == Status.UNCONFIRMED)
+    for i in np.flatnonzero(missed):
+        chosen = contacts[start[i] : start[i + 1]]
+        problem = ContactProblem.of_system(subsystem(system, chosen, number)[0])
+        turns = turns_kept(chosen.size, max_iterations) if staggering == ACCELERATED else 0
+        if turns > 0 and effort[BELL] == 0:
+            before = impulse.copy(), v.copy(), outcome[i].copy(), figures[i].copy()
+            proposal = last_proposal(problem, tolerance)
+            if proposal is not None:
+                impulse[chosen] = proposal
+                solve(np.array([i]), True, turns)
+                spent = before[2][[ITERATIONS, FACTORISATIONS]]
+                if outcome[i, STATUS] == Status.SOLVED:
+                    outcome[i, FOUND] = Found.PIVOTING
+                elif not figures[i, WORST] < before[3][WORST]:
+                    impulse[:], v[:], outcome[i], figures[i] = before
+                    spent[:] = 0
+                outcome[i, [ITERATIONS, FACTORISATIONS]] += spent
+        if outcome[i, STATUS] != Status.SOLVED and _is_infeasible(problem, relative_velocities(system, v)[chosen], tolerance):
+            outcome[i, STATUS] = Status.INFEASIBLE
+    _sum_up(outcome, figures, counts, errors)
     return v
+
+
+def _is_infeasible(problem: ContactProblem, velocity: Floats, tolerance: float) -> bool:
+    """Whether contact fails at velocities (m, 3), and must."""
+    fastest, _ = scales(problem.system, velocity)
+    closing = -(velocity[:, 0] + problem.system.slack).min()
+    return bool(closing > tolerance * fastest) and contradiction(problem, tolerance) is not None
+
+
+def _sum_up(outcome, figures, counts, errors) -> None:
+    """Counts and errors of a step out of those of its islands."""
+    if len(outcome) == 0:
+        return
+    counts[0] = outcome[:, STATUS].max()
+    counts[2] = outcome[:, ITERATIONS].max()
+    counts[3] = outcome[:, FACTORISATIONS].sum()
+    worst = figures[:, WORST]
+    counts[4] = outcome[np.argmax(worst), CONTACT] if worst.max() != 0.0 else -1
+    counts[5:] = np.bincount(outcome[outcome[:, STATUS] == Status.SOLVED, FOUND], minlength=len(Found))
+    errors[:] = figures.max(axis=0)
+    errors[RESIDUAL] = figures[:, RESIDUAL].sum()

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..collision.contact_set import ContactSet, Overlap
+from ..result import Found
 from ..system import System
 from .bodies import State
 from .build import ContactMemory
@@ -26,6 +27,7 @@ COUNTS = (
     "islands",
     "iterations",
     "factorisations",
+    "found",
     "solves",
     "cuts",
     "asleep",
@@ -39,8 +41,8 @@ class Solution(NamedTuple):
     """A step solved for some contacts.
 
     v, apart: (dof,) velocities, and those that part overlaps on top of them; twist: (n, 6) the sum of both. memory: what to
-    begin with when the step is solved again; approach: (m,) m/s, what the next step has to know. counts: (5,), errors: (6,) of
-    `solve_islands`.
+    begin with when the step is solved again; approach: (m,) m/s, what the next step has to know. counts: (COUNTS,), errors:
+    (6,) of `solve_islands`.
     """
 
     contacts: ContactSet
@@ -80,6 +82,7 @@ def step_row(last: Solution, solved: list[Solution], before: Overlap, after: Ove
         "iterations": sum(int(solution.counts[2]) for solution in solved),
         "factorisations": sum(int(solution.counts[3]) for solution in solved),
         "solves": len(solved),
+        "found": counts[5:],
         "relative_error": errors[0],
         "residual": errors[1],
         "cone": errors[2],
@@ -95,7 +98,7 @@ def step_row(last: Solution, solved: list[Solution], before: Overlap, after: Ove
 def combined(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """One row of statistics for a step that was advanced in several: sums of what it cost, the worst of how it went."""
     worst = max(rows, key=lambda row: (row["status"], *sorted((row[name] for name in RELATIVE), reverse=True)))
-    sums = {name: sum(row[name] for row in rows) for name in ("iterations", "factorisations", "solves", "residual")}
+    sums = {name: sum(row[name] for row in rows) for name in ("iterations", "factorisations", "found", "solves", "residual")}
     most = {name: max(row[name] for row in rows) for name in ("contacts", "islands", "relative_error", *RELATIVE)}
     deepest = max(rows, key=lambda row: row["overlap_ratio"])
     return worst | most | sums | {name: deepest[name] for name in ("deepest_overlap", "overlap_ratio", "deepest_pair")}
@@ -108,4 +111,5 @@ def frame_statistics(rows: list[dict[str, Any]]) -> FrameStatistics:
         columns[name] = column.astype(np.int64 if name in COUNTS else np.float64)
     for name in PAIRS:
         columns[name] = columns[name].reshape(len(rows), 2)
+    columns["found"] = columns["found"].reshape(len(rows), len(Found))
     return FrameStatistics(**columns)

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from ..collision.contact_set import ContactSet, merged
 from ..collision.detect import detect
 from ..collision.time_of_impact import OVERLAP, Motion
-from ..scene import BodyKind, ContactMethod, FrictionCombine, SceneSpec, SceneWarning, SolverSettings
+from ..scene import BodyKind, ContactMethod, FrictionCombine, SceneSpec, SceneWarning, SolverSettings, Staggering
+from ..solvers.effort import effort_of, ringing
+from ..solvers.staggered import VARIANTS
 from ..validation import scene_warnings, validate
 from .bodies import State, build_bodies, to_body_frames
 from .build import ContactMemory, build_system, remember, rest_offset, rest_offsets
@@ -21,7 +23,7 @@ from .deformation import Deformation
 from .frame import Frame
 from .impacts import MOST_CUTS, MOST_PARTS, Cut, ImpactFinder
 from .integrate import integrate, separation
-from .islands import solve_islands
+from .islands import COUNTS, solve_islands
 from .later_contacts import LaterContacts, twist_between
 from .outcome import Attempt, Solution, combined, frame_statistics, step_row
 from .paths import path_pose
@@ -60,11 +62,23 @@ class Simulation:
         polygon_sides: int = 0,
         warm_start: bool = True,
         sleeping: bool = True,
+        staggering: str | Staggering = "accelerated",
+        step_time_limit: float = 0.0,
     ):
         if method not in [*ContactMethod, *(known.value for known in ContactMethod)]:
             raise ValueError(f"method must be one of {', '.join(known.value for known in ContactMethod)}, not {method!r}")
+        if staggering not in [*Staggering, *(known.value for known in Staggering)]:
+            raise ValueError(f"staggering must be one of {', '.join(known.value for known in Staggering)}, not {staggering!r}")
         self.settings = SolverSettings(
-            ContactMethod(method), tolerance, max_iterations, substeps, polygon_sides, warm_start, sleeping
+            ContactMethod(method),
+            tolerance,
+            max_iterations,
+            substeps,
+            polygon_sides,
+            warm_start,
+            sleeping,
+            Staggering(staggering),
+            step_time_limit,
         )
         if fps is not None:
             spec = replace(spec, fps=fps)
@@ -74,6 +88,7 @@ class Simulation:
         self._bodies, self._state = build_bodies(spec)
         self._frame = spec.frame_start
         self._last_step = 0.0
+        self._effort = effort_of(self.settings.max_iterations)
         self._memory = none_remembered()
         kick = float(np.linalg.norm(spec.gravity)) * self._step
         self._sleep = Sleep(self._bodies.model.dof >= 0, self._bodies.shapes.radius, kick, self._step, sleeping)
@@ -101,6 +116,8 @@ class Simulation:
             polygon_sides=settings.polygon_sides,
             warm_start=settings.warm_start,
             sleeping=settings.sleeping,
+            staggering=settings.staggering,
+            step_time_limit=settings.step_time_limit,
         )
 
     def first_frame(self) -> Frame:
@@ -113,7 +130,8 @@ class Simulation:
         rows = []
         for substep in range(self.settings.substeps):
             before_step()
-            rows.append(self._advance_step(substep))
+            with ringing(self._effort, self.settings.step_time_limit or np.inf):
+                rows.append(self._advance_step(substep))
         self._frame += 1
         return self._record(rows)
 
@@ -243,17 +261,18 @@ class Simulation:
         drift = self._deformation.drift(body_a, body_b, contacts.point, self._state.position, begin.rotation)
         rules = RULES[spec.friction_combine], RULES[spec.restitution_combine]
         system, axes, approach, impulse, came = build_system(begin, self._state, contacts, drift, memory, rules, bounces)
-        counts, errors = np.zeros(5, np.int64), np.zeros(6)
+        counts, errors = np.zeros(COUNTS, np.int64), np.zeros(6)
         limits = settings.tolerance, settings.max_iterations
         if settings.method is ContactMethod.PIVOT:
             fall = float(np.linalg.norm(model.gravity)) * begin.h
             direction = sliding_directions(system, begin.twist[begin.awake].ravel(), fall)
             v = solve_islands_by_pivoting(system, direction, impulse, *limits, counts, errors)
         else:
-            v = solve_islands(system, impulse, *limits, settings.polygon_sides, counts, errors)
+            variant = VARIANTS[settings.staggering.value]
+            v = solve_islands(system, impulse, *limits, settings.polygon_sides, variant, self._effort, counts, errors)
         twist = begin.predicted.copy()
         twist[begin.awake] = v.reshape(-1, 6)
-        apart = separation(model, system, body_a, body_b, contacts.gap, v, twist, begin.h)
+        apart = separation(model, system, body_a, body_b, contacts.gap, v, twist, begin.h, self._effort)
         twist[begin.awake] += apart.reshape(-1, 6)
         kept = ContactMemory(body_a, body_b, contacts.feature, remember(axes, impulse), came)
         return Solution(contacts, system, v, apart, twist, kept, approach, counts, errors)

@@ -15,15 +15,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..accuracy import natural_error
 from ..cones import project_disk, project_half_line, project_polygon
 from ..kernel import inner_kernel, kernel_part, leaf_kernel
 from ..linalg.block_lu import factorise_lu, solve_lu_in_place
 from ..system import apply_inverse_mass, apply_mass, relative_velocity
+from .effort import DONE, spent
 from .projection import BOTH, gap_velocity, generalised_impulse, velocity_after
 
 __all__ = ["coulomb_newton"]
 
-FIRST_PENALTY, LAST_PENALTY = 1e2, 1e6  # rho_k times the effective inverse mass
+FIRST_PENALTIES = (1e2, 1e1, 1e3, 1e0)  # rho_k times the effective inverse mass, one try after the other
+LAST_PENALTY = 1e6
 MULTIPLIER_STEPS = 15
 NEWTON_STEPS = 25
 SHORTEST_STEP = 0.06
@@ -108,21 +111,25 @@ def _imbalance(system, sides, rho, y, v, fresh, derivative, work, gradient, back
 
 
 @kernel_part
-def coulomb_newton(system, blocks, lower, upper, sides, inverse, goal, impulse, v):
-    """Improve impulses (m, 3) and their velocities v (n,); returns (factorisations, the largest |y(v) - y| / rho reached,
-    m/s)."""
+def coulomb_newton(system, blocks, lower, upper, sides, inverse, kappa, attempt, goal, enough, effort, impulse, v):
+    """Improve impulses (m, 3) and their velocities v (n,); returns the largest natural map reached, m/s.
+
+    attempt: how often it was tried before in this solve. Which of several first penalties leads to a solution differs from
+    problem to problem, so tries take them in turn.
+    """
+    first = FIRST_PENALTIES[attempt % len(FIRST_PENALTIES)]
     m, n = impulse.shape[0], v.size
     rho = np.empty(m)
     for k in range(m):
         total = inverse[k].sum()
-        rho[k] = 3.0 * FIRST_PENALTY / total if total > 0.0 else 0.0
+        rho[k] = 3.0 * first / total if total > 0.0 else 0.0
     y, fresh, derivative = impulse.copy(), np.zeros((m, 3)), np.zeros((m, 3, 3))
     work, gradient, back, trial, u = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(3)
     generalised_impulse(system, BOTH, y, work)
     now_v = np.empty(n)
     velocity_after(system, system.velocity, work, now_v)
     uphill = UPHILL_STEPS
-    factorisations, penalty, least = 0, FIRST_PENALTY, np.inf
+    penalty, least = first, np.inf
     for _ in range(MULTIPLIER_STEPS):
         now = _imbalance(system, sides, rho, y, now_v, fresh, derivative, work, gradient, back)
         for _newton in range(NEWTON_STEPS):
@@ -133,10 +140,12 @@ def coulomb_newton(system, blocks, lower, upper, sides, inverse, goal, impulse, 
                     fastest = max(fastest, abs(u[r] - system.bias[k, r]))
             if fastest <= 0.1 * goal:
                 break
+            if spent(effort):
+                return least
             _assemble(lower, upper, system, blocks, derivative)
+            effort[DONE] += 1
             if not factorise_lu(blocks.structure, lower, upper):
-                return factorisations, least
-            factorisations += 1
+                return least
             step = -gradient
             solve_lu_in_place(blocks.structure, lower, upper, step)
             t = 1.0
@@ -148,8 +157,12 @@ def coulomb_newton(system, blocks, lower, upper, sides, inverse, goal, impulse, 
                     break
                 t *= 0.5
             if not after < now:
+                if fastest <= 0.1 * enough:
+                    # round-off, on what is almost solved: the multipliers have the last word
+                    _imbalance(system, sides, rho, y, now_v, fresh, derivative, work, gradient, back)
+                    break
                 if uphill == 0:
-                    return factorisations, least
+                    return least
                 # no step along this direction goes down: where pieces of the map meet, the whole one often leads on
                 uphill -= 1
                 for i in range(n):
@@ -160,23 +173,19 @@ def coulomb_newton(system, blocks, lower, upper, sides, inverse, goal, impulse, 
         y[:] = fresh
         generalised_impulse(system, BOTH, y, work)
         velocity_after(system, system.velocity, work, now_v)
-        _imbalance(system, sides, rho, y, now_v, fresh, derivative, work, gradient, back)
         before = least
-        error = 0.0
-        for k in range(m):
-            if rho[k] > 0.0:
-                off = (fresh[k, 0] - y[k, 0]) ** 2 + (fresh[k, 1] - y[k, 1]) ** 2 + (fresh[k, 2] - y[k, 2]) ** 2
-                error = max(error, np.sqrt(off) / rho[k])
+        error = natural_error(system, y, now_v, kappa, sides)
         if not error < least:
             break
         least = error
         impulse[:] = y
         v[:] = now_v
-        if error <= goal:
+        slow = error > 0.1 * before
+        if error <= goal or (slow and error <= enough):
             break
-        if error > 0.1 * before:
+        if slow:
             if penalty >= LAST_PENALTY:
                 break
             penalty *= 10.0
             rho *= 10.0
-    return factorisations, least
+    return least

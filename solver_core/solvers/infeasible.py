@@ -84,7 +84,8 @@ def proves_contradiction(problem: ContactProblem, ray: Floats, tolerance: float 
 
 def told_from_failure(problem: ContactProblem, result: Result, tolerance: float) -> Result:
     """A result without a solution, INFEASIBLE and with the proof as its ray where no solution can be."""
-    if result.status is not Status.MAX_ITERATIONS or residuals(problem, result).penetration.relative <= tolerance:
+    failures = Status.MAX_ITERATIONS, Status.UNCONFIRMED, Status.NOT_FINITE
+    if result.status not in failures or residuals(problem, result).penetration.relative <= tolerance:
         return result
     ray = contradiction(problem, tolerance)
     return result if ray is None else replace(result, status=Status.INFEASIBLE, ray=ray)

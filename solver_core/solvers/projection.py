@@ -23,10 +23,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cones import project_disk, project_half_line, project_polygon
+from ..cones import natural_friction, natural_normal, project_disk, project_half_line, project_polygon
 from ..kernel import FALSE, TRUE, inner_kernel, kernel, leaf_kernel
 from ..linalg.block_cholesky import Structure, analyse, factorise, find_block, solve_in_place
-from ..system import apply_inverse_mass, apply_mass, relative_velocity
+from ..system import apply_inverse_mass, apply_mass, effective_mass, relative_velocity
+from .effort import DONE, is_over, spent
 
 __all__ = [
     "BOTH",
@@ -44,7 +45,7 @@ __all__ = [
 # numpy's integers, since numba compiles a kernel once for each literal of Python's
 CONTACT, FRICTION, BOTH = np.int64(0), np.int64(1), np.int64(2)
 DISK = np.int64(0)  # the number of sides that stands for the exact friction disk
-FIRST_PENALTY, LAST_PENALTY = 3e1, 1e8  # rho_k times the effective inverse mass
+FIRST_PENALTY, LAST_PENALTY = 3e1, 3e10  # rho_k times the effective inverse mass
 MULTIPLIER_STEPS = 40
 NEWTON_STEPS = 60
 
@@ -223,37 +224,36 @@ def _step_length(kind, sides, radius, rho, w, speed, linear, quadratic, work):
 
 
 @leaf_kernel
-def _distance(system, kind, sides, radius, rho, impulse, v, work):
-    """max_k |P_k(y_k - rho_k u_k) - y_k| / rho_k, m/s."""
-    first, last = 1 if kind == FRICTION else 0, 1 if kind == CONTACT else 3
-    w, y, d = work[0], work[1], work[2]
+def _distance(system, kind, sides, radius, kappa, impulse, v, u):
+    """max_k |P_k(y_k - kappa_k u_k) - y_k| / kappa_k, kappa the effective masses, m/s."""
     error = 0.0
-    for k in range(rho.size):
-        if rho[k] == 0.0:
+    for k in range(kappa.size):
+        if kappa[k] == 0.0:
             continue
-        gap_velocity(system, k, v, w)
-        for r in range(3):
-            w[r] = impulse[k, r] - rho[k] * w[r]
-        _respond(kind, sides, radius[k], w, y, d)
-        off = 0.0
-        for r in range(first, last):
-            off += (y[r] - impulse[k, r]) ** 2
-        error = max(error, np.sqrt(off) / rho[k])
+        gap_velocity(system, k, v, u)
+        normal = 0.0 if kind == FRICTION else natural_normal(impulse[k, 0], u[0], kappa[k])
+        friction = 0.0
+        if kind != CONTACT:
+            friction = natural_friction(impulse[k, 1], impulse[k, 2], u[1], u[2], radius[k], kappa[k], sides)
+        off = np.sqrt(normal * normal + friction * friction)
+        if not off <= error:
+            error = off
     return error
 
 
 @kernel
-def project(system, blocks, values, kind, sides, radius, target, inverse, goal, enough, impulse, v):
-    """Project: improve multipliers y until  max_k |P_k(y_k - rho u_k) - y_k| / rho_k <= goal  (m/s), or
+def project(system, blocks, values, kind, sides, radius, target, inverse, goal, enough, effort, impulse, v):
+    """Project: improve multipliers y until  max_k |P_k(y_k - kappa_k u_k) - y_k| / kappa_k <= goal  (m/s), or
     `enough` if they begin so or that is slow.
 
     values: work array of the factor. radius: (m,) of each friction set. target: (n,) velocity without these impulses. inverse:
     (m, 3) diagonal of the Delassus operator. impulse: (m, 3); the rows of this kind are y, warm start and answer, the others
-    stay. v: (n,) answer, target + M^-1 J^T y to the last bit. Returns (factorisations, the maximum reached).
+    stay. v: (n,) answer, target + M^-1 J^T y to the last bit. effort: counts the factorisations, and ends all this when it is
+    spent, the contact projection only when time is over altogether. Returns the maximum reached.
     """
     m, n = system.body_a.size, target.size
     first, last = 1 if kind == FRICTION else 0, 1 if kind == CONTACT else 3
-    rho, w, speed = np.empty(m), np.zeros((m, 3)), np.zeros((m, 3))
+    rho, kappa, w, speed = np.empty(m), np.empty(m), np.zeros((m, 3)), np.zeros((m, 3))
     derivative, fresh = np.zeros((m, 4)), np.zeros((m, 3))
     work, gradient, step = np.empty(n), np.empty(n), np.empty(n)
     u, small = np.empty(3), np.empty((3, 4))
@@ -265,19 +265,20 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
                 total += inverse[k, r]
                 rows += 1
         rho[k] = penalty * rows / total if rows > 0 else 0.0
+        kappa[k] = effective_mass(inverse, k)
         _respond(kind, sides, radius[k], impulse[k], fresh[k], derivative[k])
         impulse[k, first:last] = fresh[k, first:last]
     generalised_impulse(system, kind, impulse, work)
     velocity_after(system, target, work, v)
-    error = _distance(system, kind, sides, radius, rho, impulse, v, small)
+    error = _distance(system, kind, sides, radius, kappa, impulse, v, u)
     if error <= enough:
         # to improve on what is good enough would only shift impulses among redundant contacts, away from their friction
-        return 0, error
-    factorisations, factored = 0, False
+        return error
+    factored, over = False, False
     error = np.inf
     for _ in range(MULTIPLIER_STEPS):
         # Newton: v minimises the smooth function for the multipliers y
-        before, t, refreshed, rounded = np.inf, 0.0, False, False
+        before, t, now, refreshed = np.inf, 0.0, np.inf, False
         for _newton in range(NEWTON_STEPS):
             for k in range(m):
                 gap_velocity(system, k, v, u)
@@ -302,14 +303,17 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
             if now <= 0.1 * goal:
                 break
             if t == 1.0 and refreshed and now > 0.5 * before:
-                rounded = True
+                # round-off, or pieces of the map between which whole steps go to and fro
                 break
             refreshed = not factored or now > 0.1 * before
             if refreshed:
+                over = is_over(effort) if kind == CONTACT else spent(effort)
+                if over:
+                    break
                 _assemble(values, system, blocks, derivative)
+                effort[DONE] += 1
                 if not factorise(blocks.structure, values):
-                    return factorisations, np.inf
-                factorisations += 1
+                    return np.inf
                 factored = True
             before = now
             for i in range(n):
@@ -333,16 +337,17 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
         generalised_impulse(system, kind, impulse, work)
         velocity_after(system, target, work, v)
         before = error
-        error = _distance(system, kind, sides, radius, rho, impulse, v, small)
+        error = _distance(system, kind, sides, radius, kappa, impulse, v, u)
         slow = error > 0.1 * before
-        if error <= goal or (slow and error <= enough) or not np.isfinite(error):
+        if over or error <= goal or (slow and error <= enough) or not np.isfinite(error):
             break
         if slow:
-            # slow: redundant contacts that all but agree shift impulses among them at a rate of rho. A large rho finds out who
-            # carries, at the price of digits; then the small one polishes
-            change = FIRST_PENALTY / penalty if rounded or penalty >= LAST_PENALTY else 10.0
+            # slow: redundant contacts that all but agree shift impulses among them at a rate of rho, and so do light bodies
+            # that carry heavy ones. A large rho finds out who carries, at the price of digits and of Newton's convergence;
+            # where that is paid, because v is no better than the multipliers, the small one polishes
+            change = FIRST_PENALTY / penalty if now > 0.1 * error else min(10.0, LAST_PENALTY / penalty)
             penalty *= change
             for k in range(m):
                 rho[k] *= change
             factored = False
-    return factorisations, error
+    return error

@@ -12,16 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..accuracy import residuals
 from ..problem import ContactProblem, finite_array
-from ..result import Result, Statistics, Status
+from ..result import Found, Result, Statistics, Status
 from ..system import apply_inverse_mass, relative_velocities, transpose_product
 from .arguments import require_limits, require_truth, require_whole
 from .bilateral import without_bilateral
 from .creep import creep_problem
 from .dynamic_friction import dynamic_friction
+from .effort import DONE, effort_of, ringing
 from .infeasible import told_from_failure
+from .last_proposal import last_proposal, turns_kept
 from .pivoting import pivot
 from .signs import sign_guessing
-from .staggered import staggered
+from .staggered import ACCELERATED, VARIANTS, staggered
 
 __all__ = ["METHODS", "Limits", "solve"]
 
@@ -40,8 +42,11 @@ class Limits:
     warm_start: Floats | None
 
 
-def _solve_staggered(problem: ContactProblem, limits: Limits, *, polygon_sides: int = 0, joint: bool = True) -> Result:
-    require_truth("joint", joint)
+def _solve_staggered(
+    problem: ContactProblem, limits: Limits, *, polygon_sides: int = 0, staggering: str = "accelerated"
+) -> Result:
+    if staggering not in VARIANTS:
+        raise ValueError(f"staggering must be one of {', '.join(VARIANTS)}, not {staggering!r}")
     if polygon_sides != 0 and not polygon_sides >= 3:
         raise ValueError(f"polygon_sides must be 0 (disk) or at least 3, not {polygon_sides!r}")
     if problem.slides_along_given.any():
@@ -50,26 +55,58 @@ def _solve_staggered(problem: ContactProblem, limits: Limits, *, polygon_sides: 
             f"sliding_direction[{index}] is given, which is a law of forces and accelerations; staggered solves for "
             "impulses and velocities: leave sliding_direction out, or choose method pivot or lemke"
         )
-    if problem.bilateral_constraints:
-        result = _staggered_without_bilateral(problem, limits, polygon_sides, joint)
-    else:
-        result = _staggered_contacts(problem, limits, polygon_sides, joint)
-    return _confirmed(result, residuals(problem, result, polygon_sides=polygon_sides).coulomb, limits)
+    free = without_bilateral(problem)
+    most = STAGGERED_ITERATIONS if limits.max_iterations is None else limits.max_iterations
+
+    def run(start: Floats | None, iterations: int) -> Result:
+        result = _staggered_contacts(free.problem, limits, start, iterations, polygon_sides, VARIANTS[staggering])
+        if problem.bilateral_constraints:
+            held = free.bilateral(result.impulse)
+            result = replace(result, bilateral=held, body_velocity=velocity_after_impulses(problem, result.impulse, held))
+        return _confirmed(result, residuals(problem, result, polygon_sides=polygon_sides).coulomb, limits)
+
+    kept = turns_kept(problem.contacts, most) if VARIANTS[staggering] == ACCELERATED else 0
+    result = run(limits.warm_start, most - kept)
+    if kept == 0 or result.status in (Status.SOLVED, Status.NOT_FINITE, Status.TIME_LIMIT):
+        return result
+    proposal = last_proposal(free.problem, limits.tolerance)
+    if proposal is None:
+        return result
+    last = run(proposal, kept)
+    if last.status is Status.SOLVED:
+        return replace(last, stats=_together(result.stats, last.stats, Found.PIVOTING))
+    return result
 
 
-def _staggered_contacts(problem: ContactProblem, limits: Limits, polygon_sides: int, joint: bool) -> Result:
+def _together(first: Statistics, last: Statistics, found: Found) -> Statistics:
+    """The statistics of two runs of Staggered Projections, one after the other."""
+    return replace(
+        first,
+        iterations=first.iterations + last.iterations,
+        factorisations=first.factorisations + last.factorisations,
+        seconds=first.seconds + last.seconds,
+        relative_error=np.append(first.relative_error, last.relative_error),
+        residual=np.append(first.residual, last.residual),
+        coulomb=np.append(first.coulomb, last.coulomb),
+        found=found,
+    )
+
+
+def _staggered_contacts(
+    problem: ContactProblem, limits: Limits, start: Floats | None, most: int, polygon_sides: int, variant: int
+) -> Result:
     system = problem.system
     m, dim = problem.contacts, problem.dim
     impulse = np.zeros((m, 3))
-    if limits.warm_start is not None:
-        impulse[:, :dim] = limits.warm_start
-    most = STAGGERED_ITERATIONS if limits.max_iterations is None else limits.max_iterations
-    history = np.zeros((most, 3))
+    if start is not None:
+        impulse[:, :dim] = start
+    history, effort = np.zeros((most, 3)), effort_of(most)
     v = np.empty_like(system.velocity)
     begin = perf_counter()
-    status, iterations, factorisations, contact, friction = staggered(
-        system, impulse, limits.tolerance, most, int(polygon_sides), bool(joint), history, v
-    )
+    with ringing(effort, limits.time_limit):
+        status, iterations, found, contact, friction = staggered(
+            system, impulse, limits.tolerance, most, int(polygon_sides), variant, effort, history, v
+        )
     seconds = perf_counter() - begin
     velocity = relative_velocities(system, v)[:, :dim]
     return Result(
@@ -79,12 +116,13 @@ def _staggered_contacts(problem: ContactProblem, limits: Limits, polygon_sides: 
         body_velocity=v,
         stats=Statistics(
             iterations=iterations,
-            factorisations=factorisations,
+            factorisations=int(effort[DONE]),
             seconds=seconds,
             first_projections=np.array([contact, friction]),
             relative_error=history[:iterations, 0].copy(),
             residual=history[:iterations, 1].copy(),
             coulomb=history[:iterations, 2].copy(),
+            found=Found(found) if status == Status.SOLVED else None,
         ),
         solver="staggered",
     )
@@ -136,11 +174,13 @@ def solve(
 
     tolerance: bound on every relative residual of the law that the method solves (see `residuals`), and on the relative error
     (28) of Kaufman et al. 2008; above it the status is not SOLVED. max_iterations: of staggered iterations (200 when None) or
-    of pivots (6400 a contact, over all orders of the contacts, when None). time_limit: s, for methods that pivot; a first call
-    compiles for a part of it. warm_start: (m, dim) impulses to start from.
+    of pivots (6400 a contact, over all orders of the contacts, when None). time_limit: s, after which the best iterate is
+    returned; staggered may take as long again for a contact projection, so that contact is intact. A first call compiles for a
+    part of it. warm_start: (m, dim) impulses to start from.
 
-    Options of staggered: polygon_sides: 0 for the friction disk, else the K of the inscribed polygon; joint: whether iterations
-    begin with a projection onto contact and friction at once (see `staggered`), False is the algorithm as it was published.
+    Options of staggered: polygon_sides: 0 for the friction disk, else the K of the inscribed polygon; staggering: 'accelerated'
+    by proposals, 'plain' for Algorithm 1 without them, 'published' for Algorithm 1 with its own stopping rule, (28) alone, and
+    its own choice of what to return: where its residuals are above the tolerance the status is UNCONFIRMED.
     Option of pivot: guess: whether index sets are guessed by sweeps of Gauss-Seidel, again and again while the answer has (21)
     of Baraff 1994 but not Coulomb's law; False is the algorithm as it was published.
     Options of lemke: static_friction: None where nothing may stick, 'creep' or 'signs' (Baraff 1991, sections 8.1 and 8.2). Of
@@ -182,16 +222,8 @@ def _confirmed(result: Result, measured: float, limits: Limits) -> Result:
     if not (np.isfinite(result.impulse).all() and np.isfinite(result.velocity).all()):
         return replace(result, status=Status.NOT_FINITE)
     if result.status == Status.SOLVED and not measured <= limits.tolerance:
-        return replace(result, status=Status.MAX_ITERATIONS)
+        return replace(result, status=Status.UNCONFIRMED, stats=replace(result.stats, found=None))
     return result
-
-
-def _staggered_without_bilateral(problem: ContactProblem, limits: Limits, polygon_sides: int, joint: bool) -> Result:
-    """Solve for the contacts with the bilateral constraints eliminated."""
-    free = without_bilateral(problem)
-    result = _staggered_contacts(free.problem, limits, polygon_sides, joint)
-    held = free.bilateral(result.impulse)
-    return replace(result, bilateral=held, body_velocity=velocity_after_impulses(problem, result.impulse, held))
 
 
 def velocity_after_impulses(problem: ContactProblem, impulse: Floats, bilateral: Floats) -> Floats:

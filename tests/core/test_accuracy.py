@@ -59,7 +59,7 @@ def test_units():
     found = sc.residuals(problem(), solution())
     units = {kind: getattr(found, kind).unit for kind in KINDS}
     energy = dict.fromkeys(("complementarity", "dissipation"), "J")
-    assert units == {"penetration": "m/s", "consistency": "m/s", "cone": "N s", "natural_map": "N s"} | energy
+    assert units == {"penetration": "m/s", "consistency": "m/s", "cone": "N s", "natural_map": "m/s"} | energy
 
 
 def test_too_small_a_normal_impulse_is_penetration():
@@ -157,12 +157,70 @@ def test_the_status_of_a_result_does_not_sway_its_residuals():
     assert sc.residuals(problem(), result) == sc.residuals(problem(), tampered(SMOOTH, n=0.9))
 
 
-def test_the_coulomb_figure_is_the_worst_of_the_four():
+def test_the_coulomb_figure_is_the_worst_of_the_five():
     for result in (tampered(SMOOTH, n=0.9), tampered(PARTS, n=-0.2), tampered(PARTS, n=0.4), tampered(SLIDES, t1=0.6)):
         found = sc.residuals(problem(), result)
         assert found.coulomb == max(
-            found.penetration.relative, found.cone.relative, found.complementarity.relative, found.dissipation.relative
+            found.penetration.relative,
+            found.cone.relative,
+            found.complementarity.relative,
+            found.dissipation.relative,
+            found.natural_map.relative,
         )
+
+
+def particle_on_a_slab(**tampered):
+    """A particle of 1 kg that is pushed along a slab of 1e6 kg on the ground, and sticks to it: by hand, one step of 1/240 s.
+
+    Rows: the slab on the ground, the particle on the slab, each (n, t1, t2). Friction of the particle takes its speed."""
+    h = 9.81 / 240.0
+    J = np.zeros((6, 6))
+    J[:3, :3] = np.eye(3)[[2, 0, 1]]
+    J[3:, 3:], J[3:, :3] = np.eye(3)[[2, 0, 1]], -np.eye(3)[[2, 0, 1]]
+    inverse = np.diag([1e-6] * 3 + [1.0] * 3)
+    v = np.array([0.0, 0.0, -h, 0.01, 0.0, -h])
+    problem = sc.ContactProblem.from_delassus(J @ inverse @ J.T, J @ v, 0.5)
+    impulse = np.array([[(1e6 + 1.0) * h, -0.01, 0.0], [h, -0.01, 0.0]])
+    for name, factor in tampered.items():
+        impulse[1, ("n", "t1", "t2").index(name)] *= factor
+    velocity = (problem.delassus @ impulse.ravel()).reshape(2, 3) + problem.free_velocity
+    result = sc.Result(sc.Status.SOLVED, impulse, velocity, np.zeros(6), sc.Statistics(1, 0, 0.0), "by hand")
+    return problem, result
+
+
+def test_a_light_body_on_a_heavy_one_is_not_lost_in_the_scale():
+    """The impulse below the slab is a million times that of the particle, whose errors are errors all the same."""
+    problem, result = particle_on_a_slab()
+    assert sc.residuals(problem, result).coulomb <= 1e-12
+    assert sc.residuals(problem, result).static_friction <= 1e-12
+    for wrong, least in ({"t1": 0.0}, 0.1), ({"t1": 0.9}, 0.01), ({"n": 1.2}, 0.1), ({"n": 0.8}, 0.1), ({"t1": -1.0}, 0.1):
+        found = sc.residuals(*particle_on_a_slab(**wrong))
+        assert found.natural_map.index == 1
+        assert found.coulomb > least
+        assert found.static_friction > least
+
+
+@pytest.mark.parametrize("method", ["staggered", "pivot"])
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-8])
+def test_both_methods_solve_for_the_light_body_too(method, tolerance):
+    problem, wanted = particle_on_a_slab()
+    result = sc.solve(problem, method, tolerance=tolerance)
+    assert result.status is sc.Status.SOLVED
+    np.testing.assert_allclose(result.velocity, wanted.velocity, atol=tolerance * 0.05)
+
+
+def test_a_far_gap_makes_nothing_more_accurate():
+    """An open gap of 1 m and a step of 1/240 s is a slack of 240 m/s, and no speed of anything."""
+    for gap in (0.0, 1.0, 1e6):
+        G, g = np.kron(np.eye(2), np.eye(3)), np.array([-1.0, 0.5, 0.0, -1.0, 0.0, 0.0])
+        problem = sc.ContactProblem.from_delassus(G, g, 0.3, slack=[0.0, gap])
+        result = with_impulse_of(problem, np.array([[0.9, -0.27, 0.0], [0.0 if gap else 1.0, 0.0, 0.0]]))
+        assert sc.residuals(problem, result).penetration.relative == pytest.approx(0.1 / np.sqrt(1.25))
+
+
+def with_impulse_of(problem, impulse):
+    velocity = (problem.delassus @ impulse.ravel()).reshape(-1, 3) + problem.free_velocity
+    return sc.Result(sc.Status.SOLVED, impulse, velocity, np.zeros(6), sc.Statistics(1, 0, 0.0), "by hand")
 
 
 def test_slack_shifts_what_penetration_means():

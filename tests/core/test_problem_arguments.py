@@ -103,7 +103,7 @@ def test_a_sliding_direction_may_have_any_length_but_zero(size):
         ({"problem": None}, r"problem must be a ContactProblem"),
         ({"problem": np.eye(3)}, r"problem must be a ContactProblem"),
         ({"method": ["pivot"]}, r"method must be one of"),
-        ({"joint": "x"}, r"joint must be True or False"),
+        ({"staggering": "x"}, r"staggering must be one of accelerated, plain, published"),
         ({"method": "pivot", "guess": None}, r"guess must be True or False"),
         ({"warm_start": [[1.0, np.nan, 0.0]]}, r"warm_start\[0, 1\] is nan"),
         ({"warm_start": np.zeros((2, 3))}, r"warm_start must have shape \(1, 3\)"),

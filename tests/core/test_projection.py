@@ -8,6 +8,7 @@ import quadprog
 from scipy.optimize import minimize
 
 import solver_core as sc
+from solver_core.solvers.effort import effort_of
 from solver_core.solvers.projection import BOTH, CONTACT, FRICTION, find_blocks, project
 from solver_core.system import effective_inverse_mass
 
@@ -33,9 +34,8 @@ def run(problem, kind, target, radius=None, sides=DISK, warm=None):
     impulse = np.zeros((m, 3)) if warm is None else warm.copy()
     radius = np.zeros(m) if radius is None else np.asarray(radius, dtype=float)
     values, v = np.zeros(blocks.structure.length), np.zeros(target.size)
-    _, reached = project(
-        system, blocks, values, kind, sides, radius, target, effective_inverse_mass(system), GOAL, GOAL, impulse, v
-    )
+    inverse, effort = effective_inverse_mass(system), effort_of(200)
+    reached = project(system, blocks, values, kind, sides, radius, target, inverse, GOAL, GOAL, effort, impulse, v)
     assert reached <= GOAL
     return v, impulse
 

@@ -233,3 +233,19 @@ def test_a_scene_of_another_size_moves_like_the_same_scene(scale):
     a, b = (sc.Simulation(spec).run(FPS)[-1].poses[1] for spec in (plain, scaled))
     np.testing.assert_allclose(b[:3] / scale, a[:3], atol=1e-5)
     np.testing.assert_allclose(b[3:], a[3:], atol=1e-5)
+
+
+@pytest.mark.parametrize(("mu", "speed"), [(2.0, 3.0), (1.4, 3.0), (1.5, 6.0)])
+def test_a_rod_that_jams_misses_no_step(mu, speed):
+    for frame in sc.Simulation(sc.scenes.jamming_rod(speed=speed, mu=mu)).run(12)[1:]:
+        assert (frame.statistics.status == sc.Status.SOLVED).all()
+
+
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-8])
+@pytest.mark.parametrize("heaviest", [1e4, 1e6])
+def test_a_tower_carries_a_thousand_tonnes(heaviest, tolerance):
+    run = sc.Simulation(sc.scenes.tower(heaviest=heaviest), tolerance=tolerance, sleeping=False).run(4)
+    for frame in run[1:]:
+        assert (frame.statistics.status == sc.Status.SOLVED).all()
+        assert frame.statistics.factorisations.max() < 200
+    np.testing.assert_allclose(run[-1].poses[:, 2], run[0].poses[:, 2], atol=2.5e-4)
