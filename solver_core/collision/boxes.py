@@ -96,7 +96,7 @@ def edge_axis(pair, floor):
     return separation, best_i, best_j
 
 
-@leaf_kernel
+@inlined_kernel
 def crossing_of_edges(pair, i, j, gap, merge, manifold):
     """The edges along axis i of a and axis j of b that are nearest along their cross product, and their gap along it.
 
@@ -170,7 +170,7 @@ def without_doubles(manifold, count, merge):
     return kept
 
 
-@inlined_kernel
+@leaf_kernel
 def face_of_box(pair, lean, of_a, k, upper, limit, scale, manifold):
     """Contacts with the upper or lower face across axis k of one box, a or else b: (count, smallest gap).
 
@@ -301,7 +301,7 @@ def face_of_box(pair, lean, of_a, k, upper, limit, scale, manifold):
     return count, smallest
 
 
-@leaf_kernel
+@inlined_kernel
 def edge_contacts_of_boxes(pair, lean, separation, i, j, near_faces, limit, scale, noise, manifold):
     """Contacts where edges along axis i of a and axis j of b have the largest separation: (count, whether in the frame of b).
 
@@ -330,7 +330,7 @@ def edge_contacts_of_boxes(pair, lean, separation, i, j, near_faces, limit, scal
     return 1 if alone or not apart else UNDECIDED, False
 
 
-@inlined_kernel
+@leaf_kernel
 def box_contacts(pair, lean, limit, scale, noise, manifold):
     """Collects the contacts of two boxes with gaps up to the limit: (how many or UNDECIDED, whether in the frame of b).
 

@@ -1,4 +1,8 @@
-"""How benchmarks run and write: on one thread, into a CSV whose every row has the machine, the commit and the date."""
+"""How benchmarks run and write: on one thread, into a CSV whose every row has the machine, the commit and the date.
+
+Importing this keeps kernels as bakes and tests do: a benchmark that imports kernels before it, or without it, may be timing
+kernels of sources that have changed since.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,8 @@ from solver_core.kernel_cache import use_kernel_cache
 __all__ = ["on_one_thread", "write_rows"]
 
 ROOT = Path(__file__).resolve().parents[2]
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "numba"))
+use_kernel_cache()
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
