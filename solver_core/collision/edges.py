@@ -21,6 +21,7 @@ from .manifold import (
     add_contact,
     feature_id,
 )
+from .separation import axis_separation
 
 __all__ = ["edge_contacts", "edge_feature"]
 
@@ -30,6 +31,9 @@ NEARLY_PARALLEL = 0.04
 ARC_TOLERANCE = 0.02
 # Cosine up to which a contact's direction may differ from the closest direction of the bodies.
 SAME_SIDE = 0.5
+# Of the smaller body's size: how far the bodies may reach past each other along a contact's direction, as along that of a face
+# one degree from the closest direction.
+PAST = 0.0175
 # An inner closest point nearer than the ends of the overlap by less than this fraction is noise.
 SAME_DISTANCE = 1e-7
 
@@ -138,14 +142,18 @@ def overlap_end(a, i, vertex, b, j, nx, ny, nz, limit, merge):
 
 
 @leaf_kernel
-def overlap_ends(a, i, b, j, swapped, nx, ny, nz, limit, least, merge, manifold, count):
-    """Adds the contacts of edge i's ends with edge j: (count, smallest gap). swapped: a is the second body of the pair."""
+def overlap_ends(a, i, b, j, swapped, nx, ny, nz, limit, least, past, merge, manifold, count):
+    """Adds the contacts of edge i's ends with edge j: (count, smallest gap). swapped: a is the second body of the pair.
+
+    A direction along which the bodies reach past each other by more than the gap and `past` belongs to a corner, not to the
+    edges.
+    """
     smallest = np.inf
     sign = -1.0 if swapped else 1.0
     for slot in range(2):
         vertex = a.edges[i, slot]
         found, px, py, pz, x, y, z, gap, face_a, face_b, end = overlap_end(a, i, vertex, b, j, nx, ny, nz, limit, merge)
-        if not found or gap < least:
+        if not found or gap < least or axis_separation(a, b, x, y, z) < -past - gap:
             continue
         # A contact with a face is that of the face and of the other body's vertex, or of its edge where that has none there.
         if face_a >= 0 and end >= 0:
@@ -174,7 +182,7 @@ def overlap_ends(a, i, b, j, swapped, nx, ny, nz, limit, least, merge, manifold,
 
 
 @leaf_kernel
-def edge_contacts(a, edge_a, s, b, edge_b, t, limit, merge, noise, manifold):
+def edge_contacts(a, edge_a, s, b, edge_b, t, limit, scale, merge, noise, manifold):
     """Contacts of disjoint bodies whose closest points are at s of an edge of a and at t of an edge of b; returns the count."""
     vertex_a = vertex_at(a, edge_a, s, merge)
     vertex_b = vertex_at(b, edge_b, t, merge)
@@ -221,7 +229,20 @@ def edge_contacts(a, edge_a, s, b, edge_b, t, limit, merge, noise, manifold):
                 sign = -1.0 if swapped else 1.0
                 first, edge, second, other = (b, j, a, i) if swapped else (a, i, b, j)
                 count, gap = overlap_ends(
-                    first, edge, second, other, swapped, sign * nx, sign * ny, sign * nz, limit, least, merge, manifold, count
+                    first,
+                    edge,
+                    second,
+                    other,
+                    swapped,
+                    sign * nx,
+                    sign * ny,
+                    sign * nz,
+                    limit,
+                    least,
+                    PAST * scale,
+                    merge,
+                    manifold,
+                    count,
                 )
                 smallest = min(smallest, gap)
     if smallest > distance * (1.0 + SAME_DISTANCE) + noise:

@@ -19,7 +19,7 @@ from .clipping import FACING, face_contacts, incident_face, vertex_heights
 from .distance import closest_edges, segment_parameters
 from .edges import edge_contacts, edge_feature
 from .manifold import FACE_VERTEX, NO_CONTACTS, NO_VERTEX, VERTEX_FACE, add_contact, feature_id
-from .separation import edge_separation, face_separation
+from .separation import axis_separation, edge_separation, face_separation
 
 __all__ = ["NEAR_FACE", "Workspace", "hull_contacts", "plane_contacts", "workspace"]
 
@@ -198,19 +198,26 @@ def crossing_contact(a, edge_a, b, edge_b, x, y, z, separation, limit, manifold)
     return add_contact(manifold, NO_CONTACTS, limit, 0.0, px, py, pz, x, y, z, separation, feature)
 
 
-@leaf_kernel
-def closest_contacts(a, b, distance, edge_a, s, edge_b, t, limit, scale, noise, manifold, work):
-    """Contacts of disjoint cores that are closest at s of an edge of a and t of an edge of b, and at no face: the count."""
+@inlined_kernel
+def between_edges(a, edge_a, s, b, edge_b, t):
+    """The way from the point at s of an edge of a to that at t of an edge of b."""
     i, j = a.edges[edge_a, 0], a.edges[edge_a, 1]
     p, q = b.edges[edge_b, 0], b.edges[edge_b, 1]
     x = (1.0 - t) * b.vertices[p, 0] + t * b.vertices[q, 0] - (1.0 - s) * a.vertices[i, 0] - s * a.vertices[j, 0]
     y = (1.0 - t) * b.vertices[p, 1] + t * b.vertices[q, 1] - (1.0 - s) * a.vertices[i, 1] - s * a.vertices[j, 1]
     z = (1.0 - t) * b.vertices[p, 2] + t * b.vertices[q, 2] - (1.0 - s) * a.vertices[i, 2] - s * a.vertices[j, 2]
+    return x, y, z
+
+
+@leaf_kernel
+def closest_contacts(a, b, distance, edge_a, s, edge_b, t, limit, scale, noise, manifold, work):
+    """Contacts of disjoint cores that are closest at s of an edge of a and t of an edge of b, and at no face: the count."""
+    x, y, z = between_edges(a, edge_a, s, b, edge_b, t)
     x, y, z = x / distance, y / distance, z / distance
     bound = distance / NEAR_FACE + noise
     count = near_face_contacts(a, b, x, y, z, bound, limit, scale, manifold, work)
     if count == 0:
-        return edge_contacts(a, edge_a, s, b, edge_b, t, limit, MERGE * scale, noise, manifold)
+        return edge_contacts(a, edge_a, s, b, edge_b, t, limit, scale, MERGE * scale, noise, manifold)
     smallest = np.inf
     for slot in range(count):
         smallest = min(smallest, manifold.gap[slot])
@@ -225,26 +232,58 @@ def closest_contacts(a, b, distance, edge_a, s, edge_b, t, limit, scale, noise, 
 def apart_contacts(a, b, x, y, z, separation, upper, limit, scale, noise, manifold, work):
     """Contacts of disjoint cores of which no face is closest, from a separating axis (zero when there is none): the count.
 
-    upper: a distance that the cores do not exceed, inf when none is known. Returns -1 when the cores turn out to touch.
+    upper: a distance that the cores do not exceed, inf when none is known. Returns -1 when the cores turn out to touch, or no
+    closest direction is found that separates them as far as the axis does.
     """
     within = min(limit, upper * (1.0 + 1e-9) + noise)
     distance, edge_a, s, edge_b, t = closest_edges(a, b, within, x, y, z, separation, work.edges, work.heights)
+    if edge_a < 0 and within < limit:
+        # What is over a face may be beside it by the tolerance of clipping, and at a sharp corner by more.
+        distance, edge_a, s, edge_b, t = closest_edges(a, b, limit, x, y, z, separation, work.edges, work.heights)
     if edge_a < 0:
         return 0
-    if distance <= noise:
+    if distance <= noise or not are_closest(a, edge_a, s, b, edge_b, t, distance, separation - MERGE * scale):
         return -1
     return closest_contacts(a, b, distance, edge_a, s, edge_b, t, limit, scale, noise, manifold, work)
 
 
 @leaf_kernel
-def touching_contacts(a, b, limit, manifold, work):
-    """The one contact of cores that touch in a point and have no face or crossing to go by."""
+def are_closest(a, edge_a, s, b, edge_b, t, distance, least):
+    """Whether the cores are apart by at least so much along the way from s on an edge of a to t on an edge of b.
+
+    Edges nearer than the faces between them are flat lead any way, also through the bodies.
+    """
+    x, y, z = between_edges(a, edge_a, s, b, edge_b, t)
+    return axis_separation(a, b, x / distance, y / distance, z / distance) >= least
+
+
+@leaf_kernel
+def touching_contacts(a, b, x, y, z, separation, limit, scale, manifold, work):
+    """Contacts of cores that touch, from the axis that separates them most (zero when there is none): the count.
+
+    With a face that looks along the axis where there is one; else one contact, where edges are closest.
+    """
+    known = x != 0.0 or y != 0.0 or z != 0.0
+    if known:
+        count = near_face_contacts(a, b, x, y, z, separation + MERGE * scale, limit, scale, manifold, work)
+        if count > 0:
+            return count
     _, edge_a, s, edge_b, t = closest_edges(a, b, limit, 0.0, 0.0, 0.0, 0.0, work.edges, work.heights)
-    x, y, z = touching_normal(a, edge_a, b, edge_b)
+    if edge_a < 0:
+        return 0
+    if not known:
+        x, y, z = touching_normal(a, edge_a, b, edge_b)
     px, py, pz = point_of_edges(a, edge_a, s, b, edge_b, t)
-    return add_contact(
-        manifold, NO_CONTACTS, limit, 0.0, px, py, pz, x, y, z, 0.0, edge_feature(edge_a, NO_VERTEX, edge_b, NO_VERTEX)
-    )
+    feature = edge_feature(edge_a, NO_VERTEX, edge_b, NO_VERTEX)
+    return add_contact(manifold, NO_CONTACTS, limit, 0.0, px, py, pz, x, y, z, separation, feature)
+
+
+@inlined_kernel
+def face_axis(a, separation_a, face_a, b, separation_b, face_b):
+    """The normal from a to b of the face with the larger separation."""
+    if separation_a >= separation_b:
+        return a.planes[face_a, 0], a.planes[face_a, 1], a.planes[face_a, 2]
+    return -b.planes[face_b, 0], -b.planes[face_b, 1], -b.planes[face_b, 2]
 
 
 @kernel_part
@@ -280,7 +319,10 @@ def overlap_contacts(a, b, separation_a, face_a, separation_b, face_b, a_first, 
     count = apart_contacts(a, b, 0.0, 0.0, 0.0, 0.0, np.inf, limit, scale, noise, manifold, work)
     if count >= 0:
         return count
-    return touching_contacts(a, b, limit, manifold, work)
+    if edge_a < 0:
+        separation = deepest
+        x, y, z = face_axis(a, separation_a, face_a, b, separation_b, face_b)
+    return touching_contacts(a, b, x, y, z, separation, limit, scale, manifold, work)
 
 
 @kernel_part
@@ -312,15 +354,12 @@ def hull_contacts(a, b, limit, scale, noise, manifold, work):
             if count > 0 and smallest * NEAR_FACE <= separation and resting:
                 return count
             upper = min(upper, smallest)
-        if separation_a >= separation_b:
-            x, y, z = a.planes[face_a, 0], a.planes[face_a, 1], a.planes[face_a, 2]
-        else:
-            x, y, z = -b.planes[face_b, 0], -b.planes[face_b, 1], -b.planes[face_b, 2]
+        x, y, z = face_axis(a, separation_a, face_a, b, separation_b, face_b)
     elif separation == -np.inf:
         separation = 0.0
     else:
         radius = max(limit, -separation)
-        crossing = edge_separation(a, b, face_a, vertex_b, face_b, vertex_a, separation, radius, work.edges, work.marks)
+        crossing = edge_separation(a, b, face_a, vertex_b, face_b, vertex_a, separation, radius, noise, work.edges, work.marks)
         if crossing[0] > limit:
             return 0
         if crossing[0] <= noise:
@@ -337,7 +376,7 @@ def hull_contacts(a, b, limit, scale, noise, manifold, work):
     count = apart_contacts(a, b, x, y, z, separation, upper, limit, scale, noise, manifold, work)
     if count >= 0:
         return count
-    return touching_contacts(a, b, limit, manifold, work)
+    return touching_contacts(a, b, x, y, z, separation, limit, scale, manifold, work)
 
 
 @leaf_kernel

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import inlined_kernel
+from ..kernel import inlined_kernel, leaf_kernel
 
-__all__ = ["edge_separation", "face_separation"]
+__all__ = ["axis_separation", "edge_separation", "face_separation"]
 
 # Squared sine below which two edges count as parallel and give no axis: their cross product has lost ten digits.
 PARALLEL = 1e-12
@@ -29,6 +29,15 @@ def lowest_vertex(vertices, x, y, z):
             lowest = height
             best = i
     return best, lowest
+
+
+@leaf_kernel
+def axis_separation(a, b, x, y, z):
+    """The separation along a unit axis from a to b, by all vertices."""
+    highest = -np.inf
+    for i in range(len(a.vertices)):
+        highest = max(highest, x * a.vertices[i, 0] + y * a.vertices[i, 1] + z * a.vertices[i, 2])
+    return lowest_vertex(b.vertices, x, y, z)[1] - highest
 
 
 @inlined_kernel
@@ -118,12 +127,13 @@ def may_separate(core, edge, marks, lower, upper, plane_of, face, radius):
 
 
 @inlined_kernel
-def edge_separation(a, b, face_a, vertex_b, face_b, vertex_a, floor, radius, work, marks):
+def edge_separation(a, b, face_a, vertex_b, face_b, vertex_a, floor, radius, noise, work, marks):
     """Largest separation over the floor along cross products of edges: (separation, edge of a, edge of b, x, y, z).
 
     face_a and vertex_b, face_b and vertex_a: what `face_separation` found. (x, y, z) is the axis from a to b; edge of a is -1
     when no pair beats the floor. Edges farther than the radius from the other body are left out: an axis that decides has its
-    two edges no farther apart than max(reach, -floor). work: (>= edges of b, 13); marks: (>= faces of either,) int64.
+    two edges no farther apart than max(reach, -floor). noise: m, up to which the edges' own separation stands for that of
+    the bodies. work: (>= edges of b, 13); marks: (>= faces of either,) int64.
     """
     bound = min(floor, 0.0)
     mark_faces(b, a.vertices, vertex_a, a.centre, bound, marks)
@@ -189,6 +199,12 @@ def edge_separation(a, b, face_a, vertex_b, face_b, vertex_a, floor, radius, wor
                 continue
             scale = 1.0 / np.sqrt(norm2) if sign_a > 0.0 else -1.0 / np.sqrt(norm2)
             along = scale * (x * (work[row, 0] - px) + y * (work[row, 1] - py) + z * (work[row, 2] - pz))
+            if along <= separation:
+                continue
+            # Normals of slivers, and of faces that are flat to a tolerance only, lead to edges that do not support the bodies.
+            supported = axis_separation(a, b, scale * x, scale * y, scale * z)
+            if supported < along - noise:
+                along = supported
             if along > separation:
                 separation = along
                 best_a = i
