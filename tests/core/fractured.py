@@ -42,7 +42,7 @@ def halves(points: Floats, normal: Floats, offset: float, near: float = 1e-12) -
     across = (np.minimum(low, high) < -near) & (np.maximum(low, high) > near)
     share = (low[across] / (low[across] - high[across]))[:, None]
     cut = points[ends[across, 0]] + share * (points[ends[across, 1]] - points[ends[across, 0]])
-    return tuple(np.concatenate([points[side * height <= near], cut]) for side in (1.0, -1.0))
+    return np.concatenate([points[height <= near], cut]), np.concatenate([points[-height <= near], cut])
 
 
 def corners(points: Floats) -> Floats:
@@ -125,12 +125,13 @@ class Pair:
 
 @dataclass(frozen=True)
 class Meeting:
-    """What is said of two bodies: gap (m,) m and normal (m, 3) of their contacts."""
+    """What is said of two bodies: gap (m,) m, normal (m, 3) and point (m, 3) m of their contacts."""
 
     names: tuple[int, int]
     pair: Pair
     gap: Floats
     normal: Floats
+    point: Floats
 
     def error(self) -> float:
         """How far in m the contacts are from the truth, beyond what faces may stand for."""
@@ -163,5 +164,5 @@ def meetings(pieces: list[Floats], shift: float, seed: int, reach: float = 1e-3)
     said = []
     for i, j in np.unique(names, axis=0):
         rows = (names == (i, j)).all(axis=1)
-        said.append(Meeting((int(i), int(j)), Pair(world[i], world[j]), found.gap[rows], found.normal[rows]))
+        said.append(Meeting((int(i), int(j)), Pair(world[i], world[j]), found.gap[rows], found.normal[rows], found.point[rows]))
     return said, world
