@@ -21,7 +21,7 @@ __all__ = ["Attempt", "Solution", "combined", "frame_statistics", "step_row"]
 Floats = NDArray[np.float64]
 
 RELATIVE = ("cone", "complementarity", "dissipation")
-COUNTS = (
+WHOLE = (
     "status",
     "contacts",
     "islands",
@@ -108,7 +108,7 @@ def frame_statistics(rows: list[dict[str, Any]]) -> FrameStatistics:
     """The statistics of a frame from the rows of its steps."""
     columns = {name: np.array([row[name] for row in rows]) for name in FrameStatistics.__dataclass_fields__}
     for name, column in columns.items():
-        columns[name] = column.astype(np.int64 if name in COUNTS else np.float64)
+        columns[name] = column.astype(np.int64 if name in WHOLE else np.float64)
     for name in PAIRS:
         columns[name] = columns[name].reshape(len(rows), 2)
     columns["found"] = columns["found"].reshape(len(rows), len(Found))

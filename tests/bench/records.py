@@ -25,7 +25,6 @@ use_kernel_cache()
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-use_kernel_cache()
 
 
 def on_one_thread() -> None:
