@@ -17,7 +17,6 @@ __all__ = ["integrate", "separation"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-RECOVERY_SPEED = 0.2  # half extents of the smaller body a second
 FASTEST = 4.0  # times the speed of recovery: the most that any point moves, however much overlaps contradict each other
 NEGLIGIBLE = 0.05  # of the rest offset: what is nearer than this to its place is left there
 
@@ -31,23 +30,26 @@ def separation(
     v: Floats,
     twist: Floats,
     h: float,
+    recovery_speed: float,
     effort: Indices,
 ) -> Floats:
     """Velocities (n,) that, over this step and in addition to v, part bodies that are nearer than their rest offset.
 
     They move positions only, so an overlap is undone without a pop: the smallest motion in the kinetic metric (a contact
-    projection) that opens overlaps at no more than the recovery speed and closes no gap. twist: (bodies, 6) of all bodies.
+    projection) that opens overlaps at no more than the recovery speed, in half extents of the smaller body a second, beyond
+    what they let in themselves, and closes no gap. What v opens by itself is left to it. twist: (bodies, 6) of all bodies.
     effort: whose bell ends it when the step's time is over.
     """
     out = np.zeros_like(v)
     size = np.minimum(model.size[body_a], model.size[body_b])
     offset = rest_offsets(size)
-    missing = offset - gap
+    velocity = relative_velocities(system, v)
+    missing = offset - gap - h * np.maximum(velocity[:, 0], 0.0)
     near = missing > NEGLIGIBLE * offset
     if not near.any():
         return out
-    inward = _speed_of_entry(model, system, body_a, body_b, v, twist, h)
-    wanted = np.where(near, -np.minimum(missing / h, RECOVERY_SPEED * size + inward), 0.0)
+    inward = _speed_of_entry(model, body_a, body_b, velocity[:, 1:], twist, h)
+    wanted = np.where(near, -np.minimum(missing / h, recovery_speed * size + inward), 0.0)
     apart = system._replace(velocity=out, bias=np.zeros_like(system.bias), slack=wanted)
     fastest = -wanted.min()
     blocks = find_blocks(apart)
@@ -66,7 +68,7 @@ def separation(
         np.zeros((len(gap), 3)),
         out,
     )
-    allowed = RECOVERY_SPEED * model.size
+    allowed = recovery_speed * model.size
     entry = np.zeros_like(allowed)
     for bodies in (body_a, body_b):
         np.maximum.at(entry, bodies, inward)
@@ -74,9 +76,7 @@ def separation(
     return out
 
 
-def _speed_of_entry(
-    model: Model, system: System, body_a: Indices, body_b: Indices, v: Floats, twist: Floats, h: float
-) -> Floats:
+def _speed_of_entry(model: Model, body_a: Indices, body_b: Indices, slip: Floats, twist: Floats, h: float) -> Floats:
     """(m,) how fast the steps themselves let bodies into each other.
 
     A contact's normal velocity is not negative where the step begins. Over the step, a point at a distance r from the axis of a
@@ -86,7 +86,6 @@ def _speed_of_entry(
     size = np.minimum(model.size[body_a], model.size[body_b])
     square = np.einsum("bi,bi->b", twist[:, 3:], twist[:, 3:])
     turning = np.where(square > 0.0, model.size, 0.0) * square
-    slip = relative_velocities(system, v)[:, 1:]
     return 0.5 * h * (turning[body_a] + turning[body_b] + np.einsum("ki,ki->k", slip, slip) / size)
 
 

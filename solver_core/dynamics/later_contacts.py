@@ -51,7 +51,9 @@ HALF_A_TURN = 2.5  # rad, less what free rotation may add to a twist
 @dataclass(frozen=True)
 class Later:
     """What `LaterContacts.find` finds: contacts in the terms of the step's begin, to be solved for as well; where bodies
-    overlap too far, and how far at most, in half extents of the smaller body; and the deepest overlap at the end."""
+    overlap too far; how deep at most what was noticed is, in half extents of the smaller body; and the deepest overlap at the
+    end.
+    """
 
     contacts: ContactSet
     too_far: Impacts
@@ -90,7 +92,7 @@ class LaterContacts:
         too_far = deepened & (after.gap < -LARGEST * size)
         if noticed.any():
             contacts = merged(contacts, self._at_begin(after, noticed, was, before, state, motion))
-        deepest = float((-after.gap[too_far] / size[too_far]).max(initial=0.0))
+        deepest = float((-after.gap[noticed] / size[noticed]).max(initial=0.0))
         return Later(contacts, began(after.chosen(too_far), was[too_far], motion, moved), deepest, after.deepest(self._size))
 
     def _at_begin(

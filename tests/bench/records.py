@@ -25,8 +25,6 @@ use_kernel_cache()
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-
-
 def on_one_thread() -> None:
     """Begin this script again with one thread for linear algebra, which numpy reads when it is loaded, unless it has one."""
     if any(os.environ.get(name) != "1" for name in THREADS):
