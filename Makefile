@@ -18,7 +18,7 @@ help:
 	@echo "make demo            build the extension, install it in an isolated Blender, bake a card house, measure it, draw it"
 	@echo "make test            lint, types and all tests"
 	@echo "make lint            ruff and basedpyright only"
-	@echo "make bench           factorisations, bake times, collision, sleep, contacts, the race against dense projections; writes build/bench"
+	@echo "make bench           factorisations, bake times, collision, sleep, contacts, captured problems, the papers' figures; writes build/bench"
 	@echo "make extension       dist/stiction-VERSION-PLATFORM-PYTHON.zip for every platform and Python"
 	@echo "make extension-this  only the zip for this machine and this Python"
 	@echo "make environment     .venv with the exact versions of .ci/requirements-*.txt"
@@ -45,6 +45,8 @@ bench: environment
 	$(RUN) tests/bench/collision_against_mujoco.py
 	$(RUN) tests/bench/sleeping.py
 	$(RUN) tests/bench/staggered_against_quadprog.py
+	$(RUN) tests/bench/published.py
+	$(RUN) tests/bench/captured.py
 	$(RUN) tests/bench/pivot.py
 	$(RUN) tests/bench/contacts_against_oracles.py
 	$(RUN) tests/bench/mesh_scenes.py --seconds 2

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 import bpy
 from bpy.types import Object, Scene
 
-from ..solver_core.scene import ContactMethod
+from ..solver_core.scene import ContactMethod, Staggering
 from .job import Job, Phase
 from .properties import effective_frame_range
 
@@ -73,6 +73,12 @@ def make_parser() -> Parser:
     command.add_argument("--method", choices=[method.value for method in ContactMethod], help="the solver")
     command.add_argument("--tolerance", type=float, help="relative error that every step has to reach")
     command.add_argument("--max-iterations", type=int, metavar="N", help="iterations a step may take")
+    command.add_argument(
+        "--staggering", choices=[variant.value for variant in Staggering], help="how the staggered solver goes about it"
+    )
+    command.add_argument(
+        "--step-time-limit", type=float, metavar="SECONDS", help="time a step may take; 0 for as long as it needs"
+    )
     command.add_argument("--substeps", type=int, metavar="N", help="time steps a frame")
     command.add_argument("--cache", metavar="DIR", help="folder for the baked frames")
     command.add_argument("--resume", action="store_true", help="go on after the last good frame of the cache")
@@ -129,6 +135,9 @@ def set_scene(scene: Scene, arguments: argparse.Namespace) -> None:
         own.method = ContactMethod(arguments.method).name
     set_checked(own, "tolerance", arguments.tolerance, "--tolerance")
     set_checked(own, "max_iterations", arguments.max_iterations, "--max-iterations")
+    if arguments.staggering is not None:
+        own.staggering = Staggering(arguments.staggering).name
+    set_checked(own, "step_time_limit", arguments.step_time_limit, "--step-time-limit")
     if arguments.substeps is not None:
         own.use_substeps = True
         set_checked(own, "substeps", arguments.substeps, "--substeps")

@@ -33,6 +33,14 @@ __all__ = [
 
 BAKED, MISSED_TOLERANCE, BAD_INPUT = 0, 3, 2
 COMPILING = "Compiling, once for all bakes"
+# how the panel names what a report counts
+FOUND = {
+    "start": "at once",
+    "staggering": "by staggering",
+    "newton": "by Newton's method",
+    "held_radii": "with held radii",
+    "pivoting": "by pivoting",
+}
 
 
 class Phase(Enum):
@@ -53,6 +61,7 @@ class Job:
 
     status: what goes on, for the user. stopping: the user asked for the end. problems and warnings: readable lines. seconds:
     wall time of the worker's steps. deepest_overlap: m, over all frames so far.
+    found: how many islands were solved by what.
     """
 
     phase: Phase = Phase.STARTING
@@ -63,6 +72,7 @@ class Job:
     last_frame: int | None = None
     missed_steps: int = 0
     deepest_overlap: float = 0.0
+    found: tuple[tuple[str, int], ...] = ()
     seconds: float = 0.0
     warnings: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
@@ -80,6 +90,15 @@ class Job:
         return (self.last_frame - self.frame_start + 1) / (self.frame_end - self.frame_start + 1)
 
     @property
+    def solved_by(self) -> str:
+        """What found the answers of this run, the most frequent first; empty if nothing was solved, or all by pivoting."""
+        total = sum(number for _, number in self.found)
+        parts = (
+            [f"{100.0 * number / total:.3g} % {FOUND[which]}" for which, number in self.found if number > 0] if total else []
+        )
+        return ", ".join(sorted(parts, key=lambda part: -float(part.split()[0])))
+
+    @property
     def summary(self) -> str:
         """One line on what came out."""
         if self.last_frame is None:
@@ -89,6 +108,12 @@ class Job:
         if self.last_frame < self.frame_end:
             frames += f" of {self.frame_end}"
         return f"{frames}, {missed}, {self.seconds:.1f} s"
+
+
+def added(found: tuple[tuple[str, int], ...], more: dict[str, int]) -> tuple[tuple[str, int], ...]:
+    """Counts by what found an answer, and those of one more frame."""
+    before = dict(found)
+    return tuple((which, before.get(which, 0) + number) for which, number in more.items())
 
 
 @dataclass(frozen=True)
@@ -182,6 +207,7 @@ def heard(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, ...]]
                 status=status_at(job, frame, record["contacts"]),
                 missed_steps=job.missed_steps + record["missed"],
                 # null is a number that is not finite.
+                found=added(job.found, record["found"]),
                 deepest_overlap=max(
                     job.deepest_overlap, math.inf if record["deepest_overlap"] is None else record["deepest_overlap"]
                 ),

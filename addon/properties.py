@@ -20,7 +20,7 @@ from bpy.props import (
 )
 from bpy.types import Object, PropertyGroup, Scene
 
-from ..solver_core.scene import ContactMethod, FrictionCombine, MaterialSpec, SolverSettings
+from ..solver_core.scene import ContactMethod, FrictionCombine, MaterialSpec, SolverSettings, Staggering
 
 __all__ = ["effective_frame_range", "effective_material", "effective_settings", "register", "unregister"]
 
@@ -175,6 +175,7 @@ class SceneBake(PropertyGroup):
     last_frame: IntProperty()
     missed_steps: IntProperty()
     summary: StringProperty()
+    solved_by: StringProperty()
 
 
 class SceneStiction(PropertyGroup):
@@ -204,6 +205,32 @@ class SceneStiction(PropertyGroup):
         default=SolverSettings.max_iterations,
         min=1,
         soft_max=1000,
+    )
+    staggering: EnumProperty(
+        name="Staggering",
+        description="How Staggered Projections go about it; Pivoting has none of it",
+        items=(
+            (
+                Staggering.ACCELERATED.name,
+                "Accelerated",
+                "The fastest: Newton's method and others propose, the projections check",
+            ),
+            (Staggering.PLAIN.name, "Plain", "The published algorithm, each step as exact as the tolerance"),
+            (
+                Staggering.PUBLISHED.name,
+                "As Published",
+                "The published algorithm and its own stopping rule, which lets more pass",
+            ),
+        ),
+    )
+    step_time_limit: FloatProperty(
+        name="Time a Step",
+        description="Seconds after which a step goes on with the best result so far, and is reported; 0 for as long as it "
+        "needs. With a limit, two bakes of one scene may differ",
+        default=SolverSettings.step_time_limit,
+        min=0.0,
+        soft_max=60.0,
+        precision=3,
     )
     use_substeps: BoolProperty(
         name="Own Substeps", description="Use another number of time steps a frame than Blender's rigid body world"
@@ -320,6 +347,8 @@ def effective_settings(scene: Scene) -> SolverSettings:
         substeps=own.substeps if own.use_substeps else scene.rigidbody_world.substeps_per_frame,
         polygon_sides=own.polygon_sides if is_polygon else 0,
         sleeping=own.use_sleeping,
+        staggering=Staggering[own.staggering],
+        step_time_limit=own.step_time_limit,
     )
 
 

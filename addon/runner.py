@@ -90,6 +90,7 @@ class Bake:
                     self._show(self._find_scene(), frame)
         if self.job.is_over and self.job.last_frame is not None and (scene := self._find_scene()) and self._is_shown(scene):
             scene.stiction.bake.summary = self.job.summary
+            scene.stiction.bake.solved_by = self.job.solved_by
             scene.stiction.bake.last_frame = self.job.last_frame
             scene.stiction.bake.missed_steps = self.job.missed_steps
 

@@ -156,6 +156,10 @@ class STICTION_PT_scene_solver(ScenePanel, Panel):
             cone.prop(own, "polygon_sides")
         column.prop(own, "friction_combine", text="Combine")
         layout.prop(own, "use_sleeping")
+        column = layout.column()
+        column.active = own.method != ContactMethod.PIVOT.name
+        column.prop(own, "staggering")
+        column.prop(own, "step_time_limit")
 
 
 class STICTION_PT_scene_range(ScenePanel, Panel):
@@ -230,6 +234,8 @@ def draw_result(layout: UILayout, bake: bpy.types.PropertyGroup) -> None:
         column.label(text=f"{steps} missed the tolerance", icon="ERROR")
     else:
         column.label(text="Every step within tolerance", icon="CHECKMARK")
+    if bake.solved_by:
+        column.label(text=f"Islands solved: {bake.solved_by}", icon="INFO")
 
 
 def draw_messages(layout: UILayout, context: Context) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .dynamics.frame import Frame, FrameStatistics
-from .result import Status
+from .result import Found, Status
 from .scene import BodyKind, SceneSpec, SceneWarning, SolverSettings
 from .validation import SceneProblem
 
@@ -25,7 +25,7 @@ __all__ = ["build_report", "error_report", "frame_summary", "missed_steps", "rep
 # Of the layout of the report; goes up when a field changes its name or its meaning.
 VERSION = 1
 
-RESIDUALS = ("relative_error", "cone", "complementarity", "dissipation")
+RESIDUALS = ("relative_error", "cone", "complementarity", "dissipation", "natural_map")
 
 
 def build_report(
@@ -63,6 +63,9 @@ def build_report(
             "missed_steps": len(missed),
             "iterations": sum(row["iterations"] for row in rows),
             "factorisations": sum(row["factorisations"] for row in rows),
+            "found": {which.name.lower(): sum(row["found"][which.name.lower()] for row in rows) for which in Found},
+            "out_of_time": sum(row["status"] == Status.TIME_LIMIT.name.lower() for row in missed),
+            "infeasible": sum(row["status"] == Status.INFEASIBLE.name.lower() for row in missed),
             "cuts": sum(row["cuts"] for row in rows),
             "most_contacts": max((row["contacts"] for row in rows), default=0),
             **{name: worst(row[name] for row in rows) for name in (*RESIDUALS, "deepest_overlap")},
@@ -82,13 +85,14 @@ def report_bytes(report: dict[str, Any]) -> bytes:
 
 
 def frame_summary(statistics: FrameStatistics) -> dict[str, Any]:
-    """One frame's steps in single numbers: the most contacts, the sums of counts and seconds, the worst of each residual, and
-    how many bodies slept at the end."""
+    """One frame's steps in single numbers: the most contacts, the sums of counts and seconds, how many islands were solved by
+    what (see `Found`), the worst of each residual, and how many bodies slept at the end."""
     return {
         "steps": len(statistics.status),
         "contacts": int(statistics.contacts.max(initial=0)),
         "iterations": int(statistics.iterations.sum()),
         "factorisations": int(statistics.factorisations.sum()),
+        "found": {which.name.lower(): int(statistics.found[:, which].sum()) for which in Found},
         "cuts": int(statistics.cuts.sum()),
         **{name: worst(getattr(statistics, name)) for name in (*RESIDUALS, "deepest_overlap")},
         "asleep": int(statistics.asleep[-1]) if len(statistics.asleep) else 0,

@@ -133,6 +133,9 @@ def settings_problems(settings: SolverSettings) -> Iterator[SceneProblem]:
     elif settings.polygon_sides != 0 and settings.method is ContactMethod.PIVOT:
         message = f"is {settings.polygon_sides}, and pivoting has the exact friction cone only; choose 0, or the other solver"
         yield SceneProblem(SETTINGS, "polygon_sides", message)
+    if not (settings.step_time_limit >= 0.0 and np.isfinite(settings.step_time_limit)):
+        message = f"is {settings.step_time_limit}; choose seconds for each step, or 0 for as long as it needs"
+        yield SceneProblem(SETTINGS, "step_time_limit", message)
 
 
 def body_problems(body: BodySpec, spec: SceneSpec) -> Iterator[SceneProblem]:

@@ -6,7 +6,7 @@ output; "event" tells them apart:
     compiling   kernels may have to be compiled first, which takes a while on the first run
     started     frame_start, frame_end, resumed_from (the last frame that was there already, or null), bodies
     warning     objects, field, message
-    frame       frame, contacts, iterations, worst_error, missed, deepest_overlap, seconds
+    frame       frame, contacts, iterations, found, worst_error, missed, deepest_overlap, seconds
     finished    frames, missed_steps (of the whole cache), seconds (of this run)
     stopped     frame (the last one in the cache, null when it has none), reason; --resume goes on after it
     error       message, problems: [{object, field, message}]
@@ -181,6 +181,7 @@ def bake(
             frame=frame.frame,
             contacts=summary["contacts"],
             iterations=summary["iterations"],
+            found=summary["found"],
             worst_error=worst(summary[name] for name in RESIDUALS),
             missed=summary["missed_steps"],
             deepest_overlap=summary["deepest_overlap"],

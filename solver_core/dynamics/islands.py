@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..accuracy import COMPLEMENTARITY, CONE, DISSIPATION, PENETRATION, effective_masses, relative_coulomb, scales
+from ..accuracy import (
+    COMPLEMENTARITY,
+    CONE,
+    DISSIPATION,
+    NATURAL_MAP,
+    PENETRATION,
+    effective_masses,
+    relative_coulomb,
+    scales,
+)
 from ..kernel import kernel, kernel_part, leaf_kernel
 from ..problem import ContactProblem
 from ..result import Found, Status
@@ -22,7 +31,7 @@ __all__ = ["COUNTS", "begin_islands", "connected", "contact_islands", "measure_i
 COUNTS = 5 + len(Found)
 # of the outcome of an island, and of its figures
 STATUS, ITERATIONS, FACTORISATIONS, FOUND, CONTACT = range(5)
-RELATIVE_ERROR, RESIDUAL, FIRST_LAW, WORST = 0, 1, 2, 5
+RELATIVE_ERROR, RESIDUAL, FIRST_LAW, WORST, NATURAL = 0, 1, 2, 5, 6
 UNCONFIRMED = 6  # value of Status
 
 
@@ -83,7 +92,7 @@ def contact_islands(bodies, body_a, body_b):
 def begin_islands(system, counts, errors):
     """The islands of a system as from `contact_islands`, and the work array of `subsystem`.
 
-    Out: counts (COUNTS,) and errors (6,) of `solve_islands` as they are before any island is solved.
+    Out: counts (COUNTS,) and errors (7,) of `solve_islands` as they are before any island is solved.
     """
     bodies = system.offset.size - 1
     start, contacts = contact_islands(bodies, system.body_a, system.body_b)
@@ -152,7 +161,7 @@ def subsystem(system, contacts, number):
 def measure_island(system, impulse, sides, relative):
     """Relative Coulomb residuals from the impulses alone: cone, complementarity, dissipation into `relative` (3,).
 
-    Returns (largest of these, the relative penetration and the natural map, the contact it is at, the relative penetration).
+    Returns (largest of these, the relative penetration and the natural map, the contact it is at, the natural map).
     """
     momentum, v = np.zeros(system.velocity.size), np.empty(system.velocity.size)
     transpose_product(system, impulse, momentum)
@@ -166,7 +175,8 @@ def measure_island(system, impulse, sides, relative):
     relative[0] = value[CONE] / largest if value[CONE] > 0.0 else 0.0
     relative[1] = value[COMPLEMENTARITY] / (largest * fastest) if value[COMPLEMENTARITY] > 0.0 else 0.0
     relative[2] = value[DISSIPATION] / (largest * fastest) if value[DISSIPATION] > 0.0 else 0.0
-    return worst, index[which if worst > 0.0 else PENETRATION]
+    natural = value[NATURAL_MAP] / fastest if value[NATURAL_MAP] > 0.0 else 0.0
+    return worst, index[which if worst > 0.0 else PENETRATION], natural
 
 
 @kernel
@@ -190,8 +200,8 @@ def _solve_each(
     """Solve some islands by Staggered Projections; impulse (m, 3) is warm start and answer, v (n,) answer.
 
     which: indices of the islands. again: whether they begin with the last proposal. number: as for `subsystem`. Out: outcome
-    (islands, 5): status, iterations, factorisations, what found it, worst contact; figures (islands, 6): relative error (28),
-    residual (29), cone, complementarity, dissipation, the worst of all.
+    (islands, 5): status, iterations, factorisations, what found it, worst contact; figures (islands, 7): relative error (28),
+    residual (29), cone, complementarity, dissipation, the worst of all, the natural map.
     """
     history = np.empty((max_iterations, 3))
     for i in which:
@@ -205,7 +215,7 @@ def _solve_each(
         status, iterations, found, _, _ = staggered(
             part, some, tolerance, max_iterations - kept, sides, staggering, effort, history, velocity
         )
-        worst, contact = measure_island(part, some, sides, figures[i, FIRST_LAW:])
+        worst, contact, natural = measure_island(part, some, sides, figures[i, FIRST_LAW:])
         if status == SOLVED and not worst <= tolerance:
             status = UNCONFIRMED
         outcome[i, STATUS] = status
@@ -216,6 +226,7 @@ def _solve_each(
         figures[i, RELATIVE_ERROR] = history[iterations - 1, 0]
         figures[i, RESIDUAL] = history[iterations - 1, 1]
         figures[i, WORST] = worst
+        figures[i, NATURAL] = natural
         for j in range(chosen.size):
             impulse[chosen[j]] = some[j]
         for j in range(bodies.size):
@@ -231,13 +242,13 @@ def solve_islands(system, impulse, tolerance, max_iterations, sides, staggering,
     that it must. effort: (3,) whose bell ends all this when the step's time is over.
 
     Out: counts (COUNTS,): worst status, islands, most iterations, all factorisations, and the worst contact (or -1), then how
-    many islands were solved by each of `Found`; errors (6,): worst relative error (28), sum of the residuals (29), worst cone,
-    complementarity and dissipation, worst of all. Returns the velocities (n,).
+    many islands were solved by each of `Found`; errors (7,): worst relative error (28), sum of the residuals (29), worst cone,
+    complementarity and dissipation, worst of all, worst natural map. Returns the velocities (n,).
     """
     v = system.velocity.copy()
     start, contacts, number = begin_islands(system, counts, errors)
     islands = start.size - 1
-    outcome, figures = np.zeros((islands, 5), np.int64), np.zeros((islands, 6))
+    outcome, figures = np.zeros((islands, 5), np.int64), np.zeros((islands, 7))
 
     def solve(which, again, iterations):
         limits = tolerance, iterations, sides, staggering

@@ -20,7 +20,7 @@ __all__ = ["Attempt", "Solution", "combined", "frame_statistics", "step_row"]
 
 Floats = NDArray[np.float64]
 
-RELATIVE = ("cone", "complementarity", "dissipation")
+RELATIVE = ("cone", "complementarity", "dissipation", "natural_map")
 WHOLE = (
     "status",
     "contacts",
@@ -42,7 +42,7 @@ class Solution(NamedTuple):
 
     v, apart: (dof,) velocities, and those that part overlaps on top of them; twist: (n, 6) the sum of both. memory: what to
     begin with when the step is solved again; approach: (m,) m/s, what the next step has to know. counts: (COUNTS,), errors:
-    (6,) of `solve_islands`.
+    (7,) of `solve_islands`.
     """
 
     contacts: ContactSet
@@ -88,6 +88,7 @@ def step_row(last: Solution, solved: list[Solution], before: Overlap, after: Ove
         "cone": errors[2],
         "complementarity": errors[3],
         "dissipation": errors[4],
+        "natural_map": errors[6],
         "worst_pair": (contacts.body_a[worst], contacts.body_b[worst]) if worst >= 0 else (-1, -1),
         "deepest_overlap": deepest.depth,
         "overlap_ratio": deepest.ratio,

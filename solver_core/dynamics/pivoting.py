@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..accuracy import residuals
 from ..problem import ContactProblem
-from ..result import Result, Status
+from ..result import Found, Result, Status
 from ..solvers.pivoting import pivot
 from ..solvers.solve import velocity_after_impulses
 from ..system import System, relative_velocities
@@ -116,7 +116,7 @@ def solve_islands_by_pivoting(
     counts: NDArray[np.int64],
     errors: Floats,
 ) -> Floats:
-    """Solve every island; impulse (m, 3) is warm start and answer, counts (5,) and errors (6,) are as in `solve_islands`.
+    """Solve every island; impulse (m, 3) is warm start and answer, counts and errors are as in `solve_islands`.
 
     The relative error of Kaufman et al. has no meaning here and is left at zero; dissipation is the worse of opposition and
     saturation (see `residuals`). Returns the velocities (n,).
@@ -128,7 +128,14 @@ def solve_islands_by_pivoting(
         part, bodies = subsystem(system, chosen, number)
         problem, result = solve_step(part, direction[chosen], impulse[chosen], tolerance, max_iterations)
         measured = residuals(problem, result)
-        parts = (measured.penetration, measured.cone, measured.complementarity, measured.opposition, measured.saturation)
+        parts = (
+            measured.penetration,
+            measured.cone,
+            measured.complementarity,
+            measured.opposition,
+            measured.saturation,
+            measured.static_map,
+        )
         worst = max(parts, key=lambda part: part.relative)
         counts[0] = max(counts[0], int(result.status))
         counts[2] = max(counts[2], result.stats.iterations)
@@ -136,6 +143,9 @@ def solve_islands_by_pivoting(
         errors[2] = max(errors[2], measured.cone.relative)
         errors[3] = max(errors[3], measured.complementarity.relative)
         errors[4] = max(errors[4], measured.opposition.relative, measured.saturation.relative)
+        errors[6] = max(errors[6], measured.static_map.relative)
+        if result.status is Status.SOLVED:
+            counts[5 + Found.PIVOTING] += 1
         if not worst.relative <= errors[5]:
             errors[5] = worst.relative
             counts[4] = chosen[worst.index] if worst.index >= 0 else -1

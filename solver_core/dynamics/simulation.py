@@ -261,7 +261,7 @@ class Simulation:
         drift = self._deformation.drift(body_a, body_b, contacts.point, self._state.position, begin.rotation)
         rules = RULES[spec.friction_combine], RULES[spec.restitution_combine]
         system, axes, approach, impulse, came = build_system(begin, self._state, contacts, drift, memory, rules, bounces)
-        counts, errors = np.zeros(COUNTS, np.int64), np.zeros(6)
+        counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
         limits = settings.tolerance, settings.max_iterations
         if settings.method is ContactMethod.PIVOT:
             fall = float(np.linalg.norm(model.gravity)) * begin.h

@@ -124,7 +124,14 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
             with FrameCacheWriter.create(self.cache, spec, self.settings) as writer:
                 for frame in range(spec.frame_start, last + 1):
                     writer.append(self.frame(frame), {})
-                    numbers = {"contacts": 0, "iterations": 0, "worst_error": 0.0, "missed": 0, "deepest_overlap": 0.0}
+                    numbers = {
+                        "contacts": 0,
+                        "iterations": 0,
+                        "worst_error": 0.0,
+                        "missed": 0,
+                        "deepest_overlap": 0.0,
+                        "found": {},
+                    }
                     yield job.WorkerSaid({"event": "frame", "frame": frame, "seconds": 0.0, **numbers})
             if type(self).status in (0, 3):
                 missed = 1 if type(self).status == 3 else 0

@@ -70,13 +70,28 @@ def test_arguments_reach_the_solver_and_the_bodies(run, file, fake_worker, tmp_p
     monkeypatch.setattr(fake_worker, "__init__", remember)
     status = run(
         *("bake", file, "-o", tmp_path / "baked.blend", "--start", 2, "--end", 4, "--method", "staggered"),
-        *("--tolerance", "1e-4", "--max-iterations", 77, "--substeps", 13, "--cache", tmp_path / "elsewhere", "--resume"),
+        *(
+            "--tolerance",
+            "1e-4",
+            "--max-iterations",
+            77,
+            "--staggering",
+            "published",
+            "--step-time-limit",
+            2.5,
+            "--substeps",
+            13,
+            "--cache",
+            tmp_path / "elsewhere",
+            "--resume",
+        ),
         *("--set", "Cube.001:friction=0.625", "--set", "Cube.001:mass=3", "--set", "Odd:name=x:restitution=0.25"),
         *("--set", "Odd:name=x:density=750", "--set", "Odd:name=x:mu_dynamic=0.125"),
     )
     assert status == 0
     spec, settings = seen["spec"], seen["settings"]
     assert (spec.frame_start, spec.frame_end, settings.substeps, settings.max_iterations) == (2, 4, 13, 77)
+    assert (settings.staggering.value, settings.step_time_limit) == ("published", 2.5)
     assert settings.tolerance == pytest.approx(1e-4)
     assert seen["cache"].parent == tmp_path / "elsewhere" and seen["resume"] is True
     bodies = {body.name: body for body in spec.bodies}

@@ -24,6 +24,7 @@ def frame(number: int, *, missed: int = 0, overlap: float | None = 0.0) -> dict:
         "worst_error": 0.0,
         "missed": missed,
         "deepest_overlap": overlap,
+        "found": {"start": 3, "newton": 1},
         "seconds": 0.5,
     }
 
@@ -138,3 +139,9 @@ def test_what_comes_after_the_end_changes_nothing(job):
     over, _ = play(job, STARTED, job.WorkerEnded(1))
     assert job.advance(over, job.CancelAsked()) == (over, ())
     assert job.advance(over, job.WorkerSaid(frame(1))) == (over, ())
+
+
+def test_what_solved_the_islands_is_told_the_most_frequent_first(job):
+    state, _ = play(job, STARTED, frame(1), frame(2))
+    assert state.solved_by == "75 % at once, 25 % by Newton's method"
+    assert play(job, STARTED)[0].solved_by == ""

@@ -37,12 +37,14 @@ def frame(number, *, steps=4, **changes):
         "iterations": np.full(steps, 2),
         "factorisations": np.full(steps, 5),
         "solves": np.full(steps, 2),
+        "found": np.tile([3, 0, 2, 0, 1], (steps, 1)),
         "cuts": np.full(steps, 1),
         "relative_error": np.full(steps, 1e-7),
         "residual": np.full(steps, 1e-12),
         "cone": np.zeros(steps),
         "complementarity": np.linspace(0.0, 3e-8, steps),
         "dissipation": np.full(steps, 2e-8),
+        "natural_map": np.full(steps, 3e-8),
         "worst_pair": np.full((steps, 2), -1),
         "deepest_overlap": np.full(steps, 1e-5),
         "overlap_ratio": np.linspace(1e-4, 3e-4, steps),
@@ -81,6 +83,8 @@ def test_counts_are_sums_and_errors_are_the_worst():
         "dissipation": 0.0,
         "deepest_overlap": 0.0,
         "missed_steps": 0,
+        "found": dict.fromkeys(("start", "staggering", "newton", "held_radii", "pivoting"), 0),
+        "natural_map": 0.0,
         "seconds": 0.0,
     }
     assert (second["contacts"], second["iterations"], second["factorisations"], second["seconds"]) == (13, 8, 20, 1.0)
@@ -91,6 +95,9 @@ def test_counts_are_sums_and_errors_are_the_worst():
     assert (totals["most_contacts"], totals["seconds"], totals["missed_steps"]) == (13, 2.0, 0)
     assert (totals["deepest_overlap"], totals["dissipation"]) == (1e-5, 2e-8)
     assert report["missed"] == []
+    # three islands a step were good as they began, two solved by Newton's method, one by pivoting
+    assert second["found"] == {"start": 12, "staggering": 0, "newton": 8, "held_radii": 0, "pivoting": 4}
+    assert totals["found"]["newton"] == 16
 
 
 def test_the_scene_and_the_settings_are_told():
@@ -127,3 +134,10 @@ def test_a_bake_that_was_not_done_reports_why():
     report = json.loads(report_bytes(error_report("no", [SceneProblem("Würfel", "mass", "is 0 kg")])))
     assert report["error"] == "no"
     assert report["problems"] == [{"object": "Würfel", "field": "mass", "message": "is 0 kg"}]
+
+
+@pytest.mark.parametrize(("status", "total"), [(Status.TIME_LIMIT, "out_of_time"), (Status.INFEASIBLE, "infeasible")])
+def test_steps_that_ran_out_of_time_or_have_no_solution_are_counted(status, total):
+    report = build_report(SPEC, SETTINGS, [frame(5, steps=0), frame(6, status=np.array([0, int(status), 0, 0]))])
+    assert (report["totals"][total], report["totals"]["missed_steps"]) == (1, 1)
+    assert report["missed"][0]["status"] == status.name.lower()

@@ -1,0 +1,67 @@
+"""A solve ends when its time is over, or its work done, with contact intact and the truth about it."""
+
+from __future__ import annotations
+
+import math
+from time import perf_counter
+
+import numpy as np
+import pytest
+from contact_problems import leaning_cards, random_bodies
+
+import solver_core as sc
+
+
+def hard(seed=0):
+    """Many contacts with much friction, to more digits than there are: no iteration is the last one."""
+    return random_bodies(seed, contacts=60, bodies=8, mu=(0.8, 1.5))
+
+
+@pytest.mark.parametrize("staggering", ["accelerated", "plain", "published"])
+def test_time_is_up(staggering):
+    problem, limit = hard(), 0.2
+    sc.solve(problem, max_iterations=1, staggering=staggering)  # compiled
+    begin = perf_counter()
+    result = sc.solve(problem, tolerance=1e-16, max_iterations=1_000_000, time_limit=limit, staggering=staggering)
+    assert result.status is sc.Status.TIME_LIMIT
+    assert limit <= perf_counter() - begin < 2.0 * limit + 1.0
+    assert sc.residuals(problem, result).penetration.relative <= 1e-8
+
+
+def test_more_time_than_it_needs_changes_nothing():
+    problem, _ = leaning_cards(math.radians(20.0), 0.8)
+    free, limited = sc.solve(problem), sc.solve(problem, time_limit=60.0)
+    np.testing.assert_array_equal(free.impulse, limited.impulse)
+    assert limited.status is sc.Status.SOLVED
+
+
+@pytest.mark.parametrize("iterations", [10, 100])
+def test_work_is_bounded_by_the_iterations_that_are_allowed(iterations):
+    """What an iteration costs differs by a factor of a thousand, so iterations alone bound nothing."""
+    for seed in range(3):
+        result = sc.solve(hard(seed), tolerance=1e-16, max_iterations=iterations)
+        assert result.status is sc.Status.MAX_ITERATIONS
+        assert result.stats.iterations <= iterations
+        assert result.stats.factorisations <= 80 * iterations + 2400  # and one contact projection, begun before
+
+
+def test_a_step_of_a_simulation_ends_in_time_and_says_so():
+    spec = sc.scenes.card_house(levels=3)
+    sc.Simulation(spec).run(1)  # compiled
+    simulation = sc.Simulation(spec, tolerance=1e-12, max_iterations=1_000, substeps=2, step_time_limit=1e-6)
+    frame = simulation.run(1)[-1]
+    assert (frame.statistics.status == sc.Status.TIME_LIMIT).all()
+    assert frame.statistics.seconds.max() < 5.0
+
+
+def test_a_step_that_has_no_solution_says_so():
+    """A box between the ground and a lid that comes down on it."""
+    material = sc.scenes.ground(sc.scenes._pair_material(0.5)).material
+    path = np.zeros((3, 7))
+    path[:, 2], path[:, 3] = [0.31, 0.29, 0.27], 1.0
+    lid = sc.scenes.box("Lid", (1.0, 1.0, 0.2), path[0, :3], material)
+    lid = lid.__class__(**{**vars(lid), "kind": lid.kind.__class__("animated"), "path": path, "mass": None, "density": None})
+    box = sc.scenes.box("Box", (0.2, 0.2, 0.2), (0.0, 0.0, 0.1), material)
+    spec = sc.SceneSpec((sc.scenes.ground(material), box, lid), frame_end=3)
+    frame = sc.Simulation(spec).run(1)[-1]
+    assert (frame.statistics.status == sc.Status.INFEASIBLE).any()
