@@ -1,6 +1,10 @@
 """What an answer of a linear complementarity problem is, and how far from a solution it is.
 
 a = A f + b,    f >= 0,    a >= 0,    f . a = 0                                        (9) of Baraff 1991
+
+Where forces grow without end, whether they move a contact is a question of rounding, and asked of numbers that are differences:
+the normal acceleration of a rod that jams is what is left of 1 - 1. All that ask it compare a number with the terms that it is
+the difference of, by `ROUNDING`, `Sizes` and `terms`.
 """
 
 from __future__ import annotations
@@ -10,13 +14,59 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..kernel import kernel
+from ..kernel import inlined_kernel, kernel
 from ..result import Statistics, Status
 
-__all__ = ["LcpEnd", "is_ray", "lcp_residual", "relative_residual"]
+__all__ = [
+    "ROUNDING",
+    "LcpEnd",
+    "Sizes",
+    "entry_sizes",
+    "is_ray",
+    "lcp_residual",
+    "relative_residual",
+    "terms",
+    "without_rounding",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+ROUNDING = 1e-12  # of the terms that a number is the difference of: what is smaller is rounding
+
+
+class Sizes(NamedTuple):
+    """Of a matrix A: row (n,), column (n,), the terms that A_ij is the sum of being at most row_i column_j."""
+
+    row: Floats
+    column: Floats
+
+
+@kernel
+def entry_sizes(A, symmetric):
+    """`Sizes` of a matrix of which nothing but the entries is known. symmetric: positive semidefinite besides."""
+    n = A.shape[0]
+    size = np.zeros(n)
+    for i in range(n):
+        if symmetric:
+            size[i] = max(A[i, i], 0.0)
+            continue
+        for j in range(n):
+            entry = abs(A[i, j])
+            size[i] = max(size[i], entry)
+            size[j] = max(size[j], entry)
+    size = np.sqrt(size)
+    return Sizes(size, size)
+
+
+@inlined_kernel
+def terms(column, direction):
+    """The terms over row_i that (A z)_i is the sum of, for a direction z (n,): below `ROUNDING` of them column_i |z_i| and
+    |(A z)_i| / row_i are rounding."""
+    total = 0.0
+    for j in range(direction.size):
+        total += column[j] * abs(direction[j])
+    return total
 
 
 class LcpEnd(NamedTuple):
@@ -56,16 +106,22 @@ def relative_residual(b, force, acceleration):
     return worst
 
 
-def is_ray(A: Floats, ray: Floats, normal: Ints | None = None, noise: float = 0.0) -> bool:
-    """Whether a vector has the property (10) of contact impulses: z >= 0, not zero, and (A z)_i <= 0 where z_i > 0.
+def without_rounding(sizes: Sizes, direction: Floats) -> Floats:
+    """A direction of forces (n,) with what of it is rounding at zero."""
+    size = sizes.column * np.abs(direction)
+    return np.where(size >= ROUNDING * size.sum(), direction, 0.0)
 
-    normal: indices of the normal impulses, None for all; others may have either sign. noise: relative to the largest of them,
-    what counts as zero. A z may be positive by its round-off, 1e-9 of the sum of the absolute values of its terms.
+
+def is_ray(A: Floats, sizes: Sizes, ray: Floats, normal: Ints | None = None) -> bool:
+    """Whether a vector has the property (10) of contact impulses: z >= 0, not zero, and (A z)_i <= 0 where z_i > 0, all up to
+    rounding.
+
+    normal: indices of the normal impulses, None for all; others may have either sign.
     """
     if not np.isfinite(ray).all():
         return False
     at = np.arange(ray.size) if normal is None else normal
-    response, size, z = (A @ ray)[at], (np.abs(A) @ np.abs(ray))[at], ray[at]
-    zero = noise * z.max(initial=0.0)
-    pushed = z > zero
-    return bool((z >= -zero).all() and pushed.any() and (response <= 1e-9 * size)[pushed].all())
+    noise = ROUNDING * float(sizes.column @ np.abs(ray))
+    z, response = without_rounding(sizes, ray)[at], (A @ ray)[at]
+    pushed = z > 0.0
+    return bool((z >= 0.0).all() and pushed.any() and (response <= noise * sizes.row[at])[pushed].all())

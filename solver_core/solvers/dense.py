@@ -4,20 +4,23 @@
 
 The unknowns are forces of bilateral constraints, normal forces and, where a contact may stick, friction. Along a given sliding
 direction d friction is -mu f_N d, (24), no unknown: the column of f_N becomes A_N - mu (d_x A_x + d_y A_y) and the friction
-rows go. A is then unsymmetric, and there may be several solutions or none.
+rows go. A is then unsymmetric, and there may be several solutions or none. What is left of A_N - mu (...) may be rounding, as
+where a rod neither resists nor gives way; it is zero then, lest forces of 1e16 N follow from it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..problem import ContactProblem
 from ..result import Result, Statistics, Status
+from .complementarity import ROUNDING, Sizes
 
-__all__ = ["Layout", "dense_problem", "forces_from_impulse", "impulse_from_forces", "result_of"]
+__all__ = ["DenseProblem", "Layout", "dense_problem", "forces_from_impulse", "impulse_from_forces", "result_of"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -36,8 +39,17 @@ class Layout:
     tangents: int
 
 
-def dense_problem(problem: ContactProblem) -> tuple[Floats, Floats, Layout]:
-    """(A, b, layout) of a = A f + b (1), (18): normal forces, static friction, dynamic friction substituted (24)."""
+class DenseProblem(NamedTuple):
+    """a = A f + b (1), (18): A (n, n), b (n,), the sizes of the terms of A, and what the indices mean."""
+
+    A: Floats
+    b: Floats
+    sizes: Sizes
+    layout: Layout
+
+
+def dense_problem(problem: ContactProblem) -> DenseProblem:
+    """Normal forces, static friction, and dynamic friction substituted (24)."""
     m, dim, held = problem.contacts, problem.dim, problem.bilateral_constraints
     G, cut = problem.delassus, problem.contacts * problem.dim
     slack = np.zeros((m, dim))
@@ -45,10 +57,13 @@ def dense_problem(problem: ContactProblem) -> tuple[Floats, Floats, Layout]:
     g = np.append((problem.free_velocity + slack).ravel(), problem.bilateral[1])
     given = problem.slides_along_given
     static = ~given & (problem.system.mu > 0.0)
+    sizes = _sizes(problem)
     columns = G.T.copy()  # row j: the column of force j
     for c in np.flatnonzero(given):
+        column = columns[c * dim]
         for t in range(dim - 1):
-            columns[c * dim] -= problem.system.mu[c] * problem.direction[c, t] * G[:, c * dim + 1 + t]
+            column -= problem.system.mu[c] * problem.direction[c, t] * G[:, c * dim + 1 + t]
+        column[np.abs(column) <= ROUNDING * sizes.row * sizes.column[c * dim]] = 0.0
     kept = np.zeros((m, dim), dtype=bool)
     kept[:, 0] = True
     kept[static, 1:] = True
@@ -57,7 +72,19 @@ def dense_problem(problem: ContactProblem) -> tuple[Floats, Floats, Layout]:
     place[order[held:]] = np.arange(held, order.size)
     place = place.reshape(m, dim)
     layout = Layout(held, place[:, 0].copy(), place[:, 1].copy(), dim - 1)
-    return columns[np.ix_(order, order)].T, g[order], layout
+    return DenseProblem(columns[np.ix_(order, order)].T, g[order], Sizes(sizes.row[order], sizes.column[order]), layout)
+
+
+def _sizes(problem: ContactProblem) -> Sizes:
+    """Of all rows of G, friction substituted: by Cauchy and Schwarz the terms of J_i M^-1 J_j^T are at most sqrt(G_ii G_jj)."""
+    m, dim = problem.contacts, problem.dim
+    row = np.sqrt(np.maximum(np.diag(problem.delassus), 0.0))
+    of_contacts = row[: m * dim].reshape(m, dim)
+    of_contacts[:, 1:] = np.linalg.norm(of_contacts[:, 1:], axis=1, keepdims=True)
+    column = row.copy()
+    rubs = np.where(problem.slides_along_given, problem.system.mu, 0.0)
+    column[: m * dim : dim] += rubs * of_contacts[:, 1]
+    return Sizes(row, column)
 
 
 def forces_from_impulse(problem: ContactProblem, layout: Layout, impulse: Floats) -> Floats:

@@ -43,7 +43,7 @@ def dynamic_friction(
             "or choose method pivot or staggered"
         )
     free = without_bilateral(problem)
-    A, b, layout = dense_problem(free.problem)
+    A, b, _, layout = dense_problem(free.problem)
     found = solve_lcp(
         A,
         b,

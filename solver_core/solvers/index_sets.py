@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..kernel import inlined_kernel, kernel, leaf_kernel
 from ..linalg.incremental import Incremental, append, append_all, incremental, remove, replace_column
+from .complementarity import Sizes
 
 __all__ = [
     "CF",
@@ -64,7 +65,7 @@ class Sets(NamedTuple):
     """The problem a = A f + b, the iterate, and the sets; n indices, m contacts.
 
     matrix: (n, n) columns of A, in each contact's own tangent frame. effective: the same with NCF substituted. b, force,
-    acceleration, change, response: (n,), the last two being Delta f and Delta a. size: (n,) with |A_ij| <= size_i size_j.
+    acceleration, change, response: (n,), the last two being Delta f and Delta a. sizes: of A.
     normal: (m,) index of the normal force. friction: (m,) index of the first friction force, FREE where there is none.
     tangents: how many each has. mu: (m,). owner: (n,) contact of each index, FREE for bilateral constraints. normal_set,
     friction_set: (m,). delta: (m, 2) the frozen directions. frame: (m, 2) cosine and sine of the tangent frame against the
@@ -78,7 +79,7 @@ class Sets(NamedTuple):
     acceleration: Floats
     change: Floats
     response: Floats
-    size: Floats
+    sizes: Sizes
     normal: Indices
     friction: Indices
     tangents: int
@@ -95,11 +96,11 @@ class Sets(NamedTuple):
 
 
 @kernel
-def index_sets(matrix, b, bilateral, normal, friction, tangents, mu, symmetric):
+def index_sets(matrix, b, sizes, bilateral, normal, friction, tangents, mu, symmetric):
     """All sets empty, no force.
 
-    matrix: (n, n) columns of A, changed in place. bilateral: how many of the first indices are bilateral. symmetric: whether A
-    is and stays so, there being no friction.
+    matrix: (n, n) columns of A, changed in place. sizes: of A, for both tangents of a contact the same. bilateral: how many of
+    the first indices are bilateral. symmetric: whether A is and stays so, there being no friction.
     """
     n, m = b.size, normal.size
     owner = np.full(n, FREE, np.int64)
@@ -107,18 +108,6 @@ def index_sets(matrix, b, bilateral, normal, friction, tangents, mu, symmetric):
         owner[normal[c]] = c
         if friction[c] >= 0:
             owner[friction[c] : friction[c] + tangents] = c
-    size = np.empty(n)
-    if symmetric:
-        for i in range(n):
-            size[i] = np.sqrt(max(matrix[i, i], 0.0))
-    else:
-        size[:] = 0.0
-        for i in range(n):
-            for j in range(n):
-                entry = abs(matrix[i, j])
-                size[i] = max(size[i], entry)
-                size[j] = max(size[j], entry)
-        size = np.sqrt(size)
     frame = np.zeros((m, 2))
     frame[:, 0] = 1.0
     return Sets(
@@ -129,7 +118,7 @@ def index_sets(matrix, b, bilateral, normal, friction, tangents, mu, symmetric):
         b.copy(),
         np.zeros(n),
         np.zeros(n),
-        size,
+        sizes,
         normal,
         friction,
         tangents,

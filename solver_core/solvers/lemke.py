@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from ..kernel import kernel
 from ..result import Statistics, Status
-from .complementarity import LcpEnd, is_ray
+from .complementarity import ROUNDING, LcpEnd, Sizes, entry_sizes, is_ray, without_rounding
 
 __all__ = ["lemke"]
 
@@ -236,10 +236,10 @@ def _statistics(cost: dict[str, int], seconds: float) -> Statistics:
     )
 
 
-def _idle(A: Floats, ray: Floats) -> bool:
+def _idle(A: Floats, sizes: Sizes, ray: Floats) -> bool:
     """Whether a ray nowhere drives together what it acts on: it then bears no impulse that could make a contact stick."""
     pushed = ray > 0.0
-    return not bool((A @ ray < -1e-9 * (np.abs(A) @ ray))[pushed].any())
+    return not bool((A @ ray < -ROUNDING * (sizes.column @ ray) * sizes.row)[pushed].any())
 
 
 def lemke(A: Floats, b: Floats, start: NDArray[np.bool_] | None, max_iterations: int, time_limit: float) -> LcpEnd:
@@ -307,9 +307,9 @@ def lemke(A: Floats, b: Floats, start: NDArray[np.bool_] | None, max_iterations:
             age = 0
     if end == ON_RAY:
         ray = columns * _forces_along(dictionary, entering)
-        ray /= ray.max(initial=0.0) or 1.0
-        ray[ray < 1e-12] = 0.0
-        if is_ray(A, ray) and not (start.any() and _idle(A, ray)):
+        sizes = entry_sizes(A, np.False_)
+        ray = without_rounding(sizes, ray / (ray.max(initial=0.0) or 1.0))
+        if is_ray(A, sizes, ray) and not (start.any() and _idle(A, sizes, ray)):
             return ended(Status.RAY, best[:n], ray)
         if start.any():
             left = max_iterations - cost["iterations"], time_limit - (perf_counter() - begin)

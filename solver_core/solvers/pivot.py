@@ -20,6 +20,7 @@ import numpy as np
 
 from ..kernel import inlined_kernel, kernel, leaf_kernel
 from ..linalg.incremental import solve
+from .complementarity import ROUNDING, terms
 from .index_sets import (
     CF,
     CFX,
@@ -53,7 +54,6 @@ NOTHING, REST, RETURN, BOUND, RELEASE, CLAMP, SLIP, STICK, IDLE = range(9)
 # What a drive is for: establish a normal force, establish a friction force, take back a friction force that was given up.
 NORMAL, FRICTION, TAKE_BACK = range(3)
 
-NOISE = 1e-12  # of the terms that a response is the sum of: what is smaller is rounding
 EQUAL = 1e-12  # relative difference of steps that count as equal
 
 
@@ -126,19 +126,17 @@ def recompute(p):
 
 @inlined_kernel
 def fdirection(p, d, sign):
-    """Delta f for a unit change of f_d, with Delta a = 0 in C and CF, and Delta a (6). Returns the rounding in Delta a_i over
-    size_i."""
+    """Delta f for a unit change of f_d, with Delta a = 0 in C and CF, and Delta a (6). Returns what is rounding in column_i
+    Delta f_i and in Delta a_i / row_i."""
     inside = p.clamped
     count = inside.size[0]
     for i in range(p.b.size):
         p.change[i] = 0.0
         p.response[i] = p.effective[d, i]
     solve(inside, p.effective[d], p.change)
-    terms = p.size[d]
     for i in range(count):
         j = inside.columns[i]
         p.change[j] = -p.change[j]
-        terms += abs(p.change[j]) * p.size[j]
     _add_columns(p.effective, p.change, inside.columns, count, p.response)
     for i in range(count):
         p.response[inside.rows[i]] = 0.0
@@ -148,14 +146,20 @@ def fdirection(p, d, sign):
             p.change[i] = -p.change[i]
             p.response[i] = -p.response[i]
     _follow(p, p.change)
-    return NOISE * terms
+    return ROUNDING * terms(p.sizes.column, p.change)
 
 
 @inlined_kernel
-def _cone_step(p, c):
+def _cone_step(p, c, noise):
     """(23): the step at which friction reaches its bound, inf where it never does."""
     n, mu2 = p.normal[c], p.mu[c] * p.mu[c]
     f, df = p.force[n], p.change[n]
+    fastest = p.sizes.column[n] * abs(df)
+    for t in range(p.tangents):
+        i = p.friction[c] + t
+        fastest = max(fastest, p.sizes.column[i] * abs(p.change[i]))
+    if fastest <= noise:
+        return np.inf
     square, product, rest = -mu2 * df * df, -mu2 * f * df, -mu2 * f * f
     for t in range(p.tangents):
         g, dg = p.force[p.friction[c] + t], p.change[p.friction[c] + t]
@@ -197,10 +201,10 @@ def _limit_of_driven(p, d, purpose, sign, noise):
         return abs(p.force[d]), RETURN
     s, event = np.inf, NOTHING
     a, da = sign * p.acceleration[d], sign * p.response[d]
-    if da > noise * p.size[d]:
+    if da > noise * p.sizes.row[d]:
         s, event = max(0.0, -a / da), REST
     if purpose == FRICTION:
-        bound = _cone_step(p, p.owner[d])
+        bound = _cone_step(p, p.owner[d], noise)
         if bound < s:
             s, event = bound, BOUND
     return s, event
@@ -214,24 +218,25 @@ def maxstep(p, d, purpose, sign, noise):
     for c in range(p.normal.size):
         n, first = p.normal[c], p.friction[c]
         if p.normal_set[c] == CLAMPED:
-            if p.change[n] < 0.0 and p.clamped.column_at[n] >= 0:
+            shrinks = -p.change[n] * p.sizes.column[n]
+            if shrinks > noise and p.clamped.column_at[n] >= 0:
                 limit = max(0.0, -p.force[n] / p.change[n])  # (10)
-                if _sooner(limit, -p.change[n] * p.size[n], s, weight):
-                    s, event, j, weight = limit, RELEASE, c, -p.change[n] * p.size[n]
+                if _sooner(limit, shrinks, s, weight):
+                    s, event, j, weight = limit, RELEASE, c, shrinks
             if first >= 0 and (p.friction_set[c] == CF or p.friction_set[c] == CFX):
-                limit = _cone_step(p, c)
+                limit = _cone_step(p, c, noise)
                 if limit < s * (1.0 - EQUAL):
                     s, event, j, weight = limit, SLIP, c, 0.0
             elif first >= 0 and p.friction_set[c] == NCF:
                 da = _along_delta(p, c, p.response)
-                if da > noise * p.size[first]:
+                if da > noise * p.sizes.row[first]:
                     limit = max(0.0, -_along_delta(p, c, p.acceleration) / da)
-                    if _sooner(limit, da / p.size[first], s, weight):
-                        s, event, j, weight = limit, STICK, c, da / p.size[first]
-        elif p.normal_set[c] == NC and p.response[n] < -noise * p.size[n]:
+                    if _sooner(limit, da / p.sizes.row[first], s, weight):
+                        s, event, j, weight = limit, STICK, c, da / p.sizes.row[first]
+        elif p.normal_set[c] == NC and p.response[n] < -noise * p.sizes.row[n]:
             limit = max(0.0, -p.acceleration[n] / p.response[n])  # (11)
-            if _sooner(limit, -p.response[n] / p.size[n], s, weight):
-                s, event, j, weight = limit, CLAMP, c, -p.response[n] / p.size[n]
+            if _sooner(limit, -p.response[n] / p.sizes.row[n], s, weight):
+                s, event, j, weight = limit, CLAMP, c, -p.response[n] / p.sizes.row[n]
     if s > 0.0:
         i = _restless(p, d, noise)
         if i >= 0:
@@ -244,7 +249,7 @@ def _restless(p, d, noise):
     """The established index outside the factorisation whose acceleration would change most, -1 where none would."""
     worst, most = -1, 1e2 * noise
     for i in range(p.b.size):
-        if i == d or p.clamped.column_at[i] >= 0 or not abs(p.response[i]) > most * p.size[i]:
+        if i == d or p.clamped.column_at[i] >= 0 or not abs(p.response[i]) > most * p.sizes.row[i]:
             continue
         c = p.owner[i]
         if c == FREE:
@@ -254,7 +259,7 @@ def _restless(p, d, noise):
         else:
             held = p.friction_set[c] == CF or (p.friction_set[c] == CFX and i == p.friction[c])
         if held:
-            worst, most = i, abs(p.response[i]) / p.size[i]
+            worst, most = i, abs(p.response[i]) / p.sizes.row[i]
     return worst
 
 

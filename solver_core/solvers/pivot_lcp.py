@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..kernel import kernel
 from ..result import Status
-from .complementarity import LcpEnd, is_ray, relative_residual
+from .complementarity import LcpEnd, entry_sizes, is_ray, relative_residual, without_rounding
 from .index_sets import FREE, PIVOTS, index_sets
 from .pivot import ESTABLISHED, RAY, compute_forces
 from .pivot_start import start
@@ -67,8 +67,9 @@ def pivot_lcp(
             if attempt.residual <= tolerance:
                 return LcpEnd(Status.SOLVED, attempt.force, attempt.acceleration, None, statistics(counts, tries, begin))
             known = attempt.force
-        ray = np.maximum(attempt.change, 0.0)
-        if attempt.ended == RAY and is_ray(A, ray) and not (symmetric and _is_rounding(A, b, ray)):
+        sizes = entry_sizes(A, symmetric)
+        ray = without_rounding(sizes, attempt.change)
+        if attempt.ended == RAY and is_ray(A, sizes, ray) and not (symmetric and _is_rounding(A, b, ray)):
             stats = statistics(counts, tries, begin)
             return LcpEnd(Status.RAY, attempt.force, attempt.acceleration, ray / ray.max(), stats)
         pivots -= int(attempt.counts[PIVOTS])
@@ -106,7 +107,8 @@ def _begin(A, b, symmetric, known, sweeps, compliance):
         scale = max(scale, abs(b[i]))
     scales = AT_REST * scale, NEGLIGIBLE * scale
     no_friction = np.full(n, FREE, np.int64)
-    p = index_sets(A.T.copy(), b.copy(), NO_BILATERAL, np.arange(n), no_friction, NO_TANGENTS, np.zeros(n), symmetric)
+    sizes = entry_sizes(A, symmetric)
+    p = index_sets(A.T.copy(), b.copy(), sizes, NO_BILATERAL, np.arange(n), no_friction, NO_TANGENTS, np.zeros(n), symmetric)
     start(p, NO_BILATERAL, known, sweeps, compliance, *scales)
     return p, scales
 

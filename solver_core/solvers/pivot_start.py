@@ -46,7 +46,8 @@ def _mend(p, c, at_rest, negligible, mended):
     """
     normal, first = p.normal[c], p.friction[c]
     # a force whose effect counts as zero is none
-    if p.force[normal] * p.size[normal] ** 2 <= 1e-2 * at_rest or abs(p.acceleration[normal]) > negligible:
+    effect = p.force[normal] * p.sizes.row[normal] * p.sizes.column[normal]
+    if effect <= 1e-2 * at_rest or abs(p.acceleration[normal]) > negligible:
         forget(p, c)
         return True
     if first < 0 or p.friction_set[c] == NONE:
@@ -175,7 +176,7 @@ def _soften(p, bilateral, known, compliance):
     Bilateral constraints stay stiff, since their forces are not known.
     """
     for i in range(bilateral, p.b.size):
-        c = compliance * p.size[i] ** 2
+        c = compliance * p.sizes.row[i] * p.sizes.column[i]
         p.matrix[i, i] += c
         p.effective[i, i] = p.matrix[i, i]
         if known.size > 0:
@@ -199,15 +200,15 @@ def start(p, bilateral, known, sweeps, compliance, at_rest, negligible):
 
 @kernel
 def pivot_at_once(
-    columns, b, bilateral, normal, friction, tangents, mu, symmetric, known, sweeps, compliance, order, at_rest, negligible,
-    budget,
+    columns, b, sizes, bilateral, normal, friction, tangents, mu, symmetric, known, sweeps, compliance, order, at_rest,
+    negligible, budget,
 ):  # fmt: skip
     """Start and pivot: how `compute_forces` ends, force, change, frame, counts.
 
     columns: (n, n) of A, b: (n,), neither changed; the arguments are those of `index_sets`, `start` and `compute_forces`. To
     hand all the sets to Python and back takes as long as solving for 50 contacts.
     """
-    p = index_sets(columns.copy(), b.copy(), bilateral, normal, friction, tangents, mu, symmetric)
+    p = index_sets(columns.copy(), b.copy(), sizes, bilateral, normal, friction, tangents, mu, symmetric)
     start(p, bilateral, known, sweeps, compliance, at_rest, negligible)
     ended = compute_forces(p, order, np.zeros(1, np.int64), at_rest, negligible, budget)
     return ended, p.force, p.change, p.frame, p.counts

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from ..accuracy import residuals
 from ..problem import ContactProblem
 from ..result import Result, Status
-from .complementarity import is_ray
-from .dense import Layout, dense_problem, forces_from_impulse, impulse_from_forces, result_of
+from .complementarity import Sizes, is_ray, without_rounding
+from .dense import DenseProblem, Layout, dense_problem, forces_from_impulse, impulse_from_forces, result_of
 from .index_sets import PIVOTS, index_sets
 from .pivot import ESTABLISHED, RAY
 from .pivot_start import pivot_at_once, start
@@ -63,21 +63,24 @@ class Unknowns(NamedTuple):
 
     columns: Floats
     b: Floats
+    sizes: Sizes
     layout: Layout
     mu: Floats
     symmetric: bool
     scales: tuple[float, float]
 
 
-def _unknowns(A: Floats, b: Floats, layout: Layout, mu: Floats, symmetric: bool, at_rest: float) -> Unknowns:
+def _unknowns(dense: DenseProblem, mu: Floats, symmetric: bool, at_rest: float) -> Unknowns:
+    A, b, sizes, layout = dense
     scale = float(np.abs(b).max(initial=0.0))
-    return Unknowns(np.ascontiguousarray(A.T), b, layout, mu, symmetric, (at_rest * scale, max(NEGLIGIBLE, at_rest) * scale))
+    scales = at_rest * scale, max(NEGLIGIBLE, at_rest) * scale
+    return Unknowns(np.ascontiguousarray(A.T), b, sizes, layout, mu, symmetric, scales)
 
 
 def _attempt(x: Unknowns, trial: Trial, known: Floats, pivots: int, deadline: float) -> Attempt:
     """What comes of a trial, from known forces (n,), empty for none."""
     layout = x.layout
-    sets = (layout.bilateral, layout.normal, layout.friction, layout.tangents, x.mu, x.symmetric)
+    sets = (x.sizes, layout.bilateral, layout.normal, layout.friction, layout.tangents, x.mu, x.symmetric)
     limit = pivots_of(trial, bool((layout.friction >= 0).any()), pivots)
     known = known if trial.renews else np.zeros(0)
     if deadline == np.inf:
@@ -102,10 +105,11 @@ def pivot(
     along given directions makes the matrix unsymmetric and the ray has the property (10) of Baraff 1991.
     """
     begin = perf_counter()
-    A, b, layout = dense_problem(problem)
+    dense = dense_problem(problem)
+    A, b, sizes, layout = dense
     pivots = PIVOTS_A_CONTACT * (problem.contacts + 1) if max_iterations is None else max_iterations
     rubs, slides = bool((layout.friction >= 0).any()), bool(problem.slides_along_given.any())
-    unknowns = _unknowns(A, b, layout, problem.system.mu, not rubs and not slides, max(AT_REST, 1e-3 * tolerance))
+    unknowns = _unknowns(dense, problem.system.mu, not rubs and not slides, max(AT_REST, 1e-3 * tolerance))
     known = np.zeros(0) if warm_start is None else forces_from_impulse(problem, layout, warm_start)
     nothing = best = result_of(problem, *impulse_from_forces(problem, layout, np.zeros(b.size)), "pivot")
     rank, status, ray = (True, np.inf), Status.MAX_ITERATIONS, None
@@ -128,8 +132,8 @@ def pivot(
         if attempt.ended == ESTABLISHED:
             known = forces
         if attempt.ended == RAY and slides and status is not Status.SOLVED:
-            direction = _unturned(layout, attempt.frame, attempt.change)
-            if is_ray(A, direction, layout.normal, noise=1e-9):
+            direction = without_rounding(sizes, _unturned(layout, attempt.frame, attempt.change))
+            if is_ray(A, sizes, direction, layout.normal):
                 status, ray = Status.RAY, impulse_from_forces(problem, layout, direction)[0]
                 break
         pivots -= int(attempt.counts[PIVOTS])

@@ -132,7 +132,7 @@ def sign_guessing(
     """
     begin = perf_counter()
     free = without_bilateral(problem)
-    A, b, layout = dense_problem(free.problem)
+    A, b, _, layout = dense_problem(free.problem)
     tangents = np.arange(layout.tangents)
     start = np.zeros(b.size) if warm_start is None else forces_from_impulse(free.problem, layout, warm_start)
     static = np.flatnonzero(layout.friction >= 0)
