@@ -17,7 +17,19 @@ from ..result import Statistics
 from .index_sets import DEPENDENT, DRIVES, GIVEN_UP, PIVOTS, Sets
 from .pivot import INTERRUPTED, compute_forces
 
-__all__ = ["AT_REST", "NEGLIGIBLE", "PROXIMAL", "SWEEPS", "Guess", "Trial", "pivots_of", "statistics", "trials", "until"]
+__all__ = [
+    "AT_REST",
+    "NEGLIGIBLE",
+    "PROXIMAL",
+    "STIFFEST",
+    "SWEEPS",
+    "Guess",
+    "Trial",
+    "pivots_of",
+    "statistics",
+    "trials",
+    "until",
+]
 
 Indices = NDArray[np.int64]
 
@@ -25,7 +37,8 @@ ORDERS = 320
 PIVOTS_A_TRIAL = 20  # a contact: with static friction the algorithm may go round in circles, another trial is the way out
 PIVOTS_WITHOUT_STATIC_FRICTION = 200  # a contact, in an order from nothing
 SWEEPS = (20, 40, 80, 160)  # of Gauss-Seidel over a guess, until Coulomb's law holds
-PROXIMAL = (1e-7, 1e-8) + 3 * (1e-9,) + 8 * (3e-11,)  # compliances of trials where pivoting without friction has failed
+STIFFEST = 3e-11  # of A: with less compliance, what of A depends on the rest does so still, up to the rank test
+PROXIMAL = (1e-7, 1e-8) + 3 * (1e-9,) + 8 * (STIFFEST,)  # compliances of trials where pivoting without friction has failed
 CHUNK = 256  # pivots between looks at the clock
 AT_REST = 1e-12  # of the largest |b|: an acceleration below counts as zero
 NEGLIGIBLE = 1e-9  # of the largest |b|: one that cannot be driven to zero because it depends on others already is

@@ -21,7 +21,7 @@ from .dense import DenseProblem, Layout, dense_problem, forces_from_impulse, imp
 from .index_sets import PIVOTS, index_sets
 from .pivot import ESTABLISHED, RAY
 from .pivot_start import pivot_at_once, start
-from .pivot_trials import AT_REST, NEGLIGIBLE, PROXIMAL, SWEEPS, Guess, Trial, pivots_of, statistics, trials, until
+from .pivot_trials import AT_REST, NEGLIGIBLE, PROXIMAL, STIFFEST, SWEEPS, Guess, Trial, pivots_of, statistics, trials, until
 
 __all__ = ["pivot"]
 
@@ -29,13 +29,13 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 PIVOTS_A_CONTACT = 6400  # over all trials
-COMPLIANCE = 1e-6  # of A, in trials with friction from known forces
+COMPLIANCE = 0.1  # of A, over the tolerance, in trials with friction from known forces
 
 
-def _guesses(warm: bool, guess: bool, rubs: bool, slides: bool) -> tuple[Guess, ...]:
+def _guesses(warm: bool, guess: bool, rubs: bool, slides: bool, tolerance: float) -> tuple[Guess, ...]:
     """For the trials from known forces. rubs: whether there is static friction. slides: whether A is unsymmetric; rays are not
     to be softened away."""
-    compliance = COMPLIANCE if guess and not slides else 0.0
+    compliance = max(COMPLIANCE * tolerance, STIFFEST) if guess and not slides else 0.0
     given = (Guess(0, compliance if rubs else 0.0),) if warm else ()
     if rubs:
         return given + tuple(Guess(sweeps, compliance) for sweeps in SWEEPS if guess)
@@ -114,7 +114,7 @@ def pivot(
     nothing = best = result_of(problem, *impulse_from_forces(problem, layout, np.zeros(b.size)), "pivot")
     rank, status, ray = (True, np.inf), Status.MAX_ITERATIONS, None
     counts, tries = np.zeros(4, np.int64), 0
-    for trial in trials(problem.contacts, _guesses(known.size > 0, guess, rubs, slides)):
+    for trial in trials(problem.contacts, _guesses(known.size > 0, guess, rubs, slides, tolerance)):
         if status is Status.SOLVED and not trial.renews:
             break
         attempt = _attempt(unknowns, trial, known, pivots, begin + time_limit)

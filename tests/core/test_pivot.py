@@ -171,6 +171,35 @@ def test_what_should_stand_stands(name):
     assert moved < 1e-6
 
 
+@pytest.fixture(scope="module")
+def resting_problems():
+    """The last problem of some first steps of each scene that stands."""
+    return {name: last_problem(make()) for name, make in SCENES.items()}
+
+
+def last_problem(spec):
+    found = []
+
+    def noted(problem, *arguments):
+        found.append(problem)
+        return pivot(problem, *arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pivoting, "pivot", noted)
+        sc.Simulation(spec, method="pivot").advance()
+    return found[-1]
+
+
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-8, 1e-10])
+def test_guesses_reach_whatever_tolerance_is_asked_for(tolerance, resting_problems):
+    """How far forces may keep from those that solve the problem exactly goes with the tolerance; orders from nothing, which are
+    what takes seconds, are not needed."""
+    for problem in resting_problems.values():
+        result = sc.solve(problem, "pivot", tolerance=tolerance)
+        assert result.status is SOLVED
+        assert result.stats.restarts < 5
+
+
 def test_a_box_on_a_slope_too_steep_for_it_slides_as_coulomb_has_it():
     frames = [sc.Simulation(sc.scenes.slope(tangent=0.5, mu=0.45, yaw=0.3), method=method).run(6) for method in METHODS]
     pivot, staggered = (run[-1].poses[1] for run in frames)
