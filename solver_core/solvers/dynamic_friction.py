@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..accuracy import residuals
 from ..problem import ContactProblem
 from ..result import Result, Status
 from .bilateral import without_bilateral
@@ -54,6 +55,11 @@ def dynamic_friction(
     )
     impulse, _ = impulse_from_forces(free.problem, layout, found.force)
     result = result_of(problem, impulse, free.bilateral(impulse), "lemke")
+    if found.status != Status.SOLVED:
+        none = np.zeros_like(impulse)
+        nothing = result_of(problem, none, free.bilateral(none), "lemke")
+        if not residuals(problem, result).coulomb <= residuals(problem, nothing).coulomb:
+            result = nothing
     if found.status != Status.RAY or found.ray is None:
         return replace(result, status=found.status, stats=found.stats)
     ray, _ = impulse_from_forces(free.problem, layout, found.ray)

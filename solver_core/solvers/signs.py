@@ -140,7 +140,8 @@ def sign_guessing(
     bearing = np.repeat(layout.normal[static], tangents.size)
     box = BoxProblem(A, b, friction, bearing, np.repeat(problem.system.mu[static], tangents.size))
     nothing = np.zeros((problem.contacts, problem.dim))
-    best, least = result_of(problem, nothing, free.bilateral(nothing), "lemke"), np.inf
+    best = result_of(problem, nothing, free.bilateral(nothing), "lemke")
+    least = residuals(problem, best, box=True).coulomb
     signs, seen = guess(box, start), set()
     pivots, factorisations = 0, 0
     most = np.iinfo(np.int64).max if max_iterations is None else max_iterations
