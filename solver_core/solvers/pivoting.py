@@ -19,6 +19,7 @@ from ..result import Result, Status
 from .complementarity import Sizes, is_ray, without_rounding
 from .dense import DenseProblem, Layout, dense_problem, forces_from_impulse, impulse_from_forces, result_of
 from .index_sets import PIVOTS, index_sets
+from .infeasible import contradiction
 from .pivot import ESTABLISHED, RAY
 from .pivot_start import pivot_at_once, start
 from .pivot_trials import AT_REST, NEGLIGIBLE, PROXIMAL, STIFFEST, SWEEPS, Guess, Trial, pivots_of, statistics, trials, until
@@ -102,7 +103,9 @@ def pivot(
 
     max_iterations: limit of pivots over all trials, None for 6400 a contact. guess: whether sets are guessed to begin with, and
     again, with friction better opposed to the sliding, while Coulomb's law does not hold. Ends with RAY only where friction
-    along given directions makes the matrix unsymmetric and the ray has the property (10) of Baraff 1991.
+    along given directions makes the matrix unsymmetric and the ray has the property (10) of Baraff 1991; with INFEASIBLE where
+    normal conditions are proved to contradict each other, which is looked at before the orders from nothing. What is not solved
+    is never worse than no impulses.
     """
     begin = perf_counter()
     dense = dense_problem(problem)
@@ -113,10 +116,17 @@ def pivot(
     known = np.zeros(0) if warm_start is None else forces_from_impulse(problem, layout, warm_start)
     nothing = best = result_of(problem, *impulse_from_forces(problem, layout, np.zeros(b.size)), "pivot")
     rank, status, ray = (True, np.inf), Status.MAX_ITERATIONS, None
-    counts, tries = np.zeros(4, np.int64), 0
+    counts, tries, sought = np.zeros(4, np.int64), 0, False
     for trial in trials(problem.contacts, _guesses(known.size > 0, guess, rubs, slides, tolerance)):
-        if status is Status.SOLVED and not trial.renews:
-            break
+        if not trial.renews:
+            if status is Status.SOLVED:
+                break
+            if tries and not sought:
+                # before hundreds of orders: is there anything to find at all?
+                sought, ray = True, contradiction(problem, tolerance)
+                if ray is not None:
+                    status = Status.INFEASIBLE
+                    break
         attempt = _attempt(unknowns, trial, known, pivots, begin + time_limit)
         counts += attempt.counts
         tries += 1
@@ -139,7 +149,7 @@ def pivot(
         pivots -= int(attempt.counts[PIVOTS])
         if (not failed and measured.coulomb <= tolerance) or pivots <= 0 or perf_counter() >= begin + time_limit:
             break
-    if status is Status.MAX_ITERATIONS and not rank[1] <= residuals(problem, nothing).static_friction:
+    if status is not Status.SOLVED and not rank[1] <= residuals(problem, nothing).static_friction:
         best = nothing
     return replace(best, status=status, stats=statistics(counts, tries, begin), ray=ray)
 

@@ -143,6 +143,75 @@ def test_a_limit_ends_with_the_best_iterate_and_says_so(stack_of_bodies):
         assert sc.residuals(problem, result).static_friction <= sc.residuals(problem, idle).static_friction
 
 
+def stacked(boxes, heaviest, push):
+    """Boxes of 1 kg, the last one of `heaviest` kg and pushed, one on the other, that cannot turn."""
+    axes, m = np.eye(3)[[2, 0, 1]], boxes
+    velocity = np.tile([0.0, 0.0, -0.04], boxes)
+    velocity[-3] = push
+    return sc.ContactProblem.from_bodies(
+        masses=[*[np.eye(3)] * (m - 1), heaviest * np.eye(3)],
+        velocity=velocity,
+        body_a=range(-1, m - 1),
+        body_b=range(m),
+        jacobian_a=[np.zeros((3, 3)), *[-axes] * (m - 1)],
+        jacobian_b=[axes] * m,
+        mu=0.5,
+    )
+
+
+def own_law(problem, result, box):
+    measured = sc.residuals(problem, result, box=box)
+    return measured.static_friction if result.solver == "pivot" else measured.coulomb
+
+
+@pytest.mark.parametrize("most", [None, 1, 2, 5, 10])
+def test_what_is_not_solved_is_never_worse_than_no_impulses(most, stack_of_bodies):
+    """Each method by its own law, with masses up to 1e12 times each other, and with limits."""
+    rng, missed = np.random.default_rng(35), 0
+    problems = [stacked(boxes, 10.0**power, push) for boxes in (2, 5) for power in (0, 6, 9, 12) for push in (0.0, 0.01, 100.0)]
+    for _ in range(30):
+        G, g, mu = stack_of_bodies(rng, 3, 4)
+        problems.append(sc.ContactProblem.from_delassus(G, g, mu))
+    for problem in problems:
+        sliding = sc.creep_problem(problem, 1e-3)
+        for case, method, options in (
+            (problem, "pivot", {}),
+            (sliding, "pivot", {}),
+            (sliding, "lemke", {}),
+            (problem, "lemke", {"static_friction": "signs"}),
+        ):
+            result = sc.solve(case, method, max_iterations=most, **options)
+            idle = dataclasses.replace(
+                result, impulse=np.zeros_like(result.impulse), velocity=case.free_velocity, bilateral=0.0 * result.bilateral
+            )
+            missed += result.status is not SOLVED
+            if result.status is not SOLVED:
+                box = bool(options)
+                assert own_law(case, result, box) <= own_law(case, idle, box)
+    assert missed
+
+
+def test_what_has_no_solution_is_told_before_all_orders_are_tried():
+    """A body of 1 kg between two that never yield and close in on it; and a contact that nothing can move."""
+    up = np.eye(3)[[2, 0, 1]]
+    squeezed = sc.ContactProblem.from_bodies(
+        masses=[np.eye(3)],
+        velocity=np.zeros(3),
+        body_a=[-1, -1],
+        body_b=[0, 0],
+        jacobian_a=np.zeros((2, 3, 3)),
+        jacobian_b=[up, -up],
+        bias=[[-1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]],
+        mu=0.5,
+    )
+    unmoved = sc.ContactProblem.from_delassus(np.zeros((3, 3)), [-1.0, 0.0, 0.0], 0.5)
+    for problem in (squeezed, unmoved):
+        for guess in (True, False):
+            result = pivot(problem, 1e-6, None, np.inf, None, guess)
+            assert result.status is sc.Status.INFEASIBLE
+            assert result.ray is not None and result.stats.restarts < 5
+
+
 def test_a_solution_is_its_own_warm_start(stack_of_bodies):
     rng = np.random.default_rng(16)
     for _ in range(20):
