@@ -84,8 +84,8 @@ def _attempt(A: Floats, b: Floats, symmetric: bool, trial: Trial, known: Floats,
     limit = pivots_of(trial, False, pivots)
     known = known if trial.renews else np.zeros(0)
     if deadline == np.inf:
-        return _attempt_at_once(A, b, symmetric, known, *trial.guess, trial.order, limit)
-    sets, scales = _begin(A, b, symmetric, known, *trial.guess)
+        return _attempt_at_once(A, b, symmetric, known, *trial.guess[:2], trial.order, limit)
+    sets, scales = _begin(A, b, symmetric, known, *trial.guess[:2])
     ended = until(deadline, sets, trial.order, scales, limit)
     return ended, *_answer(A, b, sets.force), sets.change, sets.counts
 

@@ -45,10 +45,14 @@ NEGLIGIBLE = 1e-9  # of the largest |b|: one that cannot be driven to zero becau
 
 
 class Guess(NamedTuple):
-    """What `start` is to do with known forces: sweeps over them, and a compliance, of A, that keeps the forces near them."""
+    """What `start` is to do with known forces: sweeps over them, and a compliance, of A, that keeps the forces near them.
+
+    turned: whether friction is first turned against the sliding by Newton's method, see `coulomb_guess`.
+    """
 
     sweeps: int
     compliance: float
+    turned: bool = False
 
 
 class Trial(NamedTuple):

@@ -17,6 +17,7 @@ from ..accuracy import residuals
 from ..problem import ContactProblem
 from ..result import Result, Status
 from .complementarity import Sizes, is_ray, without_rounding
+from .coulomb_guess import coulomb_forces
 from .dense import DenseProblem, Layout, dense_problem, forces_from_impulse, impulse_from_forces, result_of
 from .index_sets import PIVOTS, index_sets
 from .infeasible import contradiction
@@ -39,7 +40,8 @@ def _guesses(warm: bool, guess: bool, rubs: bool, slides: bool, tolerance: float
     compliance = max(COMPLIANCE * tolerance, STIFFEST) if guess and not slides else 0.0
     given = (Guess(0, compliance if rubs else 0.0),) if warm else ()
     if rubs:
-        return given + tuple(Guess(sweeps, compliance) for sweeps in SWEEPS if guess)
+        turned = Guess(0, compliance, turned=True)
+        return given + tuple(one for sweeps in SWEEPS if guess for one in (Guess(sweeps, compliance), turned))
     if slides or not guess:
         return given
     return (given or (Guess(SWEEPS[0], 0.0),)) + tuple(Guess(0, less) for less in PROXIMAL)
@@ -85,9 +87,9 @@ def _attempt(x: Unknowns, trial: Trial, known: Floats, pivots: int, deadline: fl
     limit = pivots_of(trial, bool((layout.friction >= 0).any()), pivots)
     known = known if trial.renews else np.zeros(0)
     if deadline == np.inf:
-        return Attempt(*pivot_at_once(x.columns, x.b, *sets, known, *trial.guess, trial.order, *x.scales, limit))
+        return Attempt(*pivot_at_once(x.columns, x.b, *sets, known, *trial.guess[:2], trial.order, *x.scales, limit))
     p = index_sets(x.columns.copy(), x.b.copy(), *sets)
-    start(p, layout.bilateral, known, *trial.guess, *x.scales)
+    start(p, layout.bilateral, known, *trial.guess[:2], *x.scales)
     return Attempt(until(deadline, p, trial.order, x.scales, limit), p.force, p.change, p.frame, p.counts)
 
 
@@ -117,6 +119,7 @@ def pivot(
     nothing = best = result_of(problem, *impulse_from_forces(problem, layout, np.zeros(b.size)), "pivot")
     rank, status, ray = (True, np.inf), Status.MAX_ITERATIONS, None
     counts, tries, sought = np.zeros(4, np.int64), 0, False
+    forces = np.zeros(b.size)
     for trial in trials(problem.contacts, _guesses(known.size > 0, guess, rubs, slides, tolerance)):
         if not trial.renews:
             if status is Status.SOLVED:
@@ -127,6 +130,11 @@ def pivot(
                 if ray is not None:
                     status = Status.INFEASIBLE
                     break
+        if trial.guess.turned:
+            turned = coulomb_forces(A, b, sizes, layout, unknowns.mu, forces, trial.guess.compliance, unknowns.scales[0])
+            if turned is None:
+                continue
+            known = turned
         attempt = _attempt(unknowns, trial, known, pivots, begin + time_limit)
         counts += attempt.counts
         tries += 1

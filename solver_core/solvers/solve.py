@@ -181,8 +181,9 @@ def solve(
     Options of staggered: polygon_sides: 0 for the friction disk, else the K of the inscribed polygon; staggering: 'accelerated'
     by proposals, 'plain' for Algorithm 1 without them, 'published' for Algorithm 1 with its own stopping rule, (28) alone, and
     its own choice of what to return: where its residuals are above the tolerance the status is UNCONFIRMED.
-    Option of pivot: guess: whether index sets are guessed by sweeps of Gauss-Seidel, again and again while the answer has (21)
-    of Baraff 1994 but not Coulomb's law; False is the algorithm as it was published.
+    Option of pivot: guess: whether index sets are guessed by Gauss-Seidel and Newton's method, again and again while the answer
+    has (21) of Baraff 1994 but not Coulomb's law; False is the algorithm as it was published. SOLVED claims Baraff's law, which
+    lets friction act across the sliding in three dimensions; `residuals(problem, result).coulomb` tells whether it does.
     Options of lemke: static_friction: None where nothing may stick, 'creep' or 'signs' (Baraff 1991, sections 8.1 and 8.2). Of
     creep: creep_speed: m/s, below which friction fades; tangential_velocity: (m, dim - 1) m/s, of the bodies now, None for what
     they would have without impulses. SOLVED then claims the law of `creep_problem`, or of `residuals(..., box=True)`, and
