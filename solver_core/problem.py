@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .system import System
+from .system import System, one_body
 
 __all__ = ["ContactProblem"]
 
@@ -103,24 +103,8 @@ class ContactProblem:
         kept = eigenvalues > rows * np.finfo(float).eps * max(scale, 0.0)
         factor = vectors[:, kept] * np.sqrt(eigenvalues[kept])
         n = factor.shape[1]
-        jacobian = np.zeros((m, 3, n))
-        jacobian[:, :dim] = factor[: m * dim].reshape(m, dim, n)
-        bias = np.zeros((m, 3))
-        bias[:, :dim] = free[: m * dim].reshape(m, dim)
-        system = System(
-            offset=np.array([0, n], dtype=np.int64),
-            block_start=np.array([0, n * n], dtype=np.int64),
-            mass=np.eye(n).ravel(),
-            inverse_mass=np.eye(n).ravel(),
-            velocity=np.zeros(n),
-            body_a=np.full(m, -1, dtype=np.int64),
-            body_b=np.zeros(m, dtype=np.int64),
-            jacobian_a=np.zeros((m, 3, n)),
-            jacobian_b=jacobian,
-            bias=bias,
-            slack=_per_contact("slack", 0.0 if slack is None else slack, m),
-            mu=np.zeros(m),
-        )
+        jacobian, velocities = factor[: m * dim].reshape(m, dim, n), free[: m * dim].reshape(m, dim)
+        system = one_body(jacobian, velocities, _per_contact("slack", 0.0 if slack is None else slack, m), np.zeros(m))
         held = (factor[m * dim :], free[m * dim :])
         return cls._with_friction(int(dim), system, mu, mu_dynamic, sliding, sliding_direction, held)
 

@@ -16,6 +16,7 @@ __all__ = [
     "apply_mass",
     "effective_inverse_mass",
     "effective_mass",
+    "one_body",
     "relative_velocities",
     "relative_velocity",
     "transpose_product",
@@ -48,6 +49,30 @@ class System(NamedTuple):
     bias: Floats
     slack: Floats
     mu: Floats
+
+
+def one_body(jacobian: Floats, free_velocity: Floats, slack: Floats, mu: Floats) -> System:
+    """The system whose contacts are those of a body of mass 1 in all its n degrees of freedom with what never moves.
+
+    jacobian: (m, dim, n), so that G = J J^T. free_velocity: (m, dim). slack, mu: (m,).
+    """
+    m, dim, n = jacobian.shape
+    rows, bias = np.zeros((m, 3, n)), np.zeros((m, 3))
+    rows[:, :dim], bias[:, :dim] = jacobian, free_velocity
+    return System(
+        offset=np.array([0, n], dtype=np.int64),
+        block_start=np.array([0, n * n], dtype=np.int64),
+        mass=np.eye(n).ravel(),
+        inverse_mass=np.eye(n).ravel(),
+        velocity=np.zeros(n),
+        body_a=np.full(m, -1, dtype=np.int64),
+        body_b=np.zeros(m, dtype=np.int64),
+        jacobian_a=np.zeros((m, 3, n)),
+        jacobian_b=rows,
+        bias=bias,
+        slack=slack,
+        mu=mu,
+    )
 
 
 @leaf_kernel

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..problem import ContactProblem
-from ..system import System
+from ..system import one_body
 
 __all__ = ["WithoutBilateral", "without_bilateral"]
 
@@ -59,25 +59,6 @@ def without_bilateral(problem: ContactProblem) -> WithoutBilateral:
     g_c = problem.free_velocity.ravel()
     g = g_c - F_c @ (V @ drift)
     g[np.abs(g) <= ROUND_OFF * (np.abs(g_c) + np.abs(F_c) @ np.abs(V @ drift))] = 0.0
-    system = _one_body(problem.system, F.reshape(m, dim, len(C)), g.reshape(m, dim))
+    system = one_body(F.reshape(m, dim, len(C)), g.reshape(m, dim), problem.system.slack, problem.system.mu)
     none = np.zeros((0, len(C))), np.zeros(0)
     return WithoutBilateral(replace(problem, system=system, bilateral=none), (U / sigma) @ (F_c @ V).T, (U / sigma) @ drift)
-
-
-def _one_body(system: System, jacobian: Floats, free_velocity: Floats) -> System:
-    """The system whose contacts are those of a body of mass 1 in all its n degrees of freedom with what never moves."""
-    m, dim, n = jacobian.shape
-    rows, bias = np.zeros((m, 3, n)), np.zeros((m, 3))
-    rows[:, :dim], bias[:, :dim] = jacobian, free_velocity
-    return system._replace(
-        offset=np.array([0, n], dtype=np.int64),
-        block_start=np.array([0, n * n], dtype=np.int64),
-        mass=np.eye(n).ravel(),
-        inverse_mass=np.eye(n).ravel(),
-        velocity=np.zeros(n),
-        body_a=np.full(m, -1, dtype=np.int64),
-        body_b=np.zeros(m, dtype=np.int64),
-        jacobian_a=np.zeros((m, 3, n)),
-        jacobian_b=rows,
-        bias=bias,
-    )
