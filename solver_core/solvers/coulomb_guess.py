@@ -5,8 +5,9 @@
     f_N = max(0, w_N),    f_F = P_{mu f_N}(w_F),    w = f - rho a,
 
 P being the projection onto the disk (Alart and Curnier 1991). Newton's method solves that in forces, with a compliance that
-keeps them near the known ones and the equations regular, as in `pivot_start`. Convergence is only local, and what comes of it
-is a guess: index sets are taken from it, and all that they claim is established by pivoting.
+keeps them near the known ones and the equations regular, as in `pivot_start`. Convergence is only local: where it fails, one
+proximal point step after the other, soft at first and stiffer by and by, often leads there. What comes of it is a guess: index
+sets are taken from it, and all that they claim is established by pivoting.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from numpy.typing import NDArray
 from .complementarity import Sizes
 from .dense import Layout
 
-__all__ = ["coulomb_forces"]
+__all__ = ["coulomb_forces", "stiff", "stiffening"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-PROXIMAL_STEPS = 8
+STIFF_STEPS = 8
+SOFT_STEPS = 16  # with each of
+SOFT = (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 STEPS = 25
 SHORTEST_STEP = 0.06
 UPHILL_STEPS = 6  # of the first ones: where pieces of the equations meet, a step uphill often leads on
@@ -51,26 +54,45 @@ class Law(NamedTuple):
     rubbing: Floats
 
 
+def stiff(compliance: float) -> tuple[float, ...]:
+    """Compliances of proximal point steps from forces that are nearly right."""
+    return STIFF_STEPS * (compliance,)
+
+
+def stiffening(compliance: float) -> tuple[float, ...]:
+    """Compliances of proximal point steps from forces that need not be near, soft ones first."""
+    return tuple(soft for soft in SOFT if soft > compliance for _ in range(SOFT_STEPS)) + stiff(compliance)
+
+
 def coulomb_forces(
-    A: Floats, b: Floats, sizes: Sizes, layout: Layout, mu: Floats, known: Floats, compliance: float, at_rest: float
+    A: Floats,
+    b: Floats,
+    sizes: Sizes,
+    layout: Layout,
+    mu: Floats,
+    known: Floats,
+    compliances: tuple[float, ...],
+    at_rest: float,
 ) -> Floats | None:
     """Forces (n,) that have Coulomb's law up to accelerations of at_rest, from known ones (n,); None where they are not found.
 
-    A: (n, n), b: (n,). mu: (m,). compliance: of A. Bilateral constraints stay stiff. What the compliance leaves, as under a
-    body that is heavier by far than what bears it, shrinks in each of a few proximal point steps.
+    A: (n, n), b: (n,). mu: (m,). compliances: of A, of one proximal point step after the other. Bilateral constraints stay
+    stiff. What the last compliance leaves, as under a body that is heavier by far than what bears it, shrinks step by step.
     """
-    soft = compliance * sizes.row * sizes.column
-    soft[: layout.bilateral] = 0.0
     contacts = _contacts(A, layout, mu)
-    stiffened, left = A + np.diag(soft), np.inf
-    for _ in range(PROXIMAL_STEPS):
-        forces = _newton(stiffened, b - soft * known, contacts, known, at_rest)
+    left = np.inf
+    for compliance in compliances:
+        soft = compliance * sizes.row * sizes.column
+        soft[: layout.bilateral] = 0.0
+        forces = _newton(A + np.diag(soft), b - soft * known, contacts, known, at_rest)
+        last = compliance == compliances[-1]
         if forces is None:
-            return None if left == np.inf else known
-        before, left = left, _worst(_law(forces, A @ forces + b, contacts), contacts)
+            return known if last and left < np.inf else None
         known = forces
-        if left <= 2.0 * at_rest or not left < 0.5 * before:
-            break
+        if last:
+            before, left = left, _worst(_law(forces, A @ forces + b, contacts), contacts)
+            if left <= 2.0 * at_rest or not left < 0.5 * before:
+                break
     return known
 
 

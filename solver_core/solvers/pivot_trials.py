@@ -47,12 +47,14 @@ NEGLIGIBLE = 1e-9  # of the largest |b|: one that cannot be driven to zero becau
 class Guess(NamedTuple):
     """What `start` is to do with known forces: sweeps over them, and a compliance, of A, that keeps the forces near them.
 
-    turned: whether friction is first turned against the sliding by Newton's method, see `coulomb_guess`.
+    turned: compliances of proximal point steps that first turn friction against the sliding, see `coulomb_guess`; empty for
+    none. improves: whether it is worth trying where there is an answer already that has (21) but not Coulomb's law.
     """
 
     sweeps: int
     compliance: float
-    turned: bool = False
+    turned: tuple[float, ...] = ()
+    improves: bool = True
 
 
 class Trial(NamedTuple):
@@ -66,7 +68,7 @@ class Trial(NamedTuple):
 def trials(m: int, guesses: tuple[Guess, ...]) -> Iterator[Trial]:
     """What to try, one after the other: the contacts' own order from guesses; then orders from nothing, the own one, the
     reverse, and shuffles that are the same ones every time."""
-    own, nothing = np.arange(m), Guess(0, 0.0)
+    own, nothing = np.arange(m), Guess(0, 0.0, improves=False)
     for guess in guesses:
         yield Trial(own, True, guess)
     yield Trial(own, False, nothing)

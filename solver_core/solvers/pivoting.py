@@ -17,7 +17,7 @@ from ..accuracy import residuals
 from ..problem import ContactProblem
 from ..result import Result, Status
 from .complementarity import Sizes, is_ray, without_rounding
-from .coulomb_guess import coulomb_forces
+from .coulomb_guess import coulomb_forces, stiff, stiffening
 from .dense import DenseProblem, Layout, dense_problem, forces_from_impulse, impulse_from_forces, result_of
 from .index_sets import PIVOTS, index_sets
 from .infeasible import contradiction
@@ -40,8 +40,12 @@ def _guesses(warm: bool, guess: bool, rubs: bool, slides: bool, tolerance: float
     compliance = max(COMPLIANCE * tolerance, STIFFEST) if guess and not slides else 0.0
     given = (Guess(0, compliance if rubs else 0.0),) if warm else ()
     if rubs:
-        turned = Guess(0, compliance, turned=True)
-        return given + tuple(one for sweeps in SWEEPS if guess for one in (Guess(sweeps, compliance), turned))
+        if not guess:
+            return given
+        turned = Guess(0, compliance, stiff(compliance))
+        longer = Guess(0, compliance, stiffening(compliance), improves=False)
+        near = tuple(one for sweeps in SWEEPS for one in (Guess(sweeps, compliance), turned))
+        return given + near + (() if slides else (longer,))
     if slides or not guess:
         return given
     return (given or (Guess(SWEEPS[0], 0.0),)) + tuple(Guess(0, less) for less in PROXIMAL)
@@ -119,19 +123,19 @@ def pivot(
     nothing = best = result_of(problem, *impulse_from_forces(problem, layout, np.zeros(b.size)), "pivot")
     rank, status, ray = (True, np.inf), Status.MAX_ITERATIONS, None
     counts, tries, sought = np.zeros(4, np.int64), 0, False
-    forces = np.zeros(b.size)
     for trial in trials(problem.contacts, _guesses(known.size > 0, guess, rubs, slides, tolerance)):
-        if not trial.renews:
+        if not trial.guess.improves:
             if status is Status.SOLVED:
                 break
             if tries and not sought:
-                # before hundreds of orders: is there anything to find at all?
+                # before the long guess and hundreds of orders: is there anything to find at all?
                 sought, ray = True, contradiction(problem, tolerance)
                 if ray is not None:
                     status = Status.INFEASIBLE
                     break
         if trial.guess.turned:
-            turned = coulomb_forces(A, b, sizes, layout, unknowns.mu, forces, trial.guess.compliance, unknowns.scales[0])
+            near = known if known.size else np.zeros(b.size)
+            turned = coulomb_forces(A, b, sizes, layout, unknowns.mu, near, trial.guess.turned, unknowns.scales[0])
             if turned is None:
                 continue
             known = turned
