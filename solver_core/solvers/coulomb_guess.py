@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..linalg.dense_lu import product, solve_dense
 from .complementarity import Sizes
 from .dense import Layout
 
@@ -79,6 +80,7 @@ def coulomb_forces(
     A: (n, n), b: (n,). mu: (m,). compliances: of A, of one proximal point step after the other. Bilateral constraints stay
     stiff. What the last compliance leaves, as under a body that is heavier by far than what bears it, shrinks step by step.
     """
+    A = np.ascontiguousarray(A)
     contacts = _contacts(A, layout, mu)
     left = np.inf
     for compliance in compliances:
@@ -90,7 +92,7 @@ def coulomb_forces(
             return known if last and left < np.inf else None
         known = forces
         if last:
-            before, left = left, _worst(_law(forces, A @ forces + b, contacts), contacts)
+            before, left = left, _worst(_law(forces, product(A, forces) + b, contacts), contacts)
             if left <= 2.0 * at_rest or not left < 0.5 * before:
                 break
     return known
@@ -98,19 +100,18 @@ def coulomb_forces(
 
 def _newton(A: Floats, b: Floats, contacts: Contacts, f: Floats, at_rest: float) -> Floats | None:
     """Forces (n,) that have the law up to accelerations of at_rest; None where they are not found."""
-    law = _law(f, A @ f + b, contacts)
+    law = _law(f, product(A, f) + b, contacts)
     error = _worst(law, contacts)
     for step in range(STEPS):
         if error <= at_rest:
             return f
-        try:
-            change = np.linalg.solve(_derivative(A, law, contacts), -law.error)
-        except np.linalg.LinAlgError:
+        change = -law.error
+        if not solve_dense(_derivative(A, law, contacts), change):
             return None
         t, before = 1.0, error
         while True:
             trial = f + t * change
-            law = _law(trial, A @ trial + b, contacts)
+            law = _law(trial, product(A, trial) + b, contacts)
             error = _worst(law, contacts)
             if error < (1.0 - 0.1 * t) * before or t < SHORTEST_STEP:
                 break

@@ -312,8 +312,8 @@ def pile(seed):
 
 
 def test_soft_steps_first_spare_piles_the_orders_from_nothing():
-    """Six of the 13 of 500 that sweeps of Gauss-Seidel did not solve. Which of them it spares hangs on rounding."""
-    seeds = (14, 163, 176, 186, 294, 331)
+    """Ten of the 13 of 500 that sweeps of Gauss-Seidel did not solve. Which of them it spares hangs on rounding."""
+    seeds = (14, 123, 163, 176, 186, 294, 331, 409, 447, 495)
     found = [sc.solve(pile(seed), "pivot", tolerance=1e-8, max_iterations=5_000) for seed in seeds]
     assert sum(result.status is SOLVED for result in found) >= 2
 
