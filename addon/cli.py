@@ -79,6 +79,9 @@ def make_parser() -> Parser:
     command.add_argument(
         "--step-time-limit", type=float, metavar="SECONDS", help="time a step may take; 0 for as long as it needs"
     )
+    command.add_argument(
+        "--recovery-speed", type=float, metavar="SPEED", help="at which overlaps are undone, in half sizes of the body a second"
+    )
     command.add_argument("--substeps", type=int, metavar="N", help="time steps a frame")
     command.add_argument("--cache", metavar="DIR", help="folder for the baked frames")
     command.add_argument("--resume", action="store_true", help="go on after the last good frame of the cache")
@@ -138,6 +141,7 @@ def set_scene(scene: Scene, arguments: argparse.Namespace) -> None:
     if arguments.staggering is not None:
         own.staggering = Staggering(arguments.staggering).name
     set_checked(own, "step_time_limit", arguments.step_time_limit, "--step-time-limit")
+    set_checked(own, "recovery_speed", arguments.recovery_speed, "--recovery-speed")
     if arguments.substeps is not None:
         own.use_substeps = True
         set_checked(own, "substeps", arguments.substeps, "--substeps")

@@ -56,12 +56,25 @@ class Phase(Enum):
 
 
 @dataclass(frozen=True)
+class Overlap:
+    """Two bodies in each other: depth in m, the same in half extents of the smaller one, their names, and the frame."""
+
+    depth: float
+    ratio: float
+    bodies: tuple[str, ...]
+    frame: int
+
+    def __str__(self) -> str:
+        return f"{1e3 * self.depth:.2g} mm, {' and '.join(self.bodies)}, frame {self.frame}"
+
+
+@dataclass(frozen=True)
 class Job:
     """State of one bake.
 
     status: what goes on, for the user. stopping: the user asked for the end. problems and warnings: readable lines. seconds:
-    wall time of the worker's steps. deepest_overlap: m, over all frames so far.
-    found: how many islands were solved by what.
+    wall time of the worker's steps. overlap: the deepest so far, None where nothing overlapped. found: how many islands were
+    solved by what.
     """
 
     phase: Phase = Phase.STARTING
@@ -71,7 +84,7 @@ class Job:
     frame_end: int = 0
     last_frame: int | None = None
     missed_steps: int = 0
-    deepest_overlap: float = 0.0
+    overlap: Overlap | None = None
     found: tuple[tuple[str, int], ...] = ()
     seconds: float = 0.0
     warnings: tuple[str, ...] = ()
@@ -107,7 +120,16 @@ class Job:
         frames = f"frames {self.frame_start} to {self.last_frame}"
         if self.last_frame < self.frame_end:
             frames += f" of {self.frame_end}"
-        return f"{frames}, {missed}, {self.seconds:.1f} s"
+        overlap = "" if self.overlap is None else f", deepest overlap {self.overlap}"
+        return f"{frames}, {missed}{overlap}, {self.seconds:.1f} s"
+
+
+def deeper(overlap: Overlap | None, record: Mapping[str, Any]) -> Overlap | None:
+    """The deepest overlap so far, or that of the frame on record, in which null is a number that is not finite."""
+    depth, ratio = (math.inf if record[name] is None else record[name] for name in ("deepest_overlap", "overlap_ratio"))
+    if not record["deepest_pair"] or (overlap is not None and ratio <= overlap.ratio):
+        return overlap
+    return Overlap(depth, ratio, tuple(record["deepest_pair"]), record["frame"])
 
 
 def added(found: tuple[tuple[str, int], ...], more: dict[str, int]) -> tuple[tuple[str, int], ...]:
@@ -206,11 +228,8 @@ def heard(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, ...]]
                 last_frame=frame,
                 status=status_at(job, frame, record["contacts"]),
                 missed_steps=job.missed_steps + record["missed"],
-                # null is a number that is not finite.
                 found=added(job.found, record["found"]),
-                deepest_overlap=max(
-                    job.deepest_overlap, math.inf if record["deepest_overlap"] is None else record["deepest_overlap"]
-                ),
+                overlap=deeper(job.overlap, record),
                 seconds=job.seconds + record["seconds"],
             )
             return baked, (ShowFrames(frame),)

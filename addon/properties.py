@@ -176,6 +176,8 @@ class SceneBake(PropertyGroup):
     missed_steps: IntProperty()
     summary: StringProperty()
     solved_by: StringProperty()
+    overlap: StringProperty()
+    overlap_is_visible: BoolProperty()
 
 
 class SceneStiction(PropertyGroup):
@@ -230,6 +232,16 @@ class SceneStiction(PropertyGroup):
         default=SolverSettings.step_time_limit,
         min=0.0,
         soft_max=60.0,
+        precision=3,
+    )
+    recovery_speed: FloatProperty(
+        name="Recovery Speed",
+        description="How fast bodies that overlap are parted, without giving them any speed of their own: half sizes of the "
+        "smaller one a second",
+        default=SolverSettings.recovery_speed,
+        min=0.001,
+        soft_max=5.0,
+        max=100.0,
         precision=3,
     )
     use_substeps: BoolProperty(
@@ -349,6 +361,7 @@ def effective_settings(scene: Scene) -> SolverSettings:
         sleeping=own.use_sleeping,
         staggering=Staggering[own.staggering],
         step_time_limit=own.step_time_limit,
+        recovery_speed=own.recovery_speed,
     )
 
 

@@ -15,6 +15,7 @@ from bpy.types import Context, Scene
 
 from ..solver_core.io.cache import cache_has_begun
 from ..solver_core.io.snapshot import snapshot_digest, write_snapshot
+from ..solver_core.report import VISIBLE_OVERLAP
 from ..solver_core.scene import SceneWarning
 from .bake_files import bake_files, caches_in_use, files_to_resume, remove_old_bakes
 from .extract import extract
@@ -91,6 +92,9 @@ class Bake:
         if self.job.is_over and self.job.last_frame is not None and (scene := self._find_scene()) and self._is_shown(scene):
             scene.stiction.bake.summary = self.job.summary
             scene.stiction.bake.solved_by = self.job.solved_by
+            overlap = self.job.overlap
+            scene.stiction.bake.overlap = "" if overlap is None else str(overlap)
+            scene.stiction.bake.overlap_is_visible = overlap is not None and overlap.ratio > VISIBLE_OVERLAP
             scene.stiction.bake.last_frame = self.job.last_frame
             scene.stiction.bake.missed_steps = self.job.missed_steps
 

@@ -159,7 +159,9 @@ class STICTION_PT_scene_solver(ScenePanel, Panel):
         column = layout.column()
         column.active = own.method != ContactMethod.PIVOT.name
         column.prop(own, "staggering")
+        column = layout.column()
         column.prop(own, "step_time_limit")
+        column.prop(own, "recovery_speed")
 
 
 class STICTION_PT_scene_range(ScenePanel, Panel):
@@ -234,6 +236,8 @@ def draw_result(layout: UILayout, bake: bpy.types.PropertyGroup) -> None:
         column.label(text=f"{steps} missed the tolerance", icon="ERROR")
     else:
         column.label(text="Every step within tolerance", icon="CHECKMARK")
+    if bake.overlap:
+        column.label(text=f"Deepest overlap: {bake.overlap}", icon="ERROR" if bake.overlap_is_visible else "CHECKMARK")
     if bake.solved_by:
         column.label(text=f"Islands solved: {bake.solved_by}", icon="INFO")
 

@@ -139,6 +139,9 @@ def worker_environment() -> dict[str, str]:
     environment = dict(os.environ)
     environment["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(folders))
     environment["PYTHONIOENCODING"] = "utf-8"
+    # the matrices of a step are small: threads for them wait for each other most of the time
+    for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        environment.setdefault(threads, "1")
     # Compiling takes minutes, loading what was compiled a fraction of a second.
     environment.setdefault("NUMBA_CACHE_DIR", str(lasting_folder("compiled")))
     return environment

@@ -9,7 +9,7 @@ import dataclasses
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from enum import Enum
 from typing import Any
 
@@ -20,10 +20,22 @@ from .result import Found, Status
 from .scene import BodyKind, SceneSpec, SceneWarning, SolverSettings
 from .validation import SceneProblem
 
-__all__ = ["build_report", "error_report", "frame_summary", "missed_steps", "report_bytes"]
+__all__ = [
+    "VISIBLE_OVERLAP",
+    "build_report",
+    "deepest_overlap",
+    "error_report",
+    "frame_summary",
+    "missed_steps",
+    "overlap_warnings",
+    "report_bytes",
+]
 
 # Of the layout of the report; goes up when a field changes its name or its meaning.
 VERSION = 1
+
+# Of the smaller body's half extent: an overlap that is seen.
+VISIBLE_OVERLAP = 0.01
 
 RESIDUALS = ("relative_error", "cone", "complementarity", "dissipation", "natural_map")
 
@@ -34,8 +46,11 @@ def build_report(
     """The report of the whole bake; `frames` are all of its frames in order, of this run or of an earlier one."""
     rows: list[dict[str, Any]] = []
     missed: list[dict[str, Any]] = []
+    warnings, seen = tuple(warnings), list[SceneWarning]()
     for frame in frames:
-        rows.append({"frame": frame.frame, "bodies": len(frame.poses), **frame_summary(frame.statistics)})
+        deepest = deepest_overlap(frame, spec)
+        rows.append({"frame": frame.frame, "bodies": len(frame.poses), **frame_summary(frame.statistics), **deepest})
+        seen.extend(overlap_warnings(frame, spec, {warning.objects for warning in (*warnings, *seen)}))
         missed.extend(missed_steps(frame, spec, settings))
     kinds = Counter(body.kind for body in spec.bodies)
     return {
@@ -56,7 +71,7 @@ def build_report(
         },
         "frames": rows,
         "missed": missed,
-        "warnings": [dataclasses.asdict(warning) for warning in warnings],
+        "warnings": [dataclasses.asdict(warning) for warning in (*warnings, *seen)],
         "totals": {
             "frames": len(rows),
             "steps": sum(row["steps"] for row in rows),
@@ -68,7 +83,8 @@ def build_report(
             "infeasible": sum(row["status"] == Status.INFEASIBLE.name.lower() for row in missed),
             "cuts": sum(row["cuts"] for row in rows),
             "most_contacts": max((row["contacts"] for row in rows), default=0),
-            **{name: worst(row[name] for row in rows) for name in (*RESIDUALS, "deepest_overlap")},
+            **{name: worst(row[name] for row in rows) for name in RESIDUALS},
+            **deepest_of(rows),
             "seconds": sum(row["seconds"] for row in rows),
         },
     }
@@ -94,11 +110,50 @@ def frame_summary(statistics: FrameStatistics) -> dict[str, Any]:
         "factorisations": int(statistics.factorisations.sum()),
         "found": {which.name.lower(): int(statistics.found[:, which].sum()) for which in Found},
         "cuts": int(statistics.cuts.sum()),
-        **{name: worst(getattr(statistics, name)) for name in (*RESIDUALS, "deepest_overlap")},
+        **{name: worst(getattr(statistics, name)) for name in RESIDUALS},
         "asleep": int(statistics.asleep[-1]) if len(statistics.asleep) else 0,
         "missed_steps": int(np.count_nonzero(statistics.status != Status.SOLVED)),
         "seconds": float(statistics.seconds.sum()),
     }
+
+
+def deepest_overlap(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
+    """The overlap of the frame's steps that is deepest for the size of the smaller body: deepest_overlap in m, overlap_ratio in
+    half extents of that body, deepest_pair the names of the two, none where nothing overlaps."""
+    statistics = frame.statistics
+    if not len(statistics.overlap_ratio):
+        return {"deepest_overlap": 0.0, "overlap_ratio": 0.0, "deepest_pair": []}
+    # a nan is the largest there is
+    step = int(np.argmax(statistics.overlap_ratio))
+    return {
+        "deepest_overlap": number_or_null(statistics.deepest_overlap[step]),
+        "overlap_ratio": number_or_null(statistics.overlap_ratio[step]),
+        "deepest_pair": [spec.bodies[body].name for body in statistics.deepest_pair[step] if body >= 0],
+    }
+
+
+def deepest_of(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Of the rows of frames, what the one with the deepest overlap says of it, and its number."""
+    names = ("deepest_overlap", "overlap_ratio", "deepest_pair")
+    row = max(rows, key=lambda row: math.inf if row["overlap_ratio"] is None else row["overlap_ratio"], default=None)
+    if row is None or not row["deepest_pair"]:
+        return {"deepest_overlap": 0.0, "overlap_ratio": 0.0, "deepest_pair": [], "deepest_frame": None}
+    return {name: row[name] for name in names} | {"deepest_frame": row["frame"]}
+
+
+def overlap_warnings(frame: Frame, spec: SceneSpec, known: Collection[tuple[str, ...]]) -> Iterator[SceneWarning]:
+    """A warning for each two bodies that come visibly into each other in the frame, but for those whose names are known."""
+    statistics = frame.statistics
+    told = set(known)
+    for step in np.flatnonzero(statistics.overlap_ratio > VISIBLE_OVERLAP):
+        a, b = (spec.bodies[body].name for body in statistics.deepest_pair[step])
+        if (a, b) in told:
+            continue
+        told.add((a, b))
+        depth, ratio = statistics.deepest_overlap[step], statistics.overlap_ratio[step]
+        share = f"{100.0 * ratio:.2g} % of the smaller one's half extent"
+        message = f"{a} and {b} overlap by {1e3 * depth:.3g} mm at frame {frame.frame}, {share}: they are pushed apart slowly; "
+        yield SceneWarning((a, b), "overlap", message + "more substeps help")
 
 
 def missed_steps(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> Iterator[dict[str, Any]]:

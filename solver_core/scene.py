@@ -175,7 +175,8 @@ class SolverSettings:
     polygon_sides is 0 for the exact friction disk, else the K of the K-sided polygon. substeps: time steps a frame. sleeping:
     leave islands that are at rest to within the tolerance out of the steps until something comes near.
     staggering: how Staggered Projections go about it. step_time_limit: s that solving a step may take, 0 for as long as it
-    needs; a bake with one need not come out the same twice.
+    needs; a bake with one need not come out the same twice. recovery_speed: half extents of the smaller body a second, at which
+    bodies that overlap are parted.
     """
 
     method: ContactMethod = ContactMethod.STAGGERED
@@ -187,6 +188,7 @@ class SolverSettings:
     sleeping: bool = True
     staggering: Staggering = Staggering.ACCELERATED
     step_time_limit: float = 0.0
+    recovery_speed: float = 0.2
 
 
 @dataclass(frozen=True)

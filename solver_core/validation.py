@@ -136,6 +136,9 @@ def settings_problems(settings: SolverSettings) -> Iterator[SceneProblem]:
     if not (settings.step_time_limit >= 0.0 and np.isfinite(settings.step_time_limit)):
         message = f"is {settings.step_time_limit}; choose seconds for each step, or 0 for as long as it needs"
         yield SceneProblem(SETTINGS, "step_time_limit", message)
+    if not (settings.recovery_speed > 0.0 and np.isfinite(settings.recovery_speed)):
+        message = f"is {settings.recovery_speed}; choose a positive number of half sizes a second"
+        yield SceneProblem(SETTINGS, "recovery_speed", message)
 
 
 def body_problems(body: BodySpec, spec: SceneSpec) -> Iterator[SceneProblem]:

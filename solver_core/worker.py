@@ -6,7 +6,8 @@ output; "event" tells them apart:
     compiling   kernels may have to be compiled first, which takes a while on the first run
     started     frame_start, frame_end, resumed_from (the last frame that was there already, or null), bodies
     warning     objects, field, message
-    frame       frame, contacts, iterations, found, worst_error, missed, deepest_overlap, seconds
+    frame       frame, contacts, iterations, found, worst_error, missed, deepest_overlap, overlap_ratio,
+                deepest_pair, seconds
     finished    frames, missed_steps (of the whole cache), seconds (of this run)
     stopped     frame (the last one in the cache, null when it has none), reason; --resume goes on after it
     error       message, problems: [{object, field, message}]
@@ -39,7 +40,16 @@ from .io.cache import CacheError, CacheHeld, FrameCacheReader, FrameCacheWriter,
 from .io.container import ContainerError
 from .io.snapshot import read_snapshot, snapshot_digest
 from .kernel_cache import use_kernel_cache
-from .report import RESIDUALS, build_report, error_report, frame_summary, report_bytes, worst
+from .report import (
+    RESIDUALS,
+    build_report,
+    deepest_overlap,
+    error_report,
+    frame_summary,
+    overlap_warnings,
+    report_bytes,
+    worst,
+)
 from .scene import SceneSpec, SceneWarning, SolverSettings
 from .validation import SceneError, SceneProblem, validate
 
@@ -162,6 +172,7 @@ def bake(
     )
     warnings = (*simulation.warnings, *lock_warnings(writer, arguments.cache))
     emit_warnings(warnings)
+    told = {warning.objects for warning in warnings}
     missed = 0
     first = spec.frame_start
     if resumed is not None:
@@ -174,6 +185,9 @@ def bake(
         checkpoint = simulation.checkpoint()
         with ending.writing:
             writer.append(frame, checkpoint)
+        seen = tuple(overlap_warnings(frame, spec, told))
+        told.update(warning.objects for warning in seen)
+        emit_warnings(seen)
         summary = frame_summary(frame.statistics)
         missed += summary["missed_steps"]
         emit(
@@ -184,7 +198,7 @@ def bake(
             found=summary["found"],
             worst_error=worst(summary[name] for name in RESIDUALS),
             missed=summary["missed_steps"],
-            deepest_overlap=summary["deepest_overlap"],
+            **deepest_overlap(frame, spec),
             seconds=summary["seconds"],
         )
     if arguments.report:

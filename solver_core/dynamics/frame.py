@@ -18,11 +18,11 @@ class FrameStatistics:
     many islands were solved by what each of `solver_core.Found` names; solves is how often the step was solved, once for what
     touched at its begin and again with what the motion ran into, cuts how often it was cut at an impact into shorter ones, 0
     for a whole step; relative_error is (28) of Kaufman et al. 2008 and residual is their (29) in J; cone, complementarity,
-    dissipation and natural_map (of pivoting its static_map) are the relative Coulomb residuals as `solver_core.residuals` measures them; worst_pair (steps, 2) are the
-    indices of the bodies at the worst of these contacts, -1 when there is none; deepest_overlap in m is that of the two bodies
-    deepest_pair (steps, 2), which are deepest in each other for the size of the smaller one, and overlap_ratio the same in its
-    half extents, 0 when nothing overlaps as the step begins or ends; asleep counts the bodies that slept through the step,
-    whose contacts are in none of these figures; seconds is wall time.
+    dissipation and natural_map (of pivoting its static_map) are the relative Coulomb residuals as `solver_core.residuals`
+    measures them; worst_pair (steps, 2) are the indices of the bodies at the worst of these contacts, -1 when there is none;
+    deepest_overlap in m is that of the two bodies deepest_pair (steps, 2), which are deepest in each other for the size of the
+    smaller one, and overlap_ratio the same in its half extents, 0 when nothing overlaps as the step begins or ends; asleep
+    counts the bodies that slept through the step, whose contacts are in none of these figures; seconds is wall time.
     """
 
     status: NDArray[np.int64]

@@ -142,7 +142,7 @@ def solve_islands_by_pivoting(
         counts[3] += result.stats.factorisations
         errors[2] = max(errors[2], measured.cone.relative)
         errors[3] = max(errors[3], measured.complementarity.relative)
-        errors[4] = max(errors[4], measured.opposition.relative, measured.saturation.relative)
+        errors[4] = max(errors[4], measured.dissipation.relative)
         errors[6] = max(errors[6], measured.static_map.relative)
         if result.status is Status.SOLVED:
             counts[5 + Found.PIVOTING] += 1

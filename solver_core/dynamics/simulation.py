@@ -64,6 +64,7 @@ class Simulation:
         sleeping: bool = True,
         staggering: str | Staggering = "accelerated",
         step_time_limit: float = 0.0,
+        recovery_speed: float = 0.2,
     ):
         if method not in [*ContactMethod, *(known.value for known in ContactMethod)]:
             raise ValueError(f"method must be one of {', '.join(known.value for known in ContactMethod)}, not {method!r}")
@@ -79,6 +80,7 @@ class Simulation:
             sleeping,
             Staggering(staggering),
             step_time_limit,
+            recovery_speed,
         )
         if fps is not None:
             spec = replace(spec, fps=fps)
@@ -118,6 +120,7 @@ class Simulation:
             sleeping=settings.sleeping,
             staggering=settings.staggering,
             step_time_limit=settings.step_time_limit,
+            recovery_speed=settings.recovery_speed,
         )
 
     def first_frame(self) -> Frame:
@@ -272,7 +275,8 @@ class Simulation:
             v = solve_islands(system, impulse, *limits, settings.polygon_sides, variant, self._effort, counts, errors)
         twist = begin.predicted.copy()
         twist[begin.awake] = v.reshape(-1, 6)
-        apart = separation(model, system, body_a, body_b, contacts.gap, v, twist, begin.h, self._effort)
+        speed = settings.recovery_speed
+        apart = separation(model, system, body_a, body_b, contacts.gap, v, twist, begin.h, speed, self._effort)
         twist[begin.awake] += apart.reshape(-1, 6)
         kept = ContactMemory(body_a, body_b, contacts.feature, remember(axes, impulse), came)
         return Solution(contacts, system, v, apart, twist, kept, approach, counts, errors)

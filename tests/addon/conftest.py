@@ -130,6 +130,8 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
                         "worst_error": 0.0,
                         "missed": 0,
                         "deepest_overlap": 0.0,
+                        "overlap_ratio": 0.0,
+                        "deepest_pair": [],
                         "found": {},
                     }
                     yield job.WorkerSaid({"event": "frame", "frame": frame, "seconds": 0.0, **numbers})

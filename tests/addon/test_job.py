@@ -24,6 +24,8 @@ def frame(number: int, *, missed: int = 0, overlap: float | None = 0.0) -> dict:
         "worst_error": 0.0,
         "missed": missed,
         "deepest_overlap": overlap,
+        "overlap_ratio": None if overlap is None else 10.0 * overlap,
+        "deepest_pair": [] if overlap == 0.0 else ["Box", "Floor"],
         "found": {"start": 3, "newton": 1},
         "seconds": 0.5,
     }
@@ -125,7 +127,14 @@ def test_an_exit_status_that_is_no_signal_is_told_as_it_is(job):
 
 def test_an_overlap_that_is_no_number_is_not_taken_for_none(job):
     state, _ = play(job, STARTED, frame(1, overlap=0.25), frame(2, overlap=None))
-    assert state.deepest_overlap == float("inf")
+    assert state.overlap.depth == float("inf")
+
+
+def test_the_deepest_overlap_of_a_bake_is_told_with_its_bodies_and_frame(job):
+    state, _ = play(job, STARTED, frame(1), frame(2, overlap=0.002), frame(3, overlap=0.001), frame(4))
+    assert (state.overlap.depth, state.overlap.bodies, state.overlap.frame) == (0.002, ("Box", "Floor"), 2)
+    assert "deepest overlap 2 mm, Box and Floor, frame 2" in state.summary
+    assert play(job, STARTED, frame(1))[0].overlap is None
 
 
 def test_warnings_name_their_objects(job):

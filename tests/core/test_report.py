@@ -82,6 +82,8 @@ def test_counts_are_sums_and_errors_are_the_worst():
         "complementarity": 0.0,
         "dissipation": 0.0,
         "deepest_overlap": 0.0,
+        "overlap_ratio": 0.0,
+        "deepest_pair": [],
         "missed_steps": 0,
         "found": dict.fromkeys(("start", "staggering", "newton", "held_radii", "pivoting"), 0),
         "natural_map": 0.0,
@@ -94,6 +96,9 @@ def test_counts_are_sums_and_errors_are_the_worst():
     assert (totals["frames"], totals["steps"], totals["iterations"], totals["factorisations"]) == (3, 8, 16, 40)
     assert (totals["most_contacts"], totals["seconds"], totals["missed_steps"]) == (13, 2.0, 0)
     assert (totals["deepest_overlap"], totals["dissipation"]) == (1e-5, 2e-8)
+    names = [SPEC.bodies[0].name, SPEC.bodies[2].name]
+    assert (second["overlap_ratio"], second["deepest_pair"]) == (3e-4, names)
+    assert (totals["overlap_ratio"], totals["deepest_pair"], totals["deepest_frame"]) == (3e-4, names, 6)
     assert report["missed"] == []
     # three islands a step were good as they began, two solved by Newton's method, one by pivoting
     assert second["found"] == {"start": 12, "staggering": 0, "newton": 8, "held_radii": 0, "pivoting": 4}
@@ -141,3 +146,14 @@ def test_steps_that_ran_out_of_time_or_have_no_solution_are_counted(status, tota
     report = build_report(SPEC, SETTINGS, [frame(5, steps=0), frame(6, status=np.array([0, int(status), 0, 0]))])
     assert (report["totals"][total], report["totals"]["missed_steps"]) == (1, 1)
     assert report["missed"][0]["status"] == status.name.lower()
+
+
+def test_an_overlap_that_can_be_seen_is_a_warning_once_with_its_bodies_and_frame():
+    deep = {"overlap_ratio": np.array([0.0, 0.02, 0.03, 0.0]), "deepest_overlap": np.array([0.0, 2e-3, 3e-3, 0.0])}
+    report = build_report(SPEC, SETTINGS, [frame(5, steps=0), frame(6, **deep), frame(7, **deep)])
+    (warning,) = report["warnings"]
+    assert warning["objects"] == (SPEC.bodies[0].name, SPEC.bodies[2].name)
+    assert "2 mm at frame 6" in warning["message"]
+    assert report["totals"]["deepest_overlap"] == 3e-3
+    known = SceneWarning((SPEC.bodies[0].name, SPEC.bodies[2].name), "overlap", "overlap as modelled")
+    assert len(build_report(SPEC, SETTINGS, [frame(6, **deep)], [known])["warnings"]) == 1
