@@ -35,9 +35,10 @@ class KernelLocator:
         from numba.core import config
 
         source = Path(py_file).resolve()
-        if not source.is_relative_to(PACKAGE) or not config.CACHE_DIR:
+        base = vars(config).get("CACHE_DIR")
+        if not source.is_relative_to(PACKAGE) or not base:
             return None
-        folder = kernel_folder(Path(config.CACHE_DIR), source)
+        folder = kernel_folder(Path(base), source)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError:

@@ -101,7 +101,7 @@ class ContactProblem:
             raise ValueError(f"G must be positive semidefinite: its smallest eigenvalue is {eigenvalues[0]:.6g}")
         # M = 1 and J = V sqrt(Lambda) without the null space: J M^-1 J^T = G, and as many degrees of freedom as G has rank
         kept = eigenvalues > rows * np.finfo(float).eps * max(scale, 0.0)
-        factor = vectors[:, kept] * np.sqrt(eigenvalues[kept])
+        factor = np.asarray(vectors[:, kept] * np.sqrt(eigenvalues[kept]), dtype=np.float64)
         n = factor.shape[1]
         jacobian, velocities = factor[: m * dim].reshape(m, dim, n), free[: m * dim].reshape(m, dim)
         system = one_body(jacobian, velocities, _per_contact("slack", 0.0 if slack is None else slack, m), np.zeros(m))

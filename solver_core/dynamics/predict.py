@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..collision.contact_set import ContactSet
+from ..collision.contact_set import NO_CONTACTS, ContactSet
 from ..kernel import kernel, leaf_kernel
 from .bodies import Model, State
 from .free_rotation import turn_freely
@@ -43,7 +43,7 @@ class Begin(NamedTuple):
     predicted: Floats
     ahead: Floats
     carried: Floats
-    contacts: ContactSet | None
+    contacts: ContactSet
 
 
 @leaf_kernel
@@ -128,4 +128,4 @@ def predicted_step(
     mass, inverse_mass = np.empty((moving, 6, 6)), np.empty((moving, 6, 6))
     ahead, carried = np.empty((n, 4)), np.empty((n, 3))
     predict(model, state, prescribed, h, force_time, rotation, mass, inverse_mass, twist, predicted, ahead, carried)
-    return Begin(at, h, awake, model, rotation, mass, inverse_mass, twist, predicted, ahead, carried, None)
+    return Begin(at, h, awake, model, rotation, mass, inverse_mass, twist, predicted, ahead, carried, NO_CONTACTS)

@@ -123,8 +123,8 @@ def test_an_oblique_collision_keeps_linear_and_angular_momentum(seed):
         angular.append(about)
         energy.append(kinetic)
     np.testing.assert_allclose(linear, np.tile(linear[0], (25, 1)), atol=1e-12)
-    # opening the rest offset of 10 um and what the step of the impact lets in, without momentum, shifts what moves at some m/s
-    np.testing.assert_allclose(angular, np.tile(angular[0], (25, 1)), atol=7e-5)
+    # opening the rest offset of 10 um, without momentum, shifts what moves at some m/s
+    np.testing.assert_allclose(angular, np.tile(angular[0], (25, 1)), atol=5e-5)
     assert energy[-1] < 0.99 * energy[0]
 
 
