@@ -131,11 +131,11 @@ def test_sixteen_shots_at_one_thin_mesh_in_the_same_step_all_stay_on_their_side(
         shape = ShapeSpec(ShapeKind.HULL, CUBE * 0.008) if i % 2 else ShapeSpec(ShapeKind.HULL, np.zeros((1, 3)), margin=0.005)
         aim = (*random.uniform(-8.0, 8.0, 2), -60.0)
         shots.append(body(f"Shot {i}", shape, random, place, aim, 20.0, 0.01))
-    frames = sc.Simulation(SceneSpec((plate, *shots), gravity=NO_GRAVITY)).run(2)
+    frames = sc.Simulation(SceneSpec((plate, *shots), gravity=NO_GRAVITY, fps=240.0), substeps=1).run(6)
     poses = np.array([frame.poses[1:] for frame in frames])
     beside = (np.abs(poses[:, :, :2]) > 0.19).any(axis=2)  # what slid off the plate is free to go on
     assert (beside | (poses[:, :, 2] > 0.0)).all()
-    assert beside.sum() < 8
+    assert beside[-1].sum() < 8
     assert (np.array([frame.velocities[1:, 2] for frame in frames[1:]])[-1] > -1.0).all()  # all were stopped
 
 
