@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..collision.contact_set import ContactSet, Overlap
-from ..result import Found
+from ..result import Found, Status
 from ..system import System
 from .bodies import State
 from .build import ContactMemory
@@ -54,6 +54,11 @@ class Solution(NamedTuple):
     approach: Floats
     counts: NDArray[np.int64]
     errors: Floats
+
+    @property
+    def may_improve(self) -> bool:
+        """Whether other contacts, or a shorter step, could help."""
+        return self.counts[0] not in (Status.INFEASIBLE, Status.TIME_LIMIT)
 
 
 class Attempt(NamedTuple):

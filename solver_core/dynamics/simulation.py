@@ -41,6 +41,7 @@ ROUND_OFF = 1e-9  # of a step: no part of it is that short
 PATIENCE = 8  # parts of a step, one after the other, that are not refused: then one of twice the length is tried
 STILL_MOTION = 1e-12  # m in a step: what interpolation between equal poses may come to
 KEPT_CUTS = 4  # of those allowed, for what is not solved in so many tries; the others are made at impacts
+FEW_TRIES = 2  # where contact has no solution, or its time is over: for what else goes on in the scene
 MOST_TRIES = 8  # of a step, each with the contacts that the one before ran into
 
 
@@ -225,7 +226,7 @@ class Simulation:
             moved = self._moved(begin, solution)
             motion = self._motion(begin, twist_between(self._state, moved, solution.twist, h))
             impacts = self._impacts.find(motion, begin.awake)
-            if 0 < len(impacts) <= cuts - KEPT_CUTS:
+            if 0 < len(impacts) <= cuts - KEPT_CUTS and solution.may_improve:
                 return impacts.first()
             later = self._later.find(begin.contacts, self._state, motion, moved, impacts, begin.awake)
             tries.append(Attempt(solution, moved, impacts, later))
@@ -233,14 +234,14 @@ class Simulation:
             if disturbed.any():
                 self._wake(disturbed)
                 return self._attempt(at, h, cuts)
-            if not len(later.contacts) or len(tries) == MOST_TRIES:
+            if not len(later.contacts) or len(tries) >= (MOST_TRIES if solution.may_improve else FEW_TRIES):
                 break
             # what was held once stays held, or two motions that each let in the other's overlap would take turns
             contacts = merged(contacts, later.contacts) if len(tries) == 1 else contacts.joined(later.contacts, len(tries))
             memory = solution.memory
         best = min(tries, key=Attempt.harm)
         missed = best.later.too_far if len(best.later.too_far) else best.impacts
-        if cuts > 0 and len(missed):
+        if cuts > 0 and len(missed) and best.solution.may_improve:
             return missed.first()
         return self._advanced(begin, best, [attempt.solution for attempt in tries])
 
