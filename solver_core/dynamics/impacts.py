@@ -87,11 +87,11 @@ class ImpactFinder:
 
     def turning_reach(self, twist: Floats, h: float) -> Floats:
         """(n,) m: how far the points of each body may come in h seconds beside its centre of mass."""
-        return h * np.linalg.norm(twist[:, 3:], axis=1) * self._radius
+        return h * lengths(twist[:, 3:]) * self._radius
 
     def reach(self, twist: Floats, h: float) -> Floats:
         """(n,) m: how far the points of each body may come in h seconds with twists (n, 6)."""
-        return h * np.linalg.norm(twist[:, :3], axis=1) + self.turning_reach(twist, h)
+        return h * lengths(twist[:, :3]) + self.turning_reach(twist, h)
 
     def distant(self, contacts: ContactSet, twist: Floats, h: float) -> NDArray[np.bool_]:
         """(m,) contacts of bodies that are far apart: farther than the smaller one's half extent, or than a few rest offsets
@@ -102,7 +102,7 @@ class ImpactFinder:
         a, b = contacts.body_a, contacts.body_b
         extent = np.minimum(self._extent[a], self._extent[b])
         turning = self.turning_reach(twist, h) + self._deformation.reach(h)
-        fast = turning[a] + turning[b] + h * np.linalg.norm(twist[b, :3] - twist[a, :3], axis=1) > extent
+        fast = turning[a] + turning[b] + h * lengths(twist[b, :3] - twist[a, :3]) > extent
         far = contacts.gap > np.where(fast, 4.0 * np.minimum(self._rest[a], self._rest[b]), extent)
         if not far.any():
             return far
@@ -163,3 +163,8 @@ class ImpactFinder:
         hit = np.isfinite(times)
         bodies = self._shapes.body[pairs]
         return Impacts(bodies[hit], times[hit], touching[hit])
+
+
+def lengths(vectors: Floats) -> Floats:
+    """(n,) of vectors (n, 3)."""
+    return np.sqrt(np.einsum("ij,ij->i", vectors, vectors))

@@ -286,15 +286,20 @@ def _is_infeasible(problem: ContactProblem, velocity: Floats, tolerance: float) 
     return bool(closing > tolerance * fastest) and contradiction(problem, tolerance) is not None
 
 
-def _sum_up(outcome, figures, counts, errors) -> None:
+@kernel
+def _sum_up(outcome, figures, counts, errors):
     """Counts and errors of a step out of those of its islands."""
-    if len(outcome) == 0:
-        return
-    counts[0] = outcome[:, STATUS].max()
-    counts[2] = outcome[:, ITERATIONS].max()
-    counts[3] = outcome[:, FACTORISATIONS].sum()
-    worst = figures[:, WORST]
-    counts[4] = outcome[np.argmax(worst), CONTACT] if worst.max() != 0.0 else -1
-    counts[5:] = np.bincount(outcome[outcome[:, STATUS] == Status.SOLVED, FOUND], minlength=len(Found))
-    errors[:] = figures.max(axis=0)
-    errors[RESIDUAL] = figures[:, RESIDUAL].sum()
+    for i in range(len(outcome)):
+        counts[0] = max(counts[0], outcome[i, STATUS])
+        counts[2] = max(counts[2], outcome[i, ITERATIONS])
+        counts[3] += outcome[i, FACTORISATIONS]
+        # a nan is the worst there is
+        if not figures[i, WORST] <= errors[WORST]:
+            counts[4] = outcome[i, CONTACT]
+        if outcome[i, STATUS] == SOLVED:
+            counts[5 + outcome[i, FOUND]] += 1
+        for j in range(errors.size):
+            if j == RESIDUAL:
+                errors[j] += figures[i, j]
+            elif not figures[i, j] <= errors[j]:
+                errors[j] = figures[i, j]

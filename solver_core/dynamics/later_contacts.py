@@ -31,7 +31,7 @@ from .deformation import Deformation
 from .impacts import NO_IMPACTS, ImpactFinder, Impacts
 from .rotation import matrices, rotation_vectors, turned
 
-__all__ = ["Later", "LaterContacts", "twist_between"]
+__all__ = ["NOTHING_LATER", "Later", "LaterContacts", "twist_between"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -45,6 +45,7 @@ LARGEST = 1e-3
 DEEPENING = 0.1
 # Of the depth at the end: what the approach along the normal has to explain, else they came from another side.
 EXPLAINED = 0.5
+SURELY = 0.5  # of what is negligible: a twist that is constant comes about as far as the motion that it stands for
 HALF_A_TURN = 2.5  # rad, less what free rotation may add to a twist
 
 
@@ -61,6 +62,9 @@ class Later:
     deepest: Overlap
 
 
+NOTHING_LATER = Later(NO_CONTACTS, NO_IMPACTS, 0.0, NO_OVERLAP)
+
+
 class LaterContacts:
     """Finds the contacts that come about in a step; made once for a scene."""
 
@@ -69,17 +73,20 @@ class LaterContacts:
         self._size, self._movable = bodies.model.size, bodies.model.dof >= 0
         self._rest = rest_offsets(bodies.model.size)
         self._impacts, self._deformation = impacts, deformation
+        self._negligible = 0.5 * DEEPENING * LARGEST * self._size
+
+    def may_matter(self, twist: Floats, h: float, share: float) -> bool:
+        """Whether a body comes far enough, with twists (n, 6) for h seconds, a share of the time step, to run into anything."""
+        reach = self._impacts.reach(twist, h) + self._deformation.reach(h)
+        return bool((reach > SURELY * self._negligible * share).any())
 
     def find(self, before: ContactSet, state: State, motion: Motion, moved: State, met: Impacts, movable: Flags) -> Later:
         """What bodies run into: where they have `moved` to from a state all that overlaps, and by more than it did `before`, in
         the contacts at the motion's begin; and those that have `met` on their way. Of a pair one is movable (n,)."""
-        contacts = self._met(met, before, state, motion)
-        reach = self._impacts.reach(motion.twist, motion.h)
-        quick = reach > 0.5 * DEEPENING * motion.share * LARGEST * self._size
-        if not quick.any():
-            return Later(contacts, NO_IMPACTS, 0.0, NO_OVERLAP)
+        contacts = self._met(met, before, state, motion) if len(met) else NO_CONTACTS
+        quick = self._impacts.reach(motion.twist, motion.h) > self._negligible * motion.share
         # meshes that deform are not where they will be
-        still = np.broadcast_to(self._deformation.reach(motion.h), reach.shape) == 0.0
+        still = np.broadcast_to(self._deformation.reach(motion.h), quick.shape) == 0.0
         rotation = matrices(moved.orientation)
         after = detect(self._shapes, moved.position, rotation, self._rest, self._collections, quick & still, self._excluded)
         a, b = after.body_a, after.body_b

@@ -66,11 +66,19 @@ def rotation_vector(before: Floats, after: Floats) -> Floats:
     return rotation_vectors(before[None], after[None])[0]
 
 
-def rotation_vectors(before: Floats, after: Floats) -> Floats:
+@kernel
+def rotation_vectors(before, after):
     """As `rotation_vector`, (n, 3) of orientations (n, 4)."""
-    w = np.einsum("ij,ij->i", before, after)
-    xyz = before[:, :1] * after[:, 1:] - after[:, :1] * before[:, 1:] - np.cross(after[:, 1:], before[:, 1:])
-    xyz[w < 0.0] *= -1.0
-    size = np.linalg.norm(xyz, axis=1)
-    small = size < 1e-12
-    return np.where(small, 2.0, 2.0 * np.arctan2(size, np.abs(w)) / np.where(small, 1.0, size))[:, None] * xyz
+    out = np.empty((len(before), 3))
+    for i in range(len(before)):
+        p, q = before[i], after[i]
+        w = p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3]
+        x = p[0] * q[1] - q[0] * p[1] - (q[2] * p[3] - q[3] * p[2])
+        y = p[0] * q[2] - q[0] * p[2] - (q[3] * p[1] - q[1] * p[3])
+        z = p[0] * q[3] - q[0] * p[3] - (q[1] * p[2] - q[2] * p[1])
+        size = np.sqrt(x * x + y * y + z * z)
+        factor = 2.0 if size < 1e-12 else 2.0 * np.arctan2(size, abs(w)) / size
+        if w < 0.0:
+            factor = -factor
+        out[i, 0], out[i, 1], out[i, 2] = factor * x, factor * y, factor * z
+    return out

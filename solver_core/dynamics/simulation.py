@@ -21,10 +21,10 @@ from .bodies import State, build_bodies, to_body_frames
 from .build import ContactMemory, build_system, remember, rest_offset, rest_offsets
 from .deformation import Deformation
 from .frame import Frame
-from .impacts import MOST_CUTS, MOST_PARTS, Cut, ImpactFinder
+from .impacts import MOST_CUTS, MOST_PARTS, NO_IMPACTS, Cut, ImpactFinder
 from .integrate import integrate, separation
 from .islands import COUNTS, solve_islands
-from .later_contacts import LaterContacts, twist_between
+from .later_contacts import NOTHING_LATER, LaterContacts, twist_between
 from .outcome import Attempt, Solution, combined, frame_statistics, step_row
 from .paths import path_pose
 from .pivoting import sliding_directions, solve_islands_by_pivoting
@@ -224,6 +224,9 @@ class Simulation:
         while True:
             solution = self._solve(begin, contacts, memory, bounces=cuts > 0)
             moved = self._moved(begin, solution)
+            if not self._later.may_matter(solution.twist, h, h / self._step):
+                tries.append(Attempt(solution, moved, NO_IMPACTS, NOTHING_LATER))
+                break
             motion = self._motion(begin, twist_between(self._state, moved, solution.twist, h))
             impacts = self._impacts.find(motion, begin.awake)
             if 0 < len(impacts) <= cuts - KEPT_CUTS and solution.may_improve:
