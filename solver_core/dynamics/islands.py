@@ -259,6 +259,9 @@ def solve_islands(system, impulse, tolerance, max_iterations, sides, staggering,
     for i in np.flatnonzero(missed):
         chosen = contacts[start[i] : start[i + 1]]
         problem = ContactProblem.of_system(subsystem(system, chosen, number)[0])
+        if _is_infeasible(problem, relative_velocities(system, v)[chosen], tolerance):
+            outcome[i, STATUS] = Status.INFEASIBLE
+            continue
         turns = turns_kept(chosen.size, max_iterations) if staggering == ACCELERATED else 0
         if turns > 0 and effort[BELL] == 0:
             before = impulse.copy(), v.copy(), outcome[i].copy(), figures[i].copy()
@@ -273,8 +276,6 @@ def solve_islands(system, impulse, tolerance, max_iterations, sides, staggering,
                     impulse[:], v[:], outcome[i], figures[i] = before
                     spent[:] = 0
                 outcome[i, [ITERATIONS, FACTORISATIONS]] += spent
-        if outcome[i, STATUS] != Status.SOLVED and _is_infeasible(problem, relative_velocities(system, v)[chosen], tolerance):
-            outcome[i, STATUS] = Status.INFEASIBLE
     _sum_up(outcome, figures, counts, errors)
     return v
 

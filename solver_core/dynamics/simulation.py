@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..collision.contact_set import ContactSet, merged
 from ..collision.detect import detect
 from ..collision.time_of_impact import OVERLAP, Motion
+from ..result import Status
 from ..scene import BodyKind, ContactMethod, FrictionCombine, SceneSpec, SceneWarning, SolverSettings, Staggering
 from ..solvers.effort import effort_of, ringing
 from ..solvers.staggered import VARIANTS
@@ -223,6 +224,9 @@ class Simulation:
         tries: list[Attempt] = []
         while True:
             solution = self._solve(begin, contacts, memory, bounces=cuts > 0)
+            if solution.counts[0] == Status.INFEASIBLE and cuts > 0:
+                # perhaps a bounce off one body into another
+                solution = self._solve(begin, contacts, memory, bounces=False)
             moved = self._moved(begin, solution)
             if not self._later.may_matter(solution.twist, h, h / self._step):
                 tries.append(Attempt(solution, moved, NO_IMPACTS, NOTHING_LATER))

@@ -36,6 +36,7 @@ VARIANTS = {"accelerated": ACCELERATED, "plain": PLAIN, "published": PUBLISHED}
 
 HOLDS = 1e-8  # of the fastest velocity: no contact is said to be broken that is left by less
 BROKEN = 1e100  # more than any Coulomb residual
+HOPELESS = 3  # iterations one after the other whose contact projection fails: friction is not what is wrong
 TURN = 10  # iterations with the radii held, then as many without, where Newton's method fails
 PROGRESS = 0.1  # of the residual of the iteration before: a proposal that comes so near is taken, though it is no solution yet
 
@@ -104,7 +105,7 @@ def staggered(system, impulse, tolerance, max_iterations, sides, staggering, eff
     target, c, f, f_next, work = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     candidate, v_candidate = np.empty((m, 3)), np.empty(n)
     best, v_best, least, found = impulse.copy(), v.copy(), np.inf, START
-    started, done = False, 0
+    started, done, broken = False, 0, 0
     first_contact, first_friction = 0, 0
     for k in range(m):
         # a warm start from other contacts may lie outside this step's cone
@@ -149,9 +150,11 @@ def staggered(system, impulse, tolerance, max_iterations, sides, staggering, eff
             return NOT_FINITE, done, found, first_contact, first_friction
         candidate[:] = impulse
         v_candidate[:] = v
+        holds = off <= max(tolerance, HOLDS) * fastest
+        broken = 0 if holds else broken + 1
         if staggering != PUBLISHED:
             # contact comes first: what breaks it is only better than what breaks it more
-            score = coulomb if off <= max(tolerance, HOLDS) * fastest else BROKEN * (1.0 + off / fastest)
+            score = coulomb if holds else BROKEN * (1.0 + off / fastest)
             if score < least:
                 least = score
                 best[:] = impulse
@@ -175,7 +178,7 @@ def staggered(system, impulse, tolerance, max_iterations, sides, staggering, eff
         if staggering == PUBLISHED and history[i, 1] < least:
             least = history[i, 1]
             best[:] = impulse
-        if spent(effort):
+        if spent(effort) or broken == HOPELESS:
             break
     impulse[:] = best
     v[:] = v_best
