@@ -19,6 +19,7 @@ from ..collision.contact_set import ContactSet
 from ..collision.detect import collider_poses, work_for_rounds
 from ..collision.swept_triangles import all_triangles, with_slots
 from ..collision.time_of_impact import HARMLESS_MOTION, OVERLAP, Motion, earliest_impacts, thicknesses
+from ..kernel import FALSE, TRUE, kernel
 from .bodies import Bodies
 from .build import rest_offset
 from .deformation import Deformation
@@ -80,6 +81,7 @@ class ImpactFinder:
         self._thickness = thicknesses(bodies.shapes, self._triangles)
         self._rest = np.array([rest_offset(s, s) if np.isfinite(s) else np.inf for s in bodies.model.size])
         thinnest, smallest = self._thickness.min(initial=np.inf), self._rest.min(initial=np.inf)
+        self._least_rest = smallest
         # two bodies that both move less than half of what is harmless to any pair are none to look at
         self._slow = 0.5 * max(HARMLESS_MOTION * OVERLAP * thinnest, smallest)
         self._radius = np.where(np.isfinite(bodies.shapes.radius), bodies.shapes.radius, 0.0)
@@ -87,11 +89,11 @@ class ImpactFinder:
 
     def turning_reach(self, twist: Floats, h: float) -> Floats:
         """(n,) m: how far the points of each body may come in h seconds beside its centre of mass."""
-        return h * lengths(twist[:, 3:]) * self._radius
+        return reaches(twist, self._radius, h, FALSE)
 
     def reach(self, twist: Floats, h: float) -> Floats:
         """(n,) m: how far the points of each body may come in h seconds with twists (n, 6)."""
-        return h * lengths(twist[:, :3]) + self.turning_reach(twist, h)
+        return reaches(twist, self._radius, h, TRUE)
 
     def distant(self, contacts: ContactSet, twist: Floats, h: float) -> NDArray[np.bool_]:
         """(m,) contacts of bodies that are far apart: farther than the smaller one's half extent, or than a few rest offsets
@@ -100,9 +102,11 @@ class ImpactFinder:
         The direction from one to the other says little about where they will meet, if they do.
         """
         a, b = contacts.body_a, contacts.body_b
+        if not (contacts.gap > 4.0 * self._least_rest).any():
+            return np.zeros(len(contacts), np.bool_)
         extent = np.minimum(self._extent[a], self._extent[b])
         turning = self.turning_reach(twist, h) + self._deformation.reach(h)
-        fast = turning[a] + turning[b] + h * lengths(twist[b, :3] - twist[a, :3]) > extent
+        fast = turning[a] + turning[b] + h * np.linalg.norm(twist[b, :3] - twist[a, :3], axis=1) > extent
         far = contacts.gap > np.where(fast, 4.0 * np.minimum(self._rest[a], self._rest[b]), extent)
         if not far.any():
             return far
@@ -165,6 +169,13 @@ class ImpactFinder:
         return Impacts(bodies[hit], times[hit], touching[hit])
 
 
-def lengths(vectors: Floats) -> Floats:
-    """(n,) of vectors (n, 3)."""
-    return np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+@kernel
+def reaches(twist, radius, h, wholly):
+    """(n,) m: how far points within the radius (n,) come in h seconds with twists (n, 6), wholly or by turning alone."""
+    out = np.empty(len(radius))
+    for i in range(len(radius)):
+        out[i] = radius[i] * np.sqrt(twist[i, 3] ** 2 + twist[i, 4] ** 2 + twist[i, 5] ** 2)
+        if wholly:
+            out[i] += np.sqrt(twist[i, 0] ** 2 + twist[i, 1] ** 2 + twist[i, 2] ** 2)
+        out[i] *= h
+    return out

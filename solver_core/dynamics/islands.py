@@ -255,6 +255,9 @@ def solve_islands(system, impulse, tolerance, max_iterations, sides, staggering,
         _solve_each(system, which, again, start, contacts, number, *limits, effort, impulse, v, outcome, figures)
 
     solve(np.arange(islands), False, max_iterations)
+    if not outcome[:, STATUS].any():
+        _sum_up(outcome, figures, counts, errors)
+        return v
     missed = (outcome[:, STATUS] == Status.MAX_ITERATIONS) | (outcome[:, STATUS] == Status.UNCONFIRMED)
     for i in np.flatnonzero(missed):
         chosen = contacts[start[i] : start[i + 1]]
