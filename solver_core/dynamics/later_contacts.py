@@ -43,6 +43,8 @@ NOTICED = 2.5e-4
 LARGEST = 1e-3
 # Of LARGEST: by how much what was deeper already may deepen in a whole step.
 DEEPENING = 0.1
+# Of an overlap that was there: the depth of what goes wholly through something depends on which way out is the shortest.
+FLUCTUATION = 0.1
 # Of the depth at the end: what the approach along the normal has to explain, else they came from another side.
 EXPLAINED = 0.5
 SURELY = 0.5  # of what is negligible: a twist that is constant comes about as far as the motion that it stands for
@@ -94,7 +96,7 @@ class LaterContacts:
         a, b = after.body_a, after.body_b
         was = deepest_of_pairs(before, a, b)
         size = np.minimum(self._size[a], self._size[b])
-        deepened = after.gap < was - DEEPENING * motion.share * LARGEST * size
+        deepened = after.gap < was - np.maximum(DEEPENING * motion.share * LARGEST * size, FLUCTUATION * -was)
         noticed = deepened & (after.gap < -NOTICED * size)
         too_far = deepened & (after.gap < -LARGEST * size)
         if noticed.any():

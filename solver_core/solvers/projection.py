@@ -34,6 +34,7 @@ __all__ = [
     "CONTACT",
     "DISK",
     "FRICTION",
+    "MULTIPLIER_STEPS",
     "Blocks",
     "find_blocks",
     "gap_velocity",
@@ -46,7 +47,7 @@ __all__ = [
 CONTACT, FRICTION, BOTH = np.int64(0), np.int64(1), np.int64(2)
 DISK = np.int64(0)  # the number of sides that stands for the exact friction disk
 FIRST_PENALTY, LAST_PENALTY = 3e1, 3e10  # rho_k times the effective inverse mass
-MULTIPLIER_STEPS = 40
+MULTIPLIER_STEPS = np.int64(40)
 NEWTON_STEPS = 60
 
 
@@ -242,14 +243,15 @@ def _distance(system, kind, sides, radius, kappa, impulse, v, u):
 
 
 @kernel
-def project(system, blocks, values, kind, sides, radius, target, inverse, goal, enough, effort, impulse, v):
+def project(system, blocks, values, kind, sides, radius, target, inverse, goal, enough, effort, impulse, v, steps):
     """Project: improve multipliers y until  max_k |P_k(y_k - kappa_k u_k) - y_k| / kappa_k <= goal  (m/s), or
     `enough` if they begin so or that is slow.
 
     values: work array of the factor. radius: (m,) of each friction set. target: (n,) velocity without these impulses. inverse:
     (m, 3) diagonal of the Delassus operator. impulse: (m, 3); the rows of this kind are y, warm start and answer, the others
     stay. v: (n,) answer, target + M^-1 J^T y to the last bit. effort: counts the factorisations, and ends all this when it is
-    spent, the contact projection only when time is over altogether. Returns the maximum reached.
+    spent, the contact projection only when time is over altogether. steps: of the multipliers, at the most. Returns the maximum
+    reached.
     """
     m, n = system.body_a.size, target.size
     first, last = 1 if kind == FRICTION else 0, 1 if kind == CONTACT else 3
@@ -276,7 +278,7 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
         return error
     factored, over = False, False
     error = np.inf
-    for _ in range(MULTIPLIER_STEPS):
+    for _ in range(steps):
         # Newton: v minimises the smooth function for the multipliers y
         before, t, now, refreshed = np.inf, 0.0, np.inf, False
         for _newton in range(NEWTON_STEPS):

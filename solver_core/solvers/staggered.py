@@ -25,7 +25,7 @@ from ..system import apply_inverse_mass, effective_inverse_mass, relative_veloci
 from .anderson import accelerate, anderson
 from .coulomb_newton import coulomb_newton
 from .effort import BELL, DONE, spent
-from .projection import BOTH, CONTACT, FRICTION, find_blocks, generalised_impulse, project, velocity_after
+from .projection import BOTH, CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, generalised_impulse, project, velocity_after
 
 __all__ = ["ACCELERATED", "SOLVED", "VARIANTS", "staggered"]
 
@@ -132,12 +132,29 @@ def staggered(system, impulse, tolerance, max_iterations, sides, staggering, eff
                 else:
                     held[:] = radius
                     started = True
-                project(system, blocks, values, BOTH, sides, held, system.velocity, inverse, goal, enough, effort, impulse, v)
+                project(
+                    system,
+                    blocks,
+                    values,
+                    BOTH,
+                    sides,
+                    held,
+                    system.velocity,
+                    inverse,
+                    goal,
+                    enough,
+                    effort,
+                    impulse,
+                    v,
+                    MULTIPLIER_STEPS,
+                )
                 found = HELD_RADII
         # line 5: N alpha := P_C(-M v_hat - f), in velocities: contact acts on what friction has left
         generalised_impulse(system, FRICTION, impulse, f)
         velocity_after(system, system.velocity, f, target)
-        off = project(system, blocks, values, CONTACT, sides, radius, target, inverse, goal, enough, effort, impulse, v)
+        off = project(
+            system, blocks, values, CONTACT, sides, radius, target, inverse, goal, enough, effort, impulse, v, MULTIPLIER_STEPS
+        )
         if i == 0:
             first_contact = effort[DONE] - before
             if first_contact > 0:
@@ -164,7 +181,9 @@ def staggered(system, impulse, tolerance, max_iterations, sides, staggering, eff
         generalised_impulse(system, CONTACT, impulse, c)
         velocity_after(system, system.velocity, c, target)
         _set_radii(system, impulse, radius)
-        project(system, blocks, values, FRICTION, sides, radius, target, inverse, goal, enough, effort, impulse, v)
+        project(
+            system, blocks, values, FRICTION, sides, radius, target, inverse, goal, enough, effort, impulse, v, MULTIPLIER_STEPS
+        )
         if i == 0:
             first_friction = effort[DONE] - before
         generalised_impulse(system, FRICTION, impulse, f_next)
@@ -186,5 +205,7 @@ def staggered(system, impulse, tolerance, max_iterations, sides, staggering, eff
         # lines 15 to 17: the best friction, and the contact projection that goes with it
         generalised_impulse(system, FRICTION, impulse, f)
         velocity_after(system, system.velocity, f, target)
-        project(system, blocks, values, CONTACT, sides, radius, target, inverse, goal, enough, effort, impulse, v)
+        project(
+            system, blocks, values, CONTACT, sides, radius, target, inverse, goal, enough, effort, impulse, v, MULTIPLIER_STEPS
+        )
     return TIME_LIMIT if effort[BELL] > 0 else MAX_ITERATIONS, done, found, first_contact, first_friction

@@ -143,7 +143,9 @@ def test_a_box_slides_v_squared_over_two_mu_g_and_then_stands(speed, mu):
     poses = poses_of(frames)[:, 1]
     assert poses[-1, 0] == pytest.approx(speed**2 / (2.0 * mu * GRAVITY), rel=0.01)
     # at rest a contact may err by the tolerance, 1e-6, of the velocity that gravity gives in a step of 1/240 s for one frame
-    assert abs(poses[-1] - poses[-2]).max() <= 1e-6 * GRAVITY / 240.0 / FPS
+    moved = abs(poses[-1] - poses[-2])
+    moved[3:] *= 2.0 * 0.1  # half angles, at the edge of the box of 0.2 m
+    assert moved.max() <= 1e-6 * GRAVITY / 240.0 / FPS
     assert abs(poses[:, 1]).max() <= 1e-6
 
 
