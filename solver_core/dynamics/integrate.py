@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernel import kernel
-from ..solvers.projection import CONTACT, DISK, find_blocks, project
-from ..system import System, effective_inverse_mass, relative_velocities
+from ..solvers.projection import CONTACT, DISK, MULTIPLIER_STEPS, find_blocks, project
+from ..system import System, effective_inverse_mass, relative_velocities, relative_velocity
 from .bodies import Model
 from .build import rest_offsets
 from .islands import connected
@@ -18,9 +18,11 @@ __all__ = ["integrate", "separation"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# Of the multipliers: what cannot be parted, as a peg that fills its hole, would slip out along normals that hardly lean.
-FEW_STEPS = np.int64(2)
-# Times the fastest that a contact of an island is to open: the most that any point moves, however much overlaps contradict.
+# Of the multipliers, where overlaps contradict each other, for a compromise: a peg that fills its hole would slip out along
+# normals that hardly lean.
+COMPROMISE = np.int64(1)
+CONTRADICTION = 0.25  # what contradicts each other would be parted faster than that by one over this
+# Times the fastest that a contact of an island is to open at: the most that bodies in it move against each other.
 FASTEST = 1.5
 NEGLIGIBLE = 0.05  # of the rest offset: what is nearer than this to its place is left there
 
@@ -57,23 +59,27 @@ def separation(
     apart = system._replace(velocity=out, bias=np.zeros_like(system.bias), slack=wanted)
     fastest = -wanted.min()
     blocks = find_blocks(apart)
-    project(
-        apart,
-        blocks,
-        np.empty(blocks.structure.length),
-        CONTACT,
-        DISK,
-        np.zeros(len(gap)),
-        np.zeros_like(v),
-        effective_inverse_mass(system),
-        1e-3 * fastest,
-        1e-2 * fastest,
-        effort,
-        np.zeros((len(gap), 3)),
-        out,
-        FEW_STEPS,
-    )
-    slow_down(model, system, FASTEST * fastest_of_islands(model, body_a, body_b, -wanted), out)
+    islands = connected(len(model.dof), model.dof >= 0, body_a, body_b)
+    for steps in (MULTIPLIER_STEPS, COMPROMISE):
+        out[:] = 0.0
+        project(
+            apart,
+            blocks,
+            np.empty(blocks.structure.length),
+            CONTACT,
+            DISK,
+            np.zeros(len(gap)),
+            np.zeros_like(v),
+            effective_inverse_mass(system),
+            1e-3 * fastest,
+            1e-2 * fastest,
+            effort,
+            np.zeros((len(gap), 3)),
+            out,
+            steps,
+        )
+        if slow_down(model, apart, islands, body_a, body_b, -wanted, out) > CONTRADICTION:
+            break
     return out
 
 
@@ -90,42 +96,29 @@ def _speed_of_entry(model: Model, body_a: Indices, body_b: Indices, slip: Floats
     return 0.5 * h * (turning[body_a] + turning[body_b] + np.einsum("ki,ki->k", slip, slip) / size)
 
 
-def fastest_of_islands(model: Model, body_a: Indices, body_b: Indices, speed: Floats) -> Floats:
-    """(bodies,) the largest of the speeds (m,) of the contacts of each body and of all that it touches, directly or not."""
-    island = connected(len(model.dof), model.dof >= 0, body_a, body_b)
-    largest = np.zeros(len(model.dof))
-    for bodies in (body_a, body_b):
-        moving = model.dof[bodies] >= 0
-        np.maximum.at(largest, island[bodies[moving]], speed[moving])
-    return largest[island]
-
-
 @kernel
-def slow_down(model, system, allowed, out):
-    """Scales the velocities (n,) of bodies that are in contact, directly or not, so that none is faster than allowed (bodies,).
+def slow_down(model, system, islands, body_a, body_b, speed, out):
+    """Scales the velocities (n,) of islands so that in none bodies move against each other faster than FASTEST times what its
+    contacts are to open at, speed (m,); returns the smallest scale. islands: (bodies,) as from `connected`.
 
     What parts two overlaps whose normals nearly oppose each other is a fast motion across both.
     """
-    scale = np.ones(len(out) // 6)
-    for b in range(model.dof.size):
-        d = model.dof[b]
-        if d < 0:
+    wanted, found = np.zeros(islands.size), np.zeros(islands.size)
+    for k in range(speed.size):
+        u, s, t = relative_velocity(system, k, out)
+        island = islands[body_a[k] if model.dof[body_a[k]] >= 0 else body_b[k]]
+        wanted[island] = max(wanted[island], speed[k])
+        found[island] = max(found[island], np.sqrt(u * u + s * s + t * t))
+    least = 1.0
+    for b in range(islands.size):
+        island, d = islands[b], model.dof[b]
+        if d < 0 or found[island] <= FASTEST * wanted[island]:
             continue
-        v = out[6 * d : 6 * d + 6]
-        turning = np.sqrt(v[3] * v[3] + v[4] * v[4] + v[5] * v[5])
-        speed = np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) + model.size[b] * turning
-        if speed > allowed[b]:
-            scale[d] = allowed[b] / speed
-    differs = scale.min() < 1.0 if len(scale) else False
-    while differs:
-        differs = False
-        for k in range(len(system.body_a)):
-            a, b = system.body_a[k], system.body_b[k]
-            if a >= 0 and b >= 0 and scale[a] != scale[b]:
-                scale[a] = scale[b] = min(scale[a], scale[b])
-                differs = True
-    for row in range(len(out)):
-        out[row] *= scale[row // 6]
+        scale = FASTEST * wanted[island] / found[island]
+        least = min(least, scale)
+        for row in range(6 * d, 6 * d + 6):
+            out[row] *= scale
+    return least
 
 
 @kernel

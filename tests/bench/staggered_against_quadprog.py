@@ -31,7 +31,7 @@ from scenes import StepProblem, capture, house_with_box
 
 from solver_core.result import Status
 from solver_core.solvers.effort import DONE, effort_of
-from solver_core.solvers.projection import CONTACT, FRICTION, find_blocks, project
+from solver_core.solvers.projection import CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, project
 from solver_core.solvers.staggered import VARIANTS, staggered
 from solver_core.system import effective_inverse_mass
 
@@ -100,7 +100,22 @@ def _single_projections(problem: StepProblem, dense: DenseProblem) -> dict[str, 
         impulse = np.zeros((m, 3))
         begin = process_time()
         effort = effort_of(MAX_ITERATIONS)
-        project(system, blocks, values, kind, SIDES, radius, target, inverse, goal, 30.0 * goal, effort, impulse, v)
+        project(
+            system,
+            blocks,
+            values,
+            kind,
+            SIDES,
+            radius,
+            target,
+            inverse,
+            goal,
+            30.0 * goal,
+            effort,
+            impulse,
+            v,
+            MULTIPLIER_STEPS,
+        )
         factorisations = int(effort[DONE])
         out[f"{name}_seconds"] = process_time() - begin
         out[f"{name}_quadprog_seconds"] = reference_seconds

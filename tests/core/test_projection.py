@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 import solver_core as sc
 from solver_core.solvers.effort import effort_of
-from solver_core.solvers.projection import BOTH, CONTACT, FRICTION, find_blocks, project
+from solver_core.solvers.projection import BOTH, CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, project
 from solver_core.system import effective_inverse_mass
 
 GOAL = 1e-11
@@ -35,7 +35,9 @@ def run(problem, kind, target, radius=None, sides=DISK, warm=None):
     radius = np.zeros(m) if radius is None else np.asarray(radius, dtype=float)
     values, v = np.zeros(blocks.structure.length), np.zeros(target.size)
     inverse, effort = effective_inverse_mass(system), effort_of(200)
-    reached = project(system, blocks, values, kind, sides, radius, target, inverse, GOAL, GOAL, effort, impulse, v)
+    reached = project(
+        system, blocks, values, kind, sides, radius, target, inverse, GOAL, GOAL, effort, impulse, v, MULTIPLIER_STEPS
+    )
     assert reached <= GOAL
     return v, impulse
 
