@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
@@ -230,7 +231,7 @@ def bake(arguments: argparse.Namespace) -> int:
     from .worker import WorkerError
 
     report = None if arguments.report is None else Path(arguments.report).resolve()
-    with ended_by_signals():
+    with ended_by_signals() as check:
         try:
             try:
                 work = Bake(bpy.context, say, resume=arguments.resume, report=report)
@@ -242,7 +243,7 @@ def bake(arguments: argparse.Namespace) -> int:
                 say("ERROR", f"the bake cannot begin: {error}")
                 write_refusal(report, str(error), ())
                 return ExitStatus.BAD_INPUT if isinstance(error, CacheError) else ExitStatus.FAILED
-            job = work.run(print_progress)
+            job = work.run(print_progress, check)
         except KeyboardInterrupt:
             say("ERROR", "stopped; the frames that were done are in the cache, --resume goes on after them")
             return ExitStatus.FAILED
@@ -266,13 +267,23 @@ def bake(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def ended_by_signals() -> Iterator[None]:
-    """Let SIGINT (Ctrl+C), SIGTERM and CTRL_BREAK raise KeyboardInterrupt; Blender itself has other handlers, or none."""
+def ended_by_signals() -> Iterator[Callable[[], None]]:
+    """Let SIGINT (Ctrl+C), SIGTERM and CTRL_BREAK end the bake: what is yielded raises KeyboardInterrupt once one has come.
+
+    Blender itself has other handlers, or none. An exception out of the handler could come up while Blender is at work, which
+    has crashed it.
+    """
     names = ("SIGINT", "SIGTERM", "SIGBREAK")
     numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    asked = threading.Event()
+
+    def check() -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, lambda *_: asked.set()) for number in numbers}
     try:
-        yield
+        yield check
     finally:
         for number, handler in before.items():
             # None is one that Python does not know, and cannot bring back

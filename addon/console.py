@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
+import shutil
 import sys
+from typing import NoReturn
 
 import bpy
 
@@ -20,14 +23,25 @@ def main() -> int:
     if not is_there:
         extension.register()
     try:
-        return cli.run(sys.argv[1:])
+        status = cli.run(sys.argv[1:])
     except Exception as error:
         print(f"stiction: error: {type(error).__name__}: {error}", file=sys.stderr)
-        return cli.ExitStatus.FAILED
+        status = cli.ExitStatus.FAILED
     finally:
         # Blender 4.2 crashes at the end of the process when classes are still registered then.
         if not is_there:
             extension.unregister()
+    if status == cli.ExitStatus.FAILED:
+        end_at_once(status)
+    return status
+
+
+def end_at_once(status: int) -> NoReturn:
+    """End the process without Blender's own end, in which it may crash after a bake was stopped: the status would be lost."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    shutil.rmtree(bpy.app.tempdir, ignore_errors=True)
+    os._exit(status)
 
 
 if __name__ == "__main__":

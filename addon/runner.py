@@ -56,10 +56,10 @@ class Bake:
         """What was odd in the Blender scene, before the worker saw it."""
         return self._extraction.warnings
 
-    def run(self, on_event: Callable[[Job], None] = lambda job: None) -> Job:
-        """Bake to the end, and wait for it."""
+    def run(self, on_event: Callable[[Job], None] = lambda job: None, check: Callable[[], None] = lambda: None) -> Job:
+        """Bake to the end, and wait for it; what `check` raises, which is called again and again meanwhile, ends the bake."""
         try:
-            for event in self._worker.all_events():
+            for event in self._worker.all_events(check):
                 self.handle(event)
                 on_event(self.job)
         except BaseException:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -72,9 +72,10 @@ class Worker:
             except queue.Empty:
                 return
 
-    def all_events(self) -> Iterator[Event]:
-        """Everything that happens until the worker has ended; waits for it."""
+    def all_events(self, check: Callable[[], None] = lambda: None) -> Iterator[Event]:
+        """Everything that happens until the worker has ended; waits for it, and calls `check` every now and then."""
         while True:
+            check()
             try:
                 # Windows would hold back Ctrl+C for as long as this waits.
                 event = self._events.get(timeout=SECONDS_BETWEEN_LOOKS)

@@ -113,7 +113,7 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
             self.spec, self.settings = read_snapshot(snapshot)
             self.cache, self.resume, self.report = cache, resume, report
 
-        def all_events(self):
+        def all_events(self, check=lambda: None):
             spec = self.spec
             yield job.WorkerSaid({"event": "compiling"})
             started = {"frame_start": spec.frame_start, "frame_end": spec.frame_end, "resumed_from": None}
