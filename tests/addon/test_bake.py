@@ -315,7 +315,7 @@ def test_a_worker_that_fails_before_the_first_frame_changes_nothing(make_body, f
     busy_body(make_body)
     bpy.context.scene.frame_set(1)
     before = dump()
-    monkeypatch.setattr(fake_worker, "all_events", lambda self: iter([job.WorkerEnded(status, "no memory")]))
+    monkeypatch.setattr(fake_worker, "all_events", lambda self, check: iter([job.WorkerEnded(status, "no memory")]))
     with pytest.raises(RuntimeError, match="no memory"):
         bpy.ops.stiction.bake()
     assert differences(before, dump()) == []
@@ -343,7 +343,7 @@ def test_going_back_to_before_the_bake_stops_it(make_body, fake_worker, monkeypa
     stopped = []
     plain = fake_worker.all_events
 
-    def undone_after_the_second_frame(self):
+    def undone_after_the_second_frame(self, check):
         for event in plain(self):
             if isinstance(event, job.WorkerSaid) and event.record.get("frame") == 3:
                 # What undo does, which background mode does not have.

@@ -177,8 +177,9 @@ def test_a_signal_ends_the_worker_and_says_how_to_go_on(run, file, fake_worker, 
     """Also where Blender has made itself deaf to it, as it does to Ctrl+C."""
     plain, ended = fake_worker.all_events, []
 
-    def interrupted(self):
+    def interrupted(self, check):
         for event in plain(self):
+            check()
             yield event
             if getattr(event, "record", {}).get("frame") == 3:
                 signal.raise_signal(number)
