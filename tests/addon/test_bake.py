@@ -28,11 +28,15 @@ def bake() -> None:
     assert bpy.ops.stiction.bake() == {"FINISHED"}
 
 
-def played(objects: list[bpy.types.Object]) -> np.ndarray:
-    """World matrices [frames, objects, 4, 4] as Blender evaluates them; out of order, as someone who scrubs would see them."""
+def played(objects: list[bpy.types.Object], times: int = 1) -> np.ndarray:
+    """World matrices [frames, objects, 4, 4] as Blender evaluates them; out of order, as someone who scrubs would see them.
+
+    times: how often each frame is set; where members of the rigid body world are parents of each other Blender may be late.
+    """
     result = np.empty((len(FRAMES), len(objects), 4, 4))
     for frame in (3, 1, 5, 2, 4):
-        bpy.context.scene.frame_set(frame)
+        for _ in range(times):
+            bpy.context.scene.frame_set(frame)
         result[frame - 1] = [world_matrix(ob) for ob in objects]
     return result
 
@@ -149,9 +153,9 @@ def test_a_parent_without_volume_at_a_frame_leaves_the_other_frames_as_they_are(
     wanted = expected(fake_worker, [ob, child], rest)
     bake()
     others = [0, 1, 2, 4]
-    assert closeness(played([ob, child])[others], wanted[others]) < 3e-6
+    assert closeness(played([ob, child], times=3)[others], wanted[others]) < 3e-6
     assert bpy.ops.stiction.bake_to_keyframes() == {"FINISHED"}
-    assert closeness(played([ob, child])[others], wanted[others]) < 3e-6
+    assert closeness(played([ob, child], times=3)[others], wanted[others]) < 3e-6
     values = [point.co[1] for one in (ob, child) for curve in curves_of(one) for point in curve.keyframe_points]
     assert np.abs(values).max() < 100.0
 
