@@ -2,8 +2,8 @@
 
 Contacts are found where bodies are when a step begins, with gaps as far as they may come in it. That is not enough when a body
 turns far, gets its speed only in this step, or passes beside what it was nearest to. So the motion that was solved for is
-followed to its end (`collision/time_of_impact.py`), and cut at the first impact. On a mesh other features than those that were
-near at the begin may touch at the end, with an overlap that is too small to be an impact; so contacts are found there as well.
+followed to its end (`collision/time_of_impact.py`), and cut at the first impact. What overlaps at its end by less than an
+impact is left to `later_contacts`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["MOST_CUTS", "MOST_PARTS", "NO_IMPACTS", "Cut", "ImpactFinder", "Impa
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MOST_CUTS = 8  # refused in a step; what still moves too far then is stopped by contacts of full reach
+MOST_CUTS = 8  # refused in a step
 MOST_PARTS = 1024  # into which a step is cut for bodies that touch and turn
 
 
