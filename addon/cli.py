@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import bpy
 from bpy.types import Object, Scene
 
-from ..solver_core.scene import ContactMethod, Staggering
+from ..solver_core.scene.spec import ContactMethod, Staggering
 from .job import Job, Phase
 from .properties import effective_frame_range
 

@@ -13,7 +13,7 @@ from bpy.types import Collection, Context, Menu, Mesh, Object, Operator, Scene
 from mathutils import Quaternion, Vector
 
 from ..solver_core import scenes
-from ..solver_core.scene import BodyKind, BodySpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec
+from ..solver_core.scene.spec import BodyKind, BodySpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec
 
 __all__ = ["build_scene", "register", "unregister"]
 

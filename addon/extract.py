@@ -14,7 +14,7 @@ import numpy as np
 from bpy.types import Context, Object, RigidBodyWorld, Scene
 from numpy.typing import NDArray
 
-from ..solver_core.scene import (
+from ..solver_core.scene.spec import (
     BodyKind,
     BodySpec,
     FrictionCombine,

@@ -12,7 +12,7 @@ import bpy
 from bpy.props import EnumProperty
 from bpy.types import Context, Menu, Object, Operator
 
-from ..solver_core.scene import FrictionCombine
+from ..solver_core.scene.spec import FrictionCombine
 
 __all__ = ["apply_material", "read_presets", "register", "unregister"]
 

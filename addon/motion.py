@@ -12,7 +12,7 @@ import numpy as np
 from bpy.types import Context, Depsgraph, Object
 from numpy.typing import NDArray
 
-from ..solver_core.scene import BodyKind, SceneWarning
+from ..solver_core.scene.spec import BodyKind, SceneWarning
 from ..solver_core.validation import SceneProblem
 from . import rotations
 from .placement import PlacementError, ancestors, matrix, placed

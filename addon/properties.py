@@ -20,7 +20,7 @@ from bpy.props import (
 )
 from bpy.types import Object, PropertyGroup, Scene
 
-from ..solver_core.scene import ContactMethod, FrictionCombine, MaterialSpec, SolverSettings, Staggering
+from ..solver_core.scene.spec import ContactMethod, FrictionCombine, MaterialSpec, SolverSettings, Staggering
 
 __all__ = ["effective_frame_range", "effective_material", "effective_settings", "register", "unregister"]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..solver_core.geometry.compounds import parts
 from ..solver_core.geometry.surfaces import mesh_surface, winding_numbers
-from ..solver_core.scene import BodyKind, BodySpec, SceneWarning, ShapeKind
+from ..solver_core.scene.spec import BodyKind, BodySpec, SceneWarning, ShapeKind
 from . import rotations
 
 __all__ = ["with_rooms"]

@@ -16,7 +16,7 @@ from bpy.types import Context, Scene
 from ..solver_core.io.cache import cache_has_begun
 from ..solver_core.io.snapshot import snapshot_digest, write_snapshot
 from ..solver_core.report import VISIBLE_OVERLAP
-from ..solver_core.scene import SceneWarning
+from ..solver_core.scene.spec import SceneWarning
 from .bake_files import bake_files, caches_in_use, files_to_resume, remove_old_bakes
 from .extract import extract
 from .job import CancelAsked, Event, Job, Say, ShowFrames, StopWorker, TakeOver, advance

@@ -15,7 +15,7 @@ from bpy.types import Context, Depsgraph, Mesh, Object
 from numpy.typing import NDArray
 
 from ..solver_core.geometry.surfaces import mesh_surface
-from ..solver_core.scene import ChildSpec, ShapeKind, ShapeSpec
+from ..solver_core.scene.spec import ChildSpec, ShapeKind, ShapeSpec
 from ..solver_core.validation import why_no_inside
 from . import rotations
 from .placement import placed

@@ -7,7 +7,7 @@ import textwrap
 import bpy
 from bpy.types import Context, Object, Panel, UILayout
 
-from ..solver_core.scene import ContactMethod, FrictionCombine
+from ..solver_core.scene.spec import ContactMethod, FrictionCombine
 from . import properties
 
 __all__ = ["register", "unregister"]

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from . import configurations, scenes
-    from .accuracy import Residual, Residuals, residuals
     from .dynamics.frame import Frame, FrameStatistics
     from .dynamics.simulation import Simulation
-    from .problem import ContactProblem
-    from .result import Result, Statistics, Status
-    from .scene import SceneSpec, SolverSettings
-    from .solvers.creep import creep_problem
+    from .problem.contact_problem import ContactProblem
+    from .problem.residuals import Residual, Residuals, residuals
+    from .problem.result import Result, Statistics, Status
+    from .scene.spec import SceneSpec, SolverSettings
+    from .solvers.baraff_1991.creep import creep_problem
     from .solvers.lcp import LcpResult, lcp_residual, solve_lcp
     from .solvers.solve import solve
     from .validation import SceneError
@@ -52,24 +52,24 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ContactProblem": "problem",
-    "Found": "result",
+    "ContactProblem": "problem.contact_problem",
+    "Found": "problem.result",
     "Frame": "dynamics.frame",
     "FrameStatistics": "dynamics.frame",
     "LcpResult": "solvers.lcp",
-    "Residual": "accuracy",
-    "Residuals": "accuracy",
-    "Result": "result",
+    "Residual": "problem.residuals",
+    "Residuals": "problem.residuals",
+    "Result": "problem.result",
     "SceneError": "validation",
-    "SceneSpec": "scene",
+    "SceneSpec": "scene.spec",
     "Simulation": "dynamics.simulation",
-    "SolverSettings": "scene",
-    "Staggering": "scene",
-    "Statistics": "result",
-    "Status": "result",
-    "creep_problem": "solvers.creep",
+    "SolverSettings": "scene.spec",
+    "Staggering": "scene.spec",
+    "Statistics": "problem.result",
+    "Status": "problem.result",
+    "creep_problem": "solvers.baraff_1991.creep",
     "lcp_residual": "solvers.lcp",
-    "residuals": "accuracy",
+    "residuals": "problem.residuals",
     "solve": "solvers.solve",
     "solve_lcp": "solvers.lcp",
 }

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .problem import ContactProblem, finite_array
-from .solvers.arguments import require_number
+from .problem.arguments import require_number
+from .problem.contact_problem import ContactProblem, finite_array
 
 __all__ = ["rod", "subset_sum_machine"]
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from .dynamics.frame import Frame, FrameStatistics
-from .result import Found, Status
-from .scene import BodyKind, SceneSpec, SceneWarning, SolverSettings
+from .problem.result import Found, Status
+from .scene.spec import BodyKind, SceneSpec, SceneWarning, SolverSettings
 from .validation import SceneProblem
 
 __all__ = [

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from .scene import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
+from .scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 
 __all__ = [
     "arch",

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .field_types import mismatches
 from .geometry.solids import shape_mass_properties
 from .geometry.surfaces import TOLERANCE, mesh_surface
-from .scene import BodyKind, BodySpec, ContactMethod, SceneSpec, SceneWarning, ShapeKind, ShapeSpec, SolverSettings
+from .scene.field_types import mismatches
+from .scene.spec import BodyKind, BodySpec, ContactMethod, SceneSpec, SceneWarning, ShapeKind, ShapeSpec, SolverSettings
 
 __all__ = ["SceneError", "SceneProblem", "scene_warnings", "validate", "why_no_inside"]
 

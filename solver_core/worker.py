@@ -34,12 +34,12 @@ from contextlib import closing
 from enum import IntEnum
 from typing import Any, NoReturn
 
+from .compile.kernel_cache import use_kernel_cache
 from .ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
 from .io.atomic import write_atomically
 from .io.cache import CacheError, CacheHeld, FrameCacheReader, FrameCacheWriter, cache_has_begun
 from .io.container import ContainerError
 from .io.snapshot import read_snapshot, snapshot_digest
-from .kernel_cache import use_kernel_cache
 from .report import (
     RESIDUALS,
     build_report,
@@ -50,7 +50,7 @@ from .report import (
     report_bytes,
     worst,
 )
-from .scene import SceneSpec, SceneWarning, SolverSettings
+from .scene.spec import SceneSpec, SceneWarning, SolverSettings
 from .validation import SceneError, SceneProblem, validate
 
 __all__ = ["ExitStatus", "main"]

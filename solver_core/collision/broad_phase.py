@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..compile.kernel import inlined_kernel, inner_kernel, kernel, kernel_part, leaf_kernel
 from ..geometry.shapes import PLANE
-from ..kernel import inlined_kernel, inner_kernel, kernel, kernel_part, leaf_kernel
 
 __all__ = ["candidate_pairs", "grouped_by_bodies"]
 

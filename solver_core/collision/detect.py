@@ -5,24 +5,24 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compile.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
 from ..geometry.shapes import CONE, CYLINDER, MESH, PLANE, ShapeTable
-from ..kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
-from .bounds import surely_apart
-from .boxes import UNDECIDED, box_contacts, box_work, place_boxes
 from .broad_phase import candidate_pairs, grouped_by_bodies
 from .contact_set import ContactSet
-from .found import room_for, with_room, write_contacts
 from .grouping import farthest_gap, reduced_groups
 from .manifold import MAX_CONTACTS, empty_manifold, reduce_and_sort
-from .pair import MERGE, hull_contacts, plane_contacts, workspace
-from .penetration import RoundWork, round_work
-from .polyhedron import in_own_frame, moved
-from .round import round_at
-from .round_manifold import round_plane_contacts
-from .round_on_hull import round_hull_contacts
-from .round_on_round import round_round_contacts
-from .round_on_surface import round_surface_contacts
-from .surface_contacts import one_a_feature, plane_surface_contacts, surface_contacts
+from .mesh.contacts import one_a_feature, plane_surface_contacts, surface_contacts
+from .polyhedra.box_box import UNDECIDED, box_contacts, box_work, place_boxes
+from .polyhedra.hull_hull import MERGE, hull_contacts, plane_contacts, workspace
+from .polyhedra.polyhedron import in_own_frame, moved
+from .polyhedra.quick_reject import surely_apart
+from .revolution.candidates import round_plane_contacts
+from .revolution.expanding_polytope import RoundWork, round_work
+from .revolution.on_hull import round_hull_contacts
+from .revolution.on_mesh import round_surface_contacts
+from .revolution.on_revolution import round_round_contacts
+from .revolution.solid import round_at
+from .world_contacts import room_for, with_room, write_contacts
 
 __all__ = ["detect", "work_for_rounds"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import inner_kernel, kernel, leaf_kernel
+from ..compile.kernel import inner_kernel, kernel, leaf_kernel
 from .manifold import MAX_CONTACTS
 
 __all__ = ["MAX_GROUP_CONTACTS", "farthest_gap", "mixed", "reduced_group", "reduced_groups"]

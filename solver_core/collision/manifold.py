@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernel import inlined_kernel, inner_kernel, leaf_kernel
+from ..compile.kernel import inlined_kernel, inner_kernel, leaf_kernel
 
 __all__ = [
     "CAPACITY",

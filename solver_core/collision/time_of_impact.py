@@ -20,11 +20,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.round_solids import round_thickness
+from ..compile.kernel import kernel, leaf_kernel
 from ..geometry.shapes import CONE, MESH, PLANE, ShapeTable
-from ..kernel import kernel, leaf_kernel
+from ..geometry.solids_of_revolution import round_thickness
 from .detect import collider_poses, pair_contacts, place_collider, relative_pose, work_arrays
-from .swept_triangles import SLOTS, Triangles, put_triangle, swept_triangles, take_slot
+from .mesh.swept_triangles import SLOTS, Triangles, put_triangle, swept_triangles, take_slot
 
 __all__ = ["HARMLESS_MOTION", "OVERLAP", "Motion", "earliest_impacts", "thicknesses"]
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.compounds import parts, shifted
-from ..geometry.round_solids import ROUND, round_bounds
 from ..geometry.shapes import ShapeTable, build_shapes
 from ..geometry.solids import shape_mass_properties
-from ..scene import BodyKind, SceneSpec, ShapeKind, ShapeSpec
+from ..geometry.solids_of_revolution import ROUND, round_bounds
+from ..scene.spec import BodyKind, SceneSpec, ShapeKind, ShapeSpec
 from .free_rotation import principal_axes
 from .rotation import matrices, rotate
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..collision.contact_set import ContactSet
-from ..kernel import kernel, leaf_kernel
-from ..system import System
+from ..compile.kernel import kernel, leaf_kernel
+from ..problem.system import System
 from .bodies import State
 from .predict import Begin
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.shapes import ShapeTable
-from ..scene import SceneSpec
+from ..scene.spec import SceneSpec
 from .paths import smooth
 
 __all__ = ["Deformation", "Deforming", "deforming_meshes"]
@@ -102,7 +102,7 @@ class Deformation:
         """
         drift = np.zeros((len(point), 3))
         for mesh in self._meshes:
-            from ..collision.surface_queries import surface_velocities
+            from ..collision.mesh.queries import surface_velocities
 
             table = self._shapes.surfaces
             place, turn = position[mesh.body], rotation[mesh.body]

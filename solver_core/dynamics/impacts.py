@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from ..collision.broad_phase import candidate_pairs
 from ..collision.contact_set import ContactSet
 from ..collision.detect import collider_poses, work_for_rounds
-from ..collision.swept_triangles import all_triangles, with_slots
+from ..collision.mesh.swept_triangles import all_triangles, with_slots
 from ..collision.time_of_impact import HARMLESS_MOTION, OVERLAP, Motion, earliest_impacts, thicknesses
-from ..kernel import FALSE, TRUE, kernel
+from ..compile.kernel import FALSE, TRUE, kernel
 from .bodies import Bodies
 from .build import rest_offset
 from .deformation import Deformation

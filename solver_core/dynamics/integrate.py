@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernel import kernel
-from ..solvers.projection import CONTACT, DISK, MULTIPLIER_STEPS, find_blocks, project
-from ..system import System, effective_inverse_mass, relative_velocities, relative_velocity
+from ..compile.kernel import kernel
+from ..problem.system import System, effective_inverse_mass, relative_velocities, relative_velocity
+from ..solvers.kaufman_2008.projection import CONTACT, DISK, MULTIPLIER_STEPS, find_blocks, project
 from .bodies import Model
 from .build import rest_offsets
 from .islands import connected

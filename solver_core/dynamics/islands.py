@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..accuracy import (
+from ..compile.kernel import kernel, kernel_part, leaf_kernel
+from ..problem.contact_problem import ContactProblem
+from ..problem.residuals import (
     COMPLEMENTARITY,
     CONE,
     DISSIPATION,
@@ -15,14 +17,12 @@ from ..accuracy import (
     relative_coulomb,
     scales,
 )
-from ..kernel import kernel, kernel_part, leaf_kernel
-from ..problem import ContactProblem
-from ..result import Found, Status
+from ..problem.result import Found, Status
+from ..problem.system import System, apply_inverse_mass, effective_inverse_mass, relative_velocities, transpose_product
 from ..solvers.effort import BELL, DONE
 from ..solvers.infeasible import contradiction
+from ..solvers.kaufman_2008.staggered import ACCELERATED, SOLVED, staggered
 from ..solvers.last_proposal import last_proposal, turns_kept
-from ..solvers.staggered import ACCELERATED, SOLVED, staggered
-from ..system import System, apply_inverse_mass, effective_inverse_mass, relative_velocities, transpose_product
 
 Floats = NDArray[np.float64]
 

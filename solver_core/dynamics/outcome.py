@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..collision.contact_set import ContactSet, Overlap
-from ..result import Found, Status
-from ..system import System
+from ..problem.result import Found, Status
+from ..problem.system import System
 from .bodies import State
 from .build import ContactMemory
 from .frame import FrameStatistics

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..collision.contact_set import NO_CONTACTS, ContactSet
-from ..kernel import kernel, leaf_kernel
+from ..compile.kernel import kernel, leaf_kernel
 from .bodies import Model, State
 from .free_rotation import turn_freely
 from .rotation import turn, write_matrix

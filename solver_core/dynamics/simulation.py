@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from ..collision.contact_set import ContactSet, merged
 from ..collision.detect import detect
 from ..collision.time_of_impact import OVERLAP, Motion
-from ..result import Status
-from ..scene import BodyKind, ContactMethod, FrictionCombine, SceneSpec, SceneWarning, SolverSettings, Staggering
+from ..problem.result import Status
+from ..scene.spec import BodyKind, ContactMethod, FrictionCombine, SceneSpec, SceneWarning, SolverSettings, Staggering
 from ..solvers.effort import effort_of, ringing
-from ..solvers.staggered import VARIANTS
+from ..solvers.kaufman_2008.staggered import VARIANTS
 from ..validation import scene_warnings, validate
 from .bodies import State, build_bodies, to_body_frames
 from .build import ContactMemory, build_system, remember, rest_offset, rest_offsets
@@ -28,7 +28,7 @@ from .islands import COUNTS, solve_islands
 from .later_contacts import NOTHING_LATER, LaterContacts, twist_between
 from .outcome import Attempt, Solution, combined, frame_statistics, step_row
 from .paths import path_pose
-from .pivoting import sliding_directions, solve_islands_by_pivoting
+from .pivot_step import sliding_directions, solve_islands_by_pivoting
 from .predict import Begin, predicted_step
 from .rotation import matrices, rotation_vector
 from .sleeping import Sleep, none_remembered

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from ..scene import ShapeKind, ShapeSpec
+from ..scene.spec import ShapeKind, ShapeSpec
 
 __all__ = ["Part", "parts", "shifted"]
 

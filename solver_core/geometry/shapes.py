@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..scene import ShapeKind, ShapeSpec
+from ..scene.spec import ShapeKind, ShapeSpec
 from .boxes import is_box
 from .compounds import parts
 from .hulls import Hull, convex_hull, segment
-from .round_solids import ROUND, farthest_point, round_bounds
+from .solids_of_revolution import ROUND, farthest_point, round_bounds
 from .surfaces import Surface, hull_surface, mesh_surface, round_surface
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..scene import ShapeKind, ShapeSpec
+from ..scene.spec import ShapeKind, ShapeSpec
 from .compounds import parts
 from .mass_properties import MassProperties, mass_properties
-from .round_solids import ROUND, round_moments
+from .solids_of_revolution import ROUND, round_moments
 from .surfaces import mesh_surface
 
 __all__ = ["shape_mass_properties"]

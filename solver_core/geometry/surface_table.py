@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernel import inner_kernel, kernel, leaf_kernel
+from ..compile.kernel import inner_kernel, kernel, leaf_kernel
 from .surface_depth import fill_depth
 from .surfaces import TOLERANCE, Surface
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from ..scene import ShapeKind, ShapeSpec
+from ..scene.spec import ShapeKind, ShapeSpec
 from .hulls import Hull, convex_hull
 
 __all__ = ["TOLERANCE", "Surface", "hull_surface", "mesh_surface", "round_surface", "winding_numbers"]

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, Literal, Self
 from numpy.typing import NDArray
 
 from ..dynamics.frame import Frame, FrameStatistics
-from ..scene import SceneSpec, SolverSettings
+from ..scene.spec import SceneSpec, SolverSettings
 from .container import MAGIC, Chunk, ChunkPlace, ContainerError, TruncatedError, encode_chunk, locate_chunk, read_chunk
 from .lock import FileLock, LockHeld
 from .snapshot import snapshot_digest

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..field_types import field_types, is_array, optional
-from ..scene import SceneSpec, SolverSettings
+from ..scene.field_types import field_types, is_array, optional
+from ..scene.spec import SceneSpec, SolverSettings
 from .atomic import write_atomically
 from .container import Chunk, ContainerError, encode_chunk, locate_chunk, read_chunk
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernel import inner_kernel, leaf_kernel
+from ..compile.kernel import inner_kernel, leaf_kernel
 
 __all__ = ["Structure", "analyse", "factorise", "solve_in_place"]
 

@@ -7,7 +7,7 @@ unused. Blocks are not exchanged, nor rows within them: a vanishing pivot ends t
 
 from __future__ import annotations
 
-from ..kernel import leaf_kernel
+from ..compile.kernel import leaf_kernel
 
 __all__ = ["factorise_lu", "solve_lu_in_place"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernel import kernel
+from ..compile.kernel import kernel
 
 __all__ = ["product", "solve_dense"]
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..problem import ContactProblem
-from ..system import one_body
+from ..problem.contact_problem import ContactProblem
+from ..problem.system import one_body
 
 __all__ = ["WithoutBilateral", "without_bilateral"]
 

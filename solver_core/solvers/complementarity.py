@@ -14,16 +14,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..kernel import inlined_kernel, kernel
-from ..result import Statistics, Status
+from ..compile.kernel import inlined_kernel, kernel
+from ..problem.result import Statistics, Status
 
 __all__ = [
     "ROUNDING",
     "LcpEnd",
     "Sizes",
+    "checked",
     "entry_sizes",
     "is_ray",
     "lcp_residual",
+    "most_pivots",
     "relative_residual",
     "terms",
     "without_rounding",
@@ -104,6 +106,22 @@ def relative_residual(b, force, acceleration):
         if value > 0.0:
             worst = max(worst, value / over if over > 0.0 else np.inf)
     return worst
+
+
+def checked(end: LcpEnd, b: Floats, tolerance: float) -> LcpEnd:
+    """The end of an algorithm as it may be told: SOLVED only within the tolerance on `lcp_residual`, a ray only with RAY."""
+    status = end.status
+    within = relative_residual(b, end.force, end.acceleration) <= tolerance
+    if not within and not (np.isfinite(end.force).all() and np.isfinite(end.acceleration).all()):
+        status = Status.NOT_FINITE
+    elif not within and status == Status.SOLVED:
+        status = Status.MAX_ITERATIONS
+    return end._replace(status=status, ray=end.ray if status == Status.RAY else None)
+
+
+def most_pivots(n: int) -> int:
+    """How many pivots a problem of n unknowns is given where nobody says how many."""
+    return 1000 + 100 * n
 
 
 def without_rounding(sizes: Sizes, direction: Floats) -> Floats:

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..problem import ContactProblem
-from ..result import Result, Statistics, Status
+from ..problem.contact_problem import ContactProblem
+from ..problem.result import Result, Statistics, Status
 from .complementarity import ROUNDING, Sizes
 
 __all__ = ["DenseProblem", "Layout", "dense_problem", "forces_from_impulse", "impulse_from_forces", "result_of"]

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernel import leaf_kernel
+from ..compile.kernel import leaf_kernel
 
 __all__ = ["BELL", "DONE", "MOST", "effort_of", "is_over", "ringing", "spent"]
 

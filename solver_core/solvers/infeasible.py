@@ -18,9 +18,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..accuracy import residuals
-from ..problem import ContactProblem
-from ..result import Result, Status
+from ..problem.contact_problem import ContactProblem
+from ..problem.residuals import residuals
+from ..problem.result import Result, Status
 from .bilateral import without_bilateral
 
 __all__ = ["contradiction", "proves_contradiction", "told_from_failure"]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernel import kernel
-from ..problem import ContactProblem
+from ..compile.kernel import kernel
+from ..problem.contact_problem import ContactProblem
 
 __all__ = ["last_proposal", "turns_kept"]
 
@@ -27,7 +27,7 @@ def turns_kept(contacts, max_iterations):
 
 def last_proposal(problem: ContactProblem, tolerance: float) -> NDArray[np.float64] | None:
     """Impulses (m, dim) to start from once more; None where the problem is too large to ask, or the answer breaks down."""
-    from .pivoting import pivot  # whose kernels few need, and take seconds to load
+    from .baraff_1994.contacts import pivot  # whose kernels few need, and take seconds to load
 
     if problem.contacts > MOST_CONTACTS:
         return None

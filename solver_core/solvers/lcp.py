@@ -1,4 +1,4 @@
-"""One door to the solvers of linear complementarity problems, and the outside measure of their answers.
+"""Entry point of the solvers of linear complementarity problems.
 
     a = A f + b,    f >= 0,    a >= 0,    f . a = 0                                        (9) of Baraff 1991
 
@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..problem import finite_array
-from ..result import Statistics, Status
-from .arguments import require_limits
-from .complementarity import LcpEnd, lcp_residual, relative_residual
-from .lemke import lemke
-from .pivot_lcp import pivot_lcp
+from ..problem.arguments import require_limits
+from ..problem.contact_problem import finite_array
+from ..problem.result import Statistics, Status
+from .baraff_1991.lemke import lemke
+from .baraff_1994.lcp import pivot_lcp
+from .complementarity import LcpEnd, checked, lcp_residual, most_pivots
 
 __all__ = ["LCP_METHODS", "LcpResult", "lcp_residual", "solve_lcp"]
 
@@ -73,16 +73,10 @@ def solve_lcp(
     if right.shape != (n,):
         raise ValueError(f"b must have shape ({n},) to match A, not {right.shape}")
     clamped = None if start is None else _index_set(start, n)
-    most = 1000 + 100 * n if max_iterations is None else max_iterations
+    most = most_pivots(n) if max_iterations is None else max_iterations
     require_limits(tolerance, most, time_limit)
-    found = LCP_METHODS[method](matrix, right, clamped, float(tolerance), int(most), float(time_limit))
-    status = found.status
-    within = relative_residual(right, found.force, found.acceleration) <= tolerance
-    if not within and not (np.isfinite(found.force).all() and np.isfinite(found.acceleration).all()):
-        status = Status.NOT_FINITE
-    elif not within and status == Status.SOLVED:
-        status = Status.MAX_ITERATIONS
-    return LcpResult(status, found.force, found.acceleration, found.ray if status == Status.RAY else None, found.stats)
+    end = LCP_METHODS[method](matrix, right, clamped, float(tolerance), int(most), float(time_limit))
+    return LcpResult(**checked(end, right, tolerance)._asdict())
 
 
 def _index_set(values: ArrayLike, n: int) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""One door to all solvers of contact problems: `solve(problem, method=...)`."""
+"""Entry point of all solvers of contact problems: `solve(problem, method=...)`."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..accuracy import residuals
-from ..problem import ContactProblem, finite_array
-from ..result import Found, Result, Statistics, Status
-from ..system import apply_inverse_mass, relative_velocities, transpose_product
-from .arguments import require_limits, require_truth, require_whole
+from ..problem.arguments import require_limits, require_truth, require_whole
+from ..problem.contact_problem import ContactProblem, finite_array
+from ..problem.residuals import residuals
+from ..problem.result import Found, Result, Statistics, Status
+from ..problem.system import apply_inverse_mass, relative_velocities, transpose_product
+from .baraff_1991.creep import creep_problem
+from .baraff_1991.dynamic_friction import dynamic_friction
+from .baraff_1991.signs import sign_guessing
+from .baraff_1994.contacts import pivot
 from .bilateral import without_bilateral
-from .creep import creep_problem
-from .dynamic_friction import dynamic_friction
 from .effort import DONE, effort_of, ringing
 from .infeasible import told_from_failure
+from .kaufman_2008.staggered import ACCELERATED, VARIANTS, staggered
 from .last_proposal import last_proposal, turns_kept
-from .pivoting import pivot
-from .signs import sign_guessing
-from .staggered import ACCELERATED, VARIANTS, staggered
 
 __all__ = ["METHODS", "Limits", "solve"]
 

@@ -91,7 +91,7 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
     from stiction.solver_core.dynamics.outcome import frame_statistics
     from stiction.solver_core.io.cache import FrameCacheWriter
     from stiction.solver_core.io.snapshot import read_snapshot
-    from stiction.solver_core.scene import BodyKind
+    from stiction.solver_core.scene.spec import BodyKind
 
     class FakeWorker:
         status = 0

@@ -30,7 +30,7 @@ def test_every_source_is_used():
 @pytest.mark.parametrize("combine", ["PRODUCT", "AVERAGE", "GEOMETRIC_MEAN", "MINIMUM", "MAXIMUM"])
 def test_two_bodies_of_wood_touch_like_wood_on_wood(scene, make_body, combine):
     from stiction.addon.properties import effective_material
-    from stiction.solver_core.scene import FrictionCombine
+    from stiction.solver_core.scene.spec import FrictionCombine
 
     scene.stiction.friction_combine = combine
     ob = make_body()

@@ -25,7 +25,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "core")]
 
 from records import on_one_thread, write_rows  # noqa: E402
 
-from solver_core.kernel_cache import use_kernel_cache  # noqa: E402
+from solver_core.compile.kernel_cache import use_kernel_cache  # noqa: E402
 
 use_kernel_cache()
 
@@ -36,8 +36,8 @@ from scenes import intercepted_solves  # noqa: E402
 import solver_core as sc  # noqa: E402
 from solver_core import scenes  # noqa: E402
 from solver_core.dynamics.islands import contact_islands, subsystem  # noqa: E402
-from solver_core.scene import MaterialSpec, SceneSpec  # noqa: E402
-from solver_core.system import System  # noqa: E402
+from solver_core.problem.system import System  # noqa: E402
+from solver_core.scene.spec import MaterialSpec, SceneSpec  # noqa: E402
 
 METHODS: dict[str, tuple[str, dict[str, object]]] = {
     "published": ("staggered", {"staggering": "plain"}),

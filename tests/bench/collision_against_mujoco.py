@@ -22,7 +22,7 @@ from records import on_one_thread, write_rows
 
 from solver_core.collision.detect import detect
 from solver_core.geometry import build_shapes
-from solver_core.scene import ShapeKind, ShapeSpec
+from solver_core.scene.spec import ShapeKind, ShapeSpec
 
 Floats = NDArray[np.float64]
 mujoco: Any = import_module("mujoco")  # compiled, without types

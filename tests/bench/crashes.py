@@ -28,7 +28,7 @@ from meshes import CUBE, angle_bracket, chair, torus
 from solver_core.collision.detect import detect
 from solver_core.dynamics.rotation import matrices
 from solver_core.dynamics.simulation import Simulation
-from solver_core.scene import BodyKind, BodySpec, ChildSpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
+from solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 
 GOAL, LIMIT = 1e-3, 1e-2  # half extents of the smaller body
 KINDS = ("box", "plate", "hull", "ball", "capsule", "cylinder", "cone", "compound", "bracket", "torus", "chair")

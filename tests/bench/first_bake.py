@@ -30,7 +30,7 @@ def scene(name: str):
 
     import numpy as np
 
-    from solver_core.scene import BodyKind, BodySpec, ShapeKind, ShapeSpec
+    from solver_core.scene.spec import BodyKind, BodySpec, ShapeKind, ShapeSpec
     from solver_core.scenes import card_house, cylinder_shape
 
     spec = card_house(levels=3)
@@ -67,7 +67,7 @@ def bake(name: str) -> None:
 
     counts = [0]
     event.register("numba:compile", Listener())
-    from solver_core.kernel_cache import use_kernel_cache
+    from solver_core.compile.kernel_cache import use_kernel_cache
 
     use_kernel_cache()
     from solver_core.dynamics.simulation import Simulation

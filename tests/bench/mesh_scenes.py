@@ -28,7 +28,7 @@ from solver_core.collision import detect
 from solver_core.dynamics.bodies import build_bodies
 from solver_core.dynamics.frame import Frame
 from solver_core.dynamics.simulation import Simulation
-from solver_core.scene import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
+from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 
 FPS = 24.0
 GRIP = MaterialSpec(0.8, 0.8)

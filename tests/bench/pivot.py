@@ -30,8 +30,8 @@ from records import on_one_thread, write_rows
 
 import solver_core as sc
 from solver_core import scenes
-from solver_core.scene import SceneSpec
-from solver_core.solvers.pivot_lcp import pivot_lcp
+from solver_core.scene.spec import SceneSpec
+from solver_core.solvers.baraff_1994.lcp import pivot_lcp
 
 SCENES = {
     "box on a slope": scenes.slope,

@@ -21,7 +21,7 @@ sys.path[:0] = [str(ROOT)]
 
 from records import on_one_thread, write_rows  # noqa: E402
 
-from solver_core.kernel_cache import use_kernel_cache  # noqa: E402
+from solver_core.compile.kernel_cache import use_kernel_cache  # noqa: E402
 
 use_kernel_cache()
 

@@ -25,7 +25,7 @@ import numpy as np
 import quadprog
 from numpy.typing import NDArray
 
-from solver_core.system import System
+from solver_core.problem.system import System
 
 __all__ = ["DenseProblem", "Reference", "contact_projection", "friction_projection", "in_velocities", "staggered_projections"]
 

@@ -21,8 +21,8 @@ from scenes import house_with_box, intercepted_solves, largest_island
 
 from solver_core import scenes
 from solver_core.dynamics.simulation import Simulation
-from solver_core.scene import SceneSpec
-from solver_core.solvers.staggered import staggered
+from solver_core.scene.spec import SceneSpec
+from solver_core.solvers.kaufman_2008.staggered import staggered
 
 COLD_GOAL, WARM_GOAL = 20, 4.0  # factorisations: the most of a cold projection, the median of a warm one
 EVERY = 20

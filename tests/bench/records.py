@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from solver_core.kernel_cache import use_kernel_cache
+from solver_core.compile.kernel_cache import use_kernel_cache
 
 __all__ = ["on_one_thread", "write_rows"]
 

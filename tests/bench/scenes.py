@@ -13,8 +13,8 @@ from solver_core import scenes
 from solver_core.dynamics import simulation
 from solver_core.dynamics.islands import contact_islands, subsystem
 from solver_core.dynamics.simulation import Simulation
-from solver_core.scene import SceneSpec
-from solver_core.system import System
+from solver_core.problem.system import System
+from solver_core.scene.spec import SceneSpec
 
 __all__ = ["StepProblem", "capture", "house_with_box", "intercepted_solves", "largest_island"]
 

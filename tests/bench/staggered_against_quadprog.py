@@ -7,7 +7,7 @@ from the warm starts that the simulation had, by
 
     reference   Algorithm 1 with quadprog, polygon of 8 sides, no more than `cap` iterations
     published   our projections in the same algorithm: polygon of 8 sides, no proposals, the same cap
-    polygon     our solver with its proposals (see solvers/staggered.py), polygon of 8 sides
+    polygon     our solver with its proposals (see solvers/kaufman_2008/staggered.py), polygon of 8 sides
     disk        our solver as a simulation runs it
 
 Times are those of the processor, on one thread, without setting up dense Jacobians. Where the reference does not converge
@@ -29,11 +29,11 @@ from quadprog_reference import DenseProblem, contact_projection, friction_projec
 from records import on_one_thread, write_rows
 from scenes import StepProblem, capture, house_with_box
 
-from solver_core.result import Status
+from solver_core.problem.result import Status
+from solver_core.problem.system import effective_inverse_mass
 from solver_core.solvers.effort import DONE, effort_of
-from solver_core.solvers.projection import CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, project
-from solver_core.solvers.staggered import VARIANTS, staggered
-from solver_core.system import effective_inverse_mass
+from solver_core.solvers.kaufman_2008.projection import CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, project
+from solver_core.solvers.kaufman_2008.staggered import VARIANTS, staggered
 
 SIDES = 8
 # the step of the first contact, settling, settled, the box's impact and what follows

@@ -22,7 +22,7 @@ from scipy.spatial.transform import Rotation
 
 from solver_core.collision import detect
 from solver_core.geometry import build_shapes
-from solver_core.scene import ShapeKind, ShapeSpec
+from solver_core.scene.spec import ShapeKind, ShapeSpec
 
 KINDS = ("box", "sphere", "capsule", "cylinder", "cone", "hull")
 PAIRS = tuple(itertools.combinations_with_replacement(KINDS, 2))

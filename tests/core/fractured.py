@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 
 from solver_core.collision import detect
 from solver_core.geometry import build_shapes
-from solver_core.scene import ShapeKind, ShapeSpec
+from solver_core.scene.spec import ShapeKind, ShapeSpec
 
 Floats = np.ndarray
 # A face within a degree of the closest direction stands for it, and for edges that would part bodies with 5 % less motion.

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from solver_core.collision import detect
 from solver_core.geometry import build_shapes, convex_hull
 from solver_core.geometry.boxes import EDGE, FACE, is_box
-from solver_core.scene import ShapeKind, ShapeSpec
+from solver_core.scene.spec import ShapeKind, ShapeSpec
 
 CUBE = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
 CARD, SHEET, ROD = (0.063, 0.0006, 0.089), (1.0, 1.0, 1e-5), (0.02, 0.03, 2.0)

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from solver_core.collision.broad_phase import candidate_pairs
 from solver_core.collision.detect import NO_PAIRS, detect
 from solver_core.geometry import PLANE, build_shapes
-from solver_core.scene import ShapeKind, ShapeSpec
+from solver_core.scene.spec import ShapeKind, ShapeSpec
 
 CUBE = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
 

@@ -11,7 +11,7 @@ from solver_core.dynamics.frame import Frame, FrameStatistics
 from solver_core.io.cache import CacheError, FrameCacheReader, FrameCacheWriter, cache_has_begun
 from solver_core.io.container import locate_chunk
 from solver_core.io.snapshot import snapshot_digest
-from solver_core.scene import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
+from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
 
 BODIES = 3
 SPEC = SceneSpec(

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from solver_core.collision import detect
 from solver_core.geometry import build_shapes
-from solver_core.scene import ShapeKind, ShapeSpec
+from solver_core.scene.spec import ShapeKind, ShapeSpec
 
 CUBE = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
 PLANE = ShapeSpec(ShapeKind.PLANE)

@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from solver_core.collision import detect
 from solver_core.geometry import build_shapes
-from solver_core.scene import ShapeKind, ShapeSpec
+from solver_core.scene.spec import ShapeKind, ShapeSpec
 
 CUBE = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 ONE_DEGREE = np.cos(np.radians(1.0))

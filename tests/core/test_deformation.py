@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 import solver_core as sc
 from solver_core.io.snapshot import read_snapshot, write_snapshot
-from solver_core.scene import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
+from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
 from solver_core.validation import SceneError, validate
 
 FPS = 24.0

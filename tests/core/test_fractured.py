@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from solver_core import Simulation
 from solver_core.collision import detect
 from solver_core.geometry import build_shapes
-from solver_core.scene import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
+from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
 
 from .contact_oracle import Pose, Solid, axis
 from .fractured import CUBE, Pair, fractured, meetings

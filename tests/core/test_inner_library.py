@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 KERNELS = """
 import numpy as np
-from solver_core.kernel import inner_kernel, kernel, leaf_kernel
+from solver_core.compile.kernel import inner_kernel, kernel, leaf_kernel
 
 @leaf_kernel
 def total(x):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from solver_core import kernel_cache
-from solver_core.kernel_cache import imported_sources, kernel_folder
+from solver_core.compile import kernel_cache
+from solver_core.compile.kernel_cache import imported_sources, kernel_folder
 
 
 @pytest.fixture
@@ -27,23 +27,27 @@ def change(source: Path) -> None:
 
 
 def test_the_same_sources_give_the_same_folder(package, tmp_path, monkeypatch):
-    copied = kernel_folder(tmp_path, package / "cones.py")
+    copied = kernel_folder(tmp_path, package / "problem" / "cones.py")
     monkeypatch.undo()
-    assert kernel_folder(tmp_path, kernel_cache.PACKAGE / "cones.py") == copied
+    assert kernel_folder(tmp_path, kernel_cache.PACKAGE / "problem" / "cones.py") == copied
 
 
-@pytest.mark.parametrize("changed", ["cones.py", "kernel.py", "linalg/block_cholesky.py", "solvers/projection.py"])
+@pytest.mark.parametrize(
+    "changed", ["problem/cones.py", "compile/kernel.py", "linalg/block_cholesky.py", "solvers/kaufman_2008/projection.py"]
+)
 def test_a_change_in_what_a_kernel_is_made_of_gives_its_file_another_folder(package, tmp_path, changed):
-    before = kernel_folder(tmp_path, package / "solvers" / "projection.py")
+    before = kernel_folder(tmp_path, package / "solvers" / "kaufman_2008" / "projection.py")
     change(package / changed)
-    assert kernel_folder(tmp_path, package / "solvers" / "projection.py") != before
+    assert kernel_folder(tmp_path, package / "solvers" / "kaufman_2008" / "projection.py") != before
 
 
-@pytest.mark.parametrize("changed", ["worker.py", "dynamics/simulation.py", "collision/detect.py", "solvers/staggered.py"])
+@pytest.mark.parametrize(
+    "changed", ["worker.py", "dynamics/simulation.py", "collision/detect.py", "solvers/kaufman_2008/staggered.py"]
+)
 def test_a_change_elsewhere_compiles_nothing_anew(package, tmp_path, changed):
-    before = kernel_folder(tmp_path, package / "solvers" / "projection.py")
+    before = kernel_folder(tmp_path, package / "solvers" / "kaufman_2008" / "projection.py")
     change(package / changed)
-    assert kernel_folder(tmp_path, package / "solvers" / "projection.py") == before
+    assert kernel_folder(tmp_path, package / "solvers" / "kaufman_2008" / "projection.py") == before
 
 
 def test_what_a_file_imports_at_run_time_is_among_what_its_folder_is_named_after():
@@ -63,7 +67,7 @@ def test_what_a_file_imports_at_run_time_is_among_what_its_folder_is_named_after
 
 def test_kernels_go_below_the_folder_that_the_environment_names(tmp_path):
     code = (
-        "from solver_core.kernel_cache import use_kernel_cache; use_kernel_cache()\n"
+        "from solver_core.compile.kernel_cache import use_kernel_cache; use_kernel_cache()\n"
         "import numpy as np\n"
         "from solver_core.dynamics.rotation import write_matrix; write_matrix(np.ones(4), np.empty((3, 3)))"
     )

@@ -14,7 +14,7 @@ from solver_core.collision.contact_set import ContactSet, merged
 from solver_core.collision.detect import detect
 from solver_core.dynamics.rotation import matrices
 from solver_core.geometry.shapes import build_shapes
-from solver_core.scene import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
+from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 
 NO_GRAVITY = np.zeros(3)
 TENTH_OF_A_PERCENT = 1e-3  # of the smaller body's half extent

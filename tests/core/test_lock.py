@@ -21,7 +21,7 @@ from solver_core.io import lock
 from solver_core.io.cache import CacheHeld, FrameCacheReader, FrameCacheWriter
 from solver_core.io.lock import FileLock, LockHeld
 from solver_core.io.snapshot import snapshot_digest, write_snapshot
-from solver_core.scene import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
+from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 SPHERE = ShapeSpec(ShapeKind.HULL, np.zeros((1, 3)), margin=0.1)

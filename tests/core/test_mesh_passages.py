@@ -10,7 +10,7 @@ from meshes import CUBE, CUBE_TRIANGLES, blocks, sheet, torus
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
-from solver_core.scene import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
+from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
 
 NO_GRAVITY = np.zeros(3)
 

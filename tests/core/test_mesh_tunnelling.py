@@ -8,7 +8,7 @@ from meshes import CUBE, CUBE_TRIANGLES, angle_bracket, bumpy, distances, sheet,
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
-from solver_core.scene import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
+from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 
 NO_GRAVITY = np.zeros(3)
 STEP = {"fps": 240.0, "substeps": 1}  # the steps of 24 frames a second with the default 10 substeps, each one a frame

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 import solver_core as sc
 from solver_core.dynamics.paths import path_pose, smooth
-from solver_core.scene import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
+from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 BETWEEN = np.linspace(0.0, 9.0, 37)

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 import solver_core as sc
 from solver_core.dynamics import pivoting
-from solver_core.solvers.pivoting import pivot
+from solver_core.solvers.baraff_1994.contacts import pivot
 
 SOLVED, RAY = sc.Status.SOLVED, sc.Status.RAY
 METHODS = ("pivot", "staggered")

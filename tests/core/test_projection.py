@@ -8,9 +8,9 @@ import quadprog
 from scipy.optimize import minimize
 
 import solver_core as sc
+from solver_core.problem.system import effective_inverse_mass
 from solver_core.solvers.effort import effort_of
-from solver_core.solvers.projection import BOTH, CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, project
-from solver_core.system import effective_inverse_mass
+from solver_core.solvers.kaufman_2008.projection import BOTH, CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, project
 
 GOAL = 1e-11
 DISK, OCTAGON = np.int64(0), np.int64(8)

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 import solver_core as sc
 from solver_core.collision import detect
 from solver_core.geometry import build_shapes
-from solver_core.scene import BodyKind, BodySpec, ChildSpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
+from solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 
 PLANE = ShapeSpec(ShapeKind.PLANE)
 GRAVITY = 9.81

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial import ConvexHull
 
 import solver_core as sc
-from solver_core.scene import BodyKind
+from solver_core.scene.spec import BodyKind
 
 GRAVITY = 9.81
 FPS = 24

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 import solver_core as sc
 from solver_core.dynamics.rotation import matrices
-from solver_core.scene import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeSpec
+from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeSpec
 from solver_core.scenes import axis_angle, box_shape, ground
 
 GRAVITY = 9.81

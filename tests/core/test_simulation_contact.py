@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
-from solver_core.scene import BodyKind, BodySpec, FrictionCombine, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
+from solver_core.scene.spec import BodyKind, BodySpec, FrictionCombine, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 from solver_core.scenes import axis_angle, box_shape, ground
 
 GRAVITY = 9.81

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import solver_core as sc
-from solver_core.scene import MaterialSpec
+from solver_core.scene.spec import MaterialSpec
 from solver_core.scenes import box, ground
 
 ROUGH = MaterialSpec(0.7, 0.7, 0.2)

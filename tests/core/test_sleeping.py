@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import solver_core as sc
-from solver_core.scene import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
+from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 from solver_core.scenes import box, box_shape, ground
 
 FPS = 24

@@ -13,7 +13,7 @@ import pytest
 
 from solver_core.io.container import ContainerError, encode_chunk
 from solver_core.io.snapshot import read_snapshot, snapshot_digest, write_snapshot
-from solver_core.scene import (
+from solver_core.scene.spec import (
     BodyKind,
     BodySpec,
     FrictionCombine,

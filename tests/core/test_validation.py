@@ -11,7 +11,7 @@ import pytest
 
 import solver_core as sc
 from solver_core.dynamics.bodies import build_bodies
-from solver_core.scene import (
+from solver_core.scene.spec import (
     BodyKind,
     BodySpec,
     ChildSpec,

@@ -18,7 +18,7 @@ import pytest
 from solver_core.ending import Ending
 from solver_core.io.cache import FrameCacheReader, FrameCacheWriter
 from solver_core.io.snapshot import snapshot_digest, write_snapshot
-from solver_core.scene import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
+from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
 from solver_core.worker import ExitStatus, main
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,7 +17,7 @@ import pytest
 from solver_core.ending import GRACE_SECONDS
 from solver_core.io.cache import FrameCacheReader
 from solver_core.io.snapshot import write_snapshot
-from solver_core.scene import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
+from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
 from solver_core.worker import ExitStatus, main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,7 +33,7 @@ SETTINGS = SolverSettings(substeps=4)
 DOUBLE = """
 import hashlib, runpy, sys
 import solver_core.ending
-from solver_core.kernel_cache import use_kernel_cache
+from solver_core.compile.kernel_cache import use_kernel_cache
 use_kernel_cache()
 from solver_core.dynamics.simulation import Simulation
 def take_minutes():

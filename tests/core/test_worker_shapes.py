@@ -14,7 +14,7 @@ from meshes import CUBE, chair, sheet
 import solver_core as sc
 from solver_core.io.cache import FrameCacheReader
 from solver_core.io.snapshot import read_snapshot, write_snapshot
-from solver_core.scene import BodyKind, BodySpec, ChildSpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
+from solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
 from solver_core.worker import ExitStatus
 
 ROOT = Path(__file__).resolve().parents[2]

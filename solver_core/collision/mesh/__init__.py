@@ -1,0 +1,1 @@
+"""What meshes meet: polyhedra and each other."""

@@ -1,0 +1,241 @@
+"""Triangles of meshes that may meet something in a step, and the two colliders that stand for a pair of them.
+
+A triangle is a flat hull, so all that is known of two convex colliders in motion holds for it as well. It takes one of two
+slots, rows behind the colliders of a scene, for the time that it is looked at.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compile.kernel import kernel, leaf_kernel
+from ...geometry.hulls import convex_hull
+from ...geometry.shapes import HULL, MESH, PLANE, ShapeTable
+from ...geometry.surface_depth import triangle_depths
+from ...geometry.surface_table import SurfaceTable
+
+__all__ = ["SLOTS", "Triangles", "all_triangles", "put_triangle", "swept_triangles", "take_slot", "with_slots"]
+
+SLOTS = 2
+
+
+class Triangles(NamedTuple):
+    """The triangles of all surfaces, numbered through.
+
+    corners: (t, 3) rows of vertices (v, 3) m and of drift (v, 3) m/s, how fast these move within their bodies, or (0, 3) where
+    nothing deforms. normals: (t, 3) unit, or zero. thickness: (t,) m of the solid behind a triangle, infinite for a sheet.
+    """
+
+    corners: NDArray[np.int64]
+    vertices: NDArray[np.float64]
+    drift: NDArray[np.float64]
+    normals: NDArray[np.float64]
+    thickness: NDArray[np.float64]
+
+
+def all_triangles(table: SurfaceTable) -> Triangles:
+    """The triangles of a table; vertices and normals are the table's own."""
+    counts = np.diff(table.first_triangle)
+    corners = table.triangles + np.repeat(table.first_vertex[:-1], counts)[:, None]
+    thickness = np.concatenate([triangle_depths(table, s) for s in range(len(counts))])
+    return Triangles(corners, table.vertices, np.zeros((0, 3)), table.normals, thickness)
+
+
+def with_slots(shapes: ShapeTable) -> ShapeTable:
+    """The table with `SLOTS` colliders more, each a triangle; it shares what is per body, and no longer follows the rest."""
+    hull = convex_hull(np.eye(3))
+    more = np.arange(SLOTS)
+    corners, faces, loops, edges = len(hull.vertices), hull.face_count, len(hull.face_vertices), len(hull.edges)
+    same = {"kind": HULL, "surface": -1, "vertex_count": corners, "face_count": faces, "edge_count": edges}
+    firsts = {
+        "first_vertex": len(shapes.vertices) + corners * more,
+        "first_face": len(shapes.planes) + faces * more,
+        "first_loop": len(shapes.loop_start) + (faces + 1) * more,
+        "first_edge": len(shapes.edges) + edges * more,
+    }
+    starts = hull.face_start + len(shapes.loop_vertices) + loops * more[:, None]
+    rows: dict[str, np.ndarray] = {
+        **{name: np.full(SLOTS, value) for name, value in same.items()},
+        **firsts,
+        "loop_start": starts.ravel(),
+        **{name: np.zeros(SLOTS) for name in ("body", "box", "placed", "margin", "round_radius", "core_radius")},
+        **{name: np.zeros((SLOTS, 3)) for name in ("position", "lower", "upper", "centre")},
+        "rotation": np.zeros((SLOTS, 3, 3)),
+        "vertices": np.zeros((SLOTS * corners, 3)),
+        "planes": np.zeros((SLOTS * faces, 4)),
+        "loop_vertices": np.tile(hull.face_vertices, SLOTS),
+        "loop_edges": np.tile(hull.face_edges, SLOTS),
+        "edges": np.tile(hull.edges, (SLOTS, 1)),
+        "edge_faces": np.tile(hull.edge_faces, (SLOTS, 1)),
+    }
+    grown = {name: np.concatenate([getattr(shapes, name), row]) for name, row in rows.items()}
+    return shapes._replace(**{name: array.astype(getattr(shapes, name).dtype) for name, array in grown.items()})
+
+
+@leaf_kernel
+def take_slot(shapes, slot, mesh):
+    """Gives a slot the body, the place in it and the margin of a mesh."""
+    shapes.body[slot] = shapes.body[mesh]
+    shapes.placed[slot] = shapes.placed[mesh]
+    shapes.margin[slot] = shapes.margin[mesh]
+    for i in range(3):
+        shapes.position[slot, i] = shapes.position[mesh, i]
+        for j in range(3):
+            shapes.rotation[slot, i, j] = shapes.rotation[mesh, i, j]
+
+
+@leaf_kernel
+def put_triangle(shapes, triangles, slot, f, time):
+    """Puts triangle f into a slot, where it is after some time in s."""
+    vertex, face = shapes.first_vertex[slot], shapes.first_face[slot]
+    drifts = len(triangles.drift) > 0
+    for i in range(3):
+        row = triangles.corners[f, i]
+        for k in range(3):
+            shapes.vertices[vertex + i, k] = triangles.vertices[row, k] + (time * triangles.drift[row, k] if drifts else 0.0)
+    p, q, r = shapes.vertices[vertex], shapes.vertices[vertex + 1], shapes.vertices[vertex + 2]
+    nx, ny, nz = triangles.normals[f, 0], triangles.normals[f, 1], triangles.normals[f, 2]
+    if drifts:
+        ex, ey, ez = q[0] - p[0], q[1] - p[1], q[2] - p[2]
+        ox, oy, oz = r[0] - p[0], r[1] - p[1], r[2] - p[2]
+        x, y, z = ey * oz - ez * oy, ez * ox - ex * oz, ex * oy - ey * ox
+        length = np.sqrt(x * x + y * y + z * z)
+        if length > 0.0:
+            nx, ny, nz = x / length, y / length, z / length
+    offset = nx * p[0] + ny * p[1] + nz * p[2]
+    for side in range(2):
+        sign = 1.0 if side == 0 else -1.0
+        shapes.planes[face + side, 0] = sign * nx
+        shapes.planes[face + side, 1] = sign * ny
+        shapes.planes[face + side, 2] = sign * nz
+        shapes.planes[face + side, 3] = sign * offset
+    for k in range(3):
+        shapes.lower[slot, k] = min(p[k], q[k], r[k])
+        shapes.upper[slot, k] = max(p[k], q[k], r[k])
+        shapes.centre[slot, k] = (p[k] + q[k] + r[k]) / 3.0
+    farthest = 0.0
+    for i in range(3):
+        squared = 0.0
+        for k in range(3):
+            squared += (shapes.vertices[vertex + i, k] - shapes.centre[slot, k]) ** 2
+        farthest = max(farthest, squared)
+    shapes.core_radius[slot] = np.sqrt(farthest)
+
+
+@leaf_kernel
+def sweeps_past(box, other, turn, shift, way, grown):
+    """Whether a box (6,) surely stays farther than `grown` from another one that moves along a straight way (3,).
+
+    other: (6,) the one that moves, in its own axes, from which turn (3, 3) and shift (3,) lead to those of the first.
+    """
+    enter, leave = 0.0, 1.0
+    for i in range(3):
+        middle = shift[i] - 0.5 * (box[i] + box[3 + i])
+        half = 0.5 * (box[3 + i] - box[i]) + grown
+        for k in range(3):
+            middle += 0.5 * turn[i, k] * (other[k] + other[3 + k])
+            half += 0.5 * abs(turn[i, k]) * (other[3 + k] - other[k])
+        if way[i] == 0.0:
+            if abs(middle) > half:
+                return True
+            continue
+        one, two = (-half - middle) / way[i], (half - middle) / way[i]
+        enter, leave = max(enter, min(one, two)), min(leave, max(one, two))
+    return enter > leave
+
+
+@leaf_kernel
+def stays_above(box, x, y, z, offset, grown):
+    """Whether a box is surely farther than `grown` from the half-space (x, y, z) . p <= offset."""
+    low = min(x * box[0], x * box[3]) + min(y * box[1], y * box[4]) + min(z * box[2], z * box[5])
+    return low - offset > grown
+
+
+@leaf_kernel
+def put_box(vertices, triangle, box):
+    """The bounds of a triangle, into box (6,)."""
+    for k in range(3):
+        p, q, r = vertices[triangle[0], k], vertices[triangle[1], k], vertices[triangle[2], k]
+        box[k], box[3 + k] = min(p, q, r), max(p, q, r)
+
+
+@leaf_kernel
+def fill_swept(shapes, surfaces, triangles, mesh, other, turn, shift, way, grown, rows, stack, own, others):
+    """Writes the rows of `swept_triangles` that there is room for, and returns how many there are.
+
+    turn, shift: from the other collider's axes to the mesh's. way: (3,) m, by which the other one moves, in the mesh's axes.
+    stack: (512,), own and others: (6,) work arrays.
+    """
+    s, t = shapes.surface[mesh], shapes.surface[other]
+    node_a, node_b = surfaces.first_node[s], 0
+    triangle_a, triangle_b = surfaces.first_triangle[s], 0
+    is_plane, is_mesh = shapes.kind[other] == PLANE, shapes.kind[other] == MESH
+    x, y, z = turn[0, 2], turn[1, 2], turn[2, 2]
+    offset = x * shift[0] + y * shift[1] + z * shift[2] + max(0.0, x * way[0] + y * way[1] + z * way[2])
+    if is_mesh:
+        node_b, triangle_b = surfaces.first_node[t], surfaces.first_triangle[t]
+    else:
+        for k in range(3):
+            others[k], others[3 + k] = shapes.lower[other, k], shapes.upper[other, k]
+    stack[0], stack[1] = 0, 0
+    size, count = 2, 0
+    while size > 0:
+        size -= 2
+        node, beside = stack[size], stack[size + 1]
+        box = surfaces.boxes[node_a + node]
+        second = surfaces.boxes[node_b + beside] if is_mesh else others
+        if is_plane:
+            if stays_above(box, x, y, z, offset, grown):
+                continue
+        elif sweeps_past(box, second, turn, shift, way, grown):
+            continue
+        right = surfaces.right[node_a + node]
+        other_right = surfaces.right[node_b + beside] if is_mesh else 0
+        larger = box[3] - box[0] + box[4] - box[1] + box[5] - box[2]
+        if is_mesh:
+            larger -= second[3] - second[0] + second[4] - second[1] + second[5] - second[2]
+        if right > 0 and (other_right == 0 or larger >= 0.0):
+            stack[size], stack[size + 1] = right, beside
+            stack[size + 2], stack[size + 3] = node + 1, beside
+            size += 4
+            continue
+        if other_right > 0:
+            stack[size], stack[size + 1] = node, other_right
+            stack[size + 2], stack[size + 3] = node, beside + 1
+            size += 4
+            continue
+        first = surfaces.node_begin[node_b + beside] if is_mesh else 0
+        last = surfaces.node_end[node_b + beside] if is_mesh else 1
+        for place in range(surfaces.node_begin[node_a + node], surfaces.node_end[node_a + node]):
+            f = triangle_a + surfaces.order[triangle_a + place]
+            put_box(triangles.vertices, triangles.corners[f], own)
+            for slot in range(first, last):
+                g = -1
+                if is_mesh:
+                    g = triangle_b + surfaces.order[triangle_b + slot]
+                    put_box(triangles.vertices, triangles.corners[g], others)
+                if is_plane:
+                    if stays_above(own, x, y, z, offset, grown):
+                        continue
+                elif sweeps_past(own, others, turn, shift, way, grown):
+                    continue
+                if count < len(rows):
+                    rows[count, 0], rows[count, 1] = f, g
+                count += 1
+    return count
+
+
+@kernel
+def swept_triangles(shapes, surfaces, triangles, mesh, other, turn, shift, way, grown):
+    """(k, 2) the triangles of a mesh, and those of the other collider if it is a mesh, else -1, that may come nearer than
+    `grown` to each other while the other collider moves along a straight way (see `fill_swept`)."""
+    rows = np.empty((64, 2), np.int64)
+    stack, own, others = np.empty(512, np.int64), np.empty(6), np.empty(6)
+    count = fill_swept(shapes, surfaces, triangles, mesh, other, turn, shift, way, grown, rows, stack, own, others)
+    if count > len(rows):
+        rows = np.empty((count, 2), np.int64)
+        fill_swept(shapes, surfaces, triangles, mesh, other, turn, shift, way, grown, rows, stack, own, others)
+    return rows[:count]

@@ -1,0 +1,1 @@
+"""What convex polyhedra meet: each other, boxes, planes."""

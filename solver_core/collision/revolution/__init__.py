@@ -1,0 +1,1 @@
+"""What cylinders and cones meet: polyhedra, each other, meshes."""

@@ -1,0 +1,115 @@
+"""Where compiled kernels are kept from one run to the next: one folder for each state of the sources that a kernel is made of.
+
+numba compiles a kernel anew when the file that it stands in has changed, but not when a kernel that it calls, in another file,
+has. So the folder of a file's kernels is named after the file and all that it imports of this package, directly or not: no
+stale kernel is found there, and a change compiles anew what depends on it and nothing else.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import hashlib
+import os
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+__all__ = ["KernelLocator", "imported_sources", "kernel_folder", "use_kernel_cache"]
+
+PACKAGE = Path(__file__).resolve().parents[1]
+# numba's own, for kernels of others in the same process
+OTHER_LOCATORS = ("UserProvidedCacheLocator", "InTreeCacheLocator", "UserWideCacheLocator")
+
+
+class KernelLocator:
+    """Tells numba where the kernels of a file of this package are kept (numba's setting CACHE_LOCATOR_CLASSES)."""
+
+    def __init__(self, folder: Path, line: int):
+        self._folder, self._line = folder, line
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> KernelLocator | None:
+        """The locator of a function in a file; None for files of others, and where nothing can be written."""
+        from numba.core import config
+
+        source = Path(py_file).resolve()
+        base = vars(config).get("CACHE_DIR")
+        if not source.is_relative_to(PACKAGE) or not base:
+            return None
+        folder = kernel_folder(Path(base), source)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            return None
+        return cls(folder, py_func.__code__.co_firstlineno) if os.access(folder, os.W_OK) else None
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def ensure_cache_path(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def get_source_stamp(self) -> str:
+        """The folder's name says it all."""
+        return self._folder.name
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+def kernel_folder(base: Path, source: Path) -> Path:
+    """The folder below `base` for the kernels of a source file, as it and what it imports are now."""
+    digest = hashlib.blake2b(__name__.encode(), digest_size=10)
+    for file in sorted(imported_sources(source)):
+        digest.update(file.relative_to(PACKAGE).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    return base / f"{source.stem}-{digest.hexdigest()}"
+
+
+def imported_sources(source: Path) -> set[Path]:
+    """The source file and all files of this package that it imports, and they import, wherever in them they do."""
+    found, left = {source}, [source]
+    while left:
+        new = _imports(left.pop()) - found
+        found |= new
+        left.extend(new)
+    return found
+
+
+@cache
+def _imports(source: Path) -> frozenset[Path]:
+    """The files of this package that a file names in its relative imports."""
+    files = set()
+    for node in ast.walk(ast.parse(source.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and node.level > 0:
+            folder = source.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            # what is imported from a folder may be a file in it, from a file only what it holds
+            places = [folder, *(folder / alias.name for alias in node.names)]
+            files |= {place.with_suffix(".py") for place in places} | {folder / "__init__.py"}
+    return frozenset(file for file in files if file.is_relative_to(PACKAGE) and file.is_file())
+
+
+def use_kernel_cache() -> Path:
+    """Keep this process's kernels below NUMBA_CACHE_DIR, or below the user's cache folder if that is not set; returns the
+    folder.
+
+    To be called before any kernel is imported. Python's collector of garbage looks less often from then on.
+    """
+    from numba.core import config
+
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or _user_cache_folder() / "stiction")
+    # numba makes its settings at run time
+    setattr(config, "CACHE_DIR", str(folder))  # noqa: B010
+    setattr(config, "CACHE_LOCATOR_CLASSES", ",".join((f"{__name__}.{KernelLocator.__name__}", *OTHER_LOCATORS)))  # noqa: B010
+    # what compiling makes, millions of objects, mostly stays; to look through it often took a tenth of the time
+    gc.set_threshold(10_000, 20, 50)
+    return folder
+
+
+def _user_cache_folder() -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

@@ -1,0 +1,155 @@
+"""A time step with Baraff's algorithm, island by island.
+
+A contact that slides when the step begins has friction mu f_N against that sliding velocity (Baraff 1994, section 6), until
+it would be turned back within the step: then it sticks, or slips anew, as static friction has it. An infinite step of the
+algorithm is a set of contact impulses: they act, scaled until the first sliding contact sticks, and what remains is an
+impact that is solved like any other step (Baraff 1991, section 7.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..problem.contact_problem import ContactProblem
+from ..problem.residuals import residuals
+from ..problem.result import Found, Result, Status
+from ..problem.system import System, relative_velocities
+from ..solvers.baraff_1994.contacts import pivot
+from ..solvers.solve import velocity_after_impulses
+from .islands import begin_islands, subsystem
+
+__all__ = ["sliding_directions", "solve_islands_by_pivoting", "solve_step"]
+
+Floats = NDArray[np.float64]
+
+LASTING = 4.0  # times what friction may take from a sliding velocity in a step: faster contacts slide through it
+AT_REST = 1e-9  # of the fastest relative velocity: a contact turned back by less has just come to rest
+
+
+def sliding_directions(system: System, twist: Floats, kick: float) -> Floats:
+    """(m, 2) unit vectors along the sliding velocity at twist (n,), zero where a contact may come to rest within the step.
+
+    kick: m/s, the velocity that gravity gives in a step; friction under a body's own weight takes mu times as much away.
+    Slower contacts are left to static friction, which at velocity level is Coulomb's law of the step's end.
+    """
+    direction = np.zeros((system.body_a.size, 2))
+    for k, u in enumerate(relative_velocities(system, twist)[:, 1:]):
+        speed = float(np.linalg.norm(u))
+        if speed > LASTING * (1.0 + system.mu[k]) * kick:
+            direction[k] = u / speed
+    return direction
+
+
+def solve_step(
+    system: System, direction: Floats, warm_start: Floats, tolerance: float, max_iterations: int
+) -> tuple[ContactProblem, Result]:
+    """Solve one island's step; the problem returned is the one, with its law at every contact, that the result is of.
+
+    direction: (m, 2) of what slides, else zero. warm_start: (m, 3). max_iterations: pivots a contact.
+    """
+    m = system.body_a.size
+    problem = ContactProblem(
+        dim=3,
+        system=system,
+        mu=system.mu,
+        mu_dynamic=system.mu,
+        sliding=direction.any(axis=1),
+        direction=direction.copy(),
+        bilateral=(np.zeros((0, system.velocity.size)), np.zeros(0)),
+    )
+    carried = np.zeros((m, 3))
+    iterations = 0
+    result = None
+    for _ in range(m + 1):
+        result = pivot(problem, tolerance, max_iterations * m, np.inf, warm_start)
+        iterations += result.stats.iterations
+        if result.status is Status.RAY:
+            impulse, stuck = _impulses(problem, result)
+            if stuck < 0:
+                break
+            carried += impulse
+            v = velocity_after_impulses(problem, impulse, np.zeros(0))
+            problem = _stuck(problem, np.arange(m) == stuck, problem.system._replace(velocity=v))
+            continue
+        fastest = np.abs(problem.free_velocity).max(initial=0.0)
+        turned = np.sum(problem.direction * result.velocity[:, 1:], axis=1) < -AT_REST * fastest
+        if result.status is not Status.SOLVED or not turned.any():
+            break
+        warm_start = result.impulse
+        problem = _stuck(problem, turned, problem.system)
+    assert result is not None
+    result = replace(result, stats=replace(result.stats, iterations=iterations))
+    if carried.any():
+        # one problem again, from the velocities that the step began with
+        problem = _stuck(problem, np.zeros(m, dtype=bool), system)
+        result = replace(result, impulse=result.impulse + carried)
+    return problem, result
+
+
+def _stuck(problem: ContactProblem, stuck: NDArray[np.bool_], system: System) -> ContactProblem:
+    direction = np.where(stuck[:, None], 0.0, problem.direction)
+    return replace(problem, system=system, direction=direction)
+
+
+def _impulses(problem: ContactProblem, result: Result) -> tuple[Floats, int]:
+    """The ray scaled until the first sliding contact sticks, and that contact; -1 when none ever does."""
+    assert result.ray is not None
+    change = (problem.delassus @ result.ray.ravel()).reshape(result.ray.shape)
+    speed = np.sum(problem.direction * problem.free_velocity[:, 1:], axis=1)
+    slowing = np.sum(problem.direction * change[:, 1:], axis=1)
+    scale = np.full(speed.size, np.inf)
+    sticks = (slowing < 0.0) & (speed > 0.0)
+    scale[sticks] = -speed[sticks] / slowing[sticks]
+    first = int(np.argmin(scale))
+    return (scale[first] * result.ray, first) if np.isfinite(scale[first]) else (np.zeros_like(result.ray), -1)
+
+
+def solve_islands_by_pivoting(
+    system: System,
+    direction: Floats,
+    impulse: Floats,
+    tolerance: float,
+    max_iterations: int,
+    counts: NDArray[np.int64],
+    errors: Floats,
+) -> Floats:
+    """Solve every island; impulse (m, 3) is warm start and answer, counts and errors are as in `solve_islands`.
+
+    The relative error of Kaufman et al. has no meaning here and is left at zero; dissipation is the worse of opposition and
+    saturation (see `residuals`). Returns the velocities (n,).
+    """
+    v = system.velocity.copy()
+    start, contacts, number = begin_islands(system, counts, errors)
+    for i in range(start.size - 1):
+        chosen = contacts[start[i] : start[i + 1]]
+        part, bodies = subsystem(system, chosen, number)
+        problem, result = solve_step(part, direction[chosen], impulse[chosen], tolerance, max_iterations)
+        measured = residuals(problem, result)
+        parts = (
+            measured.penetration,
+            measured.cone,
+            measured.complementarity,
+            measured.opposition,
+            measured.saturation,
+            measured.static_map,
+        )
+        worst = max(parts, key=lambda part: part.relative)
+        counts[0] = max(counts[0], int(result.status))
+        counts[2] = max(counts[2], result.stats.iterations)
+        counts[3] += result.stats.factorisations
+        errors[2] = max(errors[2], measured.cone.relative)
+        errors[3] = max(errors[3], measured.complementarity.relative)
+        errors[4] = max(errors[4], measured.dissipation.relative)
+        errors[6] = max(errors[6], measured.static_map.relative)
+        if result.status is Status.SOLVED:
+            counts[5 + Found.PIVOTING] += 1
+        if not worst.relative <= errors[5]:
+            errors[5] = worst.relative
+            counts[4] = chosen[worst.index] if worst.index >= 0 else -1
+        impulse[chosen] = result.impulse
+        for j, body in enumerate(bodies):
+            v[system.offset[body] : system.offset[body + 1]] = result.body_velocity[part.offset[j] : part.offset[j + 1]]
+    return v

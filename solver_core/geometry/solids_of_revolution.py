@@ -1,0 +1,61 @@
+"""Cylinders and cones as solids: bounds and moments in closed form.
+
+A cylinder has its centre of mass in the middle of its axis and, of its mass, r^2/4 about any diameter's plane and h^2/12 along
+the axis. A cone has it at h/4 over its base; across, a slice at height z has the radius r (1 - z/h), and the integrals of its
+powers give 3 r^2/20 across and 3 h^2/80 along.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..scene.spec import ShapeKind, ShapeSpec
+
+__all__ = ["ROUND", "farthest_point", "round_bounds", "round_moments", "round_thickness"]
+
+Array = NDArray[np.float64]
+
+ROUND = (ShapeKind.CYLINDER, ShapeKind.CONE)
+
+
+def round_bounds(shape: ShapeSpec) -> tuple[Array, Array]:
+    """Lower and upper corner (3,) m of the box around a cylinder or a cone, margin not included."""
+    base, top = np.asarray(shape.vertices, dtype=np.float64)
+    axis = (top - base) / np.linalg.norm(top - base)
+    half = shape.radius * np.sqrt(np.maximum(1.0 - axis**2, 0.0))
+    at_top = half if shape.kind is ShapeKind.CYLINDER else np.zeros(3)
+    return np.minimum(base - half, top - at_top), np.maximum(base + half, top + at_top)
+
+
+def farthest_point(shape: ShapeSpec) -> float:
+    """Distance in m from the origin to the farthest point of a cylinder or a cone, margin not included."""
+    base, top = np.asarray(shape.vertices, dtype=np.float64)
+    axis = (top - base) / np.linalg.norm(top - base)
+    distances = [float(np.linalg.norm(top))]
+    for centre in (base, top) if shape.kind is ShapeKind.CYLINDER else (base,):
+        along = float(centre @ axis)
+        distances.append(float(np.hypot(along, np.linalg.norm(centre - along * axis) + shape.radius)))
+    return max(distances)
+
+
+def round_thickness(is_cone: bool, radius: float, height: float) -> float:
+    """The least width in m of a cylinder or a cone: along its axis, or across its side."""
+    across = 2.0 * radius * height / np.hypot(height, radius) if is_cone else 2.0 * radius
+    return float(min(height, across))
+
+
+def round_moments(shape: ShapeSpec) -> tuple[float, Array, Array]:
+    """Of a cylinder or a cone of unit density: volume in m^3, centre of mass (3,) m, inertia (3, 3) m^5 about it."""
+    base, top = np.asarray(shape.vertices, dtype=np.float64)
+    height = float(np.linalg.norm(top - base))
+    axis = (top - base) / height
+    square = shape.radius**2
+    if shape.kind is ShapeKind.CYLINDER:
+        volume, centre, across, along = np.pi * square * height, 0.5 * (base + top), square / 4.0, height**2 / 12.0
+    else:
+        volume, centre = np.pi * square * height / 3.0, 0.75 * base + 0.25 * top
+        across, along = 3.0 * square / 20.0, 3.0 * height**2 / 80.0
+    # tr(C) 1 - C of the second moment C = across 1 + (along - across) axis axis^T.
+    inertia = (across + along) * np.eye(3) - (along - across) * np.outer(axis, axis)
+    return volume, centre, volume * inertia

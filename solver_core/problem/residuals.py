@@ -1,0 +1,315 @@
+"""How well impulses and velocities satisfy the contact problem, measured from the problem alone.
+
+Velocities are recomputed from the impulses, u = G lam + g, so a solver's own bookkeeping is not trusted. Every figure comes
+with its worst contact, its unit, and a relative value: velocities over U, the fastest relative velocity there would be without
+impulses, impulses over L = max |lam|, energies over U L. Where heavy bodies press, L hides what goes on at light ones; the
+natural map is measured contact by contact in m/s, through the mass that the contact itself has to move.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compile.kernel import inner_kernel, kernel, leaf_kernel
+from .cones import natural_friction, natural_normal
+from .contact_problem import ContactProblem
+from .result import Result
+from .system import (
+    apply_inverse_mass,
+    effective_inverse_mass,
+    effective_mass,
+    relative_velocities,
+    relative_velocity,
+    transpose_product,
+)
+
+__all__ = ["Residual", "Residuals", "residuals"]
+
+Floats = NDArray[np.float64]
+
+PENETRATION, CONE, COMPLEMENTARITY, DISSIPATION, NATURAL_MAP = range(5)
+RESOLVED = 1e-7  # of velocities: their differences are no scale below this, for round-off is no small part of it
+
+
+@dataclass(frozen=True)
+class Residual:
+    """The worst value over all contacts, the same relative to the problem's scale, the contact it is at (-1: none), its
+    unit."""
+
+    value: float
+    relative: float
+    index: int
+    unit: str
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Accuracy of a result.
+
+    penetration: max(0, -(u_n + c)), m/s. cone: how far an impulse lies outside its friction cone, N s. complementarity:
+    |lam_n (u_n + c)|, J. dissipation: mu lam_n |u_t| + lam_t . u_t, J, zero when friction opposes sliding with all it has.
+    natural_map: |lam - (max(0, lam_n - kappa (u_n + c)), P(lam_t - kappa u_t))| / kappa, P onto the disk of radius mu lam_n and
+    kappa the contact's effective mass, m/s, zero exactly at solutions (Alart and Curnier 1991): errors of impulses as the
+    velocities that they are worth where they act.
+    opposition: max(0, lam_t . u_t), J, (21) of Baraff 1994. saturation: |u_t| (mu lam_n - |lam_t|), J, the last of his (16).
+    static_map: as natural_map, for these two and the cone instead of P: the largest of how far |lam_t| is outside the cone, of
+    the smaller one of |u_t| and what |lam_t| lacks, and of the smaller one of |lam_t| and the slip along it, m/s.
+    bilateral: |u_b| of bilateral constraints, m/s, its index being the constraint's. consistency: difference of the result's
+    velocities from G lam + g, m/s.
+
+    At contacts with a given sliding direction d, cone is |lam_t + mu lam_n d|, and there is no condition on u_t.
+    """
+
+    penetration: Residual
+    cone: Residual
+    complementarity: Residual
+    dissipation: Residual
+    natural_map: Residual
+    opposition: Residual
+    saturation: Residual
+    static_map: Residual
+    bilateral: Residual
+    consistency: Residual
+
+    @property
+    def coulomb(self) -> float:
+        """The largest relative value of penetration, cone, complementarity, dissipation, natural map and bilateral: Coulomb's
+        law."""
+        return _largest(self.penetration, self.cone, self.complementarity, self.dissipation, self.natural_map, self.bilateral)
+
+    @property
+    def static_friction(self) -> float:
+        """The largest relative residual of Baraff's conditions (15), (16) and (21), which ask less of the direction of friction
+        than Coulomb's law: penetration, cone, complementarity, opposition, saturation, static map, bilateral."""
+        return _largest(
+            self.penetration,
+            self.cone,
+            self.complementarity,
+            self.opposition,
+            self.saturation,
+            self.static_map,
+            self.bilateral,
+        )
+
+
+def _largest(*parts: Residual) -> float:
+    return float(np.max([part.relative for part in parts]))  # which, unlike max, hands on a nan
+
+
+def _larger(one: Residual, other: Residual) -> Residual:
+    return other if other.value > one.value or np.isnan(other.value) else one
+
+
+def _complementary(y: Floats, u: Floats, kappa: Floats) -> Floats:
+    """(m,) how far 0 <= u perp y >= 0 is from holding, in m/s, as `natural_normal` has it; where nothing moves, how far u is
+    below zero."""
+    moves = np.where(kappa > 0.0, kappa, 1.0)
+    return np.abs(np.where(kappa > 0.0, np.where(y > kappa * u, u, y / moves), np.minimum(u, 0.0)))
+
+
+def _box_map(impulse: Floats, velocity: Floats, mu: Floats, kappa: Floats) -> Floats:
+    """(m,) as `natural_friction`, with the square about the disk."""
+    bound, moves = (mu * np.maximum(impulse[:, 0], 0.0))[:, None], np.where(kappa > 0.0, kappa, 1.0)[:, None]
+    u, t = velocity[:, 1:], impulse[:, 1:]
+    tried = t - kappa[:, None] * u
+    map_ = np.where(np.abs(tried) <= bound, u, (t - np.clip(tried, -bound, bound)) / moves)
+    return np.where(kappa > 0.0, np.linalg.norm(map_, axis=1), 0.0)
+
+
+@leaf_kernel
+def _support(u1, u2, sides):
+    """max of -y . u over the unit disk, or over the inscribed regular polygon."""
+    speed = np.sqrt(u1 * u1 + u2 * u2)
+    if sides == 0 or speed == 0.0:
+        return speed
+    # the vertex nearest to -u is off by less than half a sector
+    step = 2.0 * np.pi / sides
+    angle = np.arctan2(-u2, -u1)
+    return speed * np.cos(angle - step * np.round(angle / step))
+
+
+@leaf_kernel
+def _natural_map(n, t1, t2, v, u1, u2, bound, kappa, sides):
+    """The natural map of one contact, m/s; where nothing can move, its penetration."""
+    if kappa == 0.0:
+        return max(0.0, -v)
+    normal, friction = natural_normal(n, v, kappa), natural_friction(t1, t2, u1, u2, bound, kappa, sides)
+    return np.sqrt(normal * normal + friction * friction)
+
+
+@kernel
+def effective_masses(inverse):
+    """(m,) of `effective_mass`."""
+    kappa = np.empty(inverse.shape[0])
+    for k in range(kappa.size):
+        kappa[k] = effective_mass(inverse, k)
+    return kappa
+
+
+@leaf_kernel
+def natural_error(system, impulse, v, kappa, sides):
+    """The largest natural map of impulses (m, 3) and the velocities v (n,) that belong to them, m/s."""
+    error = 0.0
+    for k in range(kappa.size):
+        u, u1, u2 = relative_velocity(system, k, v)
+        n, t1, t2 = impulse[k, 0], impulse[k, 1], impulse[k, 2]
+        here = _natural_map(n, t1, t2, u + system.slack[k], u1, u2, system.mu[k] * max(n, 0.0), kappa[k], sides)
+        if not here <= error:
+            error = here
+    return error
+
+
+@leaf_kernel
+def _largest_term(jacobian, k, system, body):
+    """The largest of the terms whose sum is what a body adds to the velocity at contact k."""
+    largest = 0.0
+    if body >= 0:
+        first = system.offset[body]
+        for row in range(3):
+            for i in range(system.offset[body + 1] - first):
+                largest = max(largest, abs(jacobian[k, row, i] * system.velocity[first + i]))
+    return largest
+
+
+@kernel
+def scales(system, impulse):
+    """(U, L): the largest relative velocity without impulses, with what separation is asked for, and the largest impulse.
+
+    The slack of an open gap is no velocity of anything, and is not counted.
+    Bodies that move together have a relative velocity of nothing but round-off: U is not less than `RESOLVED` of the velocities
+    that it is the difference of.
+    """
+    fastest, largest, term = 0.0, 0.0, 0.0
+    for k in range(system.body_a.size):
+        n, t1, t2 = relative_velocity(system, k, system.velocity)
+        n += min(system.slack[k], 0.0)
+        fastest = max(fastest, n * n + t1 * t1 + t2 * t2)
+        largest = max(largest, impulse[k, 0] ** 2 + impulse[k, 1] ** 2 + impulse[k, 2] ** 2)
+        term = max(term, _largest_term(system.jacobian_a, k, system, system.body_a[k]))
+        term = max(term, _largest_term(system.jacobian_b, k, system, system.body_b[k]))
+        term = max(term, abs(system.bias[k, 0]), abs(system.bias[k, 1]), abs(system.bias[k, 2]))
+    return max(np.sqrt(fastest), RESOLVED * term), np.sqrt(largest)
+
+
+@kernel
+def measure(system, impulse, velocity, kappa, sides, value, index):
+    """Worst absolute residuals into `value` (5,) and their contacts into `index` (5,); velocity (m, 3) belongs to the
+    impulses."""
+    value[:] = 0.0
+    index[:] = -1
+    found = np.empty(5)
+    for k in range(system.body_a.size):
+        n, t1, t2 = impulse[k, 0], impulse[k, 1], impulse[k, 2]
+        v, u1, u2 = velocity[k, 0] + system.slack[k], velocity[k, 1], velocity[k, 2]
+        bound = system.mu[k] * max(n, 0.0)
+        found[PENETRATION] = max(0.0, -v)
+        found[CONE] = max(0.0, np.sqrt(t1 * t1 + t2 * t2) - bound, -n)
+        found[COMPLEMENTARITY] = abs(n * v)
+        found[DISSIPATION] = abs(bound * _support(u1, u2, sides) + t1 * u1 + t2 * u2)
+        found[NATURAL_MAP] = _natural_map(n, t1, t2, v, u1, u2, bound, kappa[k], sides)
+        for i in range(5):
+            # a nan is the worst there is, and stays: nothing compares greater than it
+            if found[i] > value[i] or np.isnan(found[i]):
+                value[i] = found[i]
+                index[i] = k
+
+
+@inner_kernel
+def relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, index):
+    """The largest of the five relative residuals, and which it is."""
+    measure(system, impulse, velocity, kappa, sides, value, index)
+    largest = 0.0
+    for k in range(system.body_a.size):
+        largest = max(largest, impulse[k, 0] ** 2 + impulse[k, 1] ** 2 + impulse[k, 2] ** 2)
+    largest = np.sqrt(largest)
+    worst, which = 0.0, 0
+    for i in range(5):
+        over = fastest if i in (PENETRATION, NATURAL_MAP) else (largest if i == CONE else largest * fastest)
+        if value[i] > 0.0 or np.isnan(value[i]):
+            ratio = value[i] / over if over > 0.0 else np.inf
+            if not ratio <= worst:
+                worst, which = ratio, i
+    return worst, which
+
+
+def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0, box: bool = False) -> Residuals:
+    """Measure a result against its problem.
+
+    polygon_sides: 0 for Coulomb's law; K >= 3 measures dissipation over the K-sided polygon, which is the solver's own problem
+    when it was asked for a polygon. box: whether cone and dissipation are those of the square about the disk, (16) and (18) of
+    Baraff 1991, each tangent axis by itself.
+    """
+    if polygon_sides != 0 and not polygon_sides >= 3:
+        raise ValueError(f"polygon_sides must be 0 (disk) or at least 3, not {polygon_sides!r}")
+    system = problem.system
+    m, dim = problem.contacts, problem.dim
+    impulse = np.zeros((m, 3))
+    impulse[:, :dim] = result.impulse
+    response = np.zeros_like(system.velocity)
+    transpose_product(system, impulse, response)
+    response += problem.bilateral[0].T @ result.bilateral
+    moved = np.empty_like(response)
+    apply_inverse_mass(system, response, moved)
+    drift = np.abs(problem.bilateral[0] @ moved + problem.bilateral[1])
+    moved += system.velocity
+    velocity = relative_velocities(system, moved)
+    difference = np.abs(velocity[:, :dim] - result.velocity).max(axis=1, initial=0.0)
+    kappa = effective_masses(effective_inverse_mass(system))
+    fastest, largest = scales(system, impulse)
+    fastest = max(fastest, float(np.abs(problem.bilateral[1]).max(initial=0.0)))
+
+    # friction along a given direction is no unknown: what it should be counts in the cone, and the rest as if it were not there
+    given = problem.slides_along_given
+    wanted = -system.mu[given, None] * impulse[given, :1] * problem.direction[given]
+    astray = np.zeros(m)
+    astray[given] = np.linalg.norm(impulse[given, 1:dim] - wanted, axis=1)
+    impulse[given, 1:] = 0.0
+    velocity[given, 1:] = 0.0
+    value, index = np.zeros(5), np.full(5, -1, dtype=np.int64)
+    measure(system, impulse, velocity, kappa, polygon_sides, value, index)
+    friction, slip = np.linalg.norm(impulse[:, 1:], axis=1), np.linalg.norm(velocity[:, 1:], axis=1)
+
+    def residual(absolute: float, worst: int, over: float, unit: str) -> Residual:
+        relative = absolute / over if over > 0.0 else (0.0 if absolute == 0.0 else np.inf)
+        return Residual(absolute, relative, worst, unit)
+
+    def measured(which: int, over: float, unit: str) -> Residual:
+        return residual(float(value[which]), int(index[which]), over, unit)
+
+    def worst(values: Floats, over: float, unit: str) -> Residual:
+        at = int(np.argmax(values)) if values.size else -1  # the first nan, where there is one
+        return residual(float(values[at]) if values.size else 0.0, at, over, unit)
+
+    dissipation = measured(DISSIPATION, largest * fastest, "J")
+    cone, aside = measured(CONE, largest, "N s"), worst(astray, largest, "N s")
+    if box:
+        bound = (system.mu * np.maximum(impulse[:, 0], 0.0))[:, None]
+        beyond = np.maximum(np.abs(impulse[:, 1:]) - bound, 0.0).max(axis=1, initial=0.0)
+        cone = worst(np.maximum(beyond, -impulse[:, 0]), largest, "N s")
+        dissipated = bound * np.abs(velocity[:, 1:]) + impulse[:, 1:] * velocity[:, 1:]
+        dissipation = worst(np.abs(dissipated).max(axis=1, initial=0.0), largest * fastest, "J")
+    gap = worst(difference, fastest, "m/s")
+    normal = _complementary(impulse[:, 0], velocity[:, 0] + system.slack, kappa)
+    opposing = np.sum(impulse[:, 1:] * velocity[:, 1:], axis=1)
+    along = np.divide(np.maximum(0.0, opposing), friction, out=np.zeros(m), where=friction > 0.0)
+    lacking = system.mu * np.maximum(impulse[:, 0], 0.0) - friction
+    static = np.maximum(_complementary(lacking, slip, kappa), _complementary(friction, along, kappa))
+    aside_speed = worst(np.divide(astray, kappa, out=np.zeros(m), where=kappa > 0.0), fastest, "m/s")
+    natural = measured(NATURAL_MAP, fastest, "m/s")
+    if box:
+        natural = worst(np.hypot(normal, _box_map(impulse, velocity, system.mu, kappa)), fastest, "m/s")
+    return Residuals(
+        penetration=measured(PENETRATION, fastest, "m/s"),
+        cone=_larger(cone, aside),
+        complementarity=measured(COMPLEMENTARITY, largest * fastest, "J"),
+        dissipation=dissipation,
+        natural_map=_larger(natural, aside_speed),
+        opposition=worst(np.maximum(0.0, opposing), largest * fastest, "J"),
+        saturation=worst(slip * np.abs(system.mu * impulse[:, 0] - friction), largest * fastest, "J"),
+        static_map=_larger(worst(np.hypot(normal, static), fastest, "m/s"), aside_speed),
+        bilateral=worst(drift, fastest, "m/s"),
+        consistency=gap if fastest > 0.0 else Residual(gap.value, gap.value, gap.index, gap.unit),
+    )

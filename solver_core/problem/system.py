@@ -1,0 +1,185 @@
+"""The arrays of a contact problem, and products with its matrices, which are never formed: J v, J^T lam, M^-1 p, diag(J M^-1
+J^T)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compile.kernel import kernel, leaf_kernel
+
+__all__ = [
+    "System",
+    "apply_inverse_mass",
+    "apply_mass",
+    "effective_inverse_mass",
+    "effective_mass",
+    "one_body",
+    "relative_velocities",
+    "relative_velocity",
+    "transpose_product",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class System(NamedTuple):
+    """The arrays of a contact problem as compiled kernels take them.
+
+    n degrees of freedom in `bodies` blocks, m contacts of three rows each (the last is zero in two dimensions).
+
+    offset: (bodies + 1,) first degree of freedom of each body. mass, inverse_mass: the diagonal blocks of M and M^-1,
+    row-major, one after the other, block_start: (bodies + 1,) where each begins. velocity: (n,) v_hat. body_a, body_b: (m,)
+    indices of bodies, -1 for what does not move. jacobian_a, jacobian_b: (m, 3, largest block), zero beyond a body's own width.
+    bias: (m, 3) b. slack: (m,) c. mu: (m,) the coefficient in force.
+    """
+
+    offset: Ints
+    block_start: Ints
+    mass: Floats
+    inverse_mass: Floats
+    velocity: Floats
+    body_a: Ints
+    body_b: Ints
+    jacobian_a: Floats
+    jacobian_b: Floats
+    bias: Floats
+    slack: Floats
+    mu: Floats
+
+
+def one_body(jacobian: Floats, free_velocity: Floats, slack: Floats, mu: Floats) -> System:
+    """The system whose contacts are those of a body of mass 1 in all its n degrees of freedom with what never moves.
+
+    jacobian: (m, dim, n), so that G = J J^T. free_velocity: (m, dim). slack, mu: (m,).
+    """
+    m, dim, n = jacobian.shape
+    rows, bias = np.zeros((m, 3, n)), np.zeros((m, 3))
+    rows[:, :dim], bias[:, :dim] = jacobian, free_velocity
+    return System(
+        offset=np.array([0, n], dtype=np.int64),
+        block_start=np.array([0, n * n], dtype=np.int64),
+        mass=np.eye(n).ravel(),
+        inverse_mass=np.eye(n).ravel(),
+        velocity=np.zeros(n),
+        body_a=np.full(m, -1, dtype=np.int64),
+        body_b=np.zeros(m, dtype=np.int64),
+        jacobian_a=np.zeros((m, 3, n)),
+        jacobian_b=rows,
+        bias=bias,
+        slack=slack,
+        mu=mu,
+    )
+
+
+@leaf_kernel
+def relative_velocity(system, k, v):
+    """u = J_k v + b_k of contact k, as three numbers."""
+    n, t1, t2 = system.bias[k, 0], system.bias[k, 1], system.bias[k, 2]
+    body = system.body_a[k]
+    if body >= 0:
+        first = system.offset[body]
+        for i in range(system.offset[body + 1] - first):
+            x = v[first + i]
+            n += system.jacobian_a[k, 0, i] * x
+            t1 += system.jacobian_a[k, 1, i] * x
+            t2 += system.jacobian_a[k, 2, i] * x
+    body = system.body_b[k]
+    if body >= 0:
+        first = system.offset[body]
+        for i in range(system.offset[body + 1] - first):
+            x = v[first + i]
+            n += system.jacobian_b[k, 0, i] * x
+            t1 += system.jacobian_b[k, 1, i] * x
+            t2 += system.jacobian_b[k, 2, i] * x
+    return n, t1, t2
+
+
+@kernel
+def relative_velocities(system, v):
+    """(m, 3) u = J v + b."""
+    out = np.empty((system.body_a.size, 3))
+    for k in range(system.body_a.size):
+        out[k, 0], out[k, 1], out[k, 2] = relative_velocity(system, k, v)
+    return out
+
+
+@kernel
+def transpose_product(system, impulse, out):
+    """out := out + J^T lam for impulses (m, 3)."""
+    for k in range(system.body_a.size):
+        n, t1, t2 = impulse[k, 0], impulse[k, 1], impulse[k, 2]
+        if n == 0.0 and t1 == 0.0 and t2 == 0.0:
+            continue
+        body = system.body_a[k]
+        if body >= 0:
+            first = system.offset[body]
+            for i in range(system.offset[body + 1] - first):
+                out[first + i] += (
+                    system.jacobian_a[k, 0, i] * n + system.jacobian_a[k, 1, i] * t1 + system.jacobian_a[k, 2, i] * t2
+                )
+        body = system.body_b[k]
+        if body >= 0:
+            first = system.offset[body]
+            for i in range(system.offset[body + 1] - first):
+                out[first + i] += (
+                    system.jacobian_b[k, 0, i] * n + system.jacobian_b[k, 1, i] * t1 + system.jacobian_b[k, 2, i] * t2
+                )
+
+
+@leaf_kernel
+def _apply_blocks(system, blocks, x, out):
+    for body in range(system.offset.size - 1):
+        first, at = system.offset[body], system.block_start[body]
+        size = system.offset[body + 1] - first
+        for i in range(size):
+            s = 0.0
+            for j in range(size):
+                s += blocks[at + i * size + j] * x[first + j]
+            out[first + i] = s
+
+
+@leaf_kernel
+def apply_mass(system, x, out):
+    """out := M x."""
+    _apply_blocks(system, system.mass, x, out)
+
+
+@kernel
+def apply_inverse_mass(system, x, out):
+    """out := M^-1 x."""
+    _apply_blocks(system, system.inverse_mass, x, out)
+
+
+@kernel
+def effective_inverse_mass(system):
+    """Diagonal of J M^-1 J^T, (m, 3)."""
+    out = np.zeros((system.body_a.size, 3))
+    for k in range(system.body_a.size):
+        for body, jacobian in ((system.body_a[k], system.jacobian_a), (system.body_b[k], system.jacobian_b)):
+            if body < 0:
+                continue
+            at = system.block_start[body]
+            size = system.offset[body + 1] - system.offset[body]
+            for row in range(3):
+                s = 0.0
+                for i in range(size):
+                    for j in range(size):
+                        s += jacobian[k, row, i] * system.inverse_mass[at + i * size + j] * jacobian[k, row, j]
+                out[k, row] += s
+    return out
+
+
+@leaf_kernel
+def effective_mass(inverse, k):
+    """kappa in kg of contact k, from the diagonal of J M^-1 J^T (m, 3): by it an impulse becomes a velocity; 0 if nothing
+    moves."""
+    total, rows = 0.0, 0
+    for r in range(3):
+        if inverse[k, r] > 0.0:
+            total += inverse[k, r]
+            rows += 1
+    return rows / total if rows > 0 else 0.0

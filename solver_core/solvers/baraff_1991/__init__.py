@@ -1,0 +1,1 @@
+"""Lemke's algorithm and its friction: Baraff 1991, Coping with friction for non-penetrating rigid body simulation."""

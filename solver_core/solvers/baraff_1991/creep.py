@@ -1,0 +1,56 @@
+"""The dynamic friction approximation of static friction (Baraff 1991, section 8.1).
+
+Below the threshold speed eps friction grows with the tangential velocity v_t of the bodies, from nothing to mu f:
+
+    f_t = -mu f v_t / |v_t|           |v_t| >= eps                                         (14)
+    f_t = -mu f v_t / eps             |v_t| <  eps                                         (15)
+
+v_t is known before the forces are, so this is dynamic friction along v_t / |v_t| with the coefficient mu min(1, |v_t| / eps),
+and Lemke's algorithm always ends, with forces or with contact impulses.
+
+Limits. Nothing sticks: a block on a slope below the angle of friction crawls at eps tan(theta) / mu, where (15) bears its
+weight. Taken as explicit in a stepper of step h, (15) turns v into v + h g sin(theta) - (h mu g cos(theta) / eps) v, which is
+stable only for eps > h mu g cos(theta) / 2, and without reversals of the velocity only for twice that. A contact that bears
+more than the weight of what it holds back (light under heavy) needs an eps larger by that ratio. With the velocity
+v + h g sin(theta) that the step would end with for v_t, the bound is the same and the crawl is slower by h g sin(theta).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...problem.arguments import require_number
+from ...problem.contact_problem import ContactProblem, finite_array
+
+__all__ = ["creep_problem"]
+
+
+def creep_problem(problem: ContactProblem, creep_speed: float, tangential_velocity: ArrayLike | None = None) -> ContactProblem:
+    """The problem with static friction replaced by dynamic friction that vanishes with the tangential velocity.
+
+    creep_speed: eps, m/s. tangential_velocity: (m, dim - 1) v_t, m/s, None for that of the problem without impulses, g_t, which
+    is a velocity only in problems of velocities and impulses. Contacts with a given sliding direction stay as they are. Raises
+    ValueError that names the argument and the index.
+    """
+    require_number("creep_speed", creep_speed)
+    if not (np.isfinite(creep_speed) and creep_speed > 0.0):
+        raise ValueError(f"creep_speed must be a positive number of m/s, not {creep_speed!r}")
+    velocity = problem.free_velocity[:, 1:]
+    if tangential_velocity is not None:
+        wanted = velocity.shape
+        velocity = finite_array("tangential_velocity", tangential_velocity)
+        if velocity.shape != wanted:
+            raise ValueError(f"tangential_velocity must have shape {wanted}, not {velocity.shape}")
+    speed = np.linalg.norm(velocity, axis=1)
+    given = problem.slides_along_given
+    share = np.where(given, 1.0, np.minimum(1.0, speed / creep_speed))
+    along = velocity / np.where(speed > 0.0, speed, 1.0)[:, None]
+    return replace(
+        problem,
+        system=problem.system._replace(mu=problem.system.mu * share),
+        sliding=np.ones(problem.contacts, dtype=bool),
+        direction=np.where(given[:, None], problem.direction, along),
+    )

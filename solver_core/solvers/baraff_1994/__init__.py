@@ -1,0 +1,1 @@
+"""Pivoting: Baraff 1994, Fast contact force computation for nonpenetrating rigid bodies."""

@@ -1,0 +1,191 @@
+"""Newton's method on contact and Coulomb friction together, to find a fixed point that staggering approaches only slowly.
+
+The friction radii are no longer held: with y = (alpha, beta) and rho > 0,
+
+    alpha(v) = max(0, alpha - rho (u_n + c)),   beta(v) = P_{mu alpha(v)}(beta - rho u_t),   M (v - v_hat) = J^T (alpha(v),
+    beta(v)),
+
+and y := (alpha, beta)(v) repeats, as in `projection` (Alart and Curnier 1991, "A mixed formulation for frictional contact
+problems prone to Newton like solution methods"). The dependence of the radii on v makes the derivative  M + J^T D J
+unsymmetric where a contact slides, there is no function that every step brings down, and convergence is only local: this is a
+way to propose impulses, never to accept them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...compile.kernel import inner_kernel, kernel_part, leaf_kernel
+from ...linalg.block_lu import factorise_lu, solve_lu_in_place
+from ...problem.cones import project_disk, project_half_line, project_polygon
+from ...problem.residuals import natural_error
+from ...problem.system import apply_inverse_mass, apply_mass, relative_velocity
+from ..effort import DONE, spent
+from .projection import BOTH, gap_velocity, generalised_impulse, velocity_after
+
+__all__ = ["coulomb_newton"]
+
+FIRST_PENALTIES = (1e2, 1e1, 1e3, 1e0)  # rho_k times the effective inverse mass, one try after the other
+LAST_PENALTY = 1e6
+MULTIPLIER_STEPS = 15
+NEWTON_STEPS = 25
+SHORTEST_STEP = 0.06
+UPHILL_STEPS = 4
+
+
+@leaf_kernel
+def _respond(mu, sides, rho, w, y, d):
+    """y := (alpha, beta) for the trial impulse w; d (3, 3) := -dy/du = rho dy/dw."""
+    y[0], slope = project_half_line(w[0])
+    radius = mu * y[0]
+    if sides == 0:
+        y[1], y[2], d11, d12, d22 = project_disk(w[1], w[2], radius)
+    else:
+        y[1], y[2], d11, d12, d22 = project_polygon(w[1], w[2], radius, sides)
+    d[0, 0], d[0, 1], d[0, 2] = rho * slope, 0.0, 0.0
+    d[1, 0], d[1, 1], d[1, 2] = 0.0, rho * d11, rho * d12
+    d[2, 0], d[2, 1], d[2, 2] = 0.0, rho * d12, rho * d22
+    if radius > 0.0:
+        # growing with the radius, y moves by (1 - dP/dw) y / radius: not at all inside, outwards on the rim
+        d[1, 0] = rho * slope * mu * ((1.0 - d11) * y[1] - d12 * y[2]) / radius
+        d[2, 0] = rho * slope * mu * ((1.0 - d22) * y[2] - d12 * y[1]) / radius
+
+
+@leaf_kernel
+def _add_block(values, at, left, size_left, d, right, size_right, k, weighed):
+    """values[at ...] += L_k^T D R_k."""
+    for r in range(3):
+        for j in range(size_right):
+            weighed[r, j] = d[r, 0] * right[k, 0, j] + d[r, 1] * right[k, 1, j] + d[r, 2] * right[k, 2, j]
+    for i in range(size_left):
+        for r in range(3):
+            x = left[k, r, i]
+            for j in range(size_right):
+                values[at + i * size_right + j] += x * weighed[r, j]
+
+
+@inner_kernel
+def _assemble(lower, upper, system, blocks, derivative):
+    """M + J^T D J, all blocks."""
+    structure = blocks.structure
+    lower[:] = 0.0
+    upper[:] = 0.0
+    for j in range(structure.order.size):
+        at, block = structure.diagonal[j], system.block_start[structure.order[j]]
+        for i in range(structure.size[j] * structure.size[j]):
+            lower[at + i] = system.mass[block + i]
+    weighed = np.empty((3, system.jacobian_a.shape[2]))
+    ja, jb = system.jacobian_a, system.jacobian_b
+    for k in range(system.body_a.size):
+        d = derivative[k]
+        if d[0, 0] == 0.0:
+            continue
+        a, b = system.body_a[k], system.body_b[k]
+        size_a = system.offset[a + 1] - system.offset[a] if a >= 0 else 0
+        size_b = system.offset[b + 1] - system.offset[b] if b >= 0 else 0
+        if a >= 0:
+            _add_block(lower, blocks.diagonal_a[k], ja, size_a, d, ja, size_a, k, weighed)
+        if b >= 0:
+            _add_block(lower, blocks.diagonal_b[k], jb, size_b, d, jb, size_b, k, weighed)
+        if a >= 0 and b >= 0:
+            of_b, of_a = (lower, upper) if blocks.b_is_row[k] else (upper, lower)
+            _add_block(of_b, blocks.between[k], jb, size_b, d, ja, size_a, k, weighed)
+            _add_block(of_a, blocks.between[k], ja, size_a, d, jb, size_b, k, weighed)
+
+
+@inner_kernel
+def _imbalance(system, sides, rho, y, v, fresh, derivative, work, gradient, back):
+    """The kinetic norm of M (v - v_hat) - J^T fresh, fresh := (alpha, beta)(v); it is left in gradient, and its derivative's
+    D."""
+    u, w = np.empty(3), np.empty(3)
+    for k in range(rho.size):
+        gap_velocity(system, k, v, u)
+        for r in range(3):
+            w[r] = y[k, r] - rho[k] * u[r]
+        _respond(system.mu[k], sides, rho[k], w, fresh[k], derivative[k])
+    generalised_impulse(system, BOTH, fresh, work)
+    apply_mass(system, v - system.velocity, gradient)
+    gradient -= work
+    apply_inverse_mass(system, gradient, back)
+    return np.sqrt(max(0.0, np.dot(gradient, back)))
+
+
+@kernel_part
+def coulomb_newton(system, blocks, lower, upper, sides, inverse, kappa, attempt, goal, enough, effort, impulse, v):
+    """Improve impulses (m, 3) and their velocities v (n,); returns the largest natural map reached, m/s.
+
+    attempt: how often it was tried before in this solve. Which of several first penalties leads to a solution differs from
+    problem to problem, so tries take them in turn.
+    """
+    first = FIRST_PENALTIES[attempt % len(FIRST_PENALTIES)]
+    m, n = impulse.shape[0], v.size
+    rho = np.empty(m)
+    for k in range(m):
+        total = inverse[k].sum()
+        rho[k] = 3.0 * first / total if total > 0.0 else 0.0
+    y, fresh, derivative = impulse.copy(), np.zeros((m, 3)), np.zeros((m, 3, 3))
+    work, gradient, back, trial, u = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(3)
+    generalised_impulse(system, BOTH, y, work)
+    now_v = np.empty(n)
+    velocity_after(system, system.velocity, work, now_v)
+    uphill = UPHILL_STEPS
+    penalty, least = first, np.inf
+    for _ in range(MULTIPLIER_STEPS):
+        now = _imbalance(system, sides, rho, y, now_v, fresh, derivative, work, gradient, back)
+        for _newton in range(NEWTON_STEPS):
+            fastest = 0.0
+            for k in range(m):
+                u[0], u[1], u[2] = relative_velocity(system, k, back)
+                for r in range(3):
+                    fastest = max(fastest, abs(u[r] - system.bias[k, r]))
+            if fastest <= 0.1 * goal:
+                break
+            if spent(effort):
+                return least
+            _assemble(lower, upper, system, blocks, derivative)
+            effort[DONE] += 1
+            if not factorise_lu(blocks.structure, lower, upper):
+                return least
+            step = -gradient
+            solve_lu_in_place(blocks.structure, lower, upper, step)
+            t = 1.0
+            while True:
+                for i in range(n):
+                    trial[i] = now_v[i] + t * step[i]
+                after = _imbalance(system, sides, rho, y, trial, fresh, derivative, work, gradient, back)
+                if after < (1.0 - 0.1 * t) * now or t < SHORTEST_STEP:
+                    break
+                t *= 0.5
+            if not after < now:
+                if fastest <= 0.1 * enough:
+                    # round-off, on what is almost solved: the multipliers have the last word
+                    _imbalance(system, sides, rho, y, now_v, fresh, derivative, work, gradient, back)
+                    break
+                if uphill == 0:
+                    return least
+                # no step along this direction goes down: where pieces of the map meet, the whole one often leads on
+                uphill -= 1
+                for i in range(n):
+                    trial[i] = now_v[i] + step[i]
+                after = _imbalance(system, sides, rho, y, trial, fresh, derivative, work, gradient, back)
+            now = after
+            now_v[:] = trial
+        y[:] = fresh
+        generalised_impulse(system, BOTH, y, work)
+        velocity_after(system, system.velocity, work, now_v)
+        before = least
+        error = natural_error(system, y, now_v, kappa, sides)
+        if not error < least:
+            break
+        least = error
+        impulse[:] = y
+        v[:] = now_v
+        slow = error > 0.1 * before
+        if error <= goal or (slow and error <= enough):
+            break
+        if slow:
+            if penalty >= LAST_PENALTY:
+                break
+            penalty *= 10.0
+            rho *= 10.0
+    return least

@@ -1,0 +1,355 @@
+"""Projections in the kinetic metric by the method of multipliers: contact, friction, and both at once.
+
+The projections of Kaufman et al. 2008, (24) and (25), are, in velocity space,
+
+    min over v of  1/2 |v - target|_M^2 + sum_k support_k(-(J_k v + c_k)),    v = target + M^-1 J^T y,
+
+with y_k in a closed convex set S_k: the half-line of normal impulses, or the friction disk (or polygon) of a given radius, or,
+for both at once with the radii held (Tresca's friction), their product. y solves it exactly when y_k = P_k(y_k - rho_k (J_k v +
+c_k)) for any rho_k > 0, P_k the projection onto S_k. The method of multipliers repeats  y := P(y - rho (J v + c))  at the v
+that minimises the smooth function whose gradient is
+
+    M (v - target) - J^T P(y - rho (J v + c)),
+
+found by a semismooth Newton method with Hessian  M + J^T D J,  D = rho P'. That Hessian is positive definite for any contacts,
+redundant ones too, and has one block a pair of touching bodies: a block-sparse Cholesky factorisation solves it. As long as a
+factor brings the gradient down tenfold a step it is used again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compile.kernel import FALSE, TRUE, inner_kernel, kernel, leaf_kernel
+from ...linalg.block_cholesky import Structure, analyse, factorise, find_block, solve_in_place
+from ...problem.cones import natural_friction, natural_normal, project_disk, project_half_line, project_polygon
+from ...problem.system import apply_inverse_mass, apply_mass, effective_mass, relative_velocity
+from ..effort import DONE, is_over, spent
+
+__all__ = [
+    "BOTH",
+    "CONTACT",
+    "DISK",
+    "FRICTION",
+    "MULTIPLIER_STEPS",
+    "Blocks",
+    "find_blocks",
+    "gap_velocity",
+    "generalised_impulse",
+    "project",
+    "velocity_after",
+]
+
+# numpy's integers, since numba compiles a kernel once for each literal of Python's
+CONTACT, FRICTION, BOTH = np.int64(0), np.int64(1), np.int64(2)
+DISK = np.int64(0)  # the number of sides that stands for the exact friction disk
+FIRST_PENALTY, LAST_PENALTY = 3e1, 3e10  # rho_k times the effective inverse mass
+MULTIPLIER_STEPS = np.int64(40)
+NEWTON_STEPS = 60
+
+
+class Blocks(NamedTuple):
+    """Where each contact adds to the Hessian: positions of the two diagonal blocks (-1: none) and of the one off the diagonal.
+
+    b_is_row: whether the rows of the off-diagonal block belong to body B.
+    """
+
+    structure: Structure
+    diagonal_a: NDArray[np.int64]
+    diagonal_b: NDArray[np.int64]
+    between: NDArray[np.int64]
+    b_is_row: NDArray[np.bool_]
+
+
+@kernel
+def find_blocks(system):
+    """Analyse the contact graph of a `System` once for all the projections of a step."""
+    structure = analyse(system.offset, system.body_a, system.body_b)
+    m = system.body_a.size
+    diagonal_a, diagonal_b, between = np.full(m, -1, np.int64), np.full(m, -1, np.int64), np.full(m, -1, np.int64)
+    b_is_row = np.zeros(m, np.bool_)
+    for k in range(m):
+        a, b = system.body_a[k], system.body_b[k]
+        if a >= 0:
+            diagonal_a[k] = structure.diagonal[structure.rank[a]]
+        if b >= 0:
+            diagonal_b[k] = structure.diagonal[structure.rank[b]]
+        if a >= 0 and b >= 0:
+            rank_a, rank_b = structure.rank[a], structure.rank[b]
+            b_is_row[k] = rank_b > rank_a
+            between[k] = find_block(structure, min(rank_a, rank_b), max(rank_a, rank_b))
+    return Blocks(structure, diagonal_a, diagonal_b, between, b_is_row)
+
+
+@leaf_kernel
+def _respond(kind, sides, radius, w, y, d):
+    """y := P(w) in the rows of this kind, the others 0; d := the entries (nn, 11, 12, 22) of its derivative."""
+    y[0], y[1], y[2] = 0.0, 0.0, 0.0
+    d[0], d[1], d[2], d[3] = 0.0, 0.0, 0.0, 0.0
+    if kind != FRICTION:
+        y[0], d[0] = project_half_line(w[0])
+    if kind != CONTACT:
+        if sides == 0:
+            y[1], y[2], d[1], d[2], d[3] = project_disk(w[1], w[2], radius)
+        else:
+            y[1], y[2], d[1], d[2], d[3] = project_polygon(w[1], w[2], radius, sides)
+
+
+@leaf_kernel
+def _weigh(jacobian, k, size, d, out):
+    """out[:, :size] := D J_k of one body."""
+    for i in range(size):
+        out[0, i] = d[0] * jacobian[k, 0, i]
+        out[1, i] = d[1] * jacobian[k, 1, i] + d[2] * jacobian[k, 2, i]
+        out[2, i] = d[2] * jacobian[k, 1, i] + d[3] * jacobian[k, 2, i]
+
+
+@leaf_kernel
+def _add_product(values, at, left, k, rows, right, columns, first, last, lower):
+    """values[at ...] += J_k^T X over contact rows first <= r < last, for the left body's J and X = D J of the right one."""
+    for i in range(rows):
+        end = i + 1 if lower else columns
+        for r in range(first, last):
+            x = left[k, r, i]
+            base = at + i * columns
+            for j in range(end):
+                values[base + j] += x * right[r, j]
+
+
+@inner_kernel
+def _assemble(values, system, blocks, derivative):
+    """M + J^T D J, lower blocks; derivative: (m, 4) entries (nn, 11, 12, 22) of each D_k."""
+    structure = blocks.structure
+    values[:] = 0.0
+    for j in range(structure.order.size):
+        body = structure.order[j]
+        at, block = structure.diagonal[j], system.block_start[body]
+        for i in range(structure.size[j] * structure.size[j]):
+            values[at + i] = system.mass[block + i]
+    widest = system.jacobian_a.shape[2]
+    weighed_a, weighed_b = np.empty((3, widest)), np.empty((3, widest))
+    for k in range(system.body_a.size):
+        d = derivative[k]
+        tangential = d[1] > 0.0 or d[3] > 0.0
+        if d[0] == 0.0 and not tangential:
+            continue
+        first, last = 0 if d[0] > 0.0 else 1, 3 if tangential else 1
+        a, b = system.body_a[k], system.body_b[k]
+        size_a = system.offset[a + 1] - system.offset[a] if a >= 0 else 0
+        size_b = system.offset[b + 1] - system.offset[b] if b >= 0 else 0
+        _weigh(system.jacobian_a, k, size_a, d, weighed_a)
+        _weigh(system.jacobian_b, k, size_b, d, weighed_b)
+        if a >= 0:
+            _add_product(values, blocks.diagonal_a[k], system.jacobian_a, k, size_a, weighed_a, size_a, first, last, TRUE)
+        if b >= 0:
+            _add_product(values, blocks.diagonal_b[k], system.jacobian_b, k, size_b, weighed_b, size_b, first, last, TRUE)
+        if a >= 0 and b >= 0:
+            if blocks.b_is_row[k]:
+                _add_product(values, blocks.between[k], system.jacobian_b, k, size_b, weighed_a, size_a, first, last, FALSE)
+            else:
+                _add_product(values, blocks.between[k], system.jacobian_a, k, size_a, weighed_b, size_b, first, last, FALSE)
+
+
+@leaf_kernel
+def gap_velocity(system, k, v, out):
+    """out := J_k v + c_k."""
+    out[0], out[1], out[2] = relative_velocity(system, k, v)
+    out[0] += system.slack[k]
+
+
+@leaf_kernel
+def generalised_impulse(system, kind, y, out):
+    """out := N alpha for contact, D beta for friction, their sum for both: the rows of J^T y, y = (alpha, beta), of this
+    kind."""
+    out[:] = 0.0
+    first, last = 1 if kind == FRICTION else 0, 1 if kind == CONTACT else 3
+    for k in range(system.body_a.size):
+        for body, jacobian in ((system.body_a[k], system.jacobian_a), (system.body_b[k], system.jacobian_b)):
+            if body >= 0:
+                base = system.offset[body]
+                size = system.offset[body + 1] - base
+                for r in range(first, last):
+                    impulse = y[k, r]
+                    if impulse != 0.0:
+                        for i in range(size):
+                            out[base + i] += jacobian[k, r, i] * impulse
+
+
+@leaf_kernel
+def velocity_after(system, base, p, v):
+    """v := base + M^-1 p."""
+    apply_inverse_mass(system, p, v)
+    for i in range(v.size):
+        v[i] += base[i]
+
+
+@leaf_kernel
+def _slope(kind, sides, radius, rho, w, speed, linear, quadratic, t, work):
+    """Derivative of the smooth function along a step, t steps away: linear + t quadratic - sum_k speed_k . P(w_k - t rho_k
+    speed_k)."""
+    slope = linear + t * quadratic
+    moved, y, d = work[0], work[1], work[2]
+    for k in range(rho.size):
+        for r in range(3):
+            moved[r] = w[k, r] - t * rho[k] * speed[k, r]
+        _respond(kind, sides, radius[k], moved, y, d)
+        slope -= speed[k, 0] * y[0] + speed[k, 1] * y[1] + speed[k, 2] * y[2]
+    return slope
+
+
+@leaf_kernel
+def _step_length(kind, sides, radius, rho, w, speed, linear, quadratic, work):
+    """Step t in (0, 1]: the whole Newton step unless the function rises steeply there, else about where its slope vanishes.
+
+    The function is convex, so the slope rises with t and its zero is bracketed by 0 and 1 (false position, Illinois variant).
+    """
+    start = _slope(kind, sides, radius, rho, w, speed, linear, quadratic, 0.0, work)
+    end = _slope(kind, sides, radius, rho, w, speed, linear, quadratic, 1.0, work)
+    if start >= 0.0 or end <= 0.3 * abs(start):
+        return 1.0
+    low, high, at_low, at_high = 0.0, 1.0, start, end
+    t = 1.0
+    for _ in range(25):
+        t = (low * at_high - high * at_low) / (at_high - at_low)
+        slope = _slope(kind, sides, radius, rho, w, speed, linear, quadratic, t, work)
+        if abs(slope) <= 0.1 * abs(start):
+            break
+        if slope > 0.0:
+            high, at_high, at_low = t, slope, 0.5 * at_low
+        else:
+            low, at_low, at_high = t, slope, 0.5 * at_high
+    return t
+
+
+@leaf_kernel
+def _distance(system, kind, sides, radius, kappa, impulse, v, u):
+    """max_k |P_k(y_k - kappa_k u_k) - y_k| / kappa_k, kappa the effective masses, m/s."""
+    error = 0.0
+    for k in range(kappa.size):
+        if kappa[k] == 0.0:
+            continue
+        gap_velocity(system, k, v, u)
+        normal = 0.0 if kind == FRICTION else natural_normal(impulse[k, 0], u[0], kappa[k])
+        friction = 0.0
+        if kind != CONTACT:
+            friction = natural_friction(impulse[k, 1], impulse[k, 2], u[1], u[2], radius[k], kappa[k], sides)
+        off = np.sqrt(normal * normal + friction * friction)
+        if not off <= error:
+            error = off
+    return error
+
+
+@kernel
+def project(system, blocks, values, kind, sides, radius, target, inverse, goal, enough, effort, impulse, v, steps):
+    """Project: improve multipliers y until  max_k |P_k(y_k - kappa_k u_k) - y_k| / kappa_k <= goal  (m/s), or
+    `enough` if they begin so or that is slow.
+
+    values: work array of the factor. radius: (m,) of each friction set. target: (n,) velocity without these impulses. inverse:
+    (m, 3) diagonal of the Delassus operator. impulse: (m, 3); the rows of this kind are y, warm start and answer, the others
+    stay. v: (n,) answer, target + M^-1 J^T y to the last bit. effort: counts the factorisations, and ends all this when it is
+    spent, the contact projection only when time is over altogether. steps: of the multipliers, at the most. Returns the maximum
+    reached.
+    """
+    m, n = system.body_a.size, target.size
+    first, last = 1 if kind == FRICTION else 0, 1 if kind == CONTACT else 3
+    rho, kappa, w, speed = np.empty(m), np.empty(m), np.zeros((m, 3)), np.zeros((m, 3))
+    derivative, fresh = np.zeros((m, 4)), np.zeros((m, 3))
+    work, gradient, step = np.empty(n), np.empty(n), np.empty(n)
+    u, small = np.empty(3), np.empty((3, 4))
+    penalty = FIRST_PENALTY
+    for k in range(m):
+        total, rows = 0.0, 0
+        for r in range(first, last):
+            if inverse[k, r] > 0.0:
+                total += inverse[k, r]
+                rows += 1
+        rho[k] = penalty * rows / total if rows > 0 else 0.0
+        kappa[k] = effective_mass(inverse, k)
+        _respond(kind, sides, radius[k], impulse[k], fresh[k], derivative[k])
+        impulse[k, first:last] = fresh[k, first:last]
+    generalised_impulse(system, kind, impulse, work)
+    velocity_after(system, target, work, v)
+    error = _distance(system, kind, sides, radius, kappa, impulse, v, u)
+    if error <= enough:
+        # to improve on what is good enough would only shift impulses among redundant contacts, away from their friction
+        return error
+    factored, over = False, False
+    error = np.inf
+    for _ in range(steps):
+        # Newton: v minimises the smooth function for the multipliers y
+        before, t, now, refreshed = np.inf, 0.0, np.inf, False
+        for _newton in range(NEWTON_STEPS):
+            for k in range(m):
+                gap_velocity(system, k, v, u)
+                for r in range(first, last):
+                    w[k, r] = impulse[k, r] - rho[k] * u[r]
+                _respond(kind, sides, radius[k], w[k], fresh[k], derivative[k])
+                for i in range(4):
+                    derivative[k, i] *= rho[k]
+            generalised_impulse(system, kind, fresh, work)
+            for i in range(n):
+                step[i] = v[i] - target[i]
+            apply_mass(system, step, gradient)
+            for i in range(n):
+                gradient[i] -= work[i]
+            # M^-1 gradient is the velocity by which v and target + M^-1 J^T P(w) differ
+            apply_inverse_mass(system, gradient, step)
+            now = 0.0
+            for k in range(m):
+                u[0], u[1], u[2] = relative_velocity(system, k, step)
+                for r in range(first, last):
+                    now = max(now, abs(u[r] - system.bias[k, r]))
+            if now <= 0.1 * goal:
+                break
+            if t == 1.0 and refreshed and now > 0.5 * before:
+                # round-off, or pieces of the map between which whole steps go to and fro
+                break
+            refreshed = not factored or now > 0.1 * before
+            if refreshed:
+                over = is_over(effort) if kind == CONTACT else spent(effort)
+                if over:
+                    break
+                _assemble(values, system, blocks, derivative)
+                effort[DONE] += 1
+                if not factorise(blocks.structure, values):
+                    return np.inf
+                factored = True
+            before = now
+            for i in range(n):
+                step[i] = -gradient[i]
+            solve_in_place(blocks.structure, values, step)
+            apply_mass(system, step, work)
+            linear, quadratic = 0.0, 0.0
+            for i in range(n):
+                linear += work[i] * (v[i] - target[i])
+                quadratic += work[i] * step[i]
+            for k in range(m):
+                u[0], u[1], u[2] = relative_velocity(system, k, step)
+                for r in range(first, last):
+                    speed[k, r] = u[r] - system.bias[k, r]
+            t = _step_length(kind, sides, radius, rho, w, speed, linear, quadratic, small)
+            for i in range(n):
+                v[i] += t * step[i]
+        # the multiplier step, and v made consistent with it
+        for k in range(m):
+            impulse[k, first:last] = fresh[k, first:last]
+        generalised_impulse(system, kind, impulse, work)
+        velocity_after(system, target, work, v)
+        before = error
+        error = _distance(system, kind, sides, radius, kappa, impulse, v, u)
+        slow = error > 0.1 * before
+        if over or error <= goal or (slow and error <= enough) or not np.isfinite(error):
+            break
+        if slow:
+            # slow: redundant contacts that all but agree shift impulses among them at a rate of rho, and so do light bodies
+            # that carry heavy ones. A large rho finds out who carries, at the price of digits and of Newton's convergence;
+            # where that is paid, because v is no better than the multipliers, the small one polishes
+            change = FIRST_PENALTY / penalty if now > 0.1 * error else min(10.0, LAST_PENALTY / penalty)
+            penalty *= change
+            for k in range(m):
+                rho[k] *= change
+            factored = False
+    return error

@@ -1,0 +1,211 @@
+"""Staggered Projections: Kaufman, Sueda, James and Pai 2008, "Staggered projections for frictional contact in multibody
+systems".
+
+Contact impulses c = N alpha and friction impulses f = D beta are each the projection, in the kinetic metric, of what the other
+leaves over: (25) and (24). Algorithm 1 repeats the two projections, (27), from the last step's friction, until the friction of
+two iterations agrees (28). The friction with the smallest residual (29) is kept, and a contact projection always comes last, so
+that the answer never violates contact however early it is asked for.
+
+Beyond the paper: an iterate is accepted only when its relative Coulomb residuals, too, are within the tolerance; one that is
+not accepted is returned by the smallest of these; and iterations may begin with a proposal. Staggering converges as slowly as
+normal and tangential impulses are coupled (a leaning card, section 4 of the paper), so contact and friction are solved
+together: by Newton's method on both, or, in every other turn of iterations where that gets nowhere, by one projection onto
+both with the friction radii held, which leaves only the dependence of the radii on alpha to be iterated, r := mu alpha(r), and
+that Anderson's method accelerates. Turns, because each of the two settles where the other does not. What is accepted is a
+fixed point (26) of the two published projections either way.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...compile.kernel import kernel_part, leaf_kernel
+from ...problem.residuals import effective_masses, relative_coulomb, scales
+from ...problem.system import apply_inverse_mass, effective_inverse_mass, relative_velocity
+from ..effort import BELL, DONE, spent
+from .anderson import accelerate, anderson
+from .coulomb_newton import coulomb_newton
+from .projection import BOTH, CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, generalised_impulse, project, velocity_after
+
+__all__ = ["ACCELERATED", "SOLVED", "VARIANTS", "staggered"]
+
+SOLVED, MAX_ITERATIONS, NOT_FINITE, TIME_LIMIT = 0, 1, 2, 5  # values of Status
+START, STAGGERING, NEWTON, HELD_RADII = 0, 1, 2, 3  # values of Found
+ACCELERATED, PLAIN, PUBLISHED = 0, 1, 2
+VARIANTS = {"accelerated": ACCELERATED, "plain": PLAIN, "published": PUBLISHED}
+
+HOLDS = 1e-8  # of the fastest velocity: no contact is said to be broken that is left by less
+BROKEN = 1e100  # more than any Coulomb residual
+HOPELESS = 3  # iterations one after the other whose contact projection fails: friction is not what is wrong
+TURN = 10  # iterations with the radii held, then as many without, where Newton's method fails
+PROGRESS = 0.1  # of the residual of the iteration before: a proposal that comes so near is taken, though it is no solution yet
+
+
+@leaf_kernel
+def _kinetic(system, p, work):
+    """p^T M^-1 p."""
+    apply_inverse_mass(system, p, work)
+    s = 0.0
+    for i in range(p.size):
+        s += p[i] * work[i]
+    return s
+
+
+@leaf_kernel
+def _set_radii(system, impulse, radius):
+    """radius := mu alpha."""
+    for k in range(radius.size):
+        radius[k] = system.mu[k] * impulse[k, 0]
+
+
+@kernel_part
+def _relative_error(system, c, f, f_next, work):
+    """(28): |f_next - f|^2 / |f|^2 in the kinetic metric; 0 where the change is round-off beside the contact impulse c."""
+    change = _kinetic(system, f_next - f, work)
+    if change <= 1e-20 * _kinetic(system, c, work):
+        return 0.0
+    before = _kinetic(system, f, work)
+    return change / before if before > 0.0 else np.inf
+
+
+@leaf_kernel
+def _residual(system, impulse, v):
+    """(29) at v = v_hat + M^-1 (N alpha + D beta)."""
+    total = 0.0
+    for k in range(impulse.shape[0]):
+        u, _, _ = relative_velocity(system, k, v)
+        total += abs(impulse[k, 0] * (u + system.slack[k]))
+    return total
+
+
+@kernel_part
+def staggered(system, impulse, tolerance, max_iterations, sides, staggering, effort, history, v):
+    """Solve a `System` by Algorithm 1.
+
+    impulse: (m, 3) alpha and beta of each contact, warm start and answer. sides: 0 for the friction disk, else K. staggering:
+    ACCELERATED begins with proposals, PLAIN does without, PUBLISHED also stops, and chooses what to return, as the paper does.
+    effort: what it may cost. history: (max_iterations, 3) relative error (28), residual (29) and relative Coulomb residual of
+    each iteration. v: (n,) velocities, answer. Returns (status, iterations, what found the answer, factorisations of the first
+    contact and of the first friction projection).
+    """
+    m, n = system.body_a.size, system.velocity.size
+    v[:] = system.velocity
+    if m == 0:
+        return SOLVED, 0, START, 0, 0
+    blocks = find_blocks(system)
+    values, upper = np.empty(blocks.structure.length), np.empty(blocks.structure.length)
+    inverse = effective_inverse_mass(system)
+    kappa = effective_masses(inverse)
+    velocity = np.empty((m, 3))
+    value, index = np.empty(5), np.empty(5, np.int64)
+    fastest, _ = scales(system, impulse)
+    goal = 1e-3 * max(min(tolerance, 1e-4), 1e-10) * fastest  # what projections aim at, in m/s
+    enough = 0.7 * min(tolerance, 1e-4) * fastest  # and what keeps the natural map, and with it the rest, within the tolerance
+    radius, held, memory = np.zeros(m), np.zeros(m), anderson(m)
+    target, c, f, f_next, work = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    candidate, v_candidate = np.empty((m, 3)), np.empty(n)
+    best, v_best, least, found = impulse.copy(), v.copy(), np.inf, START
+    started, done, broken = False, 0, 0
+    first_contact, first_friction = 0, 0
+    for k in range(m):
+        # a warm start from other contacts may lie outside this step's cone
+        size, bound = np.hypot(impulse[k, 1], impulse[k, 2]), system.mu[k] * impulse[k, 0]
+        if size > bound:
+            impulse[k, 1:] *= bound / size
+    for i in range(max_iterations):
+        done = i + 1
+        before = effort[DONE]
+        if i > 0:
+            found = STAGGERING
+        if staggering == ACCELERATED and i > 0:
+            candidate[:] = impulse
+            reached = coulomb_newton(
+                system, blocks, values, upper, sides, inverse, kappa, i - 1, goal, enough, effort, candidate, v
+            )
+            if reached <= max(enough, PROGRESS * history[i - 1, 2] * fastest):
+                impulse[:] = candidate
+                found = NEWTON
+            elif (i // TURN) % 2 == 0:
+                _set_radii(system, impulse, radius)
+                if started:
+                    accelerate(memory, held, radius)
+                else:
+                    held[:] = radius
+                    started = True
+                project(
+                    system,
+                    blocks,
+                    values,
+                    BOTH,
+                    sides,
+                    held,
+                    system.velocity,
+                    inverse,
+                    goal,
+                    enough,
+                    effort,
+                    impulse,
+                    v,
+                    MULTIPLIER_STEPS,
+                )
+                found = HELD_RADII
+        # line 5: N alpha := P_C(-M v_hat - f), in velocities: contact acts on what friction has left
+        generalised_impulse(system, FRICTION, impulse, f)
+        velocity_after(system, system.velocity, f, target)
+        off = project(
+            system, blocks, values, CONTACT, sides, radius, target, inverse, goal, enough, effort, impulse, v, MULTIPLIER_STEPS
+        )
+        if i == 0:
+            first_contact = effort[DONE] - before
+            if first_contact > 0:
+                found = STAGGERING
+        for k in range(m):
+            velocity[k, 0], velocity[k, 1], velocity[k, 2] = relative_velocity(system, k, v)
+        coulomb, _ = relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, index)
+        history[i, 2] = coulomb
+        if not np.isfinite(coulomb):
+            return NOT_FINITE, done, found, first_contact, first_friction
+        candidate[:] = impulse
+        v_candidate[:] = v
+        holds = off <= max(tolerance, HOLDS) * fastest
+        broken = 0 if holds else broken + 1
+        if staggering != PUBLISHED:
+            # contact comes first: what breaks it is only better than what breaks it more
+            score = coulomb if holds else BROKEN * (1.0 + off / fastest)
+            if score < least:
+                least = score
+                best[:] = impulse
+                v_best[:] = v
+        # line 6: f := P_F(alpha)(-M v_hat - N alpha)
+        before = effort[DONE]
+        generalised_impulse(system, CONTACT, impulse, c)
+        velocity_after(system, system.velocity, c, target)
+        _set_radii(system, impulse, radius)
+        project(
+            system, blocks, values, FRICTION, sides, radius, target, inverse, goal, enough, effort, impulse, v, MULTIPLIER_STEPS
+        )
+        if i == 0:
+            first_friction = effort[DONE] - before
+        generalised_impulse(system, FRICTION, impulse, f_next)
+        history[i, 0] = _relative_error(system, c, f, f_next, work)
+        history[i, 1] = _residual(system, impulse, v)
+        if history[i, 0] <= tolerance and (coulomb <= tolerance or staggering == PUBLISHED):
+            # f and P_F(alpha) agree: f is a fixed point, and the contact projection that goes with it is done
+            impulse[:] = candidate
+            v[:] = v_candidate
+            return SOLVED, done, found, first_contact, first_friction
+        if staggering == PUBLISHED and history[i, 1] < least:
+            least = history[i, 1]
+            best[:] = impulse
+        if spent(effort) or broken == HOPELESS:
+            break
+    impulse[:] = best
+    v[:] = v_best
+    if staggering == PUBLISHED:
+        # lines 15 to 17: the best friction, and the contact projection that goes with it
+        generalised_impulse(system, FRICTION, impulse, f)
+        velocity_after(system, system.velocity, f, target)
+        project(
+            system, blocks, values, CONTACT, sides, radius, target, inverse, goal, enough, effort, impulse, v, MULTIPLIER_STEPS
+        )
+    return TIME_LIMIT if effort[BELL] > 0 else MAX_ITERATIONS, done, found, first_contact, first_friction
