@@ -225,7 +225,7 @@ def bake(arguments: argparse.Namespace) -> int:
     """Bake the open file to keyframes and write the output; returns the exit status."""
     # Only a bake needs what these load, scipy above all; Blender starts faster without.
     from ..solver_core.io.cache import CacheError
-    from ..solver_core.validation import SceneError
+    from ..solver_core.validation.findings import SceneError
     from .keyframes import commit
     from .runner import Bake, describe
     from .worker import WorkerError

@@ -23,7 +23,8 @@ from ..solver_core.scene.spec import (
     ShapeSpec,
     SolverSettings,
 )
-from ..solver_core.validation import SceneError, SceneProblem, validate
+from ..solver_core.validation.findings import SceneError, SceneProblem
+from ..solver_core.validation.scene import validate
 from . import actions, properties, rotations
 from .motion import Still, can_change, read_motion, still_body, still_part
 from .placement import PlacementError, ancestors, placed

@@ -13,7 +13,7 @@ from bpy.types import Context, Depsgraph, Object
 from numpy.typing import NDArray
 
 from ..solver_core.scene.spec import BodyKind, SceneWarning
-from ..solver_core.validation import SceneProblem
+from ..solver_core.validation.findings import SceneProblem
 from . import rotations
 from .placement import PlacementError, ancestors, matrix, placed
 from .shapes import ShapeError, read_surface

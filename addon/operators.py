@@ -90,7 +90,7 @@ class STICTION_OT_bake(Operator):
 
     def begin(self, context: Context) -> Bake | None:
         # Only a bake needs what this loads, scipy above all; Blender starts faster without.
-        from ..solver_core.validation import SceneError
+        from ..solver_core.validation.findings import SceneError
         from .runner import Bake, describe
         from .worker import WorkerError
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..solver_core.geometry.surfaces import mesh_surface
 from ..solver_core.scene.spec import ChildSpec, ShapeKind, ShapeSpec
-from ..solver_core.validation import why_no_inside
+from ..solver_core.validation.shapes import why_no_inside
 from . import rotations
 from .placement import placed
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .solvers.baraff_1991.creep import creep_problem
     from .solvers.lcp import LcpResult, lcp_residual, solve_lcp
     from .solvers.solve import solve
-    from .validation import SceneError
+    from .validation.findings import SceneError
 
 __all__ = [
     "ContactProblem",
@@ -60,7 +60,7 @@ _HOMES = {
     "Residual": "problem.residuals",
     "Residuals": "problem.residuals",
     "Result": "problem.result",
-    "SceneError": "validation",
+    "SceneError": "validation.findings",
     "SceneSpec": "scene.spec",
     "Simulation": "dynamics.simulation",
     "SolverSettings": "scene.spec",

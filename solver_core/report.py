@@ -18,7 +18,7 @@ import numpy as np
 from .dynamics.frame import Frame, FrameStatistics
 from .problem.result import Found, Status
 from .scene.spec import BodyKind, SceneSpec, SceneWarning, SolverSettings
-from .validation import SceneProblem
+from .validation.findings import SceneProblem
 
 __all__ = [
     "VISIBLE_OVERLAP",

@@ -51,7 +51,8 @@ from .report import (
     worst,
 )
 from .scene.spec import SceneSpec, SceneWarning, SolverSettings
-from .validation import SceneError, SceneProblem, validate
+from .validation.findings import SceneError, SceneProblem
+from .validation.scene import validate
 
 __all__ = ["ExitStatus", "main"]
 

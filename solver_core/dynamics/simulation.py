@@ -17,7 +17,7 @@ from ..problem.result import Status
 from ..scene.spec import BodyKind, ContactMethod, FrictionCombine, SceneSpec, SceneWarning, SolverSettings, Staggering
 from ..solvers.effort import effort_of, ringing
 from ..solvers.kaufman_2008.staggered import VARIANTS
-from ..validation import scene_warnings, validate
+from ..validation.scene import scene_warnings, validate
 from .bodies import State, build_bodies, to_body_frames
 from .build import ContactMemory, build_system, remember, rest_offset, rest_offsets
 from .deformation import Deformation

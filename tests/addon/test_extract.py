@@ -26,7 +26,7 @@ def body_named(extraction, name):
 
 
 def problems_of(run) -> dict[tuple[str, str], str]:
-    from stiction.solver_core.validation import SceneError
+    from stiction.solver_core.validation.findings import SceneError
 
     with pytest.raises(SceneError) as caught:
         run()

@@ -17,7 +17,8 @@ from solver_core.geometry.mass_properties import mass_properties
 from solver_core.geometry.solids import shape_mass_properties
 from solver_core.io.snapshot import read_snapshot, write_snapshot
 from solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
-from solver_core.validation import SceneError, validate
+from solver_core.validation.findings import SceneError
+from solver_core.validation.scene import validate
 
 CUBE = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
 PLANE = ShapeSpec(ShapeKind.PLANE)

@@ -12,7 +12,8 @@ from scipy.spatial.transform import Rotation
 import solver_core as sc
 from solver_core.io.snapshot import read_snapshot, write_snapshot
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
-from solver_core.validation import SceneError, validate
+from solver_core.validation.findings import SceneError
+from solver_core.validation.scene import validate
 
 FPS = 24.0
 FRAMES = 25

@@ -17,7 +17,8 @@ from solver_core.geometry.solids import shape_mass_properties
 from solver_core.geometry.surfaces import mesh_surface
 from solver_core.io.snapshot import read_snapshot, write_snapshot
 from solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
-from solver_core.validation import SceneError, validate
+from solver_core.validation.findings import SceneError
+from solver_core.validation.scene import validate
 
 PLANE = ShapeSpec(ShapeKind.PLANE)
 GRIP = MaterialSpec(0.8, 0.8)

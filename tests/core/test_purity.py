@@ -56,7 +56,9 @@ assert "solver_core" not in sys.modules, "an absolute import of solver_core"
     assert result.returncode == 0, result.stderr
 
 
-@pytest.mark.parametrize("module", ["solver_core", "solver_core.scene.spec", "solver_core.validation", "solver_core.io.cache"])
+@pytest.mark.parametrize(
+    "module", ["solver_core", "solver_core.scene.spec", "solver_core.validation.scene", "solver_core.io.cache"]
+)
 def test_reading_a_scene_loads_no_compiler(module):
     assert python(f"import sys, {module}; sys.exit('numba' in sys.modules)").returncode == 0
 

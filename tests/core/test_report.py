@@ -12,7 +12,7 @@ from solver_core.dynamics.frame import Frame, FrameStatistics
 from solver_core.problem.result import Status
 from solver_core.report import build_report, error_report, report_bytes
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, SceneWarning, ShapeKind, ShapeSpec, SolverSettings
-from solver_core.validation import SceneProblem
+from solver_core.validation.findings import SceneProblem
 
 HULL = ShapeSpec(ShapeKind.HULL)
 SPEC = SceneSpec(

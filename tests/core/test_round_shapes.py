@@ -15,7 +15,7 @@ from solver_core.geometry import build_shapes
 from solver_core.geometry.solids import shape_mass_properties
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 from solver_core.scenes import axis_angle, box_shape, cone_shape, cylinder_shape, ground
-from solver_core.validation import SceneError
+from solver_core.validation.findings import SceneError
 
 GRAVITY = 9.81
 FRAME = 1.0 / 24.0

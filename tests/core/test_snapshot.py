@@ -177,7 +177,7 @@ def test_a_field_that_this_version_does_not_know_is_not_dropped_silently(tmp_pat
 
 def test_files_can_be_read_without_loading_compiled_kernels():
     code = (
-        "import sys; import solver_core.io.cache, solver_core.io.snapshot, solver_core.validation, solver_core.report, "
+        "import sys; import solver_core.io.cache, solver_core.io.snapshot, solver_core.validation.scene, solver_core.report, "
         "solver_core.worker; sys.exit('numba' in sys.modules or 'bpy' in sys.modules)"
     )
     root = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))

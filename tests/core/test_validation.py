@@ -22,7 +22,8 @@ from solver_core.scene.spec import (
     ShapeSpec,
     SolverSettings,
 )
-from solver_core.validation import SceneError, scene_warnings, validate
+from solver_core.validation.findings import SceneError
+from solver_core.validation.scene import scene_warnings, validate
 
 CUBE = ShapeSpec(ShapeKind.HULL, np.array(list(itertools.product((-0.5, 0.5), repeat=3))))
 BODY = BodySpec("Cube", BodyKind.ACTIVE, CUBE, mass=1.0)

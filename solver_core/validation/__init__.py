@@ -1,0 +1,1 @@
+"""Everything that is wrong with a scene, at once, by object and field."""

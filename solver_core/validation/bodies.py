@@ -1,0 +1,165 @@
+"""What is wrong with a body: its motion, material, path, deformation and mass."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..geometry.solids import shape_mass_properties
+from ..scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind
+from .findings import UNIT, Findings, SceneProblem, describe, is_finite, is_not_negative, is_positive
+from .shapes import areas, has_area, shape_findings
+
+__all__ = ["body_problems"]
+
+# An inertia whose smallest principal moment is a smaller fraction of the largest than this cannot be told from zero.
+SINGULAR = 1e-12
+
+
+def body_problems(body: BodySpec, spec: SceneSpec) -> Iterator[SceneProblem]:
+    shape = list(shape_findings(body))
+    for field, message in (
+        *shape,
+        *motion_findings(body),
+        *material_findings(body),
+        *path_findings(body, spec),
+        *deformation_findings(body, spec, has_sound_shape=not shape),
+        *mass_findings(body, has_sound_shape=not shape),
+    ):
+        yield SceneProblem(body.name, field, message)
+
+
+def motion_findings(body: BodySpec) -> Findings:
+    for field, size in (
+        ("position", 3),
+        ("orientation", 4),
+        ("velocity", 3),
+        ("angular_velocity", 3),
+        ("linear_factor", 3),
+        ("angular_factor", 3),
+    ):
+        value = getattr(body, field)
+        if not is_finite(value, (size,)):
+            yield field, f"is {describe(value)}; it must be {size} finite numbers; check the object's transform and its parents"
+    if is_finite(body.orientation, (4,)) and abs(np.linalg.norm(body.orientation) - 1.0) > UNIT:
+        yield (
+            "orientation",
+            f"is {describe(body.orientation)}, of length {np.linalg.norm(body.orientation):g}; a rotation has length 1; check "
+            "that no scale of the object or its parents is 0",
+        )
+    for field in ("linear_factor", "angular_factor"):
+        value = getattr(body, field)
+        if is_finite(value, (3,)) and not np.isin(value, (0.0, 1.0)).all():
+            yield field, f"is {describe(value)}; each axis must be 0 (locked) or 1 (free)"
+    for field in ("linear_damping", "angular_damping"):
+        value = getattr(body, field)
+        if not 0.0 <= value <= 1.0:
+            yield field, f"is {value}; it is the fraction of velocity lost in a second, from 0 to 1"
+
+
+def material_findings(body: BodySpec) -> Findings:
+    material = body.material
+    for field, what in (("mu_static", "static"), ("mu_dynamic", "dynamic")):
+        value = getattr(material, field)
+        if not is_not_negative(value):
+            yield field, f"is {value}; the coefficient of {what} friction must be 0 or more and finite"
+    if not 0.0 <= material.restitution <= 1.0:
+        yield "restitution", f"is {material.restitution}; bounciness goes from 0 (no bounce) to 1 (as high as before)"
+
+
+def path_findings(body: BodySpec, spec: SceneSpec) -> Findings:
+    if body.kind is not BodyKind.ANIMATED:
+        return
+    frames = spec.frame_end - spec.frame_start + 1
+    if body.path is None:
+        yield "path", "an animated body needs its pose at every frame, and there is none"
+    elif np.shape(body.path) != (max(frames, 0), 7):
+        yield "path", f"has the shape {np.shape(body.path)}; {frames} frames need ({frames}, 7)"
+    elif not is_finite(body.path, (frames, 7)):
+        first = spec.frame_start + int(np.argmin(np.isfinite(body.path).all(axis=1)))
+        yield "path", f"the pose at frame {first} is not finite; check the object's animation and constraints there"
+    else:
+        lengths = np.linalg.norm(np.asarray(body.path)[:, 3:], axis=1)
+        worst = int(np.argmax(np.abs(lengths - 1.0)))
+        if abs(lengths[worst] - 1.0) > UNIT:
+            frame = spec.frame_start + worst
+            yield "path", f"the rotation at frame {frame} has length {lengths[worst]:g} instead of 1; check the scale there"
+
+
+def deformation_findings(body: BodySpec, spec: SceneSpec, has_sound_shape: bool) -> Findings:
+    if body.deformation is None:
+        return
+    frames = max(spec.frame_end - spec.frame_start + 1, 0)
+    wanted = (frames, len(body.shape.vertices), 3)
+    if body.kind is BodyKind.ACTIVE:
+        yield "deformation", "an active body cannot deform; switch Deforming off, or make the body Passive or Animated"
+    elif body.shape.kind is not ShapeKind.MESH:
+        yield "deformation", "only the shape Mesh can deform; switch Deforming off, or choose the shape Mesh"
+    elif np.shape(body.deformation) != wanted:
+        yield "deformation", f"has the shape {np.shape(body.deformation)}; {frames} frames of this mesh need {wanted}"
+    elif not is_finite(body.deformation, wanted):
+        first = spec.frame_start + int(np.argmin(np.isfinite(body.deformation).all(axis=(1, 2))))
+        yield "deformation", f"a vertex at frame {first} is not finite; check the mesh's modifiers there"
+    elif has_sound_shape:
+        triangles = np.asarray(body.shape.triangles)
+        widest = triangles[[np.argmax(areas(body.shape.vertices, triangles))]]
+        for frame, vertices in enumerate(np.asarray(body.deformation), spec.frame_start):
+            # the widest face answers for nearly all frames, however many faces there are
+            if not has_area(vertices, widest) and not has_area(vertices, triangles):
+                yield "deformation", f"no face of the mesh has an area at frame {frame}; check the mesh's modifiers there"
+                return
+
+
+def inertia_findings(inertia: Any) -> Findings:
+    """What is wrong with a given inertia: any body's principal moments are above 0, and none is more than the others' sum."""
+    if not is_finite(inertia, (3, 3)) or not np.allclose(inertia, np.transpose(inertia), rtol=1e-9, atol=0.0):
+        yield "inertia", f"is {describe(inertia)}; it must be a symmetric (3, 3) matrix of finite numbers in kg m^2"
+        return
+    moments = np.linalg.eigvalsh(inertia)
+    if not moments[0] > SINGULAR * moments[2]:
+        yield "inertia", f"has the principal moments {describe(moments)} kg m^2; all three must be above 0"
+    elif moments[0] + moments[1] < moments[2] * (1.0 - 1e-9):
+        yield (
+            "inertia",
+            f"has the principal moments {describe(moments)} kg m^2; no body has one that is more than the sum of the others",
+        )
+
+
+def mass_findings(body: BodySpec, has_sound_shape: bool) -> Findings:
+    if body.kind is not BodyKind.ACTIVE:
+        return
+    if body.mass is None and body.density is None:
+        yield "mass", "an active body needs a mass or a density"
+        return
+    if body.mass is not None and body.density is not None:
+        yield "mass", "both a mass and a density are given; choose one"
+        return
+    for field, unit in (("mass", "kg"), ("density", "kg/m^3")):
+        value = getattr(body, field)
+        if value is not None and not is_positive(value):
+            yield field, f"is {value:g} {unit}; it must be above 0 and finite"
+            return
+    if not has_sound_shape:
+        return  # there is no solid to integrate over
+    given = "mass" if body.density is None else "density"
+    try:
+        solid = shape_mass_properties(body.shape, mass=body.mass, density=body.density)
+    except ValueError as error:
+        yield given, f"no inertia can be found: {error}; give the mesh some thickness, or a collision margin"
+        return
+    if not (math.isfinite(solid.mass) and solid.mass > 0.0 and np.isfinite(solid.inertia).all()):
+        yield given, f"gives a mass of {solid.mass:g} kg, which cannot be computed with; check the size of the mesh"
+        return
+    if body.inertia is not None:
+        yield from inertia_findings(body.inertia)
+        return
+    moments = np.linalg.eigvalsh(solid.inertia)
+    if not moments[0] > SINGULAR * moments[2]:
+        yield (
+            "inertia",
+            f"is singular (principal moments {moments[0]:g} to {moments[2]:g} kg m^2): the shape is too thin to turn about "
+            "its own axis; give it thickness or a larger collision margin",
+        )

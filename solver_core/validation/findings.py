@@ -1,0 +1,67 @@
+"""What is said about a scene that cannot be simulated, and what is asked of single values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "UNIT",
+    "Array",
+    "Findings",
+    "SceneError",
+    "SceneProblem",
+    "describe",
+    "is_finite",
+    "is_not_negative",
+    "is_positive",
+]
+
+# What is wrong with a body: the field's name, and a sentence that says what and what to do.
+Findings = Iterator[tuple[str, str]]
+Array = NDArray[Any]
+
+# How far from 1 the length of an orientation quaternion may be.
+UNIT = 1e-6
+
+
+@dataclass(frozen=True)
+class SceneProblem:
+    """One thing that is wrong: the object's name, the field's, and a sentence that says what and what to do."""
+
+    object: str
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.object}: {self.field}: {self.message}"
+
+
+class SceneError(ValueError):
+    """The scene cannot be simulated; `problems` names every object and field that is wrong."""
+
+    def __init__(self, problems: tuple[SceneProblem, ...]):
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = problems
+
+
+def is_finite(value: Any, shape: tuple[int, ...]) -> bool:
+    array = np.asarray(value)
+    return array.shape == shape and array.dtype.kind in "fiu" and bool(np.isfinite(array).all())
+
+
+def is_positive(value: float) -> bool:
+    return math.isfinite(value) and value > 0.0
+
+
+def is_not_negative(value: float) -> bool:
+    return math.isfinite(value) and value >= 0.0
+
+
+def describe(value: Any) -> str:
+    return np.array2string(np.asarray(value), separator=", ", threshold=8)

@@ -1,0 +1,111 @@
+"""Finds everything in a scene that cannot be simulated, before the first step."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..scene.field_types import mismatches
+from ..scene.spec import BodyKind, ContactMethod, SceneSpec, SceneWarning, SolverSettings
+from .bodies import body_problems
+from .findings import SceneError, SceneProblem, describe, is_finite, is_positive
+
+__all__ = ["scene_warnings", "validate"]
+
+# What a problem is said to be about when it is about no single object.
+SCENE = "Scene"
+SETTINGS = "Solver settings"
+
+
+def validate(spec: SceneSpec, settings: SolverSettings) -> None:
+    """Raise SceneError with every problem of the scene and of the settings; return when it can be simulated."""
+    # what a value means can be asked once it is what it is declared to be
+    problems = [*type_problems(spec, settings)] or [*scene_problems(spec), *settings_problems(settings)]
+    if problems:
+        raise SceneError(tuple(problems))
+
+
+def scene_warnings(spec: SceneSpec) -> tuple[SceneWarning, ...]:
+    """What is odd in a valid scene and can be simulated all the same.
+
+    A dynamic coefficient above the static one is such: no dry surface has it, but each step is well posed with any pair of
+    coefficients, and who animates one of the two sliders should not be stopped by the other.
+    """
+    return tuple(
+        SceneWarning(
+            (body.name,),
+            "mu_dynamic",
+            f"dynamic friction {body.material.mu_dynamic:g} is above static friction {body.material.mu_static:g}: "
+            "what begins to slide is gripped harder and may stutter; real surfaces have it the other way round",
+        )
+        for body in spec.bodies
+        if body.material.mu_dynamic > body.material.mu_static
+    )
+
+
+def type_problems(spec: SceneSpec, settings: SolverSettings) -> Iterator[SceneProblem]:
+    """What has not the type that it is declared with; fields of a body's shape and material count as the body's."""
+    for path, message in mismatches(settings, SolverSettings):
+        yield SceneProblem(SETTINGS, ".".join(path) or "settings", message)
+    for path, message in mismatches(spec, SceneSpec):
+        owner = SCENE
+        if path[:1] == ("bodies",) and len(path) > 2:
+            name = spec.bodies[int(path[1])].name
+            owner, path = name if isinstance(name, str) else f"Body {path[1]}", path[2:]
+        parts = [part for part in path[:-1] if part not in ("shape", "material")]
+        yield SceneProblem(owner, ".".join([*parts, *path[-1:]]) or "scene", message)
+
+
+def scene_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
+    if not spec.bodies:
+        yield SceneProblem(SCENE, "bodies", "there are no rigid bodies; add some and make at least one of them Active")
+    elif not any(body.kind is BodyKind.ACTIVE for body in spec.bodies):
+        yield SceneProblem(SCENE, "bodies", "no body is active, so nothing would move; make at least one body Active")
+    for name, count in Counter(body.name for body in spec.bodies).items():
+        if count > 1:
+            yield SceneProblem(name, "name", f"{count} bodies have this name; give each its own")
+    names = {body.name for body in spec.bodies}
+    for pair in spec.excluded:
+        if len(pair) != 2 or pair[0] == pair[1]:
+            yield SceneProblem(
+                SCENE, "excluded", f"{', '.join(map(repr, pair))}: name two different bodies that do not collide"
+            )
+        for name in sorted(set(pair) - names):
+            message = f"{name!r} is no body of the scene; name two of its bodies that do not collide"
+            yield SceneProblem(SCENE, "excluded", message)
+    if not is_finite(spec.gravity, (3,)):
+        yield SceneProblem(SCENE, "gravity", f"is {describe(spec.gravity)}; it must be three finite numbers in m/s^2")
+    if spec.frame_end < spec.frame_start:
+        message = f"the last frame {spec.frame_end} comes before the first, {spec.frame_start}; choose a later one"
+        yield SceneProblem(SCENE, "frame_end", message)
+    if not is_positive(spec.fps):
+        yield SceneProblem(SCENE, "fps", f"is {spec.fps}; frames per second must be above 0 and finite")
+    if not is_positive(spec.time_scale):
+        message = f"is {spec.time_scale}; the speed of the simulation must be above 0 and finite"
+        yield SceneProblem(SCENE, "time_scale", message)
+    for body in spec.bodies:
+        yield from body_problems(body, spec)
+
+
+def settings_problems(settings: SolverSettings) -> Iterator[SceneProblem]:
+    if not is_positive(settings.tolerance):
+        message = f"is {settings.tolerance}; choose a number above 0, such as 1e-6"
+        yield SceneProblem(SETTINGS, "tolerance", message)
+    if not settings.max_iterations >= 1:
+        yield SceneProblem(SETTINGS, "max_iterations", f"is {settings.max_iterations}; allow at least 1")
+    if not settings.substeps >= 1:
+        yield SceneProblem(SETTINGS, "substeps", f"is {settings.substeps}; a frame needs at least 1")
+    if settings.polygon_sides != 0 and not settings.polygon_sides >= 3:
+        message = f"is {settings.polygon_sides}; choose 0 for the exact friction cone, or 3 sides and more"
+        yield SceneProblem(SETTINGS, "polygon_sides", message)
+    elif settings.polygon_sides != 0 and settings.method is ContactMethod.PIVOT:
+        message = f"is {settings.polygon_sides}, and pivoting has the exact friction cone only; choose 0, or the other solver"
+        yield SceneProblem(SETTINGS, "polygon_sides", message)
+    if not (settings.step_time_limit >= 0.0 and np.isfinite(settings.step_time_limit)):
+        message = f"is {settings.step_time_limit}; choose seconds for each step, or 0 for as long as it needs"
+        yield SceneProblem(SETTINGS, "step_time_limit", message)
+    if not (settings.recovery_speed > 0.0 and np.isfinite(settings.recovery_speed)):
+        message = f"is {settings.recovery_speed}; choose a positive number of half sizes a second"
+        yield SceneProblem(SETTINGS, "recovery_speed", message)
