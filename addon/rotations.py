@@ -1,7 +1,8 @@
 """Rotations as Blender's objects keep them: quaternion, axis and angle, or Euler angles in one of six orders, over many frames.
 
 An Euler order such as XYZ turns about x first: R = Rz Ry Rx. Over the frames of an animation, of all values that mean the same
-rotation the one nearest to the frame before is taken, so that curves do not jump between frames.
+rotation the one nearest to the frame before is taken, so that curves do not jump between frames. mathutils does the same for
+one rotation at a time and in single precision; here all frames of a body are turned at once, in double precision.
 """
 
 from __future__ import annotations

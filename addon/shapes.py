@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from bpy.types import Context, Depsgraph, Mesh, Object
 from numpy.typing import NDArray
+from scipy.spatial import ConvexHull, QhullError
 
 from ..solver_core.geometry.surfaces import mesh_surface
 from ..solver_core.scene.spec import ChildSpec, ShapeKind, ShapeSpec
@@ -323,19 +324,8 @@ def loose_parts(ob: Object) -> tuple[int, int]:
 
 
 def hull_area(points: Array) -> float:
-    """Area of the convex hull of points (n, 2), by Andrew's monotone chain."""
-    order = [tuple(point) for point in points[np.lexsort((points[:, 1], points[:, 0]))]]
-
-    def chain(sequence: list[tuple[float, ...]]) -> list[tuple[float, ...]]:
-        hull: list[tuple[float, ...]] = []
-        for p in sequence:
-            while len(hull) > 1:
-                (ax, ay), (bx, by) = hull[-2], hull[-1]
-                if (bx - ax) * (p[1] - ay) - (by - ay) * (p[0] - ax) > 0.0:
-                    break
-                hull.pop()
-            hull.append(p)
-        return hull[:-1]
-
-    x, y = np.array(chain(order) + chain(order[::-1])).T
-    return float(abs(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2.0)
+    """Area of the convex hull of points (n, 2)."""
+    try:
+        return float(ConvexHull(points).volume)
+    except QhullError:
+        return 0.0  # they are all on one line

@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 # Rounding of a distance between bodies of size one, with room for the sums that it comes from.
-NOISE = 1e-10
+DISTANCE_NOISE = 1e-10
 
 NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
 
@@ -54,10 +54,12 @@ def detect(
     C-contiguous float64 where no other type is named.
     """
     bare = shapes._replace(surfaces=None)
-    of_rounds = work_for_rounds(shapes)
+    round_workspace = work_for_rounds(shapes)
     if travel is None:
         travel = np.zeros_like(position)
-    found = all_contacts(bare, shapes.surfaces, of_rounds, position, rotation, reach, travel, collections, movable, excluded)
+    found = all_contacts(
+        bare, shapes.surfaces, round_workspace, position, rotation, reach, travel, collections, movable, excluded
+    )
     contacts = ContactSet(*found)
     if shapes.surfaces is None and len(shapes.body) == len(shapes.radius):
         return contacts
@@ -103,39 +105,55 @@ def is_round(shapes, i):
 
 
 @leaf_kernel
-def round_contacts(shapes, position, rotation, a, b, limit, manifold, turn, shift, of_rounds):
+def round_contacts(shapes, position, rotation, a, b, limit, manifold, turn, shift, round_workspace):
     """Contacts of a pair with a round body in it, in the frame of the body that is none, else of b: (count, that body)."""
     body = a if is_round(shapes, a) else b
     other = b if body == a else a
     merge = MERGE * core_size(shapes, body)
-    noise = NOISE * core_size(shapes, body)
+    noise = DISTANCE_NOISE * core_size(shapes, body)
     if shapes.kind[other] == PLANE:
         relative_pose(position, rotation, other, body, turn, shift)
         r = round_at(shapes, body, turn, shift)
-        return round_plane_contacts(r, 0.0, 0.0, 1.0, 0.0, other == a, limit, merge, manifold, of_rounds), other
+        return round_plane_contacts(r, 0.0, 0.0, 1.0, 0.0, other == a, limit, merge, manifold, round_workspace), other
     size = core_size(shapes, other)
-    noise += NOISE * size
+    noise += DISTANCE_NOISE * size
     if size > 0.0:
         merge = min(merge, MERGE * size)
     relative_pose(position, rotation, other, body, turn, shift)
     r = round_at(shapes, body, turn, shift)
     core = in_own_frame(shapes, other)
     if not is_round(shapes, other):
-        return round_hull_contacts(r, core, body == a, limit, merge, noise, manifold, of_rounds), other
+        return round_hull_contacts(r, core, body == a, limit, merge, noise, manifold, round_workspace), other
     relative_pose(position, rotation, other, other, turn, shift)
-    return round_round_contacts(r, round_at(shapes, other, turn, shift), core, limit, merge, noise, manifold, of_rounds), other
+    return round_round_contacts(
+        r, round_at(shapes, other, turn, shift), core, limit, merge, noise, manifold, round_workspace
+    ), other
 
 
 @inlined_kernel
 def pair_contacts(
-    shapes, position, rotation, a, b, limit, manifold, work, turn, shift, vertices, planes, bounds, of_boxes, of_rounds
+    shapes,
+    position,
+    rotation,
+    a,
+    b,
+    limit,
+    manifold,
+    work,
+    turn,
+    shift,
+    vertices,
+    planes,
+    bounds,
+    box_workspace,
+    round_workspace,
 ):
     """Contacts of a pair in the frame of one of them: (count, the body whose frame it is).
 
-    of_rounds: from `work_for_rounds`, the other work arrays from `work_arrays`.
+    round_workspace: from `work_for_rounds`, the other work arrays from `work_arrays`.
     """
-    if of_rounds is not None and (is_round(shapes, a) or is_round(shapes, b)):
-        return round_contacts(shapes, position, rotation, a, b, limit, manifold, turn, shift, of_rounds)
+    if round_workspace is not None and (is_round(shapes, a) or is_round(shapes, b)):
+        return round_contacts(shapes, position, rotation, a, b, limit, manifold, turn, shift, round_workspace)
     if shapes.kind[a] == PLANE or shapes.kind[b] == PLANE:
         plane = a if shapes.kind[a] == PLANE else b
         hull = b if shapes.kind[a] == PLANE else a
@@ -151,9 +169,9 @@ def pair_contacts(
     if scale == 0.0:
         scale = max(size_a, size_b)
     relative_pose(position, rotation, a, b, turn, shift)
-    noise = NOISE * (size_a + size_b)
+    noise = DISTANCE_NOISE * (size_a + size_b)
     if shapes.box[a] and shapes.box[b]:
-        pair, lean = of_boxes
+        pair, lean = box_workspace
         place_boxes(shapes, a, b, turn, shift, pair)
         count, in_frame_of_b = box_contacts(pair, lean, limit, scale, noise, manifold)
         if count != UNDECIDED:
@@ -182,7 +200,7 @@ def place_collider(shapes, collider, position, rotation, place, turn):
 
 
 @inner_kernel
-def mesh_pair_contacts(shapes, surfaces, position, rotation, a, b, limit, turn, shift, manifold, of_rounds):
+def mesh_pair_contacts(shapes, surfaces, position, rotation, a, b, limit, turn, shift, manifold, round_workspace):
     """Contacts of a pair with a mesh in it, in the frame of one of the two: (a `Buffer`, that one)."""
     if shapes.kind[a] == PLANE or shapes.kind[b] == PLANE:
         plane = a if shapes.kind[a] == PLANE else b
@@ -192,14 +210,14 @@ def mesh_pair_contacts(shapes, surfaces, position, rotation, a, b, limit, turn, 
         offset = x * shift[0] + y * shift[1] + z * shift[2]
         return plane_surface_contacts(surfaces, shapes.surface[mesh], x, y, z, offset, plane == a, limit), mesh
     first, second = shapes.surface[a], shapes.surface[b]
-    noise = NOISE * (core_size(shapes, a) + core_size(shapes, b))
-    if of_rounds is not None and (is_round(shapes, a) or is_round(shapes, b)):
+    noise = DISTANCE_NOISE * (core_size(shapes, a) + core_size(shapes, b))
+    if round_workspace is not None and (is_round(shapes, a) or is_round(shapes, b)):
         body = a if is_round(shapes, a) else b
         mesh = b if body == a else a
         merge = MERGE * core_size(shapes, body)
         relative_pose(position, rotation, mesh, body, turn, shift)
         found, is_deep = round_surface_contacts(
-            shapes, surfaces, shapes.surface[mesh], body, turn, shift, body == a, limit, merge, noise, manifold, of_rounds
+            shapes, surfaces, shapes.surface[mesh], body, turn, shift, body == a, limit, merge, noise, manifold, round_workspace
         )
         if not is_deep:
             return one_a_feature(found), mesh
@@ -258,8 +276,8 @@ def convex_contacts(
     vertices,
     planes,
     bounds,
-    of_boxes,
-    of_rounds,
+    box_workspace,
+    round_workspace,
 ):
     """Appends the contacts of the pairs from the row on, and returns the row at which it stopped and the new total.
 
@@ -272,7 +290,21 @@ def convex_contacts(
             break
         limit = farthest_gap(reach, travel, shapes.body[a], shapes.body[b]) + shapes.margin[a] + shapes.margin[b]
         count, frame = pair_contacts(
-            shapes, position, rotation, a, b, limit, manifold, work, turn, shift, vertices, planes, bounds, of_boxes, of_rounds
+            shapes,
+            position,
+            rotation,
+            a,
+            b,
+            limit,
+            manifold,
+            work,
+            turn,
+            shift,
+            vertices,
+            planes,
+            bounds,
+            box_workspace,
+            round_workspace,
         )
         if count > 0:
             count = reduce_and_sort(manifold, count, limit)
@@ -296,10 +328,10 @@ def convex_contacts(
 
 
 @kernel
-def all_contacts(shapes, surfaces, of_rounds, position, rotation, reach, travel, collections, movable, excluded):
+def all_contacts(shapes, surfaces, round_workspace, position, rotation, reach, travel, collections, movable, excluded):
     """The arrays of a ContactSet, before those of two bodies with several colliders are reduced.
 
-    shapes: without surfaces, which are None where there is no mesh. of_rounds: from `work_for_rounds`.
+    shapes: without surfaces, which are None where there is no mesh. round_workspace: from `work_for_rounds`.
     """
     body = shapes.body
     position, rotation = collider_poses(shapes, position, rotation)
@@ -308,7 +340,7 @@ def all_contacts(shapes, surfaces, of_rounds, position, rotation, reach, travel,
     if len(body) > bodies:
         pairs = grouped_by_bodies(pairs, body, bodies)
     found = room_for(max(64, 4 * len(pairs)))
-    manifold, work, turn, shift, vertices, planes, bounds, of_boxes = work_arrays(shapes)
+    manifold, work, turn, shift, vertices, planes, bounds, box_workspace = work_arrays(shapes)
     # int64 and not 0, for which numba would compile the kernel once more
     row, total = np.int64(0), np.int64(0)
     while row < len(pairs):
@@ -329,8 +361,8 @@ def all_contacts(shapes, surfaces, of_rounds, position, rotation, reach, travel,
             vertices,
             planes,
             bounds,
-            of_boxes,
-            of_rounds,
+            box_workspace,
+            round_workspace,
         )
         if row == len(pairs):
             break
@@ -342,7 +374,7 @@ def all_contacts(shapes, surfaces, of_rounds, position, rotation, reach, travel,
         if surfaces is not None:
             limit = farthest_gap(reach, travel, body[a], body[b]) + shapes.margin[a] + shapes.margin[b]
             here, frame = mesh_pair_contacts(
-                shapes, surfaces, position, rotation, a, b, limit, turn, shift, manifold, of_rounds
+                shapes, surfaces, position, rotation, a, b, limit, turn, shift, manifold, round_workspace
             )
             found = with_room(found, total, total + len(here.gap))
             total = write_contacts(

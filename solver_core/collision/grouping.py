@@ -21,7 +21,7 @@ SAME_REGION = 0.985
 DIRECTIONS = MAX_CONTACTS - 1
 FIRST_ANGLE = 0.1
 # How many contacts of a region are kept besides, and by how much of the largest gap they have to be lower than those.
-MOST_LOWER = 4
+MAX_LOWER = 4
 LOWER = 0.1
 
 
@@ -138,7 +138,7 @@ def reduced_group(point, normal, gap, feature, limit):
 
 @inner_kernel
 def add_lower(gap, region, count, kept, lower, room):
-    """Keeps, of every region, up to MOST_LOWER contacts more that are lower by `lower` than those kept are on average.
+    """Keeps, of every region, up to MAX_LOWER contacts more that are lower by `lower` than those kept are on average.
 
     Where a surface bulges, its support polygon is not all that can touch within the step.
     """
@@ -152,7 +152,7 @@ def add_lower(gap, region, count, kept, lower, room):
         k = region[i]
         if room == 0:
             return
-        if kept[i] or added[k] == MOST_LOWER or gap[i] > mean[k] / members[k] - lower:
+        if kept[i] or added[k] == MAX_LOWER or gap[i] > mean[k] / members[k] - lower:
             continue
         kept[i] = True
         added[k] += 1

@@ -22,7 +22,7 @@ __all__ = [
     "FACE_EDGE",
     "FACE_VERTEX",
     "MAX_CONTACTS",
-    "NO_CONTACTS",
+    "NONE_FOUND",
     "NO_VERTEX",
     "VERTEX_EDGE",
     "VERTEX_FACE",
@@ -48,7 +48,7 @@ EDGE_FACE = np.int64(7)  # 6 is for round bodies
 FACE_EDGE = np.int64(8)
 # In place of a vertex, for a point inside of an edge.
 NO_VERTEX = np.int64(-1)
-NO_CONTACTS = np.int64(0)
+NONE_FOUND = np.int64(0)
 
 
 class Manifold(NamedTuple):

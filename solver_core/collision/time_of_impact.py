@@ -24,21 +24,21 @@ from ..compile.kernel import kernel, leaf_kernel
 from ..geometry.shapes import CONE, MESH, PLANE, ShapeTable
 from ..geometry.solids_of_revolution import round_thickness
 from .detect import collider_poses, pair_contacts, place_collider, relative_pose, work_arrays
-from .mesh.swept_triangles import SLOTS, Triangles, put_triangle, swept_triangles, take_slot
+from .mesh.swept_triangles import SCRATCH, Triangles, put_triangle, swept_triangles, take_scratch
 
-__all__ = ["HARMLESS_MOTION", "OVERLAP", "Motion", "earliest_impacts", "thicknesses"]
+__all__ = ["HARMLESS_MOTION", "OVERLAP_ALLOWED", "Motion", "earliest_impacts", "thicknesses"]
 
 # Of the thinner body's thickness, the overlap that is an impact; and of that overlap, the relative motion in a step up to which
 # bodies cannot pass each other. The rest offset takes their place where it is larger.
-OVERLAP = 0.1
+OVERLAP_ALLOWED = 0.1
 HARMLESS_MOTION = 2.5
 # Of that overlap: by how much what is deeper than half of it may deepen in a whole step.
-DEEPENING = 0.05
+DEEPENING_ALLOWED = 0.05
 # In units of the rest offset, the gap at which bodies count as touching: near enough for restitution to act.
 TOUCHING = 1.25
 # Of the step: an impact nearer to its beginning was there already, and the contacts that did not hold need a shorter step.
 BEGINNING = 0.01
-MOST_ADVANCES = 64
+MAX_ADVANCES = 64
 
 
 class Motion(NamedTuple):
@@ -146,9 +146,9 @@ def gap_after(shapes, triangles, chosen, motion, a, b, time, limit, room):
     """
     places, turns, pose, contact, normal = room.places, room.turns, room.pose, room.contact, room.normal
     if triangles is not None:
-        for k in range(SLOTS):
+        for k in range(SCRATCH):
             if chosen[k] >= 0:
-                put_triangle(shapes, triangles, len(shapes.body) - SLOTS + k, chosen[k], time)
+                put_triangle(shapes, triangles, len(shapes.body) - SCRATCH + k, chosen[k], time)
     for collider in (a, b):
         moved_pose(motion.position, motion.rotation, motion.twist, shapes.body[collider], time, pose[0], pose[1])
         place_collider(shapes, collider, pose[0], pose[1], places[collider], turns[collider])
@@ -207,12 +207,12 @@ def impact(shapes, triangles, chosen, motion, a, b, radius_a, radius_b, drift, b
     allowed = max(motion.overlap * thinner, offset)
     deepest = -0.5 * allowed
     time, clear, harmful = 0.0, -1.0, False
-    for advance in range(MOST_ADVANCES):
+    for advance in range(MAX_ADVANCES):
         limit = bound * (h - time) + touching_gap
         gap = gap_after(shapes, triangles, chosen, motion, a, b, time, limit, room)
         if advance == 0:
             # what overlaps already is parted by the stepper; here it must only not get worse
-            deepest = min(deepest, gap - motion.share * DEEPENING * allowed)
+            deepest = min(deepest, gap - motion.share * DEEPENING_ALLOWED * allowed)
         # on the way overlaps are only bounded, and more loosely; at the end they are known
         harmful = gap < (deepest if time == h else deepest - 0.5 * allowed)
         if harmful or time == h or gap == np.inf:
@@ -234,7 +234,7 @@ def impact(shapes, triangles, chosen, motion, a, b, radius_a, radius_b, drift, b
         return 0.5 * time, True
     # back to where they were apart, and up to where they touch
     time = clear
-    for _ in range(MOST_ADVANCES):
+    for _ in range(MAX_ADVANCES):
         limit = bound * (h - time) + touching_gap
         gap = gap_after(shapes, triangles, chosen, motion, a, b, time, limit, room)
         if gap <= touching_gap:
@@ -273,10 +273,10 @@ def mesh_impact(shapes, surfaces, triangles, chosen, motion, thickness, a, b, ra
     spin = turning_bound(motion.twist, body_a) * radius_a + turning_bound(motion.twist, body_b) * radius_b
     grown = motion.h * (spin + drift) + shapes.margin[a] + shapes.margin[b] + TOUCHING * offset
     rows = swept_triangles(shapes, surfaces, triangles, a, b, turn, shift, way, grown)
-    slot = len(shapes.body) - SLOTS
+    slot = len(shapes.body) - SCRATCH
     other = slot + 1 if both else b
-    take_slot(shapes, slot, a)
-    take_slot(shapes, slot + 1, b)
+    take_scratch(shapes, slot, a)
+    take_scratch(shapes, slot + 1, b)
     earliest, touching = np.inf, False
     for row in range(len(rows)):
         chosen[0], chosen[1] = rows[row, 0], rows[row, 1]
@@ -309,19 +309,19 @@ def mesh_impact(shapes, surfaces, triangles, chosen, motion, thickness, a, b, ra
 
 
 @kernel
-def earliest_impacts(shapes, surfaces, triangles, of_rounds, thickness, rest, pairs, motion):
+def earliest_impacts(shapes, surfaces, triangles, round_workspace, thickness, rest, pairs, motion):
     """(k,) time in s after which each pair of colliders needs contacts anew, infinity where the whole step is safe; and (k,)
     whether that is because they touch from the beginning and overlap more and more.
 
-    shapes: without surfaces, and with slots where there are meshes; else surfaces and triangles are None. of_rounds: from
+    shapes: without surfaces, and with slots where there are meshes; else surfaces and triangles are None. round_workspace: from
     `work_for_rounds`. thickness: from `thicknesses`. rest: (n,) m, each body's own rest offset; a pair's is the smaller one.
     pairs: (k, 2). motion: a `Motion`. The time is that at which the colliders touch; half the time to a harmful overlap where
     they touch from the beginning.
     """
     times, touching = np.full(len(pairs), np.inf), np.zeros(len(pairs), dtype=np.bool_)
     places, turns = collider_poses(shapes, motion.position, motion.rotation)
-    room = Room(places, turns, (np.empty(3), np.empty((3, 3))), (*work_arrays(shapes), of_rounds), np.empty(3))
-    chosen = np.full(SLOTS, -1, np.int64)
+    room = Room(places, turns, (np.empty(3), np.empty((3, 3))), (*work_arrays(shapes), round_workspace), np.empty(3))
+    chosen = np.full(SCRATCH, -1, np.int64)
     for row in range(len(pairs)):
         a, b = pairs[row, 0], pairs[row, 1]
         if shapes.kind[b] == MESH:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from ..collision.broad_phase import candidate_pairs
 from ..collision.contact_set import ContactSet
 from ..collision.detect import collider_poses, work_for_rounds
-from ..collision.mesh.swept_triangles import all_triangles, with_slots
-from ..collision.time_of_impact import HARMLESS_MOTION, OVERLAP, Motion, earliest_impacts, thicknesses
+from ..collision.mesh.swept_triangles import all_triangles, with_scratch
+from ..collision.time_of_impact import HARMLESS_MOTION, OVERLAP_ALLOWED, Motion, earliest_impacts, thicknesses
 from ..compile.kernel import FALSE, TRUE, kernel
 from .bodies import Bodies
 from .build import rest_offset
@@ -77,13 +77,13 @@ class ImpactFinder:
         self._excluded = bodies.excluded
         self._surfaces = bodies.shapes.surfaces
         self._triangles = None if self._surfaces is None else all_triangles(self._surfaces)
-        self._with_slots = self._shapes if self._triangles is None else with_slots(self._shapes)
+        self._with_slots = self._shapes if self._triangles is None else with_scratch(self._shapes)
         self._thickness = thicknesses(bodies.shapes, self._triangles)
         self._rest = np.array([rest_offset(s, s) if np.isfinite(s) else np.inf for s in bodies.model.size])
         thinnest, smallest = self._thickness.min(initial=np.inf), self._rest.min(initial=np.inf)
         self._least_rest = smallest
         # two bodies that both move less than half of what is harmless to any pair are none to look at
-        self._slow = 0.5 * max(HARMLESS_MOTION * OVERLAP * thinnest, smallest)
+        self._slow = 0.5 * max(HARMLESS_MOTION * OVERLAP_ALLOWED * thinnest, smallest)
         self._radius = np.where(np.isfinite(bodies.shapes.radius), bodies.shapes.radius, 0.0)
         self._extent = bodies.model.size
 

@@ -122,11 +122,11 @@ def slow_down(model, system, islands, body_a, body_b, speed, out):
 
 
 @kernel
-def integrate(model, state, mass, predicted, ahead, carried, v, apart, h):
+def integrate(model, state, mass, predicted, end_orientation, end_momentum, v, apart, h):
     """Move every body that the solver moves by v + apart for h seconds; momenta from v alone.
 
-    predicted: (n,) velocities, ahead (bodies, 4) and carried (bodies, 3): what `predict` says of the step without contacts.
-    What they change of the angular velocity turns the body, and changes its momentum, on top of that.
+    predicted: (n,) velocities, end_orientation (bodies, 4) and end_momentum (bodies, 3): what `predict` says of the step
+    without contacts. What they change of the angular velocity turns the body, and changes its momentum, on top of that.
     """
     for b in range(model.dof.size):
         d = model.dof[b]
@@ -136,12 +136,12 @@ def integrate(model, state, mass, predicted, ahead, carried, v, apart, h):
         for i in range(3):
             state.velocity[b, i] = v[at + i]
             state.position[b, i] += h * (v[at + i] + apart[at + i])
-            momentum = carried[b, i]
+            momentum = end_momentum[b, i]
             for j in range(3):
                 momentum += mass[d, 3 + i, 3 + j] * (v[at + 3 + j] - predicted[at + 3 + j])
             state.angular_momentum[b, i] = momentum
         turn(
-            ahead[b],
+            end_orientation[b],
             h * (v[at + 3] - predicted[at + 3] + apart[at + 3]),
             h * (v[at + 4] - predicted[at + 4] + apart[at + 4]),
             h * (v[at + 5] - predicted[at + 5] + apart[at + 5]),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import kernel, kernel_part, leaf_kernel
+from ..compile.kernel import kernel, kernel_part
+from ..disjoint_sets import join, root
 from ..problem.contact_problem import ContactProblem
 from ..problem.residuals import (
     COMPLEMENTARITY,
@@ -30,17 +31,9 @@ __all__ = ["COUNTS", "begin_islands", "connected", "contact_islands", "measure_i
 
 COUNTS = 5 + len(Found)
 # of the outcome of an island, and of its figures
-STATUS, ITERATIONS, FACTORISATIONS, FOUND, CONTACT = range(5)
+STATUS, ITERATIONS, FACTORISATIONS, FOUND, WORST_CONTACT = range(5)
 RELATIVE_ERROR, RESIDUAL, FIRST_LAW, WORST, NATURAL = 0, 1, 2, 5, 6
 UNCONFIRMED = 6  # value of Status
-
-
-@leaf_kernel
-def _root(parent, i):
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
 
 
 @kernel
@@ -49,10 +42,9 @@ def connected(bodies, joins, body_a, body_b):
     parent = np.arange(bodies)
     for k in range(body_a.size):
         if joins[body_a[k]] and joins[body_b[k]]:
-            a, b = _root(parent, body_a[k]), _root(parent, body_b[k])
-            parent[max(a, b)] = min(a, b)
+            join(parent, body_a[k], body_b[k])
     for i in range(bodies):
-        parent[i] = _root(parent, i)
+        parent[i] = root(parent, i)
     return parent
 
 
@@ -66,18 +58,17 @@ def contact_islands(bodies, body_a, body_b):
     parent = np.arange(bodies)
     for k in range(body_a.size):
         if body_a[k] >= 0 and body_b[k] >= 0:
-            a, b = _root(parent, body_a[k]), _root(parent, body_b[k])
-            parent[max(a, b)] = min(a, b)
+            join(parent, body_a[k], body_b[k])
     label = np.full(bodies, -1, np.int64)
     count = np.zeros(bodies + 1, np.int64)
     islands = 0
     island = np.empty(body_a.size, np.int64)
     for k in range(body_a.size):
-        root = _root(parent, body_a[k] if body_a[k] >= 0 else body_b[k])
-        if label[root] < 0:
-            label[root] = islands
+        first = root(parent, body_a[k] if body_a[k] >= 0 else body_b[k])
+        if label[first] < 0:
+            label[first] = islands
             islands += 1
-        island[k] = label[root]
+        island[k] = label[first]
         count[island[k] + 1] += 1
     start = np.cumsum(count[: islands + 1])
     contacts = np.empty(body_a.size, np.int64)
@@ -222,7 +213,7 @@ def _solve_each(
         outcome[i, ITERATIONS] = iterations
         outcome[i, FACTORISATIONS] = effort[DONE]
         outcome[i, FOUND] = found
-        outcome[i, CONTACT] = chosen[contact] if contact >= 0 else -1
+        outcome[i, WORST_CONTACT] = chosen[contact] if contact >= 0 else -1
         figures[i, RELATIVE_ERROR] = history[iterations - 1, 0]
         figures[i, RESIDUAL] = history[iterations - 1, 1]
         figures[i, WORST] = worst
@@ -299,7 +290,7 @@ def _sum_up(outcome, figures, counts, errors):
         counts[3] += outcome[i, FACTORISATIONS]
         # a nan is the worst there is
         if not figures[i, WORST] <= errors[WORST]:
-            counts[4] = outcome[i, CONTACT]
+            counts[4] = outcome[i, WORST_CONTACT]
         if outcome[i, STATUS] == SOLVED:
             counts[5 + outcome[i, FOUND]] += 1
         for j in range(errors.size):

@@ -26,19 +26,19 @@ __all__ = ["sliding_directions", "solve_islands_by_pivoting", "solve_step"]
 Floats = NDArray[np.float64]
 
 LASTING = 4.0  # times what friction may take from a sliding velocity in a step: faster contacts slide through it
-AT_REST = 1e-9  # of the fastest relative velocity: a contact turned back by less has just come to rest
+TURNED_BACK = 1e-9  # of the fastest relative velocity: a contact turned back by less has just come to rest
 
 
-def sliding_directions(system: System, twist: Floats, kick: float) -> Floats:
+def sliding_directions(system: System, twist: Floats, gravity_speed: float) -> Floats:
     """(m, 2) unit vectors along the sliding velocity at twist (n,), zero where a contact may come to rest within the step.
 
-    kick: m/s, the velocity that gravity gives in a step; friction under a body's own weight takes mu times as much away.
-    Slower contacts are left to static friction, which at velocity level is Coulomb's law of the step's end.
+    gravity_speed: m/s, the velocity that gravity gives in a step; friction under a body's own weight takes mu times as much
+    away. Slower contacts are left to static friction, which at velocity level is Coulomb's law of the step's end.
     """
     direction = np.zeros((system.body_a.size, 2))
     for k, u in enumerate(relative_velocities(system, twist)[:, 1:]):
         speed = float(np.linalg.norm(u))
-        if speed > LASTING * (1.0 + system.mu[k]) * kick:
+        if speed > LASTING * (1.0 + system.mu[k]) * gravity_speed:
             direction[k] = u / speed
     return direction
 
@@ -75,7 +75,7 @@ def solve_step(
             problem = _stuck(problem, np.arange(m) == stuck, problem.system._replace(velocity=v))
             continue
         fastest = np.abs(problem.free_velocity).max(initial=0.0)
-        turned = np.sum(problem.direction * result.velocity[:, 1:], axis=1) < -AT_REST * fastest
+        turned = np.sum(problem.direction * result.velocity[:, 1:], axis=1) < -TURNED_BACK * fastest
         if result.status is not Status.SOLVED or not turned.any():
             break
         warm_start = result.impulse

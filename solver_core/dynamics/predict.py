@@ -1,6 +1,6 @@
 """The predictor: bodies moved on by gravity, gyroscopic effects and damping alone (Kaufman et al. 2008, (12)).
 
-Velocities live in the middle of a step, positions at its ends (leapfrog): a kick acts over half of the step before and half of
+Velocities live in the middle of a step, positions at its ends (leapfrog): a force acts over half of the step before and half of
 this one. Angular momentum is the state, and a body turns on as it does without torque (`free_rotation.py`); what contacts
 change comes on top of that. For them the inertia tensor is that of the orientation half a step ahead.
 """
@@ -27,9 +27,9 @@ class Begin(NamedTuple):
     """A step as it begins, n bodies, of which `moving` are awake and moved by the solver.
 
     at: time steps since the first frame; h: s. model: with degrees of freedom for those awake (n,) only. rotation: (n, 3, 3)
-    and twist: (n, 6) at the begin; predicted: (n, 6), ahead: (n, 4), carried: (n, 3), the twists, orientations and angular
-    momenta that it would end with if nothing touched. mass, inverse_mass: (moving, 6, 6). contacts: those that may close in the
-    step.
+    and twist: (n, 6) at the begin; predicted: (n, 6), end_orientation: (n, 4), end_momentum: (n, 3), the twists, orientations
+    and angular momenta that it would end with if nothing touched. mass, inverse_mass: (moving, 6, 6). contacts: those that may
+    close in the step.
     """
 
     at: float
@@ -41,8 +41,8 @@ class Begin(NamedTuple):
     inverse_mass: Floats
     twist: Floats
     predicted: Floats
-    ahead: Floats
-    carried: Floats
+    end_orientation: Floats
+    end_momentum: Floats
     contacts: ContactSet
 
 
@@ -59,13 +59,15 @@ def _world_inertia(rotation, inertia, out):
 
 
 @kernel
-def predict(model, state, prescribed, h, kick, rotation, mass, inverse_mass, twist, predicted, ahead, carried):
+def predict(
+    model, state, prescribed, h, force_time, rotation, mass, inverse_mass, twist, predicted, end_orientation, end_momentum
+):
     """Fill what the step's contact problem needs to know of the bodies.
 
-    prescribed: (n, 6) twists over this step of the bodies that the solver does not move. h: the step in s; kick: the time in s
-    over which forces act. Out: rotation (n, 3, 3) at the step's begin; mass, inverse_mass (moving, 6, 6) blocks; twist (n, 6),
-    the linear and angular velocities at the step's begin; predicted (n, 6), those that the step would end with if nothing
-    touched; ahead (n, 4) and carried (n, 3), the orientations and angular momenta that it would end with.
+    prescribed: (n, 6) twists over this step of the bodies that the solver does not move. h: the step in s; force_time: the time
+    in s over which forces act. Out: rotation (n, 3, 3) at the step's begin; mass, inverse_mass (moving, 6, 6) blocks; twist (n,
+    6), the linear and angular velocities at the step's begin; predicted (n, 6), those that the step would end with if nothing
+    touched; end_orientation (n, 4) and end_momentum (n, 3), the orientations and angular momenta that it would end with.
     """
     half = np.empty((3, 3))
     world = np.empty((3, 3))
@@ -102,19 +104,19 @@ def predict(model, state, prescribed, h, kick, rotation, mass, inverse_mass, twi
             for j in range(3):
                 mass[d, 3 + i, 3 + j] = world[i, j]
                 inverse_mass[d, 3 + i, 3 + j] = 0.5 * (inverse[i, j] + inverse[j, i])
-        keep, keep_turning = (1.0 - model.damping[b, 0]) ** kick, (1.0 - model.damping[b, 1]) ** kick
+        keep, keep_turning = (1.0 - model.damping[b, 0]) ** force_time, (1.0 - model.damping[b, 1]) ** force_time
         for i in range(3):
             twist[b, i] = state.velocity[b, i] * model.lock[b, i]
             twist[b, 3 + i] = w[i] * model.lock[b, 3 + i]
-            predicted[b, i] = (state.velocity[b, i] + kick * model.gravity[i]) * keep * model.lock[b, i]
+            predicted[b, i] = (state.velocity[b, i] + force_time * model.gravity[i]) * keep * model.lock[b, i]
             predicted[b, 3 + i] = w[i] * keep_turning * model.lock[b, 3 + i]
-            carried[b, i] = momentum[i] * keep_turning
+            end_momentum[b, i] = momentum[i] * keep_turning
         if locked:
             w = predicted[b, 3:]
-            carried[b] = world @ w
-            turn(state.orientation[b], h * w[0], h * w[1], h * w[2], ahead[b])
+            end_momentum[b] = world @ w
+            turn(state.orientation[b], h * w[0], h * w[1], h * w[2], end_orientation[b])
         else:
-            turn_freely(state.orientation[b], carried[b], model.axes[b], model.moments[b], h, ahead[b])
+            turn_freely(state.orientation[b], end_momentum[b], model.axes[b], model.moments[b], h, end_orientation[b])
 
 
 def predicted_step(
@@ -126,6 +128,10 @@ def predicted_step(
     model = model._replace(dof=np.where(awake, np.cumsum(awake) - 1, -1))
     rotation, twist, predicted = np.empty((n, 3, 3)), np.empty((n, 6)), np.empty((n, 6))
     mass, inverse_mass = np.empty((moving, 6, 6)), np.empty((moving, 6, 6))
-    ahead, carried = np.empty((n, 4)), np.empty((n, 3))
-    predict(model, state, prescribed, h, force_time, rotation, mass, inverse_mass, twist, predicted, ahead, carried)
-    return Begin(at, h, awake, model, rotation, mass, inverse_mass, twist, predicted, ahead, carried, NO_CONTACTS)
+    end_orientation, end_momentum = np.empty((n, 4)), np.empty((n, 3))
+    predict(
+        model, state, prescribed, h, force_time, rotation, mass, inverse_mass, twist, predicted, end_orientation, end_momentum
+    )
+    return Begin(
+        at, h, awake, model, rotation, mass, inverse_mass, twist, predicted, end_orientation, end_momentum, NO_CONTACTS
+    )

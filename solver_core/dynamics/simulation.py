@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..collision.contact_set import ContactSet, merged
 from ..collision.detect import detect
-from ..collision.time_of_impact import OVERLAP, Motion
+from ..collision.time_of_impact import OVERLAP_ALLOWED, Motion
 from ..problem.result import Status
 from ..scene.spec import BodyKind, ContactMethod, FrictionCombine, SceneSpec, SceneWarning, SolverSettings, Staggering
 from ..solvers.effort import effort_of, ringing
@@ -94,8 +94,8 @@ class Simulation:
         self._last_step = 0.0
         self._effort = effort_of(self.settings.max_iterations)
         self._memory = none_remembered()
-        kick = float(np.linalg.norm(spec.gravity)) * self._step
-        self._sleep = Sleep(self._bodies.model.dof >= 0, self._bodies.shapes.radius, kick, self._step, sleeping)
+        gravity_speed = float(np.linalg.norm(spec.gravity)) * self._step
+        self._sleep = Sleep(self._bodies.model.dof >= 0, self._bodies.shapes.radius, gravity_speed, self._step, sleeping)
         self._rest = rest_offsets(self._bodies.model.size)
         self._deformation = Deformation(spec, self._bodies.shapes)
         self._impacts = ImpactFinder(self._bodies, self._deformation)
@@ -293,13 +293,15 @@ class Simulation:
         """The state at the step's end."""
         moved = State(*(array.copy() for array in self._state))
         free = solution.system.velocity
-        integrate(begin.model, moved, begin.mass, free, begin.ahead, begin.carried, solution.v, solution.apart, begin.h)
+        integrate(
+            begin.model, moved, begin.mass, free, begin.end_orientation, begin.end_momentum, solution.v, solution.apart, begin.h
+        )
         self._place_animated(moved, begin.at + begin.h / self._step)
         return moved
 
     def _motion(self, begin: Begin, twist: Floats) -> Motion:
         """Bodies that move on from where they are with constant twists (n, 6)."""
-        return Motion(self._state.position, begin.rotation, twist, begin.h, begin.h / self._step, OVERLAP)
+        return Motion(self._state.position, begin.rotation, twist, begin.h, begin.h / self._step, OVERLAP_ALLOWED)
 
     def _advanced(self, begin: Begin, best: Attempt, solved: list[Solution]) -> dict[str, Any]:
         """Take over the best that a step was solved for; its row of statistics."""

@@ -28,19 +28,19 @@ WINDOW = 0.5  # s
 # at rest moves faster than that, and does not fall asleep.
 STILL = 1e-4
 GROWTH = 1.2  # from a window to the next: more, and it is no rest
-NOISE = 1e-5  # of the speed of what may be at rest: growth of less is round-off
+SPEED_NOISE = 1e-5  # of the speed of what may be at rest: growth of less is round-off
 
 
 class Sleep:
     """Who sleeps among n bodies. asleep: (n,). awake: (n,) those that the solver moves now.
 
-    movable: (n,) those that it moves when they are awake. radius: (n,) m, from the centre of mass to the farthest point. kick:
-    m/s, the speed that gravity gives in a step. step: s. With enabled False nothing falls asleep.
+    movable: (n,) those that it moves when they are awake. radius: (n,) m, from the centre of mass to the farthest point.
+    gravity_speed: m/s, the speed that gravity gives in a step. step: s. With enabled False nothing falls asleep.
     """
 
-    def __init__(self, movable: Flags, radius: Floats, kick: float, step: float, enabled: bool):
+    def __init__(self, movable: Flags, radius: Floats, gravity_speed: float, step: float, enabled: bool):
         self._movable, self._radius = movable, np.where(np.isfinite(radius), radius, 0.0)
-        self._still, self._window, self._enabled = STILL * kick, max(1, round(WINDOW / step)), enabled
+        self._still, self._window, self._enabled = STILL * gravity_speed, max(1, round(WINDOW / step)), enabled
         count = len(movable)
         self.asleep = np.zeros(count, dtype=bool)
         self._island = np.full(count, -1, dtype=np.int64)
@@ -86,7 +86,7 @@ class Sleep:
         np.maximum.at(fastest, island, np.where(awake, self._fastest, 0.0))
         np.maximum.at(before, island, np.where(awake, self._before, 0.0))
         rests = (fastest <= self._still) & (before <= self._still)
-        rests &= fastest <= np.maximum(GROWTH * before, NOISE * self._still)
+        rests &= fastest <= np.maximum(GROWTH * before, SPEED_NOISE * self._still)
         falling = awake & rests[island]
         self._before, self._fastest = self._fastest, np.zeros(n)
         if not falling.any():

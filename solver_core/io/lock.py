@@ -23,8 +23,8 @@ __all__ = ["FileLock", "LockHeld"]
 SECONDS_BETWEEN_TRIES = 0.1
 # Windows lets nobody read what is locked; this byte lies behind everything that is ever written.
 LOCKED_BYTE = 1 << 30
-MOST_BYTES = 4096
-HELD = {errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK}
+MAX_LOCK_BYTES = 4096
+LOCKED_ERRORS = {errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK}
 WITHOUT_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
 
 
@@ -94,7 +94,7 @@ def lock(descriptor: int) -> bool | None:
 
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        if error.errno in HELD:
+        if error.errno in LOCKED_ERRORS:
             raise BlockingIOError(error.errno, error.strerror) from error
         if error.errno in WITHOUT_LOCKS:
             return None
@@ -120,7 +120,7 @@ def write_holder(descriptor: int) -> None:
 def read_holder(descriptor: int) -> str:
     os.lseek(descriptor, 0, os.SEEK_SET)
     try:
-        holder = json.loads(os.read(descriptor, MOST_BYTES))
+        holder = json.loads(os.read(descriptor, MAX_LOCK_BYTES))
         return f"process {holder['process']} on {holder['host']}, since {holder['since']}"
     except (OSError, ValueError, KeyError, TypeError):
         return "a process that has not yet said which"

@@ -264,8 +264,8 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
     # friction along a given direction is no unknown: what it should be counts in the cone, and the rest as if it were not there
     given = problem.slides_along_given
     wanted = -system.mu[given, None] * impulse[given, :1] * problem.direction[given]
-    astray = np.zeros(m)
-    astray[given] = np.linalg.norm(impulse[given, 1:dim] - wanted, axis=1)
+    direction_error = np.zeros(m)
+    direction_error[given] = np.linalg.norm(impulse[given, 1:dim] - wanted, axis=1)
     impulse[given, 1:] = 0.0
     velocity[given, 1:] = 0.0
     value, index = np.zeros(5), np.full(5, -1, dtype=np.int64)
@@ -284,7 +284,7 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
         return residual(float(values[at]) if values.size else 0.0, at, over, unit)
 
     dissipation = measured(DISSIPATION, largest * fastest, "J")
-    cone, aside = measured(CONE, largest, "N s"), worst(astray, largest, "N s")
+    cone, lateral_error = measured(CONE, largest, "N s"), worst(direction_error, largest, "N s")
     if box:
         bound = (system.mu * np.maximum(impulse[:, 0], 0.0))[:, None]
         beyond = np.maximum(np.abs(impulse[:, 1:]) - bound, 0.0).max(axis=1, initial=0.0)
@@ -297,13 +297,13 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
     along = np.divide(np.maximum(0.0, opposing), friction, out=np.zeros(m), where=friction > 0.0)
     lacking = system.mu * np.maximum(impulse[:, 0], 0.0) - friction
     static = np.maximum(_complementary(lacking, slip, kappa), _complementary(friction, along, kappa))
-    aside_speed = worst(np.divide(astray, kappa, out=np.zeros(m), where=kappa > 0.0), fastest, "m/s")
+    aside_speed = worst(np.divide(direction_error, kappa, out=np.zeros(m), where=kappa > 0.0), fastest, "m/s")
     natural = measured(NATURAL_MAP, fastest, "m/s")
     if box:
         natural = worst(np.hypot(normal, _box_map(impulse, velocity, system.mu, kappa)), fastest, "m/s")
     return Residuals(
         penetration=measured(PENETRATION, fastest, "m/s"),
-        cone=_larger(cone, aside),
+        cone=_larger(cone, lateral_error),
         complementarity=measured(COMPLEMENTARITY, largest * fastest, "J"),
         dissipation=dissipation,
         natural_map=_larger(natural, aside_speed),

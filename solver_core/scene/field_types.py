@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["LARGEST", "field_types", "is_array", "mismatches", "optional"]
+__all__ = ["TOO_LARGE", "field_types", "is_array", "mismatches", "optional"]
 
 # Of a finite number: the squares, and the products of a few, of what is larger would overflow.
-LARGEST = 1e40
+TOO_LARGE = 1e40
 
 Mismatch = tuple[tuple[str, ...], str]
 
@@ -49,7 +49,7 @@ def mismatches(value: Any, hint: Any, path: tuple[str, ...] = ()) -> Iterator[Mi
     """Where a value differs from its declared type: the path of fields and indices that leads there, and what is wanted.
 
     Numbers of any numeric type count as floats, sequences of them as arrays, and lists as tuples; truth values are no numbers.
-    Finite numbers beyond LARGEST are as wrong as those that are none. Whether one has to be finite, and all else that a value
+    Finite numbers beyond TOO_LARGE are as wrong as those that are none. Whether one has to be finite, and all else that a value
     means, is not asked here.
     """
     hint, may_be_none = optional(hint)
@@ -83,7 +83,9 @@ def array_wanted(value: Any) -> str:
         return "it must be an array of real numbers"
     # one nan hides all others from max, and is reported by those who ask for finite numbers
     largest = max(float(array.max(initial=0)), -float(array.min(initial=0)))
-    return f"it holds {largest:g}, and nothing beyond {LARGEST:g} can be computed with" if LARGEST < largest < np.inf else ""
+    return (
+        f"it holds {largest:g}, and nothing beyond {TOO_LARGE:g} can be computed with" if TOO_LARGE < largest < np.inf else ""
+    )
 
 
 def value_wanted(value: Any, hint: Any) -> str:
@@ -91,7 +93,7 @@ def value_wanted(value: Any, hint: Any) -> str:
     if hint is float:
         if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
             return "it must be a real number"
-        return f"nothing beyond {LARGEST:g} can be computed with" if LARGEST < abs(value) < np.inf else ""
+        return f"nothing beyond {TOO_LARGE:g} can be computed with" if TOO_LARGE < abs(value) < np.inf else ""
     if hint is int:
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             return "it must be a whole number"

@@ -22,7 +22,7 @@ __all__ = ["WithoutBilateral", "without_bilateral"]
 
 Floats = NDArray[np.float64]
 
-ROUND_OFF = 1e-12  # of a row of F_c, or of a free velocity
+DEPENDENT_ROW = 1e-12  # of a row of F_c, or of a free velocity
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ def without_bilateral(problem: ContactProblem) -> WithoutBilateral:
     drift = (U.T @ g_b) / sigma
     F = F_c - (F_c @ V) @ V.T
     F -= (F @ V) @ V.T
-    F[np.linalg.norm(F, axis=1) <= ROUND_OFF * np.linalg.norm(F_c, axis=1)] = 0.0
+    F[np.linalg.norm(F, axis=1) <= DEPENDENT_ROW * np.linalg.norm(F_c, axis=1)] = 0.0
     g_c = problem.free_velocity.ravel()
     g = g_c - F_c @ (V @ drift)
-    g[np.abs(g) <= ROUND_OFF * (np.abs(g_c) + np.abs(F_c) @ np.abs(V @ drift))] = 0.0
+    g[np.abs(g) <= DEPENDENT_ROW * (np.abs(g_c) + np.abs(F_c) @ np.abs(V @ drift))] = 0.0
     system = one_body(F.reshape(m, dim, len(C)), g.reshape(m, dim), problem.system.slack, problem.system.mu)
     none = np.zeros((0, len(C))), np.zeros(0)
     return WithoutBilateral(replace(problem, system=system, bilateral=none), (U / sigma) @ (F_c @ V).T, (U / sigma) @ drift)

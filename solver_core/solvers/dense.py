@@ -82,8 +82,8 @@ def _sizes(problem: ContactProblem) -> Sizes:
     of_contacts = row[: m * dim].reshape(m, dim)
     of_contacts[:, 1:] = np.linalg.norm(of_contacts[:, 1:], axis=1, keepdims=True)
     column = row.copy()
-    rubs = np.where(problem.slides_along_given, problem.system.mu, 0.0)
-    column[: m * dim : dim] += rubs * of_contacts[:, 1]
+    sliding_mu = np.where(problem.slides_along_given, problem.system.mu, 0.0)
+    column[: m * dim : dim] += sliding_mu * of_contacts[:, 1]
     return Sizes(row, column)
 
 

@@ -19,14 +19,14 @@ from ..compile.kernel import leaf_kernel
 __all__ = ["BELL", "DONE", "MOST", "effort_of", "is_over", "ringing", "spent"]
 
 BELL, DONE, MOST = range(3)
-FACTORISATIONS = 80  # for each iteration that is allowed
+FACTORISATIONS_PER_ITERATION = 80  # for each iteration that is allowed
 
 LAST_CALL, CLOSED = 1, 2  # of the bell
 
 
 def effort_of(max_iterations: int) -> NDArray[np.int64]:
     """(3,) how often the bell has rung, factorisations done, and how many may be."""
-    return np.array([0, 0, FACTORISATIONS * max_iterations], dtype=np.int64)
+    return np.array([0, 0, FACTORISATIONS_PER_ITERATION * max_iterations], dtype=np.int64)
 
 
 @leaf_kernel

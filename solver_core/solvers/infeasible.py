@@ -27,8 +27,8 @@ __all__ = ["contradiction", "proves_contradiction", "told_from_failure"]
 
 Floats = NDArray[np.float64]
 
-BEYOND = 1e9  # times the motion that the worst contact asks for by itself: velocities that no step can mean
-MOST_CONTACTS = 400  # the search is dense: beyond this it can take longer than the solve that failed
+BEYOND_ALL_MOTION = 1e9  # times the motion that the worst contact asks for by itself: velocities that no step can mean
+MAX_DENSE_CONTACTS = 400  # the search is dense: beyond this it can take longer than the solve that failed
 
 
 def contradiction(problem: ContactProblem, tolerance: float = 1e-6) -> Floats | None:
@@ -39,7 +39,7 @@ def contradiction(problem: ContactProblem, tolerance: float = 1e-6) -> Floats | 
     """
     from scipy.optimize import nnls  # which takes half a second to load, and few need it
 
-    if not 0 < problem.contacts <= MOST_CONTACTS:
+    if not 0 < problem.contacts <= MAX_DENSE_CONTACTS:
         return None
     factor, wanted = _normal_rows(problem)
     size = np.linalg.norm(factor, axis=1)
@@ -79,7 +79,7 @@ def proves_contradiction(problem: ContactProblem, ray: Floats, tolerance: float 
     speed = max(np.linalg.norm(problem.free_velocity, axis=1).max(), np.abs(np.minimum(wanted, 0.0)).max())
     gamma = -float(lam @ wanted) - tolerance * speed * float(lam.sum())
     asked = np.divide(np.abs(np.minimum(wanted, 0.0)), size, out=np.zeros_like(size), where=size > 0.0).max()
-    return gamma > 0.0 and gamma > BEYOND * asked * float(np.linalg.norm(lam @ factor))
+    return gamma > 0.0 and gamma > BEYOND_ALL_MOTION * asked * float(np.linalg.norm(lam @ factor))
 
 
 def told_from_failure(problem: ContactProblem, result: Result, tolerance: float) -> Result:

@@ -14,22 +14,22 @@ from ..problem.contact_problem import ContactProblem
 
 __all__ = ["last_proposal", "turns_kept"]
 
-MOST_CONTACTS = 100
+MAX_PIVOTED_CONTACTS = 100
 TURNS_KEPT = 10  # one of so many iterations that are allowed is kept for what begins with this proposal
-PIVOTS = 60  # a contact, over all trials: more than the algorithm needs where it finds an answer soon
+PIVOTS_PER_CONTACT = 60  # a contact, over all trials: more than the algorithm needs where it finds an answer soon
 
 
 @kernel
 def turns_kept(contacts, max_iterations):
     """How many of the iterations that are allowed are for this proposal: none where it is not made, or few are allowed."""
-    return max_iterations // TURNS_KEPT if contacts <= MOST_CONTACTS else 0
+    return max_iterations // TURNS_KEPT if contacts <= MAX_PIVOTED_CONTACTS else 0
 
 
 def last_proposal(problem: ContactProblem, tolerance: float) -> NDArray[np.float64] | None:
     """Impulses (m, dim) to start from once more; None where the problem is too large to ask, or the answer breaks down."""
     from .baraff_1994.contacts import pivot  # whose kernels few need, and take seconds to load
 
-    if problem.contacts > MOST_CONTACTS:
+    if problem.contacts > MAX_PIVOTED_CONTACTS:
         return None
-    impulse = pivot(problem, tolerance, PIVOTS * (problem.contacts + 1), np.inf, None).impulse
+    impulse = pivot(problem, tolerance, PIVOTS_PER_CONTACT * (problem.contacts + 1), np.inf, None).impulse
     return impulse if np.isfinite(impulse).all() else None

@@ -31,7 +31,7 @@ from .queries import closest_on_surface, is_inside, surface_view
 __all__ = ["one_a_feature", "plane_surface_contacts", "surface_contacts"]
 
 # Cosine between a sheet's normal and the way to a vertex that is beyond it and not beside its border.
-BEYOND = 0.7
+BEYOND_SHEET = 0.7
 
 
 @leaf_kernel
@@ -117,7 +117,7 @@ def triangle_contacts(pair, f, g, out):
 
 
 @leaf_kernel
-def sunk_vertices(pair, of_first, out):
+def penetrating_vertices(pair, of_first, out):
     """Adds a contact for every corner of the first surface (of_first), else of the second, on the wrong side of the other one.
 
     That is inside of a solid; or, where the other one is a sheet, beyond it, not beside its border, and with the inside of its
@@ -147,7 +147,7 @@ def sunk_vertices(pair, of_first, out):
         nx, ny, nz = (qx - x) / depth, (qy - y) / depth, (qz - z) / depth
         if not other.solid:
             m = other.normals[f]
-            if abs(nx * m[0] + ny * m[1] + nz * m[2]) < BEYOND:
+            if abs(nx * m[0] + ny * m[1] + nz * m[2]) < BEYOND_SHEET:
                 continue
             outwards = owner.vertex_normals[v]
             if of_first:
@@ -202,7 +202,7 @@ def sunk_contacts(table, meeting, out):
     for turn in range(2):
         of_first = turn == 0
         if pair.first.solid or pair.second.solid:
-            sunk_vertices(pair, of_first, out)
+            penetrating_vertices(pair, of_first, out)
 
 
 @inner_kernel

@@ -42,9 +42,9 @@ __all__ = [
 EXACT = 1e-6
 LOOSE = 0.02
 # A vertex meets a face if its normal leans towards it by this sine.
-FACING = 0.02
+LEANING = 0.02
 # Squared sine up to which edges count as parallel: their ends serve then.
-PARALLEL = 1e-8
+PARALLEL_EDGES = 1e-8
 # The faces beside two edges that cross inside each other are no farther from them than this part of the depth.
 BESIDE = 0.3
 
@@ -173,13 +173,13 @@ def second_is_nearer(pair, x, y, z, distance):
 
 
 @leaf_kernel
-def may_sink(pair):
+def may_penetrate(pair):
     """Whether one of the surfaces is a point or a segment, which crosses nothing however far it has sunk in."""
     return len(pair.first.triangles) == 1 or len(pair.second.triangles) == 1
 
 
 @leaf_kernel
-def vertex_holds(surface, vertices, v, x, y, z, tolerance):
+def in_vertex_normal_cone(surface, vertices, v, x, y, z, tolerance):
     """Whether all edges of a vertex lead away from the direction, so that no neighbour lies farther along it."""
     px, py, pz = vertices[v, 0], vertices[v, 1], vertices[v, 2]
     for row in range(surface.fan_start[v], surface.fan_start[v + 1]):
@@ -192,7 +192,7 @@ def vertex_holds(surface, vertices, v, x, y, z, tolerance):
 
 
 @leaf_kernel
-def edge_holds(surface, vertices, e, x, y, z, tolerance):
+def in_edge_normal_cone(surface, vertices, e, x, y, z, tolerance):
     """Whether the triangles beside an edge lead away from the direction, which makes a right angle with it."""
     i, j = surface.edges[e, 0], surface.edges[e, 1]
     px, py, pz = vertices[i, 0], vertices[i, 1], vertices[i, 2]
@@ -260,9 +260,9 @@ def is_across_valley(pair, of_first, f, nx, ny, nz, x, y, z):
 def leans(owner, vertices, v, vx, vy, vz, x, y, z):
     """Whether a vertex with the normal v looks along (x, y, z); both ways if its surface is a sheet."""
     along = vx * x + vy * y + vz * z
-    if along > FACING or (not owner.solid and -along > FACING):
+    if along > LEANING or (not owner.solid and -along > LEANING):
         return True
-    return vertex_holds(owner, vertices, v, x, y, z, LOOSE)
+    return in_vertex_normal_cone(owner, vertices, v, x, y, z, LOOSE)
 
 
 @leaf_kernel
@@ -284,7 +284,7 @@ def vertex_face(pair, of_first, v, f, out):
     height = nx * (px - faces[o, 0]) + ny * (py - faces[o, 1]) + nz * (pz - faces[o, 2])
     if abs(height) > pair.limit:
         return
-    sinks = may_sink(pair)
+    sinks = may_penetrate(pair)
     if face_owner.solid and height < -pair.noise and not sinks:
         return
     is_beside = not is_over(faces, triangle, nx, ny, nz, px, py, pz, face_owner.tolerance, -1)
@@ -349,7 +349,7 @@ def vertex_edge(pair, of_first, v, e, out):
     if distance > pair.limit or distance <= pair.noise:
         return
     dx, dy, dz = dx / distance, dy / distance, dz / distance
-    if not edge_holds(edge_owner, edges, e, dx, dy, dz, EXACT):
+    if not in_edge_normal_cone(edge_owner, edges, e, dx, dy, dz, EXACT):
         return
     sign = 1.0
     if edge_owner.solid:
@@ -378,7 +378,7 @@ def vertex_edge(pair, of_first, v, e, out):
         if distance - owner.depth[v] * (dx * vx + dy * vy + dz * vz) < 0.0:
             sign = -1.0
     nx, ny, nz, gap = sign * dx, sign * dy, sign * dz, sign * distance
-    if (gap < 0.0 and not may_sink(pair)) or not vertex_holds(owner, vertices, v, -nx, -ny, -nz, LOOSE):
+    if (gap < 0.0 and not may_penetrate(pair)) or not in_vertex_normal_cone(owner, vertices, v, -nx, -ny, -nz, LOOSE):
         return
     if gap < 0.0:
         nearer = second_is_nearer(pair, px, py, pz, distance) if of_first else first_is_nearer(pair, px, py, pz, distance)
@@ -413,13 +413,13 @@ def vertex_vertex(pair, v, w, out):
         nx, ny, nz = turned(pair, b.vertex_normals[w])
         if dx * nx + dy * ny + dz * nz > 0.0:
             sign = -1.0
-    if sign < 0.0 and not may_sink(pair):
+    if sign < 0.0 and not may_penetrate(pair):
         return
     # The solid that decides holds the closest direction; the other surface holds the normal.
     of_a, of_b = (1.0, sign) if a.solid else (sign, 1.0)
-    if not vertex_holds(a, a.vertices, v, of_a * dx, of_a * dy, of_a * dz, EXACT):
+    if not in_vertex_normal_cone(a, a.vertices, v, of_a * dx, of_a * dy, of_a * dz, EXACT):
         return
-    if not vertex_holds(b, pair.vertices, w, -of_b * dx, -of_b * dy, -of_b * dz, EXACT):
+    if not in_vertex_normal_cone(b, pair.vertices, w, -of_b * dx, -of_b * dy, -of_b * dz, EXACT):
         return
     if sign < 0.0:
         if a.solid and first_is_nearer(pair, px + distance * dx, py + distance * dy, pz + distance * dz, distance):
@@ -446,7 +446,7 @@ def edge_edge(pair, e, g, out):
     ex, ey, ez = pair.vertices[l, 0] - qx, pair.vertices[l, 1] - qy, pair.vertices[l, 2] - qz
     nx, ny, nz = dy * ez - dz * ey, dz * ex - dx * ez, dx * ey - dy * ex
     square = nx * nx + ny * ny + nz * nz
-    if square <= PARALLEL * (dx * dx + dy * dy + dz * dz) * (ex * ex + ey * ey + ez * ez):
+    if square <= PARALLEL_EDGES * (dx * dx + dy * dy + dz * dz) * (ex * ex + ey * ey + ez * ez):
         return
     s, t, squared = segment_parameters(px, py, pz, dx, dy, dz, qx, qy, qz, ex, ey, ez)
     if squared > pair.limit * pair.limit or not (0.0 < s < 1.0 and 0.0 < t < 1.0):
@@ -465,9 +465,11 @@ def edge_edge(pair, e, g, out):
         out_of = -(mx * nx + my * ny + mz * nz)
     if out_of < 0.0:
         nx, ny, nz, along = -nx, -ny, -nz, -along
-    if along < -pair.noise and not may_sink(pair):
+    if along < -pair.noise and not may_penetrate(pair):
         return
-    if not edge_holds(a, a.vertices, e, nx, ny, nz, LOOSE) or not edge_holds(b, pair.vertices, g, -nx, -ny, -nz, LOOSE):
+    if not in_edge_normal_cone(a, a.vertices, e, nx, ny, nz, LOOSE) or not in_edge_normal_cone(
+        b, pair.vertices, g, -nx, -ny, -nz, LOOSE
+    ):
         return
     if along < -pair.noise:
         # far from a surface its edges on the other side look the same way

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...compile.kernel import inner_kernel, leaf_kernel
+from ...disjoint_sets import join, root
 from ..manifold import EDGE_FACE, FACE_EDGE, feature_id
 from .features import Buffer, add, buffer, pair_of, turned, turned_back
 from .pass_through import (
@@ -146,18 +147,9 @@ def fill_crossings(table, meeting, rows, near, ends, keys):
     return count
 
 
-@leaf_kernel
-def join_curves(curve, first, second):
-    while curve[first] != first:
-        first = curve[first]
-    while curve[second] != second:
-        second = curve[second]
-    curve[max(first, second)] = min(first, second)
-
-
 @inner_kernel
 def curves(ends, keys, tolerance):
-    """(k,) the curve of each crossing, numbered by one of its crossings: they hang together where they share an end.
+    """(k,) the curve of each crossing, numbered by its first: crossings are connected where they share an end.
 
     Where an edge passes through another one, rounding may find it beside the face in one of the triangles that share it and
     within it in the next: ends that are left over are shared with those at most the tolerance in m away.
@@ -174,17 +166,16 @@ def curves(ends, keys, tolerance):
         one, other = order[i - 1], order[i]
         if code[one] == code[other]:
             alone[one] = alone[other] = False
-            join_curves(curve, one // 2, other // 2)
+            join(curve, one // 2, other // 2)
     left_over = np.flatnonzero(alone)
     for i in range(1, len(left_over)):
         p = ends[left_over[i] // 2, left_over[i] % 2]
         for k in range(i):
             q = ends[left_over[k] // 2, left_over[k] % 2]
             if (q[0] - p[0]) ** 2 + (q[1] - p[1]) ** 2 + (q[2] - p[2]) ** 2 <= tolerance * tolerance:
-                join_curves(curve, left_over[i] // 2, left_over[k] // 2)
+                join(curve, left_over[i] // 2, left_over[k] // 2)
     for row in range(count):
-        # numbers only fall along the way
-        curve[row] = curve[curve[row]]
+        curve[row] = root(curve, row)
     return curve
 
 

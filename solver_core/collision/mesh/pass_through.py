@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...compile.kernel import inner_kernel, leaf_kernel
+from ...disjoint_sets import join, root
 from .features import pair_of, turned
 
 __all__ = [
@@ -21,21 +22,6 @@ __all__ = [
     "shorter_way_out_of_curve",
     "shorter_way_out_of_face",
 ]
-
-
-@leaf_kernel
-def root(parent, i):
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
-
-
-@leaf_kernel
-def join(parent, i, j):
-    i, j = root(parent, i), root(parent, j)
-    # the smaller number stands for both
-    parent[max(i, j)] = min(i, j)
 
 
 @leaf_kernel

@@ -17,9 +17,9 @@ from ...geometry.shapes import HULL, MESH, PLANE, ShapeTable
 from ...geometry.surface_depth import triangle_depths
 from ...geometry.surface_table import SurfaceTable
 
-__all__ = ["SLOTS", "Triangles", "all_triangles", "put_triangle", "swept_triangles", "take_slot", "with_slots"]
+__all__ = ["SCRATCH", "Triangles", "all_triangles", "put_triangle", "swept_triangles", "take_scratch", "with_scratch"]
 
-SLOTS = 2
+SCRATCH = 2
 
 
 class Triangles(NamedTuple):
@@ -44,10 +44,10 @@ def all_triangles(table: SurfaceTable) -> Triangles:
     return Triangles(corners, table.vertices, np.zeros((0, 3)), table.normals, thickness)
 
 
-def with_slots(shapes: ShapeTable) -> ShapeTable:
-    """The table with `SLOTS` colliders more, each a triangle; it shares what is per body, and no longer follows the rest."""
+def with_scratch(shapes: ShapeTable) -> ShapeTable:
+    """The table with `SCRATCH` colliders more, each a triangle; it shares what is per body, and no longer follows the rest."""
     hull = convex_hull(np.eye(3))
-    more = np.arange(SLOTS)
+    more = np.arange(SCRATCH)
     corners, faces, loops, edges = len(hull.vertices), hull.face_count, len(hull.face_vertices), len(hull.edges)
     same = {"kind": HULL, "surface": -1, "vertex_count": corners, "face_count": faces, "edge_count": edges}
     firsts = {
@@ -58,25 +58,25 @@ def with_slots(shapes: ShapeTable) -> ShapeTable:
     }
     starts = hull.face_start + len(shapes.loop_vertices) + loops * more[:, None]
     rows: dict[str, np.ndarray] = {
-        **{name: np.full(SLOTS, value) for name, value in same.items()},
+        **{name: np.full(SCRATCH, value) for name, value in same.items()},
         **firsts,
         "loop_start": starts.ravel(),
-        **{name: np.zeros(SLOTS) for name in ("body", "box", "placed", "margin", "round_radius", "core_radius")},
-        **{name: np.zeros((SLOTS, 3)) for name in ("position", "lower", "upper", "centre")},
-        "rotation": np.zeros((SLOTS, 3, 3)),
-        "vertices": np.zeros((SLOTS * corners, 3)),
-        "planes": np.zeros((SLOTS * faces, 4)),
-        "loop_vertices": np.tile(hull.face_vertices, SLOTS),
-        "loop_edges": np.tile(hull.face_edges, SLOTS),
-        "edges": np.tile(hull.edges, (SLOTS, 1)),
-        "edge_faces": np.tile(hull.edge_faces, (SLOTS, 1)),
+        **{name: np.zeros(SCRATCH) for name in ("body", "box", "placed", "margin", "round_radius", "core_radius")},
+        **{name: np.zeros((SCRATCH, 3)) for name in ("position", "lower", "upper", "centre")},
+        "rotation": np.zeros((SCRATCH, 3, 3)),
+        "vertices": np.zeros((SCRATCH * corners, 3)),
+        "planes": np.zeros((SCRATCH * faces, 4)),
+        "loop_vertices": np.tile(hull.face_vertices, SCRATCH),
+        "loop_edges": np.tile(hull.face_edges, SCRATCH),
+        "edges": np.tile(hull.edges, (SCRATCH, 1)),
+        "edge_faces": np.tile(hull.edge_faces, (SCRATCH, 1)),
     }
     grown = {name: np.concatenate([getattr(shapes, name), row]) for name, row in rows.items()}
     return shapes._replace(**{name: array.astype(getattr(shapes, name).dtype) for name, array in grown.items()})
 
 
 @leaf_kernel
-def take_slot(shapes, slot, mesh):
+def take_scratch(shapes, slot, mesh):
     """Gives a slot the body, the place in it and the margin of a mesh."""
     shapes.body[slot] = shapes.body[mesh]
     shapes.placed[slot] = shapes.placed[mesh]

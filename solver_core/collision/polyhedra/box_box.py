@@ -19,7 +19,7 @@ from .closest_edges import segment_parameters
 from .edge_contacts import NEARLY_PARALLEL
 from .face_contacts import FACING
 from .hull_hull import CLIP_TOLERANCE, FACE_PREFERENCE, MERGE, NEAR_FACE, RESTING, TIE
-from .quick_reject import ROUNDING
+from .quick_reject import SEPARATION_NOISE
 from .separation import PARALLEL
 
 __all__ = ["UNDECIDED", "box_contacts", "box_work", "place_boxes"]
@@ -362,7 +362,7 @@ def box_contacts(pair, lean, limit, scale, noise, manifold):
     # along the line of the centres, of any length
     between = px * px + py * py + pz * pz
     reaches = abs(px) * ax + abs(py) * ay + abs(pz) * az + abs(qx) * bx + abs(qy) * by + abs(qz) * bz
-    far = limit + ROUNDING * (limit + ax + ay + az + bx + by + bz)
+    far = limit + SEPARATION_NOISE * (limit + ax + ay + az + bx + by + bz)
     if separation > limit or (between > reaches and (between - reaches) * (between - reaches) > far * far * between):
         return 0, False
     merge = MERGE * scale

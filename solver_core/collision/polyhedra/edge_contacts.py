@@ -14,7 +14,7 @@ from ..manifold import (
     EDGE_EDGE,
     EDGE_VERTEX,
     FACE_VERTEX,
-    NO_CONTACTS,
+    NONE_FOUND,
     VERTEX_EDGE,
     VERTEX_FACE,
     VERTEX_VERTEX,
@@ -202,7 +202,7 @@ def edge_contacts(a, edge_a, s, b, edge_b, t, limit, scale, merge, noise, manifo
 
     # No contact can be nearer than the bodies, unless a face's plane was followed past the face.
     least = distance * (1.0 - SAME_DISTANCE) - noise
-    count = NO_CONTACTS
+    count = NONE_FOUND
     smallest = np.inf
     for i in range(len(a.edges)):
         if i != edge_a and (vertex_a < 0 or (a.edges[i, 0] != vertex_a and a.edges[i, 1] != vertex_a)):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import inlined_kernel, inner_kernel, kernel_part, leaf_kernel
-from ..manifold import FACE_VERTEX, NO_CONTACTS, NO_VERTEX, VERTEX_FACE, add_contact, feature_id
+from ..manifold import FACE_VERTEX, NO_VERTEX, NONE_FOUND, VERTEX_FACE, add_contact, feature_id
 from .closest_edges import closest_edges, segment_parameters
 from .edge_contacts import edge_contacts, edge_feature
 from .face_contacts import FACING, face_contacts, incident_face, vertex_heights
@@ -33,7 +33,7 @@ TIE = 1e-8
 CLIP_TOLERANCE = 1e-8
 MERGE = 1e-6
 # Of an edge's length: closest points farther than this from its ends are not those of a neighbouring edge.
-INNER = 1e-4
+AWAY_FROM_ENDS = 1e-4
 # An edge axis must be better than a face's by this fraction of the depth when bodies overlap.
 FACE_PREFERENCE = 0.05
 
@@ -195,7 +195,7 @@ def crossing_contact(a, edge_a, b, edge_b, x, y, z, separation, limit, manifold)
     s, t, _ = closest_on_edges(a, edge_a, b, edge_b)
     px, py, pz = point_of_edges(a, edge_a, s, b, edge_b, t)
     feature = edge_feature(edge_a, NO_VERTEX, edge_b, NO_VERTEX)
-    return add_contact(manifold, NO_CONTACTS, limit, 0.0, px, py, pz, x, y, z, separation, feature)
+    return add_contact(manifold, NONE_FOUND, limit, 0.0, px, py, pz, x, y, z, separation, feature)
 
 
 @inlined_kernel
@@ -275,7 +275,7 @@ def touching_contacts(a, b, x, y, z, separation, limit, scale, manifold, work):
         x, y, z = touching_normal(a, edge_a, b, edge_b)
     px, py, pz = point_of_edges(a, edge_a, s, b, edge_b, t)
     feature = edge_feature(edge_a, NO_VERTEX, edge_b, NO_VERTEX)
-    return add_contact(manifold, NO_CONTACTS, limit, 0.0, px, py, pz, x, y, z, separation, feature)
+    return add_contact(manifold, NONE_FOUND, limit, 0.0, px, py, pz, x, y, z, separation, feature)
 
 
 @inlined_kernel
@@ -369,7 +369,7 @@ def hull_contacts(a, b, limit, scale, noise, manifold, work):
         separation, edge_a, edge_b, x, y, z = crossing
         s, t, squared = closest_on_edges(a, edge_a, b, edge_b)
         upper = np.sqrt(squared)
-        inside = max(abs(s - 0.5), abs(t - 0.5)) < 0.5 - INNER
+        inside = max(abs(s - 0.5), abs(t - 0.5)) < 0.5 - AWAY_FROM_ENDS
         if inside and upper <= separation + noise:
             # No two points are nearer than the separation, and with these ones inside of their edges no others are as near.
             return closest_contacts(a, b, upper, edge_a, s, edge_b, t, limit, scale, noise, manifold, work)

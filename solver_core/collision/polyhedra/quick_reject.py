@@ -13,7 +13,7 @@ from ...compile.kernel import inlined_kernel
 __all__ = ["surely_apart"]
 
 # Relative to the cores' radii: what rounding may take from a separation.
-ROUNDING = 1e-10
+SEPARATION_NOISE = 1e-10
 
 
 @inlined_kernel
@@ -53,7 +53,7 @@ def surely_apart(a, radius_a, b, radius_b, turn, shift, limit):
 
     radius_a, radius_b: from the centre of each to its farthest vertex.
     """
-    limit += ROUNDING * (radius_a + radius_b)
+    limit += SEPARATION_NOISE * (radius_a + radius_b)
     x, y, z = b.centre[0], b.centre[1], b.centre[2]
     cx = turn[0, 0] * x + turn[0, 1] * y + turn[0, 2] * z + shift[0] - a.centre[0]
     cy = turn[1, 0] * x + turn[1, 1] * y + turn[1, 2] * z + shift[1] - a.centre[1]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from ...compile.kernel import leaf_kernel
 
-__all__ = ["MOST_STEPS", "guess", "narrowed"]
+__all__ = ["MAX_BISECTIONS", "guess", "narrowed"]
 
-MOST_STEPS = 120
+MAX_BISECTIONS = 120
 
 
 @leaf_kernel

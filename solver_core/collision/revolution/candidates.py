@@ -15,18 +15,18 @@ from ..polyhedra.face_contacts import FACING
 from .solid import side_normal, support, unit_across
 
 __all__ = [
-    "APEX",
+    "APEX_FEATURE",
     "CLOSEST",
     "CROSSING",
     "END",
-    "INNER",
     "LOWEST",
     "NEAR",
     "ON_EDGE",
     "ON_FACE",
     "ON_VERTEX",
-    "PARALLEL",
-    "ROUND",
+    "PARALLEL_TO_SIDE",
+    "ROUND_FEATURE",
+    "SIDE_INNER",
     "put",
     "put_closest",
     "round_plane_contacts",
@@ -34,13 +34,13 @@ __all__ = [
 ]
 
 # Of feature ids, besides those in `manifold`: a feature with one of a round body in it.
-ROUND = np.int64(6)
+ROUND_FEATURE = np.int64(6)
 # Points of a round body: 0 to 15 are fixed on the rims, eight on each.
 LOWEST = 16  # of the base's rim; the next one of the top's
-APEX = 18
+APEX_FEATURE = 18
 CROSSING = np.int64(20)  # of an edge with the base's rim, two for each; then of the top's
 END = 24  # of the overlap with a side, at the base's end and at the other
-INNER = np.int64(26)  # of an edge with the line of the side
+SIDE_INNER = np.int64(26)  # of an edge with the line of the side
 CLOSEST = np.int64(27)
 ON_VERTEX, ON_EDGE, ON_FACE = np.int64(0), np.int64(1), np.int64(2)
 
@@ -48,7 +48,7 @@ RING = 8
 # Cosine of one degree: so near, a cap or a side touches with all of it.
 NEAR = 0.99984769515639
 # A sine: a line counts as parallel to the side.
-PARALLEL = 0.02
+PARALLEL_TO_SIDE = 0.02
 # In units of the radius: so much lower than the ring, the lowest point of a rim stands beside it.
 STANDS_OUT = 2e-9
 # The closest points are a contact of their own if no other one is as near, up to this in units of what is merged, and has their
@@ -62,7 +62,7 @@ def put(manifold, count, limit, merge, px, py, pz, nx, ny, nz, gap, round_is_a, 
     """Adds a contact at a point of the round body, the normal leading from that to the other body."""
     half = 0.5 * gap
     sign = 1.0 if round_is_a else -1.0
-    feature = feature_id(ROUND, of_round, of_other) if round_is_a else feature_id(ROUND, of_other, of_round)
+    feature = feature_id(ROUND_FEATURE, of_round, of_other) if round_is_a else feature_id(ROUND_FEATURE, of_other, of_round)
     return add_contact(
         manifold,
         count,
@@ -151,7 +151,7 @@ def spots(r, nx, ny, nz, work):
         work.spots[count, 0] = r.x + r.height * r.u
         work.spots[count, 1] = r.y + r.height * r.v
         work.spots[count, 2] = r.z + r.height * r.w
-        work.spot_ids[count] = APEX
+        work.spot_ids[count] = APEX_FEATURE
         count += 1
     return count
 

@@ -16,19 +16,18 @@ import numpy as np
 
 from ...compile.kernel import leaf_kernel
 from ..polyhedra.separation import lowest_vertex
-from .bracketing import MOST_STEPS, guess, narrowed
+from .bracketing import MAX_BISECTIONS, guess, narrowed
 from .solid import centre_of, signed_distance, support
 
-__all__ = ["APART", "BEYOND", "OVERLAP", "closest_to_hull", "separation_of_hull"]
+__all__ = ["APART", "OUT_OF_REACH", "OVERLAPPING", "closest_to_hull", "separation_of_hull"]
 
-BEYOND = 0
+OUT_OF_REACH = 0
 APART = 1
-OVERLAP = 2
+OVERLAPPING = 2
 
 # The bound is met within this fraction of the bodies' coordinates.
-ROUNDING = 4e-16
-MOST_VERTICES = 60
-MOST_SUPPORTS = 60
+EPSILONS = 4e-16
+MAX_HULL_STEPS = 60
 
 
 @leaf_kernel
@@ -46,7 +45,7 @@ def lowest_on_segment(r, ax, ay, az, bx, by, bz, noise):
     s, t = 0.0, 1.0
     small = 1e-16 * np.sqrt(dx * dx + dy * dy + dz * dz)
     side, bisect = 0, False
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_BISECTIONS):
         m = guess(s, low, t, high, bisect)
         if not s < m < t:
             return min(max(m, s), t)
@@ -116,7 +115,8 @@ def closest_to_hull(r, hull, limit, noise):
     """The point of a polyhedron closest to a round body: (state, distance, normal (3), point (3), three vertices).
 
     The normal leads from the round body to the point, which lies in the hull of the vertices; these are -1 where fewer do. The
-    state is BEYOND when the bodies are farther apart than the limit, and OVERLAP when they are not farther than the noise.
+    state is OUT_OF_REACH when the bodies are farther apart than the limit, and OVERLAPPING when they are not farther than the
+    noise.
     """
     vertices = hull.vertices
     cx, cy, cz = centre_of(r)
@@ -124,14 +124,14 @@ def closest_to_hull(r, hull, limit, noise):
     i, j, k = new, -1, -1
     x, y, z = vertices[i, 0], vertices[i, 1], vertices[i, 2]
     distance, nx, ny, nz, _ = signed_distance(r, x, y, z)
-    for _ in range(MOST_VERTICES):
+    for _ in range(MAX_HULL_STEPS):
         if distance <= noise:
-            return OVERLAP, distance, nx, ny, nz, x, y, z, i, j, k
+            return OVERLAPPING, distance, nx, ny, nz, x, y, z, i, j, k
         new, lowest = lowest_vertex(vertices, nx, ny, nz)
         at = nx * x + ny * y + nz * z
         if lowest - at + distance > limit:
-            return BEYOND, distance, nx, ny, nz, x, y, z, i, j, k
-        if new in (i, j, k) or at - lowest <= ROUNDING * (abs(x) + abs(y) + abs(z) + distance):
+            return OUT_OF_REACH, distance, nx, ny, nz, x, y, z, i, j, k
+        if new in (i, j, k) or at - lowest <= EPSILONS * (abs(x) + abs(y) + abs(z) + distance):
             break
         # The minimum over the hull of the old vertices and the new one: over the new one itself, the edges to it, and the
         # triangles with it.
@@ -161,7 +161,7 @@ def closest_to_hull(r, hull, limit, noise):
                     best, bx, by, bz = candidate, ax, ay, az
                     p, q, s = new, first, second
         if k >= 0 and encloses(vertices, i, j, k, new, cx, cy, cz):
-            return OVERLAP, 0.0, nx, ny, nz, x, y, z, i, j, k
+            return OVERLAPPING, 0.0, nx, ny, nz, x, y, z, i, j, k
         if best >= distance:
             break
         i, j, k = p, q, s
@@ -169,9 +169,9 @@ def closest_to_hull(r, hull, limit, noise):
         distance, nx, ny, nz, _ = signed_distance(r, x, y, z)
     # A body that pierces the hull of the vertices has no closest point there, and no axis either.
     if separation_of_hull(r, hull, nx, ny, nz) <= 0.0:
-        return OVERLAP, 0.0, nx, ny, nz, x, y, z, i, j, k
+        return OVERLAPPING, 0.0, nx, ny, nz, x, y, z, i, j, k
     if distance > limit:
-        return BEYOND, distance, nx, ny, nz, x, y, z, i, j, k
+        return OUT_OF_REACH, distance, nx, ny, nz, x, y, z, i, j, k
     return APART, distance, nx, ny, nz, x, y, z, i, j, k
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from ...compile.kernel import leaf_kernel
 from ..polyhedra.closest_edges import segment_parameters
-from .bracketing import MOST_STEPS, guess, narrowed
-from .closest_hull import APART, BEYOND, OVERLAP
+from .bracketing import MAX_BISECTIONS, guess, narrowed
+from .closest_hull import APART, OUT_OF_REACH, OVERLAPPING
 from .solid import centre_of, side_normal, signed_distance, support, unit_across
 
 __all__ = ["closest_to_round", "generator", "separation_of_round"]
@@ -21,7 +21,7 @@ __all__ = ["closest_to_round", "generator", "separation_of_round"]
 # Points of a rim at which the slope of the distance is looked at, and how many where these missed a minimum.
 SAMPLES, MORE_SAMPLES = np.int64(8), np.int64(96)
 # The bounds have met, as a fraction of the bodies' coordinates.
-MET = 1e-13
+BOUNDS_MET = 1e-13
 
 
 @leaf_kernel
@@ -60,7 +60,7 @@ def on_rim(r, o, lift, angle):
 def bottom_of_rim(r, o, lift, s, low, t, high):
     """The point of a rim between the angles s < t, with slopes low < 0 <= high, at which the distance from r has no slope."""
     side, bisect = 0, False
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_BISECTIONS):
         m = min(max(guess(s, low, t, high, bisect), s), t)
         slope, x, y, z = on_rim(r, o, lift, m)
         if abs(slope) <= 1e-16 or m in (s, t):
@@ -168,23 +168,23 @@ def closest_features(a, b, samples):
 def closest_to_round(a, b, limit, noise):
     """Closest points of two round bodies: (state, distance, unit normal from a to b (3), point of b (3)).
 
-    BEYOND when the bodies are farther apart than the limit, OVERLAP when they are not farther than the noise.
+    OUT_OF_REACH when the bodies are farther apart than the limit, OVERLAPPING when they are not farther than the noise.
     """
     ax, ay, az = centre_of(a)
     bx, by, bz = centre_of(b)
     x, y, z = bx - ax, by - ay, bz - az
     length = np.sqrt(x * x + y * y + z * z)
     if length > 0.0 and separation_of_round(a, b, x / length, y / length, z / length) > limit:
-        return BEYOND, limit, x / length, y / length, z / length, 0.0, 0.0, 0.0
+        return OUT_OF_REACH, limit, x / length, y / length, z / length, 0.0, 0.0, 0.0
     scale = abs(ax) + abs(ay) + abs(az) + length + a.radius + a.height + b.radius + b.height
     distance, nx, ny, nz, x, y, z = closest_features(a, b, SAMPLES)
     bound = separation_of_round(a, b, nx, ny, nz)
-    if distance > noise and distance - bound > MET * scale:
+    if distance > noise and distance - bound > BOUNDS_MET * scale:
         # The bodies overlap at their sides, or the samples missed the minimum of a rim.
         distance, nx, ny, nz, x, y, z = closest_features(a, b, MORE_SAMPLES)
         bound = separation_of_round(a, b, nx, ny, nz)
     if distance <= noise or bound <= 0.0:
-        return OVERLAP, distance, nx, ny, nz, x, y, z
+        return OVERLAPPING, distance, nx, ny, nz, x, y, z
     if distance > limit:
-        return BEYOND, distance, nx, ny, nz, x, y, z
+        return OUT_OF_REACH, distance, nx, ny, nz, x, y, z
     return APART, distance, nx, ny, nz, x, y, z

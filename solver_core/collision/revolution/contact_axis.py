@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...compile.kernel import leaf_kernel
-from .closest_hull import APART, BEYOND, OVERLAP, closest_to_hull, separation_of_hull
+from .closest_hull import APART, OUT_OF_REACH, OVERLAPPING, closest_to_hull, separation_of_hull
 from .closest_revolution import closest_to_round, separation_of_round
 from .expanding_polytope import least_penetration
 from .solid import Round
@@ -25,7 +25,7 @@ __all__ = ["contact_axis"]
 # between closest points is lost to rounding.
 GAP = 1e-3
 CLOSE = 1e-5
-MOST_STEPS = 200
+MAX_AXIS_STEPS = 200
 
 
 @leaf_kernel
@@ -59,14 +59,14 @@ def contact_axis(r, hull, o, is_hull, limit, noise, work):
     """
     state, distance, nx, ny, nz, x, y, z, i, j, k = closest(r, hull, o, is_hull, limit, noise)
     size = r.radius + r.height
-    if state == BEYOND:
+    if state == OUT_OF_REACH:
         return False, distance, nx, ny, nz, x, y, z, i, j, k
-    if state == OVERLAP:
+    if state == OVERLAPPING:
         depth, nx, ny, nz = least_penetration(r, hull, o, is_hull, work)
         distance = -depth
     elif distance > CLOSE * size:
         return True, distance, nx, ny, nz, x, y, z, i, j, k
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_AXIS_STEPS):
         move = GAP * size - distance
         aside = shifted(r, -move * nx, -move * ny, -move * nz)
         state, _, ox, oy, oz, px, py, pz, first, second, third = closest(aside, hull, o, is_hull, np.inf, noise)
@@ -79,7 +79,7 @@ def contact_axis(r, hull, o, is_hull, limit, noise, work):
         if not better:
             break
         # Where the radius of curvature is little more than the depth, steps are short: a step is doubled as long as it pays.
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_AXIS_STEPS):
             ox, oy, oz = nx + dx, ny + dy, nz + dz
             length = np.sqrt(ox * ox + oy * oy + oz * oz)
             ox, oy, oz = ox / length, oy / length, oz / length

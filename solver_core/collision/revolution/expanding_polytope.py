@@ -20,11 +20,11 @@ from .solid import across, support
 
 __all__ = ["RoundWork", "least_penetration", "round_work"]
 
-MOST_POINTS = 160
+MAX_POLYTOPE_POINTS = 160
 # Of the size of the difference: the bounds have met.
-MET = 3e-9
+DEPTH_KNOWN = 3e-9
 # A point this little outside of a face lies in it.
-FLAT = 1e-13
+COPLANAR = 1e-13
 # The turn in rad that decides between points equally far out.
 ASIDE = 1e-10
 
@@ -42,10 +42,10 @@ class RoundWork(NamedTuple):
 
 def round_work() -> RoundWork:
     return RoundWork(
-        np.empty((MOST_POINTS, 3)),
-        np.empty((2 * MOST_POINTS, 3), dtype=np.int64),
-        np.empty((2 * MOST_POINTS, 4)),
-        np.empty((6 * MOST_POINTS, 2), dtype=np.int64),
+        np.empty((MAX_POLYTOPE_POINTS, 3)),
+        np.empty((2 * MAX_POLYTOPE_POINTS, 3), dtype=np.int64),
+        np.empty((2 * MAX_POLYTOPE_POINTS, 4)),
+        np.empty((6 * MAX_POLYTOPE_POINTS, 2), dtype=np.int64),
         np.empty((16, 3)),
         np.empty(16, dtype=np.int64),
     )
@@ -180,7 +180,7 @@ def least_penetration(r, hull, o, is_hull, work):
             size = max(size, abs(points[row, k]))
     count = 4
     used = 4
-    while used < MOST_POINTS:
+    while used < MAX_POLYTOPE_POINTS:
         nearest = 0
         for face in range(1, count):
             if planes[face, 3] < planes[nearest, 3]:
@@ -190,14 +190,14 @@ def least_penetration(r, hull, o, is_hull, work):
         height = x * wx + y * wy + z * wz
         if height < best:
             best, bx, by, bz = height, -x, -y, -z
-        if best < 0.0 or height - offset <= MET * size or best <= offset + MET * size:
+        if best < 0.0 or height - offset <= DEPTH_KNOWN * size or best <= offset + DEPTH_KNOWN * size:
             break
         wx, wy, wz = corner(r, hull, o, is_hull, x, y, z)
-        if x * wx + y * wy + z * wz - offset <= MET * size:
+        if x * wx + y * wy + z * wz - offset <= DEPTH_KNOWN * size:
             break
         points[used, 0], points[used, 1], points[used, 2] = wx, wy, wz
         used += 1
-        count, removed, edges = take_visible(work, count, wx, wy, wz, FLAT * size)
+        count, removed, edges = take_visible(work, count, wx, wy, wz, COPLANAR * size)
         # The faces that see a point make a disk. Where rounding tore it, the axis is as good as it gets here.
         if edges < 3 or edges > removed + 2:
             break

@@ -9,18 +9,18 @@ from __future__ import annotations
 import numpy as np
 
 from ...compile.kernel import TRUE, leaf_kernel
-from ..manifold import NO_CONTACTS
+from ..manifold import NONE_FOUND
 from ..polyhedra.face_contacts import FACING
 from .candidates import (
     CROSSING,
     END,
-    INNER,
     LOWEST,
     NEAR,
     ON_EDGE,
     ON_FACE,
     ON_VERTEX,
-    PARALLEL,
+    PARALLEL_TO_SIDE,
+    SIDE_INNER,
     put,
     put_closest,
     spots,
@@ -150,7 +150,7 @@ def edges_along_side(r, hull, nx, ny, nz, round_is_a, limit, merge, manifold, co
         if square == 0.0:
             continue
         dot = ex * hx + ey * hy + ez * hz
-        if square * length2 - dot * dot <= PARALLEL * PARALLEL * square * length2:
+        if square * length2 - dot * dot <= PARALLEL_TO_SIDE * PARALLEL_TO_SIDE * square * length2:
             start = ((px - gx) * hx + (py - gy) * hy + (pz - gz) * hz) / dot
             for end in range(4):
                 # The ends of the edge, then the points of it beside the ends of the line.
@@ -210,7 +210,7 @@ def edges_along_side(r, hull, nx, ny, nz, round_is_a, limit, merge, manifold, co
             gap = on - s * hn
             gap_x, gap_y, gap_z = gx + s * hx, gy + s * hy, gz + s * hz
             of_other = 4 * edge + ON_EDGE
-            count = put(manifold, count, limit, merge, gap_x, gap_y, gap_z, nx, ny, nz, gap, round_is_a, INNER, of_other)
+            count = put(manifold, count, limit, merge, gap_x, gap_y, gap_z, nx, ny, nz, gap, round_is_a, SIDE_INNER, of_other)
     return count
 
 
@@ -238,7 +238,7 @@ def round_hull_contacts(r, hull, round_is_a, limit, merge, noise, manifold, work
     touches, distance, nx, ny, nz, qx, qy, qz, i, j, k = contact_axis(r, hull, r, TRUE, limit, noise, work)
     if not touches:
         return 0
-    count = spots_on_faces(r, hull, nx, ny, nz, round_is_a, limit, merge, manifold, NO_CONTACTS, work)
+    count = spots_on_faces(r, hull, nx, ny, nz, round_is_a, limit, merge, manifold, NONE_FOUND, work)
     along = nx * r.u + ny * r.v + nz * r.w
     radial, rise = side_normal(r)
     if len(hull.vertices) > 1:

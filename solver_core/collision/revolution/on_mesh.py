@@ -11,10 +11,10 @@ import numpy as np
 
 from ...compile.kernel import kernel, leaf_kernel
 from ..manifold import feature_id
-from ..mesh.features import add, buffer, edge_holds, vertex_holds
+from ..mesh.features import add, buffer, in_edge_normal_cone, in_vertex_normal_cone
 from ..mesh.queries import is_inside, surface_view
 from ..polyhedra.polyhedron import Polyhedron
-from .candidates import NEAR, ON_EDGE, ON_FACE, ON_VERTEX, ROUND, spots
+from .candidates import NEAR, ON_EDGE, ON_FACE, ON_VERTEX, ROUND_FEATURE, spots
 from .on_hull import edges_along_side, edges_under_cap, in_face, round_hull_contacts
 from .solid import centre_of, round_at, side_normal
 
@@ -23,7 +23,7 @@ __all__ = ["round_surface_contacts"]
 # Of a triangle's size: what is lower by no more is as far along a direction.
 LEVEL = 1e-6
 # A sine by which a direction may leave those that a feature holds.
-HELD = 1e-4
+NORMAL_CONE = 1e-4
 # Of a work array of nodes.
 STACK = 64
 # Of the round body's size: in deeper overlaps single triangles no longer tell which way is out.
@@ -96,13 +96,13 @@ def has_border(surface, f):
 @leaf_kernel
 def edge_is_held(surface, f, side, x, y, z):
     e = surface.triangle_edges[f, side]
-    return e >= 0 and surface.sharp[e] and edge_holds(surface, surface.vertices, e, x, y, z, HELD)
+    return e >= 0 and surface.sharp[e] and in_edge_normal_cone(surface, surface.vertices, e, x, y, z, NORMAL_CONE)
 
 
 @leaf_kernel
 def vertex_is_held(surface, f, corner, x, y, z):
     v = surface.triangles[f, corner]
-    return surface.corner[v] and vertex_holds(surface, surface.vertices, v, x, y, z, HELD)
+    return surface.corner[v] and in_vertex_normal_cone(surface, surface.vertices, v, x, y, z, NORMAL_CONE)
 
 
 @leaf_kernel
@@ -143,7 +143,7 @@ def add_held(surface, f, manifold, slot, round_is_a, x, y, z, of_edges, out):
         if of_edges:
             return
         of_mesh = 4 * surface.patch[f] + ON_FACE
-    feature = feature_id(ROUND, of_round, of_mesh) if round_is_a else feature_id(ROUND, of_mesh, of_round)
+    feature = feature_id(ROUND_FEATURE, of_round, of_mesh) if round_is_a else feature_id(ROUND_FEATURE, of_mesh, of_round)
     p, n = manifold.point[slot], manifold.normal[slot]
     add(out, p[0], p[1], p[2], n[0], n[1], n[2], manifold.gap[slot], feature, False)
 
@@ -181,7 +181,7 @@ def face_contacts(r, surface, f, triangle, face, round_is_a, limit, merge, manif
         if not is_over_face(r, surface, triangle, face, px, py, pz, gap, 0.01 * merge, stack):
             continue
         spot_id = np.int64(work.spot_ids[spot])
-        feature = feature_id(ROUND, spot_id, of_mesh) if round_is_a else feature_id(ROUND, of_mesh, spot_id)
+        feature = feature_id(ROUND_FEATURE, spot_id, of_mesh) if round_is_a else feature_id(ROUND_FEATURE, of_mesh, spot_id)
         half = 0.5 * gap
         add(out, px - half * x, py - half * y, pz - half * z, sign * x, sign * y, sign * z, gap, feature, False)
     if not has_border(surface, f):

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...compile.kernel import FALSE, TRUE, leaf_kernel
-from ..manifold import NO_CONTACTS
-from .candidates import CLOSEST, CROSSING, END, INNER, NEAR, ON_FACE, PARALLEL, put, put_closest, spots
+from ..manifold import NONE_FOUND
+from .candidates import CLOSEST, CROSSING, END, NEAR, ON_FACE, PARALLEL_TO_SIDE, SIDE_INNER, put, put_closest, spots
 from .closest_revolution import generator
 from .contact_axis import contact_axis
 from .solid import SIDE, side_normal, signed_distance
@@ -68,7 +68,7 @@ def line_on_cap(r, o, r_is_a, nx, ny, nz, limit, merge, manifold, count):
         if 0.0 < t < 1.0:
             gap = gap_a + t * (gap_b - gap_a)
             px, py, pz = mx + ax + t * dx, my + ay + t * dy, mz + az + t * dz
-            count = put(manifold, count, limit, merge, px, py, pz, nx, ny, nz, gap, r_is_a, CROSSING + which, INNER)
+            count = put(manifold, count, limit, merge, px, py, pz, nx, ny, nz, gap, r_is_a, CROSSING + which, SIDE_INNER)
     return count
 
 
@@ -120,7 +120,7 @@ def ends_along_side(r, o, r_is_a, nx, ny, nz, limit, merge, manifold, count):
     ex, ey, ez = qx - px, qy - py, qz - pz
     product = (hx * hx + hy * hy + hz * hz) * (ex * ex + ey * ey + ez * ez)
     dot = hx * ex + hy * ey + hz * ez
-    if product - dot * dot > PARALLEL * PARALLEL * product:
+    if product - dot * dot > PARALLEL_TO_SIDE * PARALLEL_TO_SIDE * product:
         return count
     for end in range(2):
         x, y, z = (px, py, pz) if end == 0 else (qx, qy, qz)
@@ -139,7 +139,7 @@ def round_round_contacts(a, b, hull, limit, merge, noise, manifold, work):
     touches, distance, nx, ny, nz, qx, qy, qz, _, _, _ = contact_axis(a, hull, b, FALSE, limit, noise, work)
     if not touches:
         return 0
-    count = spots_on_cap(a, b, TRUE, nx, ny, nz, limit, merge, manifold, NO_CONTACTS, work)
+    count = spots_on_cap(a, b, TRUE, nx, ny, nz, limit, merge, manifold, NONE_FOUND, work)
     count = spots_on_cap(b, a, FALSE, -nx, -ny, -nz, limit, merge, manifold, count, work)
     count = rims_crossing(a, b, nx, ny, nz, limit, merge, manifold, count)
     count = line_on_cap(a, b, TRUE, nx, ny, nz, limit, merge, manifold, count)

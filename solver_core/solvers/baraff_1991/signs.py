@@ -50,8 +50,8 @@ __all__ = ["sign_guessing"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-SWEEPS = 100  # of projected Gauss-Seidel before the signs are read off
-ROUNDING = 1e-12  # of the largest |b|: an acceleration below has no sign
+SIGN_SWEEPS = 100  # of projected Gauss-Seidel before the signs are read off
+NO_SIGN = 1e-12  # of the largest |b|: an acceleration below has no sign
 
 
 class BoxProblem(NamedTuple):
@@ -92,7 +92,7 @@ def guess(box: BoxProblem, forces: Floats) -> Floats:
     bounded_by, mu = np.full(box.b.size, -1), np.zeros(box.b.size)
     bounded_by[box.friction], mu[box.friction] = box.bearing, box.mu
     f = forces.copy()
-    projected_gauss_seidel(box.A, box.b, bounded_by, mu, f, SWEEPS)
+    projected_gauss_seidel(box.A, box.b, bounded_by, mu, f, SIGN_SWEEPS)
     f = np.nan_to_num(f, nan=0.0, posinf=0.0, neginf=0.0)
     friction, a = f[box.friction], (box.A @ f + box.b)[box.friction]
     return np.where(np.where(friction != 0.0, friction, -a) >= 0.0, 1.0, -1.0)
@@ -119,7 +119,7 @@ def wrong_signs(box: BoxProblem, signs: Floats, forces: Floats) -> NDArray[np.bo
     """Where (17) is broken, (k,): a contact bears, its friction is zero, and its acceleration is along the sign of friction."""
     along = signs * (box.A @ forces + box.b)[box.friction]
     idle = (forces[box.friction] == 0.0) & (forces[box.bearing] > 0.0)
-    return idle & (along > ROUNDING * np.abs(box.b).max(initial=0.0))
+    return idle & (along > NO_SIGN * np.abs(box.b).max(initial=0.0))
 
 
 def sign_guessing(

@@ -18,11 +18,11 @@ from .index_sets import DEPENDENT, DRIVES, GIVEN_UP, PIVOTS, Sets
 from .pivot import INTERRUPTED, compute_forces
 
 __all__ = [
-    "AT_REST",
-    "NEGLIGIBLE",
+    "DEPENDENT_ACCELERATION",
     "PROXIMAL",
     "STIFFEST",
     "SWEEPS",
+    "ZERO_ACCELERATION",
     "Guess",
     "Trial",
     "pivots_of",
@@ -40,8 +40,8 @@ SWEEPS = (20, 40, 80, 160)  # of Gauss-Seidel over a guess, until Coulomb's law 
 STIFFEST = 3e-11  # of A: with less compliance, what of A depends on the rest does so still, up to the rank test
 PROXIMAL = (1e-7, 1e-8) + 3 * (1e-9,) + 8 * (STIFFEST,)  # compliances of trials where pivoting without friction has failed
 CHUNK = 256  # pivots between looks at the clock
-AT_REST = 1e-12  # of the largest |b|: an acceleration below counts as zero
-NEGLIGIBLE = 1e-9  # of the largest |b|: one that cannot be driven to zero because it depends on others already is
+ZERO_ACCELERATION = 1e-12  # of the largest |b|: an acceleration below counts as zero
+DEPENDENT_ACCELERATION = 1e-9  # of the largest |b|: one that cannot be driven to zero because it depends on others already is
 
 
 class Guess(NamedTuple):
@@ -78,9 +78,10 @@ def trials(m: int, guesses: tuple[Guess, ...]) -> Iterator[Trial]:
         yield Trial(random.permutation(m), False, nothing)
 
 
-def pivots_of(trial: Trial, rubs: bool, left: int) -> int:
-    """How many pivots a trial may take. rubs: whether there is static friction. left: by all trials that are to come."""
-    patience = PIVOTS_A_TRIAL if trial.renews or rubs else PIVOTS_WITHOUT_STATIC_FRICTION
+def pivots_of(trial: Trial, has_static_friction: bool, left: int) -> int:
+    """How many pivots a trial may take. has_static_friction: whether there is static friction. left: by all trials that are to
+    come."""
+    patience = PIVOTS_A_TRIAL if trial.renews or has_static_friction else PIVOTS_WITHOUT_STATIC_FRICTION
     return min(patience * (trial.order.size + 1), left)
 
 

@@ -19,7 +19,19 @@ from ...problem.result import Result, Status
 from ..complementarity import Sizes, is_ray, without_rounding
 from ..dense import DenseProblem, Layout, dense_problem, forces_from_impulse, impulse_from_forces, result_of
 from ..infeasible import contradiction
-from .attempts import AT_REST, NEGLIGIBLE, PROXIMAL, STIFFEST, SWEEPS, Guess, Trial, pivots_of, statistics, trials, until
+from .attempts import (
+    DEPENDENT_ACCELERATION,
+    PROXIMAL,
+    STIFFEST,
+    SWEEPS,
+    ZERO_ACCELERATION,
+    Guess,
+    Trial,
+    pivots_of,
+    statistics,
+    trials,
+    until,
+)
 from .coulomb_guess import coulomb_forces, stiff, stiffening
 from .index_sets import PIVOTS, index_sets
 from .pivot import ESTABLISHED, RAY
@@ -34,19 +46,19 @@ PIVOTS_A_CONTACT = 6400  # over all trials
 COMPLIANCE = 0.1  # of A, over the tolerance, in trials with friction from known forces
 
 
-def _guesses(warm: bool, guess: bool, rubs: bool, slides: bool, tolerance: float) -> tuple[Guess, ...]:
-    """For the trials from known forces. rubs: whether there is static friction. slides: whether A is unsymmetric; rays are not
-    to be softened away."""
-    compliance = max(COMPLIANCE * tolerance, STIFFEST) if guess and not slides else 0.0
-    given = (Guess(0, compliance if rubs else 0.0),) if warm else ()
-    if rubs:
+def _guesses(warm: bool, guess: bool, has_static_friction: bool, asymmetric: bool, tolerance: float) -> tuple[Guess, ...]:
+    """For the trials from known forces. has_static_friction: whether there is static friction. asymmetric: whether A is; rays
+    are not to be softened away."""
+    compliance = max(COMPLIANCE * tolerance, STIFFEST) if guess and not asymmetric else 0.0
+    given = (Guess(0, compliance if has_static_friction else 0.0),) if warm else ()
+    if has_static_friction:
         if not guess:
             return given
         turned = Guess(0, compliance, stiff(compliance))
         longer = Guess(0, compliance, stiffening(compliance), improves=False)
         near = tuple(one for sweeps in SWEEPS for one in (Guess(sweeps, compliance), turned))
-        return given + near + (() if slides else (longer,))
-    if slides or not guess:
+        return given + near + (() if asymmetric else (longer,))
+    if asymmetric or not guess:
         return given
     return (given or (Guess(SWEEPS[0], 0.0),)) + tuple(Guess(0, less) for less in PROXIMAL)
 
@@ -80,7 +92,7 @@ class Unknowns(NamedTuple):
 def _unknowns(dense: DenseProblem, mu: Floats, symmetric: bool, at_rest: float) -> Unknowns:
     A, b, sizes, layout = dense
     scale = float(np.abs(b).max(initial=0.0))
-    scales = at_rest * scale, max(NEGLIGIBLE, at_rest) * scale
+    scales = at_rest * scale, max(DEPENDENT_ACCELERATION, at_rest) * scale
     return Unknowns(np.ascontiguousarray(A.T), b, sizes, layout, mu, symmetric, scales)
 
 
@@ -117,13 +129,15 @@ def pivot(
     dense = dense_problem(problem)
     A, b, sizes, layout = dense
     pivots = PIVOTS_A_CONTACT * (problem.contacts + 1) if max_iterations is None else max_iterations
-    rubs, slides = bool((layout.friction >= 0).any()), bool(problem.slides_along_given.any())
-    unknowns = _unknowns(dense, problem.system.mu, not rubs and not slides, max(AT_REST, 1e-3 * tolerance))
+    has_static_friction, asymmetric = bool((layout.friction >= 0).any()), bool(problem.slides_along_given.any())
+    unknowns = _unknowns(
+        dense, problem.system.mu, not has_static_friction and not asymmetric, max(ZERO_ACCELERATION, 1e-3 * tolerance)
+    )
     known = np.zeros(0) if warm_start is None else forces_from_impulse(problem, layout, warm_start)
     nothing = best = result_of(problem, *impulse_from_forces(problem, layout, np.zeros(b.size)), "pivot")
     rank, status, ray = (True, np.inf), Status.MAX_ITERATIONS, None
     counts, tries, sought = np.zeros(4, np.int64), 0, False
-    for trial in trials(problem.contacts, _guesses(known.size > 0, guess, rubs, slides, tolerance)):
+    for trial in trials(problem.contacts, _guesses(known.size > 0, guess, has_static_friction, asymmetric, tolerance)):
         if not trial.guess.improves:
             if status is Status.SOLVED:
                 break
@@ -153,7 +167,7 @@ def pivot(
             status = Status.SOLVED
         if attempt.ended == ESTABLISHED:
             known = forces
-        if attempt.ended == RAY and slides and status is not Status.SOLVED:
+        if attempt.ended == RAY and asymmetric and status is not Status.SOLVED:
             direction = without_rounding(sizes, _unturned(layout, attempt.frame, attempt.change))
             if is_ray(A, sizes, direction, layout.normal):
                 status, ray = Status.RAY, impulse_from_forces(problem, layout, direction)[0]

@@ -124,12 +124,12 @@ def _newton(A: Floats, b: Floats, contacts: Contacts, f: Floats, at_rest: float)
 
 
 def _contacts(A: Floats, layout: Layout, mu: Floats) -> Contacts:
-    rubs = layout.friction >= 0
-    at = np.column_stack([layout.normal[rubs], *(layout.friction[rubs] + t for t in range(layout.tangents))])
+    frictional = layout.friction >= 0
+    at = np.column_stack([layout.normal[frictional], *(layout.friction[frictional] + t for t in range(layout.tangents))])
     stiffness = np.diag(A).copy()
     stiffness[at] = stiffness[at].mean(axis=1, keepdims=True)
     rho = np.divide(1.0, stiffness, out=np.zeros_like(stiffness), where=stiffness > 0.0)
-    return Contacts(np.arange(layout.bilateral), layout.normal[~rubs], at, mu[rubs], rho)
+    return Contacts(np.arange(layout.bilateral), layout.normal[~frictional], at, mu[frictional], rho)
 
 
 def _law(f: Floats, a: Floats, contacts: Contacts) -> Law:

@@ -11,7 +11,18 @@ from numpy.typing import NDArray
 from ...compile.kernel import kernel
 from ...problem.result import Status
 from ..complementarity import LcpEnd, entry_sizes, is_ray, relative_residual, without_rounding
-from .attempts import AT_REST, NEGLIGIBLE, PROXIMAL, SWEEPS, Guess, Trial, pivots_of, statistics, trials, until
+from .attempts import (
+    DEPENDENT_ACCELERATION,
+    PROXIMAL,
+    SWEEPS,
+    ZERO_ACCELERATION,
+    Guess,
+    Trial,
+    pivots_of,
+    statistics,
+    trials,
+    until,
+)
 from .index_sets import FREE, PIVOTS, index_sets
 from .pivot import ESTABLISHED, RAY, compute_forces
 from .start import start
@@ -25,7 +36,7 @@ Indices = NDArray[np.int64]
 NO_BILATERAL = NO_TANGENTS = np.int64(0)
 GUESSED = (Guess(SWEEPS[0], 0.0),)
 GIVEN = (Guess(0, 0.0),)
-NEARER = tuple(Guess(0, compliance) for compliance in PROXIMAL)
+PROXIMAL_ATTEMPTS = tuple(Guess(0, compliance) for compliance in PROXIMAL)
 
 
 class Attempt(NamedTuple):
@@ -54,7 +65,7 @@ def pivot_lcp(
     symmetric = is_symmetric(A) and (start is None or _is_semidefinite(A))
     # any positive forces will do: those in C are solved for
     known = np.zeros(0) if start is None else start.astype(np.float64)
-    guesses = (GIVEN if start is not None else GUESSED if symmetric else ()) + (NEARER if symmetric else ())
+    guesses = (GIVEN if start is not None else GUESSED if symmetric else ()) + (PROXIMAL_ATTEMPTS if symmetric else ())
     best, least = (np.zeros(b.size), b), np.inf
     counts, tries, pivots = np.zeros(4, np.int64), 0, max_iterations
     for trial in trials(b.size, guesses):
@@ -105,7 +116,7 @@ def _begin(A, b, symmetric, known, sweeps, compliance):
     n, scale = b.size, 0.0
     for i in range(n):
         scale = max(scale, abs(b[i]))
-    scales = AT_REST * scale, NEGLIGIBLE * scale
+    scales = ZERO_ACCELERATION * scale, DEPENDENT_ACCELERATION * scale
     no_friction = np.full(n, FREE, np.int64)
     sizes = entry_sizes(A, symmetric)
     p = index_sets(A.T.copy(), b.copy(), sizes, NO_BILATERAL, np.arange(n), no_friction, NO_TANGENTS, np.zeros(n), symmetric)

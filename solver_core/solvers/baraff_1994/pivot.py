@@ -52,7 +52,7 @@ ESTABLISHED, INTERRUPTED, RAY = range(3)
 NOTHING, REST, RETURN, BOUND, RELEASE, CLAMP, SLIP, STICK, IDLE = range(9)
 
 # What a drive is for: establish a normal force, establish a friction force, take back a friction force that was given up.
-NORMAL, FRICTION, TAKE_BACK = range(3)
+DRIVE_NORMAL, DRIVE_FRICTION, TAKE_BACK = range(3)
 
 EQUAL = 1e-12  # relative difference of steps that count as equal
 
@@ -203,7 +203,7 @@ def _limit_of_driven(p, d, purpose, sign, noise):
     a, da = sign * p.acceleration[d], sign * p.response[d]
     if da > noise * p.sizes.row[d]:
         s, event = max(0.0, -a / da), REST
-    if purpose == FRICTION:
+    if purpose == DRIVE_FRICTION:
         bound = _cone_step(p, p.owner[d], noise)
         if bound < s:
             s, event = bound, BOUND
@@ -338,7 +338,7 @@ def _arrive(p, d, purpose, event):
     c = p.owner[d]
     if purpose == TAKE_BACK:
         p.force[d] = 0.0
-    elif purpose == NORMAL:
+    elif purpose == DRIVE_NORMAL:
         p.acceleration[d] = 0.0
         p.normal_set[c] = CLAMPED
         if p.friction_set[c] == OFF:
@@ -360,9 +360,9 @@ def drive_to_zero(p, d, purpose, at_rest, budget):
     Returns ESTABLISHED, RAY where nothing ever limits the step, or INTERRUPTED where the pivots exceed the budget.
     """
     p.counts[DRIVES] += 1
-    if purpose == NORMAL:
+    if purpose == DRIVE_NORMAL:
         sign = 1.0
-    elif purpose == FRICTION:
+    elif purpose == DRIVE_FRICTION:
         sign = -1.0 if p.acceleration[d] > 0.0 else 1.0
     else:
         sign = -1.0 if p.force[d] > 0.0 else 1.0
@@ -390,7 +390,7 @@ def _violated(p, c, at_rest):
     normal, first = p.normal[c], p.friction[c]
     if p.normal_set[c] != CLAMPED and p.acceleration[normal] < -at_rest:
         p.normal_set[c] = NONE
-        return normal, NORMAL
+        return normal, DRIVE_NORMAL
     if first < 0:
         return -1, 0
     if p.friction_set[c] == NONE:
@@ -406,7 +406,7 @@ def _violated(p, c, at_rest):
             y = p.acceleration[first + 1] if p.tangents == 2 else 0.0
             if np.hypot(x, y) > at_rest:
                 turn_frame(p, c, x, y)
-                return first, FRICTION
+                return first, DRIVE_FRICTION
             p.friction_set[c] = CF
             for i in range(first, first + p.tangents):
                 enter(p, i)
@@ -414,7 +414,7 @@ def _violated(p, c, at_rest):
             p.friction_set[c] = OFF if p.normal_set[c] == NC else NONE
     elif p.friction_set[c] == CFX:
         if abs(p.acceleration[first + 1]) > at_rest:
-            return first + 1, FRICTION
+            return first + 1, DRIVE_FRICTION
         p.friction_set[c] = CF
         enter(p, first + 1)
     return -1, 0
@@ -452,7 +452,7 @@ def compute_forces(p, order, cursor, at_rest, negligible, budget):
             continue
         checked = 0
         ended = drive_to_zero(p, d, purpose, at_rest, budget)
-        if ended == RAY and purpose == NORMAL and p.acceleration[d] >= -negligible:
+        if ended == RAY and purpose == DRIVE_NORMAL and p.acceleration[d] >= -negligible:
             p.acceleration[d] = 0.0
             continue
         if ended != ESTABLISHED:

@@ -111,7 +111,7 @@ def guess_forces(p, bilateral, known, sweeps):
     friction the sweeps end when C has not changed in one.
     """
     n = p.b.size
-    force, acceleration, rubs = np.zeros(n), p.b.copy(), False
+    force, acceleration, has_static_friction = np.zeros(n), p.b.copy(), False
     for i in range(known.size):
         _relax(p, i, force, acceleration, known[i])
     for _ in range(sweeps):
@@ -127,9 +127,9 @@ def guess_forces(p, bilateral, known, sweeps):
             same = same and (f > 0.0) == (force[i] > 0.0)
             _relax(p, i, force, acceleration, f - force[i])
             if p.friction[c] >= 0:
-                rubs = True
+                has_static_friction = True
                 _relax_friction(p, c, force, acceleration)
-        if same and not rubs:
+        if same and not has_static_friction:
             break
     return force
 

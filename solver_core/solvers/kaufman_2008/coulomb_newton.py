@@ -26,11 +26,11 @@ from .projection import BOTH, gap_velocity, generalised_impulse, velocity_after
 __all__ = ["coulomb_newton"]
 
 FIRST_PENALTIES = (1e2, 1e1, 1e3, 1e0)  # rho_k times the effective inverse mass, one try after the other
-LAST_PENALTY = 1e6
-MULTIPLIER_STEPS = 15
-NEWTON_STEPS = 25
+LAST_JOINT_PENALTY = 1e6
+JOINT_MULTIPLIER_STEPS = 15
+JOINT_NEWTON_STEPS = 25
 SHORTEST_STEP = 0.06
-UPHILL_STEPS = 4
+JOINT_UPHILL_STEPS = 4
 
 
 @leaf_kernel
@@ -128,11 +128,11 @@ def coulomb_newton(system, blocks, lower, upper, sides, inverse, kappa, attempt,
     generalised_impulse(system, BOTH, y, work)
     now_v = np.empty(n)
     velocity_after(system, system.velocity, work, now_v)
-    uphill = UPHILL_STEPS
+    uphill = JOINT_UPHILL_STEPS
     penalty, least = first, np.inf
-    for _ in range(MULTIPLIER_STEPS):
+    for _ in range(JOINT_MULTIPLIER_STEPS):
         now = _imbalance(system, sides, rho, y, now_v, fresh, derivative, work, gradient, back)
-        for _newton in range(NEWTON_STEPS):
+        for _newton in range(JOINT_NEWTON_STEPS):
             fastest = 0.0
             for k in range(m):
                 u[0], u[1], u[2] = relative_velocity(system, k, back)
@@ -184,7 +184,7 @@ def coulomb_newton(system, blocks, lower, upper, sides, inverse, kappa, attempt,
         if error <= goal or (slow and error <= enough):
             break
         if slow:
-            if penalty >= LAST_PENALTY:
+            if penalty >= LAST_JOINT_PENALTY:
                 break
             penalty *= 10.0
             rho *= 10.0

@@ -1,0 +1,35 @@
+"""The documents name files that are there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "solver_core" / "README.md"])
+MADE = ("build/", "dist/", ".venv/")  # by the commands
+
+
+def named_files(text: str) -> set[str]:
+    """What stands between backquotes and ends like a file of the repository or a folder of it."""
+    return set(re.findall(r"`((?:[\w.-]+/)*[\w.*-]+\.(?:py|toml|txt|md|sha256|yaml)|(?:[\w.-]+/)+)`", text))
+
+
+def links(text: str) -> set[str]:
+    return set(re.findall(r"\]\((?!https?:)([^)#\s]+)", text))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_files_that_a_document_names_are_there(document):
+    text = document.read_text()
+    places = (ROOT, ROOT / "solver_core", document.parent)
+    files = {name for name in named_files(text) if not name.startswith(MADE)}
+    missing = {name for name in files if not any(any(place.glob(name.rstrip("/"))) for place in places)}
+    missing |= {link for link in links(text) if not (document.parent / link).exists()}
+    assert not missing
+
+
+def test_a_name_that_is_not_there_would_be_seen():
+    assert named_files("see `collision/nothing.py` and `docs/` and `sc.solve`") == {"collision/nothing.py", "docs/"}
