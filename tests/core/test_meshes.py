@@ -215,6 +215,28 @@ def test_a_box_slides_off_a_slope_onto_the_level_without_dipping_in():
     assert max(frame.statistics.deepest_overlap.max(initial=0.0) for frame in frames) < 5e-4
 
 
+def test_what_is_round_meets_no_plane_of_a_mesh_that_ends_before_it():
+    """Behind a chair's leg the plane of its seat, from which the leg rises, is not there: the gap is the distance."""
+    random = np.random.default_rng(5)
+    points, triangles = chair()
+    specs = [mesh((points, triangles)), hull([[0.0, 0.0, -0.3], [0.0, 0.0, 0.3]], 0.2), ball(0.2)]
+    table = build_shapes(specs)
+    near = 0
+    for _ in range(150):
+        turns = [np.eye(3), *Rotation.random(2, random_state=random).as_matrix()]
+        places = [np.zeros(3), *random.uniform((-0.6, -0.6, -0.4), (0.6, 0.6, 1.4), (2, 3))]
+        contacts = detected(table, places, turns, 0.3)
+        for i, half in ((1, 0.3), (2, 0.0)):
+            along = np.linspace(-half, half, 61 if half else 1)
+            true = distances(places[i] + along[:, None] * turns[i][:, 2], points[triangles]).min()
+            gaps = contacts.gap[(contacts.body_a == 0) & (contacts.body_b == i)]
+            # cores that are in it have a depth, not a distance
+            if 0.02 < true < 0.45:
+                near += 1
+                assert gaps.min() == pytest.approx(true - 0.2, abs=1e-3)
+    assert near > 50
+
+
 def test_features_persist_while_a_box_slides_over_triangles():
     table = build_shapes([mesh(sheet(11, 6.0)), box(1, 1, 1)])
     first = detected(table, [[0, 0, 0], [0, 0, 0.5001]])

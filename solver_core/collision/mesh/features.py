@@ -232,7 +232,8 @@ def is_across_valley(pair, of_first, f, nx, ny, nz, x, y, z):
     """Whether a point is over a neighbour of triangle f that rises from it: a valley, in which both of their planes bound it.
 
     Without this the plane ahead would be met only after the vertex has crossed the valley's edge, in the middle of a step. The
-    point has left the prism over f across that edge and nowhere else: a round body bends over the planes of other triangles.
+    point has left the prism over f across that edge and nowhere else, as a round body bends over the planes of other triangles;
+    and it is where f is seen from the neighbour, not behind a leg that stands on f.
     (nx, ny, nz): the normal of f on the point's side. of_first: whether f is of the second surface.
     """
     owner = pair.second if of_first else pair.first
@@ -249,6 +250,11 @@ def is_across_valley(pair, of_first, f, nx, ny, nz, x, y, z):
                 continue
             m = owner.normals[g]
             mx, my, mz = turned(pair, m) if of_first else (m[0], m[1], m[2])
+            i, k = owner.triangles[g, 0], owner.triangles[f, side - 1 if side > 0 else 2]
+            inner = mx * (faces[k, 0] - faces[i, 0]) + my * (faces[k, 1] - faces[i, 1]) + mz * (faces[k, 2] - faces[i, 2])
+            over = mx * (x - faces[i, 0]) + my * (y - faces[i, 1]) + mz * (z - faces[i, 2])
+            if (over if inner > 0.0 else -over) < -owner.tolerance:
+                continue
             if is_over(faces, owner.triangles[g], mx, my, mz, x, y, z, owner.tolerance, -1) and is_over(
                 faces, owner.triangles[f], nx, ny, nz, x, y, z, owner.tolerance, side
             ):
