@@ -29,8 +29,8 @@ __all__ = ["MOST_CUTS", "MOST_PARTS", "NO_IMPACTS", "Cut", "ImpactFinder", "Impa
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MOST_CUTS = 8  # refused in a step
-MOST_PARTS = 1024  # into which a step is cut for bodies that touch and turn
+MOST_CUTS = 16  # refused in a step
+MOST_PARTS = 1024  # into which a step is cut for bodies that touch and turn, and for what solves do not settle
 
 
 class Cut(NamedTuple):

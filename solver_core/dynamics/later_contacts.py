@@ -28,7 +28,7 @@ from ..collision.time_of_impact import Motion
 from .bodies import Bodies, State
 from .build import rest_offsets
 from .deformation import Deformation
-from .impacts import NO_IMPACTS, ImpactFinder, Impacts
+from .impacts import ImpactFinder, Impacts
 from .rotation import matrices, rotation_vectors, turned
 
 __all__ = ["NOTHING_LATER", "Later", "LaterContacts", "twist_between"]
@@ -38,12 +38,12 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 # Of the smaller half extent: an overlap at a step's end that is more than this, where there was none, is solved for once more,
-# and one that is more than LARGEST after all tries is refused.
+# and one that is more than LARGEST after all tries is refused. With what it may deepen by in a step it is less than 1e-3.
 NOTICED = 2.5e-4
-LARGEST = 1e-3
+LARGEST = 9e-4
 # Of LARGEST: by how much what was deeper already may deepen in a whole step.
 DEEPENING = 0.1
-# Of an overlap that was there: the depth of what goes wholly through something depends on which way out is the shortest.
+# Likewise, of an overlap that was there: the depth of what goes wholly through something depends on which way out is shortest.
 FLUCTUATION = 0.1
 # Of the depth at the end: what the approach along the normal has to explain, else they came from another side.
 EXPLAINED = 0.5
@@ -53,18 +53,18 @@ HALF_A_TURN = 2.5  # rad, less what free rotation may add to a twist
 
 @dataclass(frozen=True)
 class Later:
-    """What `LaterContacts.find` finds: contacts in the terms of the step's begin, to be solved for as well; where bodies
-    overlap too far; how deep at most what was noticed is, in half extents of the smaller body; and the deepest overlap at the
-    end.
+    """What `LaterContacts.find` finds: contacts in the terms of the step's begin, to be solved for as well; whether bodies come
+    too far into each other; how deep at most what was noticed is, in half extents of the smaller body; and the deepest overlap
+    at the end.
     """
 
     contacts: ContactSet
-    too_far: Impacts
+    too_far: bool
     deepened: float
     deepest: Overlap
 
 
-NOTHING_LATER = Later(NO_CONTACTS, NO_IMPACTS, 0.0, NO_OVERLAP)
+NOTHING_LATER = Later(NO_CONTACTS, False, 0.0, NO_OVERLAP)
 
 
 class LaterContacts:
@@ -96,13 +96,13 @@ class LaterContacts:
         a, b = after.body_a, after.body_b
         was = deepest_of_pairs(before, a, b)
         size = np.minimum(self._size[a], self._size[b])
-        deepened = after.gap < was - np.maximum(DEEPENING * motion.share * LARGEST * size, FLUCTUATION * -was)
+        deepened = after.gap < was - motion.share * np.maximum(DEEPENING * LARGEST * size, FLUCTUATION * -was)
         noticed = deepened & (after.gap < -NOTICED * size)
         too_far = deepened & (after.gap < -LARGEST * size)
         if noticed.any():
             contacts = merged(contacts, self._at_begin(after, noticed, was, before, state, motion))
         deepest = float((-after.gap[noticed] / size[noticed]).max(initial=0.0))
-        return Later(contacts, began(after.chosen(too_far), was[too_far], motion, moved), deepest, after.deepest(self._size))
+        return Later(contacts, bool(too_far.any()), deepest, after.deepest(self._size))
 
     def _at_begin(
         self, after: ContactSet, noticed: Flags, was: Floats, before: ContactSet, state: State, motion: Motion
@@ -171,16 +171,6 @@ class LaterContacts:
 
     def _pair(self, contacts: ContactSet) -> Ints:
         return contacts.body_a * len(self._size) + contacts.body_b
-
-
-def began(after: ContactSet, was: Floats, motion: Motion, moved: State) -> Impacts:
-    """Contacts that overlap after a motion as impacts: the time is that at which the overlap began, by the speed at which it
-    has closed; or half the motion where the bodies overlapped from the begin, as far as `was` (m,) says."""
-    h = motion.h
-    closing = -normal_speed(after, motion.twist, moved.position)
-    time = h + after.gap / np.maximum(closing, 1e-300)
-    clear = (time > 0.0) & (was == 0.0)
-    return Impacts(np.stack([after.body_a, after.body_b], axis=1), np.where(clear, time, 0.5 * h), ~clear)
 
 
 def normal_speed(contacts: ContactSet, twist: Floats, position: Floats) -> Floats:

@@ -41,7 +41,7 @@ RULES = {rule: code for code, rule in enumerate(FrictionCombine)}
 ROUND_OFF = 1e-9  # of a step: no part of it is that short
 PATIENCE = 8  # parts of a step, one after the other, that are not refused: then one of twice the length is tried
 STILL_MOTION = 1e-12  # m in a step: what interpolation between equal poses may come to
-KEPT_CUTS = 4  # of those allowed, for what is not solved in so many tries; the others are made at impacts
+KEPT_CUTS = 12  # of those allowed, for what is not solved in so many tries; the others are made at impacts
 FEW_TRIES = 2  # where contact has no solution, or its time is over: for what else goes on in the scene
 MOST_TRIES = 8  # of a step, each with the contacts that the one before ran into
 
@@ -243,13 +243,14 @@ class Simulation:
                 return self._attempt(at, h, cuts)
             if not len(later.contacts) or len(tries) >= (MOST_TRIES if solution.may_improve else FEW_TRIES):
                 break
+            if cuts > 0 and len(tries) > 2 and tries[-1].stalls(tries[-2]):
+                break
             # what was held once stays held, or two motions that each let in the other's overlap would take turns
             contacts = merged(contacts, later.contacts) if len(tries) == 1 else contacts.joined(later.contacts, len(tries))
             memory = solution.memory
         best = min(tries, key=Attempt.harm)
-        missed = best.later.too_far if len(best.later.too_far) else best.impacts
-        if cuts > 0 and len(missed) and best.solution.may_improve:
-            return missed.first()
+        if cuts > 0 and best.unsettled and best.solution.may_improve:
+            return Cut(0.5 * h, repeatedly=True)
         return self._advanced(begin, best, [attempt.solution for attempt in tries])
 
     def _begin(self, at: float, h: float) -> Begin:

@@ -88,6 +88,29 @@ def test_bodies_of_all_shapes_that_fall_on_a_heap_do_not_sink_into_it():
         assert max(simulation.advance().statistics.overlap_ratio.max(), deepest(simulation)) <= TENTH_OF_A_PERCENT
 
 
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_swarm_that_comes_together_faster_than_steps_can_follow_is_followed_in_shorter_ones(seed):
+    """Bodies of all shapes and of masses 1 to 10,000 at 100 m/s and 200 rad/s: each comes four half extents in a step."""
+    random = np.random.default_rng(seed)
+    ways = random.normal(size=(12, 3))
+    ways /= np.linalg.norm(ways, axis=1, keepdims=True)
+    bodies = []
+    for i, way in enumerate(ways):
+        place = (0.25 + 0.12 * i) * way
+        while any(np.linalg.norm(place - other.position) < 0.75 for other in bodies):
+            place = 1.1 * place
+        shape = SHAPES[list(SHAPES)[(i + seed) % len(SHAPES)]]
+        bodies.append(body(f"{i}", shape, random, place, -100.0 * way, 200.0, 10.0 ** random.uniform(-2.0, 2.0)))
+    simulation = sc.Simulation(SceneSpec(tuple(bodies), gravity=NO_GRAVITY, fps=240.0), substeps=1)
+    hits = 0
+    for _ in range(6):
+        statistics = simulation.advance().statistics
+        hits += int(statistics.contacts.max() > 0)
+        assert max(deepest(simulation), statistics.overlap_ratio.max()) <= TENTH_OF_A_PERCENT
+        assert not statistics.status.any()
+    assert hits >= 2
+
+
 @pytest.mark.parametrize("kind", SHAPES)
 def test_two_bodies_that_crash_keep_their_momenta_and_stay_apart(kind):
     """At 10 m/s, spinning at 20 rad/s: with what they run into told at the step's begin, both have the impulse at one point."""
