@@ -162,7 +162,7 @@ def bake(
     use_kernel_cache()
     from .dynamics.simulation import Simulation
 
-    simulation = Simulation.from_settings(spec, settings)
+    simulation = Simulation(spec, settings)
     resumed = writer.last
     emit(
         "started",

@@ -14,7 +14,7 @@ from ..collision.contact_set import ContactSet, merged
 from ..collision.detect import detect
 from ..collision.time_of_impact import OVERLAP_ALLOWED, Motion
 from ..problem.result import Status
-from ..scene.spec import BodyKind, ContactMethod, FrictionCombine, SceneSpec, SceneWarning, SolverSettings, Staggering
+from ..scene.spec import BodyKind, ContactMethod, FrictionCombine, SceneSpec, SceneWarning, SolverSettings, changed
 from ..solvers.effort import effort_of, ringing
 from ..solvers.kaufman_2008.staggered import VARIANTS
 from ..validation.scene import scene_warnings, validate
@@ -53,49 +53,25 @@ class Simulation:
     """
 
     def __init__(
-        self,
-        spec: SceneSpec,
-        *,
-        method: str | ContactMethod = "staggered",
-        fps: float | None = None,
-        substeps: int = 10,
-        tolerance: float = 1e-6,
-        max_iterations: int = 200,
-        polygon_sides: int = 0,
-        warm_start: bool = True,
-        sleeping: bool = True,
-        staggering: str | Staggering = "accelerated",
-        step_time_limit: float = 0.0,
-        recovery_speed: float = 0.2,
-    ):
-        if method not in [*ContactMethod, *(known.value for known in ContactMethod)]:
-            raise ValueError(f"method must be one of {', '.join(known.value for known in ContactMethod)}, not {method!r}")
-        if staggering not in [*Staggering, *(known.value for known in Staggering)]:
-            raise ValueError(f"staggering must be one of {', '.join(known.value for known in Staggering)}, not {staggering!r}")
-        self.settings = SolverSettings(
-            ContactMethod(method),
-            tolerance,
-            max_iterations,
-            substeps,
-            polygon_sides,
-            warm_start,
-            sleeping,
-            Staggering(staggering),
-            step_time_limit,
-            recovery_speed,
-        )
+        self, spec: SceneSpec, settings: SolverSettings | None = None, *, fps: float | None = None, **changes: Any
+    ) -> None:
+        """settings: how the scene is solved, None for the defaults. changes: fields of `SolverSettings` with other values,
+        choices by name as well, as method="pivot". fps: frames a second instead of the scene's. Raises TypeError for a field
+        that does not exist, and ValueError for a choice that is none."""
+        self.settings = changed(SolverSettings() if settings is None else settings, changes)
         if fps is not None:
             spec = replace(spec, fps=fps)
         validate(spec, self.settings)
         self.spec = spec
-        self._step = spec.time_scale / (spec.fps * substeps)
+        self._step = spec.time_scale / (spec.fps * self.settings.substeps)
         self._bodies, self._state = build_bodies(spec)
         self._frame = spec.frame_start
         self._last_step = 0.0
         self._effort = effort_of(self.settings.max_iterations)
         self._memory = none_remembered()
         gravity_speed = float(np.linalg.norm(spec.gravity)) * self._step
-        self._sleep = Sleep(self._bodies.model.dof >= 0, self._bodies.shapes.radius, gravity_speed, self._step, sleeping)
+        movable, radius = self._bodies.model.dof >= 0, self._bodies.shapes.radius
+        self._sleep = Sleep(movable, radius, gravity_speed, self._step, self.settings.sleeping)
         self._rest = rest_offsets(self._bodies.model.size)
         self._deformation = Deformation(spec, self._bodies.shapes)
         self._impacts = ImpactFinder(self._bodies, self._deformation)
@@ -107,23 +83,6 @@ class Simulation:
         ]
         self._prescribed(0.0, 1.0, self._step)
         self.warnings: tuple[SceneWarning, ...] = (*scene_warnings(spec), *self._overlaps())
-
-    @classmethod
-    def from_settings(cls, spec: SceneSpec, settings: SolverSettings) -> Simulation:
-        """The simulation of a scene with given settings."""
-        return cls(
-            spec,
-            method=settings.method,
-            substeps=settings.substeps,
-            tolerance=settings.tolerance,
-            max_iterations=settings.max_iterations,
-            polygon_sides=settings.polygon_sides,
-            warm_start=settings.warm_start,
-            sleeping=settings.sleeping,
-            staggering=settings.staggering,
-            step_time_limit=settings.step_time_limit,
-            recovery_speed=settings.recovery_speed,
-        )
 
     def first_frame(self) -> Frame:
         """The state as it is now, before or between steps, without statistics."""

@@ -7,8 +7,10 @@ Nothing here knows Blender, files or solvers. Lengths are in m, masses in kg, ti
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +28,7 @@ __all__ = [
     "ShapeSpec",
     "SolverSettings",
     "Staggering",
+    "changed",
 ]
 
 Array = NDArray[np.float64]
@@ -189,6 +192,23 @@ class SolverSettings:
     staggering: Staggering = Staggering.ACCELERATED
     step_time_limit: float = 0.0
     recovery_speed: float = 0.2
+
+
+def changed(settings: SolverSettings, changes: Mapping[str, Any]) -> SolverSettings:
+    """The settings with other values in some fields, choices also by their values as text. Raises TypeError that names a field
+    that does not exist, and ValueError that names a choice that is none."""
+    known = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    values = dict(changes)
+    for name, value in values.items():
+        if name not in known:
+            raise TypeError(f"{name!r} is no setting; there are {', '.join(known)}")
+        now = known[name]
+        if isinstance(now, Enum) and not isinstance(value, type(now)):
+            choices = {choice.value: choice for choice in list(type(now))}
+            if value not in choices:
+                raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+            values[name] = choices[value]
+    return replace(settings, **values)
 
 
 @dataclass(frozen=True)

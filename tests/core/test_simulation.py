@@ -12,7 +12,16 @@ from scipy.spatial.transform import Rotation
 
 import solver_core as sc
 from solver_core.dynamics.rotation import matrices
-from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeSpec
+from solver_core.scene.spec import (
+    BodyKind,
+    BodySpec,
+    ContactMethod,
+    MaterialSpec,
+    SceneSpec,
+    ShapeSpec,
+    SolverSettings,
+    Staggering,
+)
 from solver_core.scenes import axis_angle, box_shape, ground
 
 GRAVITY = 9.81
@@ -294,3 +303,15 @@ def test_a_pusher_pushes():
 def test_a_bad_method_is_refused():
     with pytest.raises(ValueError, match=r"method\b.*staggered.*'magic'"):
         sc.Simulation(sc.scenes.slope(), method="magic")
+
+
+def test_settings_are_given_whole_or_one_by_one():
+    settings = SolverSettings(substeps=4, staggering=Staggering.PLAIN)
+    changed = sc.Simulation(sc.scenes.slope(), settings, tolerance=1e-4, method="pivot").settings
+    assert changed == SolverSettings(ContactMethod.PIVOT, 1e-4, substeps=4, staggering=Staggering.PLAIN)
+    assert sc.Simulation(sc.scenes.slope()).settings == SolverSettings()
+
+
+def test_a_setting_that_does_not_exist_is_named():
+    with pytest.raises(TypeError, match="'substep' is no setting; there are method, tolerance"):
+        sc.Simulation(sc.scenes.slope(), substep=4)

@@ -47,7 +47,7 @@ def step(self, substep):
 if place == "step":
     Simulation._advance_step = step
 if place == "compiling":
-    Simulation.from_settings = lambda *_: take_minutes()
+    Simulation.__init__ = lambda *_: take_minutes()
 runpy.run_module("solver_core.worker", run_name="__main__")
 """
 # What starts a worker, and holds its standard input. Both share our end of standard output: it ends when both are gone.

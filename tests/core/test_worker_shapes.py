@@ -71,7 +71,7 @@ def test_all_shapes_ride_up_on_a_ground_that_deforms(baked):
 
 def test_the_cache_holds_what_the_snapshot_gives_in_this_process_bit_for_bit(baked):
     spec, settings = read_snapshot(baked / "scene.snapshot")
-    here = sc.Simulation.from_settings(spec, settings).run()
+    here = sc.Simulation(spec, settings).run()
     for frame, again in zip(FrameCacheReader(baked / "cache"), here, strict=True):
         np.testing.assert_array_equal(frame.poses, again.poses)
         np.testing.assert_array_equal(frame.velocities, again.velocities)
