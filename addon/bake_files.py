@@ -15,8 +15,8 @@ from pathlib import Path
 import bpy
 from bpy.types import Scene
 
+from ..solver_core.file_lock import FileLock, LockHeld
 from ..solver_core.io.cache import CacheError
-from ..solver_core.io.lock import FileLock, LockHeld
 
 __all__ = ["BakeFiles", "bake_files", "cache_path", "caches_in_use", "files_to_resume", "remove_old_bakes"]
 

@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from .kernel_lock import compile_in_turn
+
 __all__ = ["KernelLocator", "imported_sources", "kernel_folder", "use_kernel_cache"]
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -94,7 +96,8 @@ def use_kernel_cache() -> Path:
     """Keep this process's kernels below NUMBA_CACHE_DIR, or below the user's cache folder if that is not set; returns the
     folder.
 
-    To be called before any kernel is imported. Python's collector of garbage looks less often from then on.
+    To be called before any kernel is imported. From then on one process at a time compiles a kernel, and Python's collector of
+    garbage looks less often.
     """
     from numba.core import config
 
@@ -102,6 +105,7 @@ def use_kernel_cache() -> Path:
     # numba makes its settings at run time
     setattr(config, "CACHE_DIR", str(folder))  # noqa: B010
     setattr(config, "CACHE_LOCATOR_CLASSES", ",".join((f"{__name__}.{KernelLocator.__name__}", *OTHER_LOCATORS)))  # noqa: B010
+    compile_in_turn()
     # what compiling makes, millions of objects, mostly stays; to look through it often took a tenth of the time
     gc.set_threshold(10_000, 20, 50)
     return folder

@@ -24,9 +24,9 @@ from typing import Any, BinaryIO, Literal, Self
 from numpy.typing import NDArray
 
 from ..dynamics.frame import Frame, FrameStatistics
+from ..file_lock import FileLock, LockHeld
 from ..scene.spec import SceneSpec, SolverSettings
 from .container import MAGIC, Chunk, ChunkPlace, ContainerError, TruncatedError, encode_chunk, locate_chunk, read_chunk
-from .lock import FileLock, LockHeld
 from .snapshot import snapshot_digest
 
 __all__ = ["CacheError", "CacheHeld", "CacheInfo", "FrameCacheReader", "FrameCacheWriter", "LastFrame", "cache_has_begun"]

@@ -129,7 +129,7 @@ def test_old_bakes_are_removed_but_the_newest_and_those_in_use(bodies, bake_file
     foreign = shown.with_name(f"another-{'0' * 12}.cache")
     foreign.write_bytes(b"")
     written = bake(0.01)
-    from stiction.solver_core.io.lock import FileLock
+    from stiction.solver_core.file_lock import FileLock
 
     writer = FileLock.acquire(written)
     made = [shown, written, *(bake(0.1 * k) for k in range(1, bake_files.BAKES_KEPT + 3))]

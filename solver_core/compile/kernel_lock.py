@@ -1,0 +1,65 @@
+"""A kernel is compiled by one process at a time: others that want it wait, and load it.
+
+Two bakes that start at once, or the tests in several processes, would compile everything twice. And numba's own index of a
+kernel's specializations is read, added to and written back without a lock: two processes that compile the same kernel for
+different types may leave one's name with the other's code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+from ..file_lock import FileLock, LockHeld
+
+__all__ = ["compile_in_turn"]
+
+# Longer than any kernel takes with all that it calls. Who holds a lock for longer was suspended, and is not waited for.
+SECONDS_FOR_KERNEL = 600.0
+
+
+def compile_in_turn() -> None:
+    """Make every compilation of a cached kernel, in this process, hold a lock beside its cache; a second call does nothing.
+
+    No two processes wait for each other: a kernel's lock is held while those that it calls are compiled, and none calls itself.
+    """
+    from numba.core.dispatcher import Dispatcher
+
+    compile_alone = Dispatcher.compile
+    if hasattr(compile_alone, "__wrapped__"):
+        return
+    held: set[Path] = set()
+
+    @wraps(compile_alone)
+    def compile_with_lock(dispatcher: Any, signature: Any) -> Any:
+        folder = dispatcher.stats.cache_path
+        if folder is None:
+            return compile_alone(dispatcher, signature)
+        function = dispatcher.py_func
+        with in_turn(Path(folder) / f"{function.__qualname__}-{function.__code__.co_firstlineno}", held):
+            return compile_alone(dispatcher, signature)
+
+    Dispatcher.compile = compile_with_lock
+
+
+@contextmanager
+def in_turn(path: Path, held: set[Path]) -> Iterator[None]:
+    """Hold the lock of `path`, unless this process does already."""
+    lock = None
+    if path not in held:
+        # one that was suspended costs compiling twice, and nothing else
+        with suppress(LockHeld):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = FileLock.acquire(path, patience=SECONDS_FOR_KERNEL)
+    if lock is None:
+        yield
+        return
+    held.add(path)
+    try:
+        yield
+    finally:
+        held.discard(path)
+        lock.release()
