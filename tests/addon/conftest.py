@@ -15,8 +15,9 @@ from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[2]
-# Before bpy is imported: the user's own Blender settings have no part in tests, and compiled kernels last from run to run.
-os.environ.setdefault("BLENDER_USER_RESOURCES", tempfile.mkdtemp(prefix="stiction-tests-"))
+# Before bpy is imported: the user's own Blender settings have no part in tests, and no two processes share theirs.
+RESOURCES = tempfile.TemporaryDirectory(prefix="stiction-tests-", ignore_cleanup_errors=True)
+os.environ["BLENDER_USER_RESOURCES"] = RESOURCES.name
 os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "numba"))
 
 import bpy  # noqa: E402

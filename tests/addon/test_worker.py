@@ -82,9 +82,9 @@ def test_a_worker_is_asked_to_end_by_the_end_of_its_input_and_waited_for(start, 
 
 def test_a_worker_that_hangs_is_killed(start, worker, monkeypatch):
     monkeypatch.setattr(worker, "SECONDS_TO_END", 0.5)
-    process = start("import time; time.sleep(600)")
+    process = start("import time; time.sleep(3600)")
     begin = time.monotonic()
     process.end()
-    assert time.monotonic() - begin < 10.0
+    assert time.monotonic() - begin < 60.0
     (ended,) = process.all_events()
     assert ended.status != 0

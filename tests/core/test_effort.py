@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 import pytest
@@ -21,10 +21,11 @@ def hard(seed=0):
 def test_time_is_up(staggering):
     problem, limit = hard(), 0.2
     sc.solve(problem, max_iterations=1, staggering=staggering)  # compiled
-    begin = perf_counter()
+    begin, worked = perf_counter(), process_time()
     result = sc.solve(problem, tolerance=1e-16, max_iterations=1_000_000, time_limit=limit, staggering=staggering)
     assert result.status is sc.Status.TIME_LIMIT
-    assert limit <= perf_counter() - begin < 2.0 * limit + 1.0
+    assert perf_counter() - begin >= limit
+    assert process_time() - worked < 2.0 * limit + 5.0  # a million iterations take hours
     assert sc.residuals(problem, result).penetration.relative <= 1e-8
 
 
@@ -48,10 +49,12 @@ def test_work_is_bounded_by_the_iterations_that_are_allowed(iterations):
 def test_a_step_of_a_simulation_ends_in_time_and_says_so():
     spec, settings = sc.scenes.card_house(levels=3), {"tolerance": 1e-12, "max_iterations": 1_000, "substeps": 2}
     sc.Simulation(spec, **settings, step_time_limit=1e-6).run(4)  # compiles what the clock of a step would count
-    frames = sc.Simulation(spec, **settings, step_time_limit=1e-6).run(4)[1:]
+    limited = sc.Simulation(spec, **settings, step_time_limit=1e-6).run(4)[1:]
+    free = sc.Simulation(spec, **settings).run(4)[1:]
     # a step may be over before the clock is looked at
-    assert any((frame.statistics.status == sc.Status.TIME_LIMIT).any() for frame in frames)
-    assert max(frame.statistics.seconds.max() for frame in frames) < 2.0
+    assert any((frame.statistics.status == sc.Status.TIME_LIMIT).any() for frame in limited)
+    work, without_limit = (sum(frame.statistics.factorisations.sum() for frame in frames) for frames in (limited, free))
+    assert work < 0.5 * without_limit
 
 
 def test_a_step_that_has_no_solution_says_so():
