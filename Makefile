@@ -11,13 +11,15 @@ RUN := .venv/bin/python
 # Compiled kernels outlive a run; they are kept out of the source tree.
 export NUMBA_CACHE_DIR := $(CURDIR)/build/numba
 
-.PHONY: help environment demo test lint bench extension extension-this clean distclean
+.PHONY: help environment demo test quick kernels lint bench extension extension-this clean distclean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo            build the extension, install it in an isolated Blender, bake a card house, measure it, draw it"
-	@echo "make test            lint, types and all tests"
+	@echo "make quick           the tests that take a minute together; most of what breaks, breaks here"
+	@echo "make test            lint, types and all tests, in as many processes as there are processors"
 	@echo "make lint            ruff and basedpyright only"
+	@echo "make kernels         compile the kernels that are not compiled yet, in two processes"
 	@echo "make bench           factorisations, bake times, collision, sleep, contacts, captured problems, the papers' figures; writes build/bench"
 	@echo "make extension       dist/stiction-VERSION-PLATFORM-PYTHON.zip for every platform and Python"
 	@echo "make extension-this  only the zip for this machine and this Python"
@@ -32,8 +34,19 @@ environment:
 demo: environment
 	$(RUN) .ci/demo.py
 
-test: lint
-	$(RUN) -m pytest -q
+# Whole files of tests go to the processes, for many files share what is slow to make; those that take longest go first.
+PYTEST := $(RUN) -m pytest -q --numprocesses auto --dist loadfile --no-loadscope-reorder
+
+# What is checked and what is compiled wait for nothing of each other.
+test: environment
+	$(MAKE) --no-print-directory -j2 lint kernels
+	$(PYTEST)
+
+quick: environment
+	$(PYTEST) -m "not slow"
+
+kernels: environment
+	$(RUN) .ci/kernels.py
 
 lint: environment
 	$(RUN) -m ruff check .
