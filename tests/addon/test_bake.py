@@ -53,6 +53,7 @@ def closeness(found: np.ndarray, wanted: np.ndarray) -> float:
     return float(np.abs(found - wanted).max() / max(1.0, np.abs(wanted).max()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACEMENTS)
 def test_playback_and_keyframes_follow_the_body(make_body, fake_worker, place):
     ob = make_body()

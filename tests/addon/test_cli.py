@@ -29,6 +29,7 @@ def file(scene, make_body, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_bake_writes_keyframes_and_leaves_its_input_alone(run, file, fake_worker, tmp_path, capsys):
     before = file.read_bytes()
     output = tmp_path / "baked.blend"

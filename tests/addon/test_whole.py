@@ -62,6 +62,7 @@ def test_a_box_falls_and_lies_where_it_fell(falling_box, tmp_path):
     assert [row["frame"] for row in content["frames"]] == list(range(1, 13))
 
 
+@pytest.mark.slow
 def test_a_bake_that_was_cut_off_goes_on_to_the_same_bits(falling_box):
     assert bpy.ops.stiction.bake() == {"FINISHED"}
     cache = Path(bpy.context.scene.stiction.bake.cache)
@@ -74,6 +75,7 @@ def test_a_bake_that_was_cut_off_goes_on_to_the_same_bits(falling_box):
     assert len(again) == 12 and all(np.array_equal(a, b) for a, b in zip(whole, again, strict=True))
 
 
+@pytest.mark.slow
 def test_the_console_script_does_the_same(falling_box, tmp_path):
     source, output, report = tmp_path / "falling.blend", tmp_path / "baked.blend", tmp_path / "report.json"
     command = [sys.executable, "-c", CONSOLE.format(root=str(ROOT)), "bake", source, "-o", output, "--report", report]
@@ -91,6 +93,7 @@ def console(*arguments, **options):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ), **options)
 
 
+@pytest.mark.slow
 def test_two_bakes_of_one_file_at_once_have_each_their_own_motion(falling_box, tmp_path):
     source, bounces = tmp_path / "falling.blend", (0.0, 0.8)
     outputs = [tmp_path / f"baked{bounce}.blend" for bounce in bounces]
@@ -117,6 +120,7 @@ def is_running(process: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for the worker's process as Linux shows it")
 @pytest.mark.parametrize("way", ["SIGKILL", "SIGTERM", "SIGINT", "SIGINT to all"])
 def test_no_worker_outlives_its_bake(falling_box, tmp_path, way):
@@ -141,6 +145,7 @@ def test_no_worker_outlives_its_bake(falling_box, tmp_path, way):
         assert "--resume" in said and "status 1" not in said and "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_the_worker_needs_nothing_from_the_current_folder(falling_box, tmp_path, monkeypatch):
     (tmp_path / "numba.py").write_text("raise ImportError('the wrong numba')")
     monkeypatch.chdir(tmp_path)
@@ -148,6 +153,7 @@ def test_the_worker_needs_nothing_from_the_current_folder(falling_box, tmp_path,
     assert bpy.ops.stiction.bake() == {"FINISHED"}
 
 
+@pytest.mark.slow
 def test_a_compound_bakes_as_one_body_and_takes_its_parts_along(falling_box, make_body):
     stool = make_body("Stool", shape="COMPOUND")
     stool.location, stool.rigid_body.friction = (0.5, 2.0, 0.6), 0.9
@@ -205,6 +211,7 @@ def rising_ground(make_body):
     return ground
 
 
+@pytest.mark.slow
 def test_every_shape_rides_on_a_mesh_that_deforms(scene, make_body):
     ground = rising_ground(make_body)
     bodies = {

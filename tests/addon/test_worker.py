@@ -48,6 +48,7 @@ def test_a_missing_library_is_named(worker, monkeypatch):
         worker.worker_environment()
 
 
+@pytest.mark.slow
 def test_registering_loads_neither_numba_nor_scipy():
     code = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); from conftest import load_extension\n"

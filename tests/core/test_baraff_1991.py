@@ -228,6 +228,7 @@ def subsets(masses, target):
     return {c for k in range(len(masses) + 1) for c in itertools.combinations(every, k) if sum(masses[i] for i in c) == target}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("masses", "target"), MACHINES)
 @EITHER
 def test_the_machine_bears_forces_only_where_a_subset_has_the_sum(masses, target, method):
@@ -284,6 +285,7 @@ def scaled(problem, mass, length):
     )
 
 
+@pytest.mark.slow
 def test_units_do_not_decide_between_forces_and_impulses():
     ends = []
     for seed in range(40):

@@ -55,6 +55,7 @@ def pairs(turned, count):
     return (build_shapes(specs), np.array(position), np.ascontiguousarray(rotation), reach, masks, masks > 0), np.array(small)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turned", TURNS)
 def test_two_boxes_touch_where_two_hulls_of_their_shape_do(turned):
     arguments, small = pairs(turned, 500)
@@ -132,6 +133,7 @@ def test_cards_crossed_flat_touch_at_the_corners_of_what_they_share():
             assert (over[:, 0] <= 0.5 * width + 1e-9).all() and (over[:, 2] <= 0.5 * length + 1e-9).all()
 
 
+@pytest.mark.slow
 def test_noise_does_not_rename_the_contacts_of_cubes_set_flush():
     """All corners lie over corners, edges over edges: of several names the same one is taken, whatever the last digits are."""
     random = np.random.default_rng(8)

@@ -76,6 +76,7 @@ def test_it_finds_what_comparing_all_boxes_finds(seed):
     assert [tuple(pair) for pair in pairs.tolist()] == brute_force(**scene)
 
 
+@pytest.mark.slow
 def test_sizes_over_eight_orders_and_a_body_lost_far_away_hide_no_pair():
     random = np.random.default_rng(11)
     count = 300

@@ -123,6 +123,7 @@ def test_resuming_gives_the_newest_checkpoint_and_the_file_of_an_uninterrupted_b
     assert path.read_bytes() == write(whole, 10, 11, 12)
 
 
+@pytest.mark.slow
 def test_a_cache_cut_at_any_byte_resumes_after_its_last_whole_frame(tmp_path):
     path = tmp_path / "cache"
     ends = [len(write(path, *range(10, 10 + count))) for count in range(4)]
@@ -135,6 +136,7 @@ def test_a_cache_cut_at_any_byte_resumes_after_its_last_whole_frame(tmp_path):
         assert path.stat().st_size == ends[frames]
 
 
+@pytest.mark.slow
 def test_damage_anywhere_keeps_what_lies_before_it(tmp_path):
     path = tmp_path / "cache"
     ends = [len(write(path, *range(10, 10 + count))) for count in range(5)]

@@ -255,6 +255,7 @@ def test_moving_the_whole_scene_moves_its_contacts(margin):
     np.testing.assert_allclose(contacts.point, reference.point @ rotation.T + shift, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_exchanging_the_bodies_mirrors_their_contacts():
     random = np.random.default_rng(5)
     compared = 0

@@ -98,6 +98,7 @@ def contacts_of(kinds, rotations, offset, reach):
     return detect(TABLES[kinds], position, rotations, np.full(2, 0.5 * reach), np.ones(2, np.int64), np.ones(2, bool))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_the_smallest_gap_is_the_distance_and_no_contact_is_missed(seed):
     compared = snapped = 0
@@ -180,6 +181,7 @@ def test_the_deepest_gap_of_an_overlap_is_its_depth(seed):
     assert compared > 100
 
 
+@pytest.mark.slow
 def test_distances_agree_with_mujoco():
     mujoco = pytest.importorskip("mujoco")
     random = np.random.default_rng(7)

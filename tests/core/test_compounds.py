@@ -64,6 +64,7 @@ def scene(*bodies):
     return SceneSpec((BodySpec("Floor", BodyKind.PASSIVE, PLANE, material=MaterialSpec(0.8, 0.8)), *bodies))
 
 
+@pytest.mark.slow
 def test_a_placed_part_touches_as_a_body_of_its_own_would():
     random = np.random.default_rng(3)
     compared = 0

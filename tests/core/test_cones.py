@@ -66,6 +66,7 @@ def test_the_disk_projection_is_what_a_minimiser_finds(seed):
     np.testing.assert_allclose(project(w, radius, 0)[0], found.x, atol=1e-6)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(coordinate, coordinate, radii, st.sampled_from(SIDES))
 def test_the_polygon_projection_is_the_nearest_of_all_points_of_all_sides(w1, w2, radius, sides):

@@ -15,6 +15,7 @@ def require_right(total: Tally) -> None:
     assert 0 < total.apart < total.poses
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", PAIRS, ids=NAMES)
 def test_distances_and_depths_are_proven_and_no_contact_is_missed_or_invented(pair):
     random = np.random.default_rng([1, PAIRS.index(pair)])
@@ -24,6 +25,7 @@ def test_distances_and_depths_are_proven_and_no_contact_is_missed_or_invented(pa
         assert total.faces == total.edges == total.normals_off == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", [pair for pair in PAIRS if "cone" not in pair])
 def test_distances_are_those_of_mujoco_or_proven_against_it(pair):
     pytest.importorskip("mujoco")

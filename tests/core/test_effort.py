@@ -36,6 +36,7 @@ def test_more_time_than_it_needs_changes_nothing():
     assert limited.status is sc.Status.SOLVED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("iterations", [10, 100])
 def test_work_is_bounded_by_the_iterations_that_are_allowed(iterations):
     """What an iteration costs differs by a factor of a thousand, so iterations alone bound nothing."""
@@ -46,6 +47,7 @@ def test_work_is_bounded_by_the_iterations_that_are_allowed(iterations):
         assert result.stats.factorisations <= 80 * iterations + 2400  # and one contact projection, begun before
 
 
+@pytest.mark.slow
 def test_a_step_of_a_simulation_ends_in_time_and_says_so():
     spec, settings = sc.scenes.card_house(levels=3), {"tolerance": 1e-12, "max_iterations": 1_000, "substeps": 2}
     sc.Simulation(spec, **settings, step_time_limit=1e-6).run(4)  # compiles what the clock of a step would count

@@ -30,6 +30,7 @@ def worst(said, tolerance):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("single", [False, True])
 @pytest.mark.parametrize("shift", [0.0, 1e-9, 1e-8, 1e-6, 1e-4, 1e-2])
 def test_pieces_are_as_deep_in_each_other_as_the_minkowski_difference_says(shift, single):
@@ -38,6 +39,7 @@ def test_pieces_are_as_deep_in_each_other_as_the_minkowski_difference_says(shift
     assert worst(said, TIE) == {}
 
 
+@pytest.mark.slow
 def test_pieces_that_touch_in_a_plane_of_single_precision_do_so_along_a_direction_that_parts_them():
     """Their faces are flat to 1e-8 m, and edges nearer than that lead any way, also through the bodies."""
     for seed in (1, 2):
@@ -60,6 +62,7 @@ def test_no_two_pieces_that_touch_are_missed():
         assert Pair(first, second).deepest > 1e-9
 
 
+@pytest.mark.slow
 def test_fitting_pieces_touch_at_the_corners_of_what_they_share():
     """No contacts besides: in a block of 200 the mean is 4.2 a pair, for polygons of three to eight corners."""
     said, _ = meetings(fractured(0, 100, thin=False, single=True), 0.0, 0)
@@ -73,6 +76,7 @@ def test_fitting_pieces_touch_at_the_corners_of_what_they_share():
     assert inside < 0.01 * contacts
 
 
+@pytest.mark.slow
 def test_a_block_of_fitting_pieces_is_not_warned_of():
     bodies = [
         BodySpec(
@@ -124,6 +128,7 @@ def test_thin_sharp_and_flat_bodies_that_touch_do_so_along_a_direction_that_part
             assert pair.separation(found.normal)[least] > -0.0175 * pair.size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gap", [0.0, 1e-8, -1e-8])
 def test_cylinders_and_cones_touch_slivers_and_wedges_along_a_direction_that_parts_them(gap):
     random = np.random.default_rng(4)

@@ -75,6 +75,7 @@ def test_a_body_that_bilateral_constraints_hold_is_a_wall():
     assert least_penetration(problem) > 0.1
 
 
+@pytest.mark.slow
 def test_linear_programming_agrees_on_random_problems():
     """Random normals on few bodies: many more contacts than ways to move leave no way out, few leave one."""
     verdicts = []

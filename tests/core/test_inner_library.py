@@ -64,6 +64,7 @@ def use(tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_an_inner_kernel_works_in_callers_of_this_and_of_later_processes(use):
     message = "nothing to take the mean of"
     assert use("first") == [2.0, message, 0, 0]

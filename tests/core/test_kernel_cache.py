@@ -50,6 +50,7 @@ def test_a_change_elsewhere_compiles_nothing_anew(package, tmp_path, changed):
     assert kernel_folder(tmp_path, package / "solvers" / "kaufman_2008" / "projection.py") == before
 
 
+@pytest.mark.slow
 def test_what_a_file_imports_at_run_time_is_among_what_its_folder_is_named_after():
     """Python itself is asked which files it loads with the narrow phase."""
     root = kernel_cache.PACKAGE.parent
@@ -65,6 +66,7 @@ def test_what_a_file_imports_at_run_time_is_among_what_its_folder_is_named_after
     assert {file for file in files - known if file.name != "__init__.py"} == set()
 
 
+@pytest.mark.slow
 def test_kernels_go_below_the_folder_that_the_environment_names(tmp_path):
     code = (
         "from solver_core.compile.kernel_cache import use_kernel_cache; use_kernel_cache()\n"

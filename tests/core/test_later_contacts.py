@@ -69,6 +69,7 @@ def heap(kinds, count, seed, spacing=0.36):
     return SceneSpec((ground, *bodies))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("spacing", "seed"), [(0.36, 1), (0.40, 2)])
 def test_cubes_that_fall_on_a_heap_do_not_sink_into_it(spacing, seed):
     """They hit at 3 m/s, with corners and edges that were not near each other when the step began."""
@@ -82,12 +83,14 @@ def test_cubes_that_fall_on_a_heap_do_not_sink_into_it(spacing, seed):
     assert solves > 1.1 * steps  # the motion did run into what was not near
 
 
+@pytest.mark.slow
 def test_bodies_of_all_shapes_that_fall_on_a_heap_do_not_sink_into_it():
     simulation = sc.Simulation(heap(list(SHAPES), 27, 3), tolerance=1e-4)
     for _ in range(14):
         assert max(simulation.advance().statistics.overlap_ratio.max(), deepest(simulation)) <= TENTH_OF_A_PERCENT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 3])
 def test_a_swarm_that_comes_together_faster_than_steps_can_follow_is_followed_in_shorter_ones(seed):
     """Bodies of all shapes and of masses 1 to 10,000 at 100 m/s and 200 rad/s: each comes four half extents in a step."""
@@ -111,6 +114,7 @@ def test_a_swarm_that_comes_together_faster_than_steps_can_follow_is_followed_in
     assert hits >= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SHAPES)
 def test_two_bodies_that_crash_keep_their_momenta_and_stay_apart(kind):
     """At 10 m/s, spinning at 20 rad/s: with what they run into told at the step's begin, both have the impulse at one point."""
@@ -179,6 +183,7 @@ def test_a_burst_of_pellets_that_fly_side_by_side_has_contacts_only_where_it_hit
         assert deepest(simulation) <= 0.01
 
 
+@pytest.mark.slow
 def test_an_edge_of_a_mesh_behind_another_part_of_it_is_no_overlap_however_far_contacts_are_looked_for():
     """A segment has no inside to go by: the far side of a ring looked like one that it had sunk into."""
     ring = torus(0.2, 0.06, 16, 8)

@@ -170,6 +170,7 @@ sys.exit(worker.main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are set differently there")
 def test_a_disk_that_is_full_is_said_with_the_path_and_leaves_a_cache_that_goes_on(tmp_path, capsys):
     long = SceneSpec(SPEC.bodies, frame_start=1, frame_end=9)

@@ -236,6 +236,7 @@ def test_a_small_box_a_kilometre_away_keeps_its_inertia(triangles):
     np.testing.assert_allclose(solid.inertia, box_inertia(0.1, size), rtol=1e-10, atol=1e-15)
 
 
+@pytest.mark.slow
 def test_a_hull_agrees_with_sampling():
     rng = np.random.default_rng(5)
     vertices = rng.normal(size=(30, 3)) * (1.0, 0.6, 0.3)

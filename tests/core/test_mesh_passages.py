@@ -60,6 +60,7 @@ def scene(plate, rod, position, tilt=0.0, size=1.0):
     return SceneSpec((BodySpec("Plate", BodyKind.PASSIVE, shapes[0]), through), gravity=NO_GRAVITY, fps=24.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rod", RODS)
 @pytest.mark.parametrize("plate", PLATES)
 def test_what_passes_right_through_is_named_with_how_far_it_is_from_coming_out(plate, rod):
@@ -81,6 +82,7 @@ def test_what_passes_right_through_is_named_with_how_far_it_is_from_coming_out(p
             assert way - 0.025 < overlap < way + 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rod", "position", "way"),
     [("mesh", (0.0, 0.0, 0.15), (0, 0, 1)), ("fine mesh", (0.0, 0.0, -0.15), (0, 0, -1)), ("capsule", (0.19, 0, 0), (1, 0, 0))],
@@ -106,6 +108,7 @@ def test_a_rod_through_the_floor_of_a_house_leaves_it_by_the_floor():
     assert 0.1 < simulation.advance().statistics.deepest_overlap[0] < 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clearance", [1e-4, 0.0, -1e-4])
 def test_a_peg_that_fills_its_hole_stays_there(clearance):
     """On opposite sides of the peg the overlaps oppose each other, and yet neither goes through: it is not pulled out."""
@@ -120,6 +123,7 @@ def test_a_peg_that_fills_its_hole_stays_there(clearance):
     np.testing.assert_allclose(frames[-1].poses[1, :3], frames[0].poses[1, :3], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_links_of_a_chain_that_overlap_part_within_each_other():
     """Their tubes cross: the shortest way out of the tube is taken, not that out of the whole ring."""
     ring = torus(0.2, 0.03, 32, 12)

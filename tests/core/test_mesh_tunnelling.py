@@ -69,6 +69,7 @@ def shot(shape, start, direction, speed=SPEED, spin=(0.0, 0.0, 0.0)):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["plate", "sheet", "uneven"])
 def test_a_small_fast_ball_never_passes_a_thin_mesh_and_never_hits_one_that_it_misses(target):
     """Balls of 10 mm at 100 m/s: in a step they fly 0.42 m. The plate is 2 mm thick, the sheets have no thickness at all."""
@@ -95,6 +96,7 @@ def test_a_small_fast_ball_never_passes_a_thin_mesh_and_never_hits_one_that_it_m
     assert cuts > 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["box", "tetrahedron", "bracket"])
 @pytest.mark.parametrize("target", ["plate", "sheet", "box"])
 def test_small_fast_bodies_never_pass(shape, target):
@@ -114,6 +116,7 @@ def test_small_fast_bodies_never_pass(shape, target):
     assert hits > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("target", "chosen"), [("plate", (14, 48)), ("sheet", (48, 177))])
 def test_a_card_that_a_hit_on_its_corner_spins_up_does_not_pass(target, chosen):
     """At thousands of radians a second it turns by radians in a step: the step is cut into as many parts as it takes."""
@@ -128,6 +131,7 @@ def test_a_card_that_a_hit_on_its_corner_spins_up_does_not_pass(target, chosen):
         assert max(frame.statistics.cuts.max() for frame in frames[1:]) > 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["plate", "sheet"])
 def test_an_animated_mesh_sweeps_balls_along(target):
     """It moves 2 m in a frame, 0.2 m in a step, through balls of 20 mm that lie around."""
@@ -169,6 +173,7 @@ def test_a_sheet_that_deforms_sweeps_balls_along():
         assert (frame.poses[1:, 2] - surface[0, 2]).min() >= 0.01 - 1e-3
 
 
+@pytest.mark.slow
 def test_a_mesh_that_is_swung_does_not_pass_a_thin_post():
     """A bracket of 0.3 m, a mesh of 12 mm, turns by 12 degrees a step."""
     post = BodySpec("Post", BodyKind.PASSIVE, hull(CUBE * (0.003, 0.003, 0.2)), position=np.array([0.12, 0.0, 0.0]))
@@ -190,6 +195,7 @@ def test_a_mesh_that_is_swung_does_not_pass_a_thin_post():
         assert max(frame.statistics.deepest_overlap.max(initial=0.0) for frame in frames[1:]) <= 1e-3
 
 
+@pytest.mark.slow
 def test_meshes_that_hit_each_other_turning_hardly_overlap():
     """Rings and brackets of 0.35 m at 10 m/s and 15 rad/s: within a step other features touch than were near at its begin.
 

@@ -126,6 +126,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", PAIRS)
 def test_the_smallest_gap_is_the_distance_of_the_triangles(pair):
     first, second = PAIRS[pair]
@@ -184,6 +185,7 @@ def test_a_box_over_the_rim_of_a_mesh_stands_on_the_rim():
     np.testing.assert_allclose(contacts.normal, np.tile([0, 0, 1], (len(contacts), 1)), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "height", "speed"),
     [
@@ -203,6 +205,7 @@ def test_what_slides_rolls_or_tumbles_on_triangles_does_so_as_on_a_plane(shape, 
         np.testing.assert_allclose(one.poses[1], other.poses[1], atol=1e-7)
 
 
+@pytest.mark.slow
 def test_a_box_slides_off_a_slope_onto_the_level_without_dipping_in():
     """Its front corners meet the plane ahead before they have crossed the valley's edge."""
     ramp = mesh(sheet(8, 8.0, lambda x, y: np.clip(-0.5 * x, 0.0, None)))
@@ -245,6 +248,7 @@ def test_features_persist_while_a_box_slides_over_triangles():
         np.testing.assert_array_equal(first.feature, later.feature)
 
 
+@pytest.mark.slow
 def test_two_meshes_have_a_bounded_number_of_contacts_and_each_feature_once():
     contacts = find([mesh(bumpy(40, 2.0, 0.02)), mesh(bumpy(40, 2.0, 0.02, 1))], [[0, 0, 0], [0, 0, 0.05]], reach=0.2)
     assert len(contacts) == MAX_GROUP_CONTACTS
@@ -269,6 +273,7 @@ def test_a_chair_weighs_what_its_blocks_weigh():
     assert solid.mass == pytest.approx(500.0 * volume, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_torus_hangs_in_a_torus():
     ring = mesh(torus(1.0, 0.3, 36, 20))
     upright = (np.pi / 2.0, 0, 0)
@@ -282,6 +287,7 @@ def test_a_torus_hangs_in_a_torus():
     assert max(frame.statistics.deepest_overlap.max(initial=0.0) for frame in frames) < 1e-4
 
 
+@pytest.mark.slow
 def test_a_chair_rests_on_uneven_ground_without_jitter():
     spec = SceneSpec(
         (ground(mesh(bumpy(30, 3.0, 0.01))), body("Chair", BodyKind.ACTIVE, mesh(chair()), (0, 0, 0.05), (0, 0, 0.3)))
@@ -294,6 +300,7 @@ def test_a_chair_rests_on_uneven_ground_without_jitter():
     assert frames[-1].poses[1, 2] > -0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("floor", "shape", "height"),
     [
@@ -323,6 +330,7 @@ OVERLAPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", OVERLAPS)
 def test_meshes_that_begin_half_inside_each_other_part_slowly_and_without_energy(pair):
     first, second, shift, rotation = OVERLAPS[pair]

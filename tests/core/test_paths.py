@@ -97,6 +97,7 @@ def ride(place, frames=49, substeps=10):
     return np.array([frame.poses for frame in sc.Simulation(scene, substeps=substeps).run()])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("substeps", [10, 20])
 @pytest.mark.parametrize("acceleration", [2.0, 4.5])
 def test_a_box_rides_on_a_platform_as_long_as_friction_can_hold_it(acceleration, substeps):
@@ -106,11 +107,13 @@ def test_a_box_rides_on_a_platform_as_long_as_friction_can_hold_it(acceleration,
     assert np.abs(slip).max() < 1e-4
 
 
+@pytest.mark.slow
 def test_a_platform_that_is_too_fast_leaves_the_box_behind_as_friction_says():
     poses = ride(lambda t: (0.5 * 8.0 * t**2, 0.0, 0.0))
     np.testing.assert_allclose(poses[-1, 1, 0], 0.5 * 0.5 * 9.81 * 2.0**2, rtol=1e-2)
 
 
+@pytest.mark.slow
 def test_a_box_stays_on_a_lift_that_falls_slower_than_it():
     omega = 4.0 * np.pi
     poses = ride(lambda t: (0.0, 0.0, 0.8 * 9.81 / omega**2 * (np.cos(omega * t) - 1.0)))

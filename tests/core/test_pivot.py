@@ -19,6 +19,7 @@ SOLVED, RAY = sc.Status.SOLVED, sc.Status.RAY
 METHODS = ("pivot", "staggered")
 
 
+@pytest.mark.slow
 def test_frictionless_problems_of_any_rank_are_solved_to_the_last_digits(stack_of_bodies):
     rng = np.random.default_rng(11)
     for _ in range(300):
@@ -28,6 +29,7 @@ def test_frictionless_problems_of_any_rank_are_solved_to_the_last_digits(stack_o
         assert result.status is SOLVED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [2, 3])
 def test_static_friction_holds_what_it_can(dim, stack_of_bodies):
     rng = np.random.default_rng(12)
@@ -46,6 +48,7 @@ def sticks(result):
     return result.status is SOLVED and np.abs(result.velocity[result.impulse[:, 0] > 0.0]).max(initial=0.0) < 1e-9
 
 
+@pytest.mark.slow
 def test_where_all_contacts_stick_both_solvers_agree(stack_of_bodies):
     rng, compared = np.random.default_rng(13), 0
     while compared < 30:
@@ -104,6 +107,7 @@ def test_an_inconsistent_rod_has_impulses_and_no_forces():
     assert (jamming_rod(-9.81).delassus @ ray[0])[0] < 0.0 < ray[0, 0]
 
 
+@pytest.mark.slow
 def test_impulses_are_the_answer_only_where_no_forces_were_found(stack_of_bodies):
     """Some of these problems are established along the wrong direction first, and end on a ray when they are tried again."""
     rng, ends = np.random.default_rng(34), []
@@ -167,6 +171,7 @@ def own_law(problem, result, box):
     return measured.static_friction if result.solver == "pivot" else measured.coulomb
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [None, 1, 2, 5, 10])
 def test_what_is_not_solved_is_never_worse_than_no_impulses(most, stack_of_bodies):
     """Each method by its own law, with masses up to 1e12 times each other, and with limits."""
@@ -235,6 +240,7 @@ SCENES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCENES)
 def test_what_should_stand_stands(name):
     frames = sc.Simulation(SCENES[name](), method="pivot").run(12)
@@ -262,6 +268,7 @@ def last_problem(spec):
     return found[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-8, 1e-10])
 def test_guesses_reach_whatever_tolerance_is_asked_for(tolerance, resting_problems):
     """How far forces may keep from those that solve the problem exactly goes with the tolerance; orders from nothing, which are
@@ -281,6 +288,7 @@ def test_a_box_on_a_slope_too_steep_for_it_slides_as_coulomb_has_it():
     assert np.linalg.norm(pivot[:3] - staggered[:3]) < np.sqrt(2e-6) * distance
 
 
+@pytest.mark.slow
 def test_a_guess_brings_friction_against_the_sliding(stack_of_bodies):
     """Baraff's conditions let friction act across the sliding; what begins from a guess mostly has Coulomb's law as well."""
     rng, with_guess, as_published = np.random.default_rng(18), [], []
@@ -311,6 +319,7 @@ def pile(seed):
     return sc.ContactProblem.from_bodies(masses, falling, *pairs.T, left, right, random.uniform(0.0, 1.0, m))
 
 
+@pytest.mark.slow
 def test_soft_steps_first_spare_piles_the_orders_from_nothing():
     """Ten of the 13 of 500 that sweeps of Gauss-Seidel did not solve. Which of them it spares hangs on rounding."""
     seeds = (14, 123, 163, 176, 186, 294, 331, 409, 447, 495)
@@ -318,6 +327,7 @@ def test_soft_steps_first_spare_piles_the_orders_from_nothing():
     assert sum(result.status is SOLVED for result in found) >= 2
 
 
+@pytest.mark.slow
 def test_most_piles_slide_as_coulomb_has_it():
     held = []
     for seed in range(25):
@@ -413,6 +423,7 @@ def test_a_rod_that_jams_is_stopped_by_impulses(monkeypatch):
     assert abs(tip(after) - tip(before)).max() < 0.2 * 3.0 / 24.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("speed", "mu"), [(3.0, 2.0), (3.0, 1.0), (6.0, 1.5)])
 def test_neither_impulses_nor_sliding_give_a_rod_energy(speed, mu):
     size, energy = np.array([0.004, 0.004, 1.0]), []
@@ -450,6 +461,7 @@ def test_a_time_limit_ends_it():
     assert sc.solve_lcp(A, b, "pivot", time_limit=60.0).status is SOLVED
 
 
+@pytest.mark.slow
 def test_a_box_slides_as_far_as_it_must():
     by_method = [sc.Simulation(sc.scenes.sliding_box(), method=method).run(12)[-1].poses for method in METHODS]
     assert by_method[0] == pytest.approx(by_method[1], abs=1e-6)

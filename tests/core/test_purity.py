@@ -29,6 +29,7 @@ def python(code):
     return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_no_module_of_the_core_imports_blender():
     assert "solver_core.dynamics.simulation" in MODULES
     result = python(f"{REFUSE}\nfor name in {MODULES!r}:\n    importlib.import_module(name)")
@@ -41,6 +42,7 @@ def test_the_check_itself_would_notice():
     assert "bpy was imported" in result.stderr
 
 
+@pytest.mark.slow
 def test_the_core_does_not_mind_its_name():
     """As inside Blender, where it is a package within a package: only relative imports survive that."""
     code = f"""{REFUSE}
@@ -56,6 +58,7 @@ assert "solver_core" not in sys.modules, "an absolute import of solver_core"
     assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "module", ["solver_core", "solver_core.scene.spec", "solver_core.validation.scene", "solver_core.io.cache"]
 )
@@ -63,6 +66,7 @@ def test_reading_a_scene_loads_no_compiler(module):
     assert python(f"import sys, {module}; sys.exit('numba' in sys.modules)").returncode == 0
 
 
+@pytest.mark.slow
 def test_every_public_name_can_be_had():
     code = "import solver_core as sc; [getattr(sc, name) for name in sc.__all__]; assert set(sc.__all__) <= set(dir(sc))"
     assert python(code).returncode == 0

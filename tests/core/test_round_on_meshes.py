@@ -114,6 +114,7 @@ def test_a_cylinder_rolls_straight_down_a_slope_of_triangles_at_two_thirds():
     assert np.ptp([frame.poses[1, 2] for frame in frames[1:]]) < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "position", "rotation", "motion"),
     [
@@ -129,6 +130,7 @@ def test_what_stands_and_wobbles_on_triangles_does_so_as_on_a_plane(shape, posit
         np.testing.assert_allclose(one.poses[1], other.poses[1], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_cone_rolls_in_its_circle_on_triangles():
     radius, height, rate = 0.15, 0.4, 2.0
     half = np.arctan2(radius, height)

@@ -111,6 +111,7 @@ def poses(seed, count):
         yield (POOL[i], POOL[j]), rotations, direction / np.linalg.norm(direction) * random.uniform(0.2, 2.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_the_smallest_gap_is_the_distance_or_the_depth_in_any_pose(seed):
     """A direction near the contact's normal proves the gap from below, and its points, which lie in the bodies, from above."""
@@ -130,6 +131,7 @@ def test_the_smallest_gap_is_the_distance_or_the_depth_in_any_pose(seed):
     assert apart > 100 and overlapping > 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10, 12))
 def test_no_direction_separates_bodies_more_than_the_normal_does(seed):
     directions = np.random.default_rng(seed).normal(size=(2000, 3))
@@ -140,6 +142,7 @@ def test_no_direction_separates_bodies_more_than_the_normal_does(seed):
         assert gap >= best_separation(specs, rotations, offset, start, 0.1) - 1e-8
 
 
+@pytest.mark.slow
 def test_a_pair_beyond_the_reach_has_no_contact_and_one_within_has():
     for specs, rotations, offset in poses(30, 300):
         contacts = find(specs, [np.zeros(3), offset], rotations, reach=10.0)
@@ -275,6 +278,7 @@ def test_round_bodies_grip_down_to_their_coefficient(shape, share, inertia):
         assert (rolled > 0.999 * speed) == grips
 
 
+@pytest.mark.slow
 def test_a_standing_cylinder_neither_moves_nor_rocks_for_ten_seconds():
     material = MaterialSpec(0.9, 0.9)
     spec = SceneSpec((ground(material), body(cylinder_shape(0.1, 0.3), position=np.array([0.0, 0.0, 0.15]))))
@@ -284,6 +288,7 @@ def test_a_standing_cylinder_neither_moves_nor_rocks_for_ten_seconds():
     assert max(np.abs(frame.velocities[1]).max() for frame in frames[12:]) < 1e-6
 
 
+@pytest.mark.slow
 def test_a_cone_rolls_about_its_apex_at_the_rate_that_its_angle_gives():
     """Without slip the line on the floor is at rest, so the spin along it is the rate over the tangent of the half angle."""
     radius, height, rate, frames = 0.1, 0.2, 2.0, 48
@@ -309,6 +314,7 @@ def test_a_cone_rolls_about_its_apex_at_the_rate_that_its_angle_gives():
     assert math.asin(-axis[2]) == pytest.approx(half, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spin", [20.0, 50.0])
 def test_a_spinning_cone_that_falls_over_whirls_on_the_ground_and_not_into_it(spin):
     """Each step lets it in by omega^2 r h^2 / 2, for a contact does not know that the body turns; that must not add up."""

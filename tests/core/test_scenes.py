@@ -49,6 +49,7 @@ def solved(frames):
 # --- what must stand
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "spec"),
     [
@@ -75,6 +76,7 @@ def test_a_house_of_five_levels_has_forty_cards():
     assert sum(body.kind is BodyKind.ACTIVE for body in sc.scenes.arch().bodies) == 11
 
 
+@pytest.mark.slow
 def test_without_friction_the_house_comes_down():
     """The same cards at mu 0.05: it is friction that holds them, and the tests above can fail."""
     spec = sc.scenes.card_house(levels=2, mu=0.05)
@@ -82,6 +84,7 @@ def test_without_friction_the_house_comes_down():
     assert poses[-1, 1:, 2].max() < 0.5 * poses[0, 1:, 2].max()
 
 
+@pytest.mark.slow
 def test_an_arch_with_too_little_friction_falls():
     spec = sc.scenes.arch(mu=0.1)
     poses = poses_of(sc.Simulation(spec, tolerance=1e-4).run(FPS))
@@ -106,6 +109,7 @@ def test_the_normals_of_every_body_point_outwards(name):
 # --- slopes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("degrees", [0.0, 17.0, 45.0, 90.0])
 def test_a_box_a_little_rougher_than_the_slope_stays(degrees):
     spec = sc.scenes.slope(tangent=0.5, mu=0.51, yaw=math.radians(degrees))
@@ -115,6 +119,7 @@ def test_a_box_a_little_rougher_than_the_slope_stays(degrees):
     assert solved(frames)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("degrees", [0.0, 17.0, 45.0, 90.0])
 def test_a_box_a_little_smoother_than_the_slope_slides_with_g_sin_minus_mu_cos(degrees):
     spec = sc.scenes.slope(tangent=0.5, mu=0.49, yaw=math.radians(degrees))
@@ -154,6 +159,7 @@ def test_on_ice_a_box_slides_on():
     assert frames[-1].poses[1, 0] == pytest.approx(2.0, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mu", [0.25, 0.0, 1.0])
 def test_a_cube_dropped_flat_from_four_metres_rests_where_it_fell(mu):
     spec = sc.scenes.dropped_cube(height=4.0, mu=mu)
@@ -180,6 +186,7 @@ ACCURACY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-8])
 @pytest.mark.parametrize("name", list(ACCURACY))
 def test_every_step_is_as_accurate_as_asked(name, tolerance):
@@ -191,6 +198,7 @@ def test_every_step_is_as_accurate_as_asked(name, tolerance):
     assert sum(frame.statistics.contacts.sum() for frame in frames) > 0
 
 
+@pytest.mark.slow
 def test_a_step_that_is_stopped_early_says_so_and_still_does_not_penetrate():
     """One cold iteration a step is too little friction for an arch: it opens, but no block sinks into another or the ground."""
     frames = sc.Simulation(sc.scenes.arch(), max_iterations=1, tolerance=1e-10, warm_start=False).run(12)
@@ -201,6 +209,7 @@ def test_a_step_that_is_stopped_early_says_so_and_still_does_not_penetrate():
     assert abs(poses[-1] - poses[0]).max() > 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("substeps", [10, 20, 40])
 def test_cards_that_collapse_and_turn_fast_overlap_by_less_than_a_tenth_of_a_card(substeps):
     """Contact holds for velocities, which turning bodies leave by a straight step: where that is too much, steps are cut."""
@@ -208,6 +217,7 @@ def test_cards_that_collapse_and_turn_fast_overlap_by_less_than_a_tenth_of_a_car
     assert max(frame.statistics.deepest_overlap.max() for frame in frames[1:]) <= 1e-4
 
 
+@pytest.mark.slow
 def test_with_an_octagon_the_slope_is_right_to_the_octagons_defect():
     """mu is between cos(pi / 8) mu and mu, by yaw of the contact axes: 0.56 holds in every direction, 0.49 in none."""
     for mu, stays in ((0.56, True), (0.49, False)):
@@ -218,6 +228,7 @@ def test_with_an_octagon_the_slope_is_right_to_the_octagons_defect():
             assert (moved < 1e-4) == stays
 
 
+@pytest.mark.slow
 def test_warm_starts_save_iterations_and_change_nothing_that_is_seen():
     spec = sc.scenes.card_house(levels=3)
     warm, cold = (sc.Simulation(spec, warm_start=flag).run(12) for flag in (True, False))
@@ -226,6 +237,7 @@ def test_warm_starts_save_iterations_and_change_nothing_that_is_seen():
     np.testing.assert_allclose(poses_of(warm), poses_of(cold), atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.01, 100.0])
 def test_a_scene_of_another_size_moves_like_the_same_scene(scale):
     """Lengths by s and times by sqrt(s), gravity as it is: a box slides s times as far."""
@@ -237,6 +249,7 @@ def test_a_scene_of_another_size_moves_like_the_same_scene(scale):
     np.testing.assert_allclose(b[3:], a[3:], atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mu", "speed"), [(2.0, 3.0), (1.4, 3.0), (1.5, 6.0)])
 def test_a_rod_that_jams_misses_no_step(mu, speed):
     for frame in sc.Simulation(sc.scenes.jamming_rod(speed=speed, mu=mu)).run(12)[1:]:

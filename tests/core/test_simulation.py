@@ -124,6 +124,7 @@ def test_a_tumbling_body_keeps_its_angular_momentum_to_the_last_bits():
     np.testing.assert_allclose(momenta, np.tile(first, (49, 1)), atol=1e-12 * np.linalg.norm(first))
 
 
+@pytest.mark.slow
 def test_the_orientation_of_a_tumbling_body_is_of_second_order():
     truth = tumbled_orientation(1.0)
     errors = []
@@ -135,6 +136,7 @@ def test_the_orientation_of_a_tumbling_body_is_of_second_order():
     assert errors[1] / errors[2] == pytest.approx(4.0, rel=0.25)
 
 
+@pytest.mark.slow
 def test_the_energy_of_a_tumbling_body_is_of_second_order():
     inertia = box_inertia(**TUMBLING)
     drift = []
@@ -150,6 +152,7 @@ def test_the_energy_of_a_tumbling_body_is_of_second_order():
 PENCIL, RULER, STICK = (0.007, 0.007, 0.18), (0.03, 0.001, 0.3), (0.02, 0.02, 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("substeps", [4, 10])
 @pytest.mark.parametrize("size", [PENCIL, RULER, STICK], ids=["pencil", "ruler", "stick"])
 @pytest.mark.parametrize("rate", [(8.0, 2.0, 50.0), (15.0, 0.0, 10.0), (5.0, 1.0, 100.0)], ids=str)
@@ -181,6 +184,7 @@ def test_a_spinning_top_about_a_principal_axis_keeps_it():
     assert abs(poses[-1, 3:] @ axis_angle((0.0, 0.0, 1.0), 7.0)) == pytest.approx(1.0, abs=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("substeps", [2, 20])
 @pytest.mark.parametrize(("linear", "angular"), [(0.04, 0.1), (0.5, 0.9), (0.0, 0.3)])
 def test_damping_takes_its_fraction_in_a_second_whatever_the_step(linear, angular, substeps):
@@ -261,6 +265,7 @@ def test_the_first_frame_is_the_scene_as_it_was_given():
     np.testing.assert_allclose(frame.velocities[0], [0.1, 0.2, 0.3, 1.0, 0.0, 2.0], atol=1e-14)
 
 
+@pytest.mark.slow
 def test_time_scale_and_frame_rate_both_set_how_long_a_frame_is():
     fall = {}
     for name, changes, settings in (
@@ -288,6 +293,7 @@ def test_an_animated_body_is_where_its_path_has_it():
     np.testing.assert_allclose(sign * poses[:, 3:], path[:, 3:], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_pusher_pushes():
     """An animated block moves a box along in front of it at its own speed."""
     frames, speed = 25, 0.5

@@ -66,6 +66,7 @@ def spin(pose, twist, inertia):
 # --- impact
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restitution", [0.0, 0.3, 0.6, 0.9])
 def test_a_dropped_box_bounces_to_the_square_of_its_restitution(restitution):
     height = 1.0
@@ -131,6 +132,7 @@ def test_an_oblique_collision_keeps_linear_and_angular_momentum(seed):
 # --- friction
 
 
+@pytest.mark.slow
 def test_a_box_between_the_two_angles_of_friction_stays_at_rest_and_slides_on_when_it_moves():
     """mu_s = 0.6 > tan = 0.5 > mu_d = 0.3: whether it moves depends on whether it moved."""
     spec = sc.scenes.slope(tangent=0.5, mu=0.6, mu_dynamic=0.3)
@@ -145,6 +147,7 @@ def test_a_box_between_the_two_angles_of_friction_stays_at_rest_and_slides_on_wh
     assert (poses[-1, :3] - poses[0, :3]) @ down == pytest.approx(expected, rel=0.005)
 
 
+@pytest.mark.slow
 def test_a_conveyor_drags_a_box_along_until_it_has_its_speed():
     """An animated plane moves sideways at 1 m/s under a resting box: mu g acts for v / (mu g), then nothing does."""
     speed, mu, frames = 1.0, 0.5, 25
@@ -161,6 +164,7 @@ def test_a_conveyor_drags_a_box_along_until_it_has_its_speed():
     assert lost == pytest.approx(speed**2 / (2.0 * mu * GRAVITY), rel=0.03)
 
 
+@pytest.mark.slow
 def test_a_turntable_carries_a_box_round():
     """An animated plane that turns at 1 rad/s: 0.1 m out, mu g is more than enough to hold the box on its circle."""
     frames, rate, radius = 49, 1.0, 0.1
@@ -233,6 +237,7 @@ def test_bodies_in_different_collections_pass_through_each_other():
 # --- rest and overlap
 
 
+@pytest.mark.slow
 def test_a_box_that_starts_inside_the_ground_is_named_and_lifted_gently():
     deep = 0.02
     spec = scene(ground(material()), body("Crate", position=(0.0, 0.0, 0.1 - deep), material=material()))

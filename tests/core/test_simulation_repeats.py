@@ -42,6 +42,7 @@ def shifted(spec, offset, suffix):
 SCENES = {"pile": tumble(), "card house": sc.scenes.card_house(levels=2), "slope": sc.scenes.slope(mu=0.49, yaw=0.3)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(SCENES))
 def test_a_second_run_gives_the_same_bits(name):
     first, second = (sc.Simulation(SCENES[name]).run(16) for _ in range(2))
@@ -82,6 +83,7 @@ def test_the_first_frame_after_restoring_is_the_one_that_was_kept():
     np.testing.assert_array_equal(again.velocities, frames[-1].velocities)
 
 
+@pytest.mark.slow
 def test_scenes_that_do_not_touch_do_not_know_of_each_other():
     """Islands: a pile beside another scene that is far away moves with the same bits as the pile alone."""
     pile = tumble()

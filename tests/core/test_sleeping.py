@@ -41,6 +41,7 @@ def plate_path(moves_at, frames, velocity, orientation=(1.0, 0.0, 0.0, 0.0)):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scene", [sc.scenes.card_house, sc.scenes.arch, sc.scenes.tower])
 def test_what_stands_falls_asleep_and_stands_as_it_stood(scene):
     sleeping, watching = (sc.Simulation(scene(), sleeping=flag).run(4 * FPS) for flag in (True, False))
@@ -51,6 +52,7 @@ def test_what_stands_falls_asleep_and_stands_as_it_stood(scene):
     np.testing.assert_allclose(poses_of(sleeping), poses_of(watching), atol=5e-6)
 
 
+@pytest.mark.slow
 def test_an_impact_long_after_is_what_it_would_have_been():
     """A box that slides into a row of stacks that sleep: they wake and end where they end without sleep."""
     slider = replace(box("Slider", CUBE, (-1.2, 0.0, 0.1), MaterialSpec(0.0, 0.0)), velocity=np.array([0.5, 0.0, 0.0]))
@@ -65,6 +67,7 @@ def test_an_impact_long_after_is_what_it_would_have_been():
     assert abs(poses_of(sleeping)[-1, 2, 0]) > 5e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("velocity", [(0.0, 0.0, -0.4), (0.01, 0.0, 0.0), (0.0, 0.0, 0.01)])
 def test_what_rests_on_an_animated_body_wakes_when_that_moves(velocity):
     """A plate that falls away from under two cubes, that carries them along, that lifts them."""
@@ -80,6 +83,7 @@ def test_what_rests_on_an_animated_body_wakes_when_that_moves(velocity):
     np.testing.assert_allclose(poses_of(sleeping), poses_of(watching), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_an_animated_body_that_passes_by_wakes_nobody_and_one_that_hits_does():
     begin, frames = 4 * FPS, 7 * FPS
     spec = SceneSpec(
@@ -105,6 +109,7 @@ def test_an_animated_body_that_passes_by_wakes_nobody_and_one_that_hits_does():
     assert run[meets + 10].poses[2, 0] < -0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shortfall", [1e-4, 1e-5])
 def test_what_slides_under_hardly_too_little_friction_never_sleeps(shortfall):
     """g (sin - mu cos) with mu short of tan by a ten-thousandth and less, from rest: millimetres in seconds."""
@@ -116,6 +121,7 @@ def test_what_slides_under_hardly_too_little_friction_never_sleeps(shortfall):
     assert moved == pytest.approx(wanted, rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tilt", [1e-5, 1e-8])
 def test_a_pencil_on_its_tip_does_not_fall_asleep_before_it_falls(tilt):
     ends = np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]])
@@ -133,6 +139,7 @@ def test_a_pencil_on_its_tip_does_not_fall_asleep_before_it_falls(tilt):
     assert not asleep(frames)[:down].any()
 
 
+@pytest.mark.slow
 def test_a_run_that_sleeps_can_be_resumed_bit_for_bit():
     spec = SceneSpec((ground(ROUGH), *stack(0.0, 3), ball((0.05, 0.0, 44.0))))
     whole = sc.Simulation(spec)

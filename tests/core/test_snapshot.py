@@ -175,6 +175,7 @@ def test_a_field_that_this_version_does_not_know_is_not_dropped_silently(tmp_pat
         read_snapshot(path)
 
 
+@pytest.mark.slow
 def test_files_can_be_read_without_loading_compiled_kernels():
     code = (
         "import sys; import solver_core.io.cache, solver_core.io.snapshot, solver_core.validation.scene, solver_core.report, "

@@ -143,6 +143,7 @@ def disk_friction_velocity(problem, alpha):
 # --- closed forms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("staggering", ["accelerated", "plain"])
 def test_a_parting_contact_is_left_alone(staggering):
     result = sc.solve(sc.ContactProblem.from_delassus(np.eye(3), [0.5, 2.0, -1.0], 0.8), staggering=staggering)

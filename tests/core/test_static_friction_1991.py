@@ -42,6 +42,7 @@ def slide(slope, mu, creep_speed, steps, velocity=0.0, mass=1.0, step=0.01, expl
     return np.array(passed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mass", [1e-3, 1.0, 5e4])
 @pytest.mark.parametrize("slope", [0.0, 0.1, 0.4])
 def test_a_block_creeps_at_a_speed_that_no_mass_changes(mass, slope):
@@ -60,6 +61,7 @@ def test_a_block_on_a_steep_slope_slides_as_it_must():
     np.testing.assert_allclose(gained, step * GRAVITY * (np.sin(slope) - mu * np.cos(slope)), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("explicit", [True, False])
 @pytest.mark.parametrize("ratio", [0.95, 1.05])
 def test_creep_is_stable_above_half_the_speed_that_friction_takes_in_a_step(ratio, explicit):
@@ -118,6 +120,7 @@ def test_above_the_threshold_creep_is_dynamic_friction(stack_of_bodies):
         np.testing.assert_array_equal(creeps.impulse, sc.solve(slides, "lemke").impulse)
 
 
+@pytest.mark.slow
 def test_creep_always_ends_with_forces_or_impulses(stack_of_bodies):
     rng, rays = np.random.default_rng(82), 0
     for dim in (2, 3) * 150:
@@ -181,6 +184,7 @@ def test_with_little_friction_in_two_dimensions_all_methods_agree():
             np.testing.assert_allclose(signs.velocity, other.velocity, atol=1e-8 * np.abs(problem.free_velocity).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dim", "share"), [(2, 0.99), (3, 0.97)])
 def test_signs_are_found_for_nearly_all_stacks_of_bodies(dim, share, stack_of_bodies):
     rng, solved = np.random.default_rng(84), []

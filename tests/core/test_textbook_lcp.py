@@ -202,6 +202,7 @@ def p_matrix(random, n):
     return factor @ factor.T + 0.1 * np.eye(n) + skew - skew.T
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_p_matrices_have_their_one_solution_found_from_any_start(method):
     random = np.random.default_rng(1)
@@ -214,6 +215,7 @@ def test_p_matrices_have_their_one_solution_found_from_any_start(method):
         np.testing.assert_allclose(result.force, wanted, atol=1e-9 * max(1.0, wanted.max()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_rank_deficient_problems_with_ties_are_solved_from_any_start(method):
     """Small integers make exact ties; b in the column space of A makes a solution exist. All solutions have the same a."""

@@ -58,6 +58,7 @@ def crosses(before, after, size):
     return (np.maximum(enter, 0.0) < np.minimum(leave, 1.0)).any()
 
 
+@pytest.mark.slow
 def test_a_small_fast_ball_never_passes_a_thin_plate_and_never_hits_one_that_it_misses():
     """1,000 shots of a ball of 10 mm at 100 m/s on a plate of 2 mm: in a step it flies 0.42 m."""
     plate = BodySpec("Plate", BodyKind.PASSIVE, box_shape(PLATE), material=MaterialSpec(0.7, 0.7, 1.0))
@@ -96,6 +97,7 @@ def test_a_shot_bounces_where_and_when_it_meets_the_plate(restitution):
     np.testing.assert_allclose(frames[1].poses[1, :3], [start[0] + travelled, 0.0, height], atol=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [50.0, 200.0])
 def test_a_spinning_blade_does_not_pass_a_thin_post(rate):
     """In a step a blade at 50 rad/s turns by 12 degrees, its tip by 31 mm; the post is 3 mm thick."""
@@ -112,6 +114,7 @@ def test_a_spinning_blade_does_not_pass_a_thin_post(rate):
         assert max(frame.statistics.deepest_overlap.max(initial=0.0) for frame in frames[1:]) <= 4e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "deepest"), [(100.0, 2e-4), (300.0, 4e-3)])
 def test_a_compound_that_is_shot_and_spins_does_not_pass_a_thin_plate(rate, deepest):
     """A dumbbell of two balls of 10 mm, 40 mm apart, at 60 m/s: in a step it turns through 24 and through 72 degrees.
@@ -144,6 +147,7 @@ def turned(angle):
     return np.array([np.cos(angle / 2.0), 0.0, 0.0, np.sin(angle / 2.0)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("balls", [3, 25])
 def test_an_animated_plate_sweeps_balls_along(balls):
     """A plate of 10 mm moves 2 m in a frame, 0.2 m in a step, through balls of 20 mm that lie around."""
@@ -162,6 +166,7 @@ def test_an_animated_plate_sweeps_balls_along(balls):
     assert (swept[-1].poses[1:, 0] > 5.4).all()
 
 
+@pytest.mark.slow
 def test_thin_cards_that_fall_and_turn_do_not_overlap():
     """Cards of 1 mm, 20 rad/s, one above the other, apart at first: no overlap of more than a fifth of a card."""
     random = np.random.default_rng(3)

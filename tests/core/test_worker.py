@@ -142,6 +142,7 @@ def test_a_second_bake_in_another_process_gives_the_same_bits(uninterrupted, tmp
     assert motion(tmp_path / "cache") == motion(uninterrupted[0] / "cache")
 
 
+@pytest.mark.slow
 def test_a_killed_bake_loses_no_frame_that_it_told_of_and_goes_on_with_the_same_bits(tmp_path, capsys):
     source = snapshot(tmp_path, LONG)
     killed, whole = tmp_path / "killed", tmp_path / "whole"
@@ -166,6 +167,7 @@ def without_seconds(value):
     return [without_seconds(item) for item in value] if isinstance(value, list) else value
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows ends processes without a signal that they could see")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_bake_in_good_order(number, tmp_path):
@@ -179,6 +181,7 @@ def test_a_signal_ends_the_bake_in_good_order(number, tmp_path):
     assert "resume" in json.loads(report.read_text())["error"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows ends processes without a signal that they could see")
 @pytest.mark.parametrize("delay", np.linspace(0.0, 0.4, 5))
 def test_a_signal_is_heard_wherever_the_bake_is(delay, tmp_path):
@@ -204,6 +207,7 @@ def test_a_bake_that_is_asked_to_stop_before_its_first_frame_can_be_resumed(unin
     assert status == ExitStatus.BAKED and motion(cache) == motion(uninterrupted[0] / "cache")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="a broken pipe is told differently there")
 def test_a_bake_ends_when_nobody_listens_any_more(tmp_path):
     process = bake_until(2, snapshot(tmp_path, LONG), tmp_path / "cache")
@@ -347,6 +351,7 @@ def test_bad_usage_is_an_event_too(arguments, capsys):
     assert_refused(*bake(capsys, *arguments), "usage:", "SNAPSHOT")
 
 
+@pytest.mark.slow
 def test_the_process_ends_with_the_status(tmp_path):
     process = subprocess.run(
         [sys.executable, "-m", "solver_core.worker", str(tmp_path / "nowhere"), str(tmp_path / "cache")],

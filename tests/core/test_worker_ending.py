@@ -120,6 +120,7 @@ def assert_goes_on(folder, whole):
     assert poses(folder / "cache") == whole
 
 
+@pytest.mark.slow
 @POSIX_ONLY
 @pytest.mark.parametrize("place", ["step", "compiling"])
 def test_one_signal_ends_a_step_of_half_an_hour_with_report_status_and_whole_files(place, tmp_path, whole):
@@ -135,6 +136,7 @@ def test_one_signal_ends_a_step_of_half_an_hour_with_report_status_and_whole_fil
     assert_goes_on(tmp_path, whole)
 
 
+@pytest.mark.slow
 @POSIX_ONLY
 def test_a_second_signal_does_not_wait(tmp_path):
     process = start(*worker("step", tmp_path, grace=LONG_GRACE))
@@ -171,6 +173,7 @@ def test_a_worker_ends_with_its_parent_at_any_moment(delay, tmp_path, whole):
         assert FrameCacheReader(tmp_path / "cache").damage is None
 
 
+@pytest.mark.slow
 def test_who_holds_the_pipe_can_end_the_bake_by_closing_it(tmp_path):
     process = start(*worker("nowhere", tmp_path, "--parent-pipe", frames=10_000_000, grace=LONG_GRACE), stdin=subprocess.PIPE)
     heard_until(process, event="frame", frame=3)
@@ -180,6 +183,7 @@ def test_who_holds_the_pipe_can_end_the_bake_by_closing_it(tmp_path):
     assert events[-1]["event"] == "stopped" and events[-1]["frame"] == FrameCacheReader(tmp_path / "cache").frames[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [False, True], ids=["/dev/null", "closed"])
 def test_without_the_option_standard_input_means_nothing(closed, tmp_path, whole):
     if closed and sys.platform == "win32":

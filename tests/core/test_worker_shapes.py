@@ -59,6 +59,7 @@ def baked(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_all_shapes_ride_up_on_a_ground_that_deforms(baked):
     frames = list(FrameCacheReader(baked / "cache"))
     assert [frame.frame for frame in frames] == list(range(1, FRAMES + 1))

@@ -80,6 +80,7 @@ def test_a_zip_holds_its_own_wheels_all_modules_and_nothing_else(extension, buil
     assert all(extension.Wheel(Path(name).name).python == python for name in wheels)
 
 
+@pytest.mark.slow
 def test_blender_accepts_the_built_zip_and_the_manifest_of_the_repository(extension, build_without_fetching):
     path = build_without_fetching(extension.Target("linux-x64", "cp311"))
     for subject in (path, ROOT):
@@ -162,6 +163,7 @@ def test_no_module_of_solver_core_imports_blender(module):
     assert {name for level, name in imports_of(module) if level == 0} & BLENDER_MODULES == set()
 
 
+@pytest.mark.slow
 def test_the_rooms_import_each_other_relatively():
     absolute = [
         (str(module.relative_to(ROOT)), name)
