@@ -6,33 +6,19 @@ test's choice in place of the simulation; the tests in test_whole.py use the rea
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
-ROOT = Path(__file__).resolve().parents[2]
-# Before bpy is imported: the user's own Blender settings have no part in tests, and no two processes share theirs.
-RESOURCES = tempfile.TemporaryDirectory(prefix="stiction-tests-", ignore_cleanup_errors=True)
-os.environ["BLENDER_USER_RESOURCES"] = RESOURCES.name
-os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "numba"))
+from .blender import load_extension
 
-import bpy  # noqa: E402
-import numpy as np  # noqa: E402
-import pytest  # noqa: E402
+# isort: split
+# Only now, for Blender looks for its settings when it is imported.
+import bpy
+import numpy as np
+import pytest
 
-
-def load_extension() -> ModuleType:
-    """The repository's root as the package `stiction`, whether it is installed or not."""
-    if "stiction" not in sys.modules:
-        spec = importlib.util.spec_from_file_location("stiction", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)])
-        assert spec is not None and spec.loader is not None
-        sys.modules["stiction"] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules["stiction"])
-    return sys.modules["stiction"]
+from .objects import box_mesh
 
 
 @pytest.fixture(scope="session")
@@ -69,19 +55,6 @@ def make_body(scene: bpy.types.Scene) -> Callable[..., bpy.types.Object]:
         return ob
 
     return make
-
-
-def box_mesh(name: str, half: tuple[float, float, float]) -> bpy.types.Mesh:
-    corners = [(x * half[0], y * half[1], z * half[2]) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
-    faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
-    mesh = bpy.data.meshes.new(name)
-    mesh.from_pydata(corners, [], faces)
-    return mesh
-
-
-def world_matrix(ob: bpy.types.Object) -> np.ndarray:
-    """What Blender itself makes of the object now."""
-    return np.array(ob.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world, dtype=float)
 
 
 @pytest.fixture

@@ -9,17 +9,8 @@ import bpy
 import numpy as np
 import pytest
 
-from .conftest import world_matrix
 from .dump import dump
-from .test_extract import (
-    PLACEMENTS,
-    add_empty,
-    axis_angle,
-    euler_zyx,
-    mirrored,
-    parented_with_inverse,
-    quaternion,
-)
+from .objects import PLACEMENTS, add_empty, axis_angle, euler_zyx, mirrored, parented_with_inverse, quaternion, world_matrix
 
 FRAMES = range(1, 6)
 

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import pytest
 
-from .conftest import world_matrix
+from .objects import world_matrix
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import bpy
 import pytest
 
-from .conftest import world_matrix
+from .objects import world_matrix
 
 
 @pytest.fixture

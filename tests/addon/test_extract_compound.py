@@ -6,8 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
-from .conftest import world_matrix
-from .test_extract import BOX, body_named, problems_of, read
+from .objects import BOX, body_named, problems_of, read, world_matrix
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
-from .conftest import box_mesh, world_matrix
-from .test_extract import body_named, corners_in_world, problems_of, read
+from .objects import body_named, box_mesh, corners_in_world, problems_of, read, world_matrix
 
 
 def mesh_of(name, points, faces, edges=()) -> bpy.types.Mesh:

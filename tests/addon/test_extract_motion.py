@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from .test_extract import add_empty, body_named, problems_of, read
+from .objects import add_empty, body_named, problems_of, read
 
 
 def keyed(ob, path, *values):
@@ -104,7 +104,7 @@ def test_a_passive_body_that_shrinks_to_nothing_after_the_first_frame_is_only_a_
 
 @pytest.mark.parametrize("shape", ["SPHERE", "CAPSULE", "CYLINDER", "CONE"])
 def test_a_round_shape_of_what_is_not_round_is_said(make_body, shape):
-    from .conftest import box_mesh
+    from .objects import box_mesh
 
     ob = make_body("Can", shape=shape, mesh=box_mesh("Can", (0.5, 0.5, 0.5)))
     assert not warned("collision_shape")

@@ -7,7 +7,7 @@ import json
 import bpy
 import pytest
 
-from .conftest import ROOT
+from .blender import ROOT
 
 MATERIALS = json.loads((ROOT / "presets" / "materials.json").read_text(encoding="utf-8"))
 

@@ -14,7 +14,8 @@ import bpy
 import numpy as np
 import pytest
 
-from .conftest import ROOT, box_mesh, world_matrix
+from .blender import ROOT
+from .objects import box_mesh, world_matrix
 
 CONSOLE = """
 import importlib.util, sys

@@ -51,7 +51,7 @@ def test_a_missing_library_is_named(worker, monkeypatch):
 @pytest.mark.slow
 def test_registering_loads_neither_numba_nor_scipy():
     code = (
-        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); from conftest import load_extension\n"
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); from blender import load_extension\n"
         "load_extension().register(); loaded = {'numba', 'scipy'} & set(sys.modules); load_extension().unregister()\n"
         "assert not loaded, loaded"
     )

@@ -29,7 +29,7 @@ from solver_core.compile.kernel_cache import use_kernel_cache  # noqa: E402
 
 use_kernel_cache()
 
-from conftest import random_stack  # noqa: E402
+from contact_problems import random_stack  # noqa: E402
 from random_contacts import contact_problem  # noqa: E402
 from scenes import intercepted_solves  # noqa: E402
 

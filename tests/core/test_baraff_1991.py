@@ -7,9 +7,10 @@ import itertools
 
 import numpy as np
 import pytest
-from contact_problems import random_bodies
 
 import solver_core as sc
+
+from .contact_problems import random_bodies
 
 SOLVED, RAY = sc.Status.SOLVED, sc.Status.RAY
 MU = 0.75

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from kernels import callable_from_python
 
 from solver_core.linalg import block_cholesky, block_lu
+
+from .kernels import callable_from_python
 
 analyse, find_block = map(callable_from_python, (block_cholesky.analyse, block_cholesky.find_block))
 factorise, solve_in_place = map(callable_from_python, (block_cholesky.factorise, block_cholesky.solve_in_place))

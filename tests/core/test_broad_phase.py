@@ -14,11 +14,9 @@ from solver_core.collision.detect import NO_PAIRS, detect
 from solver_core.geometry import PLANE, build_shapes
 from solver_core.scene.spec import ShapeKind, ShapeSpec
 
+from .shapes import box
+
 CUBE = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
-
-
-def box(*sizes):
-    return ShapeSpec(ShapeKind.HULL, CUBE * sizes)
 
 
 def pairs_of(shapes, position, *others, excluded=NO_PAIRS):

@@ -12,27 +12,12 @@ from solver_core.collision import detect
 from solver_core.geometry import build_shapes
 from solver_core.scene.spec import ShapeKind, ShapeSpec
 
+from .shapes import box, find, turn
+
 CUBE = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
 PLANE = ShapeSpec(ShapeKind.PLANE)
 CARD = np.array([0.063, 0.0006, 0.089])
 LEAN = np.radians(20.0)
-
-
-def box(*sizes, margin=0.0):
-    return ShapeSpec(ShapeKind.HULL, CUBE * sizes, margin=margin)
-
-
-def turn(*rotation_vector):
-    return Rotation.from_rotvec(rotation_vector).as_matrix()
-
-
-def find(specs, positions, rotations=None, reach=1e-3):
-    """Contacts of bodies that are all movable; the reach is that of each pair."""
-    count = len(specs)
-    rotation = np.tile(np.eye(3), (count, 1, 1)) if rotations is None else np.array(rotations)
-    masks = np.ones(count, dtype=np.int64)
-    position = np.array(positions, dtype=np.float64)
-    return detect(build_shapes(specs), position, rotation, np.full(count, 0.5 * reach), masks, masks > 0)
 
 
 def rows(array):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 
+import mujoco
 import numpy as np
 import pytest
 from scipy.optimize import nnls
@@ -183,7 +184,6 @@ def test_the_deepest_gap_of_an_overlap_is_its_depth(seed):
 
 @pytest.mark.slow
 def test_distances_agree_with_mujoco():
-    mujoco = pytest.importorskip("mujoco")
     random = np.random.default_rng(7)
     hulls = [random.normal(size=(20, 3)) * 0.4 for _ in range(3)]
     meshes = "".join(f'<mesh name="m{i}" vertex="{" ".join(map(repr, map(float, h.ravel())))}"/>' for i, h in enumerate(hulls))

@@ -10,9 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
-from solver_core.collision import detect
 from solver_core.collision.grouping import MAX_GROUP_CONTACTS
-from solver_core.geometry import build_shapes
 from solver_core.geometry.mass_properties import mass_properties
 from solver_core.geometry.solids import shape_mass_properties
 from solver_core.io.snapshot import read_snapshot, write_snapshot
@@ -20,21 +18,11 @@ from solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, MaterialSpec, 
 from solver_core.validation.findings import SceneError
 from solver_core.validation.scene import validate
 
+from .shapes import ball, box, find, quaternion
+
 CUBE = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
 PLANE = ShapeSpec(ShapeKind.PLANE)
 UNTURNED = np.array([1.0, 0.0, 0.0, 0.0])
-
-
-def box(*sizes):
-    return ShapeSpec(ShapeKind.HULL, CUBE * np.array(sizes, dtype=np.float64))
-
-
-def ball(radius):
-    return ShapeSpec(ShapeKind.HULL, np.zeros((1, 3)), margin=radius)
-
-
-def quaternion(rotation):
-    return np.roll(rotation.as_quat(), 1)
 
 
 def child(shape, position=(0, 0, 0), rotation=None):
@@ -44,14 +32,6 @@ def child(shape, position=(0, 0, 0), rotation=None):
 
 def compound(*children):
     return ShapeSpec(ShapeKind.COMPOUND, children=tuple(children))
-
-
-def find(specs, positions, rotations=None, reach=1e-3):
-    count = len(specs)
-    rotation = np.tile(np.eye(3), (count, 1, 1)) if rotations is None else np.array(rotations)
-    masks = np.ones(count, dtype=np.int64)
-    position = np.array(positions, dtype=np.float64)
-    return detect(build_shapes(specs), position, rotation, np.full(count, 0.5 * reach), masks, masks > 0)
 
 
 def table(height=1.0):

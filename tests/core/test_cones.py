@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernels import callable_from_python
 from scipy.optimize import minimize
 
-from solver_core import cones
+from solver_core.problem import cones
+
+from .kernels import callable_from_python
 
 project_disk, project_half_line = map(callable_from_python, (cones.project_disk, cones.project_half_line))
 project_polygon = callable_from_python(cones.project_polygon)

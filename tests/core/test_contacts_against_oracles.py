@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from .contact_oracle import PAIRS, Tally, pool, poses, tally
+from .mujoco_oracle import MujocoOracle
 
 NAMES = ["-".join(pair) for pair in PAIRS]
 
@@ -28,9 +29,6 @@ def test_distances_and_depths_are_proven_and_no_contact_is_missed_or_invented(pa
 @pytest.mark.slow
 @pytest.mark.parametrize("pair", [pair for pair in PAIRS if "cone" not in pair])
 def test_distances_are_those_of_mujoco_or_proven_against_it(pair):
-    pytest.importorskip("mujoco")
-    from .mujoco_oracle import MujocoOracle
-
     mujoco = MujocoOracle(pool())
     random = np.random.default_rng([2, PAIRS.index(pair)])
     total = tally(random, poses(random, mujoco.solids, pair, 40), mujoco)

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from meshes import CUBE, sheet
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
@@ -14,6 +13,8 @@ from solver_core.io.snapshot import read_snapshot, write_snapshot
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
 from solver_core.validation.findings import SceneError
 from solver_core.validation.scene import validate
+
+from .meshes import CUBE, sheet
 
 FPS = 24.0
 FRAMES = 25

@@ -7,9 +7,10 @@ from time import perf_counter, process_time
 
 import numpy as np
 import pytest
-from contact_problems import leaning_cards, random_bodies
 
 import solver_core as sc
+
+from .contact_problems import leaning_cards, random_bodies
 
 
 def hard(seed=0):

@@ -9,11 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from contact_problems import box_on_ground, frame, random_bodies, rigid_jacobian
 from scipy.optimize import linprog
 
 import solver_core as sc
 from solver_core.solvers.infeasible import contradiction, proves_contradiction
+
+from .contact_problems import box_on_ground, frame, random_bodies, rigid_jacobian
 
 
 def least_penetration(problem):

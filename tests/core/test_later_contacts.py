@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from meshes import CUBE, CUBE_TRIANGLES, angle_bracket, sheet, torus
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
@@ -15,6 +14,8 @@ from solver_core.collision.detect import detect
 from solver_core.dynamics.rotation import matrices
 from solver_core.geometry.shapes import build_shapes
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
+
+from .meshes import CUBE, CUBE_TRIANGLES, angle_bracket, sheet, torus
 
 NO_GRAVITY = np.zeros(3)
 TENTH_OF_A_PERCENT = 1e-3  # of the smaller body's half extent

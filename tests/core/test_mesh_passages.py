@@ -6,17 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from meshes import CUBE, CUBE_TRIANGLES, blocks, sheet, torus
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
 
+from .meshes import CUBE, CUBE_TRIANGLES, blocks, sheet, torus
+from .shapes import mesh
+
 NO_GRAVITY = np.zeros(3)
-
-
-def mesh(surface):
-    return ShapeSpec(ShapeKind.MESH, np.asarray(surface[0], dtype=np.float64), surface[1])
 
 
 def block(*size, cells=None):

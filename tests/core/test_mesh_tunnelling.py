@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from meshes import CUBE, CUBE_TRIANGLES, angle_bracket, bumpy, distances, sheet, torus
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
-from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
+from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec
+
+from .meshes import CUBE, CUBE_TRIANGLES, angle_bracket, bumpy, distances, sheet, torus
+from .shapes import hull, mesh
 
 NO_GRAVITY = np.zeros(3)
 STEP = {"fps": 240.0, "substeps": 1}  # the steps of 24 frames a second with the default 10 substeps, each one a frame
 RADIUS, SPEED = 0.005, 100.0
 ROUGH = MaterialSpec(0.7, 0.7)
-
-
-def mesh(surface):
-    return ShapeSpec(ShapeKind.MESH, np.asarray(surface[0], dtype=np.float64), surface[1])
-
-
-def hull(points, margin=0.0):
-    return ShapeSpec(ShapeKind.HULL, np.asarray(points, dtype=np.float64), margin=margin)
 
 
 PLATE = (CUBE * (0.2, 0.2, 0.002), CUBE_TRIANGLES)

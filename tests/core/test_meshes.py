@@ -6,11 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
-from meshes import CUBE, CUBE_TRIANGLES, angle_bracket, blocks, bumpy, chair, distances, sheet, torus
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
-from solver_core.collision import detect
 from solver_core.collision.grouping import MAX_GROUP_CONTACTS
 from solver_core.geometry import build_shapes
 from solver_core.geometry.solids import shape_mass_properties
@@ -20,39 +18,11 @@ from solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, MaterialSpec, 
 from solver_core.validation.findings import SceneError
 from solver_core.validation.scene import validate
 
+from .meshes import CUBE, CUBE_TRIANGLES, angle_bracket, blocks, bumpy, chair, distances, sheet, torus
+from .shapes import ball, box, detected, find, hull, mesh
+
 PLANE = ShapeSpec(ShapeKind.PLANE)
 GRIP = MaterialSpec(0.8, 0.8)
-
-
-def mesh(surface, margin=0.0):
-    return ShapeSpec(ShapeKind.MESH, np.asarray(surface[0], dtype=np.float64), surface[1].astype(np.int32), margin)
-
-
-def hull(vertices, margin=0.0):
-    return ShapeSpec(ShapeKind.HULL, np.asarray(vertices, dtype=np.float64), margin=margin)
-
-
-def box(*sizes):
-    return hull(CUBE * sizes)
-
-
-def ball(radius):
-    return hull(np.zeros((1, 3)), radius)
-
-
-def turn(*rotation_vector):
-    return Rotation.from_rotvec(rotation_vector).as_matrix()
-
-
-def detected(table, positions, rotations=None, reach=1e-3):
-    count = len(positions)
-    rotation = np.tile(np.eye(3), (count, 1, 1)) if rotations is None else np.array(rotations, dtype=np.float64)
-    masks = np.ones(count, dtype=np.int64)
-    return detect(table, np.array(positions, dtype=np.float64), rotation, np.full(count, 0.5 * reach), masks, masks > 0)
-
-
-def find(specs, positions, rotations=None, reach=1e-3):
-    return detected(build_shapes(specs), positions, rotations, reach)
 
 
 def body(name, kind, shape, position=(0, 0, 0), rotation=(0, 0, 0), **more):

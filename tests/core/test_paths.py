@@ -12,12 +12,10 @@ import solver_core as sc
 from solver_core.dynamics.paths import path_pose, smooth
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 
+from .shapes import quaternion
+
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 BETWEEN = np.linspace(0.0, 9.0, 37)
-
-
-def quaternion(rotation):
-    return np.roll(rotation.as_quat(), 1)
 
 
 def angle_between(q, rotation):

@@ -7,23 +7,24 @@ import itertools
 
 import numpy as np
 import pytest
-from contact_problems import frame as axes_of
-from contact_problems import rigid_jacobian
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
-from solver_core.dynamics import pivoting
+from solver_core.dynamics import pivot_step
 from solver_core.solvers.baraff_1994.contacts import pivot
+
+from .contact_problems import frame as axes_of
+from .contact_problems import random_stack, rigid_jacobian
 
 SOLVED, RAY = sc.Status.SOLVED, sc.Status.RAY
 METHODS = ("pivot", "staggered")
 
 
 @pytest.mark.slow
-def test_frictionless_problems_of_any_rank_are_solved_to_the_last_digits(stack_of_bodies):
+def test_frictionless_problems_of_any_rank_are_solved_to_the_last_digits():
     rng = np.random.default_rng(11)
     for _ in range(300):
-        G, g, _ = stack_of_bodies(rng, 3, 12)
+        G, g, _ = random_stack(rng, 3, 12)
         A, b = G[::3, ::3], g[::3]
         result = sc.solve_lcp(A, b, "pivot", tolerance=1e-10)
         assert result.status is SOLVED
@@ -31,11 +32,11 @@ def test_frictionless_problems_of_any_rank_are_solved_to_the_last_digits(stack_o
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dim", [2, 3])
-def test_static_friction_holds_what_it_can(dim, stack_of_bodies):
+def test_static_friction_holds_what_it_can(dim):
     rng = np.random.default_rng(12)
     solved = []
     for _ in range(300):
-        G, g, mu = stack_of_bodies(rng, dim)
+        G, g, mu = random_stack(rng, dim)
         problem = sc.ContactProblem.from_delassus(G, g, mu, dim=dim)
         result = sc.solve(problem, "pivot", tolerance=1e-8)
         solved.append(result.status is SOLVED)
@@ -49,10 +50,10 @@ def sticks(result):
 
 
 @pytest.mark.slow
-def test_where_all_contacts_stick_both_solvers_agree(stack_of_bodies):
+def test_where_all_contacts_stick_both_solvers_agree():
     rng, compared = np.random.default_rng(13), 0
     while compared < 30:
-        G, g, mu = stack_of_bodies(rng, 3, 3)
+        G, g, mu = random_stack(rng, 3, 3)
         problem = sc.ContactProblem.from_delassus(G, g, mu)
         pivot, staggered = sc.solve(problem, "pivot", tolerance=1e-10), sc.solve(problem, tolerance=1e-10)
         if sticks(pivot) and sticks(staggered):
@@ -108,11 +109,11 @@ def test_an_inconsistent_rod_has_impulses_and_no_forces():
 
 
 @pytest.mark.slow
-def test_impulses_are_the_answer_only_where_no_forces_were_found(stack_of_bodies):
+def test_impulses_are_the_answer_only_where_no_forces_were_found():
     """Some of these problems are established along the wrong direction first, and end on a ray when they are tried again."""
     rng, ends = np.random.default_rng(34), []
     for _ in range(200):
-        G, g, mu = stack_of_bodies(rng, 3, 4, 3.0)
+        G, g, mu = random_stack(rng, 3, 4, 3.0)
         m = mu.size
         sliding = rng.random(m) < 0.5
         direction = rng.normal(size=(m, 2)) * sliding[:, None]
@@ -135,11 +136,11 @@ def test_bilateral_constraints_carry_forces_of_either_sign():
         assert sc.residuals(problem, result).bilateral.relative < bound
 
 
-def test_a_limit_ends_with_the_best_iterate_and_says_so(stack_of_bodies):
+def test_a_limit_ends_with_the_best_iterate_and_says_so():
     rng = np.random.default_rng(15)
-    G, g, mu = stack_of_bodies(rng, 3)
+    G, g, mu = random_stack(rng, 3)
     while g.size < 60:
-        G, g, mu = stack_of_bodies(rng, 3)
+        G, g, mu = random_stack(rng, 3)
     problem = sc.ContactProblem.from_delassus(G, g, mu)
     nothing = np.zeros((problem.contacts, 3))
     idle = dataclasses.replace(sc.solve(problem, "pivot", time_limit=1e-9), impulse=nothing, velocity=problem.free_velocity)
@@ -173,12 +174,12 @@ def own_law(problem, result, box):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("most", [None, 1, 2, 5, 10])
-def test_what_is_not_solved_is_never_worse_than_no_impulses(most, stack_of_bodies):
+def test_what_is_not_solved_is_never_worse_than_no_impulses(most):
     """Each method by its own law, with masses up to 1e12 times each other, and with limits."""
     rng, missed = np.random.default_rng(35), 0
     problems = [stacked(boxes, 10.0**power, push) for boxes in (2, 5) for power in (0, 6, 9, 12) for push in (0.0, 0.01, 100.0)]
     for _ in range(30):
-        G, g, mu = stack_of_bodies(rng, 3, 4)
+        G, g, mu = random_stack(rng, 3, 4)
         problems.append(sc.ContactProblem.from_delassus(G, g, mu))
     for problem in problems:
         sliding = sc.creep_problem(problem, 1e-3)
@@ -220,10 +221,10 @@ def test_what_has_no_solution_is_told_before_all_orders_are_tried():
             assert result.ray is not None and result.stats.restarts < 10
 
 
-def test_a_solution_is_its_own_warm_start(stack_of_bodies):
+def test_a_solution_is_its_own_warm_start():
     rng = np.random.default_rng(16)
     for _ in range(20):
-        G, g, mu = stack_of_bodies(rng, 3, 4)
+        G, g, mu = random_stack(rng, 3, 4)
         problem = sc.ContactProblem.from_delassus(G, g, mu)
         cold = sc.solve(problem, "pivot", tolerance=1e-9)
         warm = sc.solve(problem, "pivot", tolerance=1e-9, warm_start=cold.impulse)
@@ -263,7 +264,7 @@ def last_problem(spec):
         return pivot(problem, *arguments)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pivoting, "pivot", noted)
+        patch.setattr(pivot_step, "pivot", noted)
         sc.Simulation(spec, method="pivot").advance()
     return found[-1]
 
@@ -289,11 +290,11 @@ def test_a_box_on_a_slope_too_steep_for_it_slides_as_coulomb_has_it():
 
 
 @pytest.mark.slow
-def test_a_guess_brings_friction_against_the_sliding(stack_of_bodies):
+def test_a_guess_brings_friction_against_the_sliding():
     """Baraff's conditions let friction act across the sliding; what begins from a guess mostly has Coulomb's law as well."""
     rng, with_guess, as_published = np.random.default_rng(18), [], []
     for _ in range(100):
-        G, g, mu = stack_of_bodies(rng, 3)
+        G, g, mu = random_stack(rng, 3)
         problem = sc.ContactProblem.from_delassus(G, g, mu)
         for law, guess in ((with_guess, True), (as_published, False)):
             result = sc.solve(problem, "pivot", tolerance=1e-6, guess=guess)
@@ -408,9 +409,9 @@ def test_a_rod_that_jams_is_stopped_by_impulses(monkeypatch):
             struck.append(np.linalg.norm(result.velocity[result.impulse[:, 0] > 0.0, 1:], axis=1).min())
         return problem, result
 
-    solve_step = pivoting.solve_step
-    monkeypatch.setattr(pivoting, "pivot", noted)
-    monkeypatch.setattr(pivoting, "solve_step", stepped)
+    solve_step = pivot_step.solve_step
+    monkeypatch.setattr(pivot_step, "pivot", noted)
+    monkeypatch.setattr(pivot_step, "solve_step", stepped)
     simulation = sc.Simulation(sc.scenes.jamming_rod(), method="pivot")
     frame = simulation.advance()
     assert RAY in ends
@@ -441,10 +442,10 @@ def tip(pose):
     return pose[:3] - 0.5 * np.array([2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)])
 
 
-def test_the_answer_does_not_depend_on_the_guess(stack_of_bodies):
+def test_the_answer_does_not_depend_on_the_guess():
     rng = np.random.default_rng(13)
     for _ in range(50):
-        G, g, _ = stack_of_bodies(rng, 3, 12)
+        G, g, _ = random_stack(rng, 3, 12)
         A, b = G[::3, ::3], g[::3]
         guessed, bare = (sc.solve_lcp(A, b, "pivot", start=start) for start in (None, np.zeros(b.size, dtype=bool)))
         assert guessed.status is bare.status is SOLVED

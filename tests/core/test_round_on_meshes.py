@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from meshes import CUBE, angle_bracket, chair, sheet
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
 from solver_core.collision import detect
 from solver_core.geometry import build_shapes
 from solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
+
+from .meshes import CUBE, angle_bracket, chair, sheet
 
 PLANE = ShapeSpec(ShapeKind.PLANE)
 GRAVITY = 9.81

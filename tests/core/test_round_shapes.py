@@ -10,12 +10,13 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
-from solver_core.collision import detect
 from solver_core.geometry import build_shapes
 from solver_core.geometry.solids import shape_mass_properties
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 from solver_core.scenes import axis_angle, box_shape, cone_shape, cylinder_shape, ground
 from solver_core.validation.findings import SceneError
+
+from .shapes import find, turn
 
 GRAVITY = 9.81
 FRAME = 1.0 / 24.0
@@ -37,18 +38,6 @@ POOL = [
     ShapeSpec(ShapeKind.HULL, np.array([[-1.0, 0, 0], [1, 0, 0]])),
     ShapeSpec(ShapeKind.HULL, np.zeros((1, 3))),
 ]
-
-
-def turn(*rotation_vector):
-    return Rotation.from_rotvec(rotation_vector).as_matrix()
-
-
-def find(specs, positions, rotations=None, reach=1e-3):
-    count = len(specs)
-    rotation = np.tile(np.eye(3), (count, 1, 1)) if rotations is None else np.array(rotations)
-    masks = np.ones(count, dtype=np.int64)
-    position = np.array(positions, dtype=np.float64)
-    return detect(build_shapes(specs), position, rotation, np.full(count, 0.5 * reach), masks, masks > 0)
 
 
 def heights(shape, rotation, directions):

@@ -10,57 +10,19 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
-from solver_core.scene.spec import BodyKind, BodySpec, FrictionCombine, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
-from solver_core.scenes import axis_angle, box_shape, ground
+from solver_core.scene.spec import BodyKind, BodySpec, FrictionCombine, MaterialSpec, ShapeKind, ShapeSpec
+from solver_core.scenes import axis_angle, ground
+
+from .bodies import body, box_inertia, material, run, scene, spin, track
 
 GRAVITY = 9.81
 FRAME = 1.0 / 24.0
 NO_GRAVITY = np.zeros(3)
 
 
-def material(mu=0.5, restitution=0.0, mu_dynamic=None):
-    """Coefficients that both bodies of a pair have, under Blender's product rule."""
-    return MaterialSpec(math.sqrt(mu), math.sqrt(mu if mu_dynamic is None else mu_dynamic), math.sqrt(restitution))
-
-
-def body(name="Box", size=(0.2, 0.2, 0.2), position=(0.0, 0.0, 0.0), mass=1.0, **changes):
-    """An active box; vectors may be given as tuples."""
-    changes = {k: np.asarray(v, dtype=float) if isinstance(v, tuple) else v for k, v in changes.items()}
-    return BodySpec(name, BodyKind.ACTIVE, box_shape(size), position=np.asarray(position, dtype=float), mass=mass, **changes)
-
-
-def scene(*bodies, **changes):
-    return SceneSpec(bodies, **changes)
-
-
 def ball(radius=0.1, **changes):
     """A point with a margin: a sphere."""
     return BodySpec("Ball", BodyKind.ACTIVE, ShapeSpec(ShapeKind.HULL, np.zeros((1, 3)), margin=radius), mass=1.0, **changes)
-
-
-def run(spec, frames, **settings):
-    return sc.Simulation(spec, **settings).run(frames)
-
-
-def track(frames, index=0):
-    """Poses (frames, 7) and velocities (frames, 6) of one body."""
-    return np.array([f.poses[index] for f in frames]), np.array([f.velocities[index] for f in frames])
-
-
-def box_inertia(size, mass):
-    x, y, z = np.square(size)
-    return mass / 12.0 * np.diag([y + z, x + z, x + y])
-
-
-def to_matrix(orientation):
-    return Rotation.from_quat(orientation[[1, 2, 3, 0]]).as_matrix()
-
-
-def spin(pose, twist, inertia):
-    """Angular momentum about the centre of mass and energy of rotation."""
-    rotation = to_matrix(pose[3:])
-    world = rotation @ inertia @ rotation.T
-    return world @ twist[3:], 0.5 * twist[3:] @ world @ twist[3:]
 
 
 # --- impact

@@ -13,10 +13,11 @@ import math
 import numpy as np
 import pytest
 import quadprog
-from contact_problems import GRAVITY_STEP, box_on_ground, frame, hard_problems, leaning_cards, random_bodies, rigid_jacobian
 from scipy.optimize import minimize
 
 import solver_core as sc
+
+from .contact_problems import GRAVITY_STEP, box_on_ground, frame, hard_problems, leaning_cards, random_bodies, rigid_jacobian
 
 TIGHT = 1e-10
 

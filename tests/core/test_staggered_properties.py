@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from contact_problems import hard_problems, random_bodies
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
+
+from .contact_problems import hard_problems, random_bodies
 
 TIGHT = 1e-10
 

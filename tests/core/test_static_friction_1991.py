@@ -7,6 +7,8 @@ import pytest
 
 import solver_core as sc
 
+from .contact_problems import random_stack
+
 SOLVED, RAY, MAX_ITERATIONS = sc.Status.SOLVED, sc.Status.RAY, sc.Status.MAX_ITERATIONS
 GRAVITY = 9.81
 
@@ -106,10 +108,10 @@ def test_creep_is_judged_by_its_own_law_and_measured_by_coulombs():
     assert sc.solve(problem, tolerance=1e-10).velocity == pytest.approx(np.zeros((1, 3)), abs=1e-9)
 
 
-def test_above_the_threshold_creep_is_dynamic_friction(stack_of_bodies):
+def test_above_the_threshold_creep_is_dynamic_friction():
     rng = np.random.default_rng(81)
     for dim in (2, 3):
-        G, g, mu = stack_of_bodies(rng, dim)
+        G, g, mu = random_stack(rng, dim)
         m = mu.size
         v = rng.normal(size=(m, dim - 1)) + 1.0
         problem = sc.ContactProblem.from_delassus(G, g, mu, dim=dim)
@@ -121,10 +123,10 @@ def test_above_the_threshold_creep_is_dynamic_friction(stack_of_bodies):
 
 
 @pytest.mark.slow
-def test_creep_always_ends_with_forces_or_impulses(stack_of_bodies):
+def test_creep_always_ends_with_forces_or_impulses():
     rng, rays = np.random.default_rng(82), 0
     for dim in (2, 3) * 150:
-        G, g, mu = stack_of_bodies(rng, dim)
+        G, g, mu = random_stack(rng, dim)
         problem = sc.ContactProblem.from_delassus(G, g, 2.0 * mu, dim=dim)
         result = sc.solve(problem, "lemke", tolerance=1e-7, static_friction="creep", creep_speed=0.2)
         assert result.status in (SOLVED, RAY)
@@ -186,10 +188,10 @@ def test_with_little_friction_in_two_dimensions_all_methods_agree():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("dim", "share"), [(2, 0.99), (3, 0.97)])
-def test_signs_are_found_for_nearly_all_stacks_of_bodies(dim, share, stack_of_bodies):
+def test_signs_are_found_for_nearly_all_stacks_of_bodies(dim, share):
     rng, solved = np.random.default_rng(84), []
     for _ in range(300):
-        G, g, mu = stack_of_bodies(rng, dim)
+        G, g, mu = random_stack(rng, dim)
         problem = sc.ContactProblem.from_delassus(G, g, mu, dim=dim)
         result = sc.solve(problem, "lemke", tolerance=1e-8, static_friction="signs")
         solved.append(result.status == SOLVED)

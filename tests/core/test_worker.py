@@ -52,7 +52,7 @@ SETTINGS = SolverSettings(substeps=4)
 FRAMES = range(SPEC.frame_start, SPEC.frame_end + 1)
 
 # Its events do not fit into a pipe, so a worker whose events nobody reads cannot be done before it is killed.
-LONG = scene(700)
+LONG = scene(420)
 
 
 def snapshot(folder, spec=SPEC, settings=SETTINGS):

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from meshes import CUBE, chair, sheet
 
 import solver_core as sc
 from solver_core.io.cache import FrameCacheReader
 from solver_core.io.snapshot import read_snapshot, write_snapshot
 from solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
 from solver_core.worker import ExitStatus
+
+from .meshes import CUBE, chair, sheet
 
 ROOT = Path(__file__).resolve().parents[2]
 FRAMES, FPS, RISE = 12, 24.0, 0.4
