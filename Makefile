@@ -11,7 +11,7 @@ RUN := .venv/bin/python
 # Compiled kernels outlive a run; they are kept out of the source tree.
 export NUMBA_CACHE_DIR := $(CURDIR)/build/numba
 
-.PHONY: help environment demo test quick kernels lint bench extension extension-this clean distclean
+.PHONY: help environment demo test quick kernels lint exceptions lock bench extension extension-this clean distclean
 .DEFAULT_GOAL := help
 
 help:
@@ -23,6 +23,8 @@ help:
 	@echo "make bench           factorisations, bake times, collision, sleep, contacts, captured problems, the papers' figures; writes build/bench"
 	@echo "make extension       dist/stiction-VERSION-PLATFORM-PYTHON.zip for every platform and Python"
 	@echo "make extension-this  only the zip for this machine and this Python"
+	@echo "make exceptions      write the list of exceptions from lint rules anew, once it is shorter"
+	@echo "make lock            resolve and write the last group of .ci/requirements-*.txt, after a version above it was changed"
 	@echo "make environment     .venv with the exact versions of .ci/requirements-*.txt"
 	@echo "make clean           remove what the commands made, except .venv; distclean removes that too"
 	@echo
@@ -30,6 +32,14 @@ help:
 
 environment:
 	@$(PYTHON) .ci/environment.py
+
+exceptions: environment
+	$(RUN) .ci/exceptions.py --write
+
+# Each lock file is written by the Python that it is for.
+PYTHONS ?= python3.11 python3.13
+lock:
+	@for python in $(PYTHONS); do $$python .ci/lock.py || exit 1; done
 
 demo: environment
 	$(RUN) .ci/demo.py
@@ -50,6 +60,7 @@ kernels: environment
 
 lint: environment
 	$(RUN) -m ruff check .
+	$(RUN) .ci/exceptions.py
 	$(RUN) -m basedpyright --level error
 
 bench: environment

@@ -86,6 +86,7 @@ def check_bpy() -> None:
 
 
 def main() -> None:
+    """Make the environment, unless it is the one that is wanted."""
     if sys.version_info[:2] not in SUPPORTED:
         wanted = " or ".join(f"{major}.{minor}" for major, minor in SUPPORTED)
         sys.exit(

@@ -89,6 +89,7 @@ def compile_share(share: str) -> None:
 
 
 def main() -> None:
+    """Compile all shares at the same time."""
     os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "numba"))
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     environment = os.environ | {"PYTHONPATH": path}
