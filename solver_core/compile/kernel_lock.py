@@ -42,7 +42,7 @@ def compile_in_turn() -> None:
         with in_turn(Path(folder) / f"{function.__qualname__}-{function.__code__.co_firstlineno}", held):
             return compile_alone(dispatcher, signature)
 
-    Dispatcher.compile = compile_with_lock
+    setattr(Dispatcher, "compile", compile_with_lock)  # noqa: B010, numba's stubs give the method another type
 
 
 @contextmanager

@@ -194,7 +194,7 @@ print(len(names))
 
 def test_every_make_command_in_the_documents_exists():
     targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    documents = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
     text = "\n".join(path.read_text(encoding="utf-8") for path in documents)
     named = re.findall(r"`make ([a-z-]+)|^ *make ([a-z-]+)", text, re.MULTILINE)
     commands = {first or second for first, second in named}
