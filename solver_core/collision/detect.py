@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,10 +12,10 @@ from ..geometry.shapes import CONE, CYLINDER, MESH, PLANE, ShapeTable
 from .broad_phase import candidate_pairs, grouped_by_bodies
 from .contact_set import ContactSet
 from .grouping import farthest_gap, reduced_groups
-from .manifold import MAX_CONTACTS, empty_manifold, reduce_and_sort
+from .manifold import MAX_CONTACTS, Manifold, empty_manifold, reduce_and_sort
 from .mesh.contacts import one_a_feature, plane_surface_contacts, surface_contacts
 from .polyhedra.box_box import UNDECIDED, box_contacts, box_work, place_boxes
-from .polyhedra.hull_hull import MERGE, hull_contacts, plane_contacts, workspace
+from .polyhedra.hull_hull import MERGE, HullWork, hull_contacts, hull_work, plane_contacts
 from .polyhedra.polyhedron import in_own_frame, moved
 from .polyhedra.quick_reject import surely_apart
 from .revolution.candidates import round_plane_contacts
@@ -33,6 +35,21 @@ Indices = NDArray[np.int64]
 DISTANCE_NOISE = 1e-10
 
 NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
+
+
+class PairWork(NamedTuple):
+    """What the contacts of two colliders are worked out in, large enough for every pair: the manifold, in the frame of one of
+    them; turn (3, 3) and shift (3,), the pose of the other in it; vertices, planes and bounds of a polyhedron moved there; and
+    the work arrays of hulls and of boxes."""
+
+    manifold: Manifold
+    hulls: HullWork
+    turn: Array
+    shift: Array
+    vertices: Array
+    planes: Array
+    bounds: Array
+    boxes: tuple[Array, Array]
 
 
 def detect(
@@ -105,8 +122,9 @@ def is_round(shapes, i):
 
 
 @leaf_kernel
-def round_contacts(shapes, position, rotation, a, b, limit, manifold, turn, shift, round_workspace):
+def round_contacts(shapes, position, rotation, a, b, limit, work, round_workspace):
     """Contacts of a pair with a round body in it, in the frame of the body that is none, else of b: (count, that body)."""
+    manifold, turn, shift = work.manifold, work.turn, work.shift
     body = a if is_round(shapes, a) else b
     other = b if body == a else a
     merge = MERGE * core_size(shapes, body)
@@ -131,29 +149,15 @@ def round_contacts(shapes, position, rotation, a, b, limit, manifold, turn, shif
 
 
 @inlined_kernel
-def pair_contacts(
-    shapes,
-    position,
-    rotation,
-    a,
-    b,
-    limit,
-    manifold,
-    work,
-    turn,
-    shift,
-    vertices,
-    planes,
-    bounds,
-    box_workspace,
-    round_workspace,
-):
+def pair_contacts(shapes, position, rotation, a, b, limit, work, round_workspace):
     """Contacts of a pair in the frame of one of them: (count, the body whose frame it is).
 
-    round_workspace: from `work_for_rounds`, the other work arrays from `work_arrays`.
+    work: from `pair_work`. round_workspace: from `work_for_rounds`, an argument of its own since numba leaves out only what
+    asks whether an argument is None.
     """
+    manifold, turn, shift = work.manifold, work.turn, work.shift
     if round_workspace is not None and (is_round(shapes, a) or is_round(shapes, b)):
-        return round_contacts(shapes, position, rotation, a, b, limit, manifold, turn, shift, round_workspace)
+        return round_contacts(shapes, position, rotation, a, b, limit, work, round_workspace)
     if shapes.kind[a] == PLANE or shapes.kind[b] == PLANE:
         plane = a if shapes.kind[a] == PLANE else b
         hull = b if shapes.kind[a] == PLANE else a
@@ -162,7 +166,7 @@ def pair_contacts(
         offset = x * shift[0] + y * shift[1] + z * shift[2]
         merge = MERGE * core_size(shapes, hull)
         core = in_own_frame(shapes, hull)
-        return plane_contacts(core, x, y, z, offset, plane == a, limit, merge, manifold, work.heights), hull
+        return plane_contacts(core, x, y, z, offset, plane == a, limit, merge, manifold, work.hulls.heights), hull
     size_a = core_size(shapes, a)
     size_b = core_size(shapes, b)
     scale = min(size_a, size_b)
@@ -171,7 +175,7 @@ def pair_contacts(
     relative_pose(position, rotation, a, b, turn, shift)
     noise = DISTANCE_NOISE * (size_a + size_b)
     if shapes.box[a] and shapes.box[b]:
-        pair, lean = box_workspace
+        pair, lean = work.boxes
         place_boxes(shapes, a, b, turn, shift, pair)
         count, in_frame_of_b = box_contacts(pair, lean, limit, scale, noise, manifold)
         if count != UNDECIDED:
@@ -180,8 +184,8 @@ def pair_contacts(
     core_b = in_own_frame(shapes, b)
     if surely_apart(core_a, shapes.core_radius[a], core_b, shapes.core_radius[b], turn, shift, limit):
         return 0, a
-    core_b = moved(core_b, turn, shift, vertices, planes, bounds)
-    return hull_contacts(core_a, core_b, limit, scale, noise, manifold, work), a
+    core_b = moved(core_b, turn, shift, work.vertices, work.planes, work.bounds)
+    return hull_contacts(core_a, core_b, limit, scale, noise, manifold, work.hulls), a
 
 
 @leaf_kernel
@@ -200,8 +204,9 @@ def place_collider(shapes, collider, position, rotation, place, turn):
 
 
 @inner_kernel
-def mesh_pair_contacts(shapes, surfaces, position, rotation, a, b, limit, turn, shift, manifold, round_workspace):
+def mesh_pair_contacts(shapes, surfaces, position, rotation, a, b, limit, work, round_workspace):
     """Contacts of a pair with a mesh in it, in the frame of one of the two: (a `Buffer`, that one)."""
+    manifold, turn, shift = work.manifold, work.turn, work.shift
     if shapes.kind[a] == PLANE or shapes.kind[b] == PLANE:
         plane = a if shapes.kind[a] == PLANE else b
         mesh = b if shapes.kind[a] == PLANE else a
@@ -243,8 +248,8 @@ def collider_poses(shapes, position, rotation):
 
 
 @inner_kernel
-def work_arrays(shapes):
-    """What `pair_contacts` works on, large enough for every pair, in the order of its arguments, all but that for rounds."""
+def pair_work(shapes):
+    """The `PairWork` for the colliders of a scene."""
     longest_loop = 2
     for row in range(len(shapes.loop_start) - 1):
         longest_loop = max(longest_loop, shapes.loop_start[row + 1] - shapes.loop_start[row])
@@ -253,32 +258,20 @@ def work_arrays(shapes):
         most_vertices = max(most_vertices, shapes.vertex_count[i])
         most_faces = max(most_faces, shapes.face_count[i])
         most_edges = max(most_edges, shapes.edge_count[i])
-    work = workspace(longest_loop, most_edges, most_faces, most_vertices)
-    vertices, planes = np.empty((most_vertices, 3)), np.empty((most_faces, 4))
-    return empty_manifold(), work, np.empty((3, 3)), np.empty(3), vertices, planes, np.empty((3, 3)), box_work()
+    return PairWork(
+        empty_manifold(),
+        hull_work(longest_loop, most_edges, most_faces, most_vertices),
+        np.empty((3, 3)),
+        np.empty(3),
+        np.empty((most_vertices, 3)),
+        np.empty((most_faces, 4)),
+        np.empty((3, 3)),
+        box_work(),
+    )
 
 
 @leaf_kernel
-def convex_contacts(
-    shapes,
-    position,
-    rotation,
-    reach,
-    travel,
-    pairs,
-    row,
-    found,
-    total,
-    manifold,
-    work,
-    turn,
-    shift,
-    vertices,
-    planes,
-    bounds,
-    box_workspace,
-    round_workspace,
-):
+def convex_contacts(shapes, position, rotation, reach, travel, pairs, row, found, total, work, round_workspace):
     """Appends the contacts of the pairs from the row on, and returns the row at which it stopped and the new total.
 
     It stops at a pair with a mesh, and where there may be no room for another pair's contacts. One call for many pairs: what
@@ -289,40 +282,10 @@ def convex_contacts(
         if shapes.kind[a] == MESH or shapes.kind[b] == MESH:
             break
         limit = farthest_gap(reach, travel, shapes.body[a], shapes.body[b]) + shapes.margin[a] + shapes.margin[b]
-        count, frame = pair_contacts(
-            shapes,
-            position,
-            rotation,
-            a,
-            b,
-            limit,
-            manifold,
-            work,
-            turn,
-            shift,
-            vertices,
-            planes,
-            bounds,
-            box_workspace,
-            round_workspace,
-        )
+        count, frame = pair_contacts(shapes, position, rotation, a, b, limit, work, round_workspace)
         if count > 0:
-            count = reduce_and_sort(manifold, count, limit)
-            total = write_contacts(
-                found,
-                total,
-                shapes,
-                position,
-                rotation,
-                a,
-                b,
-                frame,
-                manifold.point,
-                manifold.normal,
-                manifold.gap,
-                manifold.feature,
-                count,
-            )
+            count = reduce_and_sort(work.manifold, count, limit)
+            total = write_contacts(found, total, shapes, position, rotation, a, b, frame, work.manifold, count)
         row += 1
     return row, total
 
@@ -340,30 +303,11 @@ def all_contacts(shapes, surfaces, round_workspace, position, rotation, reach, t
     if len(body) > bodies:
         pairs = grouped_by_bodies(pairs, body, bodies)
     found = room_for(max(64, 4 * len(pairs)))
-    manifold, work, turn, shift, vertices, planes, bounds, box_workspace = work_arrays(shapes)
+    work = pair_work(shapes)
     # int64 and not 0, for which numba would compile the kernel once more
     row, total = np.int64(0), np.int64(0)
     while row < len(pairs):
-        row, total = convex_contacts(
-            shapes,
-            position,
-            rotation,
-            reach,
-            travel,
-            pairs,
-            row,
-            found,
-            total,
-            manifold,
-            work,
-            turn,
-            shift,
-            vertices,
-            planes,
-            bounds,
-            box_workspace,
-            round_workspace,
-        )
+        row, total = convex_contacts(shapes, position, rotation, reach, travel, pairs, row, found, total, work, round_workspace)
         if row == len(pairs):
             break
         a, b = pairs[row, 0], pairs[row, 1]
@@ -373,25 +317,9 @@ def all_contacts(shapes, surfaces, round_workspace, position, rotation, reach, t
         row += 1
         if surfaces is not None:
             limit = farthest_gap(reach, travel, body[a], body[b]) + shapes.margin[a] + shapes.margin[b]
-            here, frame = mesh_pair_contacts(
-                shapes, surfaces, position, rotation, a, b, limit, turn, shift, manifold, round_workspace
-            )
+            here, frame = mesh_pair_contacts(shapes, surfaces, position, rotation, a, b, limit, work, round_workspace)
             found = with_room(found, total, total + len(here.gap))
-            total = write_contacts(
-                found,
-                total,
-                shapes,
-                position,
-                rotation,
-                a,
-                b,
-                frame,
-                here.point,
-                here.normal,
-                here.gap,
-                here.feature,
-                len(here.gap),
-            )
+            total = write_contacts(found, total, shapes, position, rotation, a, b, frame, here, len(here.gap))
     return (
         found.body_a[:total],
         found.body_b[:total],

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from ..compile.kernel import kernel, leaf_kernel
 from ..geometry.shapes import CONE, MESH, PLANE, ShapeTable
 from ..geometry.solids_of_revolution import round_thickness
-from .detect import collider_poses, pair_contacts, place_collider, relative_pose, work_arrays
+from .detect import PairWork, collider_poses, pair_contacts, pair_work, place_collider, relative_pose
 from .mesh.swept_triangles import SCRATCH, Triangles, put_triangle, swept_triangles, take_scratch
+from .revolution.expanding_polytope import RoundWork
 
 __all__ = ["HARMLESS_MOTION", "OVERLAP_ALLOWED", "Motion", "earliest_impacts", "thicknesses"]
 
@@ -76,14 +77,16 @@ def thicknesses(shapes: ShapeTable, triangles: Triangles | None) -> NDArray[np.f
     return thickness
 
 
-class Room(NamedTuple):
+class ImpactWork(NamedTuple):
     """Work arrays: places (c, 3) and turns (c, 3, 3) of the colliders in the world, which hold the step's begin between two
-    pairs; the place (3,) and turn (3, 3) of a body; those of `pair_contacts`; a normal (3,)."""
+    pairs; the place (3,) and turn (3, 3) of a body; those of `pair_contacts`, and for round bodies; a normal (3,)."""
 
     places: NDArray[np.float64]
     turns: NDArray[np.float64]
-    pose: tuple
-    contact: tuple
+    place: NDArray[np.float64]
+    turn: NDArray[np.float64]
+    pairs: PairWork
+    rounds: RoundWork | None
     normal: NDArray[np.float64]
 
 
@@ -139,38 +142,21 @@ def motion_bound(twist, a, b, radius_a, radius_b):
 
 
 @leaf_kernel
-def gap_after(shapes, triangles, chosen, motion, a, b, time, limit, room):
-    """Gap of two colliders after some time, infinite beyond the limit, and the normal into room.normal, from a to b.
+def gap_after(shapes, triangles, chosen, motion, a, b, time, limit, work):
+    """Gap of two colliders after some time, infinite beyond the limit, and the normal into work.normal, from a to b.
 
     chosen: (2,) the triangles in the slots, -1 for none; triangles is None where there are no meshes.
     """
-    places, turns, pose, contact, normal = room.places, room.turns, room.pose, room.contact, room.normal
+    places, turns, normal, manifold = work.places, work.turns, work.normal, work.pairs.manifold
     if triangles is not None:
         for k in range(SCRATCH):
             if chosen[k] >= 0:
                 put_triangle(shapes, triangles, len(shapes.body) - SCRATCH + k, chosen[k], time)
     for collider in (a, b):
-        moved_pose(motion.position, motion.rotation, motion.twist, shapes.body[collider], time, pose[0], pose[1])
-        place_collider(shapes, collider, pose[0], pose[1], places[collider], turns[collider])
+        moved_pose(motion.position, motion.rotation, motion.twist, shapes.body[collider], time, work.place, work.turn)
+        place_collider(shapes, collider, work.place, work.turn, places[collider], turns[collider])
     margin = shapes.margin[a] + shapes.margin[b]
-    manifold = contact[0]
-    count, frame = pair_contacts(
-        shapes,
-        places,
-        turns,
-        a,
-        b,
-        limit + margin,
-        manifold,
-        contact[1],
-        contact[2],
-        contact[3],
-        contact[4],
-        contact[5],
-        contact[6],
-        contact[7],
-        contact[8],
-    )
+    count, frame = pair_contacts(shapes, places, turns, a, b, limit + margin, work.pairs, work.rounds)
     if count == 0:
         return np.inf
     nearest = 0
@@ -195,7 +181,7 @@ def closing_speed(twist, a, b, radius_a, radius_b, normal):
 
 
 @leaf_kernel
-def impact(shapes, triangles, chosen, motion, a, b, radius_a, radius_b, drift, bound, thinner, offset, before, room):
+def impact(shapes, triangles, chosen, motion, a, b, radius_a, radius_b, drift, bound, thinner, offset, before, work):
     """Time of the impact of two convex colliders (see `earliest_impacts`), infinite if none comes `before` some time in s.
 
     radius_a, radius_b: m, of the cores around the centres of mass. drift: m/s, how fast the points of either move within their
@@ -209,7 +195,7 @@ def impact(shapes, triangles, chosen, motion, a, b, radius_a, radius_b, drift, b
     time, clear, harmful = 0.0, -1.0, False
     for advance in range(MAX_ADVANCES):
         limit = bound * (h - time) + touching_gap
-        gap = gap_after(shapes, triangles, chosen, motion, a, b, time, limit, room)
+        gap = gap_after(shapes, triangles, chosen, motion, a, b, time, limit, work)
         if advance == 0:
             # what overlaps already is parted by the stepper; here it must only not get worse
             deepest = min(deepest, gap - motion.share * DEEPENING_ALLOWED * allowed)
@@ -219,7 +205,7 @@ def impact(shapes, triangles, chosen, motion, a, b, radius_a, radius_b, drift, b
             break
         if gap > touching_gap:
             clear = time
-        closing = drift + closing_speed(twist, body_a, body_b, radius_a, radius_b, room.normal)
+        closing = drift + closing_speed(twist, body_a, body_b, radius_a, radius_b, work.normal)
         if closing * (h - time) <= gap - deepest:
             break
         time = min(h, time + (gap - deepest + allowed) / closing)
@@ -236,10 +222,10 @@ def impact(shapes, triangles, chosen, motion, a, b, radius_a, radius_b, drift, b
     time = clear
     for _ in range(MAX_ADVANCES):
         limit = bound * (h - time) + touching_gap
-        gap = gap_after(shapes, triangles, chosen, motion, a, b, time, limit, room)
+        gap = gap_after(shapes, triangles, chosen, motion, a, b, time, limit, work)
         if gap <= touching_gap:
             break
-        closing = drift + closing_speed(twist, body_a, body_b, radius_a, radius_b, room.normal)
+        closing = drift + closing_speed(twist, body_a, body_b, radius_a, radius_b, work.normal)
         time += (gap - offset) / closing
     return (time, False) if time > BEGINNING * h else (0.5 * h, True)
 
@@ -257,7 +243,7 @@ def turning_bound(twist, body):
 
 
 @kernel
-def mesh_impact(shapes, surfaces, triangles, chosen, motion, thickness, a, b, radius_a, radius_b, bound, offset, room):
+def mesh_impact(shapes, surfaces, triangles, chosen, motion, thickness, a, b, radius_a, radius_b, bound, offset, work):
     """As `impact`, of a mesh a and a collider b, which may be a mesh as well: of all their triangles the earliest."""
     body_a, body_b = shapes.body[a], shapes.body[b]
     both = shapes.kind[b] == MESH
@@ -266,10 +252,10 @@ def mesh_impact(shapes, surfaces, triangles, chosen, motion, thickness, a, b, ra
         x, y, z = triangles.drift[row, 0], triangles.drift[row, 1], triangles.drift[row, 2]
         drift = max(drift, 2.0 * np.sqrt(x * x + y * y + z * z))
     turn, shift, way = np.empty((3, 3)), np.empty(3), np.zeros(3)
-    relative_pose(room.places, room.turns, a, b, turn, shift)
+    relative_pose(work.places, work.turns, a, b, turn, shift)
     for i in range(3):
         for k in range(3):
-            way[i] += room.turns[a, k, i] * motion.h * (motion.twist[body_b, k] - motion.twist[body_a, k])
+            way[i] += work.turns[a, k, i] * motion.h * (motion.twist[body_b, k] - motion.twist[body_a, k])
     spin = turning_bound(motion.twist, body_a) * radius_a + turning_bound(motion.twist, body_b) * radius_b
     grown = motion.h * (spin + drift) + shapes.margin[a] + shapes.margin[b] + TOUCHING * offset
     rows = swept_triangles(shapes, surfaces, triangles, a, b, turn, shift, way, grown)
@@ -300,7 +286,7 @@ def mesh_impact(shapes, surfaces, triangles, chosen, motion, thickness, a, b, ra
             thinner,
             offset,
             min(earliest, motion.h),
-            room,
+            work,
         )
         if time < earliest:
             earliest, touching = time, touches
@@ -320,7 +306,7 @@ def earliest_impacts(shapes, surfaces, triangles, round_workspace, thickness, re
     """
     times, touching = np.full(len(pairs), np.inf), np.zeros(len(pairs), dtype=np.bool_)
     places, turns = collider_poses(shapes, motion.position, motion.rotation)
-    room = Room(places, turns, (np.empty(3), np.empty((3, 3))), (*work_arrays(shapes), round_workspace), np.empty(3))
+    work = ImpactWork(places, turns, np.empty(3), np.empty((3, 3)), pair_work(shapes), round_workspace, np.empty(3))
     chosen = np.full(SCRATCH, -1, np.int64)
     for row in range(len(pairs)):
         a, b = pairs[row, 0], pairs[row, 1]
@@ -332,14 +318,14 @@ def earliest_impacts(shapes, surfaces, triangles, round_workspace, thickness, re
         bound = motion_bound(motion.twist, body_a, body_b, radius_a, radius_b)
         if surfaces is not None and shapes.kind[a] == MESH:
             times[row], touching[row] = mesh_impact(
-                shapes, surfaces, triangles, chosen, motion, thickness, a, b, radius_a, radius_b, bound, offset, room
+                shapes, surfaces, triangles, chosen, motion, thickness, a, b, radius_a, radius_b, bound, offset, work
             )
         else:
             thinner = min(thickness[a], thickness[b])
             if bound * motion.h <= safe_motion(motion.overlap, thinner, offset):
                 continue
             times[row], touching[row] = impact(
-                shapes, triangles, chosen, motion, a, b, radius_a, radius_b, 0.0, bound, thinner, offset, motion.h, room
+                shapes, triangles, chosen, motion, a, b, radius_a, radius_b, 0.0, bound, thinner, offset, motion.h, work
             )
         for i in (a, b):
             body = shapes.body[i]

@@ -53,8 +53,10 @@ def with_room(found, total, most):
 
 
 @inlined_kernel
-def write_contacts(found, total, shapes, position, rotation, a, b, frame, point, normal, gap, feature, count):
-    """Appends the contacts of colliders a and b, which are in the frame of one of them, and returns the new total."""
+def write_contacts(found, total, shapes, position, rotation, a, b, frame, contacts, count):
+    """Appends the first `count` contacts of colliders a and b, a `Manifold` or a `Buffer` in the frame of one of them, and
+    returns the new total."""
+    point, normal, gap, feature = contacts.point, contacts.normal, contacts.gap, contacts.feature
     body_a, body_b = shapes.body[a], shapes.body[b]
     margin_a, margin_b = shapes.margin[a], shapes.margin[b]
     first_a, first_b = shapes.first_collider[body_a], shapes.first_collider[body_b]

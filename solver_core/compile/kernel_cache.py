@@ -1,8 +1,8 @@
 """Where compiled kernels are kept from one run to the next: one folder for each state of the sources that a kernel is made of.
 
 numba compiles a kernel anew when the file that it stands in has changed, but not when a kernel that it calls, in another file,
-has. So the folder of a file's kernels is named after the file and all that it imports of this package, directly or not: no
-stale kernel is found there, and a change compiles anew what depends on it and nothing else.
+has. So the folder of a file's kernels is named after the file, all that it imports of this package, directly or not, and the
+named tuples that are arguments of kernels: no stale kernel is found there, and a change compiles anew what depends on it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import ast
 import gc
 import hashlib
 import os
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,7 @@ from .kernel_lock import compile_in_turn
 __all__ = ["KernelLocator", "imported_sources", "kernel_folder", "use_kernel_cache"]
 
 PACKAGE = Path(__file__).resolve().parents[1]
+NAMED_TUPLE = re.compile(rb"^class (\w+)\(NamedTuple\):", re.MULTILINE)
 # numba's own, for kernels of others in the same process
 OTHER_LOCATORS = ("UserProvidedCacheLocator", "InTreeCacheLocator", "UserWideCacheLocator")
 
@@ -63,10 +65,21 @@ class KernelLocator:
 
 def kernel_folder(base: Path, source: Path) -> Path:
     """The folder below `base` for the kernels of a source file, as it and what it imports are now."""
-    digest = hashlib.blake2b(__name__.encode(), digest_size=10)
+    digest = hashlib.blake2b(__name__.encode() + argument_types(PACKAGE), digest_size=10)
     for file in sorted(imported_sources(source)):
         digest.update(file.relative_to(PACKAGE).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
     return base / f"{source.stem}-{digest.hexdigest()}"
+
+
+@cache
+def argument_types(package: Path) -> bytes:
+    """The name of every named tuple of a package, with its file: numba's index of a kernel holds those that are its arguments
+    by their names, whether the kernel's file imports them or not, and cannot be read when one is gone."""
+    return b"\0".join(
+        source.relative_to(package).as_posix().encode() + b"\0" + name
+        for source in sorted(package.rglob("*.py"))
+        for name in NAMED_TUPLE.findall(source.read_bytes())
+    )
 
 
 def imported_sources(source: Path) -> set[Path]:

@@ -21,7 +21,7 @@ from .edge_contacts import edge_contacts, edge_feature
 from .face_contacts import FACING, face_contacts, incident_face, vertex_heights
 from .separation import axis_separation, edge_separation, face_separation
 
-__all__ = ["NEAR_FACE", "Workspace", "hull_contacts", "plane_contacts", "workspace"]
+__all__ = ["NEAR_FACE", "HullWork", "hull_contacts", "hull_work", "plane_contacts"]
 
 # Cosine of one degree.
 NEAR_FACE = 0.99984769515639
@@ -38,7 +38,7 @@ AWAY_FROM_ENDS = 1e-4
 FACE_PREFERENCE = 0.05
 
 
-class Workspace(NamedTuple):
+class HullWork(NamedTuple):
     """Work arrays of the narrow phase, large enough for every body of a shape table."""
 
     polygon: NDArray[np.float64]
@@ -53,9 +53,9 @@ class Workspace(NamedTuple):
 
 
 @inner_kernel
-def workspace(longest_loop, most_edges, most_faces, most_vertices):
+def hull_work(longest_loop, most_edges, most_faces, most_vertices):
     rows = 4 * longest_loop + 16
-    return Workspace(
+    return HullWork(
         np.empty((rows, 3)),
         np.empty(rows, dtype=np.int64),
         np.empty((rows, 3)),
