@@ -38,12 +38,12 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 # Of the smaller half extent: an overlap at a step's end that is more than this, where there was none, is solved for once more,
-# and one that is more than LARGEST after all tries is refused. With what it may deepen by in a step it is less than 1e-3.
+# and one that is more than LARGEST after all tries is refused.
 NOTICED = 2.5e-4
-LARGEST = 9e-4
+LARGEST = 1e-3
 # Of LARGEST: by how much what was deeper already may deepen in a whole step.
 DEEPENING = 0.1
-# Likewise, of an overlap that was there: the depth of what goes wholly through something depends on which way out is shortest.
+# Of an overlap that was there: the depth of what goes wholly through something depends on which way out is the shortest.
 FLUCTUATION = 0.1
 # Of the depth at the end: what the approach along the normal has to explain, else they came from another side.
 EXPLAINED = 0.5
@@ -96,7 +96,7 @@ class LaterContacts:
         a, b = after.body_a, after.body_b
         was = deepest_of_pairs(before, a, b)
         size = np.minimum(self._size[a], self._size[b])
-        deepened = after.gap < was - motion.share * np.maximum(DEEPENING * LARGEST * size, FLUCTUATION * -was)
+        deepened = after.gap < was - np.maximum(DEEPENING * motion.share * LARGEST * size, FLUCTUATION * -was)
         noticed = deepened & (after.gap < -NOTICED * size)
         too_far = deepened & (after.gap < -LARGEST * size)
         if noticed.any():

@@ -35,7 +35,6 @@ WHOLE = (
     "deepest_pair",
 )
 PAIRS = ("worst_pair", "deepest_pair")
-STALLED = 0.9  # times the depth that the try before let in
 
 
 class Solution(NamedTuple):
@@ -78,11 +77,6 @@ class Attempt(NamedTuple):
     def unsettled(self) -> bool:
         """Whether bodies pass through each other or come too far into each other."""
         return len(self.impacts) > 0 or self.later.too_far
-
-    def stalls(self, before: Attempt) -> bool:
-        """Whether it is not settled, and hardly better than the one before."""
-        (passed, depth), (earlier, deeper) = self.harm(), before.harm()
-        return self.unsettled and (passed, depth) > (earlier, STALLED * deeper)
 
 
 def step_row(last: Solution, solved: list[Solution], before: Overlap, after: Overlap) -> dict[str, Any]:

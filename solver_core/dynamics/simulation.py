@@ -202,8 +202,6 @@ class Simulation:
                 return self._attempt(at, h, cuts)
             if not len(later.contacts) or len(tries) >= (MOST_TRIES if solution.may_improve else FEW_TRIES):
                 break
-            if cuts > 0 and len(tries) > 2 and tries[-1].stalls(tries[-2]):
-                break
             # what was held once stays held, or two motions that each let in the other's overlap would take turns
             contacts = merged(contacts, later.contacts) if len(tries) == 1 else contacts.joined(later.contacts, len(tries))
             memory = solution.memory
