@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 BAKED, MISSED_TOLERANCE, BAD_INPUT = 0, 3, 2
+LOADING = "Loading"
 COMPILING = "Compiling, once for all bakes"
 # how the panel names what a report counts
 FOUND = {
@@ -207,12 +208,14 @@ def advance(job: Job, event: Event) -> tuple[Job, tuple[Effect, ...]]:
 def heard(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, ...]]:
     match record.get("event"):
         case "compiling":
-            return replace(job, status=COMPILING), ()
+            unfit = record.get("unfit")
+            return replace(job, status=LOADING), (Say("INFO", f"Compiling anew: {unfit}"),) if unfit else ()
+        case "compiled":
+            return job if job.stopping else replace(job, status=f"{COMPILING}: {record['kernels']} kernels"), ()
         case "started":
             started = replace(
                 job,
                 phase=Phase.BAKING,
-                status=COMPILING,
                 frame_start=record["frame_start"],
                 frame_end=record["frame_end"],
                 last_frame=record["resumed_from"],
@@ -248,9 +251,9 @@ def heard(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, ...]]
 def status_at(job: Job, frame: int, contacts: int) -> str:
     if job.stopping:
         return "Stopping"
-    # The first frame needs no step; the kernels are compiled with the first step.
-    if frame == job.frame_start and job.status == COMPILING:
-        return COMPILING
+    # the first frame needs no step; most kernels are loaded, or compiled, with the first step
+    if frame == job.frame_start:
+        return job.status
     return f"Frame {frame} of {job.frame_end}, {contacts} contacts"
 
 

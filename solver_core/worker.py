@@ -3,7 +3,9 @@
 The one path by which every bake runs, with or without Blender. It says what it does in JSON objects, one a line, on standard
 output; "event" tells them apart:
 
-    compiling   kernels may have to be compiled first, which takes a while on the first run
+    compiling   kernels are loaded, and compiled where they have not been; unfit: why those that the package brings cannot be
+                used, null if they can or it brings none
+    compiled    kernels: how many were compiled so far; at any time, about once a second while there are any
     started     frame_start, frame_end, resumed_from (the last frame that was there already, or null), bodies
     warning     objects, field, message
     frame       frame, contacts, iterations, found, worst_error, missed, deepest_overlap, overlap_ratio,
@@ -34,6 +36,7 @@ from contextlib import closing
 from enum import IntEnum
 from typing import Any, NoReturn
 
+from .compile.ahead import SHIPPED, misfit
 from .compile.kernel_cache import use_kernel_cache
 from .ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
 from .io.atomic import write_atomically
@@ -155,11 +158,26 @@ def open_cache(path: str, spec: SceneSpec, settings: SolverSettings, *, resume: 
 def bake(
     spec: SceneSpec, settings: SolverSettings, writer: FrameCacheWriter, arguments: argparse.Namespace, ending: Ending
 ) -> int:
-    """Simulate every frame that the cache does not have yet, and append it. Raises StopAsked between two steps."""
+    """Load the kernels, or compile them with help from a second process, and bake. Raises StopAsked between two steps."""
     begin = time.perf_counter()
-    emit("compiling")
-    # Only now, for this is what loads the compiled kernels.
-    use_kernel_cache()
+    folder = use_kernel_cache()
+    emit("compiling", unfit=misfit(SHIPPED) if SHIPPED.is_dir() else None)
+    # only now, for numba takes a while to load
+    from .compile.watch import Watch
+
+    with Watch(folder, lambda kernels: emit("compiled", kernels=kernels)):
+        return simulate(spec, settings, writer, arguments, ending, begin)
+
+
+def simulate(
+    spec: SceneSpec,
+    settings: SolverSettings,
+    writer: FrameCacheWriter,
+    arguments: argparse.Namespace,
+    ending: Ending,
+    begin: float,
+) -> int:
+    """Simulate every frame that the cache does not have yet, and append it; `begin`, by the clock, the bake did."""
     from .dynamics.simulation import Simulation
 
     simulation = Simulation(spec, settings)

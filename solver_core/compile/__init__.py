@@ -1,1 +1,1 @@
-"""What compiles: the kinds of kernel, the library that they share, where compiled code is kept from run to run."""
+"""What compiles: the kinds of kernel, where compiled code is kept, for which processor, and all of it at once, ahead."""

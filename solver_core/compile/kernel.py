@@ -1,19 +1,34 @@
-"""How kernels are compiled: all in one way, for numba compiles what it has itself, as np.empty, once more for each other one.
+"""The kinds of kernel, functions that numba compiles; there are four, by who calls them and whether they make arrays.
 
-Inner and leaf kernels are called by other kernels only, which saves making machine code of them. Leaf kernels only
-borrow the arrays that they are given, so numba's reference counts, one atomic operation for each array of each call, are left
-out; they were most of the time. A leaf kernel must therefore not allocate, and what it returns must be scalars, or views that
-only leaf kernels use. Division by zero gives inf or nan, as in numpy.
+kernel: called by Python, and by other kernels where that comes up. `kernel_part` is a long one's part, written as a function
+to be read and compiled within its only caller, and not twice.
+
+inner_kernel: called by other kernels only, which saves making machine code of it that nobody calls (`inner_library.py`).
+
+leaf_kernel: an inner kernel that makes no array and hands none on that its callers do not hold. numba counts the references
+to every array that a kernel is given, one atomic operation for each array of each call, which was most of the time; here it
+does not. So a leaf kernel must not allocate, and what it returns must be scalars, or views that only leaf kernels use.
+
+inlined_kernel: a small leaf kernel, or a hot one, that becomes part of its callers: the arrays of a work space go by value,
+seven words and more each, which can take longer than what the kernel does with them.
+
+All are compiled with the same options, for numba compiles what it has itself, as np.empty, once more for each other set of
+them. Division by zero gives inf or nan, as in numpy.
+
+Inner and leaf kernels lean on numba's insides, which were tried with the versions in `TESTED` and may be others in the next.
+With another numba, or STICTION_PLAIN_KERNELS=1 in the environment, all kernels are compiled as numba does by itself, and a
+warning says so: the results are the same, compiling and steps take longer.
 """
 
 from __future__ import annotations
 
+import os
+import warnings
 from typing import Any
 
+import numba
 import numpy as np
 from numba import njit
-
-from .inner_library import InnerCompiler
 
 __all__ = ["FALSE", "TRUE", "inlined_kernel", "inner_kernel", "kernel", "kernel_part", "leaf_kernel"]
 
@@ -21,25 +36,46 @@ __all__ = ["FALSE", "TRUE", "inlined_kernel", "inner_kernel", "kernel", "kernel_
 # it does not. Where constants are arguments they are numpy's for the same reason.
 TRUE, FALSE = np.bool_(True), np.bool_(False)
 
+# The versions of numba, from the first to before the second, whose insides the inner kernels lean on; also in pyproject.toml.
+TESTED = (0, 68), (0, 69)
+
 # An option that is not set, a kernel takes over from the one that it is first compiled for. `forceinline` has to be: of inlined
-# kernels, the whole narrow phase took it over.
-OPTIONS: dict[str, Any] = {"cache": True, "error_model": "numpy", "forceinline": False, "nogil": True}
-INNER_OPTIONS: dict[str, Any] = OPTIONS | {
-    "no_cpython_wrapper": True,
+# kernels, the whole narrow phase took it over. No kernel is handed to code of others as a C function.
+OPTIONS: dict[str, Any] = {
+    "cache": True,
+    "error_model": "numpy",
+    "forceinline": False,
+    "nogil": True,
     "no_cfunc_wrapper": True,
-    "pipeline_class": InnerCompiler,
 }
-LEAF_OPTIONS: dict[str, Any] = INNER_OPTIONS | {"_nrt": False}
+
+
+def is_tested(version: str) -> bool:
+    """Whether the insides of this version of numba are those that inner and leaf kernels lean on."""
+    first, beyond = TESTED
+    return first <= tuple(int(part) for part in version.split(".")[:2]) < beyond
+
+
+def inner_options() -> dict[str, Any]:
+    """What makes a kernel one that only kernels call; none for a numba whose insides may be others, which is warned of."""
+    if os.environ.get("STICTION_PLAIN_KERNELS") == "1":
+        why = "as STICTION_PLAIN_KERNELS asks for"
+    elif not is_tested(numba.__version__):
+        why = f"for numba {numba.__version__} was not tried, but {TESTED[0][0]}.{TESTED[0][1]}"
+    else:
+        from .inner_library import InnerCompiler
+
+        return {"no_cpython_wrapper": True, "pipeline_class": InnerCompiler}
+    warnings.warn(f"kernels are compiled plainly, {why}: that and the steps take longer", RuntimeWarning, stacklevel=2)
+    return {}
+
+
+INNER_OPTIONS: dict[str, Any] = OPTIONS | inner_options()
+LEAF_OPTIONS: dict[str, Any] = INNER_OPTIONS | ({"_nrt": False} if "pipeline_class" in INNER_OPTIONS else {})
 INLINED_OPTIONS: dict[str, Any] = LEAF_OPTIONS | {"forceinline": True}
 
 kernel = njit(**OPTIONS)
-inner_kernel = njit(**INNER_OPTIONS)
-
-leaf_kernel = njit(**LEAF_OPTIONS)
-
-# Part of a long kernel, its only caller: it is compiled within that one, and not twice.
 kernel_part = njit(**OPTIONS, inline="always")
-
-# A small leaf kernel, or a hot one, that becomes part of its callers: the arrays of a work space go by value, seven words and
-# more each, which can take longer than what the kernel does with them.
+inner_kernel = njit(**INNER_OPTIONS)
+leaf_kernel = njit(**LEAF_OPTIONS)
 inlined_kernel = njit(**INLINED_OPTIONS)

@@ -13,13 +13,17 @@ import hashlib
 import os
 import re
 import sys
+import tempfile
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from .ahead import bring
 from .kernel_lock import compile_in_turn
+from .processor import use_level
 
-__all__ = ["KernelLocator", "imported_sources", "kernel_folder", "use_kernel_cache"]
+__all__ = ["KernelLocator", "imported_sources", "kernel_folder", "sources_digest", "use_kernel_cache"]
 
 PACKAGE = Path(__file__).resolve().parents[1]
 NAMED_TUPLE = re.compile(rb"^class (\w+)\(NamedTuple\):", re.MULTILINE)
@@ -44,6 +48,8 @@ class KernelLocator:
             return None
         folder = kernel_folder(Path(base), source)
         try:
+            if not folder.is_dir():
+                bring(folder)
             folder.mkdir(parents=True, exist_ok=True)
         except OSError:
             return None
@@ -65,10 +71,16 @@ class KernelLocator:
 
 def kernel_folder(base: Path, source: Path) -> Path:
     """The folder below `base` for the kernels of a source file, as it and what it imports are now."""
+    plain = "-plain" if os.environ.get("STICTION_PLAIN_KERNELS") == "1" else ""
+    return base / f"{source.stem}-{sources_digest(imported_sources(source))}{plain}"
+
+
+def sources_digest(files: Iterable[Path]) -> str:
+    """What tells the state of some files of this package, and of the named tuples that kernels may have as arguments."""
     digest = hashlib.blake2b(__name__.encode() + argument_types(PACKAGE), digest_size=10)
-    for file in sorted(imported_sources(source)):
+    for file in sorted(files):
         digest.update(file.relative_to(PACKAGE).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
-    return base / f"{source.stem}-{digest.hexdigest()}"
+    return digest.hexdigest()
 
 
 @cache
@@ -106,15 +118,17 @@ def _imports(source: Path) -> frozenset[Path]:
 
 
 def use_kernel_cache() -> Path:
-    """Keep this process's kernels below NUMBA_CACHE_DIR, or below the user's cache folder if that is not set; returns the
-    folder.
+    """Keep this process's kernels below NUMBA_CACHE_DIR, or below the user's cache folder if that is not set or cannot be
+    written to; returns the folder. They are for the level of this processor (`compile/processor.py`).
 
     To be called before any kernel is imported. From then on one process at a time compiles a kernel, and Python's collector of
     garbage looks less often.
     """
     from numba.core import config
 
-    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or _user_cache_folder() / "stiction")
+    use_level()
+    named, own = os.environ.get("NUMBA_CACHE_DIR"), _user_cache_folder() / "stiction"
+    folder = Path(named) if named and _can_be_written(Path(named)) else own
     # numba makes its settings at run time
     setattr(config, "CACHE_DIR", str(folder))  # noqa: B010
     setattr(config, "CACHE_LOCATOR_CLASSES", ",".join((f"{__name__}.{KernelLocator.__name__}", *OTHER_LOCATORS)))  # noqa: B010
@@ -122,6 +136,15 @@ def use_kernel_cache() -> Path:
     # what compiling makes, millions of objects, mostly stays; to look through it often took a tenth of the time
     gc.set_threshold(10_000, 20, 50)
     return folder
+
+
+def _can_be_written(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
 
 
 def _user_cache_folder() -> Path:

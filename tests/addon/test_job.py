@@ -52,6 +52,19 @@ def test_a_bake_from_begin_to_end(job):
     assert effects[5].level == "INFO" and "frames 1 to 4" in effects[5].text
 
 
+def test_compiling_is_told_while_it_lasts_and_only_then(job):
+    assert play(job, {"event": "compiling"}, STARTED)[0].status == "Loading"
+    compiling = {"event": "compiling"}, {"event": "compiled", "kernels": 12}, STARTED, frame(1)
+    assert "12 kernels" in play(job, *compiling)[0].status
+    assert play(job, *compiling, frame(2))[0].status == "Frame 2 of 4, 3 contacts"
+    assert play(job, STARTED, frame(1), job.CancelAsked(), {"event": "compiled", "kernels": 13})[0].status == "Stopping"
+
+
+def test_why_kernels_that_were_brought_cannot_be_used_is_told(job):
+    _, effects = play(job, {"event": "compiling", "unfit": "the kernels are for numpy 9.9, here is 2.3"})
+    assert [effect.level for effect in effects] == ["INFO"] and "numpy 9.9" in effects[0].text
+
+
 def test_nothing_in_the_file_is_touched_before_the_worker_has_accepted_the_scene(job):
     problem = {"object": "Cube", "field": "mass", "message": "the mass is 0"}
     error = {"event": "error", "message": "the scene cannot be simulated", "problems": [problem]}

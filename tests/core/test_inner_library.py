@@ -56,10 +56,13 @@ print(json.dumps([caller(5), message, loaded, sum(caller.stats.cache_hits.values
 def use(tmp_path):
     (tmp_path / "three_levels.py").write_text(KERNELS)
 
-    def run(caller):
+    def run(caller, plain=""):
         environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}
+        environment["STICTION_PLAIN_KERNELS"] = plain
         command = [sys.executable, "-c", USE, caller]
-        return json.loads(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert ("kernels are compiled plainly" in done.stderr) == bool(plain)
+        return json.loads(done.stdout)
 
     return run
 
@@ -71,3 +74,9 @@ def test_an_inner_kernel_works_in_callers_of_this_and_of_later_processes(use):
     assert use("second") == [9.0, message, 1, 0]
     assert use("first") == [2.0, message, 0, 1]
     assert use("second") == [9.0, message, 0, 1]
+
+
+def test_without_numbas_insides_kernels_do_the_same_and_it_is_said(use):
+    message = "nothing to take the mean of"
+    assert use("first", plain="1") == [2.0, message, 0, 0]
+    assert use("second", plain="1") == [9.0, message, 1, 0]

@@ -62,7 +62,9 @@ def snapshot(folder, spec=SPEC, settings=SETTINGS):
 
 
 def lines(text):
-    return [json.loads(line) for line in text.splitlines()]
+    """The events of a bake, as they are where all kernels have been compiled."""
+    events = [json.loads(line) for line in text.splitlines()]
+    return [event for event in events if event["event"] != "compiled"]
 
 
 def bake(capsys, *arguments):

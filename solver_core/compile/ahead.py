@@ -1,0 +1,88 @@
+"""Kernels that were compiled ahead, on this machine or on another: what they were made for, and how a bake gets them.
+
+A folder of compiled kernels has one folder for each state of a file's sources (`kernel_cache.py`), and, once all kernels are
+in it, `compiled.json`, which tells what they fit. It may have been brought along by the package, or be common to the machines
+of a farm and not to be written to. Kernels are copied from there, a file's at a time, to where this machine keeps its own: for
+numba writes next to what it reads.
+
+What numba reads there are pickles, which can do anything that Python can. So nothing is read but the package's own folder,
+which is as much to be trusted as the package, and the one that the user names by NUMBA_CACHE_DIR.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+__all__ = ["MADE_FOR", "SHIPPED", "bring", "is_complete", "made_for", "misfit", "say_what_for"]
+
+SHIPPED = Path(__file__).resolve().parents[1] / "compiled"
+MADE_FOR = "compiled.json"
+
+
+def made_for() -> dict[str, str]:
+    """What kernels fit that are compiled here and now, all of which their machine code or its description may depend on."""
+    import llvmlite
+    import numba
+    import numpy as np
+    from llvmlite import binding as llvm
+    from numba.core import config
+
+    return {
+        "Python": f"{sys.version_info.major}.{sys.version_info.minor}",
+        "numba": numba.__version__,
+        "llvmlite": llvmlite.__version__,
+        # of numpy it is the rules of types that numba asks for
+        "numpy": ".".join(np.__version__.split(".")[:2]),
+        "system": llvm.get_process_triple(),
+        "processor": str(vars(config).get("CPU_NAME") or llvm.get_host_cpu_name()),
+    }
+
+
+def say_what_for(folder: Path, sources: str) -> None:
+    """Note in a folder that all kernels are in it, made of these sources for this machine."""
+    text = json.dumps(made_for() | {"sources": sources}, indent=1)
+    (folder / MADE_FOR).write_text(text + "\n", encoding="utf-8")
+
+
+@cache
+def misfit(folder: Path) -> str | None:
+    """Why kernels in a folder cannot be used here, None if they can."""
+    try:
+        theirs = json.loads((folder / MADE_FOR).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return f"{folder} has no compiled kernels"
+    here = made_for()
+    differences = [f"{name} {theirs.get(name)}, here is {here[name]}" for name in here if theirs.get(name) != here[name]]
+    return f"the kernels in {folder} are for {'; for '.join(differences)}" if differences else None
+
+
+def is_complete(folder: Path, sources: str) -> bool:
+    """Whether all kernels of these sources are in a folder and can be used here."""
+    if misfit(folder) is not None:
+        return False
+    return json.loads((folder / MADE_FOR).read_text(encoding="utf-8"))["sources"] == sources
+
+
+def bring(folder: Path) -> None:
+    """Fill the folder for a file's kernels, which is not there yet, with those compiled ahead, if there are any that fit."""
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    for ahead in (SHIPPED, *([Path(named)] if named else [])):
+        found = ahead / folder.name
+        if found == folder or not found.is_dir() or misfit(ahead):
+            continue
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # another process may be about the same
+        with tempfile.TemporaryDirectory(dir=folder.parent) as beside:
+            copy = shutil.copytree(found, Path(beside) / folder.name, copy_function=shutil.copyfile)
+            try:
+                os.rename(copy, folder)
+            except OSError:
+                if not folder.is_dir():
+                    raise
+        return

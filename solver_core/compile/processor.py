@@ -1,0 +1,42 @@
+"""The processor that kernels are compiled for: a published level, not the very one that they are compiled on.
+
+So kernels can be compiled on one machine and used on another. What newer processors can do beyond the level was measured to
+gain nothing here (docs/measured.md).
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+
+__all__ = ["level_of", "use_level"]
+
+# x86-64-v2 and x86-64-v3 of the System V psABI, in LLVM's words
+V2 = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
+V3 = (*V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave")
+LEVELS = (("x86-64-v3", V3), ("x86-64-v2", V2))
+
+
+def level_of(machine: str, name: str, features: Mapping[str, bool]) -> str | None:
+    """The highest level, as LLVM calls it, that a processor fulfils; None where there is none, and it stands for itself.
+
+    machine: as platform.machine says. name and features: as LLVM knows them.
+    """
+    if machine.lower() in ("x86_64", "amd64"):
+        return next((level for level, needed in LEVELS if all(features.get(need) for need in needed)), None)
+    # the first of Apple's own; all later ones run what it runs
+    return "apple-m1" if machine == "arm64" and name.startswith("apple-") else None
+
+
+def use_level() -> None:
+    """Have numba compile for this processor's level, unless NUMBA_CPU_NAME says what for."""
+    from llvmlite import binding as llvm
+    from numba.core import config
+
+    if vars(config).get("CPU_NAME") is not None:
+        return
+    level = level_of(platform.machine(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features())
+    if level is not None:
+        # numba makes its settings at run time
+        setattr(config, "CPU_NAME", level)  # noqa: B010
+        setattr(config, "CPU_FEATURES", "")  # noqa: B010

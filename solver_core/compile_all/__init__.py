@@ -1,0 +1,1 @@
+"""Everything that a bake may call compiled ahead: python -m solver_core.compile_all FOLDER."""

@@ -1,0 +1,196 @@
+"""What a bake may call, called once in small: so that all its kernels are compiled, and for the types that bakes give them.
+
+numba compiles a kernel for the types of its first arguments. Which those are is known to the code that calls it and to nobody
+else, so that code is run, on scenes of a few bodies: parts that share few kernels first, which can be compiled at the same
+time, then whole scenes, for what lies between the parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..collision.contact_set import ContactSet
+from ..collision.detect import detect
+from ..collision.time_of_impact import OVERLAP_ALLOWED, Motion
+from ..dynamics.bodies import build_bodies
+from ..dynamics.build import rest_offsets
+from ..dynamics.deformation import Deformation
+from ..dynamics.impacts import ImpactFinder
+from ..dynamics.rotation import matrices
+from ..dynamics.simulation import Simulation
+from ..scene.spec import BodyKind, BodySpec, ChildSpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec, Staggering
+from ..scenes import BOX_TRIANGLES, box, box_shape, card_house, cone_shape, cylinder_shape, ground, jamming_rod, slope
+
+__all__ = ["PARTS", "Part"]
+
+STEP = 1.0 / 240.0  # s
+UNREACHABLE = 1e-15  # a tolerance that no answer reaches
+FAST = 20.0  # m/s, and rad/s: farther in a step than bodies of this size are thick
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something to call: its name in plain words, and the parts before it, by their names, that share kernels with it."""
+
+    name: str
+    run: Callable[[], None]
+    after: tuple[str, ...] = ()
+
+
+class ToldContacts(Simulation):
+    """A simulation that is told its contacts, the four below a cube, so that nothing of collision is compiled."""
+
+    def _collide(self, rotation, movable, twist, h) -> ContactSet:  # noqa: ARG002, it needs none of them
+        corners = np.array([[x, y, 0.0] for x in (-0.1, 0.1) for y in (-0.1, 0.1)])
+        below, above = np.zeros(4, np.int64), np.ones(4, np.int64)
+        return ContactSet(below, above, corners, np.tile([0.0, 0.0, 1.0], (4, 1)), np.zeros(4), np.arange(4, dtype=np.uint64))
+
+
+def solve_told(**settings) -> None:
+    """A frame of a cube that slides, which takes the method through all that it does."""
+    material = card_house(levels=1).bodies[0].material
+    cube = box("Cube", (0.2, 0.2, 0.2), (0.0, 0.0, 0.1), material, velocity=(1e-3, 0.0, 0.0))
+    ToldContacts(SceneSpec((ground(material), cube)), substeps=1, **settings).run(1)
+
+
+def staggered() -> None:
+    for variant in Staggering:
+        solve_told(staggering=variant, polygon_sides=0)
+    solve_told(polygon_sides=8)
+
+
+def pivoting() -> None:
+    solve_told(method="pivot")
+    solve_told(tolerance=UNREACHABLE)
+
+
+def body(name: str, shape: ShapeSpec, position, kind: BodyKind = BodyKind.ACTIVE, **fields) -> BodySpec:
+    return BodySpec(
+        name, kind, shape, np.asarray(position, dtype=np.float64), mass=1.0 if kind is BodyKind.ACTIVE else None, **fields
+    )
+
+
+def tetrahedron(size: float, kind: ShapeKind = ShapeKind.HULL, margin: float = 0.0) -> ShapeSpec:
+    corners = size * np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
+    return ShapeSpec(kind, corners, np.array([[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]], dtype=np.int32), margin)
+
+
+def mesh_box(size: float) -> ShapeSpec:
+    return ShapeSpec(ShapeKind.MESH, box_shape((size, size, size)).vertices, BOX_TRIANGLES)
+
+
+def sheet() -> ShapeSpec:
+    corners = np.array([[-2.0, -2.0, 0.0], [2.0, -2.0, 0.0], [2.0, 2.0, 0.0], [-2.0, 2.0, 0.0]])
+    return ShapeSpec(ShapeKind.MESH, corners, np.array([[0, 1, 2], [0, 2, 3]], dtype=np.int32))
+
+
+def polyhedra() -> SceneSpec:
+    """Boxes, hulls, a compound and a plane, some in each other."""
+    pair = (ChildSpec(tetrahedron(0.1)), ChildSpec(box_shape((0.1, 0.1, 0.1)), np.array([0.1, 0.0, 0.0])))
+    return SceneSpec(
+        (
+            *card_house(levels=1).bodies,
+            body("Hull", tetrahedron(0.1), (1.0, 0.0, 0.05)),
+            body("Skin", tetrahedron(0.1, margin=0.01), (1.05, 0.0, 0.1)),
+            body("Compound", ShapeSpec(ShapeKind.COMPOUND, children=pair), (2.0, 0.0, 0.05)),
+            body("Other", ShapeSpec(ShapeKind.COMPOUND, children=pair), (2.05, 0.0, 0.1)),
+        )
+    )
+
+
+def rounds() -> SceneSpec:
+    """Polyhedra with cylinders and cones."""
+    drum, cone = cylinder_shape(0.1, 0.2), cone_shape(0.1, 0.2)
+    card = box_shape((0.1, 0.1, 0.1))
+    more = body("Drum", drum, (3.0, 0.0, 0.09)), body("Cone", cone, (3.0, 0.05, 0.2)), body("Box", card, (3.1, 0.0, 0.1))
+    return with_more(polyhedra(), more)
+
+
+def meshes() -> SceneSpec:
+    """Polyhedra with meshes: still and moving, open and closed, in each other and deforming."""
+    waves = np.linspace(0.0, 0.01, 3)[:, None, None] * np.array([0.0, 0.0, 1.0]) + sheet().vertices
+    more = (
+        body("Solid", mesh_box(0.2), (0.0, 3.0, 0.1)),
+        body("Within", mesh_box(0.2), (0.05, 3.05, 0.25)),
+        body("On it", box_shape((0.1, 0.1, 0.1)), (0.0, 3.0, 0.24)),
+        body("Sheet", sheet(), (0.0, 6.0, 0.5), BodyKind.PASSIVE, deformation=waves),
+        body("Ball", tetrahedron(0.1), (0.0, 6.0, 0.55)),
+        body("Mesh on it", mesh_box(0.1), (0.5, 6.0, 0.54)),
+    )
+    spec = with_more(polyhedra(), more)
+    return replace(spec, frame_end=spec.frame_start + 2)
+
+
+def rounds_on_meshes() -> SceneSpec:
+    drum, cone = cylinder_shape(0.1, 0.2), cone_shape(0.1, 0.2)
+    more = body("Drum", drum, (-0.5, 6.0, 0.59)), body("Cone", cone, (0.0, 3.0, 0.28)), body("Drums", drum, (-0.45, 6.0, 0.7))
+    return with_more(meshes(), more)
+
+
+def with_more(spec: SceneSpec, more: tuple[BodySpec, ...]) -> SceneSpec:
+    return replace(spec, bodies=spec.bodies + more)
+
+
+def collide(scene: Callable[[], SceneSpec]) -> Callable[[], None]:
+    """What finds the contacts of a scene and the impacts of its bodies, without what solves them."""
+
+    def run() -> None:
+        spec = scene()
+        bodies, state = build_bodies(spec)
+        deformation = Deformation(spec, bodies.shapes)
+        deformation.place(0.0, 0.1, STEP)
+        rotation, movable = matrices(state.orientation), bodies.model.dof >= 0
+        rest = rest_offsets(bodies.model.size)
+        detect(bodies.shapes, state.position, rotation, rest, bodies.model.collections, movable, bodies.excluded)
+        twist = np.where(movable[:, None], -FAST, 0.0) * np.ones(6)
+        motion = Motion(state.position, rotation, twist, STEP, 1.0, OVERLAP_ALLOWED)
+        ImpactFinder(bodies, deformation).find(motion, movable)
+
+    return run
+
+
+def whole(scene: Callable[[], SceneSpec], **settings) -> None:
+    """Two frames of a scene, with a checkpoint between them."""
+    simulation = Simulation(scene(), substeps=2, **settings)
+    first = simulation.advance()
+    simulation.restore(first.frame, simulation.checkpoint())
+    simulation.advance()
+
+
+def moving() -> SceneSpec:
+    """Polyhedra among which something animated goes, some fast, bouncing, damped or locked."""
+    spec = polyhedra()
+    path = np.tile([0.0, 0.0, 0.3, 1.0, 0.0, 0.0, 0.0], (3, 1))
+    path[:, 0] += np.arange(3) * 0.1
+    material = replace(spec.bodies[0].material, restitution=0.5, mu_dynamic=0.3)
+    small, down = box_shape((0.02, 0.02, 0.02)), np.array([0.0, 0.0, -FAST])
+    fast = body("Fast", small, (0.5, 0.0, 0.05), velocity=down, material=material)
+    turning = replace(fast, name="Turning", position=np.array([0.7, 0.0, 0.05]), angular_velocity=np.array([FAST, FAST, 0.0]))
+    locked = replace(fast, name="Locked", position=np.array([0.8, 0.0, 0.02]), linear_factor=np.array([1.0, 0.0, 1.0]))
+    damped = replace(locked, name="Damped", position=np.array([0.9, 0.0, 0.02]), linear_damping=0.1, angular_damping=0.1)
+    more = body("Paddle", box_shape((0.1, 0.1, 0.1)), (0, 0, 0.3), BodyKind.ANIMATED, path=path), fast, turning, locked, damped
+    return replace(with_more(spec, more), frame_end=spec.frame_start + 2, friction_combine=FrictionCombine.AVERAGE)
+
+
+def whole_scenes() -> None:
+    for scene in (polyhedra, rounds, meshes, rounds_on_meshes, moving):
+        whole(scene)
+    whole(moving, method="pivot")
+    whole(moving, tolerance=UNREACHABLE, max_iterations=20)
+    whole(slope, step_time_limit=60.0)
+    whole(jamming_rod)
+    whole(jamming_rod, method="pivot")
+
+
+PARTS = (
+    Part("Staggered Projections", staggered),
+    Part("contacts of boxes and hulls", collide(polyhedra)),
+    Part("pivoting", pivoting, ("Staggered Projections",)),
+    Part("meshes", collide(meshes), ("contacts of boxes and hulls",)),
+    Part("cylinders and cones", collide(rounds), ("contacts of boxes and hulls",)),
+    Part("cylinders and cones on meshes", collide(rounds_on_meshes), ("meshes", "cylinders and cones")),
+    Part("whole scenes", whole_scenes, ("pivoting", "cylinders and cones on meshes")),
+)
