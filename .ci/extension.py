@@ -1,10 +1,13 @@
 """Build the extension: one zip for each platform and each Python, with the wheels that belong into it.
 
 The manifest of the repository names every wheel. Each is fetched by that name with pip, compared with its recorded sum, and
-packed together with the sources by Blender's own builder, which validates the manifest on the way.
+packed together with the sources by Blender's own builder, which validates the manifest on the way. The zip for this machine's
+platform and the running Python brings all kernels compiled: machine code is made where it is to run. For the other platforms
+and Pythons the same is done by running this there.
 
-    .ci/extension.py            every platform and every Python, into dist/
-    .ci/extension.py --this     this machine's platform and the running Python only
+    .ci/extension.py                     every platform and every Python, into dist/
+    .ci/extension.py --this              this machine's platform and the running Python only
+    .ci/extension.py --without-kernels   nothing compiled, which takes minutes the first time
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import importlib.util
+import os
 import platform
 import shutil
 import subprocess
@@ -25,6 +29,7 @@ MANIFEST = ROOT / "blender_manifest.toml"
 SUMS = ROOT / ".ci" / "wheels.sha256"
 WHEELS = ROOT / "build" / "wheels"
 STAGE = ROOT / "build" / "extension"
+COMPILED = ROOT / "build" / "compiled"
 DIST = ROOT / "dist"
 
 # What travels, beside the manifest and the wheels.
@@ -166,13 +171,40 @@ def stage(target: Target, wheels: list[Wheel]) -> Path:
     return folder
 
 
-def build(target: Target) -> Path:
+def add_kernels(folder: Path) -> None:
+    """Compile all kernels for this machine's level of processors, and put those of today's sources into a staged package."""
+    from solver_core.compile.ahead import MADE_FOR, SHIPPED
+    from solver_core.compile.kernel_cache import PACKAGE, kernel_folder
+
+    print("extension: compiling all kernels", flush=True)
+    compiled = COMPILED / Target.of_this_machine().python
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "solver_core.compile_all", str(compiled)],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(f"extension: the kernels could not be compiled, status {done.returncode}")
+    shipped = folder / SHIPPED.relative_to(PACKAGE.parent)
+    shipped.mkdir()
+    shutil.copyfile(compiled / MADE_FOR, shipped / MADE_FOR)
+    for source in PACKAGE.rglob("*.py"):
+        kernels = kernel_folder(compiled, source)
+        # the folder may be there without kernels, or not at all
+        if any(kernels.glob("*.nbc")):
+            shutil.copytree(kernels, shipped / kernels.name)
+
+
+def build(target: Target, kernels: bool = True) -> Path:
     """Build one zip into dist/ and return its path; leave with a message when it cannot be built or is too large."""
     manifest = read_manifest()
     wheels = [wheel for wheel in wheels_of(manifest) if (wheel.platform, wheel.python) == (target.platform, target.python)]
     if not wheels:
         sys.exit(f"extension: the manifest names no wheels for {target.platform} and {target.python}")
     folder = stage(target, wheels)
+    if kernels and target == Target.of_this_machine():
+        add_kernels(folder)
     DIST.mkdir(exist_ok=True)
     path = DIST / f"{manifest['id']}-{manifest['version']}-{target.platform}-{target.python}.zip"
     command = [sys.executable, str(blender_builder()), "build", "--source-dir", str(folder), "--output-filepath", str(path)]
@@ -188,10 +220,11 @@ def build(target: Target) -> Path:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Build the extension's zips into dist/.")
     parser.add_argument("--this", action="store_true", help="only for this machine's platform and the running Python")
+    parser.add_argument("--without-kernels", action="store_true", help="compile no kernels ahead")
     arguments = parser.parse_args()
     everything = [Target(platform, python) for python in BLENDERS for platform in read_manifest()["platforms"]]
     for target in [Target.of_this_machine()] if arguments.this else everything:
-        build(target)
+        build(target, not arguments.without_kernels)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,13 @@ def build_without_fetching(extension, monkeypatch, tmp_path):
         path.write_bytes(b"")
         return path
 
+    def compiled(folder):
+        kernels = folder / "solver_core" / "compiled" / "rotation-0123"
+        kernels.mkdir(parents=True)
+        (kernels / "rotation.turn-34.py311.1.nbc").write_bytes(b"")
+
     monkeypatch.setattr(extension, "fetch", fetch)
+    monkeypatch.setattr(extension, "add_kernels", compiled)
     monkeypatch.setattr(extension, "STAGE", tmp_path / "stage")
     monkeypatch.setattr(extension, "DIST", tmp_path / "dist")
     return extension.build
@@ -70,6 +76,9 @@ def test_a_zip_holds_its_own_wheels_all_modules_and_nothing_else(extension, buil
     modules = {str(module.relative_to(ROOT)) for module in [ROOT / "__init__.py", *modules_of(*ROOMS)]}
     assert modules <= names
     assert "LICENSE" in names
+    # machine code is made where it is to run
+    brings = extension.Target(platform, python) == extension.Target.of_this_machine()
+    assert any(name.endswith(".nbc") for name in names) == brings
     assert {name.split("/")[0] for name in names} <= {*extension.SOURCES, "blender_manifest.toml", "wheels"}
     assert not [name for name in names if "__pycache__" in name or name.endswith((".pyc", ".blend1"))]
 
