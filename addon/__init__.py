@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from . import cli, demos, materials, operators, playback, properties, ui
+from . import cli, compiling, demos, materials, operators, playback, properties, ui
 
 __all__ = ["register", "unregister"]
 
-PARTS = (properties, materials, operators, demos, ui, playback, cli)
+PARTS = (properties, materials, operators, demos, ui, playback, compiling, cli)
 
 
 def register() -> None:

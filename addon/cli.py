@@ -1,4 +1,5 @@
-"""The command line: `stiction bake` on its own and `blender -b FILE --command stiction bake`, with the same arguments."""
+"""The command line: `stiction bake` and `stiction compile` on their own, and `blender -b FILE --command stiction bake` and
+`blender -b --command stiction compile`, with the same arguments."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import math
 import os
 import re
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +28,7 @@ from .properties import effective_frame_range
 __all__ = ["ExitStatus", "register", "run", "unregister"]
 
 PROGRAM = "stiction"
+SECONDS_BETWEEN_LOOKS = 0.25
 
 
 class ExitStatus(IntEnum):
@@ -50,6 +53,8 @@ def run(argv: Sequence[str]) -> int:
     """Do what the arguments (without the program's name) say; returns the exit status."""
     try:
         arguments = make_parser().parse_args(list(argv))
+        if arguments.command == "compile":
+            return compile_kernels(arguments)
         prepare(arguments)
     except UsageError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
@@ -62,7 +67,16 @@ def run(argv: Sequence[str]) -> int:
 
 def make_parser() -> Parser:
     parser = Parser(prog=PROGRAM, description="Bakes rigid bodies with friction that is solved.")
-    command = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser).add_parser(
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
+    compile_command = commands.add_parser(
+        "compile",
+        help="compile all that bakes need",
+        description="Compiles all that bakes need into a folder. Bakes with NUMBA_CACHE_DIR set to it, or to a copy of it on "
+        "another machine of the same kind, compile nothing.",
+    )
+    compile_command.add_argument("folder", metavar="FOLDER", help="the folder; what is there already stays")
+    compile_command.add_argument("--processes", type=int, metavar="N", help="how many processes compile at once")
+    command = commands.add_parser(
         "bake", help="bake a scene to keyframes", description="Bakes the rigid bodies of a .blend file to keyframes."
     )
     command.add_argument("scene", nargs="?", metavar="SCENE.blend", help="the file to bake; the open one when left out")
@@ -96,6 +110,33 @@ def make_parser() -> Parser:
     )
     command.add_argument("--report", metavar="FILE.json", help="write a JSON report of every frame")
     return parser
+
+
+def compile_kernels(arguments: argparse.Namespace) -> int:
+    """Compile everything into a folder, in other processes; returns the exit status."""
+    from .worker import WorkerError, find_python, worker_environment
+
+    more = [] if arguments.processes is None else ["--processes", str(arguments.processes)]
+    try:
+        command = [find_python(), "-s", "-P", "-m", "solver_core.compile_all", arguments.folder, *more]
+        environment = worker_environment()
+    except WorkerError as error:
+        say("ERROR", str(error))
+        return ExitStatus.FAILED
+    with ended_by_signals() as check:
+        # it hears signals from a terminal as we do, and others through its standard input
+        process = subprocess.Popen([*command, "--parent-pipe"], stdin=subprocess.PIPE, env=environment)
+        assert process.stdin is not None
+        while process.poll() is None:
+            try:
+                check()
+                process.wait(SECONDS_BETWEEN_LOOKS)
+            except subprocess.TimeoutExpired:
+                continue
+            except KeyboardInterrupt:
+                process.stdin.close()
+                process.wait()
+    return process.returncode
 
 
 def prepare(arguments: argparse.Namespace) -> None:

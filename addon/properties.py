@@ -309,6 +309,7 @@ class SessionStiction(PropertyGroup):
     is_cancelled: BoolProperty(options={"SKIP_SAVE"})
     factor: FloatProperty(options={"SKIP_SAVE"})
     status: StringProperty(options={"SKIP_SAVE"})
+    compiling: StringProperty(options={"SKIP_SAVE"})
     messages: CollectionProperty(type=SessionMessage, options={"SKIP_SAVE"})
 
 

@@ -220,6 +220,10 @@ def draw_bake(layout: UILayout, context: Context) -> None:
         row.operator("stiction.free_bake")
         column.operator("stiction.bake_to_keyframes", icon="KEYFRAME")
         draw_result(layout, bake)
+        if session.compiling:
+            row = layout.row(align=True)
+            row.label(text=f"Compiling, once: {session.compiling}", icon="TEMP")
+            row.operator("stiction.stop_compiling", text="", icon="CANCEL")
     draw_messages(layout, context)
 
 

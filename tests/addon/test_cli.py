@@ -214,3 +214,15 @@ def test_bakes_of_one_file_with_other_settings_have_files_of_their_own(run, file
     names = sorted(path.name for path in (tmp_path / "cache").iterdir())
     assert [name.rpartition(".")[2] for name in names] == ["cache", "snapshot"] * 2
     assert len({name.rpartition(".")[0] for name in names}) == 2
+
+
+def test_compiling_into_what_is_no_folder_is_refused_by_the_process_that_compiles(run, tmp_path, capfd):
+    taken = tmp_path / "taken"
+    taken.write_text("")
+    assert run("compile", taken) == 2
+    assert "taken" in capfd.readouterr().err
+
+
+def test_compiling_needs_a_folder_and_no_scene(run, capsys):
+    assert run("compile") == 2
+    assert "FOLDER" in capsys.readouterr().err

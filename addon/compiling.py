@@ -1,0 +1,120 @@
+"""All kernels compiled in the background, from the first world of rigid bodies on that a session with a window sees.
+
+It takes minutes, once, at low priority, and can be stopped; the next session goes on. Where the extension brought its kernels
+compiled, the process ends at once.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+
+import bpy
+from bpy.types import Context, Operator
+
+from .worker import WorkerError, find_python, worker_environment
+
+__all__ = ["register", "unregister"]
+
+SECONDS_BETWEEN_LOOKS = 2.0
+
+
+class Background:
+    """The process, while there is one, and what it has said last."""
+
+    def __init__(self) -> None:
+        environment = worker_environment()
+        folder = environment["NUMBA_CACHE_DIR"]
+        self.says = ""
+        self._process = subprocess.Popen(
+            [
+                find_python(),
+                "-s",
+                "-P",
+                "-m",
+                "solver_core.compile_all",
+                folder,
+                "--processes",
+                "1",
+                "--background",
+                "--parent-pipe",
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            encoding="utf-8",
+            errors="replace",
+            creationflags=subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0,
+        )
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.says = line.strip()
+
+    @property
+    def runs(self) -> bool:
+        return self._process.poll() is None
+
+    def stop(self) -> None:
+        """Ask the process to end, which it does within seconds; what it has compiled stays."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
+
+class Session:
+    """The one background process of this session."""
+
+    background: Background | None = None
+
+
+def look() -> float | None:
+    """Start the process once there are rigid bodies, and show what it says; seconds until the next look, None for no more."""
+    if Session.background is None:
+        if not any(scene.rigidbody_world for scene in bpy.data.scenes):
+            return SECONDS_BETWEEN_LOOKS
+        try:
+            Session.background = Background()
+        except (WorkerError, OSError) as error:
+            print(f"Stiction: kernels are not compiled in the background: {error}")
+            return None
+    says = Session.background.says if Session.background.runs else ""
+    for manager in bpy.data.window_managers:
+        if manager.stiction.compiling != says:
+            manager.stiction.compiling = says
+            for area in (area for window in manager.windows for area in window.screen.areas if area.type == "PROPERTIES"):
+                area.tag_redraw()
+    return SECONDS_BETWEEN_LOOKS if Session.background.runs else None
+
+
+class STICTION_OT_stop_compiling(Operator):
+    """Stop compiling in the background; bakes compile what they need, and the next session goes on"""
+
+    bl_idname = "stiction.stop_compiling"
+    bl_label = "Stop Compiling"
+
+    def execute(self, context: Context) -> set[str]:
+        if Session.background is not None:
+            Session.background.stop()
+        return {"FINISHED"}
+
+
+def register() -> None:
+    """Add the operator, and look for rigid bodies from then on."""
+    bpy.utils.register_class(STICTION_OT_stop_compiling)
+    # without a window nobody waits, or a bake that is about to begin does
+    if not bpy.app.background:
+        bpy.app.timers.register(look, first_interval=SECONDS_BETWEEN_LOOKS, persistent=True)
+
+
+def unregister() -> None:
+    """End the process, and take away what `register` added."""
+    if bpy.app.timers.is_registered(look):
+        bpy.app.timers.unregister(look)
+    if Session.background is not None:
+        Session.background.stop()
+        Session.background = None
+    bpy.utils.unregister_class(STICTION_OT_stop_compiling)
