@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ..compile.kernel import kernel
 from ..problem.system import System, effective_inverse_mass, relative_velocities, relative_velocity
+from ..solvers.effort import allow
 from ..solvers.kaufman_2008.projection import CONTACT, DISK, MULTIPLIER_STEPS, find_blocks, project
 from .bodies import Model
 from .build import rest_offsets
@@ -24,6 +25,7 @@ COMPROMISE = np.int64(1)
 CONTRADICTION = 0.25  # what contradicts each other would be parted faster than that by one over this
 # Times the fastest that a contact of an island is to open at: the most that bodies in it move against each other.
 FASTEST = 1.5
+FACTORISING = 30  # iterations of a solve, of which it may do the factorisations
 NEGLIGIBLE = 0.05  # of the rest offset: what is nearer than this to its place is left there
 
 
@@ -44,7 +46,7 @@ def separation(
     They move positions only, so an overlap is undone without a pop: the smallest motion in the kinetic metric (a contact
     projection) that opens overlaps at no more than the recovery speed, in half extents of the smaller body a second, beyond
     what they let in themselves, and closes no gap. What v opens by itself is left to it. twist: (bodies, 6) of all bodies.
-    effort: whose bell ends it when the step's time is over.
+    effort: what it may cost, with all else in the step.
     """
     out = np.zeros_like(v)
     size = np.minimum(model.size[body_a], model.size[body_b])
@@ -59,6 +61,7 @@ def separation(
     apart = system._replace(velocity=out, bias=np.zeros_like(system.bias), slack=wanted)
     fastest = -wanted.min()
     blocks = find_blocks(apart)
+    allow(effort, FACTORISING, blocks.structure.target.size, len(gap))
     islands = connected(len(model.dof), model.dof >= 0, body_a, body_b)
     for steps in (MULTIPLIER_STEPS, COMPROMISE):
         out[:] = 0.0

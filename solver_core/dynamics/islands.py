@@ -201,7 +201,6 @@ def _solve_each(
         some = impulse[chosen]
         velocity = np.empty(part.velocity.size)
         history[:] = 0.0
-        effort[DONE] = 0
         kept = turns_kept(chosen.size, max_iterations) if staggering == ACCELERATED and not again else 0
         status, iterations, found, _, _ = staggered(
             part, some, tolerance, max_iterations - kept, sides, staggering, effort, history, velocity
@@ -230,7 +229,7 @@ def solve_islands(system, impulse, tolerance, max_iterations, sides, staggering,
     """Solve every island with Staggered Projections; impulse (m, 3) is warm start and answer.
 
     An island that is missed is begun once more from pivoting's answer, and where contact itself fails, a proof is looked for
-    that it must. effort: (3,) whose bell ends all this when the step's time is over.
+    that it must. effort: (5,) whose bell ends all this when the step's time is over.
 
     Out: counts (COUNTS,): worst status, islands, most iterations, all factorisations, and the worst contact (or -1), then how
     many islands were solved by each of `Found`; errors (7,): worst relative error (28), sum of the residuals (29), worst cone,

@@ -42,7 +42,7 @@ class Solution(NamedTuple):
 
     v, apart: (dof,) velocities, and those that part overlaps on top of them; twist: (n, 6) the sum of both. memory: what to
     begin with when the step is solved again; approach: (m,) m/s, what the next step has to know. counts: (COUNTS,), errors:
-    (7,) of `solve_islands`.
+    (7,) of `solve_islands`. worked_off: whether the step has done all the work that it may.
     """
 
     contacts: ContactSet
@@ -54,11 +54,12 @@ class Solution(NamedTuple):
     approach: Floats
     counts: NDArray[np.int64]
     errors: Floats
+    worked_off: bool
 
     @property
     def may_improve(self) -> bool:
         """Whether other contacts, or a shorter step, could help."""
-        return self.counts[0] not in (Status.INFEASIBLE, Status.TIME_LIMIT)
+        return not self.worked_off and self.counts[0] not in (Status.INFEASIBLE, Status.TIME_LIMIT)
 
 
 class Attempt(NamedTuple):

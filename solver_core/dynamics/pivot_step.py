@@ -9,6 +9,7 @@ impact that is solved like any other step (Baraff 1991, section 7.1).
 from __future__ import annotations
 
 from dataclasses import replace
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,11 +45,12 @@ def sliding_directions(system: System, twist: Floats, gravity_speed: float) -> F
 
 
 def solve_step(
-    system: System, direction: Floats, warm_start: Floats, tolerance: float, max_iterations: int
+    system: System, direction: Floats, warm_start: Floats, tolerance: float, max_iterations: int, deadline: float = np.inf
 ) -> tuple[ContactProblem, Result]:
     """Solve one island's step; the problem returned is the one, with its law at every contact, that the result is of.
 
-    direction: (m, 2) of what slides, else zero. warm_start: (m, 3). max_iterations: pivots a contact.
+    direction: (m, 2) of what slides, else zero. warm_start: (m, 3). max_iterations: pivots a contact. deadline: of
+    `perf_counter`, after which the status is TIME_LIMIT where there is no solution yet.
     """
     m = system.body_a.size
     problem = ContactProblem(
@@ -64,7 +66,7 @@ def solve_step(
     iterations = 0
     result = None
     for _ in range(m + 1):
-        result = pivot(problem, tolerance, max_iterations * m, np.inf, warm_start)
+        result = pivot(problem, tolerance, max_iterations * m, max(deadline - perf_counter(), 0.0), warm_start)
         iterations += result.stats.iterations
         if result.status is Status.RAY:
             impulse, stuck = _impulses(problem, result)
@@ -113,10 +115,12 @@ def solve_islands_by_pivoting(
     impulse: Floats,
     tolerance: float,
     max_iterations: int,
+    deadline: float,
     counts: NDArray[np.int64],
     errors: Floats,
 ) -> Floats:
-    """Solve every island; impulse (m, 3) is warm start and answer, counts and errors are as in `solve_islands`.
+    """Solve every island; impulse (m, 3) is warm start and answer. deadline: as in `solve_step`; counts and errors: as in
+    `solve_islands`.
 
     The relative error of Kaufman et al. has no meaning here and is left at zero; dissipation is the worse of opposition and
     saturation (see `residuals`). Returns the velocities (n,).
@@ -126,7 +130,7 @@ def solve_islands_by_pivoting(
     for i in range(start.size - 1):
         chosen = contacts[start[i] : start[i + 1]]
         part, bodies = subsystem(system, chosen, number)
-        problem, result = solve_step(part, direction[chosen], impulse[chosen], tolerance, max_iterations)
+        problem, result = solve_step(part, direction[chosen], impulse[chosen], tolerance, max_iterations, deadline)
         measured = residuals(problem, result)
         parts = (
             measured.penetration,

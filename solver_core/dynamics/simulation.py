@@ -15,7 +15,7 @@ from ..collision.detect import detect
 from ..collision.time_of_impact import OVERLAP_ALLOWED, Motion
 from ..problem.result import Status
 from ..scene.spec import BodyKind, ContactMethod, FrictionCombine, SceneSpec, SceneWarning, SolverSettings, changed
-from ..solvers.effort import effort_of, ringing
+from ..solvers.effort import effort_of_a_step, is_worked_off, ringing
 from ..solvers.kaufman_2008.staggered import VARIANTS
 from ..validation.scene import scene_warnings, validate
 from .bodies import State, build_bodies, to_body_frames
@@ -67,7 +67,8 @@ class Simulation:
         self._bodies, self._state = build_bodies(spec)
         self._frame = spec.frame_start
         self._last_step = 0.0
-        self._effort = effort_of(self.settings.max_iterations)
+        self._effort = effort_of_a_step()
+        self._deadline = np.inf
         self._memory = none_remembered()
         gravity_speed = float(np.linalg.norm(spec.gravity)) * self._step
         movable, radius = self._bodies.model.dof >= 0, self._bodies.shapes.radius
@@ -94,6 +95,7 @@ class Simulation:
         rows = []
         for substep in range(self.settings.substeps):
             before_step()
+            self._deadline = perf_counter() + (self.settings.step_time_limit or np.inf)
             with ringing(self._effort, self.settings.step_time_limit or np.inf):
                 rows.append(self._advance_step(substep))
         self._frame += 1
@@ -235,7 +237,7 @@ class Simulation:
         if settings.method is ContactMethod.PIVOT:
             fall = float(np.linalg.norm(model.gravity)) * begin.h
             direction = sliding_directions(system, begin.twist[begin.awake].ravel(), fall)
-            v = solve_islands_by_pivoting(system, direction, impulse, *limits, counts, errors)
+            v = solve_islands_by_pivoting(system, direction, impulse, *limits, self._deadline, counts, errors)
         else:
             variant = VARIANTS[settings.staggering.value]
             v = solve_islands(system, impulse, *limits, settings.polygon_sides, variant, self._effort, counts, errors)
@@ -245,7 +247,7 @@ class Simulation:
         apart = separation(model, system, body_a, body_b, contacts.gap, v, twist, begin.h, speed, self._effort)
         twist[begin.awake] += apart.reshape(-1, 6)
         kept = ContactMemory(body_a, body_b, contacts.feature, remember(axes, impulse), came)
-        return Solution(contacts, system, v, apart, twist, kept, approach, counts, errors)
+        return Solution(contacts, system, v, apart, twist, kept, approach, counts, errors, is_worked_off(self._effort))
 
     def _moved(self, begin: Begin, solution: Solution) -> State:
         """The state at the step's end."""

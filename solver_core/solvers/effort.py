@@ -1,4 +1,9 @@
-"""How much a solve may cost: a bound on its factorisations, which is the same on every run, and one on time, which is not.
+"""How much a step may cost: bounds on factorisations and on work, the same on every run, and one on time, which is not.
+
+Iterations bound nothing: one costs a factorisation or a hundred, and a factorisation of two cards takes a thousand
+multiplications, one of a block in two hundred pieces ten million. So a solve has factorisations in proportion to the
+iterations that it is allowed, and a step has multiplications: when these are spent a solve has as many factorisations as one
+iteration takes, and nothing is tried again.
 
 Kernels cannot ask the time in a way that is portable and can be cached. So they read, between any two factorisations, an array
 that a thread of Python's writes to while they run (Kaufman et al. 2008, section 7: a contact projection is the last thing done
@@ -14,19 +19,59 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import leaf_kernel
+from ..compile.kernel import kernel, leaf_kernel
 
-__all__ = ["BELL", "DONE", "MOST", "effort_of", "is_over", "ringing", "spent"]
+__all__ = [
+    "BELL",
+    "DONE",
+    "LEAST",
+    "MOST",
+    "MULTIPLICATIONS",
+    "WORK",
+    "allow",
+    "count_factorisation",
+    "effort_of_a_step",
+    "is_over",
+    "is_worked_off",
+    "ringing",
+    "spent",
+]
 
-BELL, DONE, MOST = range(3)
+BELL, DONE, MOST, COST, WORK = range(5)
 FACTORISATIONS_PER_ITERATION = 80  # for each iteration that is allowed
+LEAST = 100  # factorisations that any solve may do: one iteration, and a contact projection
+MULTIPLICATIONS = 30_000_000_000  # in a step: about half a minute
+OF_A_PRODUCT = 216  # multiplications, of two blocks of six by six
+OF_A_CONTACT = 400  # about, to put it into the matrix and to look at it
 
 LAST_CALL, CLOSED = 1, 2  # of the bell
 
 
-def effort_of(max_iterations: int) -> NDArray[np.int64]:
-    """(3,) how often the bell has rung, factorisations done, and how many may be."""
-    return np.array([0, 0, FACTORISATIONS_PER_ITERATION * max_iterations], dtype=np.int64)
+def effort_of_a_step() -> NDArray[np.int64]:
+    """(5,) how often the bell has rung; factorisations that a solve has done, how many it may do and the multiplications in
+    one; multiplications that the step has done."""
+    return np.zeros(5, dtype=np.int64)
+
+
+@kernel
+def allow(effort, max_iterations, products, contacts):
+    """Begin a solve of so many iterations at most. products: of blocks, in a factorisation."""
+    cost = OF_A_PRODUCT * products + OF_A_CONTACT * contacts + 1
+    left = (MULTIPLICATIONS - effort[WORK]) // cost + 1
+    effort[DONE], effort[COST] = 0, cost
+    effort[MOST] = min(FACTORISATIONS_PER_ITERATION * max_iterations, max(LEAST, left))
+
+
+@leaf_kernel
+def count_factorisation(effort):
+    """To be called for each."""
+    effort[DONE] += 1
+    effort[WORK] += effort[COST]
+
+
+def is_worked_off(effort: NDArray[np.int64]) -> bool:
+    """Whether a step has done all the work that it may."""
+    return bool(effort[WORK] >= MULTIPLICATIONS)
 
 
 @leaf_kernel
@@ -38,13 +83,13 @@ def spent(effort):
 @leaf_kernel
 def is_over(effort):
     """Whether a contact projection, too, should end as it is."""
-    return effort[BELL] >= CLOSED
+    return effort[BELL] >= CLOSED or (effort[WORK] >= 2 * MULTIPLICATIONS and effort[DONE] >= 2 * LEAST)
 
 
 @contextmanager
 def ringing(effort: NDArray[np.int64], seconds: float) -> Iterator[None]:
     """Ring the bell of an effort after so many seconds (inf: never), and again after as many, which are for contact alone."""
-    effort[BELL] = 0
+    effort[BELL] = effort[WORK] = 0
     if seconds == np.inf:
         yield
         return

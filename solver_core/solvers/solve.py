@@ -20,7 +20,7 @@ from .baraff_1991.dynamic_friction import dynamic_friction
 from .baraff_1991.signs import sign_guessing
 from .baraff_1994.contacts import pivot
 from .bilateral import without_bilateral
-from .effort import DONE, effort_of, ringing
+from .effort import DONE, effort_of_a_step, ringing
 from .infeasible import told_from_failure
 from .kaufman_2008.staggered import ACCELERATED, VARIANTS, staggered
 from .last_proposal import last_proposal, turns_kept
@@ -100,7 +100,7 @@ def _staggered_contacts(
     impulse = np.zeros((m, 3))
     if start is not None:
         impulse[:, :dim] = start
-    history, effort = np.zeros((most, 3)), effort_of(most)
+    history, effort = np.zeros((most, 3)), effort_of_a_step()
     v = np.empty_like(system.velocity)
     begin = perf_counter()
     with ringing(effort, limits.time_limit):

@@ -31,7 +31,7 @@ from scenes import StepProblem, capture, house_with_box
 
 from solver_core.problem.result import Status
 from solver_core.problem.system import effective_inverse_mass
-from solver_core.solvers.effort import DONE, effort_of
+from solver_core.solvers.effort import DONE, allow, effort_of_a_step
 from solver_core.solvers.kaufman_2008.projection import CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, project
 from solver_core.solvers.kaufman_2008.staggered import VARIANTS, staggered
 
@@ -64,7 +64,7 @@ def _ours(problem: StepProblem, tolerance: float, max_iterations: int, sides: in
     for _ in range(repeats):
         impulse = problem.warm_start.copy()
         begin = process_time()
-        effort = effort_of(max_iterations)
+        effort = effort_of_a_step()
         status, iterations, _, _, _ = staggered(
             problem.system, impulse, tolerance, max_iterations, sides, VARIANTS[staggering], effort, history, v
         )
@@ -99,7 +99,8 @@ def _single_projections(problem: StepProblem, dense: DenseProblem) -> dict[str, 
     def compare(name: str, kind: int, radius: NDArray, target: NDArray, reference: NDArray, reference_seconds: float) -> None:
         impulse = np.zeros((m, 3))
         begin = process_time()
-        effort = effort_of(MAX_ITERATIONS)
+        effort = effort_of_a_step()
+        allow(effort, MAX_ITERATIONS, blocks.structure.target.size, m)
         project(
             system,
             blocks,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from time import perf_counter, process_time
 
 import numpy as np
 import pytest
 
 import solver_core as sc
+from solver_core.solvers.effort import BELL, LEAST, MOST, MULTIPLICATIONS, WORK, allow, effort_of_a_step, is_worked_off
 
 from .contact_problems import leaning_cards, random_bodies
 
@@ -54,10 +56,57 @@ def test_a_step_of_a_simulation_ends_in_time_and_says_so():
     sc.Simulation(spec, **settings, step_time_limit=1e-6).run(4)  # compiles what the clock of a step would count
     limited = sc.Simulation(spec, **settings, step_time_limit=1e-6).run(4)[1:]
     free = sc.Simulation(spec, **settings).run(4)[1:]
-    # a step may be over before the clock is looked at
+    # the clock is a thread of its own, which may be late for a step
     assert any((frame.statistics.status == sc.Status.TIME_LIMIT).any() for frame in limited)
     work, without_limit = (sum(frame.statistics.factorisations.sum() for frame in frames) for frames in (limited, free))
     assert work < 0.5 * without_limit
+
+
+def test_every_step_whose_time_is_over_before_it_is_solved_says_so(monkeypatch):
+    from solver_core.dynamics import simulation
+
+    @contextmanager
+    def rung_at_once(effort, seconds):
+        effort[BELL] = 1
+        yield
+
+    monkeypatch.setattr(simulation, "ringing", rung_at_once)
+    frames = sc.Simulation(sc.scenes.card_house(levels=3), tolerance=1e-12, substeps=2).run(4)[1:]
+    assert all((frame.statistics.status == sc.Status.TIME_LIMIT).all() for frame in frames)
+    assert all((frame.statistics.solves <= simulation.FEW_TRIES).all() for frame in frames)
+
+
+def test_pivoting_ends_in_time_too_and_says_so():
+    """With no time at all there is no trial beyond the first, and the step moves by what that found."""
+    problem = hard()
+    assert sc.solve(problem, "pivot", tolerance=1e-16, time_limit=1e-9).status is sc.Status.TIME_LIMIT
+    spec = sc.scenes.card_house(levels=2)
+    frames = sc.Simulation(spec, method="pivot", tolerance=1e-14, substeps=1, step_time_limit=1e-9).run(3)[1:]
+    assert all((frame.statistics.status == sc.Status.TIME_LIMIT).all() for frame in frames)
+
+
+def test_a_step_that_has_done_its_work_is_not_tried_again(monkeypatch):
+    """Each solve has a hundred factorisations all the same, and a contact projection."""
+    from solver_core.dynamics import simulation
+
+    spec = sc.scenes.card_house(levels=2)
+    settings = {"tolerance": 1e-14, "max_iterations": 100, "substeps": 1}
+    monkeypatch.setattr(simulation, "is_worked_off", lambda effort: True)
+    frames = sc.Simulation(spec, **settings).run(3)[1:]
+    assert all(frame.statistics.solves.max() <= simulation.FEW_TRIES and frame.statistics.cuts.max() == 0 for frame in frames)
+
+
+def test_what_may_be_multiplied_in_a_step_bounds_the_factorisations_of_each_solve():
+    effort = effort_of_a_step()
+    allow(effort, 200, 40, 100)
+    assert effort[MOST] == 80 * 200  # of few bodies, as many as iterations ask for
+    allow(effort, 200, 10**6, 10**4)
+    of_large = int(effort[MOST])
+    assert 100 < of_large < 200
+    effort[WORK] = MULTIPLICATIONS
+    allow(effort, 200, 10**6, 10**4)
+    assert effort[MOST] == LEAST < of_large
+    assert is_worked_off(effort)
 
 
 def test_a_step_that_has_no_solution_says_so():

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 import solver_core as sc
 from solver_core.problem.system import effective_inverse_mass
-from solver_core.solvers.effort import effort_of
+from solver_core.solvers.effort import allow, effort_of_a_step
 from solver_core.solvers.kaufman_2008.projection import BOTH, CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, project
 
 GOAL = 1e-11
@@ -34,7 +34,8 @@ def run(problem, kind, target, radius=None, sides=DISK, warm=None):
     impulse = np.zeros((m, 3)) if warm is None else warm.copy()
     radius = np.zeros(m) if radius is None else np.asarray(radius, dtype=float)
     values, v = np.zeros(blocks.structure.length), np.zeros(target.size)
-    inverse, effort = effective_inverse_mass(system), effort_of(200)
+    inverse, effort = effective_inverse_mass(system), effort_of_a_step()
+    allow(effort, 200, blocks.structure.target.size, m)
     reached = project(
         system, blocks, values, kind, sides, radius, target, inverse, GOAL, GOAL, effort, impulse, v, MULTIPLIER_STEPS
     )

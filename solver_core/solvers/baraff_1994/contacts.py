@@ -120,9 +120,10 @@ def pivot(
     """Solve a contact problem with Baraff's algorithm.
 
     max_iterations: limit of pivots over all trials, None for 6400 a contact. guess: whether sets are guessed to begin with, and
-    again, with friction better opposed to the sliding, while Coulomb's law does not hold. Ends with RAY only where friction
-    along given directions makes the matrix unsymmetric and the ray has the property (10) of Baraff 1991; with INFEASIBLE where
-    normal conditions are proved to contradict each other, which is looked at before the orders from nothing. What is not solved
+    again, with friction better opposed to the sliding, while Coulomb's law does not hold. After time_limit s the best of what
+    was tried is returned, with TIME_LIMIT where it is no solution. Ends with RAY only where friction along given directions
+    makes the matrix unsymmetric and the ray has the property (10) of Baraff 1991; with INFEASIBLE where normal conditions are
+    proved to contradict each other, which is looked at before the orders from nothing. What is not solved
     is never worse than no impulses.
     """
     begin = perf_counter()
@@ -175,6 +176,8 @@ def pivot(
         pivots -= int(attempt.counts[PIVOTS])
         if (not failed and measured.coulomb <= tolerance) or pivots <= 0 or perf_counter() >= begin + time_limit:
             break
+    if status is Status.MAX_ITERATIONS and perf_counter() >= begin + time_limit:
+        status = Status.TIME_LIMIT
     if status is not Status.SOLVED and not rank[1] <= residuals(problem, nothing).static_friction:
         best = nothing
     return replace(best, status=status, stats=statistics(counts, tries, begin), ray=ray)

@@ -20,7 +20,7 @@ from ...linalg.block_lu import factorise_lu, solve_lu_in_place
 from ...problem.cones import project_disk, project_half_line, project_polygon
 from ...problem.residuals import natural_error
 from ...problem.system import apply_inverse_mass, apply_mass, relative_velocity
-from ..effort import DONE, spent
+from ..effort import count_factorisation, spent
 from .projection import BOTH, gap_velocity, generalised_impulse, velocity_after
 
 __all__ = ["coulomb_newton"]
@@ -143,7 +143,7 @@ def coulomb_newton(system, blocks, lower, upper, sides, inverse, kappa, attempt,
             if spent(effort):
                 return least
             _assemble(lower, upper, system, blocks, derivative)
-            effort[DONE] += 1
+            count_factorisation(effort)
             if not factorise_lu(blocks.structure, lower, upper):
                 return least
             step = -gradient

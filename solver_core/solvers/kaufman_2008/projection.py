@@ -27,7 +27,7 @@ from ...compile.kernel import FALSE, TRUE, inner_kernel, kernel, leaf_kernel
 from ...linalg.block_cholesky import Structure, analyse, factorise, find_block, solve_in_place
 from ...problem.cones import natural_friction, natural_normal, project_disk, project_half_line, project_polygon
 from ...problem.system import apply_inverse_mass, apply_mass, effective_mass, relative_velocity
-from ..effort import DONE, is_over, spent
+from ..effort import count_factorisation, is_over, spent
 
 __all__ = [
     "BOTH",
@@ -313,7 +313,7 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
                 if over:
                     break
                 _assemble(values, system, blocks, derivative)
-                effort[DONE] += 1
+                count_factorisation(effort)
                 if not factorise(blocks.structure, values):
                     return np.inf
                 factored = True

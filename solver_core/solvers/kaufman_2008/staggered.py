@@ -22,7 +22,7 @@ import numpy as np
 from ...compile.kernel import kernel_part, leaf_kernel
 from ...problem.residuals import effective_masses, relative_coulomb, scales
 from ...problem.system import apply_inverse_mass, effective_inverse_mass, relative_velocity
-from ..effort import BELL, DONE, spent
+from ..effort import BELL, DONE, allow, spent
 from .anderson import accelerate, anderson
 from .coulomb_newton import coulomb_newton
 from .projection import BOTH, CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, generalised_impulse, project, velocity_after
@@ -90,9 +90,11 @@ def staggered(system, impulse, tolerance, max_iterations, sides, staggering, eff
     """
     m, n = system.body_a.size, system.velocity.size
     v[:] = system.velocity
+    effort[DONE] = 0
     if m == 0:
         return SOLVED, 0, START, 0, 0
     blocks = find_blocks(system)
+    allow(effort, max_iterations, blocks.structure.target.size, m)
     values, upper = np.empty(blocks.structure.length), np.empty(blocks.structure.length)
     inverse = effective_inverse_mass(system)
     kappa = effective_masses(inverse)
