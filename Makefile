@@ -19,7 +19,7 @@ help:
 	@echo "make quick           the tests that take a minute together; most of what breaks, breaks here"
 	@echo "make test            lint, types and all tests, in as many processes as there are processors"
 	@echo "make lint            ruff and basedpyright only"
-	@echo "make kernels         compile the kernels that are not compiled yet, in two processes"
+	@echo "make kernels         compile the kernels that are not compiled yet, in several processes"
 	@echo "make bench           factorisations, bake times, collision, sleep, contacts, captured problems, the papers' figures; writes build/bench"
 	@echo "make extension       dist/stiction-VERSION-PLATFORM-PYTHON.zip for every platform and Python"
 	@echo "make extension-this  only the zip for this machine and this Python"
@@ -56,7 +56,7 @@ quick: environment
 	$(PYTEST) -m "not slow"
 
 kernels: environment
-	$(RUN) .ci/kernels.py
+	$(RUN) -m solver_core.compile_all $(NUMBA_CACHE_DIR)
 
 lint: environment
 	$(RUN) -m ruff check .
