@@ -13,6 +13,8 @@ import solver_core as sc
 from solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 from solver_core.scenes import box, box_shape, ground
 
+from .meshes import sheet
+
 NO_GRAVITY = np.zeros(3)
 STEP = {"fps": 240.0, "substeps": 1}  # the steps of 24 frames a second with the default 10 substeps, each one a frame
 RADIUS, SPEED = 0.005, 100.0
@@ -206,3 +208,51 @@ def test_a_step_is_cut_only_so_many_times_and_a_run_with_cuts_can_be_resumed():
     resumed.restore(frames[-1].frame, kept)
     for frame in rest:
         np.testing.assert_array_equal(resumed.advance().poses, frame.poses)
+
+
+RIM = np.array([(0.1 * np.cos(a), 0.1 * np.sin(a), 0.0) for a in np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)])
+THIN = {
+    "cone": ShapeSpec(ShapeKind.CONE, np.array([[0, 0, 0], [0, 0, 0.002]]), radius=0.1),
+    "cylinder": ShapeSpec(ShapeKind.CYLINDER, np.array([[0, 0, -0.001], [0, 0, 0.001]]), radius=0.1),
+    "hull": box_shape((0.2, 0.2, 0.002)),
+    "flat hull": ShapeSpec(ShapeKind.HULL, np.concatenate([RIM, [[0.0, 0.0, 0.002]]])),
+    "mesh": ShapeSpec(ShapeKind.MESH, *sheet(6, 0.2)),
+}
+
+
+@pytest.mark.parametrize("kind", THIN)
+@pytest.mark.parametrize(("speed", "seeds"), [(5, (1, 5)), (19, (1, 4)), (60, (2, 3))])
+def test_a_thin_card_that_hits_a_thin_plate_again_and_again_in_a_step_does_not_pass(kind, speed, seeds):
+    """Cards of 40 x 30 x 1 mm hit plates of 2 mm with a corner, then with others: each hit needs a part of the step."""
+    size = np.array([0.04, 0.03, 0.001])
+    for seed in seeds:
+        random = np.random.default_rng([seed, speed])
+        aim = random.normal(size=3)
+        aim[2] = -abs(aim[2]) - 0.5
+        aim /= np.linalg.norm(aim)
+        target = np.array([*random.uniform(-0.07, 0.07, 2), 0.0])
+        start = target - aim * random.uniform(0.12, 0.5)
+        if start[2] < 0.06:
+            start = target + aim * (0.07 / aim[2])
+        spin = random.normal(size=3)
+        turn = Rotation.random(random_state=random)
+        if seed % 3 == 0:
+            turn = Rotation.from_euler(
+                "zxz", [random.uniform(0, 6), random.choice([0, np.pi / 2]), random.choice([0, np.pi / 2])]
+            )
+        card = BodySpec(
+            "Card",
+            BodyKind.ACTIVE,
+            box_shape(size),
+            position=start,
+            orientation=np.roll(turn.as_quat(), 1),
+            velocity=speed * aim,
+            angular_velocity=random.choice([0.0, 5.0, 20.0]) * spin / np.linalg.norm(spin),
+            mass=0.004,
+            material=MaterialSpec(0.7, 0.7),
+        )
+        plate = BodySpec("Plate", BodyKind.PASSIVE, THIN[kind], material=MaterialSpec(0.7, 0.7))
+        frames = sc.Simulation(SceneSpec((plate, card), gravity=NO_GRAVITY), **STEP).run(int(0.6 / speed * 240) + 4)
+        path = np.array([frame.poses[1, :3] for frame in frames])
+        assert not crosses(path[:-1], path[1:], np.array([0.14, 0.14, 1e-4]))
+        assert max(frame.statistics.deepest_overlap.max() for frame in frames[1:]) <= 2e-4
