@@ -24,13 +24,14 @@ def called(x):
 def kernel(x):
     return called(x) + called(x[::-1].copy())
 """
-# Says what it compiled itself, once it was told to begin.
+# Says what it compiled itself, once it was told to begin. Between reading an index and writing it, numba takes its time here.
 USE = """
-import json, sys
+import json, sys, time
 from solver_core.compile.kernel_cache import use_kernel_cache
 use_kernel_cache()
 import numpy as np
 from numba.core import event
+from numba.core.caching import IndexDataCacheFile
 import shared_kernels
 compiled = []
 class Listener(event.Listener):
@@ -39,6 +40,12 @@ class Listener(event.Listener):
     def on_end(self, event):
         pass
 event.register("numba:compile", Listener())
+read = IndexDataCacheFile._load_index
+def read_slowly(self):
+    index = read(self)
+    time.sleep(0.5)
+    return index
+IndexDataCacheFile._load_index = read_slowly
 x = np.array([2.0, 1.0, 3.0], dtype=sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
