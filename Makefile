@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The commands of this repository. `make help` lists them.
 #
 # PYTHON chooses the interpreter that makes .venv: Python 3.11 or 3.13, for which bpy exists. Without it .venv keeps the one it

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Stiction: bakes rigid bodies in Blender with friction that is solved."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The demo: a new user's first hour, done by a script and measured.
 
 Builds the extension for this machine, installs its zip into a Blender that holds nothing else, adds the card house with the

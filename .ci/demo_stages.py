@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The stages of the demo that run inside Blender: demo_stages.py STAGE OUTCOME [ARGUMENT]; see demo.py.
 
 Each stage begins in a Blender of its own and writes what it found to OUTCOME as its last act.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Make the environment `.venv` with the exact versions of the lock file; do nothing when it stands already.
 
 Run by the interpreter that is to be used: `python3.11 .ci/environment.py`. Only the standard library is needed.

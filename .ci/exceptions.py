@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Keep the list of files that do not yet follow every lint rule; it may only become shorter.
 
     python .ci/exceptions.py            fail where the list and the sources differ

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Build the extension: one zip for each platform and each Python, with the wheels that belong into it.
 
 The manifest of the repository names every wheel. Each is fetched by that name with pip, compared with its recorded sum, and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Write the last group of the lock file of the running Python: what the packages of the first groups need, in exact versions.
 
 The first groups are chosen by hand: change a version there, then run this with both Pythons (`make lock`). pip resolves; what

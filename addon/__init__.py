@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The room where bpy lives: reads the scene, calls the worker, writes the result; holds no mechanics."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Actions and their curves, the same way up to Blender 4.3 (one set of curves) and after (slots, layers, strips)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Where a scene's bakes are on disk: a snapshot and a frame cache each, named after the scene and what they were made from.
 
 Another scene, another setting, another name: no bake overwrites what another one reads, and undo finds the frames of the bake

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The command line: `stiction bake` and `stiction compile` on their own, and `blender -b FILE --command stiction bake` and
 `blender -b --command stiction compile`, with the same arguments."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """All kernels compiled in the background, from the first world of rigid bodies on that a session with a window sees.
 
 It takes minutes, once, at low priority, and can be stopped; the next session goes on. Where the extension brought its kernels

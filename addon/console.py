@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The console script `stiction`: Blender as a Python module, this add-on in it, and the same command as inside Blender."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Add > Rigid Body Demo: the scenes of the solver's tests as Blender objects with Blender's own rigid body settings."""
 # pyright: reportInvalidTypeForm=false, reportMissingImports=false
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Reads a Blender scene's rigid bodies into a `SceneSpec`, and leaves the scene as it was.
 
 All that is wrong is found in one go. Only the rigid body world's collection decides who takes part: Blender simulates its

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Writes the cached poses as keyframes."""
 
 from __future__ import annotations

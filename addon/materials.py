@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Presets for surfaces and for the solver, applied from the menus of the panels."""
 # pyright: reportInvalidTypeForm=false
 

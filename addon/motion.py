@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The motion that the solver does not make: poses of animated bodies and vertices of deforming ones, at every frame.
 
 What else moves keeps the state of the first frame, as `Still`, and is said to.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Bake, Cancel, Free Bake, Bake to Keyframes."""
 # pyright: reportInvalidTypeForm=false
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """From the poses of bodies to the channels of objects: world matrices through parents, deltas and rotation modes.
 
 A body's frame moves rigidly by D = pose(f) pose(first)^-1, so its object's world matrix is W(f) = D W(first), with scale and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Shows the cached frames while the bake grows and until it has keyframes, whenever the frame changes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What the user sets: `object.stiction`, `scene.stiction`, and the session's `window_manager.stiction`.
 
 A value that Blender has already (friction, restitution, mass, substeps, frame range) is Blender's until the user says so. Each

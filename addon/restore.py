@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What a bake changes on an object, and how every value of it comes back.
 
 The object remembers its state in `object.stiction.backup`, a property that is saved with the file; the action in it counts as a

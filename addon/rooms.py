@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Closed meshes that bodies begin inside of: rooms and containers without thickness, as Bullet takes them."""
 
 from __future__ import annotations

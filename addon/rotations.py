@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Rotations as Blender's objects keep them: quaternion, axis and angle, or Euler angles in one of six orders, over many frames.
 
 An Euler order such as XYZ turns about x first: R = Rz Ry Rx. Over the frames of an animation, of all values that mean the same

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Runs a bake: reads the scene, starts the worker, feeds the job with what it says, and does the effects in Blender.
 
 The same object serves the window (polled by a modal operator) and background mode (`run`). It holds names and ids, never

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Collision shapes from Blender's: mesh and shape enum in, `ShapeSpec` in the body frame out.
 
 The body frame is the object's world matrix without its scale, so scale, also a negative or non-uniform one, ends up in the

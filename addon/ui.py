@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The panels: Stiction in Properties > Physics for the object, in Properties > Scene for the solver, and the bake in both."""
 
 from __future__ import annotations

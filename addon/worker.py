@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The worker process: found a Python for, started, listened to, ended. Knows nothing of scenes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Contact and friction for rigid bodies, solved: the published algorithms, and the simulation that runs them.
 
     import solver_core as sc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Configurations of the literature as contact problems of accelerations and forces: small, exact, and hard.
 
 Baraff 1991 builds both from a thin rod that touches another body with its tip and slides along it. The rod has length two, the

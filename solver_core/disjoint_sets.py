@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Disjoint sets of numbers, joined one pair after the other (union-find with path halving; Tarjan, van Leeuwen 1984).
 
 parent: (n,) integers, np.arange(n) while all sets have one member. The smallest number of a set stands for it.

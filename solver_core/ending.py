@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """How a worker's process ends before its bake is done: between two time steps, or by force where a step takes too long.
 
 Signals and the end of the process that started the bake are heard by threads. Python itself calls its handlers of signals

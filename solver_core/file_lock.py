@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A lock on a file that dies with the process which holds it, however that ends, on Linux, macOS and Windows.
 
 It is the operating system's own: flock, or on Windows a locked byte, on a file beside the one that is meant. Over a network it

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The report of a bake: what was simulated, what every frame cost, and where a step missed its tolerance.
 
 Plain JSON: a number that is not finite is null. The same scene gives the same report on every run but for the seconds.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The scenes that demos, tests and benchmarks share: published set pieces and textbook experiments.
 
 All rest on a ground plane z <= 0 unless they say otherwise, in m, kg and s, and use Blender's product rule, so a pair's

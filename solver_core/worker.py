@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Bakes a scene snapshot into a frame cache in a process of its own: python -m solver_core.worker SNAPSHOT CACHE.
 
 The one path by which every bake runs, with or without Blender. It says what it does in JSON objects, one a line, on standard

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What all tests share: kernels are compiled once for each state of the sources, and kept in the build folder."""
 
 from __future__ import annotations

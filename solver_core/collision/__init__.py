@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Contacts between bodies: broad phase, narrow phase, manifolds."""
 
 from __future__ import annotations

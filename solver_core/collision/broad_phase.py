@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Broad phase: which colliders' grown bounding boxes meet.
 
 Boxes of about one size make a class. Those of a class are sorted along a Morton curve, which keeps neighbours together, and an

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Collision detection as the stepper calls it: poses in, contacts out, in an order that depends on nothing but the poses."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The contacts of two bodies that touch in several places: between parts of compounds, or on concave surfaces.
 
 Contacts whose normals nearly agree make a region of support, for which a few points that span it do. A region with another

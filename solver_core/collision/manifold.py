@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The contacts of one pair while they are collected: storage, feature ids, merging and reduction.
 
 A contact is stored in the frame of the pair's first body (for a plane in that of the other): the point midway between the

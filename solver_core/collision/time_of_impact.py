@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Time of impact: when two bodies that move through a step first overlap by more than contacts make good.
 
 Conservative advancement (Mirtich 1996). Along the direction n in which two bodies are apart, their separation falls at most at

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The contacts of all pairs while they are collected, in the world's frame."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Kernels that were compiled ahead, on this machine or on another: what they were made for, and how a bake gets them.
 
 A folder of compiled kernels has one folder for each state of a file's sources (`kernel_cache.py`), and, once all kernels are

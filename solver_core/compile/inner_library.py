@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """How a kernel that only other kernels call is compiled: as far as these need it.
 
 numba optimises a kernel together with all that it calls and makes machine code of it, although its callers link in its LLVM

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The kinds of kernel, functions that numba compiles; there are four, by who calls them and whether they make arrays.
 
 kernel: called by Python, and by other kernels where that comes up. `kernel_part` is a long one's part, written as a function

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Where compiled kernels are kept from one run to the next: one folder for each state of the sources that a kernel is made of.
 
 numba compiles a kernel anew when the file that it stands in has changed, but not when a kernel that it calls, in another file,

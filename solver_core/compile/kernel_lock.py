@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A kernel is compiled by one process at a time: others that want it wait, and load it.
 
 Two bakes that start at once, or the tests in several processes, would compile everything twice. And numba's own index of a

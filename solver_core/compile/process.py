@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A process that compiles kernels into a folder, started and ended."""
 
 from __future__ import annotations

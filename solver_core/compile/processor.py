@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The processor that kernels are compiled for: a published level, not the very one that they are compiled on.
 
 So kernels can be compiled on one machine and used on another. What newer processors can do beyond the level was measured to

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What a bake sees of its compiling: how many kernels so far; and a second process that helps, from the first kernel on.
 
 A bake compiles its kernels in the order in which it calls them, each when it is called: what finds contacts first, what solves

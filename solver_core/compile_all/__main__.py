@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Compiles all kernels into a folder, so that no bake that finds them there compiles: python -m solver_core.compile_all FOLDER.
 
 Parts that share few kernels are compiled at the same time, each in a process of its own, and put into the folder kernel by

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What a bake may call, called once in small: so that all its kernels are compiled, and for the types that bakes give them.
 
 numba compiles a kernel for the types of its first arguments. Which those are is known to the code that calls it and to nobody

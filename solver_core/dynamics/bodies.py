@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Rigid bodies as arrays: what is constant through a simulation, and the state that a step moves on."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The builder: contacts of bodies become a contact problem. It alone knows both."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Meshes that deform: where their vertices are at a time, and how fast their surface moves where something touches it.
 
 Vertices are given at whole frames and go smoothly from one to the next, as animated bodies do. To a contact problem such a

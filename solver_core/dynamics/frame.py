@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What a simulation hands out for every frame: poses, velocities and the statistics of the frame's steps."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A body that turns freely: Euler's equations split into a symmetric top and what is left of it.
 
 With the body's angular momentum l in its principal axes, the two of the nearest moments first, the energy is

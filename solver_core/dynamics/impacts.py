@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Where a step must end early: bodies that the contacts of the step would let overlap, found before they are moved.
 
 Contacts are found where bodies are when a step begins, with gaps as far as they may come in it. That is not enough when a body

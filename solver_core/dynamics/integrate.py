@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Positions moved on by the velocities that a step was solved for, and overlaps undone without giving them momentum."""
 
 from __future__ import annotations

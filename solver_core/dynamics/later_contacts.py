@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Contacts that the motion of a step brings about, found where it ends or where bodies first touch on their way.
 
 Contacts are found where bodies are when a step begins. That is not all that holds them: a body that turns comes down on another

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What a step was solved for, its row of statistics, and how rows become the statistics of a frame."""
 
 from __future__ import annotations

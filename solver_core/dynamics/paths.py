@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Motion that is given at whole frames, smooth in between: what stands on an animated body feels its acceleration, no jerks.
 
 Cubic Hermite interpolation, whose velocity at a frame is the mean of those before and after it: motion of constant

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A time step with Baraff's algorithm, island by island.
 
 A contact that slides when the step begins has friction mu f_N against that sliding velocity (Baraff 1994, section 6), until

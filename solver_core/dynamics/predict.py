@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The predictor: bodies moved on by gravity, gyroscopic effects and damping alone (Kaufman et al. 2008, (12)).
 
 Velocities live in the middle of a step, positions at its ends (leapfrog): a force acts over half of the step before and half of

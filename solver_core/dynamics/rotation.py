@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Quaternions (w, x, y, z) that turn body coordinates into world coordinates."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The stepper: a scene moved on frame by frame, in the stages predict, collide, build, solve, separate, integrate, record."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Sleep: islands that are at rest are left out of the steps, until something comes near.
 
 A threshold for speeds alone, as is common, stops what creeps, tips slowly, or is about to. Here an island falls asleep only

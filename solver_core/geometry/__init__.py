@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Convex hulls and the table of collision shapes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Boxes among the convex hulls: which one is a box along its axes, and how its corners, edges and faces are numbered.
 
 A hull numbers its features by its corners' order alone, so all boxes have the numbers of the cube. Corner 4 x + 2 y + z lies at

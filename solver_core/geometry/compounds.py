@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Compounds taken apart: the simple shapes that a shape is made of, each with its place in the body frame."""
 
 from __future__ import annotations

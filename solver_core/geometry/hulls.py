@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Convex hulls as polyhedra with true faces: coplanar triangles are merged, flat and thin point sets are welcome.
 
 Meshes store their vertices in single precision, so four corners of a quad are coplanar to about 1e-7 of the body's size only.

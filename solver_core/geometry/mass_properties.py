@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Mass, centre of mass and inertia of a homogeneous body from its surface.
 
 With the origin inside, every surface triangle (a, b, c) spans a signed tetrahedron with it. Over that tetrahedron, with

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The collision shapes of all bodies as one structure of arrays, which the collision kernels take as it is.
 
 A collider is a simple shape at its place in a body: a body with a simple shape has one, a compound one for each of its parts.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Mass properties of collision shapes, whatever they are made of.
 
 The parts of a compound have one density. Their masses and centres add up, and so do their inertias once each is taken about the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Cylinders and cones as solids: bounds and moments in closed form.
 
 A cylinder has its centre of mass in the middle of its axis and, of its mass, r^2/4 about any diameter's plane and h^2/12 along

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """How far a solid reaches behind its surface, which tells on which side of a sheet it is even where it dips through."""
 
 from __future__ import annotations

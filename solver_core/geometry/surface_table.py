@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The triangle surfaces of all colliders as one structure of arrays, each with a tree of boxes over its triangles.
 
 What depends on where the vertices are (normals, boxes) is found by `refresh`, so that a surface that deforms is brought up to

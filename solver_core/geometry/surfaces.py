@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Triangle surfaces: what a collision between features needs to know of a mesh, a hull, a segment or a point.
 
 Vertices in one place are one vertex here, triangles without extent or listed twice are left out, and neighbours are turned to

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Writes a whole file at once: whoever opens its name sees the old content or the new, never half of either."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The frame cache: what a worker appends to while it bakes, and what playback reads while it grows.
 
     head                          digest of the snapshot, names of the bodies, frame range, fps

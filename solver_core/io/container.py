@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Checksummed chunks: the one binary format that snapshots and frame caches are made of.
 
 A file is a row of chunks, all numbers little-endian:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Scene snapshots: a `SceneSpec` and its `SolverSettings` in one chunk, which is all that a bake needs.
 
 The two are stored field by field as the dataclasses declare them, so a field that is added to them travels by itself. Every

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Block-sparse Cholesky factorisation  P H P^T = L L^T  with one dense block a pair of bodies.
 
 H couples the degrees of freedom of bodies that touch, so its graph is the contact graph. A time step analyses that graph once

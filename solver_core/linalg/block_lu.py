@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Block-sparse LU factorisation  P A P^T = L U  on the structure that `block_cholesky` analyses, for unsymmetric matrices.
 
 A has blocks where H has them, on both sides of the diagonal. `lower` is stored like the Cholesky factor's values; `upper`

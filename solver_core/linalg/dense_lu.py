@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Gaussian elimination with row exchanges on small dense matrices.
 
 LAPACK is faster on one idle core. Its threads, which it begins for matrices of a hundred rows already, take ten times the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Factorisation of a principal submatrix whose rows and columns come and go, O(k^2) a change for k of them.
 
 The matrix is given by its columns, matrix[j, i] = A_ij. A symmetric positive definite submatrix is kept as R^T R, any other as

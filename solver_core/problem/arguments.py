@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Checks of the arguments that all solvers have in common: errors name the argument and say what it must be."""
 
 from __future__ import annotations

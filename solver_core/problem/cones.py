@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Projections onto the convex sets of contact and friction, each with the derivative that a Newton method needs.
 
 The sets are those of one contact: the half-line of normal impulses, the friction disk |y| <= r and the regular polygon

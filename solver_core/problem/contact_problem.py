@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The contact problem: all that a solver sees.
 
     u = J v + b,   v = v_hat + M^-1 J^T lam        or, with the Delassus operator,   u = G lam + g,  G = J M^-1 J^T

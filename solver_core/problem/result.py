@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What every solver returns: a status, impulses, velocities and typed statistics."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The arrays of a contact problem, and products with its matrices, which are never formed: J v, J^T lam, M^-1 p, diag(J M^-1
 J^T)."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What dataclasses declare of their fields, and what of a value is not as declared.
 
 A scene may come from anywhere, and Python holds nobody to a declaration: a string in place of an enum would be found by whoever

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The scene as pure data: what an extractor writes and what a simulation reads.
 
 Nothing here knows Blender, files or solvers. Lengths are in m, masses in kg, times in s, angles in rad; quaternions are

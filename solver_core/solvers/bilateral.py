@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Contact problems without their bilateral constraints, which are solved for beforehand: u_b = 0 whatever the contacts do.
 
 With M^-1 = C C^T, F = J C and F_b = U S V^T without what is zero, the bilateral impulses are

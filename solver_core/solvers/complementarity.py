@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What an answer of a linear complementarity problem is, and how far from a solution it is.
 
 a = A f + b,    f >= 0,    a >= 0,    f . a = 0                                        (9) of Baraff 1991

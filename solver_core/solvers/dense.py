@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A contact problem as one dense relation of forces and accelerations, and its answers as results (Baraff 1991, 1994).
 
     a = A f + b                                                          (1) of Baraff 1994

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """How much a step may cost: bounds on factorisations and on work, the same on every run, and one on time, which is not.
 
 Iterations bound nothing: one costs a factorisation or a hundred, and a factorisation of two cards takes a thousand

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Whether the contact conditions of a problem contradict each other, proved by contact impulses (Farkas 1902).
 
 Friction aside, a contact problem asks for velocities v with  N^T v + b_n + c >= 0.  By Farkas' lemma there are none exactly

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Pivoting's answer as the last proposal to Staggered Projections, where all others have failed.
 
 Baraff's algorithm (1994) takes contacts one by one where the projections take all at once: what the ones miss, the other often

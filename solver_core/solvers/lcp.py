@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Entry point of the solvers of linear complementarity problems.
 
     a = A f + b,    f >= 0,    a >= 0,    f . a = 0                                        (9) of Baraff 1991

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Entry point of all solvers of contact problems: `solve(problem, method=...)`."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What is wrong with a body: its motion, material, path, deformation and mass."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What is said about a scene that cannot be simulated, and what is asked of single values."""
 
 from __future__ import annotations

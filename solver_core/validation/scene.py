@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Finds everything in a scene that cannot be simulated, before the first step."""
 
 from __future__ import annotations

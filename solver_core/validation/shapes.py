@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What is wrong with the shape of a body."""
 
 from __future__ import annotations

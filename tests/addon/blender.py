@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Blender for tests: settings of its own, and the add-on in it under the name that it has as an extension."""
 
 from __future__ import annotations

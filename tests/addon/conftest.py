@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Blender as a module with the add-on registered, one fresh file a test.
 
 What is faked and what is real: Blender, its files and the cache format are always real. `fake_worker` puts rigid motions of the

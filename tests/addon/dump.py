@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Everything that a user could find changed in a file, as plain data to compare."""
 
 from __future__ import annotations

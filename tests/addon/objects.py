@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Objects in Blender for tests, ways to place them, and what the extraction reads of them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A baked object moves rigidly with its body, whatever places it, and Free Bake brings everything back."""
 
 from __future__ import annotations

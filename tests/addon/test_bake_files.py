@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Every bake has files of its own, and a scene never shows the motion of another bake than its own."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The command line: what it accepts, what it refuses, what it leaves on disk, and how it ends."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Compiling in the background begins with the first rigid bodies, can be seen and stopped, and ends."""
 
 from __future__ import annotations

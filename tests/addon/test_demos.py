@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A demo of the Add menu, read back, is the scene that the solver's own tests use."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What the solver is told about a scene is what Blender has."""
 
 from __future__ import annotations

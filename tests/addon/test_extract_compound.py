@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A compound is one body made of its direct children, where they are seen."""
 
 from __future__ import annotations

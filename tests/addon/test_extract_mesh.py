@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The shape Mesh is the mesh: solid where it is closed, a sheet where it is open, and named where it cannot be simulated."""
 
 from __future__ import annotations

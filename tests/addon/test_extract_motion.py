@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What moves over the frames is followed, refused with its frame, or said not to be followed."""
 
 from __future__ import annotations

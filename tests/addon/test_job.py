@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The bake's state machine, without Blender and without a process."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Every number of the presets has a source, and applying a material gives a pair of equal bodies its coefficient."""
 
 from __future__ import annotations

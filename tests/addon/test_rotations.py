@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Rotation channels against Blender's own mathutils."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """With the real worker process: a bake in the open file, one cut off and resumed, and the console script on its own."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """How the worker's Python and its libraries are found, and what is said when they are not."""
 
 from __future__ import annotations

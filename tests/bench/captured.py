@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """How many of 640 contact problems each method solves, cold: 200 random ones, 200 random stacks, 240 islands out of scenes.
 
     python tests/bench/captured.py [--tolerances 1e-6 1e-8] [--methods published accelerated pivot] [--problems FILE]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """How the time of the collision step grows with the number of bodies.
 
     python tests/bench/collision.py [--most 20000]

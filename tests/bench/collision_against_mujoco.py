@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The collision step against MuJoCo's, on heaps of boxes and of convex hulls of 30 vertices, one thread each.
 
     python tests/bench/collision_against_mujoco.py [--bodies 1000] [--poses 20]

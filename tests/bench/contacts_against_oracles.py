@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Contacts of all 21 pairs of convex shapes against proof, search and MuJoCo, in random poses.
 
     python tests/bench/contacts_against_oracles.py [--poses 1000] [--seed 1]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """How deep bodies come into each other when they crash.
 
     python tests/bench/crashes.py [--crashes 2000] [--seed 1] [--first 0] [--steps 60]

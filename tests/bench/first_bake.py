@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What a first bake waits for: processor time of compiling, and which kernels it goes to.
 
     python tests/bench/first_bake.py [SCENE ...] [--slowest 12]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """How long a step with meshes takes, and whether what hangs and stands on them stays there.
 
     python tests/bench/mesh_scenes.py [--seconds 10]

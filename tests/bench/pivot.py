@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Baraff's pivoting solver: how often it solves, how many drives it needs, and how fast it is.
 
     python tests/bench/pivot.py [--problems 1000] [--plot docs/drives.svg]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Algorithm 1 as published, with its own stopping rule, in the sizes of Kaufman et al. 2008: iterations a step, cold and warm.
 
     python tests/bench/published.py [--steps 100]

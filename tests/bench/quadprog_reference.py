@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Algorithm 1 of Kaufman et al. 2008 with dense projections by quadprog: what the compiled solver is measured against.
 
 Written from the paper with numpy alone; nothing of solver_core is called. quadprog is the dual active-set method of Goldfarb

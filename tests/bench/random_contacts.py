@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Random problems of contacts between random bodies: what the solvers of contact forces are measured on.
 
 Each contact is between two bodies, or a body and the ground, at a random point of each, with a normal in any direction or

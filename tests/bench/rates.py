@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """How many factorisations projections need, and how fast whole scenes are baked.
 
     python tests/bench/rates.py [--seconds 10] [--tolerance 1e-6]

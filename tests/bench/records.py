@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """How benchmarks run and write: on one thread, into a CSV whose every row has the machine, the commit and the date.
 
 Importing this keeps kernels as bakes and tests do: a benchmark that imports kernels before it, or without it, may be timing

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The scenes of the benchmark, and the contact problems that a running simulation meets in them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What sleeping islands cost: stacks at rest beside a ball that rolls.
 
     python tests/bench/sleeping.py [--stacks 1000]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Staggered Projections, compiled and sparse, against the same algorithm with dense projections by quadprog.
 
     python tests/bench/staggered_against_quadprog.py [--tolerance 1e-6] [--cap 60]

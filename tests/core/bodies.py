@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Bodies, scenes and what comes of them, for tests of whole simulations."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Contacts of two convex bodies judged from outside: by proof, by search over directions, and by MuJoCo.
 
 Bodies that are apart have a proof. The separation along any direction is a lower bound of their distance, and two points, one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Contact problems of a step: a box on a slope, bodies at random, leaning cards; with the Jacobians written out by hand."""
 
 from __future__ import annotations

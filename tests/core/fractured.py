@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Blocks broken into convex pieces that fit each other exactly, and what is true of two of them: by proof, or by Minkowski.
 
 Pieces are vertices alone, cut by planes; slivers, needles and sharp wedges are among them, as add-ons that fracture meshes make

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Kernels that only kernels call, as functions of Python."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Meshes for tests and benchmarks: vertices (n, 3) m and triangles (t, 3), outward where they are closed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Distances by MuJoCo: one model with every body of a pool that it knows, posed two by two.
 
 It has no cones. Hulls are stored by it in single precision and about their own centre; they are read back, so that both sides

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Shapes for tests, and the contacts of some that are placed in the world."""
 
 from __future__ import annotations

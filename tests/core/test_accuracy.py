@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """`residuals` says how wrong a result is, where, and in which unit: solved results are tampered with by a known amount."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The picture of the imports: arrows between the folders of the core, and between the files of each, go one way only."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The configurations of Baraff 1991: no unique answer, no answer, and answers that are hard to find."""
 
 from __future__ import annotations

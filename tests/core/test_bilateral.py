@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Bilateral constraints beside contacts: what they leave free, however much of a body they hold, with contacts or without."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The block-sparse factorisations solve what a dense solver solves, for any graph and any block sizes."""
 
 import numpy as np

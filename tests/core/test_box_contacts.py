@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Two boxes have a narrow phase of their own: it finds what that for all hulls finds, and numbers it in the same way."""
 
 from __future__ import annotations

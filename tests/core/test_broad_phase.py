@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The broad phase finds every pair of bodies whose grown boxes meet and no pair that may not touch."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A frame cache can be cut, damaged, read while it grows and resumed, and what it gives is what was written."""
 
 from __future__ import annotations

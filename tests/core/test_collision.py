@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Manifolds: as many contacts as the touching features have, where they have them, the same in every step."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Gaps are distances: thousands of near poses of boxes, cards, needles, hulls and polygons against independent oracles.
 
 The distance of two convex hulls is 1 / |w| for the shortest w with w . (b - a) >= 1 for all vertices a and b, a least-distance

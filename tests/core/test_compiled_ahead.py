@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Kernels that were compiled ahead are used where they fit and nowhere else, and all that a bake needs is among them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Compounds collide, weigh and move as their parts would if these were glued together."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Projections onto half-line, disk and polygon find the nearest point of the set, and know how it moves."""
 
 from __future__ import annotations

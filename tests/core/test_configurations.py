@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Configurations of the literature obey rigid body mechanics, and name odd arguments."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Contacts of all pairs of convex shapes against proofs, searches and MuJoCo; `make bench` does the same for 21,000 poses."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Chunks come back bit for bit, or not at all and with the reason."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Meshes that deform push, lift and carry what touches them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A solve ends when its time is over, or its work done, with contact intact and the truth about it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Bodies broken into pieces that fit exactly: what touches is not said to overlap, and what overlaps is told how far."""
 
 from __future__ import annotations

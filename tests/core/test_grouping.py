@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Of many contacts of two bodies those are kept that carry the rest: the deepest, and the corners of what supports."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Convex hulls have the faces a person would count, whatever the precision, the thinness or the dimension of their points."""
 
 from __future__ import annotations

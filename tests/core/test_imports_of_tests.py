@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Helpers of tests have files of their own and are imported in one way: by name, from the folder that they are in."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Rows and columns that come and go leave the same factorisation as one made afresh."""
 
 from __future__ import annotations

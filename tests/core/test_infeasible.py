@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Contact conditions that contradict each other are told from those that a solver merely fails to meet.
 
 Outside oracle: linear programming (HiGHS) finds the least penetration that any velocities leave.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Inner kernels work within their callers: freshly compiled, and loaded from the cache into a caller that is compiled later."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Islands are the connected sets of bodies that touch; what does not move connects nothing."""
 
 from __future__ import annotations

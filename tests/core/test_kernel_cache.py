@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Compiled kernels are never older than any of the sources that they are made of, and are kept where nothing of that
 changed."""
 

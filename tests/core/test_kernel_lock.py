@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Processes that want the same kernel compile it once, whatever they want it for, and all find what was compiled."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Bodies do not come into each other: what a step's motion runs into is solved for in the same step."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A cache has one writer at a time, in one process or several, and its lock dies with whoever holds it."""
 
 from __future__ import annotations

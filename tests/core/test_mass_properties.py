@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Mass properties against closed forms, against decompositions and against sampling."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What contacts of meshes are made of, each part alone, against closed forms and brute force."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What passes right through a mesh when a scene begins is said, and finds its way out."""
 
 from __future__ import annotations

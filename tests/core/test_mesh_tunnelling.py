@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Nothing passes through a mesh: thin ones, open ones, those that move, deform or are shot themselves."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Meshes touch where their triangles do: gaps against brute force, and motions that no inner edge disturbs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What is keyed at whole frames moves smoothly in between, and what stands on it stays there while friction can hold it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Baraff's pivoting algorithm: forces at contacts as his paper asks for them, and scenes that stand with them."""
 
 from __future__ import annotations

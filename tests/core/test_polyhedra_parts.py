@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What contacts of polyhedra are made of, each part alone: closest points of segments and edges, faces clipped to faces."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A contact problem takes what is well posed, says what is not by argument and index, and means what its formulas say."""
 
 from __future__ import annotations

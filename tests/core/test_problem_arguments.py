@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Arguments that look almost right are refused by name, never truncated, cast or passed on."""
 
 from __future__ import annotations

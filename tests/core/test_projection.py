@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A projection in the kinetic metric finds the nearest point of its set: against quadratic programmes and minimisers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The core stands alone: it never imports Blender's modules, under either of its two names, and loads no more than it needs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Cylinders and cones beside hulls, each search alone: the closest point, proven from both sides, and the least depth."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Quaternions turn vectors as rotation matrices do, and back and forth without loss."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Cylinders and cones touch meshes as exactly as planes and boxes, and see no edges inside of flat parts."""
 
 from __future__ import annotations

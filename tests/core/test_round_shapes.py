@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Cylinders and cones: exact distances, manifolds that stand and roll, and motion with closed forms."""
 
 from __future__ import annotations

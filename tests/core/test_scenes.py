@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The set pieces stand, slide and stop as mechanics has it, and every step is as accurate as it was asked to be."""
 
 from __future__ import annotations

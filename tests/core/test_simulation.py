@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Simulated motion without contact obeys mechanics, and comes as frames of steps."""
 
 from __future__ import annotations

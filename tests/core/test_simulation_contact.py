@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Simulated motion with contact obeys mechanics: impact, friction, rolling, rest and overlap."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The same scene gives the same bits: again, resumed in the middle, and beside another one that it does not touch."""
 
 from __future__ import annotations

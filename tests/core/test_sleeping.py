@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What sleeps is at rest, wakes for whatever comes near, and changes nothing that is seen."""
 
 from __future__ import annotations

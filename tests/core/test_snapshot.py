@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A snapshot gives back the scene that was written, bit for bit."""
 
 from __future__ import annotations

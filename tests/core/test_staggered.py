@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Staggered Projections give what Coulomb's law has by hand, by enumeration and by other solvers, and go as the paper says.
 
 Outside oracles: closed forms; in two dimensions the enumeration of all contact modes; quadprog (Goldfarb and Idnani's, as in

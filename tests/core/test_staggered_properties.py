@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What a solution of Staggered Projections cannot depend on: axes, order, units, mirrors, copies; and what it can only take."""
 
 from __future__ import annotations

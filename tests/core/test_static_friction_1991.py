@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The two approaches to static friction of Baraff 1991, section 8: friction that creeps, and signs that are guessed."""
 
 from __future__ import annotations

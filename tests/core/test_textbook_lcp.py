@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Linear complementarity problems with known answers: of the literature, by closed form, and by trying all complementary bases.
 
 [M] K. G. Murty 1988, Linear Complementarity, Linear and Nonlinear Programming. [CPS] R. W. Cottle, J.-S. Pang, R. E. Stone

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Nothing passes through anything: shots at a thin plate, a spinning blade, a plate that sweeps, thin cards that tumble."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Everything that cannot be simulated is named by object and field, all of it at once."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The worker bakes, can be killed at any moment and goes on with the same bits, and says what is wrong with its input."""
 
 from __future__ import annotations

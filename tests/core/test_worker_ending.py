@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A worker ends within seconds when it is asked to or its parent is gone, wherever it is; what it leaves goes on to the same
 bits."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Meshes, cylinders, cones and compounds go through the snapshot, the worker process and the cache, as boxes do."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The documents name files that are there."""
 
 from __future__ import annotations

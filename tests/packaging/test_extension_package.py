@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The zips hold what Blender needs and nothing else, and every list of names that has to agree agrees."""
 
 from __future__ import annotations
@@ -220,3 +221,14 @@ def test_every_link_between_the_documents_leads_somewhere():
         if not (path.parent / link).exists()
     ]
     assert dead == []
+
+
+def test_every_source_file_names_its_licence_first():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+    names = listed or [str(path.relative_to(ROOT)) for path in modules_of(*ROOMS)]
+    sources = [name for name in names if name.endswith((".py", ".pyi")) or name in ("Makefile", ".ci/run")]
+    assert len(sources) > 100
+    heads = {name: (ROOT / name).read_text(encoding="utf-8").splitlines()[:2] for name in sources if (ROOT / name).exists()}
+    licence = project()["project"]["license"]
+    bare = [name for name, head in heads.items() if f"# SPDX-License-Identifier: {licence}" not in head]
+    assert bare == []

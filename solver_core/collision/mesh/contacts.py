@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Contacts of meshes: with each other, with convex cores, whose surfaces are triangulated too, and with half-spaces.
 
 The trees of two surfaces are walked together down to the triangles that come near each other, and every feature is tested in

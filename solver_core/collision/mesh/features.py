@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Contacts of two features of triangle surfaces: vertex and face, edge and edge, vertex and edge, vertex and vertex.
 
 Two features touch where the distance between the surfaces has a local minimum: the direction between their closest points is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Contacts of surfaces that cross, where the features beside each other no longer tell which way is out.
 
 Triangles of two solids A and B cross along closed curves. The part S of A's surface inside of B has the area vector

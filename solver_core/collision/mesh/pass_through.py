@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Ways out for surfaces that pass right through each other, as a rod through a plate.
 
 What two solids share is bounded by curves, and the sum of their area vectors (`intersection_curves`) is how fast it shrinks.

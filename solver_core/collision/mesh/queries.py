@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Questions to one surface: the closest point, and the winding number around a point."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Triangles of meshes that may meet something in a step, and the two colliders that stand for a pair of them.
 
 A triangle is a flat hull, so all that is known of two convex colliders in motion holds for it as well. It takes one of two

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Contacts of two boxes: those of `hull_hull.hull_contacts`, found by what only boxes have.
 
 The faces of a box are parallel in pairs, so fifteen axes decide, three normals of each box and nine cross products of edges,

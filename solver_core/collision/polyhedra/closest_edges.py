@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Exact closest points where no face is closest: over pairs of edges, which have the vertices as their ends.
 
 Two disjoint polyhedra are closest at a vertex over a face, which the face normals find, or at points of two edges. Edges too

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Contacts of edges and vertices, each along its own closest direction.
 
 Two edges that cross touch once. Two nearly parallel edges touch along their overlap: the ends of the overlap are contacts, each

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Face contacts: the faces of one body that look at a reference face of the other, clipped to it, with a gap per vertex.
 
 Clipping is Sutherland and Hodgman's, along the reference face's normal. Each edge of the clipped polygon remembers on which

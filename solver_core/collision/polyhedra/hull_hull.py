@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Narrow phase: the manifold of one pair of convex cores, or of a half-space and a core.
 
 Apart, the normal is the closest direction, unless a face looks that way within NEAR_FACE: then the face's normal serves, with a

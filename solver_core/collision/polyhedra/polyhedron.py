@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A body's core as the narrow phase sees it: both bodies of a pair in the frame of the first.
 
 Relative coordinates keep full precision far from the world's origin, and the first body's arrays are used in place.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Cheap proofs that two cores are farther apart than a limit, before the vertices of one are moved into the frame of the other.
 
 Each is an axis along which the cores, or what bounds them, are separated: the line between the centres with bounding spheres,

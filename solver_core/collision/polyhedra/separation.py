@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Separating axes of two convex polyhedra: the best face normal and the best pair of edges.
 
 The separation along a unit axis n from a to b is min over b of n . x less max over a of n . x. Every separation is a lower

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Roots of increasing functions in a bracket s < t, low and high being the values at its ends, low < 0 <= high.
 
 The Illinois variant of regula falsi: an end that stays for the second time counts half; and a bisection where a step has not

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What the manifolds of cylinders and cones have in common: the points that can touch, feature ids, and the half-space.
 
 All contacts of a pair share the normal: the closest direction while the bodies are apart, the axis of least penetration when

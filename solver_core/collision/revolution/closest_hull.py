@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Closest points of a cylinder or cone and another convex body, exact while they are apart.
 
 Against a polyhedron: the distance from the round body is a convex function of a point, known in closed form, and the polyhedron

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Closest points of two cylinders or cones, exact while they are apart.
 
 The closest points of two such bodies lie on one of few pairs of features: an apex, a cap or a rim of either body and what of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The axis along which a cylinder or cone and another convex body touch: closest points apart, least penetration in overlap.
 
 An axis of overlap is made exact by the closest points of bodies apart. Moved apart along it by a little more than the depth,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The axis of least penetration of a cylinder or cone and another convex body that overlap.
 
 The difference of the bodies, all q - p of points q of the other and p of the round one, holds the origin, and the nearest point

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Contacts of a cylinder or a cone with a polyhedron.
 
 Points of a cap's rim, of which eight are fixed in the body and one is the lowest; the lowest points of both rims of a side, or

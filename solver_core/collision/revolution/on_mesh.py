@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Contacts of a cylinder or a cone with a mesh, exact: triangle by triangle, without those that only inner edges would make.
 
 Over a triangle the round body has the contacts that it has with the triangle's plane. With an edge or a corner it has those

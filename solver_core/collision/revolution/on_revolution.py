@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Contacts of two cylinders or cones.
 
 Points of one body's rim, or its apex, over a cap of the other; crossings of two rims, or of a rim with the line of a side; and

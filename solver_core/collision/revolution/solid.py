@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Cylinders and cones as exact surfaces: distance, support and the points of theirs that can touch.
 
 Both are solids of revolution of a convex polygon: in the half plane of the distance rho from the axis and the height z over the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The dynamic friction approximation of static friction (Baraff 1991, section 8.1).
 
 Below the threshold speed eps friction grows with the tangential velocity v_t of the bodies, from nothing to mu f:

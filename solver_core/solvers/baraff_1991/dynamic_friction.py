@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Contact problems without static friction as linear complementarity problems (Baraff 1991, sections 3 and 7).
 
 Where a contact slides along d, the normal force alone says what friction is, lam = (1, -mu d) f. With it substituted, and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Lemke's algorithm for linear complementarity problems, lexicographic (Lemke 1965; Baraff 1991, section 7.2).
 
     a = A f + b,    f >= 0,    a >= 0,    f . a = 0                                        (9)

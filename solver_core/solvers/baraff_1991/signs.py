@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Static friction by guessing the signs of its components (Baraff 1991, section 8.2).
 
 The friction disk is replaced by a box in the tangent axes (in two dimensions it is the same), for x as for y:

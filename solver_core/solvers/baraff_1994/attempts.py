@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Trials of Baraff's algorithm, one after the other, and what they cost together.
 
 The algorithm may fail where static friction acts, since conditions given up need not ever be re-established, and rounding can

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Forces with Coulomb's law near known ones, by Newton's method: a guess of the index sets and of the directions of NCF.
 
 (21) of Baraff 1994 lets friction act across the sliding. With a = A f + b and rho > 0 Coulomb's law is that

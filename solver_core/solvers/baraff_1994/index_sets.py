@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The index sets of Baraff 1994, and moving a contact from one to another.
 
 Every scalar force has an index; its acceleration, or at velocity level its velocity, has the same one. A contact has a normal

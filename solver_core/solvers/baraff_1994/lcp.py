@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Linear complementarity problems by section 4 of Baraff 1994: every index is a contact without friction."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Baraff 1994: contact forces by pivoting, Dantzig's algorithm told physically.
 
 Contacts are taken one by one. While the force at one is increased until its acceleration is zero, all others adapt so that what

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Index sets to begin with: from forces that were right in a problem much like this one, or from a guess.
 
 The forces in C and CF are solved for at once. What then breaks a condition is taken out of its set, and the rest solved for

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Anderson acceleration of a fixed-point iteration x := g(x), for maps that converge linearly or swing to and fro.
 
 The next iterate is not g(x) but that combination of the last few x and g(x) whose residuals r = g(x) - x, combined alike, are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Newton's method on contact and Coulomb friction together, to find a fixed point that staggering approaches only slowly.
 
 The friction radii are no longer held: with y = (alpha, beta) and rho > 0,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Projections in the kinetic metric by the method of multipliers: contact, friction, and both at once.
 
 The projections of Kaufman et al. 2008, (24) and (25), are, in velocity space,
