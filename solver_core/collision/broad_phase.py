@@ -21,7 +21,7 @@ __all__ = ["candidate_pairs", "grouped_by_bodies"]
 
 CLASSES = 16  # each four times the size of the next
 FAN = 4  # children of a node, and boxes in a leaf
-LEVELS = 31
+SIZE_LEVELS = 31
 AXIS_BITS = 19  # of a Morton code: three axes and the class fit into 63 bits
 
 
@@ -118,14 +118,14 @@ def enclose(bounds, masks, child_bounds, child_masks, node, first, last):
 def build_trees(bounds, masks, begin):
     """A tree over each class of the boxes bounds (m, 6), lower then upper corners, and their masks (m, 2).
 
-    masks: bits of the collections, of all boxes and of the movable ones. Returns the nodes' bounds and masks; (CLASSES, LEVELS)
-    where each level begins, leaves first; (CLASSES,) the number of levels.
+    masks: bits of the collections, of all boxes and of the movable ones. Returns the nodes' bounds and masks; (CLASSES,
+    SIZE_LEVELS) where each level begins, leaves first; (CLASSES,) the number of levels.
     """
     room = 0
     for c in range(CLASSES):
-        room += (begin[c + 1] - begin[c]) // 2 + LEVELS
+        room += (begin[c + 1] - begin[c]) // 2 + SIZE_LEVELS
     node_bounds, node_masks = np.empty((room, 6)), np.empty((room, 2), dtype=np.int64)
-    level_begin, levels = np.zeros((CLASSES, LEVELS), dtype=np.int64), np.zeros(CLASSES, dtype=np.int64)
+    level_begin, levels = np.zeros((CLASSES, SIZE_LEVELS), dtype=np.int64), np.zeros(CLASSES, dtype=np.int64)
     filled = 0
     for c in range(CLASSES):
         first, last = begin[c], begin[c + 1]
@@ -262,7 +262,7 @@ def meeting_boxes(lower, upper, chosen, body, collections, movable, excluded):
     node_bounds, node_masks, level_begin, levels = build_trees(bounds, masks, begin)
     pairs = np.empty((max(64, 8 * m), 2), dtype=np.int64)
     count = 0
-    stack = np.empty((FAN * LEVELS, 2), dtype=np.int64)
+    stack = np.empty((FAN * SIZE_LEVELS, 2), dtype=np.int64)
     leaves, askers, others = np.empty(m + 1, dtype=np.int64), np.empty(FAN, dtype=np.int64), np.empty(FAN, dtype=np.int64)
     for own in range(CLASSES):
         for asked in range(begin[own], begin[own + 1], FAN):

@@ -22,7 +22,7 @@ from .process import start
 
 __all__ = ["Watch"]
 
-SECONDS_BETWEEN_TELLING = 1.0
+SECONDS_BETWEEN_REPORTS = 1.0
 
 
 class Watch(event.Listener, AbstractContextManager):
@@ -55,6 +55,6 @@ class Watch(event.Listener, AbstractContextManager):
     def on_end(self, event: event.Event) -> None:  # noqa: ARG002, numba's
         """A kernel has been compiled; tells so about once a second."""
         self._compiled += 1
-        if time.monotonic() - self._told > SECONDS_BETWEEN_TELLING:
+        if time.monotonic() - self._told > SECONDS_BETWEEN_REPORTS:
             self._told = time.monotonic()
             self._tell(self._compiled)

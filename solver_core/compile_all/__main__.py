@@ -25,7 +25,7 @@ from ..file_lock import FileLock, LockHeld
 
 __all__ = ["compile_all", "main"]
 
-SECONDS_BETWEEN_LOOKS = 0.1
+SECONDS_BETWEEN_POLLS = 0.1
 SECONDS_BETWEEN_COUNTS = 2.0
 SECONDS_BETWEEN_TELLING = 5.0
 NICE = 10
@@ -167,7 +167,7 @@ def compile_all(folder: Path, processes: int, ending: Ending) -> int:
             for part in [part for part in left if done.issuperset(part.after)][: processes - len(running)]:
                 left.remove(part)
                 running.append(Process(part.name, folder))
-            time.sleep(SECONDS_BETWEEN_LOOKS)
+            time.sleep(SECONDS_BETWEEN_POLLS)
             for process in [process for process in running if process.status is not None]:
                 process.end()
                 running.remove(process)

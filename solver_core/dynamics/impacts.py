@@ -25,13 +25,13 @@ from .bodies import Bodies
 from .build import rest_offset
 from .deformation import Deformation
 
-__all__ = ["MOST_CUTS", "MOST_PARTS", "NO_IMPACTS", "Cut", "ImpactFinder", "Impacts"]
+__all__ = ["MAX_CUTS", "MAX_PARTS", "NO_IMPACTS", "Cut", "ImpactFinder", "Impacts"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MOST_CUTS = 16  # refused in a step
-MOST_PARTS = 1024  # into which a step is cut for bodies that touch and turn, and for what solves do not settle
+MAX_CUTS = 16  # refused in a step
+MAX_PARTS = 1024  # into which a step is cut for bodies that touch and turn, and for what solves do not settle
 
 
 class Cut(NamedTuple):

@@ -11,7 +11,7 @@ from ..disjoint_sets import join, root
 from ..problem.contact_problem import ContactProblem
 from ..problem.residuals import (
     COMPLEMENTARITY,
-    CONE,
+    CONE_EXCESS,
     DISSIPATION,
     NATURAL_MAP,
     PENETRATION,
@@ -164,7 +164,7 @@ def measure_island(system, impulse, sides, relative):
     value, index = np.empty(5), np.empty(5, np.int64)
     fastest, largest = scales(system, impulse)
     worst, which = relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, index)
-    relative[0] = value[CONE] / largest if value[CONE] > 0.0 else 0.0
+    relative[0] = value[CONE_EXCESS] / largest if value[CONE_EXCESS] > 0.0 else 0.0
     relative[1] = value[COMPLEMENTARITY] / (largest * fastest) if value[COMPLEMENTARITY] > 0.0 else 0.0
     relative[2] = value[DISSIPATION] / (largest * fastest) if value[DISSIPATION] > 0.0 else 0.0
     natural = value[NATURAL_MAP] / fastest if value[NATURAL_MAP] > 0.0 else 0.0

@@ -39,10 +39,10 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 # Of the smaller half extent: an overlap at a step's end that is more than this, where there was none, is solved for once more,
-# and one that is more than LARGEST after all tries is refused.
+# and one that is more than LARGEST_OVERLAP after all tries is refused.
 NOTICED = 2.5e-4
-LARGEST = 1e-3
-# Of LARGEST: by how much what was deeper already may deepen in a whole step.
+LARGEST_OVERLAP = 1e-3
+# Of LARGEST_OVERLAP: by how much what was deeper already may deepen in a whole step.
 DEEPENING = 0.1
 # Of an overlap that was there: the depth of what goes wholly through something depends on which way out is the shortest.
 FLUCTUATION = 0.1
@@ -76,7 +76,7 @@ class LaterContacts:
         self._size, self._movable = bodies.model.size, bodies.model.dof >= 0
         self._rest = rest_offsets(bodies.model.size)
         self._impacts, self._deformation = impacts, deformation
-        self._negligible = 0.5 * DEEPENING * LARGEST * self._size
+        self._negligible = 0.5 * DEEPENING * LARGEST_OVERLAP * self._size
 
     def may_matter(self, twist: Floats, h: float, share: float) -> bool:
         """Whether a body comes far enough, with twists (n, 6) for h seconds, a share of the time step, to run into anything."""
@@ -97,9 +97,9 @@ class LaterContacts:
         a, b = after.body_a, after.body_b
         was = deepest_of_pairs(before, a, b)
         size = np.minimum(self._size[a], self._size[b])
-        deepened = after.gap < was - np.maximum(DEEPENING * motion.share * LARGEST * size, FLUCTUATION * -was)
+        deepened = after.gap < was - np.maximum(DEEPENING * motion.share * LARGEST_OVERLAP * size, FLUCTUATION * -was)
         noticed = deepened & (after.gap < -NOTICED * size)
-        too_far = deepened & (after.gap < -LARGEST * size)
+        too_far = deepened & (after.gap < -LARGEST_OVERLAP * size)
         if noticed.any():
             contacts = merged(contacts, self._at_begin(after, noticed, was, before, state, motion))
         deepest = float((-after.gap[noticed] / size[noticed]).max(initial=0.0))

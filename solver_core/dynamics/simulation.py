@@ -23,7 +23,7 @@ from .bodies import State, build_bodies, to_body_frames
 from .build import ContactMemory, build_system, remember, rest_offset, rest_offsets
 from .deformation import Deformation
 from .frame import Frame
-from .impacts import MOST_CUTS, MOST_PARTS, NO_IMPACTS, Cut, ImpactFinder
+from .impacts import MAX_CUTS, MAX_PARTS, NO_IMPACTS, Cut, ImpactFinder
 from .integrate import integrate, separation
 from .islands import COUNTS, solve_islands
 from .later_contacts import NOTHING_LATER, LaterContacts, twist_between
@@ -39,12 +39,12 @@ __all__ = ["Simulation"]
 Floats = NDArray[np.float64]
 
 RULES = {rule: code for code, rule in enumerate(FrictionCombine)}
-ROUND_OFF = 1e-9  # of a step: no part of it is that short
+SHORTEST_PART = 1e-9  # of a step: no part of it is that short
 PATIENCE = 8  # parts of a step, one after the other, that are not refused: then one of twice the length is tried
 STILL_MOTION = 1e-12  # m in a step: what interpolation between equal poses may come to
 KEPT_CUTS = 12  # of those allowed, for what is not solved in so many tries; the others are made at impacts
 FEW_TRIES = 2  # where contact has no solution, or its time is over: for what else goes on in the scene
-MOST_TRIES = 8  # of a step, each with the contacts that the one before ran into
+MAX_TRIES = 8  # of a step, each with the contacts that the one before ran into
 
 
 class Simulation:
@@ -140,15 +140,15 @@ class Simulation:
         streak = 0
         # every attempt advances or is refused, and only so many are
         while left > 0.0:
-            outcome = self._attempt(step + 1.0 - left / self._step, h, MOST_CUTS - cuts)
+            outcome = self._attempt(step + 1.0 - left / self._step, h, MAX_CUTS - cuts)
             if isinstance(outcome, Cut) and h > longest:
                 h, streak = longest, 0
             elif isinstance(outcome, Cut):
                 # a contact that closes in any step, however short, would otherwise use up all cuts
                 shorter = min(outcome.time, 0.5 * h) if refused else outcome.time
                 if outcome.repeatedly:
-                    shorter = longest = max(shorter, self._step / MOST_PARTS)
-                cuts = cuts + 1 if shorter < h else MOST_CUTS
+                    shorter = longest = max(shorter, self._step / MAX_PARTS)
+                cuts = cuts + 1 if shorter < h else MAX_CUTS
                 h = min(shorter, h)
                 refused, streak = True, 0
             else:
@@ -159,7 +159,7 @@ class Simulation:
                 if streak % PATIENCE == 0:
                     cuts = max(0, cuts - 1)
                 h = 2.0 * longest if streak >= PATIENCE else longest
-                h = left if left <= (1.0 + ROUND_OFF) * h else h
+                h = left if left <= (1.0 + SHORTEST_PART) * h else h
                 refused = False
         asleep = int(self._sleep.asleep.sum())
         self._memory = self._sleep.settle(step, self._memory)
@@ -203,7 +203,7 @@ class Simulation:
             if disturbed.any():
                 self._wake(disturbed)
                 return self._attempt(at, h, cuts)
-            if not len(later.contacts) or len(tries) >= (MOST_TRIES if solution.may_improve else FEW_TRIES):
+            if not len(later.contacts) or len(tries) >= (MAX_TRIES if solution.may_improve else FEW_TRIES):
                 break
             # what was held once stays held, or two motions that each let in the other's overlap would take turns
             contacts = merged(contacts, later.contacts) if len(tries) == 1 else contacts.joined(later.contacts, len(tries))

@@ -31,7 +31,7 @@ __all__ = ["Residual", "Residuals", "residuals"]
 
 Floats = NDArray[np.float64]
 
-PENETRATION, CONE, COMPLEMENTARITY, DISSIPATION, NATURAL_MAP = range(5)
+PENETRATION, CONE_EXCESS, COMPLEMENTARITY, DISSIPATION, NATURAL_MAP = range(5)
 RESOLVED = 1e-7  # of velocities: their differences are no scale below this, for round-off is no small part of it
 
 
@@ -207,7 +207,7 @@ def measure(system, impulse, velocity, kappa, sides, value, index):
         v, u1, u2 = velocity[k, 0] + system.slack[k], velocity[k, 1], velocity[k, 2]
         bound = system.mu[k] * max(n, 0.0)
         found[PENETRATION] = max(0.0, -v)
-        found[CONE] = max(0.0, np.sqrt(t1 * t1 + t2 * t2) - bound, -n)
+        found[CONE_EXCESS] = max(0.0, np.sqrt(t1 * t1 + t2 * t2) - bound, -n)
         found[COMPLEMENTARITY] = abs(n * v)
         found[DISSIPATION] = abs(bound * _support(u1, u2, sides) + t1 * u1 + t2 * u2)
         found[NATURAL_MAP] = _natural_map(n, t1, t2, v, u1, u2, bound, kappa[k], sides)
@@ -228,7 +228,7 @@ def relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, in
     largest = np.sqrt(largest)
     worst, which = 0.0, 0
     for i in range(5):
-        over = fastest if i in (PENETRATION, NATURAL_MAP) else (largest if i == CONE else largest * fastest)
+        over = fastest if i in (PENETRATION, NATURAL_MAP) else (largest if i == CONE_EXCESS else largest * fastest)
         if value[i] > 0.0 or np.isnan(value[i]):
             ratio = value[i] / over if over > 0.0 else np.inf
             if not ratio <= worst:
@@ -285,7 +285,7 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
         return residual(float(values[at]) if values.size else 0.0, at, over, unit)
 
     dissipation = measured(DISSIPATION, largest * fastest, "J")
-    cone, lateral_error = measured(CONE, largest, "N s"), worst(direction_error, largest, "N s")
+    cone, lateral_error = measured(CONE_EXCESS, largest, "N s"), worst(direction_error, largest, "N s")
     if box:
         bound = (system.mu * np.maximum(impulse[:, 0], 0.0))[:, None]
         beyond = np.maximum(np.abs(impulse[:, 1:]) - bound, 0.0).max(axis=1, initial=0.0)

@@ -69,3 +69,25 @@ def test_what_a_folder_knows_nothing_of(below, above):
 
 def test_the_outside_measures_come_before_all_solvers():
     assert not imports(CORE / "problem" / "residuals.py") & set((CORE / "solvers").rglob("*.py"))
+
+
+def constants(source: Path) -> dict[str, str]:
+    """The constants of a file with their values as they are written; of several that are set at once, with their places."""
+    found = {}
+    for node in ast.parse(source.read_text()).body:
+        if isinstance(node, ast.Assign):
+            names = node.targets[0].elts if isinstance(node.targets[0], ast.Tuple) else [node.targets[0]]
+            value = ast.unparse(node.value)
+            for place, name in enumerate(names):
+                if isinstance(name, ast.Name) and name.id.isupper():
+                    found[name.id] = f"{value}, {place}" if len(names) > 1 else value
+    return found
+
+
+def test_no_constant_has_two_values():
+    values = defaultdict(dict)
+    for source in CORE.rglob("*.py"):
+        for name, value in constants(source).items():
+            values[name].setdefault(value, source.relative_to(CORE).as_posix())
+    assert len(values) > 150
+    assert {name: different for name, different in values.items() if len(different) > 1} == {}
