@@ -41,8 +41,13 @@ def lock_file() -> Path:
 
 
 def fingerprint() -> str:
-    """Hash of all that decides what is in the environment: interpreter, place, locked versions, project table."""
-    text = [sys.version, sys.base_prefix, str(ROOT), lock_file().read_text(), (ROOT / "pyproject.toml").read_text()]
+    """Hash of all that decides what is in the environment: interpreter, place, locked versions, what is built and how."""
+    # not there in the older Pythons that `main` has a word for
+    import tomllib
+
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    built = [settings["build-system"], settings["project"], settings["tool"]["setuptools"]]
+    text = [sys.version, sys.base_prefix, str(ROOT), lock_file().read_text(), repr(built)]
     return hashlib.sha256("\0".join(text).encode()).hexdigest()
 
 
