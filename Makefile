@@ -46,7 +46,7 @@ demo: environment
 	$(RUN) .ci/demo.py
 
 # Whole files of tests go to the processes, for many files share what is slow to make; those that take longest go first.
-PYTEST := $(RUN) -m pytest -q --numprocesses auto --dist loadfile --no-loadscope-reorder
+PYTEST := $(RUN) -m pytest -q --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 # What is checked and what is compiled wait for nothing of each other.
 test: environment
