@@ -18,9 +18,9 @@ from ..collision.detect import detect
 from ..collision.time_of_impact import OVERLAP_ALLOWED, Motion
 from ..dynamics.bodies import build_bodies
 from ..dynamics.build import rest_offsets
-from ..dynamics.deformation import Deformation
-from ..dynamics.impacts import ImpactFinder
-from ..dynamics.rotation import matrices
+from ..dynamics.look_ahead.impacts import ImpactFinder
+from ..dynamics.motion.deformation import Deformation
+from ..dynamics.motion.rotation import matrices
 from ..dynamics.simulation import Simulation
 from ..scene.spec import BodyKind, BodySpec, ChildSpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec, Staggering
 from ..scenes import BOX_TRIANGLES, box, box_shape, card_house, cone_shape, cylinder_shape, ground, jamming_rod, slope

@@ -14,8 +14,8 @@ from ..geometry.shapes import ShapeTable, build_shapes
 from ..geometry.solids import shape_mass_properties
 from ..geometry.solids_of_revolution import ROUND, round_bounds
 from ..scene.spec import BodyKind, SceneSpec, ShapeKind, ShapeSpec
-from .free_rotation import principal_axes
-from .rotation import matrices, rotate
+from .motion.free_rotation import principal_axes
+from .motion.rotation import matrices, rotate
 
 __all__ = ["Bodies", "Model", "State", "build_bodies", "to_body_frames"]
 

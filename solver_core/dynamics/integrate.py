@@ -13,7 +13,7 @@ from ..solvers.kaufman_2008.projection import CONTACT, DISK, MULTIPLIER_STEPS, f
 from .bodies import Model
 from .build import rest_offsets
 from .islands import connected
-from .rotation import turn
+from .motion.rotation import turn
 
 __all__ = ["integrate", "separation"]
 

@@ -14,8 +14,8 @@ from ..problem.system import System
 from .bodies import State
 from .build import ContactMemory
 from .frame import FrameStatistics
-from .impacts import Impacts
-from .later_contacts import Later
+from .look_ahead.impacts import Impacts
+from .look_ahead.later_contacts import Later
 
 __all__ = ["Attempt", "Solution", "combined", "frame_statistics", "step_row"]
 

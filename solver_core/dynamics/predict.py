@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from ..collision.contact_set import NO_CONTACTS, ContactSet
 from ..compile.kernel import kernel, leaf_kernel
 from .bodies import Model, State
-from .free_rotation import turn_freely
-from .rotation import turn, write_matrix
+from .motion.free_rotation import turn_freely
+from .motion.rotation import turn, write_matrix
 
 __all__ = ["Begin", "predict", "predicted_step"]
 

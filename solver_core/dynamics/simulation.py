@@ -21,17 +21,17 @@ from ..solvers.kaufman_2008.staggered import VARIANTS
 from ..validation.scene import scene_warnings, validate
 from .bodies import State, build_bodies, to_body_frames
 from .build import ContactMemory, build_system, remember, rest_offset, rest_offsets
-from .deformation import Deformation
 from .frame import Frame
-from .impacts import MAX_CUTS, MAX_PARTS, NO_IMPACTS, Cut, ImpactFinder
 from .integrate import integrate, separation
 from .islands import COUNTS, solve_islands
-from .later_contacts import NOTHING_LATER, LaterContacts, twist_between
+from .look_ahead.impacts import MAX_CUTS, MAX_PARTS, NO_IMPACTS, Cut, ImpactFinder
+from .look_ahead.later_contacts import NOTHING_LATER, LaterContacts, twist_between
+from .motion.deformation import Deformation
+from .motion.paths import path_pose
+from .motion.rotation import matrices, rotation_vector
 from .outcome import Attempt, Solution, combined, frame_statistics, step_row
-from .paths import path_pose
 from .pivot_step import sliding_directions, solve_islands_by_pivoting
 from .predict import Begin, predicted_step
-from .rotation import matrices, rotation_vector
 from .sleeping import Sleep, none_remembered
 
 __all__ = ["Simulation"]

@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "core"))
 from meshes import CUBE, angle_bracket, chair, torus
 
 from solver_core.collision.detect import detect
-from solver_core.dynamics.rotation import matrices
+from solver_core.dynamics.motion.rotation import matrices
 from solver_core.dynamics.simulation import Simulation
 from solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 

@@ -30,7 +30,7 @@ if sys.argv[2] == "read only":
     kernel_cache._can_be_written = lambda folder: False
 used = kernel_cache.use_kernel_cache()
 import numpy as np
-from solver_core.dynamics.rotation import write_matrix
+from solver_core.dynamics.motion.rotation import write_matrix
 write_matrix(np.array([1.0, 0.0, 0.0, 0.0]), out := np.empty((3, 3)))
 assert (out == np.eye(3)).all()
 loaded = sum(write_matrix.stats.cache_hits.values())

@@ -81,7 +81,7 @@ def test_kernels_go_below_the_folder_that_the_environment_names(tmp_path):
     code = (
         "from solver_core.compile.kernel_cache import use_kernel_cache; use_kernel_cache()\n"
         "import numpy as np\n"
-        "from solver_core.dynamics.rotation import write_matrix; write_matrix(np.ones(4), np.empty((3, 3)))"
+        "from solver_core.dynamics.motion.rotation import write_matrix; write_matrix(np.ones(4), np.empty((3, 3)))"
     )
     root = Path(kernel_cache.PACKAGE).parent
     environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(root), "PATH": "", "HOME": str(tmp_path)}

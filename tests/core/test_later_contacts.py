@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 import solver_core as sc
 from solver_core.collision.contact_set import ContactSet, merged
 from solver_core.collision.detect import detect
-from solver_core.dynamics.rotation import matrices
+from solver_core.dynamics.motion.rotation import matrices
 from solver_core.geometry.shapes import build_shapes
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
-from solver_core.dynamics.paths import path_pose, smooth
+from solver_core.dynamics.motion.paths import path_pose, smooth
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 
 from .shapes import quaternion

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from solver_core.dynamics.rotation import matrices, rotate, rotation_vector, turn, write_matrix
+from solver_core.dynamics.motion.rotation import matrices, rotate, rotation_vector, turn, write_matrix
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 

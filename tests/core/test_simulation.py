@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
-from solver_core.dynamics.rotation import matrices
+from solver_core.dynamics.motion.rotation import matrices
 from solver_core.scene.spec import BodyKind, BodySpec, ContactMethod, ShapeSpec, SolverSettings, Staggering
 from solver_core.scenes import axis_angle, box_shape, ground
 

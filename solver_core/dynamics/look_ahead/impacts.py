@@ -15,15 +15,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..collision.broad_phase import candidate_pairs
-from ..collision.contact_set import ContactSet
-from ..collision.detect import collider_poses, work_for_rounds
-from ..collision.mesh.swept_triangles import all_triangles, with_scratch
-from ..collision.time_of_impact import HARMLESS_MOTION, OVERLAP_ALLOWED, Motion, earliest_impacts, thicknesses
-from ..compile.kernel import FALSE, TRUE, kernel
-from .bodies import Bodies
-from .build import rest_offset
-from .deformation import Deformation
+from ...collision.broad_phase import candidate_pairs
+from ...collision.contact_set import ContactSet
+from ...collision.detect import collider_poses, work_for_rounds
+from ...collision.mesh.swept_triangles import all_triangles, with_scratch
+from ...collision.time_of_impact import HARMLESS_MOTION, OVERLAP_ALLOWED, Motion, earliest_impacts, thicknesses
+from ...compile.kernel import FALSE, TRUE, kernel
+from ..bodies import Bodies
+from ..build import rest_offset
+from ..motion.deformation import Deformation
 
 __all__ = ["MAX_CUTS", "MAX_PARTS", "NO_IMPACTS", "Cut", "ImpactFinder", "Impacts"]
 

@@ -23,14 +23,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..collision.contact_set import NO_CONTACTS, NO_OVERLAP, ContactSet, Overlap, merged
-from ..collision.detect import detect
-from ..collision.time_of_impact import Motion
-from .bodies import Bodies, State
-from .build import rest_offsets
-from .deformation import Deformation
+from ...collision.contact_set import NO_CONTACTS, NO_OVERLAP, ContactSet, Overlap, merged
+from ...collision.detect import detect
+from ...collision.time_of_impact import Motion
+from ..bodies import Bodies, State
+from ..build import rest_offsets
+from ..motion.deformation import Deformation
+from ..motion.rotation import matrices, rotation_vectors, turned
 from .impacts import ImpactFinder, Impacts
-from .rotation import matrices, rotation_vectors, turned
 
 __all__ = ["NOTHING_LATER", "Later", "LaterContacts", "twist_between"]
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import leaf_kernel
+from ...compile.kernel import leaf_kernel
 from .rotation import turn
 
 __all__ = ["principal_axes", "turn_freely"]

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.shapes import ShapeTable
-from ..scene.spec import SceneSpec
+from ...geometry.shapes import ShapeTable
+from ...scene.spec import SceneSpec
 from .paths import smooth
 
 __all__ = ["Deformation", "Deforming", "deforming_meshes"]
@@ -62,7 +62,7 @@ class Deformation:
         """Put the surfaces where they are at the begin, to move on for h seconds up to the end; both in frames."""
         if not self._meshes:
             return
-        from ..geometry.surface_table import refresh
+        from ...geometry.surface_table import refresh
 
         shapes, table = self._shapes, self._shapes.surfaces
         assert table is not None
@@ -103,7 +103,7 @@ class Deformation:
         """
         drift = np.zeros((len(point), 3))
         for mesh in self._meshes:
-            from ..collision.mesh.queries import surface_velocities
+            from ...collision.mesh.queries import surface_velocities
 
             table = self._shapes.surfaces
             place, turn = position[mesh.body], rotation[mesh.body]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import kernel
+from ...compile.kernel import kernel
 
 __all__ = ["matrices", "rotate", "rotation_vector", "rotation_vectors", "turn", "turned", "write_matrix"]
 
