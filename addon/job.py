@@ -34,7 +34,7 @@ __all__ = [
 
 BAKED, MISSED_TOLERANCE, BAD_INPUT = 0, 3, 2
 LOADING = "Loading"
-COMPILING = "Compiling, once for all bakes"
+COMPILING = "Compiling, once"
 # how the panel names what a report counts
 FOUND = {
     "start": "at once",
