@@ -2,7 +2,8 @@
 """All kernels compiled in the background, from the first world of rigid bodies on that a session with a window sees.
 
 It takes minutes, once, at low priority, and can be stopped; the next session goes on. Where the extension brought its kernels
-compiled, the process ends at once.
+compiled, the process ends at once. While a bake runs there is none: the bake would wait for kernels that are compiled at low
+priority, and has its own help.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class Background:
                 "--processes",
                 "1",
                 "--background",
+                "--low-priority",
                 "--parent-pipe",
             ],
             stdin=subprocess.PIPE,
@@ -74,6 +76,11 @@ class Session:
 
 def look() -> float | None:
     """Start the process once there are rigid bodies, and show what it says; seconds until the next look, None for no more."""
+    if any(manager.stiction.is_baking for manager in bpy.data.window_managers):
+        if Session.background is not None:
+            Session.background.stop()
+            Session.background = None
+        return SECONDS_BETWEEN_LOOKS
     if Session.background is None:
         if not any(scene.rigidbody_world for scene in bpy.data.scenes):
             return SECONDS_BETWEEN_LOOKS

@@ -29,6 +29,8 @@ SECONDS_BETWEEN_POLLS = 0.1
 SECONDS_BETWEEN_COUNTS = 2.0
 SECONDS_BETWEEN_TELLING = 5.0
 NICE = 10
+# longer than another process takes to end once a bake has asked it to
+SECONDS_FOR_ANOTHER = 30.0
 
 
 def main(argv: Sequence[str], ending: Ending) -> int:
@@ -40,8 +42,9 @@ def main(argv: Sequence[str], ending: Ending) -> int:
     parser.add_argument(
         "--background",
         action="store_true",
-        help="let whatever else runs go first; do nothing where another process does this already, or the package brings all",
+        help="do nothing where another process does this already, and goes on, or the package brings all",
     )
+    parser.add_argument("--low-priority", action="store_true", help="let whatever else runs go first")
     parser.add_argument("--parent-pipe", action="store_true", help="stop when standard input ends")
     try:
         arguments = parser.parse_args(argv)
@@ -63,6 +66,8 @@ def main(argv: Sequence[str], ending: Ending) -> int:
         print(f"{folder} cannot be written to; name a folder that can", file=sys.stderr)
         return 2
     try:
+        if arguments.low_priority and hasattr(os, "nice"):
+            os.nice(NICE)
         if arguments.part is not None:
             # a kernel in work is lost with any end
             ending.hasten()
@@ -102,13 +107,11 @@ def compile_part(name: str) -> int:
 
 
 def compile_in_background(folder: Path, processes: int, ending: Ending) -> int:
-    """`compile_all`, unless nothing is left to do or somebody else does it, with little claim to this machine's time."""
-    if hasattr(os, "nice"):
-        os.nice(NICE)
+    """`compile_all`, unless nothing is left to do or somebody else goes on doing it."""
     if any(is_complete(place, sources_of_all()) for place in (folder, SHIPPED)):
         return 0
     try:
-        lock = FileLock.acquire(folder / "compiling")
+        lock = FileLock.acquire(folder / "compiling", patience=SECONDS_FOR_ANOTHER)
     except LockHeld:
         return 0
     try:

@@ -39,6 +39,20 @@ def test_it_is_seen_until_it_is_stopped(compiling, scene):
     assert compiling.look() is None and session.compiling == ""
 
 
+def test_a_bake_does_not_wait_for_what_is_compiled_at_low_priority(compiling, scene):
+    compiling.look()
+    before, session = compiling.Session.background, bpy.context.window_manager.stiction
+    session.is_baking = True
+    try:
+        assert compiling.look() == compiling.SECONDS_BETWEEN_LOOKS
+        assert not before.runs and compiling.Session.background is None
+        assert compiling.look() == compiling.SECONDS_BETWEEN_LOOKS
+    finally:
+        session.is_baking = False
+    compiling.look()
+    assert compiling.Session.background.runs
+
+
 def test_a_blender_whose_python_is_not_found_bakes_all_the_same(compiling, scene, monkeypatch, capsys):
     def missing():
         raise compiling.WorkerError("no Python was found")
