@@ -17,6 +17,7 @@ MOST_MESSAGES = 12
 MOST_PAIRS = 6
 # Of the panel's frame and icons, and of an average character, at the usual size of the interface.
 MARGIN_PIXELS = 80
+BUTTON_CHARACTERS = 4  # a row is shorter by, where a button with an icon stands at its end
 CHARACTER_PIXELS = 6.5
 # Blender wants a plain set; this one is never changed.
 CLOSED = {"DEFAULT_CLOSED"}
@@ -220,15 +221,23 @@ def draw_bake(layout: UILayout, context: Context) -> None:
             row.operator("stiction.bake", text="Resume").resume = True
         row.operator("stiction.free_bake")
         column.operator("stiction.bake_to_keyframes", icon="KEYFRAME")
-        draw_result(layout, bake)
+        width = characters_in_row(context)
+        draw_result(layout, bake, width)
         if session.compiling:
             row = layout.row(align=True)
-            row.label(text=f"Compiling, once: {session.compiling}", icon="TEMP")
+            draw_wrapped(row.column(align=True), f"Compiling, once: {session.compiling}", "TEMP", width - BUTTON_CHARACTERS)
             row.operator("stiction.stop_compiling", text="", icon="CANCEL")
     draw_messages(layout, context)
 
 
-def draw_result(layout: UILayout, bake: bpy.types.PropertyGroup) -> None:
+def draw_wrapped(layout: UILayout, text: str, icon: str, width: int) -> None:
+    """A label of several rows where one is too short, for Blender would cut the middle out of it."""
+    for line in textwrap.wrap(text, width):
+        layout.label(text=line, icon=icon)
+        icon = "BLANK1"
+
+
+def draw_result(layout: UILayout, bake: bpy.types.PropertyGroup, width: int) -> None:
     if bake.state == "NONE":
         return
     where = "Keyframes at" if bake.state == "KEYED" else "Cached"
@@ -242,9 +251,10 @@ def draw_result(layout: UILayout, bake: bpy.types.PropertyGroup) -> None:
     else:
         column.label(text="Every step within tolerance", icon="CHECKMARK")
     if bake.overlap:
-        column.label(text=f"Deepest overlap: {bake.overlap}", icon="ERROR" if bake.overlap_is_visible else "CHECKMARK")
+        icon = "ERROR" if bake.overlap_is_visible else "CHECKMARK"
+        draw_wrapped(column, f"Deepest overlap: {bake.overlap}", icon, width)
     if bake.solved_by:
-        column.label(text=f"Islands solved: {bake.solved_by}", icon="INFO")
+        draw_wrapped(column, f"Islands solved: {bake.solved_by}", "INFO", width)
 
 
 def draw_messages(layout: UILayout, context: Context) -> None:
@@ -254,10 +264,7 @@ def draw_messages(layout: UILayout, context: Context) -> None:
     width = characters_in_row(context)
     box = layout.box().column(align=True)
     for message in list(messages)[:MOST_MESSAGES]:
-        icon = "CANCEL" if message.is_error else "ERROR"
-        for line in textwrap.wrap(message.name, width):
-            box.label(text=line, icon=icon)
-            icon = "BLANK1"
+        draw_wrapped(box, message.name, "CANCEL" if message.is_error else "ERROR", width)
     if len(messages) > MOST_MESSAGES:
         box.label(text=f"and {len(messages) - MOST_MESSAGES} more, see the Info editor", icon="BLANK1")
 

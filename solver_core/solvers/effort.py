@@ -3,8 +3,8 @@
 
 Iterations bound nothing: one costs a factorisation or a hundred, and a factorisation of two cards takes a thousand
 multiplications, one of a block in two hundred pieces ten million. So a solve has factorisations in proportion to the
-iterations that it is allowed, and a step has multiplications: when these are spent a solve has as many factorisations as one
-iteration takes, and nothing is tried again.
+iterations that it is allowed, and a step has multiplications: when these are spent a solve has as many factorisations as some
+iterations take, and nothing is tried again.
 
 Kernels cannot ask the time in a way that is portable and can be cached. So they read, between any two factorisations, an array
 that a thread of Python's writes to while they run (Kaufman et al. 2008, section 7: a contact projection is the last thing done
@@ -40,7 +40,7 @@ __all__ = [
 
 BELL, DONE, MOST, COST, WORK = range(5)
 FACTORISATIONS_PER_ITERATION = 80  # for each iteration that is allowed
-LEAST = 100  # factorisations that any solve may do: one iteration, and a contact projection
+LEAST = 400  # factorisations that any solve may do, some iterations; a contact projection may take as many more
 MULTIPLICATIONS = 30_000_000_000  # in a step: about half a minute
 OF_A_PRODUCT = 216  # multiplications, of two blocks of six by six
 OF_A_CONTACT = 400  # about, to put it into the matrix and to look at it

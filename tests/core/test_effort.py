@@ -51,16 +51,11 @@ def test_work_is_bounded_by_the_iterations_that_are_allowed(iterations):
         assert result.stats.factorisations <= 80 * iterations + 2400  # and one contact projection, begun before
 
 
-@pytest.mark.slow
 def test_a_step_of_a_simulation_ends_in_time_and_says_so():
-    spec, settings = sc.scenes.card_house(levels=3), {"tolerance": 1e-12, "max_iterations": 1_000, "substeps": 2}
-    sc.Simulation(spec, **settings, step_time_limit=1e-6).run(4)  # compiles what the clock of a step would count
-    limited = sc.Simulation(spec, **settings, step_time_limit=1e-6).run(4)[1:]
-    free = sc.Simulation(spec, **settings).run(4)[1:]
-    # the clock is a thread of its own, which may be late for a step
-    assert any((frame.statistics.status == sc.Status.TIME_LIMIT).any() for frame in limited)
-    work, without_limit = (sum(frame.statistics.factorisations.sum() for frame in frames) for frames in (limited, free))
-    assert work < 0.5 * without_limit
+    """To more digits than there are, with so many iterations that without the clock each step would take minutes."""
+    settings = {"tolerance": 1e-16, "max_iterations": 100_000, "substeps": 1, "step_time_limit": 0.1}
+    frames = sc.Simulation(sc.scenes.card_house(levels=3), **settings).run(3)[1:]
+    assert all((frame.statistics.status == sc.Status.TIME_LIMIT).all() for frame in frames)
 
 
 def test_every_step_whose_time_is_over_before_it_is_solved_says_so(monkeypatch):
@@ -87,7 +82,7 @@ def test_pivoting_ends_in_time_too_and_says_so():
 
 
 def test_a_step_that_has_done_its_work_is_not_tried_again(monkeypatch):
-    """Each solve has a hundred factorisations all the same, and a contact projection."""
+    """It is solved twice at most, for what else goes on in the scene."""
     from solver_core.dynamics import simulation
 
     spec = sc.scenes.card_house(levels=2)
@@ -101,11 +96,11 @@ def test_what_may_be_multiplied_in_a_step_bounds_the_factorisations_of_each_solv
     effort = effort_of_a_step()
     allow(effort, 200, 40, 100)
     assert effort[MOST] == 80 * 200  # of few bodies, as many as iterations ask for
-    allow(effort, 200, 10**6, 10**4)
+    allow(effort, 200, 10**5, 10**4)
     of_large = int(effort[MOST])
-    assert 100 < of_large < 200
+    assert LEAST < of_large < 2000
     effort[WORK] = MULTIPLICATIONS
-    allow(effort, 200, 10**6, 10**4)
+    allow(effort, 200, 10**5, 10**4)
     assert effort[MOST] == LEAST < of_large
     assert is_worked_off(effort)
 
