@@ -109,7 +109,7 @@ class Job:
         """What found the answers of this run, the most frequent first; empty if nothing was solved, or all by pivoting."""
         total = sum(number for _, number in self.found)
         parts = (
-            [f"{100.0 * number / total:.3g} % {FOUND[which]}" for which, number in self.found if number > 0] if total else []
+            [f"{100.0 * number / total:.2g} % {FOUND[which]}" for which, number in self.found if number > 0] if total else []
         )
         return ", ".join(sorted(parts, key=lambda part: -float(part.split()[0])))
 
