@@ -205,10 +205,11 @@ def changed(settings: SolverSettings, changes: Mapping[str, Any]) -> SolverSetti
             raise TypeError(f"{name!r} is no setting; there are {', '.join(known)}")
         now = known[name]
         if isinstance(now, Enum) and not isinstance(value, type(now)):
-            choices = {choice.value: choice for choice in list(type(now))}
-            if value not in choices:
-                raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
-            values[name] = choices[value]
+            choices = list(type(now))
+            chosen = [choice for choice in choices if choice.value == value]
+            if not chosen:
+                raise ValueError(f"{name} must be one of {', '.join(choice.value for choice in choices)}, not {value!r}")
+            values[name] = chosen[0]
     return replace(settings, **values)
 
 

@@ -86,5 +86,5 @@ def test_kernels_go_below_the_folder_that_the_environment_names(tmp_path):
     root = Path(kernel_cache.PACKAGE).parent
     environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(root), "PATH": "", "HOME": str(tmp_path)}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
-    folder = kernel_folder(tmp_path, kernel_cache.PACKAGE / "dynamics" / "rotation.py")
+    folder = kernel_folder(tmp_path, kernel_cache.PACKAGE / "dynamics" / "motion" / "rotation.py")
     assert list(folder.glob("rotation.write_matrix*.nbi"))
