@@ -72,6 +72,7 @@ def test_all_shapes_ride_up_on_a_ground_that_deforms(baked):
     assert report["missed"] == [] and report["scene"]["bodies"] == {"active": 5, "passive": 1, "animated": 0}
 
 
+@pytest.mark.slow
 def test_the_cache_holds_what_the_snapshot_gives_in_this_process_bit_for_bit(baked):
     spec, settings = read_snapshot(baked / "scene.snapshot")
     here = sc.Simulation(spec, settings).run()
