@@ -108,10 +108,8 @@ class Job:
     def solved_by(self) -> str:
         """What found the answers of this run, the most frequent first; empty if nothing was solved, or all by pivoting."""
         total = sum(number for _, number in self.found)
-        parts = (
-            [f"{100.0 * number / total:.2g} % {FOUND[which]}" for which, number in self.found if number > 0] if total else []
-        )
-        return ", ".join(sorted(parts, key=lambda part: -float(part.split()[0])))
+        shares = sorted(((100.0 * number / total, FOUND[which]) for which, number in self.found if number > 0), reverse=True)
+        return ", ".join(f"{share:.0f} % {how}" if share >= 1.0 else f"{share:.1g} % {how}" for share, how in shares)
 
     @property
     def summary(self) -> str:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 
@@ -168,3 +170,16 @@ def test_what_solved_the_islands_is_told_the_most_frequent_first(job):
     state, _ = play(job, STARTED, frame(1), frame(2))
     assert state.solved_by == "75 % at once, 25 % by Newton's method"
     assert play(job, STARTED)[0].solved_by == ""
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        ((("newton", 40),), "100 % by Newton's method"),
+        ((("start", 1), ("newton", 399)), "100 % by Newton's method, 0.2 % at once"),
+        ((("start", 0), ("newton", 3), ("staggering", 1)), "75 % by Newton's method, 25 % by staggering"),
+    ],
+)
+def test_shares_are_told_in_plain_percents(job, found, told):
+    state, _ = play(job, STARTED, frame(1))
+    assert dataclasses.replace(state, found=found).solved_by == told
