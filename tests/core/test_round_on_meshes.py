@@ -12,7 +12,7 @@ from solver_core.collision import detect
 from solver_core.geometry import build_shapes
 from solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 
-from .meshes import CUBE, angle_bracket, chair, sheet
+from .meshes import CUBE, CUBE_TRIANGLES, angle_bracket, chair, sheet
 
 PLANE = ShapeSpec(ShapeKind.PLANE)
 GRAVITY = 9.81
@@ -106,6 +106,38 @@ def test_beside_a_concave_mesh_the_smallest_gap_is_that_beside_its_convex_parts(
         if 1e-4 < gap < 0.05:
             tried += 1
             assert found(table, position, turn, 0.1).gap.min(initial=np.inf) == pytest.approx(gap, abs=1e-7)
+
+
+@pytest.mark.parametrize("target", CONCAVE)
+@pytest.mark.parametrize("name", ["drum", "cone"])
+def test_no_overlap_with_a_convex_part_of_a_concave_mesh_goes_unseen(name, target):
+    """What frees a body of the whole frees it of each part, so the whole is as deep as the deepest part and more. A vertex and
+    a side each have a way out of their own; the least of all may be a third of the body's."""
+    surface, parts = CONCAVE[target]
+    table, reference = build_shapes([ShapeSpec(ShapeKind.MESH, *surface), ROUND[name]]), build_shapes([parts, ROUND[name]])
+    low, high = surface[0].min(axis=0) - 0.4, surface[0].max(axis=0) + 0.4
+    random = np.random.default_rng(15)
+    tried = 0
+    while tried < 300:
+        turn, position = Rotation.from_rotvec(random.normal(size=3)).as_matrix(), random.uniform(low, high)
+        depth = -found(reference, position, turn, 0.0).gap.min(initial=0.0)
+        if 1e-3 < depth < 0.02:
+            tried += 1
+            assert -found(table, position, turn, 0.0).gap.min(initial=0.0) > 0.3 * depth
+
+
+@pytest.mark.parametrize("depth", [1e-9, 1e-6, 1e-3])
+@pytest.mark.parametrize("tilt", [0.0, 0.3])
+def test_an_apex_that_touches_the_top_of_a_block_beside_its_edge_is_not_behind_the_blocks_side(depth, tilt):
+    """A centimetre from the edge, the apex foremost: it leaves upwards, by as much as it is below the top."""
+    block = ShapeSpec(ShapeKind.MESH, CUBE, CUBE_TRIANGLES)
+    table = build_shapes([block, ROUND["cone"]])
+    # The apex down, and the axis tilted so that the base hangs over the edge, outwards.
+    turn = Rotation.from_euler("y", np.pi + tilt).as_matrix()
+    apex = np.array([0.49, 0.0, 0.5 - depth])
+    contacts = found(table, apex - turn @ [0.0, 0.0, 0.5], turn, 0.0)
+    assert -contacts.gap.min() == pytest.approx(depth, rel=1e-6)
+    np.testing.assert_allclose(contacts.normal, np.tile([0, 0, 1], (len(contacts), 1)), atol=1e-9)
 
 
 def test_a_cylinder_rolls_straight_down_a_slope_of_triangles_at_two_thirds():

@@ -13,7 +13,7 @@ import numpy as np
 from ...compile.kernel import kernel, leaf_kernel
 from ..manifold import feature_id
 from ..mesh.features import add, buffer, in_edge_normal_cone, in_vertex_normal_cone
-from ..mesh.queries import is_inside, surface_view
+from ..mesh.queries import closest_on_surface, is_inside, surface_view
 from ..polyhedra.polyhedron import Polyhedron
 from .candidates import NEAR, ON_EDGE, ON_FACE, ON_VERTEX, ROUND_FEATURE, spots
 from .on_hull import edges_along_side, edges_under_cap, in_face, round_hull_contacts
@@ -150,17 +150,37 @@ def add_held(surface, f, manifold, slot, round_is_a, x, y, z, of_edges, out):
 
 
 @leaf_kernel
+def leaves_elsewhere(r, surface, px, py, pz, depth, stack):
+    """Whether a point inside of a solid is less deep below another triangle that the body's middle is over.
+
+    The apex of a cone that lies on a table is below the top by next to nothing and behind the table's side by a hand: it leaves
+    through the top. Below a thin plate's other side it came from, and leaves to, where its body is.
+    """
+    nearer = depth * (1.0 - 1e-6) - surface.tolerance
+    if nearer <= 0.0:
+        return False
+    _, f, _, _, _ = closest_on_surface(surface, px, py, pz, nearer, 0.0, stack)
+    if f < 0:
+        return False
+    cx, cy, cz = centre_of(r)
+    n, p = surface.normals[f], surface.vertices[surface.triangles[f, 0]]
+    return n[0] * (cx - p[0]) + n[1] * (cy - p[1]) + n[2] * (cz - p[2]) > 0.0
+
+
+@leaf_kernel
 def is_over_face(r, surface, triangle, face, px, py, pz, gap, tolerance, stack):
     """Whether a point of the round body's surface with a gap over the plane of a face is over the face.
 
-    One below the plane has to be inside of a solid, or behind the face as seen from the body's middle, lest what reaches below
-    an overhang counts as sunk into it from above.
+    One below the plane has to be inside of a solid and nowhere nearer to its outside, or behind the face as seen from the
+    body's middle, lest what reaches below an overhang counts as sunk into it from above.
     """
     x, y, z = triangle.planes[face, 0], triangle.planes[face, 1], triangle.planes[face, 2]
     if gap >= 0.0 or surface.solid:
         if not in_face(triangle, face, px - gap * x, py - gap * y, pz - gap * z, tolerance):
             return False
-        return gap > -tolerance or is_inside(surface, px, py, pz, stack)
+        if gap > -tolerance:
+            return True
+        return not leaves_elsewhere(r, surface, px, py, pz, -gap, stack) and is_inside(surface, px, py, pz, stack)
     cx, cy, cz = centre_of(r)
     height = x * cx + y * cy + z * cz - triangle.planes[face, 3]
     t = gap / (gap - height)
@@ -202,15 +222,17 @@ def face_contacts(r, surface, f, triangle, face, round_is_a, limit, merge, manif
 
 @leaf_kernel
 def triangle_contacts(r, surface, f, triangle, round_is_a, limit, merge, noise, manifold, work, stack, out):
-    """Adds the contacts of a round body with triangle f that the mesh has."""
+    """Adds the contacts of a round body with triangle f that the mesh has; returns the least gap that it has with the triangle
+    alone, 0 where that is no overlap or has not been looked for."""
     cx, cy, cz = centre_of(r)
     x, y, z = triangle.planes[0, 0], triangle.planes[0, 1], triangle.planes[0, 2]
     over = x * cx + y * cy + z * cz - triangle.planes[0, 3]
     if over > 0.0 or not surface.solid:
         face = 0 if over > 0.0 else 1
         face_contacts(r, surface, f, triangle, face, round_is_a, limit, merge, manifold, work, stack, out)
+    alone = 0.0
     if not has_border(surface, f):
-        return
+        return alone
     size = 0.0
     for k in range(3):
         size += triangle.upper[k] - triangle.lower[k]
@@ -218,8 +240,10 @@ def triangle_contacts(r, surface, f, triangle, round_is_a, limit, merge, noise, 
     for slot in range(round_hull_contacts(r, triangle, round_is_a, limit, merge, noise, manifold, work)):
         n = manifold.normal[slot]
         nx, ny, nz = sign * n[0], sign * n[1], sign * n[2]
+        alone = min(alone, manifold.gap[slot])
         if border_holds(surface, f, triangle, nx, ny, nz, size):
             add_held(surface, f, manifold, slot, round_is_a, nx, ny, nz, False, out)
+    return alone
 
 
 @leaf_kernel
@@ -248,10 +272,11 @@ def is_cut(r, triangle):
 
 @leaf_kernel
 def fill_contacts(r, table, s, triangle, round_is_a, limit, merge, noise, manifold, work, box, stack, out):
-    """Contacts with all triangles of surface s; returns whether these cut the body, or its middle is inside of them."""
+    """Contacts with all triangles of surface s; returns whether these cut the body, or its middle is inside of them, and the
+    least gap with a triangle alone."""
     surface = surface_view(table, s)
     out.used[0] = 0
-    cut = False
+    cut, alone = False, 0.0
     stack[0] = 0
     size = 1
     while size > 0:
@@ -278,23 +303,30 @@ def fill_contacts(r, table, s, triangle, round_is_a, limit, merge, noise, manifo
             for k in range(3):
                 apart = apart or triangle.lower[k] > box[3 + k] + limit or triangle.upper[k] < box[k] - limit
             if not apart:
-                triangle_contacts(r, surface, f, triangle, round_is_a, limit, merge, noise, manifold, work, stack[STACK:], out)
+                gap = triangle_contacts(
+                    r, surface, f, triangle, round_is_a, limit, merge, noise, manifold, work, stack[STACK:], out
+                )
+                alone = min(alone, gap)
                 cut = cut or is_cut(r, triangle)
     cx, cy, cz = centre_of(r)
-    return cut or (surface.solid and is_inside(surface, cx, cy, cz, stack))
+    return cut or (surface.solid and is_inside(surface, cx, cy, cz, stack)), alone
 
 
 @kernel
 def round_surface_contacts(shapes, table, s, body, turn, shift, round_is_a, limit, merge, noise, manifold, work):
     """Contacts of the cylinder or cone `body` with surface s, in whose axes turn (3, 3) and shift (3,) place it: a `Buffer`,
-    not sorted; and whether they overlap so far that the triangles no longer tell which way is out."""
+    not sorted; and whether they overlap so far that the triangles no longer tell which way is out.
+
+    What frees the body of the mesh frees it of every triangle. So where one triangle alone is deeper in it than the deepest
+    contact, its way out is one that the mesh does not hold, and the contact that counts is missing.
+    """
     r = round_at(shapes, body, turn, shift)
     box, stack, triangle = np.empty(6), np.empty(2 * STACK, np.int64), flat_triangle()
     round_bounds(r, box)
     out = buffer(64)
-    inside = fill_contacts(r, table, s, triangle, round_is_a, limit, merge, noise, manifold, work, box, stack, out)
+    inside, alone = fill_contacts(r, table, s, triangle, round_is_a, limit, merge, noise, manifold, work, box, stack, out)
     if out.used[0] > len(out.gap):
         out = buffer(out.used[0])
         fill_contacts(r, table, s, triangle, round_is_a, limit, merge, noise, manifold, work, box, stack, out)
-    deepest = out.gap[: out.used[0]].min() if out.used[0] > 0 else 0.0
-    return out, inside or deepest < -DEEP * (r.radius + r.height)
+    deepest = min(out.gap[: out.used[0]].min(), 0.0) if out.used[0] > 0 else 0.0
+    return out, inside or deepest < -DEEP * (r.radius + r.height) or alone < deepest - noise
