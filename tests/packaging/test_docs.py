@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The documents name files that are there."""
+"""The documents name files that are there, and equations where they are."""
 
 from __future__ import annotations
 
@@ -34,3 +34,25 @@ def test_the_files_that_a_document_names_are_there(document):
 
 def test_a_name_that_is_not_there_would_be_seen():
     assert named_files("see `collision/nothing.py` and `docs/` and `sc.solve`") == {"collision/nothing.py", "docs/"}
+
+
+def equations_told() -> list[tuple[str, str, list[str]]]:
+    """Of the table of equations in solver_core/README.md: numbers, file and functions, a row each."""
+    text = (ROOT / "solver_core" / "README.md").read_text()
+    table = text.split("### Where the papers' equations are")[1].split("\n\n")[1]
+    told = []
+    for row in table.splitlines()[2:]:
+        _, _, equation, here, _ = row.split("|")
+        for place in here.split(";"):
+            file, *functions = re.findall(r"`([^`]+)`", place)
+            told.append((equation, file, functions))
+    return told
+
+
+@pytest.mark.parametrize(("equation", "file", "functions"), equations_told())
+def test_an_equation_is_in_the_file_that_the_table_names(equation, file, functions):
+    text = (ROOT / "solver_core" / file).read_text()
+    numbers = re.findall(r"\(\d+\)", equation)
+    assert numbers
+    assert any(number in text for number in numbers)
+    assert not [name for name in functions if not re.search(rf"^def {name}\(", text, re.MULTILINE)]
