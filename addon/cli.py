@@ -15,39 +15,21 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from enum import IntEnum
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import bpy
 from bpy.types import Object, Scene
 
+from ..solver_core.command_line import ExitStatus, Parser, UsageError
 from ..solver_core.scene.spec import ContactMethod, Staggering
 from .job import Job, Phase
 from .properties import effective_frame_range
 
-__all__ = ["ExitStatus", "register", "run", "unregister"]
+__all__ = ["register", "run", "unregister"]
 
 PROGRAM = "stiction"
 SECONDS_BETWEEN_LOOKS = 0.25
-
-
-class ExitStatus(IntEnum):
-    """What the command ends with."""
-
-    BAKED = 0
-    FAILED = 1
-    BAD_INPUT = 2
-    MISSED_TOLERANCE = 3
-
-
-class UsageError(Exception):
-    """An argument is wrong, or does not fit the file."""
-
-
-class Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}\n{self.format_usage().strip()}")
 
 
 def run(argv: Sequence[str]) -> int:
@@ -373,9 +355,11 @@ class Command:
 
 
 def register() -> None:
+    """Add the command to Blender's."""
     Command.handle = bpy.utils.register_cli_command(PROGRAM, run)
 
 
 def unregister() -> None:
+    """Take it away."""
     bpy.utils.unregister_cli_command(Command.handle)
     Command.handle = None

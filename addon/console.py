@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import bpy
 
+from ..solver_core.command_line import ExitStatus
 from . import cli
 
 __all__ = ["main"]
@@ -27,12 +28,12 @@ def main() -> int:
         status = cli.run(sys.argv[1:])
     except Exception as error:
         print(f"stiction: error: {type(error).__name__}: {error}", file=sys.stderr)
-        status = cli.ExitStatus.FAILED
+        status = ExitStatus.FAILED
     finally:
         # Blender 4.2 crashes at the end of the process when classes are still registered then.
         if not is_there:
             extension.unregister()
-    if status == cli.ExitStatus.FAILED:
+    if status == ExitStatus.FAILED:
         end_at_once(status)
     return status
 

@@ -272,13 +272,16 @@ def draw_in_add_menu(self: Menu, context: Context) -> None:
     self.layout.menu(STICTION_MT_add_demo.bl_idname, icon="PHYSICS")
 
 
+register_classes, unregister_classes = bpy.utils.register_classes_factory((*DEMOS, STICTION_MT_add_demo))
+
+
 def register() -> None:
-    for cls in (*DEMOS, STICTION_MT_add_demo):
-        bpy.utils.register_class(cls)
+    """Add the demos and their menu."""
+    register_classes()
     bpy.types.VIEW3D_MT_add.append(draw_in_add_menu)
 
 
 def unregister() -> None:
+    """Take away what `register` added."""
     bpy.types.VIEW3D_MT_add.remove(draw_in_add_menu)
-    for cls in reversed((*DEMOS, STICTION_MT_add_demo)):
-        bpy.utils.unregister_class(cls)
+    unregister_classes()

@@ -17,6 +17,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
+from ..solver_core.command_line import ExitStatus
+
 __all__ = [
     "CancelAsked",
     "Effect",
@@ -32,7 +34,6 @@ __all__ = [
     "advance",
 ]
 
-BAKED, MISSED_TOLERANCE, BAD_INPUT = 0, 3, 2
 LOADING = "Loading"
 COMPILING = "Compiling, once"
 # how the panel names what a report counts
@@ -257,16 +258,16 @@ def status_at(job: Job, frame: int, contacts: int) -> str:
 
 
 def ended(job: Job, status: int, trouble: str) -> tuple[Job, tuple[Effect, ...]]:
-    if status == BAKED:
+    if status == ExitStatus.BAKED:
         over = replace(job, phase=Phase.BAKED)
         return over, (Say("INFO", f"Baked {over.summary}"),)
-    if status == MISSED_TOLERANCE:
+    if status == ExitStatus.MISSED_TOLERANCE:
         over = replace(job, phase=Phase.MISSED)
         return over, (Say("WARNING", f"Baked {over.summary}"),)
     if job.stopping:
         over = replace(job, phase=Phase.STOPPED, status="Stopped", error="")
         return over, (Say("INFO", f"Stopped: {over.summary}"),)
-    if status == BAD_INPUT:
+    if status == ExitStatus.BAD_INPUT:
         over = replace(
             job, phase=Phase.REFUSED, error=job.error or trouble or "the worker refused the scene without saying why"
         )

@@ -124,12 +124,4 @@ def bodies_to_change(context: Context) -> list[Object]:
 
 CLASSES = (STICTION_OT_apply_material, STICTION_OT_apply_solver_preset, STICTION_MT_materials, STICTION_MT_solver_presets)
 
-
-def register() -> None:
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-
-
-def unregister() -> None:
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

@@ -213,14 +213,16 @@ def forget_session(_file: str) -> None:
 
 CLASSES = (STICTION_OT_bake, STICTION_OT_cancel, STICTION_OT_free_bake, STICTION_OT_bake_to_keyframes)
 
+register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSES)
+
 
 def register() -> None:
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
+    """Add the operators, and look at every file that is opened."""
+    register_classes()
     bpy.app.handlers.load_post.append(forget_session)
 
 
 def unregister() -> None:
+    """Take away what `register` added."""
     bpy.app.handlers.load_post.remove(forget_session)
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+    unregister_classes()

@@ -62,10 +62,12 @@ def make_handler() -> Callable[..., None]:
 
 
 def register() -> None:
+    """Show cached frames as the frame changes."""
     bpy.app.handlers.frame_change_post.append(make_handler())
 
 
 def unregister() -> None:
+    """Show them no more."""
     handlers = bpy.app.handlers.frame_change_post
     for handler in [handler for handler in handlers if getattr(handler, "__module__", None) == __name__]:
         handlers.remove(handler)

@@ -367,17 +367,20 @@ def effective_settings(scene: Scene) -> SolverSettings:
     )
 
 
+register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSES)
+
+
 def register() -> None:
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
+    """Give objects, scenes and the session their properties."""
+    register_classes()
     Object.stiction = PointerProperty(type=ObjectStiction, override=OVERRIDABLE)
     Scene.stiction = PointerProperty(type=SceneStiction)
     bpy.types.WindowManager.stiction = PointerProperty(type=SessionStiction)
 
 
 def unregister() -> None:
+    """Take the properties away."""
     del bpy.types.WindowManager.stiction
     del Scene.stiction
     del Object.stiction
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+    unregister_classes()

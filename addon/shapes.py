@@ -18,6 +18,7 @@ from scipy.spatial import ConvexHull, QhullError
 
 from ..solver_core.geometry.surfaces import mesh_surface
 from ..solver_core.scene.spec import ChildSpec, ShapeKind, ShapeSpec
+from ..solver_core.scenes import BOX_TRIANGLES, box_shape
 from ..solver_core.validation.shapes import why_no_inside
 from . import rotations
 from .placement import placed
@@ -64,24 +65,6 @@ DEFORMING = frozenset(
         "SOFT_BODY",
         "MESH_CACHE",
     ]
-)
-
-BOX_TRIANGLES = np.array(
-    [
-        (0, 2, 1),
-        (1, 2, 3),
-        (4, 5, 6),
-        (5, 7, 6),
-        (0, 1, 4),
-        (1, 5, 4),
-        (2, 6, 3),
-        (3, 6, 7),
-        (0, 4, 2),
-        (2, 4, 6),
-        (1, 3, 5),
-        (3, 7, 5),
-    ],
-    dtype=np.int32,
 )
 
 
@@ -202,8 +185,7 @@ def primitive(name: str, vertices: Array, to_body: Array) -> ShapeSpec:
     if name == "BOX":
         if np.count_nonzero(half > 0.0) < 3:
             raise ShapeError("collision_shape", "the mesh is flat, so its box has no thickness; give the mesh a thickness")
-        signs = np.array([[x, y, z] for z in (-1, 1) for y in (-1, 1) for x in (-1, 1)], dtype=np.float64)
-        corners = (centre + signs * half) @ to_body.T
+        corners = (centre + box_shape(high - low).vertices) @ to_body.T
         mirrored = np.linalg.det(to_body) < 0.0
         return ShapeSpec(ShapeKind.HULL, corners, np.ascontiguousarray(BOX_TRIANGLES[:, ::-1]) if mirrored else BOX_TRIANGLES)
     scales = np.linalg.norm(to_body, axis=0)

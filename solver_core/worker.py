@@ -34,9 +34,9 @@ import time
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from enum import IntEnum
-from typing import Any, NoReturn
+from typing import Any
 
+from .command_line import ExitStatus, Parser, UsageError
 from .compile.ahead import SHIPPED, misfit
 from .compile.kernel_cache import use_kernel_cache
 from .ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
@@ -58,32 +58,14 @@ from .scene.spec import SceneSpec, SceneWarning, SolverSettings
 from .validation.findings import SceneError, SceneProblem
 from .validation.scene import validate
 
-__all__ = ["ExitStatus", "main"]
+__all__ = ["main"]
 
 # Longer than a worker takes to end: a bake may be resumed as soon as the last one was stopped.
 SECONDS_FOR_LOCK = 6.0
 
 
-class ExitStatus(IntEnum):
-    """What the process ends with."""
-
-    BAKED = 0
-    FAILED = 1
-    BAD_INPUT = 2
-    MISSED_TOLERANCE = 3
-
-
-class UsageError(Exception):
-    """The command line is wrong."""
-
-
 class ListenerGone(Exception):
     """Standard output cannot be written to: whoever started the bake is no longer there."""
-
-
-class Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}\n{self.format_usage().strip()}")
 
 
 def main(argv: Sequence[str], ending: Ending | None = None) -> int:

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from solver_core import file_lock, worker
+from solver_core.command_line import ExitStatus
 from solver_core.file_lock import FileLock, LockHeld
 from solver_core.io.cache import CacheHeld, FrameCacheReader, FrameCacheWriter
 from solver_core.io.snapshot import snapshot_digest, write_snapshot
@@ -127,7 +128,7 @@ def test_a_worker_refuses_a_cache_that_another_one_writes_with_a_status_that_say
     with hold(cache) as process:
         status = worker.main([str(source), str(cache), "--report", str(report), *arguments])
         process.kill()
-    assert status == worker.ExitStatus.FAILED
+    assert status == ExitStatus.FAILED
     event = json.loads(capsys.readouterr().out)
     assert event["event"] == "error" and f"process {process.pid}" in event["message"]
     assert json.loads(report.read_text())["error"] == event["message"]
@@ -152,7 +153,7 @@ def test_a_file_system_without_locks_is_used_with_a_warning(tmp_path, capsys, mo
     monkeypatch.setattr(fcntl, "flock", refuse)
     source, cache, report = tmp_path / "snapshot", tmp_path / "cache", tmp_path / "report.json"
     write_snapshot(source, SPEC, SETTINGS)
-    assert worker.main([str(source), str(cache), "--report", str(report)]) == worker.ExitStatus.BAKED
+    assert worker.main([str(source), str(cache), "--report", str(report)]) == ExitStatus.BAKED
     warnings = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "warning" in line]
     assert [warning["objects"] for warning in warnings] == [[str(cache)]]
     assert json.loads(report.read_text())["warnings"][0]["field"] == "cache"
@@ -179,7 +180,7 @@ def test_a_disk_that_is_full_is_said_with_the_path_and_leaves_a_cache_that_goes_
     write_snapshot(source, long, SETTINGS)
     command = [sys.executable, "-c", FILLED, str(source), str(cache)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == worker.ExitStatus.FAILED and done.stderr == ""
+    assert done.returncode == ExitStatus.FAILED and done.stderr == ""
     message = json.loads(done.stdout.splitlines()[-1])["message"]
     assert str(cache) in message and "resume" in message
     reader = FrameCacheReader(cache)
@@ -187,5 +188,5 @@ def test_a_disk_that_is_full_is_said_with_the_path_and_leaves_a_cache_that_goes_
     whole = cache.read_bytes()
     FrameCacheWriter.resume(cache, snapshot_digest(long, SETTINGS)).close()
     assert cache.read_bytes() == whole  # no part of a record is left
-    assert worker.main([str(source), str(cache), "--resume"]) == worker.ExitStatus.BAKED
+    assert worker.main([str(source), str(cache), "--resume"]) == ExitStatus.BAKED
     assert FrameCacheReader(cache).frames == range(1, 10)

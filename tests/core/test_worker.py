@@ -16,11 +16,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from solver_core.command_line import ExitStatus
 from solver_core.ending import Ending
 from solver_core.io.cache import FrameCacheReader, FrameCacheWriter
 from solver_core.io.snapshot import snapshot_digest, write_snapshot
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
-from solver_core.worker import ExitStatus, main
+from solver_core.worker import main
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from solver_core.command_line import ExitStatus
 from solver_core.ending import GRACE_SECONDS
 from solver_core.io.cache import FrameCacheReader
 from solver_core.io.snapshot import write_snapshot
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
-from solver_core.worker import ExitStatus, main
+from solver_core.worker import main
 
 ROOT = Path(__file__).resolve().parents[2]
 POSIX_ONLY = pytest.mark.skipif(sys.platform == "win32", reason="Windows ends processes without a signal that they could see")

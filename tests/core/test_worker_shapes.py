@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import solver_core as sc
+from solver_core.command_line import ExitStatus
 from solver_core.io.cache import FrameCacheReader
 from solver_core.io.snapshot import read_snapshot, write_snapshot
 from solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
-from solver_core.worker import ExitStatus
 
 from .meshes import CUBE, chair, sheet
 
