@@ -17,9 +17,11 @@ from ..scene.spec import BodyKind, SceneSpec, ShapeKind, ShapeSpec
 from .motion.free_rotation import principal_axes
 from .motion.rotation import matrices, rotate
 
-__all__ = ["Bodies", "Model", "State", "build_bodies", "to_body_frames"]
+__all__ = ["RIGID", "Bodies", "Model", "State", "build_bodies", "to_body_frames"]
 
 Floats = NDArray[np.float64]
+
+RIGID = 6  # degrees of freedom of a rigid body, those of its twist; they are the first ones of every body
 
 
 class Model(NamedTuple):
@@ -86,8 +88,8 @@ def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
     position = np.array([body.position for body in spec.bodies], dtype=float).reshape(n, 3) + arm
     angular = np.array([body.angular_velocity for body in spec.bodies], dtype=float).reshape(n, 3)
     velocity = np.array([body.velocity for body in spec.bodies], dtype=float).reshape(n, 3) + np.cross(angular, arm)
-    turned = matrices(orientation)
-    momentum = np.einsum("nij,njk,nlk,nl->ni", turned, inertia, turned, angular)
+    rotation = matrices(orientation)
+    momentum = np.einsum("nij,njk,nlk,nl->ni", rotation, inertia, rotation, angular)
     velocity[~moving] = 0.0
     momentum[~moving] = 0.0
     axes, moments = principal_axes(inertia)
@@ -129,8 +131,8 @@ def _size(shape: ShapeSpec) -> float:
 def to_body_frames(bodies: Bodies, state: State) -> tuple[Floats, Floats]:
     """Poses (n, 7) and velocities (n, 6) of the body frames, from those of the centres of mass."""
     arm = rotate(state.orientation, bodies.center_of_mass)
-    turned = matrices(state.orientation)
-    world = np.einsum("nij,njk,nlk->nil", turned, bodies.model.inertia, turned)
+    rotation = matrices(state.orientation)
+    world = np.einsum("nij,njk,nlk->nil", rotation, bodies.model.inertia, rotation)
     angular = np.linalg.solve(world, state.angular_momentum[..., None])[..., 0]
     poses = np.concatenate([state.position - arm, state.orientation], axis=1)
     velocities = np.concatenate([state.velocity - np.cross(angular, arm), angular], axis=1)

@@ -11,17 +11,36 @@ from numpy.typing import NDArray
 from ..collision.contact_set import ContactSet
 from ..compile.kernel import kernel, leaf_kernel
 from ..problem.system import System
-from .bodies import State
+from ..scene.spec import FrictionCombine, SceneSpec
+from .bodies import RIGID, State
 from .predict import Begin
 
-__all__ = ["ContactMemory", "build_contacts", "build_system", "match", "remember", "rest_offset", "rest_offsets"]
+__all__ = [
+    "ContactMemory",
+    "StepProblem",
+    "build_contacts",
+    "build_system",
+    "match",
+    "remember",
+    "rest_offset",
+    "rest_offsets",
+    "rules_of",
+]
 
 Floats = NDArray[np.float64]
 
 REST_OFFSET = 2e-4  # of the smaller body's half extent: normals are unique only while bodies are apart
 STICK_FRACTION = 1e-3  # of the speed that gravity gives in a step: slower contacts are at rest
 STICK_SPEED = 1e-6  # m/s, where there is no gravity
+TOUCHING_OFFSETS = 1.5  # rest offsets: with a gap of no more than that bodies touch, and bounce
 PRODUCT, AVERAGE, GEOMETRIC_MEAN, MINIMUM, MAXIMUM = range(5)
+RULES = {
+    FrictionCombine.PRODUCT: PRODUCT,
+    FrictionCombine.AVERAGE: AVERAGE,
+    FrictionCombine.GEOMETRIC_MEAN: GEOMETRIC_MEAN,
+    FrictionCombine.MINIMUM: MINIMUM,
+    FrictionCombine.MAXIMUM: MAXIMUM,
+}
 
 
 class ContactMemory(NamedTuple):
@@ -36,6 +55,62 @@ class ContactMemory(NamedTuple):
     feature: NDArray[np.uint64]
     impulse: Floats
     approach: Floats
+
+
+class Rules(NamedTuple):
+    """How the friction, and the restitution, of two bodies are combined."""
+
+    friction: int
+    restitution: int
+
+
+class StepContacts(NamedTuple):
+    """Contacts as `build_contacts` takes them: those of a `ContactSet`, drift (m, 3), and old (m,), from `match`."""
+
+    body_a: NDArray[np.int64]
+    body_b: NDArray[np.int64]
+    point: Floats
+    normal: Floats
+    gap: Floats
+    drift: Floats
+    old: NDArray[np.int64]
+
+
+class ContactRows(NamedTuple):
+    """What of a step's problem belongs to m contacts.
+
+    axes: (m, 3, 3). jacobian_a, jacobian_b: (m, 3, 6). bias: (m, 3), slack: (m,). mu: (m, 2) static and dynamic, sliding: (m,)
+    which of them is in force. approach: (m,) m/s to be remembered. impulse: (m, 3) N s, from the memory.
+    """
+
+    axes: Floats
+    jacobian_a: Floats
+    jacobian_b: Floats
+    bias: Floats
+    slack: Floats
+    mu: Floats
+    sliding: NDArray[np.bool_]
+    approach: Floats
+    impulse: Floats
+
+
+class StepProblem(NamedTuple):
+    """The contact problem of a step.
+
+    axes: (m, 3, 3). impulse: (m, 3) N s, to begin with. approach, approach_before: (m,) m/s, to be remembered, and as it was
+    remembered.
+    """
+
+    system: System
+    axes: Floats
+    impulse: Floats
+    approach: Floats
+    approach_before: Floats
+
+
+def rules_of(spec: SceneSpec) -> Rules:
+    """The rules of a scene as kernels take them."""
+    return Rules(RULES[spec.friction_combine], RULES[spec.restitution_combine])
 
 
 @kernel
@@ -118,86 +193,94 @@ def _point_velocity(twist, arm, out):
     out[2] = twist[2] + twist[3] * arm[1] - twist[4] * arm[0]
 
 
-@kernel
-def build_contacts(
-    model,
-    position,
-    twist,
-    h,
-    stick_speed,
-    friction_rule,
-    restitution_rule,
-    body_a,
-    body_b,
-    point,
-    normal,
-    gap,
-    drift,
-    memory,
-    found,
-):
-    """Contact arrays of the step's problem.
+@leaf_kernel
+def _velocity_between(axes, at_a, at_b, drift, is_known_a, is_known_b, u, bias):
+    """u, bias (3,) along the contact axes: the velocity of B against A, and what of it is no unknown: the drift, and what
+    bodies with a prescribed motion contribute."""
+    for row in range(3):
+        u[row] = 0.0
+        for i in range(3):
+            e = axes[row, i]
+            u[row] += e * (at_b[i] - at_a[i] + drift[i])
+            bias[row] += e * drift[i]
+            if is_known_b:
+                bias[row] += e * at_b[i]
+            if is_known_a:
+                bias[row] -= e * at_a[i]
 
-    twist: (n, 6) velocities at the step's begin. stick_speed: m/s, a contact that slides faster has the dynamic coefficient.
-    drift: (m, 3) m/s, of the surface of B against that of A beyond their rigid motions. found: (m,) from `match`. Returns (axes
-    (m, 3, 3), jacobian_a, jacobian_b (m, 3, 6), bias (m, 3), slack (m,), mu (m, 2), sliding (m,), approach (m,), impulse (m, 3)
-    from the memory).
+
+@leaf_kernel
+def _recall(remembered, axes, impulse):
+    """impulse (3,) := a remembered one (4,), friction turned from world axes into the contact's."""
+    impulse[0] = remembered[0]
+    for i in range(3):
+        impulse[1] += remembered[1 + i] * axes[1, i]
+        impulse[2] += remembered[1 + i] * axes[2, i]
+
+
+@leaf_kernel
+def _bounce(closing, before, e, touches, slack):
+    """(slack, approach to be remembered) of a contact that closes at a speed, or did so before a speculative contact slowed it
+    down."""
+    if not closing > 0.0:
+        return slack, 0.0
+    approach = max(closing, before)
+    if not touches:
+        return slack, approach
+    return -e * approach if e > 0.0 else slack, 0.0
+
+
+@kernel
+def build_contacts(model, position, twist, h, stick_speed, rules, contacts, memory):
+    """`ContactRows` of the contacts of a step.
+
+    position: (n, 3), twist: (n, 6) velocities, where the step begins. stick_speed: m/s, a contact that slides faster has the
+    dynamic coefficient.
 
     A contact with a gap may close it within the step and no more: c = gap / h. Restitution follows the footnote to (14),
     n . (u + e u^t) >= 0, in the step in which the bodies touch, u^t being the speed they approached with before the speculative
     contact of the step before slowed them down.
     """
-    m = body_a.size
-    axes = np.empty((m, 3, 3))
-    jacobian_a, jacobian_b = np.zeros((m, 3, 6)), np.zeros((m, 3, 6))
-    bias, slack, mu = np.zeros((m, 3)), np.zeros(m), np.zeros((m, 2))
-    sliding, approach = np.zeros(m, np.bool_), np.zeros(m)
-    impulse = np.zeros((m, 3))
-    arm, at_a, at_b = np.empty(3), np.empty(3), np.empty(3)
+    m = contacts.body_a.size
+    rows = ContactRows(
+        np.empty((m, 3, 3)),
+        np.zeros((m, 3, RIGID)),
+        np.zeros((m, 3, RIGID)),
+        np.zeros((m, 3)),
+        np.zeros(m),
+        np.zeros((m, 2)),
+        np.zeros(m, np.bool_),
+        np.zeros(m),
+        np.zeros((m, 3)),
+    )
+    arm, at_a, at_b, u = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     for k in range(m):
-        a, b = body_a[k], body_b[k]
-        _tangents(normal[k, 0], normal[k, 1], normal[k, 2], axes[k])
+        a, b, old = contacts.body_a[k], contacts.body_b[k], contacts.old[k]
+        is_known_a, is_known_b = model.dof[a] < 0, model.dof[b] < 0
+        axes = rows.axes[k]
+        _tangents(contacts.normal[k, 0], contacts.normal[k, 1], contacts.normal[k, 2], axes)
         for i in range(3):
-            arm[i] = point[k, i] - position[a, i]
+            arm[i] = contacts.point[k, i] - position[a, i]
         _point_velocity(twist[a], arm, at_a)
-        if model.dof[a] >= 0:
-            _fill_jacobian(jacobian_a, k, -1.0, axes[k], arm, model.lock[a])
+        if not is_known_a:
+            _fill_jacobian(rows.jacobian_a, k, -1.0, axes, arm, model.lock[a])
         for i in range(3):
-            arm[i] = point[k, i] - position[b, i]
+            arm[i] = contacts.point[k, i] - position[b, i]
         _point_velocity(twist[b], arm, at_b)
-        if model.dof[b] >= 0:
-            _fill_jacobian(jacobian_b, k, 1.0, axes[k], arm, model.lock[b])
-        u = np.zeros(3)
-        for row in range(3):
-            for i in range(3):
-                e = axes[k, row, i]
-                u[row] += e * (at_b[i] - at_a[i] + drift[k, i])
-                bias[k, row] += e * drift[k, i]
-                # bodies with a prescribed motion are no unknowns: what they contribute to u is the bias
-                if model.dof[b] < 0:
-                    bias[k, row] += e * at_b[i]
-                if model.dof[a] < 0:
-                    bias[k, row] -= e * at_a[i]
-        sliding[k] = np.sqrt(u[1] * u[1] + u[2] * u[2]) > stick_speed
-        mu[k, 0] = _combine(friction_rule, model.mu[a, 0], model.mu[b, 0])
-        mu[k, 1] = _combine(friction_rule, model.mu[a, 1], model.mu[b, 1])
-        offset = rest_offset(model.size[a], model.size[b])
-        slack[k] = max(0.0, gap[k] - offset) / h
-        old = found[k]
+        if not is_known_b:
+            _fill_jacobian(rows.jacobian_b, k, 1.0, axes, arm, model.lock[b])
+        _velocity_between(axes, at_a, at_b, contacts.drift[k], is_known_a, is_known_b, u, rows.bias[k])
+        rows.sliding[k] = np.sqrt(u[1] * u[1] + u[2] * u[2]) > stick_speed
+        rows.mu[k, 0] = _combine(rules.friction, model.mu[a, 0], model.mu[b, 0])
+        rows.mu[k, 1] = _combine(rules.friction, model.mu[a, 1], model.mu[b, 1])
         if old >= 0:
-            impulse[k, 0] = memory.impulse[old, 0]
-            for i in range(3):
-                impulse[k, 1] += memory.impulse[old, 1 + i] * axes[k, 1, i]
-                impulse[k, 2] += memory.impulse[old, 1 + i] * axes[k, 2, i]
-        closing = -u[0]
-        if closing > 0.0:
-            approach[k] = closing if old < 0 else max(closing, memory.approach[old])
-            e = _combine(restitution_rule, model.restitution[a], model.restitution[b])
-            if gap[k] <= 1.5 * offset:
-                if e > 0.0:
-                    slack[k] = -e * approach[k]
-                approach[k] = 0.0
-    return axes, jacobian_a, jacobian_b, bias, slack, mu, sliding, approach, impulse
+            _recall(memory.impulse[old], axes, rows.impulse[k])
+        offset = rest_offset(model.size[a], model.size[b])
+        slack = max(0.0, contacts.gap[k] - offset) / h
+        before = memory.approach[old] if old >= 0 else 0.0
+        e = _combine(rules.restitution, model.restitution[a], model.restitution[b])
+        rows.slack[k], rows.approach[k] = _bounce(-u[0], before, e, contacts.gap[k] <= TOUCHING_OFFSETS * offset, slack)
+    return rows
 
 
 @kernel
@@ -217,51 +300,35 @@ def build_system(
     contacts: ContactSet,
     drift: Floats,
     memory: ContactMemory,
-    rules: tuple[int, int],
+    rules: Rules,
     bounces: bool,
-) -> tuple[System, Floats, Floats, Floats, Floats]:
+) -> StepProblem:
     """The contact problem of a step.
 
-    drift: (m, 3) as in `build_contacts`. rules: how the friction and the restitution of two bodies are combined. bounces:
-    whether bodies may bounce. Returns (the system, axes (m, 3, 3), approach (m,) to be remembered, impulse (m, 3) to begin
-    with, and the approach (m,) that was remembered).
+    drift: (m, 3) m/s, of the surface of B against that of A beyond their rigid motions. bounces: whether bodies may bounce.
     """
     model, h = begin.model, begin.h
     stick_speed = max(STICK_SPEED, STICK_FRACTION * float(np.linalg.norm(model.gravity)) * h)
-    found = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
-    axes, jacobian_a, jacobian_b, bias, slack, mu, sliding, approach, impulse = build_contacts(
-        model,
-        state.position,
-        begin.twist,
-        h,
-        stick_speed,
-        *rules,
-        contacts.body_a,
-        contacts.body_b,
-        contacts.point,
-        contacts.normal,
-        contacts.gap,
-        drift,
-        memory,
-        found,
-    )
-    if not bounces:
-        # a bounce off one body into another, both in this step, has no solution that keeps to both
-        slack = np.maximum(slack, 0.0)
-    moving = len(begin.mass)
+    body_a, body_b = contacts.body_a, contacts.body_b
+    old = match(memory, body_a, body_b, contacts.feature)
+    given = StepContacts(body_a, body_b, contacts.point, contacts.normal, contacts.gap, drift, old)
+    rows = build_contacts(model, state.position, begin.bodies.twist, h, stick_speed, rules, given, memory)
+    # a bounce off one body into another, both in this step, has no solution that keeps to both
+    slack = rows.slack if bounces else np.maximum(rows.slack, 0.0)
+    width = np.diff(begin.offset)
     system = System(
-        offset=np.arange(0, 6 * moving + 1, 6),
-        block_start=np.arange(0, 36 * moving + 1, 36),
-        mass=begin.mass.ravel(),
-        inverse_mass=begin.inverse_mass.ravel(),
-        velocity=begin.predicted[begin.awake].ravel(),
-        body_a=model.dof[contacts.body_a],
-        body_b=model.dof[contacts.body_b],
-        jacobian_a=jacobian_a,
-        jacobian_b=jacobian_b,
-        bias=bias,
+        offset=begin.offset,
+        block_start=np.concatenate([[0], np.cumsum(width * width)]),
+        mass=begin.bodies.mass.ravel(),
+        inverse_mass=begin.bodies.inverse_mass.ravel(),
+        velocity=begin.unknowns(begin.bodies.predicted),
+        body_a=model.dof[body_a],
+        body_b=model.dof[body_b],
+        jacobian_a=rows.jacobian_a,
+        jacobian_b=rows.jacobian_b,
+        bias=rows.bias,
         slack=slack,
-        mu=np.where(sliding, mu[:, 1], mu[:, 0]),
+        mu=np.where(rows.sliding, rows.mu[:, 1], rows.mu[:, 0]),
     )
-    came = np.where(found >= 0, np.append(memory.approach, 0.0)[found], 0.0)
-    return system, axes, approach, impulse, came
+    approach_before = np.where(old >= 0, np.append(memory.approach, 0.0)[old], 0.0)
+    return StepProblem(system, rows.axes, rows.impulse, rows.approach, approach_before)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..collision.contact_set import ContactSet
 from ..compile.kernel import kernel
 from ..problem.system import System, effective_inverse_mass, relative_velocities, relative_velocity
 from ..solvers.effort import allow
@@ -13,7 +14,8 @@ from ..solvers.kaufman_2008.projection import CONTACT, DISK, MULTIPLIER_STEPS, f
 from .bodies import Model
 from .build import rest_offsets
 from .islands import connected
-from .motion.rotation import turn
+from .motion.rotation import rotate_by
+from .predict import Begin
 
 __all__ = ["integrate", "separation"]
 
@@ -31,24 +33,17 @@ NEGLIGIBLE = 0.05  # of the rest offset: what is nearer than this to its place i
 
 
 def separation(
-    model: Model,
-    system: System,
-    body_a: Indices,
-    body_b: Indices,
-    gap: Floats,
-    v: Floats,
-    twist: Floats,
-    h: float,
-    recovery_speed: float,
-    effort: Indices,
+    begin: Begin, system: System, contacts: ContactSet, v: Floats, twist: Floats, recovery_speed: float, effort: Indices
 ) -> Floats:
-    """Velocities (n,) that, over this step and in addition to v, part bodies that are nearer than their rest offset.
+    """Velocities (dof,) that, over this step and in addition to v, part bodies that are nearer than their rest offset.
 
     They move positions only, so an overlap is undone without a pop: the smallest motion in the kinetic metric (a contact
     projection) that opens overlaps at no more than the recovery speed, in half extents of the smaller body a second, beyond
-    what they let in themselves, and closes no gap. What v opens by itself is left to it. twist: (bodies, 6) of all bodies.
-    effort: what it may cost, with all else in the step.
+    what they let in themselves, and closes no gap. What v opens by itself is left to it. twist: (n, 6) of all bodies. effort:
+    what it may cost, with all else in the step.
     """
+    model, h = begin.model, begin.h
+    body_a, body_b, gap = contacts.body_a, contacts.body_b, contacts.gap
     out = np.zeros_like(v)
     size = np.minimum(model.size[body_a], model.size[body_b])
     offset = rest_offsets(size)
@@ -91,19 +86,19 @@ def _speed_of_entry(model: Model, body_a: Indices, body_b: Indices, slip: Floats
     """(m,) how fast the steps themselves let bodies into each other.
 
     A contact's normal velocity is not negative where the step begins. Over the step, a point at a distance r from the axis of a
-    turning body leaves its tangent by omega^2 r h^2 / 2, and what slides over a surface of radius r leaves that by
+    rotating body leaves its tangent by omega^2 r h^2 / 2, and what slides over a surface of radius r leaves that by
     u_t^2 h^2 / 2 r; half extents stand for both.
     """
     size = np.minimum(model.size[body_a], model.size[body_b])
     square = np.einsum("bi,bi->b", twist[:, 3:], twist[:, 3:])
-    turning = np.where(square > 0.0, model.size, 0.0) * square
-    return 0.5 * h * (turning[body_a] + turning[body_b] + np.einsum("ki,ki->k", slip, slip) / size)
+    spin = np.where(square > 0.0, model.size, 0.0) * square
+    return 0.5 * h * (spin[body_a] + spin[body_b] + np.einsum("ki,ki->k", slip, slip) / size)
 
 
 @kernel
 def slow_down(model, system, islands, body_a, body_b, speed, out):
-    """Scales the velocities (n,) of islands so that in none bodies move against each other faster than FASTEST times what its
-    contacts are to open at, speed (m,); returns the smallest scale. islands: (bodies,) as from `connected`.
+    """Scales the velocities (dof,) of islands so that in none bodies move against each other faster than FASTEST times what its
+    contacts are to open at, speed (m,); returns the smallest scale. islands: (n,) as from `connected`.
 
     What parts two overlaps whose normals nearly oppose each other is a fast motion across both.
     """
@@ -120,34 +115,35 @@ def slow_down(model, system, islands, body_a, body_b, speed, out):
             continue
         scale = FASTEST * wanted[island] / found[island]
         least = min(least, scale)
-        for row in range(6 * d, 6 * d + 6):
+        for row in range(system.offset[d], system.offset[d + 1]):
             out[row] *= scale
     return least
 
 
 @kernel
-def integrate(model, state, mass, predicted, end_orientation, end_momentum, v, apart, h):
-    """Move every body that the solver moves by v + apart for h seconds; momenta from v alone.
+def integrate(model, state, bodies, offset, v, apart, h):
+    """Move every body that the solver moves by v + apart, both (dof,), for h seconds; momenta from v alone.
 
-    predicted: (n,) velocities, end_orientation (bodies, 4) and end_momentum (bodies, 3): what `predict` says of the step
-    without contacts. What they change of the angular velocity turns the body, and changes its momentum, on top of that.
+    bodies: the `Prediction` of the step, without contacts. What they change of the angular velocity rotates the body, and
+    changes its momentum, on top of that. offset: as in a `System`.
     """
     for b in range(model.dof.size):
         d = model.dof[b]
         if d < 0:
             continue
-        at = 6 * d
+        at = offset[d]
+        w = bodies.predicted[b, 3:]
         for i in range(3):
             state.velocity[b, i] = v[at + i]
             state.position[b, i] += h * (v[at + i] + apart[at + i])
-            momentum = end_momentum[b, i]
+            momentum = bodies.end_momentum[b, i]
             for j in range(3):
-                momentum += mass[d, 3 + i, 3 + j] * (v[at + 3 + j] - predicted[at + 3 + j])
+                momentum += bodies.mass[d, 3 + i, 3 + j] * (v[at + 3 + j] - w[j])
             state.angular_momentum[b, i] = momentum
-        turn(
-            end_orientation[b],
-            h * (v[at + 3] - predicted[at + 3] + apart[at + 3]),
-            h * (v[at + 4] - predicted[at + 4] + apart[at + 4]),
-            h * (v[at + 5] - predicted[at + 5] + apart[at + 5]),
+        rotate_by(
+            bodies.end_orientation[b],
+            h * (v[at + 3] - w[0] + apart[at + 3]),
+            h * (v[at + 4] - w[1] + apart[at + 4]),
+            h * (v[at + 5] - w[2] + apart[at + 5]),
             state.orientation[b],
         )

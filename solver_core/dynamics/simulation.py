@@ -15,12 +15,12 @@ from ..collision.contact_set import ContactSet, merged
 from ..collision.detect import detect
 from ..collision.time_of_impact import OVERLAP_ALLOWED, Motion
 from ..problem.result import Status
-from ..scene.spec import BodyKind, ContactMethod, FrictionCombine, SceneSpec, SceneWarning, SolverSettings, changed
+from ..scene.spec import BodyKind, ContactMethod, SceneSpec, SceneWarning, SolverSettings, changed
 from ..solvers.effort import effort_of_a_step, is_worked_off, ringing
 from ..solvers.kaufman_2008.staggered import VARIANTS
 from ..validation.scene import scene_warnings, validate
 from .bodies import State, build_bodies, to_body_frames
-from .build import ContactMemory, build_system, remember, rest_offset, rest_offsets
+from .build import ContactMemory, StepProblem, build_system, remember, rest_offset, rest_offsets, rules_of
 from .frame import Frame
 from .integrate import integrate, separation
 from .islands import COUNTS, solve_islands
@@ -38,7 +38,6 @@ __all__ = ["Simulation"]
 
 Floats = NDArray[np.float64]
 
-RULES = {rule: code for code, rule in enumerate(FrictionCombine)}
 SHORTEST_PART = 1e-9  # of a step: no part of it is that short
 PATIENCE = 8  # parts of a step, one after the other, that are not refused: then one of twice the length is tried
 STILL_MOTION = 1e-12  # m in a step: what interpolation between equal poses may come to
@@ -74,6 +73,7 @@ class Simulation:
         gravity_speed = float(np.linalg.norm(spec.gravity)) * self._step
         movable, radius = self._bodies.model.dof >= 0, self._bodies.shapes.radius
         self._sleep = Sleep(movable, radius, gravity_speed, self._step, self.settings.sleeping)
+        self._rules = rules_of(spec)
         self._rest = rest_offsets(self._bodies.model.size)
         self._deformation = Deformation(spec, self._bodies.shapes)
         self._impacts = ImpactFinder(self._bodies, self._deformation)
@@ -162,7 +162,7 @@ class Simulation:
                 h = left if left <= (1.0 + SHORTEST_PART) * h else h
                 refused = False
         asleep = int(self._sleep.asleep.sum())
-        self._memory = self._sleep.settle(step, self._memory)
+        self._memory = self._sleep.update(step, self._memory)
         return combined(rows) | {"cuts": len(rows) - 1, "asleep": asleep, "seconds": perf_counter() - begin}
 
     def _attempt(self, at: float, h: float, cuts: int) -> dict[str, Any] | Cut:
@@ -172,9 +172,9 @@ class Simulation:
         """
         begin = self._begin(at, h)
         contacts = begin.contacts
-        distant = self._impacts.distant(contacts, begin.predicted, h)
+        distant = self._impacts.distant(contacts, begin.bodies.predicted, h)
         if distant.any():
-            impacts = self._impacts.find(self._motion(begin, begin.predicted), begin.awake)
+            impacts = self._impacts.find(self._motion(begin, begin.bodies.predicted), begin.awake)
             impacts = impacts.among(contacts.chosen(distant))
             if 0 < len(impacts) <= cuts - KEPT_CUTS:
                 return impacts.first()
@@ -189,7 +189,7 @@ class Simulation:
             if solution.counts[0] == Status.INFEASIBLE and cuts > 0:
                 # perhaps a bounce off one body into another
                 solution = self._solve(begin, contacts, memory, bounces=False)
-            moved = self._moved(begin, solution)
+            moved = self._integrate(begin, solution)
             if not self._later.may_matter(solution.twist, h, h / self._step):
                 tries.append(Attempt(solution, moved, NO_IMPACTS, NOTHING_LATER))
                 break
@@ -199,9 +199,9 @@ class Simulation:
                 return impacts.first()
             later = self._later.find(begin.contacts, self._state, motion, moved, impacts, begin.awake)
             tries.append(Attempt(solution, moved, impacts, later))
-            disturbed = self._sleep.disturbed(later.contacts, begin.awake)
-            if disturbed.any():
-                self._wake(disturbed)
+            woken = self._sleep.to_wake(later.contacts, begin.awake)
+            if woken.any():
+                self._wake(woken)
                 return self._attempt(at, h, cuts)
             if not len(later.contacts) or len(tries) >= (MAX_TRIES if solution.may_improve else FEW_TRIES):
                 break
@@ -217,58 +217,61 @@ class Simulation:
         """Predict and collide: bodies and contacts as a step of h seconds begins, with all awake that it could disturb."""
         state = self._state
         prescribed = self._prescribed(at, at + h / self._step, h)
-        self._wake(self._stirred(prescribed, h))
+        self._wake(self._to_wake(prescribed, h))
         while True:
             begin = predicted_step(self._bodies.model, state, prescribed, self._sleep.awake, at, h, 0.5 * (self._last_step + h))
-            contacts = self._collide(begin.rotation, begin.awake, begin.predicted, h)
-            disturbed = self._sleep.disturbed(contacts, begin.awake)
-            if not disturbed.any():
+            contacts = self._collide(begin.bodies.rotation, begin.awake, begin.bodies.predicted, h)
+            woken = self._sleep.to_wake(contacts, begin.awake)
+            if not woken.any():
                 return begin._replace(contacts=contacts)
-            self._wake(disturbed)
+            self._wake(woken)
 
     def _solve(self, begin: Begin, contacts: ContactSet, memory: ContactMemory, bounces: bool) -> Solution:
         """Build the contact problem, solve it island by island, and part what overlaps."""
-        settings, model, spec = self.settings, begin.model, self.spec
-        body_a, body_b = contacts.body_a, contacts.body_b
-        drift = self._deformation.drift(body_a, body_b, contacts.point, self._state.position, begin.rotation)
-        rules = RULES[spec.friction_combine], RULES[spec.restitution_combine]
-        system, axes, approach, impulse, came = build_system(begin, self._state, contacts, drift, memory, rules, bounces)
+        drift = self._deformation.drift(
+            contacts.body_a, contacts.body_b, contacts.point, self._state.position, begin.bodies.rotation
+        )
+        problem = build_system(begin, self._state, contacts, drift, memory, self._rules, bounces)
+        v, counts, errors = self._solve_islands(begin, problem)
+        twist = begin.bodies.predicted.copy()
+        twist[begin.awake] = begin.twists(v)
+        apart = separation(begin, problem.system, contacts, v, twist, self.settings.recovery_speed, self._effort)
+        twist[begin.awake] += begin.twists(apart)
+        impulse = remember(problem.axes, problem.impulse)
+        kept = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, impulse, problem.approach_before)
+        worked_off = is_worked_off(self._effort)
+        return Solution(contacts, problem.system, v, apart, twist, kept, problem.approach, counts, errors, worked_off)
+
+    def _solve_islands(self, begin: Begin, problem: StepProblem) -> tuple[Floats, NDArray[np.int64], Floats]:
+        """Solve the contact problem, its impulse being warm start and answer; velocities (dof,), counts, errors."""
+        settings, system, impulse = self.settings, problem.system, problem.impulse
         counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
         limits = settings.tolerance, settings.max_iterations
         if settings.method is ContactMethod.PIVOT:
-            fall = float(np.linalg.norm(model.gravity)) * begin.h
-            direction = sliding_directions(system, begin.twist[begin.awake].ravel(), fall)
+            fall = float(np.linalg.norm(begin.model.gravity)) * begin.h
+            direction = sliding_directions(system, begin.unknowns(begin.bodies.twist), fall)
             v = solve_islands_by_pivoting(system, direction, impulse, *limits, self._deadline, counts, errors)
         else:
             variant = VARIANTS[settings.staggering.value]
             v = solve_islands(system, impulse, *limits, settings.polygon_sides, variant, self._effort, counts, errors)
-        twist = begin.predicted.copy()
-        twist[begin.awake] = v.reshape(-1, 6)
-        speed = settings.recovery_speed
-        apart = separation(model, system, body_a, body_b, contacts.gap, v, twist, begin.h, speed, self._effort)
-        twist[begin.awake] += apart.reshape(-1, 6)
-        kept = ContactMemory(body_a, body_b, contacts.feature, remember(axes, impulse), came)
-        return Solution(contacts, system, v, apart, twist, kept, approach, counts, errors, is_worked_off(self._effort))
+        return v, counts, errors
 
-    def _moved(self, begin: Begin, solution: Solution) -> State:
+    def _integrate(self, begin: Begin, solution: Solution) -> State:
         """The state at the step's end."""
         moved = State(*(array.copy() for array in self._state))
-        free = solution.system.velocity
-        integrate(
-            begin.model, moved, begin.mass, free, begin.end_orientation, begin.end_momentum, solution.v, solution.apart, begin.h
-        )
+        integrate(begin.model, moved, begin.bodies, begin.offset, solution.v, solution.apart, begin.h)
         self._place_animated(moved, begin.at + begin.h / self._step)
         return moved
 
     def _motion(self, begin: Begin, twist: Floats) -> Motion:
         """Bodies that move on from where they are with constant twists (n, 6)."""
-        return Motion(self._state.position, begin.rotation, twist, begin.h, begin.h / self._step, OVERLAP_ALLOWED)
+        return Motion(self._state.position, begin.bodies.rotation, twist, begin.h, begin.h / self._step, OVERLAP_ALLOWED)
 
     def _advanced(self, begin: Begin, best: Attempt, solved: list[Solution]) -> dict[str, Any]:
         """Take over the best that a step was solved for; its row of statistics."""
         solution = best.solution
         self._state, self._last_step = best.moved, begin.h
-        self._sleep.watch(solution.twist, solution.counts[0] == 0)
+        self._sleep.record_motion(solution.twist, solution.counts[0] == 0)
         self._memory = solution.memory._replace(approach=solution.approach)
         return step_row(solution, solved, begin.contacts.deepest(self._bodies.model.size), best.later.deepest)
 
@@ -276,18 +279,18 @@ class Simulation:
         if woken.any():
             self._memory = self._sleep.wake(woken, self._memory)
 
-    def _stirred(self, prescribed: Floats, h: float) -> NDArray[np.bool_]:
+    def _to_wake(self, prescribed: Floats, h: float) -> NDArray[np.bool_]:
         """(n,) who must wake because an animated body that moves, or a mesh that deforms, comes near."""
         asleep, motion = self._sleep.asleep, self._impacts.reach(prescribed, h) + self._deformation.reach(h)
-        stirring = motion > STILL_MOTION
-        if not asleep.any() or not stirring.any():
+        wakes = motion > STILL_MOTION
+        if not asleep.any() or not wakes.any():
             return np.zeros_like(asleep)
         shapes, position = self._bodies.shapes, self._state.position
-        collections = np.where(asleep | stirring, self._bodies.model.collections, 0)
+        collections = np.where(asleep | wakes, self._bodies.model.collections, 0)
         reach = 2.0 * self._rest + motion
         rotation = matrices(self._state.orientation)
-        near = detect(shapes, position, rotation, reach, collections, stirring, self._bodies.excluded)
-        return self._sleep.disturbed(near, stirring)
+        near = detect(shapes, position, rotation, reach, collections, wakes, self._bodies.excluded)
+        return self._sleep.to_wake(near, wakes)
 
     def _collide(self, rotation: Floats, movable: NDArray[np.bool_], twist: Floats, h: float) -> ContactSet:
         """Contacts that can close within h seconds with twists (n, 6); of two bodies one is movable (n,)."""

@@ -54,12 +54,12 @@ class Sleep:
         """(n,) the bodies that the solver moves now."""
         return self._movable & ~self.asleep
 
-    def disturbed(self, contacts: ContactSet, stirring: Flags) -> Flags:
-        """(n,) who must wake: all of every island that has a contact with a body that is stirring (n,)."""
+    def to_wake(self, contacts: ContactSet, wakes: Flags) -> Flags:
+        """(n,) who must wake: all of every island that has a contact with a body that wakes others (n,)."""
         if not self.asleep.any():
             return self.asleep
         a, b = contacts.body_a, contacts.body_b
-        met = np.concatenate([a[self.asleep[a] & stirring[b]], b[self.asleep[b] & stirring[a]]])
+        met = np.concatenate([a[self.asleep[a] & wakes[b]], b[self.asleep[b] & wakes[a]]])
         return self.asleep & np.isin(self._island, self._island[met])
 
     def wake(self, woken: Flags, memory: ContactMemory) -> ContactMemory:
@@ -71,13 +71,13 @@ class Sleep:
         self._fastest[woken], self._before[woken] = np.inf, np.inf
         return chosen(merged, np.lexsort((merged.feature, merged.body_b, merged.body_a)))
 
-    def watch(self, twist: Floats, solved: bool) -> None:
+    def record_motion(self, twist: Floats, solved: bool) -> None:
         """Take in the twists (n, 6) with which bodies moved in a part of a step, and whether it was solved."""
         if self._enabled:
             speed = np.linalg.norm(twist[:, :3], axis=1) + self._radius * np.linalg.norm(twist[:, 3:], axis=1)
             self._fastest = np.maximum(self._fastest, speed if solved else np.inf)
 
-    def settle(self, number: int, memory: ContactMemory) -> ContactMemory:
+    def update(self, number: int, memory: ContactMemory) -> ContactMemory:
         """After time step `number` of the scene, let fall asleep who may; returns the memory of those that stay awake."""
         if not self._enabled or (number + 1) % self._window != 0:
             return memory

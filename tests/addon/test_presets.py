@@ -53,8 +53,7 @@ def test_a_material_leaves_what_it_does_not_know(scene, make_body):
 
 
 def test_the_pair_rule_shown_is_the_one_that_is_solved(extension):
-    from stiction.solver_core.dynamics.build import _combine
-    from stiction.solver_core.dynamics.simulation import RULES
+    from stiction.solver_core.dynamics.build import RULES, _combine
 
     for rule, code in RULES.items():
         for a, b in ((0.3, 0.8), (0.0, 1.2), (0.5, 0.5)):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from solver_core.dynamics.motion.rotation import matrices, rotate, rotation_vector, turn, write_matrix
+from solver_core.dynamics.motion.rotation import matrices, rotate, rotate_by, rotation_vector, write_matrix
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -30,7 +30,7 @@ def assert_same_rotation(a, b, atol=1e-14):
 
 def turned(q, vector):
     out = np.empty(4)
-    turn(q, *vector, out)
+    rotate_by(q, *vector, out)
     return out
 
 
@@ -77,7 +77,7 @@ def test_many_small_turns_make_a_large_one_and_stay_of_length_one():
 def test_turning_in_place_is_allowed():
     q = random_quaternions(1, 4)[0]
     expected = turned(q, (0.1, 0.2, 0.3))
-    turn(q, 0.1, 0.2, 0.3, q)
+    rotate_by(q, 0.1, 0.2, 0.3, q)
     np.testing.assert_array_equal(q, expected)
 
 

@@ -29,7 +29,7 @@ from ...collision.time_of_impact import Motion
 from ..bodies import Bodies, State
 from ..build import rest_offsets
 from ..motion.deformation import Deformation
-from ..motion.rotation import matrices, rotation_vectors, turned
+from ..motion.rotation import matrices, rotated_by, rotation_vectors
 from .impacts import ImpactFinder, Impacts
 
 __all__ = ["NOTHING_LATER", "Later", "LaterContacts", "twist_between"]
@@ -147,7 +147,7 @@ class LaterContacts:
             time = np.zeros(len(moves))
             time[list(taken)] = list(taken.values())
             position = motion.position + time[:, None] * motion.twist[:, :3]
-            rotation = matrices(turned(state.orientation, time[:, None] * motion.twist[:, 3:]))
+            rotation = matrices(rotated_by(state.orientation, time[:, None] * motion.twist[:, 3:]))
             chosen = np.zeros(len(moves), np.bool_)
             chosen[bodies[together]] = True
             reach = 2.0 * self._rest

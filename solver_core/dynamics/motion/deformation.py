@@ -106,11 +106,11 @@ class Deformation:
             from ...collision.mesh.queries import surface_velocities
 
             table = self._shapes.surfaces
-            place, turn = position[mesh.body], rotation[mesh.body]
+            place, axes = position[mesh.body], rotation[mesh.body]
             for bodies, sign in ((body_a, -1.0), (body_b, 1.0)):
                 rows = np.flatnonzero(bodies == mesh.body)
                 if rows.size:
-                    local = np.ascontiguousarray((point[rows] - place) @ turn)
+                    local = np.ascontiguousarray((point[rows] - place) @ axes)
                     own = surface_velocities(table, mesh.surface, local, self._velocity[mesh.body])
-                    drift[rows] += sign * own @ turn.T
+                    drift[rows] += sign * own @ axes.T
         return drift

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import leaf_kernel
-from .rotation import turn
+from .rotation import rotate_by
 
-__all__ = ["principal_axes", "turn_freely"]
+__all__ = ["principal_axes", "rotate_freely"]
 
 Floats = NDArray[np.float64]
 
@@ -43,11 +43,11 @@ def _spin(q, momentum, axes, k, rate):
     a, b, c = y * t - z * v, z * u - x * t, x * v - y * u
     u, v, t = u + 2.0 * (w * a + y * c - z * b), v + 2.0 * (w * b + z * a - x * c), t + 2.0 * (w * c + x * b - y * a)
     angle = rate * (u * momentum[0] + v * momentum[1] + t * momentum[2])
-    turn(q, angle * u, angle * v, angle * t, q)
+    rotate_by(q, angle * u, angle * v, angle * t, q)
 
 
 @leaf_kernel
-def turn_freely(q, momentum, axes, moments, h, out):
+def rotate_freely(q, momentum, axes, moments, h, out):
     """out := the orientation q (4,) after h seconds without torque; momentum: (3,), world; axes, moments: of one body."""
     s, d = 0.5 * (1.0 / moments[0] + 1.0 / moments[1]), 0.5 * (1.0 / moments[0] - 1.0 / moments[1])
     for i in range(4):
@@ -55,6 +55,6 @@ def turn_freely(q, momentum, axes, moments, h, out):
     _spin(out, momentum, axes, 0, 0.5 * h * d)
     _spin(out, momentum, axes, 1, -0.5 * h * d)
     _spin(out, momentum, axes, 2, h * (1.0 / moments[2] - s))
-    turn(out, h * s * momentum[0], h * s * momentum[1], h * s * momentum[2], out)
+    rotate_by(out, h * s * momentum[0], h * s * momentum[1], h * s * momentum[2], out)
     _spin(out, momentum, axes, 1, -0.5 * h * d)
     _spin(out, momentum, axes, 0, 0.5 * h * d)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .rotation import rotation_vector, turn
+from .rotation import rotate_by, rotation_vector
 
 __all__ = ["path_pose", "smooth"]
 
@@ -39,7 +39,7 @@ def path_pose(path: Floats, frame: float) -> Floats:
     # theta turns the orientation at frame i on: exp(theta(t)) q_i
     end = _rate(turns[i], _velocity(turns, i + 1))
     theta = _hermite(turns[i], _velocity(turns, i), end, t)
-    turn(pose[3:], theta[0], theta[1], theta[2], pose[3:])
+    rotate_by(pose[3:], theta[0], theta[1], theta[2], pose[3:])
     return pose
 
 

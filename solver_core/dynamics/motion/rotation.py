@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ...compile.kernel import kernel
 
-__all__ = ["matrices", "rotate", "rotation_vector", "rotation_vectors", "turn", "turned", "write_matrix"]
+__all__ = ["matrices", "rotate", "rotate_by", "rotated_by", "rotation_vector", "rotation_vectors", "write_matrix"]
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ def matrices(orientation):
 
 
 @kernel
-def turn(q, w1, w2, w3, out):
+def rotate_by(q, w1, w2, w3, out):
     """out := exp(w) q, the orientation turned by the rotation vector w (rad, world axes), normalised."""
     angle = np.sqrt(w1 * w1 + w2 * w2 + w3 * w3)
     # sin(angle / 2) / angle, by its series where the quotient would lose digits
@@ -49,11 +49,11 @@ def turn(q, w1, w2, w3, out):
 
 
 @kernel
-def turned(orientation, vectors):
+def rotated_by(orientation, vectors):
     """(n, 4) orientations turned by rotation vectors (n, 3), rad, world axes."""
     out = np.empty_like(orientation)
     for i in range(orientation.shape[0]):
-        turn(orientation[i], vectors[i, 0], vectors[i, 1], vectors[i, 2], out[i])
+        rotate_by(orientation[i], vectors[i, 0], vectors[i, 1], vectors[i, 2], out[i])
     return out
 
 
