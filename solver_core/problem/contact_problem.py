@@ -106,8 +106,8 @@ class ContactProblem:
         n = factor.shape[1]
         jacobian, velocities = factor[: m * dim].reshape(m, dim, n), free[: m * dim].reshape(m, dim)
         system = one_body(jacobian, velocities, _per_contact("slack", 0.0 if slack is None else slack, m), np.zeros(m))
-        held = (factor[m * dim :], free[m * dim :])
-        return cls._with_friction(int(dim), system, mu, mu_dynamic, sliding, sliding_direction, held)
+        jacobian_b = (factor[m * dim :], free[m * dim :])
+        return cls._with_friction(int(dim), system, mu, mu_dynamic, sliding, sliding_direction, jacobian_b)
 
     @classmethod
     def from_bodies(
@@ -190,15 +190,15 @@ class ContactProblem:
             slack=_per_contact("slack", 0.0 if slack is None else slack, m),
             mu=np.zeros(m),
         )
-        held = finite_array(
+        jacobian_b = finite_array(
             "bilateral_jacobian", np.zeros((0, v_hat.size)) if bilateral_jacobian is None else bilateral_jacobian
         )
-        if held.ndim != 2 or held.shape[1] != v_hat.size:
-            raise ValueError(f"bilateral_jacobian must have shape (b, {v_hat.size}) to match velocity, not {held.shape}")
-        drift = finite_array("bilateral_bias", np.zeros(len(held)) if bilateral_bias is None else bilateral_bias)
-        if drift.shape != (len(held),):
-            raise ValueError(f"bilateral_bias must have shape ({len(held)},), not {drift.shape}")
-        rows = (held, held @ v_hat + drift)
+        if jacobian_b.ndim != 2 or jacobian_b.shape[1] != v_hat.size:
+            raise ValueError(f"bilateral_jacobian must have shape (b, {v_hat.size}) to match velocity, not {jacobian_b.shape}")
+        bias_b = finite_array("bilateral_bias", np.zeros(len(jacobian_b)) if bilateral_bias is None else bilateral_bias)
+        if bias_b.shape != (len(jacobian_b),):
+            raise ValueError(f"bilateral_bias must have shape ({len(jacobian_b)},), not {bias_b.shape}")
+        rows = (jacobian_b, jacobian_b @ v_hat + bias_b)
         return cls._with_friction(dim, system, mu, mu_dynamic, sliding, sliding_direction, rows)
 
     @classmethod

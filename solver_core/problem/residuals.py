@@ -254,7 +254,7 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
     response += problem.bilateral[0].T @ result.bilateral
     moved = np.empty_like(response)
     apply_inverse_mass(system, response, moved)
-    drift = np.abs(problem.bilateral[0] @ moved + problem.bilateral[1])
+    bilateral_error = np.abs(problem.bilateral[0] @ moved + problem.bilateral[1])
     moved += system.velocity
     velocity = relative_velocities(system, moved)
     difference = np.abs(velocity[:, :dim] - result.velocity).max(axis=1, initial=0.0)
@@ -311,6 +311,6 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
         opposition=worst(np.maximum(0.0, opposing), largest * fastest, "J"),
         saturation=worst(slip * np.abs(system.mu * impulse[:, 0] - friction), largest * fastest, "J"),
         static_map=_larger(worst(np.hypot(normal, static), fastest, "m/s"), aside_speed),
-        bilateral=worst(drift, fastest, "m/s"),
+        bilateral=worst(bilateral_error, fastest, "m/s"),
         consistency=gap if fastest > 0.0 else Residual(gap.value, gap.value, gap.index, gap.unit),
     )

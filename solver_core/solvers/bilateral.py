@@ -28,18 +28,18 @@ DEPENDENT_ROW = 1e-12  # of a row of F_c, or of a free velocity
 
 @dataclass(frozen=True)
 class WithoutBilateral:
-    """The contacts of a problem alone, and what its bilateral constraints answer: lam_b = -(lift lam + held).
+    """The contacts of a problem alone, and what its bilateral constraints answer: lam_b = -(lift lam + own).
 
-    problem: in coordinates of its own, of mass 1, with the same contacts. lift: (b, m dim), held: (b,) N s.
+    problem: in coordinates of its own, of mass 1, with the same contacts. lift: (b, m dim), own: (b,) N s.
     """
 
     problem: ContactProblem
     lift: Floats
-    held: Floats
+    own: Floats
 
     def bilateral(self, impulse: Floats) -> Floats:
         """The bilateral impulses (b,) that belong to those of the contacts (m, dim)."""
-        return -(self.lift @ impulse.ravel() + self.held)
+        return -(self.lift @ impulse.ravel() + self.own)
 
 
 def without_bilateral(problem: ContactProblem) -> WithoutBilateral:
@@ -53,13 +53,13 @@ def without_bilateral(problem: ContactProblem) -> WithoutBilateral:
     U, sigma, V = np.linalg.svd(J_b @ C, full_matrices=False)
     kept = sigma > max(J_b.shape) * np.finfo(float).eps * sigma.max(initial=0.0)
     U, sigma, V = U[:, kept], sigma[kept], V[kept].T
-    drift = (U.T @ g_b) / sigma
+    bias = (U.T @ g_b) / sigma
     F = F_c - (F_c @ V) @ V.T
     F -= (F @ V) @ V.T
     F[np.linalg.norm(F, axis=1) <= DEPENDENT_ROW * np.linalg.norm(F_c, axis=1)] = 0.0
     g_c = problem.free_velocity.ravel()
-    g = g_c - F_c @ (V @ drift)
-    g[np.abs(g) <= DEPENDENT_ROW * (np.abs(g_c) + np.abs(F_c) @ np.abs(V @ drift))] = 0.0
+    g = g_c - F_c @ (V @ bias)
+    g[np.abs(g) <= DEPENDENT_ROW * (np.abs(g_c) + np.abs(F_c) @ np.abs(V @ bias))] = 0.0
     system = one_body(F.reshape(m, dim, len(C)), g.reshape(m, dim), problem.system.slack, problem.system.mu)
     none = np.zeros((0, len(C))), np.zeros(0)
-    return WithoutBilateral(replace(problem, system=system, bilateral=none), (U / sigma) @ (F_c @ V).T, (U / sigma) @ drift)
+    return WithoutBilateral(replace(problem, system=system, bilateral=none), (U / sigma) @ (F_c @ V).T, (U / sigma) @ bias)

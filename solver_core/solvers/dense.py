@@ -11,7 +11,6 @@ where a rod neither resists nor gives way; it is zero then, lest forces of 1e16 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -27,8 +26,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """Where the unknowns of a contact problem are among n indices: bilateral constraints first, then contact after contact.
 
     bilateral: their number. normal: (m,), friction: (m,) first index of static friction or -1, tangents: how many each has.
@@ -51,7 +49,7 @@ class DenseProblem(NamedTuple):
 
 def dense_problem(problem: ContactProblem) -> DenseProblem:
     """Normal forces, static friction, and dynamic friction substituted (24)."""
-    m, dim, held = problem.contacts, problem.dim, problem.bilateral_constraints
+    m, dim, count = problem.contacts, problem.dim, problem.bilateral_constraints
     G, cut = problem.delassus, problem.contacts * problem.dim
     slack = np.zeros((m, dim))
     slack[:, 0] = problem.system.slack
@@ -68,11 +66,11 @@ def dense_problem(problem: ContactProblem) -> DenseProblem:
     kept = np.zeros((m, dim), dtype=bool)
     kept[:, 0] = True
     kept[static, 1:] = True
-    order = np.concatenate([np.arange(cut, cut + held), np.flatnonzero(kept.ravel())])
+    order = np.concatenate([np.arange(cut, cut + count), np.flatnonzero(kept.ravel())])
     place = np.full(cut, -1)
-    place[order[held:]] = np.arange(held, order.size)
+    place[order[count:]] = np.arange(count, order.size)
     place = place.reshape(m, dim)
-    layout = Layout(held, place[:, 0].copy(), place[:, 1].copy(), dim - 1)
+    layout = Layout(count, place[:, 0].copy(), place[:, 1].copy(), dim - 1)
     return DenseProblem(columns[np.ix_(order, order)].T, g[order], Sizes(sizes.row[order], sizes.column[order]), layout)
 
 
@@ -110,10 +108,11 @@ def impulse_from_forces(problem: ContactProblem, layout: Layout, forces: Floats)
     return impulse, forces[: layout.bilateral].copy()
 
 
-def result_of(problem: ContactProblem, impulse: Floats, held: Floats, solver: str) -> Result:
+def result_of(problem: ContactProblem, impulse: Floats, bilateral: Floats, solver: str) -> Result:
     """What impulses (m, dim) and those of bilateral constraints (b,) do, as a result that nobody has called solved."""
     impulse[:, 0] = np.maximum(impulse[:, 0], 0.0)
-    u = problem.delassus @ np.append(impulse.ravel(), held)
+    u = problem.delassus @ np.append(impulse.ravel(), bilateral)
     velocity = problem.free_velocity + u[: impulse.size].reshape(impulse.shape)
-    v = problem.system.velocity + problem.inverse_mass @ (problem.jacobian.T @ impulse.ravel() + problem.bilateral[0].T @ held)
-    return Result(Status.MAX_ITERATIONS, impulse, velocity, v, Statistics(0, 0, 0.0), solver, held)
+    wrench = problem.jacobian.T @ impulse.ravel() + problem.bilateral[0].T @ bilateral
+    v = problem.system.velocity + problem.inverse_mass @ wrench
+    return Result(Status.MAX_ITERATIONS, impulse, velocity, v, Statistics(0, 0, 0.0), solver, bilateral)

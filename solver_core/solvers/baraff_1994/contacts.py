@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From contact problems to Baraff's algorithm and back: limits, rays, and the trials that friction asks for.
+"""From contact problems to Baraff's algorithm and back: limits, rays, and the attempts that friction asks for.
 
 Dynamic friction (Baraff 1994, section 6; 1991, section 7) makes the matrix unsymmetric, and there may be no solution: an
 infinite step is the direction of a set of contact impulses.
@@ -17,55 +17,47 @@ from numpy.typing import NDArray
 from ...problem.contact_problem import ContactProblem
 from ...problem.residuals import residuals
 from ...problem.result import Result, Status
-from ..complementarity import Sizes, is_ray, without_rounding
+from ..complementarity import is_ray, without_rounding
 from ..dense import DenseProblem, Layout, dense_problem, forces_from_impulse, impulse_from_forces, result_of
 from ..infeasible import contradiction
-from .attempts import (
-    DEPENDENT_ACCELERATION,
-    PROXIMAL,
-    STIFFEST,
-    SWEEPS,
-    ZERO_ACCELERATION,
-    Guess,
-    Trial,
-    pivots_of,
-    statistics,
-    trials,
-    until,
-)
+from . import attempts
+from .attempts import Attempt, Guess
 from .coulomb_guess import coulomb_forces, stiff, stiffening
-from .index_sets import PIVOTS, index_sets
+from .index_sets import PIVOTS, Unknowns, index_sets
 from .pivot import ESTABLISHED, RAY
-from .start import pivot_at_once, start
+from .start import ZERO_ACCELERATION, pivot_at_once, start, zero_accelerations
 
 __all__ = ["pivot"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-PIVOTS_A_CONTACT = 6400  # over all trials
-COMPLIANCE = 0.1  # of A, over the tolerance, in trials with friction from known forces
+PIVOTS_A_CONTACT = 6400  # over all attempts
+COMPLIANCE = 0.1  # of A, over the tolerance, in attempts with friction from known forces
 
 
 def _guesses(warm: bool, guess: bool, has_static_friction: bool, asymmetric: bool, tolerance: float) -> tuple[Guess, ...]:
-    """For the trials from known forces. has_static_friction: whether there is static friction. asymmetric: whether A is; rays
+    """For the attempts from known forces. has_static_friction: whether there is static friction. asymmetric: whether A is; rays
     are not to be softened away."""
-    compliance = max(COMPLIANCE * tolerance, STIFFEST) if guess and not asymmetric else 0.0
+    compliance = max(COMPLIANCE * tolerance, attempts.STIFFEST) if guess and not asymmetric else 0.0
     given = (Guess(0, compliance if has_static_friction else 0.0),) if warm else ()
     if has_static_friction:
         if not guess:
             return given
-        turned = Guess(0, compliance, stiff(compliance))
+        opposed = Guess(0, compliance, stiff(compliance))
         longer = Guess(0, compliance, stiffening(compliance), improves=False)
-        near = tuple(one for sweeps in SWEEPS for one in (Guess(sweeps, compliance), turned))
+        near = tuple(one for sweeps in attempts.SWEEPS for one in (Guess(sweeps, compliance), opposed))
         return given + near + (() if asymmetric else (longer,))
     if asymmetric or not guess:
         return given
-    return (given or (Guess(SWEEPS[0], 0.0),)) + tuple(Guess(0, less) for less in PROXIMAL)
+    return (given or (Guess(attempts.SWEEPS[0], 0.0),)) + tuple(Guess(0, less) for less in attempts.PROXIMAL)
 
 
-class Attempt(NamedTuple):
-    """The contacts taken in one order: how `compute_forces` ended, and what of the sets is asked for afterwards."""
+class Outcome(NamedTuple):
+    """The contacts taken in one order: how `compute_forces` ended, and what of the sets is asked for afterwards.
+
+    force: (n,) in the problem's own tangent axes, change: (n,) in those of `frame`.
+    """
 
     ended: int
     force: Floats
@@ -74,40 +66,17 @@ class Attempt(NamedTuple):
     counts: Indices
 
 
-class Unknowns(NamedTuple):
-    """a = A f + b by columns of A, and what the indices mean.
+class Candidate(NamedTuple):
+    """What an outcome amounts to, and how far it is from (21) where it fails, from Coulomb's law where it does not."""
 
-    symmetric: whether A is and, there being no friction, stays so; it is then taken to be positive semidefinite. scales: what
-    counts as zero acceleration, and what remains of one that cannot be driven away.
-    """
+    result: Result
+    failed: bool
+    distance: float
 
-    columns: Floats
-    b: Floats
-    sizes: Sizes
-    layout: Layout
-    mu: Floats
-    symmetric: bool
-    scales: tuple[float, float]
-
-
-def _unknowns(dense: DenseProblem, mu: Floats, symmetric: bool, at_rest: float) -> Unknowns:
-    A, b, sizes, layout = dense
-    scale = float(np.abs(b).max(initial=0.0))
-    scales = at_rest * scale, max(DEPENDENT_ACCELERATION, at_rest) * scale
-    return Unknowns(np.ascontiguousarray(A.T), b, sizes, layout, mu, symmetric, scales)
-
-
-def _attempt(x: Unknowns, trial: Trial, known: Floats, pivots: int, deadline: float) -> Attempt:
-    """What comes of a trial, from known forces (n,), empty for none."""
-    layout = x.layout
-    sets = (x.sizes, layout.bilateral, layout.normal, layout.friction, layout.tangents, x.mu, x.symmetric)
-    limit = pivots_of(trial, bool((layout.friction >= 0).any()), pivots)
-    known = known if trial.renews else np.zeros(0)
-    if deadline == np.inf:
-        return Attempt(*pivot_at_once(x.columns, x.b, *sets, known, *trial.guess[:2], trial.order, *x.scales, limit))
-    p = index_sets(x.columns.copy(), x.b.copy(), *sets)
-    start(p, layout.bilateral, known, *trial.guess[:2], *x.scales)
-    return Attempt(until(deadline, p, trial.order, x.scales, limit), p.force, p.change, p.frame, p.counts)
+    @property
+    def grade(self) -> tuple[bool, float]:
+        """The lower the better."""
+        return self.failed, self.distance
 
 
 def pivot(
@@ -120,76 +89,111 @@ def pivot(
 ) -> Result:
     """Solve a contact problem with Baraff's algorithm.
 
-    max_iterations: limit of pivots over all trials, None for 6400 a contact. guess: whether sets are guessed to begin with, and
-    again, with friction better opposed to the sliding, while Coulomb's law does not hold. After time_limit s the best of what
-    was tried is returned, with TIME_LIMIT where it is no solution. Ends with RAY only where friction along given directions
-    makes the matrix unsymmetric and the ray has the property (10) of Baraff 1991; with INFEASIBLE where normal conditions are
-    proved to contradict each other, which is looked at before the orders from nothing. What is not solved
-    is never worse than no impulses.
+    max_iterations: limit of pivots over all attempts, None for 6400 a contact. guess: whether sets are guessed to begin with,
+    and again, with friction better opposed to the sliding, while Coulomb's law does not hold. After time_limit s the best of
+    what was tried is returned, with TIME_LIMIT where it is no solution. Ends with RAY only where friction along given
+    directions makes the matrix unsymmetric and the ray has the property (10) of Baraff 1991; with INFEASIBLE where normal
+    conditions are proved to contradict each other, which is looked at before the orders from nothing. What is not solved is
+    never worse than no impulses.
     """
     begin = perf_counter()
     dense = dense_problem(problem)
-    A, b, sizes, layout = dense
+    layout = dense.layout
     pivots = PIVOTS_A_CONTACT * (problem.contacts + 1) if max_iterations is None else max_iterations
     has_static_friction, asymmetric = bool((layout.friction >= 0).any()), bool(problem.slides_along_given.any())
-    unknowns = _unknowns(
-        dense, problem.system.mu, not has_static_friction and not asymmetric, max(ZERO_ACCELERATION, 1e-3 * tolerance)
-    )
+    symmetric = not has_static_friction and not asymmetric
+    unknowns = Unknowns(np.ascontiguousarray(dense.A.T), dense.b, dense.sizes, layout, problem.system.mu, symmetric)
+    scales = zero_accelerations(dense.b, max(ZERO_ACCELERATION, 1e-3 * tolerance))
     known = np.zeros(0) if warm_start is None else forces_from_impulse(problem, layout, warm_start)
-    nothing = best = result_of(problem, *impulse_from_forces(problem, layout, np.zeros(b.size)), "pivot")
-    rank, status, ray = (True, np.inf), Status.MAX_ITERATIONS, None
-    counts, tries, sought = np.zeros(4, np.int64), 0, False
-    for trial in trials(problem.contacts, _guesses(known.size > 0, guess, has_static_friction, asymmetric, tolerance)):
-        if not trial.guess.improves:
-            if status is Status.SOLVED:
+    nothing = result_of(problem, *impulse_from_forces(problem, layout, np.zeros(dense.b.size)), "pivot")
+    best, status, ray = Candidate(nothing, True, np.inf), Status.MAX_ITERATIONS, None
+    counts, tried, sought = np.zeros(4, np.int64), 0, False
+    guesses = _guesses(known.size > 0, guess, has_static_friction, asymmetric, tolerance)
+    for attempt in attempts.plan(problem.contacts, guesses):
+        if status is Status.SOLVED and not attempt.guess.improves:
+            break
+        if not attempt.guess.improves and tried and not sought:
+            # before the long guess and hundreds of orders: is there anything to find at all?
+            sought, ray = True, contradiction(problem, tolerance)
+            if ray is not None:
+                status = Status.INFEASIBLE
                 break
-            if tries and not sought:
-                # before the long guess and hundreds of orders: is there anything to find at all?
-                sought, ray = True, contradiction(problem, tolerance)
-                if ray is not None:
-                    status = Status.INFEASIBLE
-                    break
-        if trial.guess.turned:
-            near = known if known.size else np.zeros(b.size)
-            turned = coulomb_forces(A, b, sizes, layout, unknowns.mu, near, trial.guess.turned, unknowns.scales[0])
-            if turned is None:
+        if attempt.guess.opposing:
+            opposed = _opposed(dense, unknowns.mu, known, attempt.guess.opposing, scales[0])
+            if opposed is None:
                 continue
-            known = turned
-        attempt = _attempt(unknowns, trial, known, pivots, begin + time_limit)
-        counts += attempt.counts
-        tries += 1
-        forces = _unturned(layout, attempt.frame, attempt.force)
-        candidate = result_of(problem, *impulse_from_forces(problem, layout, forces), "pivot")
-        measured = residuals(problem, candidate)
-        failed = not measured.static_friction <= tolerance
-        grade = (failed, measured.static_friction if failed else measured.coulomb)
-        if grade < rank:
-            best, rank = candidate, grade
-        if not failed:
+            known = opposed
+        outcome = _outcome(unknowns, scales, attempt, known, pivots, begin + time_limit)
+        counts += outcome.counts
+        tried += 1
+        candidate = _candidate(problem, layout, outcome.force, tolerance)
+        best = min(best, candidate, key=lambda one: one.grade)
+        if not candidate.failed:
             status = Status.SOLVED
-        if attempt.ended == ESTABLISHED:
-            known = forces
-        if attempt.ended == RAY and asymmetric and status is not Status.SOLVED:
-            direction = without_rounding(sizes, _unturned(layout, attempt.frame, attempt.change))
-            if is_ray(A, sizes, direction, layout.normal):
-                status, ray = Status.RAY, impulse_from_forces(problem, layout, direction)[0]
+        if outcome.ended == ESTABLISHED:
+            known = outcome.force
+        if outcome.ended == RAY and asymmetric and status is not Status.SOLVED:
+            ray = _ray(problem, dense, outcome)
+            if ray is not None:
+                status = Status.RAY
                 break
-        pivots -= int(attempt.counts[PIVOTS])
-        if (not failed and measured.coulomb <= tolerance) or pivots <= 0 or perf_counter() >= begin + time_limit:
+        pivots -= int(outcome.counts[PIVOTS])
+        has_coulombs_law = not candidate.failed and candidate.distance <= tolerance
+        if has_coulombs_law or pivots <= 0 or perf_counter() >= begin + time_limit:
             break
     if status is Status.MAX_ITERATIONS and perf_counter() >= begin + time_limit:
         status = Status.TIME_LIMIT
-    if status is not Status.SOLVED and not rank[1] <= residuals(problem, nothing).static_friction:
-        best = nothing
-    return replace(best, status=status, stats=statistics(counts, tries, begin), ray=ray)
+    result = best.result
+    if status is not Status.SOLVED and not best.distance <= residuals(problem, nothing).static_friction:
+        result = nothing
+    return replace(result, status=status, stats=attempts.statistics(counts, tried, begin), ray=ray)
 
 
-def _unturned(layout: Layout, frame: Floats, vector: Floats) -> Floats:
+def _opposed(dense: DenseProblem, mu: Floats, known: Floats, compliances: tuple[float, ...], at_rest: float) -> Floats | None:
+    """Forces (n,) near known ones, empty for none, that have Coulomb's law; None where they are not found."""
+    near = known if known.size else np.zeros(dense.b.size)
+    return coulomb_forces(*dense, mu, near, compliances, at_rest)
+
+
+def _outcome(
+    unknowns: Unknowns, scales: tuple[float, float], attempt: Attempt, known: Floats, pivots: int, deadline: float
+) -> Outcome:
+    """What comes of an attempt, from known forces (n,), empty for none."""
+    layout = unknowns.layout
+    limit = attempts.pivots_of(attempt, bool((layout.friction >= 0).any()), pivots)
+    known, guess = attempt.known(known), attempt.guess[:2]
+    if deadline == np.inf:
+        ended, force, change, frame, counts = pivot_at_once(unknowns, known, *guess, attempt.order, scales, limit)
+    else:
+        p = index_sets(unknowns)
+        start(p, known, *guess, *scales)
+        ended = attempts.run_until(deadline, p, attempt.order, scales, limit)
+        force, change, frame, counts = p.force, p.change, p.frame, p.counts
+    return Outcome(ended, _in_own_axes(layout, frame, force), change, frame, counts)
+
+
+def _candidate(problem: ContactProblem, layout: Layout, forces: Floats, tolerance: float) -> Candidate:
+    """What forces (n,) amount to."""
+    result = result_of(problem, *impulse_from_forces(problem, layout, forces), "pivot")
+    measured = residuals(problem, result)
+    failed = not measured.static_friction <= tolerance
+    return Candidate(result, failed, measured.static_friction if failed else measured.coulomb)
+
+
+def _ray(problem: ContactProblem, dense: DenseProblem, outcome: Outcome) -> Floats | None:
+    """The impulses (m, dim) of a step without end; None where it is rounding."""
+    direction = without_rounding(dense.sizes, _in_own_axes(dense.layout, outcome.frame, outcome.change))
+    if not is_ray(dense.A, dense.sizes, direction, dense.layout.normal):
+        return None
+    return impulse_from_forces(problem, dense.layout, direction)[0]
+
+
+def _in_own_axes(layout: Layout, frame: Floats, vector: Floats) -> Floats:
     """A vector of all indices in the problem's own tangent axes."""
-    turned = vector.copy()
+    own = vector.copy()
     if layout.tangents == 2:
         for c in np.flatnonzero(layout.friction >= 0):
             i = layout.friction[c]
             (cosine, sine), x, y = frame[c], vector[i], vector[i + 1]
-            turned[i], turned[i + 1] = cosine * x - sine * y, sine * x + cosine * y
-    return turned
+            own[i], own[i + 1] = cosine * x - sine * y, sine * x + cosine * y
+    return own

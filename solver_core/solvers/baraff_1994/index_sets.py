@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
 from ...linalg.incremental import Incremental, append, append_all, incremental, remove, replace_column
 from ..complementarity import Sizes
+from ..dense import Layout
 
 __all__ = [
     "CF",
@@ -35,6 +36,7 @@ __all__ = [
     "OFF",
     "PIVOTS",
     "Sets",
+    "Unknowns",
     "clamp",
     "enter",
     "enter_acting",
@@ -46,10 +48,10 @@ __all__ = [
     "index_sets",
     "leave",
     "release",
+    "rotate_frame",
     "slip",
     "start_clamped",
     "stick",
-    "turn_frame",
 ]
 
 Floats = NDArray[np.float64]
@@ -66,11 +68,12 @@ class Sets(NamedTuple):
     """The problem a = A f + b, the iterate, and the sets; n indices, m contacts.
 
     matrix: (n, n) columns of A, in each contact's own tangent frame. effective: the same with NCF substituted. b, force,
-    acceleration, change, response: (n,), the last two being Delta f and Delta a. sizes: of A.
-    normal: (m,) index of the normal force. friction: (m,) index of the first friction force, FREE where there is none.
-    tangents: how many each has. mu: (m,). owner: (n,) contact of each index, FREE for bilateral constraints. normal_set,
-    friction_set: (m,). delta: (m, 2) the frozen directions. frame: (m, 2) cosine and sine of the tangent frame against the
-    problem's own. changed: (n,) the pivot at which an index last changed its set. acting: (n,) work array. counts: (4,).
+    acceleration, change, response: (n,), the last two being Delta f and Delta a. sizes: of A. bilateral: how many of the first
+    indices are bilateral. normal: (m,) index of the normal force. friction: (m,) index of the first friction force, FREE where
+    there is none. tangents: how many each has. mu: (m,). owner: (n,) contact of each index, FREE for bilateral constraints.
+    normal_set, friction_set: (m,). delta: (m, 2) the frozen directions. frame: (m, 2) cosine and sine of the tangent frame
+    against the problem's own. changed: (n,) the pivot at which an index last changed its set. acting: (n,) work array. counts:
+    (4,).
     """
 
     matrix: Floats
@@ -81,6 +84,7 @@ class Sets(NamedTuple):
     change: Floats
     response: Floats
     sizes: Sizes
+    bilateral: int
     normal: Indices
     friction: Indices
     tangents: int
@@ -96,13 +100,26 @@ class Sets(NamedTuple):
     clamped: Incremental
 
 
-@kernel
-def index_sets(matrix, b, sizes, bilateral, normal, friction, tangents, mu, symmetric):
-    """All sets empty, no force.
+class Unknowns(NamedTuple):
+    """a = A f + b, and what the indices mean.
 
-    matrix: (n, n) columns of A, changed in place. sizes: of A, for both tangents of a contact the same. bilateral: how many of
-    the first indices are bilateral. symmetric: whether A is and stays so, there being no friction.
+    columns: (n, n) of A. sizes: of A, for both tangents of a contact the same. mu: (m,). symmetric: whether A is and, there
+    being no friction, stays so; it is then taken to be positive semidefinite.
     """
+
+    columns: Floats
+    b: Floats
+    sizes: Sizes
+    layout: Layout
+    mu: Floats
+    symmetric: bool
+
+
+@kernel
+def index_sets(unknowns):
+    """All sets empty, no force; A and b are copied."""
+    columns, b, layout, symmetric = unknowns.columns.copy(), unknowns.b.copy(), unknowns.layout, unknowns.symmetric
+    normal, friction, tangents = layout.normal, layout.friction, layout.tangents
     n, m = b.size, normal.size
     owner = np.full(n, FREE, np.int64)
     for c in range(m):
@@ -112,18 +129,19 @@ def index_sets(matrix, b, sizes, bilateral, normal, friction, tangents, mu, symm
     frame = np.zeros((m, 2))
     frame[:, 0] = 1.0
     return Sets(
-        matrix,
-        matrix if symmetric else matrix.copy(),
+        columns,
+        columns if symmetric else columns.copy(),
         b,
         np.zeros(n),
         b.copy(),
         np.zeros(n),
         np.zeros(n),
-        sizes,
+        unknowns.sizes,
+        layout.bilateral,
         normal,
         friction,
         tangents,
-        mu,
+        unknowns.mu,
         owner,
         np.zeros(m, np.int64),
         np.zeros(m, np.int64),
@@ -261,8 +279,8 @@ def slip(p, c):
 
 
 @leaf_kernel
-def turn_frame(p, c, x, y):
-    """Turn the tangent frame of a contact so that its first axis is along (x, y), of any length, in the present frame."""
+def rotate_frame(p, c, x, y):
+    """Rotate the tangent frame of a contact so that its first axis is along (x, y), of any length, in the present frame."""
     if p.tangents < 2:
         return
     length = np.hypot(x, y)
@@ -295,7 +313,7 @@ def stick(p, c, at_rest):
     _unfreeze(p, c)
     p.friction_set[c] = CFX
     if p.tangents == 2:
-        turn_frame(p, c, p.delta[c, 0], p.delta[c, 1])
+        rotate_frame(p, c, p.delta[c, 0], p.delta[c, 1])
     enter(p, first)
     if p.tangents == 1:
         p.friction_set[c] = CF

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,21 +12,12 @@ from numpy.typing import NDArray
 from ...compile.kernel import kernel
 from ...problem.result import Status
 from ..complementarity import LcpEnd, entry_sizes, is_ray, relative_residual, without_rounding
-from .attempts import (
-    DEPENDENT_ACCELERATION,
-    PROXIMAL,
-    SWEEPS,
-    ZERO_ACCELERATION,
-    Guess,
-    Trial,
-    pivots_of,
-    statistics,
-    trials,
-    until,
-)
-from .index_sets import FREE, PIVOTS, index_sets
+from ..dense import Layout
+from . import attempts
+from .attempts import Attempt, Guess
+from .index_sets import FREE, PIVOTS, Unknowns, index_sets
 from .pivot import ESTABLISHED, RAY, compute_forces
-from .start import start
+from .start import ZERO_ACCELERATION, start, zero_accelerations
 
 __all__ = ["pivot_lcp"]
 
@@ -34,13 +25,15 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 # numpy's, for a literal would have `index_sets` and `start` compiled once more
+NO_BILATERAL: Any
+NO_TANGENTS: Any
 NO_BILATERAL = NO_TANGENTS = np.int64(0)
-GUESSED = (Guess(SWEEPS[0], 0.0),)
+GUESSED = (Guess(attempts.SWEEPS[0], 0.0),)
 GIVEN = (Guess(0, 0.0),)
-PROXIMAL_ATTEMPTS = tuple(Guess(0, compliance) for compliance in PROXIMAL)
+PROXIMAL_GUESSES = tuple(Guess(0, compliance) for compliance in attempts.PROXIMAL)
 
 
-class Attempt(NamedTuple):
+class Outcome(NamedTuple):
     """How `compute_forces` ended; the forces with what is negative of them left out, A f + b, and how far that is from a
     solution; the last Delta f; counts (4,)."""
 
@@ -66,39 +59,40 @@ def pivot_lcp(
     symmetric = is_symmetric(A) and (start is None or _is_semidefinite(A))
     # any positive forces will do: those in C are solved for
     known = np.zeros(0) if start is None else start.astype(np.float64)
-    guesses = (GIVEN if start is not None else GUESSED if symmetric else ()) + (PROXIMAL_ATTEMPTS if symmetric else ())
+    guesses = (GIVEN if start is not None else GUESSED if symmetric else ()) + (PROXIMAL_GUESSES if symmetric else ())
     best, least = (np.zeros(b.size), b), np.inf
-    counts, tries, pivots = np.zeros(4, np.int64), 0, max_iterations
-    for trial in trials(b.size, guesses):
-        attempt = Attempt(*_attempt(A, b, symmetric, trial, known, pivots, begin + time_limit))
-        counts += attempt.counts
-        tries += 1
-        if attempt.residual < least:
-            best, least = (attempt.force, attempt.acceleration), attempt.residual
-        if attempt.ended == ESTABLISHED:
-            if attempt.residual <= tolerance:
-                return LcpEnd(Status.SOLVED, attempt.force, attempt.acceleration, None, statistics(counts, tries, begin))
-            known = attempt.force
+    counts, tried, pivots = np.zeros(4, np.int64), 0, max_iterations
+    for attempt in attempts.plan(b.size, guesses):
+        outcome = Outcome(*_outcome(A, b, symmetric, attempt, known, pivots, begin + time_limit))
+        counts += outcome.counts
+        tried += 1
+        if outcome.residual < least:
+            best, least = (outcome.force, outcome.acceleration), outcome.residual
+        if outcome.ended == ESTABLISHED:
+            if outcome.residual <= tolerance:
+                stats = attempts.statistics(counts, tried, begin)
+                return LcpEnd(Status.SOLVED, outcome.force, outcome.acceleration, None, stats)
+            known = outcome.force
         sizes = entry_sizes(A, symmetric)
-        ray = without_rounding(sizes, attempt.change)
-        if attempt.ended == RAY and is_ray(A, sizes, ray) and not (symmetric and _is_rounding(A, b, ray)):
-            stats = statistics(counts, tries, begin)
-            return LcpEnd(Status.RAY, attempt.force, attempt.acceleration, ray / ray.max(), stats)
-        pivots -= int(attempt.counts[PIVOTS])
+        ray = without_rounding(sizes, outcome.change)
+        if outcome.ended == RAY and is_ray(A, sizes, ray) and not (symmetric and _is_rounding(A, b, ray)):
+            stats = attempts.statistics(counts, tried, begin)
+            return LcpEnd(Status.RAY, outcome.force, outcome.acceleration, ray / ray.max(), stats)
+        pivots -= int(outcome.counts[PIVOTS])
         if pivots <= 0 or perf_counter() >= begin + time_limit:
             break
         symmetric = symmetric and _is_semidefinite(A)
-    return LcpEnd(Status.MAX_ITERATIONS, *best, None, statistics(counts, tries, begin))
+    return LcpEnd(Status.MAX_ITERATIONS, *best, None, attempts.statistics(counts, tried, begin))
 
 
-def _attempt(A: Floats, b: Floats, symmetric: bool, trial: Trial, known: Floats, pivots: int, deadline: float):
-    """The fields of an `Attempt`, from known forces (n,), empty for none, if the trial is to use them."""
-    limit = pivots_of(trial, False, pivots)
-    known = known if trial.renews else np.zeros(0)
+def _outcome(A: Floats, b: Floats, symmetric: bool, attempt: Attempt, known: Floats, pivots: int, deadline: float):
+    """The fields of an `Outcome`, from known forces (n,), empty for none, if the attempt is to use them."""
+    limit = attempts.pivots_of(attempt, False, pivots)
+    known = attempt.known(known)
     if deadline == np.inf:
-        return _attempt_at_once(A, b, symmetric, known, *trial.guess[:2], trial.order, limit)
-    sets, scales = _begin(A, b, symmetric, known, *trial.guess[:2])
-    ended = until(deadline, sets, trial.order, scales, limit)
+        return _attempt_at_once(A, b, symmetric, known, *attempt.guess[:2], attempt.order, limit)
+    sets, scales = _begin(A, b, symmetric, known, *attempt.guess[:2])
+    ended = attempts.run_until(deadline, sets, attempt.order, scales, limit)
     return ended, *_answer(A, b, sets.force), sets.change, sets.counts
 
 
@@ -114,14 +108,11 @@ def _attempt_at_once(A, b, symmetric, known, sweeps, compliance, order, limit):
 @kernel
 def _begin(A, b, symmetric, known, sweeps, compliance):
     """(the sets, started; what counts as zero acceleration, and what as one that cannot be driven away)."""
-    n, scale = b.size, 0.0
-    for i in range(n):
-        scale = max(scale, abs(b[i]))
-    scales = ZERO_ACCELERATION * scale, DEPENDENT_ACCELERATION * scale
-    no_friction = np.full(n, FREE, np.int64)
-    sizes = entry_sizes(A, symmetric)
-    p = index_sets(A.T.copy(), b.copy(), sizes, NO_BILATERAL, np.arange(n), no_friction, NO_TANGENTS, np.zeros(n), symmetric)
-    start(p, NO_BILATERAL, known, sweeps, compliance, *scales)
+    n = b.size
+    no_friction = Layout(NO_BILATERAL, np.arange(n), np.full(n, FREE, np.int64), NO_TANGENTS)
+    p = index_sets(Unknowns(A.T.copy(), b, entry_sizes(A, symmetric), no_friction, np.zeros(n), symmetric))
+    scales = zero_accelerations(b, ZERO_ACCELERATION)
+    start(p, known, sweeps, compliance, *scales)
     return p, scales
 
 

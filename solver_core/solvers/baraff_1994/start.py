@@ -24,10 +24,13 @@ from .index_sets import (
     start_clamped,
     stick,
 )
-from .pivot import compute_forces, establish_bilateral, holds, recompute
+from .pivot import compute_forces, establish_bilateral
+from .step import holds, recompute
 
-__all__ = ["guess_forces", "pivot_at_once", "start"]
+__all__ = ["ZERO_ACCELERATION", "guess_forces", "pivot_at_once", "start", "zero_accelerations"]
 
+ZERO_ACCELERATION = 1e-12  # of the largest |b|: an acceleration below counts as zero
+DEPENDENT_ACCELERATION = 1e-9  # of the largest |b|: one that cannot be driven to zero because it depends on others already is
 SLIDING = 1e-6  # friction this close to its bound, relative, is taken to be at it
 
 
@@ -40,7 +43,7 @@ def _friction_size(p, c, vector):
 
 
 @inlined_kernel
-def _mend(p, c, at_rest, negligible, mended):
+def _repair(p, c, at_rest, negligible, repaired):
     """Whether an established contact broke one of its conditions; it is moved to the set that asks for less.
 
     Friction changes between CF and NCF once and is then left to be established anew; a normal force that pulls goes at once.
@@ -59,12 +62,12 @@ def _mend(p, c, at_rest, negligible, mended):
             along += p.delta[c, t] * p.acceleration[first + t]
         if along <= negligible:
             return False
-        if mended[c]:
+        if repaired[c]:
             forget_friction(p, c)
         else:
             stick(p, c, np.inf)
     elif _friction_size(p, c, p.force) > p.mu[c] * p.force[normal] * (1.0 + 1e-12):
-        if mended[c]:
+        if repaired[c]:
             forget_friction(p, c)
         else:
             slip(p, c)
@@ -72,7 +75,7 @@ def _mend(p, c, at_rest, negligible, mended):
         forget_friction(p, c)
     else:
         return False
-    mended[c] = True
+    repaired[c] = True
     return True
 
 
@@ -105,7 +108,7 @@ def _relax_friction(p, c, force, acceleration):
 
 
 @kernel
-def guess_forces(p, bilateral, known, sweeps):
+def guess_forces(p, known, sweeps):
     """Forces (n,) by sweeps of projected Gauss-Seidel from known ones, empty for none; they are only to guess the sets from.
 
     Where friction acts, it comes out opposed to the sliding, as Coulomb's law has it, which (21) does not ask for. Without
@@ -117,7 +120,7 @@ def guess_forces(p, bilateral, known, sweeps):
         _relax(p, i, force, acceleration, known[i])
     for _ in range(sweeps):
         same = True
-        for i in range(bilateral):
+        for i in range(p.bilateral):
             if p.matrix[i, i] > 0.0:
                 _relax(p, i, force, acceleration, -acceleration[i] / p.matrix[i, i])
         for c in range(p.normal.size):
@@ -159,24 +162,24 @@ def start_from(p, guess, at_rest, negligible):
     # what is good enough is left as it is: to solve for it moves forces among contacts that share a load
     if not holds(p, at_rest):
         recompute(p)
-    mended = np.zeros(m, np.bool_)
+    repaired = np.zeros(m, np.bool_)
     broken = True
     while broken:
         broken = False
         for c in range(m):
-            if p.normal_set[c] == CLAMPED and _mend(p, c, at_rest, negligible, mended):
+            if p.normal_set[c] == CLAMPED and _repair(p, c, at_rest, negligible, repaired):
                 broken = True
         if broken:
             recompute(p)
 
 
 @leaf_kernel
-def _soften(p, bilateral, known, compliance):
+def _soften(p, known, compliance):
     """A := A + C, b := b - C f for a diagonal C, relative to A, and known forces f: a step of the proximal point method.
 
     Bilateral constraints stay stiff, since their forces are not known.
     """
-    for i in range(bilateral, p.b.size):
+    for i in range(p.bilateral, p.b.size):
         c = compliance * p.sizes.row[i] * p.sizes.column[i]
         p.matrix[i, i] += c
         p.effective[i, i] = p.matrix[i, i]
@@ -185,31 +188,37 @@ def _soften(p, bilateral, known, compliance):
 
 
 @kernel
-def start(p, bilateral, known, sweeps, compliance, at_rest, negligible):
+def start(p, known, sweeps, compliance, at_rest, negligible):
     """Establish the bilateral constraints, and begin from known forces (n,), empty for none, improved by sweeps.
 
     compliance: how much the forces may resist being changed, relative to A. Forces that many contacts share in many ways stay
     near the known ones, evenly spread, and A becomes regular; where they already solve the problem they still do.
     """
-    force = guess_forces(p, bilateral, known, sweeps) if sweeps > 0 else known
+    force = guess_forces(p, known, sweeps) if sweeps > 0 else known
     if compliance > 0.0:
-        _soften(p, bilateral, force, compliance)
-    establish_bilateral(p, bilateral)
+        _soften(p, force, compliance)
+    establish_bilateral(p)
     if force.size > 0:
         start_from(p, force, at_rest, negligible)
 
 
 @kernel
-def pivot_at_once(
-    columns, b, sizes, bilateral, normal, friction, tangents, mu, symmetric, known, sweeps, compliance, order, at_rest,
-    negligible, budget,
-):  # fmt: skip
+def zero_accelerations(b, at_rest):
+    """(what counts as zero acceleration, at_rest times the largest |b|; what as one that cannot be driven away)."""
+    scale = 0.0
+    for i in range(b.size):
+        scale = max(scale, abs(b[i]))
+    return at_rest * scale, max(DEPENDENT_ACCELERATION, at_rest) * scale
+
+
+@kernel
+def pivot_at_once(unknowns, known, sweeps, compliance, order, scales, budget):
     """Start and pivot: how `compute_forces` ends, force, change, frame, counts.
 
-    columns: (n, n) of A, b: (n,), neither changed; the arguments are those of `index_sets`, `start` and `compute_forces`. To
-    hand all the sets to Python and back takes as long as solving for 50 contacts.
+    The arguments are those of `index_sets`, `start` and `compute_forces`. To hand all the sets to Python and back takes as long
+    as solving for 50 contacts.
     """
-    p = index_sets(columns.copy(), b.copy(), sizes, bilateral, normal, friction, tangents, mu, symmetric)
-    start(p, bilateral, known, sweeps, compliance, at_rest, negligible)
+    p, (at_rest, negligible) = index_sets(unknowns), scales
+    start(p, known, sweeps, compliance, at_rest, negligible)
     ended = compute_forces(p, order, np.zeros(1, np.int64), at_rest, negligible, budget)
     return ended, p.force, p.change, p.frame, p.counts
