@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -247,13 +247,15 @@ class Simulation:
         settings, system, impulse = self.settings, problem.system, problem.impulse
         counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
         limits = settings.tolerance, settings.max_iterations
-        if settings.method is ContactMethod.PIVOT:
+        if settings.method is ContactMethod.STAGGERED:
+            variant = VARIANTS[settings.staggering.value]
+            v = solve_islands(system, impulse, *limits, settings.polygon_sides, variant, self._effort, counts, errors)
+        elif settings.method is ContactMethod.PIVOT:
             fall = float(np.linalg.norm(begin.model.gravity)) * begin.h
             direction = sliding_directions(system, begin.unknowns(begin.bodies.twist), fall)
             v = solve_islands_by_pivoting(system, direction, impulse, *limits, self._deadline, counts, errors)
         else:
-            variant = VARIANTS[settings.staggering.value]
-            v = solve_islands(system, impulse, *limits, settings.polygon_sides, variant, self._effort, counts, errors)
+            assert_never(settings.method)
         return v, counts, errors
 
     def _integrate(self, begin: Begin, solution: Solution) -> State:
