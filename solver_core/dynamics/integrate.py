@@ -39,8 +39,9 @@ def separation(
 
     They move positions only, so an overlap is undone without a pop: the smallest motion in the kinetic metric (a contact
     projection) that opens overlaps at no more than the recovery speed, in half extents of the smaller body a second, beyond
-    what they let in themselves, and closes no gap. What v opens by itself is left to it. twist: (n, 6) of all bodies. effort:
-    what it may cost, with all else in the step.
+    what they let in themselves, and closes no gap further than to the rest offset. A gap is room: who must not come nearer to
+    what stands clear of it is pressed deeper into what it overlaps. What v opens by itself is left to it. twist: (n, 6) of all
+    bodies. effort: what it may cost, with all else in the step.
     """
     model, h = begin.model, begin.h
     body_a, body_b, gap = contacts.body_a, contacts.body_b, contacts.gap
@@ -53,7 +54,8 @@ def separation(
     if not near.any():
         return out
     inward = _speed_of_entry(model, body_a, body_b, velocity[:, 1:], twist, h)
-    wanted = np.where(near, -np.minimum(missing / h, recovery_speed * size + inward), 0.0)
+    room = np.maximum(gap - offset + h * velocity[:, 0], 0.0)
+    wanted = np.where(near, -np.minimum(missing / h, recovery_speed * size + inward), room / h)
     apart = system._replace(velocity=out, bias=np.zeros_like(system.bias), slack=wanted)
     fastest = -wanted.min()
     blocks = find_blocks(apart)

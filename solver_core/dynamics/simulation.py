@@ -145,7 +145,7 @@ class Simulation:
                 h, streak = longest, 0
             elif isinstance(outcome, Cut):
                 # a contact that closes in any step, however short, would otherwise use up all cuts
-                shorter = min(outcome.time, 0.5 * h) if refused else outcome.time
+                shorter = min(outcome.time, 0.5 * h) if refused or outcome.time >= h else outcome.time
                 if outcome.repeatedly:
                     shorter = longest = max(shorter, self._step / MAX_PARTS)
                 cuts = cuts + 1 if shorter < h else MAX_CUTS

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from scipy.spatial.transform import Rotation
 import solver_core as sc
 from solver_core.collision.contact_set import ContactSet, merged
 from solver_core.collision.detect import detect
+from solver_core.dynamics.look_ahead.impacts import MAX_CUTS, Cut
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.geometry.shapes import build_shapes
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
@@ -236,3 +238,35 @@ def test_of_contacts_of_the_same_features_the_later_ones_replace_the_earlier_or_
     assert joined.feature[joined.gap == 4.0].tolist() == [7]
     keys = list(zip(joined.body_a.tolist(), joined.body_b.tolist(), joined.feature.tolist(), strict=True))
     assert keys == sorted(set(keys))
+
+
+@pytest.mark.parametrize("lean", [0.0, 0.01])
+def test_what_stands_clear_is_not_pushed_by_an_overlap_that_a_neighbour_leaves(lean):
+    """A plate a millimetre deep in the ground rises; a block of a million times its mass, which spins three millimetres above
+    it and could be met within a step, stays where it is, and the plate does not slip away sideways below it."""
+    material = MaterialSpec(0.3, 0.3)
+    plate = sc.scenes.box("Plate", (0.4, 0.4, 0.02), (0.0, 0.0, 0.009), material)
+    place, tilt = (0.0, 0.0, 0.172 + 0.15 * lean), np.roll(Rotation.from_euler("y", lean).as_quat(), 1)
+    block = sc.scenes.box("Block", (0.3, 0.3, 0.3), place, material, mass=1e6, orientation=tilt)
+    block = replace(block, angular_velocity=np.array([0.0, 0.0, 5.0]))
+    scene = SceneSpec((sc.scenes.ground(material), plate, block), gravity=NO_GRAVITY)
+    frames = sc.Simulation(scene).run(3)
+    np.testing.assert_allclose(frames[-1].poses[2, :3], place, atol=1e-9)
+    np.testing.assert_allclose(frames[-1].poses[1, :2], 0.0, atol=1e-9)
+    assert frames[-1].poses[1, 2] > 0.01
+
+
+def test_a_step_refused_for_an_impact_at_its_very_end_may_still_be_refused_for_an_overlap():
+    """Else the last impact of a step uses up all refusals, and what bodies then run into is let in."""
+    scene = SceneSpec((body("Ball", SHAPES["ball"], np.random.default_rng(0), np.zeros(3)),), gravity=NO_GRAVITY)
+    simulation = sc.Simulation(scene, substeps=1)
+    asked, step, advance = [], 1.0 / 24.0, simulation._attempt
+
+    def attempt(at, h, cuts):
+        asked.append((h, cuts))
+        return Cut(h, repeatedly=False) if len(asked) == 1 else advance(at, h, cuts)
+
+    simulation._attempt = attempt
+    simulation.advance()
+    assert asked[0] == (pytest.approx(step), MAX_CUTS)
+    assert asked[1] == (pytest.approx(0.5 * step), MAX_CUTS - 1)
