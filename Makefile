@@ -69,6 +69,7 @@ bench: environment
 	$(RUN) tests/bench/collision.py
 	$(RUN) tests/bench/collision_against_mujoco.py
 	$(RUN) tests/bench/sleeping.py
+	$(RUN) tests/bench/heaps.py
 	$(RUN) tests/bench/staggered_against_quadprog.py
 	$(RUN) tests/bench/published.py
 	$(RUN) tests/bench/captured.py

@@ -43,6 +43,8 @@ FOUND = {
     "newton": "by Newton's method",
     "held_radii": "with held radii",
     "pivoting": "by pivoting",
+    "sweeps": "by sweeps",
+    "admm": "by ADMM",
 }
 
 

@@ -32,6 +32,8 @@ class Found(IntEnum):
     NEWTON = 2  # Newton's method on contact and friction together
     HELD_RADII = 3  # a projection onto both, the friction radii held
     PIVOTING = 4  # Baraff's algorithm
+    SWEEPS = 5  # Gauss-Seidel sweeps over the contacts
+    ADMM = 6  # the alternating direction method of multipliers
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ __all__ = [
     "WORK",
     "allow",
     "count_factorisation",
+    "count_products",
     "effort_of_a_step",
     "is_over",
     "is_worked_off",
@@ -68,6 +69,12 @@ def count_factorisation(effort):
     """To be called for each."""
     effort[DONE] += 1
     effort[WORK] += effort[COST]
+
+
+@leaf_kernel
+def count_products(effort, products):
+    """As many products of two blocks that are no part of a factorisation; other work is counted in them."""
+    effort[WORK] += OF_A_PRODUCT * products
 
 
 def is_worked_off(effort: NDArray[np.int64]) -> bool:

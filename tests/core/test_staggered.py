@@ -383,7 +383,7 @@ def test_stopped_early_it_never_violates_contact(max_iterations, staggering):
             assert result.status == sc.Status.MAX_ITERATIONS
             assert result.stats.iterations == max_iterations
             missed += 1
-    assert missed or max_iterations > 2
+    assert missed or max_iterations > 2 or staggering == "accelerated"  # whose first iteration may begin with a solution
 
 
 def test_a_miss_returns_the_iterate_nearest_to_coulombs_law():

@@ -37,6 +37,7 @@ __all__ = [
     "FRICTION",
     "MULTIPLIER_STEPS",
     "Blocks",
+    "assemble",
     "find_blocks",
     "gap_velocity",
     "generalised_impulse",
@@ -121,7 +122,7 @@ def _add_product(values, at, left, k, rows, right, columns, first, last, lower):
 
 
 @inner_kernel
-def _assemble(values, system, blocks, derivative):
+def assemble(values, system, blocks, derivative):
     """M + J^T D J, lower blocks; derivative: (m, 4) entries (nn, 11, 12, 22) of each D_k."""
     structure = blocks.structure
     values[:] = 0.0
@@ -313,7 +314,7 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
                 over = is_over(effort) if kind == CONTACT else spent(effort)
                 if over:
                     break
-                _assemble(values, system, blocks, derivative)
+                assemble(values, system, blocks, derivative)
                 count_factorisation(effort)
                 if not factorise(blocks.structure, values):
                     return np.inf

@@ -12,32 +12,40 @@ not accepted is returned by the smallest of these; and iterations may begin with
 normal and tangential impulses are coupled (a leaning card, section 4 of the paper), so contact and friction are solved
 together: by Newton's method on both, or, in every other turn of iterations where that gets nowhere, by one projection onto
 both with the friction radii held, which leaves only the dependence of the radii on alpha to be iterated, r := mu alpha(r), and
-that Anderson's method accelerates. Turns, because each of the two settles where the other does not. What is accepted is a
-fixed point (26) of the two published projections either way.
+that Anderson's method accelerates. Turns, because each of the two settles where the other does not. Where the
+start is far from a solution, as where bodies tumble, or bodies are many, proposals come first that need a factorisation or
+none: Gauss-Seidel sweeps and the alternating direction method of multipliers. They find out who carries, who sticks and who
+slides. What is accepted is a fixed point (26) of the two published projections either way.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import kernel_part, leaf_kernel
-from ...problem.residuals import effective_masses, relative_coulomb, scales
+from ...compile.kernel import inner_kernel, kernel_part, leaf_kernel
+from ...problem.residuals import effective_masses, natural_error, relative_coulomb, scales
 from ...problem.system import apply_inverse_mass, effective_inverse_mass, relative_velocity
 from ..effort import BELL, DONE, allow, spent
+from .admm import admm
+from .aim import Aim
 from .anderson import accelerate, anderson
 from .coulomb_newton import coulomb_newton
 from .projection import BOTH, CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, generalised_impulse, project, velocity_after
+from .sweeps import sweeps
 
 __all__ = ["ACCELERATED", "SOLVED", "VARIANTS", "staggered"]
 
 SOLVED, MAX_ITERATIONS, NOT_FINITE, TIME_LIMIT = 0, 1, 2, 5  # values of Status
-START, STAGGERING, NEWTON, HELD_RADII = 0, 1, 2, 3  # values of Found
+START, STAGGERING, NEWTON, HELD_RADII, SWEEPS, ADMM = 0, 1, 2, 3, 5, 6  # values of Found
 ACCELERATED, PLAIN, PUBLISHED = 0, 1, 2
 VARIANTS = {"accelerated": ACCELERATED, "plain": PLAIN, "published": PUBLISHED}
 
 HOLDS = 1e-8  # of the fastest velocity: no contact is said to be broken that is left by less
 BROKEN = 1e100  # more than any Coulomb residual
 HOPELESS = 3  # iterations one after the other whose contact projection fails: friction is not what is wrong
+FEW_BODIES = 64  # in an island whose factorisations cost about as much as a look at its contacts
+NEAR = 1e-3  # of the fastest velocity: from there Newton's method needs few steps
+FINISH = 1e-4  # of the fastest velocity: what a few bodies need not be nearer to, for Newton's method
 TURN = 10  # iterations with the radii held, then as many without, where Newton's method fails
 PROGRESS = 0.1  # of the residual of the iteration before: a proposal that comes so near is taken, though it is no solution yet
 
@@ -79,6 +87,23 @@ def _residual(system, impulse, v):
     return total
 
 
+@inner_kernel
+def _propose(system, blocks, values, aim, fastest, effort, impulse, v):
+    """Improve impulses (m, 3) and their velocities v (n,) by what needs few factorisations or none; returns what found them,
+    and whether Newton's method has the next word."""
+    few = system.offset.size - 1 <= FEW_BODIES
+    work = np.empty(v.size)
+    generalised_impulse(system, BOTH, impulse, work)
+    velocity_after(system, system.velocity, work, v)
+    error = natural_error(system, impulse, v, aim.kappa, 0)
+    if error <= aim.enough or (few and error <= NEAR * fastest):
+        return START, False
+    if not few and sweeps(system, aim, effort, impulse, v) <= aim.enough:
+        return SWEEPS, False
+    near = Aim(aim.inverse, aim.kappa, aim.goal, max(aim.enough, FINISH * fastest) if few else aim.enough)
+    return ADMM, admm(system, blocks, values, near, effort, impulse, v) > aim.enough
+
+
 @kernel_part
 def staggered(system, impulse, tolerance, max_iterations, sides, staggering, effort, history, v):
     """Solve a `System` by Algorithm 1.
@@ -103,32 +128,36 @@ def staggered(system, impulse, tolerance, max_iterations, sides, staggering, eff
     value, index = np.empty(5), np.empty(5, np.int64)
     fastest, _ = scales(system, impulse)
     goal = 1e-3 * max(min(tolerance, 1e-4), 1e-10) * fastest  # what projections aim at, in m/s
-    enough = 0.7 * min(tolerance, 1e-4) * fastest  # and what keeps the natural map, and with it the rest, within the tolerance
+    enough = 0.7 * tolerance * fastest  # and what keeps the natural map, and with it the rest, within the tolerance
     radius, held, memory = np.zeros(m), np.zeros(m), anderson(m)
     target, c, f, f_next, work = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     candidate, v_candidate = np.empty((m, 3)), np.empty(n)
     best, v_best, least, found = impulse.copy(), v.copy(), np.inf, START
-    started, done, broken = False, 0, 0
+    started, done, broken, tries, coulomb = False, 0, 0, 0, np.inf
     first_contact, first_friction = 0, 0
     for k in range(m):
         # a warm start from other contacts may lie outside this step's cone
         size, bound = np.hypot(impulse[k, 1], impulse[k, 2]), system.mu[k] * impulse[k, 0]
         if size > bound:
             impulse[k, 1:] *= bound / size
+    coarse = False
+    if staggering == ACCELERATED and sides == 0:
+        found, coarse = _propose(system, blocks, values, Aim(inverse, kappa, goal, enough), fastest, effort, impulse, v)
     for i in range(max_iterations):
         done = i + 1
         before = effort[DONE]
         if i > 0:
             found = STAGGERING
-        if staggering == ACCELERATED and i > 0:
+        if staggering == ACCELERATED and (i > 0 or coarse):
             candidate[:] = impulse
             reached = coulomb_newton(
-                system, blocks, values, upper, sides, inverse, kappa, i - 1, goal, enough, effort, candidate, v
+                system, blocks, values, upper, sides, inverse, kappa, tries, goal, enough, effort, candidate, v
             )
-            if reached <= max(enough, PROGRESS * history[i - 1, 2] * fastest):
+            tries += 1
+            if reached <= max(enough, PROGRESS * coulomb * fastest):
                 impulse[:] = candidate
                 found = NEWTON
-            elif (i // TURN) % 2 == 0:
+            elif i > 0 and (i // TURN) % 2 == 0:
                 _set_radii(system, impulse, radius)
                 if started:
                     accelerate(memory, held, radius)
@@ -160,7 +189,7 @@ def staggered(system, impulse, tolerance, max_iterations, sides, staggering, eff
         )
         if i == 0:
             first_contact = effort[DONE] - before
-            if first_contact > 0:
+            if first_contact > 0 and found == START:
                 found = STAGGERING
         for k in range(m):
             velocity[k, 0], velocity[k, 1], velocity[k, 2] = relative_velocity(system, k, v)

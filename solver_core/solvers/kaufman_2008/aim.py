@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What proposals by methods of first order are measured by, and when they are near enough."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compile.kernel import leaf_kernel
+
+__all__ = ["Aim", "is_near"]
+
+QUICK = 0.1  # of an error from look to look: what is near enough already is still brought nearer
+
+
+class Aim(NamedTuple):
+    """inverse: (m, 3) diagonal of the Delassus operator. kappa: (m,) effective masses. goal, enough: of the natural map, m/s:
+    what is good, and what will do where more is slow."""
+
+    inverse: NDArray[np.float64]
+    kappa: NDArray[np.float64]
+    goal: float
+    enough: float
+
+
+@leaf_kernel
+def is_near(aim, error, before):
+    """Whether a natural map of `error`, after one of `before`, is near enough."""
+    return error <= aim.goal or (error <= aim.enough and error > QUICK * before)

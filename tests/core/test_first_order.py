@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sweeps and the alternating direction method: what they propose, and that it counts only where the law holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import solver_core as sc
+from solver_core.solvers.kaufman_2008.sweeps import one_contact, responses
+
+from .contact_problems import random_bodies
+from .kernels import callable_from_python
+
+FIRST_ORDER = {sc.Found.SWEEPS, sc.Found.ADMM}
+MANY = {"contacts": 240, "bodies": 80}
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.3, 1.2])
+def test_the_law_of_one_contact_holds_exactly(mu):
+    """It parts with no impulse, sticks within the cone, or slides against all the friction there is."""
+    law, of_system = callable_from_python(one_contact), callable_from_python(responses)
+    seen = set()
+    for seed in range(200):
+        problem = random_bodies(seed, contacts=1, bodies=1, mu=(mu, mu))
+        system = problem.system
+        mine = of_system(system)
+        G, g = mine.delassus[0], problem.free_velocity[0]
+        impulse = np.array(law(G, mine.inverse[0], mine.slip[0], mu, *g))
+        u = G @ impulse + g
+        size, slip = np.linalg.norm(impulse[1:]), np.linalg.norm(u[1:])
+        scale, force = np.linalg.norm(g), max(np.linalg.norm(impulse), 1e-300)
+        assert u[0] >= -1e-10 * scale
+        assert impulse[0] >= 0.0
+        assert size <= mu * impulse[0] + 1e-12 * force
+        assert abs(impulse[0] * u[0]) <= 1e-10 * force * scale
+        assert abs(impulse[1:] @ u[1:] + mu * impulse[0] * slip) <= 1e-9 * force * scale
+        seen.add("part" if impulse[0] == 0.0 else "stick" if slip <= 1e-10 * scale else "slide")
+    assert seen == ({"part", "slide"} if mu == 0.0 else {"part", "stick", "slide"})
+
+
+@pytest.mark.parametrize("mu", [(0.0, 0.0), (0.1, 0.4), (0.6, 1.2)])
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-3, 1e-6])
+def test_many_bodies_are_solved_within_the_tolerance_as_measured_from_outside(mu, tolerance):
+    found = []
+    for seed in range(6):
+        problem = random_bodies(seed, mu=mu, **MANY)
+        result = sc.solve(problem, tolerance=tolerance)
+        found.append(result.stats.found)
+        assert result.status == sc.Status.SOLVED
+        assert sc.residuals(problem, result).coulomb <= tolerance
+    assert FIRST_ORDER & set(found) or tolerance < 1e-3
+
+
+def test_few_factorisations_are_enough_for_a_coarse_answer():
+    for seed in range(6):
+        problem = random_bodies(seed, **MANY)
+        result = sc.solve(problem, tolerance=1e-2)
+        assert result.stats.found in FIRST_ORDER
+        assert result.stats.factorisations <= 3
+
+
+def test_the_same_bits_in_every_run():
+    problem = random_bodies(3, **MANY)
+    first, second = (sc.solve(problem, tolerance=1e-4) for _ in range(2))
+    assert np.array_equal(first.impulse, second.impulse)
+
+
+def test_light_bodies_among_heavy_ones_are_solved_too():
+    """A chain of mass ratios of a million: what is light is measured by its own mass, and counts as much."""
+    base = random_bodies(5, **MANY)
+    system = base.system
+    factor = np.where(np.arange(MANY["bodies"]) % 2 == 0, 1e6, 1.0).repeat(36)
+    problem = sc.ContactProblem.of_system(system._replace(mass=system.mass * factor, inverse_mass=system.inverse_mass / factor))
+    result = sc.solve(problem, tolerance=1e-4)
+    assert result.status == sc.Status.SOLVED
+    assert sc.residuals(problem, result).coulomb <= 1e-4
+
+
+def test_contacts_that_contradict_each_other_are_still_told_from_a_failure():
+    """A plate closes in from above on many bodies that lie on the ground: nothing holds it, nothing is called a solution."""
+    bodies = 70
+    masses = [np.eye(3)] * bodies
+    normal = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    jacobian = np.concatenate([np.tile(normal, (bodies, 1, 1)), np.tile(-normal, (bodies, 1, 1))])
+    left = np.zeros_like(jacobian)
+    order = np.tile(np.arange(bodies), 2)
+    joined = np.concatenate([jacobian, np.tile(normal, (bodies - 1, 1, 1))])
+    left = np.concatenate([left, np.tile(-normal, (bodies - 1, 1, 1))])
+    body_a = np.concatenate([np.full(2 * bodies, -1), np.arange(bodies - 1)])
+    body_b = np.concatenate([order, np.arange(1, bodies)])
+    bias = np.zeros((body_a.size, 3))
+    bias[bodies : 2 * bodies, 0] = -1.0  # the plate comes down at 1 m/s
+    velocity = np.zeros(3 * bodies)
+    problem = sc.ContactProblem.from_bodies(masses, velocity, body_a, body_b, left, joined, 0.5, bias=bias)
+    result = sc.solve(problem, tolerance=1e-4)
+    assert result.status == sc.Status.INFEASIBLE
