@@ -190,7 +190,7 @@ def busy_body(make_body: Callable) -> bpy.types.Object:
     return ob
 
 
-@pytest.mark.parametrize("keyed", [False, True])
+@pytest.mark.parametrize("keyed", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize("place", [*PLACEMENTS, "busy", "family"])
 def test_free_bake_brings_back_every_value(make_body, fake_worker, place, keyed):
     if place == "busy":

@@ -38,7 +38,7 @@ def solve(factors, right, found):
     kernels.solve(factors, right, found)
 
 
-@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("symmetric", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_thousands_of_changes_solve_like_a_fresh_factorisation(symmetric):
     rng, n = np.random.default_rng(4), 30
     X = rng.normal(size=(n, n))

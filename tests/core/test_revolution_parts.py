@@ -62,7 +62,7 @@ def is_combination(points, point):
     return np.allclose(matrix @ weights, np.append(point, 1.0), atol=1e-9) and weights.min() > -1e-9
 
 
-@pytest.mark.parametrize("kind", ["cylinder", "cone"])
+@pytest.mark.parametrize("kind", ["cylinder", pytest.param("cone", marks=pytest.mark.slow)])
 def test_the_closest_point_of_a_hull_is_proven_by_its_normal_and_its_point(kind):
     """What lies between is a lower bound of the distance along any direction, and the way from a point an upper one."""
     random = np.random.default_rng(11)
@@ -98,7 +98,7 @@ def overlap(r, body, directions):
     return top(r, directions) - (directions @ body.vertices.T).min(axis=1)
 
 
-@pytest.mark.parametrize("kind", ["cylinder", "cone"])
+@pytest.mark.parametrize("kind", [pytest.param("cylinder", marks=pytest.mark.slow), "cone"])
 def test_no_direction_parts_them_sooner_than_the_axis_of_least_penetration(kind):
     random = np.random.default_rng(13)
     everywhere = random.normal(size=(4000, 3))

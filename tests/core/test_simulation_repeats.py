@@ -51,7 +51,7 @@ def test_a_second_run_gives_the_same_bits(name):
 
 
 @pytest.mark.parametrize("name", list(SCENES))
-@pytest.mark.parametrize("at", [1, 7])
+@pytest.mark.parametrize("at", [pytest.param(1, marks=pytest.mark.slow), 7])
 def test_a_run_resumed_in_the_middle_gives_the_same_bits(name, at):
     whole = sc.Simulation(SCENES[name])
     frames = whole.run(at)

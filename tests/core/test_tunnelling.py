@@ -222,7 +222,10 @@ THIN = {
 
 
 @pytest.mark.parametrize("kind", THIN)
-@pytest.mark.parametrize(("speed", "seeds"), [(5, (1, 5)), (19, (1, 4)), (60, (2, 3))])
+@pytest.mark.parametrize(
+    ("speed", "seeds"),
+    [pytest.param(5, (1, 5), marks=pytest.mark.slow), (19, (1, 4)), pytest.param(60, (2, 3), marks=pytest.mark.slow)],
+)
 def test_a_thin_card_that_hits_a_thin_plate_again_and_again_in_a_step_does_not_pass(kind, speed, seeds):
     """Cards of 40 x 30 x 1 mm hit plates of 2 mm with a corner, then with others: each hit needs a part of the step."""
     size = np.array([0.04, 0.03, 0.001])
