@@ -27,7 +27,7 @@ from ..solver_core.scene.spec import (
 from ..solver_core.validation.findings import SceneError, SceneProblem
 from ..solver_core.validation.scene import validate
 from . import actions, properties, rotations
-from .motion import Still, can_change, read_motion, still_body, still_part
+from .motion import FrozenTransform, can_change, frozen_body, frozen_part, read_motion
 from .placement import PlacementError, ancestors, placed
 from .restore import originals
 from .rooms import with_rooms
@@ -111,7 +111,7 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Extract
     rest: dict[str, RestState] = {}
     animated: dict[str, Object] = {}
     deforming: dict[str, Object] = {}
-    stills: list[Still] = []
+    frozen: list[FrozenTransform] = []
     meshes: set[str] = set()
     # By name, for the order in the collection changes when an object leaves it and comes back.
     for ob in sorted(world.collection.all_objects, key=lambda ob: ob.name_full):
@@ -125,18 +125,18 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Extract
         if pose_problems or is_compound_part(ob) or any(list(object_problems(part, kind, context)) for part in parts):
             continue
         depsgraph = context.evaluated_depsgraph_get()
-        rest_world, turn = placed(ob, depsgraph)
+        rest_world, rotation = placed(ob, depsgraph)
         try:
-            shape = read_shape(ob, turn.T @ rest_world[:3, :3], context, ob.rigid_body.type == "ACTIVE")
+            shape = read_shape(ob, rotation.T @ rest_world[:3, :3], context, ob.rigid_body.type == "ACTIVE")
         except ShapeError as error:
             problems.append(SceneProblem(error.object or ob.name_full, error.field, str(error)))
             continue
         warnings += object_warnings(ob, kind, rest_world)
         warnings += [warning for one in (ob, *parts) for warning in shape_warnings(one)]
         if can_change(ob) and not (kind is BodyKind.ANIMATED and deforms(ob)):
-            stills.append(still_body(ob, kind, depsgraph))
-        stills += [still_part(part, depsgraph) for part in parts if can_change(part)]
-        bodies.append(read_body(ob, kind, shape, rest_world[:3, 3], turn))
+            frozen.append(frozen_body(ob, kind, depsgraph))
+        frozen += [frozen_part(part, depsgraph) for part in parts if can_change(part)]
+        bodies.append(read_body(ob, kind, shape, rest_world[:3, 3], rotation))
         if kind is BodyKind.ACTIVE:
             transforms = {name: tuple(getattr(ob.evaluated_get(depsgraph), name)) for name in actions.TRANSFORMS}
             rest[ob.name_full] = RestState(ob.session_uid, rest_world, transforms)
@@ -148,8 +148,8 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Extract
             deforming[ob.name_full] = ob
     bodies, rooms = with_rooms(bodies, meshes)
     warnings += rooms
-    frames = each_frame(context, range(start, end + 1)) if animated or deforming or stills else iter(())
-    motion = read_motion(context, frames, animated, deforming, stills)
+    frames = each_frame(context, range(start, end + 1)) if animated or deforming or frozen else iter(())
+    motion = read_motion(context, frames, animated, deforming, frozen)
     problems += motion.problems
     warnings += motion.warnings
     spec = SceneSpec(
@@ -214,7 +214,7 @@ def all_parts(ob: Object, context: Context) -> Iterator[Object]:
         yield from all_parts(part, context)
 
 
-def read_body(ob: Object, kind: BodyKind, shape: ShapeSpec, position: Array, turn: Array) -> BodySpec:
+def read_body(ob: Object, kind: BodyKind, shape: ShapeSpec, position: Array, rotation: Array) -> BodySpec:
     body, own = ob.rigid_body, ob.stiction
     by_density = own.mass_source == "DENSITY"
     return BodySpec(
@@ -222,7 +222,7 @@ def read_body(ob: Object, kind: BodyKind, shape: ShapeSpec, position: Array, tur
         kind=kind,
         shape=shape,
         position=position,
-        orientation=rotations.quaternion_of_matrix(turn),
+        orientation=rotations.quaternion_of_matrix(rotation),
         mass=None if by_density else body.mass,
         density=own.density if by_density else None,
         material=properties.effective_material(ob),

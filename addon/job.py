@@ -20,17 +20,17 @@ from typing import Any
 from ..solver_core.command_line import ExitStatus
 
 __all__ = [
-    "CancelAsked",
+    "CancelRequested",
     "Effect",
     "Event",
     "Job",
     "Phase",
-    "Say",
+    "Report",
     "ShowFrames",
+    "StartPlayback",
     "StopWorker",
-    "TakeOver",
     "WorkerEnded",
-    "WorkerSaid",
+    "WorkerMessage",
     "advance",
 ]
 
@@ -142,7 +142,7 @@ def added(found: tuple[tuple[str, int], ...], more: dict[str, int]) -> tuple[tup
 
 
 @dataclass(frozen=True)
-class WorkerSaid:
+class WorkerMessage:
     """The worker wrote a line."""
 
     record: Mapping[str, Any]
@@ -157,15 +157,15 @@ class WorkerEnded:
 
 
 @dataclass(frozen=True)
-class CancelAsked:
+class CancelRequested:
     """The user wants the bake to end."""
 
 
-Event = WorkerSaid | WorkerEnded | CancelAsked
+Event = WorkerMessage | WorkerEnded | CancelRequested
 
 
 @dataclass(frozen=True)
-class TakeOver:
+class StartPlayback:
     """The input is sound and frames will come: let the bodies follow the cache."""
 
 
@@ -182,14 +182,14 @@ class StopWorker:
 
 
 @dataclass(frozen=True)
-class Say:
+class Report:
     """Tell the user; level is INFO, WARNING or ERROR."""
 
     level: str
     text: str
 
 
-Effect = TakeOver | ShowFrames | StopWorker | Say
+Effect = StartPlayback | ShowFrames | StopWorker | Report
 
 
 def advance(job: Job, event: Event) -> tuple[Job, tuple[Effect, ...]]:
@@ -197,21 +197,21 @@ def advance(job: Job, event: Event) -> tuple[Job, tuple[Effect, ...]]:
     if job.is_over:
         return job, ()
     match event:
-        case CancelAsked():
+        case CancelRequested():
             if job.stopping:
                 return job, ()
             return replace(job, stopping=True, status="Stopping"), (StopWorker(),)
-        case WorkerSaid(record):
-            return heard(job, record)
+        case WorkerMessage(record):
+            return on_message(job, record)
         case WorkerEnded(status, trouble):
             return ended(job, status, trouble)
 
 
-def heard(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, ...]]:
+def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, ...]]:
     match record.get("event"):
         case "compiling":
             unfit = record.get("unfit")
-            return replace(job, status=LOADING), (Say("INFO", f"Compiling anew: {unfit}"),) if unfit else ()
+            return replace(job, status=LOADING), (Report("INFO", f"Compiling anew: {unfit}"),) if unfit else ()
         case "compiled":
             return job if job.stopping else replace(job, status=f"{COMPILING}: {record['kernels']} kernels"), ()
         case "started":
@@ -222,10 +222,10 @@ def heard(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, ...]]
                 frame_end=record["frame_end"],
                 last_frame=record["resumed_from"],
             )
-            return started, (TakeOver(),)
+            return started, (StartPlayback(),)
         case "warning":
             text = f"{', '.join(record['objects'])}: {record['field']}: {record['message']}"
-            return replace(job, warnings=(*job.warnings, text)), (Say("WARNING", text),)
+            return replace(job, warnings=(*job.warnings, text)), (Report("WARNING", text),)
         case "frame":
             frame = record["frame"]
             baked = replace(
@@ -262,13 +262,13 @@ def status_at(job: Job, frame: int, contacts: int) -> str:
 def ended(job: Job, status: int, trouble: str) -> tuple[Job, tuple[Effect, ...]]:
     if status == ExitStatus.BAKED:
         over = replace(job, phase=Phase.BAKED)
-        return over, (Say("INFO", f"Baked {over.summary}"),)
+        return over, (Report("INFO", f"Baked {over.summary}"),)
     if status == ExitStatus.MISSED_TOLERANCE:
         over = replace(job, phase=Phase.MISSED)
-        return over, (Say("WARNING", f"Baked {over.summary}"),)
+        return over, (Report("WARNING", f"Baked {over.summary}"),)
     if job.stopping:
         over = replace(job, phase=Phase.STOPPED, status="Stopped", error="")
-        return over, (Say("INFO", f"Stopped: {over.summary}"),)
+        return over, (Report("INFO", f"Stopped: {over.summary}"),)
     if status == ExitStatus.BAD_INPUT:
         over = replace(
             job, phase=Phase.REFUSED, error=job.error or trouble or "the worker refused the scene without saying why"
@@ -280,7 +280,7 @@ def ended(job: Job, status: int, trouble: str) -> tuple[Job, tuple[Effect, ...]]
                 f"\nframes up to {job.last_frame} are in the cache; Resume (--resume on the command line) goes on after them"
             )
         over = replace(job, phase=Phase.FAILED, error=error)
-    return over, (Say("ERROR", "\n".join([over.error, *(line for line in over.problems if line not in over.error)])),)
+    return over, (Report("ERROR", "\n".join([over.error, *(line for line in over.problems if line not in over.error)])),)
 
 
 def how_it_ended(status: int) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The motion that the solver does not make: poses of animated bodies and vertices of deforming ones, at every frame.
 
-What else moves keeps the state of the first frame, as `Still`, and is said to.
+What else moves keeps the state of the first frame, as `FrozenTransform`, and is said to.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ..solver_core.scene.spec import BodyKind, SceneWarning
 from ..solver_core.validation.findings import SceneProblem
 from . import rotations
 from .placement import PlacementError, ancestors, matrix, placed
-from .shapes import ShapeError, read_surface
+from .shapes import ShapeError, read_mesh
 
-__all__ = ["Motion", "Still", "can_change", "read_motion", "still_body", "still_part"]
+__all__ = ["FrozenTransform", "Motion", "can_change", "frozen_body", "frozen_part", "read_motion"]
 
 Array = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ SAME = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
-class Still:
+class FrozenTransform:
     """What the simulation takes as it is at the first frame, and the warning that is due when it changes afterwards.
 
     rest: the object's world matrix (4, 4), in the axes of the object `within` where there is one. only_scale: it may move.
@@ -51,7 +51,7 @@ def can_change(ob: Object) -> bool:
     )
 
 
-def still_body(ob: Object, kind: BodyKind, depsgraph: Depsgraph) -> Still:
+def frozen_body(ob: Object, kind: BodyKind, depsgraph: Depsgraph) -> FrozenTransform:
     """What a body keeps from the frame that is shown, the first: all of its place if it is passive, else only its scale."""
     if kind is BodyKind.PASSIVE:
         switches = "Animated" if ob.rigid_body.type == "PASSIVE" else "Dynamic and Animated"
@@ -67,10 +67,10 @@ def still_body(ob: Object, kind: BodyKind, depsgraph: Depsgraph) -> Still:
             "Animated body follows it with Deforming and the source Deform or Final",
         )
     rest = matrix(ob.evaluated_get(depsgraph).matrix_world)
-    return Still(ob, None, rest, kind is not BodyKind.PASSIVE, SceneWarning((ob.name_full,), field, message))
+    return FrozenTransform(ob, None, rest, kind is not BodyKind.PASSIVE, SceneWarning((ob.name_full,), field, message))
 
 
-def still_part(ob: Object, depsgraph: Depsgraph) -> Still:
+def frozen_part(ob: Object, depsgraph: Depsgraph) -> FrozenTransform:
     """A part of a compound keeps its place in it."""
     world, around = (matrix(one.evaluated_get(depsgraph).matrix_world) for one in (ob, ob.parent))
     message = (
@@ -78,16 +78,16 @@ def still_part(ob: Object, depsgraph: Depsgraph) -> Still:
         "followed, make it an Animated body that is not parented to the compound"
     )
     warning = SceneWarning((ob.name_full, ob.parent.name_full), "matrix_world", message)
-    return Still(ob, ob.parent, np.linalg.inv(around) @ world, False, warning)
+    return FrozenTransform(ob, ob.parent, np.linalg.inv(around) @ world, False, warning)
 
 
-def has_changed(still: Still, depsgraph: Depsgraph) -> bool:
+def has_changed(one: FrozenTransform, depsgraph: Depsgraph) -> bool:
     """Whether it differs from the first frame at the one that is shown."""
-    world = matrix(still.ob.evaluated_get(depsgraph).matrix_world)
-    expected = still.rest
-    if still.within is not None:
-        expected = matrix(still.within.evaluated_get(depsgraph).matrix_world) @ expected
-    if still.only_scale:
+    world = matrix(one.ob.evaluated_get(depsgraph).matrix_world)
+    expected = one.rest
+    if one.within is not None:
+        expected = matrix(one.within.evaluated_get(depsgraph).matrix_world) @ expected
+    if one.only_scale:
         world, expected = (np.linalg.norm(one[:3, :3], axis=0) for one in (world, expected))
     # Negated, so that what is not a number has changed.
     return not np.abs(world - expected).max() <= SAME * np.abs(expected).max()
@@ -107,7 +107,11 @@ class Motion:
 
 
 def read_motion(
-    context: Context, frames: Iterable[int], animated: dict[str, Object], deforming: dict[str, Object], stills: Iterable[Still]
+    context: Context,
+    frames: Iterable[int],
+    animated: dict[str, Object],
+    deforming: dict[str, Object],
+    frozen: Iterable[FrozenTransform],
 ) -> Motion:
     """The motion of bodies over frames, each of which is shown while it is at hand; the first one decides a mesh's topology."""
     poses: dict[str, list[Array]] = {name: [] for name in animated}
@@ -116,20 +120,20 @@ def read_motion(
     to_body: dict[str, Array] = {}
     problems: list[SceneProblem] = []
     warnings: list[SceneWarning] = []
-    remaining = list(stills)
+    remaining = list(frozen)
     for frame in frames:
         depsgraph = context.evaluated_depsgraph_get()
-        changed = [still for still in remaining if has_changed(still, depsgraph)]
-        warnings += [still.warning for still in changed]
-        remaining = [still for still in remaining if still not in changed]
+        changed = [one for one in remaining if has_changed(one, depsgraph)]
+        warnings += [one.warning for one in changed]
+        remaining = [one for one in remaining if one not in changed]
         for name, ob in list(followed.items()):
             try:
                 # A body that is not animated stays where it was, whatever moves the object.
                 if name in animated or name not in to_body:
-                    world, turn = placed(ob, depsgraph)
-                    to_body[name] = turn.T @ world[:3, :3]
+                    world, rotation = placed(ob, depsgraph)
+                    to_body[name] = rotation.T @ world[:3, :3]
                     if name in animated:
-                        poses[name].append(np.concatenate([world[:3, 3], rotations.quaternion_of_matrix(turn)]))
+                        poses[name].append(np.concatenate([world[:3, 3], rotations.quaternion_of_matrix(rotation)]))
                 if name in deforming:
                     vertices[name].append(vertices_now(ob, vertices[name], context) @ to_body[name].T)
             except (PlacementError, ShapeError) as error:
@@ -145,7 +149,7 @@ def read_motion(
 
 def vertices_now(ob: Object, before: list[Array], context: Context) -> Array:
     """Vertices (n, 3) of the object's collision mesh at the frame that is shown, as many as before. Raises ShapeError."""
-    vertices = read_surface(ob, ob.rigid_body.mesh_source, context).vertices
+    vertices = read_mesh(ob, ob.rigid_body.mesh_source, context).vertices
     if before and len(before[0]) != len(vertices):
         raise ShapeError(
             "use_deform",

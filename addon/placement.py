@@ -76,10 +76,10 @@ def spans_volume(world: Array) -> bool:
 
 def world_matrices(poses: Array, rest_pose: Array, rest_world: Array) -> Array:
     """World matrices (frames, 4, 4) of an object whose body has poses (frames, 7), rest_pose (7,) at rest_world (4, 4)."""
-    turn = rotations.matrix_of_quaternion(poses[:, 3:]) @ rotations.matrix_of_quaternion(rest_pose[3:]).T
+    rotation = rotations.matrix_of_quaternion(poses[:, 3:]) @ rotations.matrix_of_quaternion(rest_pose[3:]).T
     result = np.zeros((len(poses), 4, 4))
-    result[:, :3, :3] = turn @ rest_world[:3, :3]
-    result[:, :3, 3] = poses[:, :3] + turn @ (rest_world[:3, 3] - rest_pose[:3])
+    result[:, :3, :3] = rotation @ rest_world[:3, :3]
+    result[:, :3, 3] = poses[:, :3] + rotation @ (rest_world[:3, 3] - rest_pose[:3])
     result[:, 3, 3] = 1.0
     return result
 
@@ -94,8 +94,8 @@ def channels_of(ob: Object, basis: Array) -> Channels:
     else:
         path, delta = "rotation_euler", rotations.matrix_of_euler(np.array(ob.delta_rotation_euler), ob.rotation_mode)
     scale = np.array(ob.scale) * np.array(ob.delta_scale)
-    turns = delta.T @ (basis[:, :3, :3] / scale)
-    left, _, right = np.linalg.svd(turns)
+    rotated = delta.T @ (basis[:, :3, :3] / scale)
+    left, _, right = np.linalg.svd(rotated)
     nearest: Array = np.matmul(left, right)
     return Channels(
         location=basis[:, :3, 3] - np.array(ob.delta_location),

@@ -64,11 +64,11 @@ def matrix_of_euler(angles: Array, order: str) -> Array:
     for name in order:
         axis = "XYZ".index(name)
         c, s = np.cos(angles[..., axis]), np.sin(angles[..., axis])
-        turn = np.zeros_like(result)
-        turn[..., axis, axis] = 1.0
+        about = np.zeros_like(result)
+        about[..., axis, axis] = 1.0
         j, k = (axis + 1) % 3, (axis + 2) % 3
-        turn[..., j, j], turn[..., k, k], turn[..., j, k], turn[..., k, j] = c, c, -s, s
-        result = turn @ result
+        about[..., j, j], about[..., k, k], about[..., j, k], about[..., k, j] = c, c, -s, s
+        result = about @ result
     return result
 
 

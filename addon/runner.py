@@ -20,7 +20,7 @@ from ..solver_core.report import VISIBLE_OVERLAP
 from ..solver_core.scene.spec import SceneWarning
 from .bake_files import bake_files, caches_in_use, files_to_resume, remove_old_bakes
 from .extract import extract
-from .job import CancelAsked, Event, Job, Say, ShowFrames, StopWorker, TakeOver, advance
+from .job import CancelRequested, Event, Job, Report, ShowFrames, StartPlayback, StopWorker, advance
 from .restore import baked_objects, give_back, take_over, unset_all
 from .worker import Worker
 
@@ -76,7 +76,7 @@ class Bake:
 
     def cancel(self) -> None:
         """Ask for the end of the bake; the frames so far stay."""
-        self.handle(CancelAsked())
+        self.handle(CancelRequested())
 
     def handle(self, event: Event) -> None:
         self.job, effects = advance(self.job, event)
@@ -84,9 +84,9 @@ class Bake:
             match effect:
                 case StopWorker():
                     self._worker.stop()
-                case Say(level, text):
+                case Report(level, text):
                     self._say(level, text)
-                case TakeOver():
+                case StartPlayback():
                     self._take_over(self._find_scene())
                 case ShowFrames(frame):
                     self._show(self._find_scene(), frame)

@@ -24,14 +24,14 @@ from . import rotations
 from .placement import placed
 
 __all__ = [
+    "RawMesh",
     "ShapeError",
-    "Surface",
     "compound_parts",
     "deforms",
     "is_compound_part",
     "loose_parts",
+    "read_mesh",
     "read_shape",
-    "read_surface",
 ]
 
 Array = NDArray[np.float64]
@@ -78,7 +78,7 @@ class ShapeError(ValueError):
 
 
 @dataclass(frozen=True)
-class Surface:
+class RawMesh:
     """A mesh in the object's own axes: vertices (n, 3), triangles (t, 3) indices."""
 
     vertices: Array
@@ -100,18 +100,18 @@ def compound_parts(ob: Object, context: Context) -> list[Object]:
 def read_compound(ob: Object, context: Context, active: bool) -> ShapeSpec:
     """The shapes of all parts, also hidden ones, at their places; the compound's own mesh takes no part. Raises ShapeError."""
     depsgraph = context.evaluated_depsgraph_get()
-    world, turn = placed(ob, depsgraph)
+    world, rotation = placed(ob, depsgraph)
     children = []
     for part in compound_parts(ob, context):
-        own, own_turn = placed(part, depsgraph)
+        own, own_rotation = placed(part, depsgraph)
         try:
             if deforms(part):
                 raise ShapeError("use_deform", "a part of a compound cannot deform; switch Deforming off")
-            shape = read_shape(part, own_turn.T @ own[:3, :3], context, active)
+            shape = read_shape(part, own_rotation.T @ own[:3, :3], context, active)
         except ShapeError as error:
             raise ShapeError(error.field, str(error), error.object or part.name_full) from error
-        place = turn.T @ (own[:3, 3] - world[:3, 3])
-        children.append(ChildSpec(shape, place, rotations.quaternion_of_matrix(turn.T @ own_turn)))
+        place = rotation.T @ (own[:3, 3] - world[:3, 3])
+        children.append(ChildSpec(shape, place, rotations.quaternion_of_matrix(rotation.T @ own_rotation)))
     if not children:
         raise ShapeError(
             "collision_shape",
@@ -129,13 +129,13 @@ def read_shape(ob: Object, to_body: Array, context: Context, active: bool) -> Sh
     if body.collision_shape == "COMPOUND":
         return read_compound(ob, context, active)
     if body.collision_shape not in ("CONVEX_HULL", "MESH"):
-        surface = read_surface(ob, "FINAL", context)
+        surface = read_mesh(ob, "FINAL", context)
         return primitive(body.collision_shape, surface.vertices, to_body)
     if deforms(ob) and active:
         raise ShapeError(
             "use_deform", "an active body cannot deform; switch Deforming off, or make the body Passive or Animated"
         )
-    surface = read_surface(ob, body.mesh_source, context)
+    surface = read_mesh(ob, body.mesh_source, context)
     vertices = surface.vertices @ to_body.T
     triangles = surface.triangles
     if np.linalg.det(to_body) < 0.0:
@@ -198,10 +198,10 @@ def primitive(name: str, vertices: Array, to_body: Array) -> ShapeSpec:
     if name in ("CYLINDER", "CONE"):
         if not half[2] > 0.0:
             raise ShapeError("collision_shape", f"the mesh is flat along Z, so its {name.lower()} has no height; give it one")
-        reach = half[2] * to_body[:, 2] / scales[2]
-        return ShapeSpec(ShapeKind[name], np.array([centre - reach, centre + reach]), no_triangles, radius=radius)
-    reach = max(half[2] - radius, 0.0) * to_body[:, 2] / scales[2]
-    ends = np.array([centre]) if not reach.any() else np.array([centre - reach, centre + reach])
+        half_axis = half[2] * to_body[:, 2] / scales[2]
+        return ShapeSpec(ShapeKind[name], np.array([centre - half_axis, centre + half_axis]), no_triangles, radius=radius)
+    half_axis = max(half[2] - radius, 0.0) * to_body[:, 2] / scales[2]
+    ends = np.array([centre]) if not half_axis.any() else np.array([centre - half_axis, centre + half_axis])
     return ShapeSpec(ShapeKind.HULL, ends, no_triangles, radius)
 
 
@@ -211,12 +211,12 @@ def positive_radius(radius: float) -> float:
     return float(radius)
 
 
-def read_surface(ob: Object, source: str, context: Context) -> Surface:
+def read_mesh(ob: Object, source: str, context: Context) -> RawMesh:
     """The mesh that Blender's rigid bodies take for the mesh source: BASE, DEFORM or FINAL. Raises ShapeError."""
     if source == "BASE" and ob.type == "MESH":
         if ob.mode == "EDIT":
             ob.update_from_editmode()
-        return surface_of(ob.data)
+        return raw_mesh(ob.data)
     with only_deformed(ob, source == "DEFORM"):
         depsgraph: Depsgraph = context.evaluated_depsgraph_get()
         evaluated = ob.evaluated_get(depsgraph)
@@ -225,7 +225,7 @@ def read_surface(ob: Object, source: str, context: Context) -> Surface:
         except RuntimeError as error:
             raise ShapeError("collision_shape", f"the object of type {ob.type} has no mesh; convert it to one") from error
         try:
-            return surface_of(mesh)
+            return raw_mesh(mesh)
         finally:
             evaluated.to_mesh_clear()
 
@@ -245,7 +245,7 @@ def only_deformed(ob: Object, wanted: bool) -> Iterator[None]:
             modifier.show_viewport = True
 
 
-def surface_of(mesh: Mesh | None) -> Surface:
+def raw_mesh(mesh: Mesh | None) -> RawMesh:
     if mesh is None or len(mesh.vertices) == 0:
         raise ShapeError("mesh", "the mesh has no vertices; give it some, or take the object out of the rigid body world")
     if len(mesh.polygons) == 0:
@@ -259,7 +259,7 @@ def surface_of(mesh: Mesh | None) -> Surface:
     if not np.isfinite(vertices).all():
         index = int(np.flatnonzero(~np.isfinite(vertices).all(axis=1))[0])
         raise ShapeError("mesh", f"vertex {index} is at {tuple(vertices[index])}, which is no place; repair the mesh")
-    return Surface(vertices, triangles.reshape(-1, 3))
+    return RawMesh(vertices, triangles.reshape(-1, 3))
 
 
 def signed_volume(vertices: Array, triangles: NDArray[np.int32]) -> float:

@@ -17,7 +17,7 @@ from typing import IO
 
 import bpy
 
-from .job import Event, WorkerEnded, WorkerSaid
+from .job import Event, WorkerEnded, WorkerMessage
 
 __all__ = ["Worker", "WorkerError", "find_python", "lasting_folder", "worker_environment"]
 
@@ -105,7 +105,7 @@ class Worker:
     def _listen(self, pipe: IO[str]) -> None:
         for line in pipe:
             try:
-                self._events.put(WorkerSaid(json.loads(line)))
+                self._events.put(WorkerMessage(json.loads(line)))
             except json.JSONDecodeError:
                 # A library that prints to standard output; worth keeping in case of trouble, and no event.
                 self._trouble.append(line.rstrip())

@@ -145,12 +145,12 @@ def deepest_of(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
 def overlap_warnings(frame: Frame, spec: SceneSpec, known: Collection[tuple[str, ...]]) -> Iterator[SceneWarning]:
     """A warning for each two bodies that come visibly into each other in the frame, but for those whose names are known."""
     statistics = frame.statistics
-    told = set(known)
+    warned = set(known)
     for step in np.flatnonzero(statistics.overlap_ratio > VISIBLE_OVERLAP):
         a, b = (spec.bodies[body].name for body in statistics.deepest_pair[step])
-        if (a, b) in told:
+        if (a, b) in warned:
             continue
-        told.add((a, b))
+        warned.add((a, b))
         depth, ratio = statistics.deepest_overlap[step], statistics.overlap_ratio[step]
         share = f"{100.0 * ratio:.2g} % of the smaller one's half extent"
         message = f"{a} and {b} overlap by {1e3 * depth:.3g} mm at frame {frame.frame}, {share}: they are pushed apart slowly; "

@@ -174,7 +174,7 @@ def simulate(
     )
     warnings = (*simulation.warnings, *lock_warnings(writer, arguments.cache))
     emit_warnings(warnings)
-    told = {warning.objects for warning in warnings}
+    warned = {warning.objects for warning in warnings}
     missed = 0
     first = spec.frame_start
     if resumed is not None:
@@ -187,8 +187,8 @@ def simulate(
         checkpoint = simulation.checkpoint()
         with ending.writing:
             writer.append(frame, checkpoint)
-        seen = tuple(overlap_warnings(frame, spec, told))
-        told.update(warning.objects for warning in seen)
+        seen = tuple(overlap_warnings(frame, spec, warned))
+        warned.update(warning.objects for warning in seen)
         emit_warnings(seen)
         summary = frame_summary(frame.statistics)
         missed += summary["missed_steps"]

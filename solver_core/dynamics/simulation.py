@@ -39,7 +39,7 @@ __all__ = ["Simulation"]
 Floats = NDArray[np.float64]
 
 SHORTEST_PART = 1e-9  # of a step: no part of it is that short
-PATIENCE = 8  # parts of a step, one after the other, that are not refused: then one of twice the length is tried
+PATIENCE = 8  # parts of a step, one after the other, that are not rejected: then one of twice the length is tried
 STILL_MOTION = 1e-12  # m in a step: what interpolation between equal poses may come to
 KEPT_CUTS = 12  # of those allowed, for what is not solved in so many tries; the others are made at impacts
 FEW_TRIES = 2  # where contact has no solution, or its time is over: for what else goes on in the scene
@@ -136,21 +136,21 @@ class Simulation:
         rows: list[dict[str, Any]] = []
         left = h = longest = self._step
         cuts = 0
-        refused = False
+        rejected = False
         streak = 0
-        # every attempt advances or is refused, and only so many are
+        # every attempt advances or is rejected, and only so many are
         while left > 0.0:
             outcome = self._attempt(step + 1.0 - left / self._step, h, MAX_CUTS - cuts)
             if isinstance(outcome, Cut) and h > longest:
                 h, streak = longest, 0
             elif isinstance(outcome, Cut):
                 # a contact that closes in any step, however short, would otherwise use up all cuts
-                shorter = min(outcome.time, 0.5 * h) if refused or outcome.time >= h else outcome.time
+                shorter = min(outcome.time, 0.5 * h) if rejected or outcome.time >= h else outcome.time
                 if outcome.repeatedly:
                     shorter = longest = max(shorter, self._step / MAX_PARTS)
                 cuts = cuts + 1 if shorter < h else MAX_CUTS
                 h = min(shorter, h)
-                refused, streak = True, 0
+                rejected, streak = True, 0
             else:
                 rows.append(outcome)
                 left -= h
@@ -160,7 +160,7 @@ class Simulation:
                     cuts = max(0, cuts - 1)
                 h = 2.0 * longest if streak >= PATIENCE else longest
                 h = left if left <= (1.0 + SHORTEST_PART) * h else h
-                refused = False
+                rejected = False
         asleep = int(self._sleep.asleep.sum())
         self._memory = self._sleep.update(step, self._memory)
         return combined(rows) | {"cuts": len(rows) - 1, "asleep": asleep, "seconds": perf_counter() - begin}

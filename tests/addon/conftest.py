@@ -90,11 +90,11 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
 
         def all_events(self, check=lambda: None):
             spec = self.spec
-            yield job.WorkerSaid({"event": "compiling"})
+            yield job.WorkerMessage({"event": "compiling"})
             started = {"frame_start": spec.frame_start, "frame_end": spec.frame_end, "resumed_from": None}
-            yield job.WorkerSaid({"event": "started", "bodies": len(spec.bodies), **started})
+            yield job.WorkerMessage({"event": "started", "bodies": len(spec.bodies), **started})
             for warning in type(self).warnings:
-                yield job.WorkerSaid({"event": "warning", **warning})
+                yield job.WorkerMessage({"event": "warning", **warning})
             last = spec.frame_end if type(self).last_frame is None else type(self).last_frame
             with FrameCacheWriter.create(self.cache, spec, self.settings) as writer:
                 for frame in range(spec.frame_start, last + 1):
@@ -109,10 +109,10 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
                         "deepest_pair": [],
                         "found": {},
                     }
-                    yield job.WorkerSaid({"event": "frame", "frame": frame, "seconds": 0.0, **numbers})
+                    yield job.WorkerMessage({"event": "frame", "frame": frame, "seconds": 0.0, **numbers})
             if type(self).status in (0, 3):
                 missed = 1 if type(self).status == 3 else 0
-                yield job.WorkerSaid({"event": "finished", "frames": last, "missed_steps": missed, "seconds": 0.0})
+                yield job.WorkerMessage({"event": "finished", "frames": last, "missed_steps": missed, "seconds": 0.0})
             yield job.WorkerEnded(type(self).status, "trouble")
 
         def frame(self, number: int) -> Frame:

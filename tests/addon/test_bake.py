@@ -342,7 +342,7 @@ def test_going_back_to_before_the_bake_stops_it(make_body, fake_worker, monkeypa
 
     def undone_after_the_second_frame(self, check):
         for event in plain(self):
-            if isinstance(event, job.WorkerSaid) and event.record.get("frame") == 3:
+            if isinstance(event, job.WorkerMessage) and event.record.get("frame") == 3:
                 # What undo does, which background mode does not have.
                 runner.free(bpy.context.scene)
             yield job.WorkerEnded(-15) if stopped else event

@@ -38,7 +38,7 @@ def play(job, *events):
     """Final state and all effects."""
     state, effects = job.Job(), []
     for event in events:
-        event = job.WorkerSaid(event) if isinstance(event, dict) else event
+        event = job.WorkerMessage(event) if isinstance(event, dict) else event
         state, new = job.advance(state, event)
         effects += new
     return state, effects
@@ -50,7 +50,7 @@ def test_a_bake_from_begin_to_end(job):
         job, {"event": "compiling"}, STARTED, frame(1), frame(2), frame(3), frame(4), finished, job.WorkerEnded(0)
     )
     assert state.phase is job.Phase.BAKED and state.factor == 1.0 and state.is_over
-    assert effects[0] == job.TakeOver()
+    assert effects[0] == job.StartPlayback()
     assert effects[1:5] == [job.ShowFrames(number) for number in (1, 2, 3, 4)]
     assert effects[5].level == "INFO" and "frames 1 to 4" in effects[5].text
 
@@ -60,7 +60,7 @@ def test_compiling_is_told_while_it_lasts_and_only_then(job):
     compiling = {"event": "compiling"}, {"event": "compiled", "kernels": 12}, STARTED, frame(1)
     assert "12 kernels" in play(job, *compiling)[0].status
     assert play(job, *compiling, frame(2))[0].status == "Frame 2 of 4, 3 contacts"
-    assert play(job, STARTED, frame(1), job.CancelAsked(), {"event": "compiled", "kernels": 13})[0].status == "Stopping"
+    assert play(job, STARTED, frame(1), job.CancelRequested(), {"event": "compiled", "kernels": 13})[0].status == "Stopping"
 
 
 def test_why_kernels_that_were_brought_cannot_be_used_is_told(job):
@@ -73,7 +73,7 @@ def test_nothing_in_the_file_is_touched_before_the_worker_has_accepted_the_scene
     error = {"event": "error", "message": "the scene cannot be simulated", "problems": [problem]}
     state, effects = play(job, {"event": "compiling"}, error, job.WorkerEnded(2))
     assert state.phase is job.Phase.REFUSED
-    assert [type(effect) for effect in effects] == [job.Say]
+    assert [type(effect) for effect in effects] == [job.Report]
     assert "Cube: mass: the mass is 0" in effects[0].text and effects[0].level == "ERROR"
 
 
@@ -99,14 +99,14 @@ def test_missed_steps_of_an_earlier_run_count_when_a_bake_was_resumed(job):
 
 
 def test_cancelling_stops_the_worker_once_and_keeps_the_frames(job):
-    state, effects = play(job, STARTED, frame(1), job.CancelAsked(), job.CancelAsked(), frame(2), job.WorkerEnded(1))
+    state, effects = play(job, STARTED, frame(1), job.CancelRequested(), job.CancelRequested(), frame(2), job.WorkerEnded(1))
     assert state.phase is job.Phase.STOPPED and state.last_frame == 2
     assert effects.count(job.StopWorker()) == 1
     assert "frames 1 to 2 of 4" in effects[-1].text
 
 
 def test_a_bake_that_was_done_before_the_signal_came_is_done(job):
-    state, _ = play(job, STARTED, frame(4), job.CancelAsked(), job.WorkerEnded(0))
+    state, _ = play(job, STARTED, frame(4), job.CancelRequested(), job.WorkerEnded(0))
     assert state.phase is job.Phase.BAKED
 
 
@@ -127,14 +127,14 @@ def test_a_worker_that_was_stopped_by_somebody_else_says_by_whom_and_how_to_go_o
 
 def test_a_bake_that_its_user_stopped_is_no_error(job):
     stopped = {"event": "stopped", "frame": None, "reason": "the process that started it wants it to end"}
-    _, effects = play(job, {"event": "compiling"}, job.CancelAsked(), stopped, job.WorkerEnded(1))
-    assert effects[-1] == job.Say("INFO", "Stopped: Stopped")
+    _, effects = play(job, {"event": "compiling"}, job.CancelRequested(), stopped, job.WorkerEnded(1))
+    assert effects[-1] == job.Report("INFO", "Stopped: Stopped")
 
 
 def test_a_cache_that_another_process_writes_is_an_error_that_changes_nothing(job):
     error = {"event": "error", "message": "x.cache: another bake is writing to this cache", "problems": []}
     state, effects = play(job, error, job.WorkerEnded(1))
-    assert state.phase is job.Phase.FAILED and effects == [job.Say("ERROR", error["message"])]
+    assert state.phase is job.Phase.FAILED and effects == [job.Report("ERROR", error["message"])]
 
 
 def test_an_exit_status_that_is_no_signal_is_told_as_it_is(job):
@@ -157,13 +157,13 @@ def test_warnings_name_their_objects(job):
     warning = {"event": "warning", "objects": ["A", "B"], "field": "location", "message": "they overlap by 2 mm"}
     state, effects = play(job, STARTED, warning)
     assert state.warnings == ("A, B: location: they overlap by 2 mm",)
-    assert effects[-1] == job.Say("WARNING", "A, B: location: they overlap by 2 mm")
+    assert effects[-1] == job.Report("WARNING", "A, B: location: they overlap by 2 mm")
 
 
 def test_what_comes_after_the_end_changes_nothing(job):
     over, _ = play(job, STARTED, job.WorkerEnded(1))
-    assert job.advance(over, job.CancelAsked()) == (over, ())
-    assert job.advance(over, job.WorkerSaid(frame(1))) == (over, ())
+    assert job.advance(over, job.CancelRequested()) == (over, ())
+    assert job.advance(over, job.WorkerMessage(frame(1))) == (over, ())
 
 
 def test_what_solved_the_islands_is_told_the_most_frequent_first(job):
