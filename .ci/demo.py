@@ -99,10 +99,12 @@ def comparison(houses: dict[str, dict]) -> str:
 
 
 def verdict(stands: bool) -> str:
+    """Whether the house stands, in words."""
     return "the house stands" if stands else "the house does NOT stand"
 
 
 def main() -> None:
+    """Build, install, bake, measure and draw, one after the other."""
     begin = time.perf_counter()
     shutil.rmtree(DEMO, ignore_errors=True)
     DEMO.mkdir(parents=True)

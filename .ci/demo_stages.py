@@ -83,6 +83,7 @@ def bullet() -> dict:
 
 
 def tune_bullet(here: bpy.types.Scene) -> None:
+    """Give Bullet the settings with which it does best."""
     world = here.rigidbody_world
     world.substeps_per_frame, world.solver_iterations = BULLET_TUNED
     for thing in world.collection.objects:
@@ -91,6 +92,7 @@ def tune_bullet(here: bpy.types.Scene) -> None:
 
 
 def bullet_settings(here: bpy.types.Scene) -> str:
+    """Bullet's settings in words."""
     world = here.rigidbody_world
     return f"{world.substeps_per_frame} substeps and {world.solver_iterations} iterations"
 
@@ -119,11 +121,13 @@ def measure() -> dict:
 
 
 def enable_extension() -> None:
+    """Switch the extension on where it is not."""
     if MODULE not in bpy.context.preferences.addons:
         bpy.ops.preferences.addon_enable(module=MODULE)
 
 
 def open_scene() -> bpy.types.Scene:
+    """Open the file of the demo, and return its scene."""
     bpy.ops.wm.open_mainfile(filepath=str(SCENE_FILE))
     return bpy.context.scene
 
@@ -137,11 +141,13 @@ def set_length(here: bpy.types.Scene) -> int:
 
 
 def active_bodies(here: bpy.types.Scene) -> list[bpy.types.Object]:
+    """The bodies that move, by name."""
     bodies = here.rigidbody_world.collection.objects
     return sorted((thing for thing in bodies if thing.rigid_body.type == "ACTIVE"), key=lambda thing: thing.name)
 
 
 def body_names(here: bpy.types.Scene) -> list[str]:
+    """The names of the bodies that move."""
     return [thing.name for thing in active_bodies(here)]
 
 

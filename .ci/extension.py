@@ -219,6 +219,7 @@ def build(target: Target, kernels: bool = True) -> Path:
 
 
 def main() -> None:
+    """Build one zip, or all of them."""
     parser = argparse.ArgumentParser(description="Build the extension's zips into dist/.")
     parser.add_argument("--this", action="store_true", help="only for this machine's platform and the running Python")
     parser.add_argument("--without-kernels", action="store_true", help="compile no kernels ahead")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from bpy.types import Context, Object, RigidBodyWorld, Scene
@@ -99,57 +99,73 @@ def undisturbed(scene: Scene, world: RigidBodyWorld) -> Iterator[None]:
         scene.frame_set(frame, subframe=subframe)
 
 
+@dataclass
+class Reading:
+    """What has been read so far: bodies, by their names what else is to be known of some, and what is wrong or odd.
+
+    frozen: what keeps its state of the first frame. meshes: the bodies of the shape Mesh.
+    """
+
+    problems: list[SceneProblem]
+    warnings: list[SceneWarning]
+    bodies: list[BodySpec] = field(default_factory=list)
+    rest: dict[str, RestState] = field(default_factory=dict)
+    animated: dict[str, Object] = field(default_factory=dict)
+    deforming: dict[str, Object] = field(default_factory=dict)
+    frozen: list[FrozenTransform] = field(default_factory=list)
+    meshes: set[str] = field(default_factory=set)
+
+
+def read_object(found: Reading, ob: Object, context: Context) -> None:
+    """Read one object of the rigid body world at the frame that is shown, the first."""
+    kind = body_kind(ob)
+    pose_problems = list(object_problems(ob, kind, context))
+    found.problems += pose_problems
+    parts = list(all_parts(ob, context))
+    # A part moves with its compound, which reads its shape; what is wrong with its place is said here, once.
+    if pose_problems or is_compound_part(ob) or any(list(object_problems(part, kind, context)) for part in parts):
+        return
+    depsgraph = context.evaluated_depsgraph_get()
+    rest_world, rotation = placed(ob, depsgraph)
+    try:
+        shape = read_shape(ob, rotation.T @ rest_world[:3, :3], context, ob.rigid_body.type == "ACTIVE")
+    except ShapeError as error:
+        found.problems.append(SceneProblem(error.object or ob.name_full, error.field, str(error)))
+        return
+    found.warnings += object_warnings(ob, kind, rest_world)
+    found.warnings += [warning for one in (ob, *parts) for warning in shape_warnings(one)]
+    if can_change(ob) and not (kind is BodyKind.ANIMATED and deforms(ob)):
+        found.frozen.append(frozen_body(ob, kind, depsgraph))
+    found.frozen += [frozen_part(part, depsgraph) for part in parts if can_change(part)]
+    found.bodies.append(read_body(ob, kind, shape, rest_world[:3, 3], rotation))
+    if kind is BodyKind.ACTIVE:
+        transforms = {name: tuple(getattr(ob.evaluated_get(depsgraph), name)) for name in actions.TRANSFORMS}
+        found.rest[ob.name_full] = RestState(ob.session_uid, rest_world, transforms)
+    elif kind is BodyKind.ANIMATED:
+        found.animated[ob.name_full] = ob
+    if ob.rigid_body.collision_shape == "MESH":
+        found.meshes.add(ob.name_full)
+    if deforms(ob):
+        found.deforming[ob.name_full] = ob
+
+
 def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Extraction:
     start, end = properties.effective_frame_range(scene)
     settings = properties.effective_settings(scene)
-    problems: list[SceneProblem] = list(constraint_problems(world))
-    warnings: list[SceneWarning] = list(force_field_warnings(scene))
+    found = Reading(list(constraint_problems(world)), list(force_field_warnings(scene)))
+    problems, warnings = found.problems, found.warnings
     if start > end:
         problems.append(SceneProblem(scene.name, "frame_start", f"the first frame {start} comes after the last frame {end}"))
     show_frame(context, start)
-    bodies: list[BodySpec] = []
-    rest: dict[str, RestState] = {}
-    animated: dict[str, Object] = {}
-    deforming: dict[str, Object] = {}
-    frozen: list[FrozenTransform] = []
-    meshes: set[str] = set()
     # By name, for the order in the collection changes when an object leaves it and comes back.
     for ob in sorted(world.collection.all_objects, key=lambda ob: ob.name_full):
-        if ob.rigid_body is None:
-            continue
-        kind = body_kind(ob)
-        pose_problems = list(object_problems(ob, kind, context))
-        problems += pose_problems
-        parts = list(all_parts(ob, context))
-        # A part moves with its compound, which reads its shape; what is wrong with its place is said here, once.
-        if pose_problems or is_compound_part(ob) or any(list(object_problems(part, kind, context)) for part in parts):
-            continue
-        depsgraph = context.evaluated_depsgraph_get()
-        rest_world, rotation = placed(ob, depsgraph)
-        try:
-            shape = read_shape(ob, rotation.T @ rest_world[:3, :3], context, ob.rigid_body.type == "ACTIVE")
-        except ShapeError as error:
-            problems.append(SceneProblem(error.object or ob.name_full, error.field, str(error)))
-            continue
-        warnings += object_warnings(ob, kind, rest_world)
-        warnings += [warning for one in (ob, *parts) for warning in shape_warnings(one)]
-        if can_change(ob) and not (kind is BodyKind.ANIMATED and deforms(ob)):
-            frozen.append(frozen_body(ob, kind, depsgraph))
-        frozen += [frozen_part(part, depsgraph) for part in parts if can_change(part)]
-        bodies.append(read_body(ob, kind, shape, rest_world[:3, 3], rotation))
-        if kind is BodyKind.ACTIVE:
-            transforms = {name: tuple(getattr(ob.evaluated_get(depsgraph), name)) for name in actions.TRANSFORMS}
-            rest[ob.name_full] = RestState(ob.session_uid, rest_world, transforms)
-        elif kind is BodyKind.ANIMATED:
-            animated[ob.name_full] = ob
-        if ob.rigid_body.collision_shape == "MESH":
-            meshes.add(ob.name_full)
-        if deforms(ob):
-            deforming[ob.name_full] = ob
-    bodies, rooms = with_rooms(bodies, meshes)
+        if ob.rigid_body is not None:
+            read_object(found, ob, context)
+    bodies, rooms = with_rooms(found.bodies, found.meshes)
     warnings += rooms
-    frames = each_frame(context, range(start, end + 1)) if animated or deforming or frozen else iter(())
-    motion = read_motion(context, frames, animated, deforming, frozen)
+    moves = found.animated or found.deforming or found.frozen
+    frames = each_frame(context, range(start, end + 1)) if moves else iter(())
+    motion = read_motion(context, frames, found.animated, found.deforming, found.frozen)
     problems += motion.problems
     warnings += motion.warnings
     spec = SceneSpec(
@@ -176,7 +192,7 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Extract
         ]
     if problems:
         raise SceneError(tuple(problems))
-    return Extraction(spec, settings, rest, tuple(warnings))
+    return Extraction(spec, settings, found.rest, tuple(warnings))
 
 
 def each_frame(context: Context, frames: range) -> Iterator[int]:

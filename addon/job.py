@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A bake as a pure state machine: advance(job, event) -> (job, effects).
+r"""A bake as a pure state machine: advance(job, event) -> (job, effects).
 
     STARTING -> BAKING -> BAKED | MISSED        all frames are there; MISSED: some step is not as exact as was asked
-             \\        \\-> STOPPED | FAILED     cancelled, or the worker died: the frames so far are kept, and can be continued
-              \\-> REFUSED | FAILED | STOPPED   before the first frame: nothing was changed
+             \        \-> STOPPED | FAILED     cancelled, or the worker died: the frames so far are kept, and can be continued
+              \-> REFUSED | FAILED | STOPPED   before the first frame: nothing was changed
 
 Knows neither Blender nor processes. The runner feeds it what the worker says and does the effects it asks for.
 """
@@ -98,6 +98,7 @@ class Job:
 
     @property
     def is_over(self) -> bool:
+        """Whether nothing more will come."""
         return self.phase not in (Phase.STARTING, Phase.BAKING)
 
     @property

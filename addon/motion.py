@@ -81,13 +81,13 @@ def frozen_part(ob: Object, depsgraph: Depsgraph) -> FrozenTransform:
     return FrozenTransform(ob, ob.parent, np.linalg.inv(around) @ world, False, warning)
 
 
-def has_changed(one: FrozenTransform, depsgraph: Depsgraph) -> bool:
+def has_changed(frozen: FrozenTransform, depsgraph: Depsgraph) -> bool:
     """Whether it differs from the first frame at the one that is shown."""
-    world = matrix(one.ob.evaluated_get(depsgraph).matrix_world)
-    expected = one.rest
-    if one.within is not None:
-        expected = matrix(one.within.evaluated_get(depsgraph).matrix_world) @ expected
-    if one.only_scale:
+    world = matrix(frozen.ob.evaluated_get(depsgraph).matrix_world)
+    expected = frozen.rest
+    if frozen.within is not None:
+        expected = matrix(frozen.within.evaluated_get(depsgraph).matrix_world) @ expected
+    if frozen.only_scale:
         world, expected = (np.linalg.norm(one[:3, :3], axis=0) for one in (world, expected))
     # Negated, so that what is not a number has changed.
     return not np.abs(world - expected).max() <= SAME * np.abs(expected).max()

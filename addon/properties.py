@@ -292,7 +292,7 @@ class SceneStiction(PropertyGroup):
         name="Against",
         description="Body whose contact with the active one is looked at",
         type=Object,
-        poll=lambda self, other: other.rigid_body is not None,
+        poll=lambda _self, other: other.rigid_body is not None,
     )
     bake: PointerProperty(type=SceneBake)
 

@@ -18,6 +18,8 @@ __all__ = ["with_rooms"]
 
 Array = NDArray[np.float64]
 
+# Winding number: a point with more is inside of a closed mesh.
+INSIDE = 0.5
 # Points of a body that are tried; they are spread over all of its vertices.
 MOST_POINTS = 32
 
@@ -57,4 +59,4 @@ def encloses(body: BodySpec, points: Array) -> bool:
     local = (points - body.position) @ rotations.matrix_of_quaternion(body.orientation)
     if not ((local > vertices.min(axis=0)) & (local < vertices.max(axis=0))).all():
         return False
-    return mesh_surface(vertices, triangles).volume > 0.0 and bool((winding_numbers(vertices, triangles, local) > 0.5).all())
+    return mesh_surface(vertices, triangles).volume > 0.0 and bool((winding_numbers(vertices, triangles, local) > INSIDE).all())

@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 
 # Below this cosine of the middle angle the first and the last axis are one, and only their sum or difference is known.
 GIMBAL_LOCK = 1e-7
+# Below this sine of half an angle an axis is rounding.
+NO_ROTATION = 1e-12
 
 
 def matrix_of_quaternion(quaternion: Array) -> Array:
@@ -107,7 +109,7 @@ def continuous_axis_angle(matrices: Array, start: Array) -> Array:
     for frame, (quaternion, sine) in enumerate(zip(quaternions, sines, strict=True)):
         length = np.linalg.norm(previous[1:])
         kept = previous[1:] / length if length > 0.0 else np.array([0.0, 1.0, 0.0])
-        axis = quaternion[1:] / sine if sine > 1e-12 else kept
+        axis = quaternion[1:] / sine if sine > NO_ROTATION else kept
         angle = 2.0 * np.arctan2(sine, quaternion[0])
         if axis @ kept < 0.0:
             axis, angle = -axis, -angle

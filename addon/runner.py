@@ -57,7 +57,7 @@ class Bake:
         """What was odd in the Blender scene, before the worker saw it."""
         return self._extraction.warnings
 
-    def run(self, on_event: Callable[[Job], None] = lambda job: None, check: Callable[[], None] = lambda: None) -> Job:
+    def run(self, on_event: Callable[[Job], None] = lambda _job: None, check: Callable[[], None] = lambda: None) -> Job:
         """Bake to the end, and wait for it; what `check` raises, which is called again and again meanwhile, ends the bake."""
         try:
             for event in self._worker.all_events(check):
@@ -79,6 +79,7 @@ class Bake:
         self.handle(CancelRequested())
 
     def handle(self, event: Event) -> None:
+        """Take in what has happened, and do what has to be done for it."""
         self.job, effects = advance(self.job, event)
         for effect in effects:
             match effect:

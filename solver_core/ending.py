@@ -101,7 +101,7 @@ def hear_signals(ending: Ending) -> None:
         number = getattr(signal, name, None)
         # nohup has SIGHUP ignored from the start
         if number is not None and not (name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN):
-            signal.signal(number, lambda number, frame: None)
+            signal.signal(number, lambda _number, _frame: None)
 
     def listen() -> None:
         with theirs:  # which has to stay open

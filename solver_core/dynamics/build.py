@@ -32,6 +32,7 @@ Floats = NDArray[np.float64]
 REST_OFFSET = 2e-4  # of the smaller body's half extent: normals are unique only while bodies are apart
 STICK_FRACTION = 1e-3  # of the speed that gravity gives in a step: slower contacts are at rest
 STICK_SPEED = 1e-6  # m/s, where there is no gravity
+VERTICAL = 1e-12  # squared sine: a normal that leans by less is vertical
 TOUCHING_OFFSETS = 1.5  # rest offsets: with a gap of no more than that bodies touch, and bounce
 PRODUCT, AVERAGE, GEOMETRIC_MEAN, MINIMUM, MAXIMUM = range(5)
 RULES = {
@@ -161,7 +162,7 @@ def match(memory, body_a, body_b, feature):
 def _tangents(nx, ny, nz, axes):
     """axes (3, 3): rows n, t1, t2, right-handed; t1 is horizontal wherever n is not vertical."""
     axes[0, 0], axes[0, 1], axes[0, 2] = nx, ny, nz
-    if nx * nx + ny * ny > 1e-12:
+    if nx * nx + ny * ny > VERTICAL:
         size = np.sqrt(nx * nx + ny * ny)
         axes[1, 0], axes[1, 1], axes[1, 2] = -ny / size, nx / size, 0.0
     else:

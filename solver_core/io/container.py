@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checksummed chunks: the one binary format that snapshots and frame caches are made of.
+r"""Checksummed chunks: the one binary format that snapshots and frame caches are made of.
 
 A file is a row of chunks, all numbers little-endian:
 
     prefix (48 bytes)
-        magic           8   b"\\x93STICT\\r\\n": not text, and damaged by whoever translates line ends
+        magic           8   b"\x93STICT\r\n": not text, and damaged by whoever translates line ends
         version         4   of this format
         kind            4   four ASCII letters, what the chunk is for
         header length   4
@@ -81,10 +81,12 @@ class ChunkPlace:
 
     @property
     def content(self) -> int:
+        """Where the header of the chunk begins in the file."""
         return self.offset + PREFIX_SIZE
 
     @property
     def end(self) -> int:
+        """Where the next chunk begins."""
         return self.content + self.header_length + self.data_length
 
 

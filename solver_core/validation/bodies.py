@@ -21,6 +21,7 @@ SINGULAR = 1e-12
 
 
 def body_problems(body: BodySpec, spec: SceneSpec) -> Iterator[SceneProblem]:
+    """All that is wrong with a body of a scene."""
     shape = list(shape_findings(body))
     for field, message in (
         *shape,

@@ -52,17 +52,21 @@ class SceneError(ValueError):
 
 
 def is_finite(value: Any, shape: tuple[int, ...]) -> bool:
+    """Whether it is an array of this shape of finite numbers."""
     array = np.asarray(value)
     return array.shape == shape and array.dtype.kind in "fiu" and bool(np.isfinite(array).all())
 
 
 def is_positive(value: float) -> bool:
+    """Whether it is finite and above 0."""
     return math.isfinite(value) and value > 0.0
 
 
 def is_not_negative(value: float) -> bool:
+    """Whether it is finite and not below 0."""
     return math.isfinite(value) and value >= 0.0
 
 
 def describe(value: Any) -> str:
+    """A number or an array in a line or two; of a long one the ends."""
     return np.array2string(np.asarray(value), separator=", ", threshold=8)

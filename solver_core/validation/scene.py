@@ -67,15 +67,7 @@ def scene_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
     for name, count in Counter(body.name for body in spec.bodies).items():
         if count > 1:
             yield SceneProblem(name, "name", f"{count} bodies have this name; give each its own")
-    names = {body.name for body in spec.bodies}
-    for pair in spec.excluded:
-        if len(pair) != 2 or pair[0] == pair[1]:
-            yield SceneProblem(
-                SCENE, "excluded", f"{', '.join(map(repr, pair))}: name two different bodies that do not collide"
-            )
-        for name in sorted(set(pair) - names):
-            message = f"{name!r} is no body of the scene; name two of its bodies that do not collide"
-            yield SceneProblem(SCENE, "excluded", message)
+    yield from excluded_problems(spec)
     if not is_finite(spec.gravity, (3,)):
         yield SceneProblem(SCENE, "gravity", f"is {describe(spec.gravity)}; it must be three finite numbers in m/s^2")
     if spec.frame_end < spec.frame_start:
@@ -88,6 +80,19 @@ def scene_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
         yield SceneProblem(SCENE, "time_scale", message)
     for body in spec.bodies:
         yield from body_problems(body, spec)
+
+
+def excluded_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
+    """What is wrong with the pairs that do not collide."""
+    names = {body.name for body in spec.bodies}
+    for pair in spec.excluded:
+        if len(pair) != 2 or pair[0] == pair[1]:
+            yield SceneProblem(
+                SCENE, "excluded", f"{', '.join(map(repr, pair))}: name two different bodies that do not collide"
+            )
+        for name in sorted(set(pair) - names):
+            message = f"{name!r} is no body of the scene; name two of its bodies that do not collide"
+            yield SceneProblem(SCENE, "excluded", message)
 
 
 def settings_problems(settings: SolverSettings) -> Iterator[SceneProblem]:

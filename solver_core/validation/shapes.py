@@ -115,6 +115,7 @@ def round_findings(shape: ShapeSpec) -> Findings:
 
 
 def areas(vertices: Array, triangles: Array) -> Array:
+    """(t,) m^2 of triangles."""
     a, b, c = (np.asarray(vertices)[triangles[:, k]] for k in range(3))
     return 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
 

@@ -18,6 +18,7 @@ __all__ = ["path_pose", "smooth"]
 Floats = NDArray[np.float64]
 
 STEEPEST = 3.0
+SERIES_RATE_ANGLE = 1e-3  # rad: below, the first term of the series has all digits that are needed
 
 
 def smooth(values: Floats, frame: float) -> Floats:
@@ -72,5 +73,5 @@ def _rate(theta: Floats, omega: Floats) -> Floats:
     """d theta / dt of exp(theta) that turns with the angular velocity omega, both (3,) in world axes."""
     angle = float(np.linalg.norm(theta))
     # (1 - angle / 2 cot(angle / 2)) / angle^2, by its series where the quotient would lose digits
-    c = 1.0 / 12.0 if angle < 1e-3 else (1.0 - 0.5 * angle / np.tan(0.5 * angle)) / angle**2
+    c = 1.0 / 12.0 if angle < SERIES_RATE_ANGLE else (1.0 - 0.5 * angle / np.tan(0.5 * angle)) / angle**2
     return omega - 0.5 * np.cross(theta, omega) + c * np.cross(theta, np.cross(theta, omega))

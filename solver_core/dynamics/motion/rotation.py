@@ -12,6 +12,9 @@ __all__ = ["matrices", "rotate", "rotate_by", "rotated_by", "rotation_vector", "
 
 Floats = NDArray[np.float64]
 
+SERIES_ANGLE = 1e-4  # rad: below, two terms of the series have all digits
+NO_SINE = 1e-12  # of half an angle: its quotient with the angle is 1/2
+
 
 @kernel
 def write_matrix(q, out):
@@ -36,7 +39,7 @@ def rotate_by(q, w1, w2, w3, out):
     """out := exp(w) q, the orientation turned by the rotation vector w (rad, world axes), normalised."""
     angle = np.sqrt(w1 * w1 + w2 * w2 + w3 * w3)
     # sin(angle / 2) / angle, by its series where the quotient would lose digits
-    s = 0.5 - angle * angle / 48.0 if angle < 1e-4 else np.sin(0.5 * angle) / angle
+    s = 0.5 - angle * angle / 48.0 if angle < SERIES_ANGLE else np.sin(0.5 * angle) / angle
     c = np.cos(0.5 * angle)
     a, b, d = s * w1, s * w2, s * w3
     w, x, y, z = q[0], q[1], q[2], q[3]
@@ -78,7 +81,7 @@ def rotation_vectors(before, after):
         y = p[0] * q[2] - q[0] * p[2] - (q[3] * p[1] - q[1] * p[3])
         z = p[0] * q[3] - q[0] * p[3] - (q[1] * p[2] - q[2] * p[1])
         size = np.sqrt(x * x + y * y + z * z)
-        factor = 2.0 if size < 1e-12 else 2.0 * np.arctan2(size, abs(w)) / size
+        factor = 2.0 if size < NO_SINE else 2.0 * np.arctan2(size, abs(w)) / size
         if w < 0.0:
             factor = -factor
         out[i, 0], out[i, 1], out[i, 2] = factor * x, factor * y, factor * z

@@ -118,11 +118,10 @@ def pivot(
             if ray is not None:
                 status = Status.INFEASIBLE
                 break
-        if attempt.guess.opposing:
-            opposed = _opposed(dense, unknowns.mu, known, attempt.guess.opposing, scales[0])
-            if opposed is None:
-                continue
-            known = opposed
+        opposed = _opposed(dense, unknowns.mu, known, attempt.guess.opposing, scales[0])
+        if opposed is None:
+            continue
+        known = opposed
         outcome = _outcome(unknowns, scales, attempt, known, pivots, begin + time_limit)
         counts += outcome.counts
         tried += 1
@@ -143,14 +142,16 @@ def pivot(
             break
     if status is Status.MAX_ITERATIONS and perf_counter() >= begin + time_limit:
         status = Status.TIME_LIMIT
-    result = best.result
-    if status is not Status.SOLVED and not best.distance <= residuals(problem, nothing).static_friction:
-        result = nothing
+    is_better = status is Status.SOLVED or best.distance <= residuals(problem, nothing).static_friction
+    result = best.result if is_better else nothing
     return replace(result, status=status, stats=attempts.statistics(counts, tried, begin), ray=ray)
 
 
 def _opposed(dense: DenseProblem, mu: Floats, known: Floats, compliances: tuple[float, ...], at_rest: float) -> Floats | None:
-    """Forces (n,) near known ones, empty for none, that have Coulomb's law; None where they are not found."""
+    """Forces (n,) near known ones, empty for none, that have Coulomb's law; None where they are not found. Without compliances
+    the known ones as they are."""
+    if not compliances:
+        return known
     near = known if known.size else np.zeros(dense.b.size)
     return coulomb_forces(*dense, mu, near, compliances, at_rest)
 
