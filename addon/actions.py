@@ -15,6 +15,7 @@ __all__ = [
     "TRANSFORMS",
     "assign",
     "curves",
+    "curves_in",
     "empty_action",
     "is_transform",
     "remove_if_made_by_bake",
@@ -86,6 +87,21 @@ def curves(owner: ID, *, ensure: bool = False) -> Any:
             if bag is not None:
                 return bag.fcurves
     return None
+
+
+def curves_in(action: Action | None, slot: str) -> Iterator[Any]:
+    """The curves of an action, those in the slot with that identifier where it has slots."""
+    if action is None:
+        return
+    if not HAS_SLOTS:
+        yield from action.fcurves
+        return
+    chosen = next((one for one in action.slots if one.identifier == slot), None)
+    for layer in action.layers if chosen is not None else ():
+        for strip in layer.strips:
+            bag = strip.channelbag(chosen)
+            if bag is not None:
+                yield from bag.fcurves
 
 
 def remove_if_made_by_bake(action: Action) -> None:

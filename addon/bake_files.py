@@ -7,6 +7,8 @@ that it goes back to. What is not used any more is removed, but for the newest f
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Collection
 from contextlib import suppress
@@ -17,7 +19,12 @@ import bpy
 from bpy.types import Scene
 
 from ..solver_core.file_lock import FileLock, LockHeld
-from ..solver_core.io.cache import CacheError
+from ..solver_core.io.cache import CacheError, FrameCacheReader, cache_has_begun
+from ..solver_core.io.container import ContainerError
+from ..solver_core.io.continuation import continue_from, frames_that_hold
+from ..solver_core.io.snapshot import read_snapshot, snapshot_digest
+from ..solver_core.scene.spec import SceneSpec, SolverSettings
+from .made_from import differences, made_from
 
 __all__ = ["BakeFiles", "bake_files", "cache_path", "caches_in_use", "files_to_resume", "remove_old_bakes"]
 
@@ -48,20 +55,42 @@ def bake_files(scene: Scene, digest: str) -> BakeFiles:
     return BakeFiles(digest, directory / f"{name}.snapshot", directory / f"{name}.cache")
 
 
-def files_to_resume(scene: Scene, digest: str) -> BakeFiles:
-    """The files of the bake that the scene has, wherever they are, or else those of a new one. Raises CacheError when the scene
-    or its settings are not those of its bake any more."""
-    own = scene.stiction.bake
-    if own.state == "CACHED":
-        if own.digest != digest:
-            raise CacheError(
-                f"the scene or its settings have changed since the bake that is to be resumed (snapshot {own.digest[:8]}, this "
-                f"one is {digest[:8]}); change them back, or bake without resuming"
-            )
-        cache = Path(cache_path(scene))
-        if cache.exists():
-            return BakeFiles(digest, cache.with_suffix(".snapshot"), cache)
-    return bake_files(scene, digest)
+def files_to_resume(scene: Scene, content: tuple[SceneSpec, SolverSettings]) -> BakeFiles:
+    """The files of the bake that the scene has, wherever they are; or new ones that begin with those frames of an earlier bake
+    which hold for the scene as it is now, or empty ones.
+
+    Raises OSError, and CacheError when the scene has a bake of which no frame holds.
+    """
+    own, digest = scene.stiction.bake, snapshot_digest(*content)
+    shown = Path(cache_path(scene)) if own.state == "CACHED" else None
+    if shown is not None and own.digest == digest and shown.exists():
+        return BakeFiles(digest, shown.with_suffix(".snapshot"), shown)
+    files = bake_files(scene, digest)
+    if cache_has_begun(files.cache):
+        return files
+    earlier = {*bakes_beside(files), *([] if shown is None else [shown])}
+    last, source = max(((last_that_holds(cache, content), cache) for cache in earlier), default=(None, None), key=by_frame)
+    if last is not None and source is not None:
+        files.cache.parent.mkdir(parents=True, exist_ok=True)
+        continue_from(source, files.cache, content, last)
+    elif shown is not None and own.digest != digest:
+        changed = "; ".join(differences(json.loads(own.made_from or "{}"), made_from(scene))) or "its snapshot"
+        raise CacheError(f"the scene has changed since the bake that is to be resumed ({changed}); no frame holds, bake again")
+    return files
+
+
+def by_frame(found: tuple[int | None, Path]) -> float:
+    return -math.inf if found[0] is None else found[0]
+
+
+def last_that_holds(cache: Path, content: tuple[SceneSpec, SolverSettings]) -> int | None:
+    """The last frame of another bake that is right for this scene, None where none is or the bake cannot be read."""
+    try:
+        last = frames_that_hold(read_snapshot(cache.with_suffix(".snapshot")), content)
+        frames = FrameCacheReader(cache).frames if last is not None else range(0)
+    except (OSError, CacheError, ContainerError):
+        return None
+    return None if last is None or not frames else min(last, frames[-1])
 
 
 def cache_path(scene: Scene) -> str:
@@ -77,18 +106,24 @@ def caches_in_use() -> set[Path]:
 def remove_old_bakes(files: BakeFiles, in_use: Collection[Path]) -> None:
     """Remove what earlier bakes of the scene left beside these files, except the newest ones, those in use, and those that some
     process is writing."""
+    ages = bakes_beside(files)
+    for cache in sorted(ages, key=ages.__getitem__, reverse=True)[BAKES_KEPT:]:
+        if cache != files.cache and cache not in in_use:
+            remove_bake(cache)
+
+
+def bakes_beside(files: BakeFiles) -> dict[Path, float]:
+    """The caches of the scene's bakes in the folder of these files, with the times at which they were last used."""
     stem = files.cache.stem.removesuffix(files.digest[:DIGITS])
     ours = re.compile(rf"{re.escape(stem)}[0-9a-f]{{{DIGITS}}}\.(cache|snapshot)")
     ages: dict[Path, float] = {}
-    for path in files.cache.parent.iterdir():
+    for path in files.cache.parent.iterdir() if files.cache.parent.is_dir() else ():
         # Another process may remove them, too.
         with suppress(FileNotFoundError):
             if ours.fullmatch(path.name):
                 cache = path.with_suffix(".cache")
                 ages[cache] = max(ages.get(cache, 0.0), path.stat().st_mtime)
-    for cache in sorted(ages, key=ages.__getitem__, reverse=True)[BAKES_KEPT:]:
-        if cache != files.cache and cache not in in_use:
-            remove_bake(cache)
+    return ages
 
 
 def remove_bake(cache: Path) -> None:

@@ -12,7 +12,7 @@ from bpy.types import Depsgraph, Scene
 from ..solver_core.io.cache import CacheError, FrameCacheReader
 from .bake_files import cache_path
 from .placement import place, world_matrices
-from .restore import baked_objects, rest_world
+from .restore import baked_objects, is_moved_otherwise, rest_world, show_start
 
 __all__ = ["open_cache", "register", "show", "unregister"]
 
@@ -23,7 +23,10 @@ def open_cache(scene: Scene) -> FrameCacheReader:
 
 
 def show(scene: Scene, depsgraph: Depsgraph, reader: FrameCacheReader) -> None:
-    """Move the baked objects to the scene's frame, or to the nearest one in the cache."""
+    """Move the baked objects to the scene's frame, or to the nearest one in the cache.
+
+    The first one shows where they begin: exactly where the user put them, also since the bake.
+    """
     frames = reader.frames
     if not frames:
         return
@@ -36,6 +39,12 @@ def show(scene: Scene, depsgraph: Depsgraph, reader: FrameCacheReader) -> None:
         if column is not None:
             worlds[ob] = world_matrices(poses[column : column + 1], first[column], rest_world(ob))[0]
     place(worlds, depsgraph)
+    is_start = scene.frame_current <= frames[0]
+    for ob in worlds if is_start else ():
+        if not is_moved_otherwise(ob):
+            show_start(ob)
+    if scene.stiction.bake.shows_start != is_start:
+        scene.stiction.bake.shows_start = is_start
 
 
 def make_handler() -> Callable[..., None]:

@@ -171,6 +171,8 @@ class SceneBake(PropertyGroup):
     )
     cache: StringProperty(name="Cache File", subtype="FILE_PATH", options=BLEND_RELATIVE)
     digest: StringProperty(name="Digest", description="Of the scene and the settings that the frames were baked from")
+    made_from: StringProperty(name="Made From", description="Digests of each body and of the scene, to tell what changed")
+    shows_start: BoolProperty(name="Shows Start", description="The bodies are shown at the first frame")
     frame_start: IntProperty()
     frame_end: IntProperty()
     last_frame: IntProperty()
@@ -303,6 +305,13 @@ class SessionMessage(PropertyGroup):
     is_error: BoolProperty()
 
 
+class SessionChange(PropertyGroup):
+    """What (`name`) changed in a scene since its bake."""
+
+    scene: StringProperty()
+    is_lost: BoolProperty(name="Lost", description="The frames themselves are not there")
+
+
 class SessionStiction(PropertyGroup):
     """What goes on now; never saved, and untouched by undo."""
 
@@ -312,6 +321,7 @@ class SessionStiction(PropertyGroup):
     status: StringProperty(options={"SKIP_SAVE"})
     compiling: StringProperty(options={"SKIP_SAVE"})
     messages: CollectionProperty(type=SessionMessage, options={"SKIP_SAVE"})
+    changes: CollectionProperty(type=SessionChange, options={"SKIP_SAVE"})
 
 
 CLASSES = (
@@ -322,6 +332,7 @@ CLASSES = (
     SceneBake,
     SceneStiction,
     SessionMessage,
+    SessionChange,
     SessionStiction,
 )
 

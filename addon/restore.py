@@ -19,7 +19,19 @@ from numpy.typing import NDArray
 from . import actions
 from .placement import ancestors
 
-__all__ = ["baked_objects", "give_back", "originals", "rest_world", "take_over", "unset_all"]
+__all__ = [
+    "baked_objects",
+    "copies_of_baked",
+    "give_back",
+    "is_moved_otherwise",
+    "let_go",
+    "originals",
+    "rest_world",
+    "show_start",
+    "start_from_here",
+    "take_over",
+    "unset_all",
+]
 
 
 @dataclass(frozen=True)
@@ -43,10 +55,25 @@ class ObjectState:
 
 def baked_objects(scene: Scene) -> list[Object]:
     """The objects that a bake moves, those of the rigid body world first, each once."""
+    return list(originals_and_copies(scene)[0].values())
+
+
+def copies_of_baked(scene: Scene) -> list[Object]:
+    """Duplicates of objects that a bake moves: they came with all that their originals remember, and are in no bake."""
+    return originals_and_copies(scene)[1]
+
+
+def originals_and_copies(scene: Scene) -> tuple[dict[str, Object], list[Object]]:
+    """The objects that a bake moves by their names in it, and the duplicates; of two, the one made earlier is the original."""
     world = scene.rigidbody_world
     members = list(world.collection.all_objects) if world is not None and world.collection is not None else []
-    unique = {ob.session_uid: ob for ob in [*members, *scene.objects]}
-    return [ob for ob in unique.values() if ob.stiction.backup.baked]
+    unique = {ob.session_uid: ob for ob in [*members, *scene.objects] if ob.stiction.backup.baked}
+    first: dict[str, Object] = {}
+    for ob in unique.values():
+        earlier = first.get(ob.stiction.backup.body)
+        if earlier is None or ob.session_uid < earlier.session_uid:
+            first[ob.stiction.backup.body] = ob
+    return first, [ob for ob in unique.values() if first[ob.stiction.backup.body] != ob]
 
 
 def rest_world(ob: Object) -> NDArray[np.float64]:
@@ -79,6 +106,45 @@ def give_back(ob: Object) -> None:
     if own is not None:
         actions.remove_if_made_by_bake(own)
     forget(ob)
+
+
+def let_go(copy: Object) -> None:
+    """Make a duplicate of a baked object a body of its own, where it is now, with everything else as the original had it."""
+    here = {name: tuple(getattr(copy, name)) for name in actions.TRANSFORMS}
+    is_placed_by_bake = not is_moved_otherwise(copy)
+    give_back(copy)
+    if is_placed_by_bake:
+        for name, values in here.items():
+            setattr(copy, name, values)
+
+
+def is_moved_otherwise(ob: Object) -> bool:
+    """Whether something else than the user gave a baked object its place: keys, strips, drivers, constraints."""
+    state = remembered(ob)
+    if state.constraints or state.drivers:
+        return True
+    data = ob.animation_data
+    if data is not None and state.use_nla and data.nla_tracks:
+        return True
+    return any(actions.is_transform(curve.data_path) for curve in actions.curves_in(state.action, state.action_slot))
+
+
+def start_from_here(ob: Object) -> bool:
+    """Let the next bake, and Free Bake, have a baked object where the user put it now, at the first frame; True if that is
+    another place than before."""
+    backup = ob.stiction.backup
+    moved = {name: value for name in actions.TRANSFORMS if (value := tuple(getattr(ob, name))) != tuple(getattr(backup, name))}
+    if not moved or is_moved_otherwise(ob):
+        return False
+    for name, value in moved.items():
+        setattr(backup, name, value)
+    return True
+
+
+def show_start(ob: Object) -> None:
+    """Put a baked object where its bake begins, to the last bit as the user put it there."""
+    for name, values in remembered(ob).transforms.items():
+        setattr(ob, name, values)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ references to Blender's data, for undo may replace that while the worker runs.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,8 @@ from ..solver_core.scene.spec import SceneWarning
 from .bake_files import bake_files, caches_in_use, files_to_resume, remove_old_bakes
 from .extract import extract
 from .job import CancelRequested, Event, Job, Report, ShowFrames, StartPlayback, StopWorker, advance
+from .made_from import made_from
+from .outdated import release_copies
 from .restore import baked_objects, give_back, take_over, unset_all
 from .worker import Worker
 
@@ -35,9 +38,14 @@ class Bake:
         nothing."""
         self._scene = context.scene.name_full
         self._say = say
+        release_copies(context.scene)
         self._extraction = extract(context)
+        self._made_from = json.dumps(made_from(context.scene), separators=(",", ":"))
         content = self._extraction.spec, self._extraction.settings
-        self._files = (files_to_resume if resume else bake_files)(context.scene, snapshot_digest(*content))
+        if resume:
+            self._files = files_to_resume(context.scene, content)
+        else:
+            self._files = bake_files(context.scene, snapshot_digest(*content))
         self._files.snapshot.parent.mkdir(parents=True, exist_ok=True)
         write_snapshot(self._files.snapshot, *content)
         warnings = tuple(f"{', '.join(w.objects)}: {w.field}: {w.message}" for w in self._extraction.warnings)
@@ -118,6 +126,7 @@ class Bake:
         bake = scene.stiction.bake
         bake.state = "CACHED"
         bake.cache, bake.digest = str(self._files.cache), self._files.digest
+        bake.made_from = self._made_from
         bake.frame_start, bake.frame_end = self.job.frame_start, self.job.frame_end
         bake.last_frame = self.job.frame_start if self.job.last_frame is None else self.job.last_frame
         remove_old_bakes(self._files, caches_in_use())

@@ -10,11 +10,13 @@ from bpy.types import Context, Object, Panel, UILayout
 
 from ..solver_core.scene.spec import ContactMethod, FrictionCombine
 from . import properties
+from .made_from import ONLY_THE_END
 
 __all__ = ["register", "unregister"]
 
 MOST_MESSAGES = 12
 MOST_PAIRS = 6
+MOST_CHANGES = 5
 # Of the panel's frame and icons, and of an average character, at the usual size of the interface.
 MARGIN_PIXELS = 80
 BUTTON_CHARACTERS = 4  # a row is shorter by, where a button with an icon stands at its end
@@ -215,14 +217,15 @@ def draw_bake(layout: UILayout, context: Context) -> None:
     else:
         column = layout.column(align=True)
         row = column.row(align=True)
-        is_partial = bake.state == "CACHED" and bake.last_frame < bake.frame_end
+        is_longer = [change.name for change in changes_shown(context)] == [ONLY_THE_END]
+        is_partial = bake.state == "CACHED" and (bake.last_frame < bake.frame_end or is_longer)
         row.operator("stiction.bake", text="Bake Again" if bake.state != "NONE" else "Bake", icon="PHYSICS").resume = False
         if is_partial:
             row.operator("stiction.bake", text="Resume").resume = True
         row.operator("stiction.free_bake")
         column.operator("stiction.bake_to_keyframes", icon="KEYFRAME")
         width = characters_in_row(context)
-        draw_result(layout, bake, width)
+        draw_result(layout, context, width)
         if session.compiling:
             row = layout.row(align=True)
             draw_wrapped(row.column(align=True), f"Compiling, once: {session.compiling}", "TEMP", width - BUTTON_CHARACTERS)
@@ -237,12 +240,19 @@ def draw_wrapped(layout: UILayout, text: str, icon: str, width: int) -> None:
         icon = "BLANK1"
 
 
-def draw_result(layout: UILayout, bake: bpy.types.PropertyGroup, width: int) -> None:
+def draw_result(layout: UILayout, context: Context, width: int) -> None:
+    bake = context.scene.stiction.bake
     if bake.state == "NONE":
         return
+    found = changes_shown(context)
     where = "Keyframes at" if bake.state == "KEYED" else "Cached"
     column = layout.column(align=True)
-    column.label(text=f"{where} frames {bake.frame_start} to {bake.last_frame}", icon="CHECKMARK")
+    if any(change.is_lost for change in found):
+        draw_wrapped(column, found[0].name, "ERROR", width)
+        return
+    column.label(text=f"{where} frames {bake.frame_start} to {bake.last_frame}", icon="ERROR" if found else "CHECKMARK")
+    if found:
+        draw_outdated(column, bake, [change.name for change in found], width)
     if bake.last_frame < bake.frame_end:
         column.label(text=f"Stopped before frame {bake.frame_end}", icon="INFO")
     if bake.missed_steps:
@@ -255,6 +265,32 @@ def draw_result(layout: UILayout, bake: bpy.types.PropertyGroup, width: int) -> 
         draw_wrapped(column, f"Deepest overlap: {bake.overlap}", icon, width)
     if bake.solved_by:
         draw_wrapped(column, f"Islands solved: {bake.solved_by}", "INFO", width)
+
+
+def changes_shown(context: Context) -> list[bpy.types.PropertyGroup]:
+    """What is known to have changed in the scene since its bake."""
+    if context.scene.stiction.bake.state == "NONE":
+        return []
+    return [change for change in context.window_manager.stiction.changes if change.scene == context.scene.name_full]
+
+
+def draw_outdated(column: UILayout, bake: bpy.types.PropertyGroup, lines: list[str], width: int) -> None:
+    column.label(text="Outdated: since the bake changed", icon="BLANK1")
+    for line in lines[:MOST_CHANGES]:
+        draw_wrapped(column, line, "DOT", width)
+    if len(lines) > MOST_CHANGES:
+        column.label(text=f"and {len(lines) - MOST_CHANGES} more", icon="BLANK1")
+    if lines == [ONLY_THE_END] and bake.state == "CACHED":
+        draw_wrapped(column, f"Resume goes on from frame {bake.last_frame}", "INFO", width)
+    else:
+        draw_wrapped(column, f"Bake Again begins at frame {bake.frame_start}", "INFO", width)
+
+
+def draw_in_timeline(self: bpy.types.Header, context: Context) -> None:
+    """The timeline shows frames, so it says when those of the bodies are not the scene's any more."""
+    found = changes_shown(context) if context.scene is not None else []
+    if found and context.space_data.mode == "TIMELINE":
+        self.layout.label(text="Bake lost" if any(change.is_lost for change in found) else "Bake outdated", icon="ERROR")
 
 
 def draw_messages(layout: UILayout, context: Context) -> None:
@@ -285,4 +321,16 @@ CLASSES = (
     STICTION_PT_scene_range,
 )
 
-register, unregister = bpy.utils.register_classes_factory(CLASSES)
+register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSES)
+
+
+def register() -> None:
+    """Add the panels, and a word in the timeline."""
+    register_classes()
+    bpy.types.DOPESHEET_HT_header.append(draw_in_timeline)
+
+
+def unregister() -> None:
+    """Take away what `register` added."""
+    bpy.types.DOPESHEET_HT_header.remove(draw_in_timeline)
+    unregister_classes()

@@ -146,3 +146,27 @@ def test_old_bakes_are_removed_but_the_newest_and_those_in_use(bodies, bake_file
     writer.release()
     bake(1.6)
     assert shown.exists() and not written.exists() and scene.stiction.bake.state == "CACHED"
+
+
+def frames_to_go_on_with(bake_files) -> list[int]:
+    from stiction.addon.extract import extract
+    from stiction.solver_core.io.cache import FrameCacheReader
+
+    read = extract(bpy.context)
+    files = bake_files.files_to_resume(bpy.context.scene, (read.spec, read.settings))
+    return list(FrameCacheReader(files.cache, files.digest).frames) if files.cache.exists() else []
+
+
+def test_a_longer_scene_goes_on_after_the_frames_that_there_are(bodies, bake_files):
+    bake(0.25)
+    bpy.context.scene.rigidbody_world.point_cache.frame_end = 9
+    assert frames_to_go_on_with(bake_files) == [1, 2, 3, 4, 5]
+
+
+def test_a_longer_scene_goes_on_where_only_the_folder_tells_of_a_bake(bodies, bake_files):
+    bake(0.25)
+    bpy.ops.stiction.free_bake()
+    bpy.context.scene.rigidbody_world.point_cache.frame_end = 9
+    assert frames_to_go_on_with(bake_files) == [1, 2, 3, 4, 5]
+    bodies[0].rigid_body.friction = 0.5
+    assert frames_to_go_on_with(bake_files) == []

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a bake is made from, as digests that are quick to take, object by object: two of them say what changed in between.
+
+They are taken of Blender's data as it stands, without showing a frame: many times cheaper than reading the scene, and possible
+while a panel waits. So a digest may differ where a bake would come out the same, as after a modifier that changes nothing; and
+what a driver's expression or a node tree reads elsewhere is not followed. The bake itself compares the snapshots, bit by bit.
+Objects that a bake moves are seen as they were before it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from bpy.types import ID, AnimData, Object, Scene
+
+from . import actions, properties
+from .restore import baked_objects
+
+__all__ = ["ONLY_THE_END", "SCENE", "Digests", "bodies_of", "differences", "made_from", "of_body", "of_scene"]
+
+# By the name of the body, "" for the scene: what is said of it, such as "friction", to a digest.
+Digests = Mapping[str, Mapping[str, str]]
+
+SCENE = ""
+# The one difference after which the frames so far may hold.
+ONLY_THE_END = "last frame of the scene"
+MOST_NAMED = 2
+PLAIN = frozenset(["BOOLEAN", "INT", "FLOAT", "STRING", "ENUM"])
+# What of a constraint or a modifier changes only how it is shown; and whether it is on, which a bake changes and which is asked
+# of each one by itself.
+DISPLAY = frozenset(["show_expanded", "show_on_cageedit", "show_in_editmode", "is_active", "active", "mute", "enabled"])
+
+
+def made_from(scene: Scene) -> Digests:
+    """What a bake of the scene as it is now would be made from."""
+    meshes: dict[int, Any] = {}
+    return {SCENE: of_scene(scene)} | {name: of_body(ob, meshes) for name, ob in bodies_of(scene)}
+
+
+def of_scene(scene: Scene) -> dict[str, str]:
+    """Digests of what is no body's; the scene must have a rigid body world."""
+    world = scene.rigidbody_world
+    start, end = properties.effective_frame_range(scene)
+    settings = properties.effective_settings(scene)
+    weights = world.effector_weights
+    values = {
+        "gravity": (tuple(scene.gravity), scene.use_gravity, weights.gravity, weights.all),
+        "first frame": start,
+        "last frame": end,
+        "frame rate": (scene.render.fps, scene.render.fps_base, world.time_scale),
+        "friction rule": scene.stiction.friction_combine,
+        **{field.name.replace("_", " "): getattr(settings, field.name) for field in fields(settings)},
+    }
+    return {what: digest(value) for what, value in values.items()}
+
+
+def bodies_of(scene: Scene) -> list[tuple[str, Object]]:
+    """All bodies of the scene with their names, which are those in the cache of objects that a bake moves."""
+    world = scene.rigidbody_world
+    members = list(world.collection.all_objects) if world is not None and world.collection is not None else []
+    baked = {ob.session_uid: ob for ob in baked_objects(scene)}
+    others = [ob for ob in members if ob.rigid_body is not None and ob.session_uid not in baked]
+    return [(ob.stiction.backup.body, ob) for ob in baked.values()] + [(ob.name_full, ob) for ob in others]
+
+
+def of_body(ob: Object, meshes: dict[int, Any]) -> dict[str, str]:
+    """Digests of a body's values. meshes: the digests of meshes that were read already, by their session_uid."""
+    body, own, backup = ob.rigid_body, ob.stiction, ob.stiction.backup
+    if body is None:
+        return {}
+    moving = animated_paths(ob)
+
+    def kept(path: str, value: Any) -> Any:
+        """What is keyed differs from frame to frame; its keys are told of instead."""
+        return "keyed" if path in moving else value
+
+    kinematic = backup.kinematic if backup.baked else body.kinematic
+    values = {
+        "type": (body.type, kept("rigid_body.enabled", body.enabled), kept("rigid_body.kinematic", kinematic)),
+        "friction": (
+            kept("stiction.mu_static" if own.use_mu_static else "rigid_body.friction", friction_of(ob)[0]),
+            kept("stiction.mu_dynamic", friction_of(ob)[1]) if own.use_mu_dynamic else None,
+        ),
+        "bounciness": kept("stiction.restitution", own.restitution)
+        if own.use_restitution
+        else kept("rigid_body.restitution", body.restitution),
+        "mass": kept("stiction.density", own.density) if own.mass_source == "DENSITY" else kept("rigid_body.mass", body.mass),
+        "shape": shape_of(ob, meshes),
+        "collision collections": tuple(body.collision_collections),
+        "damping or locks": (
+            kept("rigid_body.linear_damping", body.linear_damping),
+            kept("rigid_body.angular_damping", body.angular_damping),
+            tuple(ob.lock_location),
+            tuple(ob.lock_rotation),
+        ),
+        "place": place_of(ob, moving),
+        "animation": animation_of(ob, set()),
+    }
+    return {what: digest(value) for what, value in values.items()}
+
+
+def differences(before: Digests, now: Digests) -> list[str]:
+    """What changed, a line each: what of which bodies, the added and the removed ones, and what of the scene.
+
+    A body under another name that is the same otherwise is no difference.
+    """
+    added = [name for name in now if name not in before]
+    removed = [name for name in before if name not in now]
+    for name in list(removed):
+        renamed = next((other for other in added if now[other] == before[name]), None)
+        if renamed is not None:
+            removed.remove(name)
+            added.remove(renamed)
+    lines = [f"{what} of the scene" for what in changed_in(before.get(SCENE, {}), now.get(SCENE, {}))]
+    by_what: dict[str, list[str]] = {}
+    for name, values in now.items():
+        for what in changed_in(before[name], values) if name and name in before else ():
+            by_what.setdefault(what, []).append(name)
+    for what, names in by_what.items():
+        lines.append(f"{some(names)} moved" if what == "place" else f"{what} of {some(names)}")
+    lines += [f"{some(names)} {what}" for names, what in ((added, "added"), (removed, "removed")) if names]
+    return lines
+
+
+def changed_in(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    return [what for what in now if before.get(what) != now[what]]
+
+
+def some(names: list[str]) -> str:
+    if len(names) <= MOST_NAMED + 1:
+        return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
+
+
+def digest(value: Any) -> str:
+    return hashlib.blake2b(repr(value).encode(), digest_size=5).hexdigest()
+
+
+def digest_of_arrays(*arrays: np.ndarray) -> str:
+    whole = hashlib.blake2b(digest_size=8)
+    for array in arrays:
+        whole.update(array.tobytes())
+    return whole.hexdigest()
+
+
+def friction_of(ob: Object) -> tuple[float, float]:
+    material = properties.effective_material(ob)
+    return material.mu_static, material.mu_dynamic
+
+
+def place_of(ob: Object, moving: Collection[str]) -> tuple[Any, ...]:
+    """What puts an object where it is, but for its animation: its channels, and its parents with theirs."""
+    source = ob.stiction.backup if ob.stiction.backup.baked else ob
+    channels = tuple("keyed" if path in moving else tuple(getattr(source, path)) for path in actions.TRANSFORMS)
+    if ob.parent is None:
+        return (channels, ob.rotation_mode)
+    inverse = tuple(value for row in ob.matrix_parent_inverse for value in row)
+    above = place_of(ob.parent, animated_paths(ob.parent))
+    return (channels, ob.rotation_mode, ob.parent_type, ob.parent_bone, inverse, above)
+
+
+def shape_of(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
+    body = ob.rigid_body
+    margin = body.collision_margin if body.use_margin else None
+    chosen = (body.collision_shape, body.mesh_source, body.use_deform, margin)
+    if body.collision_shape == "COMPOUND":
+        return chosen
+    changed = () if body.mesh_source == "BASE" else tuple(settings_of(one, "modifiers", ob, set()) for one in ob.modifiers)
+    if ob.data is not None and ob.data.session_uid not in meshes:
+        meshes[ob.data.session_uid] = mesh_of(ob)
+    return (chosen, None if ob.data is None else meshes[ob.data.session_uid], changed)
+
+
+def mesh_of(ob: Object) -> Any:
+    """A digest of an object's own mesh, before its modifiers; of what is no mesh, its plain values."""
+    data = ob.data
+    if ob.type != "MESH":
+        return plain_values(data, "", ()) if data is not None else None
+    points = np.empty(3 * len(data.vertices), dtype=np.float32)
+    corners, lengths = np.empty(len(data.loops), dtype=np.int32), np.empty(len(data.polygons), dtype=np.int32)
+    data.vertices.foreach_get("co", points)
+    data.loops.foreach_get("vertex_index", corners)
+    data.polygons.foreach_get("loop_total", lengths)
+    keys = data.shape_keys
+    if keys is None:
+        return digest_of_arrays(points, corners, lengths)
+    moving = animated_paths(keys)
+    values = [plain_values(block, f'key_blocks["{block.name}"].', moving) for block in keys.key_blocks]
+    return (digest_of_arrays(points, corners, lengths), values, curves_of(keys))
+
+
+def animation_of(ob: Object, seen: set[int]) -> Any:
+    """What moves an object from frame to frame: its curves, drivers and constraints, and those of what it follows."""
+    if ob.session_uid in seen:
+        return ()
+    seen.add(ob.session_uid)
+    backup = ob.stiction.backup
+    constraints = tuple(
+        settings_of(one, "constraints", ob, seen)
+        for one in ob.constraints
+        if not one.mute or (backup.baked and one.name in backup.constraints)
+    )
+    return (curves_of(ob), constraints, () if ob.parent is None else animation_of(ob.parent, seen))
+
+
+def settings_of(item: Any, kind: str, ob: Object, seen: set[int]) -> tuple[Any, ...]:
+    """A constraint or a modifier: its values, and where the objects are that it names."""
+    targets = []
+    for prop in item.bl_rna.properties:
+        target: Any = getattr(item, prop.identifier) if prop.type == "POINTER" else None
+        if isinstance(target, Object) and target != ob and target.session_uid not in seen:
+            data = mesh_of(target) if kind == "modifiers" and target.type == "MESH" else None
+            targets.append((place_of(target, animated_paths(target)), data, animation_of(target, seen)))
+    nodes = tuple((key, repr(item[key])) for key in item.keys()) if getattr(item, "type", "") == "NODES" else ()  # noqa: SIM118
+    return (plain_values(item, f'{kind}["{item.name}"].', animated_paths(ob)), tuple(targets), nodes)
+
+
+def plain_values(item: Any, prefix: str, moving: Collection[str]) -> tuple[Any, ...]:
+    return tuple(
+        (prop.identifier, tuple(value) if getattr(prop, "is_array", False) else value)
+        for prop in item.bl_rna.properties
+        if prop.type in PLAIN and not prop.is_readonly and prop.identifier not in DISPLAY
+        if prefix + prop.identifier not in moving
+        for value in [getattr(item, prop.identifier)]
+    )
+
+
+def animated_paths(owner: ID) -> frozenset[str]:
+    """The data paths of the owner that something else gives their values."""
+    data = owner.animation_data
+    if data is None:
+        return frozenset()
+    paths = {curve.data_path for curve in own_curves(owner, data)} | {driver.data_path for driver in data.drivers}
+    return frozenset(paths | set(actions.TRANSFORMS)) if data.nla_tracks else frozenset(paths)
+
+
+def own_curves(owner: ID, data: AnimData) -> Iterator[Any]:
+    """The curves of the owner's action, or of the one that it had before a bake."""
+    backup = owner.stiction.backup if isinstance(owner, Object) else None
+    if backup is not None and backup.baked:
+        yield from actions.curves_in(backup.action, backup.action_slot)
+    else:
+        yield from actions.curves_in(data.action, actions.slot_identifier(owner))
+
+
+def curves_of(owner: ID) -> Any:
+    """The owner's curves, drivers and strips."""
+    data = owner.animation_data
+    if data is None:
+        return ()
+    curves = tuple(curve_of(curve) for curve in own_curves(owner, data))
+    drivers = tuple(
+        (one.data_path, one.array_index, one.driver.type, one.driver.expression, curve_of(one)) for one in data.drivers
+    )
+    strips = tuple(plain_values(strip, "", ()) for track in data.nla_tracks if not track.mute for strip in track.strips)
+    # Blender makes animation data without anything in it, too.
+    return (curves, drivers, strips) if curves or drivers or strips else ()
+
+
+def curve_of(curve: Any) -> tuple[Any, ...]:
+    points = curve.keyframe_points
+    places, shapes = np.empty((3, 2 * len(points)), dtype=np.float32), np.empty(len(points), dtype=np.int32)
+    for row, name in zip(places, ("co", "handle_left", "handle_right"), strict=True):
+        points.foreach_get(name, row)
+    points.foreach_get("interpolation", shapes)
+    modifiers = tuple(plain_values(modifier, "", ()) for modifier in curve.modifiers)
+    return (curve.data_path, curve.array_index, curve.extrapolation, digest_of_arrays(places, shapes), modifiers)
