@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from . import cli, compiling, demos, materials, operators, outdated, playback, properties, ui
+from . import check, cli, compiling, demos, materials, operators, outdated, playback, properties, ui
 
 __all__ = ["register", "unregister"]
 
-PARTS = (properties, materials, operators, demos, ui, playback, outdated, compiling, cli)
+PARTS = (properties, materials, operators, demos, ui, check, playback, outdated, compiling, cli)
 
 
 def register() -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line: `stiction bake` and `stiction compile` on their own, and `blender -b FILE --command stiction bake` and
-`blender -b --command stiction compile`, with the same arguments."""
+"""The command line: `stiction bake`, `stiction check` and `stiction compile` on their own, and with the same arguments after
+`blender -b FILE --command`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,8 @@ def run(argv: Sequence[str]) -> int:
         if arguments.command == "compile":
             return compile_kernels(arguments)
         prepare(arguments)
+        if arguments.command == "check":
+            return check(arguments)
     except UsageError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return ExitStatus.BAD_INPUT
@@ -62,10 +65,26 @@ def make_parser() -> Parser:
     command = commands.add_parser(
         "bake", help="bake a scene to keyframes", description="Bakes the rigid bodies of a .blend file to keyframes."
     )
-    command.add_argument("scene", nargs="?", metavar="SCENE.blend", help="the file to bake; the open one when left out")
     command.add_argument(
         "-o", "--output", required=True, metavar="BAKED.blend", help="the file to write, the same one if you want"
     )
+    add_scene_options(command)
+    command.add_argument("--resume", action="store_true", help="go on after the last good frame of the cache")
+    command.add_argument("--report", metavar="FILE.json", help="write a JSON report of every frame")
+    check_command = commands.add_parser(
+        "check",
+        help="say what would go wrong in a bake",
+        description="Says what would go wrong in a bake of a .blend file, or surprise, before it is baked; changes nothing. "
+        "Ends with 2 when it cannot be baked.",
+    )
+    add_scene_options(check_command)
+    check_command.add_argument("--report", metavar="FILE.json", help="write what was found as JSON")
+    return parser
+
+
+def add_scene_options(command: Parser) -> None:
+    """Which file a command is about, and what is different from what it says."""
+    command.add_argument("scene", nargs="?", metavar="SCENE.blend", help="the file; the open one when left out")
     command.add_argument("--start", type=int, metavar="FRAME", help="first frame")
     command.add_argument("--end", type=int, metavar="FRAME", help="last frame")
     command.add_argument("--method", choices=[method.value for method in ContactMethod], help="the solver")
@@ -82,7 +101,6 @@ def make_parser() -> Parser:
     )
     command.add_argument("--substeps", type=int, metavar="N", help="time steps a frame")
     command.add_argument("--cache", metavar="DIR", help="folder for the baked frames")
-    command.add_argument("--resume", action="store_true", help="go on after the last good frame of the cache")
     command.add_argument(
         "--set",
         action="append",
@@ -91,8 +109,6 @@ def make_parser() -> Parser:
         dest="assignments",
         help=f"change a body before the bake; FIELD is one of {', '.join(FIELDS)}; can be given more than once",
     )
-    command.add_argument("--report", metavar="FILE.json", help="write a JSON report of every frame")
-    return parser
 
 
 def compile_kernels(arguments: argparse.Namespace) -> int:
@@ -134,7 +150,8 @@ def prepare(arguments: argparse.Namespace) -> None:
             raise UsageError(f"{arguments.scene}: cannot be opened: {str(error).strip()}") from error
     elif not bpy.data.filepath:
         raise UsageError("no .blend file was given and none is open")
-    check_folder("--output", arguments.output)
+    if arguments.command == "bake":
+        check_folder("--output", arguments.output)
     if arguments.report is not None:
         check_folder("--report", arguments.report)
     set_scene(bpy.context.scene, arguments)
@@ -243,6 +260,32 @@ def set_body(assignment: str) -> None:
     except ValueError:
         raise UsageError(f"{label}: {match['value']!r} is not a number") from None
     FIELDS[match["field"]](ob, value, label)
+
+
+def check(arguments: argparse.Namespace) -> int:
+    """Say what would go wrong in a bake of the open file; returns the exit status."""
+    from .findings import Contacts, look
+    from .worker import WorkerError
+
+    found = look(bpy.context)
+    findings = found.findings
+    if found.extraction is not None:
+        try:
+            contacts = Contacts(found.extraction)
+        except (WorkerError, OSError) as error:
+            say("ERROR", f"contacts cannot be looked for: {error}")
+            return ExitStatus.FAILED
+        try:
+            findings += contacts.findings()
+        finally:
+            contacts.end()
+    for finding in findings:
+        say(finding.level, str(finding))
+    say("INFO", f"{len(findings)} found" if findings else "nothing was found")
+    if arguments.report is not None:
+        entries = [asdict(finding) for finding in findings]
+        Path(arguments.report).write_text(json.dumps({"findings": entries}, indent=1) + "\n", encoding="utf-8")
+    return ExitStatus.BAD_INPUT if any(finding.level == "ERROR" for finding in findings) else ExitStatus.BAKED
 
 
 def bake(arguments: argparse.Namespace) -> int:

@@ -33,7 +33,7 @@ from .restore import originals
 from .rooms import with_rooms
 from .shapes import ShapeError, compound_parts, deforms, is_compound_part, loose_parts, read_shape
 
-__all__ = ["Extraction", "RestState", "extract"]
+__all__ = ["Extraction", "Inspection", "RestState", "extract", "inspect"]
 
 Array = NDArray[np.float64]
 
@@ -41,6 +41,8 @@ Array = NDArray[np.float64]
 SHEAR = 1e-4
 # Extents that differ by more than this factor are not those of something round.
 ROUND = 1.01
+# Where an object has the values of a body, Blender's and ours.
+VALUES = ("rigid_body.", "stiction.")
 
 
 @dataclass(frozen=True)
@@ -65,11 +67,31 @@ class Extraction:
     warnings: tuple[SceneWarning, ...]
 
 
+@dataclass(frozen=True)
+class Inspection:
+    """All that is wrong and all that is odd in a scene; the extraction, where nothing is wrong."""
+
+    extraction: Extraction | None
+    problems: tuple[SceneProblem, ...]
+    warnings: tuple[SceneWarning, ...]
+
+
 def extract(context: Context) -> Extraction:
     """Read the context's scene. Raises SceneError with all problems; changes nothing in the file."""
+    found = inspect(context)
+    if found.extraction is None:
+        raise SceneError(found.problems)
+    return found.extraction
+
+
+def inspect(context: Context) -> Inspection:
+    """Read the context's scene, and say what is wrong with it; changes nothing in the file."""
     scene = context.scene
     world = scene.rigidbody_world
-    require_world(scene, world)
+    try:
+        require_world(scene, world)
+    except SceneError as error:
+        return Inspection(None, error.problems, ())
     with originals(scene), undisturbed(scene, world):
         return read_scene(context, scene, world)
 
@@ -149,7 +171,7 @@ def read_object(found: Reading, ob: Object, context: Context) -> None:
         found.deforming[ob.name_full] = ob
 
 
-def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Extraction:
+def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Inspection:
     start, end = properties.effective_frame_range(scene)
     settings = properties.effective_settings(scene)
     found = Reading(list(constraint_problems(world)), list(force_field_warnings(scene)))
@@ -190,9 +212,8 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Extract
             for problem in error.problems
             if not (is_partial and problem.field == "bodies") and not (problem.object in lost and problem.field == "path")
         ]
-    if problems:
-        raise SceneError(tuple(problems))
-    return Extraction(spec, settings, found.rest, tuple(warnings))
+    extraction = None if problems else Extraction(spec, settings, found.rest, tuple(warnings))
+    return Inspection(extraction, tuple(problems), tuple(warnings))
 
 
 def each_frame(context: Context, frames: range) -> Iterator[int]:
@@ -297,12 +318,11 @@ def object_warnings(ob: Object, kind: BodyKind, world: Array) -> Iterator[SceneW
                 "parent",
                 "its parent is simulated, but it collides where it is without that motion",
             )
-    for curve in actions.curves(ob) or ():
-        if curve.data_path.startswith("rigid_body."):
-            field = curve.data_path.removeprefix("rigid_body.")
-            yield SceneWarning(
-                (ob.name_full,), field, f"its keyframes are not followed; {field} keeps the value of the first frame"
-            )
+    drivers = ob.animation_data.drivers if ob.animation_data is not None else ()
+    for what, movers in (("keyframes", actions.curves(ob) or ()), ("drivers", drivers)):
+        for field in sorted({one.data_path for one in movers if one.data_path.startswith(VALUES)}):
+            name = field.removeprefix(VALUES[0]).removeprefix(VALUES[1])
+            yield SceneWarning((ob.name_full,), name, f"its {what} are not followed; {name} keeps the value of the first frame")
 
 
 def shape_warnings(ob: Object) -> Iterator[SceneWarning]:

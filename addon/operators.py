@@ -209,6 +209,8 @@ def forget_session(_file: str) -> None:
     for manager in bpy.data.window_managers:
         manager.stiction.is_baking = False
         manager.stiction.messages.clear()
+        manager.stiction.findings.clear()
+        manager.stiction.is_checking = manager.stiction.was_checked = False
 
 
 CLASSES = (STICTION_OT_bake, STICTION_OT_cancel, STICTION_OT_free_bake, STICTION_OT_bake_to_keyframes)

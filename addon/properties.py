@@ -312,6 +312,14 @@ class SessionChange(PropertyGroup):
     is_lost: BoolProperty(name="Lost", description="The frames themselves are not there")
 
 
+class SessionFinding(PropertyGroup):
+    """What Check Scene says (`name`), of which objects, and which of their values it is about."""
+
+    level: StringProperty()
+    field: StringProperty()
+    objects: CollectionProperty(type=SessionMessage)
+
+
 class SessionStiction(PropertyGroup):
     """What goes on now; never saved, and untouched by undo."""
 
@@ -322,6 +330,10 @@ class SessionStiction(PropertyGroup):
     compiling: StringProperty(options={"SKIP_SAVE"})
     messages: CollectionProperty(type=SessionMessage, options={"SKIP_SAVE"})
     changes: CollectionProperty(type=SessionChange, options={"SKIP_SAVE"})
+    findings: CollectionProperty(type=SessionFinding, options={"SKIP_SAVE"})
+    check_number: IntProperty(options={"SKIP_SAVE"})
+    was_checked: BoolProperty(options={"SKIP_SAVE"})
+    is_checking: BoolProperty(options={"SKIP_SAVE"})
 
 
 CLASSES = (
@@ -333,6 +345,7 @@ CLASSES = (
     SceneStiction,
     SessionMessage,
     SessionChange,
+    SessionFinding,
     SessionStiction,
 )
 

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Check Scene: lists what would go wrong or surprise in a bake, selects what it is about, and mends what one click can mend."""
+# pyright: reportInvalidTypeForm=false
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import bpy
+from bpy.props import IntProperty
+from bpy.types import Context, Event, Operator, OperatorProperties, Panel, UILayout
+
+from .ui import ScenePanel, characters_in_row, draw_wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .findings import Contacts, Finding
+
+__all__ = ["register", "unregister"]
+
+POLL_SECONDS = 0.2
+MOST_SHOWN = 20
+MOST_NAMED = 3
+ICONS = {"ERROR": "CANCEL", "WARNING": "ERROR", "INFO": "INFO"}
+# Blender wants plain sets; these are never changed.
+UNDOABLE = {"REGISTER", "UNDO"}
+
+
+class STICTION_OT_check_scene(Operator):
+    """List what would go wrong in a bake of this scene, or surprise, before it is baked"""
+
+    bl_idname = "stiction.check_scene"
+    bl_label = "Check Scene"
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        if context.scene.rigidbody_world is None:
+            cls.poll_message_set("The scene has no rigid bodies")
+            return False
+        if context.window_manager.stiction.is_baking:
+            cls.poll_message_set("A bake is running")
+            return False
+        return True
+
+    def execute(self, context: Context) -> set[str]:
+        contacts = self.begin(context)
+        if contacts is not None:
+            self.finish(context, contacts)
+        return {"FINISHED"}
+
+    def invoke(self, context: Context, event: Event) -> set[str]:
+        contacts = self.begin(context)
+        if contacts is None:
+            return {"FINISHED"}
+        self._contacts, self._number = contacts, context.window_manager.stiction.check_number
+        self._timer = context.window_manager.event_timer_add(POLL_SECONDS, window=context.window)
+        context.window_manager.modal_handler_add(self)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context: Context, event: Event) -> set[str]:
+        if event.type != "TIMER":
+            return {"PASS_THROUGH"}
+        is_latest = context.window_manager.stiction.check_number == self._number
+        if is_latest and self._contacts.runs:
+            return {"PASS_THROUGH"}
+        context.window_manager.event_timer_remove(self._timer)
+        if is_latest:
+            self.finish(context, self._contacts)
+        else:
+            self._contacts.end()
+        for area in context.screen.areas:
+            area.tag_redraw()
+        return {"FINISHED"}
+
+    def cancel(self, context: Context) -> None:
+        """Blender ends, or loads another file."""
+        context.window_manager.event_timer_remove(self._timer)
+        self._contacts.end()
+
+    def begin(self, context: Context) -> Contacts | None:
+        # Only a check needs what this loads, scipy above all; Blender starts faster without.
+        from .findings import Contacts, Finding, look
+        from .worker import WorkerError
+
+        session = context.window_manager.stiction
+        session.findings.clear()
+        session.check_number += 1
+        session.was_checked = True
+        found = look(context)
+        tell(context, found.findings)
+        if found.extraction is None:
+            return None
+        try:
+            contacts = Contacts(found.extraction)
+        except (WorkerError, OSError) as error:
+            tell(context, [Finding("ERROR", (), "contacts", f"contacts cannot be looked for: {error}")])
+            return None
+        session.is_checking = True
+        return contacts
+
+    def finish(self, context: Context, contacts: Contacts) -> None:
+        try:
+            tell(context, contacts.findings())
+        finally:
+            contacts.end()
+            context.window_manager.stiction.is_checking = False
+        count = len(context.window_manager.stiction.findings)
+        self.report({"INFO"}, f"{count} found" if count else "Nothing was found")
+
+
+def tell(context: Context, findings: Iterable[Finding]) -> None:
+    """Add findings to those that the panel shows, the worst first."""
+    session = context.window_manager.stiction
+    for finding in findings:
+        line = session.findings.add()
+        line.name, line.level, line.field = finding.message, finding.level, finding.field
+        for name in finding.objects:
+            line.objects.add().name = name
+    order = list(ICONS)
+    for end in range(1, len(session.findings)):
+        place = end
+        while place and order.index(session.findings[place].level) < order.index(session.findings[place - 1].level):
+            session.findings.move(place, place - 1)
+            place -= 1
+
+
+class FindingOperator:
+    index: IntProperty(options={"HIDDEN", "SKIP_SAVE"})
+
+    def finding(self, context: Context) -> bpy.types.PropertyGroup | None:
+        findings = context.window_manager.stiction.findings
+        return findings[self.index] if self.index < len(findings) else None
+
+    def objects(self, context: Context) -> list[bpy.types.Object]:
+        from .findings import objects_of
+
+        finding = self.finding(context)
+        return [] if finding is None else objects_of(context.scene, [item.name for item in finding.objects])
+
+
+class STICTION_OT_select_found(FindingOperator, Operator):
+    """Select the objects that this is about"""
+
+    bl_idname = "stiction.select_found"
+    bl_label = "Select"
+    bl_options = UNDOABLE
+
+    def execute(self, context: Context) -> set[str]:
+        objects = [ob for ob in self.objects(context) if ob.visible_get() and not ob.hide_select]
+        if not objects:
+            self.report({"WARNING"}, "None of them is there any more, or can be selected: they may be hidden")
+            return {"CANCELLED"}
+        for ob in context.selected_objects:
+            ob.select_set(False)
+        for ob in objects:
+            ob.select_set(True)
+        context.view_layer.objects.active = objects[0]
+        return {"FINISHED"}
+
+
+class STICTION_OT_mend_found(FindingOperator, Operator):
+    """Mend this, and check again"""
+
+    bl_idname = "stiction.mend_found"
+    bl_label = "Mend"
+    bl_options = UNDOABLE
+
+    @classmethod
+    def description(cls, context: Context, properties: OperatorProperties) -> str:
+        from .mend import MENDS
+
+        findings = context.window_manager.stiction.findings
+        mend = MENDS.get(findings[properties.index].field) if properties.index < len(findings) else None
+        return "" if mend is None else f"{mend.tip}, and check again"
+
+    def execute(self, context: Context) -> set[str]:
+        from .mend import Mend, mend_for
+
+        finding, objects = self.finding(context), self.objects(context)
+        mend = None if finding is None else mend_for(finding.field, objects)
+        if mend is None:
+            self.report({"WARNING"}, "This cannot be mended any more; check the scene again")
+            return {"CANCELLED"}
+        if isinstance(mend, Mend):
+            for ob in objects:
+                if mend.helps(ob):
+                    mend.do(context.scene, ob)
+        else:
+            mend.do(context.scene)
+        bpy.ops.stiction.check_scene("EXEC_DEFAULT" if bpy.app.background else "INVOKE_DEFAULT")
+        return {"FINISHED"}
+
+
+class STICTION_PT_scene_check(ScenePanel, Panel):
+    bl_label = "Check"
+    bl_parent_id = "STICTION_PT_scene"
+
+    def draw(self, context: Context) -> None:
+        session = context.window_manager.stiction
+        layout = self.layout
+        layout.operator("stiction.check_scene", icon="VIEWZOOM")
+        width = characters_in_row(context)
+        for index, finding in enumerate(list(session.findings)[:MOST_SHOWN]):
+            draw_finding(layout, context, index, finding, width)
+        if len(session.findings) > MOST_SHOWN:
+            layout.label(text=f"and {len(session.findings) - MOST_SHOWN} more", icon="BLANK1")
+        if session.is_checking:
+            layout.label(text="Looking for contacts", icon="TEMP")
+        elif session.was_checked and not session.findings:
+            layout.label(text="Nothing was found", icon="CHECKMARK")
+
+
+def draw_finding(layout: UILayout, context: Context, index: int, finding: bpy.types.PropertyGroup, width: int) -> None:
+    from .findings import objects_of
+    from .mend import mend_for
+
+    names = [item.name for item in finding.objects]
+    shown = ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
+    box = layout.box().column(align=True)
+    draw_wrapped(box, f"{shown}: {finding.name}" if names else sentence(finding.name), ICONS[finding.level], width)
+    objects = objects_of(context.scene, names)
+    mend = mend_for(finding.field, objects)
+    row = box.row(align=True)
+    if objects:
+        row.operator("stiction.select_found", icon="RESTRICT_SELECT_OFF").index = index
+    if mend is not None:
+        row.operator("stiction.mend_found", text=mend.label, icon="TOOL_SETTINGS").index = index
+
+
+def sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+CLASSES = (
+    STICTION_OT_check_scene,
+    STICTION_OT_select_found,
+    STICTION_OT_mend_found,
+    STICTION_PT_scene_check,
+)
+
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

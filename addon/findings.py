@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What would go wrong in a bake of the scene, or surprise, found before it: problems, warnings, and what is good to know."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import bpy
+import numpy as np
+from bpy.types import Context, Object, Scene
+
+from ..solver_core.io.snapshot import write_snapshot
+from ..solver_core.scene.spec import FrictionCombine
+from .extract import Extraction, inspect
+from .worker import find_python, worker_environment
+
+__all__ = ["Contacts", "Finding", "Look", "look", "objects_of"]
+
+# Relative to the geometric mean of two coefficients: a rule that gives less than this surprises.
+SURPRISING_SHARE = 0.75
+# How far the scale of an object may be from 1.
+UNSCALED = 1e-5
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was found. level: ERROR for what keeps the scene from being baked, WARNING, or INFO."""
+
+    level: str
+    objects: tuple[str, ...]
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        about = f"{', '.join(self.objects)}: " if self.objects else ""
+        return f"{about}{self.field}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What can be told at once. extraction: what to look for contacts in, None when the scene cannot be baked."""
+
+    findings: tuple[Finding, ...]
+    extraction: Extraction | None
+
+
+def look(context: Context) -> Look:
+    """Everything that is wrong, odd or good to know in the context's scene, but for what the solver sees in it."""
+    scene = context.scene
+    found = inspect(context)
+    findings = [Finding("ERROR", (one.object,), one.field, one.message) for one in found.problems]
+    findings += [Finding("WARNING", one.objects, one.field, one.message) for one in found.warnings]
+    if scene.rigidbody_world is not None and scene.rigidbody_world.collection is not None:
+        findings += [*strangers(scene), *product_rule(scene), *scales(scene)]
+    findings += [*places_of_files(scene)]
+    return Look(tuple(findings), found.extraction)
+
+
+class Contacts:
+    """The solver's own look at the scene, in a process of its own: overlaps at the first frame, masses, sizes and speeds."""
+
+    def __init__(self, extraction: Extraction):
+        """Start it. Raises WorkerError and OSError."""
+        self._folder = tempfile.TemporaryDirectory(prefix="stiction-check-", ignore_cleanup_errors=True)
+        snapshot, self._answer = (Path(self._folder.name) / name for name in ("scene.snapshot", "findings.json"))
+        write_snapshot(snapshot, extraction.spec, extraction.settings)
+        self._errors = open(Path(self._folder.name) / "errors", "w+", encoding="utf-8")  # noqa: SIM115 (closed by `end`)
+        command = [find_python(), "-s", "-P", "-m", "solver_core.check", str(snapshot), str(self._answer)]
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=self._errors,
+            stderr=self._errors,
+            env=worker_environment(),
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+
+    @property
+    def runs(self) -> bool:
+        """Whether it is still at work."""
+        return self._process.poll() is None
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What it found; waits for it."""
+        status = self._process.wait()
+        if status != 0:
+            self._errors.seek(0)
+            reason = self._errors.read().strip().splitlines()[-1:] or [f"its process ended with status {status}"]
+            return (Finding("ERROR", (), "contacts", f"the look for contacts failed: {reason[0]}"),)
+        said = json.loads(self._answer.read_text(encoding="utf-8"))["warnings"]
+        return tuple(Finding("WARNING", tuple(one["objects"]), one["field"], one["message"]) for one in said)
+
+    def end(self) -> None:
+        """End it, and remove its files."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+        self._errors.close()
+        self._folder.cleanup()
+
+
+def strangers(scene: Scene) -> Iterator[Finding]:
+    """Objects with a rigid body that the rigid body world does not know."""
+    members = {ob.session_uid for ob in scene.rigidbody_world.collection.all_objects}
+    for ob in scene.objects:
+        if ob.rigid_body is not None and ob.session_uid not in members and not ob.stiction.backup.baked:
+            message = "it has a rigid body, but is not in the collection of the rigid body world: it takes no part"
+            yield Finding("WARNING", (ob.name_full,), "membership", message)
+
+
+def product_rule(scene: Scene) -> Iterator[Finding]:
+    """What the scene's rule makes of the friction that most bodies have from Blender."""
+    members = [ob for ob in scene.rigidbody_world.collection.all_objects if ob.rigid_body is not None]
+    plain = [ob for ob in members if not ob.stiction.use_mu_static]
+    rule = FrictionCombine[scene.stiction.friction_combine]
+    common = Counter(round(ob.rigid_body.friction, 6) for ob in plain).most_common()
+    mu = next((mu for mu, _ in common if rule.pair(mu, mu) < SURPRISING_SHARE * mu), None)
+    if mu is not None:
+        pair = rule.pair(mu, mu)
+        message = (
+            f"two surfaces of {mu:.3g} meet with {pair:.3g}, as in Blender, which multiplies: what stands at {mu:.3g} may "
+            "slide. Give them materials, or choose the rule Geometric Mean, which keeps the number"
+        )
+        names = tuple(ob.name_full for ob in plain if round(ob.rigid_body.friction, 6) == mu)
+        yield Finding("INFO", names, "friction_combine", message)
+
+
+def scales(scene: Scene) -> Iterator[Finding]:
+    members = [ob for ob in scene.rigidbody_world.collection.all_objects if ob.rigid_body is not None]
+    scaled = {ob.name_full: np.array(ob.scale) for ob in members if np.abs(np.array(ob.scale) - 1.0).max() > UNSCALED}
+    uneven = tuple(name for name, scale in scaled.items() if np.ptp(np.abs(scale)) > UNSCALED)
+    even = tuple(name for name in scaled if name not in uneven)
+    for names, what in ((uneven, "not the same along all axes"), (even, "not applied")):
+        if names:
+            message = f"the scale is {what}; shapes are taken as they are seen, only the mesh's own numbers differ from them"
+            yield Finding("INFO", names, "scale", message)
+
+
+def places_of_files(scene: Scene) -> Iterator[Finding]:
+    folder = scene.stiction.cache_directory
+    if not bpy.data.filepath and folder.startswith("//"):
+        yield Finding(
+            "INFO", (), "cache_directory", "the file was never saved, so its frames go with this session; save it first"
+        )
+        return
+    path = Path(bpy.path.abspath(folder))
+    there = next((one for one in (path, *path.parents) if one.exists()), path)
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        yield Finding("ERROR", (), "cache_directory", f"the cache folder {path} cannot be written to; choose another one")
+
+
+def objects_of(scene: Scene, names: Iterable[str]) -> list[Object]:
+    """The objects of the scene with these full names."""
+    by_name = {ob.name_full: ob for ob in scene.objects}
+    return [by_name[name] for name in names if name in by_name]

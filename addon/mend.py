@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What can be done about a finding with one click: for each field, what the button says, where it helps, and what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bpy.types import Object, Scene
+from mathutils import Matrix
+
+from .properties import effective_settings
+
+__all__ = ["MENDS", "Mend", "mend_for"]
+
+MOST_SUBSTEPS = 32767
+
+
+@dataclass(frozen=True)
+class Mend:
+    """label: of the button. helps: whether it does for an object; do: mends it. tip: a sentence without its full stop."""
+
+    label: str
+    tip: str
+    helps: Callable[[Object], bool]
+    do: Callable[[Scene, Object], None]
+
+
+@dataclass(frozen=True)
+class SceneMend:
+    """As `Mend`, for what belongs to the scene."""
+
+    label: str
+    tip: str
+    do: Callable[[Scene], None]
+
+
+def has_body(ob: Object) -> bool:
+    return ob.rigid_body is not None and ob.library is None
+
+
+def own_mesh(ob: Object) -> bool:
+    return ob.type == "MESH" and ob.data.library is None and ob.mode == "OBJECT"
+
+
+def can_apply_scale(ob: Object) -> bool:
+    """Whether nothing else depends on the scale or the mesh."""
+    data = ob.animation_data
+    is_free = data is None or (data.action is None and not data.nla_tracks and not data.drivers)
+    return own_mesh(ob) and ob.data.users == 1 and not ob.children and not ob.modifiers and is_free and 0.0 not in ob.scale
+
+
+def apply_scale(_scene: Scene, ob: Object) -> None:
+    ob.data.transform(Matrix.Diagonal((*ob.scale, 1.0)), shape_keys=True)
+    if ob.scale[0] * ob.scale[1] * ob.scale[2] < 0.0:
+        ob.data.flip_normals()
+    ob.scale = (1.0, 1.0, 1.0)
+    ob.data.update()
+    if ob.stiction.backup.baked:
+        ob.stiction.backup.scale = ob.scale
+
+
+def flip_normals(_scene: Scene, ob: Object) -> None:
+    ob.data.flip_normals()
+    ob.data.update()
+
+
+def use_hull(_scene: Scene, ob: Object) -> None:
+    ob.rigid_body.collision_shape = "CONVEX_HULL"
+
+
+def leave_world(scene: Scene, ob: Object) -> None:
+    collection = scene.rigidbody_world.collection
+    if any(member == ob for member in collection.objects):
+        collection.objects.unlink(ob)
+
+
+def join_world(scene: Scene, ob: Object) -> None:
+    scene.rigidbody_world.collection.objects.link(ob)
+
+
+def follow_keys(_scene: Scene, ob: Object) -> None:
+    ob.rigid_body.kinematic = True
+
+
+def lower_dynamic(_scene: Scene, ob: Object) -> None:
+    ob.stiction.mu_dynamic = ob.stiction.mu_static if ob.stiction.use_mu_static else ob.rigid_body.friction
+
+
+def switch_off(_scene: Scene, ob: Object) -> None:
+    ob.rigid_body_constraint.enabled = False
+
+
+def more_substeps(scene: Scene) -> None:
+    substeps = min(2 * effective_settings(scene).substeps, MOST_SUBSTEPS)
+    scene.stiction.use_substeps = True
+    scene.stiction.substeps = substeps
+
+
+def keep_numbers(scene: Scene) -> None:
+    scene.stiction.friction_combine = "GEOMETRIC_MEAN"
+
+
+def switch_on_world(scene: Scene) -> None:
+    scene.rigidbody_world.enabled = True
+
+
+MENDS: dict[str, Mend | SceneMend] = {
+    "collision_shape": Mend("Convex Hull", "Let it collide as its convex hull", has_body, use_hull),
+    "mesh": Mend("Take Out", "Take it out of the rigid body world", has_body, leave_world),
+    "membership": Mend("Let It Take Part", "Put it into the rigid body world's collection", has_body, join_world),
+    "normals": Mend("Flip Normals", "Turn the faces of its mesh around", own_mesh, flip_normals),
+    "scale": Mend("Apply Scale", "Put its scale into its mesh; it stays as large as it is", can_apply_scale, apply_scale),
+    "kinematic": Mend("Animated", "Let it follow its animation", has_body, follow_keys),
+    "mu_dynamic": Mend("Lower It", "Make dynamic friction as high as static friction", has_body, lower_dynamic),
+    "rigid_body_constraint": Mend(
+        "Switch Off", "Switch the constraint off", lambda ob: ob.rigid_body_constraint is not None, switch_off
+    ),
+    "substeps": SceneMend("Double Substeps", "Take twice as many time steps a frame", more_substeps),
+    "friction_combine": SceneMend("Geometric Mean", "Let two equal coefficients meet with just that", keep_numbers),
+    "rigidbody_world.enabled": SceneMend("Switch On", "Switch the rigid body world on", switch_on_world),
+}
+
+
+def mend_for(field: str, objects: list[Object]) -> Mend | SceneMend | None:
+    """What helps against a finding about these objects, None where only the user can tell."""
+    mend = MENDS.get(field)
+    if isinstance(mend, Mend) and not any(mend.helps(ob) for ob in objects):
+        return None
+    return mend

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Says what is odd in a scene snapshot before any step of it: python -m solver_core.check SNAPSHOT FINDINGS.
+
+FINDINGS is written as JSON, {"warnings": [{"objects", "field", "message"}]}: what `surprises` says, what is odd in the
+materials, and which bodies overlap at the first frame, for which all contacts are looked for. It ends when its standard input
+does, a pipe that whoever starts it holds open.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+
+from .command_line import ExitStatus
+from .compile.kernel_cache import use_kernel_cache
+from .ending import Ending, end_by_force, hear_parent, hear_signals
+from .io.atomic import write_atomically
+from .io.snapshot import read_snapshot
+from .validation.surprises import surprises
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str]) -> int:
+    """Check as the command line `argv` (without the program's name) says; returns the exit status."""
+    snapshot, findings = argv
+    spec, settings = read_snapshot(snapshot)
+    use_kernel_cache()
+    # only now, for numba takes a while to load
+    from .dynamics.simulation import Simulation
+
+    warnings = (*surprises(spec, settings), *Simulation(spec, settings).warnings)
+    entries = [dataclasses.asdict(warning) for warning in warnings]
+    write_atomically(findings, json.dumps({"warnings": entries}, allow_nan=False).encode())
+    return ExitStatus.BAKED
+
+
+if __name__ == "__main__":
+    asked_to_end = Ending()
+    hear_signals(asked_to_end)
+    hear_parent(asked_to_end)
+    # there is nothing to finish between two steps
+    asked_to_end.hasten()
+    end_by_force(asked_to_end, ExitStatus.FAILED)
+    status = main(sys.argv[1:])
+    asked_to_end.done()
+    sys.exit(status)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of a valid scene comes out otherwise than most people expect, told before it is baked.
+
+Nothing here keeps a scene from being simulated, and nothing needs a step of it: contacts are looked for elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..geometry.compounds import parts
+from ..geometry.solids import shape_mass_properties
+from ..geometry.surfaces import mesh_surface
+from ..scene.spec import BodyKind, SceneSpec, SceneWarning, ShapeKind, ShapeSpec, SolverSettings
+
+__all__ = ["surprises", "thickness"]
+
+# Beyond this ratio of masses no scene was measured.
+LARGEST_MASS_RATIO = 1e6
+# Steps in which a body falls by its own thickness from rest, below which its bounces and tumbling are a matter of chance.
+FEWEST_STEPS = 2
+
+
+def surprises(spec: SceneSpec, settings: SolverSettings) -> tuple[SceneWarning, ...]:
+    """What would surprise in a scene that `validate` accepts, by object and field."""
+    return (
+        *mass_surprises(spec),
+        *size_surprises(spec, settings),
+        *speed_surprises(spec, settings),
+        *room_surprises(spec),
+    )
+
+
+def mass_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
+    masses = [
+        (shape_mass_properties(body.shape, mass=body.mass, density=body.density).mass, body.name)
+        for body in spec.bodies
+        if body.kind is BodyKind.ACTIVE
+    ]
+    (light, lightest), (heavy, heaviest) = min(masses), max(masses)
+    if heavy > LARGEST_MASS_RATIO * light:
+        message = f"{heavy:.3g} kg against {light:.3g} kg: ratios above {LARGEST_MASS_RATIO:.0e} were never measured"
+        yield SceneWarning((heaviest, lightest), "mass", message)
+
+
+def size_surprises(spec: SceneSpec, settings: SolverSettings) -> Iterator[SceneWarning]:
+    """Bodies that fall by their thickness, g t^2 / 2, in fewer than FEWEST_STEPS steps."""
+    g, step = float(np.linalg.norm(spec.gravity)), spec.time_scale / (spec.fps * settings.substeps)
+    for body in spec.bodies:
+        thin = thickness(body.shape)
+        if body.kind is not BodyKind.ACTIVE or not 0.0 < thin < 0.5 * g * (FEWEST_STEPS * step) ** 2:
+            continue
+        steps = math.sqrt(2.0 * thin / g) / step
+        wanted = math.ceil(settings.substeps * FEWEST_STEPS / steps)
+        message = (
+            f"it is {1e3 * thin:.3g} mm thin and falls by that in {steps:.1f} steps: it rests as it should, but how it bounces "
+            f"and tumbles is coarse; {wanted} substeps give it {FEWEST_STEPS}. Is the scene meant to be that small?"
+        )
+        yield SceneWarning((body.name,), "substeps", message)
+
+
+def speed_surprises(spec: SceneSpec, settings: SolverSettings) -> Iterator[SceneWarning]:
+    """Animated bodies that go further in a step than the thinnest body that could be hit is thick."""
+    targets = [(thickness(body.shape), body.name) for body in spec.bodies if body.kind is BodyKind.ACTIVE]
+    thin, thinnest = min(((size, name) for size, name in targets if size > 0.0), default=(math.inf, ""))
+    for body in spec.bodies:
+        if body.path is None or len(body.path) < 2:
+            continue
+        ways = np.linalg.norm(np.diff(np.asarray(body.path)[:, :3], axis=0), axis=1) / settings.substeps
+        worst = int(np.argmax(ways))
+        if ways[worst] > thin:
+            frame = spec.frame_start + worst
+            message = (
+                f"from frame {frame} to {frame + 1} it moves {1e3 * ways[worst]:.3g} mm a step, more than {thinnest} is thick "
+                f"({1e3 * thin:.3g} mm): it meets everything on its way, but hits are coarse; more substeps make them finer"
+            )
+            yield SceneWarning((body.name, thinnest), "substeps", message)
+
+
+def room_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
+    """Closed meshes with their normals inwards that nobody is in."""
+    for body in spec.bodies:
+        if body.kind is not BodyKind.ACTIVE and any(
+            part.shape.kind is ShapeKind.MESH and mesh_surface(part.shape.vertices, part.shape.triangles).volume < 0.0
+            for part in parts(body.shape)
+        ):
+            message = "its normals point inwards, so it is a room: what is inside stays there; flip them if it is a solid"
+            yield SceneWarning((body.name,), "normals", message)
+
+
+def thickness(shape: ShapeSpec) -> float:
+    """The smallest extent in m, along its own axes, of the thinnest part of a shape; infinite for open meshes and planes."""
+    return min((thickness_of_part(part.shape) for part in parts(shape)), default=math.inf)
+
+
+def thickness_of_part(shape: ShapeSpec) -> float:
+    if shape.kind is ShapeKind.PLANE:
+        return math.inf
+    if shape.kind in (ShapeKind.CYLINDER, ShapeKind.CONE):
+        height = float(np.linalg.norm(shape.vertices[1] - shape.vertices[0]))
+        return min(2.0 * shape.radius, height) + 2.0 * shape.margin
+    if shape.kind is ShapeKind.MESH and mesh_surface(shape.vertices, shape.triangles).volume == 0.0:
+        return math.inf
+    return float(np.ptp(shape.vertices, axis=0).min()) + 2.0 * shape.margin

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Check Scene says what a bake would, before it; what its buttons mend is not found again; and it changes nothing itself."""
+
+from __future__ import annotations
+
+import json
+
+import bpy
+import numpy as np
+import pytest
+
+from .dump import dump
+from .objects import add_empty, box_mesh
+
+
+@pytest.fixture
+def look(scene):
+    from stiction.addon.findings import look
+
+    return lambda: look(bpy.context)
+
+
+def found(look) -> set[tuple[str, tuple[str, ...], str]]:
+    return {(one.level, one.objects, one.field) for one in look().findings}
+
+
+def no_faces(scene, make_body):
+    make_body("Empty", mesh=bpy.data.meshes.new("Empty"))
+
+
+def constraint(scene, make_body):
+    hinge = add_empty("Hinge", (0, 0, 0), (0, 0, 0))
+    bpy.context.view_layer.objects.active = hinge
+    bpy.ops.rigidbody.constraint_add(type="HINGE")
+    hinge.rigid_body_constraint.object1 = make_body("Door")
+
+
+def ellipsoid(scene, make_body):
+    make_body("Egg", shape="SPHERE").scale = (1.0, 1.0, 2.0)
+
+
+def uneven(scene, make_body):
+    make_body("Plank").scale = (1.0, 1.0, -2.0)
+
+
+def stranger(scene, make_body):
+    ob = make_body("Stranger")
+    scene.rigidbody_world.collection.objects.unlink(ob)
+
+
+def product(scene, make_body):
+    make_body("Slippery").rigid_body.friction = 0.5
+
+
+def dynamic(scene, make_body):
+    own = make_body("Odd").stiction
+    own.use_mu_static = own.use_mu_dynamic = True
+    own.mu_static, own.mu_dynamic = 0.2, 0.4
+
+
+def moving_floor(scene, make_body):
+    floor = make_body("Lift", kind="PASSIVE")
+    for frame in (1, 5):
+        floor.location.z = -5.0 - frame
+        floor.keyframe_insert("location", frame=frame)
+
+
+def keyed_friction(scene, make_body):
+    ob = make_body("Keyed")
+    ob.stiction.use_mu_static = True
+    for frame, mu in ((1, 2.0), (3, 0.0)):
+        ob.stiction.mu_static = mu
+        ob.keyframe_insert("stiction.mu_static", frame=frame)
+
+
+def force_field(scene, make_body):
+    wind = add_empty("Wind", (0, 0, 0), (0, 0, 0))
+    bpy.context.view_layer.objects.active = wind
+    bpy.ops.object.forcefield_toggle()
+    wind.field.type = "WIND"
+
+
+def switched_off(scene, make_body):
+    scene.rigidbody_world.enabled = False
+
+
+def no_folder(scene, make_body):
+    scene.stiction.cache_directory = "/dev/null/cache"
+
+
+CASES = {
+    no_faces: ("ERROR", ("Empty",), "mesh", True),
+    constraint: ("ERROR", ("Hinge",), "rigid_body_constraint", True),
+    switched_off: ("ERROR", ("Scene",), "rigidbody_world.enabled", True),
+    no_folder: ("ERROR", (), "cache_directory", False),
+    ellipsoid: ("WARNING", ("Egg",), "collision_shape", True),
+    stranger: ("WARNING", ("Stranger",), "membership", True),
+    moving_floor: ("WARNING", ("Lift",), "kinematic", True),
+    keyed_friction: ("WARNING", ("Keyed",), "mu_static", False),
+    force_field: ("WARNING", ("Wind",), "field", False),
+    uneven: ("INFO", ("Plank",), "scale", True),
+    product: ("INFO", ("Slippery",), "friction_combine", True),
+}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_each_thing_is_found_and_mended(scene, make_body, look, no_contacts, case):
+    level, objects, field, is_mended = CASES[case]
+    other = make_body("Other")
+    other.rigid_body.friction = 1.0
+    case(scene, make_body)
+    assert (level, objects, field) in found(look)
+    assert bpy.ops.stiction.check_scene() == {"FINISHED"}
+    findings = bpy.context.window_manager.stiction.findings
+    index = [finding.field for finding in findings].index(field)
+    if is_mended:
+        assert bpy.ops.stiction.mend_found(index=index) == {"FINISHED"}
+        assert (level, objects, field) not in found(look)
+    else:
+        assert bpy.ops.stiction.mend_found(index=index) == {"CANCELLED"}
+
+
+@pytest.fixture
+def no_contacts(monkeypatch, extension):
+    """The look at contacts takes a process of its own; where it has no part it is left out."""
+    from stiction.addon import findings
+
+    class Nothing:
+        def __init__(self, extraction):
+            self.runs = False
+
+        def findings(self):
+            return ()
+
+        def end(self):
+            pass
+
+    monkeypatch.setattr(findings, "Contacts", Nothing)
+
+
+def test_an_applied_scale_changes_nothing_that_is_seen(scene, make_body, no_contacts):
+    ob = make_body("Plank")
+    ob.scale = (1.0, 2.0, -3.0)
+    bpy.context.view_layer.update()
+
+    def seen():
+        bpy.context.view_layer.update()
+        ob.data.update()
+        return [np.array(ob.matrix_world @ vertex.co) for vertex in ob.data.vertices]
+
+    def outwards():
+        return all(face.normal.dot(face.center) > 0 for face in ob.data.polygons)
+
+    before = seen()
+    ob.data.flip_normals() if not outwards() else None
+    bpy.ops.stiction.check_scene()
+    fields = [finding.field for finding in bpy.context.window_manager.stiction.findings]
+    bpy.ops.stiction.mend_found(index=fields.index("scale"))
+    assert tuple(ob.scale) == (1.0, 1.0, 1.0) and np.allclose(seen(), before)
+    assert outwards()
+
+
+def test_the_worst_comes_first_and_its_objects_can_be_selected(scene, make_body, no_contacts):
+    product(scene, make_body)
+    ellipsoid(scene, make_body)
+    no_faces(scene, make_body)
+    bpy.ops.stiction.check_scene()
+    findings = bpy.context.window_manager.stiction.findings
+    levels = [finding.level for finding in findings]
+    assert levels == sorted(levels, key=["ERROR", "WARNING", "INFO"].index) and levels[0] == "ERROR"
+    index = [finding.field for finding in findings].index("collision_shape")
+    assert bpy.ops.stiction.select_found(index=index) == {"FINISHED"}
+    assert [ob.name for ob in bpy.context.selected_objects] == ["Egg"] == [bpy.context.object.name]
+
+
+def test_a_check_changes_nothing(scene, make_body, no_contacts, fake_worker):
+    for case in (product, ellipsoid, uneven, moving_floor):
+        case(scene, make_body)
+    assert bpy.ops.stiction.bake() == {"FINISHED"}
+    scene.frame_set(3)
+    before = dump()
+    bpy.ops.stiction.check_scene()
+    assert dump() == before
+
+
+@pytest.mark.slow
+def test_overlaps_are_found_by_the_solver_itself(scene, make_body):
+    for name, z in (("Low", 0.0), ("High", 0.15)):
+        make_body(name, mesh=box_mesh(name, (0.3, 0.2, 0.1))).location.z = z
+    dynamic(scene, make_body)
+    bpy.data.objects["Odd"].location.x = 5.0
+    assert bpy.ops.stiction.check_scene() == {"FINISHED"}
+    said = {finding.field: finding for finding in bpy.context.window_manager.stiction.findings}
+    assert {item.name for item in said["overlap"].objects} == {"Low", "High"} and "50 mm" in said["overlap"].name
+    fields = [finding.field for finding in bpy.context.window_manager.stiction.findings]
+    bpy.ops.stiction.mend_found(index=fields.index("mu_dynamic"))
+    assert bpy.data.objects["Odd"].stiction.mu_dynamic == pytest.approx(0.2)
+    assert "mu_dynamic" not in {finding.field for finding in bpy.context.window_manager.stiction.findings}
+
+
+@pytest.mark.slow
+def test_the_command_line_checks_too(scene, make_body, tmp_path, capsys):
+    from stiction.addon import cli
+
+    make_body("Box")
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "good.blend"))
+    report = tmp_path / "found.json"
+    assert cli.run(["check", str(tmp_path / "good.blend"), "--report", str(report)]) == 0
+    assert [one["field"] for one in json.loads(report.read_text())["findings"]] == ["friction_combine"]
+    bpy.data.objects["Box"].data.clear_geometry()
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "bad.blend"))
+    assert cli.run(["check", str(tmp_path / "bad.blend")]) == 2
+    assert "Box: mesh: the mesh has no" in capsys.readouterr().err
