@@ -320,8 +320,8 @@ def object_warnings(ob: Object, kind: BodyKind, world: Array) -> Iterator[SceneW
             )
     drivers = ob.animation_data.drivers if ob.animation_data is not None else ()
     for what, movers in (("keyframes", actions.curves(ob) or ()), ("drivers", drivers)):
-        for field in sorted({one.data_path for one in movers if one.data_path.startswith(VALUES)}):
-            name = field.removeprefix(VALUES[0]).removeprefix(VALUES[1])
+        for path in sorted({one.data_path for one in movers if one.data_path.startswith(VALUES)}):
+            name = path.removeprefix(VALUES[0]).removeprefix(VALUES[1])
             yield SceneWarning((ob.name_full,), name, f"its {what} are not followed; {name} keeps the value of the first frame")
 
 
