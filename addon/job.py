@@ -45,6 +45,7 @@ FOUND = {
     "pivoting": "by pivoting",
     "sweeps": "by sweeps",
     "admm": "by ADMM",
+    "clusters": "by clusters",
 }
 
 

@@ -15,7 +15,7 @@ __all__ = ["Frame", "FrameStatistics"]
 class FrameStatistics:
     """One entry a time step of the frame, in order; every array has the shape (steps,) unless it says more.
 
-    status holds the values of `solver_core.Status`; iterations, factorisations and contacts are counts; found (steps, 7) is how
+    status holds the values of `solver_core.Status`; iterations, factorisations and contacts are counts; found (steps, 8) is how
     many islands were solved by what each of `solver_core.Found` names; solves is how often the step was solved, once for what
     touched at its begin and again with what the motion ran into, cuts how often it was cut at an impact into shorter ones, 0
     for a whole step; relative_error is (28) of Kaufman et al. 2008 and residual is their (29) in J; cone, complementarity,

@@ -8,9 +8,13 @@ from numpy.typing import NDArray
 
 from ..collision.contact_set import ContactSet
 from ..compile.kernel import kernel
+from ..problem.residuals import effective_masses
 from ..problem.system import System, effective_inverse_mass, relative_velocities, relative_velocity
 from ..solvers.effort import allow
+from ..solvers.kaufman_2008.admm import admm
+from ..solvers.kaufman_2008.aim import Aim
 from ..solvers.kaufman_2008.projection import CONTACT, DISK, MULTIPLIER_STEPS, find_blocks, project
+from ..solvers.kaufman_2008.sweeps import sweeps
 from .bodies import Model
 from .build import rest_offsets
 from .islands import connected
@@ -28,7 +32,10 @@ COMPROMISE = np.int64(1)
 CONTRADICTION = 0.25  # what contradicts each other would be parted faster than that by one over this
 # Times the fastest that a contact of an island is to open at: the most that bodies in it move against each other.
 FASTEST = 1.5
+GAIN = 1.0 / 3.0  # of the overlaps' error, that a look's sweeps should take away
 FACTORISING = 30  # iterations of a solve, of which it may do the factorisations
+# Of the fastest that a contact is to open at: what is aimed at, and what will do where that is slow.
+PARTED, NEARLY_PARTED = 1e-3, 1e-2
 NEGLIGIBLE = 0.05  # of the rest offset: what is nearer than this to its place is left there
 
 
@@ -38,10 +45,10 @@ def separation(
     """Velocities (dof,) that, over this step and in addition to v, part bodies that are nearer than their rest offset.
 
     They move positions only, so an overlap is undone without a pop: the smallest motion in the kinetic metric (a contact
-    projection) that opens overlaps at no more than the recovery speed, in half extents of the smaller body a second, beyond
-    what they let in themselves, and closes no gap further than to the rest offset. A gap is room: who must not come nearer to
-    what stands clear of it is pressed deeper into what it overlaps. What v opens by itself is left to it. twist: (n, 6) of all
-    bodies. effort: what it may cost, with all else in the step.
+    projection, by sweeps and ADMM where these come near enough) that opens overlaps at no more than the recovery speed, in half
+    extents of the smaller body a second, beyond what they let in themselves, and closes no gap further than to the rest offset.
+    A gap is room: who must not come nearer to what stands clear of it is pressed deeper into what it overlaps. What v opens by
+    itself is left to it. twist: (n, 6) of all bodies. effort: what it may cost, with all else in the step.
     """
     model, h = begin.model, begin.h
     body_a, body_b, gap = contacts.body_a, contacts.body_b, contacts.gap
@@ -56,32 +63,43 @@ def separation(
     inward = _speed_of_entry(model, body_a, body_b, velocity[:, 1:], twist, h)
     room = np.maximum(gap - offset + h * velocity[:, 0], 0.0)
     wanted = np.where(near, -np.minimum(missing / h, recovery_speed * size + inward), room / h)
-    apart = system._replace(velocity=out, bias=np.zeros_like(system.bias), slack=wanted)
-    fastest = -wanted.min()
-    blocks = find_blocks(apart)
-    allow(effort, FACTORISING, blocks.structure.target.size, len(gap))
+    apart = system._replace(
+        velocity=np.zeros_like(v), bias=np.zeros_like(system.bias), slack=wanted, mu=np.zeros_like(system.mu)
+    )
     islands = connected(len(model.dof), model.dof >= 0, body_a, body_b)
+    if _propose_apart(apart, -wanted.min(), effort, out) and (
+        slow_down(model, apart, islands, body_a, body_b, -wanted, out) > CONTRADICTION
+    ):
+        return out
     for steps in (MULTIPLIER_STEPS, COMPROMISE):
-        out[:] = 0.0
-        project(
-            apart,
-            blocks,
-            np.empty(blocks.structure.length),
-            CONTACT,
-            DISK,
-            np.zeros(len(gap)),
-            np.zeros_like(v),
-            effective_inverse_mass(system),
-            1e-3 * fastest,
-            1e-2 * fastest,
-            effort,
-            np.zeros((len(gap), 3)),
-            out,
-            steps,
-        )
+        _project_apart(apart, -wanted.min(), steps, effort, out)
         if slow_down(model, apart, islands, body_a, body_b, -wanted, out) > CONTRADICTION:
             break
     return out
+
+
+@kernel
+def _propose_apart(apart, fastest, effort, out):
+    """Velocities (n,) that part what overlaps, by methods of first order; whether they do, to a hundredth of what is wanted, as
+    of the projection."""
+    m = apart.body_a.size
+    blocks = find_blocks(apart)
+    allow(effort, FACTORISING, blocks.structure.target.size, m)
+    inverse, impulse = effective_inverse_mass(apart), np.zeros((m, 3))
+    aim = Aim(inverse, effective_masses(inverse), PARTED * fastest, NEARLY_PARTED * fastest)
+    if sweeps(apart, aim, GAIN, effort, impulse, out) <= aim.enough:
+        return True
+    return admm(apart, blocks, np.empty(blocks.structure.length), aim, effort, impulse, out) <= aim.enough
+
+
+def _project_apart(apart: System, fastest: float, steps: np.int64, effort: Indices, out: Floats) -> None:
+    """The same by a contact projection of so many multiplier steps at the most."""
+    m = len(apart.body_a)
+    blocks = find_blocks(apart)
+    allow(effort, FACTORISING, blocks.structure.target.size, m)
+    values, radius, target = np.empty(blocks.structure.length), np.zeros(m), np.zeros_like(out)
+    inverse, aims, impulse = effective_inverse_mass(apart), (PARTED * fastest, NEARLY_PARTED * fastest), np.zeros((m, 3))
+    project(apart, blocks, values, CONTACT, DISK, radius, target, inverse, *aims, effort, impulse, out, steps)
 
 
 def _speed_of_entry(model: Model, body_a: Indices, body_b: Indices, slip: Floats, twist: Floats, h: float) -> Floats:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,21 +22,26 @@ from ..problem.residuals import (
     scales,
 )
 from ..problem.result import Found, Status
+from ..problem.subsystem import subsystem
 from ..problem.system import System, apply_inverse_mass, effective_inverse_mass, relative_velocities, transpose_product
 from ..solvers.effort import BELL, DONE
 from ..solvers.infeasible import contradiction
+from ..solvers.kaufman_2008.aim import FEW_BODIES
+from ..solvers.kaufman_2008.clusters import COARSE, is_large, propose_by_clusters
 from ..solvers.kaufman_2008.staggered import ACCELERATED, SOLVED, staggered
 from ..solvers.last_proposal import last_proposal, turns_kept
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
-__all__ = ["COUNTS", "begin_islands", "connected", "contact_islands", "measure_island", "solve_islands", "subsystem"]
+__all__ = ["COUNTS", "begin_islands", "connected", "contact_islands", "measure_island", "solve_islands"]
 
 COUNTS = 5 + len(Found)
 # of the outcome of an island, and of its figures
 STATUS, ITERATIONS, FACTORISATIONS, FOUND, WORST_CONTACT = range(5)
 RELATIVE_ERROR, RESIDUAL, FIRST_LAW, WORST, NATURAL = 0, 1, 2, 5, 6
 UNCONFIRMED = 6  # value of Status
+OF_A_CLUSTER = 20  # iterations
 
 
 @kernel
@@ -93,60 +100,6 @@ def begin_islands(system, counts, errors):
     counts[4] = -1
     errors[:] = 0.0
     return start, contacts, np.full(bodies, -1, np.int64)
-
-
-@kernel
-def subsystem(system, contacts, number):
-    """The part of a system that some contacts couple, and its bodies.
-
-    number: (bodies,) work array, -1 everywhere, and again so on return. Bodies keep the order in which the contacts name them.
-    """
-    m = contacts.size
-    bodies = np.empty(2 * m, np.int64)
-    count = 0
-    body_a, body_b = np.full(m, -1, np.int64), np.full(m, -1, np.int64)
-    for i in range(m):
-        for whole, part in ((system.body_a, body_a), (system.body_b, body_b)):
-            body = whole[contacts[i]]
-            if body >= 0:
-                if number[body] < 0:
-                    number[body] = count
-                    bodies[count] = body
-                    count += 1
-                part[i] = number[body]
-    bodies = bodies[:count].copy()
-    offset, block_start = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
-    for i in range(count):
-        body = bodies[i]
-        number[body] = -1
-        size = system.offset[body + 1] - system.offset[body]
-        offset[i + 1] = offset[i] + size
-        block_start[i + 1] = block_start[i] + size * size
-    velocity = np.empty(offset[count])
-    mass, inverse_mass = np.empty(block_start[count]), np.empty(block_start[count])
-    for i in range(count):
-        body = bodies[i]
-        velocity[offset[i] : offset[i + 1]] = system.velocity[system.offset[body] : system.offset[body + 1]]
-        begin, end = system.block_start[body], system.block_start[body + 1]
-        mass[block_start[i] : block_start[i + 1]] = system.mass[begin:end]
-        inverse_mass[block_start[i] : block_start[i + 1]] = system.inverse_mass[begin:end]
-    return (
-        System(
-            offset,
-            block_start,
-            mass,
-            inverse_mass,
-            velocity,
-            body_a,
-            body_b,
-            system.jacobian_a[contacts],
-            system.jacobian_b[contacts],
-            system.bias[contacts],
-            system.slack[contacts],
-            system.mu[contacts],
-        ),
-        bodies,
-    )
 
 
 @kernel_part
@@ -245,7 +198,12 @@ def solve_islands(system, impulse, tolerance, max_iterations, sides, staggering,
         limits = tolerance, iterations, sides, staggering
         _solve_each(system, which, again, start, contacts, number, *limits, effort, impulse, v, outcome, figures)
 
+    clustered = np.zeros(islands, np.int64)
+    if staggering == ACCELERATED and sides == 0 and tolerance < COARSE:
+        clustered[:] = _propose(system, (start, contacts, number), tolerance, max_iterations, effort, impulse)
     solve(np.arange(islands), False, max_iterations)
+    outcome[:, FACTORISATIONS] += clustered
+    outcome[(clustered > 0) & (outcome[:, FOUND] == Found.START), FOUND] = Found.CLUSTERS
     if not outcome[:, STATUS].any():
         _sum_up(outcome, figures, counts, errors)
         return v
@@ -272,6 +230,40 @@ def solve_islands(system, impulse, tolerance, max_iterations, sides, staggering,
                 outcome[i, [ITERATIONS, FACTORISATIONS]] += spent
     _sum_up(outcome, figures, counts, errors)
     return v
+
+
+def _propose(
+    system: System,
+    islands: tuple[Indices, Indices, Indices],
+    tolerance: float,
+    max_iterations: int,
+    effort: Indices,
+    impulse: Floats,
+) -> Indices:
+    """Improve the impulses (m, 3) of large islands by clusters; the factorisations that each island took.
+
+    islands: start, contacts and work array as from `begin_islands`.
+    """
+    start, contacts, number = islands
+    done = np.zeros(start.size - 1, np.int64)
+    for i in np.flatnonzero(np.diff(start) > FEW_BODIES):
+        chosen = contacts[start[i] : start[i + 1]]
+        part, _ = subsystem(system, chosen, number)
+        if is_large(part):
+            some = impulse[chosen]
+            done[i] = propose_by_clusters(part, some, tolerance, effort, partial(_solve_part, max_iterations, effort))
+            impulse[chosen] = some
+    return done
+
+
+def _solve_part(max_iterations: int, effort: Indices, part: System, impulse: Floats, tolerance: float) -> int:
+    """Solve a part of an island, impulse (m, 3) being warm start and answer; returns the factorisations that it took."""
+    m, bodies = len(impulse), len(part.offset) - 1
+    outcome, figures = np.zeros((1, 5), np.int64), np.zeros((1, 7))
+    of_island = np.zeros(1, np.int64), False, np.array([0, m]), np.arange(m), np.full(bodies, -1)
+    limits = tolerance, min(max_iterations, OF_A_CLUSTER), 0, ACCELERATED
+    _solve_each(part, *of_island, *limits, effort, impulse, np.empty_like(part.velocity), outcome, figures)
+    return int(outcome[0, FACTORISATIONS])
 
 
 def _is_infeasible(problem: ContactProblem, velocity: Floats, tolerance: float) -> bool:

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from ..problem.contact_problem import ContactProblem
 from ..problem.residuals import residuals
 from ..problem.result import Found, Result, Status
+from ..problem.subsystem import subsystem
 from ..problem.system import System, relative_velocities
 from ..solvers.baraff_1994.contacts import pivot
 from ..solvers.solve import velocity_after_impulses
-from .islands import begin_islands, subsystem
+from .islands import begin_islands
 
 __all__ = ["sliding_directions", "solve_islands_by_pivoting", "solve_step"]
 

@@ -34,6 +34,7 @@ class Found(IntEnum):
     PIVOTING = 4  # Baraff's algorithm
     SWEEPS = 5  # Gauss-Seidel sweeps over the contacts
     ADMM = 6  # the alternating direction method of multipliers
+    CLUSTERS = 7  # clusters of bodies around the worst contacts, solved one by one
 
 
 @dataclass(frozen=True)

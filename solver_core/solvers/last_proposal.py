@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pivoting's answer as the last proposal to Staggered Projections, where all others have failed.
+"""Pivoting's answer as the last proposal to Staggered Projections, where all others have failed; as the first without friction.
 
 Baraff's algorithm (1994) takes contacts one by one where the projections take all at once: what the ones miss, the other often
 finds. It works on dense matrices, so this is for problems of a moderate size.
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..compile.kernel import kernel
 from ..problem.contact_problem import ContactProblem
 
-__all__ = ["last_proposal", "turns_kept"]
+__all__ = ["complementary_impulses", "last_proposal", "turns_kept"]
 
 MAX_PIVOTED_CONTACTS = 100
 TURNS_KEPT = 10  # one of so many iterations that are allowed is kept for what begins with this proposal
@@ -34,3 +34,11 @@ def last_proposal(problem: ContactProblem, tolerance: float) -> NDArray[np.float
         return None
     impulse = pivot(problem, tolerance, PIVOTS_PER_CONTACT * (problem.contacts + 1), np.inf, None).impulse
     return impulse if np.isfinite(impulse).all() else None
+
+
+def complementary_impulses(problem: ContactProblem, tolerance: float, time_limit: float) -> NDArray[np.float64]:
+    """Impulses (m, dim) of a problem without friction, by section 4 of Baraff 1994; zero where the answer breaks down."""
+    from .baraff_1994.contacts import pivot
+
+    impulse = pivot(problem, tolerance, PIVOTS_PER_CONTACT * (problem.contacts + 1), time_limit, None).impulse
+    return impulse if np.isfinite(impulse).all() else np.zeros_like(impulse)

@@ -15,7 +15,7 @@ from ..problem.arguments import require_limits, require_truth, require_whole
 from ..problem.contact_problem import ContactProblem, finite_array
 from ..problem.residuals import residuals
 from ..problem.result import Found, Result, Statistics, Status
-from ..problem.system import apply_inverse_mass, relative_velocities, transpose_product
+from ..problem.system import System, apply_inverse_mass, relative_velocities, transpose_product
 from .baraff_1991.creep import creep_problem
 from .baraff_1991.dynamic_friction import dynamic_friction
 from .baraff_1991.signs import sign_guessing
@@ -23,14 +23,16 @@ from .baraff_1994.contacts import pivot
 from .bilateral import without_bilateral
 from .effort import DONE, effort_of_a_step, ringing
 from .infeasible import told_from_failure
+from .kaufman_2008.clusters import COARSE, is_large, propose_by_clusters
 from .kaufman_2008.staggered import ACCELERATED, VARIANTS, staggered
-from .last_proposal import last_proposal, turns_kept
+from .last_proposal import complementary_impulses, last_proposal, turns_kept
 
 __all__ = ["METHODS", "Limits", "solve"]
 
 Floats = NDArray[np.float64]
 
 STAGGERED_ITERATIONS = 200
+OF_A_CLUSTER = 20  # iterations
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,11 @@ def _solve_staggered(
         return _confirmed(result, residuals(problem, result, polygon_sides=polygon_sides).coulomb, limits)
 
     kept = turns_kept(problem.contacts, most) if VARIANTS[staggering] == ACCELERATED else 0
+    if VARIANTS[staggering] == ACCELERATED and limits.warm_start is None and _is_frictionless_matrix(free.problem):
+        # a linear complementarity problem, whose dense matrix pivoting factorises once and not once a step
+        pivoted = run(complementary_impulses(free.problem, limits.tolerance, limits.time_limit), most - kept)
+        if pivoted.status is Status.SOLVED:
+            return replace(pivoted, stats=replace(pivoted.stats, found=Found.PIVOTING))
     result = run(limits.warm_start, most - kept)
     if kept == 0 or result.status in (Status.SOLVED, Status.NOT_FINITE, Status.TIME_LIMIT):
         return result
@@ -77,6 +84,12 @@ def _solve_staggered(
     if last.status is Status.SOLVED:
         return replace(last, stats=_together(result.stats, last.stats, Found.PIVOTING))
     return result
+
+
+def _is_frictionless_matrix(problem: ContactProblem) -> bool:
+    """Whether a problem has no friction and is one body of more degrees of freedom than bodies have."""
+    system = problem.system
+    return len(system.offset) == 2 and system.velocity.size > 6 and not system.mu.any()
 
 
 def _together(first: Statistics, last: Statistics, found: Found) -> Statistics:
@@ -104,12 +117,23 @@ def _staggered_contacts(
     history, effort = np.zeros((most, 3)), effort_of_a_step()
     v = np.empty_like(system.velocity)
     begin = perf_counter()
+    clustered = 0
+
+    def solve_part(part: System, some: Floats, tolerance: float) -> int:
+        few, done = min(most, OF_A_CLUSTER), np.empty_like(part.velocity)
+        staggered(part, some, tolerance, few, 0, ACCELERATED, effort, np.zeros((few, 3)), done)
+        return int(effort[DONE])
+
     with ringing(effort, limits.time_limit):
+        if variant == ACCELERATED and polygon_sides == 0 and limits.tolerance < COARSE and is_large(system):
+            clustered = propose_by_clusters(system, impulse, limits.tolerance, effort, solve_part)
         status, iterations, found, contact, friction = staggered(
             system, impulse, limits.tolerance, most, int(polygon_sides), variant, effort, history, v
         )
     seconds = perf_counter() - begin
     velocity = relative_velocities(system, v)[:, :dim]
+    if clustered > 0 and found == Found.START:
+        found = Found.CLUSTERS
     return Result(
         status=Status(status),
         impulse=impulse[:, :dim].copy(),
@@ -117,7 +141,7 @@ def _staggered_contacts(
         body_velocity=v,
         stats=Statistics(
             iterations=iterations,
-            factorisations=int(effort[DONE]),
+            factorisations=clustered + int(effort[DONE]),
             seconds=seconds,
             first_projections=np.array([contact, friction]),
             relative_error=history[:iterations, 0].copy(),

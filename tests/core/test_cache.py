@@ -31,7 +31,7 @@ def frame(number):
         field.name: rng.integers(0, 9, size=steps) if "int" in str(field.type) else rng.normal(size=steps)
         for field in dataclasses.fields(FrameStatistics)
     }
-    statistics["found"] = rng.integers(0, 9, size=(steps, 7))
+    statistics["found"] = rng.integers(0, 9, size=(steps, 8))
     for pair in ("worst_pair", "deepest_pair"):
         statistics[pair] = rng.integers(-1, BODIES, size=(steps, 2))
     return Frame(number, rng.normal(size=(BODIES, 7)), rng.normal(size=(BODIES, 6)), FrameStatistics(**statistics))

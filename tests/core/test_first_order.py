@@ -9,7 +9,7 @@ import pytest
 import solver_core as sc
 from solver_core.solvers.kaufman_2008.sweeps import one_contact, responses
 
-from .contact_problems import random_bodies
+from .contact_problems import GRAVITY_STEP, random_bodies, rigid_jacobian
 from .kernels import callable_from_python
 
 FIRST_ORDER = {sc.Found.SWEEPS, sc.Found.ADMM}
@@ -95,3 +95,48 @@ def test_contacts_that_contradict_each_other_are_still_told_from_a_failure():
     problem = sc.ContactProblem.from_bodies(masses, velocity, body_a, body_b, left, joined, 0.5, bias=bias)
     result = sc.solve(problem, tolerance=1e-4)
     assert result.status == sc.Status.INFEASIBLE
+
+
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-8])
+def test_the_last_digits_of_many_bodies_come_by_clusters(tolerance):
+    """A bed of boxes on the ground, each on two below, pushed aside: more bodies than one cluster holds."""
+    problem = stacked_boxes(columns=12, layers=8)
+    result = sc.solve(problem, tolerance=tolerance)
+    assert result.status == sc.Status.SOLVED
+    assert sc.residuals(problem, result).coulomb <= tolerance
+    again = sc.solve(problem, tolerance=tolerance)
+    assert np.array_equal(result.impulse, again.impulse)
+
+
+def stacked_boxes(columns, layers):
+    """A wall of boxes of 1 kg, half over half, that each have a velocity of their own."""
+    random = np.random.default_rng(7)
+    half = np.array([0.5, 0.3, 0.2])
+    inertia = 1.0 / 3.0 * np.array([half[1] ** 2 + half[2] ** 2, half[0] ** 2 + half[2] ** 2, half[0] ** 2 + half[1] ** 2])
+    axes = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    centre = {}
+    for layer in range(layers):
+        for column in range(columns):
+            centre[layer, column] = np.array([column + 0.5 * (layer % 2), 0.0, 0.4 * layer + 0.2])
+    number = {place: i for i, place in enumerate(centre)}
+    body_a, body_b, left, right = [], [], [], []
+    for (layer, column), middle in centre.items():
+        below = [(layer - 1, other) for other in (column - 1, column, column + 1) if (layer - 1, other) in centre]
+        touched = [(None, middle[0] - 0.5, middle[0] + 0.5)] if layer == 0 else []
+        for place in below:
+            low, high = max(middle[0], centre[place][0]) - 0.5, min(middle[0], centre[place][0]) + 0.5
+            if high - low > 0.1:
+                touched.append((place, low, high))
+        for place, low, high in touched:
+            for x in (low, high):
+                for y in (-half[1], half[1]):
+                    point = np.array([x, y, middle[2] - half[2]])
+                    body_a.append(-1 if place is None else number[place])
+                    body_b.append(number[layer, column])
+                    arm = np.zeros(3) if place is None else point - centre[place]
+                    left.append(-rigid_jacobian(arm, axes) if place is not None else np.zeros((3, 6)))
+                    right.append(rigid_jacobian(point - middle, axes))
+    masses = [np.diag(np.concatenate([np.ones(3), inertia]))] * len(centre)
+    velocity = 0.05 * random.normal(size=6 * len(centre))
+    velocity[2::6] -= GRAVITY_STEP
+    return sc.ContactProblem.from_bodies(masses, velocity, body_a, body_b, np.array(left), np.array(right), 0.6)

@@ -38,7 +38,7 @@ def frame(number, *, steps=4, **changes):
         "iterations": np.full(steps, 2),
         "factorisations": np.full(steps, 5),
         "solves": np.full(steps, 2),
-        "found": np.tile([3, 0, 2, 0, 1, 0, 0], (steps, 1)),
+        "found": np.tile([3, 0, 2, 0, 1, 0, 0, 0], (steps, 1)),
         "cuts": np.full(steps, 1),
         "relative_error": np.full(steps, 1e-7),
         "residual": np.full(steps, 1e-12),
@@ -86,7 +86,7 @@ def test_counts_are_sums_and_errors_are_the_worst():
         "overlap_ratio": 0.0,
         "deepest_pair": [],
         "missed_steps": 0,
-        "found": dict.fromkeys(("start", "staggering", "newton", "held_radii", "pivoting", "sweeps", "admm"), 0),
+        "found": dict.fromkeys(("start", "staggering", "newton", "held_radii", "pivoting", "sweeps", "admm", "clusters"), 0),
         "natural_map": 0.0,
         "seconds": 0.0,
     }

@@ -38,12 +38,12 @@ from .projection import BOTH, assemble, gap_velocity, generalised_impulse, veloc
 
 __all__ = ["admm"]
 
-FIRST_PENALTY, LAST_PENALTY, RAISE = 3.0, 30.0, np.sqrt(10.0)  # rho_k times the effective inverse mass
+ADMM_PENALTY, LAST_ADMM_PENALTY, RAISE = 3.0, 30.0, np.sqrt(10.0)  # rho_k times the effective inverse mass
 RELAXATION = 1.6
-MOST = 2000
-LOOK = 10  # iterations between two looks at the residuals
-PATIENCE = 50  # looks without half of an error, until the penalty is raised
-SLOW = 0.7  # of an error from look to look: x is carried on
+ADMM_ITERATIONS = 2000  # iterations
+ITERATIONS_A_LOOK = 10  # iterations between two looks at the residuals
+PATIENT_LOOKS = 50  # looks without half of an error, until the penalty is raised
+DRIFTING = 0.7  # of an error from look to look: x is carried on
 HARM = 2.0  # times the error before: that was too far
 FIRST_JUMP, LONGEST_JUMP = 4.0, 64.0  # times what x moved by between two looks
 
@@ -108,7 +108,7 @@ def _start(system, inverse, impulse, v, rho, x, u):
             if inverse[k, r] > 0.0:
                 total += inverse[k, r]
                 rows += 1
-        rho[k] = FIRST_PENALTY * rows / total if rows > 0 else 1.0
+        rho[k] = ADMM_PENALTY * rows / total if rows > 0 else 1.0
         gap_velocity(system, k, v, u)
         u[0] += system.mu[k] * np.sqrt(u[1] * u[1] + u[2] * u[2])
         for r in range(3):
@@ -157,9 +157,9 @@ def admm(system, blocks, values, aim, effort, impulse, v):
     apply_mass(system, system.velocity, momentum)
     error = _error(system, aim.kappa, impulse, work, v)
     _start(system, aim.inverse, impulse, v, rho, x, u)
-    least, base, error_kept, jump, penalty = error, error, np.inf, FIRST_JUMP, FIRST_PENALTY
+    least, base, error_kept, jump, penalty = error, error, np.inf, FIRST_JUMP, ADMM_PENALTY
     factored, followed, jumped, looks = False, False, False, 0
-    for done in range(1, MOST + 1):
+    for done in range(1, ADMM_ITERATIONS + 1):
         if not factored:
             factored = _factor(system, blocks, rho, effort, values)
             if not factored:
@@ -169,9 +169,9 @@ def admm(system, blocks, values, aim, effort, impulse, v):
         work += momentum
         solve_in_place(blocks.structure, values, work)
         _relax(system, rho, work, offset, z, x, u)
-        if done % LOOK > 0:
+        if done % ITERATIONS_A_LOOK > 0:
             continue
-        count_products(effort, LOOK * (blocks.structure.length // 100 + m))
+        count_products(effort, ITERATIONS_A_LOOK * (blocks.structure.length // 100 + m))
         before, least_before = error, least
         _split(system, rho, x, impulse)
         error = _error(system, aim.kappa, impulse, work, v)
@@ -190,12 +190,12 @@ def admm(system, blocks, values, aim, effort, impulse, v):
         looks += 1
         if error < 0.5 * base:
             base, looks = error, 0
-        if looks >= PATIENCE and penalty < LAST_PENALTY:
+        if looks >= PATIENT_LOOKS and penalty < LAST_ADMM_PENALTY:
             _raise_penalty(impulse, rho, x)
             penalty *= RAISE
             base, looks, factored, followed, jumped = error, 0, False, False, False
             continue
-        jumped = followed and error > SLOW * before
+        jumped = followed and error > DRIFTING * before
         if jumped:
             x_kept[:] = x
             error_kept = error

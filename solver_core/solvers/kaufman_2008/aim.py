@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from ...compile.kernel import leaf_kernel
 
-__all__ = ["Aim", "is_near"]
+__all__ = ["FEW_BODIES", "Aim", "is_near"]
+
+FEW_BODIES = 64  # in an island for which Newton's method is as good as methods of first order, once it is near
 
 QUICK = 0.1  # of an error from look to look: what is near enough already is still brought nearer
 

@@ -27,7 +27,7 @@ from ...problem.residuals import effective_masses, natural_error, relative_coulo
 from ...problem.system import apply_inverse_mass, effective_inverse_mass, relative_velocity
 from ..effort import BELL, DONE, allow, spent
 from .admm import admm
-from .aim import Aim
+from .aim import FEW_BODIES, Aim
 from .anderson import accelerate, anderson
 from .coulomb_newton import coulomb_newton
 from .projection import BOTH, CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, generalised_impulse, project, velocity_after
@@ -36,16 +36,16 @@ from .sweeps import sweeps
 __all__ = ["ACCELERATED", "SOLVED", "VARIANTS", "staggered"]
 
 SOLVED, MAX_ITERATIONS, NOT_FINITE, TIME_LIMIT = 0, 1, 2, 5  # values of Status
-START, STAGGERING, NEWTON, HELD_RADII, SWEEPS, ADMM = 0, 1, 2, 3, 5, 6  # values of Found
+START, STAGGERING, NEWTON, HELD_RADII, SWEPT, BY_ADMM = 0, 1, 2, 3, 5, 6  # values of Found
 ACCELERATED, PLAIN, PUBLISHED = 0, 1, 2
 VARIANTS = {"accelerated": ACCELERATED, "plain": PLAIN, "published": PUBLISHED}
 
 HOLDS = 1e-8  # of the fastest velocity: no contact is said to be broken that is left by less
 BROKEN = 1e100  # more than any Coulomb residual
 HOPELESS = 3  # iterations one after the other whose contact projection fails: friction is not what is wrong
-FEW_BODIES = 64  # in an island whose factorisations cost about as much as a look at its contacts
-NEAR = 1e-3  # of the fastest velocity: from there Newton's method needs few steps
+NEARBY = 1e-3  # of the fastest velocity: from there Newton's method needs few steps
 FINISH = 1e-4  # of the fastest velocity: what a few bodies need not be nearer to, for Newton's method
+GAIN = 1.0 / 3.0  # of an error, that a look's sweeps should take away, or BY_ADMM is faster
 TURN = 10  # iterations with the radii held, then as many without, where Newton's method fails
 PROGRESS = 0.1  # of the residual of the iteration before: a proposal that comes so near is taken, though it is no solution yet
 
@@ -91,17 +91,17 @@ def _residual(system, impulse, v):
 def _propose(system, blocks, values, aim, fastest, effort, impulse, v):
     """Improve impulses (m, 3) and their velocities v (n,) by what needs few factorisations or none; returns what found them,
     and whether Newton's method has the next word."""
-    few = system.offset.size - 1 <= FEW_BODIES
+    few = system.velocity.size <= 6 * FEW_BODIES  # degrees of freedom: a problem given as a matrix is one body of many
     work = np.empty(v.size)
     generalised_impulse(system, BOTH, impulse, work)
     velocity_after(system, system.velocity, work, v)
     error = natural_error(system, impulse, v, aim.kappa, 0)
-    if error <= aim.enough or (few and error <= NEAR * fastest):
+    if error <= aim.enough or (few and error <= NEARBY * fastest):
         return START, False
-    if not few and sweeps(system, aim, effort, impulse, v) <= aim.enough:
-        return SWEEPS, False
+    if not few and sweeps(system, aim, GAIN, effort, impulse, v) <= aim.enough:
+        return SWEPT, False
     near = Aim(aim.inverse, aim.kappa, aim.goal, max(aim.enough, FINISH * fastest) if few else aim.enough)
-    return ADMM, admm(system, blocks, values, near, effort, impulse, v) > aim.enough
+    return BY_ADMM, admm(system, blocks, values, near, effort, impulse, v) > aim.enough
 
 
 @kernel_part

@@ -26,10 +26,9 @@ from .projection import BOTH, generalised_impulse, velocity_after
 
 __all__ = ["Responses", "responses", "sweeps"]
 
-ROUNDING = 1e-12  # of G_kk's trace, added to its diagonal: what nothing moves in a direction is moved by no impulse in it
-MOST = 50
-LOOK = 5  # sweeps between two looks at the residuals
-GAIN = 1.0 / 3.0  # of an error, that so many sweeps should at least take away
+REGULAR = 1e-12  # of G_kk's trace, added to its diagonal: what nothing moves in a direction is moved by no impulse in it
+MOST_SWEEPS = 60
+SWEEPS_A_LOOK = 5  # sweeps between two looks at the residuals
 ROOT_STEPS = 40
 ROOT_ERROR = 1e-13  # of the friction force, that the root may be off
 
@@ -70,7 +69,7 @@ def _respond(system, k, body, jacobian, out, delassus):
 @leaf_kernel
 def _decompose(g, inverse, slip):
     """The inverse of G_kk (3, 3), and what the sliding case needs of it."""
-    regular = ROUNDING * (g[0, 0] + g[1, 1] + g[2, 2]) / 3.0
+    regular = REGULAR * (g[0, 0] + g[1, 1] + g[2, 2]) / 3.0
     for r in range(3):
         g[r, r] += regular
     c0 = g[1, 1] * g[2, 2] - g[1, 2] * g[2, 1]
@@ -242,21 +241,23 @@ def _sweep(system, responses, backwards, impulse, v):
 
 
 @inner_kernel
-def sweeps(system, aim, effort, impulse, v):
+def sweeps(system, aim, gain, effort, impulse, v):
     """Sweep until the natural map is at most `aim.goal`, or `aim.enough` and that is slow, or all is slow; returns it.
 
-    impulse: (m, 3), warm start and answer; v: (n,), those of the answer.
+    gain: the share of the natural map that a look's sweeps should at least take away. impulse: (m, 3), warm start and answer;
+    v: (n,), those of the answer.
     """
     work, response = np.empty(v.size), responses(system)
     before, error = np.inf, np.inf
-    for done in range(MOST + 1):
-        if done % LOOK == 0:
+    for done in range(MOST_SWEEPS + 1):
+        if done % SWEEPS_A_LOOK == 0:
             generalised_impulse(system, BOTH, impulse, work)
             velocity_after(system, system.velocity, work, v)
             before, error = error, natural_error(system, impulse, v, aim.kappa, 0)
-            count_products(effort, LOOK * impulse.shape[0])
-            if is_near(aim, error, before) or (error > aim.enough and error > (1.0 - GAIN) * before) or spent(effort):
+            count_products(effort, SWEEPS_A_LOOK * impulse.shape[0])
+            slow = error > aim.enough and error > (1.0 - gain) * before
+            if slow or is_near(aim, error, before) or spent(effort):
                 break
-        if done < MOST:
+        if done < MOST_SWEEPS:
             _sweep(system, response, done % 2 == 1, impulse, v)
     return error

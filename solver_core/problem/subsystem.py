@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The part of a contact problem that some of its contacts make."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compile.kernel import kernel
+from .system import System
+
+__all__ = ["subsystem"]
+
+
+@kernel
+def subsystem(system, contacts, number):
+    """The part of a system that some contacts couple, and its bodies.
+
+    number: (bodies,) work array, -1 everywhere, and again so on return. Bodies keep the order in which the contacts name them.
+    """
+    m = contacts.size
+    bodies = np.empty(2 * m, np.int64)
+    count = 0
+    body_a, body_b = np.full(m, -1, np.int64), np.full(m, -1, np.int64)
+    for i in range(m):
+        for whole, part in ((system.body_a, body_a), (system.body_b, body_b)):
+            body = whole[contacts[i]]
+            if body >= 0:
+                if number[body] < 0:
+                    number[body] = count
+                    bodies[count] = body
+                    count += 1
+                part[i] = number[body]
+    bodies = bodies[:count].copy()
+    offset, block_start = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
+    for i in range(count):
+        body = bodies[i]
+        number[body] = -1
+        size = system.offset[body + 1] - system.offset[body]
+        offset[i + 1] = offset[i] + size
+        block_start[i + 1] = block_start[i] + size * size
+    velocity = np.empty(offset[count])
+    mass, inverse_mass = np.empty(block_start[count]), np.empty(block_start[count])
+    for i in range(count):
+        body = bodies[i]
+        velocity[offset[i] : offset[i + 1]] = system.velocity[system.offset[body] : system.offset[body + 1]]
+        begin, end = system.block_start[body], system.block_start[body + 1]
+        mass[block_start[i] : block_start[i + 1]] = system.mass[begin:end]
+        inverse_mass[block_start[i] : block_start[i + 1]] = system.inverse_mass[begin:end]
+    return (
+        System(
+            offset,
+            block_start,
+            mass,
+            inverse_mass,
+            velocity,
+            body_a,
+            body_b,
+            system.jacobian_a[contacts],
+            system.jacobian_b[contacts],
+            system.bias[contacts],
+            system.slack[contacts],
+            system.mu[contacts],
+        ),
+        bodies,
+    )
