@@ -200,6 +200,7 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Inspect
         fps=scene.render.fps / scene.render.fps_base,
         time_scale=world.time_scale,
         friction_combine=FrictionCombine[scene.stiction.friction_combine],
+        pairs=properties.effective_pairs(scene),
     )
     try:
         validate(spec, settings)

@@ -53,6 +53,7 @@ def of_scene(scene: Scene) -> dict[str, str]:
         "last frame": end,
         "frame rate": (scene.render.fps, scene.render.fps_base, world.time_scale),
         "friction rule": scene.stiction.friction_combine,
+        "pairs": properties.effective_pairs(scene),
         **{field.name.replace("_", " "): getattr(settings, field.name) for field in fields(settings)},
     }
     return {what: digest(value) for what, value in values.items()}
@@ -85,6 +86,7 @@ def of_body(ob: Object, meshes: dict[int, Any]) -> dict[str, str]:
             kept("stiction.mu_static" if own.use_mu_static else "rigid_body.friction", friction_of(ob)[0]),
             kept("stiction.mu_dynamic", friction_of(ob)[1]) if own.use_mu_dynamic else None,
         ),
+        "material": own.material,
         "bounciness": kept("stiction.restitution", own.restitution)
         if own.use_restitution
         else kept("rigid_body.restitution", body.restitution),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Presets for surfaces and for the solver, applied from the menus of the panels."""
+"""Presets for surfaces and for the solver, applied from the menus of the panels; and the settings of one body for others."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from bpy.types import Context, Menu, Object, Operator
 
 from ..solver_core.scene.spec import FrictionCombine
 
-__all__ = ["apply_material", "read_presets", "register", "unregister"]
+__all__ = ["PAIRS", "apply_material", "copy_settings", "read_presets", "register", "unregister"]
 
 # Blender wants plain sets; these are never changed.
 UNDOABLE = {"REGISTER", "UNDO"}
+# Of `object.stiction`, what belongs to one object only.
+NOT_SETTINGS = frozenset(["rna_type", "name", "backup"])
 
 
 def read_presets(name: str, key: str) -> dict[str, dict[str, Any]]:
@@ -27,7 +29,14 @@ def read_presets(name: str, key: str) -> dict[str, dict[str, Any]]:
     return {preset["name"]: preset for preset in json.loads(file.read_text(encoding="utf-8"))[key]}
 
 
+def read_pairs(name: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """The friction of the pairs of a file, by their materials."""
+    file = Path(__file__).resolve().parents[1] / "presets" / name
+    return {tuple(pair["materials"]): pair["friction"] for pair in json.loads(file.read_text(encoding="utf-8"))["pairs"]}
+
+
 MATERIALS = read_presets("materials.json", "materials")
+PAIRS = read_pairs("materials.json")
 SOLVER = read_presets("solver.json", "presets")
 
 
@@ -39,6 +48,7 @@ def share_of(pair: float, combine: FrictionCombine) -> float:
 def apply_material(ob: Object, material: dict[str, Any], combine: FrictionCombine) -> None:
     """Give a rigid body the material's values; those that it does not have stay."""
     own, friction = ob.stiction, material["friction"]
+    own.material = material["name"]
     own.use_mu_static = own.use_mu_dynamic = True
     own.mu_static = share_of(friction["static"], combine)
     own.mu_dynamic = share_of(friction["dynamic"], combine)
@@ -101,11 +111,52 @@ class STICTION_OT_apply_solver_preset(Operator):
         return {"FINISHED"}
 
 
+class STICTION_OT_copy_to_selected(Operator):
+    """Give the other selected rigid bodies all of Stiction's settings of the active one, with their switches"""
+
+    bl_idname = "stiction.copy_to_selected"
+    bl_label = "Copy Stiction to Selected"
+    bl_options = UNDOABLE
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        if context.object is None or context.object.rigid_body is None:
+            cls.poll_message_set("The active object has no rigid body")
+            return False
+        if not [ob for ob in bodies_to_change(context) if ob != context.object]:
+            cls.poll_message_set("Select other objects with a rigid body as well")
+            return False
+        return True
+
+    def execute(self, context: Context) -> set[str]:
+        source = context.object
+        others = [ob for ob in bodies_to_change(context) if ob != source]
+        for ob in others:
+            copy_settings(source, ob)
+        self.report({"INFO"}, f"Settings of {source.name} given to {len(others)} objects")
+        return {"FINISHED"}
+
+
+def copy_settings(source: Object, target: Object) -> None:
+    """Give a body the values, and the switches, of another; what only follows Blender's value goes on doing so."""
+    for prop in source.stiction.bl_rna.properties:
+        name = prop.identifier
+        if name in NOT_SETTINGS:
+            continue
+        # Set in any case: a switch that is set for the first time fetches a value, which ours replaces after it.
+        if source.stiction.is_property_set(name):
+            setattr(target.stiction, name, getattr(source.stiction, name))
+        else:
+            target.stiction.property_unset(name)
+
+
 class STICTION_MT_materials(Menu):
     bl_label = "Materials"
     bl_description = "Friction, bounciness and density of common materials"
 
     def draw(self, context: Context) -> None:
+        self.layout.operator("stiction.copy_to_selected", text="Copy to Selected", icon="COPYDOWN")
+        self.layout.separator()
         self.layout.operator_enum(STICTION_OT_apply_material.bl_idname, "material")
 
 
@@ -122,6 +173,12 @@ def bodies_to_change(context: Context) -> list[Object]:
     return [ob for ob in chosen.values() if ob.rigid_body is not None and ob.library is None]
 
 
-CLASSES = (STICTION_OT_apply_material, STICTION_OT_apply_solver_preset, STICTION_MT_materials, STICTION_MT_solver_presets)
+CLASSES = (
+    STICTION_OT_apply_material,
+    STICTION_OT_copy_to_selected,
+    STICTION_OT_apply_solver_preset,
+    STICTION_MT_materials,
+    STICTION_MT_solver_presets,
+)
 
 register, unregister = bpy.utils.register_classes_factory(CLASSES)

@@ -21,9 +21,16 @@ from bpy.props import (
 )
 from bpy.types import Object, PropertyGroup, Scene
 
-from ..solver_core.scene.spec import ContactMethod, FrictionCombine, MaterialSpec, SolverSettings, Staggering
+from ..solver_core.scene.spec import ContactMethod, FrictionCombine, MaterialSpec, PairSpec, SolverSettings, Staggering
 
-__all__ = ["effective_frame_range", "effective_material", "effective_settings", "register", "unregister"]
+__all__ = [
+    "effective_frame_range",
+    "effective_material",
+    "effective_pairs",
+    "effective_settings",
+    "register",
+    "unregister",
+]
 
 OVERRIDABLE = {"LIBRARY_OVERRIDABLE"}
 # Where Blender has this option, a path without it that begins with // counts as an error.
@@ -85,9 +92,70 @@ class ObjectBackup(PropertyGroup):
     drivers: CollectionProperty(type=ChangedDriver, override=OVERRIDABLE | {"USE_INSERTION"})
 
 
+def names_of_materials(self: PropertyGroup, context: bpy.types.Context, text: str) -> list[str]:
+    """The names that can be chosen: those in the scene's pairs, and those of the presets."""
+    used = {name for pair in context.scene.stiction.pairs for name in (pair.a, pair.b)} if context.scene is not None else set()
+    return sorted(name for name in used | set(preset_names()) if name and text.lower() in name.lower())
+
+
+def preset_names() -> list[str]:
+    from .materials import MATERIALS
+
+    return list(MATERIALS)
+
+
+def name_pair(self: PairFriction, context: bpy.types.Context) -> None:
+    # what the list shows, and its filter looks at
+    self.name = f"{self.a or '?'} – {self.b or '?'}"  # noqa: RUF001 (a dash between two names)
+
+
+class PairFriction(PropertyGroup):
+    """Friction of two materials against each other."""
+
+    a: StringProperty(
+        name="Material",
+        description="Name of a material, as objects have it",
+        search=names_of_materials,
+        search_options={"SUGGESTION"},
+        update=name_pair,
+    )
+    b: StringProperty(
+        name="Against",
+        description="Name of the other material, which may be the same",
+        search=names_of_materials,
+        search_options={"SUGGESTION"},
+        update=name_pair,
+    )
+    mu_static: FloatProperty(
+        name="Static Friction",
+        description="Coefficient of friction of the two materials while they do not slide",
+        default=0.5,
+        min=0.0,
+        soft_max=1.5,
+        precision=3,
+        step=1,
+    )
+    mu_dynamic: FloatProperty(
+        name="Dynamic Friction",
+        description="Coefficient of friction of the two materials while they slide",
+        default=0.5,
+        min=0.0,
+        soft_max=1.5,
+        precision=3,
+        step=1,
+    )
+
+
 class ObjectStiction(PropertyGroup):
     """How Stiction sees a rigid body, where that differs from how Blender does."""
 
+    material: StringProperty(
+        name="Material",
+        description="Name by which the scene's Pairs know this surface; it changes nothing by itself",
+        search=names_of_materials,
+        search_options={"SUGGESTION"},
+        override=OVERRIDABLE,
+    )
     use_mu_static: BoolProperty(
         name="Own Static Friction",
         description="Use the coefficient here instead of the friction of Blender's rigid body",
@@ -283,6 +351,8 @@ class SceneStiction(PropertyGroup):
             (FrictionCombine.MAXIMUM.name, "Maximum", "The larger of the two"),
         ),
     )
+    pairs: CollectionProperty(type=PairFriction)
+    pair_index: IntProperty(name="Pair", description="The pair that is shown", options=set())
     cache_directory: StringProperty(
         name="Cache Folder",
         description="Folder for the baked frames; // is the folder of the .blend file",
@@ -340,6 +410,7 @@ CLASSES = (
     ChangedConstraint,
     ChangedDriver,
     ObjectBackup,
+    PairFriction,
     ObjectStiction,
     SceneBake,
     SceneStiction,
@@ -358,7 +429,13 @@ def effective_material(ob: Object) -> MaterialSpec:
         mu_static=mu_static,
         mu_dynamic=own.mu_dynamic if own.use_mu_dynamic else mu_static,
         restitution=own.restitution if own.use_restitution else body.restitution,
+        name=own.material,
     )
+
+
+def effective_pairs(scene: Scene) -> tuple[PairSpec, ...]:
+    """The scene's table of pairs."""
+    return tuple(PairSpec(pair.a, pair.b, pair.mu_static, pair.mu_dynamic) for pair in scene.stiction.pairs)
 
 
 def effective_frame_range(scene: Scene) -> tuple[int, int]:

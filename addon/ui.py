@@ -8,7 +8,7 @@ import textwrap
 import bpy
 from bpy.types import Context, Object, Panel, UILayout
 
-from ..solver_core.scene.spec import ContactMethod, FrictionCombine
+from ..solver_core.scene.spec import ContactMethod, FrictionCombine, pair_friction
 from . import properties
 from .made_from import ONLY_THE_END
 
@@ -85,6 +85,7 @@ class STICTION_PT_object_surface(ObjectPanel, Panel):
         layout.use_property_decorate = False
         ob = context.object
         own, body = ob.stiction, ob.rigid_body
+        layout.prop(own, "material")
         column = layout.column()
         overridable(column, "Friction Static", own, "mu_static", body, "friction")
         if own.use_mu_static:
@@ -203,9 +204,8 @@ def pairs(context: Context, ob: Object) -> list[tuple[str, str, float, float]]:
     a = properties.effective_material(ob)
     rows = [("Equal Body", "DUPLICATE", a)]
     rows += [(name, "OBJECT_DATA", properties.effective_material(body)) for name, body in list(bodies.items())[:MOST_PAIRS]]
-    return [
-        (label, icon, rule.pair(a.mu_static, b.mu_static), rule.pair(a.mu_dynamic, b.mu_dynamic)) for label, icon, b in rows
-    ]
+    table = properties.effective_pairs(context.scene)
+    return [(label, icon, *pair_friction(table, rule, a, b)) for label, icon, b in rows]
 
 
 def draw_bake(layout: UILayout, context: Context) -> None:

@@ -66,6 +66,7 @@ def build_report(
             "gravity": [number_or_null(value) for value in np.asarray(spec.gravity, dtype=np.float64)],
             "friction_combine": spec.friction_combine.value,
             "restitution_combine": spec.restitution_combine.value,
+            "pairs": [dataclasses.asdict(pair) for pair in spec.pairs],
         },
         "settings": {
             key: value.value if isinstance(value, Enum) else value for key, value in dataclasses.asdict(settings).items()

@@ -59,10 +59,16 @@ class ContactMemory(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """How the friction, and the restitution, of two bodies are combined."""
+    """How the friction, and the restitution, of two bodies are combined.
+
+    surface: (n,) of bodies, the row of their materials in `pairs`; 0 for those in no pair. pairs: (s, s, 2) static and dynamic
+    coefficients that count in place of the combined ones; -1 where there are none.
+    """
 
     friction: int
     restitution: int
+    surface: NDArray[np.int64]
+    pairs: Floats
 
 
 class StepContacts(NamedTuple):
@@ -111,7 +117,14 @@ class StepProblem(NamedTuple):
 
 def rules_of(spec: SceneSpec) -> Rules:
     """The rules of a scene as kernels take them."""
-    return Rules(RULES[spec.friction_combine], RULES[spec.restitution_combine])
+    names = sorted({name for pair in spec.pairs for name in (pair.a, pair.b)})
+    row = {name: index for index, name in enumerate(names, 1)}
+    pairs = np.full((len(names) + 1, len(names) + 1, 2), -1.0)
+    for pair in spec.pairs:
+        i, j = row[pair.a], row[pair.b]
+        pairs[i, j] = pairs[j, i] = pair.mu_static, pair.mu_dynamic
+    surface = np.array([row.get(body.material.name, 0) for body in spec.bodies], dtype=np.int64)
+    return Rules(RULES[spec.friction_combine], RULES[spec.restitution_combine], surface, pairs)
 
 
 @kernel
@@ -272,8 +285,9 @@ def build_contacts(model, position, twist, h, stick_speed, rules, contacts, memo
             _fill_jacobian(rows.jacobian_b, k, 1.0, axes, arm, model.lock[b])
         _velocity_between(axes, at_a, at_b, contacts.drift[k], is_known_a, is_known_b, u, rows.bias[k])
         rows.sliding[k] = np.sqrt(u[1] * u[1] + u[2] * u[2]) > stick_speed
-        rows.mu[k, 0] = _combine(rules.friction, model.mu[a, 0], model.mu[b, 0])
-        rows.mu[k, 1] = _combine(rules.friction, model.mu[a, 1], model.mu[b, 1])
+        pair = rules.pairs[rules.surface[a], rules.surface[b]]
+        for i in range(2):
+            rows.mu[k, i] = pair[i] if pair[i] >= 0.0 else _combine(rules.friction, model.mu[a, i], model.mu[b, i])
         if old >= 0:
             _recall(memory.impulse[old], axes, rows.impulse[k])
         offset = rest_offset(model.size[a], model.size[b])

@@ -8,7 +8,7 @@ Nothing here knows Blender, files or solvers. Lengths are in m, masses in kg, ti
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import Any
@@ -23,6 +23,7 @@ __all__ = [
     "ContactMethod",
     "FrictionCombine",
     "MaterialSpec",
+    "PairSpec",
     "SceneSpec",
     "SceneWarning",
     "ShapeKind",
@@ -30,6 +31,7 @@ __all__ = [
     "SolverSettings",
     "Staggering",
     "changed",
+    "pair_friction",
 ]
 
 Array = NDArray[np.float64]
@@ -89,11 +91,34 @@ class ContactMethod(Enum):
 
 @dataclass(frozen=True)
 class MaterialSpec:
-    """Surface of a body: coefficients of static and of dynamic friction and of restitution, all dimensionless."""
+    """Surface of a body: coefficients of static and of dynamic friction and of restitution, all dimensionless.
+
+    name: by which the scene's `PairSpec` know it; empty for a surface that is in none.
+    """
 
     mu_static: float = 0.5
     mu_dynamic: float = 0.5
     restitution: float = 0.0
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class PairSpec:
+    """Friction of two materials, by their names, against each other; it counts in place of what the scene's rule makes of their
+    own coefficients. Both may be the same."""
+
+    a: str
+    b: str
+    mu_static: float = 0.5
+    mu_dynamic: float = 0.5
+
+
+def pair_friction(pairs: Iterable[PairSpec], rule: FrictionCombine, a: MaterialSpec, b: MaterialSpec) -> tuple[float, float]:
+    """The static and the dynamic coefficient of two surfaces: those of their pair, or else what the rule makes of their own."""
+    for pair in pairs if a.name and b.name else ():
+        if {pair.a, pair.b} == {a.name, b.name}:
+            return pair.mu_static, pair.mu_dynamic
+    return rule.pair(a.mu_static, b.mu_static), rule.pair(a.mu_dynamic, b.mu_dynamic)
 
 
 @dataclass(frozen=True)
@@ -218,8 +243,9 @@ class SceneSpec:
     """Everything a bake needs: bodies, gravity (3,) m/s^2, the frame range, and frames a second of simulated time.
 
     time_scale multiplies simulated time: a frame lasts time_scale / fps seconds. friction_combine and restitution_combine make
-    a pair's coefficients out of its bodies'. excluded: pairs of names of bodies that do not collide with each other, whatever
-    their collections, as joined bodies whose collisions are disabled.
+    a pair's coefficients out of its bodies', but for the friction of those materials that `pairs` names. excluded: pairs of
+    names of bodies that do not collide with each other, whatever their collections, as joined bodies whose collisions are
+    disabled.
     """
 
     bodies: tuple[BodySpec, ...]
@@ -231,6 +257,7 @@ class SceneSpec:
     friction_combine: FrictionCombine = FrictionCombine.PRODUCT
     restitution_combine: FrictionCombine = FrictionCombine.PRODUCT
     excluded: tuple[tuple[str, str], ...] = ()
+    pairs: tuple[PairSpec, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..scene.field_types import mismatches
-from ..scene.spec import BodyKind, ContactMethod, SceneSpec, SceneWarning, SolverSettings
+from ..scene.spec import BodyKind, ContactMethod, PairSpec, SceneSpec, SceneWarning, SolverSettings
 from .bodies import body_problems
-from .findings import SceneError, SceneProblem, describe, is_finite, is_positive
+from .findings import SceneError, SceneProblem, describe, is_finite, is_not_negative, is_positive
 
 __all__ = ["scene_warnings", "validate"]
 
@@ -68,6 +68,7 @@ def scene_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
         if count > 1:
             yield SceneProblem(name, "name", f"{count} bodies have this name; give each its own")
     yield from excluded_problems(spec)
+    yield from pair_problems(spec.pairs)
     if not is_finite(spec.gravity, (3,)):
         yield SceneProblem(SCENE, "gravity", f"is {describe(spec.gravity)}; it must be three finite numbers in m/s^2")
     if spec.frame_end < spec.frame_start:
@@ -93,6 +94,22 @@ def excluded_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
         for name in sorted(set(pair) - names):
             message = f"{name!r} is no body of the scene; name two of its bodies that do not collide"
             yield SceneProblem(SCENE, "excluded", message)
+
+
+def pair_problems(pairs: tuple[PairSpec, ...]) -> Iterator[SceneProblem]:
+    """What is wrong with the pairs of materials."""
+    for pair in pairs:
+        of = f"of {pair.a!r} and {pair.b!r}"
+        if not pair.a or not pair.b:
+            yield SceneProblem(SCENE, "pairs", f"the pair {of} lacks a name; name two materials")
+        for value, what in ((pair.mu_static, "static"), (pair.mu_dynamic, "dynamic")):
+            if not is_not_negative(value):
+                message = f"the {what} friction {of} is {value}; it must be 0 or more and finite"
+                yield SceneProblem(SCENE, "pairs", message)
+    for names, count in Counter(tuple(sorted((pair.a, pair.b))) for pair in pairs).items():
+        if count > 1:
+            message = f"{' and '.join(map(repr, names))} are {count} pairs; keep one of them"
+            yield SceneProblem(SCENE, "pairs", message)
 
 
 def settings_problems(settings: SolverSettings) -> Iterator[SceneProblem]:

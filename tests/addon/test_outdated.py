@@ -38,6 +38,11 @@ def key(ob, path, frames):
         ob.keyframe_insert(path, frame=frame)
 
 
+def add_pair(scene):
+    pair = scene.stiction.pairs.add()
+    pair.a, pair.b = "Steel", "Ice"
+
+
 CHANGES = {
     "friction of Box": lambda scene, floor, box: setattr(box.rigid_body, "friction", 0.01),
     "bounciness of Box": lambda scene, floor, box: setattr(box.rigid_body, "restitution", 0.3),
@@ -52,6 +57,8 @@ CHANGES = {
     "substeps of the scene": lambda scene, floor, box: setattr(scene.rigidbody_world, "substeps_per_frame", 33),
     "tolerance of the scene": lambda scene, floor, box: setattr(scene.stiction, "tolerance", 1e-9),
     "last frame of the scene": lambda scene, floor, box: setattr(scene.rigidbody_world.point_cache, "frame_end", 9),
+    "material of Box": lambda scene, floor, box: setattr(box.stiction, "material", "Steel"),
+    "pairs of the scene": lambda scene, floor, box: add_pair(scene),
     "friction rule of the scene": lambda scene, floor, box: setattr(scene.stiction, "friction_combine", "AVERAGE"),
 }
 

@@ -24,8 +24,24 @@ def test_every_value_names_a_source_that_is_listed(material):
 
 
 def test_every_source_is_used():
-    used = {value["source"] for material in MATERIALS["materials"] for value in material.values() if isinstance(value, dict)}
+    entries = MATERIALS["materials"] + MATERIALS["pairs"]
+    used = {value["source"] for entry in entries for value in entry.values() if isinstance(value, dict)}
     assert used == set(MATERIALS["sources"])
+
+
+def test_there_are_enough_and_each_is_there_once():
+    names = [material["name"] for material in MATERIALS["materials"]]
+    pairs = [frozenset(pair["materials"]) for pair in MATERIALS["pairs"]]
+    assert len(set(names)) == len(names) >= 25 and len(set(pairs)) == len(pairs) >= 15
+    assert {name for pair in pairs for name in pair} <= set(names)
+
+
+@pytest.mark.parametrize("pair", MATERIALS["pairs"], ids=lambda pair: "-".join(pair["materials"]))
+def test_every_pair_names_a_source_and_slides_more_easily_than_it_rests(pair):
+    friction = pair["friction"]
+    assert friction["source"] in MATERIALS["sources"] and friction["pair"]
+    assert 0.0 <= friction["dynamic"] <= friction["static"]
+    assert ("one value is given" in friction["pair"]) <= (friction["dynamic"] == friction["static"])
 
 
 @pytest.mark.parametrize("combine", ["PRODUCT", "AVERAGE", "GEOMETRIC_MEAN", "MINIMUM", "MAXIMUM"])

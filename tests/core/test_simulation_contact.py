@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
-from solver_core.scene.spec import BodyKind, BodySpec, FrictionCombine, MaterialSpec, ShapeKind, ShapeSpec
+from solver_core.scene.spec import BodyKind, BodySpec, FrictionCombine, MaterialSpec, PairSpec, ShapeKind, ShapeSpec
 from solver_core.scenes import axis_angle, ground
 
 from .bodies import body, box_inertia, material, run, scene, spin, track
@@ -189,6 +189,34 @@ def test_the_coefficients_of_a_pair_are_combined_as_the_scene_says(rule, expecte
     stop = 2.0 / (expected * GRAVITY)
     expected_way = 2.0**2 / (2.0 * expected * GRAVITY) if time > stop else 2.0 * time - 0.5 * expected * GRAVITY * time**2
     assert poses[-1, 0] == pytest.approx(expected_way, rel=0.01)
+
+
+@pytest.mark.parametrize("rule", FrictionCombine)
+def test_a_pair_of_materials_slides_by_its_own_coefficients_whatever_the_rule(rule):
+    """v^2 / (2 mu g) with the dynamic coefficient of the pair, on the one floor; with the rule's on the other."""
+    pairs = (PairSpec("Steel", "Ice", 0.4, 0.2), PairSpec("Ice", "Ice", 0.0, 0.0))
+    ice, nameless = MaterialSpec(0.3, 0.3, name="Ice"), MaterialSpec(0.3, 0.3)
+    steel = MaterialSpec(0.6, 0.6, name="Steel")
+    ways = []
+    for floor in (ice, nameless):
+        sliding = body(size=(0.3, 0.3, 0.1), position=(0.0, 0.0, 0.05), velocity=(1.0, 0.0, 0.0), material=steel)
+        poses, _ = track(run(scene(ground(floor), sliding, friction_combine=rule, pairs=pairs), 24), 1)
+        ways.append(poses[-1, 0])
+    combined, time = rule.pair(0.3, 0.6), 24 * FRAME
+    stop = 1.0 / (combined * GRAVITY)
+    way = 1.0 / (2.0 * combined * GRAVITY) if time > stop else time - 0.5 * combined * GRAVITY * time**2
+    assert ways == pytest.approx([1.0 / (2.0 * 0.2 * GRAVITY), way], rel=0.01)
+
+
+@pytest.mark.parametrize(("tilt", "slides"), [(0.39, False), (0.41, True)])
+def test_a_pair_holds_up_to_its_static_coefficient(tilt, slides):
+    pairs = (PairSpec("Steel", "Ice", 0.4, 0.4),)
+    gravity = 9.81 * np.array([tilt, 0.0, -1.0]) / np.hypot(tilt, 1.0)
+    resting = body(size=(0.3, 0.3, 0.1), position=(0.0, 0.0, 0.05), material=MaterialSpec(1.0, 1.0, name="Ice"))
+    spec = scene(ground(MaterialSpec(1.0, 1.0, name="Steel")), resting, gravity=gravity, pairs=pairs)
+    poses, _ = track(run(spec, 24), 1)
+    way = 0.5 * 9.81 * (tilt - 0.4) / np.hypot(tilt, 1.0)
+    assert poses[-1, 0] == pytest.approx(way if slides else 0.0, abs=2e-4)
 
 
 def test_bodies_in_different_collections_pass_through_each_other():

@@ -19,6 +19,7 @@ from solver_core.scene.spec import (
     BodySpec,
     FrictionCombine,
     MaterialSpec,
+    PairSpec,
     SceneSpec,
     ShapeKind,
     ShapeSpec,
@@ -46,6 +47,7 @@ def scene():
         fps=24000 / 1001,
         friction_combine=FrictionCombine.GEOMETRIC_MEAN,
         excluded=(("Würfel.001", "Cube"), ("Pusher", "Cube")),
+        pairs=(PairSpec("Stahl", "Eis 冰", 0.4, -0.0),),
     )
     return spec, SolverSettings(tolerance=1e-8, polygon_sides=8, warm_start=False)
 

@@ -18,6 +18,7 @@ from solver_core.scene.spec import (
     ChildSpec,
     ContactMethod,
     MaterialSpec,
+    PairSpec,
     SceneSpec,
     ShapeKind,
     ShapeSpec,
@@ -328,6 +329,21 @@ def test_a_deforming_mesh_that_loses_its_area_is_named_with_the_frame(shrunk):
         validate(spec, SolverSettings())
     flat = dataclasses.replace(sack, deformation=deformation[[0, 1, 1]] * (1.0, 1.0, 0.0))
     assert problems(dataclasses.replace(spec, bodies=(BODY, flat))) == set()
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        (PairSpec("", "Ice"),),
+        (PairSpec("Steel", "Ice", mu_static=-0.1),),
+        (PairSpec("Steel", "Ice", mu_dynamic=float("nan")),),
+        (PairSpec("Steel", "Ice"), PairSpec("Ice", "Steel")),
+        (PairSpec("Steel", 3),),
+        (("Steel", "Ice"),),
+    ],
+)
+def test_a_pair_of_materials_that_means_nothing_is_named(pairs):
+    assert {field.split(".")[0] for _, field in problems(dataclasses.replace(SPEC, pairs=pairs))} == {"pairs"}
 
 
 @pytest.mark.parametrize("sides", [0, 3, 8])
