@@ -34,7 +34,7 @@ COMPILED = ROOT / "build" / "compiled"
 DIST = ROOT / "dist"
 
 # What travels, beside the manifest and the wheels.
-SOURCES = ("__init__.py", "addon", "solver_core", "presets", "LICENSE", "README.md", "CHANGELOG.md")
+SOURCES = ("__init__.py", "addon", "solver_core", "presets", "docs", "LICENSE", "README.md", "CHANGELOG.md")
 
 PLATFORMS = {"win_amd64": "windows-x64", "macosx_arm64": "macos-arm64", "manylinux_x86_64": "linux-x64"}
 

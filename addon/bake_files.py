@@ -26,7 +26,7 @@ from ..solver_core.io.snapshot import read_snapshot, snapshot_digest
 from ..solver_core.scene.spec import SceneSpec, SolverSettings
 from .made_from import differences, made_from
 
-__all__ = ["BakeFiles", "bake_files", "cache_path", "caches_in_use", "files_to_resume", "remove_old_bakes"]
+__all__ = ["BakeFiles", "bake_files", "cache_path", "caches_in_use", "files_to_resume", "relative_if_asked", "remove_old_bakes"]
 
 DIGITS = 12
 # So many bakes can undo go back, and so many can this file be baked again while a copy under another name plays the first.
@@ -96,6 +96,16 @@ def last_that_holds(cache: Path, content: tuple[SceneSpec, SolverSettings]) -> i
 def cache_path(scene: Scene) -> str:
     """Where the frames of the scene's bake are."""
     return bpy.path.abspath(scene.stiction.bake.cache)
+
+
+def relative_if_asked(scene: Scene, cache: Path) -> str:
+    """How a scene remembers where its frames are: relative to the .blend file if the user's folder is, and it lies there."""
+    folder = scene.stiction.cache_directory
+    if not folder.startswith("//") or not bpy.data.filepath:
+        return str(cache)
+    if Path(bpy.path.abspath(folder)).resolve() != cache.parent.resolve():
+        return str(cache)
+    return f"{folder.rstrip('/')}/{cache.name}"
 
 
 def caches_in_use() -> set[Path]:

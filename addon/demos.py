@@ -158,6 +158,21 @@ def is_box(shape: ShapeSpec) -> bool:
     return len(shape.vertices) == 8 and bool(at_corner.all())
 
 
+def hidden_by(others: set[Object], added: set[Object]) -> list[str]:
+    """Names of meshes that were there, in whose bounds the middle of an added active body lies."""
+    bpy.context.view_layer.update()
+    middles = [ob.matrix_world.translation for ob in added if ob.rigid_body is not None and ob.rigid_body.type == "ACTIVE"]
+    found = []
+    for ob in others:
+        if ob.type != "MESH" or not ob.visible_get() or 0.0 in ob.dimensions:
+            continue
+        low, high = Vector(ob.bound_box[0]), Vector(ob.bound_box[6])
+        to_local = ob.matrix_world.inverted()
+        if any(all(a < x < b for a, x, b in zip(low, to_local @ middle, high, strict=True)) for middle in middles):
+            found.append(ob.name)
+    return found
+
+
 class AddDemo:
     """What the operators of the menu have in common."""
 
@@ -169,9 +184,15 @@ class AddDemo:
     def poll(cls, context: Context) -> bool:
         return context.mode == "OBJECT"
 
-    def add(self, context: Context, spec: SceneSpec) -> set[str]:
+    def add(self: Operator, context: Context, spec: SceneSpec) -> set[str]:
         assert spec.friction_combine is FrictionCombine.PRODUCT, "Blender's own rigid bodies multiply friction"
+        before = set(context.scene.objects)
         build_scene(context, spec, self.bl_label)
+        hiding = hidden_by(before, set(context.scene.objects) - before)
+        if hiding:
+            self.report({"WARNING"}, f"It stands inside of {', '.join(sorted(hiding))}: delete or move that to see it")
+        else:
+            self.report({"INFO"}, "Gravity, frame rate and frame range are those of the demo")
         return {"FINISHED"}
 
 

@@ -96,7 +96,7 @@ class STICTION_OT_apply_material(Operator):
 
 
 class STICTION_OT_apply_solver_preset(Operator):
-    """Set tolerance, iterations and friction cone for a purpose"""
+    """Set tolerance, iterations and friction cone for a purpose, and substeps where it needs its own"""
 
     bl_idname = "stiction.apply_solver_preset"
     bl_label = "Apply Solver Preset"
@@ -108,6 +108,8 @@ class STICTION_OT_apply_solver_preset(Operator):
         preset = SOLVER[self.preset]
         for field in ("tolerance", "max_iterations", "friction_cone"):
             setattr(context.scene.stiction, field, preset[field])
+        if "substeps" in preset:
+            context.scene.stiction.use_substeps, context.scene.stiction.substeps = True, preset["substeps"]
         return {"FINISHED"}
 
 

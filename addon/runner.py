@@ -19,7 +19,14 @@ from ..solver_core.io.cache import cache_has_begun
 from ..solver_core.io.snapshot import snapshot_digest, write_snapshot
 from ..solver_core.report import VISIBLE_OVERLAP
 from ..solver_core.scene.spec import SceneWarning
-from .bake_files import bake_files, caches_in_use, files_to_resume, remove_old_bakes
+from .bake_files import (
+    bake_files,
+    cache_path,
+    caches_in_use,
+    files_to_resume,
+    relative_if_asked,
+    remove_old_bakes,
+)
 from .extract import extract
 from .job import CancelRequested, Event, Job, Report, ShowFrames, StartPlayback, StopWorker, advance
 from .made_from import made_from
@@ -113,7 +120,8 @@ class Bake:
 
     def _is_shown(self, scene: Scene) -> bool:
         bake = scene.stiction.bake
-        return (bake.state, bake.cache, bake.digest) == ("CACHED", str(self._files.cache), self._files.digest)
+        is_ours = (bake.state, bake.digest) == ("CACHED", self._files.digest)
+        return is_ours and Path(cache_path(scene)) == self._files.cache
 
     def _take_over(self, scene: Scene | None) -> None:
         if scene is None:
@@ -125,7 +133,7 @@ class Bake:
                 take_over(ob, scene, body, rest.world, rest.transforms)
         bake = scene.stiction.bake
         bake.state = "CACHED"
-        bake.cache, bake.digest = str(self._files.cache), self._files.digest
+        bake.cache, bake.digest = relative_if_asked(scene, self._files.cache), self._files.digest
         bake.made_from = self._made_from
         bake.frame_start, bake.frame_end = self.job.frame_start, self.job.frame_end
         bake.last_frame = self.job.frame_start if self.job.last_frame is None else self.job.last_frame

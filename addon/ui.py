@@ -96,7 +96,7 @@ class STICTION_PT_object_surface(ObjectPanel, Panel):
         column = layout.column()
         column.row().prop(own, "mass_source", expand=True)
         if own.mass_source == "DENSITY":
-            column.prop(own, "density")
+            column.prop(own, "density", text="Density (kg/m³)")
         else:
             column.prop(body, "mass")
 
@@ -130,6 +130,9 @@ class STICTION_PT_object_bake(ObjectPanel, Panel):
 class STICTION_PT_scene(ScenePanel, Panel):
     bl_label = "Stiction"
     bl_idname = "STICTION_PT_scene"
+
+    def draw_header_preset(self, context: Context) -> None:
+        self.layout.operator("stiction.open_manual", text="", icon="HELP", emboss=False)
 
     def draw(self, context: Context) -> None:
         draw_bake(self.layout, context)

@@ -170,3 +170,39 @@ def test_a_longer_scene_goes_on_where_only_the_folder_tells_of_a_bake(bodies, ba
     assert frames_to_go_on_with(bake_files) == [1, 2, 3, 4, 5]
     bodies[0].rigid_body.friction = 0.5
     assert frames_to_go_on_with(bake_files) == []
+
+
+def test_frames_go_along_when_an_unsaved_file_gets_its_name(bodies, tmp_path):
+    scene = bpy.context.scene
+    scene.stiction.cache_directory = "//stiction_cache"
+    assert bake(0.25).is_relative_to(bpy.app.tempdir)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "named.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "named.blend"))
+    assert Path(bpy.path.abspath(bpy.context.scene.stiction.bake.cache)).parent == tmp_path / "stiction_cache"
+    assert height(bpy.data.objects["Body.0"]) == pytest.approx(4 * 0.25)
+
+
+def test_a_project_that_is_moved_as_a_whole_keeps_its_frames(bodies, tmp_path):
+    bpy.context.scene.stiction.cache_directory = "//stiction_cache"
+    (tmp_path / "here").mkdir()
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "here" / "shot.blend"))
+    bake(0.25)
+    bpy.ops.wm.save_mainfile()
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    (tmp_path / "here").rename(tmp_path / "there")
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "there" / "shot.blend"))
+    assert height(bpy.data.objects["Body.0"]) == pytest.approx(4 * 0.25)
+
+
+@pytest.mark.parametrize("as_copy", [False, True])
+def test_what_is_saved_elsewhere_finds_the_frames_where_they_are(bodies, tmp_path, as_copy):
+    bpy.context.scene.stiction.cache_directory = "//stiction_cache"
+    (tmp_path / "other").mkdir()
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+    bake(0.25)
+    bpy.ops.wm.save_mainfile()
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "other" / "shot.blend"), copy=as_copy)
+    assert height(bpy.data.objects["Body.0"]) == pytest.approx(4 * 0.25)
+    for file in (tmp_path / "shot.blend", tmp_path / "other" / "shot.blend"):
+        bpy.ops.wm.open_mainfile(filepath=str(file))
+        assert height(bpy.data.objects["Body.0"]) == pytest.approx(4 * 0.25)

@@ -77,3 +77,9 @@ def test_demos_come_without_a_rigid_body_world(extension):
     assert bpy.context.scene.rigidbody_world is None
     assert bpy.ops.stiction.add_card_house(levels=1) == {"FINISHED"}
     assert len(bpy.context.scene.rigidbody_world.collection.objects) == 3
+
+
+def test_a_demo_says_what_hides_it(scene, capsys):
+    bpy.ops.mesh.primitive_cube_add(size=2.0)
+    assert bpy.ops.stiction.add_card_house(levels=1) == {"FINISHED"}
+    assert "inside of Cube" in capsys.readouterr().out

@@ -81,5 +81,8 @@ def test_production_is_what_a_new_scene_has(scene):
     before = (own.tolerance, own.max_iterations, own.friction_cone)
     assert bpy.ops.stiction.apply_solver_preset(preset="Draft") == {"FINISHED"}
     assert own.tolerance > before[0]
+    assert not own.use_substeps
     bpy.ops.stiction.apply_solver_preset(preset="Production")
     assert (own.tolerance, own.max_iterations, own.friction_cone) == before
+    bpy.ops.stiction.apply_solver_preset(preset="Paper")
+    assert own.use_substeps and own.substeps == 20

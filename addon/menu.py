@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Object > Rigid Body > Stiction: all operators in a menu, so that F3 finds them, in a new file too, and they can have keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy
+from bpy.types import Context, Menu, Operator
+
+__all__ = ["register", "unregister"]
+
+MANUAL = Path(__file__).resolve().parents[1] / "docs" / "manual.md"
+
+
+class STICTION_OT_open_manual(Operator):
+    """Open the manual, which came with Stiction"""
+
+    bl_idname = "stiction.open_manual"
+    bl_label = "Manual"
+
+    def execute(self, context: Context) -> set[str]:
+        if not MANUAL.is_file():
+            self.report({"ERROR"}, f"There is no file {MANUAL}; install Stiction again")
+            return {"CANCELLED"}
+        bpy.ops.wm.url_open(url=MANUAL.as_uri())
+        return {"FINISHED"}
+
+
+class STICTION_MT_rigid_body(Menu):
+    bl_label = "Stiction"
+    bl_idname = "STICTION_MT_rigid_body"
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        layout.operator("stiction.bake", icon="PHYSICS").resume = False
+        layout.operator("stiction.bake", text="Resume Bake").resume = True
+        layout.operator("stiction.free_bake")
+        layout.operator("stiction.bake_to_keyframes", icon="KEYFRAME")
+        layout.separator()
+        layout.operator("stiction.check_scene", icon="VIEWZOOM")
+        layout.operator("stiction.copy_to_selected", text="Copy to Selected")
+        layout.menu("STICTION_MT_materials", text="Material")
+        layout.separator()
+        layout.operator("stiction.open_manual", icon="HELP")
+
+
+def draw_in_menu(self: Menu, context: Context) -> None:
+    self.layout.separator()
+    self.layout.menu(STICTION_MT_rigid_body.bl_idname, icon="PHYSICS")
+
+
+register_classes, unregister_classes = bpy.utils.register_classes_factory((STICTION_OT_open_manual, STICTION_MT_rigid_body))
+
+
+def register() -> None:
+    """Add the menu to that of Blender's rigid bodies."""
+    register_classes()
+    bpy.types.VIEW3D_MT_object_rigid_body.append(draw_in_menu)
+
+
+def unregister() -> None:
+    """Take it away."""
+    bpy.types.VIEW3D_MT_object_rigid_body.remove(draw_in_menu)
+    unregister_classes()
