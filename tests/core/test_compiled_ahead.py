@@ -70,6 +70,7 @@ def test_what_the_package_brings_is_not_compiled_again(call, made, tmp_path):
     assert sorted(made.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_a_farm_folder_that_cannot_be_written_to_is_copied_from(call, made, tmp_path):
     loaded, used, _ = call(made, tmp_path / "nothing", "read only")
     assert loaded == 1 and Path(used).is_relative_to(tmp_path / "own")
@@ -82,6 +83,7 @@ def test_kernels_of_another_kind_are_left_alone(made, tmp_path, what):
     assert f"for {what} another" in (ahead.misfit(tmp_path) or "")
 
 
+@pytest.mark.slow
 def test_those_that_do_not_fit_are_compiled_anew_and_the_reason_is_told(call, made, tmp_path):
     other = tmp_path / "other"
     subprocess.run([sys.executable, "-c", "import shutil, sys; shutil.copytree(*sys.argv[1:])", made, other], check=True)

@@ -77,6 +77,7 @@ def test_an_inner_kernel_works_in_callers_of_this_and_of_later_processes(use):
     assert use("second") == [9.0, message, 0, 1]
 
 
+@pytest.mark.slow
 def test_without_numbas_insides_kernels_do_the_same_and_it_is_said(use):
     message = "nothing to take the mean of"
     assert use("first", plain="1") == [2.0, message, 0, 0]

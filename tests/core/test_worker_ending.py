@@ -151,7 +151,7 @@ def test_a_second_signal_does_not_wait(tmp_path):
     assert events[-1] == {"event": "stopped", "frame": 4, "reason": "SIGINT"}
 
 
-@pytest.mark.parametrize("place", ["step", "compiling"])
+@pytest.mark.parametrize("place", ["step", pytest.param("compiling", marks=pytest.mark.slow)])
 def test_a_worker_ends_with_its_parent_wherever_it_is(place, tmp_path, whole):
     command = worker(place, tmp_path, "--report", tmp_path / "report.json", grace=GRACE_SECONDS)
     parent = start("-c", PARENT, *command)
@@ -163,6 +163,7 @@ def test_a_worker_ends_with_its_parent_wherever_it_is(place, tmp_path, whole):
     assert_goes_on(tmp_path, whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", np.random.default_rng(7).uniform(0.0, 1.5, 4))
 def test_a_worker_ends_with_its_parent_at_any_moment(delay, tmp_path, whole):
     """Also before it has read its arguments, and between frames."""
