@@ -17,7 +17,7 @@ export NUMBA_CACHE_DIR := $(CURDIR)/build/numba
 
 help:
 	@echo "make demo            build the extension, install it in an isolated Blender, bake a card house, measure it, draw it"
-	@echo "make quick           the tests that take little more than a minute together; most of what breaks, breaks here"
+	@echo "make quick           the tests that take about a minute together; most of what breaks, breaks here"
 	@echo "make test            lint, types and all tests, in as many processes as there are processors"
 	@echo "make lint            ruff and basedpyright only"
 	@echo "make kernels         compile the kernels that are not compiled yet, in several processes"

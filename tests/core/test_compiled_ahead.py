@@ -126,7 +126,7 @@ class FakePart:
         return subprocess.Popen([sys.executable, "-S", "-c", code], stdin=pipe, stdout=pipe, encoding="utf-8")
 
 
-@pytest.mark.parametrize("processes", [1, 3])
+@pytest.mark.parametrize("processes", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_parts_are_compiled_after_those_that_they_share_kernels_with(monkeypatch, tmp_path, capsys, processes):
     fake = FakePart()
     monkeypatch.setattr(command, "start", fake)

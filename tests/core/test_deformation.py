@@ -68,6 +68,7 @@ def test_a_hill_that_grows_beside_a_box_pushes_it_down_the_slope():
     assert max(frame.statistics.deepest_overlap.max(initial=0.0) for frame in frames) < 2e-4
 
 
+@pytest.mark.slow
 def test_deformation_goes_with_an_animated_body():
     """A sheet that sinks in its own axes as fast as its body rises stays where it is, turned over or not."""
     vertices = moved(lambda points, time: np.array([0, 0, 0.4 * time]))
@@ -80,6 +81,7 @@ def test_deformation_goes_with_an_animated_body():
     assert np.abs(frames[-1].velocities[1]).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_two_bodies_of_one_mesh_deform_apart():
     still, rising = moved(lambda points, time: np.zeros(3)), moved(lambda points, time: np.array([0, 0, 0.5 * time]))
     far = np.array([20.0, 0, 0])

@@ -97,6 +97,7 @@ def test_it_comes_out_where_that_is_shortest(rod, position, way):
     assert max(np.abs(frame.velocities).max() for frame in frames) < 1e-9
 
 
+@pytest.mark.slow
 def test_a_rod_through_the_floor_of_a_house_leaves_it_by_the_floor():
     """The house is 2 m wide, with walls of 0.1 m, and the rod in its floor reaches 0.15 m below it."""
     filled = np.ones((3, 3, 3), dtype=bool)

@@ -189,6 +189,7 @@ def test_a_box_slides_off_a_slope_onto_the_level_without_dipping_in():
     assert max(frame.statistics.deepest_overlap.max(initial=0.0) for frame in frames) < 5e-4
 
 
+@pytest.mark.slow
 def test_what_is_round_meets_no_plane_of_a_mesh_that_ends_before_it():
     """Behind a chair's leg the plane of its seat, from which the leg rises, is not there: the gap is the distance."""
     random = np.random.default_rng(5)

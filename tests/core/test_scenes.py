@@ -134,6 +134,7 @@ def test_a_box_a_little_smoother_than_the_slope_slides_with_g_sin_minus_mu_cos(d
     assert solved(frames)
 
 
+@pytest.mark.slow
 def test_a_slope_whose_friction_is_exactly_its_tangent_does_not_run_away():
     poses = poses_of(sc.Simulation(sc.scenes.slope(tangent=0.5, mu=0.5)).run(2 * FPS))[:, 1, :3]
     assert np.linalg.norm(poses[-1] - poses[0]) < 1e-2

@@ -151,9 +151,16 @@ def test_a_second_signal_does_not_wait(tmp_path):
     assert events[-1] == {"event": "stopped", "frame": 4, "reason": "SIGINT"}
 
 
-@pytest.mark.parametrize("place", ["step", pytest.param("compiling", marks=pytest.mark.slow)])
-def test_a_worker_ends_with_its_parent_wherever_it_is(place, tmp_path, whole):
-    command = worker(place, tmp_path, "--report", tmp_path / "report.json", grace=GRACE_SECONDS)
+@pytest.mark.parametrize(
+    ("place", "grace"),
+    [
+        ("step", 0.5),
+        pytest.param("step", GRACE_SECONDS, marks=pytest.mark.slow),
+        pytest.param("compiling", GRACE_SECONDS, marks=pytest.mark.slow),
+    ],
+)
+def test_a_worker_ends_with_its_parent_wherever_it_is(place, grace, tmp_path, whole):
+    command = worker(place, tmp_path, "--report", tmp_path / "report.json", grace=grace)
     parent = start("-c", PARENT, *command)
     reach(place, parent)
     parent.kill()  # SIGKILL, which it does not hear
