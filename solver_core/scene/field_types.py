@@ -94,7 +94,9 @@ def value_wanted(value: Any, hint: Any) -> str:
     if hint is float:
         if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
             return "it must be a real number"
-        return f"nothing beyond {TOO_LARGE:g} can be computed with" if TOO_LARGE < abs(value) < np.inf else ""
+        # numpy 2 would compare in the precision of the value, in which the limit may be infinite
+        size = abs(value.item()) if isinstance(value, np.number) else abs(value)
+        return f"nothing beyond {TOO_LARGE:g} can be computed with" if TOO_LARGE < size < np.inf else ""
     if hint is int:
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             return "it must be a whole number"
