@@ -7,7 +7,7 @@ A collider is a simple shape at its place in a body: a body with a simple shape 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..scene.spec import ShapeKind, ShapeSpec
 from .boxes import is_box
-from .compounds import parts
+from .compounds import Part, parts
 from .hulls import Hull, convex_hull, segment
 from .solids_of_revolution import ROUND, farthest_point, round_bounds
 from .surfaces import Surface, hull_surface, mesh_surface, round_surface
@@ -99,6 +99,16 @@ class ShapeTable(NamedTuple):
     surfaces: SurfaceTable | None
 
 
+@dataclass(frozen=True)
+class _Distinct:
+    """The shapes of colliders, each once: hulls, and bounds of the cores, with surfaces by their numbers; of: (c,) numbers."""
+
+    hulls: list[Hull]
+    bounds: list[tuple[Array, Array]]
+    surfaces: dict[int, Surface]
+    of: Indices
+
+
 def build_shapes(specs: Sequence[ShapeSpec], deforming: Collection[int] = ()) -> ShapeTable:
     """Table of the shapes of bodies 0, 1, ..., n - 1. The bodies that deform share no rows with others.
 
@@ -107,65 +117,23 @@ def build_shapes(specs: Sequence[ShapeSpec], deforming: Collection[int] = ()) ->
     bodies_parts = [list(parts(spec)) for spec in specs]
     colliders = [part for own in bodies_parts for part in own]
     body = np.repeat(np.arange(len(specs)), [len(own) for own in bodies_parts])
-    numbers: dict[tuple[ShapeKind, float, bytes, bytes, int], int] = {}
-    hulls: list[Hull] = []
-    bounds: list[tuple[Array, Array]] = []
-    surfaces: dict[int, Surface] = {}
-    hull_of = np.zeros(len(colliders), dtype=np.int64)
-    for collider, part in enumerate(colliders):
-        shape = part.shape
-        if not (np.isfinite(shape.margin) and shape.margin >= 0.0):
-            raise ValueError(f"body {body[collider]}: margin must be finite and not negative, it is {shape.margin}")
-        vertices = np.zeros((1, 3)) if shape.kind is ShapeKind.PLANE else np.ascontiguousarray(shape.vertices, dtype=np.float64)
-        triangles = np.asarray(shape.triangles).tobytes() if shape.kind is ShapeKind.MESH else b""
-        own = int(body[collider]) if body[collider] in deforming else -1
-        key = (shape.kind, shape.radius, vertices.tobytes(), triangles, own)
-        if key not in numbers:
-            try:
-                if shape.kind is ShapeKind.MESH:
-                    surface = mesh_surface(vertices, shape.triangles)
-                    if own >= 0:
-                        # What is flat now may be bent later.
-                        surface = replace(surface, patch=np.arange(len(surface.triangles)))
-                    surfaces[len(hulls)] = surface
-                    hulls.append(_bare(surface.vertices))
-                else:
-                    hulls.append(segment(vertices) if shape.kind in ROUND else convex_hull(vertices))
-            except ValueError as error:
-                raise ValueError(f"body {body[collider]}: {error}") from error
-            numbers[key] = len(numbers)
-            corners = hulls[-1].vertices
-            bounds.append(round_bounds(shape) if shape.kind in ROUND else (corners.min(axis=0), corners.max(axis=0)))
-        hull_of[collider] = numbers[key]
-
-    if surfaces:
-        for number, shape in {number: colliders[i].shape for i, number in enumerate(hull_of)}.items():
-            if shape.kind in ROUND:
-                surfaces[number] = round_surface(shape)
-            elif shape.kind is ShapeKind.HULL:
-                surfaces[number] = hull_surface(hulls[number])
+    shapes = _distinct(colliders, body, deforming)
+    hulls, hull_of = shapes.hulls, shapes.of
     surface_table = None
-    if surfaces:
+    if shapes.surfaces:
         # Not above: it loads a compiler, which who only reads a scene has no use for.
         from .surface_table import build_surfaces
 
-        surface_table = build_surfaces(list(surfaces.values()))
-    surface_of = {number: row for row, number in enumerate(surfaces)}
-    kind = np.array([CODES[part.shape.kind] for part in colliders], dtype=np.int64)
+        surface_table = build_surfaces(list(shapes.surfaces.values()))
+    surface_of = {number: row for row, number in enumerate(shapes.surfaces)}
     margin = np.array([part.shape.margin for part in colliders], dtype=np.float64)
     position = np.array([part.position for part in colliders], dtype=np.float64).reshape(-1, 3)
     rotation = np.array([part.rotation for part in colliders], dtype=np.float64).reshape(-1, 3, 3)
     radius = np.zeros(len(specs))
-    for collider, part in enumerate(colliders):
-        corners = hulls[hull_of[collider]].vertices @ part.rotation.T + part.position
-        if part.shape.kind in ROUND:
-            farthest = farthest_point(replace(part.shape, vertices=corners))
-        else:
-            farthest = float(np.linalg.norm(corners, axis=1).max())
-        reach = np.inf if kind[collider] == PLANE else farthest + margin[collider]
-        radius[body[collider]] = max(radius[body[collider]], reach)
-    lower = np.array([low for low, _ in bounds]).reshape(-1, 3)
-    upper = np.array([high for _, high in bounds]).reshape(-1, 3)
+    farthest = np.array([_farthest(part, hulls[number]) for part, number in zip(colliders, hull_of, strict=True)])
+    np.maximum.at(radius, body, farthest + margin)
+    lower = np.array([low for low, _ in shapes.bounds]).reshape(-1, 3)
+    upper = np.array([high for _, high in shapes.bounds]).reshape(-1, 3)
     round_radius = np.array([part.shape.radius if part.shape.kind in ROUND else 0.0 for part in colliders], dtype=np.float64)
     centre = np.array([hull.vertices.mean(axis=0) for hull in hulls]).reshape(-1, 3)
     core_radius = np.array([np.linalg.norm(hull.vertices - hull.vertices.mean(axis=0), axis=1).max() for hull in hulls])
@@ -181,7 +149,7 @@ def build_shapes(specs: Sequence[ShapeSpec], deforming: Collection[int] = ()) ->
         position=position,
         rotation=rotation,
         placed=(position != 0.0).any(axis=1) | (rotation != np.eye(3)).any(axis=(1, 2)),
-        kind=kind,
+        kind=np.array([CODES[part.shape.kind] for part in colliders], dtype=np.int64),
         box=np.array([is_box(hull) for hull in hulls], dtype=bool)[hull_of],
         margin=margin,
         round_radius=round_radius,
@@ -208,7 +176,60 @@ def build_shapes(specs: Sequence[ShapeSpec], deforming: Collection[int] = ()) ->
     )
 
 
-def _bare(vertices: Array) -> Hull:
+def _distinct(colliders: list[Part], body: Indices, deforming: Collection[int]) -> _Distinct:
+    """The shapes of colliders of the bodies (c,), and surfaces of all of them where one is a mesh."""
+    numbers: dict[tuple[ShapeKind, float, bytes, bytes, int], int] = {}
+    hulls: list[Hull] = []
+    bounds: list[tuple[Array, Array]] = []
+    surfaces: dict[int, Surface] = {}
+    hull_of = np.zeros(len(colliders), dtype=np.int64)
+    for collider, part in enumerate(colliders):
+        shape = part.shape
+        if not (np.isfinite(shape.margin) and shape.margin >= 0.0):
+            raise ValueError(f"body {body[collider]}: margin must be finite and not negative, it is {shape.margin}")
+        vertices = np.zeros((1, 3)) if shape.kind is ShapeKind.PLANE else np.ascontiguousarray(shape.vertices, dtype=np.float64)
+        triangles = np.asarray(shape.triangles).tobytes() if shape.kind is ShapeKind.MESH else b""
+        own = int(body[collider]) if body[collider] in deforming else -1
+        key = (shape.kind, shape.radius, vertices.tobytes(), triangles, own)
+        if key not in numbers:
+            try:
+                if shape.kind is ShapeKind.MESH:
+                    surfaces[len(hulls)] = _surface_of_mesh(vertices, shape, own >= 0)
+                    hulls.append(_vertices_alone(surfaces[len(hulls)].vertices))
+                else:
+                    hulls.append(segment(vertices) if shape.kind in ROUND else convex_hull(vertices))
+            except ValueError as error:
+                raise ValueError(f"body {body[collider]}: {error}") from error
+            numbers[key] = len(numbers)
+            corners = hulls[-1].vertices
+            bounds.append(round_bounds(shape) if shape.kind in ROUND else (corners.min(axis=0), corners.max(axis=0)))
+        hull_of[collider] = numbers[key]
+    if surfaces:
+        for number, shape in {number: colliders[i].shape for i, number in enumerate(hull_of)}.items():
+            if shape.kind in ROUND:
+                surfaces[number] = round_surface(shape)
+            elif shape.kind is ShapeKind.HULL:
+                surfaces[number] = hull_surface(hulls[number])
+    return _Distinct(hulls, bounds, surfaces, hull_of)
+
+
+def _surface_of_mesh(vertices: Array, shape: ShapeSpec, deforms: bool) -> Surface:
+    """That of a mesh; where it deforms, what is flat now may be bent later."""
+    surface = mesh_surface(vertices, shape.triangles)
+    return replace(surface, patch=np.arange(len(surface.triangles))) if deforms else surface
+
+
+def _farthest(part: Part, hull: Hull) -> float:
+    """m from the body's origin to the farthest point of a collider's core; inf for a plane."""
+    if part.shape.kind is ShapeKind.PLANE:
+        return np.inf
+    corners = hull.vertices @ part.rotation.T + part.position
+    if part.shape.kind in ROUND:
+        return farthest_point(replace(part.shape, vertices=corners))
+    return float(np.linalg.norm(corners, axis=1).max())
+
+
+def _vertices_alone(vertices: Array) -> Hull:
     """The vertices alone, for bounds."""
     none = np.zeros(0, dtype=np.int64)
     return Hull(vertices, np.zeros(1, dtype=np.int64), none, none, np.zeros((0, 4)), none.reshape(0, 2), none.reshape(0, 2))
