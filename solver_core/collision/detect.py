@@ -10,22 +10,28 @@ from numpy.typing import NDArray
 
 from ..compile.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
 from ..geometry.shapes import CONE, CYLINDER, MESH, PLANE, ShapeTable
+from ..linalg.vec3 import Z
 from .broad_phase import candidate_pairs, grouped_by_bodies
 from .contact_set import ContactSet
 from .grouping import farthest_gap, reduced_groups
+from .half_space import HalfSpace, plane_of
 from .manifold import MAX_CONTACTS, Manifold, empty_manifold, reduce_and_sort
-from .mesh.contacts import one_a_feature, plane_surface_contacts, surface_contacts
-from .polyhedra.box_box import UNDECIDED, box_contacts, box_work, place_boxes
-from .polyhedra.hull_hull import MERGE, HullWork, hull_contacts, hull_work, plane_contacts
+from .mesh.buffer import one_a_feature
+from .mesh.contacts import plane_surface_contacts, surface_contacts
+from .polyhedra.box_box import UNDECIDED, box_contacts
+from .polyhedra.box_pair import BoxPair, box_work, place_boxes
+from .polyhedra.hull_hull import hull_contacts
+from .polyhedra.hull_pair import MERGE, HullPair, HullWork, hull_work
+from .polyhedra.hull_plane import plane_contacts
 from .polyhedra.polyhedron import in_own_frame, moved
 from .polyhedra.quick_reject import surely_apart
-from .revolution.candidates import round_plane_contacts
-from .revolution.expanding_polytope import RoundWork, round_work
+from .revolution.candidates import Collection, round_plane_contacts
 from .revolution.on_hull import round_hull_contacts
 from .revolution.on_mesh import round_surface_contacts
 from .revolution.on_revolution import round_round_contacts
 from .revolution.solid import round_at
-from .world_contacts import room_for, with_room, write_contacts
+from .revolution.work import RoundWork, round_work
+from .world_contacts import Poses, allocate, with_room, write_contacts
 
 __all__ = ["detect", "work_for_rounds"]
 
@@ -53,6 +59,18 @@ class PairWork(NamedTuple):
     boxes: tuple[Array, Array]
 
 
+class Scene(NamedTuple):
+    """What `detect` is told of the bodies."""
+
+    position: Array
+    rotation: Array
+    reach: Array
+    travel: Array
+    collections: Indices
+    movable: NDArray[np.bool_]
+    excluded: Indices
+
+
 def detect(
     shapes: ShapeTable,
     position: Array,
@@ -71,13 +89,11 @@ def detect(
     and are sorted. Two bodies have at most MAX_CONTACTS contacts where both are convex, else MAX_GROUP_CONTACTS. Arrays are
     C-contiguous float64 where no other type is named.
     """
-    bare = shapes._replace(surfaces=None)
-    round_workspace = work_for_rounds(shapes)
+    without_meshes = shapes._replace(surfaces=None)
     if travel is None:
         travel = np.zeros_like(position)
-    found = all_contacts(
-        bare, shapes.surfaces, round_workspace, position, rotation, reach, travel, collections, movable, excluded
-    )
+    scene = Scene(position, rotation, reach, travel, collections, movable, excluded)
+    found = all_contacts(without_meshes, shapes.surfaces, work_for_rounds(shapes), scene)
     contacts = ContactSet(*found)
     if shapes.surfaces is None and len(shapes.body) == len(shapes.radius):
         return contacts
@@ -103,8 +119,9 @@ def core_size(shapes, i):
 
 
 @inlined_kernel
-def relative_pose(position, rotation, a, b, turn, shift):
-    """Pose of body b in the frame of a, into turn (3, 3) and shift (3,)."""
+def relative_pose(poses, a, b, turn, shift):
+    """Pose of collider b in the frame of a, into turn (3, 3) and shift (3,)."""
+    position, rotation = poses.position, poses.rotation
     for i in range(3):
         shift[i] = 0.0
         for k in range(3):
@@ -119,11 +136,12 @@ def relative_pose(position, rotation, a, b, turn, shift):
 
 @inlined_kernel
 def is_round(shapes, i):
+    """Whether a collider is a cylinder or a cone."""
     return shapes.kind[i] == CYLINDER or shapes.kind[i] == CONE
 
 
 @leaf_kernel
-def round_contacts(shapes, position, rotation, a, b, limit, work, round_workspace):
+def round_contacts(shapes, poses, a, b, limit, work, round_workspace):
     """Contacts of a pair with a round body in it, in the frame of the body that is none, else of b: (count, that body)."""
     manifold, turn, shift = work.manifold, work.turn, work.shift
     body = a if is_round(shapes, a) else b
@@ -131,26 +149,26 @@ def round_contacts(shapes, position, rotation, a, b, limit, work, round_workspac
     merge = MERGE * core_size(shapes, body)
     noise = DISTANCE_NOISE * core_size(shapes, body)
     if shapes.kind[other] == PLANE:
-        relative_pose(position, rotation, other, body, turn, shift)
+        relative_pose(poses, other, body, turn, shift)
         r = round_at(shapes, body, turn, shift)
-        return round_plane_contacts(r, 0.0, 0.0, 1.0, 0.0, other == a, limit, merge, manifold, round_workspace), other
+        found = Collection(body == a, limit, merge, noise, manifold, round_workspace)
+        return round_plane_contacts(r, HalfSpace(Z, 0.0, other == a), found), other
     size = core_size(shapes, other)
     noise += DISTANCE_NOISE * size
     if size > 0.0:
         merge = min(merge, MERGE * size)
-    relative_pose(position, rotation, other, body, turn, shift)
+    found = Collection(body == a, limit, merge, noise, manifold, round_workspace)
+    relative_pose(poses, other, body, turn, shift)
     r = round_at(shapes, body, turn, shift)
     core = in_own_frame(shapes, other)
     if not is_round(shapes, other):
-        return round_hull_contacts(r, core, body == a, limit, merge, noise, manifold, round_workspace), other
-    relative_pose(position, rotation, other, other, turn, shift)
-    return round_round_contacts(
-        r, round_at(shapes, other, turn, shift), core, limit, merge, noise, manifold, round_workspace
-    ), other
+        return round_hull_contacts(found, r, core), other
+    relative_pose(poses, other, other, turn, shift)
+    return round_round_contacts(found, r, round_at(shapes, other, turn, shift), core), other
 
 
 @inlined_kernel
-def pair_contacts(shapes, position, rotation, a, b, limit, work, round_workspace):
+def pair_contacts(shapes, poses, a, b, limit, work, round_workspace):
     """Contacts of a pair in the frame of one of them: (count, the body whose frame it is).
 
     work: from `pair_work`. round_workspace: from `work_for_rounds`, an argument of its own since numba leaves out only what
@@ -158,27 +176,25 @@ def pair_contacts(shapes, position, rotation, a, b, limit, work, round_workspace
     """
     manifold, turn, shift = work.manifold, work.turn, work.shift
     if round_workspace is not None and (is_round(shapes, a) or is_round(shapes, b)):
-        return round_contacts(shapes, position, rotation, a, b, limit, work, round_workspace)
+        return round_contacts(shapes, poses, a, b, limit, work, round_workspace)
     if shapes.kind[a] == PLANE or shapes.kind[b] == PLANE:
         plane = a if shapes.kind[a] == PLANE else b
         hull = b if shapes.kind[a] == PLANE else a
-        relative_pose(position, rotation, hull, plane, turn, shift)
-        x, y, z = turn[0, 2], turn[1, 2], turn[2, 2]
-        offset = x * shift[0] + y * shift[1] + z * shift[2]
+        relative_pose(poses, hull, plane, turn, shift)
         merge = MERGE * core_size(shapes, hull)
         core = in_own_frame(shapes, hull)
-        return plane_contacts(core, x, y, z, offset, plane == a, limit, merge, manifold, work.hulls.heights), hull
+        return plane_contacts(core, plane_of(turn, shift, plane == a), limit, merge, manifold, work.hulls.heights), hull
     size_a = core_size(shapes, a)
     size_b = core_size(shapes, b)
     scale = min(size_a, size_b)
     if scale == 0.0:
         scale = max(size_a, size_b)
-    relative_pose(position, rotation, a, b, turn, shift)
+    relative_pose(poses, a, b, turn, shift)
     noise = DISTANCE_NOISE * (size_a + size_b)
     if shapes.box[a] and shapes.box[b]:
-        pair, lean = work.boxes
-        place_boxes(shapes, a, b, turn, shift, pair)
-        count, in_frame_of_b = box_contacts(pair, lean, limit, scale, noise, manifold)
+        about, lean = work.boxes
+        place_boxes(shapes, a, b, turn, shift, about)
+        count, in_frame_of_b = box_contacts(BoxPair(about, lean, limit, scale, noise, manifold))
         if count != UNDECIDED:
             return count, b if in_frame_of_b else a
     core_a = in_own_frame(shapes, a)
@@ -186,7 +202,7 @@ def pair_contacts(shapes, position, rotation, a, b, limit, work, round_workspace
     if surely_apart(core_a, shapes.core_radius[a], core_b, shapes.core_radius[b], turn, shift, limit):
         return 0, a
     core_b = moved(core_b, turn, shift, work.vertices, work.planes, work.bounds)
-    return hull_contacts(core_a, core_b, limit, scale, noise, manifold, work.hulls), a
+    return hull_contacts(HullPair(core_a, core_b, limit, scale, noise, manifold, work.hulls)), a
 
 
 @leaf_kernel
@@ -204,34 +220,38 @@ def place_collider(shapes, collider, position, rotation, place, turn):
                     turn[i, j] += rotation[i, k] * shapes.rotation[collider, k, j]
 
 
+@leaf_kernel
+def placed_round(shapes, poses, frame, body, work):
+    """The round body in the frame of another collider; its pose is left in the work space."""
+    relative_pose(poses, frame, body, work.turn, work.shift)
+    return round_at(shapes, body, work.turn, work.shift)
+
+
 @inner_kernel
-def mesh_pair_contacts(shapes, surfaces, position, rotation, a, b, limit, work, round_workspace):
+def mesh_pair_contacts(shapes, surfaces, poses, a, b, limit, work, round_workspace):
     """Contacts of a pair with a mesh in it, in the frame of one of the two: (a `Buffer`, that one)."""
-    manifold, turn, shift = work.manifold, work.turn, work.shift
+    turn, shift = work.turn, work.shift
     if shapes.kind[a] == PLANE or shapes.kind[b] == PLANE:
         plane = a if shapes.kind[a] == PLANE else b
         mesh = b if shapes.kind[a] == PLANE else a
-        relative_pose(position, rotation, mesh, plane, turn, shift)
-        x, y, z = turn[0, 2], turn[1, 2], turn[2, 2]
-        offset = x * shift[0] + y * shift[1] + z * shift[2]
-        return plane_surface_contacts(surfaces, shapes.surface[mesh], x, y, z, offset, plane == a, limit), mesh
+        relative_pose(poses, mesh, plane, turn, shift)
+        return plane_surface_contacts(surfaces, shapes.surface[mesh], plane_of(turn, shift, plane == a), limit), mesh
     first, second = shapes.surface[a], shapes.surface[b]
     noise = DISTANCE_NOISE * (core_size(shapes, a) + core_size(shapes, b))
     if round_workspace is not None and (is_round(shapes, a) or is_round(shapes, b)):
         body = a if is_round(shapes, a) else b
         mesh = b if body == a else a
         merge = MERGE * core_size(shapes, body)
-        relative_pose(position, rotation, mesh, body, turn, shift)
-        found, is_deep = round_surface_contacts(
-            shapes, surfaces, shapes.surface[mesh], body, turn, shift, body == a, limit, merge, noise, manifold, round_workspace
-        )
+        collection = Collection(body == a, limit, merge, noise, work.manifold, round_workspace)
+        r = placed_round(shapes, poses, mesh, body, work)
+        found, is_deep = round_surface_contacts(r, surfaces, shapes.surface[mesh], collection)
         if not is_deep:
             return one_a_feature(found), mesh
     count_a = surfaces.first_triangle[first + 1] - surfaces.first_triangle[first]
     count_b = surfaces.first_triangle[second + 1] - surfaces.first_triangle[second]
     exchanged = count_a < count_b
     frame, other = (b, a) if exchanged else (a, b)
-    relative_pose(position, rotation, frame, other, turn, shift)
+    relative_pose(poses, frame, other, turn, shift)
     return (
         surface_contacts(surfaces, shapes.surface[frame], shapes.surface[other], turn, shift, limit, noise, exchanged),
         frame,
@@ -240,12 +260,12 @@ def mesh_pair_contacts(shapes, surfaces, position, rotation, a, b, limit, work, 
 
 @kernel
 def collider_poses(shapes, position, rotation):
-    """Positions (c, 3) and rotations (c, 3, 3) of the colliders in the world."""
+    """The `Poses` of the colliders from those of the bodies."""
     places, turns = np.empty((len(shapes.body), 3)), np.empty((len(shapes.body), 3, 3))
     for collider in range(len(shapes.body)):
         body = shapes.body[collider]
         place_collider(shapes, collider, position[body], rotation[body], places[collider], turns[collider])
-    return places, turns
+    return Poses(places, turns)
 
 
 @inner_kernel
@@ -272,55 +292,72 @@ def pair_work(shapes):
 
 
 @leaf_kernel
-def convex_contacts(shapes, position, rotation, reach, travel, pairs, row, found, total, work, round_workspace):
-    """Appends the contacts of the pairs from the row on, and returns the row at which it stopped and the new total.
+def convex_contacts(shapes, poses, scene, pairs, row, found, work, round_workspace):
+    """Appends the contacts of the pairs from the row on, and returns the row at which it stopped.
 
     It stops at a pair with a mesh, and where there may be no room for another pair's contacts. One call for many pairs: what
     runs outside of leaf kernels counts references to all arrays that it touches, in every round.
     """
-    while row < len(pairs) and total + MAX_CONTACTS <= len(found.gap):
+    while row < len(pairs) and found.used[0] + MAX_CONTACTS <= len(found.gap):
         a, b = pairs[row, 0], pairs[row, 1]
         if shapes.kind[a] == MESH or shapes.kind[b] == MESH:
             break
-        limit = farthest_gap(reach, travel, shapes.body[a], shapes.body[b]) + shapes.margin[a] + shapes.margin[b]
-        count, frame = pair_contacts(shapes, position, rotation, a, b, limit, work, round_workspace)
+        limit = largest_gap(shapes, scene, a, b)
+        count, frame = pair_contacts(shapes, poses, a, b, limit, work, round_workspace)
         if count > 0:
             count = reduce_and_sort(work.manifold, count, limit)
-            total = write_contacts(found, total, shapes, position, rotation, a, b, frame, work.manifold, count)
+            write_contacts(found, shapes, poses, a, b, frame, work.manifold, count)
         row += 1
-    return row, total
+    return row
+
+
+@leaf_kernel
+def largest_gap(shapes, scene, a, b):
+    """The largest gap in m between the cores of two colliders with contacts."""
+    limit = farthest_gap(scene.reach, scene.travel, shapes.body[a], shapes.body[b])
+    return limit + shapes.margin[a] + shapes.margin[b]
 
 
 @kernel
-def all_contacts(shapes, surfaces, round_workspace, position, rotation, reach, travel, collections, movable, excluded):
+def all_contacts(shapes, surfaces, round_workspace, scene):
     """The arrays of a ContactSet, before those of two bodies with several colliders are reduced.
 
     shapes: without surfaces, which are None where there is no mesh. round_workspace: from `work_for_rounds`.
     """
     body = shapes.body
-    position, rotation = collider_poses(shapes, position, rotation)
-    pairs = candidate_pairs(shapes, position, rotation, reach[body], collections[body], movable[body], excluded, travel[body])
+    poses = collider_poses(shapes, scene.position, scene.rotation)
+    pairs = candidate_pairs(
+        shapes,
+        poses.position,
+        poses.rotation,
+        scene.reach[body],
+        scene.collections[body],
+        scene.movable[body],
+        scene.excluded,
+        scene.travel[body],
+    )
     bodies = len(shapes.radius)
     if len(body) > bodies:
         pairs = grouped_by_bodies(pairs, body, bodies)
-    found = room_for(max(64, 4 * len(pairs)))
+    found = allocate(max(64, 4 * len(pairs)))
     work = pair_work(shapes)
     # int64 and not 0, for which numba would compile the kernel once more
-    row, total = np.int64(0), np.int64(0)
+    row = np.int64(0)
     while row < len(pairs):
-        row, total = convex_contacts(shapes, position, rotation, reach, travel, pairs, row, found, total, work, round_workspace)
+        row = convex_contacts(shapes, poses, scene, pairs, row, found, work, round_workspace)
         if row == len(pairs):
             break
         a, b = pairs[row, 0], pairs[row, 1]
         if shapes.kind[a] != MESH and shapes.kind[b] != MESH:
-            found = with_room(found, total, total + MAX_CONTACTS)
+            found = with_room(found, MAX_CONTACTS)
             continue
         row += 1
         if surfaces is not None:
-            limit = farthest_gap(reach, travel, body[a], body[b]) + shapes.margin[a] + shapes.margin[b]
-            here, frame = mesh_pair_contacts(shapes, surfaces, position, rotation, a, b, limit, work, round_workspace)
-            found = with_room(found, total, total + len(here.gap))
-            total = write_contacts(found, total, shapes, position, rotation, a, b, frame, here, len(here.gap))
+            limit = largest_gap(shapes, scene, a, b)
+            here, frame = mesh_pair_contacts(shapes, surfaces, poses, a, b, limit, work, round_workspace)
+            found = with_room(found, len(here.gap))
+            write_contacts(found, shapes, poses, a, b, frame, here, len(here.gap))
+    total = found.used[0]
     return (
         found.body_a[:total],
         found.body_b[:total],

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compile.kernel import inner_kernel, kernel, leaf_kernel
-from .manifold import MAX_CONTACTS
+from .manifold import MAX_CONTACTS, TIED
 
 __all__ = ["MAX_GROUP_CONTACTS", "farthest_gap", "mixed", "reduced_group", "reduced_groups"]
 
@@ -99,7 +99,7 @@ def reduced_group(point, normal, gap, feature, limit):
     deepest = np.full(count, -1, dtype=np.int64)
     for i in range(m):
         best = deepest[region[i]]
-        if best < 0 or gap[order[i]] < gap[order[best]] - 1e-9 * spread:
+        if best < 0 or gap[order[i]] < gap[order[best]] - TIED * spread:
             deepest[region[i]] = i
     by_depth = np.argsort(gap[order[deepest]], kind="mergesort")
     kept = np.zeros(m, dtype=np.bool_)
@@ -126,7 +126,7 @@ def reduced_group(point, normal, gap, feature, limit):
             for j in range(3):
                 along += (cosine * axes[k, 0, j] + sine * axes[k, 1, j]) * (point[row, j] - point[origin, j])
             score = (1.0 - 0.9 * (gap[row] - smallest) / spread) * along
-            if score > reach[k] * (1.0 + 1e-9):
+            if score > reach[k] * (1.0 + TIED):
                 reach[k] = score
                 farthest[k] = i
         for k in by_depth:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compile.kernel import inlined_kernel, inner_kernel, leaf_kernel
+from ..linalg.vec3 import distance2, set_vec, vec
 
 __all__ = [
     "CAPACITY",
@@ -25,18 +26,23 @@ __all__ = [
     "MAX_CONTACTS",
     "NONE_FOUND",
     "NO_VERTEX",
+    "TIED",
     "VERTEX_EDGE",
     "VERTEX_FACE",
     "VERTEX_VERTEX",
     "Manifold",
     "add_contact",
+    "copy_contact",
     "empty_manifold",
     "feature_id",
     "reduce_and_sort",
+    "write_contact",
 ]
 
 MAX_CONTACTS = 8
 CAPACITY = 128
+# Relative: gaps, and distances of contacts, that differ by less are equal.
+TIED = 1e-9
 
 # The feature of a, then that of b.
 FACE_VERTEX = np.int64(0)
@@ -65,6 +71,7 @@ class Manifold(NamedTuple):
 
 @inner_kernel
 def empty_manifold():
+    """For the contacts of one pair."""
     return Manifold(
         np.empty((CAPACITY, 3)),
         np.empty((CAPACITY, 3)),
@@ -81,25 +88,30 @@ def feature_id(kind, of_a, of_b):
     return (np.uint64(kind) << np.uint64(60)) | (np.uint64(of_a) << np.uint64(30)) | np.uint64(of_b)
 
 
-@leaf_kernel
-def copy_contact(manifold, source, target):
-    for k in range(3):
-        manifold.point[target, k] = manifold.point[source, k]
-        manifold.normal[target, k] = manifold.normal[source, k]
-    manifold.gap[target] = manifold.gap[source]
-    manifold.feature[target] = manifold.feature[source]
+@inlined_kernel
+def write_contact(contacts, slot, point, normal, gap, feature):
+    """Writes a row of a `Manifold`, or of a `Buffer` of `mesh`."""
+    set_vec(contacts.point, slot, point)
+    set_vec(contacts.normal, slot, normal)
+    contacts.gap[slot] = gap
+    contacts.feature[slot] = feature
 
 
 @inlined_kernel
-def write_contact(manifold, slot, px, py, pz, nx, ny, nz, gap, feature):
-    manifold.point[slot, 0], manifold.point[slot, 1], manifold.point[slot, 2] = px, py, pz
-    manifold.normal[slot, 0], manifold.normal[slot, 1], manifold.normal[slot, 2] = nx, ny, nz
-    manifold.gap[slot] = gap
-    manifold.feature[slot] = feature
+def copy_contact(contacts, source, target):
+    """Copies a row to another one."""
+    write_contact(
+        contacts,
+        target,
+        vec(contacts.point, source),
+        vec(contacts.normal, source),
+        contacts.gap[source],
+        contacts.feature[source],
+    )
 
 
 @inlined_kernel
-def add_contact(manifold, count, limit, merge, px, py, pz, nx, ny, nz, gap, feature):
+def add_contact(manifold, count, limit, merge, point, normal, gap, feature):
     """Adds a contact unless its gap is over the limit, and returns the new count.
 
     Two contacts closer than `merge`, or of the same features, become the deeper one.
@@ -107,37 +119,31 @@ def add_contact(manifold, count, limit, merge, px, py, pz, nx, ny, nz, gap, feat
     if gap > limit:
         return count
     for slot in range(count):
-        x, y, z = manifold.point[slot, 0] - px, manifold.point[slot, 1] - py, manifold.point[slot, 2] - pz
-        if x * x + y * y + z * z > merge * merge and manifold.feature[slot] != feature:
+        if distance2(vec(manifold.point, slot), point) > merge * merge and manifold.feature[slot] != feature:
             continue
         # Where the gaps are equal up to noise, the features decide.
         noise = 1e-3 * merge
         deeper = gap < manifold.gap[slot] - noise
         if deeper or (gap <= manifold.gap[slot] + noise and feature < manifold.feature[slot]):
-            write_contact(manifold, slot, px, py, pz, nx, ny, nz, gap, feature)
+            write_contact(manifold, slot, point, normal, gap, feature)
         return count
     if count == CAPACITY:
         count = reduce_and_sort(manifold, count, limit)
-    write_contact(manifold, count, px, py, pz, nx, ny, nz, gap, feature)
+    write_contact(manifold, count, point, normal, gap, feature)
     return count + 1
 
 
 @leaf_kernel
-def swap_contacts(manifold, i, j):
-    for k in range(3):
-        manifold.point[i, k], manifold.point[j, k] = manifold.point[j, k], manifold.point[i, k]
-        manifold.normal[i, k], manifold.normal[j, k] = manifold.normal[j, k], manifold.normal[i, k]
-    manifold.gap[i], manifold.gap[j] = manifold.gap[j], manifold.gap[i]
-    manifold.feature[i], manifold.feature[j] = manifold.feature[j], manifold.feature[i]
-
-
-@leaf_kernel
 def sort_by_feature(manifold, count):
+    """Insertion sort."""
     for end in range(1, count):
+        point, normal = vec(manifold.point, end), vec(manifold.normal, end)
+        gap, feature = manifold.gap[end], manifold.feature[end]
         slot = end
-        while slot > 0 and manifold.feature[slot - 1] > manifold.feature[slot]:
-            swap_contacts(manifold, slot - 1, slot)
+        while slot > 0 and manifold.feature[slot - 1] > feature:
+            copy_contact(manifold, slot - 1, slot)
             slot -= 1
+        write_contact(manifold, slot, point, normal, gap, feature)
 
 
 @leaf_kernel
@@ -158,19 +164,17 @@ def reduce_and_sort(manifold, count, limit):
     spread = max(limit - smallest, 1e-300)
     # Ties, as between the corners of a regular polygon on a plane, go to the first feature and not to rounding.
     latest = 0
-    while manifold.gap[latest] > smallest + 1e-9 * spread:
+    while manifold.gap[latest] > smallest + TIED * spread:
         latest += 1
     manifold.kept[latest] = True
     for _ in range(MAX_CONTACTS - 1):
         farthest = -1
         best = 0.0
         for i in range(count):
-            x = manifold.point[i, 0] - manifold.point[latest, 0]
-            y = manifold.point[i, 1] - manifold.point[latest, 1]
-            z = manifold.point[i, 2] - manifold.point[latest, 2]
-            manifold.distance2[i] = min(manifold.distance2[i], x * x + y * y + z * z)
+            apart = distance2(vec(manifold.point, i), vec(manifold.point, latest))
+            manifold.distance2[i] = min(manifold.distance2[i], apart)
             score = (1.0 - 0.9 * (manifold.gap[i] - smallest) / spread) * manifold.distance2[i]
-            if not manifold.kept[i] and score > best * (1.0 + 1e-9):
+            if not manifold.kept[i] and score > best * (1.0 + TIED):
                 best = score
                 farthest = i
         if farthest < 0:

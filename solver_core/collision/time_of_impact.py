@@ -24,9 +24,11 @@ from numpy.typing import NDArray
 from ..compile.kernel import kernel, leaf_kernel
 from ..geometry.shapes import CONE, MESH, PLANE, ShapeTable
 from ..geometry.solids_of_revolution import round_thickness
+from ..linalg.vec3 import advanced, cross, distance2, norm, set_vec, sub, vec
 from .detect import PairWork, collider_poses, pair_contacts, pair_work, place_collider, relative_pose
-from .mesh.swept_triangles import SCRATCH, Triangles, put_triangle, swept_triangles, take_scratch
-from .revolution.expanding_polytope import RoundWork
+from .mesh.swept_triangles import SCRATCH, Sweep, Triangles, put_triangle, swept_triangles, take_scratch
+from .revolution.work import RoundWork
+from .world_contacts import Poses
 
 __all__ = ["HARMLESS_MOTION", "OVERLAP_ALLOWED", "Motion", "earliest_impacts", "thicknesses"]
 
@@ -78,36 +80,59 @@ def thicknesses(shapes: ShapeTable, triangles: Triangles | None) -> NDArray[np.f
     return thickness
 
 
-class ImpactWork(NamedTuple):
-    """Work arrays: places (c, 3) and turns (c, 3, 3) of the colliders in the world, which hold the step's begin between two
-    pairs; the place (3,) and turn (3, 3) of a body; those of `pair_contacts`, and for round bodies; a normal (3,)."""
+class MovingPair(NamedTuple):
+    """Two colliders whose impact is looked for.
 
-    places: NDArray[np.float64]
-    turns: NDArray[np.float64]
+    radius_a, radius_b: m, of the cores around the centres of mass. drift: m/s, how fast the points of either move within their
+    bodies; bound: m/s, how fast in all. thinner: m, the thickness of the thinner one. offset: m, what they keep at rest.
+    """
+
+    a: int
+    b: int
+    radius_a: float
+    radius_b: float
+    drift: float
+    bound: float
+    thinner: float
+    offset: float
+
+
+class ImpactWork(NamedTuple):
+    """Work arrays: poses of the colliders in the world, which hold the step's begin between two pairs; the place (3,) and turn
+    (3, 3) of a body; those of `pair_contacts`, and for round bodies; a normal (3,); and the triangles in the scratch colliders,
+    -1 for none."""
+
+    poses: Poses
     place: NDArray[np.float64]
     turn: NDArray[np.float64]
     pairs: PairWork
     rounds: RoundWork | None
     normal: NDArray[np.float64]
+    chosen: NDArray[np.int64]
 
 
 @leaf_kernel
-def moved_pose(position, rotation, twist, body, time, place, turn):
+def spin_of(twist, body):
+    """Angular velocity in rad/s."""
+    return twist[body, 3], twist[body, 4], twist[body, 5]
+
+
+@leaf_kernel
+def moved_pose(motion, body, time, place, turn):
     """Pose of a body that has moved with its twist for some time, into place (3,) and turn (3, 3)."""
-    x, y, z = twist[body, 3], twist[body, 4], twist[body, 5]
-    speed = np.sqrt(x * x + y * y + z * z)
-    for i in range(3):
-        place[i] = position[body, i] + time * twist[body, i]
+    rotation = motion.rotation[body]
+    spin = spin_of(motion.twist, body)
+    speed = norm(spin)
+    place[0], place[1], place[2] = advanced(vec(motion.position, body), time, vec(motion.twist, body))
     if speed == 0.0:
         for i in range(3):
-            for j in range(3):
-                turn[i, j] = rotation[body, i, j]
+            set_vec(turn, i, vec(rotation, i))
         return
-    x, y, z = x / speed, y / speed, z / speed
+    x, y, z = spin[0] / speed, spin[1] / speed, spin[2] / speed
     sine, cosine = np.sin(time * speed), np.cos(time * speed)
     for j in range(3):
         # Rodrigues' formula, column by column
-        p, q, r = rotation[body, 0, j], rotation[body, 1, j], rotation[body, 2, j]
+        p, q, r = rotation[0, j], rotation[1, j], rotation[2, j]
         along = (1.0 - cosine) * (x * p + y * q + z * r)
         turn[0, j] = cosine * p + sine * (y * r - z * q) + along * x
         turn[1, j] = cosine * q + sine * (z * p - x * r) + along * y
@@ -115,11 +140,9 @@ def moved_pose(position, rotation, twist, body, time, place, turn):
 
 
 @leaf_kernel
-def turning_speed(twist, body, x, y, z, radius):
-    """The fastest that turning moves a point within the radius along the unit vector (x, y, z)."""
-    u, v, w = twist[body, 3], twist[body, 4], twist[body, 5]
-    p, q, r = v * z - w * y, w * x - u * z, u * y - v * x
-    return radius * np.sqrt(p * p + q * q + r * r)
+def turning_speed(twist, body, normal, radius):
+    """The fastest that turning moves a point within the radius along a unit vector."""
+    return radius * norm(cross(spin_of(twist, body), normal))
 
 
 @leaf_kernel
@@ -128,36 +151,33 @@ def core_radius(shapes, collider, other, position):
     body = shapes.body[collider]
     if shapes.kind[collider] != PLANE:
         return shapes.radius[body] - shapes.margin[collider]
-    x, y = position[other, 0] - position[body, 0], position[other, 1] - position[body, 1]
-    z = position[other, 2] - position[body, 2]
-    return np.sqrt(x * x + y * y + z * z) + shapes.radius[other]
+    return np.sqrt(distance2(vec(position, other), vec(position, body))) + shapes.radius[other]
 
 
 @leaf_kernel
 def motion_bound(twist, a, b, radius_a, radius_b):
     """The fastest that any point of one body can move against any of the other, m/s."""
-    x, y, z = twist[b, 0] - twist[a, 0], twist[b, 1] - twist[a, 1], twist[b, 2] - twist[a, 2]
-    speed = np.sqrt(x * x + y * y + z * z)
-    speed += radius_a * np.sqrt(twist[a, 3] ** 2 + twist[a, 4] ** 2 + twist[a, 5] ** 2)
-    return speed + radius_b * np.sqrt(twist[b, 3] ** 2 + twist[b, 4] ** 2 + twist[b, 5] ** 2)
+    speed = norm(sub(vec(twist, b), vec(twist, a)))
+    speed += radius_a * norm(spin_of(twist, a))
+    return speed + radius_b * norm(spin_of(twist, b))
 
 
 @leaf_kernel
-def gap_after(shapes, triangles, chosen, motion, a, b, time, limit, work):
+def gap_after(shapes, triangles, motion, pair, time, limit, work):
     """Gap of two colliders after some time, infinite beyond the limit, and the normal into work.normal, from a to b.
 
-    chosen: (2,) the triangles in the slots, -1 for none; triangles is None where there are no meshes.
+    triangles is None where there are no meshes.
     """
-    places, turns, normal, manifold = work.places, work.turns, work.normal, work.pairs.manifold
+    a, b, poses, normal, manifold = pair.a, pair.b, work.poses, work.normal, work.pairs.manifold
     if triangles is not None:
         for k in range(SCRATCH):
-            if chosen[k] >= 0:
-                put_triangle(shapes, triangles, len(shapes.body) - SCRATCH + k, chosen[k], time)
+            if work.chosen[k] >= 0:
+                put_triangle(shapes, triangles, len(shapes.body) - SCRATCH + k, work.chosen[k], time)
     for collider in (a, b):
-        moved_pose(motion.position, motion.rotation, motion.twist, shapes.body[collider], time, work.place, work.turn)
-        place_collider(shapes, collider, work.place, work.turn, places[collider], turns[collider])
+        moved_pose(motion, shapes.body[collider], time, work.place, work.turn)
+        place_collider(shapes, collider, work.place, work.turn, poses.position[collider], poses.rotation[collider])
     margin = shapes.margin[a] + shapes.margin[b]
-    count, frame = pair_contacts(shapes, places, turns, a, b, limit + margin, work.pairs, work.rounds)
+    count, frame = pair_contacts(shapes, poses, a, b, limit + margin, work.pairs, work.rounds)
     if count == 0:
         return np.inf
     nearest = 0
@@ -167,36 +187,31 @@ def gap_after(shapes, triangles, chosen, motion, a, b, time, limit, work):
     for i in range(3):
         normal[i] = 0.0
         for k in range(3):
-            normal[i] += turns[frame, i, k] * manifold.normal[nearest, k]
+            normal[i] += poses.rotation[frame, i, k] * manifold.normal[nearest, k]
     return manifold.gap[nearest] - margin
 
 
 @leaf_kernel
-def closing_speed(twist, a, b, radius_a, radius_b, normal):
-    """A bound on how fast the gap of two bodies along the normal falls, mu of the module's docstring."""
-    x, y, z = normal[0], normal[1], normal[2]
-    closing = turning_speed(twist, a, x, y, z, radius_a) + turning_speed(twist, b, x, y, z, radius_b)
-    closing -= x * (twist[b, 0] - twist[a, 0])
-    closing -= y * (twist[b, 1] - twist[a, 1])
-    return closing - z * (twist[b, 2] - twist[a, 2])
+def closing_speed(shapes, motion, pair, normal):
+    """A bound on how fast the gap of two colliders along the normal (3,) falls, mu of the module's docstring."""
+    twist, a, b = motion.twist, shapes.body[pair.a], shapes.body[pair.b]
+    closing = turning_speed(twist, a, normal, pair.radius_a) + turning_speed(twist, b, normal, pair.radius_b)
+    for k in range(3):
+        closing -= normal[k] * (twist[b, k] - twist[a, k])
+    return pair.drift + closing
 
 
 @leaf_kernel
-def impact(shapes, triangles, chosen, motion, a, b, radius_a, radius_b, drift, bound, thinner, offset, before, work):
-    """Time of the impact of two convex colliders (see `earliest_impacts`), infinite if none comes `before` some time in s.
-
-    radius_a, radius_b: m, of the cores around the centres of mass. drift: m/s, how fast the points of either move within their
-    bodies; bound: m/s, how fast in all. thinner: m, the thickness of the thinner one. offset: m, what they keep at rest.
-    """
-    twist, h = motion.twist, motion.h
-    body_a, body_b = shapes.body[a], shapes.body[b]
-    touching_gap = TOUCHING * offset
-    allowed = max(motion.overlap * thinner, offset)
+def impact(shapes, triangles, motion, pair, before, work):
+    """Time of the impact of two convex colliders (see `earliest_impacts`), infinite if none comes `before` some time in s."""
+    h = motion.h
+    touching_gap = TOUCHING * pair.offset
+    allowed = max(motion.overlap * pair.thinner, pair.offset)
     deepest = -0.5 * allowed
     time, clear, harmful = 0.0, -1.0, False
     for advance in range(MAX_ADVANCES):
-        limit = bound * (h - time) + touching_gap
-        gap = gap_after(shapes, triangles, chosen, motion, a, b, time, limit, work)
+        limit = pair.bound * (h - time) + touching_gap
+        gap = gap_after(shapes, triangles, motion, pair, time, limit, work)
         if advance == 0:
             # what overlaps already is parted by the stepper; here it must only not get worse
             deepest = min(deepest, gap - motion.share * DEEPENING_ALLOWED * allowed)
@@ -206,7 +221,7 @@ def impact(shapes, triangles, chosen, motion, a, b, radius_a, radius_b, drift, b
             break
         if gap > touching_gap:
             clear = time
-        closing = drift + closing_speed(twist, body_a, body_b, radius_a, radius_b, work.normal)
+        closing = closing_speed(shapes, motion, pair, work.normal)
         if closing * (h - time) <= gap - deepest:
             break
         time = min(h, time + (gap - deepest + allowed) / closing)
@@ -222,48 +237,52 @@ def impact(shapes, triangles, chosen, motion, a, b, radius_a, radius_b, drift, b
     # back to where they were apart, and up to where they touch
     time = clear
     for _ in range(MAX_ADVANCES):
-        limit = bound * (h - time) + touching_gap
-        gap = gap_after(shapes, triangles, chosen, motion, a, b, time, limit, work)
+        limit = pair.bound * (h - time) + touching_gap
+        gap = gap_after(shapes, triangles, motion, pair, time, limit, work)
         if gap <= touching_gap:
             break
-        closing = drift + closing_speed(twist, body_a, body_b, radius_a, radius_b, work.normal)
-        time += (gap - offset) / closing
+        time += (gap - pair.offset) / closing_speed(shapes, motion, pair, work.normal)
     return (time, False) if time > BEGINNING * h else (0.5 * h, True)
 
 
 @leaf_kernel
-def safe_motion(overlap, thinner, offset):
+def safe_motion(motion, thinner, offset):
     """Relative motion in m in a step up to which two colliders cannot pass each other, nor overlap by much."""
-    return max(HARMLESS_MOTION * overlap * thinner, offset)
+    return max(HARMLESS_MOTION * motion.overlap * thinner, offset)
 
 
 @leaf_kernel
-def turning_bound(twist, body):
-    """Angular speed in rad/s."""
-    return np.sqrt(twist[body, 3] ** 2 + twist[body, 4] ** 2 + twist[body, 5] ** 2)
+def fastest_drift(triangles):
+    """Twice the speed in m/s of the fastest vertex within its body: that of two of them against each other."""
+    drift = 0.0
+    for v in range(len(triangles.drift)):
+        drift = max(drift, 2.0 * norm(vec(triangles.drift, v)))
+    return drift
 
 
 @kernel
-def mesh_impact(shapes, surfaces, triangles, chosen, motion, thickness, a, b, radius_a, radius_b, bound, offset, work):
-    """As `impact`, of a mesh a and a collider b, which may be a mesh as well: of all their triangles the earliest."""
+def mesh_impact(shapes, surfaces, triangles, motion, thickness, pair, work):
+    """As `impact`, of a mesh a and a collider b, which may be a mesh as well: of all their triangles the earliest.
+
+    pair: as if nothing deformed, and without a thickness.
+    """
+    a, b, chosen = pair.a, pair.b, work.chosen
     body_a, body_b = shapes.body[a], shapes.body[b]
     both = shapes.kind[b] == MESH
-    drift = 0.0
-    for row in range(len(triangles.drift)):
-        x, y, z = triangles.drift[row, 0], triangles.drift[row, 1], triangles.drift[row, 2]
-        drift = max(drift, 2.0 * np.sqrt(x * x + y * y + z * z))
+    drift = fastest_drift(triangles)
     turn, shift, way = np.empty((3, 3)), np.empty(3), np.zeros(3)
-    relative_pose(work.places, work.turns, a, b, turn, shift)
+    relative_pose(work.poses, a, b, turn, shift)
     for i in range(3):
         for k in range(3):
-            way[i] += work.turns[a, k, i] * motion.h * (motion.twist[body_b, k] - motion.twist[body_a, k])
-    spin = turning_bound(motion.twist, body_a) * radius_a + turning_bound(motion.twist, body_b) * radius_b
-    grown = motion.h * (spin + drift) + shapes.margin[a] + shapes.margin[b] + TOUCHING * offset
-    rows = swept_triangles(shapes, surfaces, triangles, a, b, turn, shift, way, grown)
-    slot = len(shapes.body) - SCRATCH
-    other = slot + 1 if both else b
-    take_scratch(shapes, slot, a)
-    take_scratch(shapes, slot + 1, b)
+            way[i] += work.poses.rotation[a, k, i] * motion.h * (motion.twist[body_b, k] - motion.twist[body_a, k])
+    spin = norm(spin_of(motion.twist, body_a)) * pair.radius_a + norm(spin_of(motion.twist, body_b)) * pair.radius_b
+    grown = motion.h * (spin + drift) + shapes.margin[a] + shapes.margin[b] + TOUCHING * pair.offset
+    rows = swept_triangles(shapes, surfaces, triangles, Sweep(a, b, turn, shift, way, grown))
+    scratch = len(shapes.body) - SCRATCH
+    other = scratch + 1 if both else b
+    take_scratch(shapes, scratch, a)
+    take_scratch(shapes, scratch + 1, b)
+    bound = pair.bound + drift
     earliest, touching = np.inf, False
     for row in range(len(rows)):
         chosen[0], chosen[1] = rows[row, 0], rows[row, 1]
@@ -271,24 +290,10 @@ def mesh_impact(shapes, surfaces, triangles, chosen, motion, thickness, a, b, ra
         thinner = min(thinner, triangles.thickness[chosen[1]] + 2.0 * shapes.margin[b] if both else thickness[b])
         n = triangles.normals[chosen[0]]
         without_width = n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0
-        if without_width or (bound + drift) * motion.h <= safe_motion(motion.overlap, thinner, offset):
+        if without_width or bound * motion.h <= safe_motion(motion, thinner, pair.offset):
             continue
-        time, touches = impact(
-            shapes,
-            triangles,
-            chosen,
-            motion,
-            slot,
-            other,
-            radius_a,
-            radius_b,
-            drift,
-            bound + drift,
-            thinner,
-            offset,
-            min(earliest, motion.h),
-            work,
-        )
+        of_triangles = MovingPair(scratch, other, pair.radius_a, pair.radius_b, drift, bound, thinner, pair.offset)
+        time, touches = impact(shapes, triangles, motion, of_triangles, min(earliest, motion.h), work)
         if time < earliest:
             earliest, touching = time, touches
     chosen[0] = chosen[1] = -1
@@ -300,35 +305,31 @@ def earliest_impacts(shapes, surfaces, triangles, round_workspace, thickness, re
     """(k,) time in s after which each pair of colliders needs contacts anew, infinity where the whole step is safe; and (k,)
     whether that is because they touch from the beginning and overlap more and more.
 
-    shapes: without surfaces, and with slots where there are meshes; else surfaces and triangles are None. round_workspace: from
-    `work_for_rounds`. thickness: from `thicknesses`. rest: (n,) m, each body's own rest offset; a pair's is the smaller one.
-    pairs: (k, 2). motion: a `Motion`. The time is that at which the colliders touch; half the time to a harmful overlap where
-    they touch from the beginning.
+    shapes: without surfaces, and with scratch colliders where there are meshes; else surfaces and triangles are None.
+    round_workspace: from `work_for_rounds`. thickness: from `thicknesses`. rest: (n,) m, each body's own rest offset; a pair's
+    is the smaller one. pairs: (k, 2). motion: a `Motion`. The time is that at which the colliders touch; half the time to a
+    harmful overlap where they touch from the beginning.
     """
     times, touching = np.full(len(pairs), np.inf), np.zeros(len(pairs), dtype=np.bool_)
-    places, turns = collider_poses(shapes, motion.position, motion.rotation)
-    work = ImpactWork(places, turns, np.empty(3), np.empty((3, 3)), pair_work(shapes), round_workspace, np.empty(3))
+    poses = collider_poses(shapes, motion.position, motion.rotation)
     chosen = np.full(SCRATCH, -1, np.int64)
+    work = ImpactWork(poses, np.empty(3), np.empty((3, 3)), pair_work(shapes), round_workspace, np.empty(3), chosen)
     for row in range(len(pairs)):
         a, b = pairs[row, 0], pairs[row, 1]
         if shapes.kind[b] == MESH:
             a, b = b, a
         body_a, body_b = shapes.body[a], shapes.body[b]
         radius_a, radius_b = core_radius(shapes, a, body_b, motion.position), core_radius(shapes, b, body_a, motion.position)
-        offset = min(rest[body_a], rest[body_b])
         bound = motion_bound(motion.twist, body_a, body_b, radius_a, radius_b)
+        thinner, offset = min(thickness[a], thickness[b]), min(rest[body_a], rest[body_b])
+        pair = MovingPair(a, b, radius_a, radius_b, 0.0, bound, thinner, offset)
         if surfaces is not None and shapes.kind[a] == MESH:
-            times[row], touching[row] = mesh_impact(
-                shapes, surfaces, triangles, chosen, motion, thickness, a, b, radius_a, radius_b, bound, offset, work
-            )
+            times[row], touching[row] = mesh_impact(shapes, surfaces, triangles, motion, thickness, pair, work)
+        elif bound * motion.h <= safe_motion(motion, thinner, offset):
+            continue
         else:
-            thinner = min(thickness[a], thickness[b])
-            if bound * motion.h <= safe_motion(motion.overlap, thinner, offset):
-                continue
-            times[row], touching[row] = impact(
-                shapes, triangles, chosen, motion, a, b, radius_a, radius_b, 0.0, bound, thinner, offset, motion.h, work
-            )
+            times[row], touching[row] = impact(shapes, triangles, motion, pair, motion.h, work)
         for i in (a, b):
             body = shapes.body[i]
-            place_collider(shapes, i, motion.position[body], motion.rotation[body], places[i], turns[i])
+            place_collider(shapes, i, motion.position[body], motion.rotation[body], poses.position[i], poses.rotation[i])
     return times, touching

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compile.kernel import kernel
+from ..linalg.vec3 import advanced, cross, dot, norm, sub, vec
 
 __all__ = ["fill_depth", "triangle_depths"]
 
@@ -80,24 +81,17 @@ def _ray_length(table, s, origin, direction, least, stack):
 @kernel
 def _hit(table, s, f, origin, direction):
     """Where the ray crosses a triangle, in m along it; inf if it does not."""
-    n = table.normals[table.first_triangle[s] + f]
+    normal = vec(table.normals, table.first_triangle[s] + f)
     triangle = table.triangles[table.first_triangle[s] + f]
     first = table.first_vertex[s]
-    along = 0.0
-    height = 0.0
-    for k in range(3):
-        along += n[k] * direction[k]
-        height += n[k] * (table.vertices[first + triangle[0], k] - origin[k])
+    along = dot(normal, direction)
     if along == 0.0:
         return np.inf
-    length = height / along
+    length = dot(normal, sub(vec(table.vertices, first + triangle[0]), origin)) / along
+    point = advanced(origin, length, direction)
     for side in range(3):
-        p, q = table.vertices[first + triangle[side]], table.vertices[first + triangle[(side + 1) % 3]]
-        ex, ey, ez = q[0] - p[0], q[1] - p[1], q[2] - p[2]
-        wx = origin[0] + length * direction[0] - p[0]
-        wy = origin[1] + length * direction[1] - p[1]
-        wz = origin[2] + length * direction[2] - p[2]
-        out = (ey * n[2] - ez * n[1]) * wx + (ez * n[0] - ex * n[2]) * wy + (ex * n[1] - ey * n[0]) * wz
-        if out > table.tolerance[s] * np.sqrt(ex * ex + ey * ey + ez * ez):
+        corner = vec(table.vertices, first + triangle[side])
+        edge = sub(vec(table.vertices, first + triangle[(side + 1) % 3]), corner)
+        if dot(cross(edge, normal), sub(point, corner)) > table.tolerance[s] * norm(edge):
             return np.inf
     return length

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compile.kernel import inner_kernel, kernel, leaf_kernel
+from ..linalg.vec3 import cross, distance2, norm, norm2, scaled, set_vec, sub, vec
 from .surface_depth import fill_depth
 from .surfaces import TOLERANCE, Surface
 
@@ -35,8 +36,8 @@ class SurfaceTable(NamedTuple):
     first_*: (s + 1,) where the rows of a surface begin in the tables that follow; indices in these are counted from there.
     solid: (s,) whether the surface is closed. tolerance: (s,) m below which its vertices count as one.
 
-    Topology, as in `Surface`: source, triangles, triangle_edges, patch, owned; edges, sides_start, sides; fan_start, fan.
-    sides_start and fan_start are rows of the whole tables sides and fan.
+    Topology, as in `Surface`: source, triangles, triangle_edges, patch, owned; edges, beside_start, beside; ring_start, ring.
+    beside_start and ring_start are rows of the whole tables beside and ring.
 
     Geometry: vertices (., 3) m. normals: (., 3) unit, of the triangles. edge_normals, vertex_normals: (., 3) unit, the sum of
     the normals around, weighted by angle at vertices; zero without faces. sharp: (.,) edges that are no inner edges of a flat
@@ -58,10 +59,10 @@ class SurfaceTable(NamedTuple):
     patch: Indices
     owned: Indices
     edges: Indices
-    sides_start: Indices
-    sides: Indices
-    fan_start: Indices
-    fan: Indices
+    beside_start: Indices
+    beside: Indices
+    ring_start: Indices
+    ring: Indices
     vertices: Array
     normals: Array
     edge_normals: Array
@@ -81,8 +82,8 @@ class SurfaceTable(NamedTuple):
 def build_surfaces(surfaces: Sequence[Surface]) -> SurfaceTable:
     """Table of surfaces 0, 1, ..., s - 1."""
     trees = [build_tree(surface.vertices, surface.triangles) for surface in surfaces]
-    sides_before = _firsts([len(surface.sides) for surface in surfaces])
-    fans_before = _firsts([len(surface.fan) for surface in surfaces])
+    beside_before = _firsts([len(surface.beside) for surface in surfaces])
+    rings_before = _firsts([len(surface.ring) for surface in surfaces])
     vertex_count = sum(len(surface.vertices) for surface in surfaces)
     triangle_count = sum(len(surface.triangles) for surface in surfaces)
     edge_count = sum(len(surface.edges) for surface in surfaces)
@@ -99,10 +100,10 @@ def build_surfaces(surfaces: Sequence[Surface]) -> SurfaceTable:
         patch=_joined([surface.patch for surface in surfaces]),
         owned=_joined([surface.owned for surface in surfaces]),
         edges=_rows([surface.edges for surface in surfaces], 2),
-        sides_start=_starts([surface.sides_start for surface in surfaces], sides_before),
-        sides=_rows([surface.sides for surface in surfaces], 2),
-        fan_start=_starts([surface.fan_start for surface in surfaces], fans_before),
-        fan=_joined([surface.fan for surface in surfaces]),
+        beside_start=_starts([surface.beside_start for surface in surfaces], beside_before),
+        beside=_rows([surface.beside for surface in surfaces], 2),
+        ring_start=_starts([surface.ring_start for surface in surfaces], rings_before),
+        ring=_joined([surface.ring for surface in surfaces]),
         vertices=np.ascontiguousarray(np.concatenate([np.zeros((0, 3)), *[surface.vertices for surface in surfaces]])),
         normals=np.zeros((triangle_count, 3)),
         edge_normals=np.zeros((edge_count, 3)),
@@ -220,9 +221,9 @@ def refresh(table, s):
     _refresh_normals(vertices, triangles, normals, table.tolerance[s])
     first, count = table.first_edge[s], table.first_edge[s + 1] - table.first_edge[s]
     edges = table.edges[first : first + count]
-    sides_start = table.sides_start[first + s : first + s + count + 1]
+    beside_start = table.beside_start[first + s : first + s + count + 1]
     _refresh_slivers(
-        table.triangle_edges[table.first_triangle[s] : table.first_triangle[s + 1]], sides_start, table.sides, normals
+        table.triangle_edges[table.first_triangle[s] : table.first_triangle[s + 1]], beside_start, table.beside, normals
     )
     edge_normals = table.edge_normals[first : first + count]
     sharp = table.sharp[first : first + count]
@@ -231,18 +232,18 @@ def refresh(table, s):
     for e in range(count):
         for k in range(3):
             edge_normals[e, k] = 0.0
-            for row in range(sides_start[e], sides_start[e + 1]):
-                edge_normals[e, k] += normals[table.sides[row, 0], k]
+            for row in range(beside_start[e], beside_start[e + 1]):
+                edge_normals[e, k] += normals[table.beside[row, 0], k]
         _normalise(edge_normals[e])
         sharp[e] = True
-        if sides_start[e + 1] - sides_start[e] == 2:
-            f, g = table.sides[sides_start[e], 0], table.sides[sides_start[e] + 1, 0]
+        if beside_start[e + 1] - beside_start[e] == 2:
+            f, g = table.beside[beside_start[e], 0], table.beside[beside_start[e] + 1, 0]
             cosine = 0.0
             for k in range(3):
                 cosine += normals[f, k] * normals[g, k]
             height = np.inf
-            for row in range(sides_start[e], sides_start[e + 1]):
-                height = min(height, _height(vertices, edges[e, 0], edges[e, 1], table.sides[row, 1]))
+            for row in range(beside_start[e], beside_start[e + 1]):
+                height = min(height, _height(vertices, edges[e, 0], edges[e, 1], table.beside[row, 1]))
             flat = max(FLAT, min(table.tolerance[s] / max(height, 1e-300), SLIVER_FLAT))
             sharp[e] = not (cosine > 0.0 and 1.0 - cosine * cosine <= flat * flat)
         if sharp[e]:
@@ -266,32 +267,27 @@ def _normalise(vector):
 @leaf_kernel
 def _height(vertices, i, j, off):
     """Distance of a vertex from the line through two others."""
-    ex, ey, ez = vertices[j, 0] - vertices[i, 0], vertices[j, 1] - vertices[i, 1], vertices[j, 2] - vertices[i, 2]
-    ox, oy, oz = vertices[off, 0] - vertices[i, 0], vertices[off, 1] - vertices[i, 1], vertices[off, 2] - vertices[i, 2]
-    x, y, z = ey * oz - ez * oy, ez * ox - ex * oz, ex * oy - ey * ox
-    square = ex * ex + ey * ey + ez * ez
-    return np.sqrt((x * x + y * y + z * z) / square) if square > 0.0 else 0.0
+    start = vec(vertices, i)
+    edge = sub(vec(vertices, j), start)
+    square = norm2(edge)
+    return np.sqrt(norm2(cross(edge, sub(vec(vertices, off), start))) / square) if square > 0.0 else 0.0
 
 
 @inner_kernel
 def _refresh_normals(vertices, triangles, normals, tolerance):
     """Unit normals of triangles, zero for those without area or width."""
     for f in range(len(triangles)):
-        i, j, k = triangles[f]
-        ex, ey, ez = vertices[j, 0] - vertices[i, 0], vertices[j, 1] - vertices[i, 1], vertices[j, 2] - vertices[i, 2]
-        ox, oy, oz = vertices[k, 0] - vertices[i, 0], vertices[k, 1] - vertices[i, 1], vertices[k, 2] - vertices[i, 2]
-        x, y, z = ey * oz - ez * oy, ez * ox - ex * oz, ex * oy - ey * ox
-        longest = max(
-            ex * ex + ey * ey + ez * ez, ox * ox + oy * oy + oz * oz, (ox - ex) ** 2 + (oy - ey) ** 2 + (oz - ez) ** 2
-        )
-        length = np.sqrt(x * x + y * y + z * z)
+        corner = vec(vertices, triangles[f, 0])
+        e, o = sub(vec(vertices, triangles[f, 1]), corner), sub(vec(vertices, triangles[f, 2]), corner)
+        across = cross(e, o)
+        longest = max(norm2(e), norm2(o), distance2(o, e))
+        length = norm(across)
         wide = length * length > 0.01 * tolerance * tolerance * longest and length > 0.0
-        scale = 1.0 / length if wide else 0.0
-        normals[f, 0], normals[f, 1], normals[f, 2] = scale * x, scale * y, scale * z
+        set_vec(normals, f, scaled(1.0 / length if wide else 0.0, across))
 
 
 @inner_kernel
-def _refresh_slivers(triangle_edges, sides_start, sides, normals):
+def _refresh_slivers(triangle_edges, beside_start, beside, normals):
     """A triangle without width takes on the normal of a neighbour that has one, so that its edges are flat on that side."""
     for _ in range(3):
         missing = False
@@ -302,8 +298,8 @@ def _refresh_slivers(triangle_edges, sides_start, sides, normals):
                 e = triangle_edges[f, k]
                 if e < 0:
                     continue
-                for row in range(sides_start[e], sides_start[e + 1]):
-                    g = sides[row, 0]
+                for row in range(beside_start[e], beside_start[e + 1]):
+                    g = beside[row, 0]
                     if g != f:
                         normals[f] = normals[g]
             missing = missing or (normals[f, 0] == 0.0 and normals[f, 1] == 0.0 and normals[f, 2] == 0.0)

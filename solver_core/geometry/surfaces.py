@@ -35,9 +35,9 @@ class Surface:
     """vertices: (v, 3) m. triangles: (t, 3); a segment is (0, 1, 1) and a point (0, 0, 0).
 
     source: (v,) the vertex of the input that each one was. triangle_edges: (t, 3) the edge that begins at the corner in the
-    same place, -1 for none. edges: (e, 2) vertices. sides_start: (e + 1,) for each edge its first row in sides: (., 2) a
-    triangle beside it and that triangle's vertex off the edge. fan_start: (v + 1,) likewise in fan: (.,) the vertices at the
-    other ends of its edges. patch: (t,) triangles in one plane that hang together have the same number. owned: (t,) bit i
+    same place, -1 for none. edges: (e, 2) vertices. beside_start: (e + 1,) for each edge its first row in beside: (., 2) a
+    triangle beside it and that triangle's vertex off the edge. ring_start: (v + 1,) likewise in ring: (.,) the vertices at the
+    other ends of its edges. patch: (t,) triangles in one plane that are connected have the same number. owned: (t,) bit i
     for vertex i and bit 3 + i for edge i of the triangle, each set in one triangle only. volume: m^3 inside, negative where the
     normals point inwards, 0 where the surface is not closed. size: m, diagonal of the bounds.
     """
@@ -47,10 +47,10 @@ class Surface:
     source: Indices
     triangle_edges: Indices
     edges: Indices
-    sides_start: Indices
-    sides: Indices
-    fan_start: Indices
-    fan: Indices
+    beside_start: Indices
+    beside: Indices
+    ring_start: Indices
+    ring: Indices
     patch: Indices
     owned: Indices
     volume: float
@@ -153,28 +153,28 @@ def _surface(vertices: Array, corners: Indices, source: Indices, patch: Indices 
     has_faces = t > 1 or len(np.unique(corners)) == 3
     by_edge = np.argsort(edge_of, kind="stable") if has_faces else np.zeros(0, dtype=np.int64)
     slots = real[by_edge]
-    sides = np.stack([slots // 3, corners.ravel()[slots - slots % 3 + (slots % 3 + 2) % 3]], axis=1)
-    sides_start = np.zeros(len(edges) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(edge_of[by_edge], minlength=len(edges)), out=sides_start[1:])
+    beside = np.stack([slots // 3, corners.ravel()[slots - slots % 3 + (slots % 3 + 2) % 3]], axis=1)
+    beside_start = np.zeros(len(edges) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(edge_of[by_edge], minlength=len(edges)), out=beside_start[1:])
     ends = np.concatenate([edges, edges[:, ::-1]])
     ends = ends[np.lexsort((ends[:, 1], ends[:, 0]))]
-    fan_start = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(ends[:, 0], minlength=n), out=fan_start[1:])
+    ring_start = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(np.bincount(ends[:, 0], minlength=n), out=ring_start[1:])
     owned = np.zeros(t, dtype=np.int64)
     np.bitwise_or.at(owned, real[first] // 3, 1 << (3 + real[first] % 3))
     _, first_corner = np.unique(corners.ravel(), return_index=True)
     np.bitwise_or.at(owned, first_corner // 3, 1 << (first_corner % 3))
     if patch is None:
-        patch = _patches(vertices, corners, sides_start, sides, TOLERANCE * size)
+        patch = _patches(vertices, corners, beside_start, beside, TOLERANCE * size)
     return Surface(
         np.ascontiguousarray(vertices),
         np.ascontiguousarray(corners),
         source.astype(np.int64),
         triangle_edges.reshape(-1, 3),
         np.ascontiguousarray(edges),
-        sides_start,
-        np.ascontiguousarray(sides).astype(np.int64),
-        fan_start,
+        beside_start,
+        np.ascontiguousarray(beside).astype(np.int64),
+        ring_start,
         np.ascontiguousarray(ends[:, 1]),
         patch,
         owned,
@@ -252,14 +252,14 @@ def _is_closed(corners: Indices, n: int) -> bool:
     return bool((np.diff(forward) > 0).all() and np.array_equal(forward, np.sort(end * n + start)))
 
 
-def _patches(vertices: Array, corners: Indices, sides_start: Indices, sides: Indices, tolerance: float) -> Indices:
-    """(t,) numbers of the flat parts: triangles that hang together and have each other's far corners in their planes."""
+def _patches(vertices: Array, corners: Indices, beside_start: Indices, beside: Indices, tolerance: float) -> Indices:
+    """(t,) numbers of the flat parts: triangles that are connected and have each other's far corners in their planes."""
     a, b, c = (vertices[corners[:, k]] for k in range(3))
     normals = np.cross(b - a, c - a)
     lengths = np.linalg.norm(normals, axis=1)
     normals /= np.where(lengths > 0.0, lengths, 1.0)[:, None]
-    first = sides_start[:-1][np.diff(sides_start) == 2]
-    (f, off_f), (g, off_g) = sides[first].T, sides[first + 1].T
+    first = beside_start[:-1][np.diff(beside_start) == 2]
+    (f, off_f), (g, off_g) = beside[first].T, beside[first + 1].T
     over_f = np.einsum("ij,ij->i", normals[f], vertices[off_g] - a[f])
     over_g = np.einsum("ij,ij->i", normals[g], vertices[off_f] - a[g])
     flat = (np.abs(over_f) <= tolerance) & (np.abs(over_g) <= tolerance)

@@ -8,6 +8,11 @@ from typing import Any
 
 from numba import njit
 
+from solver_core.compile.kernel import LEAF_OPTIONS
+
+# For a test's own kernels: numba would keep them, and not know when a kernel that they call has changed.
+own_leaf_kernel = njit(**(LEAF_OPTIONS | {"cache": False}))
+
 
 def callable_from_python(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """The kernel behind an entrance from Python."""

@@ -55,7 +55,7 @@ def test_a_change_elsewhere_compiles_nothing_anew(package, tmp_path, changed):
 def test_no_kernel_is_looked_for_among_those_for_named_tuples_that_are_gone(package, tmp_path):
     """They are arguments of kernels in files that do not import them, and numba's index names them: it could not be read."""
     before = kernel_folder(tmp_path, package / "collision" / "manifold.py")
-    source = package / "collision" / "polyhedra" / "hull_hull.py"
+    source = package / "collision" / "polyhedra" / "hull_pair.py"
     source.write_text(source.read_text().replace("class HullWork(", "class WorkOfHulls("))
     kernel_cache.argument_types.cache_clear()
     assert kernel_folder(tmp_path, package / "collision" / "manifold.py") != before

@@ -9,30 +9,29 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from solver_core.collision.mesh import features, intersection_curves, pass_through, queries, swept_triangles
-from solver_core.compile.kernel import leaf_kernel
+from solver_core.collision.mesh import crossings, intersection_curves, mesh_pair, pass_through, queries, swept_triangles
 from solver_core.geometry.surface_table import build_surfaces
 from solver_core.geometry.surfaces import mesh_surface
 
-from .kernels import callable_from_python
+from .kernels import callable_from_python, own_leaf_kernel
 from .meshes import CUBE, CUBE_TRIANGLES, distances, sheet, torus
 
 closest_on_triangle = callable_from_python(queries.closest_on_triangle)
-piercing = callable_from_python(intersection_curves.piercing)
+piercing = callable_from_python(crossings.piercing)
 curves = callable_from_python(intersection_curves.curves)
 sweeps_past = callable_from_python(swept_triangles.sweeps_past)
 
 
 @callable_from_python
-@leaf_kernel
-def winding_number(table, s, x, y, z, stack):
-    return queries.winding_number(queries.surface_view(table, s), x, y, z, stack)
+@own_leaf_kernel
+def winding_number(table, s, point, stack):
+    return queries.winding_number(queries.surface_view(table, s), point, stack)
 
 
 @callable_from_python
-@leaf_kernel
+@own_leaf_kernel
 def inner_end(table, meeting, ends, keys, row, end):
-    return pass_through.inner_end(features.pair_of(table, meeting), ends, keys, row, end)
+    return pass_through.inner_end(mesh_pair.pair_of(table, meeting), ends, keys, row, end)
 
 
 @pytest.mark.parametrize("width", [1.0, 1e-3, 1e-7, 0.0])
@@ -44,7 +43,7 @@ def test_the_closest_point_of_a_triangle_is_on_it_and_at_its_distance(width):
         corners[2] = corners[0] + random.uniform(-0.5, 1.5) * (corners[1] - corners[0]) + width * corners[2]
         corners = corners[random.permutation(3)]
         point = random.normal(size=3) * random.choice([0.1, 1.0, 10.0])
-        squared, *closest = closest_on_triangle(*corners, *point)
+        squared, closest = closest_on_triangle(*map(tuple, corners), tuple(point))
         edges = [distances_from_segment(point, *pair) for pair in itertools.combinations(corners, 2)]
         wanted = distances(point[None], corners[None])[0] if width > 0.0 else min(edges)
         scale = 1e-9 * (1.0 + np.abs(point).max())
@@ -72,7 +71,7 @@ def test_a_closed_surface_winds_once_around_its_inside_and_never_around_its_outs
             continue
         inside = bool(from_ring < 0.4)
         count[inside] += 1
-        assert winding_number(table, 0, x, y, z, stack) == pytest.approx(float(inside), abs=0.05)
+        assert winding_number(table, 0, (x, y, z), stack) == pytest.approx(float(inside), abs=0.05)
     assert min(count.values()) > 300
 
 
@@ -82,7 +81,7 @@ def test_a_sheet_winds_by_the_solid_angle_of_a_rectangle(height):
     table = build_surfaces([mesh_surface(*sheet(1, 2.0))])
     angle = 4.0 * np.arcsin(1.0 / (1.0 + height**2))
     wanted = -np.sign(height) * angle / (4.0 * np.pi)
-    assert winding_number(table, 0, 0.0, 0.0, height, np.empty(64, np.int64)) == pytest.approx(wanted, abs=0.02 * angle)
+    assert winding_number(table, 0, (0.0, 0.0, height), np.empty(64, np.int64)) == pytest.approx(wanted, abs=0.02 * angle)
 
 
 def test_an_edge_pierces_a_triangle_where_the_linear_equations_say():
@@ -100,7 +99,7 @@ def test_an_edge_pierces_a_triangle_where_the_linear_equations_say():
                 wanted = side, p + s * way
                 break
         below = tuple((own - other[0]) @ normal)
-        side, *point = piercing(own, np.arange(3), below, other, np.arange(3), first)
+        side, point = piercing(own, np.arange(3), below, other, np.arange(3), first)
         assert side == wanted[0]
         np.testing.assert_allclose(point, wanted[1], atol=1e-9)
         found += side < 3
@@ -184,7 +183,7 @@ def cube_and_rod(low, high):
     surfaces = [mesh_surface(CUBE, CUBE_TRIANGLES), mesh_surface(rod, CUBE_TRIANGLES)]
     table = build_surfaces(surfaces)
     vertices, edges = surfaces[1].vertices, surfaces[1].edges
-    meeting = features.Meeting(0, 1, vertices, np.eye(3), np.zeros(3), 1.0, 1e-9, np.bool_(False), np.empty(64, np.int64))
+    meeting = mesh_pair.Meeting(0, 1, vertices, np.eye(3), np.zeros(3), 1.0, 1e-9, np.bool_(False), np.empty(64, np.int64))
     normals = table.normals[: len(surfaces[0].triangles)]
     ends, keys = [], []
     for number, (i, j) in enumerate(edges):

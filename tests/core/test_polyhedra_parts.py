@@ -10,30 +10,30 @@ import pytest
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
+from solver_core.collision.manifold import empty_manifold
 from solver_core.collision.polyhedra import closest_edges, face_contacts
+from solver_core.collision.polyhedra.hull_pair import HullPair, hull_work
 from solver_core.collision.polyhedra.polyhedron import in_own_frame
-from solver_core.compile.kernel import leaf_kernel
 from solver_core.geometry import build_shapes
 
-from .kernels import callable_from_python
+from .kernels import callable_from_python, own_leaf_kernel
 from .shapes import hull
 
 segment_parameters = callable_from_python(closest_edges.segment_parameters)
 closest_pair_of_edges = callable_from_python(closest_edges.closest_edges)
+WORK = hull_work.py_func(64, 200, 200, 200)
 
 
 @callable_from_python
-@leaf_kernel
-def clip(reference, face, body, incident, sides, polygons, tags, levels):
-    """Clips one face to another one; such kernels give Python no arrays, so the last of each (3, .) has the answer."""
-    size = face_contacts.prism_sides(reference, face, 0.0, sides)
-    count, corners, names = face_contacts.clip_face(
-        body, incident, sides, size, polygons[0], tags[0], polygons[1], tags[1], levels
-    )
+@own_leaf_kernel
+def clip(reference, face, body, incident, work, polygon, tags):
+    """Clips one face to another one; such kernels give Python no arrays, so the answer is written into two."""
+    size = face_contacts.prism_sides(reference, face, 0.0, work.sides)
+    count, corners, names = face_contacts.clip_face(body, incident, size, work)
     for i in range(count):
-        tags[2, i] = names[i]
+        tags[i] = names[i]
         for k in range(3):
-            polygons[2, i, k] = corners[i, k]
+            polygon[i, k] = corners[i, k]
     return count
 
 
@@ -72,7 +72,7 @@ def test_segments_are_nearest_at_the_parameters_told(kind):
         elif kind == "lengths apart":
             d, e = 1e-3 * d, 1e3 * e
         e, d = e * (kind not in ("one is a point", "both are points")), d * (kind != "both are points")
-        s, t, squared = segment_parameters(*p, *d, *q, *e)
+        s, t, squared = segment_parameters(*map(tuple, (p, d, q, e)))
         assert 0.0 <= s <= 1.0 and 0.0 <= t <= 1.0
         scale = np.linalg.norm(p - q) + np.linalg.norm(d) + np.linalg.norm(e)
         assert np.linalg.norm(p + s * d - q - t * e) == pytest.approx(np.sqrt(squared), abs=1e-12 * scale)
@@ -89,7 +89,7 @@ def edges_of(body):
 def test_the_closest_edges_are_those_of_all_pairs(with_axis):
     """With a direction that separates the bodies known, or without."""
     random = np.random.default_rng(5)
-    work, heights = np.empty((200, 8)), np.empty(200)
+    manifold = empty_manifold.py_func()
     beyond = 0
     for _ in range(20):
         shapes = random.normal(size=(2, 9, 3)) * random.uniform(0.1, 1.0, (2, 1, 3)) + [[[0.0, 0.0, 0.0]], [[4.0, 3.0, 0.0]]]
@@ -102,7 +102,8 @@ def test_the_closest_edges_are_those_of_all_pairs(with_axis):
                 continue
         wanted = min(segment_distance(*one, *other) for one, other in itertools.product(edges_of(a), edges_of(b)))
         limit = wanted * random.choice([0.7, 1.2, 10.0])
-        distance, i, s, j, t = closest_pair_of_edges(a, b, limit, *axis, separation, work, heights)
+        pair = HullPair(a, b, limit, 1.0, 0.0, manifold, WORK)
+        distance, i, s, j, t = closest_pair_of_edges(pair, limit, tuple(axis), separation)
         if limit < wanted:
             beyond += 1
             assert (i, j) == (-1, -1)
@@ -149,9 +150,9 @@ def face_along(body, direction):
 
 def clipped(reference, face, body, incident):
     """The corners (n, 3) and tags of a face of one body that is clipped to a face of another one."""
-    polygons, tags = np.empty((3, 64, 3)), np.empty((3, 64), np.int64)
-    count = clip(reference, face, body, incident, np.empty((64, 5)), polygons, tags, np.empty(64))
-    return polygons[2, :count], tags[2, :count]
+    polygon, tags = np.empty((64, 3)), np.empty(64, np.int64)
+    count = clip(reference, face, body, incident, WORK, polygon, tags)
+    return polygon[:count], tags[:count]
 
 
 @pytest.mark.slow

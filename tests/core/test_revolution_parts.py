@@ -11,7 +11,9 @@ from scipy.spatial.transform import Rotation
 
 from solver_core.collision.polyhedra.polyhedron import in_own_frame
 from solver_core.collision.revolution import closest_hull, expanding_polytope
+from solver_core.collision.revolution.other import Other
 from solver_core.collision.revolution.solid import Round
+from solver_core.collision.revolution.work import round_work
 from solver_core.geometry import build_shapes
 
 from .kernels import callable_from_python
@@ -19,13 +21,12 @@ from .shapes import hull
 
 closest_to_hull = callable_from_python(closest_hull.closest_to_hull)
 least_penetration = callable_from_python(expanding_polytope.least_penetration)
-HULL = np.bool_(True)
 
 
 def solid(kind, radius, height, rotation=None, base=(0.0, 0.0, 0.0)):
     """A cylinder or a cone; its axis is that of z, turned."""
     turn = np.eye(3) if rotation is None else rotation.as_matrix()
-    return Round(np.bool_(kind == "cone"), radius, height, *map(float, base), *turn[:, 2].tolist(), *turn[:, 0].tolist())
+    return Round(np.bool_(kind == "cone"), radius, height, *(tuple(map(float, v)) for v in (base, turn[:, 2], turn[:, 0])))
 
 
 def polyhedron(points):
@@ -34,7 +35,7 @@ def polyhedron(points):
 
 def top(r, directions):
     """(k,) how far a solid of revolution goes along directions (k, 3)."""
-    axis, base = np.array([r.u, r.v, r.w]), np.array([r.x, r.y, r.z])
+    axis, base = np.array(r.axis), np.array(r.base)
     along = directions @ axis
     rim = r.radius * np.linalg.norm(directions - along[:, None] * axis, axis=1)
     above = r.height * along + (0.0 if r.is_cone else rim)
@@ -43,8 +44,8 @@ def top(r, directions):
 
 def distance_outside(r, point):
     """From the segments that bound the half of its section, the axis left out."""
-    away = np.asarray(point) - (r.x, r.y, r.z)
-    z = away @ (r.u, r.v, r.w)
+    away = np.asarray(point) - r.base
+    z = away @ r.axis
     rho = np.sqrt(max(away @ away - z * z, 0.0))
     corners = [(0.0, 0.0), (r.radius, 0.0), (0.0 if r.is_cone else r.radius, r.height), (0.0, r.height)]
     best = np.inf
@@ -72,11 +73,11 @@ def test_the_closest_point_of_a_hull_is_proven_by_its_normal_and_its_point(kind)
         direction = random.normal(size=3)
         shift = direction / np.linalg.norm(direction) * 10.0 ** random.uniform(0.2, 0.8)
         body = polyhedron(random.normal(size=(random.integers(1, 20), 3)) * random.uniform(0.05, 0.7, 3) + shift)
-        state, distance, *rest = closest_to_hull(r, body, 100.0, 1e-12)
+        state, distance, normal, point, vertices = closest_to_hull(r, body, 100.0, 1e-12)
         if state == closest_hull.OVERLAPPING:
             continue
         apart += 1
-        normal, point, vertices = np.array(rest[:3]), np.array(rest[3:6]), [v for v in rest[6:] if v >= 0]
+        normal, point, vertices = np.array(normal), np.array(point), [v for v in vertices if v >= 0]
         assert np.linalg.norm(normal) == pytest.approx(1.0, abs=1e-12)
         assert (body.vertices @ normal).min() - top(r, normal[None])[0] == pytest.approx(distance, abs=1e-9)
         assert distance_outside(r, point) == pytest.approx(distance, abs=1e-9)
@@ -102,11 +103,11 @@ def overlap(r, body, directions):
 def test_no_direction_parts_them_sooner_than_the_axis_of_least_penetration(kind):
     random = np.random.default_rng(13)
     everywhere = random.normal(size=(4000, 3))
-    work, compared = expanding_polytope.round_work(), 0
+    work, compared = round_work(), 0
     for _ in range(60):
         r = solid(kind, random.uniform(0.1, 1.0), random.uniform(0.1, 2.0), Rotation.random(random_state=random))
         body = polyhedron(random.normal(size=(15, 3)) * random.uniform(0.1, 0.8, 3) + random.normal(size=3) * 0.2)
-        depth, *normal = least_penetration(r, body, r, HULL, work)
+        depth, normal = least_penetration(r, Other(body, r, np.bool_(True)), work)
         size = r.radius + r.height + np.abs(body.vertices).max()
         beside = np.array(normal) + np.vstack([10.0**e * everywhere[:500] for e in (-4, -3, -2, -1)])
         directions = np.vstack([everywhere, beside])
@@ -122,8 +123,8 @@ def test_no_direction_parts_them_sooner_than_the_axis_of_least_penetration(kind)
 @pytest.mark.parametrize(("offset", "normal", "depth"), [((0, 0, 1.2), (0, 0, 1), 0.1), ((0.75, 0, 0.5), (1, 0, 0), 0.05)])
 def test_a_box_in_a_face_or_a_side_leaves_the_way_that_it_came(offset, normal, depth):
     box = np.array([[x, y, z] for x in (-0.3, 0.3) for y in (-0.3, 0.3) for z in (-0.3, 0.3)])
-    work = expanding_polytope.round_work()
+    work = round_work()
     r = solid("cylinder", 0.5, 1.0)
-    found, *along = least_penetration(r, polyhedron(box + offset), r, HULL, work)
+    found, along = least_penetration(r, Other(polyhedron(box + offset), r, np.bool_(True)), work)
     assert found == pytest.approx(depth, abs=1e-9)
     np.testing.assert_allclose(along, normal, atol=1e-6)

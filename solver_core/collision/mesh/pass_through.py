@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import inner_kernel, leaf_kernel
+from ...compile.kernel import inlined_kernel, inner_kernel, leaf_kernel
 from ...disjoint_sets import join, root
-from .features import pair_of, turned
+from ...linalg.vec3 import distance2, dot, negative, norm2, sub, vec
+from .crossings import ONE, OTHER
+from .mesh_pair import in_pair_axes, pair_of, side_of
 
 __all__ = [
     "inner_end",
@@ -25,27 +27,30 @@ __all__ = [
 ]
 
 
+@inlined_kernel
+def face_normal(pair, key):
+    """Of the face that an edge passes through, key (3,) as in `crossing`."""
+    of_first = key[0] == 1
+    return in_pair_axes(pair, not of_first, side_of(pair, not of_first).surface.normals[key[2]])
+
+
 @leaf_kernel
 def inner_end(pair, ends, keys, row, end):
     """Where the part of an edge inside of the other solid ends that begins at an end of a crossing: at an end of another one,
     (its row, 0 or 1), where it passes out again; else at its vertex, (the vertex, -1)."""
     of_first, e = keys[row, end, 0] == 1, keys[row, end, 1]
-    edges = pair.first.edges if of_first else pair.second.edges
-    vertices = pair.first.vertices if of_first else pair.vertices
-    n = pair.second.normals[keys[row, end, 2]] if of_first else pair.first.normals[keys[row, end, 2]]
-    nx, ny, nz = turned(pair, n) if of_first else (n[0], n[1], n[2])
-    first, last = vertices[edges[e, 0]], vertices[edges[e, 1]]
-    inwards = nx * (last[0] - first[0]) + ny * (last[1] - first[1]) + nz * (last[2] - first[2]) < 0.0
+    own = side_of(pair, of_first)
+    edges = own.surface.edges
+    inwards = dot(face_normal(pair, keys[row, end]), sub(vec(own.vertices, edges[e, 1]), vec(own.vertices, edges[e, 0]))) < 0.0
     other, which = edges[e, 1] if inwards else edges[e, 0], -1
-    p, q = ends[row, end], vertices[other]
-    x, y, z = q[0] - p[0], q[1] - p[1], q[2] - p[2]
-    nearest = x * x + y * y + z * z
+    start = vec(ends[row], end)
+    way = sub(vec(own.vertices, other), start)
+    nearest = norm2(way)
     for k in range(len(keys)):
         for side in range(2):
             if keys[k, side, 1] != e or (keys[k, side, 0] == 1) != of_first or keys[k, side, 2] == keys[row, end, 2]:
                 continue
-            q = ends[k, side]
-            along = x * (q[0] - p[0]) + y * (q[1] - p[1]) + z * (q[2] - p[2])
+            along = dot(way, sub(vec(ends[k], side), start))
             if 0.0 <= along < nearest:
                 nearest, other, which = along, k, side
     return other, which
@@ -53,7 +58,7 @@ def inner_end(pair, ends, keys, row, end):
 
 @leaf_kernel
 def join_overlaps(table, meeting, ends, keys, curve, parent, pierced):
-    """Joins curves, and the vertices of both surfaces, that hang together along edges within the other solid.
+    """Joins curves, and the vertices of both surfaces, that are connected along edges within the other solid.
 
     parent: (crossings + vertices,) union-find; pierced: (edges,) which pass through the other surface; the first surface's
     come first.
@@ -93,19 +98,21 @@ def overlap_of_each_curve(table, meeting, ends, keys, curve):
 
 
 @leaf_kernel
-def span(vertices, x, y, z):
+def span(vertices, direction):
     """How far the vertices reach along a direction: (least, most)."""
     least, most = np.inf, -np.inf
     for v in range(len(vertices)):
-        along = x * vertices[v, 0] + y * vertices[v, 1] + z * vertices[v, 2]
+        along = dot(direction, vec(vertices, v))
         least, most = min(least, along), max(most, along)
     return least, most
 
 
 @leaf_kernel
-def take_if_shorter(way, x, y, z, length):
+def take_if_shorter(way, direction, length):
+    """Writes a direction and a length into the way (4,) if that is longer."""
     if length < way[3]:
-        way[0], way[1], way[2], way[3] = x, y, z, length
+        way[0], way[1], way[2] = direction
+        way[3] = length
 
 
 @leaf_kernel
@@ -113,18 +120,18 @@ def shorter_way_along_axes(pair, way):
     """Takes an axis of either surface for the way (4,) of the second one out of the first, direction and length, if it is
     shorter."""
     for axis in range(6):
-        row = axis % 3
-        x, y, z = 1.0 if row == 0 else 0.0, 1.0 if row == 1 else 0.0, 1.0 if row == 2 else 0.0
+        k = axis % 3
+        direction = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
         if axis >= 3:
-            x, y, z = pair.turn[0, row], pair.turn[1, row], pair.turn[2, row]
-        least, most = span(pair.first.vertices, x, y, z)
-        low, high = span(pair.vertices, x, y, z)
-        take_if_shorter(way, x, y, z, most - low)
-        take_if_shorter(way, -x, -y, -z, high - least)
+            direction = pair.at.turn[0, k], pair.at.turn[1, k], pair.at.turn[2, k]
+        least, most = span(pair.first.vertices, direction)
+        low, high = span(pair.at.vertices, direction)
+        take_if_shorter(way, direction, most - low)
+        take_if_shorter(way, negative(direction), high - least)
 
 
 @leaf_kernel
-def shorter_way_out_of_curve(pair, ends, keys, curve, which, nx, ny, nz, way):
+def shorter_way_out_of_curve(pair, ends, keys, curve, which, normal, way):
     """Takes the normal of a curve, from the first surface to the second, for the way (4,) out if it is shorter.
 
     The curve lies in a face of one body, and round about the other one, which has to come out of that face.
@@ -135,41 +142,35 @@ def shorter_way_out_of_curve(pair, ends, keys, curve, which, nx, ny, nz, way):
         if curve[row] != which:
             continue
         for end in range(2):
-            level += nx * ends[row, end, 0] + ny * ends[row, end, 1] + nz * ends[row, end, 2]
+            level += dot(normal, vec(ends[row], end))
             count += 1
+            along = dot(normal, face_normal(pair, keys[row, end]))
             if keys[row, end, 0] == 1:
-                mx, my, mz = turned(pair, pair.second.normals[keys[row, end, 2]])
-                of_second = max(of_second, -(nx * mx + ny * my + nz * mz))
+                of_second = max(of_second, -along)
             else:
-                m = pair.first.normals[keys[row, end, 2]]
-                of_first = max(of_first, nx * m[0] + ny * m[1] + nz * m[2])
+                of_first = max(of_first, along)
     level /= count
     if of_first >= of_second:
-        low, _ = span(pair.vertices, nx, ny, nz)
-        take_if_shorter(way, nx, ny, nz, level - low)
+        low, _ = span(pair.at.vertices, normal)
+        take_if_shorter(way, normal, level - low)
     else:
-        _, high = span(pair.first.vertices, nx, ny, nz)
-        take_if_shorter(way, nx, ny, nz, high - level)
+        _, high = span(pair.first.vertices, normal)
+        take_if_shorter(way, normal, high - level)
 
 
 @leaf_kernel
 def passes(pair, ends, keys, row):
     """Whether a crossing is more than a touch: it has a length, and its edges reach some way to both sides of the faces."""
     tolerance = max(pair.first.tolerance, pair.second.tolerance)
-    p, q = ends[row, 0], ends[row, 1]
     is_segment = keys[row, 0, 2] == keys[row, 1, 2] and keys[row, 0, 1] == keys[row, 1, 1]
-    if not is_segment and (q[0] - p[0]) ** 2 + (q[1] - p[1]) ** 2 + (q[2] - p[2]) ** 2 <= tolerance * tolerance:
+    if not is_segment and distance2(vec(ends[row], OTHER), vec(ends[row], ONE)) <= tolerance * tolerance:
         return False
     for end in range(2):
-        of_first, e = keys[row, end, 0] == 1, keys[row, end, 1]
-        edge = pair.first.edges[e] if of_first else pair.second.edges[e]
-        vertices = pair.first.vertices if of_first else pair.vertices
-        n = pair.second.normals[keys[row, end, 2]] if of_first else pair.first.normals[keys[row, end, 2]]
-        nx, ny, nz = turned(pair, n) if of_first else (n[0], n[1], n[2])
-        o = ends[row, end]
+        own = side_of(pair, keys[row, end, 0] == 1)
+        edge = own.surface.edges[keys[row, end, 1]]
+        normal, point = face_normal(pair, keys[row, end]), vec(ends[row], end)
         for k in range(2):
-            v = vertices[edge[k]]
-            if abs(nx * (v[0] - o[0]) + ny * (v[1] - o[1]) + nz * (v[2] - o[2])) <= tolerance:
+            if abs(dot(normal, sub(vec(own.vertices, edge[k]), point))) <= tolerance:
                 return False
     return True
 
@@ -178,10 +179,9 @@ def passes(pair, ends, keys, row):
 def shorter_way_out_of_face(pair, point, f, way):
     """Takes the normal of a triangle of the first surface for the way (4,) of the second one out, which passes through it at
     the point, if it is shorter; of a sheet's either way."""
-    n = pair.first.normals[f]
-    nx, ny, nz = n[0], n[1], n[2]
-    level = nx * point[0] + ny * point[1] + nz * point[2]
-    low, high = span(pair.vertices, nx, ny, nz)
-    take_if_shorter(way, nx, ny, nz, level - low)
+    normal = vec(pair.first.normals, f)
+    level = dot(normal, point)
+    low, high = span(pair.at.vertices, normal)
+    take_if_shorter(way, normal, level - low)
     if not pair.first.solid:
-        take_if_shorter(way, -nx, -ny, -nz, high - level)
+        take_if_shorter(way, negative(normal), high - level)

@@ -12,13 +12,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import kernel, leaf_kernel
+from ...compile.kernel import FALSE, inlined_kernel, kernel, leaf_kernel
 from ...geometry.hulls import convex_hull
 from ...geometry.shapes import HULL, MESH, PLANE, ShapeTable
 from ...geometry.surface_depth import triangle_depths
 from ...geometry.surface_table import SurfaceTable
+from ...linalg.vec3 import cross, distance2, divided, dot, negative, norm, set_vec, sub, vec
+from ..half_space import HalfSpace, height_of_box, plane_of
 
-__all__ = ["SCRATCH", "Triangles", "all_triangles", "put_triangle", "swept_triangles", "take_scratch", "with_scratch"]
+__all__ = ["SCRATCH", "Sweep", "Triangles", "all_triangles", "put_triangle", "swept_triangles", "take_scratch", "with_scratch"]
 
 SCRATCH = 2
 
@@ -35,6 +37,29 @@ class Triangles(NamedTuple):
     drift: NDArray[np.float64]
     normals: NDArray[np.float64]
     thickness: NDArray[np.float64]
+
+
+class Sweep(NamedTuple):
+    """A mesh, and another collider that moves along a straight way.
+
+    mesh, other: their numbers. turn (3, 3), shift (3,): from the other's axes to the mesh's; way: (3,) m, in the mesh's axes.
+    grown: m, how near they are looked for.
+    """
+
+    mesh: int
+    other: int
+    turn: NDArray[np.float64]
+    shift: NDArray[np.float64]
+    way: NDArray[np.float64]
+    grown: float
+
+
+class SweepWork(NamedTuple):
+    """Work arrays: pairs of nodes, and bounds (6,) of a triangle or a node of either."""
+
+    stack: NDArray[np.int64]
+    own: NDArray[np.float64]
+    others: NDArray[np.float64]
 
 
 def all_triangles(table: SurfaceTable) -> Triangles:
@@ -97,33 +122,23 @@ def put_triangle(shapes, triangles, slot, f, time):
         row = triangles.corners[f, i]
         for k in range(3):
             shapes.vertices[vertex + i, k] = triangles.vertices[row, k] + (time * triangles.drift[row, k] if drifts else 0.0)
-    p, q, r = shapes.vertices[vertex], shapes.vertices[vertex + 1], shapes.vertices[vertex + 2]
-    nx, ny, nz = triangles.normals[f, 0], triangles.normals[f, 1], triangles.normals[f, 2]
+    p, q, r = vec(shapes.vertices, vertex), vec(shapes.vertices, vertex + 1), vec(shapes.vertices, vertex + 2)
+    normal = vec(triangles.normals, f)
     if drifts:
-        ex, ey, ez = q[0] - p[0], q[1] - p[1], q[2] - p[2]
-        ox, oy, oz = r[0] - p[0], r[1] - p[1], r[2] - p[2]
-        x, y, z = ey * oz - ez * oy, ez * ox - ex * oz, ex * oy - ey * ox
-        length = np.sqrt(x * x + y * y + z * z)
+        across = cross(sub(q, p), sub(r, p))
+        length = norm(across)
         if length > 0.0:
-            nx, ny, nz = x / length, y / length, z / length
-    offset = nx * p[0] + ny * p[1] + nz * p[2]
-    for side in range(2):
-        sign = 1.0 if side == 0 else -1.0
-        shapes.planes[face + side, 0] = sign * nx
-        shapes.planes[face + side, 1] = sign * ny
-        shapes.planes[face + side, 2] = sign * nz
-        shapes.planes[face + side, 3] = sign * offset
+            normal = divided(across, length)
+    offset = dot(normal, p)
+    set_vec(shapes.planes, face, normal)
+    set_vec(shapes.planes, face + 1, negative(normal))
+    shapes.planes[face, 3], shapes.planes[face + 1, 3] = offset, -offset
     for k in range(3):
         shapes.lower[slot, k] = min(p[k], q[k], r[k])
         shapes.upper[slot, k] = max(p[k], q[k], r[k])
         shapes.centre[slot, k] = (p[k] + q[k] + r[k]) / 3.0
-    farthest = 0.0
-    for i in range(3):
-        squared = 0.0
-        for k in range(3):
-            squared += (shapes.vertices[vertex + i, k] - shapes.centre[slot, k]) ** 2
-        farthest = max(farthest, squared)
-    shapes.core_radius[slot] = np.sqrt(farthest)
+    centre = vec(shapes.centre, slot)
+    shapes.core_radius[slot] = np.sqrt(max(distance2(p, centre), distance2(q, centre), distance2(r, centre)))
 
 
 @leaf_kernel
@@ -149,13 +164,6 @@ def sweeps_past(box, other, turn, shift, way, grown):
 
 
 @leaf_kernel
-def stays_above(box, x, y, z, offset, grown):
-    """Whether a box is surely farther than `grown` from the half-space (x, y, z) . p <= offset."""
-    low = min(x * box[0], x * box[3]) + min(y * box[1], y * box[4]) + min(z * box[2], z * box[5])
-    return low - offset > grown
-
-
-@leaf_kernel
 def put_box(vertices, triangle, box):
     """The bounds of a triangle, into box (6,)."""
     for k in range(3):
@@ -164,18 +172,30 @@ def put_box(vertices, triangle, box):
 
 
 @leaf_kernel
-def fill_swept(shapes, surfaces, triangles, mesh, other, turn, shift, way, grown, rows, stack, own, others):
-    """Writes the rows of `swept_triangles` that there is room for, and returns how many there are.
+def is_passed(box, other, plane, sweep):
+    """Whether a box (6,) of the mesh stays farther than `grown` from one of the other collider, or from that half-space."""
+    if plane.is_a:
+        return height_of_box(plane, box) > sweep.grown
+    return sweeps_past(box, other, sweep.turn, sweep.shift, sweep.way, sweep.grown)
 
-    turn, shift: from the other collider's axes to the mesh's. way: (3,) m, by which the other one moves, in the mesh's axes.
-    stack: (512,), own and others: (6,) work arrays.
-    """
+
+@inlined_kernel
+def extent(box):
+    """The sum of a box's sides."""
+    return box[3] - box[0] + box[4] - box[1] + box[5] - box[2]
+
+
+@leaf_kernel
+def fill_swept(shapes, surfaces, triangles, sweep, work, rows):
+    """Writes the rows of `swept_triangles` that there is room for, and returns how many there are."""
+    mesh, other, stack, own, others = sweep.mesh, sweep.other, work.stack, work.own, work.others
     s, t = shapes.surface[mesh], shapes.surface[other]
     node_a, node_b = surfaces.first_node[s], 0
     triangle_a, triangle_b = surfaces.first_triangle[s], 0
-    is_plane, is_mesh = shapes.kind[other] == PLANE, shapes.kind[other] == MESH
-    x, y, z = turn[0, 2], turn[1, 2], turn[2, 2]
-    offset = x * shift[0] + y * shift[1] + z * shift[2] + max(0.0, x * way[0] + y * way[1] + z * way[2])
+    is_mesh = shapes.kind[other] == MESH
+    normal, offset, _ = plane_of(sweep.turn, sweep.shift, FALSE)
+    # as high as the half-space gets on its way
+    plane = HalfSpace(normal, offset + max(0.0, dot(normal, sweep.way)), shapes.kind[other] == PLANE)
     if is_mesh:
         node_b, triangle_b = surfaces.first_node[t], surfaces.first_triangle[t]
     else:
@@ -188,17 +208,11 @@ def fill_swept(shapes, surfaces, triangles, mesh, other, turn, shift, way, grown
         node, beside = stack[size], stack[size + 1]
         box = surfaces.boxes[node_a + node]
         second = surfaces.boxes[node_b + beside] if is_mesh else others
-        if is_plane:
-            if stays_above(box, x, y, z, offset, grown):
-                continue
-        elif sweeps_past(box, second, turn, shift, way, grown):
+        if is_passed(box, second, plane, sweep):
             continue
         right = surfaces.right[node_a + node]
         other_right = surfaces.right[node_b + beside] if is_mesh else 0
-        larger = box[3] - box[0] + box[4] - box[1] + box[5] - box[2]
-        if is_mesh:
-            larger -= second[3] - second[0] + second[4] - second[1] + second[5] - second[2]
-        if right > 0 and (other_right == 0 or larger >= 0.0):
+        if right > 0 and (other_right == 0 or extent(box) >= extent(second)):
             stack[size], stack[size + 1] = right, beside
             stack[size + 2], stack[size + 3] = node + 1, beside
             size += 4
@@ -218,10 +232,7 @@ def fill_swept(shapes, surfaces, triangles, mesh, other, turn, shift, way, grown
                 if is_mesh:
                     g = triangle_b + surfaces.order[triangle_b + slot]
                     put_box(triangles.vertices, triangles.corners[g], others)
-                if is_plane:
-                    if stays_above(own, x, y, z, offset, grown):
-                        continue
-                elif sweeps_past(own, others, turn, shift, way, grown):
+                if is_passed(own, others, plane, sweep):
                     continue
                 if count < len(rows):
                     rows[count, 0], rows[count, 1] = f, g
@@ -230,13 +241,13 @@ def fill_swept(shapes, surfaces, triangles, mesh, other, turn, shift, way, grown
 
 
 @kernel
-def swept_triangles(shapes, surfaces, triangles, mesh, other, turn, shift, way, grown):
+def swept_triangles(shapes, surfaces, triangles, sweep):
     """(k, 2) the triangles of a mesh, and those of the other collider if it is a mesh, else -1, that may come nearer than
-    `grown` to each other while the other collider moves along a straight way (see `fill_swept`)."""
+    `grown` to each other while the other collider moves along a straight way, a `Sweep`."""
     rows = np.empty((64, 2), np.int64)
-    stack, own, others = np.empty(512, np.int64), np.empty(6), np.empty(6)
-    count = fill_swept(shapes, surfaces, triangles, mesh, other, turn, shift, way, grown, rows, stack, own, others)
+    work = SweepWork(np.empty(512, np.int64), np.empty(6), np.empty(6))
+    count = fill_swept(shapes, surfaces, triangles, sweep, work, rows)
     if count > len(rows):
         rows = np.empty((count, 2), np.int64)
-        fill_swept(shapes, surfaces, triangles, mesh, other, turn, shift, way, grown, rows, stack, own, others)
+        fill_swept(shapes, surfaces, triangles, sweep, work, rows)
     return rows[:count]

@@ -7,35 +7,52 @@ far behind a separating axis to be closer than what is known already are left ou
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...compile.kernel import inlined_kernel, leaf_kernel
+from ...linalg.vec3 import add, advanced, dot, norm2, scaled, set_vec, sub, vec
+from .hull_pair import ABOUT, CORNER, WAY
 
-__all__ = ["closest_edges", "segment_parameters"]
+__all__ = ["EdgePoints", "closest_edges", "edges_apart", "middle_of", "segment_parameters", "way_between"]
+
+# Squared sines of two segments: up to the first the equations for their closest points have no solution, up to the second one
+# that has lost its digits.
+UNSOLVABLE = 1e-14
+ILL_CONDITIONED = 1e-6
+# Relative: two pairs of edges are equally near.
+SAME_PAIR = 1e-12
+
+
+class EdgePoints(NamedTuple):
+    """The points at s in [0, 1] of an edge of a and at t of one of b, and their distance in m; edges are -1 for none."""
+
+    distance: float
+    edge_a: int
+    s: float
+    edge_b: int
+    t: float
 
 
 @leaf_kernel
 def clamped(value):
+    """To between 0 and 1."""
     return min(max(value, 0.0), 1.0)
 
 
 @inlined_kernel
-def segment_parameters(px, py, pz, dx, dy, dz, qx, qy, qz, ex, ey, ez):
+def segment_parameters(p, d, q, e):
     """Closest points p + s d and q + t e of two segments, of any length: (s in [0, 1], t in [0, 1], squared distance)."""
-    rx, ry, rz = px - qx, py - qy, pz - qz
-    dd = dx * dx + dy * dy + dz * dz
-    ee = ex * ex + ey * ey + ez * ez
-    de = dx * ex + dy * ey + dz * ez
-    dr = dx * rx + dy * ry + dz * rz
-    er = ex * rx + ey * ry + ez * rz
+    r = sub(p, q)
+    dd, ee, de, dr, er = norm2(d), norm2(e), dot(d, e), dot(d, r), dot(e, r)
     determinant = dd * ee - de * de
-    s = clamped((de * er - dr * ee) / determinant) if determinant > 1e-14 * dd * ee else 0.0
+    s = clamped((de * er - dr * ee) / determinant) if determinant > UNSOLVABLE * dd * ee else 0.0
     t = clamped((de * s + er) / ee) if ee > 0.0 else 0.0
     s = clamped((de * t - dr) / dd) if dd > 0.0 else 0.0
-    x, y, z = rx + s * dx - t * ex, ry + s * dy - t * ey, rz + s * dz - t * ez
-    squared = x * x + y * y + z * z
-    if determinant <= 1e-6 * dd * ee and dd > 0.0 and ee > 0.0:
-        # Nearly parallel: the determinant has lost its digits, the ends have not.
+    squared = norm2(advanced(advanced(r, s, d), -t, e))
+    if determinant <= ILL_CONDITIONED * dd * ee and dd > 0.0 and ee > 0.0:
+        # The ends have not.
         for end in range(4):
             if end < 2:
                 other_s = float(end)
@@ -43,79 +60,99 @@ def segment_parameters(px, py, pz, dx, dy, dz, qx, qy, qz, ex, ey, ez):
             else:
                 other_t = float(end - 2)
                 other_s = clamped((de * other_t - dr) / dd)
-            x, y, z = rx + other_s * dx - other_t * ex, ry + other_s * dy - other_t * ey, rz + other_s * dz - other_t * ez
-            other = x * x + y * y + z * z
+            other = norm2(advanced(advanced(r, other_s, d), -other_t, e))
             if other < squared:
                 s, t, squared = other_s, other_t, other
     return s, t, squared
 
 
-@leaf_kernel
-def closest_edges(a, b, limit, x, y, z, separation, work, heights):
-    """Closest points of the edges of a and b: (distance, edge of a, s, edge of b, t); edges are -1 beyond the limit.
+@inlined_kernel
+def edges_apart(pair, edge_a, edge_b):
+    """The closest points of two edges: (s, t, squared distance)."""
+    p, q = vec(pair.a.vertices, pair.a.edges[edge_a, 0]), vec(pair.b.vertices, pair.b.edges[edge_b, 0])
+    d = sub(vec(pair.a.vertices, pair.a.edges[edge_a, 1]), p)
+    e = sub(vec(pair.b.vertices, pair.b.edges[edge_b, 1]), q)
+    return segment_parameters(p, d, q, e)
 
-    (x, y, z) is a separating axis from a to b with its separation, or zero with separation 0 when none is known.
-    work: (>= edges of b, 8). heights: (>= vertices of either,).
+
+@inlined_kernel
+def weighted_ends(body, edge, parameter):
+    """The two terms of the point of an edge at a parameter."""
+    start, end = vec(body.vertices, body.edges[edge, 0]), vec(body.vertices, body.edges[edge, 1])
+    return scaled(1.0 - parameter, start), scaled(parameter, end)
+
+
+@leaf_kernel
+def middle_of(pair, points):
+    """Midpoint of two points of edges."""
+    p, q = weighted_ends(pair.a, points.edge_a, points.s)
+    u, v = weighted_ends(pair.b, points.edge_b, points.t)
+    return scaled(0.5, add(add(add(p, q), u), v))
+
+
+@inlined_kernel
+def way_between(pair, points):
+    """The way from the point of a's edge to that of b's."""
+    p, q = weighted_ends(pair.a, points.edge_a, points.s)
+    u, v = weighted_ends(pair.b, points.edge_b, points.t)
+    return sub(sub(add(u, v), p), q)
+
+
+@inlined_kernel
+def write_heights(body, axis, heights):
+    """Writes the components of the vertices along an axis, and returns the highest one."""
+    highest = -np.inf
+    for i in range(len(body.vertices)):
+        heights[i] = dot(axis, vec(body.vertices, i))
+        highest = max(highest, heights[i])
+    return highest
+
+
+@leaf_kernel
+def closest_edges(pair, limit, axis, separation):
+    """The `EdgePoints` of the edges that are closest, none beyond the limit.
+
+    axis: one that separates a from b with its separation, or zero with separation 0 when none is known.
     """
-    for i in range(len(b.vertices)):
-        heights[i] = x * b.vertices[i, 0] + y * b.vertices[i, 1] + z * b.vertices[i, 2]
+    a, b, edges, heights = pair.a, pair.b, pair.work.edges, pair.work.heights
     # The highest of a and the lowest of b along the axis; depths are measured back from there.
-    top = -np.inf
-    for i in range(len(a.vertices)):
-        top = max(top, x * a.vertices[i, 0] + y * a.vertices[i, 1] + z * a.vertices[i, 2])
+    top = write_heights(a, axis, heights)
     bottom = top + separation
     band = limit - separation
+    write_heights(b, axis, heights)
     count = 0
     least = np.inf
     for j in range(len(b.edges)):
-        p = b.edges[j, 0]
-        q = b.edges[j, 1]
-        depth = min(heights[p], heights[q]) - bottom
+        depth = min(heights[b.edges[j, 0]], heights[b.edges[j, 1]]) - bottom
         if depth > band:
             continue
-        for k in range(3):
-            work[count, k] = b.vertices[p, k]
-            work[count, 3 + k] = b.vertices[q, k] - b.vertices[p, k]
-        work[count, 6] = depth
+        start = vec(b.vertices, b.edges[j, 0])
+        set_vec(edges[count], CORNER, start)
+        set_vec(edges[count], WAY, sub(vec(b.vertices, b.edges[j, 1]), start))
+        edges[count, ABOUT, 0], edges[count, ABOUT, 1] = j, depth
         least = min(least, depth)
-        work[count, 7] = j
         count += 1
 
-    for i in range(len(a.vertices)):
-        heights[i] = x * a.vertices[i, 0] + y * a.vertices[i, 1] + z * a.vertices[i, 2]
+    write_heights(a, axis, heights)
     squared = limit * limit
     best_a = -1
     best_b = -1
     best_s = best_t = 0.0
     for i in range(len(a.edges)):
-        p = a.edges[i, 0]
-        q = a.edges[i, 1]
-        px, py, pz = a.vertices[p, 0], a.vertices[p, 1], a.vertices[p, 2]
-        qx, qy, qz = a.vertices[q, 0], a.vertices[q, 1], a.vertices[q, 2]
-        depth = top - max(heights[p], heights[q])
+        depth = top - max(heights[a.edges[i, 0]], heights[a.edges[i, 1]])
         if depth + least > band:
             continue
-        for row in range(count):
-            if depth + work[row, 6] > band:
+        start = vec(a.vertices, a.edges[i, 0])
+        way = sub(vec(a.vertices, a.edges[i, 1]), start)
+        for slot in range(count):
+            edge = edges[slot]
+            if depth + edge[ABOUT, 1] > band:
                 continue
-            s, t, candidate = segment_parameters(
-                px,
-                py,
-                pz,
-                qx - px,
-                qy - py,
-                qz - pz,
-                work[row, 0],
-                work[row, 1],
-                work[row, 2],
-                work[row, 3],
-                work[row, 4],
-                work[row, 5],
-            )
+            s, t, candidate = segment_parameters(start, way, vec(edge, CORNER), vec(edge, WAY))
             # A tie goes to the first pair, and rounding must not decide what a tie is.
-            if candidate < squared * (1.0 - 1e-12) or (best_a < 0 and candidate <= squared):
+            if candidate < squared * (1.0 - SAME_PAIR) or (best_a < 0 and candidate <= squared):
                 squared = candidate
                 best_a, best_s = i, s
-                best_b, best_t = int(work[row, 7]), t
+                best_b, best_t = int(edge[ABOUT, 0]), t
                 band = np.sqrt(squared) - separation
-    return np.sqrt(squared), best_a, best_s, best_b, best_t
+    return EdgePoints(np.sqrt(squared), best_a, best_s, best_b, best_t)

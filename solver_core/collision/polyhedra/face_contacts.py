@@ -10,26 +10,29 @@ from __future__ import annotations
 import numpy as np
 
 from ...compile.kernel import inlined_kernel
+from ...linalg.vec3 import advanced, cross, dot, norm, scaled, set_vec, sub, vec
 from ..manifold import EDGE_EDGE, FACE_VERTEX, VERTEX_FACE, add_contact, feature_id
+from .hull_pair import CLIP_TOLERANCE, MERGE
 
-__all__ = ["face_contacts", "incident_face", "vertex_heights"]
+__all__ = ["FACING", "face_contacts", "incident_face", "vertex_heights"]
 
 # A face looks at the reference face if it leans from the vertical by this cosine: walls add no contacts that floors lack.
 FACING = -0.0175
 
 
 @inlined_kernel
-def vertex_heights(body, x, y, z, heights):
-    """Writes the components of the body's vertices along (x, y, z) into heights and returns the lowest."""
+def vertex_heights(body, axis, heights):
+    """Writes the components of the body's vertices along an axis into heights and returns the lowest."""
     lowest = np.inf
     for i in range(len(body.vertices)):
-        heights[i] = x * body.vertices[i, 0] + y * body.vertices[i, 1] + z * body.vertices[i, 2]
+        heights[i] = dot(axis, vec(body.vertices, i))
         lowest = min(lowest, heights[i])
     return lowest
 
 
 @inlined_kernel
 def lowest_of_face(body, face, heights):
+    """The lowest of the heights of a face's vertices."""
     lowest = np.inf
     for slot in range(body.loop_start[face], body.loop_start[face + 1]):
         lowest = min(lowest, heights[body.loop_vertices[slot]])
@@ -37,12 +40,12 @@ def lowest_of_face(body, face, heights):
 
 
 @inlined_kernel
-def incident_face(body, x, y, z, heights, level):
-    """Of the faces with a vertex up to the level along (x, y, z) the one that looks down most, -1 for a body without faces."""
+def incident_face(body, axis, heights, level):
+    """Of the faces with a vertex up to the level along an axis the one that looks down most, -1 for a body without faces."""
     best = -1
     best_cosine = np.inf
     for f in range(len(body.planes)):
-        cosine = x * body.planes[f, 0] + y * body.planes[f, 1] + z * body.planes[f, 2]
+        cosine = dot(axis, vec(body.planes, f))
         if cosine < best_cosine and lowest_of_face(body, f, heights) <= level:
             best = f
             best_cosine = cosine
@@ -52,46 +55,45 @@ def incident_face(body, x, y, z, heights, level):
 @inlined_kernel
 def prism_sides(reference, face, tolerance, sides):
     """Writes the sides of the prism over a face, (., 5): outward normal, of any length, offset, and what counts as inside."""
-    nx, ny, nz = reference.planes[face, 0], reference.planes[face, 1], reference.planes[face, 2]
+    normal = vec(reference.planes, face)
     begin = reference.loop_start[face]
     size = reference.loop_start[face + 1] - begin
     for slot in range(size):
         p = reference.loop_vertices[begin + slot]
         q = reference.loop_vertices[begin + (slot + 1 if slot + 1 < size else 0)]
-        px, py, pz = reference.vertices[p, 0], reference.vertices[p, 1], reference.vertices[p, 2]
-        dx, dy, dz = reference.vertices[q, 0] - px, reference.vertices[q, 1] - py, reference.vertices[q, 2] - pz
-        mx, my, mz = dy * nz - dz * ny, dz * nx - dx * nz, dx * ny - dy * nx
-        sides[slot, 0], sides[slot, 1], sides[slot, 2] = mx, my, mz
-        sides[slot, 3] = mx * px + my * py + mz * pz
-        sides[slot, 4] = tolerance * np.sqrt(mx * mx + my * my + mz * mz)
+        corner = vec(reference.vertices, p)
+        outward = cross(sub(vec(reference.vertices, q), corner), normal)
+        set_vec(sides, slot, outward)
+        sides[slot, 3] = dot(outward, corner)
+        sides[slot, 4] = tolerance * norm(outward)
     return size
 
 
 @inlined_kernel
-def clip_face(body, incident, sides, size, polygon, tags, spare, spare_tags, levels):
-    """Clips a face of body to a prism of so many sides: (count, polygon, tags), in the given or in the spare arrays.
+def clip_face(body, incident, size, work):
+    """Clips a face of body to a prism of so many sides, those in the work space: (count, polygon, tags).
 
     polygon: (., 3) vertices, counter-clockwise seen against the reference face's normal. tags: (.,) what the edge that follows
     the vertex lies on: slot >= 0 of the incident face's loop, or -1 - slot of the reference face's. incident -1 stands for
-    the segment or point that a body without faces is. A vertex within the tolerance outside counts as inside. levels: (.,) of
-    the vertices over one side.
+    the segment or point that a body without faces is. A vertex within the tolerance outside counts as inside.
     """
+    polygon, tags, spare, spare_tags = work.polygon, work.tags, work.spare, work.spare_tags
+    sides, levels = work.sides, work.levels
     first = body.loop_start[incident] if incident >= 0 else 0
     count = body.loop_start[incident + 1] - first if incident >= 0 else len(body.vertices)
     for i in range(count):
         # The faces look at each other, so the incident loop is walked backwards.
         slot = count - 1 - i
         vertex = body.loop_vertices[first + slot] if incident >= 0 else slot
-        for k in range(3):
-            polygon[i, k] = body.vertices[vertex, k]
+        set_vec(polygon, i, vec(body.vertices, vertex))
         tags[i] = slot - 1 if slot > 0 else count - 1
 
     for slot in range(size):
-        mx, my, mz, offset, outside = sides[slot, 0], sides[slot, 1], sides[slot, 2], sides[slot, 3], sides[slot, 4]
+        outward, offset, outside = vec(sides, slot), sides[slot, 3], sides[slot, 4]
         lowest = np.inf
         highest = -np.inf
         for i in range(count):
-            levels[i] = mx * polygon[i, 0] + my * polygon[i, 1] + mz * polygon[i, 2] - offset
+            levels[i] = dot(outward, vec(polygon, i)) - offset
             lowest = min(lowest, levels[i])
             highest = max(highest, levels[i])
         if highest <= outside:
@@ -103,16 +105,15 @@ def clip_face(body, incident, sides, size, polygon, tags, spare, spare_tags, lev
             j = i + 1 if i + 1 < count else 0
             level = levels[i]
             next_level = levels[j]
+            corner = vec(polygon, i)
             if level <= outside and written < len(spare):
-                for k in range(3):
-                    spare[written, k] = polygon[i, k]
+                set_vec(spare, written, corner)
                 spare_tags[written] = tags[i]
                 written += 1
             # A convex polygon gains one vertex a plane; only a face merged from noise could fill the array, and loses a corner.
             if (level <= outside) != (next_level <= outside) and written < len(spare) - 1:
                 fraction = min(max(level / (level - next_level), 0.0), 1.0)
-                for k in range(3):
-                    spare[written, k] = polygon[i, k] + fraction * (polygon[j, k] - polygon[i, k])
+                set_vec(spare, written, advanced(corner, fraction, sub(vec(polygon, j), corner)))
                 spare_tags[written] = -1 - slot if level <= outside else tags[i]
                 written += 1
         polygon, spare = spare, polygon
@@ -141,12 +142,13 @@ def clipped_feature(reference, face, body, incident, before, after, reference_is
 
 
 @inlined_kernel
-def facing_faces(body, x, y, z, heights, merge, level, found):
-    """Writes the body's faces that look down along (x, y, z) and have a vertex up to the level into found: how many.
+def facing_faces(body, axis, level, merge, work):
+    """Writes the body's faces that look down along an axis and have a vertex up to the level into the marks: how many.
 
     The one at the lowest vertex, up to merge, that looks down most is always among them; for a body without faces it is -1.
     """
-    lowest = vertex_heights(body, x, y, z, heights)
+    heights, found = work.heights, work.marks
+    lowest = vertex_heights(body, axis, heights)
     count = 0
     best = -1
     best_cosine = np.inf
@@ -155,7 +157,7 @@ def facing_faces(body, x, y, z, heights, merge, level, found):
         bottom = lowest_of_face(body, f, heights)
         if bottom > max(level, lowest + merge):
             continue
-        cosine = x * body.planes[f, 0] + y * body.planes[f, 1] + z * body.planes[f, 2]
+        cosine = dot(axis, vec(body.planes, f))
         is_found = cosine < FACING and bottom <= level
         if is_found:
             found[count] = f
@@ -169,49 +171,32 @@ def facing_faces(body, x, y, z, heights, merge, level, found):
 
 
 @inlined_kernel
-def face_contacts(reference, face, body, reference_is_a, limit, tolerance, merge, manifold, work):
-    """Contacts of body with a face of reference, along that face's normal: (count, smallest gap found, even over the limit).
+def face_contacts(pair, face, reference_is_a):
+    """Contacts with a face of a or of b, along that face's normal: (count, smallest gap found, even over the limit).
 
-    Clipped are all faces of body that look at the reference face and reach below the limit, so that no support edge or vertex
-    is missed however the faces around it lie.
+    Clipped are all faces of the other body that look at the reference face and reach below the limit, so that no support edge
+    or vertex is missed however the faces around it lie.
     """
-    nx, ny, nz, offset = (
-        reference.planes[face, 0],
-        reference.planes[face, 1],
-        reference.planes[face, 2],
-        reference.planes[face, 3],
-    )
-    faces = facing_faces(body, nx, ny, nz, work.heights, merge, offset + limit, work.marks)
-    size = prism_sides(reference, face, tolerance, work.sides)
-    sign = 1.0 if reference_is_a else -1.0
+    reference = pair.a if reference_is_a else pair.b
+    body = pair.b if reference_is_a else pair.a
+    limit, merge, work = pair.limit, MERGE * pair.scale, pair.work
+    normal, offset = vec(reference.planes, face), reference.planes[face, 3]
+    faces = facing_faces(body, normal, offset + limit, merge, work)
+    size = prism_sides(reference, face, CLIP_TOLERANCE * pair.scale, work.sides)
+    from_a = scaled(1.0 if reference_is_a else -1.0, normal)
     count = 0
     smallest = np.inf
     for slot in range(faces):
         incident = work.marks[slot]
-        corners, clipped, clipped_tags = clip_face(
-            body, incident, work.sides, size, work.polygon, work.tags, work.spare, work.spare_tags, work.levels
-        )
+        corners, clipped, clipped_tags = clip_face(body, incident, size, work)
         for i in range(corners):
-            x, y, z = clipped[i, 0], clipped[i, 1], clipped[i, 2]
-            gap = nx * x + ny * y + nz * z - offset
+            point = vec(clipped, i)
+            gap = dot(normal, point) - offset
             smallest = min(smallest, gap)
             if gap > limit:
                 continue
             before = clipped_tags[i - 1 if i > 0 else corners - 1]
             feature = clipped_feature(reference, face, body, incident, before, clipped_tags[i], reference_is_a)
-            half = 0.5 * gap
-            count = add_contact(
-                manifold,
-                count,
-                limit,
-                merge,
-                x - half * nx,
-                y - half * ny,
-                z - half * nz,
-                sign * nx,
-                sign * ny,
-                sign * nz,
-                gap,
-                feature,
-            )
+            middle = advanced(point, -0.5 * gap, normal)
+            count = add_contact(pair.manifold, count, limit, merge, middle, from_a, gap, feature)
     return count, smallest

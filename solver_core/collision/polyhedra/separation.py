@@ -9,23 +9,50 @@ arcs on the Gauss map intersect (those that make a face of the Minkowski differe
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...compile.kernel import inlined_kernel, leaf_kernel
+from ...linalg.vec3 import ZERO, cross, dot, norm2, scaled, set_vec, sub, vec
+from .hull_pair import ABOUT, CORNER, LEFT, RIGHT, WAY
 
-__all__ = ["axis_separation", "edge_separation", "face_separation"]
+__all__ = ["PARALLEL", "EdgeAxis", "FaceAxis", "axis_separation", "edge_separation", "face_separation", "lowest_vertex"]
 
 # Squared sine below which two edges count as parallel and give no axis: their cross product has lost ten digits.
 PARALLEL = 1e-12
 
 
+class FaceAxis(NamedTuple):
+    """The separation in m along the normal of a face, and the vertex of the other body that is lowest over it.
+
+    (-inf, -1, 0) for a body without faces.
+    """
+
+    separation: float
+    face: int
+    vertex: int
+
+
+class EdgeAxis(NamedTuple):
+    """The separation in m along the cross product of an edge of a and one of b, and that unit normal from a to b.
+
+    The edges are -1 where no two have one.
+    """
+
+    separation: float
+    edge_a: int
+    edge_b: int
+    normal: tuple[float, float, float]
+
+
 @inlined_kernel
-def lowest_vertex(vertices, x, y, z):
-    """The vertex with the smallest component along (x, y, z), and that component."""
+def lowest_vertex(vertices, axis):
+    """The vertex with the smallest component along an axis, and that component."""
     best = 0
     lowest = np.inf
     for i in range(len(vertices)):
-        height = x * vertices[i, 0] + y * vertices[i, 1] + z * vertices[i, 2]
+        height = dot(axis, vec(vertices, i))
         if height < lowest:
             lowest = height
             best = i
@@ -33,48 +60,45 @@ def lowest_vertex(vertices, x, y, z):
 
 
 @leaf_kernel
-def axis_separation(a, b, x, y, z):
+def axis_separation(a, b, axis):
     """The separation along a unit axis from a to b, by all vertices."""
     highest = -np.inf
     for i in range(len(a.vertices)):
-        highest = max(highest, x * a.vertices[i, 0] + y * a.vertices[i, 1] + z * a.vertices[i, 2])
-    return lowest_vertex(b.vertices, x, y, z)[1] - highest
+        highest = max(highest, dot(axis, vec(a.vertices, i)))
+    return lowest_vertex(b.vertices, axis)[1] - highest
 
 
 @inlined_kernel
 def face_separation(a, b, limit):
-    """Largest separation along a's face normals: (separation, face, lowest vertex of b over it).
-
-    Stops early at a separation over the limit. (-inf, -1, 0) when a has no faces.
-    """
+    """The `FaceAxis` with the largest separation along a's face normals; stops early at one over the limit."""
     planes = a.planes
     vertices = b.vertices
-    cx, cy, cz = b.centre[0], b.centre[1], b.centre[2]
+    centre = b.centre[0], b.centre[1], b.centre[2]
     first = -1
     highest = -np.inf
     for f in range(len(planes)):
-        height = planes[f, 0] * cx + planes[f, 1] * cy + planes[f, 2] * cz - planes[f, 3]
+        height = dot(vec(planes, f), centre) - planes[f, 3]
         if height > highest:
             highest = height
             first = f
     if first < 0:
-        return -np.inf, -1, 0
-    vertex, lowest = lowest_vertex(vertices, planes[first, 0], planes[first, 1], planes[first, 2])
+        return FaceAxis(-np.inf, -1, 0)
+    vertex, lowest = lowest_vertex(vertices, vec(planes, first))
     best = first
     separation = lowest - planes[first, 3]
     for f in range(len(planes)):
         if separation > limit:
             break
-        x, y, z, offset = planes[f, 0], planes[f, 1], planes[f, 2], planes[f, 3]
+        normal, offset = vec(planes, f), planes[f, 3]
         # Any vertex bounds the separation from above, and the one found last mostly settles it.
-        if f == first or x * vertices[vertex, 0] + y * vertices[vertex, 1] + z * vertices[vertex, 2] - offset <= separation:
+        if f == first or dot(normal, vec(vertices, vertex)) - offset <= separation:
             continue
-        candidate, lowest = lowest_vertex(vertices, x, y, z)
+        candidate, lowest = lowest_vertex(vertices, normal)
         if lowest - offset > separation:
             separation = lowest - offset
             best = f
             vertex = candidate
-    return separation, best, vertex
+    return FaceAxis(separation, best, vertex)
 
 
 @inlined_kernel
@@ -91,20 +115,19 @@ def is_near_box(core, edge, lower, upper, radius):
 
 
 @inlined_kernel
-def mark_faces(core, vertices, vertex, centre, bound, marks):
+def mark_faces(core, other, vertex, bound, marks):
     """For each face of the core: 1 where a vertex of the other core is no higher over it than the bound, plus 2 where its
     centre is not, into marks (>= faces,)."""
-    x, y, z = vertices[vertex, 0], vertices[vertex, 1], vertices[vertex, 2]
-    cx, cy, cz = centre[0], centre[1], centre[2]
+    lowest, centre = vec(other.vertices, vertex), (other.centre[0], other.centre[1], other.centre[2])
     for f in range(len(core.planes)):
-        nx, ny, nz, offset = core.planes[f, 0], core.planes[f, 1], core.planes[f, 2], core.planes[f, 3]
-        mark = 1 if nx * x + ny * y + nz * z - offset <= bound else 0
-        marks[f] = mark + (2 if nx * cx + ny * cy + nz * cz - offset <= bound else 0)
+        normal, offset = vec(core.planes, f), core.planes[f, 3]
+        mark = 1 if dot(normal, lowest) - offset <= bound else 0
+        marks[f] = mark + (2 if dot(normal, centre) - offset <= bound else 0)
 
 
 @inlined_kernel
-def may_separate(core, edge, marks, lower, upper, plane_of, face, radius):
-    """Whether an edge may be one of the two whose axis decides.
+def may_separate(core, edge, marks, other, face, radius):
+    """Whether an edge may be one of the two whose axis decides; face: the best one of the other core, -1 for none.
 
     An axis n in the cone of the unit normals l and r of the edge's faces is alpha l + beta r with alpha + beta >= 1: it
     separates a point w of the other core by n . w, over the edge, and n . w <= bound <= 0 follows from l . w <= bound and
@@ -115,100 +138,105 @@ def may_separate(core, edge, marks, lower, upper, plane_of, face, radius):
     right = core.edge_faces[edge, 1]
     if left >= 0 and (marks[left] & marks[right]) != 0:
         return False
-    if not is_near_box(core, edge, lower, upper, radius):
+    if not is_near_box(core, edge, other.lower, other.upper, radius):
         return False
     if face < 0:
         return True
-    x, y, z = plane_of.planes[face, 0], plane_of.planes[face, 1], plane_of.planes[face, 2]
-    p = core.edges[edge, 0]
-    q = core.edges[edge, 1]
-    height_p = x * core.vertices[p, 0] + y * core.vertices[p, 1] + z * core.vertices[p, 2]
-    height_q = x * core.vertices[q, 0] + y * core.vertices[q, 1] + z * core.vertices[q, 2]
-    return min(height_p, height_q) <= plane_of.planes[face, 3] + radius
+    normal = vec(other.planes, face)
+    height_p = dot(normal, vec(core.vertices, core.edges[edge, 0]))
+    height_q = dot(normal, vec(core.vertices, core.edges[edge, 1]))
+    return min(height_p, height_q) <= other.planes[face, 3] + radius
 
 
 @inlined_kernel
-def edge_separation(a, b, face_a, vertex_b, face_b, vertex_a, floor, radius, noise, work, marks):
-    """Largest separation over the floor along cross products of edges: (separation, edge of a, edge of b, x, y, z).
-
-    face_a and vertex_b, face_b and vertex_a: what `face_separation` found. (x, y, z) is the axis from a to b; edge of a is -1
-    when no pair beats the floor. Edges farther than the radius from the other body are left out: an axis that decides has its
-    two edges no farther apart than max(reach, -floor). noise: m, up to which the edges' own separation stands for that of
-    the bodies. work: (>= edges of b, 13); marks: (>= faces of either,) int64.
-    """
-    bound = min(floor, 0.0)
-    mark_faces(b, a.vertices, vertex_a, a.centre, bound, marks)
+def select_edges(pair, over_a, over_b, bound, radius):
+    """Writes the edges of b that may separate into the work space, and returns how many; marks the faces of a for its own."""
+    a, b, edges, marks = pair.a, pair.b, pair.work.edges, pair.work.marks
+    mark_faces(b, a, over_b.vertex, bound, marks)
     count = 0
     for j in range(len(b.edges)):
-        if not may_separate(b, j, marks, a.lower, a.upper, a, face_a, radius):
+        if not may_separate(b, j, marks, a, over_a.face, radius):
             continue
-        p = b.edges[j, 0]
-        q = b.edges[j, 1]
-        left = b.edge_faces[j, 0]
-        right = b.edge_faces[j, 1]
-        for k in range(3):
-            work[count, k] = b.vertices[p, k]
-            work[count, 3 + k] = b.vertices[q, k] - b.vertices[p, k]
-            work[count, 6 + k] = b.planes[left, k] if left >= 0 else 0.0
-            work[count, 9 + k] = b.planes[right, k] if right >= 0 else 0.0
-        work[count, 12] = j
+        start = vec(b.vertices, b.edges[j, 0])
+        left, right = b.edge_faces[j, 0], b.edge_faces[j, 1]
+        edge = edges[count]
+        set_vec(edge, CORNER, start)
+        set_vec(edge, WAY, sub(vec(b.vertices, b.edges[j, 1]), start))
+        set_vec(edge, LEFT, vec(b.planes, left) if left >= 0 else ZERO)
+        set_vec(edge, RIGHT, vec(b.planes, right) if right >= 0 else ZERO)
+        edges[count, ABOUT, 0], edges[count, ABOUT, 2] = j, 1.0 if left >= 0 else 0.0
         count += 1
+    if count > 0:
+        mark_faces(a, b, over_a.vertex, bound, marks)
+    return count
 
+
+@inlined_kernel
+def side_of_crossing(left, right, has_faces, way, edge):
+    """On which side of d x e the arcs of the normals of two edges cross on the Gauss map, the second one's mirrored.
+
+    Positive for the cross product's own, 0 where they do not cross; an edge without faces has a full circle. left, right: of
+    the faces beside the first edge, if it has them. edge: the second, as in `HullWork.edges`.
+    """
+    other_way = vec(edge, WAY)
+    side = dot(left, other_way)
+    if has_faces and side * dot(right, other_way) >= 0.0:
+        return 0.0
+    if edge[ABOUT, 2] == 0.0:
+        return side
+    other_side = dot(vec(edge, LEFT), way)
+    if other_side * dot(vec(edge, RIGHT), way) >= 0.0:
+        return 0.0
+    if not has_faces:
+        return other_side
+    return side if side * other_side > 0.0 else 0.0
+
+
+@inlined_kernel
+def edge_separation(pair, over_a, over_b, floor, radius):
+    """The `EdgeAxis` with the largest separation over the floor along cross products of edges.
+
+    over_a, over_b: the `FaceAxis` of either core. Edges farther than the radius from the other body are left out: an axis that
+    decides has its two edges no farther apart than max(limit, -floor). Up to the noise the edges' own separation stands for
+    that of the bodies.
+    """
+    a, b = pair.a, pair.b
+    count = select_edges(pair, over_a, over_b, min(floor, 0.0), radius)
     separation = floor
     best_a = -1
     best_b = -1
-    best_x = best_y = best_z = 0.0
-    if count > 0:
-        mark_faces(a, b.vertices, vertex_b, b.centre, bound, marks)
+    best = ZERO
     for i in range(len(a.edges) if count > 0 else 0):
-        if not may_separate(a, i, marks, b.lower, b.upper, b, face_b, radius):
+        if not may_separate(a, i, pair.work.marks, b, over_b.face, radius):
             continue
-        p = a.edges[i, 0]
-        q = a.edges[i, 1]
-        px, py, pz = a.vertices[p, 0], a.vertices[p, 1], a.vertices[p, 2]
-        dx, dy, dz = a.vertices[q, 0] - px, a.vertices[q, 1] - py, a.vertices[q, 2] - pz
-        length2 = dx * dx + dy * dy + dz * dz
-        left = a.edge_faces[i, 0]
-        right = a.edge_faces[i, 1]
-        lx = ly = lz = rx = ry = rz = 0.0
-        if left >= 0:
-            lx, ly, lz = a.planes[left, 0], a.planes[left, 1], a.planes[left, 2]
-            rx, ry, rz = a.planes[right, 0], a.planes[right, 1], a.planes[right, 2]
-        for row in range(count):
-            ex, ey, ez = work[row, 3], work[row, 4], work[row, 5]
-            # The arcs of a's edge and of b's mirrored edge cross at sign * (d x e); an edge without faces has a full circle.
-            sign_a = lx * ex + ly * ey + lz * ez
-            if left >= 0 and sign_a * (rx * ex + ry * ey + rz * ez) >= 0.0:
+        start = vec(a.vertices, a.edges[i, 0])
+        way = sub(vec(a.vertices, a.edges[i, 1]), start)
+        length2 = norm2(way)
+        left = right = ZERO
+        has_faces = a.edge_faces[i, 0] >= 0
+        if has_faces:
+            left, right = vec(a.planes, a.edge_faces[i, 0]), vec(a.planes, a.edge_faces[i, 1])
+        for slot in range(count):
+            edge = pair.work.edges[slot]
+            side = side_of_crossing(left, right, has_faces, way, edge)
+            if side == 0.0:
                 continue
-            sign_b = work[row, 6] * dx + work[row, 7] * dy + work[row, 8] * dz
-            j = int(work[row, 12])
-            if b.edge_faces[j, 0] < 0:
-                if left < 0:
-                    continue
-                sign_b = sign_a
-            elif sign_b * (work[row, 9] * dx + work[row, 10] * dy + work[row, 11] * dz) >= 0.0:
+            other_way = vec(edge, WAY)
+            normal = cross(way, other_way)
+            square = norm2(normal)
+            if square <= PARALLEL * length2 * norm2(other_way):
                 continue
-            elif left < 0:
-                sign_a = sign_b
-            if sign_a * sign_b <= 0.0:
-                continue
-            x = dy * ez - dz * ey
-            y = dz * ex - dx * ez
-            z = dx * ey - dy * ex
-            norm2 = x * x + y * y + z * z
-            if norm2 <= PARALLEL * length2 * (ex * ex + ey * ey + ez * ez):
-                continue
-            scale = 1.0 / np.sqrt(norm2) if sign_a > 0.0 else -1.0 / np.sqrt(norm2)
-            along = scale * (x * (work[row, 0] - px) + y * (work[row, 1] - py) + z * (work[row, 2] - pz))
+            scale = 1.0 / np.sqrt(square) if side > 0.0 else -1.0 / np.sqrt(square)
+            along = scale * dot(normal, sub(vec(edge, CORNER), start))
             if along <= separation:
                 continue
             # Normals of slivers, and of faces that are flat to a tolerance only, lead to edges that do not support the bodies.
-            supported = axis_separation(a, b, scale * x, scale * y, scale * z)
-            if supported < along - noise:
+            supported = axis_separation(a, b, scaled(scale, normal))
+            if supported < along - pair.noise:
                 along = supported
             if along > separation:
                 separation = along
                 best_a = i
-                best_b = j
-                best_x, best_y, best_z = scale * x, scale * y, scale * z
-    return separation, best_a, best_b, best_x, best_y, best_z
+                best_b = int(edge[ABOUT, 0])
+                best = scaled(scale, normal)
+    return EdgeAxis(separation, best_a, best_b, best)

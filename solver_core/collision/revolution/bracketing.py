@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from ...compile.kernel import leaf_kernel
 
-__all__ = ["MAX_BISECTIONS", "guess", "narrowed"]
+__all__ = ["MAX_BISECTIONS", "NO_SLOPE", "guess", "narrowed"]
 
 MAX_BISECTIONS = 120
+# Of a slope, which is at most one: it has come down to rounding.
+NO_SLOPE = 1e-16
 
 
 @leaf_kernel

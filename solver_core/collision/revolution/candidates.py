@@ -8,15 +8,21 @@ the normal. Where none of these is as near as the bodies are, the closest points
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ...compile.kernel import leaf_kernel
-from ..manifold import add_contact, feature_id, write_contact
+from ...compile.kernel import TRUE, inlined_kernel, leaf_kernel
+from ...linalg.vec3 import advanced, distance2, dot, negative, norm2, scaled, set_vec, vec
+from ..half_space import height_over
+from ..manifold import NONE_FOUND, Manifold, add_contact, feature_id, write_contact
 from ..polyhedra.face_contacts import FACING
-from .solid import side_normal, support, unit_across
+from .solid import cap_middle, rim_axes, rim_point, side_normal, support, unit_across
+from .work import RoundWork
 
 __all__ = [
     "APEX_FEATURE",
+    "AT_END",
     "CLOSEST",
     "CROSSING",
     "END",
@@ -28,19 +34,24 @@ __all__ = [
     "PARALLEL_TO_SIDE",
     "ROUND_FEATURE",
     "SIDE_INNER",
-    "put",
-    "put_closest",
+    "Collection",
+    "add_closest",
+    "add_point",
+    "candidates",
+    "cap_looks_along",
+    "rim_crossings",
+    "round_feature",
     "round_plane_contacts",
-    "spots",
+    "side_looks_along",
 ]
 
 # Of feature ids, besides those in `manifold`: a feature with one of a round body in it.
 ROUND_FEATURE = np.int64(6)
 # Points of a round body: 0 to 15 are fixed on the rims, eight on each.
-LOWEST = 16  # of the base's rim; the next one of the top's
-APEX_FEATURE = 18
+LOWEST = np.int64(16)  # of the base's rim; the next one of the top's
+APEX_FEATURE = np.int64(18)
 CROSSING = np.int64(20)  # of an edge with the base's rim, two for each; then of the top's
-END = 24  # of the overlap with a side, at the base's end and at the other
+END = np.int64(24)  # of the overlap with a side, at the base's end and at the other
 SIDE_INNER = np.int64(26)  # of an edge with the line of the side
 CLOSEST = np.int64(27)
 ON_VERTEX, ON_EDGE, ON_FACE = np.int64(0), np.int64(1), np.int64(2)
@@ -52,122 +63,146 @@ NEAR = 0.99984769515639
 PARALLEL_TO_SIDE = 0.02
 # In units of the radius: so much lower than the ring, the lowest point of a rim stands beside it.
 STANDS_OUT = 2e-9
+# In steps of the ring: the lowest point replaces those that are as near to it.
+REPLACED = 0.5
+# Of a radius, or of a line's length: what is past the end by no more is at the end.
+AT_END = 1e-9
 # The closest points are a contact of their own if no other one is as near, up to this in units of what is merged, and has their
 # normal, up to this angle in rad.
 NEARER = 2e-3
 SAME_NORMAL = 1e-8
 
 
-@leaf_kernel
-def put(manifold, count, limit, merge, px, py, pz, nx, ny, nz, gap, round_is_a, of_round, of_other):
-    """Adds a contact at a point of the round body, the normal leading from that to the other body."""
-    half = 0.5 * gap
-    sign = 1.0 if round_is_a else -1.0
-    feature = feature_id(ROUND_FEATURE, of_round, of_other) if round_is_a else feature_id(ROUND_FEATURE, of_other, of_round)
-    return add_contact(
-        manifold,
-        count,
-        limit,
-        merge,
-        px + half * nx,
-        py + half * ny,
-        pz + half * nz,
-        sign * nx,
-        sign * ny,
-        sign * nz,
-        gap,
-        feature,
-    )
+class Collection(NamedTuple):
+    """Where the contacts of a round body go, and which of them count.
+
+    round_is_a: whether that body is the first of its pair. limit: m, the largest gap of a contact. merge: m, closer contacts
+    are one. noise: m, up to this distance the bodies count as touching.
+    """
+
+    round_is_a: bool
+    limit: float
+    merge: float
+    noise: float
+    manifold: Manifold
+    work: RoundWork
+
+
+@inlined_kernel
+def round_feature(round_is_a, of_round, of_other):
+    """Feature id of features of a round body and of the other one."""
+    return feature_id(ROUND_FEATURE, of_round, of_other) if round_is_a else feature_id(ROUND_FEATURE, of_other, of_round)
 
 
 @leaf_kernel
-def put_closest(manifold, count, limit, merge, qx, qy, qz, nx, ny, nz, gap, round_is_a, of_other):
-    """Adds the closest points as a contact unless one has their gap and normal; (qx, qy, qz) is the other body's point.
+def add_point(found, count, point, normal, gap, of_round, of_other):
+    """Adds a contact at a point of the round body, the normal leading from that to the other body: the count."""
+    middle = advanced(point, 0.5 * gap, normal)
+    from_a = scaled(1.0 if found.round_is_a else -1.0, normal)
+    feature = round_feature(found.round_is_a, of_round, of_other)
+    return add_contact(found.manifold, count, found.limit, found.merge, middle, from_a, gap, feature)
+
+
+@leaf_kernel
+def add_closest(found, count, of_body, normal, gap, of_other):
+    """Adds the closest points as a contact unless one has their gap and normal; of_body: the other body's point.
 
     A contact at their place keeps its features and takes over their gap and their normal, which are exact.
     """
-    if has_closest(manifold, count, gap, merge, nx, ny, nz, round_is_a):
+    from_a = scaled(1.0 if found.round_is_a else -1.0, normal)
+    if has_closest(found, count, from_a, gap):
         return count
-    px, py, pz = qx - gap * nx, qy - gap * ny, qz - gap * nz
-    half = 0.5 * gap
-    sign = 1.0 if round_is_a else -1.0
+    point = advanced(of_body, -gap, normal)
+    middle = advanced(point, 0.5 * gap, normal)
+    manifold = found.manifold
     for slot in range(count):
-        x, y, z = px + half * nx, py + half * ny, pz + half * nz
-        dx, dy, dz = manifold.point[slot, 0] - x, manifold.point[slot, 1] - y, manifold.point[slot, 2] - z
-        if dx * dx + dy * dy + dz * dz <= merge * merge:
-            write_contact(manifold, slot, x, y, z, sign * nx, sign * ny, sign * nz, gap, manifold.feature[slot])
+        if distance2(vec(manifold.point, slot), middle) <= found.merge * found.merge:
+            write_contact(manifold, slot, middle, from_a, gap, manifold.feature[slot])
             return count
-    return put(manifold, count, limit, merge, px, py, pz, nx, ny, nz, gap, round_is_a, CLOSEST, of_other)
+    return add_point(found, count, point, normal, gap, CLOSEST, of_other)
 
 
 @leaf_kernel
-def has_closest(manifold, count, distance, merge, nx, ny, nz, round_is_a):
-    """Whether a contact has the distance and the normal of the closest points."""
-    sign = 1.0 if round_is_a else -1.0
+def has_closest(found, count, normal, distance):
+    """Whether a contact has the distance and the normal, from a to b, of the closest points."""
     for slot in range(count):
-        x, y, z = manifold.normal[slot, 0], manifold.normal[slot, 1], manifold.normal[slot, 2]
-        x, y, z = x - sign * nx, y - sign * ny, z - sign * nz
-        if manifold.gap[slot] <= distance + NEARER * merge and x * x + y * y + z * z <= SAME_NORMAL * SAME_NORMAL:
+        off = distance2(vec(found.manifold.normal, slot), normal)
+        if found.manifold.gap[slot] <= distance + NEARER * found.merge and off <= SAME_NORMAL * SAME_NORMAL:
             return True
     return False
 
 
+@inlined_kernel
+def add_candidate(work, count, point, identity):
+    """Notes a point that can touch: the count."""
+    set_vec(work.candidates, count, point)
+    work.candidate_ids[count] = identity
+    return count + 1
+
+
 @leaf_kernel
-def spots(r, nx, ny, nz, work):
-    """The points of the body that can touch a plane across the direction first, into work.spots and their ids: how many."""
-    along = nx * r.u + ny * r.v + nz * r.w
-    ax, ay, az, length = unit_across(r, nx, ny, nz)
-    hx, hy, hz = r.v * r.g - r.w * r.f, r.w * r.e - r.u * r.g, r.u * r.f - r.v * r.e
+def candidates(r, direction, work):
+    """The points of the body that can touch a plane across the direction first, into the work space: how many."""
+    along = dot(direction, r.axis)
+    lowest, length = unit_across(r, direction)
+    e, h = rim_axes(r)
     radial, rise = side_normal(r)
     side_looks = radial * length + rise * along > -FACING
     # The lowest point stands beside the ring only where it is lower than that, up to noise, and then replaces its neighbours.
-    angle = np.arctan2(ax * hx + ay * hy + az * hz, ax * r.e + ay * r.f + az * r.g) if length > 0.0 else 0.0
+    angle = np.arctan2(dot(lowest, h), dot(lowest, e)) if length > 0.0 else 0.0
     turns = angle * RING / (2.0 * np.pi)
     off = abs(turns - np.round(turns)) * 2.0 * np.pi / RING
     stands_out = length * (1.0 - np.cos(off)) > STANDS_OUT
-    count = 0
+    count = NONE_FOUND
     for cap in range(1 if r.is_cone else 2):
         looks = (along if cap == 1 else -along) > -FACING
         lift = r.height if cap == 1 else 0.0
-        mx, my, mz = r.x + lift * r.u, r.y + lift * r.v, r.z + lift * r.w
         if looks:
             for k in range(RING):
                 from_lowest = abs(k - turns)
                 from_lowest = min(from_lowest, RING - from_lowest)
-                if stands_out and from_lowest <= 0.5:
+                if stands_out and from_lowest <= REPLACED:
                     continue
-                cosine, sine = np.cos(2.0 * np.pi * k / RING), np.sin(2.0 * np.pi * k / RING)
-                work.spots[count, 0] = mx + r.radius * (cosine * r.e + sine * hx)
-                work.spots[count, 1] = my + r.radius * (cosine * r.f + sine * hy)
-                work.spots[count, 2] = mz + r.radius * (cosine * r.g + sine * hz)
-                work.spot_ids[count] = RING * cap + k
-                count += 1
+                point = rim_point(r, lift, np.cos(2.0 * np.pi * k / RING), np.sin(2.0 * np.pi * k / RING))
+                count = add_candidate(work, count, point, RING * cap + k)
         if (stands_out and looks) or (side_looks and not looks):
-            work.spots[count, 0] = mx + r.radius * ax
-            work.spots[count, 1] = my + r.radius * ay
-            work.spots[count, 2] = mz + r.radius * az
-            work.spot_ids[count] = LOWEST + cap
-            count += 1
+            count = add_candidate(work, count, advanced(cap_middle(r, cap == 1), r.radius, lowest), LOWEST + cap)
     if r.is_cone and (side_looks or along > -FACING):
-        work.spots[count, 0] = r.x + r.height * r.u
-        work.spots[count, 1] = r.y + r.height * r.v
-        work.spots[count, 2] = r.z + r.height * r.w
-        work.spot_ids[count] = APEX_FEATURE
-        count += 1
+        count = add_candidate(work, count, cap_middle(r, TRUE), APEX_FEATURE)
     return count
 
 
+@inlined_kernel
+def rim_crossings(start, way, radius):
+    """Where start + t way crosses a circle around the origin, in whose plane both are: (whether it does, the two t)."""
+    ww, sw = norm2(way), dot(start, way)
+    root = sw * sw - ww * (norm2(start) - radius * radius)
+    if not root > 0.0:
+        return False, 0.0, 0.0
+    return True, (-sw - np.sqrt(root)) / ww, (-sw + np.sqrt(root)) / ww
+
+
+@inlined_kernel
+def side_looks_along(r, along):
+    """Whether the side touches with all of a line, the direction having the component `along` on the axis."""
+    radial, rise = side_normal(r)
+    return radial * np.sqrt(max(1.0 - along * along, 0.0)) + rise * along > NEAR
+
+
+@inlined_kernel
+def cap_looks_along(r, along):
+    """Whether a cap touches with all of it, the direction having the component `along` on the axis."""
+    return abs(along) > NEAR and (along < 0.0 or not r.is_cone)
+
+
 @leaf_kernel
-def round_plane_contacts(r, x, y, z, offset, plane_is_a, limit, merge, manifold, work):
-    """Contacts of a round body with the half-space (x, y, z) . p <= offset: the count."""
-    px, py, pz = support(r, -x, -y, -z)
-    if x * px + y * py + z * pz - offset > limit:
+def round_plane_contacts(r, plane, found):
+    """Contacts of a round body with a half-space: the count."""
+    down = negative(plane.normal)
+    if height_over(plane, support(r, down)) > found.limit:
         return 0
-    count = 0
-    for spot in range(spots(r, -x, -y, -z, work)):
-        px, py, pz = work.spots[spot, 0], work.spots[spot, 1], work.spots[spot, 2]
-        gap = x * px + y * py + z * pz - offset
-        count = put(
-            manifold, count, limit, merge, px, py, pz, -x, -y, -z, gap, not plane_is_a, int(work.spot_ids[spot]), ON_FACE
-        )
+    count = NONE_FOUND
+    for row in range(candidates(r, down, found.work)):
+        point = vec(found.work.candidates, row)
+        count = add_point(found, count, point, down, height_over(plane, point), int(found.work.candidate_ids[row]), ON_FACE)
     return count

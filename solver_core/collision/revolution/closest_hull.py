@@ -13,14 +13,17 @@ In both cases the separation along the normal bounds the distance from below, an
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...compile.kernel import leaf_kernel
+from ...linalg.vec3 import advanced, cross, divided, dot, norm, scaled, sub, vec
 from ..polyhedra.separation import lowest_vertex
-from .bracketing import MAX_BISECTIONS, guess, narrowed
+from .bracketing import MAX_BISECTIONS, NO_SLOPE, guess, narrowed
 from .solid import centre_of, signed_distance, support
 
-__all__ = ["APART", "OUT_OF_REACH", "OVERLAPPING", "closest_to_hull", "separation_of_hull"]
+__all__ = ["APART", "NO_VERTICES", "OUT_OF_REACH", "OVERLAPPING", "Closest", "closest_to_hull", "separation_of_hull"]
 
 OUT_OF_REACH = 0
 APART = 1
@@ -29,29 +32,45 @@ OVERLAPPING = 2
 # The bound is met within this fraction of the bodies' coordinates.
 EPSILONS = 4e-16
 MAX_HULL_STEPS = 60
+NO_VERTICES = (-1, -1, -1)
+
+
+class Closest(NamedTuple):
+    """The closest points of a round body and another one.
+
+    state: OUT_OF_REACH when the bodies are farther apart than the limit, OVERLAPPING when they are not farther than the noise,
+    else APART. distance: m. normal: unit, from the round body to the point of the other one, which lies in the hull of the
+    vertices; these are -1 where fewer do or the body is no hull.
+    """
+
+    state: int
+    distance: float
+    normal: tuple[float, float, float]
+    point: tuple[float, float, float]
+    vertices: tuple[int, int, int]
 
 
 @leaf_kernel
-def lowest_on_segment(r, ax, ay, az, bx, by, bz, noise):
+def lowest_on_segment(r, a, b, noise):
     """The parameter in [0, 1] of the point of a segment closest to the round body: the root of a monotone slope."""
-    dx, dy, dz = bx - ax, by - ay, bz - az
-    distance, x, y, z, _ = signed_distance(r, ax, ay, az)
-    low = x * dx + y * dy + z * dz
+    way = sub(b, a)
+    distance, normal, _ = signed_distance(r, a)
+    low = dot(normal, way)
     if low >= 0.0 or distance <= noise:
         return 0.0
-    distance, x, y, z, _ = signed_distance(r, bx, by, bz)
-    high = x * dx + y * dy + z * dz
+    distance, normal, _ = signed_distance(r, b)
+    high = dot(normal, way)
     if high <= 0.0 or distance <= noise:
         return 1.0
     s, t = 0.0, 1.0
-    small = 1e-16 * np.sqrt(dx * dx + dy * dy + dz * dz)
+    small = NO_SLOPE * norm(way)
     side, bisect = 0, False
     for _ in range(MAX_BISECTIONS):
         m = guess(s, low, t, high, bisect)
         if not s < m < t:
             return min(max(m, s), t)
-        distance, x, y, z, _ = signed_distance(r, ax + m * dx, ay + m * dy, az + m * dz)
-        slope = x * dx + y * dy + z * dz
+        distance, normal, _ = signed_distance(r, advanced(a, m, way))
+        slope = dot(normal, way)
         if abs(slope) <= small or distance <= noise:
             return m
         s, low, t, high, side, bisect = narrowed(s, low, t, high, side, m, slope)
@@ -59,126 +78,115 @@ def lowest_on_segment(r, ax, ay, az, bx, by, bz, noise):
 
 
 @leaf_kernel
-def inside_triangle(px, py, pz, a, b, c, nx, ny, nz):
-    """Whether a point of the plane of a triangle, whose corners are rows and whose normal is given, lies in it."""
+def inside_triangle(point, a, b, c, normal):
+    """Whether a point of the plane of a triangle, whose corners and normal are given, lies in it."""
     for k in range(3):
         p = a if k == 0 else (b if k == 1 else c)
         q = b if k == 0 else (c if k == 1 else a)
-        ex, ey, ez = q[0] - p[0], q[1] - p[1], q[2] - p[2]
-        fx, fy, fz = px - p[0], py - p[1], pz - p[2]
-        if nx * (ey * fz - ez * fy) + ny * (ez * fx - ex * fz) + nz * (ex * fy - ey * fx) < 0.0:
+        if dot(normal, cross(sub(q, p), sub(point, p))) < 0.0:
             return False
     return True
 
 
 @leaf_kernel
-def over_triangle(r, vertices, i, j, k):
-    """The point of a triangle's inside that is closest to the round body: (found, x, y, z)."""
-    a, b, c = vertices[i], vertices[j], vertices[k]
-    ex, ey, ez = b[0] - a[0], b[1] - a[1], b[2] - a[2]
-    fx, fy, fz = c[0] - a[0], c[1] - a[1], c[2] - a[2]
-    nx, ny, nz = ey * fz - ez * fy, ez * fx - ex * fz, ex * fy - ey * fx
-    length = np.sqrt(nx * nx + ny * ny + nz * nz)
+def over_triangle(r, a, b, c):
+    """The point of a triangle's inside that is closest to the round body: (found, point)."""
+    normal = cross(sub(b, a), sub(c, a))
+    length = norm(normal)
     if length == 0.0:
-        return False, 0.0, 0.0, 0.0
-    nx, ny, nz = nx / length, ny / length, nz / length
-    for turn in range(2):
-        sign = 1.0 if turn == 0 else -1.0
-        px, py, pz = support(r, sign * nx, sign * ny, sign * nz)
-        height = nx * (a[0] - px) + ny * (a[1] - py) + nz * (a[2] - pz)
+        return False, a
+    normal = divided(normal, length)
+    for sign in (1.0, -1.0):
+        point = support(r, scaled(sign, normal))
+        height = dot(normal, sub(a, point))
         if sign * height > 0.0:
-            px, py, pz = px + height * nx, py + height * ny, pz + height * nz
-            if inside_triangle(px, py, pz, a, b, c, nx, ny, nz):
-                return True, px, py, pz
-    return False, 0.0, 0.0, 0.0
+            point = advanced(point, height, normal)
+            if inside_triangle(point, a, b, c, normal):
+                return True, point
+    return False, a
 
 
 @leaf_kernel
-def encloses(vertices, i, j, k, m, x, y, z):
-    """Whether a tetrahedron of four vertices holds a point."""
+def encloses(vertices, i, j, k, m, point):
+    """Whether a tetrahedron of four vertices contains a point."""
     for face in range(4):
-        a = vertices[j if face == 0 else i]
-        b = vertices[k if face <= 1 else j]
-        c = vertices[m if face <= 2 else k]
-        d = vertices[i if face == 0 else (j if face == 1 else (k if face == 2 else m))]
-        ex, ey, ez = b[0] - a[0], b[1] - a[1], b[2] - a[2]
-        fx, fy, fz = c[0] - a[0], c[1] - a[1], c[2] - a[2]
-        nx, ny, nz = ey * fz - ez * fy, ez * fx - ex * fz, ex * fy - ey * fx
-        own = nx * (d[0] - a[0]) + ny * (d[1] - a[1]) + nz * (d[2] - a[2])
-        of_point = nx * (x - a[0]) + ny * (y - a[1]) + nz * (z - a[2])
-        if own * of_point <= 0.0:
+        a = vec(vertices, j if face == 0 else i)
+        b = vec(vertices, k if face <= 1 else j)
+        c = vec(vertices, m if face <= 2 else k)
+        d = vec(vertices, i if face == 0 else (j if face == 1 else (k if face == 2 else m)))
+        normal = cross(sub(b, a), sub(c, a))
+        if dot(normal, sub(d, a)) * dot(normal, sub(point, a)) <= 0.0:
             return False
     return True
+
+
+@leaf_kernel
+def lowest_with(r, vertices, simplex, new, noise):
+    """The minimum over the hull of a simplex, up to three vertices, and a new one: (distance, point, three vertices).
+
+    Of the parts that have the new one in them: over that itself, the edges to it, and the triangles with it.
+    """
+    i, j, k = simplex
+    best, at, with_new_one = np.inf, vec(vertices, new), NO_VERTICES
+    corner = vec(vertices, new)
+    for edge in range(3):
+        old = i if edge == 0 else (j if edge == 1 else k)
+        if old < 0:
+            continue
+        start = vec(vertices, old)
+        t = lowest_on_segment(r, start, corner, noise)
+        point = advanced(start, t, sub(corner, start))
+        candidate, _, _ = signed_distance(r, point)
+        if candidate < best:
+            best, at = candidate, point
+            with_new_one = (new, -1, -1) if t == 1.0 else ((old, -1, -1) if t == 0.0 else (new, old, -1))
+    for face in range(3):
+        first = i if face < 2 else j
+        second = j if face == 0 else k
+        if first < 0 or second < 0:
+            continue
+        found, point = over_triangle(r, corner, vec(vertices, first), vec(vertices, second))
+        if found:
+            candidate, _, _ = signed_distance(r, point)
+            if candidate < best:
+                best, at, with_new_one = candidate, point, (new, first, second)
+    return best, at, with_new_one
 
 
 @leaf_kernel
 def closest_to_hull(r, hull, limit, noise):
-    """The point of a polyhedron closest to a round body: (state, distance, normal (3), point (3), three vertices).
-
-    The normal leads from the round body to the point, which lies in the hull of the vertices; these are -1 where fewer do. The
-    state is OUT_OF_REACH when the bodies are farther apart than the limit, and OVERLAPPING when they are not farther than the
-    noise.
-    """
+    """The `Closest` points of a round body and a polyhedron."""
     vertices = hull.vertices
-    cx, cy, cz = centre_of(r)
-    new, _ = lowest_vertex(vertices, hull.centre[0] - cx, hull.centre[1] - cy, hull.centre[2] - cz)
-    i, j, k = new, -1, -1
-    x, y, z = vertices[i, 0], vertices[i, 1], vertices[i, 2]
-    distance, nx, ny, nz, _ = signed_distance(r, x, y, z)
+    centre = centre_of(r)
+    new, _ = lowest_vertex(vertices, sub(hull.centre, centre))
+    simplex = new, -1, -1
+    point = vec(vertices, new)
+    distance, normal, _ = signed_distance(r, point)
     for _ in range(MAX_HULL_STEPS):
         if distance <= noise:
-            return OVERLAPPING, distance, nx, ny, nz, x, y, z, i, j, k
-        new, lowest = lowest_vertex(vertices, nx, ny, nz)
-        at = nx * x + ny * y + nz * z
+            return Closest(OVERLAPPING, distance, normal, point, simplex)
+        new, lowest = lowest_vertex(vertices, normal)
+        at = dot(normal, point)
         if lowest - at + distance > limit:
-            return OUT_OF_REACH, distance, nx, ny, nz, x, y, z, i, j, k
-        if new in (i, j, k) or at - lowest <= EPSILONS * (abs(x) + abs(y) + abs(z) + distance):
+            return Closest(OUT_OF_REACH, distance, normal, point, simplex)
+        if new in simplex or at - lowest <= EPSILONS * (abs(point[0]) + abs(point[1]) + abs(point[2]) + distance):
             break
-        # The minimum over the hull of the old vertices and the new one: over the new one itself, the edges to it, and the
-        # triangles with it.
-        best, bx, by, bz = np.inf, x, y, z
-        p, q, s = -1, -1, -1
-        vx, vy, vz = vertices[new, 0], vertices[new, 1], vertices[new, 2]
-        for edge in range(3):
-            old = i if edge == 0 else (j if edge == 1 else k)
-            if old < 0:
-                continue
-            ax, ay, az = vertices[old, 0], vertices[old, 1], vertices[old, 2]
-            t = lowest_on_segment(r, ax, ay, az, vx, vy, vz, noise)
-            ax, ay, az = ax + t * (vx - ax), ay + t * (vy - ay), az + t * (vz - az)
-            candidate, _, _, _, _ = signed_distance(r, ax, ay, az)
-            if candidate < best:
-                best, bx, by, bz = candidate, ax, ay, az
-                p, q, s = (new, -1, -1) if t == 1.0 else ((old, -1, -1) if t == 0.0 else (new, old, -1))
-        for face in range(3):
-            first = i if face < 2 else j
-            second = j if face == 0 else k
-            if first < 0 or second < 0:
-                continue
-            found, ax, ay, az = over_triangle(r, vertices, new, first, second)
-            if found:
-                candidate, _, _, _, _ = signed_distance(r, ax, ay, az)
-                if candidate < best:
-                    best, bx, by, bz = candidate, ax, ay, az
-                    p, q, s = new, first, second
-        if k >= 0 and encloses(vertices, i, j, k, new, cx, cy, cz):
-            return OVERLAPPING, 0.0, nx, ny, nz, x, y, z, i, j, k
+        best, lowest_point, with_new = lowest_with(r, vertices, simplex, new, noise)
+        if simplex[2] >= 0 and encloses(vertices, simplex[0], simplex[1], simplex[2], new, centre):
+            return Closest(OVERLAPPING, 0.0, normal, point, simplex)
         if best >= distance:
             break
-        i, j, k = p, q, s
-        x, y, z = bx, by, bz
-        distance, nx, ny, nz, _ = signed_distance(r, x, y, z)
+        simplex, point = with_new, lowest_point
+        distance, normal, _ = signed_distance(r, point)
     # A body that pierces the hull of the vertices has no closest point there, and no axis either.
-    if separation_of_hull(r, hull, nx, ny, nz) <= 0.0:
-        return OVERLAPPING, 0.0, nx, ny, nz, x, y, z, i, j, k
-    if distance > limit:
-        return OUT_OF_REACH, distance, nx, ny, nz, x, y, z, i, j, k
-    return APART, distance, nx, ny, nz, x, y, z, i, j, k
+    if separation_of_hull(r, hull, normal) <= 0.0:
+        return Closest(OVERLAPPING, 0.0, normal, point, simplex)
+    return Closest(OUT_OF_REACH if distance > limit else APART, distance, normal, point, simplex)
 
 
 @leaf_kernel
-def separation_of_hull(r, hull, x, y, z):
+def separation_of_hull(r, hull, axis):
     """Separation along a unit axis from a round body to a polyhedron."""
-    px, py, pz = support(r, x, y, z)
-    _, lowest = lowest_vertex(hull.vertices, x, y, z)
-    return lowest - x * px - y * py - z * pz
+    point = support(r, axis)
+    _, lowest = lowest_vertex(hull.vertices, axis)
+    return lowest - axis[0] * point[0] - axis[1] * point[1] - axis[2] * point[2]

@@ -12,81 +12,92 @@ rho being the radius of curvature there, which is more than the depth; at a face
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...compile.kernel import leaf_kernel
+from ...linalg.vec3 import add, divided, norm, scaled, sub
 from .closest_hull import APART, OUT_OF_REACH, OVERLAPPING, closest_to_hull, separation_of_hull
 from .closest_revolution import closest_to_round, separation_of_round
 from .expanding_polytope import least_penetration
 from .solid import Round
 
-__all__ = ["contact_axis"]
+__all__ = ["ContactAxis", "contact_axis"]
 
 # Of the size of the round body: the gap to which overlapping bodies are moved apart, and that below which the direction
 # between closest points is lost to rounding.
 GAP = 1e-3
 CLOSE = 1e-5
 MAX_AXIS_STEPS = 200
+# Of the same: a step by which the separation grows by no more has found nothing, one by which it falls by more went astray.
+GAINED = 1e-15
+LOST = 1e-13
 
 
-@leaf_kernel
-def shifted(r, x, y, z):
-    return Round(r.is_cone, r.radius, r.height, r.x + x, r.y + y, r.z + z, r.u, r.v, r.w, r.e, r.f, r.g)
+class ContactAxis(NamedTuple):
+    """The axis along which a round body and another one touch.
 
-
-@leaf_kernel
-def closest(r, hull, o, is_hull, limit, noise):
-    if is_hull:
-        return closest_to_hull(r, hull, limit, noise)
-    state, distance, nx, ny, nz, x, y, z = closest_to_round(r, o, limit, noise)
-    return state, distance, nx, ny, nz, x, y, z, -1, -1, -1
-
-
-@leaf_kernel
-def separation(r, hull, o, is_hull, x, y, z):
-    if is_hull:
-        return separation_of_hull(r, hull, x, y, z)
-    return separation_of_round(r, o, x, y, z)
-
-
-@leaf_kernel
-def contact_axis(r, hull, o, is_hull, limit, noise, work):
-    """(touches, distance or minus the depth, unit normal (3) from r to the other body, point (3) of that, three vertices).
-
-    The other body is `hull` if is_hull and else `o`; the one that it is not can be anything of that type. The point is where
-    the bodies touch when they are moved along the normal until they only do; it lies in the hull of the vertices, -1 where
-    fewer do or the body is no hull. touches is False when the distance exceeds the limit. noise: m, up to this distance the
-    bodies count as touching. work: `round_work()`.
+    distance: m, or minus the depth; touches is False where it exceeds the limit. normal: unit, from the round body to the other
+    one. point: of the other one, where the bodies touch when they are moved along the normal until they only do; it lies in the
+    hull of the vertices, -1 where fewer do or the body is no hull.
     """
-    state, distance, nx, ny, nz, x, y, z, i, j, k = closest(r, hull, o, is_hull, limit, noise)
+
+    touches: bool
+    distance: float
+    normal: tuple[float, float, float]
+    point: tuple[float, float, float]
+    vertices: tuple[int, int, int]
+
+
+@leaf_kernel
+def shifted(r, way):
+    """The round body, moved."""
+    return Round(r.is_cone, r.radius, r.height, add(r.base, way), r.axis, r.across)
+
+
+@leaf_kernel
+def closest(r, other, limit, noise):
+    """The `Closest` points of the two bodies."""
+    return closest_to_hull(r, other.hull, limit, noise) if other.is_hull else closest_to_round(r, other.round, limit, noise)
+
+
+@leaf_kernel
+def separation(r, other, axis):
+    """Along a unit axis from the round body to the other one."""
+    return separation_of_hull(r, other.hull, axis) if other.is_hull else separation_of_round(r, other.round, axis)
+
+
+@leaf_kernel
+def contact_axis(r, other, limit, noise, work):
+    """The `ContactAxis` of a round body and an `Other`. noise: m, up to this distance the bodies count as touching."""
+    state, distance, normal, point, vertices = closest(r, other, limit, noise)
     size = r.radius + r.height
     if state == OUT_OF_REACH:
-        return False, distance, nx, ny, nz, x, y, z, i, j, k
+        return ContactAxis(False, distance, normal, point, vertices)
     if state == OVERLAPPING:
-        depth, nx, ny, nz = least_penetration(r, hull, o, is_hull, work)
+        depth, normal = least_penetration(r, other, work)
         distance = -depth
     elif distance > CLOSE * size:
-        return True, distance, nx, ny, nz, x, y, z, i, j, k
+        return ContactAxis(True, distance, normal, point, vertices)
     for _ in range(MAX_AXIS_STEPS):
-        move = GAP * size - distance
-        aside = shifted(r, -move * nx, -move * ny, -move * nz)
-        state, _, ox, oy, oz, px, py, pz, first, second, third = closest(aside, hull, o, is_hull, np.inf, noise)
-        along = separation(r, hull, o, is_hull, ox, oy, oz)
-        if state != APART or along < distance - 1e-13 * size:
+        moved = shifted(r, scaled(-(GAP * size - distance), normal))
+        found = closest(moved, other, np.inf, noise)
+        along = separation(r, other, found.normal)
+        if found.state != APART or along < distance - LOST * size:
             break
-        better = along > distance + 1e-15 * size
-        dx, dy, dz = ox - nx, oy - ny, oz - nz
-        distance, nx, ny, nz, x, y, z, i, j, k = along, ox, oy, oz, px, py, pz, first, second, third
+        better = along > distance + GAINED * size
+        change = sub(found.normal, normal)
+        distance, normal, point, vertices = along, found.normal, found.point, found.vertices
         if not better:
             break
         # Where the radius of curvature is little more than the depth, steps are short: a step is doubled as long as it pays.
         for _ in range(MAX_AXIS_STEPS):
-            ox, oy, oz = nx + dx, ny + dy, nz + dz
-            length = np.sqrt(ox * ox + oy * oy + oz * oz)
-            ox, oy, oz = ox / length, oy / length, oz / length
-            along = separation(r, hull, o, is_hull, ox, oy, oz)
-            if along <= distance + 1e-15 * size:
+            candidate = add(normal, change)
+            candidate = divided(candidate, norm(candidate))
+            along = separation(r, other, candidate)
+            if along <= distance + GAINED * size:
                 break
-            distance, nx, ny, nz = along, ox, oy, oz
-            dx, dy, dz = 2.0 * dx, 2.0 * dy, 2.0 * dz
-    return distance <= limit, distance, nx, ny, nz, x, y, z, i, j, k
+            distance, normal = along, candidate
+            change = scaled(2.0, change)
+    return ContactAxis(distance <= limit, distance, normal, point, vertices)

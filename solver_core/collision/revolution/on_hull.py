@@ -7,12 +7,13 @@ the apex; vertices of the polyhedron under a cap; and crossings of its edges wit
 
 from __future__ import annotations
 
-import numpy as np
-
-from ...compile.kernel import TRUE, leaf_kernel
+from ...compile.kernel import inlined_kernel, leaf_kernel
+from ...linalg.vec3 import add, advanced, cross, dot, norm, norm2, scaled, sub, vec
 from ..manifold import NONE_FOUND
+from ..polyhedra.edge_contacts import along_edge
 from ..polyhedra.face_contacts import FACING
 from .candidates import (
+    AT_END,
     CROSSING,
     END,
     LOWEST,
@@ -22,202 +23,194 @@ from .candidates import (
     ON_VERTEX,
     PARALLEL_TO_SIDE,
     SIDE_INNER,
-    put,
-    put_closest,
-    spots,
+    add_closest,
+    add_point,
+    candidates,
+    cap_looks_along,
+    rim_crossings,
+    side_looks_along,
 )
 from .closest_revolution import generator
 from .contact_axis import contact_axis
-from .solid import SIDE, side_normal, signed_distance
+from .other import Other
+from .solid import SIDE, cap_middle, signed_distance
 
-__all__ = ["edges_along_side", "edges_under_cap", "in_face", "round_hull_contacts"]
+__all__ = ["SAME_WAY", "border_contacts", "in_face", "round_hull_contacts"]
 
 # Cosine of ten degrees: so near, a face is looked at for points.
 NEAR_FACES = 0.985
+# Cosine between the normal of a pair and the closest direction at a point of it.
+SAME_WAY = 0.9
 
 
 @leaf_kernel
-def in_face(hull, face, x, y, z, tolerance):
+def in_face(hull, face, point, tolerance):
     """Whether a point of a face's plane lies in the face."""
-    nx, ny, nz = hull.planes[face, 0], hull.planes[face, 1], hull.planes[face, 2]
+    normal = vec(hull.planes, face)
     begin, end = hull.loop_start[face], hull.loop_start[face + 1]
     for slot in range(begin, end):
-        p = hull.loop_vertices[slot]
-        q = hull.loop_vertices[slot + 1 if slot + 1 < end else begin]
-        ex = hull.vertices[q, 0] - hull.vertices[p, 0]
-        ey = hull.vertices[q, 1] - hull.vertices[p, 1]
-        ez = hull.vertices[q, 2] - hull.vertices[p, 2]
-        fx, fy, fz = x - hull.vertices[p, 0], y - hull.vertices[p, 1], z - hull.vertices[p, 2]
-        inward = nx * (ey * fz - ez * fy) + ny * (ez * fx - ex * fz) + nz * (ex * fy - ey * fx)
-        if inward < -tolerance * np.sqrt(ex * ex + ey * ey + ez * ez):
+        p = vec(hull.vertices, hull.loop_vertices[slot])
+        q = vec(hull.vertices, hull.loop_vertices[slot + 1 if slot + 1 < end else begin])
+        edge = sub(q, p)
+        if dot(normal, cross(edge, sub(point, p))) < -tolerance * norm(edge):
             return False
     return True
 
 
 @leaf_kernel
-def spots_on_faces(r, hull, nx, ny, nz, round_is_a, limit, merge, manifold, count, work):
+def points_on_faces(found, r, hull, normal, count):
     """Adds the points of the round body that lie over faces near the normal: the count."""
-    total = spots(r, nx, ny, nz, work)
+    total = candidates(r, normal, found.work)
     for face in range(len(hull.planes)):
-        x, y, z, offset = hull.planes[face, 0], hull.planes[face, 1], hull.planes[face, 2], hull.planes[face, 3]
-        cosine = x * nx + y * ny + z * nz
+        outward, offset = vec(hull.planes, face), hull.planes[face, 3]
+        cosine = dot(outward, normal)
         if cosine > -NEAR_FACES:
             continue
-        for spot in range(total):
-            px, py, pz = work.spots[spot, 0], work.spots[spot, 1], work.spots[spot, 2]
-            gap = (offset - x * px - y * py - z * pz) / cosine
-            if gap <= limit and in_face(hull, face, px + gap * nx, py + gap * ny, pz + gap * nz, 0.01 * merge):
-                of_other = 4 * face + ON_FACE
-                spot_id = int(work.spot_ids[spot])
-                count = put(manifold, count, limit, merge, px, py, pz, nx, ny, nz, gap, round_is_a, spot_id, of_other)
+        for row in range(total):
+            point = vec(found.work.candidates, row)
+            gap = (offset - outward[0] * point[0] - outward[1] * point[1] - outward[2] * point[2]) / cosine
+            if gap <= found.limit and in_face(hull, face, advanced(point, gap, normal), 0.01 * found.merge):
+                of_round = int(found.work.candidate_ids[row])
+                count = add_point(found, count, point, normal, gap, of_round, 4 * face + ON_FACE)
     return count
 
 
 @leaf_kernel
-def edge_looks(hull, edge, nx, ny, nz):
+def edge_looks(hull, edge, normal):
     """Whether a face beside the edge looks against the normal; an edge without faces looks everywhere."""
     for side in range(2):
         face = hull.edge_faces[edge, side]
         if face < 0:
             return True
-        if hull.planes[face, 0] * nx + hull.planes[face, 1] * ny + hull.planes[face, 2] * nz < FACING:
+        if dot(vec(hull.planes, face), normal) < FACING:
             return True
     return False
 
 
 @leaf_kernel
-def edges_under_cap(r, top, hull, nx, ny, nz, round_is_a, limit, merge, manifold, count):
+def edges_under_cap(found, r, top, hull, normal, count):
     """Adds the vertices within a cap, seen along the normal, and the crossings of edges with its rim: the count."""
-    sign, lift = (1.0, r.height) if top else (-1.0, 0.0)
-    mx, my, mz = r.x + lift * r.u, r.y + lift * r.v, r.z + lift * r.w
-    x, y, z = sign * r.u, sign * r.v, sign * r.w
-    cosine = x * nx + y * ny + z * nz
+    middle = cap_middle(r, top)
+    outward = scaled(1.0 if top else -1.0, r.axis)
+    cosine = dot(outward, normal)
     for edge in range(len(hull.edges)):
-        if not edge_looks(hull, edge, nx, ny, nz):
+        if not edge_looks(hull, edge, normal):
             continue
         i, j = hull.edges[edge, 0], hull.edges[edge, 1]
-        ax, ay, az = hull.vertices[i, 0], hull.vertices[i, 1], hull.vertices[i, 2]
-        bx, by, bz = hull.vertices[j, 0], hull.vertices[j, 1], hull.vertices[j, 2]
-        gap_a = (x * (ax - mx) + y * (ay - my) + z * (az - mz)) / cosine
-        gap_b = (x * (bx - mx) + y * (by - my) + z * (bz - mz)) / cosine
-        if min(gap_a, gap_b) > limit:
+        a, b = vec(hull.vertices, i), vec(hull.vertices, j)
+        gap_a = dot(outward, sub(a, middle)) / cosine
+        gap_b = dot(outward, sub(b, middle)) / cosine
+        if min(gap_a, gap_b) > found.limit:
             continue
         # Both ends along the normal onto the cap, as seen from its middle.
-        ax, ay, az = ax - gap_a * nx - mx, ay - gap_a * ny - my, az - gap_a * nz - mz
-        bx, by, bz = bx - gap_b * nx - mx, by - gap_b * ny - my, bz - gap_b * nz - mz
-        square = r.radius * r.radius
+        a, b = sub(advanced(a, -gap_a, normal), middle), sub(advanced(b, -gap_b, normal), middle)
         for end in range(2):
-            vx, vy, vz, gap, vertex = (ax, ay, az, gap_a, i) if end == 0 else (bx, by, bz, gap_b, j)
-            if vx * vx + vy * vy + vz * vz <= square * (1.0 + 1e-9):
-                cap_id = LOWEST if not top else LOWEST + 1
-                of_other = 4 * int(vertex) + ON_VERTEX
-                count = put(
-                    manifold, count, limit, merge, mx + vx, my + vy, mz + vz, nx, ny, nz, gap, round_is_a, cap_id, of_other
-                )
-        dx, dy, dz = bx - ax, by - ay, bz - az
-        dd = dx * dx + dy * dy + dz * dz
-        ad = ax * dx + ay * dy + az * dz
-        root = ad * ad - dd * (ax * ax + ay * ay + az * az - square)
-        if not root > 0.0:
-            continue
-        for which in range(2):
-            t = (-ad + (2.0 * which - 1.0) * np.sqrt(root)) / dd
+            on_cap, gap, vertex = (a, gap_a, i) if end == 0 else (b, gap_b, j)
+            if norm2(on_cap) <= r.radius * r.radius * (1.0 + AT_END):
+                of_round, of_other = LOWEST + 1 if top else LOWEST, 4 * int(vertex) + ON_VERTEX
+                count = add_point(found, count, add(middle, on_cap), normal, gap, of_round, of_other)
+        way = sub(b, a)
+        crosses, first, second = rim_crossings(a, way, r.radius)
+        for which in range(2 if crosses else 0):
+            t = first if which == 0 else second
             if 0.0 < t < 1.0:
-                of_round = CROSSING + (2 if top else 0) + which
-                of_other = 4 * edge + ON_EDGE
+                of_round, of_other = CROSSING + (2 if top else 0) + which, 4 * edge + ON_EDGE
                 gap = gap_a + t * (gap_b - gap_a)
-                px, py, pz = mx + ax + t * dx, my + ay + t * dy, mz + az + t * dz
-                count = put(manifold, count, limit, merge, px, py, pz, nx, ny, nz, gap, round_is_a, of_round, of_other)
+                count = add_point(found, count, advanced(add(middle, a), t, way), normal, gap, of_round, of_other)
     return count
 
 
 @leaf_kernel
-def edges_along_side(r, hull, nx, ny, nz, round_is_a, limit, merge, manifold, count):
+def edge_along_line(found, r, hull, edge, line, normal, count):
+    """Adds the ends of the overlap of an edge with a line of the side, (start, way), each with its own closest direction."""
+    start, way = line
+    i, j = hull.edges[edge, 0], hull.edges[edge, 1]
+    corner, along = vec(hull.vertices, i), along_edge(hull, edge)
+    length2, product = norm2(way), dot(along, way)
+    offset = dot(sub(corner, start), way) / product
+    for end in range(4):
+        # The ends of the edge, then the points of it beside the ends of the line.
+        t = float(end) if end < 2 else (end - 2) * length2 / product - offset
+        if not 0.0 <= t <= 1.0:
+            continue
+        point = advanced(corner, t, along)
+        s = dot(sub(point, start), way) / length2
+        if s < -AT_END or s > 1.0 + AT_END:
+            continue
+        gap, outwards, part = signed_distance(r, point)
+        if gap > found.limit or part != SIDE or dot(outwards, normal) < SAME_WAY:
+            continue
+        of_round, of_other = END, 4 * int(i if end == 0 else j) + ON_VERTEX
+        if end >= 2:
+            of_round, of_other = END + end - 2, 4 * edge + ON_EDGE
+        count = add_point(found, count, advanced(point, -gap, outwards), outwards, gap, of_round, of_other)
+    return count
+
+
+@inlined_kernel
+def is_beside_face(hull, edge, normal):
+    """Whether a face beside the edge looks straight against the normal."""
+    for side in range(2):
+        face = hull.edge_faces[edge, side]
+        if face >= 0 and dot(vec(hull.planes, face), normal) < -NEAR:
+            return True
+    return False
+
+
+@leaf_kernel
+def edges_along_side(found, r, hull, normal, count):
     """Adds contacts of edges with the line of the side that lies farthest along the normal: the count.
 
-    An edge along the line touches at the ends of their overlap, each with its own closest direction; one that crosses it while
-    a face near the normal lies beside it touches at the crossing.
+    An edge along the line touches at the ends of their overlap; one that crosses it while a face near the normal lies beside it
+    touches at the crossing.
     """
-    gx, gy, gz, hx, hy, hz = generator(r, nx, ny, nz)
-    gx, gy, gz, hx, hy, hz = gx, gy, gz, hx - gx, hy - gy, hz - gz
-    length2 = hx * hx + hy * hy + hz * hz
+    start, way = generator(r, normal)
+    way = sub(way, start)
+    length2 = norm2(way)
     for edge in range(len(hull.edges)):
-        if not edge_looks(hull, edge, nx, ny, nz):
+        if not edge_looks(hull, edge, normal):
             continue
-        i, j = hull.edges[edge, 0], hull.edges[edge, 1]
-        px, py, pz = hull.vertices[i, 0], hull.vertices[i, 1], hull.vertices[i, 2]
-        ex, ey, ez = hull.vertices[j, 0] - px, hull.vertices[j, 1] - py, hull.vertices[j, 2] - pz
-        square = ex * ex + ey * ey + ez * ez
+        corner, along = vec(hull.vertices, hull.edges[edge, 0]), along_edge(hull, edge)
+        square = norm2(along)
         if square == 0.0:
             continue
-        dot = ex * hx + ey * hy + ez * hz
-        if square * length2 - dot * dot <= PARALLEL_TO_SIDE * PARALLEL_TO_SIDE * square * length2:
-            start = ((px - gx) * hx + (py - gy) * hy + (pz - gz) * hz) / dot
-            for end in range(4):
-                # The ends of the edge, then the points of it beside the ends of the line.
-                t = float(end) if end < 2 else (end - 2) * length2 / dot - start
-                if not 0.0 <= t <= 1.0:
-                    continue
-                x, y, z = px + t * ex, py + t * ey, pz + t * ez
-                s = ((x - gx) * hx + (y - gy) * hy + (z - gz) * hz) / length2
-                if s < -1e-9 or s > 1.0 + 1e-9:
-                    continue
-                gap, kx, ky, kz, part = signed_distance(r, x, y, z)
-                if gap > limit or part != SIDE or kx * nx + ky * ny + kz * nz < 0.9:
-                    continue
-                of_other = 4 * edge + ON_EDGE
-                of_round = END + end if end >= 2 else END
-                if end < 2:
-                    of_other = 4 * int(i if end == 0 else j) + ON_VERTEX
-                else:
-                    of_round = END + end - 2
-                count = put(
-                    manifold,
-                    count,
-                    limit,
-                    merge,
-                    x - gap * kx,
-                    y - gap * ky,
-                    z - gap * kz,
-                    kx,
-                    ky,
-                    kz,
-                    gap,
-                    round_is_a,
-                    of_round,
-                    of_other,
-                )
+        product = dot(along, way)
+        if square * length2 - product * product <= PARALLEL_TO_SIDE * PARALLEL_TO_SIDE * square * length2:
+            count = edge_along_line(found, r, hull, edge, (start, way), normal, count)
             continue
-        beside = False
-        for side in range(2):
-            face = hull.edge_faces[edge, side]
-            if face >= 0 and hull.planes[face, 0] * nx + hull.planes[face, 1] * ny + hull.planes[face, 2] * nz < -NEAR:
-                beside = True
-        if not beside:
+        if not is_beside_face(hull, edge, normal):
             continue
         # Where the line crosses the edge, seen along the normal: t = [r, h, n] / [e, h, n] and s from the same.
-        cx, cy, cz = hy * nz - hz * ny, hz * nx - hx * nz, hx * ny - hy * nx
-        bottom = ex * cx + ey * cy + ez * cz
+        across = cross(way, normal)
+        bottom = dot(along, across)
         if bottom == 0.0:
             continue
-        t = ((gx - px) * cx + (gy - py) * cy + (gz - pz) * cz) / bottom
-        x, y, z = px + t * ex, py + t * ey, pz + t * ez
-        ox, oy, oz = x - gx, y - gy, z - gz
-        on = ox * nx + oy * ny + oz * nz
-        hn = hx * nx + hy * ny + hz * nz
-        flat2 = length2 - hn * hn
-        s = (ox * hx + oy * hy + oz * hz - on * hn) / flat2 if flat2 > 0.0 else -1.0
+        t = dot(sub(start, corner), across) / bottom
+        offset = sub(advanced(corner, t, along), start)
+        on, lean = dot(offset, normal), dot(way, normal)
+        flat2 = length2 - lean * lean
+        s = (dot(offset, way) - on * lean) / flat2 if flat2 > 0.0 else -1.0
         if 0.0 <= t <= 1.0 and 0.0 <= s <= 1.0:
-            gap = on - s * hn
-            gap_x, gap_y, gap_z = gx + s * hx, gy + s * hy, gz + s * hz
-            of_other = 4 * edge + ON_EDGE
-            count = put(manifold, count, limit, merge, gap_x, gap_y, gap_z, nx, ny, nz, gap, round_is_a, SIDE_INNER, of_other)
+            point = advanced(start, s, way)
+            count = add_point(found, count, point, normal, on - s * lean, SIDE_INNER, 4 * edge + ON_EDGE)
     return count
 
 
 @leaf_kernel
-def hull_feature(hull, i, j, k):
+def border_contacts(found, r, hull, normal, count):
+    """Adds contacts of edges and vertices with a cap or a side that looks along the normal: the count."""
+    along = dot(normal, r.axis)
+    if cap_looks_along(r, along):
+        count = edges_under_cap(found, r, along > 0.0, hull, normal, count)
+    if side_looks_along(r, along):
+        count = edges_along_side(found, r, hull, normal, count)
+    return count
+
+
+@leaf_kernel
+def hull_feature(hull, vertices):
     """Feature of the part of a polyhedron that up to three of its vertices span."""
+    i, j, _ = vertices
     if j < 0:
         return 4 * i + ON_VERTEX
     for edge in range(len(hull.edges)):
@@ -228,24 +221,16 @@ def hull_feature(hull, i, j, k):
 
 
 @leaf_kernel
-def round_hull_contacts(r, hull, round_is_a, limit, merge, noise, manifold, work):
-    """Contacts of a round body with a polyhedron in its frame, with gaps up to the limit: the count.
+def round_hull_contacts(found, r, hull):
+    """Contacts of a round body with a polyhedron in its frame: the count.
 
-    r: `Round` in the frame of the hull. hull: `Polyhedron`; flat polygons, single triangles, segments and points too, of which
-    vertices, planes, loops and edges are used, and `centre` as any point inside. round_is_a tells which way the normals are to
-    point. merge: m, closer contacts are one. noise: m, up to this distance the bodies count as touching. work: `round_work()`.
-    Contacts are added from the manifold's first row on.
+    hull: `Polyhedron`; flat polygons, single triangles, segments and points too, of which vertices, planes, loops and edges are
+    used, and `centre` as any point inside. Contacts are added from the manifold's first row on.
     """
-    touches, distance, nx, ny, nz, qx, qy, qz, i, j, k = contact_axis(r, hull, r, TRUE, limit, noise, work)
-    if not touches:
+    axis = contact_axis(r, Other(hull, r, True), found.limit, found.noise, found.work)
+    if not axis.touches:
         return 0
-    count = spots_on_faces(r, hull, nx, ny, nz, round_is_a, limit, merge, manifold, NONE_FOUND, work)
-    along = nx * r.u + ny * r.v + nz * r.w
-    radial, rise = side_normal(r)
+    count = points_on_faces(found, r, hull, axis.normal, NONE_FOUND)
     if len(hull.vertices) > 1:
-        if abs(along) > NEAR and (along < 0.0 or not r.is_cone):
-            count = edges_under_cap(r, along > 0.0, hull, nx, ny, nz, round_is_a, limit, merge, manifold, count)
-        if radial * np.sqrt(max(1.0 - along * along, 0.0)) + rise * along > NEAR:
-            count = edges_along_side(r, hull, nx, ny, nz, round_is_a, limit, merge, manifold, count)
-    of_other = hull_feature(hull, i, j, k)
-    return put_closest(manifold, count, limit, merge, qx, qy, qz, nx, ny, nz, distance, round_is_a, of_other)
+        count = border_contacts(found, r, hull, axis.normal, count)
+    return add_closest(found, count, axis.point, axis.normal, axis.distance, hull_feature(hull, axis.vertices))

@@ -2,28 +2,33 @@
 """Contacts of a cylinder or a cone with a mesh, exact: triangle by triangle, without those that only inner edges would make.
 
 Over a triangle the round body has the contacts that it has with the triangle's plane. With an edge or a corner it has those
-that it has with a flat polygon, if the mesh holds their direction there: if the triangles beside lead away from it. An inner
-edge of a flat part holds none, so what rolls or slides over it does not see it.
+that it has with a flat polygon, if their direction is in its normal cone: if the triangles beside lead away from it. An inner
+edge of a flat part has none, so what rolls or slides over it does not see it.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from ...compile.kernel import kernel, leaf_kernel
-from ..manifold import feature_id
-from ..mesh.features import add, buffer, in_edge_normal_cone, in_vertex_normal_cone
-from ..mesh.queries import closest_on_surface, is_inside, surface_view
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compile.kernel import FALSE, TRUE, inlined_kernel, kernel, leaf_kernel
+from ...linalg.vec3 import add, advanced, dot, negative, norm, scaled, set_vec, sub, vec
+from ..manifold import NONE_FOUND
+from ..mesh.buffer import Buffer, add_to, buffer
+from ..mesh.normal_cones import in_edge_normal_cone, in_vertex_normal_cone
+from ..mesh.queries import SurfaceView, closest_on_surface, is_inside, surface_view, triangle_corners
 from ..polyhedra.polyhedron import Polyhedron
-from .candidates import NEAR, ON_EDGE, ON_FACE, ON_VERTEX, ROUND_FEATURE, spots
-from .on_hull import edges_along_side, edges_under_cap, in_face, round_hull_contacts
-from .solid import centre_of, round_at, side_normal
+from .candidates import ON_EDGE, ON_FACE, ON_VERTEX, Collection, candidates, round_feature
+from .on_hull import border_contacts, in_face, round_hull_contacts
+from .solid import Round, centre_of, rim_axes
 
 __all__ = ["round_surface_contacts"]
 
 # Of a triangle's size: what is lower by no more is as far along a direction.
 LEVEL = 1e-6
-# A sine by which a direction may leave those that a feature holds.
+# A sine by which a direction may leave the normal cone of a feature.
 NORMAL_CONE = 1e-4
 # Of a work array of nodes.
 STACK = 64
@@ -31,6 +36,30 @@ STACK = 64
 DEEP = 0.1
 # Lines through the round body that a thin mesh may pass through with no vertex of either in the other: axis and diameters.
 LINES = 5
+# The faces of a flat triangle, and its corners.
+FRONT, BACK = np.int64(0), np.int64(1)
+ALL_CORNERS = (0, 1, 2)
+
+
+class SurfaceWork(NamedTuple):
+    """The bounds (6,) of the round body; a work array for nodes, the second half of it for questions to the surface; and where
+    the contacts go."""
+
+    box: NDArray[np.float64]
+    stack: NDArray[np.int64]
+    out: Buffer
+
+
+class Meeting(NamedTuple):
+    """A round body and a surface in the surface's axes; triangle: the one that is looked at, as a flat polyhedron; found: where
+    contacts with that one go; stack and out: as in `SurfaceWork`."""
+
+    round: Round
+    surface: SurfaceView
+    triangle: Polyhedron
+    found: Collection
+    stack: NDArray[np.int64]
+    out: Buffer
 
 
 @kernel
@@ -53,16 +82,15 @@ def flat_triangle():
 @leaf_kernel
 def fill_triangle(surface, f, triangle):
     """The triangle f of a surface; its normal is that of face 0."""
-    n = surface.normals[f]
     for k in range(3):
         for i in range(3):
             triangle.vertices[i, k] = surface.vertices[surface.triangles[f, i], k]
         p, q, r = triangle.vertices[0, k], triangle.vertices[1, k], triangle.vertices[2, k]
         triangle.lower[k], triangle.upper[k], triangle.centre[k] = min(p, q, r), max(p, q, r), (p + q + r) / 3.0
-    p = triangle.vertices[0]
-    offset = n[0] * p[0] + n[1] * p[1] + n[2] * p[2]
-    for k in range(3):
-        triangle.planes[0, k], triangle.planes[1, k] = n[k], -n[k]
+    normal = vec(surface.normals, f)
+    offset = dot(normal, vec(triangle.vertices, FRONT))
+    set_vec(triangle.planes, FRONT, normal)
+    set_vec(triangle.planes, BACK, negative(normal))
     triangle.planes[0, 3], triangle.planes[1, 3] = offset, -offset
 
 
@@ -70,8 +98,7 @@ def fill_triangle(surface, f, triangle):
 def round_bounds(r, box):
     """Bounds of a round body, into box (6,)."""
     for k in range(3):
-        base = r.x if k == 0 else (r.y if k == 1 else r.z)
-        axis = r.u if k == 0 else (r.v if k == 1 else r.w)
+        base, axis = r.base[k], r.axis[k]
         across = r.radius * np.sqrt(max(1.0 - axis * axis, 0.0))
         other = 0.0 if r.is_cone else across
         top = base + r.height * axis
@@ -95,37 +122,41 @@ def has_border(surface, f):
 
 
 @leaf_kernel
-def edge_is_held(surface, f, side, x, y, z):
+def in_cone_of_side(surface, f, side, direction):
+    """Whether a direction is in the normal cone that the mesh has at a side of triangle f."""
     e = surface.triangle_edges[f, side]
-    return e >= 0 and surface.sharp[e] and in_edge_normal_cone(surface, surface.vertices, e, x, y, z, NORMAL_CONE)
+    return e >= 0 and surface.sharp[e] and in_edge_normal_cone(surface, surface.vertices, e, direction, NORMAL_CONE)
 
 
 @leaf_kernel
-def vertex_is_held(surface, f, corner, x, y, z):
+def in_cone_of_corner(surface, f, corner, direction):
+    """Likewise at a corner."""
     v = surface.triangles[f, corner]
-    return surface.corner[v] and in_vertex_normal_cone(surface, surface.vertices, v, x, y, z, NORMAL_CONE)
+    return surface.corner[v] and in_vertex_normal_cone(surface, surface.vertices, v, direction, NORMAL_CONE)
 
 
-@leaf_kernel
-def border_holds(surface, f, triangle, x, y, z, size):
-    """Whether an edge or a corner of triangle f is farthest along the unit vector (x, y, z), and the mesh holds it there."""
-    a = x * triangle.vertices[0, 0] + y * triangle.vertices[0, 1] + z * triangle.vertices[0, 2]
-    b = x * triangle.vertices[1, 0] + y * triangle.vertices[1, 1] + z * triangle.vertices[1, 2]
-    c = x * triangle.vertices[2, 0] + y * triangle.vertices[2, 1] + z * triangle.vertices[2, 2]
+@inlined_kernel
+def in_cone_of_border(meeting, f, direction, size):
+    """Whether an edge or a corner of triangle f is farthest along a unit vector that is in its normal cone."""
+    p, q, r = triangle_corners(meeting.triangle.vertices, ALL_CORNERS)
+    a, b, c = dot(direction, p), dot(direction, q), dot(direction, r)
     level = max(a, b, c) - LEVEL * size
     first, second, third = a >= level, b >= level, c >= level
     if first and second and third:
         return False
     if (first and second) or (second and third) or (first and third):
         side = 0 if first and second else (1 if second and third else 2)
-        return edge_is_held(surface, f, side, x, y, z)
-    return vertex_is_held(surface, f, 0 if first else (1 if second else 2), x, y, z)
+        return in_cone_of_side(meeting.surface, f, side, direction)
+    return in_cone_of_corner(meeting.surface, f, 0 if first else (1 if second else 2), direction)
 
 
 @leaf_kernel
-def add_held(surface, f, manifold, slot, round_is_a, x, y, z, of_edges, out):
-    """Adds a contact with triangle f, in a row of the manifold, under the names of the mesh's features, (x, y, z) being its
-    direction from the mesh. of_edges: only if it is one of an edge or a corner that the mesh holds in that direction."""
+def add_named(meeting, f, slot, direction, of_edges):
+    """Adds a contact with triangle f, in a row of the manifold, under the names of the mesh's features.
+
+    direction: its own, from the mesh. of_edges: only if it is one of an edge or a corner with that in its normal cone.
+    """
+    surface, manifold, round_is_a = meeting.surface, meeting.found.manifold, meeting.found.round_is_a
     ids = (1 << 30) - 1
     name = np.int64(manifold.feature[slot])
     of_a, of_b = (name >> 30) & ids, name & ids
@@ -133,149 +164,138 @@ def add_held(surface, f, manifold, slot, round_is_a, x, y, z, of_edges, out):
     part, kind = of_other // 4, of_other % 4
     if kind == ON_EDGE:
         side = side_of(part)
-        if of_edges and not edge_is_held(surface, f, side, x, y, z):
+        if of_edges and not in_cone_of_side(surface, f, side, direction):
             return
         of_mesh = 4 * surface.triangle_edges[f, side] + ON_EDGE
     elif kind == ON_VERTEX:
-        if of_edges and not vertex_is_held(surface, f, part, x, y, z):
+        if of_edges and not in_cone_of_corner(surface, f, part, direction):
             return
         of_mesh = 4 * surface.triangles[f, part] + ON_VERTEX
     else:
         if of_edges:
             return
         of_mesh = 4 * surface.patch[f] + ON_FACE
-    feature = feature_id(ROUND_FEATURE, of_round, of_mesh) if round_is_a else feature_id(ROUND_FEATURE, of_mesh, of_round)
-    p, n = manifold.point[slot], manifold.normal[slot]
-    add(out, p[0], p[1], p[2], n[0], n[1], n[2], manifold.gap[slot], feature, False)
+    feature = round_feature(round_is_a, of_round, of_mesh)
+    add_to(meeting.out, vec(manifold.point, slot), vec(manifold.normal, slot), manifold.gap[slot], feature)
 
 
 @leaf_kernel
-def leaves_elsewhere(r, surface, px, py, pz, depth, stack):
+def leaves_elsewhere(meeting, point, depth):
     """Whether a point inside of a solid is less deep below another triangle that the body's middle is over.
 
     The apex of a cone that lies on a table is below the top by next to nothing and behind the table's side by a hand: it leaves
     through the top. Below a thin plate's other side it came from, and leaves to, where its body is.
     """
+    surface = meeting.surface
     nearer = depth * (1.0 - 1e-6) - surface.tolerance
     if nearer <= 0.0:
         return False
-    _, f, _, _, _ = closest_on_surface(surface, px, py, pz, nearer, 0.0, stack)
+    _, f, _ = closest_on_surface(surface, point, nearer, 0.0, meeting.stack[STACK:])
     if f < 0:
         return False
-    cx, cy, cz = centre_of(r)
-    n, p = surface.normals[f], surface.vertices[surface.triangles[f, 0]]
-    return n[0] * (cx - p[0]) + n[1] * (cy - p[1]) + n[2] * (cz - p[2]) > 0.0
+    corner = vec(surface.vertices, surface.triangles[f, 0])
+    return dot(vec(surface.normals, f), sub(centre_of(meeting.round), corner)) > 0.0
 
 
-@leaf_kernel
-def is_over_face(r, surface, triangle, face, px, py, pz, gap, tolerance, stack):
+@inlined_kernel
+def is_over_face(meeting, face, point, gap):
     """Whether a point of the round body's surface with a gap over the plane of a face is over the face.
 
     One below the plane has to be inside of a solid and nowhere nearer to its outside, or behind the face as seen from the
-    body's middle, lest what reaches below an overhang counts as sunk into it from above.
+    body's middle, lest what reaches below an overhang counts as deep below it.
     """
-    x, y, z = triangle.planes[face, 0], triangle.planes[face, 1], triangle.planes[face, 2]
-    if gap >= 0.0 or surface.solid:
-        if not in_face(triangle, face, px - gap * x, py - gap * y, pz - gap * z, tolerance):
+    triangle, tolerance = meeting.triangle, 0.01 * meeting.found.merge
+    normal = vec(triangle.planes, face)
+    if gap >= 0.0 or meeting.surface.solid:
+        if not in_face(triangle, face, advanced(point, -gap, normal), tolerance):
             return False
         if gap > -tolerance:
             return True
-        return not leaves_elsewhere(r, surface, px, py, pz, -gap, stack) and is_inside(surface, px, py, pz, stack)
-    cx, cy, cz = centre_of(r)
-    height = x * cx + y * cy + z * cz - triangle.planes[face, 3]
-    t = gap / (gap - height)
-    return in_face(triangle, face, px + t * (cx - px), py + t * (cy - py), pz + t * (cz - pz), tolerance)
+        return not leaves_elsewhere(meeting, point, -gap) and is_inside(meeting.surface, point, meeting.stack[STACK:])
+    centre = centre_of(meeting.round)
+    height = dot(normal, centre) - triangle.planes[face, 3]
+    return in_face(triangle, face, advanced(point, gap / (gap - height), sub(centre, point)), tolerance)
 
 
 @leaf_kernel
-def face_contacts(r, surface, f, triangle, face, round_is_a, limit, merge, manifold, work, stack, out):
+def face_contacts(meeting, f, face):
     """Adds the points of the round body that are over triangle f, and edges of the mesh there below its cap or its side."""
-    x, y, z, offset = triangle.planes[face, 0], triangle.planes[face, 1], triangle.planes[face, 2], triangle.planes[face, 3]
-    size = r.radius + r.height
-    sign = -1.0 if round_is_a else 1.0
+    r, surface, triangle, found = meeting.round, meeting.surface, meeting.triangle, meeting.found
+    normal, offset = vec(triangle.planes, face), triangle.planes[face, 3]
+    deepest = -2.0 * DEEP * (r.radius + r.height)
+    sign = -1.0 if found.round_is_a else 1.0
     of_mesh = 4 * surface.patch[f] + ON_FACE
-    for spot in range(spots(r, -x, -y, -z, work)):
-        px, py, pz = work.spots[spot, 0], work.spots[spot, 1], work.spots[spot, 2]
-        gap = x * px + y * py + z * pz - offset
-        if not -2.0 * DEEP * size <= gap <= limit:
+    for row in range(candidates(r, negative(normal), found.work)):
+        point = vec(found.work.candidates, row)
+        gap = dot(normal, point) - offset
+        if not deepest <= gap <= found.limit or not is_over_face(meeting, face, point, gap):
             continue
-        if not is_over_face(r, surface, triangle, face, px, py, pz, gap, 0.01 * merge, stack):
-            continue
-        spot_id = np.int64(work.spot_ids[spot])
-        feature = feature_id(ROUND_FEATURE, spot_id, of_mesh) if round_is_a else feature_id(ROUND_FEATURE, of_mesh, spot_id)
-        half = 0.5 * gap
-        add(out, px - half * x, py - half * y, pz - half * z, sign * x, sign * y, sign * z, gap, feature, False)
-    if not has_border(surface, f):
-        return
-    count = 0
-    along = -(x * r.u + y * r.v + z * r.w)
-    radial, rise = side_normal(r)
-    if abs(along) > NEAR and (along < 0.0 or not r.is_cone):
-        count = edges_under_cap(r, along > 0.0, triangle, -x, -y, -z, round_is_a, limit, merge, manifold, count)
-    if radial * np.sqrt(max(1.0 - along * along, 0.0)) + rise * along > NEAR:
-        count = edges_along_side(r, triangle, -x, -y, -z, round_is_a, limit, merge, manifold, count)
-    for slot in range(count):
-        if manifold.gap[slot] >= -2.0 * DEEP * size:
-            n = manifold.normal[slot]
-            add_held(surface, f, manifold, slot, round_is_a, sign * n[0], sign * n[1], sign * n[2], True, out)
+        feature = round_feature(found.round_is_a, np.int64(found.work.candidate_ids[row]), of_mesh)
+        add_to(meeting.out, advanced(point, -0.5 * gap, normal), scaled(sign, normal), gap, feature)
+    if has_border(surface, f):
+        for slot in range(border_contacts(found, r, triangle, negative(normal), NONE_FOUND)):
+            if found.manifold.gap[slot] >= deepest:
+                add_named(meeting, f, slot, scaled(sign, vec(found.manifold.normal, slot)), TRUE)
 
 
 @leaf_kernel
-def triangle_contacts(r, surface, f, triangle, round_is_a, limit, merge, noise, manifold, work, stack, out):
+def triangle_contacts(meeting, f):
     """Adds the contacts of a round body with triangle f that the mesh has; returns the least gap that it has with the triangle
     alone, 0 where that is no overlap or has not been looked for."""
-    cx, cy, cz = centre_of(r)
-    x, y, z = triangle.planes[0, 0], triangle.planes[0, 1], triangle.planes[0, 2]
-    over = x * cx + y * cy + z * cz - triangle.planes[0, 3]
+    surface, triangle, found = meeting.surface, meeting.triangle, meeting.found
+    over = dot(vec(triangle.planes, FRONT), centre_of(meeting.round)) - triangle.planes[0, 3]
     if over > 0.0 or not surface.solid:
-        face = 0 if over > 0.0 else 1
-        face_contacts(r, surface, f, triangle, face, round_is_a, limit, merge, manifold, work, stack, out)
+        face_contacts(meeting, f, FRONT if over > 0.0 else BACK)
     alone = 0.0
     if not has_border(surface, f):
         return alone
     size = 0.0
     for k in range(3):
         size += triangle.upper[k] - triangle.lower[k]
-    sign = -1.0 if round_is_a else 1.0
-    for slot in range(round_hull_contacts(r, triangle, round_is_a, limit, merge, noise, manifold, work)):
-        n = manifold.normal[slot]
-        nx, ny, nz = sign * n[0], sign * n[1], sign * n[2]
-        alone = min(alone, manifold.gap[slot])
-        if border_holds(surface, f, triangle, nx, ny, nz, size):
-            add_held(surface, f, manifold, slot, round_is_a, nx, ny, nz, False, out)
+    sign = -1.0 if found.round_is_a else 1.0
+    for slot in range(round_hull_contacts(found, meeting.round, triangle)):
+        direction = scaled(sign, vec(found.manifold.normal, slot))
+        alone = min(alone, found.manifold.gap[slot])
+        if in_cone_of_border(meeting, f, direction, size):
+            add_named(meeting, f, slot, direction, FALSE)
     return alone
 
 
 @leaf_kernel
 def is_cut(r, triangle):
     """Whether a triangle passes through the axis or a diameter of a round body, with a tenth of it on either side."""
-    nx, ny, nz, offset = triangle.planes[0, 0], triangle.planes[0, 1], triangle.planes[0, 2], triangle.planes[0, 3]
+    normal, offset = vec(triangle.planes, FRONT), triangle.planes[0, 3]
     at, radius = (0.25 * r.height, 0.75 * r.radius) if r.is_cone else (0.5 * r.height, r.radius)
+    e, h = rim_axes(r)
     for line in range(LINES):
-        middle, dx, dy, dz = 0.5 * r.height, 0.5 * r.height * r.u, 0.5 * r.height * r.v, 0.5 * r.height * r.w
+        middle, half = 0.5 * r.height, scaled(0.5 * r.height, r.axis)
         if line > 0:
             angle = np.pi * (line - 1) / (LINES - 1)
-            one, other = radius * np.cos(angle), radius * np.sin(angle)
-            middle = at
-            dx = one * r.e + other * (r.v * r.g - r.w * r.f)
-            dy = one * r.f + other * (r.w * r.e - r.u * r.g)
-            dz = one * r.g + other * (r.u * r.f - r.v * r.e)
-        cx, cy, cz = r.x + middle * r.u, r.y + middle * r.v, r.z + middle * r.w
-        height, along = nx * cx + ny * cy + nz * cz - offset, nx * dx + ny * dy + nz * dz
-        least = 2.0 * DEEP * np.sqrt(dx * dx + dy * dy + dz * dz)
-        if abs(along) - abs(height) >= least:
-            t = -height / along
-            if in_face(triangle, 0, cx + t * dx, cy + t * dy, cz + t * dz, 0.0):
-                return True
+            middle, half = at, add(scaled(radius * np.cos(angle), e), scaled(radius * np.sin(angle), h))
+        centre = advanced(r.base, middle, r.axis)
+        height, along = dot(normal, centre) - offset, dot(normal, half)
+        passes = abs(along) - abs(height) >= 2.0 * DEEP * norm(half)
+        if passes and in_face(triangle, FRONT, advanced(centre, -height / along, half), 0.0):
+            return True
     return False
 
 
+@inlined_kernel
+def boxes_apart(lower, upper, box, limit):
+    """Whether bounds, (3,) each, are farther than the limit from a box (6,) along an axis."""
+    apart = False
+    for k in range(3):
+        apart = apart or lower[k] > box[3 + k] + limit or upper[k] < box[k] - limit
+    return apart
+
+
 @leaf_kernel
-def fill_contacts(r, table, s, triangle, round_is_a, limit, merge, noise, manifold, work, box, stack, out):
-    """Contacts with all triangles of surface s; returns whether these cut the body, or its middle is inside of them, and the
-    least gap with a triangle alone."""
-    surface = surface_view(table, s)
-    out.used[0] = 0
+def fill_contacts(r, table, s, triangle, found, work):
+    """Contacts with all triangles of surface s, into work.out; returns whether these cut the body, or its middle is inside of
+    them, and the least gap with a triangle alone."""
+    surface, box, stack = surface_view(table, s), work.box, work.stack
+    meeting = Meeting(r, surface, triangle, found, stack, work.out)
+    work.out.used[0] = 0
     cut, alone = False, 0.0
     stack[0] = 0
     size = 1
@@ -283,50 +303,39 @@ def fill_contacts(r, table, s, triangle, round_is_a, limit, merge, noise, manifo
         size -= 1
         node = stack[size]
         bounds = surface.boxes[node]
-        apart = False
-        for k in range(3):
-            apart = apart or bounds[k] > box[3 + k] + limit or bounds[3 + k] < box[k] - limit
-        if apart:
+        if boxes_apart(bounds, bounds[3:], box, found.limit):
             continue
         right = surface.right[node]
         if right > 0:
             stack[size], stack[size + 1] = right, node + 1
             size += 2
             continue
-        for row in range(surface.node_begin[node], surface.node_end[node]):
-            f = surface.order[row]
+        for place in range(surface.node_begin[node], surface.node_end[node]):
+            f = surface.order[place]
             n = surface.normals[f]
             if n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0:
                 continue
             fill_triangle(surface, f, triangle)
-            apart = False
-            for k in range(3):
-                apart = apart or triangle.lower[k] > box[3 + k] + limit or triangle.upper[k] < box[k] - limit
-            if not apart:
-                gap = triangle_contacts(
-                    r, surface, f, triangle, round_is_a, limit, merge, noise, manifold, work, stack[STACK:], out
-                )
-                alone = min(alone, gap)
+            if not boxes_apart(triangle.lower, triangle.upper, box, found.limit):
+                alone = min(alone, triangle_contacts(meeting, f))
                 cut = cut or is_cut(r, triangle)
-    cx, cy, cz = centre_of(r)
-    return cut or (surface.solid and is_inside(surface, cx, cy, cz, stack)), alone
+    return cut or (surface.solid and is_inside(surface, centre_of(r), stack)), alone
 
 
 @kernel
-def round_surface_contacts(shapes, table, s, body, turn, shift, round_is_a, limit, merge, noise, manifold, work):
-    """Contacts of the cylinder or cone `body` with surface s, in whose axes turn (3, 3) and shift (3,) place it: a `Buffer`,
-    not sorted; and whether they overlap so far that the triangles no longer tell which way is out.
+def round_surface_contacts(r, table, s, found):
+    """Contacts of a cylinder or a cone with surface s, in whose axes it is: a `Buffer`, not sorted; and whether they overlap so
+    far that the triangles no longer tell which way is out.
 
     What frees the body of the mesh frees it of every triangle. So where one triangle alone is deeper in it than the deepest
-    contact, its way out is one that the mesh does not hold, and the contact that counts is missing.
+    contact, its way out is in no normal cone of the mesh, and the contact that counts is missing.
     """
-    r = round_at(shapes, body, turn, shift)
     box, stack, triangle = np.empty(6), np.empty(2 * STACK, np.int64), flat_triangle()
     round_bounds(r, box)
     out = buffer(64)
-    inside, alone = fill_contacts(r, table, s, triangle, round_is_a, limit, merge, noise, manifold, work, box, stack, out)
+    inside, alone = fill_contacts(r, table, s, triangle, found, SurfaceWork(box, stack, out))
     if out.used[0] > len(out.gap):
         out = buffer(out.used[0])
-        fill_contacts(r, table, s, triangle, round_is_a, limit, merge, noise, manifold, work, box, stack, out)
+        fill_contacts(r, table, s, triangle, found, SurfaceWork(box, stack, out))
     deepest = min(out.gap[: out.used[0]].min(), 0.0) if out.used[0] > 0 else 0.0
-    return out, inside or deepest < -DEEP * (r.radius + r.height) or alone < deepest - noise
+    return out, inside or deepest < -DEEP * (r.radius + r.height) or alone < deepest - found.noise

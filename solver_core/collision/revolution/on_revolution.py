@@ -9,142 +9,137 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import FALSE, TRUE, leaf_kernel
+from ...compile.kernel import leaf_kernel
+from ...linalg.vec3 import add, advanced, cross, divided, dot, negative, norm2, scaled, sub, vec
 from ..manifold import NONE_FOUND
-from .candidates import CLOSEST, CROSSING, END, NEAR, ON_FACE, PARALLEL_TO_SIDE, SIDE_INNER, put, put_closest, spots
+from .candidates import (
+    AT_END,
+    CLOSEST,
+    CROSSING,
+    END,
+    ON_FACE,
+    PARALLEL_TO_SIDE,
+    SIDE_INNER,
+    Collection,
+    add_closest,
+    add_point,
+    candidates,
+    cap_looks_along,
+    rim_crossings,
+    side_looks_along,
+)
 from .closest_revolution import generator
 from .contact_axis import contact_axis
-from .solid import SIDE, side_normal, signed_distance
+from .on_hull import SAME_WAY
+from .other import Other
+from .solid import SIDE, cap_middle, signed_distance
 
 __all__ = ["round_round_contacts"]
 
+# Of a feature id: what of the other body is a round one's cap or side, and no point of it.
+NO_POINT = 32
+
 
 @leaf_kernel
-def spots_on_cap(r, o, r_is_a, nx, ny, nz, limit, merge, manifold, count, work):
+def points_on_cap(found, r, o, normal, count):
     """Adds the points of body o that lie over the cap of r that faces it, seen along the normal from r to o: the count."""
-    along = nx * r.u + ny * r.v + nz * r.w
-    if abs(along) <= NEAR or (r.is_cone and along > 0.0):
+    along = dot(normal, r.axis)
+    if not cap_looks_along(r, along):
         return count
-    sign, lift = (1.0, r.height) if along > 0.0 else (-1.0, 0.0)
-    mx, my, mz = r.x + lift * r.u, r.y + lift * r.v, r.z + lift * r.w
-    cosine = sign * along
-    for spot in range(spots(o, -nx, -ny, -nz, work)):
-        qx, qy, qz = work.spots[spot, 0] - mx, work.spots[spot, 1] - my, work.spots[spot, 2] - mz
-        gap = sign * (r.u * qx + r.v * qy + r.w * qz) / cosine
-        px, py, pz = qx - gap * nx, qy - gap * ny, qz - gap * nz
-        if gap <= limit and px * px + py * py + pz * pz <= r.radius * r.radius * (1.0 + 1e-9):
-            spot_id = int(work.spot_ids[spot])
-            count = put(
-                manifold, count, limit, merge, px + mx, py + my, pz + mz, nx, ny, nz, gap, r_is_a, ON_FACE + 32, spot_id
-            )
+    middle = cap_middle(r, along > 0.0)
+    for row in range(candidates(o, negative(normal), found.work)):
+        point = sub(vec(found.work.candidates, row), middle)
+        gap = dot(r.axis, point) / along
+        point = advanced(point, -gap, normal)
+        if gap <= found.limit and norm2(point) <= r.radius * r.radius * (1.0 + AT_END):
+            of_other = int(found.work.candidate_ids[row])
+            count = add_point(found, count, add(point, middle), normal, gap, ON_FACE + NO_POINT, of_other)
     return count
 
 
 @leaf_kernel
-def line_on_cap(r, o, r_is_a, nx, ny, nz, limit, merge, manifold, count):
+def line_on_cap(found, r, o, normal, count):
     """Adds where the line of o's side that lies lowest crosses the rim of the cap of r under it: the count."""
-    along = nx * r.u + ny * r.v + nz * r.w
-    of_side = -(nx * o.u + ny * o.v + nz * o.w)
-    radial, rise = side_normal(o)
-    if abs(along) <= NEAR or (r.is_cone and along > 0.0):
+    along = dot(normal, r.axis)
+    if not cap_looks_along(r, along) or not side_looks_along(o, -dot(normal, o.axis)):
         return count
-    if radial * np.sqrt(max(1.0 - of_side * of_side, 0.0)) + rise * of_side <= NEAR:
-        return count
-    sign, lift = (1.0, r.height) if along > 0.0 else (-1.0, 0.0)
-    mx, my, mz = r.x + lift * r.u, r.y + lift * r.v, r.z + lift * r.w
-    cosine = sign * along
-    ax, ay, az, bx, by, bz = generator(o, -nx, -ny, -nz)
-    ax, ay, az, bx, by, bz = ax - mx, ay - my, az - mz, bx - mx, by - my, bz - mz
-    gap_a = sign * (r.u * ax + r.v * ay + r.w * az) / cosine
-    gap_b = sign * (r.u * bx + r.v * by + r.w * bz) / cosine
-    ax, ay, az = ax - gap_a * nx, ay - gap_a * ny, az - gap_a * nz
-    dx, dy, dz = bx - gap_b * nx - ax, by - gap_b * ny - ay, bz - gap_b * nz - az
-    dd = dx * dx + dy * dy + dz * dz
-    ad = ax * dx + ay * dy + az * dz
-    root = ad * ad - dd * (ax * ax + ay * ay + az * az - r.radius * r.radius)
-    if not root > 0.0:
-        return count
-    for which in range(2):
-        t = (-ad + (2.0 * which - 1.0) * np.sqrt(root)) / dd
+    middle = cap_middle(r, along > 0.0)
+    a, b = generator(o, negative(normal))
+    a, b = sub(a, middle), sub(b, middle)
+    gap_a, gap_b = dot(r.axis, a) / along, dot(r.axis, b) / along
+    a = advanced(a, -gap_a, normal)
+    way = sub(advanced(b, -gap_b, normal), a)
+    crosses, first, second = rim_crossings(a, way, r.radius)
+    for which in range(2 if crosses else 0):
+        t = first if which == 0 else second
         if 0.0 < t < 1.0:
             gap = gap_a + t * (gap_b - gap_a)
-            px, py, pz = mx + ax + t * dx, my + ay + t * dy, mz + az + t * dz
-            count = put(manifold, count, limit, merge, px, py, pz, nx, ny, nz, gap, r_is_a, CROSSING + which, SIDE_INNER)
+            point = advanced(add(middle, a), t, way)
+            count = add_point(found, count, point, normal, gap, CROSSING + which, SIDE_INNER)
     return count
 
 
 @leaf_kernel
-def rims_crossing(a, b, nx, ny, nz, limit, merge, manifold, count):
+def rims_crossing(found, a, b, normal, count):
     """Adds where the rims of two caps that face each other cross, seen along the normal: the count."""
-    along_a = nx * a.u + ny * a.v + nz * a.w
-    along_b = -(nx * b.u + ny * b.v + nz * b.w)
-    if abs(along_a) <= NEAR or abs(along_b) <= NEAR or (a.is_cone and along_a > 0.0) or (b.is_cone and along_b > 0.0):
+    along_a, along_b = dot(normal, a.axis), -dot(normal, b.axis)
+    if not cap_looks_along(a, along_a) or not cap_looks_along(b, along_b):
         return count
-    sign, lift = (1.0, a.height) if along_a > 0.0 else (-1.0, 0.0)
-    mx, my, mz = a.x + lift * a.u, a.y + lift * a.v, a.z + lift * a.w
-    ux, uy, uz = sign * a.u, sign * a.v, sign * a.w
-    lift_b = b.height if along_b > 0.0 else 0.0
-    cx, cy, cz = b.x + lift_b * b.u - mx, b.y + lift_b * b.v - my, b.z + lift_b * b.w - mz
-    down = (ux * cx + uy * cy + uz * cz) / (sign * along_a)
-    dx, dy, dz = cx - down * nx, cy - down * ny, cz - down * nz
-    apart2 = dx * dx + dy * dy + dz * dz
+    middle = cap_middle(a, along_a > 0.0)
+    outward = scaled(1.0 if along_a > 0.0 else -1.0, a.axis)
+    other = sub(cap_middle(b, along_b > 0.0), middle)
+    way = advanced(other, -(dot(outward, other) / abs(along_a)), normal)
+    apart2 = norm2(way)
     apart = np.sqrt(apart2)
     if apart >= a.radius + b.radius or apart <= abs(a.radius - b.radius):
         return count
-    middle = 0.5 * (apart2 + a.radius * a.radius - b.radius * b.radius) / apart
-    half = np.sqrt(max(a.radius * a.radius - middle * middle, 0.0))
-    dx, dy, dz = dx / apart, dy / apart, dz / apart
-    ex, ey, ez = uy * dz - uz * dy, uz * dx - ux * dz, ux * dy - uy * dx
-    bottom = nx * b.u + ny * b.v + nz * b.w
+    nearest = 0.5 * (apart2 + a.radius * a.radius - b.radius * b.radius) / apart
+    half = np.sqrt(max(a.radius * a.radius - nearest * nearest, 0.0))
+    way = divided(way, apart)
+    across = cross(outward, way)
+    bottom = dot(normal, b.axis)
     for which in range(2):
-        k = half if which == 0 else -half
-        px, py, pz = middle * dx + k * ex, middle * dy + k * ey, middle * dz + k * ez
-        gap = (b.u * (cx - px) + b.v * (cy - py) + b.w * (cz - pz)) / bottom
-        count = put(manifold, count, limit, merge, px + mx, py + my, pz + mz, nx, ny, nz, gap, TRUE, CROSSING + which, CROSSING)
+        point = add(scaled(nearest, way), scaled(half if which == 0 else -half, across))
+        gap = dot(b.axis, sub(other, point)) / bottom
+        count = add_point(found, count, add(point, middle), normal, gap, CROSSING + which, CROSSING)
     return count
 
 
 @leaf_kernel
-def ends_along_side(r, o, r_is_a, nx, ny, nz, limit, merge, manifold, count):
+def ends_along_side(found, r, o, normal, count):
     """Adds the ends of the line of o's side over the side of r, each with its own closest direction: the count."""
-    along = nx * r.u + ny * r.v + nz * r.w
-    of_side = -(nx * o.u + ny * o.v + nz * o.w)
-    radial, rise = side_normal(r)
-    other_radial, other_rise = side_normal(o)
-    if radial * np.sqrt(max(1.0 - along * along, 0.0)) + rise * along <= NEAR:
+    if not side_looks_along(r, dot(normal, r.axis)) or not side_looks_along(o, -dot(normal, o.axis)):
         return count
-    if other_radial * np.sqrt(max(1.0 - of_side * of_side, 0.0)) + other_rise * of_side <= NEAR:
-        return count
-    gx, gy, gz, hx, hy, hz = generator(r, nx, ny, nz)
-    hx, hy, hz = hx - gx, hy - gy, hz - gz
-    px, py, pz, qx, qy, qz = generator(o, -nx, -ny, -nz)
-    ex, ey, ez = qx - px, qy - py, qz - pz
-    product = (hx * hx + hy * hy + hz * hz) * (ex * ex + ey * ey + ez * ez)
-    dot = hx * ex + hy * ey + hz * ez
-    if product - dot * dot > PARALLEL_TO_SIDE * PARALLEL_TO_SIDE * product:
+    start, way = generator(r, normal)
+    way = sub(way, start)
+    p, q = generator(o, negative(normal))
+    length2, other_way = norm2(way), sub(q, p)
+    square, product = length2 * norm2(other_way), dot(way, other_way)
+    if square - product * product > PARALLEL_TO_SIDE * PARALLEL_TO_SIDE * square:
         return count
     for end in range(2):
-        x, y, z = (px, py, pz) if end == 0 else (qx, qy, qz)
-        gap, kx, ky, kz, part = signed_distance(r, x, y, z)
-        s = ((x - gx) * hx + (y - gy) * hy + (z - gz) * hz) / (hx * hx + hy * hy + hz * hz)
-        if part != SIDE or gap > limit or kx * nx + ky * ny + kz * nz < 0.9 or s < -1e-9 or s > 1.0 + 1e-9:
+        point = p if end == 0 else q
+        gap, outwards, part = signed_distance(r, point)
+        s = dot(sub(point, start), way) / length2
+        if part != SIDE or gap > found.limit or dot(outwards, normal) < SAME_WAY or s < -AT_END or s > 1.0 + AT_END:
             continue
-        x, y, z = x - gap * kx, y - gap * ky, z - gap * kz
-        count = put(manifold, count, limit, merge, x, y, z, kx, ky, kz, gap, r_is_a, SIDE + 32, END + end)
+        count = add_point(found, count, advanced(point, -gap, outwards), outwards, gap, SIDE + NO_POINT, END + end)
     return count
 
 
 @leaf_kernel
-def round_round_contacts(a, b, hull, limit, merge, noise, manifold, work):
-    """Contacts of two round bodies in one frame, with gaps up to the limit: the count. hull: any polyhedron, not looked at."""
-    touches, distance, nx, ny, nz, qx, qy, qz, _, _, _ = contact_axis(a, hull, b, FALSE, limit, noise, work)
-    if not touches:
+def round_round_contacts(found, a, b, hull):
+    """Contacts of two round bodies in one frame: the count. found: with a as the round body; hull: any, not looked at."""
+    axis = contact_axis(a, Other(hull, b, False), found.limit, found.noise, found.work)
+    if not axis.touches:
         return 0
-    count = spots_on_cap(a, b, TRUE, nx, ny, nz, limit, merge, manifold, NONE_FOUND, work)
-    count = spots_on_cap(b, a, FALSE, -nx, -ny, -nz, limit, merge, manifold, count, work)
-    count = rims_crossing(a, b, nx, ny, nz, limit, merge, manifold, count)
-    count = line_on_cap(a, b, TRUE, nx, ny, nz, limit, merge, manifold, count)
-    count = line_on_cap(b, a, FALSE, -nx, -ny, -nz, limit, merge, manifold, count)
-    count = ends_along_side(a, b, TRUE, nx, ny, nz, limit, merge, manifold, count)
-    count = ends_along_side(b, a, FALSE, -nx, -ny, -nz, limit, merge, manifold, count)
-    return put_closest(manifold, count, limit, merge, qx, qy, qz, nx, ny, nz, distance, TRUE, CLOSEST)
+    normal, opposite = axis.normal, negative(axis.normal)
+    of_b = Collection(False, found.limit, found.merge, found.noise, found.manifold, found.work)
+    count = points_on_cap(found, a, b, normal, NONE_FOUND)
+    count = points_on_cap(of_b, b, a, opposite, count)
+    count = rims_crossing(found, a, b, normal, count)
+    count = line_on_cap(found, a, b, normal, count)
+    count = line_on_cap(of_b, b, a, opposite, count)
+    count = ends_along_side(found, a, b, normal, count)
+    count = ends_along_side(of_b, b, a, opposite, count)
+    return add_closest(found, count, axis.point, normal, axis.distance, CLOSEST)

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compile.kernel import leaf_kernel
+from ...compile.kernel import inlined_kernel, leaf_kernel
 from ...geometry.shapes import CONE
+from ...linalg.vec3 import add, advanced, cross, divided, dot, norm, perpendicular, rotated, scaled, sub, vec
 
 __all__ = [
     "APEX",
@@ -21,8 +22,12 @@ __all__ = [
     "SIDE",
     "TOP",
     "Round",
+    "across",
+    "cap_middle",
     "centre_of",
     "part_across",
+    "rim_axes",
+    "rim_point",
     "round_at",
     "side_normal",
     "signed_distance",
@@ -37,83 +42,73 @@ SIDE = 2
 RIM = 3
 APEX = 4
 
+# Of a vector: a part across the axis that is nothing but rounding.
+NO_PART = 1e-14
+
 
 class Round(NamedTuple):
     """A cylinder or a cone in the frame of its pair, in m.
 
-    (x, y, z): centre of the base; (u, v, w): unit axis, from there to the top's centre or the apex; (e, f, g): a unit vector
-    across the axis that turns with the body.
+    base: centre of the base; axis: unit, from there to the top's centre or the apex; across: a unit vector across the axis that
+    turns with the body.
     """
 
     is_cone: bool
     radius: float
     height: float
-    x: float
-    y: float
-    z: float
-    u: float
-    v: float
-    w: float
-    e: float
-    f: float
-    g: float
+    base: tuple[float, float, float]
+    axis: tuple[float, float, float]
+    across: tuple[float, float, float]
 
 
 @leaf_kernel
-def turned(turn, x, y, z):
-    return (
-        turn[0, 0] * x + turn[0, 1] * y + turn[0, 2] * z,
-        turn[1, 0] * x + turn[1, 1] * y + turn[1, 2] * z,
-        turn[2, 0] * x + turn[2, 1] * y + turn[2, 2] * z,
-    )
-
-
-@leaf_kernel
-def across(u, v, w):
-    """A unit vector perpendicular to the unit vector (u, v, w): the coordinate axis least along it, made perpendicular."""
-    if abs(w) <= abs(u) and abs(w) <= abs(v):
-        x, y, z = -w * u, -w * v, 1.0 - w * w
-    elif abs(v) <= abs(u):
-        x, y, z = -v * u, 1.0 - v * v, -v * w
-    else:
-        x, y, z = 1.0 - u * u, -u * v, -u * w
-    length = np.sqrt(x * x + y * y + z * z)
-    return x / length, y / length, z / length
+def across(axis):
+    """A unit vector perpendicular to a unit vector."""
+    vector = perpendicular(axis, 1.0)
+    return divided(vector, norm(vector))
 
 
 @leaf_kernel
 def round_at(shapes, i, turn, shift):
     """The cylinder or cone in row i of the shape table, turned by (3, 3) and moved by (3,)."""
     first = shapes.first_vertex[i]
-    x, y, z = shapes.vertices[first, 0], shapes.vertices[first, 1], shapes.vertices[first, 2]
-    u, v, w = shapes.vertices[first + 1, 0] - x, shapes.vertices[first + 1, 1] - y, shapes.vertices[first + 1, 2] - z
-    height = np.sqrt(u * u + v * v + w * w)
-    u, v, w = u / height, v / height, w / height
-    e, f, g = across(u, v, w)
-    e, f, g = turned(turn, e, f, g)
-    u, v, w = turned(turn, u, v, w)
-    x, y, z = turned(turn, x, y, z)
+    base = vec(shapes.vertices, first)
+    axis = sub(vec(shapes.vertices, first + 1), base)
+    height = norm(axis)
+    axis = divided(axis, height)
     return Round(
         shapes.kind[i] == CONE,
         shapes.round_radius[i],
         height,
-        x + shift[0],
-        y + shift[1],
-        z + shift[2],
-        u,
-        v,
-        w,
-        e,
-        f,
-        g,
+        add(rotated(turn, base), shift),
+        rotated(turn, axis),
+        rotated(turn, across(axis)),
     )
 
 
 @leaf_kernel
 def centre_of(r):
     """A point well inside."""
-    part = 0.25 * r.height if r.is_cone else 0.5 * r.height
-    return r.x + part * r.u, r.y + part * r.v, r.z + part * r.w
+    return advanced(r.base, 0.25 * r.height if r.is_cone else 0.5 * r.height, r.axis)
+
+
+@inlined_kernel
+def cap_middle(r, top):
+    """The middle of the base, or of the top; the apex of a cone."""
+    return advanced(r.base, r.height if top else 0.0, r.axis)
+
+
+@inlined_kernel
+def rim_axes(r):
+    """Two unit vectors across the axis and each other, that turn with the body."""
+    return r.across, cross(r.axis, r.across)
+
+
+@inlined_kernel
+def rim_point(r, lift, cosine, sine):
+    """The point of the rim at `lift` over the base and at an angle from `across`."""
+    e, h = rim_axes(r)
+    return advanced(advanced(r.base, lift, r.axis), r.radius, add(scaled(cosine, e), scaled(sine, h)))
 
 
 @leaf_kernel
@@ -126,16 +121,13 @@ def side_normal(r):
 
 
 @leaf_kernel
-def signed_distance(r, x, y, z):
-    """Distance of a point from the surface, negative inside: (distance, unit normal there (3), part of the surface)."""
-    dx, dy, dz = x - r.x, y - r.y, z - r.z
-    height = dx * r.u + dy * r.v + dz * r.w
-    ax, ay, az = part_across(r, dx, dy, dz, height)
-    rho = np.sqrt(ax * ax + ay * ay + az * az)
-    if rho > 1e-14 * r.radius:
-        ax, ay, az = ax / rho, ay / rho, az / rho
-    else:
-        ax, ay, az = r.e, r.f, r.g
+def signed_distance(r, point):
+    """Distance of a point from the surface, negative inside: (distance, unit normal there, part of the surface)."""
+    away = sub(point, r.base)
+    height = dot(away, r.axis)
+    outwards = part_across(r, away, height)
+    rho = norm(outwards)
+    outwards = divided(outwards, rho) if rho > NO_PART * r.radius else r.across
     out = rho - r.radius
     if r.is_cone:
         slant = np.sqrt(r.height * r.height + r.radius * r.radius)
@@ -168,43 +160,41 @@ def signed_distance(r, x, y, z):
             distance, part, radial, axial = out, SIDE, 1.0, 0.0
         else:
             distance, part, radial, axial = beyond, TOP if at_top else BASE, 0.0, sign
-    return distance, radial * ax + axial * r.u, radial * ay + axial * r.v, radial * az + axial * r.w, part
+    return distance, add(scaled(radial, outwards), scaled(axial, r.axis)), part
 
 
 @leaf_kernel
-def part_across(r, x, y, z, along):
+def part_across(r, vector, along):
     """The part of a vector across the axis; `along` is that along it.
 
     Taken twice: the first difference's rounding is along the axis, and large against what is left of a nearly axial vector.
     """
-    ax, ay, az = x - along * r.u, y - along * r.v, z - along * r.w
-    rest = ax * r.u + ay * r.v + az * r.w
-    return ax - rest * r.u, ay - rest * r.v, az - rest * r.w
+    part = advanced(vector, -along, r.axis)
+    return advanced(part, -dot(part, r.axis), r.axis)
 
 
 @leaf_kernel
-def unit_across(r, x, y, z):
+def unit_across(r, direction):
     """The direction of a unit vector's part across the axis, any where it has none but rounding, and that part's length."""
-    along = x * r.u + y * r.v + z * r.w
-    ax, ay, az = part_across(r, x, y, z, along)
-    length = np.sqrt(ax * ax + ay * ay + az * az)
-    if length <= 1e-14:
-        return r.e, r.f, r.g, 0.0
-    return ax / length, ay / length, az / length, length
+    part = part_across(r, direction, dot(direction, r.axis))
+    length = norm(part)
+    if length <= NO_PART:
+        return r.across, 0.0
+    return divided(part, length), length
 
 
 @leaf_kernel
-def support(r, x, y, z):
-    """The farthest point along (x, y, z), which need not be a unit vector; the middle of a cap that looks straight there."""
-    along = x * r.u + y * r.v + z * r.w
-    ax, ay, az = part_across(r, x, y, z, along)
-    length = np.sqrt(ax * ax + ay * ay + az * az)
+def support(r, direction):
+    """The farthest point along a vector of any length; the middle of a cap that looks straight there."""
+    along = dot(direction, r.axis)
+    part = part_across(r, direction, along)
+    length = norm(part)
     # Where nothing but rounding is left across the axis, it must not choose a point of the rim.
     scale = r.radius / length if length > 1e-15 * abs(along) else 0.0
     if r.is_cone:
         if along * r.height > r.radius * length:
-            return r.x + r.height * r.u, r.y + r.height * r.v, r.z + r.height * r.w
+            return advanced(r.base, r.height, r.axis)
         lift = 0.0
     else:
         lift = r.height if along > 0.0 else 0.0
-    return r.x + lift * r.u + scale * ax, r.y + lift * r.v + scale * ay, r.z + lift * r.w + scale * az
+    return advanced(advanced(r.base, lift, r.axis), scale, part)

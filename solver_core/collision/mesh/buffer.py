@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The contacts of one pair with a mesh in it while they are collected: as many as there are, and one a feature in the end."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compile.kernel import inner_kernel, leaf_kernel
+from ..manifold import copy_contact, write_contact
+
+__all__ = ["Buffer", "add_to", "buffer", "enlarged", "joined", "leave_out_overlaps", "one_a_feature", "overlaps"]
+
+
+class Buffer(NamedTuple):
+    """Contacts as in a `ContactSet`, with room for len(gap).
+
+    used: (1,) how many were found, those that there was no room for included.
+    """
+
+    point: NDArray[np.float64]
+    normal: NDArray[np.float64]
+    gap: NDArray[np.float64]
+    feature: NDArray[np.uint64]
+    used: NDArray[np.int64]
+
+
+@inner_kernel
+def buffer(capacity):
+    """An empty one."""
+    return Buffer(
+        np.empty((capacity, 3)),
+        np.empty((capacity, 3)),
+        np.empty(capacity),
+        np.empty(capacity, np.uint64),
+        np.zeros(1, np.int64),
+    )
+
+
+@leaf_kernel
+def add_to(out, point, normal, gap, feature):
+    """Adds a contact, if there is room, and counts it."""
+    count = out.used[0]
+    out.used[0] += 1
+    if count < len(out.gap):
+        write_contact(out, count, point, normal, gap, feature)
+
+
+@leaf_kernel
+def overlaps(out):
+    """Whether there is a contact with an overlap."""
+    deepest = 0.0
+    for row in range(out.used[0]):
+        deepest = min(deepest, out.gap[row])
+    return deepest < 0.0
+
+
+@leaf_kernel
+def leave_out_overlaps(out, noise):
+    """Leaves out contacts with overlaps deeper than the noise in m."""
+    kept = 0
+    for row in range(out.used[0]):
+        if not out.gap[row] < -noise:
+            copy_contact(out, row, kept)
+            kept += 1
+    out.used[0] = kept
+
+
+@inner_kernel
+def enlarged(out, count):
+    """The first contacts, with room for all that were found."""
+    larger = buffer(out.used[0])
+    larger.point[:count], larger.normal[:count] = out.point[:count], out.normal[:count]
+    larger.gap[:count], larger.feature[:count] = out.gap[:count], out.feature[:count]
+    larger.used[0] = count
+    return larger
+
+
+@inner_kernel
+def joined(out, more):
+    """Two of them in one."""
+    kept, fresh = out.used[0], more.used[0]
+    return Buffer(
+        np.concatenate((out.point[:kept], more.point[:fresh])),
+        np.concatenate((out.normal[:kept], more.normal[:fresh])),
+        np.concatenate((out.gap[:kept], more.gap[:fresh])),
+        np.concatenate((out.feature[:kept], more.feature[:fresh])),
+        np.array([kept + fresh]),
+    )
+
+
+@inner_kernel
+def one_a_feature(out):
+    """The deepest contact of every feature, sorted by feature."""
+    count = out.used[0]
+    order = np.argsort(out.feature[:count], kind="mergesort")
+    kept = 0
+    for row in range(count):
+        if kept > 0 and out.feature[order[row]] == out.feature[order[kept - 1]]:
+            if out.gap[order[row]] < out.gap[order[kept - 1]]:
+                order[kept - 1] = order[row]
+            continue
+        order[kept] = order[row]
+        kept += 1
+    order = order[:kept]
+    return Buffer(out.point[order], out.normal[order], out.gap[order], out.feature[order], out.used)

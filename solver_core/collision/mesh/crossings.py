@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where triangles of two surfaces cross: the segment that both have in common, from edge to edge."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...compile.kernel import FALSE, leaf_kernel
+from ...linalg.vec3 import ZERO, advanced, cross, dot, norm2, set_vec, sub, vec
+from .mesh_pair import in_pair_axes, pair_of
+from .queries import triangle_corners
+
+__all__ = ["ONE", "OTHER", "crosses", "fill_crossings", "piercing"]
+
+# The ends of a crossing.
+ONE, OTHER = np.int64(0), np.int64(1)
+FIRST_SIDE = np.int64(0)
+
+
+@leaf_kernel
+def heights(vertices, triangle, normal, point):
+    """Heights of a triangle's corners over the plane through a point."""
+    p, q, r = triangle_corners(vertices, triangle)
+    return dot(normal, sub(p, point)), dot(normal, sub(q, point)), dot(normal, sub(r, point))
+
+
+@leaf_kernel
+def piercing(vertices, triangle, below, others, other, begin):
+    """The first edge of a triangle from `begin` on that passes through another one, over which its corners have the heights
+    given, and where: (0 to 2, point), or 3 for none."""
+    for side in range(begin, 3):
+        following = side + 1 if side < 2 else 0
+        low, high = below[side], below[following]
+        if (low < 0.0) == (high < 0.0):
+            continue
+        p = vec(vertices, triangle[side])
+        point = advanced(p, low / (low - high), sub(vec(vertices, triangle[following]), p))
+        u, v, w = triangle_corners(others, other)
+        e, o, d = sub(v, u), sub(w, u), sub(point, u)
+        normal = cross(e, o)
+        first, second = dot(cross(d, o), normal), dot(cross(e, d), normal)
+        if first >= 0.0 and second >= 0.0 and first + second <= norm2(normal):
+            return side, point
+    return 3, ZERO
+
+
+@leaf_kernel
+def segment_crossing(pair, f, g, over_f, ends, keys):
+    """As `crossing`, of a segment, the core of a capsule: one point for both ends."""
+    a, b = pair.first, pair.second
+    side, point = piercing(pair.at.vertices, b.triangles[g], over_f, a.vertices, a.triangles[f], FIRST_SIDE)
+    for end in range(2):
+        set_vec(ends, end, point)
+        keys[end, 0], keys[end, 1], keys[end, 2] = 0, b.triangle_edges[g, 0], f
+    return 2 if side < 3 else 0
+
+
+@leaf_kernel
+def crossing(pair, f, g, ends, keys):
+    """How many edges of triangles f and g pass through the other one; the first two points into ends (2, 3) and what meets
+    there into keys (2, 3): 1 for an edge of the first surface, the edge, the face."""
+    a, b, vertices = pair.first, pair.second, pair.at.vertices
+    over_f = heights(vertices, b.triangles[g], vec(a.normals, f), vec(a.vertices, a.triangles[f, 0]))
+    if min(over_f) >= 0.0 or max(over_f) < 0.0:
+        return 0
+    if b.triangles[g, 1] == b.triangles[g, 2]:
+        return segment_crossing(pair, f, g, over_f, ends, keys)
+    normal = in_pair_axes(pair, FALSE, b.normals[g])
+    over_g = heights(a.vertices, a.triangles[f], normal, vec(vertices, b.triangles[g, 0]))
+    if min(over_g) >= 0.0 or max(over_g) < 0.0:
+        return 0
+    count = 0
+    for of_first in range(2):
+        side = FIRST_SIDE
+        while side < 3:
+            if of_first == 1:
+                side, point = piercing(a.vertices, a.triangles[f], over_g, vertices, b.triangles[g], side)
+            else:
+                side, point = piercing(vertices, b.triangles[g], over_f, a.vertices, a.triangles[f], side)
+            if side < 3 and count < 2:
+                set_vec(ends, count, point)
+                keys[count, 0] = of_first
+                keys[count, 1] = a.triangle_edges[f, side] if of_first == 1 else b.triangle_edges[g, side]
+                keys[count, 2] = g if of_first == 1 else f
+            count += side < 3
+            side += 1
+    return count
+
+
+@leaf_kernel
+def crosses(pair, f, g, ends, keys):
+    """Whether triangle f of the first surface and g of the second one cross."""
+    return crossing(pair, f, g, ends, keys) >= 2
+
+
+@leaf_kernel
+def fill_crossings(table, meeting, rows, near, ends, keys):
+    """Writes the crossings among the first `near` rows of triangles, each running along the cross product of the normals of A
+    and B, which has the inside of B on its left on A: ends (k, 2, 3), keys (k, 2, 3) as in `crossing`."""
+    pair = pair_of(table, meeting)
+    count = 0
+    for row in range(near):
+        f, g = rows[row, 0], rows[row, 1]
+        if count == len(ends) or not crosses(pair, f, g, ends[count], keys[count]):
+            continue
+        along = cross(vec(pair.first.normals, f), in_pair_axes(pair, FALSE, pair.second.normals[g]))
+        if dot(along, sub(vec(ends[count], OTHER), vec(ends[count], ONE))) < 0.0:
+            for k in range(3):
+                ends[count, 0, k], ends[count, 1, k] = ends[count, 1, k], ends[count, 0, k]
+                keys[count, 0, k], keys[count, 1, k] = keys[count, 1, k], keys[count, 0, k]
+        count += 1
+    return count

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which features of a triangle surface a direction belongs to: normal cones of vertices and edges, prisms over faces.
+
+The tolerances are sines by which a direction may leave a cone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...compile.kernel import leaf_kernel
+from ...linalg.vec3 import advanced, cross, dot, norm2, sub, vec
+from .mesh_pair import in_pair_axes
+
+__all__ = ["EXACT", "LOOSE", "NO_SIDE", "in_edge_normal_cone", "in_vertex_normal_cone", "is_across_valley", "is_over", "leans"]
+
+# Closest directions are exact; crossings of edges that lie on each other's ends are kept so that support polygons keep their
+# corners.
+EXACT = 1e-6
+LOOSE = 0.02
+# A vertex meets a face if its normal leans towards it by this sine.
+LEANING = 0.02
+# In `is_over`: every side of the prism has an end.
+NO_SIDE = np.int64(-1)
+
+
+@leaf_kernel
+def in_vertex_normal_cone(surface, vertices, v, direction, tolerance):
+    """Whether all edges of a vertex lead away from the direction, so that no neighbour lies farther along it."""
+    point = vec(vertices, v)
+    for slot in range(surface.ring_start[v], surface.ring_start[v + 1]):
+        edge = sub(vec(vertices, surface.ring[slot]), point)
+        along = dot(direction, edge)
+        if along > 0.0 and along * along > tolerance * tolerance * norm2(edge):
+            return False
+    return True
+
+
+@leaf_kernel
+def in_edge_normal_cone(surface, vertices, e, direction, tolerance):
+    """Whether the triangles beside an edge lead away from the direction, which makes a right angle with it."""
+    point = vec(vertices, surface.edges[e, 0])
+    edge = sub(vec(vertices, surface.edges[e, 1]), point)
+    square = norm2(edge)
+    for slot in range(surface.beside_start[e], surface.beside_start[e + 1]):
+        across = sub(vec(vertices, surface.beside[slot, 1]), point)
+        across = advanced(across, -(dot(across, edge) / square), edge)
+        into = dot(direction, across)
+        if into > 0.0 and into * into > tolerance * tolerance * norm2(across):
+            return False
+    return True
+
+
+@leaf_kernel
+def is_over(vertices, triangle, normal, point, tolerance, open_side):
+    """Whether a point lies in the prism over a triangle with the normal given, up to the tolerance in m.
+
+    open_side: 0 to 2, on which the prism has no end, or -1.
+    """
+    for side in range(3):
+        if side == open_side:
+            continue
+        p = vec(vertices, triangle[side])
+        edge = sub(vec(vertices, triangle[side + 1 if side < 2 else 0]), p)
+        out = dot(cross(edge, normal), sub(point, p))
+        if out > 0.0 and out * out > tolerance * tolerance * norm2(edge):
+            return False
+    return True
+
+
+@leaf_kernel
+def is_across_valley(pair, side, f, normal, point):
+    """Whether a point is over a neighbour of triangle f that rises from it: a valley, in which both of their planes bound it.
+
+    Without this the plane ahead would be met only after the vertex has crossed the valley's edge, in the middle of a step. The
+    point has left the prism over f across that edge and nowhere else, as a round body bends over the planes of other triangles;
+    and it is where f is seen from the neighbour, not behind a leg that stands on f.
+    side: the `Side` that f is of. normal: of f, on the point's side.
+    """
+    surface, vertices, tolerance = side.surface, side.vertices, side.surface.tolerance
+    base = dot(normal, vec(vertices, surface.triangles[f, 0]))
+    for border in range(3):
+        e = surface.triangle_edges[f, border]
+        if e < 0 or not surface.sharp[e]:
+            continue
+        for slot in range(surface.beside_start[e], surface.beside_start[e + 1]):
+            g, off = surface.beside[slot, 0], surface.beside[slot, 1]
+            if g == f or dot(normal, vec(vertices, off)) - base <= tolerance:
+                continue
+            other_normal = in_pair_axes(pair, side.is_first, surface.normals[g])
+            corner = vec(vertices, surface.triangles[g, 0])
+            inner = dot(other_normal, sub(vec(vertices, surface.triangles[f, border - 1 if border > 0 else 2]), corner))
+            over = dot(other_normal, sub(point, corner))
+            if (over if inner > 0.0 else -over) < -tolerance:
+                continue
+            if is_over(vertices, surface.triangles[g], other_normal, point, tolerance, NO_SIDE) and is_over(
+                vertices, surface.triangles[f], normal, point, tolerance, border
+            ):
+                return True
+    return False
+
+
+@leaf_kernel
+def leans(side, v, normal, direction):
+    """Whether a vertex of a `Side`, with the normal given, looks along a direction; both ways if its surface is a sheet."""
+    along = dot(normal, direction)
+    if along > LEANING or (not side.surface.solid and -along > LEANING):
+        return True
+    return in_vertex_normal_cone(side.surface, side.vertices, v, direction, LOOSE)

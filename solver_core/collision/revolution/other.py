@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The body that a cylinder or a cone meets: a polyhedron, or another cylinder or cone."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...compile.kernel import inlined_kernel, leaf_kernel
+from ...linalg.vec3 import negative, vec
+from ..polyhedra.polyhedron import Polyhedron
+from ..polyhedra.separation import lowest_vertex
+from .solid import Round, support
+
+__all__ = ["Other", "other_support"]
+
+
+class Other(NamedTuple):
+    """`hull` if is_hull and else `round`; the one that it is not can be anything of its type."""
+
+    hull: Polyhedron
+    round: Round
+    is_hull: bool
+
+
+@inlined_kernel
+def hull_support(hull, direction):
+    """The vertex that is farthest along a direction."""
+    vertex, _ = lowest_vertex(hull.vertices, negative(direction))
+    return vec(hull.vertices, vertex)
+
+
+@leaf_kernel
+def other_support(other, direction):
+    """The point that is farthest along a direction."""
+    return hull_support(other.hull, direction) if other.is_hull else support(other.round, direction)

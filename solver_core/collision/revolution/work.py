@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the contacts of cylinders and cones are worked out in."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["MAX_POLYTOPE_POINTS", "RoundWork", "round_work"]
+
+MAX_POLYTOPE_POINTS = 160
+
+
+class RoundWork(NamedTuple):
+    """Work arrays for pairs with a round body.
+
+    points (., 3), faces (., 3), planes (., 4), rim (., 2): of the polytope in `expanding_polytope`. candidates: (., 3) points
+    that can touch, and candidate_ids: (.,) their features.
+    """
+
+    points: NDArray[np.float64]
+    faces: NDArray[np.int64]
+    planes: NDArray[np.float64]
+    rim: NDArray[np.int64]
+    candidates: NDArray[np.float64]
+    candidate_ids: NDArray[np.int64]
+
+
+def round_work() -> RoundWork:
+    """For any pair."""
+    return RoundWork(
+        np.empty((MAX_POLYTOPE_POINTS, 3)),
+        np.empty((2 * MAX_POLYTOPE_POINTS, 3), dtype=np.int64),
+        np.empty((2 * MAX_POLYTOPE_POINTS, 4)),
+        np.empty((6 * MAX_POLYTOPE_POINTS, 2), dtype=np.int64),
+        np.empty((16, 3)),
+        np.empty(16, dtype=np.int64),
+    )
