@@ -10,6 +10,7 @@ import bpy
 from bpy.props import IntProperty
 from bpy.types import Context, Event, Operator, OperatorProperties, Panel, UILayout
 
+from .redraw import redraw
 from .ui import ScenePanel, characters_in_row, draw_wrapped
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class STICTION_OT_check_scene(Operator):
 
     def invoke(self, context: Context, event: Event) -> set[str]:
         contacts = self.begin(context)
+        redraw()
         if contacts is None:
             return {"FINISHED"}
         self._contacts, self._number = contacts, context.window_manager.stiction.check_number
@@ -69,8 +71,7 @@ class STICTION_OT_check_scene(Operator):
             self.finish(context, self._contacts)
         else:
             self._contacts.end()
-        for area in context.screen.areas:
-            area.tag_redraw()
+        redraw()
         return {"FINISHED"}
 
     def cancel(self, context: Context) -> None:
@@ -86,7 +87,7 @@ class STICTION_OT_check_scene(Operator):
         session = context.window_manager.stiction
         session.findings.clear()
         session.check_number += 1
-        session.was_checked = True
+        session.was_checked, session.is_checking = True, False
         found = look(context)
         tell(context, found.findings)
         if found.extraction is None:

@@ -139,7 +139,7 @@ def scales(scene: Scene) -> Iterator[Finding]:
     even = tuple(name for name in scaled if name not in uneven)
     for names, what in ((uneven, "not the same along all axes"), (even, "not applied")):
         if names:
-            message = f"the scale is {what}; shapes are taken as they are seen, only the mesh's own numbers differ from them"
+            message = f"the scale is {what}; shapes are taken as they are seen"
             yield Finding("INFO", names, "scale", message)
 
 

@@ -211,14 +211,30 @@ def animation_of(ob: Object, seen: set[int]) -> Any:
 
 def settings_of(item: Any, kind: str, ob: Object, seen: set[int]) -> tuple[Any, ...]:
     """A constraint or a modifier: its values, and where the objects are that it names."""
+    inputs = inputs_of(item) if getattr(item, "type", "") == "NODES" else []
+    named = [getattr(item, prop.identifier) for prop in item.bl_rna.properties if prop.type == "POINTER"]
     targets = []
-    for prop in item.bl_rna.properties:
-        target: Any = getattr(item, prop.identifier) if prop.type == "POINTER" else None
+    for target in [*named, *(value for _, value in inputs)]:
         if isinstance(target, Object) and target != ob and target.session_uid not in seen:
             data = mesh_of(target) if kind == "modifiers" and target.type == "MESH" else None
             targets.append((place_of(target, animated_paths(target)), data, animation_of(target, seen)))
-    nodes = tuple((key, repr(item[key])) for key in item.keys()) if getattr(item, "type", "") == "NODES" else ()  # noqa: SIM118
+    nodes = tuple((name, repr(value)) for name, value in inputs)
     return (plain_values(item, f'{kind}["{item.name}"].', animated_paths(ob)), tuple(targets), nodes)
+
+
+def inputs_of(modifier: Any) -> list[tuple[str, Any]]:
+    """The inputs of a node group that a modifier has, by their identifiers."""
+    if not hasattr(modifier, "properties"):
+        return [(name, modifier[name]) for name in modifier.keys()]  # noqa: SIM118 (no dictionary)
+    # From Blender 5.2 on they are properties like others.
+    inputs = modifier.properties.inputs
+    names = [prop.identifier for prop in inputs.bl_rna.properties if prop.type == "POINTER" and prop.identifier != "rna_type"]
+    return [
+        (f"{name}.{field}", getattr(getattr(inputs, name), field))
+        for name in names
+        for field in ("type", "value", "attribute_name")
+        if hasattr(getattr(inputs, name), field)
+    ]
 
 
 def plain_values(item: Any, prefix: str, moving: Collection[str]) -> tuple[Any, ...]:
@@ -226,6 +242,7 @@ def plain_values(item: Any, prefix: str, moving: Collection[str]) -> tuple[Any, 
         (prop.identifier, tuple(value) if getattr(prop, "is_array", False) else value)
         for prop in item.bl_rna.properties
         if prop.type in PLAIN and not prop.is_readonly and prop.identifier not in DISPLAY
+        if not prop.identifier.startswith("open_")
         if prefix + prop.identifier not in moving
         for value in [getattr(item, prop.identifier)]
     )

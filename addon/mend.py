@@ -117,7 +117,9 @@ MENDS: dict[str, Mend | SceneMend] = {
         "Switch Off", "Switch the constraint off", lambda ob: ob.rigid_body_constraint is not None, switch_off
     ),
     "substeps": SceneMend("Double Substeps", "Take twice as many time steps a frame", more_substeps),
-    "friction_combine": SceneMend("Geometric Mean", "Let two equal coefficients meet with just that", keep_numbers),
+    "friction_combine": SceneMend(
+        "Change Rule", "Choose the rule Geometric Mean: let two equal coefficients meet with just that", keep_numbers
+    ),
     "rigidbody_world.enabled": SceneMend("Switch On", "Switch the rigid body world on", switch_on_world),
 }
 

@@ -19,6 +19,7 @@ from bpy.types import Context, Depsgraph, Object, Scene
 from ..solver_core.io.cache import CacheError
 from .made_from import SCENE, Digests, bodies_of, differences, made_from, of_body, of_scene
 from .playback import open_cache
+from .redraw import redraw
 from .restore import baked_objects, copies_of_baked, let_go, start_from_here
 
 __all__ = ["changes", "register", "release_copies", "unregister"]
@@ -129,10 +130,7 @@ def tell(context: Context, found: dict[str, Any]) -> None:
     for scene_name, text, is_lost in lines:
         line = said.add()
         line.scene, line.name, line.is_lost = scene_name, text, is_lost
-    for window in context.window_manager.windows:
-        for area in window.screen.areas:
-            if area.type in ("PROPERTIES", "DOPESHEET_EDITOR"):
-                area.tag_redraw()
+    redraw()
 
 
 def make_handlers(watch: Watch) -> dict[str, Callable[..., None]]:

@@ -193,11 +193,9 @@ class STICTION_UL_pairs(UIList):
         active_data: bpy.types.AnyType,
         active_property: str,
     ) -> None:
-        row = layout.split(factor=0.65)
+        row = layout.split(factor=0.55)
         row.label(text=item.name)
-        numbers = row.row()
-        numbers.label(text=f"{item.mu_static:.3g}")
-        numbers.label(text=f"{item.mu_dynamic:.3g}")
+        row.label(text=f"{item.mu_static:.2f}, {item.mu_dynamic:.2f}")
 
 
 class STICTION_PT_scene_pairs(ScenePanel, Panel):

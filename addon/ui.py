@@ -284,9 +284,9 @@ def draw_outdated(column: UILayout, bake: bpy.types.PropertyGroup, lines: list[s
     if len(lines) > MOST_CHANGES:
         column.label(text=f"and {len(lines) - MOST_CHANGES} more", icon="BLANK1")
     if lines == [ONLY_THE_END] and bake.state == "CACHED":
-        draw_wrapped(column, f"Resume goes on from frame {bake.last_frame}", "INFO", width)
+        draw_wrapped(column, f"Resume from frame {bake.last_frame}", "INFO", width)
     else:
-        draw_wrapped(column, f"Bake Again begins at frame {bake.frame_start}", "INFO", width)
+        draw_wrapped(column, f"Bake again from frame {bake.frame_start}", "INFO", width)
 
 
 def draw_in_timeline(self: bpy.types.Header, context: Context) -> None:

@@ -133,6 +133,29 @@ def test_a_modifier_counts_where_it_shapes_the_body(baked, changes):
     assert changes() == ["shape of Floor"]
 
 
+def test_an_input_of_geometry_nodes_counts(baked, changes):
+    floor = baked[0]
+    floor.rigid_body.collision_shape, floor.rigid_body.mesh_source = "MESH", "FINAL"
+    group = bpy.data.node_groups.new("Nodes", "GeometryNodeTree")
+    for name, way, kind in (
+        ("Geometry", "INPUT", "NodeSocketGeometry"),
+        ("Size", "INPUT", "NodeSocketFloat"),
+        ("Geometry", "OUTPUT", "NodeSocketGeometry"),
+    ):
+        group.interface.new_socket(name, in_out=way, socket_type=kind)
+    ends = group.nodes.new("NodeGroupInput"), group.nodes.new("NodeGroupOutput")
+    group.links.new(ends[0].outputs[0], ends[1].inputs[0])
+    modifier = floor.modifiers.new("Nodes", "NODES")
+    modifier.node_group = group
+    bake()
+    assert changes() == []
+    if hasattr(modifier, "properties"):
+        modifier.properties.inputs.Socket_1.value = 2.0
+    else:
+        modifier["Socket_1"] = 2.0
+    assert changes() == ["shape of Floor"]
+
+
 def move(ob, place) -> None:
     ob.location = place
     # the handlers hear of it with the next evaluation
