@@ -26,8 +26,8 @@ from ..problem.subsystem import subsystem
 from ..problem.system import System, apply_inverse_mass, effective_inverse_mass, relative_velocities, transpose_product
 from ..solvers.effort import BELL, DONE
 from ..solvers.infeasible import contradiction
-from ..solvers.kaufman_2008.aim import FEW_BODIES
-from ..solvers.kaufman_2008.clusters import COARSE, is_large, propose_by_clusters
+from ..solvers.kaufman_2008.aim import COARSE, FEW_BODIES
+from ..solvers.kaufman_2008.clusters import is_large, propose_by_clusters
 from ..solvers.kaufman_2008.staggered import ACCELERATED, SOLVED, staggered
 from ..solvers.last_proposal import last_proposal, turns_kept
 

@@ -23,7 +23,8 @@ from .baraff_1994.contacts import pivot
 from .bilateral import without_bilateral
 from .effort import DONE, effort_of_a_step, ringing
 from .infeasible import told_from_failure
-from .kaufman_2008.clusters import COARSE, is_large, propose_by_clusters
+from .kaufman_2008.aim import COARSE
+from .kaufman_2008.clusters import is_large, propose_by_clusters
 from .kaufman_2008.staggered import ACCELERATED, VARIANTS, staggered
 from .last_proposal import complementary_impulses, last_proposal, turns_kept
 

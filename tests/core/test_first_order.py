@@ -100,7 +100,7 @@ def test_contacts_that_contradict_each_other_are_still_told_from_a_failure():
 @pytest.mark.parametrize("tolerance", [1e-6, 1e-8])
 def test_the_last_digits_of_many_bodies_come_by_clusters(tolerance):
     """A bed of boxes on the ground, each on two below, pushed aside: more bodies than one cluster holds."""
-    problem = stacked_boxes(columns=12, layers=8)
+    problem = stacked_boxes(columns=15, layers=10)
     result = sc.solve(problem, tolerance=tolerance)
     assert result.status == sc.Status.SOLVED
     assert sc.residuals(problem, result).coulomb <= tolerance

@@ -27,11 +27,10 @@ from ...problem.system import (
     transpose_product,
 )
 from ..effort import BELL, is_worked_off
-from .aim import FEW_BODIES
+from .aim import COARSE
 
-__all__ = ["COARSE", "SolvePart", "is_large", "propose_by_clusters"]
+__all__ = ["SolvePart", "is_large", "propose_by_clusters"]
 
-COARSE = 1e-4  # what methods of first order reach soon
 CLUSTER = 64  # in a cluster: with 8 the rounds stall, with 32 there are three times as many solves
 CENTRE = 32  # of these, the nearest, that no other cluster of a round may begin in
 GOOD_ENOUGH = 0.7  # of the tolerance
@@ -45,8 +44,8 @@ SolvePart = Callable[[System, Floats, float], int]
 
 
 def is_large(system: System) -> bool:
-    """Whether a system has more bodies than Newton's method is quick with."""
-    return len(system.offset) - 1 > FEW_BODIES
+    """Whether a system is worth taking apart: a cluster of what is hardly larger is most of it."""
+    return len(system.offset) - 1 > 2 * CLUSTER
 
 
 def propose_by_clusters(system: System, impulse: Floats, tolerance: float, effort: Indices, solve: SolvePart) -> int:

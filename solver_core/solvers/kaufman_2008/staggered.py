@@ -27,7 +27,7 @@ from ...problem.residuals import effective_masses, natural_error, relative_coulo
 from ...problem.system import apply_inverse_mass, effective_inverse_mass, relative_velocity
 from ..effort import BELL, DONE, allow, spent
 from .admm import admm
-from .aim import FEW_BODIES, Aim
+from .aim import COARSE, FEW_BODIES, Aim
 from .anderson import accelerate, anderson
 from .coulomb_newton import coulomb_newton
 from .projection import BOTH, CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, generalised_impulse, project, velocity_after
@@ -44,7 +44,6 @@ HOLDS = 1e-8  # of the fastest velocity: no contact is said to be broken that is
 BROKEN = 1e100  # more than any Coulomb residual
 HOPELESS = 3  # iterations one after the other whose contact projection fails: friction is not what is wrong
 NEARBY = 1e-3  # of the fastest velocity: from there Newton's method needs few steps
-FINISH = 1e-4  # of the fastest velocity: what a few bodies need not be nearer to, for Newton's method
 GAIN = 1.0 / 3.0  # of an error, that a look's sweeps should take away, or BY_ADMM is faster
 TURN = 10  # iterations with the radii held, then as many without, where Newton's method fails
 PROGRESS = 0.1  # of the residual of the iteration before: a proposal that comes so near is taken, though it is no solution yet
@@ -96,12 +95,14 @@ def _propose(system, blocks, values, aim, fastest, effort, impulse, v):
     generalised_impulse(system, BOTH, impulse, work)
     velocity_after(system, system.velocity, work, v)
     error = natural_error(system, impulse, v, aim.kappa, 0)
-    if error <= aim.enough or (few and error <= NEARBY * fastest):
+    # few bodies may be a structure, which keeps what its first step leaves it: from nothing, and to the last digits, the
+    # projections spread loads evenly over redundant contacts
+    exact = aim.enough < 0.5 * COARSE * fastest or not impulse.any()
+    if error <= aim.enough or (few and (exact or error <= NEARBY * fastest)):
         return START, False
     if not few and sweeps(system, aim, GAIN, effort, impulse, v) <= aim.enough:
         return SWEPT, False
-    near = Aim(aim.inverse, aim.kappa, aim.goal, max(aim.enough, FINISH * fastest) if few else aim.enough)
-    return BY_ADMM, admm(system, blocks, values, near, effort, impulse, v) > aim.enough
+    return BY_ADMM, admm(system, blocks, values, aim, effort, impulse, v) > aim.enough
 
 
 @kernel_part
