@@ -10,6 +10,7 @@ import bpy
 from bpy.props import IntProperty
 from bpy.types import Context, Event, Operator, OperatorProperties, Panel, UILayout
 
+from .ready import may_read_scene
 from .redraw import redraw
 from .ui import ScenePanel, characters_in_row, draw_wrapped
 
@@ -36,13 +37,7 @@ class STICTION_OT_check_scene(Operator):
 
     @classmethod
     def poll(cls, context: Context) -> bool:
-        if context.scene.rigidbody_world is None:
-            cls.poll_message_set("The scene has no rigid bodies")
-            return False
-        if context.window_manager.stiction.is_baking:
-            cls.poll_message_set("A bake is running")
-            return False
-        return True
+        return may_read_scene(cls, context)
 
     def execute(self, context: Context) -> set[str]:
         contacts = self.begin(context)

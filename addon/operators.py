@@ -14,6 +14,7 @@ from bpy.types import Context, Event, Operator
 
 from ..solver_core.io.cache import CacheError
 from .keyframes import commit
+from .ready import may_read_scene
 
 if TYPE_CHECKING:
     from .runner import Bake
@@ -45,13 +46,7 @@ class STICTION_OT_bake(Operator):
 
     @classmethod
     def poll(cls, context: Context) -> bool:
-        if context.scene.rigidbody_world is None:
-            cls.poll_message_set("The scene has no rigid bodies")
-            return False
-        if context.window_manager.stiction.is_baking:
-            cls.poll_message_set("A bake is running")
-            return False
-        return True
+        return may_read_scene(cls, context)
 
     def execute(self, context: Context) -> set[str]:
         bake = self.begin(context)
