@@ -16,12 +16,12 @@ from ..solvers.kaufman_2008.aim import FEW_BODIES, Aim
 from ..solvers.kaufman_2008.projection import CONTACT, DISK, MULTIPLIER_STEPS, find_blocks, project
 from ..solvers.kaufman_2008.sweeps import sweeps
 from .bodies import Model
-from .build import rest_offsets
+from .build import REST_OFFSET, rest_offsets
 from .islands import connected
 from .motion.rotation import rotate_by
 from .predict import Begin
 
-__all__ = ["integrate", "separation"]
+__all__ = ["integrate", "leave_what_gets_worse", "separation"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -36,6 +36,7 @@ GAIN = 1.0 / 3.0  # of the overlaps' error, that a look's sweeps should take awa
 FACTORISING = 30  # iterations of a solve, of which it may do the factorisations
 # Of the fastest that a contact is to open at: what is aimed at, and what will do where that is slow.
 PARTED, NEARLY_PARTED = 1e-3, 1e-2
+CLEAR = 10.0  # rest offsets: nearer bodies may bear each other, and are brought no nearer; what is beyond is room
 NEGLIGIBLE = 0.05  # of the rest offset: what is nearer than this to its place is left there
 
 
@@ -46,9 +47,10 @@ def separation(
 
     They move positions only, so an overlap is undone without a pop: the smallest motion in the kinetic metric (a contact
     projection, by sweeps and ADMM where these come near enough) that opens overlaps at no more than the recovery speed, in half
-    extents of the smaller body a second, beyond what they let in themselves, and closes no gap further than to the rest offset.
-    A gap is room: who must not come nearer to what stands clear of it is pressed deeper into what it overlaps. What v opens by
-    itself is left to it. twist: (n, 6) of all bodies. effort: what it may cost, with all else in the step.
+    extents of the smaller body a second, beyond what they let in themselves, and closes no gap but of what stands clear: who
+    must not come nearer to that is pressed deeper into what it overlaps. Where overlaps contradict each other, a compromise,
+    unless it makes the deepest deeper. What v opens by itself is left to it. twist: (n, 6) of all bodies. effort: what it may
+    cost, with all else in the step.
     """
     model, h = begin.model, begin.h
     body_a, body_b, gap = contacts.body_a, contacts.body_b, contacts.gap
@@ -61,7 +63,7 @@ def separation(
     if not near.any():
         return out
     inward = _speed_of_entry(model, body_a, body_b, velocity[:, 1:], twist, h)
-    room = np.maximum(gap - offset + h * velocity[:, 0], 0.0)
+    room = np.maximum(gap - CLEAR * offset + h * velocity[:, 0], 0.0)
     wanted = np.where(near, -np.minimum(missing / h, recovery_speed * size + inward), room / h)
     apart = system._replace(
         velocity=np.zeros_like(v), bias=np.zeros_like(system.bias), slack=wanted, mu=np.zeros_like(system.mu)
@@ -78,7 +80,8 @@ def separation(
     for steps in (MULTIPLIER_STEPS, COMPROMISE):
         _project_apart(apart, -wanted.min(), steps, effort, out)
         if slow_down(model, apart, islands, body_a, body_b, -wanted, out) > CONTRADICTION:
-            break
+            return out
+    leave_what_gets_worse(model, apart, islands, contacts, offset, size, h, out)
     return out
 
 
@@ -142,6 +145,26 @@ def slow_down(model, system, islands, body_a, body_b, speed, out):
         for row in range(system.offset[d], system.offset[d + 1]):
             out[row] *= scale
     return least
+
+
+def leave_what_gets_worse(
+    model: Model, apart: System, islands: Indices, contacts: ContactSet, offset: Floats, size: Floats, h: float, out: Floats
+) -> None:
+    """Stops those islands (n,) in which the velocities (dof,) bring the deepest overlap deeper within h seconds.
+
+    offset, size: (m,) of the contacts, m. A light body between the ground and a heavy one that leans on it has no room to be
+    parted in, and the nearest that there is to it may be far down.
+    """
+    before = (offset - contacts.gap) / size
+    after = before - h * relative_velocities(apart._replace(bias=np.zeros_like(apart.bias)), out)[:, 0] / size
+    island = islands[np.where(model.dof[contacts.body_a] >= 0, contacts.body_a, contacts.body_b)]
+    deepest, deeper = np.zeros(islands.size), np.zeros(islands.size)
+    np.maximum.at(deepest, island, before)
+    np.maximum.at(deeper, island, after)
+    worse = deeper > deepest + NEGLIGIBLE * REST_OFFSET
+    for body in np.flatnonzero(worse[islands] & (model.dof >= 0)):
+        dof = model.dof[body]
+        out[apart.offset[dof] : apart.offset[dof + 1]] = 0.0
 
 
 @kernel

@@ -13,6 +13,8 @@ from scipy.spatial.transform import Rotation
 import solver_core as sc
 from solver_core.collision.contact_set import ContactSet, merged
 from solver_core.collision.detect import detect
+from solver_core.dynamics.build import build_system, rest_offsets
+from solver_core.dynamics.integrate import leave_what_gets_worse
 from solver_core.dynamics.look_ahead.impacts import MAX_CUTS, Cut
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.geometry.shapes import build_shapes
@@ -270,3 +272,20 @@ def test_a_step_refused_for_an_impact_at_its_very_end_may_still_be_refused_for_a
     simulation.advance()
     assert asked[0] == (pytest.approx(step), MAX_CUTS)
     assert asked[1] == (pytest.approx(0.5 * step), MAX_CUTS - 1)
+
+
+@pytest.mark.parametrize(("speed", "kept"), [(-0.2, 0.0), (0.2, 0.2)])
+def test_a_parting_that_brings_the_deepest_overlap_deeper_is_left_out(speed, kept):
+    """As a compromise between overlaps that contradict each other may: a plate in the ground goes no deeper, but may rise."""
+    material = MaterialSpec(0.3, 0.3)
+    plate = sc.scenes.box("Plate", (0.4, 0.4, 0.02), (0.0, 0.0, 0.009), material)
+    simulation = sc.Simulation(SceneSpec((sc.scenes.ground(material), plate), gravity=NO_GRAVITY))
+    h = 1.0 / 240.0
+    begin = simulation._begin(0.0, h)
+    contacts = begin.contacts
+    assert contacts.gap.min() == pytest.approx(-0.001)
+    drift, state = np.zeros((len(contacts), 3)), simulation._state
+    system = build_system(begin, state, contacts, drift, simulation._memory, simulation._rules, True).system
+    size, islands, v = np.full(len(contacts), 0.01), np.array([0, 1]), np.array([0.0, 0.0, speed, 0.0, 0.0, 0.0])
+    leave_what_gets_worse(begin.model, system, islands, contacts, rest_offsets(size), size, h, v)
+    assert v[2] == kept
