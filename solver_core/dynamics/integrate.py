@@ -152,11 +152,11 @@ def leave_what_gets_worse(
 ) -> None:
     """Stops those islands (n,) in which the velocities (dof,) bring the deepest overlap deeper within h seconds.
 
-    offset, size: (m,) of the contacts, m. A light body between the ground and a heavy one that leans on it has no room to be
-    parted in, and the nearest that there is to it may be far down.
+    apart: the system, without bias. offset, size: (m,) of the contacts, m. A light body between the ground and a heavy one that
+    leans on it has no room to be parted in, and the nearest that there is to it may be far down.
     """
     before = (offset - contacts.gap) / size
-    after = before - h * relative_velocities(apart._replace(bias=np.zeros_like(apart.bias)), out)[:, 0] / size
+    after = before - h * relative_velocities(apart, out)[:, 0] / size
     island = islands[np.where(model.dof[contacts.body_a] >= 0, contacts.body_a, contacts.body_b)]
     deepest, deeper = np.zeros(islands.size), np.zeros(islands.size)
     np.maximum.at(deepest, island, before)

@@ -27,7 +27,7 @@ from ..problem.system import System, apply_inverse_mass, effective_inverse_mass,
 from ..solvers.effort import BELL, DONE
 from ..solvers.infeasible import contradiction
 from ..solvers.kaufman_2008.aim import COARSE, FEW_BODIES
-from ..solvers.kaufman_2008.clusters import is_large, propose_by_clusters
+from ..solvers.kaufman_2008.clusters import OF_A_CLUSTER, is_large, propose_by_clusters
 from ..solvers.kaufman_2008.staggered import ACCELERATED, SOLVED, staggered
 from ..solvers.last_proposal import last_proposal, turns_kept
 
@@ -41,7 +41,6 @@ COUNTS = 5 + len(Found)
 STATUS, ITERATIONS, FACTORISATIONS, FOUND, WORST_CONTACT = range(5)
 RELATIVE_ERROR, RESIDUAL, FIRST_LAW, WORST, NATURAL = 0, 1, 2, 5, 6
 UNCONFIRMED = 6  # value of Status
-OF_A_CLUSTER = 20  # iterations
 
 
 @kernel

@@ -26,13 +26,13 @@ def turns_kept(contacts, max_iterations):
     return max_iterations // TURNS_KEPT if contacts <= MAX_PIVOTED_CONTACTS else 0
 
 
-def last_proposal(problem: ContactProblem, tolerance: float) -> NDArray[np.float64] | None:
+def last_proposal(problem: ContactProblem, tolerance: float, time_limit: float = np.inf) -> NDArray[np.float64] | None:
     """Impulses (m, dim) to start from once more; None where the problem is too large to ask, or the answer breaks down."""
     from .baraff_1994.contacts import pivot  # whose kernels few need, and take seconds to load
 
     if problem.contacts > MAX_PIVOTED_CONTACTS:
         return None
-    impulse = pivot(problem, tolerance, PIVOTS_PER_CONTACT * (problem.contacts + 1), np.inf, None).impulse
+    impulse = pivot(problem, tolerance, PIVOTS_PER_CONTACT * (problem.contacts + 1), time_limit, None).impulse
     return impulse if np.isfinite(impulse).all() else None
 
 

@@ -24,7 +24,7 @@ from .bilateral import without_bilateral
 from .effort import DONE, effort_of_a_step, ringing
 from .infeasible import told_from_failure
 from .kaufman_2008.aim import COARSE
-from .kaufman_2008.clusters import is_large, propose_by_clusters
+from .kaufman_2008.clusters import OF_A_CLUSTER, is_large, propose_by_clusters
 from .kaufman_2008.staggered import ACCELERATED, VARIANTS, staggered
 from .last_proposal import complementary_impulses, last_proposal, turns_kept
 
@@ -33,7 +33,7 @@ __all__ = ["METHODS", "Limits", "solve"]
 Floats = NDArray[np.float64]
 
 STAGGERED_ITERATIONS = 200
-OF_A_CLUSTER = 20  # iterations
+LAST_SHARE = 0.1  # of the time allowed, that what is begun late has: contact needs some
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,7 @@ class Limits:
     warm_start: Floats | None
 
 
-def _solve_staggered(
-    problem: ContactProblem, limits: Limits, *, polygon_sides: int = 0, staggering: str = "accelerated"
-) -> Result:
+def _require_options(problem: ContactProblem, polygon_sides: int, staggering: str) -> None:
     if staggering not in VARIANTS:
         raise ValueError(f"staggering must be one of {', '.join(VARIANTS)}, not {staggering!r}")
     if polygon_sides != 0 and not polygon_sides >= 3:
@@ -59,11 +57,22 @@ def _solve_staggered(
             f"sliding_direction[{index}] is given, which is a law of forces and accelerations; staggered solves for "
             "impulses and velocities: leave sliding_direction out, or choose method pivot or lemke"
         )
+
+
+def _solve_staggered(
+    problem: ContactProblem, limits: Limits, *, polygon_sides: int = 0, staggering: str = "accelerated"
+) -> Result:
+    _require_options(problem, polygon_sides, staggering)
     free = without_bilateral(problem)
     most = STAGGERED_ITERATIONS if limits.max_iterations is None else limits.max_iterations
+    deadline = perf_counter() + limits.time_limit
+
+    def left() -> float:
+        return max(deadline - perf_counter(), LAST_SHARE * limits.time_limit)
 
     def run(start: Floats | None, iterations: int) -> Result:
-        result = _staggered_contacts(free.problem, limits, start, iterations, polygon_sides, VARIANTS[staggering])
+        within = replace(limits, time_limit=left())
+        result = _staggered_contacts(free.problem, within, start, iterations, polygon_sides, VARIANTS[staggering])
         if problem.bilateral_constraints:
             held = free.bilateral(result.impulse)
             result = replace(result, bilateral=held, body_velocity=velocity_after_impulses(problem, result.impulse, held))
@@ -72,13 +81,15 @@ def _solve_staggered(
     kept = turns_kept(problem.contacts, most) if VARIANTS[staggering] == ACCELERATED else 0
     if VARIANTS[staggering] == ACCELERATED and limits.warm_start is None and _is_frictionless_matrix(free.problem):
         # a linear complementarity problem, whose dense matrix pivoting factorises once and not once a step
-        pivoted = run(complementary_impulses(free.problem, limits.tolerance, limits.time_limit), most - kept)
+        pivoted = run(complementary_impulses(free.problem, limits.tolerance, left()), most - kept)
+        if pivoted.status is Status.TIME_LIMIT:
+            return pivoted
         if pivoted.status is Status.SOLVED:
             return replace(pivoted, stats=replace(pivoted.stats, found=Found.PIVOTING))
     result = run(limits.warm_start, most - kept)
     if kept == 0 or result.status in (Status.SOLVED, Status.NOT_FINITE, Status.TIME_LIMIT):
         return result
-    proposal = last_proposal(free.problem, limits.tolerance)
+    proposal = last_proposal(free.problem, limits.tolerance, left())
     if proposal is None:
         return result
     last = run(proposal, kept)

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import importlib
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -140,3 +143,25 @@ def stacked_boxes(columns, layers):
     velocity = 0.05 * random.normal(size=6 * len(centre))
     velocity[2::6] -= GRAVITY_STEP
     return sc.ContactProblem.from_bodies(masses, velocity, body_a, body_b, np.array(left), np.array(right), 0.6)
+
+
+def test_all_that_a_solve_tries_shares_its_time(monkeypatch):
+    """A matrix without friction is pivoted first: the projections have what time that leaves, and not the whole of it again."""
+    module = importlib.import_module("solver_core.solvers.solve")
+    rest, clock, given = module._staggered_contacts, [100.0], []
+
+    def pivoted(problem, tolerance, time_limit):
+        clock[0] += 0.75 * time_limit
+        return np.zeros((problem.contacts, 3))
+
+    def staggered(problem, limits, *others):
+        given.append(limits.time_limit)
+        return rest(problem, replace(limits, time_limit=np.inf), *others)
+
+    monkeypatch.setattr(module, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(module, "complementary_impulses", pivoted)
+    monkeypatch.setattr(module, "_staggered_contacts", staggered)
+    factor = np.random.default_rng(0).normal(size=(12, 12))
+    problem = sc.ContactProblem.from_delassus(factor @ factor.T, -np.ones(12), mu=0.0)
+    assert sc.solve(problem, time_limit=8.0).status is sc.Status.SOLVED
+    assert given == [pytest.approx(2.0)]

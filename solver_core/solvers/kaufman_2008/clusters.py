@@ -29,13 +29,14 @@ from ...problem.system import (
 from ..effort import BELL, is_worked_off
 from .aim import COARSE
 
-__all__ = ["SolvePart", "is_large", "propose_by_clusters"]
+__all__ = ["OF_A_CLUSTER", "SolvePart", "is_large", "propose_by_clusters"]
 
 CLUSTER = 64  # in a cluster: with 8 the rounds stall, with 32 there are three times as many solves
 CENTRE = 32  # of these, the nearest, that no other cluster of a round may begin in
 GOOD_ENOUGH = 0.7  # of the tolerance
 BETTER = 0.3  # of the tolerance, that clusters are solved to, and what is good enough not to begin one
 ROUNDS = 30
+OF_A_CLUSTER = 20  # iterations
 PATIENT_ROUNDS = 6  # rounds without progress
 
 Floats = NDArray[np.float64]
