@@ -34,7 +34,7 @@ COMPILED = ROOT / "build" / "compiled"
 DIST = ROOT / "dist"
 
 # What travels, beside the manifest and the wheels.
-SOURCES = ("__init__.py", "addon", "solver_core", "presets", "docs", "LICENSE", "README.md", "CHANGELOG.md")
+SOURCES = ("__init__.py", "addon", "solver_core", "presets", "docs/manual.md", "LICENSE", "README.md", "CHANGELOG.md")
 
 PLATFORMS = {"win_amd64": "windows-x64", "macosx_arm64": "macos-arm64", "manylinux_x86_64": "linux-x64"}
 
@@ -167,6 +167,7 @@ def stage(target: Target, wheels: list[Wheel]) -> Path:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", ".*"))
         else:
+            (folder / name).parent.mkdir(exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
     (folder / "blender_manifest.toml").write_text(manifest_text(target, wheels), encoding="utf-8")
     return folder
