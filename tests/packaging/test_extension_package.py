@@ -80,7 +80,8 @@ def test_a_zip_holds_its_own_wheels_all_modules_and_nothing_else(extension, buil
     # machine code is made where it is to run
     brings = extension.Target(platform, python) == extension.Target.of_this_machine()
     assert any(name.endswith(".nbc") for name in names) == brings
-    assert {name.split("/")[0] for name in names} <= {*(source.split("/")[0] for source in extension.SOURCES), "blender_manifest.toml", "wheels"}
+    packed = {source.split("/")[0] for source in extension.SOURCES}
+    assert {name.split("/")[0] for name in names} <= {*packed, "blender_manifest.toml", "wheels"}
     assert not [name for name in names if "__pycache__" in name or name.endswith((".pyc", ".blend1"))]
 
     wheels = {name for name in names if name.startswith("wheels/") and name.endswith(".whl")}
