@@ -175,7 +175,7 @@ def stage(target: Target, wheels: list[Wheel]) -> Path:
 
 def add_kernels(folder: Path) -> None:
     """Compile all kernels for this machine's level of processors, and put those of today's sources into a staged package."""
-    from solver_core.compile.ahead import MADE_FOR, SHIPPED
+    from solver_core.compile.ahead import MADE_FOR, SHIPPED, pack
     from solver_core.compile.kernel_cache import PACKAGE, kernel_folder
 
     print("extension: compiling all kernels", flush=True)
@@ -195,7 +195,7 @@ def add_kernels(folder: Path) -> None:
         kernels = kernel_folder(compiled, source)
         # the folder may be there without kernels, or not at all
         if any(kernels.glob("*.nbc")):
-            shutil.copytree(kernels, shipped / kernels.name)
+            pack(kernels, shipped)
 
 
 def build(target: Target, kernels: bool = True) -> Path:

@@ -2,9 +2,9 @@
 """Kernels that were compiled ahead, on this machine or on another: what they were made for, and how a bake gets them.
 
 A folder of compiled kernels has one folder for each state of a file's sources (`kernel_cache.py`), and, once all kernels are
-in it, `compiled.json`, which tells what they fit. It may have been brought along by the package, or be common to the machines
-of a farm and not to be written to. Kernels are copied from there, a file's at a time, to where this machine keeps its own: for
-numba writes next to what it reads.
+in it, `compiled.json`, which tells what they fit. It may have been brought along by the package, each file's kernels packed, or
+be common to the machines of a farm and not to be written to. Kernels are copied from there, a file's at a time, to where this
+machine keeps its own: for numba writes next to what it reads.
 
 What numba reads there are pickles, which can do anything that Python can. So nothing is read but the package's own folder,
 which is as much to be trusted as the package, and the one that the user names by NUMBA_CACHE_DIR.
@@ -16,14 +16,16 @@ import json
 import os
 import shutil
 import sys
+import tarfile
 import tempfile
 from functools import cache
 from pathlib import Path
 
-__all__ = ["MADE_FOR", "SHIPPED", "bring", "is_complete", "made_for", "misfit", "say_what_for"]
+__all__ = ["MADE_FOR", "SHIPPED", "bring", "is_complete", "made_for", "misfit", "pack", "say_what_for"]
 
 SHIPPED = Path(__file__).resolve().parents[1] / "compiled"
 MADE_FOR = "compiled.json"
+PACKED = ".tar.xz"
 
 
 def made_for() -> dict[str, str]:
@@ -70,17 +72,28 @@ def is_complete(folder: Path, sources: str) -> bool:
     return json.loads((folder / MADE_FOR).read_text(encoding="utf-8"))["sources"] == sources
 
 
+def pack(folder: Path, into: Path) -> None:
+    """Pack a folder with a file's kernels into one archive, in another folder: a fifth of its size."""
+    with tarfile.open(into / f"{folder.name}{PACKED}", "w:xz") as archive:
+        archive.add(folder, folder.name)
+
+
 def bring(folder: Path) -> None:
     """Fill the folder for a file's kernels, which is not there yet, with those compiled ahead, if there are any that fit."""
     named = os.environ.get("NUMBA_CACHE_DIR")
     for ahead in (SHIPPED, *([Path(named)] if named else [])):
-        found = ahead / folder.name
-        if found == folder or not found.is_dir() or misfit(ahead):
+        plain, packed = ahead / folder.name, ahead / f"{folder.name}{PACKED}"
+        if plain == folder or not (plain.is_dir() or packed.is_file()) or misfit(ahead):
             continue
         folder.parent.mkdir(parents=True, exist_ok=True)
         # another process may be about the same
         with tempfile.TemporaryDirectory(dir=folder.parent) as beside:
-            copy = shutil.copytree(found, Path(beside) / folder.name, copy_function=shutil.copyfile)
+            copy = Path(beside) / folder.name
+            if plain.is_dir():
+                shutil.copytree(plain, copy, copy_function=shutil.copyfile)
+            else:
+                with tarfile.open(packed) as archive:
+                    archive.extractall(beside, filter="data")
             try:
                 os.rename(copy, folder)
             except OSError:

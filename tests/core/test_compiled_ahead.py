@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -55,6 +56,17 @@ def call(tmp_path):
     return run
 
 
+@pytest.fixture
+def packed(made, tmp_path):
+    """The same as a package brings it: each file's kernels packed."""
+    shipped = tmp_path / "packed"
+    shipped.mkdir()
+    shutil.copyfile(made / ahead.MADE_FOR, shipped / ahead.MADE_FOR)
+    for folder in {path.parent for path in made.rglob("*.nbc")}:
+        ahead.pack(folder, shipped)
+    return shipped
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """A folder in which that kernel was compiled ahead."""
@@ -64,10 +76,10 @@ def made(tmp_path_factory):
     return folder
 
 
-def test_what_the_package_brings_is_not_compiled_again(call, made, tmp_path):
-    before = sorted(made.rglob("*"))
-    assert call(tmp_path / "cache", made)[0] == 1
-    assert sorted(made.rglob("*")) == before
+def test_what_the_package_brings_is_not_compiled_again(call, packed, tmp_path):
+    before = sorted(packed.rglob("*"))
+    assert call(tmp_path / "cache", packed)[0] == 1
+    assert sorted(packed.rglob("*")) == before
 
 
 @pytest.mark.slow
@@ -93,13 +105,13 @@ def test_those_that_do_not_fit_are_compiled_anew_and_the_reason_is_told(call, ma
     assert loaded == 0 and "for numpy 9" in why
 
 
-def test_a_folder_that_another_process_brought_meanwhile_stays(made, tmp_path, monkeypatch):
-    monkeypatch.setattr(ahead, "SHIPPED", made)
-    name = next(path.parent.name for path in made.rglob("*.nbc"))
-    (tmp_path / name).mkdir()
-    (tmp_path / name / "theirs").touch()
-    ahead.bring(tmp_path / name)
-    assert [path.name for path in tmp_path.iterdir()] == [name] and (tmp_path / name / "theirs").exists()
+def test_a_folder_that_another_process_brought_meanwhile_stays(made, packed, tmp_path, monkeypatch):
+    monkeypatch.setattr(ahead, "SHIPPED", packed)
+    name, cache = next(path.parent.name for path in made.rglob("*.nbc")), tmp_path / "cache"
+    (cache / name).mkdir(parents=True)
+    (cache / name / "theirs").touch()
+    ahead.bring(cache / name)
+    assert [path.name for path in cache.iterdir()] == [name] and (cache / name / "theirs").exists()
 
 
 def test_processors_are_compiled_for_by_published_levels():
