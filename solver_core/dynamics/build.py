@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ STICK_FRACTION = 1e-3  # of the speed that gravity gives in a step: slower conta
 STICK_SPEED = 1e-6  # m/s, where there is no gravity
 VERTICAL = 1e-12  # squared sine: a normal that leans by less is vertical
 TOUCHING_OFFSETS = 1.5  # rest offsets: with a gap of no more than that bodies touch, and bounce
+STATIC, DYNAMIC = range(2)  # the columns of coefficients
 PRODUCT, AVERAGE, GEOMETRIC_MEAN, MINIMUM, MAXIMUM = range(5)
 RULES = {
     FrictionCombine.PRODUCT: PRODUCT,
@@ -86,8 +88,8 @@ class StepContacts(NamedTuple):
 class ContactRows(NamedTuple):
     """What of a step's problem belongs to m contacts.
 
-    axes: (m, 3, 3). jacobian_a, jacobian_b: (m, 3, 6). bias: (m, 3), slack: (m,). mu: (m, 2) static and dynamic, sliding: (m,)
-    which of them is in force. approach: (m,) m/s to be remembered. impulse: (m, 3) N s, from the memory.
+    axes: (m, 3, 3). jacobian_a, jacobian_b: (m, 3, 6). bias: (m, 3), slack: (m,). mu: (m,) the coefficient in force. approach,
+    approach_before: (m,) m/s to be remembered, and as it was remembered. impulse: (m, 3) N s, from the memory.
     """
 
     axes: Floats
@@ -96,8 +98,8 @@ class ContactRows(NamedTuple):
     bias: Floats
     slack: Floats
     mu: Floats
-    sliding: NDArray[np.bool_]
     approach: Floats
+    approach_before: Floats
     impulse: Floats
 
 
@@ -262,8 +264,8 @@ def build_contacts(model, position, twist, h, stick_speed, rules, contacts, memo
         np.zeros((m, 3, RIGID)),
         np.zeros((m, 3)),
         np.zeros(m),
-        np.zeros((m, 2)),
-        np.zeros(m, np.bool_),
+        np.zeros(m),
+        np.zeros(m),
         np.zeros(m),
         np.zeros((m, 3)),
     )
@@ -284,17 +286,17 @@ def build_contacts(model, position, twist, h, stick_speed, rules, contacts, memo
         if not is_known_b:
             _fill_jacobian(rows.jacobian_b, k, 1.0, axes, arm, model.lock[b])
         _velocity_between(axes, at_a, at_b, contacts.drift[k], is_known_a, is_known_b, u, rows.bias[k])
-        rows.sliding[k] = np.sqrt(u[1] * u[1] + u[2] * u[2]) > stick_speed
-        pair = rules.pairs[rules.surface[a], rules.surface[b]]
-        for i in range(2):
-            rows.mu[k, i] = pair[i] if pair[i] >= 0.0 else _combine(rules.friction, model.mu[a, i], model.mu[b, i])
+        i = DYNAMIC if np.sqrt(u[1] * u[1] + u[2] * u[2]) > stick_speed else STATIC
+        own = rules.pairs[rules.surface[a], rules.surface[b], i]
+        rows.mu[k] = own if own >= 0.0 else _combine(rules.friction, model.mu[a, i], model.mu[b, i])
         if old >= 0:
             _recall(memory.impulse[old], axes, rows.impulse[k])
+            rows.approach_before[k] = memory.approach[old]
         offset = rest_offset(model.size[a], model.size[b])
         slack = max(0.0, contacts.gap[k] - offset) / h
-        before = memory.approach[old] if old >= 0 else 0.0
         e = _combine(rules.restitution, model.restitution[a], model.restitution[b])
-        rows.slack[k], rows.approach[k] = _bounce(-u[0], before, e, contacts.gap[k] <= TOUCHING_OFFSETS * offset, slack)
+        touches = contacts.gap[k] <= TOUCHING_OFFSETS * offset
+        rows.slack[k], rows.approach[k] = _bounce(-u[0], rows.approach_before[k], e, touches, slack)
     return rows
 
 
@@ -323,17 +325,16 @@ def build_system(
     drift: (m, 3) m/s, of the surface of B against that of A beyond their rigid motions. bounces: whether bodies may bounce.
     """
     model, h = begin.model, begin.h
-    stick_speed = max(STICK_SPEED, STICK_FRACTION * float(np.linalg.norm(model.gravity)) * h)
+    stick_speed = max(STICK_SPEED, STICK_FRACTION * math.hypot(*model.gravity) * h)
     body_a, body_b = contacts.body_a, contacts.body_b
     old = match(memory, body_a, body_b, contacts.feature)
     given = StepContacts(body_a, body_b, contacts.point, contacts.normal, contacts.gap, drift, old)
     rows = build_contacts(model, state.position, begin.bodies.twist, h, stick_speed, rules, given, memory)
     # a bounce off one body into another, both in this step, has no solution that keeps to both
     slack = rows.slack if bounces else np.maximum(rows.slack, 0.0)
-    width = np.diff(begin.offset)
     system = System(
         offset=begin.offset,
-        block_start=np.concatenate([[0], np.cumsum(width * width)]),
+        block_start=begin.block_start,
         mass=begin.bodies.mass.ravel(),
         inverse_mass=begin.bodies.inverse_mass.ravel(),
         velocity=begin.unknowns(begin.bodies.predicted),
@@ -343,7 +344,6 @@ def build_system(
         jacobian_b=rows.jacobian_b,
         bias=rows.bias,
         slack=slack,
-        mu=np.where(rows.sliding, rows.mu[:, 1], rows.mu[:, 0]),
+        mu=rows.mu,
     )
-    approach_before = np.where(old >= 0, np.append(memory.approach, 0.0)[old], 0.0)
-    return StepProblem(system, rows.axes, rows.impulse, rows.approach, approach_before)
+    return StepProblem(system, rows.axes, rows.impulse, rows.approach, rows.approach_before)

@@ -197,12 +197,13 @@ def solve_islands(system, impulse, tolerance, max_iterations, sides, staggering,
         limits = tolerance, iterations, sides, staggering
         _solve_each(system, which, again, start, contacts, number, *limits, effort, impulse, v, outcome, figures)
 
-    clustered = np.zeros(islands, np.int64)
-    if staggering == ACCELERATED and sides == 0 and tolerance < COARSE:
-        clustered[:] = _propose(system, (start, contacts, number), tolerance, max_iterations, effort, impulse)
+    clustered = None
+    if len(system.offset) - 1 > FEW_BODIES and staggering == ACCELERATED and sides == 0 and tolerance < COARSE:
+        clustered = _propose(system, (start, contacts, number), tolerance, max_iterations, effort, impulse)
     solve(np.arange(islands), False, max_iterations)
-    outcome[:, FACTORISATIONS] += clustered
-    outcome[(clustered > 0) & (outcome[:, FOUND] == Found.START), FOUND] = Found.CLUSTERS
+    if clustered is not None:
+        outcome[:, FACTORISATIONS] += clustered
+        outcome[(clustered > 0) & (outcome[:, FOUND] == Found.START), FOUND] = Found.CLUSTERS
     if not outcome[:, STATUS].any():
         _sum_up(outcome, figures, counts, errors)
         return v

@@ -44,8 +44,9 @@ class Begin(NamedTuple):
     """A step as it begins.
 
     at: time steps since the first frame; h: s. awake: (n,). model: with degrees of freedom for those awake only. offset:
-    (moving + 1,) the first degree of freedom of each body that the solver moves. bodies: what is predicted of them. contacts:
-    those that may close in the step.
+    (moving + 1,) the first degree of freedom of each body that the solver moves, block_start: where its mass begins, as in a
+    `System`; rigid: (moving, 6) its degrees of freedom. bodies: what is predicted of them. contacts: those that may close in the
+    step.
     """
 
     at: float
@@ -53,22 +54,20 @@ class Begin(NamedTuple):
     awake: NDArray[np.bool_]
     model: Model
     offset: NDArray[np.int64]
+    block_start: NDArray[np.int64]
+    rigid: NDArray[np.int64]
     bodies: Prediction
     contacts: ContactSet
 
     def unknowns(self, twist: Floats) -> Floats:
         """Velocities (dof,) of the bodies that the solver moves, from the twists (n, 6) of all."""
         v = np.empty(self.offset[-1])
-        v[self._rigid] = twist[self.awake]
+        v[self.rigid] = twist[self.awake]
         return v
 
     def twists(self, v: Floats) -> Floats:
         """(moving, 6) the twists of the bodies that the solver moves, from their velocities (dof,)."""
-        return v[self._rigid]
-
-    @property
-    def _rigid(self) -> NDArray[np.int64]:
-        return self.offset[:-1, None] + np.arange(RIGID)
+        return v[self.rigid]
 
 
 @leaf_kernel
@@ -156,4 +155,6 @@ def predicted_step(
         inverse_mass=np.empty((moving, RIGID, RIGID)),
     )
     predict(model, state, prescribed, h, force_time, bodies)
-    return Begin(at, h, awake, model, np.arange(moving + 1) * RIGID, bodies, NO_CONTACTS)
+    offset = np.arange(moving + 1) * RIGID
+    rigid = np.arange(moving * RIGID).reshape(moving, RIGID)
+    return Begin(at, h, awake, model, offset, RIGID * offset, rigid, bodies, NO_CONTACTS)

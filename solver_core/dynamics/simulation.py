@@ -163,7 +163,8 @@ class Simulation:
                 rejected = False
         asleep = int(self._sleep.asleep.sum())
         self._memory = self._sleep.update(step, self._memory)
-        return combined(rows) | {"cuts": len(rows) - 1, "asleep": asleep, "seconds": perf_counter() - begin}
+        row = rows[0] if len(rows) == 1 else combined(rows)
+        return row | {"cuts": len(rows) - 1, "asleep": asleep, "seconds": perf_counter() - begin}
 
     def _attempt(self, at: float, h: float, cuts: int) -> dict[str, Any] | Cut:
         """Advance by h seconds; or leave all as it is and return where it has to be cut.
@@ -283,9 +284,12 @@ class Simulation:
 
     def _to_wake(self, prescribed: Floats, h: float) -> NDArray[np.bool_]:
         """(n,) who must wake because an animated body that moves, or a mesh that deforms, comes near."""
-        asleep, motion = self._sleep.asleep, self._impacts.reach(prescribed, h) + self._deformation.reach(h)
+        asleep = self._sleep.asleep
+        if not asleep.any():
+            return np.zeros_like(asleep)
+        motion = self._impacts.reach(prescribed, h) + self._deformation.reach(h)
         wakes = motion > STILL_MOTION
-        if not asleep.any() or not wakes.any():
+        if not wakes.any():
             return np.zeros_like(asleep)
         shapes, position = self._bodies.shapes, self._state.position
         collections = np.where(asleep | wakes, self._bodies.model.collections, 0)
