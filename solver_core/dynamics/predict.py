@@ -45,8 +45,8 @@ class Begin(NamedTuple):
 
     at: time steps since the first frame; h: s. awake: (n,). model: with degrees of freedom for those awake only. offset:
     (moving + 1,) the first degree of freedom of each body that the solver moves, block_start: where its mass begins, as in a
-    `System`; rigid: (moving, 6) its degrees of freedom. bodies: what is predicted of them. contacts: those that may close in the
-    step.
+    `System`; rigid: (moving, 6) its degrees of freedom. bodies: what is predicted of them. contacts: those that may close in
+    the step.
     """
 
     at: float

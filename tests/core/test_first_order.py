@@ -19,7 +19,7 @@ FIRST_ORDER = {sc.Found.SWEEPS, sc.Found.ADMM}
 MANY = {"contacts": 240, "bodies": 80}
 
 
-@pytest.mark.parametrize("mu", [0.0, 0.3, 1.2])
+@pytest.mark.parametrize("mu", [pytest.param(0.0, marks=pytest.mark.slow), 0.3, pytest.param(1.2, marks=pytest.mark.slow)])
 def test_the_law_of_one_contact_holds_exactly(mu):
     """It parts with no impulse, sticks within the cone, or slides against all the friction there is."""
     law, of_system = callable_from_python(one_contact), callable_from_python(responses)
@@ -42,8 +42,8 @@ def test_the_law_of_one_contact_holds_exactly(mu):
     assert seen == ({"part", "slide"} if mu == 0.0 else {"part", "stick", "slide"})
 
 
-@pytest.mark.parametrize("mu", [(0.0, 0.0), (0.1, 0.4), (0.6, 1.2)])
-@pytest.mark.parametrize("tolerance", [1e-2, 1e-3, 1e-6])
+@pytest.mark.parametrize("mu", [(0.0, 0.0), (0.1, 0.4), pytest.param((0.6, 1.2), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("tolerance", [pytest.param(1e-2, marks=pytest.mark.slow), 1e-3, 1e-6])
 def test_many_bodies_are_solved_within_the_tolerance_as_measured_from_outside(mu, tolerance):
     found = []
     for seed in range(6):
@@ -100,7 +100,7 @@ def test_contacts_that_contradict_each_other_are_still_told_from_a_failure():
     assert result.status == sc.Status.INFEASIBLE
 
 
-@pytest.mark.parametrize("tolerance", [1e-6, 1e-8])
+@pytest.mark.parametrize("tolerance", [1e-6, pytest.param(1e-8, marks=pytest.mark.slow)])
 def test_the_last_digits_of_many_bodies_come_by_clusters(tolerance):
     """A bed of boxes on the ground, each on two below, pushed aside: more bodies than one cluster holds."""
     problem = stacked_boxes(columns=15, layers=10)
