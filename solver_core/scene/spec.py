@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .joints import JointSpec
+
 __all__ = [
     "BodyKind",
     "BodySpec",
@@ -258,6 +260,7 @@ class SceneSpec:
     restitution_combine: FrictionCombine = FrictionCombine.PRODUCT
     excluded: tuple[tuple[str, str], ...] = ()
     pairs: tuple[PairSpec, ...] = ()
+    joints: tuple[JointSpec, ...] = ()
 
 
 @dataclass(frozen=True)

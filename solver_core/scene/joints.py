@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Joints as pure data: what holds two bodies together, and along which of six directions it lets them move."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["FREE", "LOCKED", "AxisSpec", "JointSpec"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AxisSpec:
+    """What a joint does about one of its coordinates: a displacement in m or an angle in rad, 0 where the scene begins.
+
+    lower, upper: where the coordinate may be; both 0 locks it, both infinite leaves it free. stiffness in N/m or N m/rad and
+    damping in N s/m or N m s/rad of a spring that pulls the coordinate to `rest`. motor_velocity: m/s or rad/s at which a motor
+    drives it, with no more than motor_force, N or N m; 0 is no motor.
+    """
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    stiffness: float = 0.0
+    damping: float = 0.0
+    rest: float = 0.0
+    motor_velocity: float = 0.0
+    motor_force: float = 0.0
+
+
+FREE = AxisSpec()
+LOCKED = AxisSpec(0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class JointSpec:
+    """A joint between two bodies.
+
+    body_a, body_b: their names; empty for the world. position (3,) m and orientation (4,) place the joint's frame in the world
+    at the first frame; each body carries its own copy of it from then on, and the joint's six coordinates say where B's is, seen
+    from A's: linear along the axes of A's frame, angular the angles of the rotations about X, then Y, then Z that lead from A's
+    axes to B's. breaking_impulse: N s, or N m s; a joint one of whose coordinates is held by as much within one time step breaks,
+    and is gone from then on.
+    """
+
+    name: str
+    body_a: str
+    body_b: str
+    position: Array = field(default_factory=lambda: np.zeros(3))
+    orientation: Array = field(default_factory=lambda: np.array([1.0, 0.0, 0.0, 0.0]))
+    linear: tuple[AxisSpec, AxisSpec, AxisSpec] = (LOCKED, LOCKED, LOCKED)
+    angular: tuple[AxisSpec, AxisSpec, AxisSpec] = (LOCKED, LOCKED, LOCKED)
+    breaking_impulse: float = math.inf
