@@ -18,11 +18,13 @@ import numpy as np
 
 from .dynamics.frame import Frame, FrameStatistics
 from .problem.result import Found, Status
+from .scene.joints import JointSpec
 from .scene.spec import BodyKind, SceneSpec, SceneWarning, SolverSettings
 from .validation.findings import SceneProblem
 
 __all__ = [
     "VISIBLE_OVERLAP",
+    "breaking_warnings",
     "build_report",
     "deepest_overlap",
     "error_report",
@@ -48,10 +50,14 @@ def build_report(
     rows: list[dict[str, Any]] = []
     missed: list[dict[str, Any]] = []
     warnings, seen = tuple(warnings), list[SceneWarning]()
+    joints = [joint_entry(joint) for joint in spec.joints]
     for frame in frames:
         deepest = deepest_overlap(frame, spec)
         rows.append({"frame": frame.frame, "bodies": len(frame.poses), **frame_summary(frame.statistics), **deepest})
-        seen.extend(overlap_warnings(frame, spec, {warning.objects for warning in (*warnings, *seen)}))
+        add_reactions(frame, joints)
+        seen.extend(breaking_warnings(frame, spec, {entry["joint"] for entry in joints if entry["broke"] is not None}))
+        note_breaking(frame, joints)
+        seen.extend(overlap_warnings(frame, spec, {w.objects for w in (*warnings, *seen) if w.field == "overlap"}))
         missed.extend(missed_steps(frame, spec, settings))
     kinds = Counter(body.kind for body in spec.bodies)
     return {
@@ -72,6 +78,7 @@ def build_report(
             key: value.value if isinstance(value, Enum) else value for key, value in dataclasses.asdict(settings).items()
         },
         "frames": rows,
+        "joints": joints,
         "missed": missed,
         "warnings": [dataclasses.asdict(warning) for warning in (*warnings, *seen)],
         "totals": {
@@ -156,6 +163,32 @@ def overlap_warnings(frame: Frame, spec: SceneSpec, known: Collection[tuple[str,
         share = f"{100.0 * ratio:.2g} % of the smaller one's half extent"
         message = f"{a} and {b} overlap by {1e3 * depth:.3g} mm at frame {frame.frame}, {share}: they are pushed apart slowly; "
         yield SceneWarning((a, b), "overlap", message + "more substeps help")
+
+
+def joint_entry(joint: JointSpec) -> dict[str, Any]:
+    """What the report says of a joint: its two bodies ("" is the world), the frame in which it broke or null, and frame by
+    frame the force in N and the torque in N m on the second body, about the joint, world axes, each the mean over the frame."""
+    return {"joint": joint.name, "bodies": [joint.body_a, joint.body_b], "broke": None, "force": [], "torque": []}
+
+
+def add_reactions(frame: Frame, joints: list[dict[str, Any]]) -> None:
+    for entry, reaction in zip(joints, frame.reactions, strict=True):
+        entry["force"].append([number_or_null(value) for value in reaction[:3]])
+        entry["torque"].append([number_or_null(value) for value in reaction[3:]])
+
+
+def note_breaking(frame: Frame, joints: list[dict[str, Any]]) -> None:
+    for entry, broken in zip(joints, frame.broken, strict=True):
+        if broken and entry["broke"] is None:
+            entry["broke"] = frame.frame
+
+
+def breaking_warnings(frame: Frame, spec: SceneSpec, known: Collection[str]) -> Iterator[SceneWarning]:
+    """One for each joint that is broken at a frame's end, but for those that are known to be."""
+    for joint, broken in zip(spec.joints, frame.broken, strict=True):
+        if broken and joint.name not in known:
+            ends = tuple(name for name in (joint.body_a, joint.body_b) if name)
+            yield SceneWarning(ends, "joints", f"the joint {joint.name} broke at frame {frame.frame}")
 
 
 def missed_steps(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> Iterator[dict[str, Any]]:

@@ -12,18 +12,22 @@ from itertools import pairwise
 
 import numpy as np
 
+from .scene.joints import FREE, LOCKED, JointSpec
 from .scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 
 __all__ = [
     "arch",
     "box",
     "box_shape",
+    "bridge",
     "card_house",
+    "chain",
     "cone_shape",
     "cylinder_shape",
     "dropped_cube",
     "ground",
     "jamming_rod",
+    "ring",
     "sliding_box",
     "slope",
     "tower",
@@ -290,3 +294,54 @@ def dropped_cube(
     return SceneSpec(
         (ground(material), box("Cube", (size, size, size), (0.0, 0.0, height + 0.5 * size), material)), frame_end=frames
     )
+
+
+BALL = FREE, FREE, FREE
+
+
+def chain(links: int = 20, length: float = 0.1, mass: float = 0.1) -> SceneSpec:
+    """Links of a length and a mass in a row along x, ball joints between them and one that holds the first: they swing down."""
+    size, surface = (length, 0.2 * length, 0.2 * length), MaterialSpec(0.5, 0.5)
+    bodies = [box(f"Link {i}", size, (length * (i + 0.5), 0.0, 0.0), surface, mass) for i in range(links)]
+    names = ["", *(body.name for body in bodies)]
+    joints = tuple(
+        JointSpec(f"Joint {i}", names[i], names[i + 1], np.array([length * i, 0.0, 0.0]), angular=BALL) for i in range(links)
+    )
+    return SceneSpec(tuple(bodies), joints=joints, excluded=tuple(pairwise(names[1:])))
+
+
+def ring(links: int = 20, radius: float = 0.3, mass: float = 0.05) -> SceneSpec:
+    """Links in an upright circle, closed by hinges about y between each two; one link hangs on a hinge in its middle."""
+    angles = [2.0 * math.pi * i / links for i in range(links)]
+    length, inner = 2.0 * radius * math.sin(math.pi / links), radius * math.cos(math.pi / links)
+    size, surface = (0.8 * length, 0.1 * length, 0.1 * length), MaterialSpec(0.5, 0.5)
+
+    def place(r: float, angle: float) -> np.ndarray:
+        return np.array([r * math.cos(angle), 0.0, r * math.sin(angle)])
+
+    bodies = [
+        box(f"Link {i}", size, place(inner, a), surface, mass, axis_angle((0.0, 1.0, 0.0), -a - 0.5 * math.pi))
+        for i, a in enumerate(angles)
+    ]
+    about_y = LOCKED, FREE, LOCKED
+    joints = [
+        JointSpec(f"Hinge {i}", f"Link {i}", f"Link {(i + 1) % links}", place(radius, a + math.pi / links), angular=about_y)
+        for i, a in enumerate(angles)
+    ]
+    top = links // 4
+    joints.append(JointSpec("Nail", "", f"Link {top}", place(inner, angles[top]), angular=about_y))
+    return SceneSpec(tuple(bodies), joints=tuple(joints))
+
+
+def bridge(planks: int = 10, load: float = 50.0, mass: float = 1.0) -> SceneSpec:
+    """Planks of a mass in a row, two ball joints between any two and at both ends to the world, and a load on the middle."""
+    surface, width = MaterialSpec(0.8, 0.8), 0.2
+    bodies = [box(f"Plank {i}", (0.9 * width, 0.6, 0.03), (width * (i + 0.5), 0.0, 0.0), surface, mass) for i in range(planks)]
+    names = ["", *(body.name for body in bodies), ""]
+    joints = tuple(
+        JointSpec(f"Rope {i} {side}", names[i], names[i + 1], np.array([width * i, y, 0.0]), angular=BALL)
+        for i in range(planks + 1)
+        for side, y in (("left", -0.25), ("right", 0.25))
+    )
+    weight = box("Load", (0.3, 0.3, 0.3), (0.5 * width * planks, 0.0, 0.0151 + 0.15), surface, load)
+    return SceneSpec((*bodies, weight), joints=joints)

@@ -39,6 +39,7 @@ from typing import Any
 from .command_line import ExitStatus, Parser, UsageError
 from .compile.ahead import SHIPPED, misfit
 from .compile.kernel_cache import use_kernel_cache
+from .dynamics.frame import Frame
 from .ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
 from .io.atomic import write_atomically
 from .io.cache import CacheError, CacheHeld, FrameCacheReader, FrameCacheWriter, cache_has_begun
@@ -46,6 +47,7 @@ from .io.container import ContainerError
 from .io.snapshot import read_snapshot, snapshot_digest
 from .report import (
     RESIDUALS,
+    breaking_warnings,
     build_report,
     deepest_overlap,
     error_report,
@@ -174,12 +176,14 @@ def simulate(
     )
     warnings = (*simulation.warnings, *lock_warnings(writer, arguments.cache))
     emit_warnings(warnings)
-    warned = {warning.objects for warning in warnings}
-    missed = 0
+    warned = {warning.objects for warning in warnings if warning.field == "overlap"}
+    missed, broken = 0, set[str]()
     first = spec.frame_start
     if resumed is not None:
         simulation.restore(resumed.frame, resumed.checkpoint)
-        missed = sum(frame_summary(frame.statistics)["missed_steps"] for frame in FrameCacheReader(arguments.cache))
+        before = FrameCacheReader(arguments.cache)
+        missed = sum(frame_summary(frame.statistics)["missed_steps"] for frame in before)
+        broken = broken_joints(before.read(resumed.frame), spec)
         first = resumed.frame + 1
     for number in range(first, spec.frame_end + 1):
         ending.check()
@@ -189,7 +193,8 @@ def simulate(
             writer.append(frame, checkpoint)
         seen = tuple(overlap_warnings(frame, spec, warned))
         warned.update(warning.objects for warning in seen)
-        emit_warnings(seen)
+        emit_warnings((*seen, *breaking_warnings(frame, spec, broken)))
+        broken = broken_joints(frame, spec)
         summary = frame_summary(frame.statistics)
         missed += summary["missed_steps"]
         emit(
@@ -209,6 +214,11 @@ def simulate(
     frames = spec.frame_end - spec.frame_start + 1
     emit("finished", frames=frames, missed_steps=missed, seconds=time.perf_counter() - begin)
     return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.BAKED
+
+
+def broken_joints(frame: Frame, spec: SceneSpec) -> set[str]:
+    """The names of the joints that are broken at the end of a frame."""
+    return {joint.name for joint, broken in zip(spec.joints, frame.broken, strict=True) if broken}
 
 
 def lock_warnings(writer: FrameCacheWriter, path: str) -> Iterator[SceneWarning]:

@@ -345,5 +345,6 @@ def build_system(
         bias=rows.bias,
         slack=slack,
         mu=rows.mu,
+        box=np.zeros((0, 3, 3)),
     )
     return StepProblem(system, rows.axes, rows.impulse, rows.approach, rows.approach_before)

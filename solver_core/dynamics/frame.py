@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,10 +54,13 @@ class Frame:
 
     poses: (bodies, 7) position in m and orientation quaternion (w, x, y, z) of every body frame in the world. velocities:
     (bodies, 6) linear velocity in m/s of the body frame's origin and angular velocity in rad/s, world axes. statistics: of the
-    steps that led here from the frame before, empty arrays for the first frame.
+    steps that led here from the frame before, empty arrays for the first frame. reactions: (joints, 6) force in N on body B of
+    every joint, and torque in N m about the joint, world axes, the mean over the frame; broken: (joints,) which are gone.
     """
 
     frame: int
     poses: NDArray[np.float64]
     velocities: NDArray[np.float64]
     statistics: FrameStatistics
+    reactions: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 6)))
+    broken: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))

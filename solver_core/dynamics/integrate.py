@@ -41,7 +41,14 @@ NEGLIGIBLE = 0.05  # of the rest offset: what is nearer than this to its place i
 
 
 def separation(
-    begin: Begin, system: System, contacts: ContactSet, v: Floats, twist: Floats, recovery_speed: float, effort: Indices
+    begin: Begin,
+    system: System,
+    contacts: ContactSet,
+    joined: Indices,
+    v: Floats,
+    twist: Floats,
+    recovery_speed: float,
+    effort: Indices,
 ) -> Floats:
     """Velocities (dof,) that, over this step and in addition to v, part bodies that are nearer than their rest offset.
 
@@ -49,7 +56,8 @@ def separation(
     projection, by sweeps and ADMM where these come near enough) that opens overlaps at no more than the recovery speed, in half
     extents of the smaller body a second, beyond what they let in themselves, and closes no gap but of what stands clear: who
     must not come nearer to that is pressed deeper into what it overlaps. Where overlaps contradict each other, a compromise,
-    unless it makes the deepest deeper. What v opens by itself is left to it. twist: (n, 6) of all bodies. effort: what it may
+    unless it makes the deepest deeper. What v opens by itself is left to it. Joints hold meanwhile; joined: (k, 2) bodies that
+    they hold together. twist: (n, 6) of all bodies. effort: what it may
     cost, with all else in the step.
     """
     model, h = begin.model, begin.h
@@ -57,7 +65,8 @@ def separation(
     out = np.zeros_like(v)
     size = np.minimum(model.size[body_a], model.size[body_b])
     offset = rest_offsets(size)
-    velocity = relative_velocities(system, v)
+    every = relative_velocities(system, v)
+    velocity = every[: len(gap)]
     missing = offset - gap - h * np.maximum(velocity[:, 0], 0.0)
     near = missing > NEGLIGIBLE * offset
     if not near.any():
@@ -65,10 +74,12 @@ def separation(
     inward = _speed_of_entry(model, body_a, body_b, velocity[:, 1:], twist, h)
     room = np.maximum(gap - CLEAR * offset + h * velocity[:, 0], 0.0)
     wanted = np.where(near, -np.minimum(missing / h, recovery_speed * size + inward), room / h)
-    apart = system._replace(
-        velocity=np.zeros_like(v), bias=np.zeros_like(system.bias), slack=wanted, mu=np.zeros_like(system.mu)
-    )
-    islands = connected(len(model.dof), model.dof >= 0, body_a, body_b)
+    bias, box = np.zeros_like(system.bias), system.box
+    if len(box):
+        bias[len(gap) :], box = _held(every[len(gap) :], box)
+    apart = system._replace(velocity=np.zeros_like(v), bias=bias, slack=wanted, mu=np.zeros_like(system.mu), box=box)
+    linked_a, linked_b = np.concatenate([body_a, joined[:, 0]]), np.concatenate([body_b, joined[:, 1]])
+    islands = connected(len(model.dof), model.dof >= 0, linked_a, linked_b)
     # what rests is parted exactly, lest it be moved a little in every other step
     many = len(begin.offset) - 1 > FEW_BODIES
     if (
@@ -83,6 +94,15 @@ def separation(
             return out
     leave_what_gets_worse(model, apart, islands, contacts, offset, size, h, out)
     return out
+
+
+def _held(velocity: Floats, box: Floats) -> tuple[Floats, Floats]:
+    """What joints, with velocities (j, 3) in their rows and laws (j, 3, 3), ask of velocities on top of these: (j, 3) what is
+    added to them, and laws. What is held stays so, what is left up to a limit may be used, springs and motors do not mind."""
+    low, high, give = box[..., 0], box[..., 1], box[..., 2]
+    rigid = (give == 0.0) & ((low == -np.inf) | (high == np.inf))
+    left = np.where(low == 0.0, np.maximum(velocity, 0.0), np.where(high == 0.0, np.minimum(velocity, 0.0), 0.0))
+    return left, np.where(rigid[..., None], box, 0.0)
 
 
 @kernel
@@ -156,7 +176,7 @@ def leave_what_gets_worse(
     leans on it has no room to be parted in, and the nearest that there is to it may be far down.
     """
     before = (offset - contacts.gap) / size
-    after = before - h * relative_velocities(apart, out)[:, 0] / size
+    after = before - h * relative_velocities(apart, out)[: len(size), 0] / size
     island = islands[np.where(model.dof[contacts.body_a] >= 0, contacts.body_a, contacts.body_b)]
     deepest, deeper = np.zeros(islands.size), np.zeros(islands.size)
     np.maximum.at(deepest, island, before)

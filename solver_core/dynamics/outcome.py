@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from ..collision.contact_set import ContactSet, Overlap
 from ..problem.result import Found, Status
-from ..problem.system import System
 from .bodies import State
 from .build import ContactMemory
 from .frame import FrameStatistics
@@ -41,17 +40,17 @@ PAIRS = ("worst_pair", "deepest_pair")
 class Solution(NamedTuple):
     """A step solved for some contacts.
 
-    v, apart: (dof,) velocities, and those that part overlaps on top of them; twist: (n, 6) the sum of both. memory: what to
-    begin with when the step is solved again; approach: (m,) m/s, what the next step has to know. counts: (COUNTS,), errors:
-    (7,) of `solve_islands`. worked_off: whether the step has done all the work that it may.
+    v, apart: (dof,) velocities, and those that part overlaps on top of them; twist: (n, 6) the sum of both. memory: what to begin with when the step is solved
+    again; held: (t, 3) the impulses of all joints; approach: (m,) m/s, what the next step has to know. counts: (COUNTS,),
+    errors: (7,) of `solve_islands`. worked_off: whether the step has done all the work that it may.
     """
 
     contacts: ContactSet
-    system: System
     v: Floats
     apart: Floats
     twist: Floats
     memory: ContactMemory
+    held: Floats
     approach: Floats
     counts: NDArray[np.int64]
     errors: Floats
@@ -81,11 +80,12 @@ class Attempt(NamedTuple):
         return len(self.impacts) > 0 or self.later.too_far
 
 
-def step_row(last: Solution, solved: list[Solution], before: Overlap, after: Overlap) -> dict[str, Any]:
+def step_row(
+    last: Solution, joined: NDArray[np.int64] | None, solved: list[Solution], before: Overlap, after: Overlap
+) -> dict[str, Any]:
     """The row of a step that ended with one solution of those that were solved for; with the deepest overlap as the step
-    began and as it ended."""
+    began and as it ended. joined: (t, 2) the bodies of the triples of rows of joints, which come after the contacts."""
     counts, errors, contacts = last.counts, last.errors, last.contacts
-    worst = int(counts[4])
     deepest = max(before, after, key=lambda overlap: overlap.ratio)
     return {
         "status": counts[0],
@@ -101,7 +101,7 @@ def step_row(last: Solution, solved: list[Solution], before: Overlap, after: Ove
         "complementarity": errors[3],
         "dissipation": errors[4],
         "natural_map": errors[6],
-        "worst_pair": (contacts.body_a[worst], contacts.body_b[worst]) if worst >= 0 else (-1, -1),
+        "worst_pair": _bodies_of(contacts, joined, int(counts[4])),
         "deepest_overlap": deepest.depth,
         "overlap_ratio": deepest.ratio,
         "deepest_pair": deepest.pair,
@@ -115,6 +115,15 @@ def combined(rows: list[dict[str, Any]]) -> dict[str, Any]:
     most = {name: max(row[name] for row in rows) for name in ("contacts", "islands", "relative_error", *RELATIVE)}
     deepest = max(rows, key=lambda row: row["overlap_ratio"])
     return worst | most | sums | {name: deepest[name] for name in ("deepest_overlap", "overlap_ratio", "deepest_pair")}
+
+
+def _bodies_of(contacts: ContactSet, joined: NDArray[np.int64] | None, triple: int) -> tuple[int, int]:
+    """The two bodies of a contact, or of what comes after them; -1 for the world, and where there is none."""
+    if triple < 0:
+        return -1, -1
+    if joined is not None and triple >= len(contacts):
+        return tuple(joined[triple - len(contacts)])
+    return contacts.body_a[triple], contacts.body_b[triple]
 
 
 def frame_statistics(rows: list[dict[str, Any]]) -> FrameStatistics:

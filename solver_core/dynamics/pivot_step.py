@@ -21,6 +21,7 @@ from ..problem.result import Found, Result, Status
 from ..problem.subsystem import subsystem
 from ..problem.system import System, relative_velocities
 from ..solvers.baraff_1994.contacts import pivot
+from ..solvers.joints_as_contacts import joints_as_contacts
 from ..solvers.solve import velocity_after_impulses
 from .islands import begin_islands
 
@@ -38,8 +39,8 @@ def sliding_directions(system: System, twist: Floats, gravity_speed: float) -> F
     gravity_speed: m/s, the velocity that gravity gives in a step; friction under a body's own weight takes mu times as much
     away. Slower contacts are left to static friction, which at velocity level is Coulomb's law of the step's end.
     """
-    direction = np.zeros((system.body_a.size, 2))
-    for k, u in enumerate(relative_velocities(system, twist)[:, 1:]):
+    direction = np.zeros((system.mu.size, 2))
+    for k, u in enumerate(relative_velocities(system, twist)[: system.mu.size, 1:]):
         speed = float(np.linalg.norm(u))
         if speed > LASTING * (1.0 + system.mu[k]) * gravity_speed:
             direction[k] = u / speed
@@ -93,6 +94,20 @@ def solve_step(
     return problem, result
 
 
+def _solve_joined(
+    system: System, warm_start: Floats, tolerance: float, max_iterations: int, deadline: float
+) -> tuple[ContactProblem, Result]:
+    """As `solve_step` for an island with joints, in which all friction is static: what slides has the law of static friction at
+    the step's end, and there are no infinite steps."""
+    problem = ContactProblem.of_system(system)
+    joined = joints_as_contacts(problem)
+    most, left = max_iterations * problem.contacts, max(deadline - perf_counter(), 0.0)
+    result = joined.result(pivot(joined.problem, tolerance, most, left, joined.start(warm_start)))
+    if result.status is Status.SOLVED and not residuals(problem, result).static_friction <= tolerance:
+        result = replace(result, status=Status.UNCONFIRMED)
+    return problem, result
+
+
 def _stuck(problem: ContactProblem, stuck: NDArray[np.bool_], system: System) -> ContactProblem:
     direction = np.where(stuck[:, None], 0.0, problem.direction)
     return replace(problem, system=system, direction=direction)
@@ -132,7 +147,10 @@ def solve_islands_by_pivoting(
     for i in range(start.size - 1):
         chosen = contacts[start[i] : start[i + 1]]
         part, bodies = subsystem(system, chosen, number)
-        problem, result = solve_step(part, direction[chosen], impulse[chosen], tolerance, max_iterations, deadline)
+        if len(part.box):
+            problem, result = _solve_joined(part, impulse[chosen], tolerance, max_iterations, deadline)
+        else:
+            problem, result = solve_step(part, direction[chosen], impulse[chosen], tolerance, max_iterations, deadline)
         measured = residuals(problem, result)
         parts = (
             measured.penetration,
@@ -141,6 +159,7 @@ def solve_islands_by_pivoting(
             measured.opposition,
             measured.saturation,
             measured.static_map,
+            measured.joint,
         )
         worst = max(parts, key=lambda part: part.relative)
         counts[0] = max(counts[0], int(result.status))
@@ -149,12 +168,13 @@ def solve_islands_by_pivoting(
         errors[2] = max(errors[2], measured.cone.relative)
         errors[3] = max(errors[3], measured.complementarity.relative)
         errors[4] = max(errors[4], measured.dissipation.relative)
-        errors[6] = max(errors[6], measured.static_map.relative)
+        errors[6] = max(errors[6], measured.static_map.relative, measured.joint.relative)
         if result.status is Status.SOLVED:
             counts[5 + Found.PIVOTING] += 1
         if not worst.relative <= errors[5]:
             errors[5] = worst.relative
-            counts[4] = chosen[worst.index] if worst.index >= 0 else -1
+            at = worst.index + (part.mu.size if worst is measured.joint else 0)
+            counts[4] = chosen[at] if worst.index >= 0 else -1
         impulse[chosen] = result.impulse
         for j, body in enumerate(bodies):
             v[system.offset[body] : system.offset[body + 1]] = result.body_velocity[part.offset[j] : part.offset[j + 1]]

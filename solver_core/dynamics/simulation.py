@@ -24,6 +24,8 @@ from .build import ContactMemory, StepProblem, build_system, remember, rest_offs
 from .frame import Frame
 from .integrate import integrate, separation
 from .islands import COUNTS, solve_islands
+from .joint_rows import JointStep
+from .joints import JointMemory, Joints, with_joints
 from .look_ahead.impacts import MAX_CUTS, MAX_PARTS, NO_IMPACTS, Cut, ImpactFinder
 from .look_ahead.later_contacts import NOTHING_LATER, LaterContacts, twist_between
 from .motion.deformation import Deformation
@@ -44,6 +46,8 @@ STILL_MOTION = 1e-12  # m in a step: what interpolation between equal poses may 
 KEPT_CUTS = 12  # of those allowed, for what is not solved in so many tries; the others are made at impacts
 FEW_TRIES = 2  # where contact has no solution, or its time is over: for what else goes on in the scene
 MAX_TRIES = 8  # of a step, each with the contacts that the one before ran into
+CORRECTIONS = 3  # times that a step is solved, each with joints told about the velocities that came out
+DRIFT = 1e-6  # of a joint's length: what it may be off at a step's end, or the step is solved once more
 
 
 class Simulation:
@@ -84,7 +88,9 @@ class Simulation:
             if body.kind is BodyKind.ANIMATED and body.path is not None
         ]
         self._prescribed(0.0, 1.0, self._step)
-        self.warnings: tuple[SceneWarning, ...] = (*scene_warnings(spec), *self._overlaps())
+        self._joints = Joints(spec, self._bodies.model, self._state)
+        self._reaction, self._held = np.zeros((len(self._joints), 6)), np.zeros((len(self._joints), 6))
+        self.warnings: tuple[SceneWarning, ...] = (*scene_warnings(spec), *self._overlaps(), *self._joints.warnings())
 
     def first_frame(self) -> Frame:
         """The state as it is now, before or between steps, without statistics."""
@@ -94,6 +100,7 @@ class Simulation:
         """Simulate one frame. What `before_step` raises, which is called before each time step, ends it between two of them;
         only `restore` leads on from there."""
         rows = []
+        self._reaction[:] = 0.0
         for substep in range(self.settings.substeps):
             before_step()
             self._deadline = perf_counter() + (self.settings.step_time_limit or np.inf)
@@ -116,13 +123,15 @@ class Simulation:
         """All that `restore` needs to go on bit for bit."""
         memory = {f"memory_{name}": array.copy() for name, array in zip(ContactMemory._fields, self._memory, strict=True)}
         state = {name: array.copy() for name, array in zip(State._fields, self._state, strict=True)}
-        return state | memory | self._sleep.checkpoint() | {"last_step": np.array([self._last_step])}
+        joints = {f"joint_{name}": array.copy() for name, array in zip(JointMemory._fields, self._joints.memory, strict=True)}
+        return state | memory | joints | self._sleep.checkpoint() | {"last_step": np.array([self._last_step])}
 
     def restore(self, frame: int, checkpoint: dict[str, NDArray]) -> None:
         """Go on from a checkpoint that was taken after the given frame."""
         self._frame = frame
         self._state = State(*(np.array(checkpoint[name]) for name in State._fields))
         self._memory = ContactMemory(*(np.array(checkpoint[f"memory_{name}"]) for name in ContactMemory._fields))
+        self._joints.restore(JointMemory(*(np.array(checkpoint[f"joint_{name}"]) for name in JointMemory._fields)))
         self._sleep.restore(checkpoint)
         self._last_step = float(checkpoint["last_step"][0])
 
@@ -136,6 +145,7 @@ class Simulation:
         rows: list[dict[str, Any]] = []
         left = h = longest = self._step
         cuts = 0
+        self._held[:] = 0.0
         rejected = False
         streak = 0
         # every attempt advances or is rejected, and only so many are
@@ -162,7 +172,9 @@ class Simulation:
                 h = left if left <= (1.0 + SHORTEST_PART) * h else h
                 rejected = False
         asleep = int(self._sleep.asleep.sum())
-        self._memory = self._sleep.update(step, self._memory)
+        if len(self._joints):
+            self._joints.break_by(self._held)
+        self._memory = self._sleep.update(step, self._memory, self._joints.pairs, self._joints.driven)
         row = rows[0] if len(rows) == 1 else combined(rows)
         return row | {"cuts": len(rows) - 1, "asleep": asleep, "seconds": perf_counter() - begin}
 
@@ -181,16 +193,17 @@ class Simulation:
                 return impacts.first()
             # those that are met will be found once more, with the direction that they are met from
             contacts = contacts.without(distant)
-        memory = self._memory
+        joints = self._joints.step(begin, self._state) if len(self._joints) else None
+        memory, held = self._memory, self._joints.memory.impulse
         if not self.settings.warm_start:
-            memory = memory._replace(impulse=np.zeros_like(memory.impulse))
+            memory, held = memory._replace(impulse=np.zeros_like(memory.impulse)), np.zeros_like(held)
         tries: list[Attempt] = []
         while True:
-            solution = self._solve(begin, contacts, memory, bounces=cuts > 0)
+            solution = self._solve(begin, joints, contacts, memory, held, bounces=cuts > 0)
             if solution.counts[0] == Status.INFEASIBLE and cuts > 0:
                 # perhaps a bounce off one body into another
-                solution = self._solve(begin, contacts, memory, bounces=False)
-            moved = self._integrate(begin, solution)
+                solution = self._solve(begin, joints, contacts, memory, held, bounces=False)
+            moved = self._moved(begin, solution.v, solution.apart)
             if not self._later.may_matter(solution.twist, h, h / self._step):
                 tries.append(Attempt(solution, moved, NO_IMPACTS, NOTHING_LATER))
                 break
@@ -200,7 +213,7 @@ class Simulation:
                 return impacts.first()
             later = self._later.find(begin.contacts, self._state, motion, moved, impacts, begin.awake)
             tries.append(Attempt(solution, moved, impacts, later))
-            woken = self._sleep.to_wake(later.contacts, begin.awake)
+            woken = self._sleep.to_wake(later.contacts.body_a, later.contacts.body_b, begin.awake)
             if woken.any():
                 self._wake(woken)
                 return self._attempt(at, h, cuts)
@@ -208,11 +221,11 @@ class Simulation:
                 break
             # what was held once stays held, or two motions that each let in the other's overlap would take turns
             contacts = merged(contacts, later.contacts) if len(tries) == 1 else contacts.joined(later.contacts, len(tries))
-            memory = solution.memory
+            memory, held = solution.memory, solution.held
         best = min(tries, key=Attempt.harm)
         if cuts > 0 and best.unsettled and best.solution.may_improve:
             return Cut(0.5 * h, repeatedly=True)
-        return self._advanced(begin, best, [attempt.solution for attempt in tries])
+        return self._advanced(begin, joints, best, [attempt.solution for attempt in tries])
 
     def _begin(self, at: float, h: float) -> Begin:
         """Predict and collide: bodies and contacts as a step of h seconds begins, with all awake that it could disturb."""
@@ -222,26 +235,63 @@ class Simulation:
         while True:
             begin = predicted_step(self._bodies.model, state, prescribed, self._sleep.awake, at, h, 0.5 * (self._last_step + h))
             contacts = self._collide(begin.bodies.rotation, begin.awake, begin.bodies.predicted, h)
-            woken = self._sleep.to_wake(contacts, begin.awake)
+            woken = self._sleep.to_wake(contacts.body_a, contacts.body_b, begin.awake)
             if not woken.any():
                 return begin._replace(contacts=contacts)
             self._wake(woken)
 
-    def _solve(self, begin: Begin, contacts: ContactSet, memory: ContactMemory, bounces: bool) -> Solution:
-        """Build the contact problem, solve it island by island, and part what overlaps."""
+    def _solve(
+        self,
+        begin: Begin,
+        joints: JointStep | None,
+        contacts: ContactSet,
+        memory: ContactMemory,
+        held: Floats,
+        bounces: bool,
+    ) -> Solution:
+        """Build the contact problem, solve it island by island, and part what overlaps. held: (t, 3) impulses of joints."""
         drift = self._deformation.drift(
             contacts.body_a, contacts.body_b, contacts.point, self._state.position, begin.bodies.rotation
         )
         problem = build_system(begin, self._state, contacts, drift, memory, self._rules, bounces)
-        v, counts, errors = self._solve_islands(begin, problem)
+        if joints is None:
+            v, counts, errors = self._solve_islands(begin, problem)
+        else:
+            problem, v, counts, errors = self._solve_joined(begin, joints, problem, held)
+            held = np.zeros_like(held)
+            held[joints.triples] = problem.impulse[len(contacts) :]
         twist = begin.bodies.predicted.copy()
         twist[begin.awake] = begin.twists(v)
-        apart = separation(begin, problem.system, contacts, v, twist, self.settings.recovery_speed, self._effort)
+        apart = separation(
+            begin, problem.system, contacts, self._joints.pairs, v, twist, self.settings.recovery_speed, self._effort
+        )
         twist[begin.awake] += begin.twists(apart)
-        impulse = remember(problem.axes, problem.impulse)
+        impulse = remember(problem.axes, problem.impulse[: len(contacts)])
         kept = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, impulse, problem.approach_before)
         worked_off = is_worked_off(self._effort)
-        return Solution(contacts, problem.system, v, apart, twist, kept, problem.approach, counts, errors, worked_off)
+        return Solution(contacts, v, apart, twist, kept, held, problem.approach, counts, errors, worked_off)
+
+    def _solve_joined(
+        self, begin: Begin, joints: JointStep, problem: StepProblem, held: Floats
+    ) -> tuple[StepProblem, Floats, NDArray[np.int64], Floats]:
+        """Solve the contact problem with joints in it, about velocities that come nearer to the answer each time."""
+        limits = 0.5 * (self._last_step + begin.h), self.settings.recovery_speed
+        contacts, impulse = problem.system, np.concatenate([problem.impulse, held[joints.triples]])
+        at_rest = np.zeros(begin.offset[-1])
+        v = begin.unknowns(self._joints.expected(begin, self._last_step))
+        rows = joints.rows(self._moved(begin, v, at_rest), v, *limits)
+        solves = factorisations = 0
+        while True:
+            problem = problem._replace(system=with_joints(contacts, rows), impulse=impulse)
+            v, counts, errors = self._solve_islands(begin, problem)
+            counts[3] += factorisations
+            solves += 1
+            if solves == CORRECTIONS or counts[0] != Status.SOLVED:
+                return problem, v, counts, errors
+            factorisations, before = counts[3], rows
+            rows = joints.rows(self._moved(begin, v, at_rest), v, *limits)
+            if joints.drift(before, rows) <= DRIFT:
+                return problem, v, counts, errors
 
     def _solve_islands(self, begin: Begin, problem: StepProblem) -> tuple[Floats, NDArray[np.int64], Floats]:
         """Solve the contact problem, its impulse being warm start and answer; velocities (dof,), counts, errors."""
@@ -259,10 +309,10 @@ class Simulation:
             assert_never(settings.method)
         return v, counts, errors
 
-    def _integrate(self, begin: Begin, solution: Solution) -> State:
-        """The state at the step's end."""
+    def _moved(self, begin: Begin, v: Floats, apart: Floats) -> State:
+        """The state at the end of a step with velocities v, and others that part what overlaps, both (dof,)."""
         moved = State(*(array.copy() for array in self._state))
-        integrate(begin.model, moved, begin.bodies, begin.offset, solution.v, solution.apart, begin.h)
+        integrate(begin.model, moved, begin.bodies, begin.offset, v, apart, begin.h)
         self._place_animated(moved, begin.at + begin.h / self._step)
         return moved
 
@@ -270,13 +320,19 @@ class Simulation:
         """Bodies that move on from where they are with constant twists (n, 6)."""
         return Motion(self._state.position, begin.bodies.rotation, twist, begin.h, begin.h / self._step, OVERLAP_ALLOWED)
 
-    def _advanced(self, begin: Begin, best: Attempt, solved: list[Solution]) -> dict[str, Any]:
+    def _advanced(self, begin: Begin, joints: JointStep | None, best: Attempt, solved: list[Solution]) -> dict[str, Any]:
         """Take over the best that a step was solved for; its row of statistics."""
         solution = best.solution
         self._state, self._last_step = best.moved, begin.h
         self._sleep.record_motion(solution.twist, solution.counts[0] == 0)
         self._memory = solution.memory._replace(approach=solution.approach)
-        return step_row(solution, solved, begin.contacts.deepest(self._bodies.model.size), best.later.deepest)
+        if joints is not None:
+            done = joints.held(solution.held[joints.triples])
+            self._held += done.by_coordinate
+            self._reaction += done.on_b
+            self._joints.advance(self._state, solution.held, begin.bodies.twist)
+        joined = None if joints is None else joints.bodies
+        return step_row(solution, joined, solved, begin.contacts.deepest(self._bodies.model.size), best.later.deepest)
 
     def _wake(self, woken: NDArray[np.bool_]) -> None:
         if woken.any():
@@ -291,12 +347,14 @@ class Simulation:
         wakes = motion > STILL_MOTION
         if not wakes.any():
             return np.zeros_like(asleep)
+        pairs = self._joints.pairs
+        joined = self._sleep.to_wake(pairs[:, 0], pairs[:, 1], wakes)
         shapes, position = self._bodies.shapes, self._state.position
         collections = np.where(asleep | wakes, self._bodies.model.collections, 0)
         reach = 2.0 * self._rest + motion
         rotation = matrices(self._state.orientation)
         near = detect(shapes, position, rotation, reach, collections, wakes, self._bodies.excluded)
-        return self._sleep.to_wake(near, wakes)
+        return joined | self._sleep.to_wake(near.body_a, near.body_b, wakes)
 
     def _collide(self, rotation: Floats, movable: NDArray[np.bool_], twist: Floats, h: float) -> ContactSet:
         """Contacts that can close within h seconds with twists (n, 6); of two bodies one is movable (n,)."""
@@ -344,4 +402,6 @@ class Simulation:
 
     def _record(self, rows: list[dict[str, Any]]) -> Frame:
         poses, velocities = to_body_frames(self._bodies, self._state)
-        return Frame(self._frame, poses, velocities, frame_statistics(rows))
+        reactions = self._reaction * (self.spec.fps / self.spec.time_scale)
+        broken = self._joints.memory.broken.copy()
+        return Frame(self._frame, poses, velocities, frame_statistics(rows), reactions, broken)

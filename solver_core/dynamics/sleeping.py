@@ -15,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..collision.contact_set import ContactSet
 from .build import ContactMemory
 from .islands import connected
 
@@ -23,6 +22,7 @@ __all__ = ["Sleep"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Indices = NDArray[np.int64]
 
 WINDOW = 0.5  # s
 # Of the speed that gravity gives in a step: what is as slow, all points of it, may be at rest. With a coarse tolerance a body
@@ -54,11 +54,11 @@ class Sleep:
         """(n,) the bodies that the solver moves now."""
         return self._movable & ~self.asleep
 
-    def to_wake(self, contacts: ContactSet, wakes: Flags) -> Flags:
-        """(n,) who must wake: all of every island that has a contact with a body that wakes others (n,)."""
+    def to_wake(self, a: Indices, b: Indices, wakes: Flags) -> Flags:
+        """(n,) who must wake: all of every island that has a contact, or a joint, of bodies a, b (m,) with a body that wakes
+        others (n,)."""
         if not self.asleep.any():
             return self.asleep
-        a, b = contacts.body_a, contacts.body_b
         met = np.concatenate([a[self.asleep[a] & wakes[b]], b[self.asleep[b] & wakes[a]]])
         return self.asleep & np.isin(self._island, self._island[met])
 
@@ -77,17 +77,22 @@ class Sleep:
             speed = np.linalg.norm(twist[:, :3], axis=1) + self._radius * np.linalg.norm(twist[:, 3:], axis=1)
             self._fastest = np.maximum(self._fastest, speed if solved else np.inf)
 
-    def update(self, number: int, memory: ContactMemory) -> ContactMemory:
-        """After time step `number` of the scene, let fall asleep who may; returns the memory of those that stay awake."""
+    def update(self, number: int, memory: ContactMemory, joined: Indices, driven: Indices) -> ContactMemory:
+        """After time step `number` of the scene, let fall asleep who may; returns the memory of those that stay awake.
+
+        joined: (k, 2) bodies that joints hold together. driven: bodies that never rest, for a motor drives them.
+        """
         if not self._enabled or (number + 1) % self._window != 0:
             return memory
         n, awake = len(self.asleep), self.awake
-        island = connected(n, awake, memory.body_a, memory.body_b)
+        a, b = np.concatenate([memory.body_a, joined[:, 0]]), np.concatenate([memory.body_b, joined[:, 1]])
+        island = connected(n, awake, a, b)
         fastest, before = np.zeros(n), np.zeros(n)
         np.maximum.at(fastest, island, np.where(awake, self._fastest, 0.0))
         np.maximum.at(before, island, np.where(awake, self._before, 0.0))
         rests = (fastest <= self._still) & (before <= self._still)
         rests &= fastest <= np.maximum(GROWTH * before, SPEED_NOISE * self._still)
+        rests[island[driven]] = False
         falling = awake & rests[island]
         self._before, self._fastest = self._fastest, np.zeros(n)
         if not falling.any():

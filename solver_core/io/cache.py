@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The frame cache: what a worker appends to while it bakes, and what playback reads while it grows.
 
-    head                          digest of the snapshot, names of the bodies, frame range, fps
+    head                          digest of the snapshot, names of the bodies and joints, frame range, fps
     frame, checkpoint             a record: the frame for those who show it, then all that the next step needs
     frame, checkpoint
     ...
@@ -49,10 +49,12 @@ class CacheHeld(CacheError):
 
 @dataclass(frozen=True)
 class CacheInfo:
-    """Head of a cache: the digest of the snapshot it was baked from, the bodies in the order of the poses, and the timing."""
+    """Head of a cache: the digest of the snapshot it was baked from, the bodies in the order of the poses, the joints in that
+    of the reactions, and the timing."""
 
     digest: str
     bodies: tuple[str, ...]
+    joints: tuple[str, ...]
     frame_start: int
     frame_end: int
     fps: float
@@ -94,6 +96,7 @@ class FrameCacheWriter:
         info = CacheInfo(
             digest=snapshot_digest(spec, settings),
             bodies=tuple(body.name for body in spec.bodies),
+            joints=tuple(joint.name for joint in spec.joints),
             frame_start=spec.frame_start,
             frame_end=spec.frame_end,
             fps=spec.fps,
@@ -136,7 +139,8 @@ class FrameCacheWriter:
         if frame.frame != self._next:
             raise ValueError(f"frame {frame.frame} cannot be appended: frame {self._next} comes next")
         statistics = {f"statistics.{name}": getattr(frame.statistics, name) for name in STATISTICS}
-        arrays = {"poses": frame.poses, "velocities": frame.velocities, **statistics}
+        joints = {"reactions": frame.reactions, "broken": frame.broken}
+        arrays = {"poses": frame.poses, "velocities": frame.velocities, **joints, **statistics}
         fields = {"frame": frame.frame}
         write_whole(self._file, encode_chunk(FRAME, fields, arrays) + encode_chunk(CHECKPOINT, fields, checkpoint))
         self._next += 1
@@ -280,7 +284,7 @@ def read_head(file: BinaryIO) -> tuple[CacheInfo, int]:
         if place.kind != HEAD:
             raise CacheError(f"{file.name}: begins with a {place.kind!r} chunk, it is not a frame cache")
         fields = read_chunk(file, place).fields
-        return CacheInfo(**{**fields, "bodies": tuple(fields["bodies"])}), place.end
+        return CacheInfo(**{**fields, "bodies": tuple(fields["bodies"]), "joints": tuple(fields["joints"])}), place.end
     except (ContainerError, KeyError, TypeError) as error:
         raise CacheError(f"not a frame cache, or its head is damaged ({error}); start the bake anew") from error
 
@@ -316,4 +320,5 @@ def sound_records(file: BinaryIO, info: CacheInfo, offset: int) -> Iterator[tupl
 
 def decode_frame(chunk: Chunk) -> Frame:
     statistics = {name: chunk.arrays[f"statistics.{name}"] for name in STATISTICS}
-    return Frame(chunk.fields["frame"], chunk.arrays["poses"], chunk.arrays["velocities"], FrameStatistics(**statistics))
+    arrays = {name: chunk.arrays[name] for name in ("poses", "velocities", "reactions", "broken")}
+    return Frame(chunk.fields["frame"], statistics=FrameStatistics(**statistics), **arrays)

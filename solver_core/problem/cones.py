@@ -2,7 +2,8 @@
 """Projections onto the convex sets of contact and friction, each with the derivative that a Newton method needs.
 
 The sets are those of one contact: the half-line of normal impulses, the friction disk |y| <= r and the regular polygon
-inscribed in it (Kaufman et al. 2008, (6) and (7)), with a vertex on the first tangent axis. From them come the natural maps,
+inscribed in it (Kaufman et al. 2008, (6) and (7)), with a vertex on the first tangent axis; and the interval of a joint's row,
+which may give way (a compliance gamma). From them come the natural maps,
 zero where contact, or friction, holds: differences that cancel are not taken, for impulses can be 1e9 times their errors.
 """
 
@@ -12,7 +13,15 @@ import numpy as np
 
 from ..compile.kernel import leaf_kernel
 
-__all__ = ["natural_friction", "natural_normal", "project_disk", "project_half_line", "project_polygon"]
+__all__ = [
+    "natural_friction",
+    "natural_interval",
+    "natural_normal",
+    "project_disk",
+    "project_half_line",
+    "project_interval",
+    "project_polygon",
+]
 
 
 @leaf_kernel
@@ -54,6 +63,33 @@ def project_polygon(w1, w2, radius, sides):
         return c * apothem - s * along, s * apothem + c * along, s * s, -s * c, c * c
     corner = reach if along > 0.0 else -reach
     return c * apothem - s * corner, s * apothem + c * corner, 0.0, 0.0, 0.0
+
+
+@leaf_kernel
+def project_interval(w, low, high, give):
+    """The y in low <= y <= high that is closest to w / give, and dy/dw.
+
+    give = 1 + rho gamma >= 1: where y = P(y - rho u) with it, -(u + gamma y) is in the normal cone of the interval, for
+    y + rho gamma y + rho N(y) contains y - rho u.
+    """
+    y = w / give
+    if y < low:
+        return low, 0.0
+    if y > high:
+        return high, 0.0
+    return y, 1.0 / give
+
+
+@leaf_kernel
+def natural_interval(y, u, kappa, low, high, gamma):
+    """(y - P(y - kappa u)) / kappa, in m/s: zero where -(u + gamma y) is in the normal cone of the interval."""
+    give = 1.0 + kappa * gamma
+    w = (y - kappa * u) / give
+    if w < low:
+        return (y - low) / kappa
+    if w > high:
+        return (y - high) / kappa
+    return (u + gamma * y) / give
 
 
 @leaf_kernel

@@ -48,14 +48,18 @@ class ContactProblem:
 
     @property
     def contacts(self) -> int:
-        """Number of contacts m."""
+        """Number of contacts m, with the triples of rows of joints, which come after them."""
         return self.system.body_a.size
+
+    @property
+    def joints(self) -> int:
+        """Number of these triples j."""
+        return len(self.system.box)
 
     @classmethod
     def of_system(cls, system: System, direction: Floats | None = None) -> ContactProblem:
-        """The problem of a system in three dimensions; direction: (m, 2) unit vectors of what slides, else zero."""
-        m = system.body_a.size
-        given = np.zeros((m, 2)) if direction is None else direction.copy()
+        """The problem of a system in three dimensions; direction: (c, 2) unit vectors of what slides, else zero."""
+        given = np.zeros((system.mu.size, 2)) if direction is None else direction.copy()
         none = np.zeros((0, system.velocity.size)), np.zeros(0)
         return cls(3, system, system.mu, system.mu, np.asarray(given.any(axis=1)), given, none)
 
@@ -189,6 +193,7 @@ class ContactProblem:
             bias=offset_velocity,
             slack=_per_contact("slack", 0.0 if slack is None else slack, m),
             mu=np.zeros(m),
+            box=np.zeros((0, 3, 3)),
         )
         jacobian_b = finite_array(
             "bilateral_jacobian", np.zeros((0, v_hat.size)) if bilateral_jacobian is None else bilateral_jacobian

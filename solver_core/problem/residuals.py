@@ -4,7 +4,8 @@
 Velocities are recomputed from the impulses, u = G lam + g, so a solver's own bookkeeping is not trusted. Every figure comes
 with its worst contact, its unit, and a relative value: velocities over U, the fastest relative velocity there would be without
 impulses, impulses over L = max |lam|, energies over U L. Where heavy bodies press, L hides what goes on at light ones; the
-natural map is measured contact by contact in m/s, through the mass that the contact itself has to move.
+natural map is measured contact by contact in m/s, through the mass that the contact itself has to move. So are joints, row by
+row.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compile.kernel import inner_kernel, kernel, leaf_kernel
-from .cones import natural_friction, natural_normal
+from .cones import natural_friction, natural_interval, natural_normal
 from .contact_problem import ContactProblem
 from .result import Result
 from .system import (
     apply_inverse_mass,
     effective_inverse_mass,
     effective_mass,
+    inverse_mass_of_row,
     relative_velocities,
     relative_velocity,
     transpose_product,
@@ -58,6 +60,8 @@ class Residuals:
     opposition: max(0, lam_t . u_t), J, (21) of Baraff 1994. saturation: |u_t| (mu lam_n - |lam_t|), J, the last of his (16).
     static_map: as natural_map, for these two and the cone instead of P: the largest of how far |lam_t| is outside the cone, of
     the smaller one of |u_t| and what |lam_t| lacks, and of the smaller one of |lam_t| and the slip along it, m/s.
+    joint: as natural_map, for the three rows of a joint together, |lam - P((lam - kappa u) / (1 + kappa gamma))| / kappa, P
+    onto the interval of each row; its index is the triple's among those of joints.
     bilateral: |u_b| of bilateral constraints, m/s, its index being the constraint's. consistency: difference of the result's
     velocities from G lam + g, m/s.
 
@@ -72,19 +76,29 @@ class Residuals:
     opposition: Residual
     saturation: Residual
     static_map: Residual
+    joint: Residual
     bilateral: Residual
     consistency: Residual
 
     @property
     def coulomb(self) -> float:
-        """The largest relative value of penetration, cone, complementarity, dissipation, natural map and bilateral: Coulomb's
-        law."""
-        return _largest(self.penetration, self.cone, self.complementarity, self.dissipation, self.natural_map, self.bilateral)
+        """The largest relative value of penetration, cone, complementarity, dissipation, natural map, joint and bilateral:
+        Coulomb's law."""
+        return _largest(
+            self.penetration,
+            self.cone,
+            self.complementarity,
+            self.dissipation,
+            self.natural_map,
+            self.joint,
+            self.bilateral,
+        )
 
     @property
     def static_friction(self) -> float:
         """The largest relative residual of Baraff's conditions (15), (16) and (21), which ask less of the direction of friction
-        than Coulomb's law: penetration, cone, complementarity, opposition, saturation, static map, bilateral."""
+        than Coulomb's law: penetration, cone, complementarity, opposition, saturation, static map, joint,
+        bilateral."""
         return _largest(
             self.penetration,
             self.cone,
@@ -92,6 +106,7 @@ class Residuals:
             self.opposition,
             self.saturation,
             self.static_map,
+            self.joint,
             self.bilateral,
         )
 
@@ -141,6 +156,34 @@ def _natural_map(n, t1, t2, v, u1, u2, bound, kappa, sides):
     return np.sqrt(normal * normal + friction * friction)
 
 
+@leaf_kernel
+def joint_map(box, impulse, u0, u1, u2, kappa):
+    """The natural map of the three rows of a joint, m/s; where nothing can move, how fast is what should not be."""
+    total = 0.0
+    for r in range(3):
+        u = u0 if r == 0 else (u1 if r == 1 else u2)
+        low, high, gamma = box[r, 0], box[r, 1], box[r, 2]
+        if kappa > 0.0:
+            off = natural_interval(impulse[r], u, kappa, low, high, gamma)
+        elif gamma > 0.0:
+            off = 0.0
+        else:
+            off = u if (u < 0.0 and high > 0.0) or (u > 0.0 and low < 0.0) else 0.0
+        total += off * off
+    return np.sqrt(total)
+
+
+@kernel
+def _joint_maps(system, impulse, velocity, kappa):
+    """(j,) the natural maps of joints, m/s; impulse, velocity: (m, 3), kappa: (m,)."""
+    contacts = system.mu.size
+    out = np.empty(kappa.size - contacts)
+    for j in range(out.size):
+        k = contacts + j
+        out[j] = joint_map(system.box[j], impulse[k], velocity[k, 0], velocity[k, 1], velocity[k, 2], kappa[k])
+    return out
+
+
 @kernel
 def effective_masses(inverse):
     """(m,) of `effective_mass`."""
@@ -154,7 +197,13 @@ def effective_masses(inverse):
 def natural_error(system, impulse, v, kappa, sides):
     """The largest natural map of impulses (m, 3) and the velocities v (n,) that belong to them, m/s."""
     error = 0.0
-    for k in range(kappa.size):
+    contacts = system.mu.size
+    for k in range(contacts, kappa.size):
+        u, u1, u2 = relative_velocity(system, k, v)
+        here = joint_map(system.box[k - contacts], impulse[k], u, u1, u2, kappa[k])
+        if not here <= error:
+            error = here
+    for k in range(contacts):
         u, u1, u2 = relative_velocity(system, k, v)
         n, t1, t2 = impulse[k, 0], impulse[k, 1], impulse[k, 2]
         here = _natural_map(n, t1, t2, u + system.slack[k], u1, u2, system.mu[k] * max(n, 0.0), kappa[k], sides)
@@ -175,34 +224,58 @@ def _largest_term(jacobian, k, system, body):
     return largest
 
 
+@leaf_kernel
+def _demand(system, k, r, u):
+    """How much of the velocity u of a row of a joint it would change by itself: nothing where that opens a limit, little where
+    it gives way, and no more than its force can, as of a motor that is told to be faster than it can be."""
+    box = system.box[k - system.mu.size]
+    bound, gamma = box[r, 1] if u < 0.0 else -box[r, 0], box[r, 2]
+    if bound == 0.0 or (gamma == 0.0 and np.isinf(bound)):
+        return 0.0 if bound == 0.0 else u
+    inverse = inverse_mass_of_row(system, k, r)
+    change = abs(u) * inverse / (inverse + gamma) if gamma > 0.0 else abs(u)
+    return min(change, bound * inverse) if inverse > 0.0 else 0.0
+
+
 @kernel
 def scales(system, impulse):
     """(U, L): the largest relative velocity without impulses, with what separation is asked for, and the largest impulse.
 
-    The slack of an open gap is no velocity of anything, and is not counted.
+    The slack of an open gap, and what a joint is from its limit, is no velocity of anything, and is not counted.
     Bodies that move together have a relative velocity of nothing but round-off: U is not less than `RESOLVED` of the velocities
     that it is the difference of.
     """
     fastest, largest, term = 0.0, 0.0, 0.0
     for k in range(system.body_a.size):
         n, t1, t2 = relative_velocity(system, k, system.velocity)
-        n += min(system.slack[k], 0.0)
+        joint = k - system.mu.size
+        if joint >= 0:
+            n, t1, t2 = _demand(system, k, 0, n), _demand(system, k, 1, t1), _demand(system, k, 2, t2)
+        else:
+            n += min(system.slack[k], 0.0)
         fastest = max(fastest, n * n + t1 * t1 + t2 * t2)
         largest = max(largest, impulse[k, 0] ** 2 + impulse[k, 1] ** 2 + impulse[k, 2] ** 2)
         term = max(term, _largest_term(system.jacobian_a, k, system, system.body_a[k]))
         term = max(term, _largest_term(system.jacobian_b, k, system, system.body_b[k]))
-        term = max(term, abs(system.bias[k, 0]), abs(system.bias[k, 1]), abs(system.bias[k, 2]))
+        if joint < 0:
+            term = max(term, abs(system.bias[k, 0]), abs(system.bias[k, 1]), abs(system.bias[k, 2]))
     return max(np.sqrt(fastest), RESOLVED * term), np.sqrt(largest)
 
 
 @kernel
 def measure(system, impulse, velocity, kappa, sides, value, index):
-    """Worst absolute residuals into `value` (5,) and their contacts into `index` (5,); velocity (m, 3) belongs to the
-    impulses."""
+    """Worst absolute residuals into `value` (5,) and their triples into `index` (5,); velocity (m, 3) belongs to the impulses.
+    Of joints there is the natural map."""
     value[:] = 0.0
     index[:] = -1
     found = np.empty(5)
-    for k in range(system.body_a.size):
+    contacts = system.mu.size
+    for k in range(contacts, system.body_a.size):
+        off = joint_map(system.box[k - contacts], impulse[k], velocity[k, 0], velocity[k, 1], velocity[k, 2], kappa[k])
+        if off > value[NATURAL_MAP] or np.isnan(off):
+            value[NATURAL_MAP] = off
+            index[NATURAL_MAP] = k
+    for k in range(contacts):
         n, t1, t2 = impulse[k, 0], impulse[k, 1], impulse[k, 2]
         v, u1, u2 = velocity[k, 0] + system.slack[k], velocity[k, 1], velocity[k, 2]
         bound = system.mu[k] * max(n, 0.0)
@@ -262,6 +335,12 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
     fastest, largest = scales(system, impulse)
     fastest = max(fastest, float(np.abs(problem.bilateral[1]).max(initial=0.0)))
 
+    value, index = np.zeros(5), np.full(5, -1, dtype=np.int64)
+    contacts = system.mu.size
+    of_joints = _joint_maps(system, impulse, velocity, kappa)
+    system = system._replace(body_a=system.body_a[:contacts], body_b=system.body_b[:contacts], box=system.box[:0])
+    m, impulse, velocity, kappa = contacts, impulse[:contacts], velocity[:contacts], kappa[:contacts]
+
     # friction along a given direction is no unknown: what it should be counts in the cone, and the rest as if it were not there
     given = problem.slides_along_given
     wanted = -system.mu[given, None] * impulse[given, :1] * problem.direction[given]
@@ -269,7 +348,6 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
     direction_error[given] = np.linalg.norm(impulse[given, 1:dim] - wanted, axis=1)
     impulse[given, 1:] = 0.0
     velocity[given, 1:] = 0.0
-    value, index = np.zeros(5), np.full(5, -1, dtype=np.int64)
     measure(system, impulse, velocity, kappa, polygon_sides, value, index)
     friction, slip = np.linalg.norm(impulse[:, 1:], axis=1), np.linalg.norm(velocity[:, 1:], axis=1)
 
@@ -311,6 +389,7 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
         opposition=worst(np.maximum(0.0, opposing), largest * fastest, "J"),
         saturation=worst(slip * np.abs(system.mu * impulse[:, 0] - friction), largest * fastest, "J"),
         static_map=_larger(worst(np.hypot(normal, static), fastest, "m/s"), aside_speed),
+        joint=worst(of_joints, fastest, "m/s"),
         bilateral=worst(bilateral_error, fastest, "m/s"),
         consistency=gap if fastest > 0.0 else Residual(gap.value, gap.value, gap.index, gap.unit),
     )

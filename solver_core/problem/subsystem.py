@@ -13,9 +13,10 @@ __all__ = ["subsystem"]
 
 @kernel
 def subsystem(system, contacts, number):
-    """The part of a system that some contacts couple, and its bodies.
+    """The part of a system that some contacts, or rows of joints, couple, and its bodies.
 
-    number: (bodies,) work array, -1 everywhere, and again so on return. Bodies keep the order in which the contacts name them.
+    contacts: indices, ascending. number: (bodies,) work array, -1 everywhere, and again so on return. Bodies keep the order in
+    which the contacts name them.
     """
     m = contacts.size
     bodies = np.empty(2 * m, np.int64)
@@ -46,6 +47,10 @@ def subsystem(system, contacts, number):
         begin, end = system.block_start[body], system.block_start[body + 1]
         mass[block_start[i] : block_start[i + 1]] = system.mass[begin:end]
         inverse_mass[block_start[i] : block_start[i + 1]] = system.inverse_mass[begin:end]
+    touch = 0
+    while touch < m and contacts[touch] < system.mu.size:
+        touch += 1
+    touching, joined = contacts[:touch], contacts[touch:] - system.mu.size
     return (
         System(
             offset,
@@ -58,8 +63,9 @@ def subsystem(system, contacts, number):
             system.jacobian_a[contacts],
             system.jacobian_b[contacts],
             system.bias[contacts],
-            system.slack[contacts],
-            system.mu[contacts],
+            system.slack[touching],
+            system.mu[touching],
+            system.box[joined],
         ),
         bodies,
     )

@@ -17,6 +17,7 @@ __all__ = [
     "apply_mass",
     "effective_inverse_mass",
     "effective_mass",
+    "inverse_mass_of_row",
     "one_body",
     "relative_velocities",
     "relative_velocity",
@@ -30,12 +31,14 @@ Ints = NDArray[np.int64]
 class System(NamedTuple):
     """The arrays of a contact problem as compiled kernels take them.
 
-    n degrees of freedom in `bodies` blocks, m contacts of three rows each (the last is zero in two dimensions).
+    n degrees of freedom in `bodies` blocks, m triples of rows: first c contacts (the last row is zero in two dimensions), then
+    j triples of rows of joints, each row with a law of its own.
 
     offset: (bodies + 1,) first degree of freedom of each body. mass, inverse_mass: the diagonal blocks of M and M^-1,
     row-major, one after the other, block_start: (bodies + 1,) where each begins. velocity: (n,) v_hat. body_a, body_b: (m,)
     indices of bodies, -1 for what does not move. jacobian_a, jacobian_b: (m, 3, largest block), zero beyond a body's own width.
-    bias: (m, 3) b. slack: (m,) c. mu: (m,) the coefficient in force.
+    bias: (m, 3) b. slack: (c,) c. mu: (c,) the coefficient in force. box: (j, 3, 3) of each row of a joint the least and the
+    largest impulse, N s, and its compliance gamma >= 0, 1/kg:  -(u + gamma lam) is in the normal cone of low <= lam <= high.
     """
 
     offset: Ints
@@ -50,6 +53,7 @@ class System(NamedTuple):
     bias: Floats
     slack: Floats
     mu: Floats
+    box: Floats
 
 
 def one_body(jacobian: Floats, free_velocity: Floats, slack: Floats, mu: Floats) -> System:
@@ -73,6 +77,7 @@ def one_body(jacobian: Floats, free_velocity: Floats, slack: Floats, mu: Floats)
         bias=bias,
         slack=slack,
         mu=mu,
+        box=np.zeros((0, 3, 3)),
     )
 
 
@@ -155,22 +160,30 @@ def apply_inverse_mass(system, x, out):
     _apply_blocks(system, system.inverse_mass, x, out)
 
 
+@leaf_kernel
+def inverse_mass_of_row(system, k, row):
+    """The entry of J M^-1 J^T on the diagonal that belongs to a row of a triple k, 1/kg."""
+    total = 0.0
+    for body, jacobian in ((system.body_a[k], system.jacobian_a), (system.body_b[k], system.jacobian_b)):
+        if body < 0:
+            continue
+        at = system.block_start[body]
+        size = system.offset[body + 1] - system.offset[body]
+        s = 0.0
+        for i in range(size):
+            for j in range(size):
+                s += jacobian[k, row, i] * system.inverse_mass[at + i * size + j] * jacobian[k, row, j]
+        total += s
+    return total
+
+
 @kernel
 def effective_inverse_mass(system):
     """Diagonal of J M^-1 J^T, (m, 3)."""
-    out = np.zeros((system.body_a.size, 3))
+    out = np.empty((system.body_a.size, 3))
     for k in range(system.body_a.size):
-        for body, jacobian in ((system.body_a[k], system.jacobian_a), (system.body_b[k], system.jacobian_b)):
-            if body < 0:
-                continue
-            at = system.block_start[body]
-            size = system.offset[body + 1] - system.offset[body]
-            for row in range(3):
-                s = 0.0
-                for i in range(size):
-                    for j in range(size):
-                        s += jacobian[k, row, i] * system.inverse_mass[at + i * size + j] * jacobian[k, row, j]
-                out[k, row] += s
+        for row in range(3):
+            out[k, row] = inverse_mass_of_row(system, k, row)
     return out
 
 

@@ -23,6 +23,7 @@ from ..problem.contact_problem import ContactProblem
 from ..problem.residuals import residuals
 from ..problem.result import Result, Status
 from .bilateral import without_bilateral
+from .joints_as_contacts import joints_as_contacts
 
 __all__ = ["contradiction", "proves_contradiction", "told_from_failure"]
 
@@ -40,6 +41,10 @@ def contradiction(problem: ContactProblem, tolerance: float = 1e-6) -> Floats | 
     """
     from scipy.optimize import nnls  # which takes half a second to load, and few need it
 
+    if problem.joints:
+        joined = joints_as_contacts(problem)
+        found = contradiction(joined.problem, tolerance)
+        return None if found is None else joined.impulse(found, np.zeros(joined.problem.bilateral_constraints))
     if not 0 < problem.contacts <= MAX_DENSE_CONTACTS:
         return None
     factor, wanted = _normal_rows(problem)

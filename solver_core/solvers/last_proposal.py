@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..compile.kernel import kernel
 from ..problem.contact_problem import ContactProblem
+from .joints_as_contacts import joints_as_contacts
 
 __all__ = ["complementary_impulses", "last_proposal", "turns_kept"]
 
@@ -32,7 +33,9 @@ def last_proposal(problem: ContactProblem, tolerance: float, time_limit: float =
 
     if problem.contacts > MAX_PIVOTED_CONTACTS:
         return None
-    impulse = pivot(problem, tolerance, PIVOTS_PER_CONTACT * (problem.contacts + 1), time_limit, None).impulse
+    joined = joints_as_contacts(problem)
+    result = pivot(joined.problem, tolerance, PIVOTS_PER_CONTACT * (problem.contacts + 1), time_limit, None)
+    impulse = joined.impulse(result.impulse, result.bilateral) if problem.joints else result.impulse
     return impulse if np.isfinite(impulse).all() else None
 
 

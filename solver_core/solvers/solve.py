@@ -23,6 +23,7 @@ from .baraff_1994.contacts import pivot
 from .bilateral import without_bilateral
 from .effort import DONE, effort_of_a_step, ringing
 from .infeasible import told_from_failure
+from .joints_as_contacts import joints_as_contacts
 from .kaufman_2008.aim import COARSE
 from .kaufman_2008.clusters import OF_A_CLUSTER, is_large, propose_by_clusters
 from .kaufman_2008.staggered import ACCELERATED, VARIANTS, staggered
@@ -101,7 +102,7 @@ def _solve_staggered(
 def _is_frictionless_matrix(problem: ContactProblem) -> bool:
     """Whether a problem has no friction and is one body of more degrees of freedom than bodies have."""
     system = problem.system
-    return len(system.offset) == 2 and system.velocity.size > 6 and not system.mu.any()
+    return len(system.offset) == 2 and system.velocity.size > 6 and not system.mu.any() and not problem.joints
 
 
 def _together(first: Statistics, last: Statistics, found: Found) -> Statistics:
@@ -167,6 +168,11 @@ def _staggered_contacts(
 
 def _solve_pivot(problem: ContactProblem, limits: Limits, *, guess: bool = True) -> Result:
     require_truth("guess", guess)
+    if problem.joints:
+        joined = joints_as_contacts(problem)
+        start = None if limits.warm_start is None else joined.start(limits.warm_start)
+        result = joined.result(_solve_pivot(joined.problem, replace(limits, warm_start=start), guess=guess))
+        return _confirmed(result, residuals(problem, result).static_friction, limits)
     result = pivot(problem, limits.tolerance, limits.max_iterations, limits.time_limit, limits.warm_start, bool(guess))
     return _confirmed(result, residuals(problem, result).static_friction, limits)
 
@@ -179,6 +185,8 @@ def _solve_lemke(
     creep_speed: float | None = None,
     tangential_velocity: ArrayLike | None = None,
 ) -> Result:
+    if problem.joints:
+        raise ValueError("problem has joints, which the method lemke does not know: choose staggered or pivot")
     if static_friction not in (None, "creep", "signs"):
         raise ValueError(f"static_friction must be None, 'creep' or 'signs', not {static_friction!r}")
     if static_friction == "creep":

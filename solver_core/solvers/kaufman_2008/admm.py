@@ -30,6 +30,7 @@ import numpy as np
 
 from ...compile.kernel import inlined_kernel, inner_kernel, leaf_kernel
 from ...linalg.block_cholesky import factorise, solve_in_place
+from ...problem.cones import project_interval
 from ...problem.residuals import natural_error
 from ...problem.system import apply_mass
 from ..effort import count_factorisation, count_products, spent
@@ -61,9 +62,20 @@ def _project_cone(mu, x0, x1, x2):
 
 
 @leaf_kernel
+def _joint_impulses(system, rho, x, impulse):
+    """impulse := -rho w in the rows of joints, where it is the projection of -rho x onto what the row may do."""
+    contacts = system.mu.size
+    for k in range(contacts, rho.size):
+        for r in range(3):
+            low, high, gamma = system.box[k - contacts, r, 0], system.box[k - contacts, r, 1], system.box[k - contacts, r, 2]
+            impulse[k, r], _ = project_interval(-rho[k] * x[k, r], low, high, 1.0 + rho[k] * gamma)
+
+
+@leaf_kernel
 def _split(system, rho, x, impulse):
-    """impulse := -rho w, w = -P_K(-x)."""
-    for k in range(rho.size):
+    """impulse := -rho w, w = -P_K(-x); of joints, the interval's in place of the cone's."""
+    _joint_impulses(system, rho, x, impulse)
+    for k in range(system.mu.size):
         n, t1, t2 = _project_cone(system.mu[k], -x[k, 0], -x[k, 1], -x[k, 2])
         impulse[k, 0], impulse[k, 1], impulse[k, 2] = rho[k] * n, rho[k] * t1, rho[k] * t2
 
@@ -71,7 +83,15 @@ def _split(system, rho, x, impulse):
 @leaf_kernel
 def _pull(system, rho, x, offset, z, y):
     """z := P_K*(x), s := mu |z_t|, and y := rho (z - w - c - s e_n), what v is pulled to."""
-    for k in range(rho.size):
+    contacts = system.mu.size
+    _joint_impulses(system, rho, x, y)
+    for k in range(contacts, rho.size):
+        offset[k] = 0.0
+        for r in range(3):
+            # of an impulse lam = -rho w, z = x - w and z - w = x - 2 w
+            z[k, r] = x[k, r] + y[k, r] / rho[k]
+            y[k, r] = rho[k] * (x[k, r] - system.bias[k, r]) + 2.0 * y[k, r]
+    for k in range(contacts):
         n, t1, t2 = _project_cone(system.mu[k], -x[k, 0], -x[k, 1], -x[k, 2])
         z0, z1, z2 = x[k, 0] + n, x[k, 1] + t1, x[k, 2] + t2
         z[k, 0], z[k, 1], z[k, 2] = z0, z1, z2
@@ -110,7 +130,8 @@ def _start(system, inverse, impulse, v, rho, x, u):
                 rows += 1
         rho[k] = ADMM_PENALTY * rows / total if rows > 0 else 1.0
         gap_velocity(system, k, v, u)
-        u[0] += system.mu[k] * np.sqrt(u[1] * u[1] + u[2] * u[2])
+        if k < system.mu.size:
+            u[0] += system.mu[k] * np.sqrt(u[1] * u[1] + u[2] * u[2])
         for r in range(3):
             x[k, r] = u[r] - impulse[k, r] / rho[k]
 
@@ -127,7 +148,7 @@ def _raise_penalty(impulse, rho, x):
 @leaf_kernel
 def _error(system, kappa, impulse, work, v):
     """The natural map of impulses (m, 3); v (n,) := their velocities."""
-    generalised_impulse(system, BOTH, impulse, work)
+    generalised_impulse(system, BOTH, kappa.size, impulse, work)
     velocity_after(system, system.velocity, work, v)
     return natural_error(system, impulse, v, kappa, 0)
 
@@ -165,7 +186,7 @@ def admm(system, blocks, values, aim, effort, impulse, v):
             if not factored:
                 break
         _pull(system, rho, x, offset, z, y)
-        generalised_impulse(system, BOTH, y, work)
+        generalised_impulse(system, BOTH, m, y, work)
         work += momentum
         solve_in_place(blocks.structure, values, work)
         _relax(system, rho, work, offset, z, x, u)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...compile.kernel import kernel
 from ...problem.cones import natural_friction, natural_normal
-from ...problem.residuals import effective_masses, scales
+from ...problem.residuals import effective_masses, joint_map, scales
 from ...problem.subsystem import subsystem
 from ...problem.system import (
     System,
@@ -138,14 +138,18 @@ def _velocities(system, impulse):
 
 @kernel
 def _measure(system, impulse, errors):
-    """errors (m,) := the natural map of each contact, m/s."""
+    """errors (m,) := the natural map of each contact and joint, m/s."""
     v = _velocities(system, impulse)
     kappa = effective_masses(effective_inverse_mass(system))
+    contacts = system.mu.size
     for k in range(kappa.size):
         u, u1, u2 = relative_velocity(system, k, v)
         n, t1, t2 = impulse[k, 0], impulse[k, 1], impulse[k, 2]
         if kappa[k] == 0.0:
             errors[k] = 0.0
+            continue
+        if k >= contacts:
+            errors[k] = joint_map(system.box[k - contacts], impulse[k], u, u1, u2, kappa[k])
             continue
         normal = natural_normal(n, u + system.slack[k], kappa[k])
         friction = natural_friction(t1, t2, u1, u2, system.mu[k] * max(n, 0.0), kappa[k], 0)

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...compile.kernel import inner_kernel, kernel_part, leaf_kernel
 from ...linalg.block_lu import factorise_lu, solve_lu_in_place
-from ...problem.cones import project_disk, project_half_line, project_polygon
+from ...problem.cones import project_disk, project_half_line, project_interval, project_polygon
 from ...problem.residuals import natural_error
 from ...problem.system import apply_inverse_mass, apply_mass, relative_velocity
 from ..effort import count_factorisation, spent
@@ -32,6 +32,15 @@ JOINT_MULTIPLIER_STEPS = 15
 JOINT_NEWTON_STEPS = 25
 SHORTEST_STEP = 0.06
 JOINT_UPHILL_STEPS = 4
+
+
+@leaf_kernel
+def _respond_of_joint(box, joint, rho, w, y, d):
+    """The same for the rows of a joint, each by itself."""
+    d[:] = 0.0
+    for r in range(3):
+        y[r], slope = project_interval(w[r], box[joint, r, 0], box[joint, r, 1], 1.0 + rho * box[joint, r, 2])
+        d[r, r] = rho * slope
 
 
 @leaf_kernel
@@ -79,7 +88,7 @@ def _assemble(lower, upper, system, blocks, derivative):
     ja, jb = system.jacobian_a, system.jacobian_b
     for k in range(system.body_a.size):
         d = derivative[k]
-        if d[0, 0] == 0.0:
+        if d[0, 0] == 0.0 and k < system.mu.size:
             continue
         a, b = system.body_a[k], system.body_b[k]
         size_a = system.offset[a + 1] - system.offset[a] if a >= 0 else 0
@@ -103,8 +112,11 @@ def _imbalance(system, sides, rho, y, v, fresh, derivative, work, gradient, back
         gap_velocity(system, k, v, u)
         for r in range(3):
             w[r] = y[k, r] - rho[k] * u[r]
-        _respond(system.mu[k], sides, rho[k], w, fresh[k], derivative[k])
-    generalised_impulse(system, BOTH, fresh, work)
+        if k < system.mu.size:
+            _respond(system.mu[k], sides, rho[k], w, fresh[k], derivative[k])
+        else:
+            _respond_of_joint(system.box, k - system.mu.size, rho[k], w, fresh[k], derivative[k])
+    generalised_impulse(system, BOTH, rho.size, fresh, work)
     apply_mass(system, v - system.velocity, gradient)
     gradient -= work
     apply_inverse_mass(system, gradient, back)
@@ -126,7 +138,7 @@ def coulomb_newton(system, blocks, lower, upper, sides, inverse, kappa, attempt,
         rho[k] = 3.0 * first / total if total > 0.0 else 0.0
     y, fresh, derivative = impulse.copy(), np.zeros((m, 3)), np.zeros((m, 3, 3))
     work, gradient, back, trial, u = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(3)
-    generalised_impulse(system, BOTH, y, work)
+    generalised_impulse(system, BOTH, m, y, work)
     now_v = np.empty(n)
     velocity_after(system, system.velocity, work, now_v)
     uphill = JOINT_UPHILL_STEPS
@@ -172,7 +184,7 @@ def coulomb_newton(system, blocks, lower, upper, sides, inverse, kappa, attempt,
             now = after
             now_v[:] = trial
         y[:] = fresh
-        generalised_impulse(system, BOTH, y, work)
+        generalised_impulse(system, BOTH, m, y, work)
         velocity_after(system, system.velocity, work, now_v)
         before = least
         error = natural_error(system, y, now_v, kappa, sides)

@@ -15,6 +15,10 @@ that minimises the smooth function whose gradient is
 found by a semismooth Newton method with Hessian  M + J^T D J,  D = rho P'. That Hessian is positive definite for any contacts,
 redundant ones too, and has one block a pair of touching bodies: a block-sparse Cholesky factorisation solves it. As long as a
 factor brings the gradient down tenfold a step it is used again.
+
+Joints are held in every projection, beside contact and beside friction: their rows are in each of the sets. A row that gives
+way, by a compliance gamma, adds  gamma y^2 / 2  to what is minimised, and P is its proximal map, P(w) = clamp(w / (1 + rho
+gamma)). What acts in both directions and without bound is linear, so a larger penalty costs nothing but digits.
 """
 
 from __future__ import annotations
@@ -24,9 +28,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import FALSE, TRUE, inner_kernel, kernel, leaf_kernel
+from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, kernel, leaf_kernel
 from ...linalg.block_cholesky import Structure, analyse, factorise, find_block, solve_in_place
-from ...problem.cones import natural_friction, natural_normal, project_disk, project_half_line, project_polygon
+from ...problem.cones import (
+    natural_friction,
+    natural_interval,
+    natural_normal,
+    project_disk,
+    project_half_line,
+    project_interval,
+    project_polygon,
+)
 from ...problem.system import apply_inverse_mass, apply_mass, effective_mass, relative_velocity
 from ..effort import count_factorisation, is_over, spent
 
@@ -49,6 +61,7 @@ __all__ = [
 CONTACT, FRICTION, BOTH = np.int64(0), np.int64(1), np.int64(2)
 DISK = np.int64(0)  # the number of sides that stands for the exact friction disk
 FIRST_PENALTY, LAST_PENALTY = 3e1, 3e10  # rho_k times the effective inverse mass
+JOINT_PENALTY = 1e3  # times that of contacts, for joints
 MULTIPLIER_STEPS = np.int64(40)
 NEWTON_STEPS = 60
 
@@ -87,8 +100,15 @@ def find_blocks(system):
 
 
 @leaf_kernel
-def _respond(kind, sides, radius, w, y, d):
-    """y := P(w) in the rows of this kind, the others 0; d := the entries (nn, 11, 12, 22) of its derivative."""
+def _respond(kind, sides, radius, box, joint, rho, w, y, d):
+    """y := P(w) in the rows of this kind, the others 0; d := the entries (nn, 11, 12, 22) of its derivative. joint: index in
+    `box`, negative for a contact."""
+    if joint >= 0:
+        y[0], d[0] = project_interval(w[0], box[joint, 0, 0], box[joint, 0, 1], 1.0 + rho * box[joint, 0, 2])
+        y[1], d[1] = project_interval(w[1], box[joint, 1, 0], box[joint, 1, 1], 1.0 + rho * box[joint, 1, 2])
+        y[2], d[3] = project_interval(w[2], box[joint, 2, 0], box[joint, 2, 1], 1.0 + rho * box[joint, 2, 2])
+        d[2] = 0.0
+        return
     y[0], y[1], y[2] = 0.0, 0.0, 0.0
     d[0], d[1], d[2], d[3] = 0.0, 0.0, 0.0, 0.0
     if kind != FRICTION:
@@ -159,16 +179,17 @@ def assemble(values, system, blocks, derivative):
 def gap_velocity(system, k, v, out):
     """out := J_k v + c_k."""
     out[0], out[1], out[2] = relative_velocity(system, k, v)
-    out[0] += system.slack[k]
+    if k < system.slack.size:
+        out[0] += system.slack[k]
 
 
 @leaf_kernel
-def generalised_impulse(system, kind, y, out):
+def generalised_impulse(system, kind, count, y, out):
     """out := N alpha for contact, D beta for friction, their sum for both: the rows of J^T y, y = (alpha, beta), of this
-    kind."""
+    kind, of the first `count` triples: all, or the contacts alone. Joints have all of their rows in it."""
     out[:] = 0.0
-    first, last = 1 if kind == FRICTION else 0, 1 if kind == CONTACT else 3
-    for k in range(system.body_a.size):
+    for k in range(count):
+        first, last = _rows(kind, k >= system.mu.size)
         for body, jacobian in ((system.body_a[k], system.jacobian_a), (system.body_b[k], system.jacobian_b)):
             if body >= 0:
                 base = system.offset[body]
@@ -180,6 +201,20 @@ def generalised_impulse(system, kind, y, out):
                             out[base + i] += jacobian[k, r, i] * impulse
 
 
+@inlined_kernel
+def _rows(kind, of_joint):
+    """The first of the rows of a triple that are of a kind, and the one after the last."""
+    if of_joint:
+        return 0, 3
+    return 1 if kind == FRICTION else 0, 1 if kind == CONTACT else 3
+
+
+@inlined_kernel
+def _joint_penalty(penalty):
+    """That of joints, at a penalty of contacts."""
+    return min(JOINT_PENALTY * penalty, LAST_PENALTY)
+
+
 @leaf_kernel
 def velocity_after(system, base, p, v):
     """v := base + M^-1 p."""
@@ -189,7 +224,7 @@ def velocity_after(system, base, p, v):
 
 
 @leaf_kernel
-def _slope(kind, sides, radius, rho, w, speed, linear, quadratic, t, work):
+def _slope(kind, sides, radius, box, rho, w, speed, linear, quadratic, t, work):
     """Derivative of the smooth function along a step, t steps away: linear + t quadratic - sum_k speed_k . P(w_k - t rho_k
     speed_k)."""
     slope = linear + t * quadratic
@@ -197,26 +232,26 @@ def _slope(kind, sides, radius, rho, w, speed, linear, quadratic, t, work):
     for k in range(rho.size):
         for r in range(3):
             moved[r] = w[k, r] - t * rho[k] * speed[k, r]
-        _respond(kind, sides, radius[k], moved, y, d)
+        _respond(kind, sides, radius[k], box, k - rho.size + box.shape[0], rho[k], moved, y, d)
         slope -= speed[k, 0] * y[0] + speed[k, 1] * y[1] + speed[k, 2] * y[2]
     return slope
 
 
 @leaf_kernel
-def _step_length(kind, sides, radius, rho, w, speed, linear, quadratic, work):
+def _step_length(kind, sides, radius, box, rho, w, speed, linear, quadratic, work):
     """Step t in (0, 1]: the whole Newton step unless the function rises steeply there, else about where its slope vanishes.
 
     The function is convex, so the slope rises with t and its zero is bracketed by 0 and 1 (false position, Illinois variant).
     """
-    start = _slope(kind, sides, radius, rho, w, speed, linear, quadratic, 0.0, work)
-    end = _slope(kind, sides, radius, rho, w, speed, linear, quadratic, 1.0, work)
+    start = _slope(kind, sides, radius, box, rho, w, speed, linear, quadratic, 0.0, work)
+    end = _slope(kind, sides, radius, box, rho, w, speed, linear, quadratic, 1.0, work)
     if start >= 0.0 or end <= 0.3 * abs(start):
         return 1.0
     low, high, at_low, at_high = 0.0, 1.0, start, end
     t = 1.0
     for _ in range(25):
         t = (low * at_high - high * at_low) / (at_high - at_low)
-        slope = _slope(kind, sides, radius, rho, w, speed, linear, quadratic, t, work)
+        slope = _slope(kind, sides, radius, box, rho, w, speed, linear, quadratic, t, work)
         if abs(slope) <= 0.1 * abs(start):
             break
         if slope > 0.0:
@@ -229,11 +264,23 @@ def _step_length(kind, sides, radius, rho, w, speed, linear, quadratic, work):
 @leaf_kernel
 def _distance(system, kind, sides, radius, kappa, impulse, v, u):
     """max_k |P_k(y_k - kappa_k u_k) - y_k| / kappa_k, kappa the effective masses, m/s."""
-    error = 0.0
+    error, contacts = 0.0, system.mu.size
     for k in range(kappa.size):
         if kappa[k] == 0.0:
             continue
         gap_velocity(system, k, v, u)
+        if k >= contacts:
+            total = 0.0
+            for r in range(3):
+                low, high, gamma = (
+                    system.box[k - contacts, r, 0],
+                    system.box[k - contacts, r, 1],
+                    system.box[k - contacts, r, 2],
+                )
+                total += natural_interval(impulse[k, r], u[r], kappa[k], low, high, gamma) ** 2
+            if not np.sqrt(total) <= error:
+                error = np.sqrt(total)
+            continue
         normal = 0.0 if kind == FRICTION else natural_normal(impulse[k, 0], u[0], kappa[k])
         friction = 0.0
         if kind != CONTACT:
@@ -251,28 +298,28 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
 
     values: work array of the factor. radius: (m,) of each friction set. target: (n,) velocity without these impulses. inverse:
     (m, 3) diagonal of the Delassus operator. impulse: (m, 3); the rows of this kind are y, warm start and answer, the others
-    stay. v: (n,) answer, target + M^-1 J^T y to the last bit. effort: counts the factorisations, and ends all this when it is
-    spent, the contact projection only when time is over altogether. steps: of the multipliers, at the most. Returns the maximum
-    reached.
+    stay; those of joints are y too. v: (n,) answer, target + M^-1 J^T y to the last bit. effort: counts the factorisations, and
+    ends all this when it is spent, the contact projection only when time is over altogether. steps: of the multipliers, at the
+    most. Returns the maximum reached.
     """
-    m, n = system.body_a.size, target.size
-    first, last = 1 if kind == FRICTION else 0, 1 if kind == CONTACT else 3
+    m, n, contacts = system.body_a.size, target.size, system.mu.size
     rho, kappa, w, speed = np.empty(m), np.empty(m), np.zeros((m, 3)), np.zeros((m, 3))
     derivative, fresh = np.zeros((m, 4)), np.zeros((m, 3))
     work, gradient, step = np.empty(n), np.empty(n), np.empty(n)
     u, small = np.empty(3), np.empty((3, 4))
     penalty = FIRST_PENALTY
     for k in range(m):
+        first, last = _rows(kind, k >= contacts)
         total, rows = 0.0, 0
         for r in range(first, last):
             if inverse[k, r] > 0.0:
                 total += inverse[k, r]
                 rows += 1
-        rho[k] = penalty * rows / total if rows > 0 else 0.0
+        rho[k] = (penalty if k < contacts else _joint_penalty(penalty)) * rows / total if rows > 0 else 0.0
         kappa[k] = effective_mass(inverse, k)
-        _respond(kind, sides, radius[k], impulse[k], fresh[k], derivative[k])
+        _respond(kind, sides, radius[k], system.box, k - contacts, 0.0, impulse[k], fresh[k], derivative[k])
         impulse[k, first:last] = fresh[k, first:last]
-    generalised_impulse(system, kind, impulse, work)
+    generalised_impulse(system, kind, m, impulse, work)
     velocity_after(system, target, work, v)
     error = _distance(system, kind, sides, radius, kappa, impulse, v, u)
     if error <= enough:
@@ -285,13 +332,14 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
         before, t, now, refreshed = np.inf, 0.0, np.inf, False
         for _newton in range(NEWTON_STEPS):
             for k in range(m):
+                first, last = _rows(kind, k >= contacts)
                 gap_velocity(system, k, v, u)
                 for r in range(first, last):
                     w[k, r] = impulse[k, r] - rho[k] * u[r]
-                _respond(kind, sides, radius[k], w[k], fresh[k], derivative[k])
+                _respond(kind, sides, radius[k], system.box, k - contacts, rho[k], w[k], fresh[k], derivative[k])
                 for i in range(4):
                     derivative[k, i] *= rho[k]
-            generalised_impulse(system, kind, fresh, work)
+            generalised_impulse(system, kind, m, fresh, work)
             for i in range(n):
                 step[i] = v[i] - target[i]
             apply_mass(system, step, gradient)
@@ -301,6 +349,7 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
             apply_inverse_mass(system, gradient, step)
             now = 0.0
             for k in range(m):
+                first, last = _rows(kind, k >= contacts)
                 u[0], u[1], u[2] = relative_velocity(system, k, step)
                 for r in range(first, last):
                     now = max(now, abs(u[r] - system.bias[k, r]))
@@ -329,16 +378,18 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
                 linear += work[i] * (v[i] - target[i])
                 quadratic += work[i] * step[i]
             for k in range(m):
+                first, last = _rows(kind, k >= contacts)
                 u[0], u[1], u[2] = relative_velocity(system, k, step)
                 for r in range(first, last):
                     speed[k, r] = u[r] - system.bias[k, r]
-            t = _step_length(kind, sides, radius, rho, w, speed, linear, quadratic, small)
+            t = _step_length(kind, sides, radius, system.box, rho, w, speed, linear, quadratic, small)
             for i in range(n):
                 v[i] += t * step[i]
         # the multiplier step, and v made consistent with it
         for k in range(m):
+            first, last = _rows(kind, k >= contacts)
             impulse[k, first:last] = fresh[k, first:last]
-        generalised_impulse(system, kind, impulse, work)
+        generalised_impulse(system, kind, m, impulse, work)
         velocity_after(system, target, work, v)
         before = error
         error = _distance(system, kind, sides, radius, kappa, impulse, v, u)
@@ -350,8 +401,9 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
             # that carry heavy ones. A large rho finds out who carries, at the price of digits and of Newton's convergence;
             # where that is paid, because v is no better than the multipliers, the small one polishes
             change = FIRST_PENALTY / penalty if now > 0.1 * error else min(10.0, LAST_PENALTY / penalty)
+            before = _joint_penalty(penalty)
             penalty *= change
             for k in range(m):
-                rho[k] *= change
+                rho[k] *= change if k < contacts else _joint_penalty(penalty) / before
             factored = False
     return error

@@ -62,7 +62,7 @@ def _kinetic(system, p, work):
 @leaf_kernel
 def _set_radii(system, impulse, radius):
     """radius := mu alpha."""
-    for k in range(radius.size):
+    for k in range(system.mu.size):
         radius[k] = system.mu[k] * impulse[k, 0]
 
 
@@ -80,7 +80,7 @@ def _relative_error(system, c, f, f_next, work):
 def _residual(system, impulse, v):
     """(29) at v = v_hat + M^-1 (N alpha + D beta)."""
     total = 0.0
-    for k in range(impulse.shape[0]):
+    for k in range(system.slack.size):
         u, _, _ = relative_velocity(system, k, v)
         total += abs(impulse[k, 0] * (u + system.slack[k]))
     return total
@@ -92,7 +92,7 @@ def _propose(system, blocks, values, aim, fastest, effort, impulse, v):
     and whether Newton's method has the next word."""
     few = system.velocity.size <= 6 * FEW_BODIES  # degrees of freedom: a problem given as a matrix is one body of many
     work = np.empty(v.size)
-    generalised_impulse(system, BOTH, impulse, work)
+    generalised_impulse(system, BOTH, system.body_a.size, impulse, work)
     velocity_after(system, system.velocity, work, v)
     error = natural_error(system, impulse, v, aim.kappa, 0)
     # few bodies may be a structure, which keeps what its first step leaves it: from nothing, and to the last digits, the
@@ -109,13 +109,14 @@ def _propose(system, blocks, values, aim, fastest, effort, impulse, v):
 def staggered(system, impulse, tolerance, max_iterations, sides, staggering, effort, history, v):
     """Solve a `System` by Algorithm 1.
 
-    impulse: (m, 3) alpha and beta of each contact, warm start and answer. sides: 0 for the friction disk, else K. staggering:
-    ACCELERATED begins with proposals, PLAIN does without, PUBLISHED also stops, and chooses what to return, as the paper does.
+    impulse: (m, 3) alpha and beta of each contact, and the rows of joints, warm start and answer. sides: 0 for the friction
+    disk, else K. staggering: ACCELERATED begins with proposals, PLAIN does without, PUBLISHED also stops, and chooses what to
+    return, as the paper does.
     effort: what it may cost. history: (max_iterations, 3) relative error (28), residual (29) and relative Coulomb residual of
     each iteration. v: (n,) velocities, answer. Returns (status, iterations, what found the answer, factorisations of the first
     contact and of the first friction projection).
     """
-    m, n = system.body_a.size, system.velocity.size
+    m, n, contacts = system.body_a.size, system.velocity.size, system.mu.size
     v[:] = system.velocity
     effort[DONE] = 0
     if m == 0:
@@ -136,7 +137,7 @@ def staggered(system, impulse, tolerance, max_iterations, sides, staggering, eff
     best, v_best, least, found = impulse.copy(), v.copy(), np.inf, START
     started, done, broken, tries, coulomb = False, 0, 0, 0, np.inf
     first_contact, first_friction = 0, 0
-    for k in range(m):
+    for k in range(contacts):
         # a warm start from other contacts may lie outside this step's cone
         size, bound = np.hypot(impulse[k, 1], impulse[k, 2]), system.mu[k] * impulse[k, 0]
         if size > bound:
@@ -182,8 +183,9 @@ def staggered(system, impulse, tolerance, max_iterations, sides, staggering, eff
                     MULTIPLIER_STEPS,
                 )
                 found = HELD_RADII
-        # line 5: N alpha := P_C(-M v_hat - f), in velocities: contact acts on what friction has left
-        generalised_impulse(system, FRICTION, impulse, f)
+        # line 5: N alpha := P_C(-M v_hat - f), in velocities: contact acts on what friction has left; joints hold in both
+        # projections, so what is handed over is without them
+        generalised_impulse(system, FRICTION, contacts, impulse, f)
         velocity_after(system, system.velocity, f, target)
         off = project(
             system, blocks, values, CONTACT, sides, radius, target, inverse, goal, enough, effort, impulse, v, MULTIPLIER_STEPS
@@ -211,7 +213,7 @@ def staggered(system, impulse, tolerance, max_iterations, sides, staggering, eff
                 v_best[:] = v
         # line 6: f := P_F(alpha)(-M v_hat - N alpha)
         before = effort[DONE]
-        generalised_impulse(system, CONTACT, impulse, c)
+        generalised_impulse(system, CONTACT, contacts, impulse, c)
         velocity_after(system, system.velocity, c, target)
         _set_radii(system, impulse, radius)
         project(
@@ -219,7 +221,7 @@ def staggered(system, impulse, tolerance, max_iterations, sides, staggering, eff
         )
         if i == 0:
             first_friction = effort[DONE] - before
-        generalised_impulse(system, FRICTION, impulse, f_next)
+        generalised_impulse(system, FRICTION, contacts, impulse, f_next)
         history[i, 0] = _relative_error(system, c, f, f_next, work)
         history[i, 1] = _residual(system, impulse, v)
         if history[i, 0] <= tolerance and (coulomb <= tolerance or staggering == PUBLISHED):
@@ -236,7 +238,7 @@ def staggered(system, impulse, tolerance, max_iterations, sides, staggering, eff
     v[:] = v_best
     if staggering == PUBLISHED:
         # lines 15 to 17: the best friction, and the contact projection that goes with it
-        generalised_impulse(system, FRICTION, impulse, f)
+        generalised_impulse(system, FRICTION, contacts, impulse, f)
         velocity_after(system, system.velocity, f, target)
         project(
             system, blocks, values, CONTACT, sides, radius, target, inverse, goal, enough, effort, impulse, v, MULTIPLIER_STEPS

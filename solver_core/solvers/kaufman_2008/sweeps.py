@@ -8,7 +8,8 @@ Contact after contact, the impulse lam_k takes the value that solves
 with what all others have done so far in g_k (Jean and Moreau 1992, "Unilaterality and dry friction in the dynamics of rigid
 body collections"; Jean 1999, "The non-smooth contact dynamics method"). A sweep costs about what it costs to look at the
 residuals. Every second one runs backwards: what presses at the bottom of a heap and what falls onto its top are as far from
-each other both ways. Few sweeps find out who carries, many never come to the last digits: a proposal.
+each other both ways. Few sweeps find out who carries, many never come to the last digits: a proposal. Of a joint the rows are
+taken one by one.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def responses(system):
             _respond(system, k, system.body_a[k], system.jacobian_a, out.of_a, out.delassus[k])
         if system.body_b[k] >= 0:
             _respond(system, k, system.body_b[k], system.jacobian_b, out.of_b, out.delassus[k])
-        if out.delassus[k, 0, 0] > 0.0:
+        if out.delassus[k, 0, 0] > 0.0 and k < system.mu.size:
             _decompose(out.delassus[k], out.inverse[k], out.slip[k])
     return out
 
@@ -168,6 +169,25 @@ def one_contact(g, inverse, slip, mu, g0, g1, g2):
     return _slide(g, slip, mu, g0, g1, g2)
 
 
+@leaf_kernel
+def _one_joint(g, box, joint, impulse, velocity):
+    """The impulses of the rows of a joint, one after the other, from those before and the velocities with them, both (3,)."""
+    changes = (0.0, 0.0, 0.0)
+    for r in range(3):
+        if not g[r, r] > 0.0:
+            continue
+        low, high, gamma = box[joint, r, 0], box[joint, r, 1], box[joint, r, 2]
+        u = velocity[r] + g[r, 0] * changes[0] + g[r, 1] * changes[1] + g[r, 2] * changes[2]
+        after = min(max(impulse[r] - (u + gamma * impulse[r]) / (g[r, r] + gamma), low), high)
+        change = after - impulse[r]
+        changes = (
+            change if r == 0 else changes[0],
+            change if r == 1 else changes[1],
+            change if r == 2 else changes[2],
+        )
+    return impulse[0] + changes[0], impulse[1] + changes[1], impulse[2] + changes[2]
+
+
 @inlined_kernel
 def _velocity_of(jacobian, k, v, first, size):
     """J_k v of one body."""
@@ -201,15 +221,17 @@ def _push(of, k, n, t1, t2, v, first, size):
 @leaf_kernel
 def _sweep(system, responses, backwards, impulse, v):
     """One sweep over all contacts; v (n,) follows the impulses (m, 3)."""
-    m = system.body_a.size
+    m, contacts = system.body_a.size, system.mu.size
     for i in range(m):
         k = m - 1 - i if backwards else i
         g = responses.delassus[k]
-        if not g[0, 0] > 0.0:
+        if not g[0, 0] > 0.0 and k < contacts:
             continue
         a, b = system.body_a[k], system.body_b[k]
         first_a, first_b, size_a, size_b = 0, 0, 0, 0
-        u0, u1, u2 = system.bias[k, 0] + system.slack[k], system.bias[k, 1], system.bias[k, 2]
+        u0, u1, u2 = system.bias[k, 0], system.bias[k, 1], system.bias[k, 2]
+        if k < contacts:
+            u0 += system.slack[k]
         if a >= 0:
             first_a = system.offset[a]
             size_a = system.offset[a + 1] - first_a
@@ -221,15 +243,18 @@ def _sweep(system, responses, backwards, impulse, v):
             n, t1, t2 = _velocity_of(system.jacobian_b, k, v, first_b, size_b)
             u0, u1, u2 = u0 + n, u1 + t1, u2 + t2
         l0, l1, l2 = impulse[k, 0], impulse[k, 1], impulse[k, 2]
-        n, t1, t2 = one_contact(
-            g,
-            responses.inverse[k],
-            responses.slip[k],
-            system.mu[k],
-            u0 - (g[0, 0] * l0 + g[0, 1] * l1 + g[0, 2] * l2),
-            u1 - (g[1, 0] * l0 + g[1, 1] * l1 + g[1, 2] * l2),
-            u2 - (g[2, 0] * l0 + g[2, 1] * l1 + g[2, 2] * l2),
-        )
+        if k < contacts:
+            n, t1, t2 = one_contact(
+                g,
+                responses.inverse[k],
+                responses.slip[k],
+                system.mu[k],
+                u0 - (g[0, 0] * l0 + g[0, 1] * l1 + g[0, 2] * l2),
+                u1 - (g[1, 0] * l0 + g[1, 1] * l1 + g[1, 2] * l2),
+                u2 - (g[2, 0] * l0 + g[2, 1] * l1 + g[2, 2] * l2),
+            )
+        else:
+            n, t1, t2 = _one_joint(g, system.box, k - contacts, (l0, l1, l2), (u0, u1, u2))
         d0, d1, d2 = n - l0, t1 - l1, t2 - l2
         if d0 == 0.0 and d1 == 0.0 and d2 == 0.0:
             continue
@@ -251,7 +276,7 @@ def sweeps(system, aim, gain, effort, impulse, v):
     before, error = np.inf, np.inf
     for done in range(MOST_SWEEPS + 1):
         if done % SWEEPS_A_LOOK == 0:
-            generalised_impulse(system, BOTH, impulse, work)
+            generalised_impulse(system, BOTH, impulse.shape[0], impulse, work)
             velocity_after(system, system.velocity, work, v)
             before, error = error, natural_error(system, impulse, v, aim.kappa, 0)
             count_products(effort, SWEEPS_A_LOOK * impulse.shape[0])

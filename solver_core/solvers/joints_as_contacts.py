@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Problems with joints in the terms of contacts and bilateral constraints alone, for algorithms that know nothing else.
+
+It is the same problem, row by row:
+
+- A row that holds is a bilateral constraint. One that gives way by gamma is that as well, with a particle of mass 1 / gamma
+  that is at rest and takes part in it: u + v = 0, v = gamma lam.
+- A row that lets go to one side is a contact without friction.
+- A row with as much force to both sides is the friction of a contact whose normal force is known: mu = 1, and another particle,
+  of mass 1, comes down on it with as much momentum.
+
+All is dense, in coordinates of mass 1, as those algorithms are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..problem.contact_problem import ContactProblem
+from ..problem.result import Result
+from ..problem.system import apply_inverse_mass, one_body, relative_velocities, transpose_product
+
+__all__ = ["JointsAsContacts", "joints_as_contacts"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class JointsAsContacts:
+    """A problem of c contacts and j triples of rows of joints, and the one that it is without joints.
+
+    held, limits, driven: (.., 2) triples, from 0, and rows of which kind each row is, in the order of the bilateral constraints
+    and of the contacts that they have become. side: 1 where a limit is a lower one, -1 where an upper.
+    """
+
+    whole: ContactProblem
+    problem: ContactProblem
+    held: Indices
+    limits: Indices
+    side: Floats
+    driven: Indices
+
+    def start(self, impulse: Floats) -> Floats:
+        """Impulses of the contacts of `problem` that are those (c + j, 3) of the whole."""
+        contacts = self.whole.system.mu.size
+        out = np.zeros((self.problem.contacts, 3))
+        out[:contacts], of_joints = impulse[:contacts], impulse[contacts:]
+        past = contacts + len(self.limits)
+        out[contacts:past, 0] = self.side * of_joints[tuple(self.limits.T)]
+        out[past:, 0] = self.whole.system.box[(*self.driven.T, 1)]
+        out[past:, 1] = of_joints[tuple(self.driven.T)]
+        return out
+
+    def impulse(self, impulse: Floats, bilateral: Floats) -> Floats:
+        """Impulses (c + j, 3) of the whole that are those of `problem`."""
+        contacts = self.whole.system.mu.size
+        out = np.zeros((self.whole.contacts, 3))
+        out[:contacts], of_joints = impulse[:contacts], out[contacts:]
+        past = contacts + len(self.limits)
+        of_joints[tuple(self.limits.T)] = self.side * impulse[contacts:past, 0]
+        of_joints[tuple(self.driven.T)] = impulse[past:, 1]
+        of_joints[tuple(self.held.T)] = bilateral[len(self.whole.bilateral[1]) :]
+        return out
+
+    def result(self, result: Result) -> Result:
+        """A result of `problem` as one of the whole."""
+        system, given = self.whole.system, len(self.whole.bilateral[1])
+        impulse, own = self.impulse(result.impulse, result.bilateral), result.bilateral[:given]
+        momentum = self.whole.bilateral[0].T @ own
+        transpose_product(system, impulse, momentum)
+        v = np.empty_like(momentum)
+        apply_inverse_mass(system, momentum, v)
+        v += system.velocity
+        ray = None if result.ray is None else self.impulse(result.ray, np.zeros(given + len(self.held)))
+        velocity = relative_velocities(system, v)
+        return replace(result, impulse=impulse, velocity=velocity, body_velocity=v, bilateral=own, ray=ray)
+
+
+def joints_as_contacts(problem: ContactProblem) -> JointsAsContacts:
+    """Take the joints of a problem for contacts and bilateral constraints; of none it is the same problem.
+
+    Raises ValueError that names a row whose law is neither of these.
+    """
+    system = problem.system
+    low, high, give = (system.box[..., i] for i in range(3))
+    held = (low == -np.inf) & (high == np.inf)
+    limits = (give == 0.0) & (((low == 0.0) & (high == np.inf)) | ((low == -np.inf) & (high == 0.0)))
+    driven = (give == 0.0) & (low == -high) & (high > 0.0) & (high < np.inf)
+    nothing = (low == 0.0) & (high == 0.0)
+    strange = np.argwhere(~(held | limits | driven | nothing))
+    if len(strange):
+        joint, row = strange[0]
+        raise ValueError(
+            f"box[{joint}, {row}] = {system.box[joint, row]}: contacts can stand for rows that hold, let go to one side, or "
+            "pull alike to both, and only what holds may give way; choose the method staggered"
+        )
+    rows = np.argwhere(held), np.argwhere(limits), np.argwhere(driven)
+    side = np.where(low[tuple(rows[1].T)] == 0.0, 1.0, -1.0)
+    without = _translated(problem, *rows, side) if problem.joints else problem
+    return JointsAsContacts(problem, without, rows[0], rows[1], side, rows[2])
+
+
+def _translated(problem: ContactProblem, held: Indices, limits: Indices, driven: Indices, side: Floats) -> ContactProblem:
+    system, contacts = problem.system, problem.system.mu.size
+    n, more = system.velocity.size, (held, limits, driven)
+    give = system.box[(*held.T, 2)]
+    giving = np.flatnonzero(give > 0.0)
+    size = n + len(giving) + len(driven)
+    # v = v_hat + C x, x of mass 1
+    C = np.linalg.cholesky(problem.inverse_mass)
+    every = (problem.jacobian @ C).reshape(problem.contacts, 3, n)
+    free = problem.free_velocity
+    of_held, of_limits, of_driven = (every[contacts:][tuple(which.T)] for which in more)
+    free_held, free_limits, free_driven = (free[contacts:][tuple(which.T)] for which in more)
+    m = contacts + len(limits) + len(driven)
+    past = contacts + len(limits)
+    jacobian, velocity, slack, mu = np.zeros((m, 3, size)), np.zeros((m, 3)), np.zeros(m), np.zeros(m)
+    jacobian[:contacts, :, :n], velocity[:contacts] = every[:contacts], free[:contacts]
+    slack[:contacts], mu[:contacts] = system.slack, system.mu
+    jacobian[contacts:past, 0, :n], velocity[contacts:past, 0] = side[:, None] * of_limits, side * free_limits
+    jacobian[np.arange(past, m), 0, size - len(driven) + np.arange(len(driven))] = 1.0
+    velocity[past:, 0] = -system.box[(*driven.T, 1)]
+    jacobian[past:, 1, :n], velocity[past:, 1], mu[past:] = of_driven, free_driven, 1.0
+    bilateral = np.zeros((len(problem.bilateral[1]) + len(held), size))
+    bilateral[:, :n] = np.vstack([problem.bilateral[0] @ C, of_held])
+    bilateral[len(problem.bilateral[1]) + giving, n + np.arange(len(giving))] = np.sqrt(give[giving])
+    return replace(
+        problem,
+        system=one_body(jacobian, velocity, slack, mu),
+        mu=mu,
+        mu_dynamic=mu,
+        sliding=np.append(problem.sliding, np.zeros(m - contacts, dtype=bool)),
+        direction=np.vstack([problem.direction, np.zeros((m - contacts, 2))]),
+        bilateral=(bilateral, np.append(problem.bilateral[1], free_held)),
+    )

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Joints: how far they open, what pendulums and springs are off, what a bridge bears, and random jointed problems.
+
+    python tests/bench/joints.py [--seconds 60] [--problems 500] [--only chain ring bridge pendulum random]
+
+A chain of 100 links that swings, a ring of 20 that is closed, a bridge of 50 planks of 1 kg with a load of 1,000 kg, at 24
+frames a second and 10 steps a frame without sleep; a physical pendulum let go horizontally, at 60 to 960 steps a second; and
+random problems of bodies that touch and are joined by every kind of row, trees, loops and redundant ones among them, solved to
+1e-8 by both methods. Times are the processor's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from records import on_one_thread, write_rows  # noqa: E402
+
+from solver_core.compile.kernel_cache import use_kernel_cache  # noqa: E402
+
+use_kernel_cache()
+
+from scipy.special import ellipk  # noqa: E402
+
+import solver_core as sc  # noqa: E402
+from solver_core.scene.joints import FREE, LOCKED, JointSpec  # noqa: E402
+from solver_core.scene.spec import MaterialSpec, SceneSpec  # noqa: E402
+from solver_core.scenes import box  # noqa: E402
+from tests.core.jointed_problems import HELD, random_joined  # noqa: E402
+from tests.core.test_joints import box_moments, energies, gaps  # noqa: E402
+
+G = 9.81
+
+
+def moving(name: str, spec: SceneSpec, seconds: float) -> dict[str, object]:
+    """How far joints of a scene open in some seconds of film."""
+    simulation = sc.Simulation(spec, sleeping=False)
+    frames = [simulation.first_frame(), simulation.advance()]
+    begin = process_time()
+    first, widest, missed, low = frames[0], 0.0, 0, 0.0
+    count = round(24 * seconds)
+    for _ in range(count):
+        frame = simulation.advance()
+        widest = max(widest, float(gaps([first, frame], spec)[:, 1].max()))
+        missed += int((frame.statistics.status != sc.Status.SOLVED).sum())
+        low = min(low, float(frame.poses[:, 2].min()))
+    return {
+        "scene": name,
+        "seconds": seconds,
+        "ms a step": 1e3 * (process_time() - begin) / (10 * count),
+        "widest gap mm": 1e3 * widest,
+        "missed": missed,
+        "lowest m": low,
+    }
+
+
+def pendulum(rate: float) -> dict[str, object]:
+    """A rod on a hinge, from the horizontal: its period, and the energy that it loses in ten seconds."""
+    size = (1.0, 0.1, 0.05)
+    rod = box("Rod", size, (0.5, 0.0, 0.0), MaterialSpec())
+    nail = JointSpec("Nail", "", "Rod", angular=(LOCKED, FREE, LOCKED))
+    frames = sc.Simulation(SceneSpec((rod,), joints=(nail,), fps=rate, frame_end=10**6), substeps=1).run(round(10 * rate))
+    turns = np.array([frame.poses[0, 3:] for frame in frames])
+    angle = np.unwrap(2.0 * np.arctan2(turns[:, 2], turns[:, 0])) - 0.5 * math.pi
+    at = np.flatnonzero(angle[:-1] * angle[1:] < 0.0)
+    times = (at + angle[at] / (angle[at] - angle[at + 1])) / rate
+    period = 4.0 * math.sqrt((box_moments(size, 1.0)[1] + 0.25) / (G * 0.5)) * ellipk(0.5)
+    energy = energies(frames, 1.0, box_moments(size, 1.0))
+    tenth = len(energy) // 10
+    drift = abs(energy[-tenth:].mean() - energy[:tenth].mean())
+    return {
+        "steps a second": rate,
+        "period off": abs(2.0 * np.diff(times).mean() / period - 1.0),
+        "energy lost": drift / (G * 0.5),
+        "widest gap mm": 1e3 * float(gaps(frames, SceneSpec((rod,), joints=(nail,))).max()),
+    }
+
+
+def random_problems(count: int) -> list[dict[str, object]]:
+    """How many are solved, and how many that are called so are not."""
+    rows = []
+    for method in ("staggered", "pivot"):
+        solved = false = 0
+        begin, worst = process_time(), 0.0
+        for seed in range(count):
+            kinds = {"kinds": (HELD,)} if seed % 5 == 0 else {}
+            problem = random_joined(seed, contacts=seed % 9, bodies=2 + seed % 7, triples=1 + seed % 8, **kinds)
+            result = sc.solve(problem, method, tolerance=1e-8)
+            if result.status == sc.Status.SOLVED:
+                found = sc.residuals(problem, result)
+                measured = found.coulomb if method == "staggered" else found.static_friction
+                solved, worst = solved + 1, max(worst, measured)
+                false += not measured <= 1e-8
+        time = process_time() - begin
+        rows.append({"method": method, "problems": count, "solved": solved, "false": false, "worst": worst, "s": time})
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--problems", type=int, default=500)
+    parser.add_argument("--only", nargs="+", default=["chain", "ring", "bridge", "pendulum", "random"])
+    arguments = parser.parse_args()
+    scenes = {
+        "chain": lambda: sc.scenes.chain(100),
+        "ring": lambda: sc.scenes.ring(20),
+        "bridge": lambda: sc.scenes.bridge(50, load=1000.0),
+    }
+    for name in arguments.only:
+        if name in scenes:
+            found = [moving(name, scenes[name](), arguments.seconds)]
+        elif name == "pendulum":
+            found = [pendulum(rate) for rate in (60.0, 240.0, 960.0)]
+        else:
+            found = random_problems(arguments.problems)
+        for row in found:
+            print(
+                "  ".join(f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items())
+            )
+        write_rows(f"joints_{name}", found)
+    return 0
+
+
+if __name__ == "__main__":
+    on_one_thread()
+    sys.exit(main())
