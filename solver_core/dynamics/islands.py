@@ -269,7 +269,8 @@ def _solve_part(max_iterations: int, effort: Indices, part: System, impulse: Flo
 def _is_infeasible(problem: ContactProblem, velocity: Floats, tolerance: float) -> bool:
     """Whether contact fails at velocities (m, 3), and must."""
     fastest, _ = scales(problem.system, velocity)
-    closing = -(velocity[:, 0] + problem.system.slack).min()
+    contacts = problem.system.mu.size
+    closing = -(velocity[:contacts, 0] + problem.system.slack).min(initial=np.inf)
     return bool(closing > tolerance * fastest) and contradiction(problem, tolerance) is not None
 
 

@@ -36,8 +36,8 @@ class JointMemory(NamedTuple):
 class Joints:
     """The joints of a scene; made when all bodies are where it begins.
 
-    memory: what they remember. pairs: (k, 2) bodies that they hold together, the world left out. driven: (k,) bodies that motors
-    drive.
+    memory: what they remember. pairs: (k, 2) bodies that they hold together, the world left out. driven: (k,) bodies that
+    motors drive.
     """
 
     def __init__(self, spec: SceneSpec, model: Model, state: State):

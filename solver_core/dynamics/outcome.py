@@ -40,9 +40,10 @@ PAIRS = ("worst_pair", "deepest_pair")
 class Solution(NamedTuple):
     """A step solved for some contacts.
 
-    v, apart: (dof,) velocities, and those that part overlaps on top of them; twist: (n, 6) the sum of both. memory: what to begin with when the step is solved
-    again; held: (t, 3) the impulses of all joints; approach: (m,) m/s, what the next step has to know. counts: (COUNTS,),
-    errors: (7,) of `solve_islands`. worked_off: whether the step has done all the work that it may.
+    v, apart: (dof,) velocities, and those that part overlaps on top of them; twist: (n, 6) the sum of both. memory: what to
+    begin with when the step is solved again; held: (t, 3) the impulses of all joints; approach: (m,) m/s, what the next step
+    has to know. counts: (COUNTS,), errors: (7,) of `solve_islands`. worked_off: whether the step has done all the work that it
+    may.
     """
 
     contacts: ContactSet
