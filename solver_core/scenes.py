@@ -334,14 +334,26 @@ def ring(links: int = 20, radius: float = 0.3, mass: float = 0.05) -> SceneSpec:
 
 
 def bridge(planks: int = 10, load: float = 50.0, mass: float = 1.0) -> SceneSpec:
-    """Planks of a mass in a row, two ball joints between any two and at both ends to the world, and a load on the middle."""
-    surface, width = MaterialSpec(0.8, 0.8), 0.2
-    bodies = [box(f"Plank {i}", (0.9 * width, 0.6, 0.03), (width * (i + 0.5), 0.0, 0.0), surface, mass) for i in range(planks)]
+    """Planks of a mass that hang in an arc, two ball joints between any two and from the ends to the world, a load above."""
+    surface, width, reach = MaterialSpec(0.8, 0.8), 0.2, 0.4
+    radius = 0.5 * width / math.sin(reach / planks)
+
+    def place(angle: float, r: float) -> tuple[float, float, float]:
+        return r * math.sin(angle), 0.0, radius - r * math.cos(angle)
+
+    step, inner = 2.0 * reach / planks, radius * math.cos(reach / planks)
+    bodies = []
+    for i in range(planks):
+        angle = (i + 0.5) * step - reach
+        turn = axis_angle((0.0, 1.0, 0.0), -angle)
+        bodies.append(box(f"Plank {i}", (0.9 * width, 0.6, 0.03), place(angle, inner), surface, mass, turn))
     names = ["", *(body.name for body in bodies), ""]
     joints = tuple(
-        JointSpec(f"Rope {i} {side}", names[i], names[i + 1], np.array([width * i, y, 0.0]), angular=BALL)
+        JointSpec(
+            f"Rope {i} {side}", names[i], names[i + 1], place(i * step - reach, radius) + np.array([0.0, y, 0.0]), angular=BALL
+        )
         for i in range(planks + 1)
         for side, y in (("left", -0.25), ("right", 0.25))
     )
-    weight = box("Load", (0.3, 0.3, 0.3), (0.5 * width * planks, 0.0, 0.0151 + 0.15), surface, load)
+    weight = box("Load", (0.3, 0.3, 0.3), (0.0, 0.0, 0.2), surface, load)
     return SceneSpec((*bodies, weight), joints=joints)

@@ -44,7 +44,7 @@ def separation(
     begin: Begin,
     system: System,
     contacts: ContactSet,
-    joined: Indices,
+    joined: tuple[Indices, Floats],
     v: Floats,
     twist: Floats,
     recovery_speed: float,
@@ -57,7 +57,7 @@ def separation(
     extents of the smaller body a second, beyond what they let in themselves, and closes no gap but of what stands clear: who
     must not come nearer to that is pressed deeper into what it overlaps. Where overlaps contradict each other, a compromise,
     unless it makes the deepest deeper. What v opens by itself is left to it. Joints hold meanwhile; joined: (k, 2) bodies that
-    they hold together. twist: (n, 6) of all bodies. effort: what it may
+    they hold together, and (j, 3, 3) what they do. twist: (n, 6) of all bodies. effort: what it may
     cost, with all else in the step.
     """
     model, h = begin.model, begin.h
@@ -74,11 +74,10 @@ def separation(
     inward = _speed_of_entry(model, body_a, body_b, velocity[:, 1:], twist, h)
     room = np.maximum(gap - CLEAR * offset + h * velocity[:, 0], 0.0)
     wanted = np.where(near, -np.minimum(missing / h, recovery_speed * size + inward), room / h)
-    bias, box = np.zeros_like(system.bias), system.box
-    if len(box):
-        bias[len(gap) :], box = _held(every[len(gap) :], box)
+    (pairs, box), bias = joined, np.zeros_like(system.bias)
+    bias[len(gap) :] = _left(every[len(gap) :], box)
     apart = system._replace(velocity=np.zeros_like(v), bias=bias, slack=wanted, mu=np.zeros_like(system.mu), box=box)
-    linked_a, linked_b = np.concatenate([body_a, joined[:, 0]]), np.concatenate([body_b, joined[:, 1]])
+    linked_a, linked_b = np.concatenate([body_a, pairs[:, 0]]), np.concatenate([body_b, pairs[:, 1]])
     islands = connected(len(model.dof), model.dof >= 0, linked_a, linked_b)
     # what rests is parted exactly, lest it be moved a little in every other step
     many = len(begin.offset) - 1 > FEW_BODIES
@@ -96,13 +95,11 @@ def separation(
     return out
 
 
-def _held(velocity: Floats, box: Floats) -> tuple[Floats, Floats]:
-    """What joints, with velocities (j, 3) in their rows and laws (j, 3, 3), ask of velocities on top of these: (j, 3) what is
-    added to them, and laws. What is held stays so, what is left up to a limit may be used, springs and motors do not mind."""
-    low, high, give = box[..., 0], box[..., 1], box[..., 2]
-    rigid = (give == 0.0) & ((low == -np.inf) | (high == np.inf))
-    left = np.where(low == 0.0, np.maximum(velocity, 0.0), np.where(high == 0.0, np.minimum(velocity, 0.0), 0.0))
-    return left, np.where(rigid[..., None], box, 0.0)
+def _left(velocity: Floats, box: Floats) -> Floats:
+    """(j, 3) what of velocities (j, 3) in the rows of joints may be used up by velocities on top of them: what is left up to a
+    limit, by the laws (j, 3, 3)."""
+    to_lower, to_upper = box[..., 0] == 0.0, box[..., 1] == 0.0
+    return np.where(to_lower, np.maximum(velocity, 0.0), np.where(to_upper, np.minimum(velocity, 0.0), 0.0))
 
 
 @kernel

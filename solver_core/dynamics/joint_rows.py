@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bodies import RIGID, State
-from .joint_coordinates import Coordinates, unwound
+from .joint_coordinates import Coordinates, cross, unwound
 from .joint_table import HOLD, LOWER, MOTOR, SPRING, UPPER, JointTable, Rows, measured
 from .motion.rotation import matrices
 from .predict import Begin
@@ -39,6 +39,9 @@ __all__ = ["Held", "JointRows", "JointStep"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+# Of a row's inverse mass: joints give way by that much, so that those which say the same, or contradict each other a little,
+# share what they bear in one way, and what is straight between two fixed points bears something
+COMPLIANCE = 1e-6
 # Of h^2 k / m of all springs of a body: beyond this they swing too fast for the step, and are pulled to rest
 STIFF = 4.0
 LEAST_STIFF = 1e-4  # the weight is that of no stiffness at all, to eight digits
@@ -69,13 +72,16 @@ class JointStep:
     def __init__(self, table: JointTable, which: Ints, angle: Floats, begin: Begin, state: State):
         """which: (k,) indices of joints. angle: (j, 3) as they last were, of all joints."""
         self._table, self._which, self._begin = table, which, begin
-        chosen = np.flatnonzero(np.isin(table.rows.joint, which))
-        self._rows = rows = Rows._make(column[chosen] for column in table.rows)
+        held, used = np.zeros(len(table.body), dtype=bool), np.zeros(table.triples, dtype=bool)
+        held[which] = True
+        chosen = held[table.rows.joint]
+        self._rows = rows = table.rows if chosen.all() else Rows._make(column[chosen] for column in table.rows)
         self._of = np.searchsorted(which, rows.joint)
-        self.triples, self._triple = np.unique(rows.triple, return_inverse=True)
-        joint = np.zeros(table.triples, dtype=np.int64)
-        joint[rows.triple] = rows.joint
-        self.bodies = table.body[joint[self.triples]]
+        used[rows.triple] = True
+        self.triples = np.flatnonzero(used)
+        self._triple = np.searchsorted(self.triples, rows.triple)
+        self.bodies = np.empty((len(self.triples), 2), dtype=np.int64)
+        self.bodies[self._triple] = table.body[rows.joint]
         before = measured(table, state.position, begin.bodies.rotation, which)
         self._angle = unwound(before.value[:, 3:], angle[which], table.form[which])
         self._now = self._along_rows(before)
@@ -84,6 +90,14 @@ class JointStep:
         self._dof = np.append(begin.model.dof, -1)[table.body[rows.joint]]
         self._whole = [self._jacobian(end, before.point[self._of], state) for end in range(2)]
         self._jacobians = [np.where(self._dof[:, end, None] >= 0, self._whole[end], 0.0) for end in range(2)]
+        self._inverse_mass = self._inverse_masses()
+
+    def holding(self, box: Floats) -> Floats:
+        """The laws (t, 3, 3) without those of springs and motors, which then do nothing."""
+        at = self._rows.kind > UPPER
+        out = box.copy()
+        out[self._triple[at], self._rows.place[at]] = 0.0
+        return out
 
     def rows(self, moved: State, v: Floats, force_time: float, recovery_speed: float) -> JointRows:
         """The rows about velocities v (dof,), with which bodies get to `moved`.
@@ -131,7 +145,7 @@ class JointStep:
         """(r, 6) of the bodies at one end, be they moved by the solver or not."""
         body, angular = self._table.body[self._rows.joint, end], (self._rows.coordinate >= 3)[:, None]
         lever = point - np.vstack([state.position, np.zeros(3)])[body]
-        turning = np.where(angular, self._direction, np.cross(lever, self._direction))
+        turning = np.where(angular, self._direction, cross(lever, self._direction))
         lock = np.vstack([self._begin.model.lock, np.ones(RIGID)])[body]
         jacobian = np.hstack([np.where(angular, 0.0, self._direction), turning]) * (1.0 if end else -1.0)
         return np.where(self._dof[:, end, None] >= 0, jacobian * lock, jacobian)
@@ -150,6 +164,8 @@ class JointStep:
             least, most = (-np.inf if kind == UPPER else -speed), (np.inf if kind == LOWER else speed)
             bias[chosen] = (rate + np.clip(off, least, most))[chosen]
             box[chosen, 0], box[chosen, 1] = low, high
+        held = self._rows.kind == HOLD
+        box[held, 2] = COMPLIANCE * self._inverse_mass[held]
 
     def _pull(self, rate: Floats, force_time: float, bias: Floats, box: Floats) -> None:
         """Springs and dampers."""
@@ -157,7 +173,7 @@ class JointStep:
         chosen = rows.kind == SPRING
         if not chosen.any():
             return
-        inverse = self._inverse_mass() / scale**2
+        inverse = self._inverse_mass / scale**2
         k, c = rows.stiffness, rows.damping
         before = self._velocity(self._whole, self._begin.bodies.twist, self._table.body[rows.joint]) / scale
         # of the first step, which has half the force, the end before it is the mirror image of the one after it
@@ -183,7 +199,7 @@ class JointStep:
         too_stiff = total[body].max(axis=1, initial=0.0) > STIFF
         return np.where(too_stiff, 1.0, exact), np.where(too_stiff, 0.0, exact)
 
-    def _inverse_mass(self) -> Floats:
+    def _inverse_masses(self) -> Floats:
         """(r,) 1/kg that each row feels."""
         mass = self._begin.bodies.inverse_mass[np.maximum(self._dof, 0)]
         jacobian = np.array(self._jacobians)

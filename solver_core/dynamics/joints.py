@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..problem.system import System
 from ..scene.spec import SceneSpec, SceneWarning
 from .bodies import Model, State
-from .joint_coordinates import unwound
+from .joint_coordinates import VECTOR, unwound
 from .joint_rows import JointRows, JointStep
 from .joint_table import COORDINATES, HOLD, LOWER, MOTOR, UPPER, joint_table, measured
 from .motion.rotation import matrices
@@ -46,6 +46,8 @@ class Joints:
         count, rows = len(spec.joints), self._table.rows
         driven = rows.joint[(rows.kind == MOTOR) & (rows.target != 0.0)]
         self._driven = np.isin(np.arange(count), driven)
+        # of the others no angle is asked for, or none that turns far
+        self._turning = np.intersect1d(rows.joint[rows.coordinate >= 3], np.flatnonzero(self._table.form != VECTOR))
         nothing = np.zeros((self._table.triples, 3)), np.zeros((count, 3)), np.zeros((len(model.dof), 6))
         self.restore(JointMemory(*nothing, np.zeros(count, dtype=bool)))
 
@@ -83,8 +85,10 @@ class Joints:
 
     def advance(self, state: State, impulse: Floats, twist: Floats) -> None:
         """Remember how a step ended: the impulses (t, 3) of all triples, and the twists (n, 6) that it began with."""
-        found = measured(self._table, state.position, matrices(state.orientation), np.arange(len(self)))
-        angle = unwound(found.value[:, 3:], self.memory.angle, self._table.form)
+        angle, turning = self.memory.angle.copy(), self._turning
+        if len(turning):
+            found = measured(self._table, state.position, matrices(state.orientation), turning)
+            angle[turning] = unwound(found.value[:, 3:], angle[turning], self._table.form[turning])
         self.memory = JointMemory(impulse, angle, twist.copy(), self.memory.broken)
 
     def break_by(self, impulse: Floats) -> None:

@@ -254,16 +254,18 @@ class Simulation:
             contacts.body_a, contacts.body_b, contacts.point, self._state.position, begin.bodies.rotation
         )
         problem = build_system(begin, self._state, contacts, drift, memory, self._rules, bounces)
+        box = problem.system.box
         if joints is None:
             v, counts, errors = self._solve_islands(begin, problem)
         else:
             problem, v, counts, errors = self._solve_joined(begin, joints, problem, held)
             held = np.zeros_like(held)
             held[joints.triples] = problem.impulse[len(contacts) :]
+            box = joints.holding(problem.system.box)
         twist = begin.bodies.predicted.copy()
         twist[begin.awake] = begin.twists(v)
         apart = separation(
-            begin, problem.system, contacts, self._joints.pairs, v, twist, self.settings.recovery_speed, self._effort
+            begin, problem.system, contacts, (self._joints.pairs, box), v, twist, self.settings.recovery_speed, self._effort
         )
         twist[begin.awake] += begin.twists(apart)
         impulse = remember(problem.axes, problem.impulse[: len(contacts)])

@@ -239,7 +239,8 @@ def _demand(system, k, r, u):
 
 @kernel
 def scales(system, impulse):
-    """(U, L): the largest relative velocity without impulses, with what separation is asked for, and the largest impulse.
+    """(U, L): the largest relative velocity without impulses, with what separation is asked for, and the largest impulse of a
+    contact.
 
     The slack of an open gap, and what a joint is from its limit, is no velocity of anything, and is not counted.
     Bodies that move together have a relative velocity of nothing but round-off: U is not less than `RESOLVED` of the velocities
@@ -254,7 +255,8 @@ def scales(system, impulse):
         else:
             n += min(system.slack[k], 0.0)
         fastest = max(fastest, n * n + t1 * t1 + t2 * t2)
-        largest = max(largest, impulse[k, 0] ** 2 + impulse[k, 1] ** 2 + impulse[k, 2] ** 2)
+        if joint < 0:
+            largest = max(largest, impulse[k, 0] ** 2 + impulse[k, 1] ** 2 + impulse[k, 2] ** 2)
         term = max(term, _largest_term(system.jacobian_a, k, system, system.body_a[k]))
         term = max(term, _largest_term(system.jacobian_b, k, system, system.body_b[k]))
         if joint < 0:
@@ -296,7 +298,7 @@ def relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, in
     """The largest of the five relative residuals, and which it is."""
     measure(system, impulse, velocity, kappa, sides, value, index)
     largest = 0.0
-    for k in range(system.body_a.size):
+    for k in range(system.mu.size):
         largest = max(largest, impulse[k, 0] ** 2 + impulse[k, 1] ** 2 + impulse[k, 2] ** 2)
     largest = np.sqrt(largest)
     worst, which = 0.0, 0

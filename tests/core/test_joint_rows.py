@@ -57,10 +57,10 @@ def test_with_friction_all_laws_hold_at_once(seed, method):
         assert found.coulomb <= 1e-8
 
 
-@pytest.mark.parametrize("staggering", ["plain", "published"])
-def test_the_published_algorithm_holds_joints_in_both_projections(staggering):
+@pytest.mark.parametrize(("staggering", "tolerance"), [("plain", 1e-6), ("published", 1e-8)])
+def test_the_published_algorithm_holds_joints_in_both_projections(staggering, tolerance):
     problem = random_joined(3, mu=(0.1, 0.2))
-    result = sc.solve(problem, staggering=staggering, tolerance=1e-8)
+    result = sc.solve(problem, staggering=staggering, tolerance=tolerance)
     best = sc.solve(problem, tolerance=1e-10)
     # the published rule, (28) alone, may stop before the residuals are there, and is then told so
     assert result.status in (SOLVED, sc.Status.UNCONFIRMED)

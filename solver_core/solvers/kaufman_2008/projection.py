@@ -14,7 +14,7 @@ that minimises the smooth function whose gradient is
 
 found by a semismooth Newton method with Hessian  M + J^T D J,  D = rho P'. That Hessian is positive definite for any contacts,
 redundant ones too, and has one block a pair of touching bodies: a block-sparse Cholesky factorisation solves it. As long as a
-factor brings the gradient down tenfold a step it is used again.
+factor brings the gradient down tenfold a step it is used again, and as long as no D changes, for it is the same.
 
 Joints are held in every projection, beside contact and beside friction: their rows are in each of the sets. A row that gives
 way, by a compliance gamma, adds  gamma y^2 / 2  to what is minimised, and P is its proximal map, P(w) = clamp(w / (1 + rho
@@ -291,6 +291,16 @@ def _distance(system, kind, sides, radius, kappa, impulse, v, u):
     return error
 
 
+@leaf_kernel
+def _differ(a, b):
+    """Whether any two entries of arrays (m, 4) are different."""
+    for k in range(a.shape[0]):
+        for i in range(4):
+            if a[k, i] != b[k, i]:
+                return True
+    return False
+
+
 @kernel
 def project(system, blocks, values, kind, sides, radius, target, inverse, goal, enough, effort, impulse, v, steps):
     """Project: improve multipliers y until  max_k |P_k(y_k - kappa_k u_k) - y_k| / kappa_k <= goal  (m/s), or
@@ -304,7 +314,7 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
     """
     m, n, contacts = system.body_a.size, target.size, system.mu.size
     rho, kappa, w, speed = np.empty(m), np.empty(m), np.zeros((m, 3)), np.zeros((m, 3))
-    derivative, fresh = np.zeros((m, 4)), np.zeros((m, 3))
+    derivative, factored_with, fresh = np.zeros((m, 4)), np.zeros((m, 4)), np.zeros((m, 3))
     work, gradient, step = np.empty(n), np.empty(n), np.empty(n)
     u, small = np.empty(3), np.empty((3, 4))
     penalty = FIRST_PENALTY
@@ -359,7 +369,7 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
                 # round-off, or pieces of the map between which whole steps go to and fro
                 break
             refreshed = not factored or now > 0.1 * before
-            if refreshed:
+            if refreshed and (not factored or _differ(derivative, factored_with)):
                 over = is_over(effort) if kind == CONTACT else spent(effort)
                 if over:
                     break
@@ -368,6 +378,7 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
                 if not factorise(blocks.structure, values):
                     return np.inf
                 factored = True
+                factored_with[:] = derivative
             before = now
             for i in range(n):
                 step[i] = -gradient[i]
