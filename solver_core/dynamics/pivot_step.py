@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 from ..problem.contact_problem import ContactProblem
 from ..problem.residuals import residuals
 from ..problem.result import Found, Result, Status
-from ..problem.subsystem import subsystem
 from ..problem.system import System, relative_velocities
 from ..solvers.baraff_1994.contacts import pivot
 from ..solvers.joints_as_contacts import joints_as_contacts
 from ..solvers.solve import velocity_after_impulses
-from .islands import begin_islands
+from .one_by_one import BARAFF, solve_one_by_one
 
 __all__ = ["sliding_directions", "solve_islands_by_pivoting", "solve_step"]
 
@@ -136,46 +135,12 @@ def solve_islands_by_pivoting(
     counts: NDArray[np.int64],
     errors: Floats,
 ) -> Floats:
-    """Solve every island; impulse (m, 3) is warm start and answer. deadline: as in `solve_step`; counts and errors: as in
-    `solve_islands`.
+    """Solve every island, as `solve_one_by_one` says; direction, deadline: as in `solve_step`. Dissipation is the worse of
+    opposition and saturation (see `residuals`)."""
 
-    The relative error of Kaufman et al. has no meaning here and is left at zero; dissipation is the worse of opposition and
-    saturation (see `residuals`). Returns the velocities (n,).
-    """
-    v = system.velocity.copy()
-    start, contacts, number = begin_islands(system, counts, errors)
-    for i in range(start.size - 1):
-        chosen = contacts[start[i] : start[i + 1]]
-        part, bodies = subsystem(system, chosen, number)
+    def solve(part: System, chosen: NDArray[np.int64], warm_start: Floats) -> tuple[ContactProblem, Result]:
         if len(part.box):
-            problem, result = _solve_joined(part, impulse[chosen], tolerance, max_iterations, deadline)
-        else:
-            problem, result = solve_step(part, direction[chosen], impulse[chosen], tolerance, max_iterations, deadline)
-        measured = residuals(problem, result)
-        parts = (
-            measured.penetration,
-            measured.cone,
-            measured.complementarity,
-            measured.opposition,
-            measured.saturation,
-            measured.static_map,
-            measured.joint,
-        )
-        worst = max(parts, key=lambda part: part.relative)
-        counts[0] = max(counts[0], int(result.status))
-        counts[2] = max(counts[2], result.stats.iterations)
-        counts[3] += result.stats.factorisations
-        errors[2] = max(errors[2], measured.cone.relative)
-        errors[3] = max(errors[3], measured.complementarity.relative)
-        errors[4] = max(errors[4], measured.dissipation.relative)
-        errors[6] = max(errors[6], measured.static_map.relative, measured.joint.relative)
-        if result.status is Status.SOLVED:
-            counts[5 + Found.PIVOTING] += 1
-        if not worst.relative <= errors[5]:
-            errors[5] = worst.relative
-            at = worst.index + (part.mu.size if worst is measured.joint else 0)
-            counts[4] = chosen[at] if worst.index >= 0 else -1
-        impulse[chosen] = result.impulse
-        for j, body in enumerate(bodies):
-            v[system.offset[body] : system.offset[body + 1]] = result.body_velocity[part.offset[j] : part.offset[j + 1]]
-    return v
+            return _solve_joined(part, warm_start, tolerance, max_iterations, deadline)
+        return solve_step(part, direction[chosen], warm_start, tolerance, max_iterations, deadline)
+
+    return solve_one_by_one(system, impulse, solve, BARAFF, Found.PIVOTING, counts, errors)

@@ -21,6 +21,7 @@ from ..solvers.kaufman_2008.staggered import VARIANTS
 from ..validation.scene import scene_warnings, validate
 from .bodies import State, build_bodies, to_body_frames
 from .build import ContactMemory, StepProblem, build_system, remember, rest_offset, rest_offsets, rules_of
+from .energy_step import solve_islands_by_energy
 from .frame import Frame
 from .integrate import integrate, separation
 from .islands import COUNTS, solve_islands
@@ -307,6 +308,8 @@ class Simulation:
             fall = float(np.linalg.norm(begin.model.gravity)) * begin.h
             direction = sliding_directions(system, begin.unknowns(begin.bodies.twist), fall)
             v = solve_islands_by_pivoting(system, direction, impulse, *limits, self._deadline, counts, errors)
+        elif settings.method is ContactMethod.ENERGY:
+            v = solve_islands_by_energy(system, impulse, *limits, self._deadline, counts, errors)
         else:
             assert_never(settings.method)
         return v, counts, errors

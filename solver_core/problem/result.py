@@ -25,7 +25,7 @@ class Status(IntEnum):
 
 
 class Found(IntEnum):
-    """What found the answer of Staggered Projections: the proposal that the accepted iteration began with."""
+    """What found an answer: of Staggered Projections the proposal that the accepted iteration began with, else the method."""
 
     START = 0  # nothing: the impulses that it was started from were good, or none were needed
     STAGGERING = 1  # no proposal: the projections (24) and (25) alone
@@ -35,17 +35,18 @@ class Found(IntEnum):
     SWEEPS = 5  # Gauss-Seidel sweeps over the contacts
     ADMM = 6  # the alternating direction method of multipliers
     CLUSTERS = 7  # clusters of bodies around the worst contacts, solved one by one
+    ENERGY = 8  # redistributions of energy (Faure 1996)
 
 
 @dataclass(frozen=True)
 class Statistics:
     """What a solve cost and how it went.
 
-    iterations: staggered iterations, or pivots. factorisations: numeric factorisations of a system matrix, updates not counted.
-    seconds: wall time. Of Staggered Projections: first_projections: factorisations of the first contact and the first friction
-    projection, (2,); relative_error and residual: one entry an iteration, (iterations,), (28), dimensionless, and (29), J;
-    coulomb: relative Coulomb residual after each contact projection, as the solver itself saw it; found: what found the answer,
-    None where there is none. Of pivoting: drives: calls to
+    iterations: staggered iterations, pivots, or redistributions of energy. factorisations: numeric factorisations of a system
+    matrix, updates not counted. seconds: wall time. Of Staggered Projections: first_projections: factorisations of the first
+    contact and the first friction projection, (2,); relative_error and residual: one entry an iteration, (iterations,), (28),
+    dimensionless, and (29), J; coulomb, also of redistributions of energy: relative Coulomb residual after each, as the solver
+    itself saw it; found: what found the answer, None where there is none. Of pivoting: drives: calls to
     `drive_to_zero`; given_up: how often an oscillating contact was left for later; rank_deficient: pivots refused because they
     depended on those made already; restarts: trials after the first one.
     """

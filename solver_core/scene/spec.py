@@ -89,6 +89,7 @@ class ContactMethod(Enum):
 
     STAGGERED = "staggered"  # Kaufman et al. 2008
     PIVOT = "pivot"  # Baraff 1994
+    ENERGY = "energy"  # Faure 1996
 
 
 @dataclass(frozen=True)
@@ -202,7 +203,7 @@ class SolverSettings:
 
     tolerance is both the relative error (28) of Kaufman et al. 2008 and the bound on each relative residual of the method's
     law.
-    max_iterations: staggered iterations, or pivots a contact.
+    max_iterations: staggered iterations, pivots a contact, or redistributions of energy.
     polygon_sides is 0 for the exact friction disk, else the K of the K-sided polygon. substeps: time steps a frame. sleeping:
     leave islands that are at rest to within the tolerance out of the steps until something comes near.
     staggering: how Staggered Projections go about it. step_time_limit: s that solving a step may take, 0 for as long as it

@@ -22,6 +22,7 @@ from .baraff_1991.signs import sign_guessing
 from .baraff_1994.contacts import pivot
 from .bilateral import without_bilateral
 from .effort import DONE, effort_of_a_step, ringing
+from .faure_1996.energy import energy
 from .infeasible import told_from_failure
 from .joints_as_contacts import joints_as_contacts
 from .kaufman_2008.aim import COARSE
@@ -177,6 +178,24 @@ def _solve_pivot(problem: ContactProblem, limits: Limits, *, guess: bool = True)
     return _confirmed(result, residuals(problem, result).static_friction, limits)
 
 
+def _solve_energy(problem: ContactProblem, limits: Limits, *, as_published: bool = False) -> Result:
+    require_truth("as_published", as_published)
+    joined = joints_as_contacts(problem)
+
+    def whole(result: Result) -> Result:
+        return joined.result(result) if problem.joints else result
+
+    def error_of(result: Result) -> float:
+        return residuals(problem, whole(result)).coulomb
+
+    start = limits.warm_start
+    if problem.joints and start is not None:
+        start = joined.start(start)
+    most = limits.tolerance, limits.max_iterations, limits.time_limit
+    result = whole(energy(joined.problem, *most, start, error_of, bool(as_published)))
+    return _confirmed(result, residuals(problem, result).coulomb, limits)
+
+
 def _solve_lemke(
     problem: ContactProblem,
     limits: Limits,
@@ -202,7 +221,12 @@ def _solve_lemke(
     return _confirmed(result, residuals(problem, result, box=box).coulomb, limits)
 
 
-METHODS: dict[str, Callable[..., Result]] = {"staggered": _solve_staggered, "pivot": _solve_pivot, "lemke": _solve_lemke}
+METHODS: dict[str, Callable[..., Result]] = {
+    "staggered": _solve_staggered,
+    "pivot": _solve_pivot,
+    "energy": _solve_energy,
+    "lemke": _solve_lemke,
+}
 
 
 def solve(
@@ -218,10 +242,10 @@ def solve(
     """Solve a contact problem.
 
     tolerance: bound on every relative residual of the law that the method solves (see `residuals`), and on the relative error
-    (28) of Kaufman et al. 2008; above it the status is not SOLVED. max_iterations: of staggered iterations (200 when None) or
-    of pivots (6400 a contact, over all orders of the contacts, when None). time_limit: s, after which the best iterate is
-    returned; staggered may take as long again for a contact projection, so that contact is intact. A first call compiles for a
-    part of it. warm_start: (m, dim) impulses to start from.
+    (28) of Kaufman et al. 2008; above it the status is not SOLVED. max_iterations: of staggered iterations (200 when None), of
+    pivots (6400 a contact, over all orders of the contacts, when None) or of redistributions of energy (200 when None).
+    time_limit: s, after which the best iterate is returned; staggered may take as long again for a contact projection, so that
+    contact is intact. A first call compiles for a part of it. warm_start: (m, dim) impulses to start from.
 
     Options of staggered: polygon_sides: 0 for the friction disk, else the K of the inscribed polygon; staggering: 'accelerated'
     by proposals, 'plain' for Algorithm 1 without them, 'published' for Algorithm 1 with its own stopping rule, (28) alone, and
@@ -229,6 +253,8 @@ def solve(
     Option of pivot: guess: whether index sets are guessed by Gauss-Seidel and Newton's method, again and again while the answer
     has (21) of Baraff 1994 but not Coulomb's law; False is the algorithm as it was published. SOLVED claims Baraff's law, which
     lets friction act across the sliding in three dimensions; `residuals(problem, result).coulomb` tells whether it does.
+    Option of energy: as_published: the algorithm of Faure 1996 as it is, whose law is (1) and (2) of the paper: where Coulomb's
+    law is not within the tolerance its status is UNCONFIRMED.
     Options of lemke: static_friction: None where nothing may stick, 'creep' or 'signs' (Baraff 1991, sections 8.1 and 8.2). Of
     creep: creep_speed: m/s, below which friction fades; tangential_velocity: (m, dim - 1) m/s, of the bodies now, None for what
     they would have without impulses. SOLVED then claims the law of `creep_problem`, or of `residuals(..., box=True)`, and
