@@ -80,6 +80,7 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
     parser.add_argument("cache", metavar="CACHE", help="the frame cache to write; one that exists is started anew")
     parser.add_argument("--resume", action="store_true", help="go on after the last good frame of the cache, if it has any")
     parser.add_argument("--report", metavar="FILE", help="write a JSON report of the whole bake, or of what was wrong")
+    parser.add_argument("--contacts", action="store_true", help="keep the contacts of every frame in the cache, to look at")
     parser.add_argument(
         "--parent-pipe", action="store_true", help="stop when standard input ends, a pipe that whoever starts this holds open"
     )
@@ -165,7 +166,7 @@ def simulate(
     """Simulate every frame that the cache does not have yet, and append it; `begin`, by the clock, the bake did."""
     from .dynamics.simulation import Simulation
 
-    simulation = Simulation(spec, settings)
+    simulation = Simulation(spec, settings, keep_contacts=arguments.contacts)
     resumed = writer.last
     emit(
         "started",

@@ -26,6 +26,7 @@ __all__ = [
     "rest_offset",
     "rest_offsets",
     "rules_of",
+    "stick_speed",
 ]
 
 Floats = NDArray[np.float64]
@@ -134,6 +135,11 @@ def rest_offset(size_a, size_b):
     """Gap in m that two bodies of these half extents keep when they rest on each other."""
     smaller = min(size_a, size_b)
     return REST_OFFSET * smaller if np.isfinite(smaller) else 0.0
+
+
+def stick_speed(gravity: Floats, h: float) -> float:
+    """m/s, a contact that slides faster than this in a step of h seconds has the dynamic coefficient; gravity: (3,) m/s^2."""
+    return max(STICK_SPEED, STICK_FRACTION * math.hypot(*gravity) * h)
 
 
 def rest_offsets(size: Floats) -> Floats:
@@ -325,11 +331,10 @@ def build_system(
     drift: (m, 3) m/s, of the surface of B against that of A beyond their rigid motions. bounces: whether bodies may bounce.
     """
     model, h = begin.model, begin.h
-    stick_speed = max(STICK_SPEED, STICK_FRACTION * math.hypot(*model.gravity) * h)
     body_a, body_b = contacts.body_a, contacts.body_b
     old = match(memory, body_a, body_b, contacts.feature)
     given = StepContacts(body_a, body_b, contacts.point, contacts.normal, contacts.gap, drift, old)
-    rows = build_contacts(model, state.position, begin.bodies.twist, h, stick_speed, rules, given, memory)
+    rows = build_contacts(model, state.position, begin.bodies.twist, h, stick_speed(model.gravity, h), rules, given, memory)
     # a bounce off one body into another, both in this step, has no solution that keeps to both
     slack = rows.slack if bounces else np.maximum(rows.slack, 0.0)
     system = System(

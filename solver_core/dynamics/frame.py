@@ -1,14 +1,27 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a simulation hands out for every frame: poses, velocities and the statistics of the frame's steps."""
+"""What a simulation hands out for every frame: poses, velocities, the statistics of the frame's steps, and its contacts where
+they were asked for."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Frame", "FrameStatistics"]
+__all__ = ["ContactState", "Frame", "FrameContacts", "FrameImpacts", "FrameStatistics"]
+
+Singles = NDArray[np.float32]
+Bodies = NDArray[np.int32]
+
+
+class ContactState(IntEnum):
+    """What a contact does at the end of a step."""
+
+    SEPARATING = 0  # it bears nothing: a gap, or bodies that part
+    STICKING = 1
+    SLIDING = 2  # it bears, and slips faster than what counts as rest (`build.stick_speed`)
 
 
 @dataclass(frozen=True)
@@ -49,13 +62,58 @@ class FrameStatistics:
 
 
 @dataclass(frozen=True)
+class FrameImpacts:
+    """The impacts of two bodies in the steps of a frame, one row for each step and each two bodies that met in it.
+
+    time: (k,) s of simulated time since the first frame. body_a, body_b: (k,) indices of bodies, a < b. point: (k, 3) m, world,
+    the mean of the contacts that closed, by their impulses; normal: (k, 3) unit, from a to b. impulse: (k,) N s, the sum of
+    their normal impulses in the step; speed: (k,) m/s at which the fastest of them closed.
+    """
+
+    time: NDArray[np.float64]
+    body_a: Bodies
+    body_b: Bodies
+    point: Singles
+    normal: Singles
+    impulse: Singles
+    speed: Singles
+
+
+@dataclass(frozen=True)
+class FrameContacts:
+    """The m contacts of a frame's last time step, in single precision, and the impacts of all of its steps.
+
+    Contacts of bodies that sleep are not among them. body_a, body_b: (m,) indices of bodies, a < b. point: (m, 3) m, world.
+    normal: (m, 3) unit, world, from a to b. force: (m,) N, the normal force; friction: (m, 3) N, world, on body b. slip: (m, 3)
+    m/s, world, of b against a along the surface. gap: (m,) m as the step began, negative for an overlap. mu: (m,) the
+    coefficient in force. state: (m,) values of `ContactState`. Forces are the step's impulses over its duration, on average.
+    """
+
+    body_a: Bodies
+    body_b: Bodies
+    point: Singles
+    normal: Singles
+    force: Singles
+    friction: Singles
+    slip: Singles
+    gap: Singles
+    mu: Singles
+    state: NDArray[np.uint8]
+    impacts: FrameImpacts
+
+    def __len__(self) -> int:
+        return len(self.force)
+
+
+@dataclass(frozen=True)
 class Frame:
     """State at the end of a frame.
 
     poses: (bodies, 7) position in m and orientation quaternion (w, x, y, z) of every body frame in the world. velocities:
     (bodies, 6) linear velocity in m/s of the body frame's origin and angular velocity in rad/s, world axes. statistics: of the
     steps that led here from the frame before, empty arrays for the first frame. reactions: (joints, 6) force in N on body B of
-    every joint, and torque in N m about the joint, world axes, the mean over the frame; broken: (joints,) which are gone.
+    every joint, and torque in N m about the joint, world axes, the mean over the frame; broken: (joints,) which are gone. contacts: None
+    where they were not asked for, and at the first frame.
     """
 
     frame: int
@@ -64,3 +122,4 @@ class Frame:
     statistics: FrameStatistics
     reactions: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 6)))
     broken: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    contacts: FrameContacts | None = None

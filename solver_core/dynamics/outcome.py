@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..collision.contact_set import ContactSet, Overlap
 from ..problem.result import Found, Status
+from ..problem.system import System
 from .bodies import State
 from .build import ContactMemory
 from .frame import FrameStatistics
@@ -40,13 +41,14 @@ PAIRS = ("worst_pair", "deepest_pair")
 class Solution(NamedTuple):
     """A step solved for some contacts.
 
-    v, apart: (dof,) velocities, and those that part overlaps on top of them; twist: (n, 6) the sum of both. memory: what to
+    system: of the contacts alone. v, apart: (dof,) velocities, and those that part overlaps on top of them; twist: (n, 6) the sum of both. memory: what to
     begin with when the step is solved again; held: (t, 3) the impulses of all joints; approach: (m,) m/s, what the next step
     has to know. counts: (COUNTS,), errors: (7,) of `solve_islands`. worked_off: whether the step has done all the work that it
-    may.
+    may. axes: (m, 3, 3) of the contacts, rows n, t1, t2.
     """
 
     contacts: ContactSet
+    system: System
     v: Floats
     apart: Floats
     twist: Floats
@@ -56,6 +58,7 @@ class Solution(NamedTuple):
     counts: NDArray[np.int64]
     errors: Floats
     worked_off: bool
+    axes: Floats
 
     @property
     def may_improve(self) -> bool:

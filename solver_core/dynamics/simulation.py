@@ -27,6 +27,7 @@ from .integrate import integrate, separation
 from .islands import COUNTS, solve_islands
 from .joint_rows import JointStep
 from .joints import JointMemory, Joints, with_joints
+from .kept_contacts import KeptContacts
 from .look_ahead.impacts import MAX_CUTS, MAX_PARTS, NO_IMPACTS, Cut, ImpactFinder
 from .look_ahead.later_contacts import NOTHING_LATER, LaterContacts, twist_between
 from .motion.deformation import Deformation
@@ -58,11 +59,18 @@ class Simulation:
     """
 
     def __init__(
-        self, spec: SceneSpec, settings: SolverSettings | None = None, *, fps: float | None = None, **changes: Any
+        self,
+        spec: SceneSpec,
+        settings: SolverSettings | None = None,
+        *,
+        fps: float | None = None,
+        keep_contacts: bool = False,
+        **changes: Any,
     ) -> None:
         """settings: how the scene is solved, None for the defaults. changes: fields of `SolverSettings` with other values,
-        choices by name as well, as method="pivot". fps: frames a second instead of the scene's. Raises TypeError for a field
-        that does not exist, and ValueError for a choice that is none."""
+        choices by name as well, as method="pivot". fps: frames a second instead of the scene's. keep_contacts: hand out the
+        contacts of every frame; the motion does not depend on it. Raises TypeError for a field that does not exist, and
+        ValueError for a choice that is none."""
         self.settings = changed(SolverSettings() if settings is None else settings, changes)
         if fps is not None:
             spec = replace(spec, fps=fps)
@@ -88,6 +96,7 @@ class Simulation:
             for i, body in enumerate(spec.bodies)
             if body.kind is BodyKind.ANIMATED and body.path is not None
         ]
+        self._kept = KeptContacts(spec.gravity, self._step) if keep_contacts else None
         self._prescribed(0.0, 1.0, self._step)
         self._joints = Joints(spec, self._bodies.model, self._state)
         self._reaction, self._held = np.zeros((len(self._joints), 6)), np.zeros((len(self._joints), 6))
@@ -102,6 +111,8 @@ class Simulation:
         only `restore` leads on from there."""
         rows = []
         self._reaction[:] = 0.0
+        if self._kept is not None:
+            self._kept.begin_frame()
         for substep in range(self.settings.substeps):
             before_step()
             self._deadline = perf_counter() + (self.settings.step_time_limit or np.inf)
@@ -255,7 +266,7 @@ class Simulation:
             contacts.body_a, contacts.body_b, contacts.point, self._state.position, begin.bodies.rotation
         )
         problem = build_system(begin, self._state, contacts, drift, memory, self._rules, bounces)
-        box = problem.system.box
+        system, box = problem.system, problem.system.box
         if joints is None:
             v, counts, errors = self._solve_islands(begin, problem)
         else:
@@ -272,7 +283,8 @@ class Simulation:
         impulse = remember(problem.axes, problem.impulse[: len(contacts)])
         kept = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, impulse, problem.approach_before)
         worked_off = is_worked_off(self._effort)
-        return Solution(contacts, v, apart, twist, kept, held, problem.approach, counts, errors, worked_off)
+        found = counts, errors, worked_off, problem.axes
+        return Solution(contacts, system, v, apart, twist, kept, held, problem.approach, *found)
 
     def _solve_joined(
         self, begin: Begin, joints: JointStep, problem: StepProblem, held: Floats
@@ -328,6 +340,8 @@ class Simulation:
     def _advanced(self, begin: Begin, joints: JointStep | None, best: Attempt, solved: list[Solution]) -> dict[str, Any]:
         """Take over the best that a step was solved for; its row of statistics."""
         solution = best.solution
+        if self._kept is not None:
+            self._kept.add(begin, solution)
         self._state, self._last_step = best.moved, begin.h
         self._sleep.record_motion(solution.twist, solution.counts[0] == 0)
         self._memory = solution.memory._replace(approach=solution.approach)
@@ -409,4 +423,5 @@ class Simulation:
         poses, velocities = to_body_frames(self._bodies, self._state)
         reactions = self._reaction * (self.spec.fps / self.spec.time_scale)
         broken = self._joints.memory.broken.copy()
-        return Frame(self._frame, poses, velocities, frame_statistics(rows), reactions, broken)
+        contacts = self._kept.of_frame() if self._kept is not None and rows else None
+        return Frame(self._frame, poses, velocities, frame_statistics(rows), reactions, broken, contacts)

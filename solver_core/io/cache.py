@@ -3,8 +3,11 @@
 
     head                          digest of the snapshot, names of the bodies and joints, frame range, fps
     frame, checkpoint             a record: the frame for those who show it, then all that the next step needs
-    frame, checkpoint
+    frame, contacts, checkpoint   where they were asked for: the contacts, for those who look at them
     ...
+
+A record begins with its frame and ends with its checkpoint. Chunks of a kind that this version does not know, in between, are
+stepped over.
 
 Records are only ever appended, frames without a gap, so a frame's number is its place. Every record has its checkpoint although
 only the newest is needed to go on: then damage anywhere costs no more than what lies behind it, and no byte is written twice.
@@ -17,24 +20,28 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Literal, Self
+from typing import Any, BinaryIO, Literal, Self, TypeVar
 
 from numpy.typing import NDArray
 
-from ..dynamics.frame import Frame, FrameStatistics
+from ..dynamics.frame import Frame, FrameContacts, FrameStatistics
 from ..file_lock import FileLock, LockHeld
 from ..scene.spec import SceneSpec, SolverSettings
 from .container import MAGIC, Chunk, ChunkPlace, ContainerError, TruncatedError, encode_chunk, locate_chunk, read_chunk
+from .kept_contacts import contacts_from, contacts_to_arrays
 from .snapshot import snapshot_digest
 
 __all__ = ["CacheError", "CacheHeld", "CacheInfo", "FrameCacheReader", "FrameCacheWriter", "LastFrame", "cache_has_begun"]
 
 HEAD = "head"
 FRAME = "fram"
+CONTACTS = "cont"
 CHECKPOINT = "chkp"
+
+Content = TypeVar("Content")
 
 STATISTICS = tuple(field.name for field in dataclasses.fields(FrameStatistics))
 
@@ -68,6 +75,20 @@ class LastFrame:
 
     frame: int
     checkpoint: dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Record:
+    """Where the chunks of one frame are: between its frame and its checkpoint there may be others, by their kinds."""
+
+    frame: ChunkPlace
+    between: dict[str, ChunkPlace]
+    checkpoint: ChunkPlace
+
+    @property
+    def end(self) -> int:
+        """Where the next record begins."""
+        return self.checkpoint.end
 
 
 class FrameCacheWriter:
@@ -142,7 +163,10 @@ class FrameCacheWriter:
         joints = {"reactions": frame.reactions, "broken": frame.broken}
         arrays = {"poses": frame.poses, "velocities": frame.velocities, **joints, **statistics}
         fields = {"frame": frame.frame}
-        write_whole(self._file, encode_chunk(FRAME, fields, arrays) + encode_chunk(CHECKPOINT, fields, checkpoint))
+        record = encode_chunk(FRAME, fields, arrays)
+        if frame.contacts is not None:
+            record += encode_chunk(CONTACTS, fields, contacts_to_arrays(frame.contacts))
+        write_whole(self._file, record + encode_chunk(CHECKPOINT, fields, checkpoint))
         self._next += 1
 
     def close(self) -> None:
@@ -179,39 +203,66 @@ class FrameCacheReader:
                     f"{self.path}: these frames were baked from another scene or with other settings (snapshot "
                     f"{info.digest[:8]}, wanted is {self.digest[:8]}); bake again"
                 )
-            if anew or info != self.info or file.seek(0, os.SEEK_END) < self._end:
+            if anew or info != self.info or not self._is_continued(file):
                 self.info = info
-                self._places: list[ChunkPlace] = []
+                self._places: list[Record] = []
                 self._end = end
             self.damage: ContainerError | None = None
             try:
                 while (record := locate_record(file, self._end)) is not None:
-                    self._places.append(record[0])
-                    self._end = record[1].end
+                    self._places.append(record)
+                    self._end = record.end
             except TruncatedError:
                 pass
             except ContainerError as error:
                 self.damage = error
         return self.frames
 
+    def _is_continued(self, file: BinaryIO) -> bool:
+        """Whether all that was found is there still: the same bake may have been started anew, with contacts or without."""
+        if not self._places:
+            return file.seek(0, os.SEEK_END) >= self._end
+        try:
+            return locate_record(file, self._places[-1].frame.offset) == self._places[-1]
+        except ContainerError:
+            return False
+
     @property
     def frames(self) -> range:
         """The numbers of the frames that can be read."""
         return range(self.info.frame_start, self.info.frame_start + len(self._places))
 
+    @property
+    def has_contacts(self) -> bool:
+        """Whether the contacts of any frame were kept."""
+        return any(CONTACTS in record.between for record in self._places)
+
     def read(self, frame: int) -> Frame:
-        """The frame of that number; raises CacheError when there is none or it is damaged."""
+        """The frame of that number, without its contacts; raises CacheError when there is none or it is damaged."""
+        return self._decoded(frame, self._record(frame).frame, decode_frame)
+
+    def contacts(self, frame: int) -> FrameContacts | None:
+        """The contacts of the frame of that number, None when they were not kept; raises CacheError as `read` does."""
+        place = self._record(frame).between.get(CONTACTS)
+        bodies = len(self.info.bodies)
+        return None if place is None else self._decoded(frame, place, lambda chunk: contacts_from(chunk.arrays, bodies))
+
+    def _record(self, frame: int) -> Record:
         if frame not in self.frames:
             there = f"frames {self.frames[0]} to {self.frames[-1]}" if self.frames else "no frames yet"
             raise CacheError(f"{self.path}: no frame {frame}: the cache has {there}")
+        return self._places[frame - self.info.frame_start]
+
+    def _decoded(self, frame: int, place: ChunkPlace, decode: Callable[[Chunk], Content]) -> Content:
         with open(self.path, "rb") as file:
             try:
-                stored = decode_frame(read_chunk(file, self._places[frame - self.info.frame_start]))
-            except (ContainerError, KeyError) as error:
+                chunk = read_chunk(file, place)
+                stored, content = chunk.fields["frame"], decode(chunk)
+            except (ContainerError, KeyError, ValueError) as error:
                 raise CacheError(f"frame {frame} of the cache cannot be read: {error}; resume the bake to repair it") from error
-        if stored.frame != frame:
-            raise CacheError(f"{self.path}: frame {stored.frame} where {frame} should be; resume the bake to repair it")
-        return stored
+        if stored != frame:
+            raise CacheError(f"{self.path}: frame {stored} where {frame} should be; resume the bake to repair it")
+        return content
 
     def __iter__(self) -> Iterator[Frame]:
         return (self.read(frame) for frame in self.frames)
@@ -289,17 +340,23 @@ def read_head(file: BinaryIO) -> tuple[CacheInfo, int]:
         raise CacheError(f"not a frame cache, or its head is damaged ({error}); start the bake anew") from error
 
 
-def locate_record(file: BinaryIO, offset: int) -> tuple[ChunkPlace, ChunkPlace] | None:
-    """The places of the frame and of the checkpoint at `offset`, unread; None at the end. Raises ContainerError."""
+def locate_record(file: BinaryIO, offset: int) -> Record | None:
+    """The record at `offset`, unread; None at the end. Raises ContainerError."""
     frame = locate_chunk(file, offset)
     if frame is None:
         return None
-    checkpoint = locate_chunk(file, frame.end)
-    if checkpoint is None:
-        raise TruncatedError(str(file.name), frame.end, "the file ends before the checkpoint of its last frame")
-    if (frame.kind, checkpoint.kind) != (FRAME, CHECKPOINT):
-        raise ContainerError(str(file.name), offset, f"{frame.kind!r}, {checkpoint.kind!r} instead of a frame's record")
-    return frame, checkpoint
+    if frame.kind != FRAME:
+        raise ContainerError(str(file.name), offset, f"a {frame.kind!r} chunk instead of a frame")
+    between: dict[str, ChunkPlace] = {}
+    end = frame.end
+    while (chunk := locate_chunk(file, end)) is not None and chunk.kind != CHECKPOINT:
+        if chunk.kind == FRAME or chunk.kind in between:
+            raise ContainerError(str(file.name), end, f"a {chunk.kind!r} chunk instead of the checkpoint of a frame")
+        between[chunk.kind] = chunk
+        end = chunk.end
+    if chunk is None:
+        raise TruncatedError(str(file.name), end, "the file ends before the checkpoint of its last frame")
+    return Record(frame, between, chunk)
 
 
 def sound_records(file: BinaryIO, info: CacheInfo, offset: int) -> Iterator[tuple[int, Chunk, int]]:
@@ -307,10 +364,12 @@ def sound_records(file: BinaryIO, info: CacheInfo, offset: int) -> Iterator[tupl
     expected = info.frame_start
     try:
         while (record := locate_record(file, offset)) is not None:
-            frame, checkpoint = (read_chunk(file, place) for place in record)
-            if not frame.fields["frame"] == checkpoint.fields["frame"] == expected:
+            numbers = [read_chunk(file, record.frame).fields.get("frame")]
+            numbers += [read_chunk(file, place).fields.get("frame", expected) for place in record.between.values()]
+            checkpoint = read_chunk(file, record.checkpoint)
+            if any(number != expected for number in (*numbers, checkpoint.fields.get("frame"))):
                 return
-            offset = record[1].end
+            offset = record.end
             yield expected, checkpoint, offset
             expected += 1
     except ContainerError:

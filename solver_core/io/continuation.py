@@ -50,7 +50,7 @@ def continue_from(source: str | os.PathLike[str], target: str | os.PathLike[str]
         for number, checkpoint, _ in sound_records(file, info, end):
             if number > last:
                 break
-            writer.append(reader.read(number), checkpoint.arrays)
+            writer.append(replace(reader.read(number), contacts=reader.contacts(number)), checkpoint.arrays)
 
 
 def without_time(content: Content) -> Content:

@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
+import tracemalloc
+import zlib
 
 import numpy as np
 import pytest
 
-from solver_core.dynamics.frame import Frame, FrameStatistics
+from solver_core.dynamics.frame import Frame, FrameContacts, FrameImpacts, FrameStatistics
 from solver_core.io.cache import CacheError, FrameCacheReader, FrameCacheWriter, cache_has_begun
-from solver_core.io.container import locate_chunk
+from solver_core.io.container import MAGIC, PREFIX, PREFIX_CHECK, encode_chunk, locate_chunk
 from solver_core.io.snapshot import snapshot_digest
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
 
@@ -245,3 +249,149 @@ def test_a_frame_is_found_and_read_without_reading_checkpoints_or_other_frames(t
                 file.seek(place.content)
                 file.write(b"x" * (place.end - place.content))
     assert same_frames(FrameCacheReader(path).read(17), frame(17))
+
+
+def with_contacts(number):
+    rng = np.random.default_rng(2000 + number)
+    m, k = 3 * (number % 3), number % 2
+
+    def bodies(count):
+        return rng.integers(0, BODIES, size=count, dtype=np.int32)
+
+    def singles(*shape):
+        return rng.normal(size=shape).astype(np.float32)
+
+    names = ("point", "normal", "friction", "slip")
+    impacts = FrameImpacts(rng.normal(size=k), bodies(k), bodies(k), singles(k, 3), singles(k, 3), singles(k), singles(k))
+    contacts = FrameContacts(
+        body_a=bodies(m),
+        body_b=bodies(m),
+        **{name: singles(m, 3) for name in names},
+        **{name: singles(m) for name in ("force", "gap", "mu")},
+        state=rng.integers(0, 3, size=m, dtype=np.uint8),
+        impacts=impacts,
+    )
+    return dataclasses.replace(frame(number), contacts=contacts)
+
+
+def arrays_of(contacts):
+    own = {name: value for name, value in vars(contacts).items() if name != "impacts"}
+    return {name: (array.dtype, array.shape, array.tobytes()) for name, array in (own | vars(contacts.impacts)).items()}
+
+
+def write_contacts(path, *numbers):
+    with FrameCacheWriter.create(path, SPEC, SETTINGS) as writer:
+        for number in numbers:
+            writer.append(with_contacts(number), checkpoint(number))
+    return path.read_bytes()
+
+
+def test_contacts_come_back_and_frames_are_the_same_with_and_without_them(tmp_path):
+    path = tmp_path / "cache"
+    write_contacts(path, 10, 11, 12, 13)
+    reader = FrameCacheReader(path)
+    assert reader.has_contacts
+    for number in (12, 10, 13, 11):
+        assert same_frames(reader.read(number), frame(number)) and reader.read(number).contacts is None
+        contacts = reader.contacts(number)
+        assert contacts is not None and arrays_of(contacts) == arrays_of(with_contacts(number).contacts)
+    write(path, 10, 11)
+    reader.refresh(anew=True)
+    assert not reader.has_contacts and reader.contacts(11) is None
+
+
+def test_a_bake_with_contacts_is_resumed_with_its_bytes_also_from_inside_of_them(tmp_path):
+    path = tmp_path / "cache"
+    one, whole = len(write_contacts(path, 10)), write_contacts(path, 10, 11)
+    for length in range(one, len(whole), 211):
+        path.write_bytes(whole[:length])
+        reader = FrameCacheReader(path)
+        assert reader.frames == range(10, 11) and reader.damage is None
+        with FrameCacheWriter.resume(path, DIGEST) as writer:
+            writer.append(with_contacts(11), checkpoint(11))
+        assert path.read_bytes() == whole
+
+
+def test_a_reader_notices_that_the_same_bake_was_started_anew_with_contacts(tmp_path):
+    path = tmp_path / "cache"
+    write(path, 10, 11)
+    reader = FrameCacheReader(path)
+    write_contacts(path, 10, 11, 12)
+    assert reader.refresh() == range(10, 13)
+    assert same_frames(reader.read(11), frame(11)) and reader.contacts(11) is not None
+
+
+def test_contacts_may_begin_and_end_anywhere_in_a_cache(tmp_path):
+    path = tmp_path / "cache"
+    with FrameCacheWriter.create(path, SPEC, SETTINGS) as writer:
+        for number in (10, 11, 12):
+            writer.append(with_contacts(number) if number == 11 else frame(number), checkpoint(number))
+    reader = FrameCacheReader(path)
+    assert [reader.contacts(number) is not None for number in reader.frames] == [False, True, False]
+
+
+def test_chunks_that_a_later_version_puts_between_frame_and_checkpoint_are_stepped_over(tmp_path):
+    path, other = tmp_path / "cache", tmp_path / "other"
+    head, whole = len(write(path)), write(path, 10)
+    with open(path, "rb") as file:
+        place = locate_chunk(file, head)
+    assert place is not None
+    more = encode_chunk("sond", {}, {"loudness": np.ones(3)})
+    other.write_bytes(whole[: place.end] + more + whole[place.end :])
+    reader = FrameCacheReader(other)
+    assert reader.damage is None and same_frames(reader.read(10), frame(10))
+    with FrameCacheWriter.resume(other, DIGEST) as writer:
+        assert writer.last_frame == 10
+
+
+def claims(count, data=b""):
+    """A chunk of contacts, all checksums right, whose header speaks of so many forces in so little data."""
+    arrays = {"force": {"dtype": "<f4", "shape": [count], "offset": 0}}
+    header = json.dumps({"fields": {"frame": 10}, "arrays": arrays}).encode()
+    check = hashlib.blake2b(header + data, digest_size=16).digest()
+    prefix = PREFIX.pack(MAGIC, 1, b"cont", len(header), len(data), check)
+    return prefix + PREFIX_CHECK.pack(zlib.crc32(prefix)) + header + data
+
+
+def spoilt_contacts(**changes):
+    contacts = with_contacts(11).contacts
+    assert contacts is not None
+    return dataclasses.replace(with_contacts(11), contacts=dataclasses.replace(contacts, **changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"body_b": np.full(6, BODIES, np.int32)}, "bodies that the scene of 3 does not have"),
+        ({"body_a": np.full(6, -1, np.int32)}, "bodies that the scene of 3 does not have"),
+        ({"state": np.full(6, 7, np.uint8)}, "no states"),
+        ({"force": np.zeros(5, np.float32)}, "'force' is of float32 and shape"),
+        ({"normal": np.zeros((6, 3))}, "'normal' is of float64"),
+    ],
+)
+def test_contacts_that_make_no_sense_are_refused_by_name(changes, words, tmp_path):
+    path = tmp_path / "cache"
+    with FrameCacheWriter.create(path, SPEC, SETTINGS) as writer:
+        writer.append(frame(10), {})
+        writer.append(spoilt_contacts(**changes), {})
+    with pytest.raises(CacheError, match=f"frame 11 of the cache cannot be read: .*{words}"):
+        FrameCacheReader(path).contacts(11)
+
+
+def test_contacts_that_claim_to_be_billions_are_refused_before_there_is_memory_for_them(tmp_path):
+    path = tmp_path / "cache"
+    whole = write(path, 10)
+    with open(path, "rb") as file:
+        head = locate_chunk(file, 0)
+        place = locate_chunk(file, head.end) if head is not None else None
+    assert place is not None
+    path.write_bytes(whole[: place.end] + claims(10**15, bytes(16)) + whole[place.end :])
+    reader = FrameCacheReader(path)
+    tracemalloc.start()
+    try:
+        with pytest.raises(CacheError, match=r"shape \[1000000000000000\].* goes beyond"):
+            reader.contacts(10)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+    assert same_frames(reader.read(10), frame(10))

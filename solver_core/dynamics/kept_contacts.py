@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The contacts and impacts that a simulation keeps of a frame, where it was asked to; it only looks at what was solved."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..problem.residuals import effective_masses
+from ..problem.system import effective_inverse_mass, relative_velocities
+from .build import remember, rest_offset, stick_speed
+from .frame import ContactState, FrameContacts, FrameImpacts
+from .outcome import Solution
+from .predict import Begin
+
+__all__ = ["KeptContacts"]
+
+Floats = NDArray[np.float64]
+
+# Times the speed that gravity gives in a step: what rests and is lifted by rounding comes back with less.
+IMPACT_STEPS = 2.0
+IMPACT_SPEED = 1e-3  # m/s, where there is no gravity
+
+
+class KeptContacts:
+    """Looks at every step of a frame: `begin_frame`, `add` after each part of a step, `of_frame`."""
+
+    def __init__(self, gravity: Floats, step: float) -> None:
+        """gravity: (3,) m/s^2. step: s."""
+        self._gravity, self._step = np.asarray(gravity, dtype=np.float64), step
+        self._impact_speed = max(IMPACT_SPEED, IMPACT_STEPS * float(np.linalg.norm(self._gravity)) * step)
+        self.begin_frame()
+
+    def begin_frame(self) -> None:
+        """Forget what the frame before had."""
+        self._last: tuple[Begin, Solution] | None = None
+        self._impacts: list[FrameImpacts] = []
+
+    def add(self, begin: Begin, solution: Solution) -> None:
+        """Take in a part of a step, the last of them in place of those before."""
+        self._last = begin, solution
+        impacts = impacts_in(begin, solution, self._step, self._impact_speed)
+        if len(impacts.time):
+            self._impacts.append(impacts)
+
+    def of_frame(self) -> FrameContacts | None:
+        """The contacts of the last part that was added, and all impacts; None when there was none."""
+        if self._last is None:
+            return None
+        begin, solution = self._last
+        names = FrameImpacts.__dataclass_fields__
+        impacts = [*self._impacts, NO_IMPACTS]
+        joined = FrameImpacts(**{name: np.concatenate([getattr(one, name) for one in impacts]) for name in names})
+        return contacts_of(begin, solution, stick_speed(self._gravity, begin.h), joined)
+
+
+def contacts_of(begin: Begin, solution: Solution, slow: float, impacts: FrameImpacts) -> FrameContacts:
+    """The contacts of a step that was solved. slow: m/s, what slips no faster sticks.
+
+    Which of the two in 0 <= u_n + c perp lam_n >= 0 is zero is asked as `cones.natural_normal` asks it: the impulse is weighed
+    against the velocity by the contact's effective mass.
+    """
+    contacts, system, h = solution.contacts, solution.system, begin.h
+    velocity = relative_velocities(system, solution.v)
+    slip = remember(solution.axes, velocity)[:, 1:]
+    normal, friction = solution.memory.impulse[:, 0], solution.memory.impulse[:, 1:]
+    kappa = effective_masses(effective_inverse_mass(system))
+    bears = normal > kappa * np.maximum(velocity[:, 0] + system.slack, 0.0)
+    slides = np.linalg.norm(slip, axis=1) > slow
+    states = np.where(slides, ContactState.SLIDING, ContactState.STICKING)
+    return FrameContacts(
+        body_a=contacts.body_a.astype(np.int32),
+        body_b=contacts.body_b.astype(np.int32),
+        point=contacts.point.astype(np.float32),
+        normal=contacts.normal.astype(np.float32),
+        force=(normal / h).astype(np.float32),
+        friction=(friction / h).astype(np.float32),
+        slip=slip.astype(np.float32),
+        gap=contacts.gap.astype(np.float32),
+        mu=system.mu.astype(np.float32),
+        state=np.where(bears, states, ContactState.SEPARATING).astype(np.uint8),
+        impacts=impacts,
+    )
+
+
+def impacts_in(begin: Begin, solution: Solution, step: float, fast: float) -> FrameImpacts:
+    """The impacts of a part of a step, one for each two bodies: where a contact bears that closed faster than `fast`, m/s."""
+    contacts, system = solution.contacts, solution.system
+    closing = -relative_velocities(system, begin.unknowns(begin.bodies.twist))[:, 0]
+    impulse = solution.memory.impulse[:, 0]
+    rows = np.flatnonzero((impulse > 0.0) & (closing > fast))
+    if not rows.size:
+        return NO_IMPACTS
+    a, b, weight = contacts.body_a[rows], contacts.body_b[rows], impulse[rows]
+    first = np.flatnonzero(np.concatenate([[True], (a[1:] != a[:-1]) | (b[1:] != b[:-1])]))  # contacts are sorted by bodies
+    total = np.add.reduceat(weight, first)
+    offset = np.array([rest_offset(begin.model.size[i], begin.model.size[j]) for i, j in zip(a, b, strict=True)])
+    touched = np.clip((contacts.gap[rows] - offset) / closing[rows], 0.0, begin.h)
+    normal = np.add.reduceat(weight[:, None] * contacts.normal[rows], first)
+    point = np.add.reduceat(weight[:, None] * contacts.point[rows], first) / total[:, None]
+    # normals of a body that is clasped may add up to nothing
+    size = np.linalg.norm(normal, axis=1, keepdims=True)
+    normal = np.where(size > 0.0, normal / np.where(size > 0.0, size, 1.0), contacts.normal[rows[first]])
+    return FrameImpacts(
+        time=begin.at * step + np.minimum.reduceat(touched, first),
+        body_a=a[first].astype(np.int32),
+        body_b=b[first].astype(np.int32),
+        point=point.astype(np.float32),
+        normal=normal.astype(np.float32),
+        impulse=total.astype(np.float32),
+        speed=np.maximum.reduceat(closing[rows], first).astype(np.float32),
+    )
+
+
+NO_IMPACTS = FrameImpacts(
+    time=np.zeros(0),
+    body_a=np.zeros(0, np.int32),
+    body_b=np.zeros(0, np.int32),
+    point=np.zeros((0, 3), np.float32),
+    normal=np.zeros((0, 3), np.float32),
+    impulse=np.zeros(0, np.float32),
+    speed=np.zeros(0, np.float32),
+)

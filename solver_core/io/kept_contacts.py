@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The contacts of a frame as the arrays of a chunk, and back; what a file claims is checked before it is believed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dynamics.frame import ContactState, FrameContacts, FrameImpacts
+
+__all__ = ["contacts_from", "contacts_to_arrays"]
+
+# The type and the width of a row of each array.
+CONTACTS = {
+    "body_a": (np.int32, ()),
+    "body_b": (np.int32, ()),
+    "point": (np.float32, (3,)),
+    "normal": (np.float32, (3,)),
+    "force": (np.float32, ()),
+    "friction": (np.float32, (3,)),
+    "slip": (np.float32, (3,)),
+    "gap": (np.float32, ()),
+    "mu": (np.float32, ()),
+    "state": (np.uint8, ()),
+}
+IMPACTS = {
+    "time": (np.float64, ()),
+    "body_a": (np.int32, ()),
+    "body_b": (np.int32, ()),
+    "point": (np.float32, (3,)),
+    "normal": (np.float32, (3,)),
+    "impulse": (np.float32, ()),
+    "speed": (np.float32, ()),
+}
+
+
+def contacts_to_arrays(contacts: FrameContacts) -> dict[str, NDArray[Any]]:
+    """The arrays of a frame's contacts, those of its impacts as impact.name."""
+    impacts = {f"impact.{name}": getattr(contacts.impacts, name) for name in IMPACTS}
+    return {name: getattr(contacts, name) for name in CONTACTS} | impacts
+
+
+def contacts_from(arrays: Mapping[str, NDArray[Any]], bodies: int) -> FrameContacts:
+    """The inverse of `contacts_to_arrays` for a scene of so many bodies; raises ValueError that says what is wrong."""
+    impacts = FrameImpacts(**checked(arrays, IMPACTS, "impact.", bodies))
+    contacts = FrameContacts(**checked(arrays, CONTACTS, "", bodies), impacts=impacts)
+    if not np.isin(contacts.state, list(ContactState)).all():
+        raise ValueError("array 'state' has values that are no states of contacts")
+    return contacts
+
+
+def checked(arrays: Mapping[str, NDArray[Any]], expected: Mapping[str, Any], prefix: str, bodies: int) -> dict[str, Any]:
+    rows = None
+    found = {}
+    for name, (dtype, width) in expected.items():
+        array = arrays.get(prefix + name)
+        if array is None:
+            raise ValueError(f"there is no array {prefix + name!r}")
+        rows = len(array) if rows is None and array.ndim else rows
+        if array.dtype != dtype or array.shape != (rows, *width):
+            raise ValueError(f"array {prefix + name!r} is of {array.dtype} and shape {array.shape}")
+        if name in ("body_a", "body_b") and not ((array >= 0) & (array < bodies)).all():
+            raise ValueError(f"array {prefix + name!r} names bodies that the scene of {bodies} does not have")
+        found[name] = array
+    return found
