@@ -3,11 +3,43 @@
 
 from __future__ import annotations
 
-from . import check, cli, compiling, demos, file_moves, materials, menu, operators, outdated, pairs, playback, properties, ui
+from . import (
+    check,
+    cli,
+    compiling,
+    demos,
+    display,
+    file_moves,
+    materials,
+    menu,
+    operators,
+    outdated,
+    overlay,
+    pairs,
+    playback,
+    properties,
+    ui,
+)
 
 __all__ = ["register", "unregister"]
 
-PARTS = (properties, materials, operators, demos, ui, pairs, check, menu, playback, outdated, file_moves, compiling, cli)
+PARTS = (
+    properties,
+    display,
+    materials,
+    operators,
+    demos,
+    ui,
+    overlay,
+    pairs,
+    check,
+    menu,
+    playback,
+    outdated,
+    file_moves,
+    compiling,
+    cli,
+)
 
 
 def register() -> None:

@@ -70,6 +70,7 @@ def make_parser() -> Parser:
     )
     add_scene_options(command)
     command.add_argument("--resume", action="store_true", help="go on after the last good frame of the cache")
+    command.add_argument("--contacts", action="store_true", help="keep the contacts of every frame in the cache, to look at")
     command.add_argument("--report", metavar="FILE.json", help="write a JSON report of every frame")
     check_command = commands.add_parser(
         "check",
@@ -152,6 +153,8 @@ def prepare(arguments: argparse.Namespace) -> None:
         raise UsageError("no .blend file was given and none is open")
     if arguments.command == "bake":
         check_folder("--output", arguments.output)
+        if arguments.contacts:
+            bpy.context.scene.stiction.keep_contacts = True
     if arguments.report is not None:
         check_folder("--report", arguments.report)
     set_scene(bpy.context.scene, arguments)

@@ -360,6 +360,10 @@ class SceneStiction(PropertyGroup):
         options=BLEND_RELATIVE,
         default="//stiction_cache",
     )
+    keep_contacts: BoolProperty(
+        name="Keep Contacts",
+        description="Keep the contacts of every frame in the cache, with their forces, to look at; the motion is the same",
+    )
     pair_object: PointerProperty(
         name="Against",
         description="Body whose contact with the active one is looked at",

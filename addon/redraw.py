@@ -1,18 +1,28 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shows anew what our panels say, where no event of the user's would."""
+"""Shows anew what our panels and drawings say, where no event of the user's would."""
 
 from __future__ import annotations
 
 import bpy
 
-__all__ = ["redraw"]
+__all__ = ["redraw", "redraw_views"]
 
-EDITORS = ("PROPERTIES", "DOPESHEET_EDITOR")
+PANELS = ("PROPERTIES", "DOPESHEET_EDITOR")
+VIEWS = ("VIEW_3D", "DOPESHEET_EDITOR")
 
 
 def redraw() -> None:
-    """Draw the editors that show something of ours."""
+    """Draw the editors that say something of ours."""
+    draw_anew(PANELS)
+
+
+def redraw_views() -> None:
+    """Draw the editors in which we draw ourselves."""
+    draw_anew(VIEWS)
+
+
+def draw_anew(editors: tuple[str, ...]) -> None:
     for window in bpy.context.window_manager.windows:
         for area in window.screen.areas:
-            if area.type in EDITORS:
+            if area.type in editors:
                 area.tag_redraw()

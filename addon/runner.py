@@ -65,7 +65,8 @@ class Bake:
                 "WARNING",
                 f"no bake of this scene with these settings is in {folder}, there is nothing to resume; it begins anew",
             )
-        self._worker = Worker(self._files.snapshot, self._files.cache, resume=resume, report=report)
+        keep_contacts = context.scene.stiction.keep_contacts
+        self._worker = Worker(self._files.snapshot, self._files.cache, resume=resume, contacts=keep_contacts, report=report)
 
     @property
     def extraction_warnings(self) -> tuple[SceneWarning, ...]:

@@ -41,10 +41,14 @@ class Worker:
     ends in whatever way.
     """
 
-    def __init__(self, snapshot: Path, cache: Path, *, resume: bool = False, report: Path | None = None):
+    def __init__(
+        self, snapshot: Path, cache: Path, *, resume: bool = False, contacts: bool = False, report: Path | None = None
+    ):
         command = [find_python(), "-s", "-P", "-m", "solver_core.worker", str(snapshot), str(cache), "--parent-pipe"]
         if resume:
             command.append("--resume")
+        if contacts:
+            command.append("--contacts")
         if report is not None:
             command += ["--report", str(report)]
         self._process = subprocess.Popen(

@@ -62,7 +62,7 @@ def make_body(scene: bpy.types.Scene) -> Callable[..., bpy.types.Object]:
 def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
     """Replaces the worker process: body number b follows displacement(b, frame), a (4, 4) rigid motion, from its first pose."""
     from stiction.addon import job, rotations, runner
-    from stiction.solver_core.dynamics.frame import Frame
+    from stiction.solver_core.dynamics.frame import Frame, FrameContacts, FrameImpacts
     from stiction.solver_core.dynamics.outcome import frame_statistics
     from stiction.solver_core.io.cache import FrameCacheWriter
     from stiction.solver_core.io.snapshot import read_snapshot
@@ -84,9 +84,11 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
             result[:3, 3] = axis * 0.3 * (frame - 1)
             return result
 
-        def __init__(self, snapshot: Path, cache: Path, *, resume: bool = False, report: Path | None = None):
+        def __init__(
+            self, snapshot: Path, cache: Path, *, resume: bool = False, contacts: bool = False, report: Path | None = None
+        ):
             self.spec, self.settings = read_snapshot(snapshot)
-            self.cache, self.resume, self.report = cache, resume, report
+            self.cache, self.resume, self.report, self.contacts = cache, resume, report, contacts
 
         def all_events(self, check=lambda: None):
             spec = self.spec
@@ -122,7 +124,37 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
                 turn = moved[:3, :3] @ rotations.matrix_of_quaternion(body.orientation)
                 place = moved[:3, :3] @ body.position + moved[:3, 3]
                 poses.append(np.concatenate([place, rotations.quaternion_of_matrix(turn)]))
-            return Frame(number, np.array(poses), np.zeros((len(poses), 6)), frame_statistics([]))
+            contacts = self.contacts_at(number) if self.contacts and number > self.spec.frame_start else None
+            return Frame(number, np.array(poses), np.zeros((len(poses), 6)), frame_statistics([]), contacts)
+
+        def contacts_at(self, number: int) -> FrameContacts:
+            """Three contacts of the first two bodies, of each state one, above each other; 3 N, friction 1 N along x."""
+            rows = [1, 2, 0]
+            up, along = np.tile([0.0, 0.0, 1.0], (3, 1)), np.tile([1.0, 0.0, 0.0], (3, 1))
+            bears = np.array([1.0, 1.0, 0.0], np.float32)
+            first, second = np.zeros(3, np.int32), np.ones(3, np.int32)
+            impacts = FrameImpacts(
+                time=np.array([(number - 1.5) / 24.0]),
+                body_a=first[:1],
+                body_b=second[:1],
+                point=np.float32([[0.0, 0.0, number]]),
+                normal=np.float32(up[:1]),
+                impulse=np.ones(1, np.float32),
+                speed=np.full(1, 2.0, np.float32),
+            )
+            return FrameContacts(
+                body_a=first,
+                body_b=second,
+                point=np.float32([[0.0, 0.0, number + row] for row in rows]),
+                normal=np.float32(up),
+                force=3.0 * bears,
+                friction=np.float32(bears[:, None] * along),
+                slip=np.float32(np.where(np.array(rows)[:, None] == 2, -along, 0.0)),
+                gap=np.float32([0.0, 0.0, 1e-3]),
+                mu=np.full(3, 0.5, np.float32),
+                state=np.array(rows, np.uint8),
+                impacts=impacts,
+            )
 
         def stop(self) -> None:
             pass

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of a bake is shown beside its motion, as the user sets it: `scene.stiction_display`; no part of what is baked."""
+# pyright: reportInvalidTypeForm=false
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, PointerProperty
+from bpy.types import Context, PropertyGroup, Scene
+
+from .redraw import redraw_views
+
+__all__ = ["register", "unregister"]
+
+
+def show_anew(self: PropertyGroup, context: Context) -> None:
+    redraw_views()
+
+
+class SceneDisplay(PropertyGroup):
+    """How the viewport and the timeline show a bake."""
+
+    show_contacts: BoolProperty(
+        name="Contacts", description="Show the contacts of the current frame in the viewport", update=show_anew
+    )
+    show_normal_forces: BoolProperty(
+        name="Normal Forces", description="Show what presses the bodies apart, as lines", default=True, update=show_anew
+    )
+    show_friction_forces: BoolProperty(
+        name="Friction Forces",
+        description="Show what friction exerts along the surfaces, as lines",
+        default=True,
+        update=show_anew,
+    )
+    show_friction_cones: BoolProperty(
+        name="Friction Cones",
+        description="Show the cone that bounds the force of each contact; a contact slides where its force lies on it",
+        update=show_anew,
+    )
+    only_selected: BoolProperty(
+        name="Only Selected",
+        description="Show only the contacts of selected objects, with the forces on these",
+        update=show_anew,
+    )
+    force_length: FloatProperty(
+        name="Length per Newton",
+        description="Length of the line of a force of 1 N",
+        default=0.01,
+        min=1e-9,
+        soft_max=1.0,
+        precision=4,
+        subtype="DISTANCE",
+        update=show_anew,
+    )
+    show_statistics: BoolProperty(
+        name="Plots", description="Draw what the solver did over the frames, in the corner of the viewport", update=show_anew
+    )
+    statistics_corner: EnumProperty(
+        name="Corner",
+        description="Where in the viewport the plots are drawn",
+        items=(("LEFT", "Left", "Bottom left"), ("RIGHT", "Right", "Bottom right")),
+        update=show_anew,
+    )
+    show_frames: BoolProperty(
+        name="Frames in Timeline",
+        description="Show in the timeline which frames are cached, outdated and missing",
+        default=True,
+        update=show_anew,
+    )
+
+
+def register() -> None:
+    """Give scenes the properties."""
+    bpy.utils.register_class(SceneDisplay)
+    Scene.stiction_display = PointerProperty(type=SceneDisplay)
+
+
+def unregister() -> None:
+    """Take them away."""
+    del Scene.stiction_display
+    bpy.utils.unregister_class(SceneDisplay)
