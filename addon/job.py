@@ -13,17 +13,21 @@ from __future__ import annotations
 import math
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
 from ..solver_core.command_line import ExitStatus
+from .progress import Progress, with_frame
 
 __all__ = [
     "CancelRequested",
     "Effect",
     "Event",
     "Job",
+    "LetWorkerGoOn",
+    "PauseRequested",
+    "PauseWorker",
     "Phase",
     "Report",
     "ShowFrames",
@@ -78,14 +82,15 @@ class Overlap:
 class Job:
     """State of one bake.
 
-    status: what goes on, for the user. stopping: the user asked for the end. problems and warnings: readable lines. seconds:
-    wall time of the worker's steps. overlap: the deepest so far, None where nothing overlapped. found: how many islands were
-    solved by what.
+    status: what goes on, for the user. stopping: the user asked for the end; pausing: for a pause. problems and warnings:
+    readable lines. seconds: wall time of the worker's steps. overlap: the deepest so far, None where nothing overlapped. found:
+    how many islands were solved by what. progress: of this run.
     """
 
     phase: Phase = Phase.STARTING
     status: str = "Starting"
     stopping: bool = False
+    pausing: bool = False
     frame_start: int = 0
     frame_end: int = 0
     last_frame: int | None = None
@@ -96,6 +101,7 @@ class Job:
     warnings: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     error: str = ""
+    progress: Progress = field(default_factory=Progress)
 
     @property
     def is_over(self) -> bool:
@@ -108,6 +114,13 @@ class Job:
         if self.last_frame is None:
             return 0.0
         return (self.last_frame - self.frame_start + 1) / (self.frame_end - self.frame_start + 1)
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """Lines on how it goes, while it does."""
+        if self.is_over or self.last_frame is None:
+            return ()
+        return self.progress.lines(self.frame_start, self.last_frame, self.frame_end)
 
     @property
     def solved_by(self) -> str:
@@ -163,7 +176,14 @@ class CancelRequested:
     """The user wants the bake to end."""
 
 
-Event = WorkerMessage | WorkerEnded | CancelRequested
+@dataclass(frozen=True)
+class PauseRequested:
+    """The user wants the bake to wait, or to go on."""
+
+    pause: bool
+
+
+Event = WorkerMessage | WorkerEnded | CancelRequested | PauseRequested
 
 
 @dataclass(frozen=True)
@@ -184,6 +204,16 @@ class StopWorker:
 
 
 @dataclass(frozen=True)
+class PauseWorker:
+    """Ask the process to wait before its next step."""
+
+
+@dataclass(frozen=True)
+class LetWorkerGoOn:
+    """Ask the process to wait no more."""
+
+
+@dataclass(frozen=True)
 class Report:
     """Tell the user; level is INFO, WARNING or ERROR."""
 
@@ -191,7 +221,7 @@ class Report:
     text: str
 
 
-Effect = StartPlayback | ShowFrames | StopWorker | Report
+Effect = StartPlayback | ShowFrames | StopWorker | PauseWorker | LetWorkerGoOn | Report
 
 
 def advance(job: Job, event: Event) -> tuple[Job, tuple[Effect, ...]]:
@@ -203,6 +233,12 @@ def advance(job: Job, event: Event) -> tuple[Job, tuple[Effect, ...]]:
             if job.stopping:
                 return job, ()
             return replace(job, stopping=True, status="Stopping"), (StopWorker(),)
+        case PauseRequested(pause):
+            if job.stopping or pause == job.pausing:
+                return job, ()
+            if pause:
+                return replace(job, pausing=True, status="Pausing after this step"), (PauseWorker(),)
+            return replace(job, pausing=False, status="Going on"), (LetWorkerGoOn(),)
         case WorkerMessage(record):
             return on_message(job, record)
         case WorkerEnded(status, trouble):
@@ -225,6 +261,9 @@ def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, 
                 last_frame=record["resumed_from"],
             )
             return started, (StartPlayback(),)
+        case "paused":
+            at = "at the start" if job.last_frame is None else f"after frame {job.last_frame}"
+            return replace(job, status=f"Paused {at}") if job.pausing and not job.stopping else job, ()
         case "warning":
             text = f"{', '.join(record['objects'])}: {record['field']}: {record['message']}"
             return replace(job, warnings=(*job.warnings, text)), (Report("WARNING", text),)
@@ -238,6 +277,7 @@ def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, 
                 found=added(job.found, record["found"]),
                 overlap=deeper(job.overlap, record),
                 seconds=job.seconds + record["seconds"],
+                progress=with_frame(job.progress, record, is_first=frame == job.frame_start),
             )
             return baked, (ShowFrames(frame),)
         case "finished":
@@ -253,8 +293,8 @@ def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, 
 
 
 def status_at(job: Job, frame: int, contacts: int) -> str:
-    if job.stopping:
-        return "Stopping"
+    if job.stopping or job.pausing:
+        return job.status
     # the first frame needs no step; most kernels are loaded, or compiled, with the first step
     if frame == job.frame_start:
         return job.status

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bake, Cancel, Free Bake, Bake to Keyframes."""
+"""Bake, Pause, Cancel, Free Bake, Bake to Keyframes."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class STICTION_OT_bake(Operator):
         self._bake = bake
         self._timer = context.window_manager.event_timer_add(POLL_SECONDS, window=context.window)
         session = context.window_manager.stiction
-        session.is_baking, session.is_cancelled = True, False
+        session.is_baking, session.is_cancelled, session.is_paused = True, False, False
         self.show(context, bake)
         context.window_manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
@@ -72,6 +72,7 @@ class STICTION_OT_bake(Operator):
             self._bake.cancel()
         elif event.type != "TIMER":
             return {"PASS_THROUGH"}
+        self._bake.pause(context.window_manager.stiction.is_paused)
         job = self._bake.poll()
         self.show(context, self._bake)
         if not job.is_over:
@@ -111,6 +112,10 @@ class STICTION_OT_bake(Operator):
     def show(self, context: Context, bake: Bake) -> None:
         session = context.window_manager.stiction
         session.factor, session.status = bake.job.factor, bake.job.status
+        session.details = "\n".join(bake.job.details)
+        said = ", ".join((bake.job.status, *bake.job.details[:1]))
+        if context.workspace is not None:
+            context.workspace.status_text_set(f"Stiction: {said}    Esc: Stop")
         for window in context.window_manager.windows:
             for area in window.screen.areas:
                 if area.type == "PROPERTIES":
@@ -119,6 +124,8 @@ class STICTION_OT_bake(Operator):
     def leave(self, context: Context) -> None:
         context.window_manager.event_timer_remove(self._timer)
         context.window_manager.stiction.is_baking = False
+        if context.workspace is not None:
+            context.workspace.status_text_set(None)
 
     def end(self, context: Context, bake: Bake) -> set[str]:
         # The playback follows frame changes; this is the first time that all frames are there.
@@ -142,6 +149,25 @@ class STICTION_OT_cancel(Operator):
 
     def execute(self, context: Context) -> set[str]:
         context.window_manager.stiction.is_cancelled = True
+        return {"FINISHED"}
+
+
+class STICTION_OT_pause(Operator):
+    """Let the bake that is running wait, or go on; meanwhile it takes no time of the processor"""
+
+    bl_idname = "stiction.pause"
+    bl_label = "Pause"
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        if not context.window_manager.stiction.is_baking:
+            cls.poll_message_set("No bake is running")
+            return False
+        return True
+
+    def execute(self, context: Context) -> set[str]:
+        session = context.window_manager.stiction
+        session.is_paused = not session.is_paused
         return {"FINISHED"}
 
 
@@ -208,7 +234,7 @@ def forget_session(_file: str) -> None:
         manager.stiction.is_checking = manager.stiction.was_checked = False
 
 
-CLASSES = (STICTION_OT_bake, STICTION_OT_cancel, STICTION_OT_free_bake, STICTION_OT_bake_to_keyframes)
+CLASSES = (STICTION_OT_bake, STICTION_OT_pause, STICTION_OT_cancel, STICTION_OT_free_bake, STICTION_OT_bake_to_keyframes)
 
 register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSES)
 

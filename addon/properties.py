@@ -399,8 +399,10 @@ class SessionStiction(PropertyGroup):
 
     is_baking: BoolProperty(options={"SKIP_SAVE"})
     is_cancelled: BoolProperty(options={"SKIP_SAVE"})
+    is_paused: BoolProperty(options={"SKIP_SAVE"})
     factor: FloatProperty(options={"SKIP_SAVE"})
     status: StringProperty(options={"SKIP_SAVE"})
+    details: StringProperty(options={"SKIP_SAVE"})
     compiling: StringProperty(options={"SKIP_SAVE"})
     messages: CollectionProperty(type=SessionMessage, options={"SKIP_SAVE"})
     changes: CollectionProperty(type=SessionChange, options={"SKIP_SAVE"})

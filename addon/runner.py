@@ -28,7 +28,19 @@ from .bake_files import (
     remove_old_bakes,
 )
 from .extract import extract
-from .job import CancelRequested, Event, Job, Report, ShowFrames, StartPlayback, StopWorker, advance
+from .job import (
+    CancelRequested,
+    Event,
+    Job,
+    LetWorkerGoOn,
+    PauseRequested,
+    PauseWorker,
+    Report,
+    ShowFrames,
+    StartPlayback,
+    StopWorker,
+    advance,
+)
 from .made_from import made_from
 from .outdated import release_copies
 from .restore import baked_objects, give_back, take_over, unset_all
@@ -94,6 +106,10 @@ class Bake:
         """Ask for the end of the bake; the frames so far stay."""
         self.handle(CancelRequested())
 
+    def pause(self, pause: bool) -> None:
+        """Ask the bake to wait, or to go on; the frames so far can be looked at meanwhile."""
+        self.handle(PauseRequested(pause))
+
     def handle(self, event: Event) -> None:
         """Take in what has happened, and do what has to be done for it."""
         self.job, effects = advance(self.job, event)
@@ -101,6 +117,10 @@ class Bake:
             match effect:
                 case StopWorker():
                     self._worker.stop()
+                case PauseWorker():
+                    self._worker.pause(True)
+                case LetWorkerGoOn():
+                    self._worker.pause(False)
                 case Report(level, text):
                     self._say(level, text)
                 case StartPlayback():

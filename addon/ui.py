@@ -216,7 +216,11 @@ def draw_bake(layout: UILayout, context: Context) -> None:
     if session.is_baking:
         row = layout.row(align=True)
         row.progress(factor=session.factor, text=session.status)
+        row.operator("stiction.pause", text="", icon="PLAY" if session.is_paused else "PAUSE")
         row.operator("stiction.cancel", text="", icon="CANCEL")
+        column = layout.column(align=True)
+        for line in session.details.splitlines():
+            draw_wrapped(column, line, "NONE", characters_in_row(context))
     else:
         column = layout.column(align=True)
         row = column.row(align=True)

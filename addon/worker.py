@@ -12,6 +12,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -38,7 +39,7 @@ class Worker:
     """A running `python -m solver_core.worker SNAPSHOT CACHE`; its lines arrive as events, in order, its end as the last.
 
     It ends when its standard input does, the other end of which only this object holds: at `stop`, and when this process
-    ends in whatever way.
+    ends in whatever way. What is written there lets it pause and go on.
     """
 
     def __init__(
@@ -97,6 +98,13 @@ class Worker:
         deadline = threading.Timer(SECONDS_TO_END, self._process.kill)
         deadline.daemon = True
         deadline.start()
+
+    def pause(self, pause: bool) -> None:
+        """Ask the process to wait before its next step, or to go on; one that has just ended does neither."""
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.write("pause\n" if pause else "continue\n")
+            self._process.stdin.flush()
 
     def end(self) -> None:
         """Ask the process to end, and wait until it has."""

@@ -14,7 +14,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 __all__ = ["Ending", "StopAsked", "end_by_force", "hear_parent", "hear_signals"]
 
@@ -30,7 +30,8 @@ class StopAsked(Exception):
 
 
 class Ending:
-    """The wish that a bake ends early. `ask` may be called on any thread, `check` and `writing` belong to the one that bakes.
+    """The wish that a bake ends early, or waits. `ask`, `pause` and `go_on` may be called on any thread, `check` and `writing`
+    belong to the one that bakes.
 
     writing: held while a file is written, so that no force comes between. last_words: called before the process is ended by
     force.
@@ -42,6 +43,8 @@ class Ending:
         self.reason = ""
         self._asked = threading.Event()
         self._at_once = threading.Event()
+        self._going = threading.Event()
+        self._going.set()
         self._done = False
 
     def ask(self, reason: str) -> None:
@@ -49,13 +52,29 @@ class Ending:
         if not self._asked.is_set():
             self.reason = reason
             self._asked.set()
+            self._going.set()
 
     def hasten(self) -> None:
         """Do not wait for the step that is in work."""
         self._at_once.set()
 
+    def pause(self) -> None:
+        """Let the bake wait before its next time step."""
+        if not self._asked.is_set():
+            self._going.clear()
+
+    def go_on(self) -> None:
+        """Wait no more."""
+        self._going.set()
+
+    @property
+    def pauses(self) -> bool:
+        """Whether `check` would wait."""
+        return not self._going.is_set()
+
     def check(self) -> None:
-        """Raise StopAsked if the end was asked for."""
+        """Wait as long as there is a pause, and raise StopAsked if the end was asked for."""
+        self._going.wait()
         if self._asked.is_set():
             raise StopAsked(self.reason)
 
@@ -117,35 +136,45 @@ def hear_signals(ending: Ending) -> None:
 
 def hear_parent(ending: Ending) -> None:
     """Let the end of standard input ask for the end: a pipe whose other end whoever started the bake holds, and loses when it
-    ends, in whatever way."""
-    wait = wait_for_end_on_windows if sys.platform == "win32" else wait_for_end_of_input
+    ends, in whatever way. The lines "pause" and "continue" there do what they say."""
+    read = read_on_windows if sys.platform == "win32" else read_input
 
     def listen() -> None:
-        wait()
+        rest = b""
+        for data in read():
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                if line.strip() == b"pause":
+                    ending.pause()
+                elif line.strip() == b"continue":
+                    ending.go_on()
         ending.ask("the process that started it has ended, or wants it to end")
 
     threading.Thread(target=listen, name="parent", daemon=True).start()
 
 
-def wait_for_end_of_input() -> None:
+def read_input() -> Iterator[bytes]:
+    """What is written to standard input, until it ends."""
     try:
-        # what is written there means nothing
-        while os.read(0, 4096):
-            pass
+        while data := os.read(0, 4096):
+            yield data
     except OSError:
         return  # what cannot be read has ended
 
 
-def wait_for_end_on_windows() -> None:
-    """Look instead of reading: as long as a thread reads standard input, Windows holds up every library that looks at it while
-    it is loaded, as numpy's does (numpy issue 24290)."""
+def read_on_windows() -> Iterator[bytes]:
+    """The same by looking first: as long as a thread waits for standard input, Windows holds up every library that looks at it
+    while it is loaded, as numpy's does (numpy issue 24290)."""
     import _winapi
     import msvcrt
 
     try:
         handle = msvcrt.get_osfhandle(0)
         while True:
-            _winapi.PeekNamedPipe(handle, 0)
-            time.sleep(SECONDS_BETWEEN_LOOKS)
+            available = int(_winapi.PeekNamedPipe(handle, 0)[0])
+            if available:
+                yield os.read(0, available)
+            else:
+                time.sleep(SECONDS_BETWEEN_LOOKS)
     except OSError:
         return  # a broken pipe

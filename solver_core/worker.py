@@ -10,12 +10,15 @@ output; "event" tells them apart:
     started     frame_start, frame_end, resumed_from (the last frame that was there already, or null), bodies
     warning     objects, field, message
     frame       frame, contacts, iterations, found, worst_error, missed, deepest_overlap, overlap_ratio,
-                deepest_pair, seconds
+                deepest_pair, seconds, size (of the whole cache, in bytes)
+    paused      it waits; nothing more comes until it goes on
     finished    frames, missed_steps (of the whole cache), seconds (of this run)
     stopped     frame (the last one in the cache, null when it has none), reason; --resume goes on after it
     error       message, problems: [{object, field, message}]
 
 Exit status: 0 baked, 2 bad usage or input, 3 baked and at least one step missed its tolerance, 1 anything else.
+
+With --parent-pipe the line "pause" on standard input lets it wait before its next time step, and "continue" go on.
 
 SIGINT (Ctrl+C), SIGTERM, SIGHUP, CTRL_BREAK and, with --parent-pipe, the end of standard input stop it before its next time
 step. Where that takes more than a few seconds, as a long step and compiling may, and at a second signal, the process is ended
@@ -186,9 +189,15 @@ def simulate(
         missed = sum(frame_summary(frame.statistics)["missed_steps"] for frame in before)
         broken = broken_joints(before.read(resumed.frame), spec)
         first = resumed.frame + 1
-    for number in range(first, spec.frame_end + 1):
+
+    def before_step() -> None:
+        if ending.pauses:
+            emit("paused")
         ending.check()
-        frame = simulation.first_frame() if number == spec.frame_start else simulation.advance(ending.check)
+
+    for number in range(first, spec.frame_end + 1):
+        before_step()
+        frame = simulation.first_frame() if number == spec.frame_start else simulation.advance(before_step)
         checkpoint = simulation.checkpoint()
         with ending.writing:
             writer.append(frame, checkpoint)
@@ -208,6 +217,7 @@ def simulate(
             missed=summary["missed_steps"],
             **deepest_overlap(frame, spec),
             seconds=summary["seconds"],
+            size=writer.size,
         )
     if arguments.report:
         report = build_report(spec, settings, FrameCacheReader(arguments.cache), warnings)

@@ -155,6 +155,11 @@ class FrameCacheWriter:
         """Number of the last frame in the cache, None when it has none."""
         return self._next - 1 if self._next > self.info.frame_start else None
 
+    @property
+    def size(self) -> int:
+        """Of the cache so far, in bytes."""
+        return self._file.tell()
+
     def append(self, frame: Frame, checkpoint: Mapping[str, NDArray[Any]]) -> None:
         """Append the frame that follows, with what a simulation needs to go on after it; raises ValueError on a gap."""
         if frame.frame != self._next:

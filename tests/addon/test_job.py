@@ -183,3 +183,45 @@ def test_what_solved_the_islands_is_told_the_most_frequent_first(job):
 def test_shares_are_told_in_plain_percents(job, found, told):
     state, _ = play(job, STARTED, frame(1))
     assert dataclasses.replace(state, found=found).solved_by == told
+
+
+def test_a_pause_is_asked_for_once_and_ended_once(job):
+    pause, go_on = job.PauseRequested(True), job.PauseRequested(False)
+    state, effects = play(job, STARTED, frame(1), pause, pause, frame(2), {"event": "paused"})
+    assert effects.count(job.PauseWorker()) == 1 and state.status == "Paused after frame 2"
+    state, more = job.advance(state, go_on)
+    assert more == (job.LetWorkerGoOn(),) and not state.pausing
+    assert job.advance(state, go_on)[1] == ()
+    # what the worker said before it heard of the end of the pause
+    assert job.advance(state, job.WorkerMessage({"event": "paused"}))[0].status == "Going on"
+    assert job.advance(state, job.WorkerMessage(frame(3)))[0].status == "Frame 3 of 4, 3 contacts"
+
+
+def test_a_bake_that_waits_can_be_stopped(job):
+    state, effects = play(job, STARTED, frame(1), job.PauseRequested(True), job.CancelRequested(), job.PauseRequested(False))
+    assert state.status == "Stopping" and effects[-1] == job.StopWorker()
+
+
+def test_time_left_and_rate_are_those_of_the_last_frames_without_the_one_that_loads_the_kernels(job):
+    def timed(number, seconds):
+        return {**frame(number), "seconds": seconds, "size": 1000 * number}
+
+    started = {**STARTED, "frame_end": 101}
+    assert play(job, started)[0].details == play(job, started, timed(1, 0.0))[0].details == ()
+    cold = play(job, started, timed(1, 0.0), timed(2, 90.0))[0]
+    assert cold.details[0] == "About 2:28:30 left, 90 s a frame".replace("2:28:30", "2:28 h")
+    warm = play(job, started, timed(1, 0.0), timed(2, 90.0), timed(3, 0.5))[0]
+    assert warm.details[0] == "About 49 s left, 2 frames a second"
+    slower = play(job, started, timed(1, 0.0), *(timed(n, 0.5) for n in range(2, 41)), *(timed(n, 2.0) for n in range(41, 61)))[
+        0
+    ]
+    assert slower.details[0] == "About 1:22 min left, 2 s a frame"
+    assert slower.details[1] == "Last frame: 3 contacts, 1 iterations"
+    assert slower.details[-1] == "On disk: 60 kB, about 101 kB in the end"
+
+
+def test_the_deepest_overlap_of_the_last_frame_is_told_with_its_bodies(job):
+    state, _ = play(job, STARTED, frame(1), frame(2), frame(3, overlap=2e-5))
+    assert "Its deepest overlap: 0.02 mm, Box and Floor" in state.details
+    assert "Its deepest overlap: not finite, Box and Floor" in play(job, STARTED, frame(1), frame(2, overlap=None))[0].details
+    assert play(job, STARTED, frame(4), job.WorkerEnded(0))[0].details == ()

@@ -82,6 +82,14 @@ def test_a_worker_is_asked_to_end_by_the_end_of_its_input_and_waited_for(start, 
     assert said.record == {"event": "stopped"} and ended.status == 1
 
 
+def test_a_worker_is_told_to_wait_and_to_go_on_by_lines_on_its_input(start, worker):
+    process = start('import sys, json\nfor line in sys.stdin: print(json.dumps({"event": line.strip()}), flush=True)')
+    process.pause(True)
+    process.pause(False)
+    process.end()
+    assert [event.record["event"] for event in list(process.all_events())[:-1]] == ["pause", "continue"]
+
+
 def test_a_worker_that_hangs_is_killed(start, worker, monkeypatch):
     monkeypatch.setattr(worker, "SECONDS_TO_END", 0.5)
     process = start("import time; time.sleep(3600)")

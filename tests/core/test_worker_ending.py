@@ -52,7 +52,7 @@ def step(self, substep):
 if place == "step":
     Simulation._advance_step = step
 if place == "compiling":
-    Simulation.__init__ = lambda *_: take_half_an_hour()
+    Simulation.__init__ = lambda *_, **__: take_half_an_hour()
 runpy.run_module("solver_core.worker", run_name="__main__")
 """
 # What starts a worker, and holds its standard input. Both share our end of standard output: it ends when both are gone.
@@ -202,3 +202,40 @@ def test_without_the_option_standard_input_means_nothing(closed, tmp_path, whole
     process = start(*worker("nowhere", tmp_path, grace=None), stdin=subprocess.DEVNULL, preexec_fn=close)
     assert rest_of(process)[0][-1]["event"] == "finished" and process.returncode == ExitStatus.BAKED
     assert poses(tmp_path / "cache") == whole
+
+
+@pytest.mark.slow
+def test_a_bake_waits_between_two_steps_for_as_long_as_it_is_told_to_and_has_the_same_bits(tmp_path, whole):
+    process = start(*worker("nowhere", tmp_path, "--parent-pipe", grace=None), stdin=subprocess.PIPE)
+    process.stdin.write("pause\n")
+    process.stdin.flush()
+    heard_until(process, event="paused")
+    frames = len(FrameCacheReader(tmp_path / "cache").frames)
+    used = seconds_used_by(process)
+    time.sleep(0.5)
+    assert len(FrameCacheReader(tmp_path / "cache").frames) == frames < SPEC.frame_end
+    assert seconds_used_by(process) - used < 0.3
+    process.stdin.write("continue\n")
+    process.stdin.flush()
+    events, _, _ = rest_of(process)
+    assert events[-1]["event"] == "finished" and poses(tmp_path / "cache") == whole
+
+
+def seconds_used_by(process):
+    """Of processor time, where the system tells."""
+    try:
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.slow
+def test_a_bake_that_waits_ends_with_whoever_started_it(tmp_path, whole):
+    process = start(*worker("nowhere", tmp_path, "--parent-pipe", frames=400, grace=None), stdin=subprocess.PIPE)
+    process.stdin.write("pause\n")
+    process.stdin.flush()
+    heard_until(process, event="paused")
+    process.stdin.close()
+    events, _, seconds = rest_of(process)
+    assert events[-1]["event"] == "stopped" and seconds < SECONDS_TO_END
