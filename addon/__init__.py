@@ -18,6 +18,9 @@ from . import (
     pairs,
     playback,
     properties,
+    statistics,
+    statistics_overlay,
+    timeline,
     ui,
 )
 
@@ -31,6 +34,9 @@ PARTS = (
     demos,
     ui,
     overlay,
+    statistics,
+    statistics_overlay,
+    timeline,
     pairs,
     check,
     menu,

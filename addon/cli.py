@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line: `stiction bake`, `stiction check` and `stiction compile` on their own, and with the same arguments after
+"""The command line: `stiction bake`, `check`, `report` and `compile` on their own, and with the same arguments after
 `blender -b FILE --command`."""
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ def run(argv: Sequence[str]) -> int:
         prepare(arguments)
         if arguments.command == "check":
             return check(arguments)
+        if arguments.command == "report":
+            return report(arguments)
     except UsageError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return ExitStatus.BAD_INPUT
@@ -80,6 +82,16 @@ def make_parser() -> Parser:
     )
     add_scene_options(check_command)
     check_command.add_argument("--report", metavar="FILE.json", help="write what was found as JSON")
+    report_command = commands.add_parser(
+        "report",
+        help="say how accurate a bake is",
+        description="Writes how accurate the bake is that a .blend file has, frame by frame, as a page, a table or JSON: by "
+        "what the names of the files end with. Ends with 3 when a step missed its tolerance.",
+    )
+    report_command.add_argument("scene", nargs="?", metavar="SCENE.blend", help="the file; the open one when left out")
+    report_command.add_argument(
+        "-o", "--output", required=True, action="append", metavar="FILE", help="a name that ends with .html, .csv or .json"
+    )
     return parser
 
 
@@ -141,6 +153,23 @@ def compile_kernels(arguments: argparse.Namespace) -> int:
 
 def prepare(arguments: argparse.Namespace) -> None:
     """Open the file and change it as the arguments say. Raises UsageError."""
+    open_scene(arguments)
+    if arguments.command == "report":
+        for file in arguments.output:
+            check_folder("--output", file)
+        return
+    if arguments.command == "bake":
+        check_folder("--output", arguments.output)
+        if arguments.contacts:
+            bpy.context.scene.stiction.keep_contacts = True
+    if arguments.report is not None:
+        check_folder("--report", arguments.report)
+    set_scene(bpy.context.scene, arguments)
+    for assignment in arguments.assignments:
+        set_body(assignment)
+
+
+def open_scene(arguments: argparse.Namespace) -> None:
     if arguments.scene is not None:
         file = Path(arguments.scene).resolve()
         if not file.is_file():
@@ -151,15 +180,6 @@ def prepare(arguments: argparse.Namespace) -> None:
             raise UsageError(f"{arguments.scene}: cannot be opened: {str(error).strip()}") from error
     elif not bpy.data.filepath:
         raise UsageError("no .blend file was given and none is open")
-    if arguments.command == "bake":
-        check_folder("--output", arguments.output)
-        if arguments.contacts:
-            bpy.context.scene.stiction.keep_contacts = True
-    if arguments.report is not None:
-        check_folder("--report", arguments.report)
-    set_scene(bpy.context.scene, arguments)
-    for assignment in arguments.assignments:
-        set_body(assignment)
 
 
 def check_folder(option: str, file: str) -> None:
@@ -289,6 +309,25 @@ def check(arguments: argparse.Namespace) -> int:
         entries = [asdict(finding) for finding in findings]
         Path(arguments.report).write_text(json.dumps({"findings": entries}, indent=1) + "\n", encoding="utf-8")
     return ExitStatus.BAD_INPUT if any(finding.level == "ERROR" for finding in findings) else ExitStatus.BAKED
+
+
+def report(arguments: argparse.Namespace) -> int:
+    """Write how accurate the bake of the open file is; returns the exit status. Raises UsageError."""
+    from ..solver_core.io.cache import CacheError
+    from ..solver_core.io.container import ContainerError
+    from .statistics import export
+
+    scene = bpy.context.scene
+    if scene.stiction.bake.state == "NONE":
+        raise UsageError(f"{arguments.scene or bpy.data.filepath}: the scene {scene.name} has no bake")
+    missed = 0
+    try:
+        for file in arguments.output:
+            missed = export(scene, Path(file).resolve())
+            say("INFO", f"wrote {file}")
+    except (OSError, CacheError, ContainerError) as error:
+        raise UsageError(str(error)) from error
+    return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.BAKED
 
 
 def bake(arguments: argparse.Namespace) -> int:

@@ -32,6 +32,7 @@ __all__ = [
     "missed_steps",
     "overlap_warnings",
     "report_bytes",
+    "worst_pair",
 ]
 
 # Of the layout of the report; goes up when a field changes its name or its meaning.
@@ -53,7 +54,8 @@ def build_report(
     joints = [joint_entry(joint) for joint in spec.joints]
     for frame in frames:
         deepest = deepest_overlap(frame, spec)
-        rows.append({"frame": frame.frame, "bodies": len(frame.poses), **frame_summary(frame.statistics), **deepest})
+        worst_at, summary = worst_contact(frame, spec), frame_summary(frame.statistics)
+        rows.append({"frame": frame.frame, "bodies": len(frame.poses), **summary, **worst_at, **deepest})
         add_reactions(frame, joints)
         seen.extend(breaking_warnings(frame, spec, {entry["joint"] for entry in joints if entry["broke"] is not None}))
         note_breaking(frame, joints)
@@ -124,6 +126,21 @@ def frame_summary(statistics: FrameStatistics) -> dict[str, Any]:
         "missed_steps": int(np.count_nonzero(statistics.status != Status.SOLVED)),
         "seconds": float(statistics.seconds.sum()),
     }
+
+
+def worst_contact(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
+    """worst_pair: the names of the bodies at the worst contact of the step whose residuals are largest, none where there is
+    none."""
+    return {"worst_pair": [spec.bodies[body].name for body in worst_pair(frame.statistics)]}
+
+
+def worst_pair(statistics: FrameStatistics) -> list[int]:
+    """The indices of the bodies at the worst contact of the step whose residuals are largest."""
+    if not len(statistics.status):
+        return []
+    # a nan is the largest there is
+    step = int(np.argmax(np.max([getattr(statistics, name) for name in RESIDUALS], axis=0)))
+    return [int(body) for body in statistics.worst_pair[step] if body >= 0]
 
 
 def deepest_overlap(frame: Frame, spec: SceneSpec) -> dict[str, Any]:

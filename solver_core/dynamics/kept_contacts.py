@@ -49,7 +49,7 @@ class KeptContacts:
             return None
         begin, solution = self._last
         names = FrameImpacts.__dataclass_fields__
-        impacts = [*self._impacts, NO_IMPACTS]
+        impacts = [*self._impacts, NOTHING_MET]
         joined = FrameImpacts(**{name: np.concatenate([getattr(one, name) for one in impacts]) for name in names})
         return contacts_of(begin, solution, stick_speed(self._gravity, begin.h), joined)
 
@@ -90,7 +90,7 @@ def impacts_in(begin: Begin, solution: Solution, step: float, fast: float) -> Fr
     impulse = solution.memory.impulse[:, 0]
     rows = np.flatnonzero((impulse > 0.0) & (closing > fast))
     if not rows.size:
-        return NO_IMPACTS
+        return NOTHING_MET
     a, b, weight = contacts.body_a[rows], contacts.body_b[rows], impulse[rows]
     first = np.flatnonzero(np.concatenate([[True], (a[1:] != a[:-1]) | (b[1:] != b[:-1])]))  # contacts are sorted by bodies
     total = np.add.reduceat(weight, first)
@@ -112,7 +112,7 @@ def impacts_in(begin: Begin, solution: Solution, step: float, fast: float) -> Fr
     )
 
 
-NO_IMPACTS = FrameImpacts(
+NOTHING_MET = FrameImpacts(
     time=np.zeros(0),
     body_a=np.zeros(0, np.int32),
     body_b=np.zeros(0, np.int32),

@@ -14,7 +14,7 @@ from ..dynamics.frame import ContactState, FrameContacts, FrameImpacts
 __all__ = ["contacts_from", "contacts_to_arrays"]
 
 # The type and the width of a row of each array.
-CONTACTS = {
+CONTACT_ARRAYS = {
     "body_a": (np.int32, ()),
     "body_b": (np.int32, ()),
     "point": (np.float32, (3,)),
@@ -26,7 +26,7 @@ CONTACTS = {
     "mu": (np.float32, ()),
     "state": (np.uint8, ()),
 }
-IMPACTS = {
+IMPACT_ARRAYS = {
     "time": (np.float64, ()),
     "body_a": (np.int32, ()),
     "body_b": (np.int32, ()),
@@ -39,14 +39,14 @@ IMPACTS = {
 
 def contacts_to_arrays(contacts: FrameContacts) -> dict[str, NDArray[Any]]:
     """The arrays of a frame's contacts, those of its impacts as impact.name."""
-    impacts = {f"impact.{name}": getattr(contacts.impacts, name) for name in IMPACTS}
-    return {name: getattr(contacts, name) for name in CONTACTS} | impacts
+    impacts = {f"impact.{name}": getattr(contacts.impacts, name) for name in IMPACT_ARRAYS}
+    return {name: getattr(contacts, name) for name in CONTACT_ARRAYS} | impacts
 
 
 def contacts_from(arrays: Mapping[str, NDArray[Any]], bodies: int) -> FrameContacts:
     """The inverse of `contacts_to_arrays` for a scene of so many bodies; raises ValueError that says what is wrong."""
-    impacts = FrameImpacts(**checked(arrays, IMPACTS, "impact.", bodies))
-    contacts = FrameContacts(**checked(arrays, CONTACTS, "", bodies), impacts=impacts)
+    impacts = FrameImpacts(**checked(arrays, IMPACT_ARRAYS, "impact.", bodies))
+    contacts = FrameContacts(**checked(arrays, CONTACT_ARRAYS, "", bodies), impacts=impacts)
     if not np.isin(contacts.state, list(ContactState)).all():
         raise ValueError("array 'state' has values that are no states of contacts")
     return contacts

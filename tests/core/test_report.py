@@ -85,6 +85,7 @@ def test_counts_are_sums_and_errors_are_the_worst():
         "deepest_overlap": 0.0,
         "overlap_ratio": 0.0,
         "deepest_pair": [],
+        "worst_pair": [],
         "missed_steps": 0,
         "found": dict.fromkeys(("start", "staggering", "newton", "held_radii", "pivoting", "sweeps", "admm", "clusters"), 0),
         "natural_map": 0.0,

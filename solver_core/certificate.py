@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a bake that is done says of its accuracy: python -m solver_core.certificate SNAPSHOT CACHE FILE...
+
+Each FILE is written as what its name ends with: .json, the report as the worker writes it; .csv, a row for each frame; .html, a
+page with plots that needs no network and runs no script. The same bake gives the same bytes. Ends with 3 when a step missed its
+tolerance, 2 when something cannot be read.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from .certificate_page import page
+from .command_line import ExitStatus, Parser, UsageError
+from .io.atomic import write_atomically
+from .io.cache import CacheError, FrameCacheReader
+from .io.container import ContainerError
+from .io.snapshot import read_snapshot, snapshot_digest
+from .report import build_report, report_bytes
+
+__all__ = ["FORMATS", "certificate_of", "main", "write_certificate"]
+
+
+def certificate_of(snapshot: Path, cache: Path) -> dict[str, Any]:
+    """The report of a bake from its two files. Raises CacheError, ContainerError and OSError."""
+    spec, settings = read_snapshot(snapshot)
+    digest = snapshot_digest(spec, settings)
+    report = build_report(spec, settings, FrameCacheReader(cache, digest))
+    return {"digest": digest, **report}
+
+
+def table(report: dict[str, Any]) -> bytes:
+    """The frames as comma separated values; a number that is not finite is an empty cell."""
+    rows = [cells(row) for row in report["frames"]]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]) if rows else ["frame"], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def cells(row: dict[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, dict):
+            flat |= {f"{name}_{key}": number for key, number in value.items()}
+        elif isinstance(value, list):
+            flat |= {f"{name}_{index + 1}": value[index] if index < len(value) else "" for index in range(2)}
+        else:
+            flat[name] = value
+    return flat
+
+
+FORMATS: dict[str, Callable[[dict[str, Any]], bytes]] = {".json": report_bytes, ".csv": table, ".html": page}
+
+
+def write_certificate(report: dict[str, Any], file: Path) -> None:
+    """Write the report as what the file's name ends with; raises UsageError where that is nothing known, and OSError."""
+    form = FORMATS.get(file.suffix.lower())
+    if form is None:
+        raise UsageError(f"{file}: the name must end with {', '.join(FORMATS)}")
+    write_atomically(file, form(report))
+
+
+def main(argv: Sequence[str]) -> int:
+    """Write what the command line `argv` (without the program's name) asks for; returns the exit status."""
+    parser = Parser(prog="python -m solver_core.certificate", description="Says how accurate a bake is.")
+    parser.add_argument("snapshot", metavar="SNAPSHOT", type=Path, help="what was baked")
+    parser.add_argument("cache", metavar="CACHE", type=Path, help="its frames")
+    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help=f"a name that ends with {', '.join(FORMATS)}")
+    try:
+        arguments = parser.parse_args(argv)
+        report = certificate_of(arguments.snapshot, arguments.cache)
+        for file in arguments.files:
+            write_certificate(report, file)
+    except (UsageError, OSError, CacheError, ContainerError) as error:
+        print(error, file=sys.stderr)
+        return ExitStatus.BAD_INPUT
+    return ExitStatus.MISSED_TOLERANCE if report["totals"]["missed_steps"] else ExitStatus.BAKED
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
