@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line: `stiction bake`, `check`, `report` and `compile` on their own, and with the same arguments after
+"""The command line: `stiction bake`, `check`, `report`, `impacts` and `compile` on their own, and with the same arguments after
 `blender -b FILE --command`."""
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from bpy.types import Object, Scene
 
 from ..solver_core.command_line import ExitStatus, Parser, UsageError
 from ..solver_core.scene.spec import ContactMethod, Staggering
+from .bake_files import cache_path
 from .job import Job, Phase
 from .properties import effective_frame_range
 
@@ -44,6 +45,8 @@ def run(argv: Sequence[str]) -> int:
             return check(arguments)
         if arguments.command == "report":
             return report(arguments)
+        if arguments.command == "impacts":
+            return impacts(arguments)
     except UsageError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return ExitStatus.BAD_INPUT
@@ -92,6 +95,14 @@ def make_parser() -> Parser:
     report_command.add_argument(
         "-o", "--output", required=True, action="append", metavar="FILE", help="a name that ends with .html, .csv or .json"
     )
+    impacts_command = commands.add_parser(
+        "impacts",
+        help="write the impacts of a bake",
+        description="Writes time, place, impulse, bodies and materials of the impacts of the bake that a .blend file has, as a "
+        "table. The bake has to have kept its contacts.",
+    )
+    impacts_command.add_argument("scene", nargs="?", metavar="SCENE.blend", help="the file; the open one when left out")
+    impacts_command.add_argument("-o", "--output", required=True, nargs=1, metavar="FILE.csv", help="the file to write")
     return parser
 
 
@@ -154,7 +165,7 @@ def compile_kernels(arguments: argparse.Namespace) -> int:
 def prepare(arguments: argparse.Namespace) -> None:
     """Open the file and change it as the arguments say. Raises UsageError."""
     open_scene(arguments)
-    if arguments.command == "report":
+    if arguments.command in ("report", "impacts"):
         for file in arguments.output:
             check_folder("--output", file)
         return
@@ -317,9 +328,7 @@ def report(arguments: argparse.Namespace) -> int:
     from ..solver_core.io.container import ContainerError
     from .statistics import export
 
-    scene = bpy.context.scene
-    if scene.stiction.bake.state == "NONE":
-        raise UsageError(f"{arguments.scene or bpy.data.filepath}: the scene {scene.name} has no bake")
+    scene = scene_with_bake(arguments)
     missed = 0
     try:
         for file in arguments.output:
@@ -328,6 +337,28 @@ def report(arguments: argparse.Namespace) -> int:
     except (OSError, CacheError, ContainerError) as error:
         raise UsageError(str(error)) from error
     return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.BAKED
+
+
+def scene_with_bake(arguments: argparse.Namespace) -> Scene:
+    scene = bpy.context.scene
+    if scene.stiction.bake.state == "NONE":
+        raise UsageError(f"{arguments.scene or bpy.data.filepath}: the scene {scene.name} has no bake")
+    return scene
+
+
+def impacts(arguments: argparse.Namespace) -> int:
+    """Write the impacts of the bake of the open file; returns the exit status. Raises UsageError."""
+    from ..solver_core.impacts import write_impacts
+    from ..solver_core.io.cache import CacheError
+    from ..solver_core.io.container import ContainerError
+
+    cache = Path(cache_path(scene_with_bake(arguments)))
+    try:
+        count = write_impacts(cache.with_suffix(".snapshot"), cache, Path(arguments.output[0]).resolve())
+    except (OSError, CacheError, ContainerError) as error:
+        raise UsageError(str(error)) from error
+    say("INFO", f"wrote {count} impacts to {arguments.output[0]}")
+    return ExitStatus.BAKED
 
 
 def bake(arguments: argparse.Namespace) -> int:

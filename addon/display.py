@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, PointerProperty
-from bpy.types import Context, PropertyGroup, Scene
+from bpy.types import Context, Object, PropertyGroup, Scene
 
 from .redraw import redraw_views
 
@@ -51,6 +51,9 @@ class SceneDisplay(PropertyGroup):
         precision=4,
         subtype="DISTANCE",
         update=show_anew,
+    )
+    points_object: PointerProperty(
+        name="Points", description="Object whose points are the contacts of the current frame", type=Object
     )
     show_statistics: BoolProperty(
         name="Plots", description="Draw what the solver did over the frames, in the corner of the viewport", update=show_anew

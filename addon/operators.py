@@ -13,6 +13,7 @@ from bpy.props import BoolProperty, StringProperty
 from bpy.types import Context, Event, Operator
 
 from ..solver_core.io.cache import CacheError
+from .contact_points import remove_points
 from .keyframes import commit
 from .ready import may_read_scene
 
@@ -186,6 +187,7 @@ class STICTION_OT_free_bake(Operator):
         from .runner import free
 
         count = free(context.scene)
+        remove_points(context.scene)
         context.window_manager.stiction.messages.clear()
         self.report({"INFO"}, f"{count} objects are as they were before the bake")
         return {"FINISHED"}

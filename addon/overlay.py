@@ -140,6 +140,9 @@ class STICTION_PT_scene_contacts(ScenePanel, Panel):
         layout.use_property_decorate = False
         layout.prop(context.scene.stiction, "keep_contacts")
         draw_settings(layout, context)
+        column = layout.column(align=True)
+        column.operator("stiction.add_contact_points", icon="OUTLINER_OB_POINTCLOUD")
+        column.operator("stiction.export_impacts", icon="EXPORT")
 
 
 def draw_settings(layout: UILayout, context: Context) -> None:

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The impacts of a bake, for sound and for effects: python -m solver_core.impacts SNAPSHOT CACHE FILE.csv
+
+A row for each impact, in the order of time: when, where, how hard, and of what on what. The bake has to have kept its contacts.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .command_line import ExitStatus, Parser, UsageError
+from .dynamics.frame import FrameImpacts
+from .io.atomic import write_atomically
+from .io.cache import CacheError, FrameCacheReader
+from .io.container import ContainerError
+from .io.snapshot import read_snapshot, snapshot_digest
+from .scene.spec import SceneSpec
+
+__all__ = ["Impact", "impacts_of", "main", "merged_impacts", "write_impacts"]
+
+# What two bodies have so many steps after the begin of an impact still belongs to it: one that closes a gap is solved in two
+# steps, the one in which they come to touch and the one after it.
+STEPS_OF_AN_IMPACT = 2.5
+
+
+@dataclass(frozen=True)
+class Impact:
+    """Two bodies that met. time: s of simulated time since the first frame, when they began to. point: (3,) m; normal: (3,)
+    unit, from a to b; impulse: N s along it; speed: m/s, at which they closed. body_a, body_b: their indices."""
+
+    time: float
+    point: NDArray[np.float64]
+    normal: NDArray[np.float64]
+    impulse: float
+    speed: float
+    body_a: int
+    body_b: int
+
+
+def merged_impacts(frames: Iterable[FrameImpacts], step: float) -> list[Impact]:
+    """The impacts of all frames, in order of time, those that steps of `step` s have cut in two put together."""
+    done: list[Impact] = []
+    running: dict[tuple[int, int], Impact] = {}
+    rows = [row for frame in frames for row in rows_of(frame)]
+    for row in sorted(rows, key=lambda row: row.time):
+        pair = row.body_a, row.body_b
+        before = running.get(pair)
+        if before is not None and row.time - before.time <= STEPS_OF_AN_IMPACT * step:
+            running[pair] = together(before, row)
+            continue
+        if before is not None:
+            done.append(before)
+        running[pair] = row
+    return sorted([*done, *running.values()], key=lambda impact: (impact.time, impact.body_a, impact.body_b))
+
+
+def rows_of(frame: FrameImpacts) -> Iterable[Impact]:
+    for k in range(len(frame.time)):
+        yield Impact(
+            float(frame.time[k]),
+            frame.point[k].astype(np.float64),
+            frame.normal[k].astype(np.float64),
+            float(frame.impulse[k]),
+            float(frame.speed[k]),
+            int(frame.body_a[k]),
+            int(frame.body_b[k]),
+        )
+
+
+def together(first: Impact, more: Impact) -> Impact:
+    """One impact of two parts: its begin is that of the first, its place and normal are those of both by their impulses."""
+    whole = first.impulse + more.impulse
+    normal = first.impulse * first.normal + more.impulse * more.normal
+    size = float(np.linalg.norm(normal))
+    return Impact(
+        first.time,
+        (first.impulse * first.point + more.impulse * more.point) / whole if whole > 0.0 else first.point,
+        normal / size if size > 0.0 else first.normal,
+        whole,
+        max(first.speed, more.speed),
+        first.body_a,
+        first.body_b,
+    )
+
+
+def impacts_of(reader: FrameCacheReader) -> list[Impact]:
+    """The impacts of a whole cache; raises CacheError, also where its contacts were not kept, and OSError."""
+    if not reader.has_contacts:
+        raise CacheError(f"{reader.path}: this bake kept no contacts; bake again with Keep Contacts (--contacts)")
+    info = reader.info
+    contacts = (reader.contacts(frame) for frame in reader.frames)
+    kept = (one.impacts for one in contacts if one is not None)
+    return merged_impacts(kept, info.time_scale / (info.fps * info.substeps))
+
+
+def table(impacts: Sequence[Impact], spec: SceneSpec) -> bytes:
+    """The impacts as comma separated values. time is that of the shot, in s since its first frame; frame has a fraction."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    place = [f"{name}_{axis}" for name in ("point", "normal") for axis in "xyz"]
+    writer.writerow(["time", "frame", "impulse", "speed", *place, "body_a", "body_b", "material_a", "material_b"])
+    for impact in impacts:
+        time = impact.time / spec.time_scale
+        bodies = [spec.bodies[index] for index in (impact.body_a, impact.body_b)]
+        numbers = (time, spec.frame_start + time * spec.fps, impact.impulse, impact.speed, *impact.point, *impact.normal)
+        words = [body.name for body in bodies] + [body.material.name for body in bodies]
+        writer.writerow([*(f"{value:.7g}" for value in numbers), *words])
+    return text.getvalue().encode()
+
+
+def write_impacts(snapshot: Path, cache: Path, file: Path) -> int:
+    """Write the impacts of a bake to a file; returns their number. Raises CacheError, ContainerError and OSError."""
+    spec, settings = read_snapshot(snapshot)
+    impacts = impacts_of(FrameCacheReader(cache, snapshot_digest(spec, settings)))
+    write_atomically(file, table(impacts, spec))
+    return len(impacts)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Write what the command line `argv` (without the program's name) asks for; returns the exit status."""
+    parser = Parser(prog="python -m solver_core.impacts", description="Writes the impacts of a bake.")
+    parser.add_argument("snapshot", metavar="SNAPSHOT", type=Path, help="what was baked")
+    parser.add_argument("cache", metavar="CACHE", type=Path, help="its frames, with their contacts")
+    parser.add_argument("file", metavar="FILE.csv", type=Path, help="what to write")
+    try:
+        arguments = parser.parse_args(argv)
+        write_impacts(arguments.snapshot, arguments.cache, arguments.file)
+    except (UsageError, OSError, CacheError, ContainerError) as error:
+        print(error, file=sys.stderr)
+        return ExitStatus.BAD_INPUT
+    return ExitStatus.BAKED
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
