@@ -54,9 +54,10 @@ def draw() -> None:
         line_shader.uniform_float("viewportSize", gpu.state.viewport_get()[2:])
         line_shader.uniform_float("lineWidth", LINE_PIXELS * ui_scale)
         lines.draw(line_shader)
-    gpu.state.point_size_set(POINT_PIXELS * ui_scale)
-    points.draw(point_shader)
-    gpu.state.point_size_set(1.0)
+    if points is not None:
+        gpu.state.point_size_set(POINT_PIXELS * ui_scale)
+        points.draw(point_shader)
+        gpu.state.point_size_set(1.0)
     gpu.state.blend_set("NONE")
 
 
@@ -89,10 +90,11 @@ def drawing_of(scene: Scene, contacts: FrameContacts) -> Drawing:
 
 
 def batches(drawing: Drawing) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Points and lines with their shaders, as the graphics card takes them."""
+    """Points and lines with their shaders, as the graphics card takes them; None, where there are none, which it refuses."""
     point_shader, line_shader = shader_for_points(), gpu.shader.from_builtin("POLYLINE_FLAT_COLOR")
-    points = batch_for_shader(point_shader, "POINTS", {"pos": drawing.points, "color": drawing.point_colours})
-    lines = None
+    points = lines = None
+    if len(drawing.points):
+        points = batch_for_shader(point_shader, "POINTS", {"pos": drawing.points, "color": drawing.point_colours})
     if len(drawing.lines):
         lines = batch_for_shader(line_shader, "LINES", {"pos": drawing.lines, "color": drawing.line_colours})
     return (points, point_shader), (lines, line_shader)
