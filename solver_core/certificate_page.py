@@ -28,9 +28,9 @@ h1 { font-size: 22px } h2 { font-size: 16px; margin: 1.6em 0 .4em }
 .verdict { padding: .7em 1em; border-left: 6px solid; background: #f4f4f4 }
 .good { border-color: #0072b2 } .bad { border-color: #d55e00 }
 table { border-collapse: collapse } td, th { padding: 2px 14px 2px 0; text-align: left; vertical-align: top }
-th { font-weight: 600 } td.number { text-align: right; font-variant-numeric: tabular-nums }
+th { font-weight: 600 }
 svg { display: block } svg text { font: 11px system-ui, sans-serif; fill: #555 }
-.frame { stroke: #ccc; fill: none } .line { stroke: #0072b2; fill: none; stroke-width: 1.3 } .bar { fill: #0072b2 }
+.frame { stroke: #ccc; fill: none } .line { stroke: #0072b2; fill: none; stroke-width: 1.3 }
 .limit { stroke: #d55e00; stroke-dasharray: 5 4 } .broken { fill: #d55e00 }
 """
 
@@ -97,7 +97,7 @@ def scene_lines(report: dict[str, Any]) -> Iterable[tuple[str, str]]:
         "Frames",
         f"{scene['frame_start']} to {scene['frame_end']} at {scene['fps']:.6g} a second, {scene['substeps']} steps each",
     )
-    yield "Solver", ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in settings.items())
+    yield "Solver", ", ".join(f"{name.replace('_', ' ')} {plain(value)}" for name, value in settings.items())
     yield "Friction of two bodies", f"{scene['friction_combine'].replace('_', ' ')}, {len(scene['pairs'])} pairs of materials"
     if "digest" in report:
         yield "Digest of scene and settings", report["digest"]
@@ -139,6 +139,13 @@ def warnings(rows: Sequence[dict[str, Any]]) -> str:
 
 def pairs(lines: Iterable[tuple[str, str]]) -> str:
     return f"<table>{''.join(f'<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>' for name, text in lines)}</table>"
+
+
+def plain(value: Any) -> str:
+    """A setting; what Blender keeps in single precision without the digits that come of that."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def number(value: float | None) -> str:
