@@ -188,7 +188,7 @@ class STICTION_PT_scene_range(ScenePanel, Panel):
         column.prop(source, "frame_start", text="Frame Start")
         column.prop(source, "frame_end", text="End")
         layout.prop(own, "cache_directory")
-        layout.prop(context.scene.stiction_display, "show_frames")
+        layout.column(heading="Timeline").prop(context.scene.stiction_display, "show_frames", text="Show")
 
 
 def table_row(table: UILayout, label: str, icon: str, *cells: str) -> UILayout:
