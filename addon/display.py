@@ -44,7 +44,7 @@ class SceneDisplay(PropertyGroup):
     )
     force_length: FloatProperty(
         name="Length per Newton",
-        description="Length of the line of a force of 1 N",
+        description="Length of the line of a force of 1 N; until it is set, lines are fitted to each frame",
         default=0.01,
         min=1e-9,
         soft_max=1.0,

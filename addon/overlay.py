@@ -85,8 +85,16 @@ def drawing_of(scene: Scene, contacts: FrameContacts) -> Drawing:
     else:
         wanted = {ob.stiction.backup.body for ob in baked_objects(scene)}
     on = np.array([name in wanted for name in names], dtype=bool)
-    look = Wanted(own.show_normal_forces, own.show_friction_forces, own.show_friction_cones, own.force_length)
+    fitted = None if own.is_property_set("force_length") else length_for(scene, contacts)
+    length = own.force_length if fitted is None else fitted
+    look = Wanted(own.show_normal_forces, own.show_friction_forces, own.show_friction_cones, length)
     return draw_contacts(contacts, look, on, own.only_selected)
+
+
+def length_for(scene: Scene, contacts: FrameContacts) -> float | None:
+    """m for 1 N at which forces are about as long as the bodies; None where nothing bears, or there are no bodies."""
+    sizes = [max(ob.dimensions) for ob in baked_objects(scene)]
+    return fitting_length(contacts, float(np.median(sizes))) if sizes else None
 
 
 def batches(drawing: Drawing) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
@@ -122,8 +130,7 @@ class STICTION_OT_fit_forces(Operator):
     def execute(self, context: Context) -> set[str]:
         scene = context.scene
         contacts = Overlay.contacts.of_frame(scene)
-        sizes = [max(ob.dimensions) for ob in baked_objects(scene)]
-        length = fitting_length(contacts, float(np.median(sizes))) if contacts is not None and sizes else None
+        length = None if contacts is None else length_for(scene, contacts)
         if length is None:
             self.report({"WARNING"}, f"No contact of frame {scene.frame_current} bears anything")
             return {"CANCELLED"}

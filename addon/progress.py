@@ -10,7 +10,7 @@ from typing import Any
 __all__ = ["Progress", "duration", "with_frame"]
 
 # A heap that falls becomes slower from frame to frame: only the last frames say how it goes on.
-RECENT_FRAMES = 12
+RECENT_FRAMES = 6
 MINUTE, HOUR = 60.0, 3600.0
 UNIT = 1000.0
 
@@ -38,14 +38,14 @@ class Progress:
         said = []
         pace = self.seconds_a_frame
         if pace is not None:
-            said.append(f"About {duration(pace * (end - last))} left, {rate(pace)}")
-            said.append(f"Last frame: {self.contacts} contacts, {self.iterations} iterations")
+            said.append(f"{duration(pace * (end - last))} left, {rate(pace)}")
+            said.append(f"{self.contacts} contacts, {self.iterations} iterations")
         if self.pair:
             depth = "not finite" if self.overlap is None else f"{1e3 * self.overlap:.2g} mm"
-            said.append(f"Its deepest overlap: {depth}, {' and '.join(self.pair)}")
+            said.append(f"Overlap {depth}, {' and '.join(self.pair)}")
         if self.size and last > first:
             whole = self.size * (end - first + 1) / (last - first + 1)
-            said.append(f"On disk: {amount(self.size)}, about {amount(whole)} in the end")
+            said.append(f"{amount(self.size)} on disk, {amount(whole)} in the end")
         return tuple(said)
 
 
@@ -80,7 +80,7 @@ def duration(seconds: float) -> str:
 
 def rate(seconds_a_frame: float) -> str:
     if 0.0 < seconds_a_frame < 1.0:
-        return f"{1.0 / seconds_a_frame:.2g} frames a second"
+        return f"{1.0 / seconds_a_frame:.2g} frames/s"
     return f"{seconds_a_frame:.2g} s a frame"
 
 

@@ -221,7 +221,7 @@ def draw_bake(layout: UILayout, context: Context) -> None:
         row.operator("stiction.cancel", text="", icon="CANCEL")
         column = layout.column(align=True)
         for line in session.details.splitlines():
-            draw_wrapped(column, line, "NONE", characters_in_row(context))
+            draw_wrapped(column, line, "BLANK1", characters_in_row(context))
     else:
         column = layout.column(align=True)
         row = column.row(align=True)
