@@ -14,7 +14,7 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 from bpy.app.handlers import persistent
-from bpy.props import StringProperty
+from bpy.props import BoolProperty, StringProperty
 from bpy.types import Context, Depsgraph, Event, Mesh, Operator, Scene
 from numpy.typing import NDArray
 
@@ -24,6 +24,7 @@ from ..solver_core.io.cache import CacheError
 from ..solver_core.io.container import ContainerError
 from .bake_files import cache_path
 from .cached_contacts import CachedContacts, objects_of_bodies
+from .contact_nodes import add_example
 
 __all__ = ["IMPACT", "fill", "register", "remove_points", "unregister"]
 
@@ -145,6 +146,12 @@ class STICTION_OT_add_contact_points(Operator):
     bl_label = "Contacts as Points"
     bl_options = UNDOABLE
 
+    with_marks: BoolProperty(
+        name="With Marks",
+        description="Add an example of geometry nodes as well: a ball wherever something slides or meets, by its impulse",
+        default=True,
+    )
+
     @classmethod
     def poll(cls, context: Context) -> bool:
         ob = context.scene.stiction_display.points_object
@@ -159,6 +166,8 @@ class STICTION_OT_add_contact_points(Operator):
         context.collection.objects.link(ob)
         scene.stiction_display.points_object = ob
         fill(scene)
+        if self.with_marks:
+            add_example(ob)
         for other in context.selected_objects:
             other.select_set(False)
         ob.select_set(True)

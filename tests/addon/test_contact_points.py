@@ -22,7 +22,7 @@ def baked(scene, make_body, fake_worker):
 
 @pytest.fixture
 def points(baked):
-    assert bpy.ops.stiction.add_contact_points() == {"FINISHED"}
+    assert bpy.ops.stiction.add_contact_points(with_marks=False) == {"FINISHED"}
     return baked.stiction_display.points_object
 
 
@@ -82,6 +82,19 @@ def test_points_are_saved_and_follow_after_loading(baked, points, tmp_path):
     scene = bpy.context.scene
     scene.frame_set(2)
     assert heights(scene.stiction_display.points_object.data) == [3.0, 4.0, 2.0, 2.0]
+
+
+def test_the_example_marks_what_slides_and_what_meets_by_the_cube_root_of_its_impulse(baked):
+    bpy.ops.stiction.add_contact_points()
+    baked.frame_set(4)
+    shown = bpy.context.evaluated_depsgraph_get().object_instances
+    marks = sorted(np.array(one.matrix_world)[2, 2:].tolist() for one in shown if one.is_instance)
+    # size and height: 3 N for a 240th of a second at z = 6, and the impact of 1 N s at 4
+    np.testing.assert_allclose(marks, [[0.05 * (3 / 240) ** (1 / 3), 6.0], [0.05, 4.0]], rtol=1e-5)
+    bpy.ops.stiction.free_bake()
+    bpy.ops.stiction.bake()
+    bpy.ops.stiction.add_contact_points()
+    assert len([tree for tree in bpy.data.node_groups if tree.name.startswith("Stiction Marks")]) == 1
 
 
 def test_points_that_the_user_deleted_can_be_had_again(baked, points):
