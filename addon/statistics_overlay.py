@@ -17,6 +17,7 @@ from gpu_extras.batch import batch_for_shader
 
 from .figures import MEASURES, BakeFigures, FrameFigures
 from .plots import Axis, Box, axis_of, lines_of
+from .redraw import redraw_views
 
 __all__ = ["Plots", "register", "unregister"]
 
@@ -33,12 +34,18 @@ LIMIT = (0.84, 0.37, 0.0, 0.9)
 NOW = (1.0, 1.0, 1.0, 0.8)
 WORDS = (0.9, 0.9, 0.9, 1.0)
 
+# By which figures are multiplied to be in the unit that their title names.
+FACTORS = {"overlap": 1e3}
+# Of the height of a plot: the marks of frames in which a step missed the tolerance.
+MARK = 0.15
+
 
 class Plots:
-    """What has been read, and the handle that Blender wants back."""
+    """What has been read, the lines that were drawn last and what they depend on, and the handle that Blender wants back."""
 
     handle: Any = None
     figures = BakeFigures()
+    drawn: tuple[Any, Any] | None = None
 
 
 def draw() -> None:
@@ -47,22 +54,48 @@ def draw() -> None:
     scene = context.scene
     if not scene.stiction_display.show_statistics or scene.stiction.bake.state == "NONE":
         return
-    if not Plots.figures.read(scene, SECONDS_A_REDRAW):
-        context.region.tag_redraw()
+    if not Plots.figures.read(scene, SECONDS_A_REDRAW) and not bpy.app.timers.is_registered(redraw_views):
+        # what is tagged while it is drawn is not drawn again
+        bpy.app.timers.register(redraw_views, first_interval=SECONDS_A_REDRAW)
     # no step led to the first frame
     frames = Plots.figures.frames[1:]
     if not frames:
         return
     scale = context.preferences.system.ui_scale
-    left = left_of_plots(context, scale)
-    bottom = PAD * scale + visible_bottom(context)
-    whole = Box(left, bottom, WIDTH * scale, (HEIGHT + GAP) * scale * len(MEASURES))
+    boxes = boxes_of_plots(left_of_plots(context, scale), PAD * scale + visible_bottom(context), scale)
     gpu.state.blend_set("ALPHA")
-    fill(Box(whole.x - PAD * scale / 2, whole.y - PAD * scale / 2, whole.width + PAD * scale, whole.height + PAD * scale))
-    for row, (measure, title) in enumerate(MEASURES.items()):
-        y = whole.y + (len(MEASURES) - 1 - row) * (HEIGHT + GAP) * scale
-        draw_plot(Box(left, y, WIDTH * scale, HEIGHT * scale), measure, title, frames, scale)
+    fill(background_of(list(boxes.values()), PAD * scale / 2))
+    # that of the bake, unless it was changed since, which the panel says
+    tolerance = scene.stiction.tolerance
+    key = (tuple(frames[-1]), len(frames), tuple(boxes.values()), scale, tolerance)
+    if Plots.drawn is None or Plots.drawn[0] != key:
+        Plots.drawn = key, batch_of(*lines_of_plots(boxes, frames, tolerance))
+    draw_lines(Plots.drawn[1], LINE_PIXELS * scale)
+    now = scene.frame_current
+    first, last = frames[0].frame, frames[-1].frame
+    shown = frames[now - first] if first <= now <= last else None
+    if shown is not None:
+        marks = [(box.at(now, first, last), y) for box in boxes.values() for y in (box.y, box.y + box.height)]
+        draw_lines(batch_of(marks, [NOW] * len(marks)), 1.0)
+    for measure, box in boxes.items():
+        factor = FACTORS.get(measure, 1.0)
+        title = MEASURES[measure] if shown is None else f"{MEASURES[measure]}: {factor * getattr(shown, measure):.3g}"
+        top = axis_of_measure(measure, frames, tolerance).top
+        write(title, box.x, box.y + box.height + 4.0 * scale, scale)
+        write(f"{top:.3g}", box.x + box.width, box.y + box.height + 4.0 * scale, scale, right=True)
     gpu.state.blend_set("NONE")
+
+
+def boxes_of_plots(left: float, bottom: float, scale: float) -> dict[str, Box]:
+    """Where each plot is, one above the other."""
+    rows = enumerate(reversed(MEASURES))
+    return {name: Box(left, bottom + row * (HEIGHT + GAP) * scale, WIDTH * scale, HEIGHT * scale) for row, name in rows}
+
+
+def background_of(boxes: list[Box], pad: float) -> Box:
+    left, bottom = min(box.x for box in boxes) - pad, min(box.y for box in boxes) - pad
+    top = max(box.y + box.height for box in boxes) + GAP * boxes[0].height / HEIGHT
+    return Box(left, bottom, boxes[0].width + 2.0 * pad, top - bottom)
 
 
 def left_of_plots(context: Context, scale: float) -> float:
@@ -81,63 +114,49 @@ def visible_bottom(context: Context) -> float:
     return float(sum(over))
 
 
-def draw_plot(box: Box, measure: str, title: str, frames: list[FrameFigures], scale: float) -> None:
-    scene = bpy.context.scene
-    factor = 1e3 if measure == "overlap" else 1.0
+def axis_of_measure(measure: str, frames: list[FrameFigures], tolerance: float) -> Axis:
+    values = [FACTORS.get(measure, 1.0) * getattr(one, measure) for one in frames]
+    return axis_of(values, measure == "residual", tolerance if measure == "residual" else None)
+
+
+def lines_of_plots(boxes: dict[str, Box], frames: list[FrameFigures], tolerance: float) -> tuple[Any, Any]:
+    """The ends of all lines but that of the current frame, (2 n, 2) pixels, with their colours (2 n, 4)."""
     numbers = [one.frame for one in frames]
-    values = [factor * getattr(one, measure) for one in frames]
-    # that of the bake, unless it was changed since, which the panel says
-    limit = scene.stiction.tolerance if measure == "residual" else None
-    axis = axis_of(values, measure == "residual", limit)
-    strokes(outline(box), FRAME, 1.0)
-    if limit is not None:
-        y = box.y + box.height * float(axis.share(np.array([limit]))[0])
-        strokes([(box.x, y), (box.x + box.width, y)], LIMIT, 1.0)
-    missed = [point for one in frames if one.missed for point in mark(box, one.frame, numbers)]
-    if measure == "residual" and missed:
-        strokes(missed, LIMIT, LINE_PIXELS * scale)
-    strokes(lines_of(numbers, values, box, axis), LINE, LINE_PIXELS * scale)
-    now = scene.frame_current
-    if numbers[0] <= now <= numbers[-1]:
-        x = box.at(now, numbers[0], numbers[-1])
-        strokes([(x, box.y), (x, box.y + box.height)], NOW, 1.0)
-    shown = next((value for number, value in zip(numbers, values, strict=True) if number == now), None)
-    said = title if shown is None else f"{title}: {shown:.3g}"
-    write(said, box.x, box.y + box.height + 4.0 * scale, scale)
-    write(top_of(axis), box.x + box.width, box.y + box.height + 4.0 * scale, scale, right=True)
+    first, last = numbers[0], numbers[-1]
+    points: list[Any] = []
+    colours: list[tuple[float, float, float, float]] = []
+
+    def add(ends: Any, colour: tuple[float, float, float, float]) -> None:
+        points.extend(ends)
+        colours.extend([colour] * len(ends))
+
+    for measure, box in boxes.items():
+        axis = axis_of_measure(measure, frames, tolerance)
+        right, top = box.x + box.width, box.y + box.height
+        corners = [(box.x, box.y), (right, box.y), (right, top), (box.x, top)]
+        add([corner for k in range(4) for corner in (corners[k], corners[(k + 1) % 4])], FRAME)
+        if measure == "residual":
+            y = box.y + box.height * float(axis.share(np.array([tolerance]))[0])
+            add([(box.x, y), (right, y)], LIMIT)
+            missed = [box.at(one.frame, first, last) for one in frames if one.missed]
+            add([(x, y) for x in missed for y in (box.y, box.y + MARK * box.height)], LIMIT)
+        values = [FACTORS.get(measure, 1.0) * getattr(one, measure) for one in frames]
+        add(lines_of(numbers, values, box, axis).tolist(), LINE)
+    return points, colours
 
 
-def outline(box: Box) -> list[tuple[float, float]]:
-    right, top = box.x + box.width, box.y + box.height
-    return [
-        (box.x, box.y),
-        (right, box.y),
-        (right, box.y),
-        (right, top),
-        (right, top),
-        (box.x, top),
-        (box.x, top),
-        (box.x, box.y),
-    ]
+def batch_of(points: Any, colours: Any) -> Any:
+    """Lines between each two points, in pixels, as the graphics card takes them."""
+    flat = np.asarray(points, dtype=np.float32)
+    place = np.column_stack([flat, np.zeros(len(flat), np.float32)])
+    shader = gpu.shader.from_builtin("POLYLINE_FLAT_COLOR")
+    return batch_for_shader(shader, "LINES", {"pos": place, "color": np.asarray(colours, dtype=np.float32)})
 
 
-def mark(box: Box, frame: int, numbers: list[int]) -> list[tuple[float, float]]:
-    x = box.at(frame, numbers[0], numbers[-1])
-    return [(x, box.y), (x, box.y + 0.15 * box.height)]
-
-
-def top_of(axis: Axis) -> str:
-    return f"{axis.top:.3g}"
-
-
-def strokes(points: Any, colour: tuple[float, float, float, float], width: float) -> None:
-    """Lines between each two points, in pixels."""
-    shader = gpu.shader.from_builtin("POLYLINE_UNIFORM_COLOR")
-    flat = np.asarray(points, dtype=np.float32).reshape(-1, 2)
-    batch = batch_for_shader(shader, "LINES", {"pos": np.column_stack([flat, np.zeros(len(flat), np.float32)])})
+def draw_lines(batch: Any, width: float) -> None:
+    shader = gpu.shader.from_builtin("POLYLINE_FLAT_COLOR")
     shader.uniform_float("viewportSize", gpu.state.viewport_get()[2:])
     shader.uniform_float("lineWidth", width)
-    shader.uniform_float("color", colour)
     batch.draw(shader)
 
 
@@ -168,4 +187,7 @@ def unregister() -> None:
     if Plots.handle is not None:
         bpy.types.SpaceView3D.draw_handler_remove(Plots.handle, "WINDOW")
         Plots.handle = None
+    if bpy.app.timers.is_registered(redraw_views):
+        bpy.app.timers.unregister(redraw_views)
     Plots.figures.forget()
+    Plots.drawn = None

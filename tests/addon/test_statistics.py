@@ -172,3 +172,21 @@ def test_without_a_window_nothing_is_drawn(extension):
     from stiction.addon import statistics_overlay, timeline
 
     assert statistics_overlay.Plots.handle is None and timeline.Timeline.handle is None
+
+
+def test_the_lines_of_all_plots_lie_in_their_boxes_one_above_the_other(baked):
+    from stiction.addon import statistics_overlay as overlay
+    from stiction.addon.figures import BakeFigures
+
+    figures = BakeFigures()
+    figures.read(baked)
+    boxes = overlay.boxes_of_plots(10.0, 20.0, 2.0)
+    assert list(boxes) == ["seconds", "overlap", "iterations", "residual"]
+    assert [box.y for box in boxes.values()] == sorted(box.y for box in boxes.values())
+    points, colours = (np.array(one) for one in overlay.lines_of_plots(boxes, figures.frames[1:], 1e-6))
+    whole = overlay.background_of(list(boxes.values()), 6.0)
+    assert len(points) == len(colours) and len(points) % 2 == 0
+    assert (points >= (whole.x, whole.y)).all() and (points <= (whole.x + whole.width, whole.y + whole.height)).all()
+    # the one frame in which a step missed the tolerance is marked
+    marks = points[(colours == overlay.LIMIT).all(axis=1)].reshape(-1, 2, 2)
+    assert len(marks) == 2 and marks[1, 0, 0] == pytest.approx(boxes["residual"].at(3, 2, 5))
