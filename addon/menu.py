@@ -42,6 +42,11 @@ class STICTION_MT_rigid_body(Menu):
         layout.operator("stiction.copy_to_selected", text="Copy to Selected")
         layout.menu("STICTION_MT_materials", text="Material")
         layout.separator()
+        layout.operator("stiction.add_contact_points", icon="OUTLINER_OB_POINTCLOUD")
+        layout.operator("stiction.export_impacts", icon="EXPORT")
+        layout.operator_menu_enum("stiction.jump_to_worst", "measure")
+        layout.operator("stiction.export_certificate", icon="EXPORT")
+        layout.separator()
         layout.operator("stiction.open_manual", icon="HELP")
 
 

@@ -148,9 +148,9 @@ class STICTION_PT_scene_statistics(ScenePanel, Panel):
         row.prop(own, "statistics_corner", expand=True)
         column = layout.column(align=True)
         column.label(text="Jump to worst frame")
-        row = column.row(align=True)
+        grid = column.grid_flow(row_major=True, columns=2, even_columns=True, align=True)
         for measure, label, _ in WORST:
-            row.operator("stiction.jump_to_worst", text=label).measure = measure
+            grid.operator("stiction.jump_to_worst", text=label).measure = measure
         column = layout.column(align=True)
         column.label(text="Export accuracy")
         row = column.row(align=True)
