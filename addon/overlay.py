@@ -47,6 +47,7 @@ def draw() -> None:
         Overlay.drawn = contacts, key, batches(drawing_of(scene, contacts))
     ui_scale = context.preferences.system.ui_scale
     (points, point_shader), (lines, line_shader) = Overlay.drawn[2]
+    depth_test = gpu.state.depth_test_get()
     gpu.state.blend_set("ALPHA")
     # most contacts lie inside of what they are between
     gpu.state.depth_test_set("NONE")
@@ -58,6 +59,7 @@ def draw() -> None:
         gpu.state.point_size_set(POINT_PIXELS * ui_scale)
         points.draw(point_shader)
         gpu.state.point_size_set(1.0)
+    gpu.state.depth_test_set(depth_test)
     gpu.state.blend_set("NONE")
 
 

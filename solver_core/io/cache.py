@@ -25,10 +25,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, Self, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..dynamics.frame import Frame, FrameContacts, FrameStatistics
 from ..file_lock import FileLock, LockHeld
+from ..problem.result import Found, Status
 from ..scene.spec import SceneSpec, SolverSettings
 from .container import MAGIC, Chunk, ChunkPlace, ContainerError, TruncatedError, encode_chunk, locate_chunk, read_chunk
 from .kept_contacts import contacts_from, contacts_to_arrays
@@ -43,6 +45,9 @@ CHECKPOINT = "chkp"
 
 Content = TypeVar("Content")
 
+PAIRS = ("worst_pair", "deepest_pair")
+# What a row of statistics has beyond one number a step.
+WIDTHS = {"found": (len(Found),), **dict.fromkeys(PAIRS, (2,))}
 STATISTICS = tuple(field.name for field in dataclasses.fields(FrameStatistics))
 
 
@@ -244,7 +249,8 @@ class FrameCacheReader:
 
     def read(self, frame: int) -> Frame:
         """The frame of that number, without its contacts; raises CacheError when there is none or it is damaged."""
-        return self._decoded(frame, self._record(frame).frame, decode_frame)
+        sizes = len(self.info.bodies), len(self.info.joints)
+        return self._decoded(frame, self._record(frame).frame, lambda chunk: decode_frame(chunk, *sizes))
 
     def contacts(self, frame: int) -> FrameContacts | None:
         """The contacts of the frame of that number, None when they were not kept; raises CacheError as `read` does."""
@@ -382,7 +388,19 @@ def sound_records(file: BinaryIO, info: CacheInfo, offset: int) -> Iterator[tupl
         return
 
 
-def decode_frame(chunk: Chunk) -> Frame:
-    statistics = {name: chunk.arrays[f"statistics.{name}"] for name in STATISTICS}
+def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
+    """The frame in a chunk, for a scene of so many bodies and joints; raises KeyError, and ValueError where it makes no sense."""
     arrays = {name: chunk.arrays[name] for name in ("poses", "velocities", "reactions", "broken")}
+    statistics = {name: chunk.arrays[f"statistics.{name}"] for name in STATISTICS}
+    steps = statistics["status"].size
+    shapes = {"poses": (bodies, 7), "velocities": (bodies, 6), "reactions": (joints, 6), "broken": (joints,)}
+    shapes |= {name: (steps, *WIDTHS.get(name, ())) for name in statistics}
+    for name, array in (arrays | statistics).items():
+        if array.shape != shapes[name]:
+            raise ValueError(f"array {name!r} has the shape {array.shape}, not {shapes[name]}")
+    for name in PAIRS:
+        if not ((statistics[name] >= -1) & (statistics[name] < bodies)).all():
+            raise ValueError(f"array {name!r} names bodies that the scene of {bodies} does not have")
+    if not np.isin(statistics["status"], list(Status)).all():
+        raise ValueError("array 'status' has values that are no status")
     return Frame(chunk.fields["frame"], statistics=FrameStatistics(**statistics), **arrays)

@@ -15,7 +15,9 @@ import pytest
 from solver_core.dynamics.frame import Frame, FrameContacts, FrameImpacts, FrameStatistics
 from solver_core.io.cache import CacheError, FrameCacheReader, FrameCacheWriter, cache_has_begun
 from solver_core.io.container import MAGIC, PREFIX, PREFIX_CHECK, encode_chunk, locate_chunk
+from solver_core.io.continuation import continue_from
 from solver_core.io.snapshot import snapshot_digest
+from solver_core.problem.result import Status
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
 
 BODIES = 3
@@ -35,6 +37,7 @@ def frame(number):
         field.name: rng.integers(0, 9, size=steps) if "int" in str(field.type) else rng.normal(size=steps)
         for field in dataclasses.fields(FrameStatistics)
     }
+    statistics["status"] = rng.integers(0, len(Status), size=steps)
     statistics["found"] = rng.integers(0, 9, size=(steps, 8))
     for pair in ("worst_pair", "deepest_pair"):
         statistics[pair] = rng.integers(-1, BODIES, size=(steps, 2))
@@ -395,3 +398,34 @@ def test_contacts_that_claim_to_be_billions_are_refused_before_there_is_memory_f
     finally:
         tracemalloc.stop()
     assert same_frames(reader.read(10), frame(10))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"poses": np.zeros((2, 7))}, "'poses' has the shape"),
+        ({"velocities": np.zeros((3, 7))}, "'velocities' has the shape"),
+        ({"status": np.full(4, 99)}, "no status"),
+        ({"contacts": np.zeros(3, int)}, "'contacts' has the shape"),
+        ({"worst_pair": np.full((4, 2), BODIES)}, "'worst_pair' names bodies"),
+    ],
+)
+def test_a_frame_that_makes_no_sense_is_refused_by_name(changes, words, tmp_path):
+    path = tmp_path / "cache"
+    own = {name: value for name, value in changes.items() if name in ("poses", "velocities")}
+    statistics = {name: value for name, value in changes.items() if name not in own}
+    spoilt = dataclasses.replace(frame(11), **own, statistics=dataclasses.replace(frame(11).statistics, **statistics))
+    with FrameCacheWriter.create(path, SPEC, SETTINGS) as writer:
+        writer.append(frame(10), {})
+        writer.append(spoilt, {})
+    with pytest.raises(CacheError, match=f"frame 11 of the cache cannot be read: .*{words}"):
+        FrameCacheReader(path).read(11)
+
+
+def test_a_cache_that_begins_with_the_frames_of_another_has_their_contacts(tmp_path):
+    before, longer = tmp_path / "before", dataclasses.replace(SPEC, frame_end=30)
+    write_contacts(before, 10, 11, 12)
+    continue_from(before, tmp_path / "now", (longer, SETTINGS), 11)
+    reader = FrameCacheReader(tmp_path / "now", snapshot_digest(longer, SETTINGS))
+    assert list(reader.frames) == [10, 11]
+    assert arrays_of(reader.contacts(11)) == arrays_of(with_contacts(11).contacts)
