@@ -27,7 +27,8 @@ from ..solver_core.scene.spec import (
 from ..solver_core.validation.findings import SceneError, SceneProblem
 from ..solver_core.validation.scene import validate
 from . import actions, properties, rotations
-from .motion import FrozenTransform, can_change, frozen_body, frozen_part, read_motion
+from .joints import read_joints
+from .motion import FrozenTransform, can_change, frozen_body, frozen_part, read_motion, unfollowed_values
 from .placement import PlacementError, ancestors, placed
 from .restore import originals
 from .rooms import with_rooms
@@ -174,7 +175,7 @@ def read_object(found: Reading, ob: Object, context: Context) -> None:
 def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Inspection:
     start, end = properties.effective_frame_range(scene)
     settings = properties.effective_settings(scene)
-    found = Reading(list(constraint_problems(world)), list(force_field_warnings(scene)))
+    found = Reading([], list(force_field_warnings(scene)))
     problems, warnings = found.problems, found.warnings
     if start > end:
         problems.append(SceneProblem(scene.name, "frame_start", f"the first frame {start} comes after the last frame {end}"))
@@ -185,6 +186,9 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Inspect
             read_object(found, ob, context)
     bodies, rooms = with_rooms(found.bodies, found.meshes)
     warnings += rooms
+    joined = read_joints(world, {body.name for body in bodies}, context)
+    problems += joined.problems
+    warnings += joined.warnings
     moves = found.animated or found.deforming or found.frozen
     frames = each_frame(context, range(start, end + 1)) if moves else iter(())
     motion = read_motion(context, frames, found.animated, found.deforming, found.frozen)
@@ -200,7 +204,9 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Inspect
         fps=scene.render.fps / scene.render.fps_base,
         time_scale=world.time_scale,
         friction_combine=FrictionCombine[scene.stiction.friction_combine],
+        excluded=tuple(sorted(joined.excluded)),
         pairs=properties.effective_pairs(scene),
+        joints=tuple(joined.joints),
     )
     try:
         validate(spec, settings)
@@ -319,11 +325,7 @@ def object_warnings(ob: Object, kind: BodyKind, world: Array) -> Iterator[SceneW
                 "parent",
                 "its parent is simulated, but it collides where it is without that motion",
             )
-    drivers = ob.animation_data.drivers if ob.animation_data is not None else ()
-    for what, movers in (("keyframes", actions.curves(ob) or ()), ("drivers", drivers)):
-        for path in sorted({one.data_path for one in movers if one.data_path.startswith(VALUES)}):
-            name = path.removeprefix(VALUES[0]).removeprefix(VALUES[1])
-            yield SceneWarning((ob.name_full,), name, f"its {what} are not followed; {name} keeps the value of the first frame")
+    yield from unfollowed_values(ob, VALUES)
 
 
 def shape_warnings(ob: Object) -> Iterator[SceneWarning]:
@@ -346,17 +348,6 @@ def shape_warnings(ob: Object) -> Iterator[SceneWarning]:
                 "mesh",
                 f"its {edges} loose edges and {vertices} loose vertices do not collide, only faces do; delete them, or give "
                 "them faces",
-            )
-
-
-def constraint_problems(world: RigidBodyWorld) -> Iterator[SceneProblem]:
-    for ob in world.constraints.all_objects if world.constraints is not None else ():
-        constraint = ob.rigid_body_constraint
-        if constraint is not None and constraint.enabled and (constraint.object1 is not None or constraint.object2 is not None):
-            yield SceneProblem(
-                ob.name_full,
-                "rigid_body_constraint",
-                "rigid body constraints cannot be simulated yet; switch this one off or remove it",
             )
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a bake is made from, as digests that are quick to take, object by object: two of them say what changed in between.
 
+The objects are those of the bodies and of the rigid body constraints; one may be both.
+
 They are taken of Blender's data as it stands, without showing a frame: many times cheaper than reading the scene, and possible
 while a panel waits. So a digest may differ where a bake would come out the same, as after a modifier that changes nothing; and
 what a driver's expression or a node tree reads elsewhere is not followed. The bake itself compares the snapshots, bit by bit.
@@ -18,11 +20,12 @@ import numpy as np
 from bpy.types import ID, AnimData, Object, Scene
 
 from . import actions, properties
+from .members import bodies_of, constraints_of
 from .restore import baked_objects
 
-__all__ = ["ONLY_THE_END", "SCENE", "Digests", "bodies_of", "differences", "made_from", "of_body", "of_scene"]
+__all__ = ["ONLY_THE_END", "SCENE", "Digests", "differences", "made_from", "of_object", "of_scene", "parts_of"]
 
-# By the name of the body, "" for the scene: what is said of it, such as "friction", to a digest.
+# By the name of the body or constraint, "" for the scene: what is said of it, such as "friction", to a digest.
 Digests = Mapping[str, Mapping[str, str]]
 
 SCENE = ""
@@ -38,7 +41,7 @@ DISPLAY = frozenset(["show_expanded", "show_on_cageedit", "show_in_editmode", "i
 def made_from(scene: Scene) -> Digests:
     """What a bake of the scene as it is now would be made from."""
     meshes: dict[int, Any] = {}
-    return {SCENE: of_scene(scene)} | {name: of_body(ob, meshes) for name, ob in bodies_of(scene)}
+    return {SCENE: of_scene(scene)} | {name: of_object(ob, meshes) for name, ob in parts_of(scene)}
 
 
 def of_scene(scene: Scene) -> dict[str, str]:
@@ -59,20 +62,36 @@ def of_scene(scene: Scene) -> dict[str, str]:
     return {what: digest(value) for what, value in values.items()}
 
 
-def bodies_of(scene: Scene) -> list[tuple[str, Object]]:
-    """All bodies of the scene with their names, which are those in the cache of objects that a bake moves."""
+def parts_of(scene: Scene) -> list[tuple[str, Object]]:
+    """All bodies and constraints of the scene, each object once, with their names: of what a bake moves, those in the cache."""
     world = scene.rigidbody_world
-    members = list(world.collection.all_objects) if world is not None and world.collection is not None else []
     baked = {ob.session_uid: ob for ob in baked_objects(scene)}
-    others = [ob for ob in members if ob.rigid_body is not None and ob.session_uid not in baked]
-    return [(ob.stiction.backup.body, ob) for ob in baked.values()] + [(ob.name_full, ob) for ob in others]
+    others = {ob.session_uid: ob for ob in [*bodies_of(world), *constraints_of(world)] if ob.session_uid not in baked}
+    return [(ob.stiction.backup.body, ob) for ob in baked.values()] + [(ob.name_full, ob) for ob in others.values()]
 
 
-def of_body(ob: Object, meshes: dict[int, Any]) -> dict[str, str]:
-    """Digests of a body's values. meshes: the digests of meshes that were read already, by their session_uid."""
+def of_object(ob: Object, meshes: dict[int, Any]) -> dict[str, str]:
+    """Digests of an object's values, as a body or as a constraint. meshes: the digests of meshes that were read already, by
+    their session_uid."""
+    values: dict[str, Any] = {} if ob.rigid_body is None else of_body(ob, meshes)
+    if ob.rigid_body_constraint is not None:
+        values["constraint"] = of_constraint(ob)
+    values |= {"place": place_of(ob, animated_paths(ob)), "animation": animation_of(ob, set())}
+    return {what: digest(value) for what, value in values.items()}
+
+
+def of_constraint(ob: Object) -> tuple[Any, ...]:
+    """A constraint's values, and where its two objects are, for their names may change without any other change."""
+    constraint, moving = ob.rigid_body_constraint, animated_paths(ob)
+    ends = tuple(
+        None if end is None else place_of(end, animated_paths(end)) for end in (constraint.object1, constraint.object2)
+    )
+    is_on = "keyed" if "rigid_body_constraint.enabled" in moving else constraint.enabled
+    return (is_on, ends, plain_values(constraint, "rigid_body_constraint.", moving))
+
+
+def of_body(ob: Object, meshes: dict[int, Any]) -> dict[str, Any]:
     body, own, backup = ob.rigid_body, ob.stiction, ob.stiction.backup
-    if body is None:
-        return {}
     moving = animated_paths(ob)
 
     def kept(path: str, value: Any) -> Any:
@@ -80,7 +99,7 @@ def of_body(ob: Object, meshes: dict[int, Any]) -> dict[str, str]:
         return "keyed" if path in moving else value
 
     kinematic = backup.kinematic if backup.baked else body.kinematic
-    values = {
+    return {
         "type": (body.type, kept("rigid_body.enabled", body.enabled), kept("rigid_body.kinematic", kinematic)),
         "friction": (
             kept("stiction.mu_static" if own.use_mu_static else "rigid_body.friction", friction_of(ob)[0]),
@@ -99,10 +118,7 @@ def of_body(ob: Object, meshes: dict[int, Any]) -> dict[str, str]:
             tuple(ob.lock_location),
             tuple(ob.lock_rotation),
         ),
-        "place": place_of(ob, moving),
-        "animation": animation_of(ob, set()),
     }
-    return {what: digest(value) for what, value in values.items()}
 
 
 def differences(before: Digests, now: Digests) -> list[str]:

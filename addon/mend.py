@@ -87,8 +87,28 @@ def lower_dynamic(_scene: Scene, ob: Object) -> None:
     ob.stiction.mu_dynamic = ob.stiction.mu_static if ob.stiction.use_mu_static else ob.rigid_body.friction
 
 
+def has_constraint(ob: Object) -> bool:
+    return ob.rigid_body_constraint is not None and ob.library is None
+
+
 def switch_off(_scene: Scene, ob: Object) -> None:
     ob.rigid_body_constraint.enabled = False
+
+
+def use_damped_springs(_scene: Scene, ob: Object) -> None:
+    ob.rigid_body_constraint.spring_type = "SPRING2"
+
+
+def swap_limits(axis: str) -> Callable[[Scene, Object], None]:
+    """What swaps the limits of one axis of a constraint, such as ang_x."""
+
+    def swap(_scene: Scene, ob: Object) -> None:
+        constraint, lower, upper = ob.rigid_body_constraint, f"limit_{axis}_lower", f"limit_{axis}_upper"
+        low, high = sorted((getattr(constraint, lower), getattr(constraint, upper)))
+        setattr(constraint, lower, low)
+        setattr(constraint, upper, high)
+
+    return swap
 
 
 def more_substeps(scene: Scene) -> None:
@@ -113,14 +133,18 @@ MENDS: dict[str, Mend | SceneMend] = {
     "scale": Mend("Apply Scale", "Put its scale into its mesh; it stays as large as it is", can_apply_scale, apply_scale),
     "kinematic": Mend("Animated", "Let it follow its animation", has_body, follow_keys),
     "mu_dynamic": Mend("Lower It", "Make dynamic friction as high as static friction", has_body, lower_dynamic),
-    "rigid_body_constraint": Mend(
-        "Switch Off", "Switch the constraint off", lambda ob: ob.rigid_body_constraint is not None, switch_off
-    ),
+    "object1": Mend("Switch Off", "Switch the constraint off", has_constraint, switch_off),
+    "object2": Mend("Switch Off", "Switch the constraint off", has_constraint, switch_off),
+    "spring_type": Mend("Blender 2.8", "Let its springs be those of Blender 2.8", has_constraint, use_damped_springs),
     "substeps": SceneMend("Double Substeps", "Take twice as many time steps a frame", more_substeps),
     "friction_combine": SceneMend(
         "Change Rule", "Choose the rule Geometric Mean: let two equal coefficients meet with just that", keep_numbers
     ),
     "rigidbody_world.enabled": SceneMend("Switch On", "Switch the rigid body world on", switch_on_world),
+} | {
+    f"{field}.{axis}.lower": Mend("Swap Limits", "Swap the two limits", has_constraint, swap_limits(f"{field[:3]}_{axis}"))
+    for field in ("linear", "angular")
+    for axis in "xyz"
 }
 
 

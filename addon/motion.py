@@ -6,7 +6,7 @@ What else moves keeps the state of the first frame, as `FrozenTransform`, and is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from ..solver_core.scene.spec import BodyKind, SceneWarning
 from ..solver_core.validation.findings import SceneProblem
-from . import rotations
+from . import actions, rotations
 from .placement import PlacementError, ancestors, matrix, placed
 from .shapes import ShapeError, read_mesh
 
-__all__ = ["FrozenTransform", "Motion", "can_change", "frozen_body", "frozen_part", "read_motion"]
+__all__ = ["FrozenTransform", "Motion", "can_change", "frozen_body", "frozen_part", "read_motion", "unfollowed_values"]
 
 Array = NDArray[np.float64]
 
@@ -91,6 +91,15 @@ def has_changed(frozen: FrozenTransform, depsgraph: Depsgraph) -> bool:
         world, expected = (np.linalg.norm(one[:3, :3], axis=0) for one in (world, expected))
     # Negated, so that what is not a number has changed.
     return not np.abs(world - expected).max() <= SAME * np.abs(expected).max()
+
+
+def unfollowed_values(ob: Object, prefixes: tuple[str, ...]) -> Iterator[SceneWarning]:
+    """A warning for each value of the object below these paths that is keyed or driven: it keeps that of the first frame."""
+    drivers = ob.animation_data.drivers if ob.animation_data is not None else ()
+    for what, movers in (("keyframes", actions.curves(ob) or ()), ("drivers", drivers)):
+        for path in sorted({one.data_path for one in movers if one.data_path.startswith(prefixes)}):
+            name = path.rpartition(".")[2]
+            yield SceneWarning((ob.name_full,), name, f"its {what} are not followed; {name} keeps the value of the first frame")
 
 
 @dataclass(frozen=True)

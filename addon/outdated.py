@@ -17,7 +17,7 @@ from bpy.app.handlers import persistent
 from bpy.types import Context, Depsgraph, Object, Scene
 
 from ..solver_core.io.cache import CacheError
-from .made_from import SCENE, Digests, bodies_of, differences, made_from, of_body, of_scene
+from .made_from import SCENE, Digests, differences, made_from, of_object, of_scene, parts_of
 from .playback import open_cache
 from .redraw import redraw
 from .restore import baked_objects, copies_of_baked, let_go, start_from_here
@@ -96,7 +96,7 @@ class Watch:
         while todo:
             scene, uid, name = todo.pop()
             if uid in by_uid:
-                self._found[scene][name] = of_body(by_uid[uid], self._meshes)
+                self._found[scene][name] = of_object(by_uid[uid], self._meshes)
             if perf_counter() > end:
                 break
         if todo:
@@ -110,7 +110,7 @@ class Watch:
             if scene.stiction.bake.state != "NONE" and scene.rigidbody_world is not None:
                 release_copies(scene)
                 self._found[scene.name_full] = {SCENE: of_scene(scene)}
-                self._todo += [(scene.name_full, ob.session_uid, name) for name, ob in bodies_of(scene)]
+                self._todo += [(scene.name_full, ob.session_uid, name) for name, ob in parts_of(scene)]
 
     def _publish(self) -> None:
         tell(bpy.context, {scene: found for scene, found in self._found.items() if scene in bpy.data.scenes})

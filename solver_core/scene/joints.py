@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FREE", "LOCKED", "AxisSpec", "JointSpec"]
+__all__ = ["LOCKED", "UNLOCKED", "AxisSpec", "JointSpec"]
 
 Array = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ class AxisSpec:
     motor_force: float = 0.0
 
 
-FREE = AxisSpec()
+UNLOCKED = AxisSpec()
 LOCKED = AxisSpec(0.0, 0.0)
 
 
@@ -41,10 +41,10 @@ class JointSpec:
     """A joint between two bodies.
 
     body_a, body_b: their names; empty for the world. position (3,) m and orientation (4,) place the joint's frame in the world
-    at the first frame; each body carries its own copy of it from then on, and the joint's six coordinates say where B's is, seen
-    from A's: linear along the axes of A's frame, angular the angles of the rotations about X, then Y, then Z that lead from A's
-    axes to B's. breaking_impulse: N s, or N m s; a joint one of whose coordinates is held by as much within one time step breaks,
-    and is gone from then on.
+    at the first frame; each body carries its own copy of it from then on, and the joint's six coordinates say where B's is,
+    seen from A's: linear along the axes of A's frame, angular the angles of the rotations about A's X, then A's Y, then A's Z
+    that lead from A's axes to B's, R = Rz Ry Rx. breaking_impulse: N s, or N m s; a joint one of whose coordinates is held by
+    as much within one time step breaks, and is gone from then on.
     """
 
     name: str

@@ -12,12 +12,15 @@ from ..scene.field_types import mismatches
 from ..scene.spec import BodyKind, ContactMethod, PairSpec, SceneSpec, SceneWarning, SolverSettings
 from .bodies import body_problems
 from .findings import SceneError, SceneProblem, describe, is_finite, is_not_negative, is_positive
+from .joints import joint_problems, joint_warnings
 
 __all__ = ["scene_warnings", "validate"]
 
 # What a problem is said to be about when it is about no single object.
 SCENE = "Scene"
 SETTINGS = "Solver settings"
+# What is called by its number where its name is none.
+OWNERS = {"bodies": "Body", "joints": "Joint"}
 
 
 def validate(spec: SceneSpec, settings: SolverSettings) -> None:
@@ -34,7 +37,7 @@ def scene_warnings(spec: SceneSpec) -> tuple[SceneWarning, ...]:
     A dynamic coefficient above the static one is such: no dry surface has it, but each step is well posed with any pair of
     coefficients, and who animates one of the two sliders should not be stopped by the other.
     """
-    return tuple(
+    stuttering = (
         SceneWarning(
             (body.name,),
             "mu_dynamic",
@@ -44,17 +47,19 @@ def scene_warnings(spec: SceneSpec) -> tuple[SceneWarning, ...]:
         for body in spec.bodies
         if body.material.mu_dynamic > body.material.mu_static
     )
+    return (*stuttering, *joint_warnings(spec))
 
 
 def type_problems(spec: SceneSpec, settings: SolverSettings) -> Iterator[SceneProblem]:
-    """What has not the type that it is declared with; fields of a body's shape and material count as the body's."""
+    """What has not the type that it is declared with; fields of a body's shape and material count as the body's, those of a
+    joint's axes as the joint's."""
     for path, message in mismatches(settings, SolverSettings):
         yield SceneProblem(SETTINGS, ".".join(path) or "settings", message)
     for path, message in mismatches(spec, SceneSpec):
         owner = SCENE
-        if path[:1] == ("bodies",) and len(path) > 2:
-            name = spec.bodies[int(path[1])].name
-            owner, path = name if isinstance(name, str) else f"Body {path[1]}", path[2:]
+        if len(path) > 2 and path[0] in OWNERS:
+            name = getattr(spec, path[0])[int(path[1])].name
+            owner, path = name if isinstance(name, str) else f"{OWNERS[path[0]]} {path[1]}", path[2:]
         parts = [part for part in path[:-1] if part not in ("shape", "material")]
         yield SceneProblem(owner, ".".join([*parts, *path[-1:]]) or "scene", message)
 
@@ -81,6 +86,7 @@ def scene_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
         yield SceneProblem(SCENE, "time_scale", message)
     for body in spec.bodies:
         yield from body_problems(body, spec)
+    yield from joint_problems(spec)
 
 
 def excluded_problems(spec: SceneSpec) -> Iterator[SceneProblem]:

@@ -28,11 +28,31 @@ def no_faces(scene, make_body):
     make_body("Empty", mesh=bpy.data.meshes.new("Empty"))
 
 
-def constraint(scene, make_body):
-    hinge = add_empty("Hinge", (0, 0, 0), (0, 0, 0))
-    bpy.context.view_layer.objects.active = hinge
-    bpy.ops.rigidbody.constraint_add(type="HINGE")
-    hinge.rigid_body_constraint.object1 = make_body("Door")
+def add_constraint(scene, kind, first, second):
+    scene.rigidbody_world.constraints = bpy.data.collections.new("RigidBodyConstraints")
+    ob = add_empty("Hinge", (0, 0, 0), (0, 0, 0))
+    bpy.context.view_layer.objects.active = ob
+    bpy.ops.rigidbody.constraint_add(type=kind)
+    ob.rigid_body_constraint.object1, ob.rigid_body_constraint.object2 = first, second
+    return ob.rigid_body_constraint
+
+
+def half_a_hinge(scene, make_body):
+    add_constraint(scene, "HINGE", make_body("Door"), None)
+
+
+def hinge_on_nothing(scene, make_body):
+    add_constraint(scene, "HINGE", add_empty("Post", (0, 0, 0), (0, 0, 0)), make_body("Door"))
+
+
+def crossed_limits(scene, make_body):
+    hinge = add_constraint(scene, "HINGE", make_body("Door"), make_body("Post"))
+    hinge.use_limit_ang_z, hinge.limit_ang_z_lower, hinge.limit_ang_z_upper = True, 1.0, -0.5
+
+
+def braked_spring(scene, make_body):
+    spring = add_constraint(scene, "GENERIC_SPRING", make_body("Door"), make_body("Post"))
+    spring.spring_type, spring.use_spring_x, spring.spring_damping_x = "SPRING1", True, 0.99
 
 
 def ellipsoid(scene, make_body):
@@ -90,7 +110,10 @@ def no_folder(scene, make_body):
 
 CASES = {
     no_faces: ("ERROR", ("Empty",), "mesh", True),
-    constraint: ("ERROR", ("Hinge",), "rigid_body_constraint", True),
+    hinge_on_nothing: ("ERROR", ("Hinge",), "object1", True),
+    crossed_limits: ("ERROR", ("Hinge",), "angular.z.lower", True),
+    half_a_hinge: ("WARNING", ("Hinge",), "object2", True),
+    braked_spring: ("WARNING", ("Hinge",), "spring_type", True),
     switched_off: ("ERROR", ("Scene",), "rigidbody_world.enabled", True),
     no_folder: ("ERROR", (), "cache_directory", False),
     ellipsoid: ("WARNING", ("Egg",), "collision_shape", True),

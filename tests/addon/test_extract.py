@@ -287,11 +287,3 @@ def test_what_is_not_simulated_yet_is_said(scene, make_body):
     bpy.ops.object.forcefield_toggle()
     fields = {warning.field for warning in read().warnings}
     assert {"parent", "kinematic", "field"} <= fields
-
-    hinge = add_empty("Hinge", (0, 0, 0), (0, 0, 0))
-    bpy.context.view_layer.objects.active = hinge
-    bpy.ops.rigidbody.constraint_add(type="HINGE")
-    hinge.rigid_body_constraint.object1, hinge.rigid_body_constraint.object2 = a, b
-    assert ("Hinge", "rigid_body_constraint") in problems_of(read)
-    hinge.rigid_body_constraint.enabled = False
-    assert read().spec.bodies

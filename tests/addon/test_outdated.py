@@ -87,6 +87,43 @@ def test_bodies_that_come_and_go_are_named_and_renamed_ones_are_not(scene, make_
     assert changes()[0] == "New, More.0 and 4 more added"
 
 
+def test_what_a_constraint_is_made_from_counts(scene, make_body, fake_worker, changes):
+    door, post = make_body("Door"), make_body("Post", kind="PASSIVE")
+    scene.rigidbody_world.constraints = bpy.data.collections.new("RigidBodyConstraints")
+    hinge = add_empty("Hinge", (0, 0, 0), (0, 0, 0))
+    bpy.context.view_layer.objects.active = hinge
+    bpy.ops.rigidbody.constraint_add(type="HINGE")
+    constraint = hinge.rigid_body_constraint
+    constraint.object1, constraint.object2 = door, post
+    bake()
+    for frame in (4, 1):
+        scene.frame_set(frame)
+        assert changes() == []
+    door.name, post.name = "Gate", "Pillar"
+    assert changes() == []
+    post.name, post.location.y = "Post", 0.25
+    assert set(changes()) == {"constraint of Hinge", "Post moved"}
+    bake()
+    for change in (
+        lambda: setattr(constraint, "use_limit_ang_z", True),
+        lambda: setattr(constraint, "limit_ang_z_upper", 1.5),
+        lambda: setattr(constraint, "type", "GENERIC"),
+        lambda: setattr(constraint, "disable_collisions", False),
+        lambda: setattr(constraint, "enabled", False),
+        lambda: setattr(constraint, "object2", None),
+    ):
+        change()
+        assert changes() == ["constraint of Hinge"]
+        constraint.enabled = True
+        bake()
+        assert changes() == []
+    hinge.location.x = 0.5
+    assert changes() == ["Hinge moved"]
+    bake()
+    scene.rigidbody_world.constraints.objects.unlink(hinge)
+    assert changes() == ["Hinge removed"]
+
+
 @pytest.mark.parametrize("place", PLACEMENTS)
 def test_what_a_bake_does_is_no_change(scene, make_body, fake_worker, changes, place):
     ob = make_body("Box")

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rigid body constraints as joints: what Blender's own simulation, Bullet, makes of each of their values.
+
+The constraint's object places the joint's frame. Along an axis Bullet counts how far the second object is from the first; about
+one it counts how far the first is turned against the second, but for the piston's. A joint counts the second against the first
+both ways, so limits about axes change sides and sign. A motor drives the first object along its axis. What is called a motor's
+largest impulse is a force.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from bpy.types import Context, Object, RigidBodyConstraint, RigidBodyWorld
+
+from ..solver_core.scene.joints import LOCKED, UNLOCKED, AxisSpec, JointSpec
+from ..solver_core.scene.spec import SceneWarning
+from ..solver_core.validation.findings import SceneProblem
+from . import rotations
+from .members import constraints_of
+from .motion import unfollowed_values
+from .placement import PlacementError, placed
+from .shapes import is_compound_part
+
+__all__ = ["Joints", "read_joints"]
+
+Axes = tuple[AxisSpec, AxisSpec, AxisSpec]
+
+ALL_FREE: Axes = (UNLOCKED, UNLOCKED, UNLOCKED)
+ALL_LOCKED: Axes = (LOCKED, LOCKED, LOCKED)
+# Of the springs of Blender 2.7, above which something is lost without it: Bullet's damping is next to none up to there.
+UNDAMPED = 0.5
+
+
+@dataclass
+class Joints:
+    """The joints of a scene, the pairs of bodies that do not collide for their sake, and what is wrong or odd."""
+
+    joints: list[JointSpec] = field(default_factory=list)
+    excluded: set[tuple[str, str]] = field(default_factory=set)
+    problems: list[SceneProblem] = field(default_factory=list)
+    warnings: list[SceneWarning] = field(default_factory=list)
+
+
+def read_joints(world: RigidBodyWorld, bodies: Collection[str], context: Context) -> Joints:
+    """Read the constraints at the frame that is shown, the first. bodies: the names of those that could be read."""
+    found = Joints()
+    for ob in sorted(constraints_of(world), key=lambda ob: ob.name_full):
+        constraint = ob.rigid_body_constraint
+        ends = (constraint.object1, constraint.object2)
+        problems = [*end_problems(ob, ends, world)] if constraint.enabled else []
+        found.problems += problems
+        names = tuple("" if end is None else end.name_full for end in ends)
+        # Blender disables collisions also for a constraint that is switched off, and after one has broken.
+        if constraint.disable_collisions and names[0] != names[1] and all(name in bodies for name in names):
+            found.excluded.add((min(names), max(names)))
+        # What is wrong with a body that could not be read is said already.
+        is_readable = not problems and any(names) and all(not name or name in bodies for name in names)
+        if not constraint.enabled:
+            continue
+        found.warnings += constraint_warnings(ob, names)
+        if is_readable:
+            read_joint(found, ob, names, context)
+    return found
+
+
+def read_joint(found: Joints, ob: Object, names: tuple[str, ...], context: Context) -> None:
+    constraint = ob.rigid_body_constraint
+    try:
+        world, rotation = placed(ob, context.evaluated_depsgraph_get())
+    except PlacementError as error:
+        found.problems.append(SceneProblem(ob.name_full, error.field, str(error)))
+        return
+    linear, angular = axes_of(constraint)
+    found.joints.append(
+        JointSpec(
+            name=ob.name_full,
+            body_a=names[0],
+            body_b=names[1],
+            position=np.array(world[:3, 3]),
+            orientation=rotations.quaternion_of_matrix(rotation),
+            linear=linear,
+            angular=angular,
+            breaking_impulse=constraint.breaking_threshold if constraint.use_breaking else math.inf,
+        )
+    )
+
+
+def axes_of(constraint: RigidBodyConstraint) -> tuple[Axes, Axes]:
+    """What the joint does along and about X, Y and Z."""
+    match constraint.type:
+        case "FIXED":
+            return ALL_LOCKED, ALL_LOCKED
+        case "POINT":
+            return ALL_LOCKED, ALL_FREE
+        case "HINGE":
+            return ALL_LOCKED, (LOCKED, LOCKED, turned(limited(constraint, "ang_z")))
+        case "SLIDER":
+            return (limited(constraint, "lin_x"), LOCKED, LOCKED), ALL_LOCKED
+        case "PISTON":
+            return (limited(constraint, "lin_x"), LOCKED, LOCKED), (limited(constraint, "ang_x"), LOCKED, LOCKED)
+        case "GENERIC" | "GENERIC_SPRING":
+            x, y, z = (limited(constraint, f"lin_{axis}") for axis in "xyz")
+            a, b, c = (turned(limited(constraint, f"ang_{axis}")) for axis in "xyz")
+            if constraint.type == "GENERIC":
+                return (x, y, z), (a, b, c)
+            return (
+                (sprung(x, constraint, "x"), sprung(y, constraint, "y"), sprung(z, constraint, "z")),
+                (sprung(a, constraint, "ang_x"), sprung(b, constraint, "ang_y"), sprung(c, constraint, "ang_z")),
+            )
+        case "MOTOR":
+            return (driven(constraint, "lin"), UNLOCKED, UNLOCKED), (driven(constraint, "ang"), UNLOCKED, UNLOCKED)
+    raise ValueError(f"unknown type of rigid body constraint {constraint.type}")
+
+
+def limited(constraint: RigidBodyConstraint, axis: str) -> AxisSpec:
+    if not getattr(constraint, f"use_limit_{axis}"):
+        return UNLOCKED
+    return AxisSpec(getattr(constraint, f"limit_{axis}_lower"), getattr(constraint, f"limit_{axis}_upper"))
+
+
+def turned(axis: AxisSpec) -> AxisSpec:
+    """The limits of an angle that Blender counts the other way round."""
+    return replace(axis, lower=-axis.upper, upper=-axis.lower)
+
+
+def sprung(axis: AxisSpec, constraint: RigidBodyConstraint, name: str) -> AxisSpec:
+    if not getattr(constraint, f"use_spring_{name}"):
+        return axis
+    damping = getattr(constraint, f"spring_damping_{name}") if constraint.spring_type == "SPRING2" else 0.0
+    return replace(axis, stiffness=getattr(constraint, f"spring_stiffness_{name}"), damping=damping)
+
+
+def driven(constraint: RigidBodyConstraint, name: str) -> AxisSpec:
+    if not getattr(constraint, f"use_motor_{name}"):
+        return UNLOCKED
+    velocity, force = (getattr(constraint, f"motor_{name}_{value}") for value in ("target_velocity", "max_impulse"))
+    return AxisSpec(motor_velocity=-velocity, motor_force=force)
+
+
+def end_problems(ob: Object, ends: tuple[Object | None, ...], world: RigidBodyWorld) -> Iterator[SceneProblem]:
+    """What is wrong with the two objects that a constraint joins."""
+    members = {member.session_uid for member in world.collection.all_objects}
+    for name, end in zip(("object1", "object2"), ends, strict=True):
+        if end is None:
+            continue
+        if end.rigid_body is None:
+            message = f"{end.name_full} has no rigid body, so nothing can be joined to it; add one, or choose another object"
+        elif is_compound_part(end):
+            message = f"{end.name_full} is part of a compound and no body of its own; choose {end.parent.name_full}"
+        elif end.session_uid not in members:
+            message = f"{end.name_full} is not in the collection of the rigid body world, so it takes no part; put it there"
+        else:
+            continue
+        yield SceneProblem(ob.name_full, name, message)
+    if ends[0] is not None and ends[0] == ends[1]:
+        message = f"both of its objects are {ends[0].name_full}; choose two different ones, or none for the world"
+        yield SceneProblem(ob.name_full, "object2", message)
+
+
+def constraint_warnings(ob: Object, names: tuple[str, ...]) -> Iterator[SceneWarning]:
+    """What of an enabled constraint is without effect, or other than in Blender's own simulation."""
+    constraint = ob.rigid_body_constraint
+
+    def warn(name: str, message: str) -> SceneWarning:
+        return SceneWarning((ob.name_full,), name, message)
+
+    yield from unfollowed_values(ob, ("rigid_body_constraint.",))
+    if not any(names):
+        yield warn("object1", "it names no objects, so it joins nothing")
+    elif not all(names):
+        one = names[0] or names[1]
+        yield warn(
+            "object1" if names[1] else "object2",
+            f"one of its objects is empty, so {one} is joined to the world; in Blender's own simulation it does nothing",
+        )
+    if constraint.use_override_solver_iterations:
+        message = "its own number of iterations is without effect: every step is solved to the tolerance of the scene"
+        yield warn("solver_iterations", message)
+    if constraint.type == "MOTOR" and not (constraint.use_motor_lin or constraint.use_motor_ang):
+        yield warn("use_motor_lin", "neither of its motors is switched on, so it does nothing")
+    if constraint.type == "GENERIC_SPRING" and constraint.spring_type == "SPRING1":
+        springs = [name for name in ("x", "y", "z", "ang_x", "ang_y", "ang_z") if getattr(constraint, f"use_spring_{name}")]
+        if any(getattr(constraint, f"spring_damping_{name}") > UNDAMPED for name in springs):
+            yield warn(
+                "spring_type",
+                "the damping of a Blender 2.7 spring is left out: it depends on Bullet's iterations; the type Blender 2.8 has "
+                "one in N s/m",
+            )

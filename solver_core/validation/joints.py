@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is wrong with the joints of a scene, and what of them can do nothing.
+
+A spring that is too stiff for the time step is neither: springs are part of what a step solves for, so they stay stable.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..scene.joints import AxisSpec, JointSpec
+from ..scene.spec import BodyKind, SceneSpec, SceneWarning
+from .findings import UNIT, Findings, SceneProblem, describe, is_finite, is_not_negative
+
+__all__ = ["joint_problems", "joint_warnings"]
+
+NAMES = "xyz"
+
+
+def joint_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
+    """All that is wrong with the joints of a scene."""
+    bodies = {body.name for body in spec.bodies}
+    for name, count in Counter(joint.name for joint in spec.joints).items():
+        if count > 1:
+            yield SceneProblem(name, "name", f"{count} joints have this name; give each its own")
+    for joint in spec.joints:
+        for field, message in (*end_findings(joint, bodies), *frame_findings(joint), *axes_findings(joint)):
+            yield SceneProblem(joint.name, field, message)
+
+
+def end_findings(joint: JointSpec, bodies: set[str]) -> Findings:
+    for field in ("body_a", "body_b"):
+        name = getattr(joint, field)
+        if name and name not in bodies:
+            yield field, f"{name!r} is no body of the scene; name one of its bodies, or nothing for the world"
+    if joint.body_a and joint.body_a == joint.body_b:
+        yield "body_b", f"both of its ends are {joint.body_a!r}; join it to another body, or to nothing for the world"
+
+
+def frame_findings(joint: JointSpec) -> Findings:
+    for field, size in (("position", 3), ("orientation", 4)):
+        value = getattr(joint, field)
+        if not is_finite(value, (size,)):
+            yield field, f"is {describe(value)}; it must be {size} finite numbers; check the object's transform and its parents"
+    if is_finite(joint.orientation, (4,)) and abs(np.linalg.norm(joint.orientation) - 1.0) > UNIT:
+        length = np.linalg.norm(joint.orientation)
+        yield "orientation", f"is {describe(joint.orientation)}, of length {length:g}; a rotation has length 1"
+    if not joint.breaking_impulse >= 0.0:
+        message = f"is {joint.breaking_impulse}; it must be 0 or more, and infinite for a joint that never breaks"
+        yield "breaking_impulse", message
+
+
+def axes_findings(joint: JointSpec) -> Findings:
+    for field, way in (("linear", "along"), ("angular", "about")):
+        axes = getattr(joint, field)
+        if len(axes) != len(NAMES):
+            yield field, f"has {len(axes)} axes; a joint has three, X, Y and Z"
+            continue
+        for name, axis in zip(NAMES, axes, strict=True):
+            for own, message in axis_findings(axis, f"{way} {name.upper()}"):
+                yield f"{field}.{name}.{own}", message
+
+
+def axis_findings(axis: AxisSpec, where: str) -> Findings:
+    """What is wrong with one coordinate of a joint; where: such as "about X"."""
+    if math.isnan(axis.lower) or math.isnan(axis.upper):
+        yield "lower", f"the limits {where} are {axis.lower} and {axis.upper}; give numbers, or infinite ones for no limit"
+    elif axis.lower > axis.upper or math.inf in (axis.lower, -axis.upper):
+        yield "lower", f"the lower limit {where} lies above the upper one ({axis.lower:g} and {axis.upper:g}); swap them"
+    for field, what in (
+        ("stiffness", "stiffness of the spring"),
+        ("damping", "damping of the spring"),
+        ("motor_force", "force of the motor"),
+    ):
+        value = getattr(axis, field)
+        if not is_not_negative(value):
+            yield field, f"the {what} {where} is {value}; it must be 0 or more and finite"
+    for field, what in (("rest", "rest of the spring"), ("motor_velocity", "velocity of the motor")):
+        value = getattr(axis, field)
+        if not math.isfinite(value):
+            yield field, f"the {what} {where} is {value}; it must be finite"
+
+
+def joint_warnings(spec: SceneSpec) -> Iterator[SceneWarning]:
+    """What of the joints of a valid scene has nothing to do or no way to do it."""
+    active = {body.name for body in spec.bodies if body.kind is BodyKind.ACTIVE}
+    for joint in spec.joints:
+        if joint.body_a not in active and joint.body_b not in active:
+            ends = " and ".join(name or "the world" for name in (joint.body_a, joint.body_b))
+            what = "its motor has nothing to move" if has_motor(joint) else "it has nothing to hold"
+            message = f"neither of its ends is active ({ends}), so {what}"
+            yield SceneWarning((joint.name,), "body_a", message)
+        for way, axes in (("along", joint.linear), ("about", joint.angular)):
+            for name, axis in zip(NAMES, axes, strict=True):
+                if axis.lower == axis.upper and axis.motor_force > 0.0 and axis.motor_velocity != 0.0:
+                    message = f"its motor drives it {way} {name.upper()}, where it is locked"
+                    yield SceneWarning((joint.name,), "motor_force", message)
+
+
+def has_motor(joint: JointSpec) -> bool:
+    return any(axis.motor_force > 0.0 for axis in (*joint.linear, *joint.angular))
