@@ -13,6 +13,7 @@ from . import (
     file_moves,
     materials,
     menu,
+    object_properties,
     operators,
     outdated,
     overlay,
@@ -28,6 +29,7 @@ from . import (
 __all__ = ["register", "unregister"]
 
 PARTS = (
+    object_properties,
     properties,
     display,
     materials,

@@ -17,10 +17,11 @@ __all__ = [
     "curves",
     "curves_in",
     "empty_action",
+    "is_put_aside",
     "is_transform",
     "remove_if_made_by_bake",
     "slot_identifier",
-    "without_transforms",
+    "without_motion",
     "write_curve",
 ]
 
@@ -40,11 +41,18 @@ TRANSFORMS = {
     "delta_rotation_quaternion": 4,
     "delta_scale": 3,
 }
+# What says whether Blender's own simulation moves a body.
+GIVEN_OVER = frozenset(["rigid_body.kinematic", "rigid_body.enabled", "rigid_body.type"])
 
 
 def is_transform(data_path: str) -> bool:
     """Whether a curve or driver with this path moves the object itself."""
     return data_path in TRANSFORMS
+
+
+def is_put_aside(data_path: str) -> bool:
+    """Whether a curve or driver with this path would move a baked object, or let Blender's own simulation have it."""
+    return is_transform(data_path) or data_path in GIVEN_OVER
 
 
 def slot_identifier(owner: ID) -> str:
@@ -110,12 +118,8 @@ def remove_if_made_by_bake(action: Action) -> None:
         bpy.data.actions.remove(action)
 
 
-def transform_curves(owner: ID) -> Iterator[Any]:
-    return (curve for curve in curves(owner) or () if is_transform(curve.data_path))
-
-
-def without_transforms(owner: ID, name: str) -> None:
-    """Replace the owner's action by a copy without the curves that move it; by none when nothing else is left."""
+def without_motion(owner: ID, name: str) -> None:
+    """Replace the owner's action by a copy without the curves that a bake puts aside; by none when nothing else is left."""
     data = owner.animation_data
     if data is None or data.action is None:
         return
@@ -125,7 +129,7 @@ def without_transforms(owner: ID, name: str) -> None:
     copy[MADE_BY_BAKE] = True
     assign(owner, copy, slot)
     remaining = curves(owner)
-    for curve in list(transform_curves(owner)):
+    for curve in [curve for curve in remaining or () if is_put_aside(curve.data_path)]:
         remaining.remove(curve)
     if not remaining:
         assign(owner, None, "")

@@ -27,8 +27,11 @@ from ..solver_core.scene.spec import (
 from ..solver_core.validation.findings import SceneError, SceneProblem
 from ..solver_core.validation.scene import validate
 from . import actions, properties, rotations
+from .gravity import gravity_now, gravity_path, may_change, read_on_the_way
+from .initial_motion import ANIMATED, follows_animation, frames_held, in_motion, is_caught_again, set_in_motion
 from .joints import read_joints
 from .motion import FrozenTransform, can_change, frozen_body, frozen_part, read_motion, unfollowed_values
+from .object_properties import effective_material
 from .placement import PlacementError, ancestors, placed
 from .restore import originals
 from .rooms import with_rooms
@@ -126,7 +129,8 @@ def undisturbed(scene: Scene, world: RigidBodyWorld) -> Iterator[None]:
 class Reading:
     """What has been read so far: bodies, by their names what else is to be known of some, and what is wrong or odd.
 
-    frozen: what keeps its state of the first frame. meshes: the bodies of the shape Mesh.
+    frozen: what keeps its state of the first frame. meshes: the bodies of the shape Mesh. launched: those that begin with the
+    motion of their animation. held: for how many frames active ones follow it, and then go on by themselves.
     """
 
     problems: list[SceneProblem]
@@ -135,13 +139,16 @@ class Reading:
     rest: dict[str, RestState] = field(default_factory=dict)
     animated: dict[str, Object] = field(default_factory=dict)
     deforming: dict[str, Object] = field(default_factory=dict)
+    launched: dict[str, Object] = field(default_factory=dict)
+    held: dict[str, int] = field(default_factory=dict)
     frozen: list[FrozenTransform] = field(default_factory=list)
     meshes: set[str] = field(default_factory=set)
 
 
-def read_object(found: Reading, ob: Object, context: Context) -> None:
-    """Read one object of the rigid body world at the frame that is shown, the first."""
-    kind = body_kind(ob)
+def read_object(found: Reading, ob: Object, context: Context, frames: tuple[int, int]) -> None:
+    """Read one object of the rigid body world at the frame that is shown, the first of the frames."""
+    held = frames_held(ob, *frames) if body_kind(ob) is BodyKind.ANIMATED else 0
+    kind = BodyKind.ACTIVE if held else body_kind(ob)
     pose_problems = list(object_problems(ob, kind, context))
     found.problems += pose_problems
     parts = list(all_parts(ob, context))
@@ -155,7 +162,10 @@ def read_object(found: Reading, ob: Object, context: Context) -> None:
     except ShapeError as error:
         found.problems.append(SceneProblem(error.object or ob.name_full, error.field, str(error)))
         return
-    found.warnings += object_warnings(ob, kind, rest_world)
+    found.warnings += object_warnings(ob, kind, rest_world, (ANIMATED,) if held else ())
+    if held and is_caught_again(ob, frames[0] + held, frames[1]):
+        message = "it is Animated again later, which is not followed: once let go it stays with the solver"
+        found.warnings.append(SceneWarning((ob.name_full,), "kinematic", message))
     found.warnings += [warning for one in (ob, *parts) for warning in shape_warnings(one)]
     if can_change(ob) and not (kind is BodyKind.ANIMATED and deforms(ob)):
         found.frozen.append(frozen_body(ob, kind, depsgraph))
@@ -164,6 +174,11 @@ def read_object(found: Reading, ob: Object, context: Context) -> None:
     if kind is BodyKind.ACTIVE:
         transforms = {name: tuple(getattr(ob.evaluated_get(depsgraph), name)) for name in actions.TRANSFORMS}
         found.rest[ob.name_full] = RestState(ob.session_uid, rest_world, transforms)
+        # Blender lets what it held for one frame only go from rest
+        if held > 1:
+            found.animated[ob.name_full], found.held[ob.name_full] = ob, held
+        elif follows_animation(ob):
+            found.launched[ob.name_full] = ob
     elif kind is BodyKind.ANIMATED:
         found.animated[ob.name_full] = ob
     if ob.rigid_body.collision_shape == "MESH":
@@ -183,30 +198,43 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Inspect
     # By name, for the order in the collection changes when an object leaves it and comes back.
     for ob in sorted(world.collection.all_objects, key=lambda ob: ob.name_full):
         if ob.rigid_body is not None:
-            read_object(found, ob, context)
+            read_object(found, ob, context, (start, end))
     bodies, rooms = with_rooms(found.bodies, found.meshes)
     warnings += rooms
     joined = read_joints(world, {body.name for body in bodies}, context)
     problems += joined.problems
     warnings += joined.warnings
-    moves = found.animated or found.deforming or found.frozen
+    gravity = gravity_now(context)
+    fps = scene.render.fps / scene.render.fps_base
+    bodies, lost = in_motion(bodies, found.launched, context, lambda: show_frame(context, start + 1), world.time_scale / fps)
+    problems += lost
+    moves = found.animated or found.deforming or found.frozen or may_change(scene)
     frames = each_frame(context, range(start, end + 1)) if moves else iter(())
+    gravities: list[Array] = []
+    frames = read_on_the_way(context, frames, gravities)
     motion = read_motion(context, frames, found.animated, found.deforming, found.frozen)
     problems += motion.problems
     warnings += motion.warnings
     spec = SceneSpec(
         bodies=tuple(
-            replace(body, path=motion.paths.get(body.name), deformation=motion.deformations.get(body.name)) for body in bodies
+            replace(
+                body,
+                path=motion.paths[body.name][: found.held.get(body.name)] if body.name in motion.paths else None,
+                deformation=motion.deformations.get(body.name),
+                starts_asleep=body.starts_asleep and body.name not in found.held,
+            )
+            for body in bodies
         ),
-        gravity=read_gravity(scene, world),
+        gravity=gravity,
         frame_start=start,
         frame_end=end,
-        fps=scene.render.fps / scene.render.fps_base,
+        fps=fps,
         time_scale=world.time_scale,
         friction_combine=FrictionCombine[scene.stiction.friction_combine],
         excluded=tuple(sorted(joined.excluded)),
         pairs=properties.effective_pairs(scene),
         joints=tuple(joined.joints),
+        gravity_path=gravity_path(gravities),
     )
     try:
         validate(spec, settings)
@@ -261,7 +289,7 @@ def all_parts(ob: Object, context: Context) -> Iterator[Object]:
 def read_body(ob: Object, kind: BodyKind, shape: ShapeSpec, position: Array, rotation: Array) -> BodySpec:
     body, own = ob.rigid_body, ob.stiction
     by_density = own.mass_source == "DENSITY"
-    return BodySpec(
+    spec = BodySpec(
         name=ob.name_full,
         kind=kind,
         shape=shape,
@@ -269,19 +297,16 @@ def read_body(ob: Object, kind: BodyKind, shape: ShapeSpec, position: Array, rot
         orientation=rotations.quaternion_of_matrix(rotation),
         mass=None if by_density else body.mass,
         density=own.density if by_density else None,
-        material=properties.effective_material(ob),
+        material=effective_material(ob),
         collections=sum(1 << index for index, member in enumerate(body.collision_collections) if member),
         linear_damping=body.linear_damping,
         angular_damping=body.angular_damping,
         linear_factor=np.array([0.0 if locked else 1.0 for locked in ob.lock_location]),
         angular_factor=np.array([0.0 if locked else 1.0 for locked in ob.lock_rotation]),
+        # as in Blender, where only a body with Deactivation can be deactivated
+        starts_asleep=kind is BodyKind.ACTIVE and body.use_deactivation and body.use_start_deactivated,
     )
-
-
-def read_gravity(scene: Scene, world: RigidBodyWorld) -> Array:
-    if not scene.use_gravity:
-        return np.zeros(3)
-    return np.array(scene.gravity, dtype=np.float64) * world.effector_weights.gravity * world.effector_weights.all
+    return set_in_motion(spec, ob) if kind is BodyKind.ACTIVE else spec
 
 
 def object_problems(ob: Object, kind: BodyKind, context: Context) -> Iterator[SceneProblem]:
@@ -303,7 +328,7 @@ def is_system_override(ob: Object) -> bool:
     return ob.override_library is not None and ob.override_library.is_system_override
 
 
-def object_warnings(ob: Object, kind: BodyKind, world: Array) -> Iterator[SceneWarning]:
+def object_warnings(ob: Object, kind: BodyKind, world: Array, followed: tuple[str, ...]) -> Iterator[SceneWarning]:
     axes = world[:3, :3] / np.linalg.norm(world[:3, :3], axis=0)
     if np.abs(axes.T @ axes - np.eye(3)).max() > SHEAR:
         yield SceneWarning(
@@ -325,7 +350,7 @@ def object_warnings(ob: Object, kind: BodyKind, world: Array) -> Iterator[SceneW
                 "parent",
                 "its parent is simulated, but it collides where it is without that motion",
             )
-    yield from unfollowed_values(ob, VALUES)
+    yield from unfollowed_values(ob, VALUES, followed)
 
 
 def shape_warnings(ob: Object) -> Iterator[SceneWarning]:

@@ -20,7 +20,9 @@ import numpy as np
 from bpy.types import ID, AnimData, Object, Scene
 
 from . import actions, properties
+from .gravity import PATHS
 from .members import bodies_of, constraints_of
+from .object_properties import effective_material
 from .restore import baked_objects
 
 __all__ = ["ONLY_THE_END", "SCENE", "Digests", "differences", "made_from", "of_object", "of_scene", "parts_of"]
@@ -49,9 +51,8 @@ def of_scene(scene: Scene) -> dict[str, str]:
     world = scene.rigidbody_world
     start, end = properties.effective_frame_range(scene)
     settings = properties.effective_settings(scene)
-    weights = world.effector_weights
     values = {
-        "gravity": (tuple(scene.gravity), scene.use_gravity, weights.gravity, weights.all),
+        "gravity": gravity_of(scene),
         "first frame": start,
         "last frame": end,
         "frame rate": (scene.render.fps, scene.render.fps_base, world.time_scale),
@@ -60,6 +61,20 @@ def of_scene(scene: Scene) -> dict[str, str]:
         **{field.name.replace("_", " "): getattr(settings, field.name) for field in fields(settings)},
     }
     return {what: digest(value) for what, value in values.items()}
+
+
+def gravity_of(scene: Scene) -> tuple[Any, ...]:
+    """The scene's values that gravity is made of, and what moves them."""
+    has_strips = scene.animation_data is not None and bool(scene.animation_data.nla_tracks)
+    moving = PATHS if has_strips else animated_paths(scene)
+    values = tuple("keyed" if path in moving else in_full(scene.path_resolve(path)) for path in PATHS)
+    curves, drivers, strips = curves_of(scene) or ((), (), ())
+    movers = tuple(one for one in (*curves, *drivers) if one[0] in PATHS)
+    return (values, movers, strips)
+
+
+def in_full(value: Any) -> Any:
+    return tuple(value) if hasattr(value, "__len__") else value
 
 
 def parts_of(scene: Scene) -> list[tuple[str, Object]]:
@@ -112,6 +127,7 @@ def of_body(ob: Object, meshes: dict[int, Any]) -> dict[str, Any]:
         "mass": kept("stiction.density", own.density) if own.mass_source == "DENSITY" else kept("rigid_body.mass", body.mass),
         "shape": shape_of(ob, meshes),
         "collision collections": tuple(body.collision_collections),
+        "initial motion": initial_motion_of(ob),
         "damping or locks": (
             kept("rigid_body.linear_damping", body.linear_damping),
             kept("rigid_body.angular_damping", body.angular_damping),
@@ -119,6 +135,12 @@ def of_body(ob: Object, meshes: dict[int, Any]) -> dict[str, Any]:
             tuple(ob.lock_rotation),
         ),
     }
+
+
+def initial_motion_of(ob: Object) -> tuple[Any, ...]:
+    own, body = ob.stiction, ob.rigid_body
+    values = (tuple(own.velocity), tuple(own.angular_velocity)) if own.initial_motion == "VALUES" else None
+    return (own.initial_motion, values, body.use_deactivation and body.use_start_deactivated)
 
 
 def differences(before: Digests, now: Digests) -> list[str]:
@@ -166,7 +188,7 @@ def digest_of_arrays(*arrays: np.ndarray) -> str:
 
 
 def friction_of(ob: Object) -> tuple[float, float]:
-    material = properties.effective_material(ob)
+    material = effective_material(ob)
     return material.mu_static, material.mu_dynamic
 
 

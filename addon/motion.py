@@ -6,7 +6,7 @@ What else moves keeps the state of the first frame, as `FrozenTransform`, and is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,11 +93,16 @@ def has_changed(frozen: FrozenTransform, depsgraph: Depsgraph) -> bool:
     return not np.abs(world - expected).max() <= SAME * np.abs(expected).max()
 
 
-def unfollowed_values(ob: Object, prefixes: tuple[str, ...]) -> Iterator[SceneWarning]:
-    """A warning for each value of the object below these paths that is keyed or driven: it keeps that of the first frame."""
+def unfollowed_values(ob: Object, prefixes: tuple[str, ...], followed: Collection[str] = ()) -> Iterator[SceneWarning]:
+    """A warning for each value of the object below these paths that is keyed or driven: it keeps that of the first frame.
+
+    followed: the paths of those whose keyframes are followed.
+    """
     drivers = ob.animation_data.drivers if ob.animation_data is not None else ()
     for what, movers in (("keyframes", actions.curves(ob) or ()), ("drivers", drivers)):
         for path in sorted({one.data_path for one in movers if one.data_path.startswith(prefixes)}):
+            if path in followed and what == "keyframes":
+                continue
             name = path.rpartition(".")[2]
             yield SceneWarning((ob.name_full,), name, f"its {what} are not followed; {name} keeps the value of the first frame")
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the user sets: `object.stiction`, `scene.stiction`, and the session's `window_manager.stiction`.
+"""What the user sets for a scene, `scene.stiction`, and what the session knows, `window_manager.stiction`.
 
-A value that Blender has already (friction, restitution, mass, substeps, frame range) is Blender's until the user says so. Each
-has a switch `use_...`, off at first, and the `effective_...` functions below say which of the two holds.
+A value that Blender has already (substeps, frame range) is Blender's until the user says so. Each has a switch `use_...`, off
+at first, and the `effective_...` functions below say which of the two holds.
 """
 # pyright: reportInvalidTypeForm=false
 
@@ -14,94 +14,25 @@ from bpy.props import (
     CollectionProperty,
     EnumProperty,
     FloatProperty,
-    FloatVectorProperty,
     IntProperty,
     PointerProperty,
     StringProperty,
 )
 from bpy.types import Object, PropertyGroup, Scene
 
-from ..solver_core.scene.spec import ContactMethod, FrictionCombine, MaterialSpec, PairSpec, SolverSettings, Staggering
+from ..solver_core.scene.spec import ContactMethod, FrictionCombine, PairSpec, SolverSettings, Staggering
+from .object_properties import names_of_materials
 
 __all__ = [
     "effective_frame_range",
-    "effective_material",
     "effective_pairs",
     "effective_settings",
     "register",
     "unregister",
 ]
 
-OVERRIDABLE = {"LIBRARY_OVERRIDABLE"}
 # Where Blender has this option, a path without it that begins with // counts as an error.
 BLEND_RELATIVE = {"PATH_SUPPORTS_BLEND_RELATIVE"} if bpy.app.version >= (4, 5, 0) else {"ANIMATABLE"}
-
-
-def start_from_static(self: ObjectStiction, context: bpy.types.Context) -> None:
-    body = self.id_data.rigid_body
-    if self.use_mu_static and not self.is_property_set("mu_static") and body is not None:
-        self.mu_static = body.friction
-
-
-def start_from_dynamic(self: ObjectStiction, context: bpy.types.Context) -> None:
-    if self.use_mu_dynamic and not self.is_property_set("mu_dynamic") and self.id_data.rigid_body is not None:
-        self.mu_dynamic = effective_material(self.id_data).mu_static
-
-
-def start_from_restitution(self: ObjectStiction, context: bpy.types.Context) -> None:
-    body = self.id_data.rigid_body
-    if self.use_restitution and not self.is_property_set("restitution") and body is not None:
-        self.restitution = body.restitution
-
-
-class ChangedConstraint(PropertyGroup):
-    """Name (`name`) of an object constraint that a bake switched off."""
-
-
-class ChangedDriver(PropertyGroup):
-    """Data path (`name`) and index of a driver that a bake switched off."""
-
-    index: IntProperty(override=OVERRIDABLE)
-
-
-class ObjectBackup(PropertyGroup):
-    """Everything that a bake changed on an object, as it was; saved with the file, so that Free Bake works after loading it."""
-
-    baked: BoolProperty(name="Baked", description="Moved by a bake", override=OVERRIDABLE)
-    body: StringProperty(name="Body", description="Name of the body in the frame cache", override=OVERRIDABLE)
-    # Row by row. Blender's own matrix subtype takes rows and gives columns.
-    rest_world: FloatVectorProperty(
-        name="Rest Matrix", description="World matrix at the first frame", size=16, override=OVERRIDABLE
-    )
-    kinematic: BoolProperty(name="Animated", override=OVERRIDABLE)
-    member_of: PointerProperty(type=bpy.types.Collection, override=OVERRIDABLE)
-    location: FloatVectorProperty(size=3, override=OVERRIDABLE)
-    rotation_euler: FloatVectorProperty(size=3, override=OVERRIDABLE)
-    rotation_quaternion: FloatVectorProperty(size=4, override=OVERRIDABLE)
-    rotation_axis_angle: FloatVectorProperty(size=4, override=OVERRIDABLE)
-    scale: FloatVectorProperty(size=3, override=OVERRIDABLE)
-    delta_location: FloatVectorProperty(size=3, override=OVERRIDABLE)
-    delta_rotation_euler: FloatVectorProperty(size=3, override=OVERRIDABLE)
-    delta_rotation_quaternion: FloatVectorProperty(size=4, override=OVERRIDABLE)
-    delta_scale: FloatVectorProperty(size=3, override=OVERRIDABLE)
-    had_animation_data: BoolProperty(override=OVERRIDABLE)
-    action: PointerProperty(type=bpy.types.Action, override=OVERRIDABLE)
-    action_slot: StringProperty(override=OVERRIDABLE)
-    use_nla: BoolProperty(override=OVERRIDABLE)
-    constraints: CollectionProperty(type=ChangedConstraint, override=OVERRIDABLE | {"USE_INSERTION"})
-    drivers: CollectionProperty(type=ChangedDriver, override=OVERRIDABLE | {"USE_INSERTION"})
-
-
-def names_of_materials(self: PropertyGroup, context: bpy.types.Context, text: str) -> list[str]:
-    """The names that can be chosen: those in the scene's pairs, and those of the presets."""
-    used = {name for pair in context.scene.stiction.pairs for name in (pair.a, pair.b)} if context.scene is not None else set()
-    return sorted(name for name in used | set(preset_names()) if name and text.lower() in name.lower())
-
-
-def preset_names() -> list[str]:
-    from .materials import MATERIALS
-
-    return list(MATERIALS)
 
 
 def name_pair(self: PairFriction, context: bpy.types.Context) -> None:
@@ -144,86 +75,6 @@ class PairFriction(PropertyGroup):
         precision=3,
         step=1,
     )
-
-
-class ObjectStiction(PropertyGroup):
-    """How Stiction sees a rigid body, where that differs from how Blender does."""
-
-    material: StringProperty(
-        name="Material",
-        description="Name by which the scene's Pairs know this surface; it changes nothing by itself",
-        search=names_of_materials,
-        search_options={"SUGGESTION"},
-        override=OVERRIDABLE,
-    )
-    use_mu_static: BoolProperty(
-        name="Own Static Friction",
-        description="Use the coefficient here instead of the friction of Blender's rigid body",
-        override=OVERRIDABLE,
-        update=start_from_static,
-    )
-    mu_static: FloatProperty(
-        name="Static Friction",
-        description="Coefficient of friction of this surface while it does not slide",
-        default=0.5,
-        min=0.0,
-        soft_max=1.5,
-        precision=3,
-        step=1,
-        override=OVERRIDABLE,
-    )
-    use_mu_dynamic: BoolProperty(
-        name="Own Dynamic Friction",
-        description="Use another coefficient while the surface slides; otherwise it equals that of static friction",
-        override=OVERRIDABLE,
-        update=start_from_dynamic,
-    )
-    mu_dynamic: FloatProperty(
-        name="Dynamic Friction",
-        description="Coefficient of friction of this surface while it slides",
-        default=0.5,
-        min=0.0,
-        soft_max=1.5,
-        precision=3,
-        step=1,
-        override=OVERRIDABLE,
-    )
-    use_restitution: BoolProperty(
-        name="Own Bounciness",
-        description="Use the coefficient here instead of the bounciness of Blender's rigid body",
-        override=OVERRIDABLE,
-        update=start_from_restitution,
-    )
-    restitution: FloatProperty(
-        name="Bounciness",
-        description="Share of the approaching speed that is left after an impact",
-        default=0.0,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
-        precision=3,
-        override=OVERRIDABLE,
-    )
-    mass_source: EnumProperty(
-        name="Mass From",
-        description="Where the mass comes from",
-        items=(
-            ("MASS", "Mass", "The mass of Blender's rigid body"),
-            ("DENSITY", "Density", "Density times the volume of the collision shape"),
-        ),
-        override=OVERRIDABLE,
-    )
-    density: FloatProperty(
-        name="Density",
-        description="Mass per volume in kg/m³",
-        default=1000.0,
-        min=0.0,
-        soft_min=1.0,
-        soft_max=20000.0,
-        precision=1,
-        override=OVERRIDABLE,
-    )
-    backup: PointerProperty(type=ObjectBackup, override=OVERRIDABLE)
 
 
 class SceneBake(PropertyGroup):
@@ -413,11 +264,7 @@ class SessionStiction(PropertyGroup):
 
 
 CLASSES = (
-    ChangedConstraint,
-    ChangedDriver,
-    ObjectBackup,
     PairFriction,
-    ObjectStiction,
     SceneBake,
     SceneStiction,
     SessionMessage,
@@ -425,18 +272,6 @@ CLASSES = (
     SessionFinding,
     SessionStiction,
 )
-
-
-def effective_material(ob: Object) -> MaterialSpec:
-    """The surface of a rigid body: Blender's values where the user set no others."""
-    own, body = ob.stiction, ob.rigid_body
-    mu_static = own.mu_static if own.use_mu_static else body.friction
-    return MaterialSpec(
-        mu_static=mu_static,
-        mu_dynamic=own.mu_dynamic if own.use_mu_dynamic else mu_static,
-        restitution=own.restitution if own.use_restitution else body.restitution,
-        name=own.material,
-    )
 
 
 def effective_pairs(scene: Scene) -> tuple[PairSpec, ...]:
@@ -478,9 +313,8 @@ register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSE
 
 
 def register() -> None:
-    """Give objects, scenes and the session their properties."""
+    """Give scenes and the session their properties."""
     register_classes()
-    Object.stiction = PointerProperty(type=ObjectStiction, override=OVERRIDABLE)
     Scene.stiction = PointerProperty(type=SceneStiction)
     bpy.types.WindowManager.stiction = PointerProperty(type=SessionStiction)
 
@@ -489,5 +323,4 @@ def unregister() -> None:
     """Take the properties away."""
     del bpy.types.WindowManager.stiction
     del Scene.stiction
-    del Object.stiction
     unregister_classes()

@@ -93,7 +93,7 @@ def take_over(ob: Object, scene: Scene, body: str, rest_world: NDArray[np.float6
     set_member(ob, state, False)
     if ob.animation_data is not None:
         ob.animation_data.use_nla = False
-        actions.without_transforms(ob, f"{ob.name} Baked")
+        actions.without_motion(ob, f"{ob.name} Baked")
     for name, values in rest.items():
         setattr(ob, name, values)
 
@@ -121,7 +121,7 @@ def let_go(copy: Object) -> None:
 def is_moved_otherwise(ob: Object) -> bool:
     """Whether something else than the user gave a baked object its place: keys, strips, drivers, constraints."""
     state = remembered(ob)
-    if state.constraints or state.drivers:
+    if state.constraints or any(actions.is_transform(path) for path, _ in state.drivers):
         return True
     data = ob.animation_data
     if data is not None and state.use_nla and data.nla_tracks:
@@ -178,7 +178,7 @@ def capture(ob: Object) -> ObjectState:
         action_slot=actions.slot_identifier(ob),
         use_nla=data.use_nla if data is not None else False,
         constraints=tuple(constraint.name for constraint in ob.constraints if not constraint.mute),
-        drivers=tuple((d.data_path, d.array_index) for d in drivers if actions.is_transform(d.data_path) and not d.mute),
+        drivers=tuple((d.data_path, d.array_index) for d in drivers if actions.is_put_aside(d.data_path) and not d.mute),
     )
 
 

@@ -11,7 +11,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["continuous_rotation", "matrix_of_euler", "matrix_of_quaternion", "nearest_rotation", "quaternion_of_matrix"]
+__all__ = [
+    "continuous_rotation",
+    "matrix_of_euler",
+    "matrix_of_quaternion",
+    "nearest_rotation",
+    "quaternion_of_matrix",
+    "rotation_vector",
+]
 
 Array = NDArray[np.float64]
 
@@ -58,6 +65,13 @@ def quaternion_of_matrix(matrix: Array) -> Array:
     quaternion = np.take_along_axis(rows, best[..., None, None], axis=-2)[..., 0, :]
     quaternion = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
     return np.where(quaternion[..., :1] < 0.0, -quaternion, quaternion)
+
+
+def rotation_vector(matrix: Array) -> Array:
+    """The axis (3,) of a rotation (3, 3), as long as its angle in rad, which is at most half a turn."""
+    w, *v = quaternion_of_matrix(matrix)
+    sine = np.linalg.norm(v)
+    return np.array(v) * (2.0 * np.arctan2(sine, w) / sine if sine > 0.0 else 2.0)
 
 
 def matrix_of_euler(angles: Array, order: str) -> Array:

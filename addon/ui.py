@@ -11,6 +11,7 @@ from bpy.types import Context, Object, Panel, UILayout
 from ..solver_core.scene.spec import ContactMethod, FrictionCombine, pair_friction
 from . import properties
 from .made_from import ONLY_THE_END
+from .object_properties import effective_material
 
 __all__ = ["register", "unregister"]
 
@@ -99,6 +100,24 @@ class STICTION_PT_object_surface(ObjectPanel, Panel):
             column.prop(own, "density", text="Density (kg/m³)")
         else:
             column.prop(body, "mass")
+
+
+class STICTION_PT_object_motion(ObjectPanel, Panel):
+    bl_label = "Initial Motion"
+    bl_parent_id = "STICTION_PT_object"
+    bl_options = CLOSED
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        own = context.object.stiction
+        # what is not active moves as Blender has it
+        layout.active = context.object.rigid_body.type == "ACTIVE"
+        layout.prop(own, "initial_motion", text="Begins")
+        if own.initial_motion == "VALUES":
+            layout.prop(own, "velocity")
+            layout.prop(own, "angular_velocity", text="Turn a Second")
 
 
 class STICTION_PT_object_pairs(ObjectPanel, Panel):
@@ -205,9 +224,9 @@ def pairs(context: Context, ob: Object) -> list[tuple[str, str, float, float]]:
     others = [context.scene.stiction.pair_object, *context.selected_objects]
     bodies = {other.name_full: other for other in others if other is not None and other != ob and other.rigid_body is not None}
     rule = FrictionCombine[context.scene.stiction.friction_combine]
-    a = properties.effective_material(ob)
+    a = effective_material(ob)
     rows = [("Equal Body", "DUPLICATE", a)]
-    rows += [(name, "OBJECT_DATA", properties.effective_material(body)) for name, body in list(bodies.items())[:MOST_PAIRS]]
+    rows += [(name, "OBJECT_DATA", effective_material(body)) for name, body in list(bodies.items())[:MOST_PAIRS]]
     table = properties.effective_pairs(context.scene)
     return [(label, icon, *pair_friction(table, rule, a, b)) for label, icon, b in rows]
 
@@ -322,6 +341,7 @@ def characters_in_row(context: Context) -> int:
 CLASSES = (
     STICTION_PT_object,
     STICTION_PT_object_surface,
+    STICTION_PT_object_motion,
     STICTION_PT_object_pairs,
     STICTION_PT_object_bake,
     STICTION_PT_scene,

@@ -17,7 +17,7 @@ from ..scene.spec import BodyKind, SceneSpec, ShapeKind, ShapeSpec
 from .motion.free_rotation import principal_axes
 from .motion.rotation import matrices, rotate
 
-__all__ = ["RIGID", "Bodies", "Model", "State", "build_bodies", "to_body_frames"]
+__all__ = ["RIGID", "Bodies", "Model", "State", "angular_momentum", "build_bodies", "to_body_frames", "to_center_of_mass"]
 
 Floats = NDArray[np.float64]
 
@@ -126,6 +126,18 @@ def _size(shape: ShapeSpec) -> float:
         upper = np.maximum(upper, high + part.shape.margin)
     extent = float((upper - lower).max()) / 2.0
     return extent if extent > 0.0 else np.inf
+
+
+def to_center_of_mass(path: Floats, center: Floats) -> Floats:
+    """The path (frames, 7) of a centre of mass, which is at `center` (3,) in the body frame whose path is given."""
+    arm = rotate(np.ascontiguousarray(path[:, 3:]), np.tile(center, (len(path), 1)))
+    return np.concatenate([path[:, :3] + arm, path[:, 3:]], axis=1)
+
+
+def angular_momentum(inertia: Floats, orientation: Floats, angular: Floats) -> Floats:
+    """(3,) that of a body with inertia (3, 3) in body axes, which turns with an angular velocity (3,) in world axes."""
+    rotation = matrices(orientation[None])[0]
+    return rotation @ inertia @ rotation.T @ angular
 
 
 def to_body_frames(bodies: Bodies, state: State) -> tuple[Floats, Floats]:

@@ -15,11 +15,19 @@ from ..collision.contact_set import ContactSet, merged
 from ..collision.detect import detect
 from ..collision.time_of_impact import OVERLAP_ALLOWED, Motion
 from ..problem.result import Status
-from ..scene.spec import BodyKind, ContactMethod, SceneSpec, SceneWarning, SolverSettings, changed
+from ..scene.spec import (
+    BodyKind,
+    ContactMethod,
+    SceneSpec,
+    SceneWarning,
+    SolverSettings,
+    changed,
+    strongest_gravity,
+)
 from ..solvers.effort import effort_of_a_step, is_worked_off, ringing
 from ..solvers.kaufman_2008.staggered import VARIANTS
 from ..validation.scene import scene_warnings, validate
-from .bodies import State, build_bodies, to_body_frames
+from .bodies import Model, State, angular_momentum, build_bodies, to_body_frames, to_center_of_mass
 from .build import ContactMemory, StepProblem, build_system, remember, rest_offset, rest_offsets, rules_of
 from .energy_step import solve_islands_by_energy
 from .frame import Frame
@@ -31,12 +39,12 @@ from .kept_contacts import KeptContacts
 from .look_ahead.impacts import MAX_CUTS, MAX_PARTS, NO_IMPACTS, Cut, ImpactFinder
 from .look_ahead.later_contacts import NOTHING_LATER, LaterContacts, twist_between
 from .motion.deformation import Deformation
-from .motion.paths import path_pose
+from .motion.paths import end_twist, path_pose
 from .motion.rotation import matrices, rotation_vector
 from .outcome import Attempt, Solution, combined, frame_statistics, step_row
 from .pivot_step import sliding_directions, solve_islands_by_pivoting
 from .predict import Begin, predicted_step
-from .sleeping import Sleep, none_remembered
+from .sleeping import Sleep, laid_asleep, none_remembered
 
 __all__ = ["Simulation"]
 
@@ -83,20 +91,22 @@ class Simulation:
         self._effort = effort_of_a_step()
         self._deadline = np.inf
         self._memory = none_remembered()
-        gravity_speed = float(np.linalg.norm(spec.gravity)) * self._step
+        gravity_speed = strongest_gravity(spec) * self._step
         movable, radius = self._bodies.model.dof >= 0, self._bodies.shapes.radius
         self._sleep = Sleep(movable, radius, gravity_speed, self._step, self.settings.sleeping)
+        self._sleep.lay(*laid_asleep(spec))
         self._rules = rules_of(spec)
         self._rest = rest_offsets(self._bodies.model.size)
         self._deformation = Deformation(spec, self._bodies.shapes)
         self._impacts = ImpactFinder(self._bodies, self._deformation)
         self._later = LaterContacts(self._bodies, self._impacts, self._deformation)
         self._animated = [
-            (i, np.asarray(body.path, dtype=np.float64))
+            (i, to_center_of_mass(np.asarray(body.path, dtype=np.float64), self._bodies.center_of_mass[i]))
             for i, body in enumerate(spec.bodies)
-            if body.kind is BodyKind.ANIMATED and body.path is not None
+            if body.kind is not BodyKind.PASSIVE and body.path is not None
         ]
         self._kept = KeptContacts(spec.gravity, self._step) if keep_contacts else None
+        self._hold()
         self._prescribed(0.0, 1.0, self._step)
         self._joints = Joints(spec, self._bodies.model, self._state)
         self._reaction, self._held = np.zeros((len(self._joints), 6)), np.zeros((len(self._joints), 6))
@@ -109,6 +119,7 @@ class Simulation:
     def advance(self, before_step: Callable[[], object] = lambda: None) -> Frame:
         """Simulate one frame. What `before_step` raises, which is called before each time step, ends it between two of them;
         only `restore` leads on from there."""
+        self._enter_frame()
         rows = []
         self._reaction[:] = 0.0
         if self._kept is not None:
@@ -146,6 +157,12 @@ class Simulation:
         self._joints.restore(JointMemory(*(np.array(checkpoint[f"joint_{name}"]) for name in JointMemory._fields)))
         self._sleep.restore(checkpoint)
         self._last_step = float(checkpoint["last_step"][0])
+
+    def _enter_frame(self) -> None:
+        """Do what is due at a frame before its first step."""
+        self._hold()
+        if self._gravity_changes():
+            self._wake(self._sleep.settled)
 
     def _advance_step(self, substep: int) -> dict[str, Any]:
         """Advance by a time step, in shorter ones from impact to impact where bodies would pass each other.
@@ -245,7 +262,7 @@ class Simulation:
         prescribed = self._prescribed(at, at + h / self._step, h)
         self._wake(self._to_wake(prescribed, h))
         while True:
-            begin = predicted_step(self._bodies.model, state, prescribed, self._sleep.awake, at, h, 0.5 * (self._last_step + h))
+            begin = predicted_step(self._model(at), state, prescribed, self._sleep.awake, at, h, 0.5 * (self._last_step + h))
             contacts = self._collide(begin.bodies.rotation, begin.awake, begin.bodies.predicted, h)
             woken = self._sleep.to_wake(contacts.body_a, contacts.body_b, begin.awake)
             if not woken.any():
@@ -382,9 +399,40 @@ class Simulation:
         travel = h * twist[:, :3]
         return detect(shapes, self._state.position, rotation, reach, model.collections, movable, excluded, travel)
 
+    def _model(self, at: float) -> Model:
+        """The constants of the bodies with the gravity that acts `at` time steps after the first frame."""
+        path = self.spec.gravity_path
+        if path is None:
+            return self._bodies.model
+        frame = min(int(at / self.settings.substeps) + 1, len(path) - 1)
+        return self._bodies.model._replace(gravity=np.asarray(path[frame], dtype=float))
+
+    def _gravity_changes(self) -> bool:
+        """Whether gravity is another one on the way to the next frame than on the way to this one."""
+        path, frame = self.spec.gravity_path, self._frame - self.spec.frame_start
+        return path is not None and 0 < frame < len(path) - 1 and not np.array_equal(path[frame], path[frame + 1])
+
+    def _hold(self) -> None:
+        """Hold the active bodies that follow paths at this frame, and let go those whose paths end at it."""
+        movable, frame = self._bodies.model.dof >= 0, self._frame - self.spec.frame_start
+        for i, path in self._animated:
+            self._sleep.held[i] = movable[i] and frame < len(path) - 1
+            if movable[i] and frame == len(path) - 1:
+                twist = end_twist(path) / (self._step * self.settings.substeps)
+                # of the step before, over half of which gravity acts in the one to come
+                fallen = 0.5 * self._last_step * self._model(frame * self.settings.substeps).gravity
+                self._state.velocity[i] = twist[:3] - fallen
+                self._state.angular_momentum[i] = angular_momentum(self._bodies.model.inertia[i], path[-1, 3:], twist[3:])
+
+    @property
+    def _followed(self) -> list[tuple[int, Floats]]:
+        """The bodies that follow a path now, with it."""
+        movable = self._bodies.model.dof >= 0
+        return [(i, path) for i, path in self._animated if self._sleep.held[i] or not movable[i]]
+
     def _place_animated(self, state: State, at: float) -> None:
         """Put animated bodies where their paths have them, `at` time steps after the first frame."""
-        for i, path in self._animated:
+        for i, path in self._followed:
             pose = path_pose(path, at / self.settings.substeps)
             state.position[i], state.orientation[i] = pose[:3], pose[3:]
 
@@ -393,7 +441,7 @@ class Simulation:
         self._place_animated(self._state, at)
         self._deformation.place(at / self.settings.substeps, end / self.settings.substeps, h)
         twists = np.zeros((self._bodies.model.dof.size, 6))
-        for i, path in self._animated:
+        for i, path in self._followed:
             after = path_pose(path, end / self.settings.substeps)
             twists[i, :3] = (after[:3] - self._state.position[i]) / h
             twists[i, 3:] = rotation_vector(self._state.orientation[i], after[3:]) / h
@@ -403,7 +451,7 @@ class Simulation:
         """A warning for each pair of bodies that overlap now by more than their rest offset."""
         model = self._bodies.model
         still = np.zeros((model.dof.size, 6))
-        contacts = self._collide(matrices(self._state.orientation), model.dof >= 0, still, 0.0)
+        contacts = self._collide(matrices(self._state.orientation), self._sleep.awake | self._sleep.asleep, still, 0.0)
         deepest: dict[tuple[int, int], float] = {}
         for a, b, gap in zip(contacts.body_a.tolist(), contacts.body_b.tolist(), contacts.gap.tolist(), strict=True):
             if gap < -rest_offset(model.size[a], model.size[b]):

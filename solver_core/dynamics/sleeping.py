@@ -8,6 +8,8 @@ second window than in the first. What is unstable grows, and so does what slides
 
 The island keeps its contacts with their impulses. It is woken as a whole, in the step in which a moving body could touch one
 of its bodies, before that step is solved; so a body that is asleep is never part of a contact with one that moves.
+
+A body may also sleep from the start, as it is, whether anything holds it or not.
 """
 
 from __future__ import annotations
@@ -15,10 +17,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..scene.spec import SceneSpec
 from .build import ContactMemory
 from .islands import connected
 
-__all__ = ["Sleep"]
+__all__ = ["Sleep", "laid_asleep", "none_remembered"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -33,7 +36,7 @@ SPEED_NOISE = 1e-5  # of the speed of what may be at rest: growth of less is rou
 
 
 class Sleep:
-    """Who sleeps among n bodies. asleep: (n,). awake: (n,) those that the solver moves now.
+    """Who sleeps among n bodies. asleep: (n,). awake: (n,) those that the solver moves now. held: (n,) those that it will move.
 
     movable: (n,) those that it moves when they are awake. radius: (n,) m, from the centre of mass to the farthest point.
     gravity_speed: m/s, the speed that gravity gives in a step. step: s. With enabled False nothing falls asleep.
@@ -48,11 +51,27 @@ class Sleep:
         # the fastest that each body has been in this window and in the one before
         self._fastest, self._before = np.zeros(count), np.full(count, np.inf)
         self._memory = none_remembered()
+        # those that have a path for now
+        self.held = np.zeros(count, dtype=bool)
+        # those that sleep since the scene began
+        self._untouched = np.zeros(count, dtype=bool)
+
+    def lay(self, sleeping: Flags, a: NDArray[np.int64], b: NDArray[np.int64]) -> None:
+        """Let bodies (n,) sleep from the start where all that joints of bodies a, b (j,) tie them to may sleep as well."""
+        self._island = connected(len(sleeping), self._movable, a, b)
+        wakes = np.isin(self._island, self._island[self._movable & ~sleeping])
+        self.asleep = self._movable & sleeping & ~wakes
+        self._untouched = self.asleep.copy()
+
+    @property
+    def settled(self) -> Flags:
+        """(n,) the bodies that fell asleep where they had come to rest."""
+        return self.asleep & ~self._untouched
 
     @property
     def awake(self) -> Flags:
         """(n,) the bodies that the solver moves now."""
-        return self._movable & ~self.asleep
+        return self._movable & ~self.asleep & ~self.held
 
     def to_wake(self, a: Indices, b: Indices, wakes: Flags) -> Flags:
         """(n,) who must wake: all of every island that has a contact, or a joint, of bodies a, b (m,) with a body that wakes
@@ -67,7 +86,7 @@ class Sleep:
         of_woken = woken[self._memory.body_a] | woken[self._memory.body_b]
         merged = ContactMemory._make(np.concatenate(pair) for pair in zip(memory, chosen(self._memory, of_woken), strict=True))
         self._memory = chosen(self._memory, ~of_woken)
-        self.asleep = self.asleep & ~woken
+        self.asleep, self._untouched = self.asleep & ~woken, self._untouched & ~woken
         self._fastest[woken], self._before[woken] = np.inf, np.inf
         return chosen(merged, np.lexsort((merged.feature, merged.body_b, merged.body_a)))
 
@@ -109,14 +128,23 @@ class Sleep:
         """All that `restore` needs."""
         memory = {f"asleep_{name}": array.copy() for name, array in zip(ContactMemory._fields, self._memory, strict=True)}
         own = {"asleep": self.asleep, "island": self._island, "fastest": self._fastest, "before": self._before}
+        own["untouched"] = self._untouched
         return {f"sleep_{name}": array.copy() for name, array in own.items()} | memory
 
     def restore(self, checkpoint: dict[str, NDArray]) -> None:
         """Go on from a checkpoint."""
-        self.asleep, self._island, self._fastest, self._before = (
-            np.array(checkpoint[f"sleep_{name}"]) for name in ("asleep", "island", "fastest", "before")
+        self.asleep, self._island, self._fastest, self._before, self._untouched = (
+            np.array(checkpoint[f"sleep_{name}"]) for name in ("asleep", "island", "fastest", "before", "untouched")
         )
         self._memory = ContactMemory._make(np.array(checkpoint[f"asleep_{name}"]) for name in ContactMemory._fields)
+
+
+def laid_asleep(spec: SceneSpec) -> tuple[Flags, NDArray[np.int64], NDArray[np.int64]]:
+    """(n,) the bodies that a scene lets sleep from the start, and the two bodies (j,), (j,) of each joint between bodies."""
+    number = {body.name: index for index, body in enumerate(spec.bodies)}
+    joined = [(number[one.body_a], number[one.body_b]) for one in spec.joints if one.body_a and one.body_b]
+    a, b = np.array(joined, dtype=np.int64).reshape(-1, 2).T
+    return np.array([body.starts_asleep for body in spec.bodies], dtype=bool), a.copy(), b.copy()
 
 
 def chosen(memory: ContactMemory, rows: NDArray) -> ContactMemory:

@@ -34,6 +34,7 @@ __all__ = [
     "Staggering",
     "changed",
     "pair_friction",
+    "strongest_gravity",
 ]
 
 Array = NDArray[np.float64]
@@ -159,10 +160,12 @@ class BodySpec:
     body frame's origin, angular_velocity (3,) rad/s, both in world axes. Exactly one of mass (kg) and density (kg/m^3) is given
     for an active body. inertia: (3, 3) kg m^2 about the centre of mass in body axes; None stands for that of the homogeneous
     shape, so a cylinder can be made a hoop. path: (frames, 7) pose (position, orientation) at each frame of the scene's range
-    for an animated body. deformation: (frames, n, 3) m, the vertices at each frame of a passive or animated body whose shape is
-    a mesh that deforms. Two bodies can touch if their `collections` bit masks share a bit. linear_damping and angular_damping
-    are the fractions of velocity lost in one second. linear_factor and angular_factor (3,) are 0 for a locked world axis and 1
-    for a free one.
+    for an animated body, at the first few for an active one, which follows it and then goes on with its velocity. deformation:
+    (frames, n, 3) m, the vertices at each frame of a passive or animated body whose shape is a mesh that deforms. Two bodies
+    can touch if their `collections` bit masks share a bit. linear_damping and angular_damping are the fractions of velocity
+    lost in one second. linear_factor and angular_factor (3,) are 0 for a locked world axis and 1 for a free one. An active body
+    that starts_asleep stays where it is, whatever pulls at it, until one that moves comes to it; joints tie it to bodies that
+    do so as well, or it does not.
     """
 
     name: str
@@ -183,6 +186,7 @@ class BodySpec:
     angular_factor: Array = field(default_factory=lambda: np.ones(3))
     path: Array | None = None
     deformation: Array | None = None
+    starts_asleep: bool = False
 
 
 class Staggering(Enum):
@@ -248,7 +252,7 @@ class SceneSpec:
     time_scale multiplies simulated time: a frame lasts time_scale / fps seconds. friction_combine and restitution_combine make
     a pair's coefficients out of its bodies', but for the friction of those materials that `pairs` names. excluded: pairs of
     names of bodies that do not collide with each other, whatever their collections, as joined bodies whose collisions are
-    disabled.
+    disabled. gravity_path: (frames, 3) m/s^2, gravity at each frame, where it changes; that of a frame acts on the way to it.
     """
 
     bodies: tuple[BodySpec, ...]
@@ -262,6 +266,13 @@ class SceneSpec:
     excluded: tuple[tuple[str, str], ...] = ()
     pairs: tuple[PairSpec, ...] = ()
     joints: tuple[JointSpec, ...] = ()
+    gravity_path: Array | None = None
+
+
+def strongest_gravity(spec: SceneSpec) -> float:
+    """The largest that gravity is in a scene, m/s^2."""
+    path = spec.gravity if spec.gravity_path is None else spec.gravity_path
+    return float(np.linalg.norm(np.atleast_2d(path), axis=1).max())
 
 
 @dataclass(frozen=True)

@@ -73,9 +73,16 @@ def material_findings(body: BodySpec) -> Findings:
 
 
 def path_findings(body: BodySpec, spec: SceneSpec) -> Findings:
-    if body.kind is not BodyKind.ANIMATED:
-        return
     frames = spec.frame_end - spec.frame_start + 1
+    if body.kind is BodyKind.ACTIVE and body.path is not None:
+        held = len(np.atleast_1d(body.path))
+        if not 2 <= held <= frames:
+            message = f"has {held} poses; an active body can follow 2 to {frames} of them before it is let go"
+            yield "path", message
+            return
+        frames = held
+    elif body.kind is not BodyKind.ANIMATED:
+        return
     if body.path is None:
         yield "path", "an animated body needs its pose at every frame, and there is none"
     elif np.shape(body.path) != (max(frames, 0), 7):

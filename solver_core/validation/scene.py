@@ -74,8 +74,6 @@ def scene_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
             yield SceneProblem(name, "name", f"{count} bodies have this name; give each its own")
     yield from excluded_problems(spec)
     yield from pair_problems(spec.pairs)
-    if not is_finite(spec.gravity, (3,)):
-        yield SceneProblem(SCENE, "gravity", f"is {describe(spec.gravity)}; it must be three finite numbers in m/s^2")
     if spec.frame_end < spec.frame_start:
         message = f"the last frame {spec.frame_end} comes before the first, {spec.frame_start}; choose a later one"
         yield SceneProblem(SCENE, "frame_end", message)
@@ -84,9 +82,25 @@ def scene_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
     if not is_positive(spec.time_scale):
         message = f"is {spec.time_scale}; the speed of the simulation must be above 0 and finite"
         yield SceneProblem(SCENE, "time_scale", message)
+    yield from gravity_problems(spec)
     for body in spec.bodies:
         yield from body_problems(body, spec)
     yield from joint_problems(spec)
+
+
+def gravity_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
+    """What is wrong with gravity, at the first frame or at others."""
+    if not is_finite(spec.gravity, (3,)):
+        yield SceneProblem(SCENE, "gravity", f"is {describe(spec.gravity)}; it must be three finite numbers in m/s^2")
+    if spec.gravity_path is None:
+        return
+    frames = max(spec.frame_end - spec.frame_start + 1, 0)
+    if np.shape(spec.gravity_path) != (frames, 3):
+        message = f"has the shape {np.shape(spec.gravity_path)}; {frames} frames need ({frames}, 3)"
+        yield SceneProblem(SCENE, "gravity_path", message)
+    elif not is_finite(spec.gravity_path, (frames, 3)):
+        first = spec.frame_start + int(np.argmin(np.isfinite(spec.gravity_path).all(axis=1)))
+        yield SceneProblem(SCENE, "gravity_path", f"gravity at frame {first} is not finite; check its animation there")
 
 
 def excluded_problems(spec: SceneSpec) -> Iterator[SceneProblem]:

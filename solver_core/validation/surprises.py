@@ -14,7 +14,7 @@ import numpy as np
 from ..geometry.compounds import parts
 from ..geometry.solids import shape_mass_properties
 from ..geometry.surfaces import mesh_surface
-from ..scene.spec import BodyKind, SceneSpec, SceneWarning, ShapeKind, ShapeSpec, SolverSettings
+from ..scene.spec import BodyKind, SceneSpec, SceneWarning, ShapeKind, ShapeSpec, SolverSettings, strongest_gravity
 
 __all__ = ["surprises", "thickness"]
 
@@ -48,7 +48,7 @@ def mass_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
 
 def size_surprises(spec: SceneSpec, settings: SolverSettings) -> Iterator[SceneWarning]:
     """Bodies that fall by their thickness, g t^2 / 2, in fewer than FEWEST_STEPS steps."""
-    g, step = float(np.linalg.norm(spec.gravity)), spec.time_scale / (spec.fps * settings.substeps)
+    g, step = strongest_gravity(spec), spec.time_scale / (spec.fps * settings.substeps)
     for body in spec.bodies:
         thin = thickness(body.shape)
         if body.kind is not BodyKind.ACTIVE or not 0.0 < thin < 0.5 * g * (FEWEST_STEPS * step) ** 2:

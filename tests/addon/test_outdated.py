@@ -58,6 +58,7 @@ CHANGES = {
     "tolerance of the scene": lambda scene, floor, box: setattr(scene.stiction, "tolerance", 1e-9),
     "last frame of the scene": lambda scene, floor, box: setattr(scene.rigidbody_world.point_cache, "frame_end", 9),
     "material of Box": lambda scene, floor, box: setattr(box.stiction, "material", "Steel"),
+    "initial motion of Box": lambda scene, floor, box: setattr(box.stiction, "initial_motion", "ANIMATION"),
     "pairs of the scene": lambda scene, floor, box: add_pair(scene),
     "friction rule of the scene": lambda scene, floor, box: setattr(scene.stiction, "friction_combine", "AVERAGE"),
 }

@@ -46,7 +46,7 @@ def test_every_pair_names_a_source_and_slides_more_easily_than_it_rests(pair):
 
 @pytest.mark.parametrize("combine", ["PRODUCT", "AVERAGE", "GEOMETRIC_MEAN", "MINIMUM", "MAXIMUM"])
 def test_two_bodies_of_wood_touch_like_wood_on_wood(scene, make_body, combine):
-    from stiction.addon.properties import effective_material
+    from stiction.addon.object_properties import effective_material
     from stiction.solver_core.scene.spec import FrictionCombine
 
     scene.stiction.friction_combine = combine

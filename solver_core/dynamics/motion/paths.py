@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from .rotation import rotate_by, rotation_vector
 
-__all__ = ["path_pose", "smooth"]
+__all__ = ["end_twist", "path_pose", "smooth"]
 
 Floats = NDArray[np.float64]
 
 STEEPEST = 3.0
+JUST_BEFORE = 1e-3  # frames
 SERIES_RATE_ANGLE = 1e-3  # rad: below, the first term of the series has all digits that are needed
 
 
@@ -42,6 +43,17 @@ def path_pose(path: Floats, frame: float) -> Floats:
     theta = _hermite(turns[i], _velocity(turns, i), end, t)
     rotate_by(pose[3:], theta[0], theta[1], theta[2], pose[3:])
     return pose
+
+
+def end_twist(path: Floats) -> Floats:
+    """Linear and angular velocity (6,), a frame, with which a path (frames, 7) ends."""
+    last = len(path) - 1.0
+    before, just_before, end = (path_pose(path, last - k * JUST_BEFORE) for k in (2, 1, 0))
+    rates = [
+        np.append(b[:3] - a[:3], rotation_vector(a[3:], b[3:])) / JUST_BEFORE
+        for a, b in ((before, just_before), (just_before, end))
+    ]
+    return 1.5 * rates[1] - 0.5 * rates[0]
 
 
 def _place(frames: int, frame: float) -> tuple[int, float]:
