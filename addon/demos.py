@@ -13,8 +13,9 @@ from bpy.props import FloatProperty, IntProperty
 from bpy.types import Collection, Context, Menu, Mesh, Object, Operator, Scene
 from mathutils import Quaternion, Vector
 
-from ..solver_core import scenes
+from ..solver_core import jointed_scenes, scenes
 from ..solver_core.scene.spec import BodyKind, BodySpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec
+from .constraints import add_constraint
 
 __all__ = ["build_scene", "register", "unregister"]
 
@@ -33,10 +34,11 @@ def build_scene(context: Context, spec: SceneSpec, name: str) -> Collection:
     collection = bpy.data.collections.new(name)
     scene.collection.children.link(collection)
     meshes: dict[bytes, Mesh] = {}
+    objects: dict[str, Object] = {}
     for ob in context.selected_objects:
         ob.select_set(False)
     for body in spec.bodies:
-        ob = build_body(body, spec, meshes)
+        objects[body.name] = ob = build_body(body, spec, meshes)
         ob.location += scene.cursor.location
         collection.objects.link(ob)
         # A mesh that joins the collection of the rigid body world becomes a rigid body.
@@ -45,6 +47,10 @@ def build_scene(context: Context, spec: SceneSpec, name: str) -> Collection:
         if body.kind is BodyKind.ACTIVE:
             ob.select_set(True)
             context.view_layer.objects.active = ob
+    for joint in spec.joints:
+        ob = add_constraint(joint, spec, objects, scene.rigidbody_world)
+        ob.location += scene.cursor.location
+        collection.objects.link(ob)
     set_scene(scene, spec)
     return collection
 
@@ -99,6 +105,8 @@ def set_rigid_body(ob: Object, body: BodySpec) -> None:
     if material.mu_dynamic != material.mu_static:
         own.use_mu_dynamic = True
         own.mu_dynamic = material.mu_dynamic
+    if body.velocity.any() or body.angular_velocity.any():
+        own.initial_motion, own.velocity, own.angular_velocity = "VALUES", body.velocity, body.angular_velocity
     if body.density is not None:
         own.mass_source, own.density = "DENSITY", body.density
         rigid.mass = body.density * mesh_volume(ob.data)
@@ -269,12 +277,59 @@ class STICTION_OT_add_dropped_cube(AddDemo, Operator):
         return self.add(context, scenes.dropped_cube(height=self.height))
 
 
+class STICTION_OT_add_hanging_chain(AddDemo, Operator):
+    """Add a chain between two posts, and a box that falls into it"""
+
+    bl_idname = "stiction.add_hanging_chain"
+    bl_label = "Hanging Chain"
+
+    links: IntProperty(name="Links", description="Number of links", default=24, min=4, soft_max=100)
+    load: FloatProperty(name="Load", description="Mass of the box", default=2.0, min=0.01, unit="MASS")
+
+    def execute(self, context: Context) -> set[str]:
+        return self.add(context, jointed_scenes.hanging_chain(links=self.links, load=self.load))
+
+
+class STICTION_OT_add_drawbridge(AddDemo, Operator):
+    """Add a bridge that a motor lifts until the crates on it slide off"""
+
+    bl_idname = "stiction.add_drawbridge"
+    bl_label = "Drawbridge"
+
+    speed: FloatProperty(
+        name="Speed", description="Radians a second at which it is lifted", default=0.35, min=0.0, soft_max=2.0
+    )
+    torque: FloatProperty(name="Torque", description="Largest torque of the motor, in N m", default=4000.0, min=0.0)
+
+    def execute(self, context: Context) -> set[str]:
+        return self.add(context, jointed_scenes.drawbridge(speed=self.speed, torque=self.torque))
+
+
+class STICTION_OT_add_breakable_wall(AddDemo, Operator):
+    """Add a wall of bricks with joints that break, and a ball that is shot at it"""
+
+    bl_idname = "stiction.add_breakable_wall"
+    bl_label = "Breakable Wall"
+
+    columns: IntProperty(name="Columns", description="Bricks in a row", default=10, min=2, soft_max=30)
+    rows: IntProperty(name="Rows", description="Rows of bricks", default=6, min=1, soft_max=20)
+    strength: FloatProperty(name="Strength", description="What a joint bears in a time step, in N s", default=3.0, min=0.0)
+    shot: FloatProperty(name="Shot", description="Speed of the ball", default=12.0, min=0.0, unit="VELOCITY")
+
+    def execute(self, context: Context) -> set[str]:
+        spec = jointed_scenes.breakable_wall(columns=self.columns, rows=self.rows, strength=self.strength, shot=self.shot)
+        return self.add(context, spec)
+
+
 DEMOS = (
     STICTION_OT_add_card_house,
     STICTION_OT_add_arch,
     STICTION_OT_add_tower,
     STICTION_OT_add_slope,
     STICTION_OT_add_dropped_cube,
+    STICTION_OT_add_hanging_chain,
+    STICTION_OT_add_drawbridge,
+    STICTION_OT_add_breakable_wall,
 )
 
 

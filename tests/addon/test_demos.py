@@ -27,9 +27,14 @@ def rotated(body) -> np.ndarray:
     return body.shape.vertices @ matrix_of_quaternion(body.orientation).T + body.position
 
 
-@pytest.mark.parametrize("name", ["card_house", "arch", "tower", "slope", "dropped_cube"])
+JOINTED = ["hanging_chain", "drawbridge", "breakable_wall"]
+
+
+@pytest.mark.parametrize("name", ["card_house", "arch", "tower", "slope", "dropped_cube", *JOINTED])
 def test_what_is_added_is_what_is_meant(scene, scenes, name):
-    wanted = getattr(scenes, name)()
+    from stiction.solver_core import jointed_scenes
+
+    wanted = getattr(jointed_scenes if name in JOINTED else scenes, name)()
     assert getattr(bpy.ops.stiction, f"add_{name}")() == {"FINISHED"}
     found = read()
     assert len(found.bodies) == len(wanted.bodies)
@@ -44,10 +49,32 @@ def test_what_is_added_is_what_is_meant(scene, scenes, name):
         assert (other.linear_damping, other.angular_damping) == (body.linear_damping, body.angular_damping)
         if body.kind.name != "ACTIVE":
             continue
+        assert np.allclose(other.velocity, body.velocity)
         assert (other.mass, other.density) == (body.mass, body.density) or other.mass == pytest.approx(body.mass)
         distances = np.linalg.norm(rotated(body)[:, None] - rotated(other)[None], axis=2)
         size = np.ptp(body.shape.vertices, axis=0).max()
         assert max(distances.min(axis=0).max(), distances.min(axis=1).max()) < 1e-6 * max(size, 1.0)
+
+
+@pytest.mark.parametrize("name", JOINTED)
+def test_joints_are_added_as_they_are_meant(scene, extension, name):
+    from stiction.solver_core import jointed_scenes
+
+    wanted = getattr(jointed_scenes, name)()
+    scene.cursor.location = (1.0, 2.0, 0.0)
+    assert getattr(bpy.ops.stiction, f"add_{name}")() == {"FINISHED"}
+    found = read()
+    assert {frozenset(pair) for pair in found.excluded} == {frozenset(pair) for pair in wanted.excluded}
+    by_name = {joint.name: joint for joint in found.joints}
+    assert by_name.keys() == {joint.name for joint in wanted.joints}
+    for joint in wanted.joints:
+        other = by_name[joint.name]
+        assert (other.body_a, other.body_b) == (joint.body_a, joint.body_b)
+        assert np.allclose(other.position, joint.position + np.array([1.0, 2.0, 0.0]), atol=1e-6)
+        assert abs(other.orientation @ joint.orientation) == pytest.approx(1.0)
+        assert other.breaking_impulse == pytest.approx(joint.breaking_impulse)
+        for axis, meant in zip((*other.linear, *other.angular), (*joint.linear, *joint.angular), strict=True):
+            assert tuple(vars(axis).values()) == pytest.approx(tuple(vars(meant).values()), rel=1e-6)
 
 
 def test_the_ground_is_the_plane_and_carries_the_whole_scene(scene, scenes):

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The scenes with joints that demos and tests share, in m, kg and s; as in `scenes.py`."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from .scene.joints import FREE, LOCKED, AxisSpec, JointSpec
+from .scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
+from .scenes import box, ground
+
+__all__ = ["breakable_wall", "drawbridge", "hanging_chain"]
+
+STONE, TIMBER = MaterialSpec(0.8, 0.8), MaterialSpec(0.7, 0.6)
+# Quaternions that turn Z to Y, and X to Y.
+Z_TO_Y = np.array([math.sqrt(0.5), -math.sqrt(0.5), 0.0, 0.0])
+X_TO_Y = np.array([math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5)])
+BALL = FREE, FREE, FREE
+ABOUT_Z = LOCKED, LOCKED, FREE
+
+
+def hanging_chain(links: int = 24, span: float = 2.0, slack: float = 1.3, load: float = 2.0, frames: int = 241) -> SceneSpec:
+    """A chain between two posts, and a box that falls into it.
+
+    span: m between the posts. slack: length of the chain against that. load: kg, of the box.
+    """
+    # half the angle of the arc that is so much longer than its chord, by Newton's method
+    half = math.sqrt(6.0 * (slack - 1.0))
+    for _ in range(8):
+        half -= (half - slack * math.sin(half)) / (1.0 - slack * math.cos(half))
+    radius, height = 0.5 * span / math.sin(half), 1.5
+    angles = np.linspace(-half, half, links + 1)
+    places = [np.array([radius * math.sin(a), 0.0, height + radius * (math.cos(half) - math.cos(a))]) for a in angles]
+    length = 2.0 * radius * math.sin(half / links)
+    size = 0.9 * length, 0.3 * length, 0.3 * length
+    bodies = [ground(STONE)]
+    for side, at in (("Left", places[0]), ("Right", places[-1])):
+        post = box(f"{side} Post", (0.1, 0.1, at[2]), (at[0] + math.copysign(0.05, at[0]), 0.0, 0.5 * at[2]), STONE)
+        bodies.append(still(post))
+    for i, (begin, end) in enumerate(pairwise(places)):
+        lean = 0.5 * math.atan2(end[2] - begin[2], end[0] - begin[0])
+        turn = (math.cos(lean), 0.0, -math.sin(lean), 0.0)
+        bodies.append(box(f"Link {i}", size, 0.5 * (begin + end), TIMBER, 0.05, turn))
+    bodies.append(box("Load", (0.2, 0.2, 0.2), (0.0, 0.0, height + 0.4), TIMBER, load))
+    names = ["Left Post", *(f"Link {i}" for i in range(links)), "Right Post"]
+    joints = [JointSpec(f"Joint {i}", *names[i : i + 2], place, angular=BALL) for i, place in enumerate(places)]
+    return SceneSpec(tuple(bodies), frame_end=frames, excluded=tuple(pairwise(names)), joints=tuple(joints))
+
+
+def drawbridge(length: float = 2.0, speed: float = 0.35, torque: float = 4000.0, frames: int = 241) -> SceneSpec:
+    """A bridge on a hinge that a motor lifts to 70 degrees, with two crates on it that slide off.
+
+    length: m. speed: rad/s. torque: N m, the largest of the motor.
+    """
+    thickness, width, height = 0.08 * length, 0.6 * length, 1.0
+    deck = box("Bridge", (length, width, thickness), (0.5 * length, 0.0, height - 0.5 * thickness), TIMBER, 60.0)
+    bank = box("Bank", (length, 1.5 * width, height), (-0.5 * length, 0.0, 0.5 * height), STONE)
+    far = box("Far Bank", (length, 1.5 * width, height - thickness), (1.45 * length, 0.0, 0.5 * (height - thickness)), STONE)
+    crates = [
+        box(f"Crate {name}", (0.3, 0.3, 0.3), (x * length, y, height + 0.15), TIMBER, 20.0)
+        for name, x, y in (("A", 0.35, -0.2), ("B", 0.6, 0.25))
+    ]
+    at = np.array([0.0, 0.0, height])
+    # about Y, which points to the back: a bridge that goes up turns the other way
+    hinge = AxisSpec(math.radians(-70.0), 0.0)
+    joints = (
+        JointSpec("Hinge", "Bank", "Bridge", at, Z_TO_Y, angular=(LOCKED, LOCKED, hinge)),
+        JointSpec(
+            "Motor", "Bank", "Bridge", at, X_TO_Y, BALL, (AxisSpec(motor_velocity=-speed, motor_force=torque), FREE, FREE)
+        ),
+    )
+    bodies = (ground(STONE), still(bank), still(far), deck, *crates)
+    return SceneSpec(bodies, frame_end=frames, excluded=(("Bank", "Bridge"),), joints=joints)
+
+
+def breakable_wall(columns: int = 10, rows: int = 6, strength: float = 3.0, shot: float = 12.0, frames: int = 145) -> SceneSpec:
+    """A wall of bricks, each fixed to those beside it and sprung to the one below, and a ball that is shot at it.
+
+    strength: N s that a joint bears in a time step. shot: m/s.
+    """
+    size = 0.4, 0.2, 0.2
+    bodies, joints, names = [ground(STONE)], [], {}
+    for row in range(rows):
+        for column in range(columns):
+            names[row, column] = f"Brick {row} {column}"
+            at = (size[0] * (column - 0.5 * (columns - 1)), 0.0, size[2] * (row + 0.5))
+            bodies.append(box(names[row, column], size, at, STONE, 4.0))
+    spring = AxisSpec(stiffness=2e5, damping=2e3)
+    hold = AxisSpec(stiffness=2e4, damping=2e2)
+    for (row, column), name in names.items():
+        x, z = size[0] * (column - 0.5 * (columns - 1)), size[2] * (row + 0.5)
+        if column:
+            place = np.array([x - 0.5 * size[0], 0.0, z])
+            joints.append(JointSpec(f"Beside {name}", names[row, column - 1], name, place, breaking_impulse=strength))
+        if row:
+            place = np.array([x, 0.0, z - 0.5 * size[2]])
+            sprung = (spring, spring, spring), (hold, hold, hold)
+            joints.append(JointSpec(f"Below {name}", names[row - 1, column], name, place, X_TO_X, *sprung, strength))
+    height = 0.5 * rows * size[2]
+    ball = BodySpec("Ball", BodyKind.ACTIVE, ball_shape(0.2), mass=8.0, material=STONE, position=np.array([0.1, -2.0, height]))
+    ball.velocity[:] = (0.0, shot, 1.5)
+    excluded = tuple((joint.body_a, joint.body_b) for joint in joints)
+    return SceneSpec((*bodies, ball), frame_end=frames, excluded=excluded, joints=tuple(joints))
+
+
+X_TO_X = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+def ball_shape(radius: float) -> ShapeSpec:
+    """The hull of 162 points on a sphere: those of an icosahedron whose edges were halved twice."""
+    golden = 0.5 * (1.0 + math.sqrt(5.0))
+    corners = [np.roll([0.0, a, b], k) for k in range(3) for a in (-1.0, 1.0) for b in (-golden, golden)]
+    points = np.array(corners) / math.hypot(1.0, golden)
+    for edge in (1.1, 0.6):
+        near = [(i, j) for i in range(len(points)) for j in range(i) if np.linalg.norm(points[i] - points[j]) < edge]
+        middles = np.array([points[i] + points[j] for i, j in near])
+        points = np.vstack([points, middles / np.linalg.norm(middles, axis=1, keepdims=True)])
+    return ShapeSpec(ShapeKind.HULL, radius * points)
+
+
+def still(body: BodySpec) -> BodySpec:
+    """The same body, passive."""
+    return BodySpec(
+        body.name, BodyKind.PASSIVE, body.shape, position=body.position, orientation=body.orientation, material=body.material
+    )
