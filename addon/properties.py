@@ -111,6 +111,7 @@ class SceneStiction(PropertyGroup):
         items=(
             (ContactMethod.STAGGERED.name, "Staggered Projections", "Contact and friction solved in turn until both agree"),
             (ContactMethod.PIVOT.name, "Pivoting", "Contacts established one by one; exact, for scenes of few contacts"),
+            (ContactMethod.ENERGY.name, "Energy", "Loads shared by the smallest forces that balance, for scenes of few contacts"),
         ),
     )
     tolerance: FloatProperty(
@@ -291,11 +292,11 @@ def effective_frame_range(scene: Scene) -> tuple[int, int]:
 def effective_settings(scene: Scene) -> SolverSettings:
     """How the scene is solved; the rigid body world must exist.
 
-    Pivoting has the exact friction cone only: the panel greys out the choice of another one.
+    Other methods than Staggered Projections have the exact friction cone only: the panel greys out the choice of another one.
     """
     own = scene.stiction
     method = ContactMethod[own.method]
-    is_polygon = own.friction_cone == "POLYGON" and method is not ContactMethod.PIVOT
+    is_polygon = own.friction_cone == "POLYGON" and method is ContactMethod.STAGGERED
     return SolverSettings(
         method=method,
         tolerance=own.tolerance,

@@ -176,15 +176,15 @@ class STICTION_PT_scene_solver(ScenePanel, Panel):
         overridable(column, "Substeps", own, "substeps", context.scene.rigidbody_world, "substeps_per_frame")
         column = layout.column()
         cone = column.column()
-        # pivoting has the exact cone whatever is chosen here
-        cone.active = own.method != ContactMethod.PIVOT.name
+        # other methods have the exact cone whatever is chosen here
+        cone.active = own.method == ContactMethod.STAGGERED.name
         cone.prop(own, "friction_cone")
         if own.friction_cone == "POLYGON":
             cone.prop(own, "polygon_sides")
         column.prop(own, "friction_combine", text="Combine")
         layout.prop(own, "use_sleeping")
         column = layout.column()
-        column.active = own.method != ContactMethod.PIVOT.name
+        column.active = own.method == ContactMethod.STAGGERED.name
         column.prop(own, "staggering")
         column = layout.column()
         column.prop(own, "step_time_limit")

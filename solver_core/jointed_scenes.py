@@ -46,7 +46,7 @@ def hanging_chain(links: int = 24, span: float = 2.0, slack: float = 1.3, load: 
         bodies.append(box(f"Link {i}", size, 0.5 * (begin + end), TIMBER, 0.05, turn))
     bodies.append(box("Load", (0.2, 0.2, 0.2), (0.0, 0.0, height + 0.4), TIMBER, load))
     names = ["Left Post", *(f"Link {i}" for i in range(links)), "Right Post"]
-    joints = [JointSpec(f"Joint {i}", *names[i : i + 2], place, angular=BALL) for i, place in enumerate(places)]
+    joints = [JointSpec(f"Joint {i}", names[i], names[i + 1], place, angular=BALL) for i, place in enumerate(places)]
     return SceneSpec(tuple(bodies), frame_end=frames, excluded=tuple(pairwise(names)), joints=tuple(joints))
 
 

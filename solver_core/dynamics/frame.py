@@ -112,8 +112,8 @@ class Frame:
     poses: (bodies, 7) position in m and orientation quaternion (w, x, y, z) of every body frame in the world. velocities:
     (bodies, 6) linear velocity in m/s of the body frame's origin and angular velocity in rad/s, world axes. statistics: of the
     steps that led here from the frame before, empty arrays for the first frame. reactions: (joints, 6) force in N on body B of
-    every joint, and torque in N m about the joint, world axes, the mean over the frame; broken: (joints,) which are gone. contacts: None
-    where they were not asked for, and at the first frame.
+    every joint, and torque in N m about the joint, world axes, the mean over the frame; broken: (joints,) which are gone.
+    contacts: None where they were not asked for, and at the first frame.
     """
 
     frame: int

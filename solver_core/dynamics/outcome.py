@@ -41,10 +41,10 @@ PAIRS = ("worst_pair", "deepest_pair")
 class Solution(NamedTuple):
     """A step solved for some contacts.
 
-    system: of the contacts alone. v, apart: (dof,) velocities, and those that part overlaps on top of them; twist: (n, 6) the sum of both. memory: what to
-    begin with when the step is solved again; held: (t, 3) the impulses of all joints; approach: (m,) m/s, what the next step
-    has to know. counts: (COUNTS,), errors: (7,) of `solve_islands`. worked_off: whether the step has done all the work that it
-    may. axes: (m, 3, 3) of the contacts, rows n, t1, t2.
+    system: of the contacts alone; axes: (m, 3, 3) of each, rows n, t1, t2. v, apart: (dof,) velocities, and those that part
+    overlaps on top of them; twist: (n, 6) the sum of both. memory: what to begin with when the step is solved again; held:
+    (t, 3) the impulses of all joints; approach: (m,) m/s, what the next step has to know. counts: (COUNTS,), errors: (7,) of
+    `solve_islands`. worked_off: whether the step has done all the work that it may.
     """
 
     contacts: ContactSet

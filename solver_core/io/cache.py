@@ -389,7 +389,7 @@ def sound_records(file: BinaryIO, info: CacheInfo, offset: int) -> Iterator[tupl
 
 
 def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
-    """The frame in a chunk, for a scene of so many bodies and joints; raises KeyError, and ValueError where it makes no sense."""
+    """The frame in a chunk, for a scene of so many bodies and joints; raises KeyError, ValueError where it makes no sense."""
     arrays = {name: chunk.arrays[name] for name in ("poses", "velocities", "reactions", "broken")}
     statistics = {name: chunk.arrays[f"statistics.{name}"] for name in STATISTICS}
     steps = statistics["status"].size
@@ -403,4 +403,5 @@ def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
             raise ValueError(f"array {name!r} names bodies that the scene of {bodies} does not have")
     if not np.isin(statistics["status"], list(Status)).all():
         raise ValueError("array 'status' has values that are no status")
-    return Frame(chunk.fields["frame"], statistics=FrameStatistics(**statistics), **arrays)
+    whole = FrameStatistics(**statistics)
+    return Frame(chunk.fields["frame"], arrays["poses"], arrays["velocities"], whole, arrays["reactions"], arrays["broken"])

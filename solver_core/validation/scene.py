@@ -143,8 +143,9 @@ def settings_problems(settings: SolverSettings) -> Iterator[SceneProblem]:
     if settings.polygon_sides != 0 and not settings.polygon_sides >= 3:
         message = f"is {settings.polygon_sides}; choose 0 for the exact friction cone, or 3 sides and more"
         yield SceneProblem(SETTINGS, "polygon_sides", message)
-    elif settings.polygon_sides != 0 and settings.method is ContactMethod.PIVOT:
-        message = f"is {settings.polygon_sides}, and pivoting has the exact friction cone only; choose 0, or the other solver"
+    elif settings.polygon_sides != 0 and settings.method is not ContactMethod.STAGGERED:
+        name = settings.method.value
+        message = f"is {settings.polygon_sides}, and the method {name} has the exact friction cone only; choose 0, or staggered"
         yield SceneProblem(SETTINGS, "polygon_sides", message)
     if not (settings.step_time_limit >= 0.0 and np.isfinite(settings.step_time_limit)):
         message = f"is {settings.step_time_limit}; choose seconds for each step, or 0 for as long as it needs"
