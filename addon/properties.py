@@ -111,7 +111,11 @@ class SceneStiction(PropertyGroup):
         items=(
             (ContactMethod.STAGGERED.name, "Staggered Projections", "Contact and friction solved in turn until both agree"),
             (ContactMethod.PIVOT.name, "Pivoting", "Contacts established one by one; exact, for scenes of few contacts"),
-            (ContactMethod.ENERGY.name, "Energy", "Loads shared by the smallest forces that balance, for scenes of few contacts"),
+            (
+                ContactMethod.ENERGY.name,
+                "Energy",
+                "Loads shared by the smallest forces, for scenes of few contacts",
+            ),
         ),
     )
     tolerance: FloatProperty(
