@@ -8,8 +8,8 @@ from bpy.types import Object, Scene
 from ..solver_core.dynamics.frame import FrameContacts
 from ..solver_core.io.cache import CacheError, FrameCacheReader
 from .bake_files import cache_path
-from .made_from import bodies_of
 from .playback import open_cache
+from .restore import baked_objects
 
 __all__ = ["CachedContacts", "objects_of_bodies"]
 
@@ -68,4 +68,7 @@ class CachedContacts:
 
 def objects_of_bodies(scene: Scene) -> dict[str, Object]:
     """The scene's objects by the names of their bodies in its bake."""
-    return dict(bodies_of(scene))
+    world = scene.rigidbody_world
+    members = world.collection.all_objects if world is not None and world.collection is not None else ()
+    others = {ob.name_full: ob for ob in members if ob.rigid_body is not None and not ob.stiction.backup.baked}
+    return others | {ob.stiction.backup.body: ob for ob in baked_objects(scene)}

@@ -50,6 +50,7 @@ FOUND = {
     "sweeps": "by sweeps",
     "admm": "by ADMM",
     "clusters": "by clusters",
+    "energy": "by redistributions of energy",
 }
 
 

@@ -225,3 +225,11 @@ def test_the_deepest_overlap_of_the_last_frame_is_told_with_its_bodies(job):
     assert "Overlap 0.02 mm, Box and Floor" in state.details
     assert "Overlap not finite, Box and Floor" in play(job, STARTED, frame(1), frame(2, overlap=None))[0].details
     assert play(job, STARTED, frame(4), job.WorkerEnded(0))[0].details == ()
+
+
+def test_whatever_finds_an_answer_has_a_name_in_the_panel(job):
+    from stiction.solver_core.problem.result import Found
+
+    counted = {which.name.lower(): 1 for which in Found}
+    state, _ = play(job, STARTED, {**frame(1), "found": counted})
+    assert len(state.solved_by.split(", ")) == len(Found)

@@ -13,6 +13,9 @@ import numpy as np
 import pytest
 
 
+FOUND = 9  # ways in which an answer is found
+
+
 def step(**changes):
     return {
         "status": 0,
@@ -21,7 +24,7 @@ def step(**changes):
         "iterations": 3,
         "factorisations": 2,
         "solves": 1,
-        "found": np.zeros(8, int),
+        "found": np.zeros(FOUND, int),
         "cuts": 0,
         "asleep": 0,
         **dict.fromkeys(("relative_error", "residual", "cone", "complementarity", "dissipation"), 0.0),

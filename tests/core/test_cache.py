@@ -17,7 +17,7 @@ from solver_core.io.cache import CacheError, FrameCacheReader, FrameCacheWriter,
 from solver_core.io.container import MAGIC, PREFIX, PREFIX_CHECK, encode_chunk, locate_chunk
 from solver_core.io.continuation import continue_from
 from solver_core.io.snapshot import snapshot_digest
-from solver_core.problem.result import Status
+from solver_core.problem.result import Found, Status
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
 
 BODIES = 3
@@ -38,7 +38,7 @@ def frame(number):
         for field in dataclasses.fields(FrameStatistics)
     }
     statistics["status"] = rng.integers(0, len(Status), size=steps)
-    statistics["found"] = rng.integers(0, 9, size=(steps, 8))
+    statistics["found"] = rng.integers(0, 9, size=(steps, len(Found)))
     for pair in ("worst_pair", "deepest_pair"):
         statistics[pair] = rng.integers(-1, BODIES, size=(steps, 2))
     return Frame(number, rng.normal(size=(BODIES, 7)), rng.normal(size=(BODIES, 6)), FrameStatistics(**statistics))

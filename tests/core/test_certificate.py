@@ -16,7 +16,7 @@ from solver_core.dynamics.frame import Frame
 from solver_core.dynamics.outcome import frame_statistics
 from solver_core.io.cache import FrameCacheWriter
 from solver_core.io.snapshot import write_snapshot
-from solver_core.problem.result import Status
+from solver_core.problem.result import Found, Status
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
 
 EVIL = "<script>alert('&')</script>"
@@ -37,7 +37,7 @@ def row(**changes):
         "iterations": 3,
         "factorisations": 2,
         "solves": 1,
-        "found": np.arange(8),
+        "found": np.arange(len(Found)),
         "cuts": 0,
         "asleep": 0,
         "relative_error": 1e-8,

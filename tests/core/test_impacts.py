@@ -79,7 +79,7 @@ def bake(folder, contacts):
     with FrameCacheWriter.create(cache, SPEC, SETTINGS) as writer:
         for number in (10, 11):
             kept = contacts if number == 11 else None
-            writer.append(Frame(number, np.zeros((2, 7)), np.zeros((2, 6)), frame_statistics([]), kept), {})
+            writer.append(Frame(number, np.zeros((2, 7)), np.zeros((2, 6)), frame_statistics([]), contacts=kept), {})
     return main([str(snapshot), str(cache), str(folder / "impacts.csv")])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from solver_core.dynamics.frame import Frame, FrameStatistics
-from solver_core.problem.result import Status
+from solver_core.problem.result import Found, Status
 from solver_core.report import build_report, error_report, report_bytes
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, SceneWarning, ShapeKind, ShapeSpec, SolverSettings
 from solver_core.validation.findings import SceneProblem
@@ -38,7 +38,7 @@ def frame(number, *, steps=4, **changes):
         "iterations": np.full(steps, 2),
         "factorisations": np.full(steps, 5),
         "solves": np.full(steps, 2),
-        "found": np.tile([3, 0, 2, 0, 1, 0, 0, 0], (steps, 1)),
+        "found": np.tile([3, 0, 2, 0, 1, *[0] * (len(Found) - 5)], (steps, 1)),
         "cuts": np.full(steps, 1),
         "relative_error": np.full(steps, 1e-7),
         "residual": np.full(steps, 1e-12),
@@ -87,7 +87,7 @@ def test_counts_are_sums_and_errors_are_the_worst():
         "deepest_pair": [],
         "worst_pair": [],
         "missed_steps": 0,
-        "found": dict.fromkeys(("start", "staggering", "newton", "held_radii", "pivoting", "sweeps", "admm", "clusters"), 0),
+        "found": dict.fromkeys((which.name.lower() for which in Found), 0),
         "natural_map": 0.0,
         "seconds": 0.0,
     }
