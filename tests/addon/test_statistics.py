@@ -12,7 +12,6 @@ import bpy
 import numpy as np
 import pytest
 
-
 FOUND = 9  # ways in which an answer is found
 
 
