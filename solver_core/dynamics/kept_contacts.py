@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,10 +27,9 @@ IMPACT_SPEED = 1e-3  # m/s, where there is no gravity
 class KeptContacts:
     """Looks at every step of a frame: `begin_frame`, `add` after each part of a step, `of_frame`."""
 
-    def __init__(self, gravity: Floats, step: float) -> None:
-        """gravity: (3,) m/s^2. step: s."""
-        self._gravity, self._step = np.asarray(gravity, dtype=np.float64), step
-        self._impact_speed = max(IMPACT_SPEED, IMPACT_STEPS * float(np.linalg.norm(self._gravity)) * step)
+    def __init__(self, step: float) -> None:
+        """step: s, before it is cut."""
+        self._step = step
         self.begin_frame()
 
     def begin_frame(self) -> None:
@@ -39,7 +40,8 @@ class KeptContacts:
     def add(self, begin: Begin, solution: Solution) -> None:
         """Take in a part of a step, the last of them in place of those before."""
         self._last = begin, solution
-        impacts = impacts_in(begin, solution, self._step, self._impact_speed)
+        fast = max(IMPACT_SPEED, IMPACT_STEPS * math.hypot(*begin.model.gravity) * self._step)
+        impacts = impacts_in(begin, solution, self._step, fast)
         if len(impacts.time):
             self._impacts.append(impacts)
 
@@ -51,7 +53,7 @@ class KeptContacts:
         names = FrameImpacts.__dataclass_fields__
         impacts = [*self._impacts, NOTHING_MET]
         joined = FrameImpacts(**{name: np.concatenate([getattr(one, name) for one in impacts]) for name in names})
-        return contacts_of(begin, solution, stick_speed(self._gravity, begin.h), joined)
+        return contacts_of(begin, solution, stick_speed(begin.model.gravity, begin.h), joined)
 
 
 def contacts_of(begin: Begin, solution: Solution, slow: float, impacts: FrameImpacts) -> FrameContacts:

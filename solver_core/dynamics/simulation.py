@@ -105,7 +105,7 @@ class Simulation:
             for i, body in enumerate(spec.bodies)
             if body.kind is not BodyKind.PASSIVE and body.path is not None
         ]
-        self._kept = KeptContacts(spec.gravity, self._step) if keep_contacts else None
+        self._kept = KeptContacts(self._step) if keep_contacts else None
         self._hold()
         self._prescribed(0.0, 1.0, self._step)
         self._joints = Joints(spec, self._bodies.model, self._state)

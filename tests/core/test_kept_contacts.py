@@ -74,6 +74,16 @@ def test_an_impact_has_the_time_the_place_and_the_momentum_of_the_fall(restituti
     assert (impacts[0].body_a[0], impacts[0].body_b[0]) == (0, 1)
 
 
+def test_a_body_at_rest_is_borne_by_what_it_weighs_at_the_time():
+    lying = slope(tangent=0.0, mu=0.5)
+    path = np.zeros((9, 3))
+    path[:, 2] = np.where(np.arange(9) < 5, -GRAVITY, -2.0 * GRAVITY)
+    spec = dataclasses.replace(lying, frame_end=lying.frame_start + 8, gravity_path=path)
+    frames = sc.Simulation(spec, keep_contacts=True).run()
+    borne = [frame.contacts.force.sum() for frame in frames if frame.contacts is not None]
+    np.testing.assert_allclose(borne[1:4] + borne[5:], [GRAVITY] * 3 + [2.0 * GRAVITY] * 3, rtol=1e-3)
+
+
 def test_keeping_contacts_changes_no_bit_of_the_motion():
     surface = material(0.5, 0.2, 0.3)
     spec = SceneSpec(
