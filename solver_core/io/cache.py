@@ -392,6 +392,7 @@ def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
     """The frame in a chunk, for a scene of so many bodies and joints; raises KeyError, ValueError where it makes no sense."""
     arrays = {name: chunk.arrays[name] for name in ("poses", "velocities", "reactions", "broken")}
     statistics = {name: chunk.arrays[f"statistics.{name}"] for name in STATISTICS}
+    statistics["found"] = with_later_columns(statistics["found"])
     steps = statistics["status"].size
     shapes = {"poses": (bodies, 7), "velocities": (bodies, 6), "reactions": (joints, 6), "broken": (joints,)}
     shapes |= {name: (steps, *WIDTHS.get(name, ())) for name in statistics}
@@ -405,3 +406,9 @@ def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
         raise ValueError("array 'status' has values that are no status")
     whole = FrameStatistics(**statistics)
     return Frame(chunk.fields["frame"], arrays["poses"], arrays["velocities"], whole, arrays["reactions"], arrays["broken"])
+
+
+def with_later_columns(found: NDArray[Any]) -> NDArray[Any]:
+    """The counts of what found the answers, in a cache of a version that knew fewer ways too."""
+    missing = len(Found) - found.shape[1] if found.ndim == 2 else 0
+    return np.pad(found, ((0, 0), (0, missing))) if missing > 0 else found

@@ -429,3 +429,15 @@ def test_a_cache_that_begins_with_the_frames_of_another_has_their_contacts(tmp_p
     reader = FrameCacheReader(tmp_path / "now", snapshot_digest(longer, SETTINGS))
     assert list(reader.frames) == [10, 11]
     assert arrays_of(reader.contacts(11)) == arrays_of(with_contacts(11).contacts)
+
+
+def test_frames_of_a_version_that_knew_fewer_ways_to_an_answer_can_be_read(tmp_path):
+    path = tmp_path / "cache"
+    old = frame(10)
+    old = dataclasses.replace(old, statistics=dataclasses.replace(old.statistics, found=np.zeros((0, 8), int)))
+    later = dataclasses.replace(frame(11), statistics=dataclasses.replace(frame(11).statistics, found=np.full((4, 8), 3)))
+    with FrameCacheWriter.create(path, SPEC, SETTINGS) as writer:
+        writer.append(old, {})
+        writer.append(later, {})
+    found = FrameCacheReader(path).read(11).statistics.found
+    assert found.shape == (4, len(Found)) and (found[:, :8] == 3).all() and not found[:, 8:].any()
