@@ -284,7 +284,7 @@ class STICTION_OT_add_hanging_chain(AddDemo, Operator):
     bl_label = "Hanging Chain"
 
     links: IntProperty(name="Links", description="Number of links", default=24, min=4, soft_max=100)
-    load: FloatProperty(name="Load", description="Mass of the box", default=2.0, min=0.01, unit="MASS")
+    load: FloatProperty(name="Load", description="Mass of the box", default=1.0, min=0.01, unit="MASS")
 
     def execute(self, context: Context) -> set[str]:
         return self.add(context, jointed_scenes.hanging_chain(links=self.links, load=self.load))

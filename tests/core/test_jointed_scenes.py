@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The demos with joints end as their names promise."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+import solver_core as sc
+from solver_core import jointed_scenes
+from solver_core.dynamics.motion.rotation import matrices
+
+
+def index(spec, name):
+    return [body.name for body in spec.bodies].index(name)
+
+
+def apart(spec, frame) -> np.ndarray:
+    """How far the two ends of each joint are from each other, m."""
+    first = {body.name: (body.position, matrices(body.orientation[None])[0]) for body in spec.bodies}
+    now = {
+        body.name: (pose[:3], matrices(np.ascontiguousarray(pose[None, 3:]))[0])
+        for body, pose in zip(spec.bodies, frame.poses, strict=True)
+    }
+
+    def end(name, at):
+        (old, turned), (new, turn) = first[name], now[name]
+        return new + turn @ turned.T @ (at - old)
+
+    return np.array([np.linalg.norm(end(j.body_a, j.position) - end(j.body_b, j.position)) for j in spec.joints])
+
+
+def test_a_chain_between_two_posts_catches_a_box_and_stays_whole():
+    spec = jointed_scenes.hanging_chain()
+    frames = sc.Simulation(spec).run(48)
+    gaps = np.array([apart(spec, frame).max() for frame in frames])
+    # a hundredth of a link when it is hit, and hardly anything afterwards
+    assert gaps.max() < 1e-3 and gaps[-1] < 1e-4
+    load = np.array([frame.poses[index(spec, "Load"), 2] for frame in frames])
+    assert load[20:].min() > 0.7 and load[20:].max() < load[0]
+
+
+def test_a_drawbridge_rises_to_its_limit_and_its_crates_slide_to_the_bank():
+    spec = jointed_scenes.drawbridge()
+    frame = sc.Simulation(spec).run(110)[-1]
+    w, _, y, _ = frame.poses[index(spec, "Bridge"), 3:]
+    assert abs(2.0 * math.atan2(-y, w) - math.radians(70.0)) < 1e-3
+    for name in ("Crate A", "Crate B"):
+        x, _, z = frame.poses[index(spec, name), :3]
+        assert x < 0.0 and abs(z - 1.15) < 0.01
+
+
+def test_a_wall_holds_until_a_ball_breaks_some_of_it():
+    spec = jointed_scenes.breakable_wall(columns=5, rows=3)
+    frames = sc.Simulation(spec).run(24)
+    broken = [int(frame.broken.sum()) for frame in frames]
+    assert broken[2] == 0 and 0 < broken[-1] < len(spec.joints)
+    assert all(late >= early for early, late in itertools.pairwise(broken))
+    held = ~frames[-1].broken
+    # springs among them give way a little
+    assert apart(spec, frames[-1])[held].max() < 5e-3 < apart(spec, frames[-1])[~held].max()
