@@ -125,7 +125,9 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
                 place = moved[:3, :3] @ body.position + moved[:3, 3]
                 poses.append(np.concatenate([place, rotations.quaternion_of_matrix(turn)]))
             contacts = self.contacts_at(number) if self.contacts and number > self.spec.frame_start else None
-            return Frame(number, np.array(poses), np.zeros((len(poses), 6)), frame_statistics([]), contacts=contacts)
+            joints = {"reactions": np.zeros((len(self.spec.joints), 6)), "broken": np.zeros(len(self.spec.joints), dtype=bool)}
+            rest = np.zeros((len(poses), 6))
+            return Frame(number, np.array(poses), rest, frame_statistics([]), **joints, contacts=contacts)
 
         def contacts_at(self, number: int) -> FrameContacts:
             """Three contacts of the first two bodies, of each state one, above each other; 3 N, friction 1 N along x."""
