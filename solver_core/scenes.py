@@ -330,7 +330,8 @@ def ring(links: int = 20, radius: float = 0.3, mass: float = 0.05) -> SceneSpec:
     ]
     top = links // 4
     joints.append(JointSpec("Nail", "", f"Link {top}", place(inner, angles[top]), angular=about_y))
-    return SceneSpec(tuple(bodies), joints=tuple(joints))
+    apart = tuple((f"Link {i}", f"Link {(i + 1) % links}") for i in range(links))
+    return SceneSpec(tuple(bodies), joints=tuple(joints), excluded=apart)
 
 
 def bridge(planks: int = 10, load: float = 50.0, mass: float = 1.0) -> SceneSpec:
@@ -356,4 +357,4 @@ def bridge(planks: int = 10, load: float = 50.0, mass: float = 1.0) -> SceneSpec
         for side, y in (("left", -0.25), ("right", 0.25))
     )
     weight = box("Load", (0.3, 0.3, 0.3), (0.0, 0.0, 0.2), surface, load)
-    return SceneSpec((*bodies, weight), joints=joints)
+    return SceneSpec((*bodies, weight), joints=joints, excluded=tuple(pairwise(names[1:-1])))

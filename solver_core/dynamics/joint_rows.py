@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from .bodies import RIGID, State
 from .joint_coordinates import Coordinates, cross, unwound
-from .joint_table import HOLD, LOWER, MOTOR, SPRING, UPPER, JointTable, Rows, measured
+from .joint_table import AT_LEAST, AT_MOST, HOLD, MOTOR, SPRING, JointTable, Rows, measured
 from .motion.rotation import matrices
 from .predict import Begin
 
@@ -41,7 +41,7 @@ Ints = NDArray[np.int64]
 
 # Of a row's inverse mass: joints give way by that much, so that those which say the same, or contradict each other a little,
 # share what they bear in one way, and what is straight between two fixed points bears something
-COMPLIANCE = 1e-6
+JOINT_COMPLIANCE = 1e-6
 # Of h^2 k / m of all springs of a body: beyond this they swing too fast for the step, and are pulled to rest
 STIFF = 4.0
 LEAST_STIFF = 1e-4  # the weight is that of no stiffness at all, to eight digits
@@ -94,7 +94,7 @@ class JointStep:
 
     def holding(self, box: Floats) -> Floats:
         """The laws (t, 3, 3) without those of springs and motors, which then do nothing."""
-        at = self._rows.kind > UPPER
+        at = self._rows.kind > AT_MOST
         out = box.copy()
         out[self._triple[at], self._rows.place[at]] = 0.0
         return out
@@ -105,10 +105,21 @@ class JointStep:
         force_time: the time in s over which forces act. recovery_speed: what is off is brought nearer by no more than so many
         lengths a second.
         """
-        rows, h = self._rows, self._begin.h
         after = measured(self._table, moved.position, matrices(moved.orientation), self._which)
         # u of a coordinate's own rate of change is J v + rate
-        rate = self._scale * (self._along_rows(after) - self._now) / h - self._velocity(self._jacobians, self._begin.twists(v))
+        moved_by = self._scale * (self._along_rows(after) - self._now) / self._begin.h
+        return self._about(moved_by - self._velocity(self._jacobians, self._begin.twists(v)), force_time, recovery_speed)
+
+    def straight_rows(self, force_time: float, recovery_speed: float) -> JointRows:
+        """The rows as if coordinates changed at the rates with which they begin: what they join loses energy, and drifts where
+        it turns, but they hold whatever it does."""
+        known = np.where(self._begin.awake[:, None], 0.0, self._begin.bodies.twist)
+        rate = self._velocity(self._whole, known, self._table.body[self._rows.joint])
+        return self._about(rate, force_time, recovery_speed)
+
+    def _about(self, rate: Floats, force_time: float, recovery_speed: float) -> JointRows:
+        """The rows (r,) whose coordinates change at a rate beside J v, m/s."""
+        rows = self._rows
         bias, box = np.empty_like(rate), np.zeros((len(rate), 3))
         self._hold(rate, recovery_speed * self._table.length[rows.joint], bias, box)
         self._pull(rate, force_time, bias, box)
@@ -121,7 +132,7 @@ class JointStep:
     def drift(self, before: JointRows, after: JointRows) -> float:
         """By how much, in lengths, coordinates that are held are off at the end of a step that was solved with one bias, by the
         bias about its answer."""
-        held = self._rows.kind <= UPPER
+        held = self._rows.kind <= AT_MOST
         at = self._triple[held], self._rows.place[held]
         off = np.abs(after.bias[at] - before.bias[at]) * self._begin.h / self._table.length[self._rows.joint[held]]
         return float(off.max(initial=0.0))
@@ -159,13 +170,13 @@ class JointStep:
         """What holds a coordinate, or keeps it from passing a limit: what is wrong is made good at no more than a speed (r,),
         and what is left up to a limit may be used up."""
         off = self._scale * (self._now - self._rows.target) / self._begin.h
-        for kind, low, high in ((HOLD, -np.inf, np.inf), (LOWER, 0.0, np.inf), (UPPER, -np.inf, 0.0)):
+        for kind, low, high in ((HOLD, -np.inf, np.inf), (AT_LEAST, 0.0, np.inf), (AT_MOST, -np.inf, 0.0)):
             chosen = self._rows.kind == kind
-            least, most = (-np.inf if kind == UPPER else -speed), (np.inf if kind == LOWER else speed)
+            least, most = (-np.inf if kind == AT_MOST else -speed), (np.inf if kind == AT_LEAST else speed)
             bias[chosen] = (rate + np.clip(off, least, most))[chosen]
             box[chosen, 0], box[chosen, 1] = low, high
         held = self._rows.kind == HOLD
-        box[held, 2] = COMPLIANCE * self._inverse_mass[held]
+        box[held, 2] = JOINT_COMPLIANCE * self._inverse_mass[held]
 
     def _pull(self, rate: Floats, force_time: float, bias: Floats, box: Floats) -> None:
         """Springs and dampers."""

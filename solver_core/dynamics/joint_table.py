@@ -15,12 +15,12 @@ from .bodies import Model, State
 from .joint_coordinates import Coordinates, angular_form, coordinates
 from .motion.rotation import matrices
 
-__all__ = ["COORDINATES", "HOLD", "LOWER", "MOTOR", "SPRING", "UPPER", "JointTable", "Rows", "joint_table", "measured"]
+__all__ = ["AT_LEAST", "AT_MOST", "COORDINATES", "HOLD", "MOTOR", "SPRING", "JointTable", "Rows", "joint_table", "measured"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-HOLD, LOWER, UPPER, SPRING, MOTOR = range(5)
+HOLD, AT_LEAST, AT_MOST, SPRING, MOTOR = range(5)
 COORDINATES = "X", "Y", "Z", "X rotation", "Y rotation", "Z rotation"
 ROWS = 3  # in a triple
 
@@ -119,9 +119,9 @@ def _of_axis(axis: AxisSpec) -> Iterator[tuple[int, float, float, float, float]]
         yield HOLD, axis.lower, 0.0, 0.0, 0.0
         return
     if axis.lower > -np.inf:
-        yield LOWER, axis.lower, 0.0, 0.0, 0.0
+        yield AT_LEAST, axis.lower, 0.0, 0.0, 0.0
     if axis.upper < np.inf:
-        yield UPPER, axis.upper, 0.0, 0.0, 0.0
+        yield AT_MOST, axis.upper, 0.0, 0.0, 0.0
     if axis.stiffness > 0.0 or axis.damping > 0.0:
         yield SPRING, axis.rest, axis.stiffness, axis.damping, 0.0
     if axis.motor_force > 0.0:

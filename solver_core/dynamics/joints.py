@@ -13,7 +13,7 @@ from ..scene.spec import SceneSpec, SceneWarning
 from .bodies import Model, State
 from .joint_coordinates import VECTOR, unwound
 from .joint_rows import JointRows, JointStep
-from .joint_table import COORDINATES, HOLD, LOWER, MOTOR, UPPER, joint_table, measured
+from .joint_table import AT_LEAST, AT_MOST, COORDINATES, HOLD, MOTOR, joint_table, measured
 from .motion.rotation import matrices
 from .predict import Begin
 
@@ -66,7 +66,7 @@ class Joints:
         """One for each coordinate that is not where its joint has it as the scene begins."""
         found, rows = [], self._table.rows
         for joint, coordinate, kind, target in zip(rows.joint, rows.coordinate, rows.kind, rows.target, strict=True):
-            off = {HOLD: abs(target), LOWER: target, UPPER: -target}.get(int(kind), 0.0)
+            off = {HOLD: abs(target), AT_LEAST: target, AT_MOST: -target}.get(int(kind), 0.0)
             if off > 0.0:
                 (name, bodies), unit = self._names[joint], "m" if coordinate < 3 else "rad"
                 where = f"the joint {name} begins {off:.3g} {unit} from where it may be in {COORDINATES[coordinate]}"

@@ -57,7 +57,8 @@ KEPT_CUTS = 12  # of those allowed, for what is not solved in so many tries; the
 FEW_TRIES = 2  # where contact has no solution, or its time is over: for what else goes on in the scene
 MAX_TRIES = 8  # of a step, each with the contacts that the one before ran into
 CORRECTIONS = 3  # times that a step is solved, each with joints told about the velocities that came out
-DRIFT = 1e-6  # of a joint's length: what it may be off at a step's end, or the step is solved once more
+JOINT_DRIFT = 1e-6  # of a joint's length: what it may be off at a step's end, or the step is solved once more
+JOINT_LOOSE = 1e-3  # of it: what it may be off after that, or the step is too long
 
 
 class Simulation:
@@ -232,6 +233,8 @@ class Simulation:
             if solution.counts[0] == Status.INFEASIBLE and cuts > 0:
                 # perhaps a bounce off one body into another
                 solution = self._solve(begin, joints, contacts, memory, held, bounces=False)
+            if solution.is_loose and cuts > 0 and solution.may_improve:
+                return Cut(0.5 * h, repeatedly=True)
             moved = self._moved(begin, solution.v, solution.apart)
             if not self._later.may_matter(solution.twist, h, h / self._step):
                 tries.append(Attempt(solution, moved, NO_IMPACTS, NOTHING_LATER))
@@ -283,11 +286,11 @@ class Simulation:
             contacts.body_a, contacts.body_b, contacts.point, self._state.position, begin.bodies.rotation
         )
         problem = build_system(begin, self._state, contacts, drift, memory, self._rules, bounces)
-        system, box = problem.system, problem.system.box
+        system, box, is_loose = problem.system, problem.system.box, False
         if joints is None:
             v, counts, errors = self._solve_islands(begin, problem)
         else:
-            problem, v, counts, errors = self._solve_joined(begin, joints, problem, held)
+            problem, v, counts, errors, is_loose = self._solve_joined(begin, joints, problem, held, may_cut=bounces)
             held = np.zeros_like(held)
             held[joints.triples] = problem.impulse[len(contacts) :]
             box = joints.holding(problem.system.box)
@@ -300,30 +303,36 @@ class Simulation:
         impulse = remember(problem.axes, problem.impulse[: len(contacts)])
         kept = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, impulse, problem.approach_before)
         worked_off = is_worked_off(self._effort)
-        found = counts, errors, worked_off, problem.axes
+        found = counts, errors, worked_off, problem.axes, is_loose
         return Solution(contacts, system, v, apart, twist, kept, held, problem.approach, *found)
 
     def _solve_joined(
-        self, begin: Begin, joints: JointStep, problem: StepProblem, held: Floats
-    ) -> tuple[StepProblem, Floats, NDArray[np.int64], Floats]:
-        """Solve the contact problem with joints in it, about velocities that come nearer to the answer each time."""
+        self, begin: Begin, joints: JointStep, problem: StepProblem, held: Floats, may_cut: bool
+    ) -> tuple[StepProblem, Floats, NDArray[np.int64], Floats, bool]:
+        """Solve the contact problem with joints in it, about velocities that come nearer to the answer each time; whether they
+        did not, which a shorter step could mend. Where there is none, joints are taken as straight."""
         limits = 0.5 * (self._last_step + begin.h), self.settings.recovery_speed
         contacts, impulse = problem.system, np.concatenate([problem.impulse, held[joints.triples]])
         at_rest = np.zeros(begin.offset[-1])
         v = begin.unknowns(self._joints.expected(begin, self._last_step))
         rows = joints.rows(self._moved(begin, v, at_rest), v, *limits)
         solves = factorisations = 0
+        drift = np.inf
         while True:
             problem = problem._replace(system=with_joints(contacts, rows), impulse=impulse)
             v, counts, errors = self._solve_islands(begin, problem)
             counts[3] += factorisations
             solves += 1
-            if solves == CORRECTIONS or counts[0] != Status.SOLVED:
-                return problem, v, counts, errors
-            factorisations, before = counts[3], rows
+            factorisations, before, drift_before = counts[3], rows, drift
             rows = joints.rows(self._moved(begin, v, at_rest), v, *limits)
-            if joints.drift(before, rows) <= DRIFT:
-                return problem, v, counts, errors
+            drift = joints.drift(before, rows)
+            if drift <= JOINT_DRIFT or solves > CORRECTIONS:
+                return problem, v, counts, errors, False
+            if solves == CORRECTIONS or not drift < drift_before:
+                is_loose = not drift <= JOINT_LOOSE
+                if may_cut or not is_loose:
+                    return problem, v, counts, errors, is_loose
+                rows, solves = joints.straight_rows(*limits), CORRECTIONS
 
     def _solve_islands(self, begin: Begin, problem: StepProblem) -> tuple[Floats, NDArray[np.int64], Floats]:
         """Solve the contact problem, its impulse being warm start and answer; velocities (dof,), counts, errors."""

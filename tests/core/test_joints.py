@@ -153,7 +153,7 @@ def test_a_motor_gives_its_torque_until_it_has_its_speed():
     middle = (np.arange(301) - 0.5) / 240.0
     np.testing.assert_allclose(spin[1:], np.minimum(torque / moment * middle[1:], speed), rtol=1e-7)
     np.testing.assert_allclose(frames[100].reactions[0, 5], torque, rtol=1e-7)
-    np.testing.assert_allclose(frames[-1].reactions[0], [0.0, 0.0, 5.0 * G, 0.0, 0.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(frames[-1].reactions[0], [0.0, 0.0, 5.0 * G, 0.0, 0.0, 0.0], atol=1e-6 * 5.0 * G)
 
 
 @pytest.mark.parametrize("frequency", [1.0, 10.0, 40.0])
@@ -233,7 +233,7 @@ def test_what_holds_a_weight_feels_it():
     frames = run(scene([weight], [JointSpec("Arm", "", "Weight")]), 24, sleeping=False)
     expected = [0.0, 0.0, 4.0 * G, 0.0, -4.0 * G * 0.5, 0.0]
     np.testing.assert_allclose(frames[-1].reactions[0], expected, atol=1e-6 * 4.0 * G)
-    np.testing.assert_allclose(frames[-1].poses, frames[0].poses, atol=1e-9)
+    np.testing.assert_allclose(frames[-1].poses, frames[0].poses, atol=1e-7)
 
 
 @pytest.mark.parametrize(("strength", "breaks"), [(0.99, True), (1.01, False)])
@@ -272,13 +272,16 @@ def test_what_a_motor_turns_never_sleeps():
 @pytest.mark.slow
 def test_a_bridge_of_planks_carries_a_weight():
     spec = sc.scenes.bridge(8)
-    frames = run(spec, 48, substeps=10)
+    frames = run(spec, 30, substeps=10)
     middle = frames[-1].poses[3:5, 2].mean()
     assert -0.2 < middle < 0.0
     assert frames[-1].poses[-1, 2] > middle + 0.12
     assert gaps(frames, spec).max() < 1e-4
-    carried = frames[-1].reactions[[0, 1], 2].sum() - frames[-1].reactions[[-1, -2], 2].sum()
-    assert carried == pytest.approx((8.0 + 50.0) * G, rel=0.05)
+    carried = sum(f.reactions[[0, 1], 2].sum() - f.reactions[[-1, -2], 2].sum() for f in frames[1:]) / 24.0
+    mass = np.array([body.mass for body in spec.bodies])
+    # gravity acts for half of the first step
+    weight = mass.sum() * G * (30.0 / 24.0 - 0.5 / 240.0)
+    assert carried == pytest.approx(weight + mass @ frames[-1].velocities[:, 2], rel=1e-6)
 
 
 def test_joined_bodies_are_one_island_and_stand_on_the_ground_by_friction():

@@ -40,6 +40,7 @@ from .projection import BOTH, assemble, gap_velocity, generalised_impulse, veloc
 __all__ = ["admm"]
 
 ADMM_PENALTY, LAST_ADMM_PENALTY, RAISE = 3.0, 30.0, np.sqrt(10.0)  # rho_k times the effective inverse mass
+JOINT_FACTOR = 1e2  # times that of contacts, for joints: what is linear has nothing to find out
 RELAXATION = 1.6
 ADMM_ITERATIONS = 2000  # iterations
 ITERATIONS_A_LOOK = 10  # iterations between two looks at the residuals
@@ -129,6 +130,8 @@ def _start(system, inverse, impulse, v, rho, x, u):
                 total += inverse[k, r]
                 rows += 1
         rho[k] = ADMM_PENALTY * rows / total if rows > 0 else 1.0
+        if k >= system.mu.size:
+            rho[k] *= JOINT_FACTOR
         gap_velocity(system, k, v, u)
         if k < system.mu.size:
             u[0] += system.mu[k] * np.sqrt(u[1] * u[1] + u[2] * u[2])

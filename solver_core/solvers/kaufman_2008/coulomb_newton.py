@@ -22,7 +22,7 @@ from ...problem.cones import project_disk, project_half_line, project_interval, 
 from ...problem.residuals import natural_error
 from ...problem.system import apply_inverse_mass, apply_mass, relative_velocity
 from ..effort import count_factorisation, spent
-from .projection import BOTH, gap_velocity, generalised_impulse, velocity_after
+from .projection import BOTH, JOINT_PENALTY, gap_velocity, generalised_impulse, velocity_after
 
 __all__ = ["coulomb_newton"]
 
@@ -136,6 +136,8 @@ def coulomb_newton(system, blocks, lower, upper, sides, inverse, kappa, attempt,
     for k in range(m):
         total = inverse[k].sum()
         rho[k] = 3.0 * first / total if total > 0.0 else 0.0
+        if k >= system.mu.size:
+            rho[k] *= JOINT_PENALTY
     y, fresh, derivative = impulse.copy(), np.zeros((m, 3)), np.zeros((m, 3, 3))
     work, gradient, back, trial, u = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(3)
     generalised_impulse(system, BOTH, m, y, work)

@@ -47,6 +47,7 @@ __all__ = [
     "CONTACT",
     "DISK",
     "FRICTION",
+    "JOINT_PENALTY",
     "MULTIPLIER_STEPS",
     "Blocks",
     "assemble",
