@@ -25,7 +25,7 @@ __all__ = ["VECTOR", "Coordinates", "angular_form", "coordinates", "cross", "unw
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-VECTOR, HINGE, EULER, NONE = 0, 1, 4, 5  # all locked; free about X, Y or Z, which are 1, 2 and 3; any other; all left alone
+VECTOR, HINGE, EULER, UNASKED = 0, 1, 4, 5  # all locked; free about X, Y or Z, which are 1, 2 and 3; any other; all left alone
 UPRIGHT = 1e-6  # squared cosine of Y: nearer to a right angle X and Z are turns about the same axis
 
 
@@ -41,7 +41,7 @@ class Coordinates(NamedTuple):
 def angular_form(joint: JointSpec) -> int:
     """Which angles a joint's are."""
     if all(axis == FREE for axis in joint.angular):
-        return NONE
+        return UNASKED
     free = [axis for axis in range(3) if not joint.angular[axis].lower == joint.angular[axis].upper == 0.0]
     if not free:
         return VECTOR
@@ -56,7 +56,7 @@ def coordinates(place: Floats, axes: Floats, form: Ints) -> Coordinates:
     direction[:, :3] = a
     for kind in sorted(set(form.tolist())):
         chosen = form == kind
-        if kind == NONE:
+        if kind == UNASKED:
             value[chosen, 3:], direction[chosen, 3:] = 0.0, 0.0
             continue
         angles = _vector if kind == VECTOR else _euler if kind == EULER else _hinge
