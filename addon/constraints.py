@@ -10,7 +10,7 @@ import bpy
 from bpy.types import Object, RigidBodyConstraint, RigidBodyWorld
 from mathutils import Quaternion, Vector
 
-from ..solver_core.scene.joints import FREE, LOCKED, AxisSpec, JointSpec
+from ..solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
 from ..solver_core.scene.spec import SceneSpec
 
 __all__ = ["add_constraint"]
@@ -57,14 +57,14 @@ def kind_of(joint: JointSpec) -> str:
     """The type of constraint that a joint is."""
     axes = (*joint.linear, *joint.angular)
     if any(axis.motor_force > 0.0 for axis in axes):
-        if any(axis != FREE for axis in (*joint.linear[1:], *joint.angular[1:])):
+        if any(axis != FREE_AXIS for axis in (*joint.linear[1:], *joint.angular[1:])):
             raise ValueError(f"{joint.name}: a motor of Blender's drives along and about X, and leaves all else free")
         return "MOTOR"
     if any(axis.stiffness > 0.0 or axis.damping > 0.0 for axis in axes):
         return "GENERIC_SPRING"
     if all(axis == LOCKED for axis in axes[:5]):
         return "FIXED" if axes[5] == LOCKED else "HINGE"
-    is_point = all(axis == LOCKED for axis in joint.linear) and all(axis == FREE for axis in joint.angular)
+    is_point = all(axis == LOCKED for axis in joint.linear) and all(axis == FREE_AXIS for axis in joint.angular)
     return "POINT" if is_point else "GENERIC"
 
 

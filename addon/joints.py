@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from bpy.types import Context, Object, RigidBodyConstraint, RigidBodyWorld
 
-from ..solver_core.scene.joints import FREE, LOCKED, AxisSpec, JointSpec
+from ..solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
 from ..solver_core.scene.spec import SceneWarning
 from ..solver_core.validation.findings import SceneProblem
 from . import rotations
@@ -29,7 +29,7 @@ __all__ = ["Joints", "read_joints"]
 
 Axes = tuple[AxisSpec, AxisSpec, AxisSpec]
 
-ALL_FREE: Axes = (FREE, FREE, FREE)
+ALL_FREE: Axes = (FREE_AXIS, FREE_AXIS, FREE_AXIS)
 ALL_LOCKED: Axes = (LOCKED, LOCKED, LOCKED)
 # Of the springs of Blender 2.7, above which something is lost without it: Bullet's damping is next to none up to there.
 UNDAMPED = 0.5
@@ -112,13 +112,13 @@ def axes_of(constraint: RigidBodyConstraint) -> tuple[Axes, Axes]:
                 (sprung(a, constraint, "ang_x"), sprung(b, constraint, "ang_y"), sprung(c, constraint, "ang_z")),
             )
         case "MOTOR":
-            return (driven(constraint, "lin"), FREE, FREE), (driven(constraint, "ang"), FREE, FREE)
+            return (driven(constraint, "lin"), FREE_AXIS, FREE_AXIS), (driven(constraint, "ang"), FREE_AXIS, FREE_AXIS)
     raise ValueError(f"unknown type of rigid body constraint {constraint.type}")
 
 
 def limited(constraint: RigidBodyConstraint, axis: str) -> AxisSpec:
     if not getattr(constraint, f"use_limit_{axis}"):
-        return FREE
+        return FREE_AXIS
     return AxisSpec(getattr(constraint, f"limit_{axis}_lower"), getattr(constraint, f"limit_{axis}_upper"))
 
 
@@ -136,7 +136,7 @@ def sprung(axis: AxisSpec, constraint: RigidBodyConstraint, name: str) -> AxisSp
 
 def driven(constraint: RigidBodyConstraint, name: str) -> AxisSpec:
     if not getattr(constraint, f"use_motor_{name}"):
-        return FREE
+        return FREE_AXIS
     velocity, force = (getattr(constraint, f"motor_{name}_{value}") for value in ("target_velocity", "max_impulse"))
     return AxisSpec(motor_velocity=-velocity, motor_force=force)
 

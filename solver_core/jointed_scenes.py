@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from .scene.joints import FREE, LOCKED, AxisSpec, JointSpec
+from .scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
 from .scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 from .scenes import box, ground
 
@@ -19,7 +19,7 @@ STONE, TIMBER = MaterialSpec(0.8, 0.8), MaterialSpec(0.7, 0.6)
 # Quaternions that turn Z to Y, and X to Y.
 Z_TO_Y = np.array([math.sqrt(0.5), -math.sqrt(0.5), 0.0, 0.0])
 X_TO_Y = np.array([math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5)])
-BALL = FREE, FREE, FREE
+BALL = FREE_AXIS, FREE_AXIS, FREE_AXIS
 
 
 def hanging_chain(links: int = 24, span: float = 2.0, slack: float = 1.3, load: float = 1.0, frames: int = 241) -> SceneSpec:
@@ -69,7 +69,13 @@ def drawbridge(length: float = 2.0, speed: float = 0.35, torque: float = 4000.0,
     joints = (
         JointSpec("Hinge", "Bank", "Bridge", at, Z_TO_Y, angular=(LOCKED, LOCKED, hinge)),
         JointSpec(
-            "Motor", "Bank", "Bridge", at, X_TO_Y, BALL, (AxisSpec(motor_velocity=-speed, motor_force=torque), FREE, FREE)
+            "Motor",
+            "Bank",
+            "Bridge",
+            at,
+            X_TO_Y,
+            BALL,
+            (AxisSpec(motor_velocity=-speed, motor_force=torque), FREE_AXIS, FREE_AXIS),
         ),
     )
     bodies = (ground(STONE), still(bank), still(far), deck, *crates)

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from .scene.joints import FREE, LOCKED, JointSpec
+from .scene.joints import FREE_AXIS, LOCKED, JointSpec
 from .scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 
 __all__ = [
@@ -296,7 +296,7 @@ def dropped_cube(
     )
 
 
-BALL = FREE, FREE, FREE
+BALL = FREE_AXIS, FREE_AXIS, FREE_AXIS
 
 
 def chain(links: int = 20, length: float = 0.1, mass: float = 0.1) -> SceneSpec:
@@ -323,7 +323,7 @@ def ring(links: int = 20, radius: float = 0.3, mass: float = 0.05) -> SceneSpec:
         box(f"Link {i}", size, place(inner, a), surface, mass, axis_angle((0.0, 1.0, 0.0), -a - 0.5 * math.pi))
         for i, a in enumerate(angles)
     ]
-    about_y = LOCKED, FREE, LOCKED
+    about_y = LOCKED, FREE_AXIS, LOCKED
     joints = [
         JointSpec(f"Hinge {i}", f"Link {i}", f"Link {(i + 1) % links}", place(radius, a + math.pi / links), angular=about_y)
         for i, a in enumerate(angles)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..scene.joints import FREE, JointSpec
+from ..scene.joints import FREE_AXIS, JointSpec
 
 __all__ = ["VECTOR", "Coordinates", "angular_form", "coordinates", "cross", "unwound"]
 
@@ -40,7 +40,7 @@ class Coordinates(NamedTuple):
 
 def angular_form(joint: JointSpec) -> int:
     """Which angles a joint's are."""
-    if all(axis == FREE for axis in joint.angular):
+    if all(axis == FREE_AXIS for axis in joint.angular):
         return UNASKED
     free = [axis for axis in range(3) if not joint.angular[axis].lower == joint.angular[axis].upper == 0.0]
     if not free:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FREE", "LOCKED", "AxisSpec", "JointSpec"]
+__all__ = ["FREE_AXIS", "LOCKED", "AxisSpec", "JointSpec"]
 
 Array = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ class AxisSpec:
     motor_force: float = 0.0
 
 
-FREE = AxisSpec()
+FREE_AXIS = AxisSpec()
 LOCKED = AxisSpec(0.0, 0.0)
 
 

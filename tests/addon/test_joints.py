@@ -58,16 +58,16 @@ def thrown(ob, path: str, index: int, speed: float) -> None:
 
 
 LOCKED = (0.0, 0.0)
-FREE = (-inf, inf)
+FREE_AXIS = (-inf, inf)
 KINDS = {
     "FIXED": (LOCKED,) * 6,
-    "POINT": (LOCKED,) * 3 + (FREE,) * 3,
-    "HINGE": (LOCKED,) * 5 + (FREE,),
-    "SLIDER": (FREE,) + (LOCKED,) * 5,
-    "PISTON": (FREE, LOCKED, LOCKED, FREE, LOCKED, LOCKED),
-    "GENERIC": (FREE,) * 6,
-    "GENERIC_SPRING": (FREE,) * 6,
-    "MOTOR": (FREE,) * 6,
+    "POINT": (LOCKED,) * 3 + (FREE_AXIS,) * 3,
+    "HINGE": (LOCKED,) * 5 + (FREE_AXIS,),
+    "SLIDER": (FREE_AXIS,) + (LOCKED,) * 5,
+    "PISTON": (FREE_AXIS, LOCKED, LOCKED, FREE_AXIS, LOCKED, LOCKED),
+    "GENERIC": (FREE_AXIS,) * 6,
+    "GENERIC_SPRING": (FREE_AXIS,) * 6,
+    "MOTOR": (FREE_AXIS,) * 6,
 }
 
 
@@ -149,7 +149,7 @@ def test_springs_of_blender_2_8_swing_and_fade_as_in_blender(scene, pair):
     joint = the_joint()
     along, about = joint.linear[0], joint.angular[2]
     assert (along.stiffness, about.stiffness, about.damping) == (20.0, 3.0, 0.25)
-    assert along.damping == pytest.approx(0.8) and along.rest == 0.0 and limits(along) == FREE
+    assert along.damping == pytest.approx(0.8) and along.rest == 0.0 and limits(along) == FREE_AXIS
     fade, far = along.damping / (2.0 * m), m * g / along.stiffness
     omega, t = math.sqrt(along.stiffness / m - fade**2), np.arange(60) / FPS
     exact = far * (1.0 - np.exp(-fade * t) * (np.cos(omega * t) + fade / omega * np.sin(omega * t)))

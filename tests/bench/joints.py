@@ -31,7 +31,7 @@ use_kernel_cache()
 from scipy.special import ellipk  # noqa: E402
 
 import solver_core as sc  # noqa: E402
-from solver_core.scene.joints import FREE, LOCKED, JointSpec  # noqa: E402
+from solver_core.scene.joints import FREE_AXIS, LOCKED, JointSpec  # noqa: E402
 from solver_core.scene.spec import MaterialSpec, SceneSpec  # noqa: E402
 from solver_core.scenes import box  # noqa: E402
 from tests.core.jointed_problems import HELD, random_joined  # noqa: E402
@@ -66,7 +66,7 @@ def pendulum(rate: float) -> dict[str, object]:
     """A rod on a hinge, from the horizontal: its period, and the energy that it loses in ten seconds."""
     size = (1.0, 0.1, 0.05)
     rod = box("Rod", size, (0.5, 0.0, 0.0), MaterialSpec())
-    nail = JointSpec("Nail", "", "Rod", angular=(LOCKED, FREE, LOCKED))
+    nail = JointSpec("Nail", "", "Rod", angular=(LOCKED, FREE_AXIS, LOCKED))
     frames = sc.Simulation(SceneSpec((rod,), joints=(nail,), fps=rate, frame_end=10**6), substeps=1).run(round(10 * rate))
     turns = np.array([frame.poses[0, 3:] for frame in frames])
     angle = np.unwrap(2.0 * np.arctan2(turns[:, 2], turns[:, 0])) - 0.5 * math.pi

@@ -12,18 +12,18 @@ from scipy.spatial.transform import Rotation
 from scipy.special import ellipk
 
 import solver_core as sc
-from solver_core.scene.joints import FREE, LOCKED, AxisSpec, JointSpec
+from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
 from solver_core.scene.spec import BodyKind, MaterialSpec, SceneSpec
 from solver_core.scenes import box, ground
 
 G = 9.81
 ROUGH = MaterialSpec(0.8, 0.8)
-ALL_FREE = (FREE, FREE, FREE)
+ALL_FREE = (FREE_AXIS, FREE_AXIS, FREE_AXIS)
 NONE = np.zeros(3)
 UPRIGHT = np.array([math.sqrt(0.5), 0.0, math.sqrt(0.5), 0.0])  # Z along x
 
 
-def hinge(name, a, b, at, axis=1, law=FREE, **more):
+def hinge(name, a, b, at, axis=1, law=FREE_AXIS, **more):
     """Free about one axis of the world, X, Y or Z."""
     angular = tuple(law if k == axis else LOCKED for k in range(3))
     return JointSpec(name, a, b, position=np.asarray(at, dtype=float), angular=angular, **more)
@@ -193,7 +193,7 @@ def test_a_slider_slides_down_its_axis_and_does_nothing_else():
     tilt = 0.4
     frame = Rotation.from_euler("y", tilt)
     sledge = box("Sledge", (0.2, 0.1, 0.1), NONE, ROUGH, orientation=frame.as_quat(scalar_first=True))
-    rail = JointSpec("Rail", "", "Sledge", orientation=frame.as_quat(scalar_first=True), linear=(FREE, LOCKED, LOCKED))
+    rail = JointSpec("Rail", "", "Sledge", orientation=frame.as_quat(scalar_first=True), linear=(FREE_AXIS, LOCKED, LOCKED))
     frames = run(scene([sledge], [rail]), 240)
     way = 0.5 * G * math.sin(tilt) * (np.arange(241) / 240.0) ** 2
     np.testing.assert_allclose(poses(frames, 0)[:, :3], way[:, None] * frame.as_matrix()[:, 0], atol=1e-6)
@@ -203,7 +203,7 @@ def test_a_slider_slides_down_its_axis_and_does_nothing_else():
 def test_a_piston_turns_about_its_axis_and_goes_on_turning():
     piston = box("Piston", (0.2, 0.1, 0.3), NONE, ROUGH, velocity=(0.5, 0.0, 0.0))
     piston = replace(piston, angular_velocity=np.array([3.0, 0.0, 0.0]))
-    joint = JointSpec("Cylinder", "", "Piston", linear=(FREE, LOCKED, LOCKED), angular=(FREE, LOCKED, LOCKED))
+    joint = JointSpec("Cylinder", "", "Piston", linear=(FREE_AXIS, LOCKED, LOCKED), angular=(FREE_AXIS, LOCKED, LOCKED))
     frames = run(scene([piston], [joint]), 240)
     np.testing.assert_allclose(frames[-1].velocities[0], [0.5, 0.0, 0.0, 3.0, 0.0, 0.0], atol=1e-6)
     np.testing.assert_allclose(poses(frames, 0)[-1, :3], [0.5, 0.0, 0.0], atol=1e-6)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from solver_core.io.snapshot import read_snapshot, snapshot_digest, write_snapshot
-from solver_core.scene.joints import FREE, LOCKED, AxisSpec, JointSpec
+from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
 from solver_core.validation.findings import SceneError
 from solver_core.validation.scene import scene_warnings, validate
@@ -40,7 +40,7 @@ def jointed(*joints: JointSpec):
 
 
 def with_axis(kind: str = "angular", **values: float) -> JointSpec:
-    return dataclasses.replace(JOINT, **{kind: (FREE, AxisSpec(**values), LOCKED)})
+    return dataclasses.replace(JOINT, **{kind: (FREE_AXIS, AxisSpec(**values), LOCKED)})
 
 
 def warned(joint: JointSpec) -> list[tuple[tuple[str, ...], str]]:
@@ -137,7 +137,7 @@ def test_joints_go_through_a_snapshot_bit_by_bit(tmp_path):
     again, _ = read_snapshot(tmp_path / "scene")
     assert snapshot_digest(again, settings) == snapshot_digest(spec, settings)
     assert again.joints[0].linear == joint.linear and again.joints[0].breaking_impulse == 0.1
-    changed = jointed(dataclasses.replace(joint, angular=(LOCKED, LOCKED, FREE)))
+    changed = jointed(dataclasses.replace(joint, angular=(LOCKED, LOCKED, FREE_AXIS)))
     assert snapshot_digest(changed, settings) != snapshot_digest(spec, settings)
 
 

@@ -40,23 +40,23 @@ from ...problem.contact_problem import ContactProblem
 from ...problem.result import Result, Statistics, Status
 from ..dense import DenseProblem, dense_problem, forces_from_impulse, impulse_from_forces, result_of
 
-__all__ = ["ITERATIONS", "energy"]
+__all__ = ["MOST_REDISTRIBUTIONS", "energy"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Indices = NDArray[np.int64]
 
-ITERATIONS = 200
+MOST_REDISTRIBUTIONS = 200
 MARGIN = 0.1  # of the tolerance: what is aimed at as long as an iteration more halves the error
 HALVED = 0.5
 RANK = 1e-11  # of the largest singular value: forces whose effect is less have none
-# Of the diagonal of A, how much contacts give way: nothing in the first iterations, then from SOFT on a third as much after
-# every few, LEVELS times, and again.
-RIGID_ITERATIONS = 7
-SOFT = 0.1
+# Of the diagonal of A, how much contacts give way: nothing at first, then from FIRST_COMPLIANCE on a third as much after every few
+# redistributions, COMPLIANCES times, and again.
+RIGID_FIRST = 7
+FIRST_COMPLIANCE = 0.1
 STIFFENING = 3.0
-ITERATIONS_A_LEVEL = 8
-LEVELS = 10
+REDISTRIBUTIONS_A_LEVEL = 8
+COMPLIANCES = 10
 
 
 class Contacts(NamedTuple):
@@ -103,7 +103,7 @@ def energy(
     force = np.zeros(dense.b.size) if warm_start is None else forces_from_impulse(problem, dense.layout, warm_start)
     response = dense.A @ force + dense.b
     assumed = _first(contacts, force, response)
-    most = ITERATIONS if max_iterations is None else max_iterations
+    most = MOST_REDISTRIBUTIONS if max_iterations is None else max_iterations
     errors: list[float] = []
     status, best, least = Status.MAX_ITERATIONS, None, np.inf
     while len(errors) < most and status is Status.MAX_ITERATIONS:
@@ -193,9 +193,9 @@ def _as_published(contacts: Contacts, force: Floats, response: Floats, before: A
 
 def _compliance(iteration: int) -> float:
     """Of the diagonal of A, in one of the iterations."""
-    if iteration < RIGID_ITERATIONS:
+    if iteration < RIGID_FIRST:
         return 0.0
-    return SOFT / STIFFENING ** ((iteration - RIGID_ITERATIONS) // ITERATIONS_A_LEVEL % LEVELS)
+    return FIRST_COMPLIANCE / STIFFENING ** ((iteration - RIGID_FIRST) // REDISTRIBUTIONS_A_LEVEL % COMPLIANCES)
 
 
 def _restrict(contacts: Contacts, assumed: Assumptions, force: Floats, as_published: bool) -> Floats:

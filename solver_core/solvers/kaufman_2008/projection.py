@@ -100,10 +100,19 @@ def find_blocks(system):
     return Blocks(structure, diagonal_a, diagonal_b, between, b_is_row)
 
 
+class Sets(NamedTuple):
+    """The sets S_k of m triples of rows. kind, sides: as for `project`; radius: (m,) of friction; box: of joints, the last."""
+
+    kind: int
+    sides: int
+    radius: NDArray[np.float64]
+    box: NDArray[np.float64]
+
+
 @leaf_kernel
-def _respond(kind, sides, radius, box, joint, rho, w, y, d):
-    """y := P(w) in the rows of this kind, the others 0; d := the entries (nn, 11, 12, 22) of its derivative. joint: index in
-    `box`, negative for a contact."""
+def _respond(sets, k, rho, w, y, d):
+    """y := P(w) of triple k in the rows of this kind, the others 0; d := the entries (nn, 11, 12, 22) of its derivative."""
+    kind, box, joint = sets.kind, sets.box, k - sets.radius.size + sets.box.shape[0]
     if joint >= 0:
         y[0], d[0] = project_interval(w[0], box[joint, 0, 0], box[joint, 0, 1], 1.0 + rho * box[joint, 0, 2])
         y[1], d[1] = project_interval(w[1], box[joint, 1, 0], box[joint, 1, 1], 1.0 + rho * box[joint, 1, 2])
@@ -115,10 +124,10 @@ def _respond(kind, sides, radius, box, joint, rho, w, y, d):
     if kind != FRICTION:
         y[0], d[0] = project_half_line(w[0])
     if kind != CONTACT:
-        if sides == 0:
-            y[1], y[2], d[1], d[2], d[3] = project_disk(w[1], w[2], radius)
+        if sets.sides == 0:
+            y[1], y[2], d[1], d[2], d[3] = project_disk(w[1], w[2], sets.radius[k])
         else:
-            y[1], y[2], d[1], d[2], d[3] = project_polygon(w[1], w[2], radius, sides)
+            y[1], y[2], d[1], d[2], d[3] = project_polygon(w[1], w[2], sets.radius[k], sets.sides)
 
 
 @leaf_kernel
@@ -225,7 +234,7 @@ def velocity_after(system, base, p, v):
 
 
 @leaf_kernel
-def _slope(kind, sides, radius, box, rho, w, speed, linear, quadratic, t, work):
+def _slope(sets, rho, w, speed, linear, quadratic, t, work):
     """Derivative of the smooth function along a step, t steps away: linear + t quadratic - sum_k speed_k . P(w_k - t rho_k
     speed_k)."""
     slope = linear + t * quadratic
@@ -233,26 +242,26 @@ def _slope(kind, sides, radius, box, rho, w, speed, linear, quadratic, t, work):
     for k in range(rho.size):
         for r in range(3):
             moved[r] = w[k, r] - t * rho[k] * speed[k, r]
-        _respond(kind, sides, radius[k], box, k - rho.size + box.shape[0], rho[k], moved, y, d)
+        _respond(sets, k, rho[k], moved, y, d)
         slope -= speed[k, 0] * y[0] + speed[k, 1] * y[1] + speed[k, 2] * y[2]
     return slope
 
 
 @leaf_kernel
-def _step_length(kind, sides, radius, box, rho, w, speed, linear, quadratic, work):
+def _step_length(sets, rho, w, speed, linear, quadratic, work):
     """Step t in (0, 1]: the whole Newton step unless the function rises steeply there, else about where its slope vanishes.
 
     The function is convex, so the slope rises with t and its zero is bracketed by 0 and 1 (false position, Illinois variant).
     """
-    start = _slope(kind, sides, radius, box, rho, w, speed, linear, quadratic, 0.0, work)
-    end = _slope(kind, sides, radius, box, rho, w, speed, linear, quadratic, 1.0, work)
+    start = _slope(sets, rho, w, speed, linear, quadratic, 0.0, work)
+    end = _slope(sets, rho, w, speed, linear, quadratic, 1.0, work)
     if start >= 0.0 or end <= 0.3 * abs(start):
         return 1.0
     low, high, at_low, at_high = 0.0, 1.0, start, end
     t = 1.0
     for _ in range(25):
         t = (low * at_high - high * at_low) / (at_high - at_low)
-        slope = _slope(kind, sides, radius, box, rho, w, speed, linear, quadratic, t, work)
+        slope = _slope(sets, rho, w, speed, linear, quadratic, t, work)
         if abs(slope) <= 0.1 * abs(start):
             break
         if slope > 0.0:
@@ -263,7 +272,7 @@ def _step_length(kind, sides, radius, box, rho, w, speed, linear, quadratic, wor
 
 
 @leaf_kernel
-def _distance(system, kind, sides, radius, kappa, impulse, v, u):
+def _distance(system, sets, kappa, impulse, v, u):
     """max_k |P_k(y_k - kappa_k u_k) - y_k| / kappa_k, kappa the effective masses, m/s."""
     error, contacts = 0.0, system.mu.size
     for k in range(kappa.size):
@@ -282,10 +291,10 @@ def _distance(system, kind, sides, radius, kappa, impulse, v, u):
             if not np.sqrt(total) <= error:
                 error = np.sqrt(total)
             continue
-        normal = 0.0 if kind == FRICTION else natural_normal(impulse[k, 0], u[0], kappa[k])
+        normal = 0.0 if sets.kind == FRICTION else natural_normal(impulse[k, 0], u[0], kappa[k])
         friction = 0.0
-        if kind != CONTACT:
-            friction = natural_friction(impulse[k, 1], impulse[k, 2], u[1], u[2], radius[k], kappa[k], sides)
+        if sets.kind != CONTACT:
+            friction = natural_friction(impulse[k, 1], impulse[k, 2], u[1], u[2], sets.radius[k], kappa[k], sets.sides)
         off = np.sqrt(normal * normal + friction * friction)
         if not off <= error:
             error = off
@@ -314,6 +323,7 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
     most. Returns the maximum reached.
     """
     m, n, contacts = system.body_a.size, target.size, system.mu.size
+    sets = Sets(kind, sides, radius, system.box)
     rho, kappa, w, speed = np.empty(m), np.empty(m), np.zeros((m, 3)), np.zeros((m, 3))
     derivative, factored_with, fresh = np.zeros((m, 4)), np.zeros((m, 4)), np.zeros((m, 3))
     work, gradient, step = np.empty(n), np.empty(n), np.empty(n)
@@ -328,11 +338,11 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
                 rows += 1
         rho[k] = (penalty if k < contacts else _joint_penalty(penalty)) * rows / total if rows > 0 else 0.0
         kappa[k] = effective_mass(inverse, k)
-        _respond(kind, sides, radius[k], system.box, k - contacts, 0.0, impulse[k], fresh[k], derivative[k])
+        _respond(sets, k, 0.0, impulse[k], fresh[k], derivative[k])
         impulse[k, first:last] = fresh[k, first:last]
     generalised_impulse(system, kind, m, impulse, work)
     velocity_after(system, target, work, v)
-    error = _distance(system, kind, sides, radius, kappa, impulse, v, u)
+    error = _distance(system, sets, kappa, impulse, v, u)
     if error <= enough:
         # to improve on what is good enough would only shift impulses among redundant contacts, away from their friction
         return error
@@ -347,7 +357,7 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
                 gap_velocity(system, k, v, u)
                 for r in range(first, last):
                     w[k, r] = impulse[k, r] - rho[k] * u[r]
-                _respond(kind, sides, radius[k], system.box, k - contacts, rho[k], w[k], fresh[k], derivative[k])
+                _respond(sets, k, rho[k], w[k], fresh[k], derivative[k])
                 for i in range(4):
                     derivative[k, i] *= rho[k]
             generalised_impulse(system, kind, m, fresh, work)
@@ -394,7 +404,7 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
                 u[0], u[1], u[2] = relative_velocity(system, k, step)
                 for r in range(first, last):
                     speed[k, r] = u[r] - system.bias[k, r]
-            t = _step_length(kind, sides, radius, system.box, rho, w, speed, linear, quadratic, small)
+            t = _step_length(sets, rho, w, speed, linear, quadratic, small)
             for i in range(n):
                 v[i] += t * step[i]
         # the multiplier step, and v made consistent with it
@@ -404,7 +414,7 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
         generalised_impulse(system, kind, m, impulse, work)
         velocity_after(system, target, work, v)
         before = error
-        error = _distance(system, kind, sides, radius, kappa, impulse, v, u)
+        error = _distance(system, sets, kappa, impulse, v, u)
         slow = error > 0.1 * before
         if over or error <= goal or (slow and error <= enough) or not np.isfinite(error):
             break
