@@ -50,8 +50,8 @@ MOST_REDISTRIBUTIONS = 200
 MARGIN = 0.1  # of the tolerance: what is aimed at as long as an iteration more halves the error
 HALVED = 0.5
 RANK = 1e-11  # of the largest singular value: forces whose effect is less have none
-# Of the diagonal of A, how much contacts give way: nothing at first, then from FIRST_COMPLIANCE on a third as much after every few
-# redistributions, COMPLIANCES times, and again.
+# Of the diagonal of A, how much contacts give way: nothing at first, then from FIRST_COMPLIANCE on a third as much after every
+# few redistributions, COMPLIANCES times, and again.
 RIGID_FIRST = 7
 FIRST_COMPLIANCE = 0.1
 STIFFENING = 3.0
