@@ -16,7 +16,6 @@ from ..collision.detect import detect
 from ..collision.time_of_impact import OVERLAP_ALLOWED, Motion
 from ..problem.result import Status
 from ..scene.spec import (
-    BodyKind,
     ContactMethod,
     SceneSpec,
     SceneWarning,
@@ -27,7 +26,7 @@ from ..scene.spec import (
 from ..solvers.effort import effort_of_a_step, is_worked_off, ringing
 from ..solvers.kaufman_2008.staggered import VARIANTS
 from ..validation.scene import scene_warnings, validate
-from .bodies import Model, State, angular_momentum, build_bodies, to_body_frames, to_center_of_mass
+from .bodies import State, build_bodies, to_body_frames
 from .build import ContactMemory, StepProblem, build_system, remember, rest_offset, rest_offsets, rules_of
 from .energy_step import solve_islands_by_energy
 from .frame import Frame
@@ -39,11 +38,11 @@ from .kept_contacts import KeptContacts
 from .look_ahead.impacts import MAX_CUTS, MAX_PARTS, NO_IMPACTS, Cut, ImpactFinder
 from .look_ahead.later_contacts import NOTHING_LATER, LaterContacts, twist_between
 from .motion.deformation import Deformation
-from .motion.paths import end_twist, path_pose
-from .motion.rotation import matrices, rotation_vector
+from .motion.rotation import matrices
 from .outcome import Attempt, Solution, combined, frame_statistics, step_row
 from .pivot_step import sliding_directions, solve_islands_by_pivoting
 from .predict import Begin, predicted_step
+from .prescribed import Prescribed
 from .sleeping import Sleep, laid_asleep, none_remembered
 
 __all__ = ["Simulation"]
@@ -101,13 +100,9 @@ class Simulation:
         self._deformation = Deformation(spec, self._bodies.shapes)
         self._impacts = ImpactFinder(self._bodies, self._deformation)
         self._later = LaterContacts(self._bodies, self._impacts, self._deformation)
-        self._animated = [
-            (i, to_center_of_mass(np.asarray(body.path, dtype=np.float64), self._bodies.center_of_mass[i]))
-            for i, body in enumerate(spec.bodies)
-            if body.kind is not BodyKind.PASSIVE and body.path is not None
-        ]
+        self._paths = Prescribed(spec, self._bodies, self.settings.substeps, self._step)
         self._kept = KeptContacts(self._step) if keep_contacts else None
-        self._hold()
+        self._paths.hold(0, self._state, self._sleep.held, self._last_step)
         self._prescribed(0.0, 1.0, self._step)
         self._joints = Joints(spec, self._bodies.model, self._state)
         self._reaction, self._held = np.zeros((len(self._joints), 6)), np.zeros((len(self._joints), 6))
@@ -161,8 +156,9 @@ class Simulation:
 
     def _enter_frame(self) -> None:
         """Do what is due at a frame before its first step."""
-        self._hold()
-        if self._gravity_changes():
+        frame = self._frame - self.spec.frame_start
+        self._paths.hold(frame, self._state, self._sleep.held, self._last_step)
+        if self._paths.gravity_changes(frame):
             self._wake(self._sleep.settled)
 
     def _advance_step(self, substep: int) -> dict[str, Any]:
@@ -265,7 +261,8 @@ class Simulation:
         prescribed = self._prescribed(at, at + h / self._step, h)
         self._wake(self._to_wake(prescribed, h))
         while True:
-            begin = predicted_step(self._model(at), state, prescribed, self._sleep.awake, at, h, 0.5 * (self._last_step + h))
+            force_time = 0.5 * (self._last_step + h)
+            begin = predicted_step(self._paths.model(at), state, prescribed, self._sleep.awake, at, h, force_time)
             contacts = self._collide(begin.bodies.rotation, begin.awake, begin.bodies.predicted, h)
             woken = self._sleep.to_wake(contacts.body_a, contacts.body_b, begin.awake)
             if not woken.any():
@@ -356,7 +353,7 @@ class Simulation:
         """The state at the end of a step with velocities v, and others that part what overlaps, both (dof,)."""
         moved = State(*(array.copy() for array in self._state))
         integrate(begin.model, moved, begin.bodies, begin.offset, v, apart, begin.h)
-        self._place_animated(moved, begin.at + begin.h / self._step)
+        self._paths.place(moved, self._sleep.held, begin.at + begin.h / self._step)
         return moved
 
     def _motion(self, begin: Begin, twist: Floats) -> Motion:
@@ -408,53 +405,11 @@ class Simulation:
         travel = h * twist[:, :3]
         return detect(shapes, self._state.position, rotation, reach, model.collections, movable, excluded, travel)
 
-    def _model(self, at: float) -> Model:
-        """The constants of the bodies with the gravity that acts `at` time steps after the first frame."""
-        path = self.spec.gravity_path
-        if path is None:
-            return self._bodies.model
-        frame = min(int(at / self.settings.substeps) + 1, len(path) - 1)
-        return self._bodies.model._replace(gravity=np.asarray(path[frame], dtype=float))
-
-    def _gravity_changes(self) -> bool:
-        """Whether gravity is another one on the way to the next frame than on the way to this one."""
-        path, frame = self.spec.gravity_path, self._frame - self.spec.frame_start
-        return path is not None and 0 < frame < len(path) - 1 and not np.array_equal(path[frame], path[frame + 1])
-
-    def _hold(self) -> None:
-        """Hold the active bodies that follow paths at this frame, and let go those whose paths end at it."""
-        movable, frame = self._bodies.model.dof >= 0, self._frame - self.spec.frame_start
-        for i, path in self._animated:
-            self._sleep.held[i] = movable[i] and frame < len(path) - 1
-            if movable[i] and frame == len(path) - 1:
-                twist = end_twist(path) / (self._step * self.settings.substeps)
-                # of the step before, over half of which gravity acts in the one to come
-                fallen = 0.5 * self._last_step * self._model(frame * self.settings.substeps).gravity
-                self._state.velocity[i] = twist[:3] - fallen
-                self._state.angular_momentum[i] = angular_momentum(self._bodies.model.inertia[i], path[-1, 3:], twist[3:])
-
-    @property
-    def _followed(self) -> list[tuple[int, Floats]]:
-        """The bodies that follow a path now, with it."""
-        movable = self._bodies.model.dof >= 0
-        return [(i, path) for i, path in self._animated if self._sleep.held[i] or not movable[i]]
-
-    def _place_animated(self, state: State, at: float) -> None:
-        """Put animated bodies where their paths have them, `at` time steps after the first frame."""
-        for i, path in self._followed:
-            pose = path_pose(path, at / self.settings.substeps)
-            state.position[i], state.orientation[i] = pose[:3], pose[3:]
-
     def _prescribed(self, at: float, end: float, h: float) -> Floats:
         """Put what is animated or deforms where it is at the begin; the twists (n, 6) over the h seconds up to the end."""
-        self._place_animated(self._state, at)
+        self._paths.place(self._state, self._sleep.held, at)
         self._deformation.place(at / self.settings.substeps, end / self.settings.substeps, h)
-        twists = np.zeros((self._bodies.model.dof.size, 6))
-        for i, path in self._followed:
-            after = path_pose(path, end / self.settings.substeps)
-            twists[i, :3] = (after[:3] - self._state.position[i]) / h
-            twists[i, 3:] = rotation_vector(self._state.orientation[i], after[3:]) / h
-        return twists
+        return self._paths.twists(self._state, self._sleep.held, end, h)
 
     def _overlaps(self) -> tuple[SceneWarning, ...]:
         """A warning for each pair of bodies that overlap now by more than their rest offset."""
