@@ -32,8 +32,8 @@ from .energy_step import solve_islands_by_energy
 from .frame import Frame
 from .integrate import integrate, separation
 from .islands import COUNTS, solve_islands
-from .joint_rows import JointStep
-from .joints import JointMemory, Joints, with_joints
+from .joints.joints import JointMemory, Joints, with_joints
+from .joints.rows import JointStep
 from .kept_contacts import KeptContacts
 from .look_ahead.impacts import MAX_CUTS, MAX_PARTS, NO_IMPACTS, Cut, ImpactFinder
 from .look_ahead.later_contacts import NOTHING_LATER, LaterContacts, twist_between

@@ -8,14 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..problem.system import System
-from ..scene.spec import SceneSpec, SceneWarning
-from .bodies import Model, State
-from .joint_coordinates import VECTOR, unwound
-from .joint_rows import JointRows, JointStep
-from .joint_table import AT_LEAST, AT_MOST, COORDINATES, HOLD, MOTOR, joint_table, measured
-from .motion.rotation import matrices
-from .predict import Begin
+from ...problem.system import System
+from ...scene.spec import SceneSpec, SceneWarning
+from ..bodies import Model, State
+from ..motion.rotation import matrices
+from ..predict import Begin
+from .coordinates import VECTOR, unwound
+from .rows import JointRows, JointStep
+from .table import AT_LEAST, AT_MOST, COORDINATES, HOLD, MOTOR, joint_table, measured
 
 __all__ = ["JointMemory", "Joints", "with_joints"]
 

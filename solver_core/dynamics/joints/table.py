@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..scene.joints import AxisSpec, JointSpec
-from ..scene.spec import SceneSpec
-from .bodies import Model, State
-from .joint_coordinates import Coordinates, angular_form, coordinates
-from .motion.rotation import matrices
+from ...scene.joints import AxisSpec, JointSpec
+from ...scene.spec import SceneSpec
+from ..bodies import Model, State
+from ..motion.rotation import matrices
+from .coordinates import Coordinates, angular_form, coordinates
 
 __all__ = ["AT_LEAST", "AT_MOST", "COORDINATES", "HOLD", "MOTOR", "SPRING", "JointTable", "Rows", "joint_table", "measured"]
 

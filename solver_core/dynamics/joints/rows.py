@@ -28,11 +28,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .bodies import RIGID, State
-from .joint_coordinates import Coordinates, cross, unwound
-from .joint_table import AT_LEAST, AT_MOST, HOLD, MOTOR, SPRING, JointTable, Rows, measured
-from .motion.rotation import matrices
-from .predict import Begin
+from ..bodies import RIGID, State
+from ..motion.rotation import matrices
+from ..predict import Begin
+from .coordinates import Coordinates, cross, unwound
+from .table import AT_LEAST, AT_MOST, HOLD, MOTOR, SPRING, JointTable, Rows, measured
 
 __all__ = ["Held", "JointRows", "JointStep"]
 

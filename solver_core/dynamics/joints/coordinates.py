@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..scene.joints import FREE_AXIS, JointSpec
+from ...scene.joints import FREE_AXIS, JointSpec
 
 __all__ = ["VECTOR", "Coordinates", "angular_form", "coordinates", "cross", "unwound"]
 
