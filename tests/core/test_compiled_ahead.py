@@ -218,6 +218,7 @@ from numba.core.dispatcher import Dispatcher
 from solver_core import scenes
 from solver_core.compile_all import rehearsal
 from solver_core.dynamics.simulation import Simulation
+from solver_core.jointed_scenes import drawbridge
 
 def kernels():
     modules = [module for name, module in list(sys.modules.items()) if name.startswith("solver_core.")]
@@ -229,7 +230,7 @@ for part in rehearsal.PARTS:
 rehearsed = kernels()
 for scene in (scenes.card_house(2), scenes.arch(), scenes.tower(3), scenes.wall(2, 2), scenes.sliding_box(), scenes.slope(),
               scenes.dropped_cube(0.1, restitution=0.3), scenes.jamming_rod(),
-              replace(rehearsal.rounds_on_meshes(), excluded=(("Drum", "Cone"),))):
+              replace(rehearsal.rounds_on_meshes(), excluded=(("Drum", "Cone"),)), scenes.bridge(planks=4), drawbridge()):
     for settings in ({}, {"method": "pivot"}, {"max_iterations": 2, "sleeping": False}, {"warm_start": False}):
         Simulation(scene, substeps=3, **settings).run(2)
 print(*sorted(kernels() - rehearsed), sep="\\n")
