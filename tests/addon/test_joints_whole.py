@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 from mathutils import Matrix
 
+from .blender import ROOT
 from .joints import constrain, simulated
 from .objects import box_mesh, read
 
@@ -100,18 +103,20 @@ def build(scene, make_body) -> Callable[[], dict[str, bpy.types.Object]]:
     return make
 
 
-def test_each_kind_of_joint_ends_where_it_ends_in_blender(scene, build):
-    from stiction.solver_core.compile.kernel_cache import use_kernel_cache
-
-    use_kernel_cache()
+@pytest.mark.slow
+def test_each_kind_of_joint_ends_where_it_ends_in_blender(scene, build, tmp_path):
     from stiction.addon.rotations import matrix_of_quaternion
-    from stiction.solver_core.dynamics.simulation import Simulation
+    from stiction.solver_core.io.cache import FrameCacheReader
+    from stiction.solver_core.io.snapshot import write_snapshot
 
     moving = build()
     scene.rigidbody_world.point_cache.frame_end = FRAMES
     extraction = read()
     assert not extraction.warnings
-    frame = Simulation(extraction.spec, extraction.settings).run()[-1]
+    snapshot, cache = tmp_path / "scene", tmp_path / "frames"
+    write_snapshot(snapshot, extraction.spec, extraction.settings)
+    subprocess.run([sys.executable, "-m", "solver_core.worker", snapshot, cache], cwd=ROOT, check=True, capture_output=True)
+    frame = FrameCacheReader(cache).read(extraction.spec.frame_end)
     worlds = simulated(FRAMES, *moving.values())[-1]
     index = {body.name: i for i, body in enumerate(extraction.spec.bodies)}
     off = {}
