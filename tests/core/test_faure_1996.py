@@ -116,7 +116,14 @@ def test_odd_options_are_refused_by_name(value):
         sc.solve(bar(0.0), "energy", as_published=value)
 
 
-@pytest.mark.parametrize("scene", [sc.scenes.tower, sc.scenes.arch, lambda: sc.scenes.slope(tangent=0.5, mu=0.49)])
+@pytest.mark.parametrize(
+    "scene",
+    [
+        pytest.param(sc.scenes.tower, marks=pytest.mark.slow),
+        pytest.param(sc.scenes.arch, marks=pytest.mark.slow),
+        lambda: sc.scenes.slope(tangent=0.5, mu=0.49),
+    ],
+)
 def test_scenes_move_as_with_staggered_projections(scene):
     by_energy, staggered = (sc.Simulation(scene(), method=method).run(6)[-1] for method in ("energy", "staggered"))
     assert not by_energy.statistics.status.any()
@@ -156,7 +163,7 @@ def four_ball_solid(speed=1.0, frames=24) -> SceneSpec:
     return SceneSpec((table, *solid), joints=(axle, *held), pairs=pairs, frame_end=frames + 1)
 
 
-@pytest.mark.parametrize("method", ["energy", "staggered"])
+@pytest.mark.parametrize("method", [pytest.param("energy", marks=pytest.mark.slow), "staggered"])
 def test_the_motor_of_the_turning_plane_gives_back_what_friction_takes(method):
     """Figure 5. The plane keeps its speed, so the motor's torque is the rate at which the solid's angular momentum about the
     axle grows, by friction alone."""

@@ -32,6 +32,7 @@ def apart(spec, frame) -> np.ndarray:
     return np.array([np.linalg.norm(end(j.body_a, j.position) - end(j.body_b, j.position)) for j in spec.joints])
 
 
+@pytest.mark.slow
 def test_a_chain_between_two_posts_catches_a_box_and_stays_whole():
     spec = jointed_scenes.hanging_chain()
     frames = sc.Simulation(spec).run(48)
@@ -42,6 +43,7 @@ def test_a_chain_between_two_posts_catches_a_box_and_stays_whole():
     assert load[20:].min() > 0.7 and load[20:].max() < load[0]
 
 
+@pytest.mark.slow
 def test_a_drawbridge_rises_to_its_limit_and_its_crates_slide_to_the_bank():
     spec = jointed_scenes.drawbridge()
     frame = sc.Simulation(spec).run(110)[-1]

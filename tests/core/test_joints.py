@@ -75,7 +75,7 @@ def box_moments(size, mass):
 ROD = (1.0, 0.1, 0.05)
 
 
-@pytest.mark.parametrize("method", ["staggered", "pivot"])
+@pytest.mark.parametrize("method", ["staggered", pytest.param("pivot", marks=pytest.mark.slow)])
 def test_a_rod_on_a_hinge_has_the_period_of_a_physical_pendulum_and_loses_no_height(method):
     rod = box("Rod", ROD, (0.5, 0.0, 0.0), ROUGH, mass=3.0)
     frames = run(scene([rod], [hinge("Nail", "", "Rod", NONE)]), 720, method=method)
@@ -90,6 +90,7 @@ def test_a_rod_on_a_hinge_has_the_period_of_a_physical_pendulum_and_loses_no_hei
     assert solved(frames)
 
 
+@pytest.mark.slow
 def test_a_double_pendulum_keeps_its_energy():
     rods = [box(f"Rod {i}", (0.5, 0.05, 0.05), (0.25 + 0.5 * i, 0.0, 0.0), ROUGH) for i in range(2)]
     joints = [hinge("Nail", "", "Rod 0", NONE), hinge("Pin", "Rod 0", "Rod 1", (0.5, 0.0, 0.0))]
@@ -157,7 +158,7 @@ def test_a_motor_gives_its_torque_until_it_has_its_speed():
 
 
 @pytest.mark.parametrize("frequency", [1.0, 10.0, 40.0])
-@pytest.mark.parametrize("method", ["staggered", "pivot"])
+@pytest.mark.parametrize("method", ["staggered", pytest.param("pivot", marks=pytest.mark.slow)])
 def test_a_spring_has_its_frequency_and_keeps_its_amplitude(method, frequency):
     mass, start = 2.0, 0.1
     stiffness = mass * (2.0 * math.pi * frequency) ** 2
@@ -248,6 +249,7 @@ def test_a_joint_breaks_when_an_impulse_in_a_step_is_what_it_stands(strength, br
     assert frames[-1].poses[0, 2] == pytest.approx(-fallen, abs=1e-4 + 0.03 * fallen)
 
 
+@pytest.mark.slow
 def test_what_hangs_still_falls_asleep_and_wakes_with_what_it_hangs_on():
     weight = box("Weight", (0.2, 0.2, 0.2), (0.0, 0.0, -0.5), ROUGH)
     hook = replace(box("Hook", (0.1, 0.1, 0.1), NONE, ROUGH), kind=BodyKind.ANIMATED, mass=None)
