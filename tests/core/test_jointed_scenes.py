@@ -7,6 +7,7 @@ import itertools
 import math
 
 import numpy as np
+import pytest
 
 import solver_core as sc
 from solver_core import jointed_scenes
