@@ -135,6 +135,14 @@ class STICTION_OT_bake(Operator):
         return {"FINISHED"} if bake.job.last_frame is not None else {"CANCELLED"}
 
 
+def is_baking(cls: type[Operator], context: Context) -> bool:
+    """Whether a bake is running; for `poll`, which is told why not."""
+    if not context.window_manager.stiction.is_baking:
+        cls.poll_message_set("No bake is running")
+        return False
+    return True
+
+
 class STICTION_OT_cancel(Operator):
     """Stop the bake that is running and keep the frames so far"""
 
@@ -143,10 +151,7 @@ class STICTION_OT_cancel(Operator):
 
     @classmethod
     def poll(cls, context: Context) -> bool:
-        if not context.window_manager.stiction.is_baking:
-            cls.poll_message_set("No bake is running")
-            return False
-        return True
+        return is_baking(cls, context)
 
     def execute(self, context: Context) -> set[str]:
         context.window_manager.stiction.is_cancelled = True
@@ -161,10 +166,7 @@ class STICTION_OT_pause(Operator):
 
     @classmethod
     def poll(cls, context: Context) -> bool:
-        if not context.window_manager.stiction.is_baking:
-            cls.poll_message_set("No bake is running")
-            return False
-        return True
+        return is_baking(cls, context)
 
     def execute(self, context: Context) -> set[str]:
         session = context.window_manager.stiction
