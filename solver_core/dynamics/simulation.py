@@ -30,7 +30,7 @@ from .bodies import State, build_bodies, to_body_frames
 from .build import ContactMemory, StepProblem, build_system, remember, rest_offset, rest_offsets, rules_of
 from .energy_step import solve_islands_by_energy
 from .frame import Frame
-from .integrate import integrate, separation
+from .integrate import integrate
 from .islands import COUNTS, solve_islands
 from .joints.joints import JointMemory, Joints, with_joints
 from .joints.rows import JointStep
@@ -43,6 +43,7 @@ from .outcome import Attempt, Solution, combined, frame_statistics, step_row
 from .pivot_step import sliding_directions, solve_islands_by_pivoting
 from .predict import Begin, predicted_step
 from .prescribed import Prescribed
+from .separation import separation
 from .sleeping import Sleep, laid_asleep, none_remembered
 
 __all__ = ["Simulation"]

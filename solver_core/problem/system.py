@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import kernel, leaf_kernel
+from ..compile.kernel import inlined_kernel, kernel, leaf_kernel
 
 __all__ = [
     "System",
@@ -19,6 +19,7 @@ __all__ = [
     "effective_mass",
     "inverse_mass_of_row",
     "one_body",
+    "push_body",
     "relative_velocities",
     "relative_velocity",
     "transpose_product",
@@ -104,6 +105,17 @@ def relative_velocity(system, k, v):
     return n, t1, t2
 
 
+@inlined_kernel
+def push_body(jacobian, k, n, t1, t2, out, first, size):
+    """out := out + J_k^T (n, t1, t2) of one body."""
+    if size == 6:
+        for i in range(6):
+            out[first + i] += jacobian[k, 0, i] * n + jacobian[k, 1, i] * t1 + jacobian[k, 2, i] * t2
+        return
+    for i in range(size):
+        out[first + i] += jacobian[k, 0, i] * n + jacobian[k, 1, i] * t1 + jacobian[k, 2, i] * t2
+
+
 @kernel
 def relative_velocities(system, v):
     """(m, 3) u = J v + b."""
@@ -120,20 +132,11 @@ def transpose_product(system, impulse, out):
         n, t1, t2 = impulse[k, 0], impulse[k, 1], impulse[k, 2]
         if n == 0.0 and t1 == 0.0 and t2 == 0.0:
             continue
-        body = system.body_a[k]
-        if body >= 0:
-            first = system.offset[body]
-            for i in range(system.offset[body + 1] - first):
-                out[first + i] += (
-                    system.jacobian_a[k, 0, i] * n + system.jacobian_a[k, 1, i] * t1 + system.jacobian_a[k, 2, i] * t2
-                )
-        body = system.body_b[k]
-        if body >= 0:
-            first = system.offset[body]
-            for i in range(system.offset[body + 1] - first):
-                out[first + i] += (
-                    system.jacobian_b[k, 0, i] * n + system.jacobian_b[k, 1, i] * t1 + system.jacobian_b[k, 2, i] * t2
-                )
+        a, b = system.body_a[k], system.body_b[k]
+        if a >= 0:
+            push_body(system.jacobian_a, k, n, t1, t2, out, system.offset[a], system.offset[a + 1] - system.offset[a])
+        if b >= 0:
+            push_body(system.jacobian_b, k, n, t1, t2, out, system.offset[b], system.offset[b + 1] - system.offset[b])
 
 
 @leaf_kernel
@@ -141,6 +144,13 @@ def _apply_blocks(system, blocks, x, out):
     for body in range(system.offset.size - 1):
         first, at = system.offset[body], system.block_start[body]
         size = system.offset[body + 1] - first
+        if size == 6:
+            for i in range(6):
+                s = 0.0
+                for j in range(6):
+                    s += blocks[at + i * 6 + j] * x[first + j]
+                out[first + i] = s
+            continue
         for i in range(size):
             s = 0.0
             for j in range(size):

@@ -39,7 +39,7 @@ from ...problem.cones import (
     project_interval,
     project_polygon,
 )
-from ...problem.system import apply_inverse_mass, apply_mass, effective_mass, relative_velocity
+from ...problem.system import apply_inverse_mass, apply_mass, effective_mass, push_body, relative_velocity
 from ..effort import count_factorisation, is_over, spent
 
 __all__ = [
@@ -200,15 +200,15 @@ def generalised_impulse(system, kind, count, y, out):
     out[:] = 0.0
     for k in range(count):
         first, last = _rows(kind, k >= system.mu.size)
-        for body, jacobian in ((system.body_a[k], system.jacobian_a), (system.body_b[k], system.jacobian_b)):
-            if body >= 0:
-                base = system.offset[body]
-                size = system.offset[body + 1] - base
-                for r in range(first, last):
-                    impulse = y[k, r]
-                    if impulse != 0.0:
-                        for i in range(size):
-                            out[base + i] += jacobian[k, r, i] * impulse
+        n = y[k, 0] if first == 0 else 0.0
+        t1, t2 = (y[k, 1], y[k, 2]) if last == 3 else (0.0, 0.0)
+        if n == 0.0 and t1 == 0.0 and t2 == 0.0:
+            continue
+        a, b = system.body_a[k], system.body_b[k]
+        if a >= 0:
+            push_body(system.jacobian_a, k, n, t1, t2, out, system.offset[a], system.offset[a + 1] - system.offset[a])
+        if b >= 0:
+            push_body(system.jacobian_b, k, n, t1, t2, out, system.offset[b], system.offset[b + 1] - system.offset[b])
 
 
 @inlined_kernel

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ...compile.kernel import inlined_kernel, inner_kernel, leaf_kernel
 from ...problem.residuals import natural_error
+from ...problem.system import push_body
 from ..effort import count_products, spent
 from .aim import is_near
 from .projection import BOTH, generalised_impulse, velocity_after
@@ -207,17 +208,6 @@ def _velocity_of(jacobian, k, v, first, size):
     return n, t1, t2
 
 
-@inlined_kernel
-def _push(of, k, n, t1, t2, v, first, size):
-    """v := v + M^-1 J_k^T (n, t1, t2) of one body."""
-    if size == 6:
-        for i in range(6):
-            v[first + i] += of[k, 0, i] * n + of[k, 1, i] * t1 + of[k, 2, i] * t2
-        return
-    for i in range(size):
-        v[first + i] += of[k, 0, i] * n + of[k, 1, i] * t1 + of[k, 2, i] * t2
-
-
 @leaf_kernel
 def _sweep(system, responses, backwards, impulse, v):
     """One sweep over all contacts; v (n,) follows the impulses (m, 3)."""
@@ -260,9 +250,9 @@ def _sweep(system, responses, backwards, impulse, v):
             continue
         impulse[k, 0], impulse[k, 1], impulse[k, 2] = n, t1, t2
         if a >= 0:
-            _push(responses.of_a, k, d0, d1, d2, v, first_a, size_a)
+            push_body(responses.of_a, k, d0, d1, d2, v, first_a, size_a)
         if b >= 0:
-            _push(responses.of_b, k, d0, d1, d2, v, first_b, size_b)
+            push_body(responses.of_b, k, d0, d1, d2, v, first_b, size_b)
 
 
 @inner_kernel
