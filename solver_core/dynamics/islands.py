@@ -26,7 +26,7 @@ from ..problem.subsystem import subsystem
 from ..problem.system import System, apply_inverse_mass, effective_inverse_mass, relative_velocities, transpose_product
 from ..solvers.effort import BELL, DONE
 from ..solvers.infeasible import contradiction
-from ..solvers.kaufman_2008.aim import COARSE, FEW_BODIES
+from ..solvers.kaufman_2008.aim import LARGE
 from ..solvers.kaufman_2008.clusters import OF_A_CLUSTER, is_large, propose_by_clusters
 from ..solvers.kaufman_2008.staggered import ACCELERATED, SOLVED, staggered
 from ..solvers.last_proposal import last_proposal, turns_kept
@@ -197,13 +197,12 @@ def solve_islands(system, impulse, tolerance, max_iterations, sides, staggering,
         limits = tolerance, iterations, sides, staggering
         _solve_each(system, which, again, start, contacts, number, *limits, effort, impulse, v, outcome, figures)
 
-    clustered = None
-    if len(system.offset) - 1 > FEW_BODIES and staggering == ACCELERATED and sides == 0 and tolerance < COARSE:
-        clustered = _propose(system, (start, contacts, number), tolerance, max_iterations, effort, impulse)
+    before = np.zeros((islands, 2), np.int64)
+    if is_large(system) and staggering == ACCELERATED and sides == 0:
+        before = _propose(system, (start, contacts, number), tolerance, max_iterations, effort, impulse)
     solve(np.arange(islands), False, max_iterations)
-    if clustered is not None:
-        outcome[:, FACTORISATIONS] += clustered
-        outcome[(clustered > 0) & (outcome[:, FOUND] == Found.START), FOUND] = Found.CLUSTERS
+    outcome[:, FACTORISATIONS] += before[:, 0]
+    outcome[:, FOUND] = np.where(outcome[:, FOUND] == Found.START, before[:, 1], outcome[:, FOUND])
     if not outcome[:, STATUS].any():
         _sum_up(outcome, figures, counts, errors)
         return v
@@ -240,13 +239,13 @@ def _propose(
     effort: Indices,
     impulse: Floats,
 ) -> Indices:
-    """Improve the impulses (m, 3) of large islands by clusters; the factorisations that each island took.
+    """Improve the impulses (m, 3) of large islands; (islands, 2) the factorisations that each took, and what found them.
 
     islands: start, contacts and work array as from `begin_islands`.
     """
     start, contacts, number = islands
-    done = np.zeros(start.size - 1, np.int64)
-    for i in np.flatnonzero(np.diff(start) > FEW_BODIES):
+    done = np.zeros((start.size - 1, 2), np.int64)
+    for i in np.flatnonzero(np.diff(start) > LARGE):
         chosen = contacts[start[i] : start[i + 1]]
         part, _ = subsystem(system, chosen, number)
         if is_large(part):

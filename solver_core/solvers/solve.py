@@ -25,7 +25,6 @@ from .effort import DONE, effort_of_a_step, ringing
 from .faure_1996.energy import energy
 from .infeasible import told_from_failure
 from .joints_as_contacts import joints_as_contacts
-from .kaufman_2008.aim import COARSE
 from .kaufman_2008.clusters import OF_A_CLUSTER, is_large, propose_by_clusters
 from .kaufman_2008.staggered import ACCELERATED, VARIANTS, staggered
 from .last_proposal import complementary_impulses, last_proposal, turns_kept
@@ -131,7 +130,7 @@ def _staggered_contacts(
     history, effort = np.zeros((most, 3)), effort_of_a_step()
     v = np.empty_like(system.velocity)
     begin = perf_counter()
-    clustered = 0
+    factorisations, proposed = 0, Found.START
 
     def solve_part(part: System, some: Floats, tolerance: float) -> int:
         few, done = min(most, OF_A_CLUSTER), np.empty_like(part.velocity)
@@ -139,15 +138,15 @@ def _staggered_contacts(
         return int(effort[DONE])
 
     with ringing(effort, limits.time_limit):
-        if variant == ACCELERATED and polygon_sides == 0 and limits.tolerance < COARSE and is_large(system):
-            clustered = propose_by_clusters(system, impulse, limits.tolerance, effort, solve_part)
+        if variant == ACCELERATED and polygon_sides == 0 and is_large(system):
+            factorisations, proposed = propose_by_clusters(system, impulse, limits.tolerance, effort, solve_part)
         status, iterations, found, contact, friction = staggered(
             system, impulse, limits.tolerance, most, int(polygon_sides), variant, effort, history, v
         )
     seconds = perf_counter() - begin
     velocity = relative_velocities(system, v)[:, :dim]
-    if clustered > 0 and found == Found.START:
-        found = Found.CLUSTERS
+    if found == Found.START:
+        found = proposed
     return Result(
         status=Status(status),
         impulse=impulse[:, :dim].copy(),
@@ -155,7 +154,7 @@ def _staggered_contacts(
         body_velocity=v,
         stats=Statistics(
             iterations=iterations,
-            factorisations=clustered + int(effort[DONE]),
+            factorisations=factorisations + int(effort[DONE]),
             seconds=seconds,
             first_projections=np.array([contact, friction]),
             relative_error=history[:iterations, 0].copy(),

@@ -15,8 +15,9 @@ statistical learning via the alternating direction method of multipliers", secti
 
 where lam = -rho w are impulses, always in K, and s := mu |z_t| is renewed each time (as Carpentier, Montaut and Le Lidec 2024,
 "From compliant to rigid contact simulation", do). The matrix M + J^T rho J stays the same, so all iterations share one
-Cholesky factor, until the penalty rho is raised because that is slow. Two triangular solves and a look at each contact are an
-iteration: a heap's 1e-4 takes a hundred.
+Cholesky factor. Two triangular solves and a look at each contact are an iteration: a heap's 1e-4 takes a hundred. With s
+renewed it is no longer one convex function that is brought down, and where sliding and pressing depend on each other much,
+iterations go in circles; these are the narrower, the lower the penalty, which is lowered where nothing gets better.
 
 What is slow is mostly a drift: redundant contacts hand impulses on among them, the same little in every iteration, until one of
 them lets go or slides. x then moves along a straight line, and is carried on along it (Poon and Liang 2019, "Trajectory of
@@ -39,12 +40,12 @@ from .projection import BOTH, assemble, gap_velocity, generalised_impulse, veloc
 
 __all__ = ["admm"]
 
-ADMM_PENALTY, LAST_ADMM_PENALTY, RAISE = 3.0, 30.0, np.sqrt(10.0)  # rho_k times the effective inverse mass
+ADMM_PENALTY, LAST_ADMM_PENALTY, CHANGE = 3.0, 0.1, np.sqrt(0.1)  # rho_k times the effective inverse mass
 JOINT_FACTOR = 1e2  # times that of contacts, for joints: what is linear has nothing to find out
 RELAXATION = 1.6
 ADMM_ITERATIONS = 2000  # iterations
 ITERATIONS_A_LOOK = 10  # iterations between two looks at the residuals
-PATIENT_LOOKS = 50  # looks without half of an error, until the penalty is raised
+PATIENT_LOOKS = 25  # looks without half of an error, until the penalty is lowered
 DRIFTING = 0.7  # of an error from look to look: x is carried on
 HARM = 2.0  # times the error before: that was too far
 FIRST_JUMP, LONGEST_JUMP = 4.0, 64.0  # times what x moved by between two looks
@@ -140,12 +141,12 @@ def _start(system, inverse, impulse, v, rho, x, u):
 
 
 @leaf_kernel
-def _raise_penalty(impulse, rho, x):
-    """rho by RAISE, x = z + w such that z and impulse = -rho w stay."""
+def _lower_penalty(impulse, rho, x):
+    """rho by CHANGE, x = z + w such that z and impulse = -rho w stay."""
     for k in range(rho.size):
         for r in range(3):
-            x[k, r] += (1.0 - 1.0 / RAISE) * impulse[k, r] / rho[k]
-        rho[k] *= RAISE
+            x[k, r] += (1.0 - 1.0 / CHANGE) * impulse[k, r] / rho[k]
+        rho[k] *= CHANGE
 
 
 @leaf_kernel
@@ -214,9 +215,9 @@ def admm(system, blocks, values, aim, effort, impulse, v):
         looks += 1
         if error < 0.5 * base:
             base, looks = error, 0
-        if looks >= PATIENT_LOOKS and penalty < LAST_ADMM_PENALTY:
-            _raise_penalty(impulse, rho, x)
-            penalty *= RAISE
+        if looks >= PATIENT_LOOKS and penalty > LAST_ADMM_PENALTY:
+            _lower_penalty(impulse, rho, x)
+            penalty *= CHANGE
             base, looks, factored, followed, jumped = error, 0, False, False, False
             continue
         jumped = followed and error > DRIFTING * before

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from ...compile.kernel import leaf_kernel
 
-__all__ = ["COARSE", "FEW_BODIES", "Aim", "is_near"]
+__all__ = ["COARSE", "FEW_BODIES", "LARGE", "Aim", "is_near"]
 
 FEW_BODIES = 64  # in an island that Newton's method is quick with, and that may be a structure
+LARGE = 128  # in one that is worth taking apart: a cluster of what is hardly larger is most of it
 
 COARSE = 1e-4  # of the fastest velocity: what methods of first order reach soon
 QUICK = 0.1  # of an error from look to look: what is near enough already is still brought nearer

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The last digits of large islands: block Gauss-Seidel with clusters of bodies for blocks.
 
-Once the alternating direction method has an island to 1e-4, most contacts are far better, and the worst ones are few and apart.
-Around each of the worst, the bodies that are fewest contacts away make a cluster: the impulses of all contacts that are not
-wholly within it are held, and its own are solved by Staggered Projections, as those of a small island, which Newton's method
-does in few steps (the multiplicative Schwarz method, here for a complementarity problem; Xu 1992, "Iterative methods by space
-decomposition and subspace correction"). Rounds repeat until the worst contact of all is good. A proposal, like all others.
+Once the alternating direction method has an island to 1e-4, or comes no nearer, most contacts are far better, and the worst
+ones are few and apart. Around each of the worst, the bodies that are fewest contacts away make a cluster: the impulses of all
+contacts that are not wholly within it are held, and its own are solved by Staggered Projections, as those of a small island,
+which Newton's method does in few steps (the multiplicative Schwarz method, here for a complementarity problem; Xu 1992,
+"Iterative methods by space decomposition and subspace correction"). Rounds repeat until the worst contact of all is good. A
+proposal, like all others.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from ...compile.kernel import kernel
 from ...problem.cones import natural_friction, natural_normal
 from ...problem.residuals import effective_masses, joint_map, scales
+from ...problem.result import Found
 from ...problem.subsystem import subsystem
 from ...problem.system import (
     System,
@@ -26,8 +28,9 @@ from ...problem.system import (
     relative_velocity,
     transpose_product,
 )
-from ..effort import BELL, is_worked_off
-from .aim import COARSE
+from ..effort import BELL, DONE, is_worked_off
+from .aim import COARSE, LARGE
+from .first_order import begin_large
 
 __all__ = ["OF_A_CLUSTER", "SolvePart", "is_large", "propose_by_clusters"]
 
@@ -45,12 +48,15 @@ SolvePart = Callable[[System, Floats, float], int]
 
 
 def is_large(system: System) -> bool:
-    """Whether a system is worth taking apart: a cluster of what is hardly larger is most of it."""
-    return len(system.offset) - 1 > 2 * CLUSTER
+    """Whether a system is worth taking apart."""
+    return len(system.offset) - 1 > LARGE
 
 
-def propose_by_clusters(system: System, impulse: Floats, tolerance: float, effort: Indices, solve: SolvePart) -> int:
-    """Improve impulses (m, 3) until their natural map is within the tolerance, or that is slow; returns the factorisations.
+def propose_by_clusters(
+    system: System, impulse: Floats, tolerance: float, effort: Indices, solve: SolvePart
+) -> tuple[int, Found]:
+    """Improve impulses (m, 3) until their natural map is within the tolerance, or that is slow, first by methods of first
+    order; returns the factorisations, and what found the impulses.
 
     solve: Staggered Projections for a part: system, impulses (k, 3) that are improved, tolerance; returns its factorisations.
     """
@@ -58,9 +64,12 @@ def propose_by_clusters(system: System, impulse: Floats, tolerance: float, effor
     fastest, _ = scales(system, impulse)
     _measure(system, impulse, errors)
     if errors.max() <= GOOD_ENOUGH * tolerance * fastest:
-        return 0
-    factorisations = solve(system, impulse, COARSE)
+        return 0, Found.START
+    found = Found(begin_large(system, max(tolerance, COARSE), effort, impulse))
+    factorisations = int(effort[DONE])
     _measure(system, impulse, errors)
+    if errors.max() <= GOOD_ENOUGH * tolerance * fastest:
+        return factorisations, found
     start, neighbours = _neighbours(system)
     best, least, since = impulse.copy(), errors.max(), 0
     for _ in range(ROUNDS):
@@ -81,7 +90,7 @@ def propose_by_clusters(system: System, impulse: Floats, tolerance: float, effor
         if errors.max() < least:
             best[:], least, since = impulse, errors.max(), 0
     impulse[:] = best
-    return factorisations
+    return factorisations, Found.CLUSTERS
 
 
 def _solve_cluster(system: System, cluster: Indices, impulse: Floats, speed: float, solve: SolvePart) -> int:

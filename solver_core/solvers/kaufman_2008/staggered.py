@@ -22,29 +22,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import inner_kernel, kernel_part, leaf_kernel
-from ...problem.residuals import effective_masses, natural_error, relative_coulomb, scales
+from ...compile.kernel import kernel_part, leaf_kernel
+from ...problem.residuals import effective_masses, relative_coulomb, scales
 from ...problem.system import apply_inverse_mass, effective_inverse_mass, relative_velocity
 from ..effort import BELL, DONE, allow, spent
-from .admm import admm
-from .aim import COARSE, FEW_BODIES, Aim
+from .aim import Aim
 from .anderson import accelerate, anderson
 from .coulomb_newton import coulomb_newton
+from .first_order import START, propose
 from .projection import BOTH, CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, generalised_impulse, project, velocity_after
-from .sweeps import sweeps
 
 __all__ = ["ACCELERATED", "SOLVED", "VARIANTS", "staggered"]
 
 SOLVED, MAX_ITERATIONS, NOT_FINITE, TIME_LIMIT = 0, 1, 2, 5  # values of Status
-START, STAGGERING, NEWTON, HELD_RADII, SWEPT, BY_ADMM = 0, 1, 2, 3, 5, 6  # values of Found
+STAGGERING, NEWTON, HELD_RADII = 1, 2, 3  # values of Found
 ACCELERATED, PLAIN, PUBLISHED = 0, 1, 2
 VARIANTS = {"accelerated": ACCELERATED, "plain": PLAIN, "published": PUBLISHED}
 
 HOLDS = 1e-8  # of the fastest velocity: no contact is said to be broken that is left by less
 BROKEN = 1e100  # more than any Coulomb residual
 HOPELESS = 3  # iterations one after the other whose contact projection fails: friction is not what is wrong
-NEARBY = 1e-3  # of the fastest velocity: from there Newton's method needs few steps
-GAIN = 1.0 / 3.0  # of an error, that a look's sweeps should take away, or BY_ADMM is faster
 TURN = 10  # iterations with the radii held, then as many without, where Newton's method fails
 PROGRESS = 0.1  # of the residual of the iteration before: a proposal that comes so near is taken, though it is no solution yet
 
@@ -86,25 +83,6 @@ def _residual(system, impulse, v):
     return total
 
 
-@inner_kernel
-def _propose(system, blocks, values, aim, fastest, effort, impulse, v):
-    """Improve impulses (m, 3) and their velocities v (n,) by what needs few factorisations or none; returns what found them,
-    and whether Newton's method has the next word."""
-    few = system.velocity.size <= 6 * FEW_BODIES  # degrees of freedom: a problem given as a matrix is one body of many
-    work = np.empty(v.size)
-    generalised_impulse(system, BOTH, system.body_a.size, impulse, work)
-    velocity_after(system, system.velocity, work, v)
-    error = natural_error(system, impulse, v, aim.kappa, 0)
-    # few bodies may be a structure, which keeps what its first step leaves it: from nothing, and to the last digits, the
-    # projections spread loads evenly over redundant contacts
-    exact = aim.enough < 0.5 * COARSE * fastest or not impulse.any()
-    if error <= aim.enough or (few and (exact or error <= NEARBY * fastest)):
-        return START, False
-    if not few and sweeps(system, aim, GAIN, effort, impulse, v) <= aim.enough:
-        return SWEPT, False
-    return BY_ADMM, admm(system, blocks, values, aim, effort, impulse, v) > aim.enough
-
-
 @kernel_part
 def staggered(system, impulse, tolerance, max_iterations, sides, staggering, effort, history, v):
     """Solve a `System` by Algorithm 1.
@@ -144,7 +122,7 @@ def staggered(system, impulse, tolerance, max_iterations, sides, staggering, eff
             impulse[k, 1:] *= bound / size
     coarse = False
     if staggering == ACCELERATED and sides == 0:
-        found, coarse = _propose(system, blocks, values, Aim(inverse, kappa, goal, enough), fastest, effort, impulse, v)
+        found, coarse = propose(system, blocks, values, Aim(inverse, kappa, goal, enough), fastest, effort, impulse, v)
     for i in range(max_iterations):
         done = i + 1
         before = effort[DONE]
