@@ -23,7 +23,7 @@ from ..dynamics.motion.deformation import Deformation
 from ..dynamics.motion.rotation import matrices
 from ..dynamics.simulation import Simulation
 from ..scene.spec import BodyKind, BodySpec, ChildSpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec, Staggering
-from ..scenes import BOX_TRIANGLES, box, box_shape, card_house, cone_shape, cylinder_shape, ground, jamming_rod, slope
+from ..scenes import BOX_TRIANGLES, box, box_shape, card_house, chain, cone_shape, cylinder_shape, ground, jamming_rod, slope
 
 __all__ = ["PARTS", "Part"]
 
@@ -184,6 +184,7 @@ def whole_scenes() -> None:
     whole(slope, step_time_limit=60.0)
     whole(jamming_rod)
     whole(jamming_rod, method="pivot")
+    whole(chain)
 
 
 PARTS = (

@@ -18,12 +18,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
+from ...linalg.vec3 import add, advanced, cross, divided, dot, norm, rotated, scaled, set_vec, sub, vec
 from ...scene.joints import FREE_AXIS, JointSpec
 
-__all__ = ["VECTOR", "Coordinates", "angular_form", "coordinates", "cross", "unwound"]
+__all__ = ["VECTOR", "Coordinates", "angular_form", "measure", "measured"]
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 VECTOR, HINGE, EULER, UNASKED = 0, 1, 4, 5  # all locked; free about X, Y or Z, which are 1, 2 and 3; any other; all left alone
 UPRIGHT = 1e-6  # squared cosine of Y: nearer to a right angle X and Z are turns about the same axis
@@ -48,68 +49,99 @@ def angular_form(joint: JointSpec) -> int:
     return HINGE + free[0] if len(free) == 1 else EULER
 
 
-def coordinates(place: Floats, axes: Floats, form: Ints) -> Coordinates:
-    """The coordinates of frames at places (j, 2, 3) with axes (j, 2, 3, 3) by columns, A's and B's."""
-    a, b = np.swapaxes(axes[:, 0], 1, 2), np.swapaxes(axes[:, 1], 1, 2)
-    value, direction = np.empty((len(form), 6)), np.empty((len(form), 6, 3))
-    value[:, :3] = np.einsum("jia,ja->ji", a, place[:, 1] - place[:, 0])
-    direction[:, :3] = a
-    for kind in sorted(set(form.tolist())):
-        chosen = form == kind
-        if kind == UNASKED:
-            value[chosen, 3:], direction[chosen, 3:] = 0.0, 0.0
+def measured(frames, held: NDArray[np.bool_], position: Floats, rotation: Floats, near: Floats) -> Coordinates:
+    """The coordinates of the joints with some `Frames` that are held (j,), of bodies at positions (n, 3) with rotations
+    (n, 3, 3). near: (j, 3) rad, which angles are brought nearest to by whole turns, but for a rotation vector."""
+    count = len(held)
+    found = Coordinates(np.zeros((count, 6)), np.zeros((count, 6, 3)), np.zeros((count, 3)))
+    measure(frames, held, position, rotation, near, found)
+    return found
+
+
+@kernel
+def measure(frames, held, position, rotation, near, out):
+    """As `measured`, into `Coordinates`."""
+    place, axes = np.empty((2, 3)), np.empty((2, 3, 3))
+    for j in range(held.size):
+        if not held[j]:
             continue
-        angles = _vector if kind == VECTOR else _euler if kind == EULER else _hinge
-        value[chosen, 3:], direction[chosen, 3:] = angles(a[chosen], b[chosen], kind - HINGE)
-    return Coordinates(value, direction, place[:, 1])
+        _place_frames(frames, j, position, rotation, place, axes)
+        a, b = axes[0], axes[1]
+        apart = sub(vec(place, 1), vec(place, 0))
+        set_vec(out.point, j, vec(place, 1))
+        value, direction = out.value[j], out.direction[j]
+        for i in range(3):
+            value[i] = dot(vec(a, i), apart)
+            set_vec(direction, i, vec(a, i))
+        form = frames.form[j]
+        if form == UNASKED:
+            value[3:], direction[3:] = 0.0, 0.0
+        elif form == VECTOR:
+            _vector(a, b, value, direction)
+        elif form == EULER:
+            _euler(a, b, value, direction)
+        else:
+            _hinge(a, b, form - HINGE, value, direction)
+        if form != VECTOR:
+            for i in range(3):
+                value[3 + i] += 2.0 * np.pi * np.round((near[j, i] - value[3 + i]) / (2.0 * np.pi))
 
 
-def unwound(angle: Floats, near: Floats, form: Ints) -> Floats:
-    """Angles (j, 3) with as many whole turns as bring them nearest to others (j, 3); a rotation vector as it is."""
-    turns = 2.0 * np.pi * np.round((near - angle) / (2.0 * np.pi))
-    return np.where(form[:, None] == VECTOR, angle, angle + turns)
+@leaf_kernel
+def _place_frames(frames, j, position, rotation, place, axes):
+    """Where A's and B's frames of a joint are, (2, 3), and their axes by rows, (2, 3, 3)."""
+    for end in range(2):
+        body = frames.body[j, end]
+        if body < 0:
+            set_vec(place, end, vec(frames.place[j], end))
+        else:
+            set_vec(place, end, add(vec(position, body), rotated(rotation[body], vec(frames.place[j], end))))
+        for k in range(3):
+            axis = vec(frames.axes[j, end], k)
+            set_vec(axes[end], k, axis if body < 0 else rotated(rotation[body], axis))
 
 
-def cross(x: Floats, y: Floats) -> Floats:
-    """As numpy's of vectors (n, 3), which for few of them takes ten times as long."""
-    out = np.empty_like(x)
-    out[:, 0] = x[:, 1] * y[:, 2] - x[:, 2] * y[:, 1]
-    out[:, 1] = x[:, 2] * y[:, 0] - x[:, 0] * y[:, 2]
-    out[:, 2] = x[:, 0] * y[:, 1] - x[:, 1] * y[:, 0]
-    return out
+@inlined_kernel
+def _cosine(a, b, i, k):
+    """a_i . b_k, an entry of the matrix that turns A's axes into B's."""
+    return dot(vec(a, i), vec(b, k))
 
 
-def _vector(a: Floats, b: Floats, _: int) -> tuple[Floats, Floats]:
-    turn = np.einsum("jia,jka->jik", a, b)
-    sine = 0.5 * np.stack([turn[:, 2, 1] - turn[:, 1, 2], turn[:, 0, 2] - turn[:, 2, 0], turn[:, 1, 0] - turn[:, 0, 1]], axis=1)
-    size = np.linalg.norm(sine, axis=1)
-    angle = np.arctan2(size, 0.5 * (np.trace(turn, axis1=1, axis2=2) - 1.0))
-    factor = np.divide(angle, size, out=np.ones_like(size), where=size > 0.0)
-    # the axes halfway between: the rates then are right to second order in the angle
-    return sine * factor[:, None], 0.5 * (a + b)
+@leaf_kernel
+def _vector(a, b, value, direction):
+    sine = (
+        0.5 * (_cosine(a, b, 2, 1) - _cosine(a, b, 1, 2)),
+        0.5 * (_cosine(a, b, 0, 2) - _cosine(a, b, 2, 0)),
+        0.5 * (_cosine(a, b, 1, 0) - _cosine(a, b, 0, 1)),
+    )
+    size = norm(sine)
+    angle = np.arctan2(size, 0.5 * (_cosine(a, b, 0, 0) + _cosine(a, b, 1, 1) + _cosine(a, b, 2, 2) - 1.0))
+    factor = angle / size if size > 0.0 else 1.0
+    value[3], value[4], value[5] = scaled(factor, sine)
+    for i in range(3):
+        # the axes halfway between: the rates then are right to second order in the angle
+        set_vec(direction, 3 + i, scaled(0.5, add(vec(a, i), vec(b, i))))
 
 
-def _hinge(a: Floats, b: Floats, k: int) -> tuple[Floats, Floats]:
+@leaf_kernel
+def _hinge(a, b, k, value, direction):
     i, j = (k + 1) % 3, (k + 2) % 3
-    value, direction = np.empty((len(a), 3)), np.empty_like(a)
-    value[:, i], direction[:, i] = -_dot(b[:, k], a[:, j]), cross(a[:, j], b[:, k])
-    value[:, j], direction[:, j] = _dot(b[:, k], a[:, i]), cross(b[:, k], a[:, i])
-    value[:, k] = np.arctan2(_dot(b[:, i], a[:, j]), _dot(b[:, i], a[:, i]))
-    direction[:, k] = a[:, k]
-    return value, direction
+    value[3 + i] = -_cosine(a, b, j, k)
+    value[3 + j] = _cosine(a, b, i, k)
+    value[3 + k] = np.arctan2(_cosine(a, b, j, i), _cosine(a, b, i, i))
+    set_vec(direction, 3 + i, cross(vec(a, j), vec(b, k)))
+    set_vec(direction, 3 + j, cross(vec(b, k), vec(a, i)))
+    set_vec(direction, 3 + k, vec(a, k))
 
 
-def _euler(a: Floats, b: Floats, _: int) -> tuple[Floats, Floats]:
-    turn = np.einsum("jia,jka->jik", a, b)
-    x = np.arctan2(turn[:, 2, 1], turn[:, 2, 2])
-    y = np.arcsin(np.clip(-turn[:, 2, 0], -1.0, 1.0))
-    z = np.arctan2(turn[:, 1, 0], turn[:, 0, 0])
-    middle = np.cos(z)[:, None] * a[:, 1] - np.sin(z)[:, None] * a[:, 0]
-    along = turn[:, 2, :1]  # of b_X and a_Z
-    across = np.maximum(1.0 - along**2, UPRIGHT)
-    direction = np.stack([(b[:, 0] - along * a[:, 2]) / across, middle, (a[:, 2] - along * b[:, 0]) / across], axis=1)
-    return np.stack([x, y, z], axis=1), direction
-
-
-def _dot(x: Floats, y: Floats) -> Floats:
-    return np.einsum("ji,ji->j", x, y)
+@leaf_kernel
+def _euler(a, b, value, direction):
+    along = _cosine(a, b, 2, 0)  # of b_X and a_Z
+    value[3] = np.arctan2(_cosine(a, b, 2, 1), _cosine(a, b, 2, 2))
+    value[4] = np.arcsin(min(max(-along, -1.0), 1.0))
+    value[5] = np.arctan2(_cosine(a, b, 1, 0), _cosine(a, b, 0, 0))
+    across = max(1.0 - along * along, UPRIGHT)
+    first, last = vec(b, 0), vec(a, 2)
+    set_vec(direction, 3, divided(advanced(first, -along, last), across))
+    set_vec(direction, 4, sub(scaled(np.cos(value[5]), vec(a, 1)), scaled(np.sin(value[5]), vec(a, 0))))
+    set_vec(direction, 5, divided(advanced(last, -along, first), across))

@@ -8,14 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...compile.kernel import kernel
 from ...problem.system import System
 from ...scene.spec import SceneSpec, SceneWarning
 from ..bodies import Model, State
 from ..motion.rotation import matrices
 from ..predict import Begin
-from .coordinates import VECTOR, unwound
+from .coordinates import VECTOR, measured
 from .rows import JointRows, JointStep
-from .table import AT_LEAST, AT_MOST, COORDINATES, HOLD, MOTOR, joint_table, measured
+from .table import AT_LEAST, AT_MOST, COORDINATES, HOLD, MOTOR, choose, joint_table
 
 __all__ = ["JointMemory", "Joints", "with_joints"]
 
@@ -47,7 +48,8 @@ class Joints:
         driven = rows.joint[(rows.kind == MOTOR) & (rows.target != 0.0)]
         self._driven = np.isin(np.arange(count), driven)
         # of the others no angle is asked for, or none that turns far
-        self._turning = np.intersect1d(rows.joint[rows.coordinate >= 3], np.flatnonzero(self._table.form != VECTOR))
+        self._turning = np.isin(np.arange(count), rows.joint[rows.coordinate >= 3]) & (self._table.frames.form != VECTOR)
+        self._chosen = choose(self._table, np.ones(count, dtype=bool))
         nothing = np.zeros((self._table.triples, 3)), np.zeros((count, 3)), np.zeros((len(model.dof), 6))
         self.restore(JointMemory(*nothing, np.zeros(count, dtype=bool)))
 
@@ -57,9 +59,9 @@ class Joints:
     def restore(self, memory: JointMemory) -> None:
         """Go on from what was remembered."""
         self.memory = memory
-        hold = self._table.body[~memory.broken]
+        hold = self._table.frames.body[~memory.broken]
         self.pairs = hold[(hold >= 0).all(axis=1)]
-        driven = self._table.body[self._driven & ~memory.broken].ravel()
+        driven = self._table.frames.body[self._driven & ~memory.broken].ravel()
         self.driven = driven[driven >= 0]
 
     def warnings(self) -> list[SceneWarning]:
@@ -80,15 +82,17 @@ class Joints:
 
     def step(self, begin: Begin, state: State) -> JointStep:
         """Those that hold as a step begins."""
-        moved = (np.append(begin.model.dof, -1)[self._table.body] >= 0).any(axis=1)
-        return JointStep(self._table, np.flatnonzero(moved & ~self.memory.broken), self.memory.angle, begin, state)
+        held = moved_by_solver(self._table.frames.body, begin.model.dof) & ~self.memory.broken
+        if not np.array_equal(held, self._chosen.held):
+            self._chosen = choose(self._table, held)
+        return JointStep(self._table.frames, self._chosen, self.memory.angle, begin, state)
 
     def advance(self, state: State, impulse: Floats, twist: Floats) -> None:
         """Remember how a step ended: the impulses (t, 3) of all triples, and the twists (n, 6) that it began with."""
-        angle, turning = self.memory.angle.copy(), self._turning
-        if len(turning):
-            found = measured(self._table, state.position, matrices(state.orientation), turning)
-            angle[turning] = unwound(found.value[:, 3:], angle[turning], self._table.form[turning])
+        angle, turning = self.memory.angle, self._turning
+        if turning.any():
+            found = measured(self._table.frames, turning, state.position, matrices(state.orientation), angle)
+            angle = np.where(turning[:, None], found.value[:, 3:], angle)
         self.memory = JointMemory(impulse, angle, twist.copy(), self.memory.broken)
 
     def break_by(self, impulse: Floats) -> None:
@@ -96,6 +100,16 @@ class Joints:
         breaks = np.abs(impulse).max(axis=1, initial=0.0) >= self._table.breaking
         if breaks.any():
             self.restore(self.memory._replace(broken=self.memory.broken | breaks))
+
+
+@kernel
+def moved_by_solver(body, dof):
+    """(j,) whether one of the bodies of a joint (j, 2) has degrees of freedom."""
+    out = np.empty(len(body), np.bool_)
+    for j in range(len(body)):
+        a, b = body[j, 0], body[j, 1]
+        out[j] = (a >= 0 and dof[a] >= 0) or (b >= 0 and dof[b] >= 0)
+    return out
 
 
 def with_joints(system: System, rows: JointRows) -> System:

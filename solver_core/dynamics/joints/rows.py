@@ -28,11 +28,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...compile.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
+from ...linalg.vec3 import cross, scaled, set_vec, sub, vec
 from ..bodies import RIGID, State
 from ..motion.rotation import matrices
 from ..predict import Begin
-from .coordinates import Coordinates, cross, unwound
-from .table import AT_LEAST, AT_MOST, HOLD, MOTOR, SPRING, JointTable, Rows, measured
+from .coordinates import measured
+from .table import AT_LEAST, AT_MOST, HOLD, SPRING, Chosen, Frames
 
 __all__ = ["Held", "JointRows", "JointStep"]
 
@@ -66,37 +68,56 @@ class Held(NamedTuple):
     on_b: Floats
 
 
+class Fixed(NamedTuple):
+    """What of r rows in t triples no velocity changes.
+
+    length: (r,) m of their joints; scale: (r,) the same of angles, else 1. now: (r,) m or rad, the coordinates as the step
+    begins; speed: (r,) m/s, at which scaled ones then change, and known: (r,) how much of it is of bodies that the solver does
+    not move. inverse_mass: (r,) 1/kg that they feel. last, first: (r,) the weights of springs' forces at the last and the first
+    of three steps' ends. direction: (r, 3) of the impulse. bodies: (t, 2); dof: (2, t) which they are among those that the
+    solver moves, or -1, and jacobian: (2, t, 3, 6), zero of others.
+    """
+
+    length: Floats
+    scale: Floats
+    now: Floats
+    speed: Floats
+    known: Floats
+    inverse_mass: Floats
+    last: Floats
+    first: Floats
+    direction: Floats
+    bodies: Ints
+    dof: Ints
+    jacobian: Floats
+
+
+def empty(r: int, t: int) -> Fixed:
+    """Room for r rows in t triples."""
+    bodies, dof = np.empty((t, 2), dtype=np.int64), np.empty((2, t), dtype=np.int64)
+    length, scale, now, speed, known, inverse_mass, last, first = np.empty((8, r))
+    numbers = length, scale, now, speed, known, inverse_mass, last, first
+    return Fixed(*numbers, np.empty((r, 3)), bodies, dof, np.zeros((2, t, 3, RIGID)))
+
+
 class JointStep:
     """Some joints of a table in a step. triples: (t,) which of the table's they have, and bodies: (t, 2) whose they are."""
 
-    def __init__(self, table: JointTable, which: Ints, angle: Floats, begin: Begin, state: State):
-        """which: (k,) indices of joints. angle: (j, 3) as they last were, of all joints."""
-        self._table, self._which, self._begin = table, which, begin
-        held, used = np.zeros(len(table.body), dtype=bool), np.zeros(table.triples, dtype=bool)
-        held[which] = True
-        chosen = held[table.rows.joint]
-        self._rows = rows = table.rows if chosen.all() else Rows._make(column[chosen] for column in table.rows)
-        self._of = np.searchsorted(which, rows.joint)
-        used[rows.triple] = True
-        self.triples = np.flatnonzero(used)
-        self._triple = np.searchsorted(self.triples, rows.triple)
-        self.bodies = np.empty((len(self.triples), 2), dtype=np.int64)
-        self.bodies[self._triple] = table.body[rows.joint]
-        before = measured(table, state.position, begin.bodies.rotation, which)
-        self._angle = unwound(before.value[:, 3:], angle[which], table.form[which])
-        self._now = self._along_rows(before)
-        self._scale = np.where(rows.coordinate >= 3, table.length[rows.joint], 1.0)
-        self._direction = before.direction[self._of, rows.coordinate] * self._scale[:, None]
-        self._dof = np.append(begin.model.dof, -1)[table.body[rows.joint]]
-        self._whole = [self._jacobian(end, before.point[self._of], state) for end in range(2)]
-        self._jacobians = [np.where(self._dof[:, end, None] >= 0, self._whole[end], 0.0) for end in range(2)]
-        self._inverse_mass = self._inverse_masses()
+    def __init__(self, frames: Frames, chosen: Chosen, angle: Floats, begin: Begin, state: State):
+        """angle: (j, 3) as they last were, of all joints."""
+        self._frames, self._chosen, self._rows, self._begin = frames, chosen, chosen.rows, begin
+        r, t = len(chosen.rows.joint), len(chosen.triples)
+        before = measured(frames, chosen.held, state.position, begin.bodies.rotation, angle)
+        self._angle = before.value[:, 3:].copy()
+        self._fixed = fixed = empty(r, t)
+        begin_rows(frames, chosen.rows, before, begin.model, state.position, begin.bodies, begin.h, fixed)
+        self.triples, self.bodies = chosen.triples, fixed.bodies
 
     def holding(self, box: Floats) -> Floats:
         """The laws (t, 3, 3) without those of springs and motors, which then do nothing."""
         at = self._rows.kind > AT_MOST
         out = box.copy()
-        out[self._triple[at], self._rows.place[at]] = 0.0
+        out[self._rows.triple[at], self._rows.place[at]] = 0.0
         return out
 
     def rows(self, moved: State, v: Floats, force_time: float, recovery_speed: float) -> JointRows:
@@ -105,127 +126,194 @@ class JointStep:
         force_time: the time in s over which forces act. recovery_speed: what is off is brought nearer by no more than so many
         lengths a second.
         """
-        after = measured(self._table, moved.position, matrices(moved.orientation), self._which)
-        # u of a coordinate's own rate of change is J v + rate
-        moved_by = self._scale * (self._along_rows(after) - self._now) / self._begin.h
-        return self._about(moved_by - self._velocity(self._jacobians, self._begin.twists(v)), force_time, recovery_speed)
+        after = measured(self._frames, self._chosen.held, moved.position, matrices(moved.orientation), self._angle)
+        begin, rate = self._begin, np.empty(len(self._rows.joint))
+        rates(self._rows, self._fixed, after, begin.offset, v, begin.h, rate)
+        return self._about(rate, force_time, recovery_speed)
 
     def straight_rows(self, force_time: float, recovery_speed: float) -> JointRows:
         """The rows as if coordinates changed at the rates with which they begin: what they join loses energy, and drifts where
         it turns, but they hold whatever it does."""
-        known = np.where(self._begin.awake[:, None], 0.0, self._begin.bodies.twist)
-        rate = self._velocity(self._whole, known, self._table.body[self._rows.joint])
-        return self._about(rate, force_time, recovery_speed)
+        return self._about(self._fixed.known, force_time, recovery_speed)
 
     def _about(self, rate: Floats, force_time: float, recovery_speed: float) -> JointRows:
         """The rows (r,) whose coordinates change at a rate beside J v, m/s."""
-        rows = self._rows
-        bias, box = np.empty_like(rate), np.zeros((len(rate), 3))
-        self._hold(rate, recovery_speed * self._table.length[rows.joint], bias, box)
-        self._pull(rate, force_time, bias, box)
-        driven = rows.kind == MOTOR
-        most = (rows.force * force_time / self._scale)[driven]
-        bias[driven] = (rate - self._scale * rows.target)[driven]
-        box[driven, 0], box[driven, 1] = -most, most
-        return self._in_triples(bias, box)
+        t, fixed = len(self.triples), self._fixed
+        bias, box = np.zeros((t, 3)), np.zeros((t, 3, 3))
+        laws(self._rows, fixed, rate, (self._begin.h, force_time), recovery_speed, bias, box)
+        return JointRows(fixed.dof[0], fixed.dof[1], fixed.jacobian[0], fixed.jacobian[1], bias, box)
 
     def drift(self, before: JointRows, after: JointRows) -> float:
         """By how much, in lengths, coordinates that are held are off at the end of a step that was solved with one bias, by the
         bias about its answer."""
-        held = self._rows.kind <= AT_MOST
-        at = self._triple[held], self._rows.place[held]
-        off = np.abs(after.bias[at] - before.bias[at]) * self._begin.h / self._table.length[self._rows.joint[held]]
-        return float(off.max(initial=0.0))
+        return largest_change(self._rows, self._fixed, before.bias, after.bias) * self._begin.h
 
     def held(self, impulse: Floats) -> Held:
         """What impulses (t, 3) of the rows come to."""
-        rows, count = self._rows, len(self._table.body)
-        lam = impulse[self._triple, rows.place]
+        count = len(self._frames.body)
         held = Held(np.zeros((count, 6)), np.zeros((count, 6)))
-        np.add.at(held.by_coordinate, (rows.joint, rows.coordinate), lam * self._scale)
-        first = np.where(rows.coordinate >= 3, 3, 0)[:, None] + np.arange(3)
-        np.add.at(held.on_b, (rows.joint[:, None], first), lam[:, None] * self._direction)
+        sum_up(self._rows, self._fixed, impulse, held.by_coordinate, held.on_b)
         return held
 
-    def _along_rows(self, found: Coordinates) -> Floats:
-        """(r,) the coordinates of the rows, angles with the turns that they had."""
-        angle = unwound(found.value[:, 3:], self._angle, self._table.form[self._which])
-        return np.hstack([found.value[:, :3], angle])[self._of, self._rows.coordinate]
 
-    def _jacobian(self, end: int, point: Floats, state: State) -> Floats:
-        """(r, 6) of the bodies at one end, be they moved by the solver or not."""
-        body, angular = self._table.body[self._rows.joint, end], (self._rows.coordinate >= 3)[:, None]
-        lever = point - np.vstack([state.position, np.zeros(3)])[body]
-        turning = np.where(angular, self._direction, cross(lever, self._direction))
-        lock = np.vstack([self._begin.model.lock, np.ones(RIGID)])[body]
-        jacobian = np.hstack([np.where(angular, 0.0, self._direction), turning]) * (1.0 if end else -1.0)
-        return np.where(self._dof[:, end, None] >= 0, jacobian * lock, jacobian)
+@kernel
+def begin_rows(frames, rows, before, model, position, bodies, h, out):
+    """Fill a `Fixed` for a step of h seconds.
 
-    def _velocity(self, jacobians: list[Floats], twist: Floats, index: Ints | None = None) -> Floats:
-        """(r,) m/s of twists (moving, 6), or with the bodies' own index (r, 2) of all."""
-        twist, index = np.vstack([twist, np.zeros(RIGID)]), self._dof if index is None else index
-        return np.einsum("eri,rei->r", np.array(jacobians), twist[index])
+    before: the `Coordinates` as it begins. position: (n, 3), bodies: the `Prediction` of the step.
+    """
+    for r in range(rows.joint.size):
+        j, c, triple, place = rows.joint[r], rows.coordinate[r], rows.triple[r], rows.place[r]
+        out.length[r] = length = frames.length[j]
+        scale = length if c >= 3 else 1.0
+        direction = scaled(scale, vec(before.direction[j], c))
+        out.scale[r], out.now[r] = scale, before.value[j, c]
+        set_vec(out.direction, r, direction)
+        out.speed[r], out.known[r], out.inverse_mass[r] = 0.0, 0.0, 0.0
+        for end in range(2):
+            body = frames.body[j, end]
+            out.bodies[triple, end] = body
+            out.dof[end, triple] = -1 if body < 0 else model.dof[body]
+            if body < 0:
+                continue
+            lever = sub(vec(before.point, j), vec(position, body))
+            row = out.jacobian[end, triple, place]
+            _write_row(direction, lever, c >= 3, 1.0 if end else -1.0, row)
+            if model.dof[body] >= 0:
+                for i in range(RIGID):
+                    row[i] *= model.lock[body, i]
+                out.inverse_mass[r] += _quadratic(row, bodies.inverse_mass[model.dof[body]])
+            speed = 0.0
+            for i in range(RIGID):
+                speed += row[i] * bodies.twist[body, i]
+            out.speed[r] += speed
+            if model.dof[body] < 0:
+                out.known[r] += speed
+                row[:] = 0.0
+    _weigh(frames, rows, h, model.dof.size, out)
 
-    def _hold(self, rate: Floats, speed: Floats, bias: Floats, box: Floats) -> None:
-        """What holds a coordinate, or keeps it from passing a limit: what is wrong is made good at no more than a speed (r,),
-        and what is left up to a limit may be used up."""
-        off = self._scale * (self._now - self._rows.target) / self._begin.h
-        for kind, low, high in ((HOLD, -np.inf, np.inf), (AT_LEAST, 0.0, np.inf), (AT_MOST, -np.inf, 0.0)):
-            chosen = self._rows.kind == kind
-            least, most = (-np.inf if kind == AT_MOST else -speed), (np.inf if kind == AT_LEAST else speed)
-            bias[chosen] = (rate + np.clip(off, least, most))[chosen]
-            box[chosen, 0], box[chosen, 1] = low, high
-        held = self._rows.kind == HOLD
-        box[held, 2] = JOINT_COMPLIANCE * self._inverse_mass[held]
 
-    def _pull(self, rate: Floats, force_time: float, bias: Floats, box: Floats) -> None:
-        """Springs and dampers."""
-        rows, h, scale = self._rows, self._begin.h, self._scale
-        chosen = rows.kind == SPRING
-        if not chosen.any():
-            return
-        inverse = self._inverse_mass / scale**2
-        k, c = rows.stiffness, rows.damping
-        before = self._velocity(self._whole, self._begin.bodies.twist, self._table.body[rows.joint]) / scale
-        # of the first step, which has half the force, the end before it is the mirror image of the one after it
-        last, first = (weight * h / force_time for weight in self._weights(h * h * k * inverse))
-        late = np.maximum(0.5, 1.0 - 1.0 / np.maximum(c * force_time * inverse, 1e-300))
-        gain = force_time * (last * h * k + late * c)
-        pull = force_time * (k * (self._now - rows.target - first * h * before) + (1.0 - late) * c * before)
-        bias[chosen] = rate[chosen] + scale[chosen] * pull[chosen] / gain[chosen]
-        box[chosen, 0], box[chosen, 1], box[chosen, 2] = -np.inf, np.inf, scale[chosen] ** 2 / gain[chosen]
+@inlined_kernel
+def _write_row(direction, lever, is_angular, sign, row):
+    """A row (6,) of the Jacobian of a body."""
+    force, torque = (0.0, 0.0, 0.0), direction
+    if not is_angular:
+        force, torque = direction, cross(lever, direction)
+    for i in range(3):
+        row[i], row[3 + i] = sign * force[i], sign * torque[i]
 
-    def _weights(self, stiffness: Floats) -> tuple[Floats, Floats]:
-        """(r,) of the last and of the first of three steps' ends, for springs of h^2 k / m (r,).
 
-        A mean with weights a has 2 (1 - cos theta) = W (1 - 2 a (1 - cos theta)), W = h^2 k / m and theta the angle of its
-        phase in a step; it is sqrt(W) for the a below, and real while W (1 - 4 a) < 4.
-        """
-        body = self._table.body[self._rows.joint]
-        total = np.zeros(len(self._begin.awake) + 1)
-        np.add.at(total, body, stiffness[:, None])
-        total[-1] = 0.0
-        small = np.clip(stiffness, LEAST_STIFF, STIFF)
-        exact = 0.5 / (1.0 - np.cos(np.sqrt(small))) - 1.0 / small
-        too_stiff = total[body].max(axis=1, initial=0.0) > STIFF
-        return np.where(too_stiff, 1.0, exact), np.where(too_stiff, 0.0, exact)
+@leaf_kernel
+def _quadratic(row, matrix):
+    total = 0.0
+    for i in range(RIGID):
+        for k in range(RIGID):
+            total += row[i] * matrix[i, k] * row[k]
+    return total
 
-    def _inverse_masses(self) -> Floats:
-        """(r,) 1/kg that each row feels."""
-        mass = self._begin.bodies.inverse_mass[np.maximum(self._dof, 0)]
-        jacobian = np.array(self._jacobians)
-        return np.einsum("eri,reij,erj->r", jacobian, mass, jacobian)
 
-    def _in_triples(self, bias: Floats, box: Floats) -> JointRows:
-        shape = len(self.triples), 3
-        out = JointRows(
-            np.append(self._begin.model.dof, -1)[self.bodies[:, 0]],
-            np.append(self._begin.model.dof, -1)[self.bodies[:, 1]],
-            np.zeros((*shape, RIGID)),
-            np.zeros((*shape, RIGID)),
-            np.zeros(shape),
-            np.zeros((*shape, 3)),
-        )
-        for filled, values in zip(out[2:], (*self._jacobians, bias, box), strict=True):
-            filled[self._triple, self._rows.place] = values
-        return out
+@inner_kernel
+def _weigh(frames, rows, h, bodies, out):
+    """The weights of springs' forces at the last and at the first of three steps' ends.
+
+    A mean with weights a has 2 (1 - cos theta) = W (1 - 2 a (1 - cos theta)), W = h^2 k / m and theta the angle of its
+    phase in a step; it is sqrt(W) for the a below, and real while W (1 - 4 a) < 4.
+    """
+    total = np.zeros(bodies)
+    for r in range(rows.joint.size):
+        for end in range(2):
+            body = frames.body[rows.joint[r], end]
+            if body >= 0:
+                total[body] += _stiffness(rows, out, r, h)
+    for r in range(rows.joint.size):
+        a, b = frames.body[rows.joint[r], 0], frames.body[rows.joint[r], 1]
+        if max(total[a] if a >= 0 else 0.0, total[b] if b >= 0 else 0.0) > STIFF:
+            out.last[r], out.first[r] = 1.0, 0.0
+        else:
+            small = min(max(_stiffness(rows, out, r, h), LEAST_STIFF), STIFF)
+            out.last[r] = 0.5 / (1.0 - np.cos(np.sqrt(small))) - 1.0 / small
+            out.first[r] = out.last[r]
+
+
+@inlined_kernel
+def _stiffness(rows, fixed, r, h):
+    """h^2 k / m of a row."""
+    return h * h * rows.stiffness[r] * fixed.inverse_mass[r] / (fixed.scale[r] * fixed.scale[r])
+
+
+@kernel
+def rates(rows, fixed, after, offset, v, h, out):
+    """Out: (r,) m/s at which coordinates change beside J v, where velocities v (dof,) lead to `after` in h seconds."""
+    for r in range(rows.joint.size):
+        triple, place = rows.triple[r], rows.place[r]
+        rate = fixed.scale[r] * (after.value[rows.joint[r], rows.coordinate[r]] - fixed.now[r]) / h
+        for end in range(2):
+            body = fixed.dof[end, triple]
+            if body >= 0:
+                for i in range(RIGID):
+                    rate -= fixed.jacobian[end, triple, place, i] * v[offset[body] + i]
+        out[r] = rate
+
+
+@kernel
+def laws(rows, fixed, rate, times, recovery_speed, bias, box):
+    """Bias (t, 3) and laws (t, 3, 3) of rows whose coordinates change at a rate (r,) beside J v. times: s, of the step, and
+    over which forces act."""
+    h, force_time = times
+    for r in range(rows.joint.size):
+        kind, scale = rows.kind[r], fixed.scale[r]
+        if kind <= AT_MOST:
+            # what is wrong is made good at no more than a speed, and what is left up to a limit may be used up
+            speed = recovery_speed * fixed.length[r]
+            off = scale * (fixed.now[r] - rows.target[r]) / h
+            off = off if kind == AT_MOST else max(off, -speed)
+            off = off if kind == AT_LEAST else min(off, speed)
+            shift, give = off, JOINT_COMPLIANCE * fixed.inverse_mass[r] if kind == HOLD else 0.0
+            low, high = 0.0 if kind == AT_LEAST else -np.inf, 0.0 if kind == AT_MOST else np.inf
+        elif kind == SPRING:
+            shift, give = _pull(rows, fixed, r, h, force_time)
+            low, high = -np.inf, np.inf
+        else:
+            most = rows.force[r] * force_time / scale
+            shift, give = -scale * rows.target[r], 0.0
+            low, high = -most, most
+        triple, place = rows.triple[r], rows.place[r]
+        bias[triple, place] = rate[r] + shift
+        box[triple, place, 0], box[triple, place, 1], box[triple, place, 2] = low, high, give
+
+
+@leaf_kernel
+def _pull(rows, fixed, r, h, force_time):
+    """What a spring and a damper add to a row's velocity, and their compliance."""
+    scale, k, c, before = fixed.scale[r], rows.stiffness[r], rows.damping[r], fixed.speed[r] / fixed.scale[r]
+    # of the first step, which has half the force, the end before it is the mirror image of the one after it
+    last, first = fixed.last[r] * h / force_time, fixed.first[r] * h / force_time
+    late = max(0.5, 1.0 - 1.0 / max(c * force_time * fixed.inverse_mass[r] / (scale * scale), 1e-300))
+    gain = force_time * (last * h * k + late * c)
+    pull = force_time * (k * (fixed.now[r] - rows.target[r] - first * h * before) + (1.0 - late) * c * before)
+    return scale * pull / gain, scale * scale / gain
+
+
+@kernel
+def largest_change(rows, fixed, before, after):
+    """The largest change of a bias (t, 3), before and after, of what is held; lengths a second."""
+    largest = 0.0
+    for r in range(rows.joint.size):
+        if rows.kind[r] <= AT_MOST:
+            change = abs(after[rows.triple[r], rows.place[r]] - before[rows.triple[r], rows.place[r]])
+            change /= fixed.length[r]
+            if not change <= largest:
+                largest = change
+    return largest
+
+
+@kernel
+def sum_up(rows, fixed, impulse, by_coordinate, on_b):
+    """Out: what impulses (t, 3) of rows come to, as in `Held`."""
+    for r in range(rows.joint.size):
+        lam = impulse[rows.triple[r], rows.place[r]]
+        j, c = rows.joint[r], rows.coordinate[r]
+        by_coordinate[j, c] += lam * fixed.scale[r]
+        first = 3 if c >= 3 else 0
+        for i in range(3):
+            on_b[j, first + i] += lam * fixed.direction[r, i]

@@ -13,9 +13,9 @@ from ...scene.joints import AxisSpec, JointSpec
 from ...scene.spec import SceneSpec
 from ..bodies import Model, State
 from ..motion.rotation import matrices
-from .coordinates import Coordinates, angular_form, coordinates
+from .coordinates import angular_form
 
-__all__ = ["AT_LEAST", "AT_MOST", "COORDINATES", "HOLD", "MOTOR", "SPRING", "JointTable", "Rows", "joint_table", "measured"]
+__all__ = ["AT_LEAST", "AT_MOST", "COORDINATES", "HOLD", "MOTOR", "SPRING", "Chosen", "JointTable", "choose", "joint_table"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -40,19 +40,34 @@ class Rows(NamedTuple):
     force: Floats
 
 
-class JointTable(NamedTuple):
-    """j joints. body: (j, 2), -1 for the world. place: (j, 2, 3) of the joint's frame from the centre of mass, axes:
-    (j, 2, 3, 3) its axes by columns, both in body axes. form: (j,) of the angles. length: (j,) m, at which a force turns the
-    bodies as easily as it moves them. breaking: (j,) N s and N m s. rows: of all joints; triples: how many they are in."""
+class Frames(NamedTuple):
+    """Where j joints are. body: (j, 2), -1 for the world. place: (j, 2, 3) of the joint's frame from the centre of mass, axes:
+    (j, 2, 3, 3) its axes by rows, both in body axes. form: (j,) of the angles. length: (j,) m, at which a force turns the
+    bodies as easily as it moves them."""
 
     body: Ints
     place: Floats
     axes: Floats
     form: Ints
     length: Floats
-    breaking: Floats
+
+
+class JointTable(NamedTuple):
+    """j joints: their frames, their rows, and how many triples these are in; breaking: (j,) N s and N m s."""
+
+    frames: Frames
     rows: Rows
     triples: int
+    breaking: Floats
+
+
+class Chosen(NamedTuple):
+    """Some joints of a table: which are held (j,), their rows, whose triples are counted anew, and triples (t,) which of the
+    table's these are."""
+
+    held: NDArray[np.bool_]
+    rows: Rows
+    triples: Ints
 
 
 def joint_table(spec: SceneSpec, model: Model, state: State) -> JointTable:
@@ -63,31 +78,26 @@ def joint_table(spec: SceneSpec, model: Model, state: State) -> JointTable:
     at = np.array([joint.position for joint in spec.joints], dtype=float).reshape(count, 3)
     orientation = np.array([joint.orientation for joint in spec.joints], dtype=float).reshape(count, 4)
     orientation /= np.linalg.norm(orientation, axis=1, keepdims=True)
-    position, rotation = padded(state.position, matrices(state.orientation))
+    # of the world last, where the index -1 finds them
+    position = np.vstack([state.position, np.zeros(3)])
+    rotation = np.concatenate([matrices(state.orientation), np.eye(3)[None]])
     rows, triples = _rows(spec.joints)
-    return JointTable(
+    frames = Frames(
         body=body,
         place=np.einsum("jeba,jeb->jea", rotation[body], at[:, None] - position[body]),
-        axes=np.einsum("jeba,jbc->jeac", rotation[body], matrices(orientation)),
+        axes=np.einsum("jeba,jbc->jeca", rotation[body], matrices(orientation)),
         form=np.array([angular_form(joint) for joint in spec.joints], dtype=np.int64),
         length=_lengths(model, body),
-        breaking=np.array([joint.breaking_impulse for joint in spec.joints], dtype=float),
-        rows=rows,
-        triples=triples,
     )
+    return JointTable(frames, rows, triples, np.array([joint.breaking_impulse for joint in spec.joints], dtype=float))
 
 
-def padded(position: Floats, rotation: Floats) -> tuple[Floats, Floats]:
-    """Positions (n + 1, 3) and rotations (n + 1, 3, 3) with those of the world last, where the index -1 finds them."""
-    return np.vstack([position, np.zeros(3)]), np.concatenate([rotation, np.eye(3)[None]])
-
-
-def measured(table: JointTable, position: Floats, rotation: Floats, which: Ints) -> Coordinates:
-    """The coordinates of some joints, of bodies at positions (n, 3) with rotations (n, 3, 3)."""
-    body = table.body[which]
-    position, rotation = padded(position, rotation)
-    place = position[body] + np.einsum("jeab,jeb->jea", rotation[body], table.place[which])
-    return coordinates(place, rotation[body] @ table.axes[which], table.form[which])
+def choose(table: JointTable, held: NDArray[np.bool_]) -> Chosen:
+    """Those joints of a table that are held (j,)."""
+    used = held[table.rows.joint]
+    rows = table.rows if used.all() else Rows._make(column[used] for column in table.rows)
+    triples, triple = np.unique(rows.triple, return_inverse=True)
+    return Chosen(held, rows._replace(triple=triple), triples)
 
 
 def _lengths(model: Model, body: Ints) -> Floats:
@@ -108,7 +118,7 @@ def _rows(joints: tuple[JointSpec, ...]) -> tuple[Rows, int]:
         found += [(index, triples + i // ROWS, i % ROWS, *row) for i, row in enumerate(of_joint)]
         triples += -(-len(of_joint) // ROWS)
     table = np.array(found, dtype=float).reshape(len(found), 9)
-    joint, triple, place, coordinate, kind = table[:, :5].T.astype(np.int64)
+    joint, triple, place, coordinate, kind = table[:, :5].T.astype(np.int64, order="C")
     target, stiffness, damping, force = table[:, 5:].T.copy()
     return Rows(joint, coordinate, kind, triple, place, target, stiffness, damping, force), triples
 
