@@ -20,12 +20,13 @@ from .dynamics.frame import Frame, FrameStatistics
 from .problem.result import Found, Status
 from .scene.joints import JointSpec
 from .scene.spec import BodyKind, SceneSpec, SceneWarning, SolverSettings
-from .validation.findings import SceneProblem
+from .validation.findings import SceneProblem, listed
 
 __all__ = [
     "VISIBLE_OVERLAP",
     "breaking_warnings",
     "build_report",
+    "contradiction_warnings",
     "deepest_overlap",
     "error_report",
     "frame_summary",
@@ -58,6 +59,8 @@ def build_report(
         rows.append({"frame": frame.frame, "bodies": len(frame.poses), **summary, **worst_at, **deepest})
         add_reactions(frame, joints)
         seen.extend(breaking_warnings(frame, spec, {entry["joint"] for entry in joints if entry["broke"] is not None}))
+        known = {name for w in (*warnings, *seen) if w.field == "contradiction" for name in w.objects}
+        seen.extend(contradiction_warnings(frame, spec, known))
         note_breaking(frame, joints)
         seen.extend(overlap_warnings(frame, spec, {w.objects for w in (*warnings, *seen) if w.field == "overlap"}))
         missed.extend(missed_steps(frame, spec, settings))
@@ -183,13 +186,16 @@ def overlap_warnings(frame: Frame, spec: SceneSpec, known: Collection[tuple[str,
 
 
 def joint_entry(joint: JointSpec) -> dict[str, Any]:
-    """What the report says of a joint: its two bodies ("" is the world), the frame in which it broke or null, and frame by
-    frame the force in N and the torque in N m on the second body, about the joint, world axes, each the mean over the frame."""
-    return {"joint": joint.name, "bodies": [joint.body_a, joint.body_b], "broke": None, "force": [], "torque": []}
+    """What the report says of a joint: its two bodies ("" is the world), the frame in which it broke or null, the most that it
+    gave way, in m, and frame by frame the force in N and the torque in N m on the second body, about the joint, world axes,
+    each the mean over the frame."""
+    bodies = [joint.body_a, joint.body_b]
+    return {"joint": joint.name, "bodies": bodies, "broke": None, "gave_way": 0.0, "force": [], "torque": []}
 
 
 def add_reactions(frame: Frame, joints: list[dict[str, Any]]) -> None:
-    for entry, reaction in zip(joints, frame.reactions, strict=True):
+    for entry, reaction, off in zip(joints, frame.reactions, frame.giving_way, strict=True):
+        entry["gave_way"] = max(entry["gave_way"], float(off))
         entry["force"].append([number_or_null(value) for value in reaction[:3]])
         entry["torque"].append([number_or_null(value) for value in reaction[3:]])
 
@@ -206,6 +212,44 @@ def breaking_warnings(frame: Frame, spec: SceneSpec, known: Collection[str]) -> 
         if broken and joint.name not in known:
             ends = tuple(name for name in (joint.body_a, joint.body_b) if name)
             yield SceneWarning(ends, "joints", f"the joint {joint.name} broke at frame {frame.frame}")
+
+
+def contradiction_warnings(frame: Frame, spec: SceneSpec, known: Collection[str]) -> Iterator[SceneWarning]:
+    """One for each joint that gives way at a frame's end, with those that it contradicts, but for joints that are known to.
+
+    These are the joints that its forces go on through: about as large in them, by way of active bodies.
+    """
+    gives_way = np.flatnonzero(frame.giving_way)
+    told = set(known)
+    for joint in gives_way[np.argsort(-frame.giving_way[gives_way], kind="stable")]:
+        if spec.joints[joint].name in told:
+            continue
+        members = borne_with(frame, spec, int(joint))
+        names = [spec.joints[member].name for member in members]
+        told.update(names)
+        off, at = 1e3 * frame.giving_way[joint], f"at frame {frame.frame}"
+        if len(members) == 1:
+            said = f"the joint {names[0]} is off by {off:.3g} mm {at}: what holds its bodies beside it contradicts it"
+        else:
+            said = f"the joints {listed(names)} contradict each other: {names[0]} is off by {off:.3g} mm {at}"
+        advice = "the bake goes on with the least error; change their limits, or what moves their ends, or let them break"
+        yield SceneWarning(tuple(names), "contradiction", f"{said}; {advice}")
+
+
+def borne_with(frame: Frame, spec: SceneSpec, joint: int) -> list[int]:
+    """A joint and after it those that bear what it bears: joined to it by active bodies, with half its force or torque."""
+    active = {body.name for body in spec.bodies if body.kind is BodyKind.ACTIVE}
+    force, torque = (np.linalg.norm(frame.reactions[:, part], axis=1) for part in (slice(0, 3), slice(3, 6)))
+    bears = ((force >= 0.5 * force[joint]) & (force > 0.0)) | ((torque >= 0.5 * torque[joint]) & (torque > 0.0))
+    at: dict[str, list[int]] = {}
+    for k in np.flatnonzero(bears & ~frame.broken):
+        for name in active.intersection((spec.joints[k].body_a, spec.joints[k].body_b)):
+            at.setdefault(name, []).append(int(k))
+    found = [joint]
+    for k in found:
+        for name in (spec.joints[k].body_a, spec.joints[k].body_b):
+            found += [other for other in at.pop(name, ()) if other not in found]
+    return found
 
 
 def missed_steps(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> Iterator[dict[str, Any]]:

@@ -39,6 +39,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
+import numpy as np
+
 from .command_line import ExitStatus, Parser, UsageError
 from .compile.ahead import SHIPPED, misfit
 from .compile.kernel_cache import use_kernel_cache
@@ -52,6 +54,7 @@ from .report import (
     RESIDUALS,
     breaking_warnings,
     build_report,
+    contradiction_warnings,
     deepest_overlap,
     error_report,
     frame_summary,
@@ -182,12 +185,14 @@ def simulate(
     emit_warnings(warnings)
     warned = {warning.objects for warning in warnings if warning.field == "overlap"}
     missed, broken = 0, set[str]()
+    contradicting = {name for warning in warnings if warning.field == "contradiction" for name in warning.objects}
     first = spec.frame_start
     if resumed is not None:
         simulation.restore(resumed.frame, resumed.checkpoint)
         before = FrameCacheReader(arguments.cache)
         missed = sum(frame_summary(frame.statistics)["missed_steps"] for frame in before)
         broken = broken_joints(before.read(resumed.frame), spec)
+        contradicting |= {spec.joints[k].name for frame in before for k in np.flatnonzero(frame.giving_way)}
         first = resumed.frame + 1
 
     def before_step() -> None:
@@ -203,7 +208,9 @@ def simulate(
             writer.append(frame, checkpoint)
         seen = tuple(overlap_warnings(frame, spec, warned))
         warned.update(warning.objects for warning in seen)
-        emit_warnings((*seen, *breaking_warnings(frame, spec, broken)))
+        contradictions = tuple(contradiction_warnings(frame, spec, contradicting))
+        contradicting.update(name for warning in contradictions for name in warning.objects)
+        emit_warnings((*seen, *breaking_warnings(frame, spec, broken), *contradictions))
         broken = broken_joints(frame, spec)
         summary = frame_summary(frame.statistics)
         missed += summary["missed_steps"]

@@ -113,7 +113,9 @@ class Frame:
     (bodies, 6) linear velocity in m/s of the body frame's origin and angular velocity in rad/s, world axes. statistics: of the
     steps that led here from the frame before, empty arrays for the first frame. reactions: (joints, 6) force in N on body B of
     every joint, and torque in N m about the joint, world axes, the mean over the frame; broken: (joints,) which are gone.
-    contacts: None where they were not asked for, and at the first frame.
+    giving_way: (joints,) m, or rad times a length at which forces turn bodies as easily as they move them: how far those are
+    from where they may be that come no nearer, as they contradict each other or what they hold; 0 of all others. contacts: None
+    where they were not asked for, and at the first frame.
     """
 
     frame: int
@@ -122,4 +124,5 @@ class Frame:
     statistics: FrameStatistics
     reactions: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 6)))
     broken: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    giving_way: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     contacts: FrameContacts | None = None

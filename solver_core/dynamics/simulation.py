@@ -59,6 +59,7 @@ MAX_TRIES = 8  # of a step, each with the contacts that the one before ran into
 CORRECTIONS = 3  # times that a step is solved, each with joints told about the velocities that came out
 JOINT_DRIFT = 1e-6  # of a joint's length: what it may be off at a step's end, or the step is solved once more
 JOINT_LOOSE = 1e-3  # of it: what it may be off after that, or the step is too long
+CALM = 0.1  # of a motion: where joints that give way a little need no more than that, they contradict each other
 
 
 class Simulation:
@@ -107,7 +108,7 @@ class Simulation:
         self._prescribed(0.0, 1.0, self._step)
         self._joints = Joints(spec, self._bodies.model, self._state)
         self._reaction, self._held = np.zeros((len(self._joints), 6)), np.zeros((len(self._joints), 6))
-        self.warnings: tuple[SceneWarning, ...] = (*scene_warnings(spec), *self._overlaps(), *self._joints.warnings())
+        self.warnings: tuple[SceneWarning, ...] = (*scene_warnings(spec), *self._overlaps(), *self._of_joints())
 
     def first_frame(self) -> Frame:
         """The state as it is now, before or between steps, without statistics."""
@@ -308,29 +309,33 @@ class Simulation:
         self, begin: Begin, joints: JointStep, problem: StepProblem, held: Floats, may_cut: bool
     ) -> tuple[StepProblem, Floats, NDArray[np.int64], Floats, bool]:
         """Solve the contact problem with joints in it, about velocities that come nearer to the answer each time; whether they
-        did not, which a shorter step could mend. Where there is none, joints are taken as straight."""
+        did not, which a shorter step could mend. Where nothing can, joints give way."""
         limits = 0.5 * (self._last_step + begin.h), self.settings.recovery_speed
         contacts, impulse = problem.system, np.concatenate([problem.impulse, held[joints.triples]])
         at_rest = np.zeros(begin.offset[-1])
-        v = begin.unknowns(self._joints.expected(begin, self._last_step))
+        v = expected = begin.unknowns(self._joints.expected(begin, self._last_step))
         rows = joints.rows(self._moved(begin, v, at_rest), v, *limits)
-        solves = factorisations = 0
-        drift = np.inf
+        changes, drift, factorisations = [], np.inf, 0
         while True:
             problem = problem._replace(system=with_joints(contacts, rows), impulse=impulse)
             v, counts, errors = self._solve_islands(begin, problem)
             counts[3] += factorisations
-            solves += 1
             factorisations, before, drift_before = counts[3], rows, drift
+            changes.append(np.abs(v - expected).max(initial=0.0))
             rows = joints.rows(self._moved(begin, v, at_rest), v, *limits)
             drift = joints.drift(before, rows)
-            if drift <= JOINT_DRIFT or solves > CORRECTIONS:
+            if drift <= JOINT_DRIFT:
                 return problem, v, counts, errors, False
-            if solves == CORRECTIONS or not drift < drift_before:
-                is_loose = not drift <= JOINT_LOOSE
-                if may_cut or not is_loose:
-                    return problem, v, counts, errors, is_loose
-                rows, solves = joints.straight_rows(*limits), CORRECTIONS
+            if len(changes) == CORRECTIONS or not drift < drift_before:
+                break
+        if drift <= JOINT_LOOSE:
+            return problem, v, counts, errors, False
+        problem = problem._replace(system=with_joints(contacts, joints.soft_rows(*limits)))
+        v, counts, errors = self._solve_islands(begin, problem)
+        counts[3] += factorisations
+        # what is off already, a shorter step would have to make good in less time
+        is_loose = may_cut and joints.off <= JOINT_LOOSE and np.abs(v - expected).max() > CALM * changes[0]
+        return problem, v, counts, errors, bool(is_loose)
 
     def _solve_islands(self, begin: Begin, problem: StepProblem) -> tuple[Floats, NDArray[np.int64], Floats]:
         """Solve the contact problem, its impulse being warm start and answer; velocities (dof,), counts, errors."""
@@ -432,9 +437,23 @@ class Simulation:
             for (a, b), gap in deepest.items()
         )
 
+    def _of_joints(self) -> list[SceneWarning]:
+        """What is odd about the joints as the scene begins."""
+        if not len(self._joints):
+            return []
+        step, movable = self._step, self._bodies.model.dof >= 0
+        twists = self._paths.twists(self._state, self._sleep.held, 1.0, step)
+        begin = predicted_step(self._paths.model(0.0), self._state, twists, movable & ~self._sleep.held, 0.0, step, 0.5 * step)
+        return [*self._joints.warnings(), *self._joints.contradictions(begin, self._state)]
+
     def _record(self, rows: list[dict[str, Any]]) -> Frame:
         poses, velocities = to_body_frames(self._bodies, self._state)
         reactions = self._reaction * (self.spec.fps / self.spec.time_scale)
         broken = self._joints.memory.broken.copy()
+        giving_way = np.zeros(len(self._joints))
+        if rows and len(self._joints):
+            # half of what they would come nearer by if nothing else held them
+            nearer = 0.5 * self.settings.recovery_speed * self.settings.substeps * self._step
+            giving_way = self._joints.giving_way(self._state, nearer)
         contacts = self._kept.of_frame() if self._kept is not None and rows else None
-        return Frame(self._frame, poses, velocities, frame_statistics(rows), reactions, broken, contacts)
+        return Frame(self._frame, poses, velocities, frame_statistics(rows), reactions, broken, giving_way, contacts)

@@ -170,7 +170,7 @@ class FrameCacheWriter:
         if frame.frame != self._next:
             raise ValueError(f"frame {frame.frame} cannot be appended: frame {self._next} comes next")
         statistics = {f"statistics.{name}": getattr(frame.statistics, name) for name in STATISTICS}
-        joints = {"reactions": frame.reactions, "broken": frame.broken}
+        joints = {"reactions": frame.reactions, "broken": frame.broken, "giving_way": frame.giving_way}
         arrays = {"poses": frame.poses, "velocities": frame.velocities, **joints, **statistics}
         fields = {"frame": frame.frame}
         record = encode_chunk(FRAME, fields, arrays)
@@ -391,10 +391,13 @@ def sound_records(file: BinaryIO, info: CacheInfo, offset: int) -> Iterator[tupl
 def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
     """The frame in a chunk, for a scene of so many bodies and joints; raises KeyError, ValueError where it makes no sense."""
     arrays = {name: chunk.arrays[name] for name in ("poses", "velocities", "reactions", "broken")}
+    # which the caches of an earlier version do not have
+    arrays["giving_way"] = chunk.arrays.get("giving_way", np.zeros(joints))
     statistics = {name: chunk.arrays[f"statistics.{name}"] for name in STATISTICS}
     statistics["found"] = with_later_columns(statistics["found"])
     steps = statistics["status"].size
-    shapes = {"poses": (bodies, 7), "velocities": (bodies, 6), "reactions": (joints, 6), "broken": (joints,)}
+    shapes = {"poses": (bodies, 7), "velocities": (bodies, 6), "reactions": (joints, 6)}
+    shapes |= {"broken": (joints,), "giving_way": (joints,)}
     shapes |= {name: (steps, *WIDTHS.get(name, ())) for name in statistics}
     for name, array in (arrays | statistics).items():
         if array.shape != shapes[name]:
@@ -405,7 +408,8 @@ def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
     if not np.isin(statistics["status"], list(Status)).all():
         raise ValueError("array 'status' has values that are no status")
     whole = FrameStatistics(**statistics)
-    return Frame(chunk.fields["frame"], arrays["poses"], arrays["velocities"], whole, arrays["reactions"], arrays["broken"])
+    of_joints = arrays["reactions"], arrays["broken"], arrays["giving_way"]
+    return Frame(chunk.fields["frame"], arrays["poses"], arrays["velocities"], whole, *of_joints)
 
 
 def with_later_columns(found: NDArray[Any]) -> NDArray[Any]:

@@ -23,6 +23,7 @@ from ..problem.contact_problem import ContactProblem
 from ..problem.residuals import residuals
 from ..problem.result import Result, Status
 from .bilateral import without_bilateral
+from .contradicting_joints import contradicting_rows
 from .joints_as_contacts import joints_as_contacts
 
 __all__ = ["contradiction", "proves_contradiction", "told_from_failure"]
@@ -91,6 +92,12 @@ def proves_contradiction(problem: ContactProblem, ray: Floats, tolerance: float 
 def told_from_failure(problem: ContactProblem, result: Result, tolerance: float) -> Result:
     """A result without a solution, INFEASIBLE and with the proof as its ray where no solution can be."""
     failures = Status.MAX_ITERATIONS, Status.UNCONFIRMED, Status.NOT_FINITE
+    if problem.joints:
+        # where these contradict each other, no proof of contacts alone holds
+        is_failure = result.status in (*failures, Status.INFEASIBLE)
+        ray = contradicting_rows(problem, tolerance) if is_failure else None
+        if ray is not None:
+            return replace(result, status=Status.INFEASIBLE, ray=ray)
     if result.status not in failures or residuals(problem, result).penetration.relative <= tolerance:
         return result
     ray = contradiction(problem, tolerance)

@@ -5,7 +5,7 @@ It is the same problem, row by row:
 
 - A row that holds is a bilateral constraint. One that gives way by gamma is that as well, with a particle of mass 1 / gamma
   that is at rest and takes part in it: u + v = 0, v = gamma lam.
-- A row that lets go to one side is a contact without friction.
+- A row that lets go to one side is a contact without friction, and may give way in the same manner.
 - A row with as much force to both sides is the friction of a contact whose normal force is known: mu = 1, and another particle,
   of mass 1, comes down on it with as much momentum.
 
@@ -89,7 +89,7 @@ def joints_as_contacts(problem: ContactProblem) -> JointsAsContacts:
     system = problem.system
     low, high, give = (system.box[..., i] for i in range(3))
     held = (low == -np.inf) & (high == np.inf)
-    limits = (give == 0.0) & (((low == 0.0) & (high == np.inf)) | ((low == -np.inf) & (high == 0.0)))
+    limits = ((low == 0.0) & (high == np.inf)) | ((low == -np.inf) & (high == 0.0))
     driven = (give == 0.0) & (low == -high) & (high > 0.0) & (high < np.inf)
     nothing = (low == 0.0) & (high == 0.0)
     strange = np.argwhere(~(held | limits | driven | nothing))
@@ -97,7 +97,7 @@ def joints_as_contacts(problem: ContactProblem) -> JointsAsContacts:
         joint, row = strange[0]
         raise ValueError(
             f"box[{joint}, {row}] = {system.box[joint, row]}: contacts can stand for rows that hold, let go to one side, or "
-            "pull alike to both, and only what holds may give way; choose the method staggered"
+            "pull alike to both, which may not give way; choose the method staggered"
         )
     rows = np.argwhere(held), np.argwhere(limits), np.argwhere(driven)
     side = np.where(low[tuple(rows[1].T)] == 0.0, 1.0, -1.0)
@@ -108,9 +108,10 @@ def joints_as_contacts(problem: ContactProblem) -> JointsAsContacts:
 def _translated(problem: ContactProblem, held: Indices, limits: Indices, driven: Indices, side: Floats) -> ContactProblem:
     system, contacts = problem.system, problem.system.mu.size
     n, more = system.velocity.size, (held, limits, driven)
-    give = system.box[(*held.T, 2)]
-    giving = np.flatnonzero(give > 0.0)
-    size = n + len(giving) + len(driven)
+    give, give_way = system.box[(*held.T, 2)], system.box[(*limits.T, 2)]
+    giving, giving_way = np.flatnonzero(give > 0.0), np.flatnonzero(give_way > 0.0)
+    past_held = n + len(giving)
+    size = past_held + len(giving_way) + len(driven)
     # v = v_hat + C x, x of mass 1
     C = np.linalg.cholesky(problem.inverse_mass)
     every = (problem.jacobian @ C).reshape(problem.contacts, 3, n)
@@ -123,6 +124,7 @@ def _translated(problem: ContactProblem, held: Indices, limits: Indices, driven:
     jacobian[:contacts, :, :n], velocity[:contacts] = every[:contacts], free[:contacts]
     slack[:contacts], mu[:contacts] = system.slack, system.mu
     jacobian[contacts:past, 0, :n], velocity[contacts:past, 0] = side[:, None] * of_limits, side * free_limits
+    jacobian[contacts + giving_way, 0, past_held + np.arange(len(giving_way))] = np.sqrt(give_way[giving_way])
     jacobian[np.arange(past, m), 0, size - len(driven) + np.arange(len(driven))] = 1.0
     velocity[past:, 0] = -system.box[(*driven.T, 1)]
     jacobian[past:, 1, :n], velocity[past:, 1], mu[past:] = of_driven, free_driven, 1.0

@@ -21,6 +21,7 @@ __all__ = [
     "is_finite",
     "is_not_negative",
     "is_positive",
+    "listed",
 ]
 
 # What is wrong with a body: the field's name, and a sentence that says what and what to do.
@@ -65,6 +66,13 @@ def is_positive(value: float) -> bool:
 def is_not_negative(value: float) -> bool:
     """Whether it is finite and not below 0."""
     return math.isfinite(value) and value >= 0.0
+
+
+def listed(names: list[str], most: int = 4) -> str:
+    """Two names or more in a sentence, the first few of many."""
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def describe(value: Any) -> str:

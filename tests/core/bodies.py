@@ -55,3 +55,30 @@ def spin(pose, twist, inertia):
     rotation = to_matrix(pose[3:])
     world = rotation @ inertia @ rotation.T
     return world @ twist[3:], 0.5 * twist[3:] @ world @ twist[3:]
+
+
+def poses(frames, body):
+    return np.array([frame.poses[body] for frame in frames])
+
+
+def point(frames, body, local):
+    """Where a point of a body is, frame by frame."""
+    pose = poses(frames, body)
+    return pose[:, :3] + Rotation.from_quat(pose[:, 3:], scalar_first=True).apply(local)
+
+
+def gaps(frames, spec):
+    """(joints, frames) m: how far the two places of each joint are from each other, or from their place in the world."""
+    number = {body.name: k for k, body in enumerate(spec.bodies)}
+    found = []
+    for joint in spec.joints:
+        ends = []
+        for name in (joint.body_a, joint.body_b):
+            if name == "":
+                ends.append(np.tile(joint.position, (len(frames), 1)))
+                continue
+            first = frames[0].poses[number[name]]
+            local = Rotation.from_quat(first[3:], scalar_first=True).inv().apply(joint.position - first[:3])
+            ends.append(point(frames, number[name], local))
+        found.append(np.linalg.norm(ends[1] - ends[0], axis=1))
+    return np.array(found)

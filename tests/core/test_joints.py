@@ -16,6 +16,8 @@ from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
 from solver_core.scene.spec import BodyKind, MaterialSpec, SceneSpec
 from solver_core.scenes import box, ground
 
+from .bodies import gaps, point, poses
+
 G = 9.81
 ROUGH = MaterialSpec(0.8, 0.8)
 ALL_FREE = (FREE_AXIS, FREE_AXIS, FREE_AXIS)
@@ -40,16 +42,6 @@ def scene(bodies, joints, gravity=(0.0, 0.0, -G), fps=240.0, **more):
 def run(spec, frames, **settings):
     """The frames with the first, a step each unless said otherwise."""
     return list(sc.Simulation(spec, **{"substeps": 1, **settings}).frames(frames))
-
-
-def poses(frames, body):
-    return np.array([frame.poses[body] for frame in frames])
-
-
-def point(frames, body, local):
-    """Where a point of a body is, frame by frame."""
-    pose = poses(frames, body)
-    return pose[:, :3] + Rotation.from_quat(pose[:, 3:], scalar_first=True).apply(local)
 
 
 def solved(frames):
@@ -99,23 +91,6 @@ def test_a_double_pendulum_keeps_its_energy():
     assert abs(energy - energy[0]).max() < 5e-3 * G * 0.5
     gap = point(frames, 0, [0.25, 0.0, 0.0]) - point(frames, 1, [-0.25, 0.0, 0.0])
     assert np.linalg.norm(gap, axis=1).max() < 1e-6
-
-
-def gaps(frames, spec):
-    """(joints, frames) m: how far the two places of each joint are from each other, or from their place in the world."""
-    number = {body.name: k for k, body in enumerate(spec.bodies)}
-    found = []
-    for joint in spec.joints:
-        ends = []
-        for name in (joint.body_a, joint.body_b):
-            if name == "":
-                ends.append(np.tile(joint.position, (len(frames), 1)))
-                continue
-            first = frames[0].poses[number[name]]
-            local = Rotation.from_quat(first[3:], scalar_first=True).inv().apply(joint.position - first[:3])
-            ends.append(point(frames, number[name], local))
-        found.append(np.linalg.norm(ends[1] - ends[0], axis=1))
-    return np.array(found)
 
 
 @pytest.mark.parametrize("spec", [sc.scenes.chain(15), sc.scenes.ring(12)], ids=["chain", "ring"])

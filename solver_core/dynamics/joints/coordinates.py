@@ -22,10 +22,11 @@ from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
 from ...linalg.vec3 import add, advanced, cross, divided, dot, norm, rotated, scaled, set_vec, sub, vec
 from ...scene.joints import FREE_AXIS, JointSpec
 
-__all__ = ["VECTOR", "Coordinates", "angular_form", "measure", "measured"]
+__all__ = ["AT_LEAST", "AT_MOST", "HOLD", "VECTOR", "Coordinates", "angular_form", "farthest_off", "measured"]
 
 Floats = NDArray[np.float64]
 
+HOLD, AT_LEAST, AT_MOST = range(3)  # the kinds of row that say where a coordinate may be
 VECTOR, HINGE, EULER, UNASKED = 0, 1, 4, 5  # all locked; free about X, Y or Z, which are 1, 2 and 3; any other; all left alone
 UPRIGHT = 1e-6  # squared cosine of Y: nearer to a right angle X and Z are turns about the same axis
 
@@ -56,6 +57,22 @@ def measured(frames, held: NDArray[np.bool_], position: Floats, rotation: Floats
     found = Coordinates(np.zeros((count, 6)), np.zeros((count, 6, 3)), np.zeros((count, 3)))
     measure(frames, held, position, rotation, near, found)
     return found
+
+
+@kernel
+def farthest_off(rows, length, value, out):
+    """Out: (j,) lengths, by how much the coordinate of a joint is off that is farthest from where it may be; value: (j, 6)."""
+    out[:] = 0.0
+    for r in range(rows.joint.size):
+        j, c = rows.joint[r], rows.coordinate[r]
+        off = value[j, c] - rows.target[r]
+        if rows.kind[r] == HOLD:
+            off = abs(off)
+        elif rows.kind[r] == AT_LEAST:
+            off = -off
+        elif rows.kind[r] != AT_MOST:
+            continue
+        out[j] = max(out[j], off if c >= 3 else off / length[j])
 
 
 @kernel

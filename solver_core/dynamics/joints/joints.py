@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import kernel
+from ...problem.contact_problem import ContactProblem
 from ...problem.system import System
 from ...scene.spec import SceneSpec, SceneWarning
+from ...solvers.contradicting_joints import contradicting_rows
+from ...validation.findings import listed
 from ..bodies import Model, State
 from ..motion.rotation import matrices
 from ..predict import Begin
-from .coordinates import VECTOR, measured
+from .coordinates import VECTOR, farthest_off, measured
 from .rows import JointRows, JointStep
 from .table import AT_LEAST, AT_MOST, COORDINATES, HOLD, MOTOR, choose, joint_table
 
@@ -24,14 +27,20 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+# In lengths: a joint that is farther off than that, and comes no nearer, gives way.
+GIVING_WAY = 1e-2
+IN_PROOF = 1e-3  # of the largest impulse of a proof: what takes part in it
+
+
 class JointMemory(NamedTuple):
     """What the next step has to know of j joints with t triples of rows: impulse (t, 3) N s; angle (j, 3) rad, with turns;
-    twist (n, 6) that bodies had in the step before; broken (j,)."""
+    twist (n, 6) that bodies had in the step before; broken (j,); off (j,) lengths, at the end of the frame before."""
 
     impulse: Floats
     angle: Floats
     twist: Floats
     broken: NDArray[np.bool_]
+    off: Floats
 
 
 class Joints:
@@ -51,7 +60,8 @@ class Joints:
         self._turning = np.isin(np.arange(count), rows.joint[rows.coordinate >= 3]) & (self._table.frames.form != VECTOR)
         self._chosen = choose(self._table, np.ones(count, dtype=bool))
         nothing = np.zeros((self._table.triples, 3)), np.zeros((count, 3)), np.zeros((len(model.dof), 6))
-        self.restore(JointMemory(*nothing, np.zeros(count, dtype=bool)))
+        self.restore(JointMemory(*nothing, np.zeros(count, dtype=bool), np.zeros(count)))
+        self.memory = self.memory._replace(off=self._off(state))
 
     def __len__(self) -> int:
         return len(self._names)
@@ -75,6 +85,35 @@ class Joints:
                 found.append(SceneWarning(bodies, "joints", f"{where}: its bodies are brought there slowly"))
         return found
 
+    def contradictions(self, begin: Begin, state: State) -> list[SceneWarning]:
+        """One for joints that cannot all be where they have to in the first step, whatever else there is."""
+        step = self.step(begin, state)
+        rows = step.soft_rows(begin.h, np.inf)
+        box = step.holding(rows.box)
+        box[..., 2] = 0.0  # nothing gives way
+        if not rows.bias[box.any(axis=2)].any():
+            return []
+        alone = System(
+            offset=begin.offset,
+            block_start=begin.block_start,
+            mass=begin.bodies.mass.ravel(),
+            inverse_mass=begin.bodies.inverse_mass.ravel(),
+            velocity=np.zeros(begin.offset[-1]),
+            **rows._replace(box=box)._asdict(),
+            slack=np.zeros(0),
+            mu=np.zeros(0),
+        )
+        proof = contradicting_rows(ContactProblem.of_system(alone))
+        if proof is None:
+            return []
+        of_triple = dict(zip(self._table.rows.triple.tolist(), self._table.rows.joint.tolist(), strict=True))
+        bears = np.abs(proof).max(axis=1) > IN_PROOF
+        names = sorted({self._names[of_triple[triple]][0] for triple in step.triples[bears].tolist()})
+        what = "contradict each other" if len(names) > 1 else "asks for what its bodies cannot do"
+        which = f"the joints {listed(names)}" if len(names) > 1 else f"the joint {names[0]}"
+        advice = "the bake goes on with the least error; change their limits, or what moves their ends"
+        return [SceneWarning(tuple(names), "contradiction", f"{which} {what} as the scene begins; {advice}")]
+
     def expected(self, begin: Begin, last_step: float) -> Floats:
         """Twists (n, 6) that bodies may have in a step: those of the last one, changed as they changed before it."""
         twist = begin.bodies.twist
@@ -93,7 +132,22 @@ class Joints:
         if turning.any():
             found = measured(self._table.frames, turning, state.position, matrices(state.orientation), angle)
             angle = np.where(turning[:, None], found.value[:, 3:], angle)
-        self.memory = JointMemory(impulse, angle, twist.copy(), self.memory.broken)
+        self.memory = JointMemory(impulse, angle, twist.copy(), self.memory.broken, self.memory.off)
+
+    def giving_way(self, state: State, nearer: float) -> Floats:
+        """(j,) m, or rad times a joint's length: how far those are from where they may be, as a frame ends, that have not come
+        nearer by so many lengths in it; 0 of all others."""
+        off = self._off(state)
+        gives_way = (off > GIVING_WAY) & (off > self.memory.off - nearer)
+        self.memory = self.memory._replace(off=off)
+        return np.where(gives_way, off * self._table.frames.length, 0.0)
+
+    def _off(self, state: State) -> Floats:
+        """(j,) lengths that joints are from where they may be; 0 of those that are broken."""
+        frames, holds, off = self._table.frames, ~self.memory.broken, np.zeros(len(self))
+        found = measured(frames, holds, state.position, matrices(state.orientation), self.memory.angle)
+        farthest_off(self._table.rows, frames.length, found.value, off)
+        return np.where(holds, off, 0.0)
 
     def break_by(self, impulse: Floats) -> None:
         """Break those that had to hold a coordinate with a breaking impulse in a time step, (j, 6) N s and N m s."""

@@ -33,7 +33,7 @@ from ...linalg.vec3 import cross, scaled, set_vec, sub, vec
 from ..bodies import RIGID, State
 from ..motion.rotation import matrices
 from ..predict import Begin
-from .coordinates import measured
+from .coordinates import farthest_off, measured
 from .table import AT_LEAST, AT_MOST, HOLD, SPRING, Chosen, Frames
 
 __all__ = ["Held", "JointRows", "JointStep"]
@@ -44,6 +44,10 @@ Ints = NDArray[np.int64]
 # Of a row's inverse mass: joints give way by that much, so that those which say the same, or contradict each other a little,
 # share what they bear in one way, and what is straight between two fixed points bears something
 JOINT_COMPLIANCE = 1e-6
+OF_LIMITS = 1e-2  # times that: a limit comes back with what it gives way, and is not to
+# The same where they contradict each other by more than that: what is almost straight, and pulled at, would have to throw its
+# links aside at any speed to become longer by a little
+SOFT_COMPLIANCE = 1e-2
 # Of h^2 k / m of all springs of a body: beyond this they swing too fast for the step, and are pulled to rest
 STIFF = 4.0
 LEAST_STIFF = 1e-4  # the weight is that of no stiffness at all, to eight digits
@@ -101,7 +105,8 @@ def empty(r: int, t: int) -> Fixed:
 
 
 class JointStep:
-    """Some joints of a table in a step. triples: (t,) which of the table's they have, and bodies: (t, 2) whose they are."""
+    """Some joints of a table in a step. triples: (t,) which of the table's they have, and bodies: (t, 2) whose they are; off:
+    lengths, how far one of them is from where it may be as the step begins."""
 
     def __init__(self, frames: Frames, chosen: Chosen, angle: Floats, begin: Begin, state: State):
         """angle: (j, 3) as they last were, of all joints."""
@@ -109,6 +114,9 @@ class JointStep:
         r, t = len(chosen.rows.joint), len(chosen.triples)
         before = measured(frames, chosen.held, state.position, begin.bodies.rotation, angle)
         self._angle = before.value[:, 3:].copy()
+        off = np.zeros(len(chosen.held))
+        farthest_off(chosen.rows, frames.length, before.value, off)
+        self.off = float(off.max(initial=0.0))
         self._fixed = fixed = empty(r, t)
         begin_rows(frames, chosen.rows, before, begin.model, state.position, begin.bodies, begin.h, fixed)
         self.triples, self.bodies = chosen.triples, fixed.bodies
@@ -131,16 +139,16 @@ class JointStep:
         rates(self._rows, self._fixed, after, begin.offset, v, begin.h, rate)
         return self._about(rate, force_time, recovery_speed)
 
-    def straight_rows(self, force_time: float, recovery_speed: float) -> JointRows:
-        """The rows as if coordinates changed at the rates with which they begin: what they join loses energy, and drifts where
-        it turns, but they hold whatever it does."""
-        return self._about(self._fixed.known, force_time, recovery_speed)
+    def soft_rows(self, force_time: float, recovery_speed: float) -> JointRows:
+        """The rows as if coordinates changed at the rates with which they begin, and joints gave way: what they join loses
+        energy, and drifts where it turns, but nothing throws it about."""
+        return self._about(self._fixed.known, force_time, recovery_speed, SOFT_COMPLIANCE)
 
-    def _about(self, rate: Floats, force_time: float, recovery_speed: float) -> JointRows:
+    def _about(self, rate: Floats, force_time: float, recovery_speed: float, compliance: float = JOINT_COMPLIANCE) -> JointRows:
         """The rows (r,) whose coordinates change at a rate beside J v, m/s."""
         t, fixed = len(self.triples), self._fixed
         bias, box = np.zeros((t, 3)), np.zeros((t, 3, 3))
-        laws(self._rows, fixed, rate, (self._begin.h, force_time), recovery_speed, bias, box)
+        laws(self._rows, fixed, rate, (self._begin.h, force_time), recovery_speed, compliance, bias, box)
         return JointRows(fixed.dof[0], fixed.dof[1], fixed.jacobian[0], fixed.jacobian[1], bias, box)
 
     def drift(self, before: JointRows, after: JointRows) -> float:
@@ -256,9 +264,9 @@ def rates(rows, fixed, after, offset, v, h, out):
 
 
 @kernel
-def laws(rows, fixed, rate, times, recovery_speed, bias, box):
+def laws(rows, fixed, rate, times, recovery_speed, compliance, bias, box):
     """Bias (t, 3) and laws (t, 3, 3) of rows whose coordinates change at a rate (r,) beside J v. times: s, of the step, and
-    over which forces act."""
+    over which forces act. compliance: of a row's inverse mass."""
     h, force_time = times
     for r in range(rows.joint.size):
         kind, scale = rows.kind[r], fixed.scale[r]
@@ -268,7 +276,7 @@ def laws(rows, fixed, rate, times, recovery_speed, bias, box):
             off = scale * (fixed.now[r] - rows.target[r]) / h
             off = off if kind == AT_MOST else max(off, -speed)
             off = off if kind == AT_LEAST else min(off, speed)
-            shift, give = off, JOINT_COMPLIANCE * fixed.inverse_mass[r] if kind == HOLD else 0.0
+            shift, give = off, compliance * fixed.inverse_mass[r] * (1.0 if kind == HOLD else OF_LIMITS)
             low, high = 0.0 if kind == AT_LEAST else -np.inf, 0.0 if kind == AT_MOST else np.inf
         elif kind == SPRING:
             shift, give = _pull(rows, fixed, r, h, force_time)

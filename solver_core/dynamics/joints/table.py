@@ -13,14 +13,14 @@ from ...scene.joints import AxisSpec, JointSpec
 from ...scene.spec import SceneSpec
 from ..bodies import Model, State
 from ..motion.rotation import matrices
-from .coordinates import angular_form
+from .coordinates import AT_LEAST, AT_MOST, HOLD, angular_form
 
 __all__ = ["AT_LEAST", "AT_MOST", "COORDINATES", "HOLD", "MOTOR", "SPRING", "Chosen", "JointTable", "choose", "joint_table"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-HOLD, AT_LEAST, AT_MOST, SPRING, MOTOR = range(5)
+SPRING, MOTOR = range(3, 5)  # kinds of row beside those that say where a coordinate may be
 COORDINATES = "X", "Y", "Z", "X rotation", "Y rotation", "Z rotation"
 ROWS = 3  # in a triple
 
