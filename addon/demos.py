@@ -1,184 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Add > Rigid Body Demo: the scenes of the solver's tests as Blender objects with Blender's own rigid body settings."""
+"""Add > Rigid Body Demo: the scenes of the papers and of the solver's tests."""
 # pyright: reportInvalidTypeForm=false, reportMissingImports=false
 
 from __future__ import annotations
 
-import math
-
-import bmesh
 import bpy
-import numpy as np
 from bpy.props import FloatProperty, IntProperty
-from bpy.types import Collection, Context, Menu, Mesh, Object, Operator, Scene
-from mathutils import Quaternion, Vector
+from bpy.types import Context, Menu, Operator
 
-from ..solver_core import jointed_scenes, scenes
-from ..solver_core.scene.spec import BodyKind, BodySpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec
-from .constraints import add_constraint
+from ..solver_core import jointed_scenes, published_scenes, scenes
+from ..solver_core.scene.spec import FrictionCombine, SceneSpec
+from .demo_scene import build_scene, hidden_by
 
-__all__ = ["build_scene", "register", "unregister"]
+__all__ = ["register", "unregister"]
 
-# A half-space becomes a slab that many times as wide as what stands on it.
-GROUND_WIDTH = 6.0
-GROUND_THICKNESS = 0.1
-COPLANAR = math.radians(0.05)
 # Blender wants plain sets; these are never changed.
 UNDOABLE = {"REGISTER", "UNDO"}
-
-
-def build_scene(context: Context, spec: SceneSpec, name: str) -> Collection:
-    """Make the bodies of `spec` around the 3D cursor, in a collection of their own, and select them."""
-    scene = context.scene
-    members = world_members(context)
-    collection = bpy.data.collections.new(name)
-    scene.collection.children.link(collection)
-    meshes: dict[bytes, Mesh] = {}
-    objects: dict[str, Object] = {}
-    for ob in context.selected_objects:
-        ob.select_set(False)
-    for body in spec.bodies:
-        objects[body.name] = ob = build_body(body, spec, meshes)
-        ob.location += scene.cursor.location
-        collection.objects.link(ob)
-        # A mesh that joins the collection of the rigid body world becomes a rigid body.
-        members.objects.link(ob)
-        set_rigid_body(ob, body)
-        if body.kind is BodyKind.ACTIVE:
-            ob.select_set(True)
-            context.view_layer.objects.active = ob
-    for joint in spec.joints:
-        ob = add_constraint(joint, spec, objects, scene.rigidbody_world)
-        ob.location += scene.cursor.location
-        collection.objects.link(ob)
-    set_scene(scene, spec)
-    return collection
-
-
-def world_members(context: Context) -> Collection:
-    scene = context.scene
-    if scene.rigidbody_world is None:
-        bpy.ops.rigidbody.world_add()
-    world = scene.rigidbody_world
-    assert world is not None
-    if world.collection is None:
-        world.collection = bpy.data.collections.new("RigidBodyWorld")
-    return world.collection
-
-
-def set_scene(scene: Scene, spec: SceneSpec) -> None:
-    scene.gravity = spec.gravity
-    scene.use_gravity = True
-    cache = scene.rigidbody_world.point_cache
-    cache.frame_start, cache.frame_end = spec.frame_start, spec.frame_end
-    scene.frame_start, scene.frame_end = spec.frame_start, spec.frame_end
-    scene.render.fps, scene.render.fps_base = round(spec.fps), 1.0
-    scene.rigidbody_world.time_scale = spec.time_scale
-    scene.stiction.friction_combine = spec.friction_combine.name
-
-
-def build_body(body: BodySpec, spec: SceneSpec, meshes: dict[bytes, Mesh]) -> Object:
-    position, orientation = Vector(body.position), Quaternion(body.orientation)
-    if body.shape.kind is ShapeKind.PLANE:
-        # Bullet centres a box on its object's origin, so that is where the middle of the slab has to be.
-        ob = bpy.data.objects.new(body.name, slab_mesh(body.name, spec))
-        position -= orientation @ Vector((0.0, 0.0, 0.5 * GROUND_THICKNESS * ground_width(spec)))
-    else:
-        # Bodies of one shape share one mesh, as copies made by hand would.
-        key = body.shape.vertices.tobytes()
-        if key not in meshes:
-            meshes[key] = hull_mesh(body.name, body.shape)
-        ob = bpy.data.objects.new(body.name, meshes[key])
-    ob.rotation_mode = "QUATERNION"
-    ob.location = position
-    ob.rotation_quaternion = orientation
-    return ob
-
-
-def set_rigid_body(ob: Object, body: BodySpec) -> None:
-    rigid, own, material = ob.rigid_body, ob.stiction, body.material
-    rigid.type = "ACTIVE" if body.kind is BodyKind.ACTIVE else "PASSIVE"
-    rigid.collision_shape = "BOX" if body.shape.kind is ShapeKind.PLANE or is_box(body.shape) else "CONVEX_HULL"
-    rigid.friction = material.mu_static
-    rigid.restitution = material.restitution
-    rigid.linear_damping, rigid.angular_damping = body.linear_damping, body.angular_damping
-    if material.mu_dynamic != material.mu_static:
-        own.use_mu_dynamic = True
-        own.mu_dynamic = material.mu_dynamic
-    if body.velocity.any() or body.angular_velocity.any():
-        own.initial_motion, own.velocity, own.angular_velocity = "VALUES", body.velocity, body.angular_velocity
-    if body.density is not None:
-        own.mass_source, own.density = "DENSITY", body.density
-        rigid.mass = body.density * mesh_volume(ob.data)
-    elif body.mass is not None:
-        rigid.mass = body.mass
-
-
-def hull_mesh(name: str, shape: ShapeSpec) -> Mesh:
-    """The hull of the vertices, its coplanar triangles joined to polygons."""
-    if shape.margin > 0.0:
-        raise ValueError(f"{name}: a shape with a margin cannot be drawn as a mesh")
-    sheet = bmesh.new()
-    for vertex in shape.vertices:
-        sheet.verts.new(vertex)
-    bmesh.ops.convex_hull(sheet, input=sheet.verts)
-    bmesh.ops.dissolve_limit(sheet, angle_limit=COPLANAR, verts=sheet.verts, edges=sheet.edges)
-    return finish_mesh(sheet, name)
-
-
-def slab_mesh(name: str, spec: SceneSpec) -> Mesh:
-    """A flat box about its own centre, under everything in the scene."""
-    width = ground_width(spec)
-    sheet = bmesh.new()
-    bmesh.ops.create_cube(sheet, size=width)
-    for vertex in sheet.verts:
-        vertex.co.z *= GROUND_THICKNESS
-    return finish_mesh(sheet, name)
-
-
-def ground_width(spec: SceneSpec) -> float:
-    return GROUND_WIDTH * max((float(np.abs(body.position).max() + radius(body.shape)) for body in spec.bodies), default=1.0)
-
-
-def finish_mesh(sheet: bmesh.types.BMesh, name: str) -> Mesh:
-    mesh = bpy.data.meshes.new(name)
-    sheet.to_mesh(mesh)
-    sheet.free()
-    return mesh
-
-
-def mesh_volume(mesh: Mesh) -> float:
-    sheet = bmesh.new()
-    sheet.from_mesh(mesh)
-    volume = sheet.calc_volume()
-    sheet.free()
-    return volume
-
-
-def radius(shape: ShapeSpec) -> float:
-    return float(np.linalg.norm(shape.vertices, axis=1).max(initial=0.0)) + shape.margin
-
-
-def is_box(shape: ShapeSpec) -> bool:
-    """Whether the vertices are exactly the corners of their bounding box."""
-    low, high = shape.vertices.min(axis=0), shape.vertices.max(axis=0)
-    at_corner = np.isclose(shape.vertices, low, atol=1e-9) | np.isclose(shape.vertices, high, atol=1e-9)
-    return len(shape.vertices) == 8 and bool(at_corner.all())
-
-
-def hidden_by(others: set[Object], added: set[Object]) -> list[str]:
-    """Names of meshes that were there, in whose bounds the middle of an added active body lies."""
-    bpy.context.view_layer.update()
-    middles = [ob.matrix_world.translation for ob in added if ob.rigid_body is not None and ob.rigid_body.type == "ACTIVE"]
-    found = []
-    for ob in others:
-        if ob.type != "MESH" or not ob.visible_get() or 0.0 in ob.dimensions:
-            continue
-        low, high = Vector(ob.bound_box[0]), Vector(ob.bound_box[6])
-        to_local = ob.matrix_world.inverted()
-        if any(all(a < x < b for a, x, b in zip(low, to_local @ middle, high, strict=True)) for middle in middles):
-            found.append(ob.name)
-    return found
 
 
 class AddDemo:
@@ -192,10 +29,19 @@ class AddDemo:
     def poll(cls, context: Context) -> bool:
         return context.mode == "OBJECT"
 
-    def add(self: Operator, context: Context, spec: SceneSpec) -> set[str]:
+    def add(
+        self: Operator, context: Context, spec: SceneSpec, *, substeps: int | None = None, see_through: tuple[str, ...] = ()
+    ) -> set[str]:
+        """substeps: the time steps a frame that the scene needs, where those of the file will not do. see_through: how the
+        names of bodies begin that others move inside of."""
         assert spec.friction_combine is FrictionCombine.PRODUCT, "Blender's own rigid bodies multiply friction"
         before = set(context.scene.objects)
-        build_scene(context, spec, self.bl_label)
+        made = build_scene(context, spec, self.bl_label)
+        if substeps is not None:
+            context.scene.rigidbody_world.substeps_per_frame = substeps
+        for ob in made.objects:
+            if see_through and ob.name.startswith(see_through):
+                ob.display_type = "WIRE"
         hiding = hidden_by(before, set(context.scene.objects) - before)
         if hiding:
             self.report({"WARNING"}, f"It stands inside of {', '.join(sorted(hiding))}: delete or move that to see it")
@@ -232,6 +78,159 @@ class STICTION_OT_add_arch(AddDemo, Operator):
 
     def execute(self, context: Context) -> set[str]:
         return self.add(context, scenes.arch(blocks=self.blocks, mu=self.friction))
+
+
+class STICTION_OT_add_bombarded_card_house(AddDemo, Operator):
+    """Add a house of cards that stands until small blocks fall on it, and part of which comes down"""
+
+    bl_idname = "stiction.add_bombarded_card_house"
+    bl_label = "Card House under Blocks"
+
+    levels: IntProperty(name="Levels", description="Rows of leaning cards", default=6, min=2, soft_max=10)
+    blocks: IntProperty(name="Blocks", description="How many fall, one after the other", default=2, min=0, soft_max=10)
+    friction: FloatProperty(
+        name="Friction", description="Coefficient of friction of card on card", default=0.8, min=0.0, soft_max=1.5
+    )
+    restitution: FloatProperty(
+        name="Bounciness", description="Restitution of card on card and of block on card", default=0.1, min=0.0, max=1.0
+    )
+
+    def execute(self, context: Context) -> set[str]:
+        spec = published_scenes.bombarded_card_house(
+            levels=self.levels, blocks=self.blocks, mu=self.friction, restitution=self.restitution
+        )
+        return self.add(context, spec)
+
+
+class STICTION_OT_add_catenary_arch(AddDemo, Operator):
+    """Add an arch in the line of a hanging chain, on which a block falls, and at whose leg others are thrown"""
+
+    bl_idname = "stiction.add_catenary_arch"
+    bl_label = "Catenary Arch"
+
+    blocks: IntProperty(name="Blocks", description="Number of blocks in the arch", default=27, min=5, soft_max=61)
+    dropped: IntProperty(name="Dropped", description="How many blocks fall on the keystone", default=1, min=0, soft_max=5)
+    thrown: IntProperty(name="Thrown", description="How many blocks are thrown at a leg", default=2, min=0, soft_max=5)
+    speed: FloatProperty(name="Speed", description="At which blocks are thrown", default=10.0, min=0.0, unit="VELOCITY")
+    friction: FloatProperty(
+        name="Friction", description="Coefficient of friction of block on block", default=0.6, min=0.0, soft_max=1.5
+    )
+
+    def execute(self, context: Context) -> set[str]:
+        spec = published_scenes.catenary_arch(
+            blocks=self.blocks, dropped=self.dropped, thrown=self.thrown, speed=self.speed, mu=self.friction
+        )
+        return self.add(context, spec)
+
+
+class STICTION_OT_add_wall(AddDemo, Operator):
+    """Add a dry wall of bricks"""
+
+    bl_idname = "stiction.add_wall"
+    bl_label = "Dry Wall"
+
+    courses: IntProperty(name="Courses", description="Rows of bricks", default=4, min=1, soft_max=20)
+    bricks: IntProperty(name="Bricks", description="Bricks in a row", default=5, min=1, soft_max=20)
+    friction: FloatProperty(
+        name="Friction", description="Coefficient of friction of brick on brick", default=0.6, min=0.0, soft_max=1.5
+    )
+
+    def execute(self, context: Context) -> set[str]:
+        return self.add(context, scenes.wall(courses=self.courses, bricks=self.bricks, mu=self.friction))
+
+
+class STICTION_OT_add_dominoes(AddDemo, Operator):
+    """Add a row of dominoes, the first of which is pushed"""
+
+    bl_idname = "stiction.add_dominoes"
+    bl_label = "Dominoes"
+
+    tiles: IntProperty(name="Dominoes", description="How many stand in the row", default=30, min=1, soft_max=200)
+    pitch: FloatProperty(
+        name="Pitch", description="From one domino to the next", default=0.02, min=0.008, soft_max=0.1, unit="LENGTH"
+    )
+    bend: FloatProperty(
+        name="Bend", description="Angle by which the row turns in all", default=0.8, subtype="ANGLE", unit="ROTATION"
+    )
+    push: FloatProperty(
+        name="Push", description="Speed of the upper edge of the first domino", default=0.25, min=0.0, unit="VELOCITY"
+    )
+
+    def execute(self, context: Context) -> set[str]:
+        return self.add(context, scenes.dominoes(tiles=self.tiles, pitch=self.pitch, bend=self.bend, push=self.push))
+
+
+class STICTION_OT_add_jamming_tube(AddDemo, Operator):
+    """Add a tube with a neck, and cubes that fall through it, or jam in it with more friction"""
+
+    bl_idname = "stiction.add_jamming_tube"
+    bl_label = "Jamming Tube"
+
+    friction: FloatProperty(
+        name="Friction",
+        description="Coefficient of friction of cube on cube and on the tube",
+        default=0.5,
+        min=0.0,
+        soft_max=1.5,
+    )
+    layers: IntProperty(name="Layers", description="Of four cubes each", default=6, min=1, soft_max=20)
+    neck: FloatProperty(name="Neck", description="Width of the neck in edges of a cube", default=2.2, min=1.0, max=4.0)
+    seed: IntProperty(name="Seed", description="Draws the turns of the cubes", default=1, min=0)
+
+    def execute(self, context: Context) -> set[str]:
+        spec = published_scenes.jamming_tube(mu=self.friction, layers=self.layers, neck=self.neck, seed=self.seed)
+        return self.add(context, spec, see_through=("Neck", "Taper", "Tube"))
+
+
+class STICTION_OT_add_newtons_cradle(AddDemo, Operator):
+    """Add Newton's cradle: as many balls as come swing on"""
+
+    bl_idname = "stiction.add_newtons_cradle"
+    bl_label = "Newton's Cradle"
+
+    balls: IntProperty(name="Balls", description="How many hang in a row", default=5, min=2, soft_max=9)
+    raised: IntProperty(name="Raised", description="How many are let go", default=1, min=1, soft_max=8)
+    restitution: FloatProperty(name="Bounciness", description="Restitution of ball on ball", default=1.0, min=0.0, max=1.0)
+
+    def execute(self, context: Context) -> set[str]:
+        if self.raised > self.balls:
+            self.report({"ERROR"}, f"{self.balls} balls cannot have {self.raised} of them raised")
+            return {"CANCELLED"}
+        spec = jointed_scenes.newtons_cradle(balls=self.balls, raised=self.raised, restitution=self.restitution)
+        return self.add(context, spec, substeps=jointed_scenes.CRADLE_SUBSTEPS)
+
+
+class STICTION_OT_add_four_ball_solid(AddDemo, Operator):
+    """Add a solid on four balls, one rougher than the others, on a plane that a motor turns"""
+
+    bl_idname = "stiction.add_four_ball_solid"
+    bl_label = "Four Balls on a Turning Plane"
+
+    speed: FloatProperty(name="Speed", description="Radians a second at which the plane turns", default=1.0, soft_max=5.0)
+    dark: FloatProperty(name="Dark", description="Coefficient of friction of the dark ball", default=0.7, min=0.0, soft_max=1.5)
+    light: FloatProperty(name="Light", description="Coefficient of friction of the others", default=0.2, min=0.0, soft_max=1.5)
+
+    def execute(self, context: Context) -> set[str]:
+        return self.add(context, jointed_scenes.four_ball_solid(speed=self.speed, dark=self.dark, light=self.light))
+
+
+class STICTION_OT_add_jamming_rod(AddDemo, Operator):
+    """Add a rod that is pushed over the ground ahead of its middle and jams, as chalk on a board"""
+
+    bl_idname = "stiction.add_jamming_rod"
+    bl_label = "Jamming Rod"
+
+    speed: FloatProperty(name="Speed", description="At which it is pushed", default=3.0, min=0.0, unit="VELOCITY")
+    friction: FloatProperty(
+        name="Friction",
+        description="Coefficient of friction of rod on ground; it jams above 4/3",
+        default=2.0,
+        min=0.0,
+        soft_max=3.0,
+    )
+
+    def execute(self, context: Context) -> set[str]:
+        return self.add(context, scenes.jamming_rod(speed=self.speed, mu=self.friction))
 
 
 class STICTION_OT_add_tower(AddDemo, Operator):
@@ -323,10 +322,18 @@ class STICTION_OT_add_breakable_wall(AddDemo, Operator):
 
 DEMOS = (
     STICTION_OT_add_card_house,
+    STICTION_OT_add_bombarded_card_house,
     STICTION_OT_add_arch,
+    STICTION_OT_add_catenary_arch,
     STICTION_OT_add_tower,
+    STICTION_OT_add_wall,
+    STICTION_OT_add_dominoes,
     STICTION_OT_add_slope,
     STICTION_OT_add_dropped_cube,
+    STICTION_OT_add_jamming_rod,
+    STICTION_OT_add_jamming_tube,
+    STICTION_OT_add_newtons_cradle,
+    STICTION_OT_add_four_ball_solid,
     STICTION_OT_add_hanging_chain,
     STICTION_OT_add_drawbridge,
     STICTION_OT_add_breakable_wall,

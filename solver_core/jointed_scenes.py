@@ -11,15 +11,18 @@ import numpy as np
 
 from .scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
 from .scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
-from .scenes import box, ground
+from .scenes import box, cylinder_shape, ground, sphere_shape
 
-__all__ = ["breakable_wall", "drawbridge", "hanging_chain"]
+__all__ = ["breakable_wall", "drawbridge", "four_ball_solid", "hanging_chain", "newtons_cradle"]
 
 STONE, TIMBER = MaterialSpec(0.8, 0.8), MaterialSpec(0.7, 0.6)
-# Quaternions that turn Z to Y, and X to Y.
+# Quaternions that turn Z to Y, X to Z, and X to Y.
 Z_TO_Y = np.array([math.sqrt(0.5), -math.sqrt(0.5), 0.0, 0.0])
+X_TO_Z = np.array([math.sqrt(0.5), 0.0, -math.sqrt(0.5), 0.0])
 X_TO_Y = np.array([math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5)])
 BALL = FREE_AXIS, FREE_AXIS, FREE_AXIS
+# Time steps a frame in which no ball of `newtons_cradle` goes further than half a gap.
+CRADLE_SUBSTEPS = 40
 
 
 def hanging_chain(links: int = 24, span: float = 2.0, slack: float = 1.3, load: float = 1.0, frames: int = 241) -> SceneSpec:
@@ -111,6 +114,78 @@ def breakable_wall(columns: int = 10, rows: int = 6, strength: float = 3.0, shot
     ball.velocity[:] = (0.0, shot, 1.5)
     excluded = tuple((joint.body_a, joint.body_b) for joint in joints)
     return SceneSpec((*bodies, ball), frame_end=frames, excluded=excluded, joints=tuple(joints))
+
+
+def newtons_cradle(
+    balls: int = 5,
+    raised: int = 1,
+    angle: float = math.radians(20.0),
+    radius: float = 0.05,
+    length: float = 0.5,
+    gap: float = 0.002,
+    restitution: float = 1.0,
+    frames: int = 241,
+) -> SceneSpec:
+    """Newton's cradle: steel balls on strings, the first ones raised; what they bring, as many on the other side take on.
+
+    Strings are stiff and swing in one plane. angle: rad, by which balls are raised. gap: m between neighbours. Each pair has to
+    meet in steps of its own, so a ball must not go further than half a gap in a step: with these numbers, CRADLE_SUBSTEPS a
+    frame. What touches is hit all at once, which Newton's law of restitution answers otherwise: the others go off together.
+    """
+    surface = MaterialSpec(0.0, 0.0, math.sqrt(restitution))
+    height, mass = length + 2.0 * radius, 7800.0 * 4.0 / 3.0 * math.pi * radius**3
+    bodies, joints = [], []
+    for i in range(balls):
+        nail = np.array([(i - 0.5 * (balls - 1)) * (2.0 * radius + gap), 0.0, height])
+        lean = angle if i < raised else 0.0
+        place = nail - length * np.array([math.sin(lean), 0.0, math.cos(lean)])
+        bodies.append(
+            BodySpec(f"Ball {i + 1}", BodyKind.ACTIVE, sphere_shape(radius), position=place, mass=mass, material=surface)
+        )
+        joints.append(JointSpec(f"String {i + 1}", "", f"Ball {i + 1}", nail, Z_TO_Y, angular=(LOCKED, LOCKED, FREE_AXIS)))
+    return SceneSpec(tuple(bodies), frame_end=frames, joints=tuple(joints))
+
+
+def four_ball_solid(speed: float = 1.0, dark: float = 0.7, light: float = 0.2, frames: int = 241) -> SceneSpec:
+    """A solid on four balls, one rougher than the others, on a plane that a motor turns: figure 5 of Faure 1996.
+
+    The paper's are the coefficients, 0.7 for the dark ball and 0.2 for the light ones. speed: rad/s of the plane, which begins
+    with it and which the motor keeps; its torque is what the paper's motion control asks for.
+    """
+    # Friction is the product of two coefficients, and the plane's is 1.
+    centre = np.array([0.5, 0.0, 0.05])
+    plane = BodySpec(
+        "Plane",
+        BodyKind.ACTIVE,
+        cylinder_shape(1.5, 0.1),
+        position=np.array([0.0, 0.0, -0.05]),
+        angular_velocity=np.array([0.0, 0.0, speed]),
+        mass=20.0,
+        material=MaterialSpec(1.0, 1.0),
+    )
+    balls = [
+        BodySpec(
+            name,
+            BodyKind.ACTIVE,
+            sphere_shape(0.05),
+            position=centre + np.array([x, y, 0.0], dtype=np.float64),
+            mass=0.25,
+            material=MaterialSpec(mu, mu),
+        )
+        for name, x, y, mu in (
+            ("Dark Ball", 0.2, 0.2, dark),
+            ("Ball 2", 0.2, -0.2, light),
+            ("Ball 3", -0.2, 0.2, light),
+            ("Ball 4", -0.2, -0.2, light),
+        )
+    ]
+    motor = AxisSpec(motor_velocity=speed, motor_force=1e4)
+    joints = [
+        JointSpec("Axle", "", "Plane", plane.position, angular=(LOCKED, LOCKED, FREE_AXIS)),
+        JointSpec("Motor", "", "Plane", plane.position, X_TO_Z, BALL, (motor, FREE_AXIS, FREE_AXIS)),
+    ]
+    joints += [JointSpec(f"Arm {i}", "Dark Ball", f"Ball {i}", centre) for i in (2, 3, 4)]
+    return SceneSpec((plane, *balls), frame_end=frames, joints=tuple(joints))
 
 
 def ball_shape(radius: float) -> ShapeSpec:

@@ -8,6 +8,7 @@ coefficient is the product of its bodies': each body gets the square root of the
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -24,12 +25,16 @@ __all__ = [
     "chain",
     "cone_shape",
     "cylinder_shape",
+    "dominoes",
     "dropped_cube",
     "ground",
     "jamming_rod",
+    "let_go",
+    "pair_material",
     "ring",
     "sliding_box",
     "slope",
+    "sphere_shape",
     "tower",
     "wall",
 ]
@@ -77,7 +82,8 @@ def axis_angle(axis, angle: float) -> np.ndarray:
     return np.concatenate([[math.cos(angle / 2)], math.sin(angle / 2) * np.asarray(axis, dtype=float)])
 
 
-def _pair_material(mu: float, mu_dynamic: float | None = None, restitution: float = 0.0) -> MaterialSpec:
+def pair_material(mu: float, mu_dynamic: float | None = None, restitution: float = 0.0) -> MaterialSpec:
+    """The surface of which two have these coefficients against each other, by Blender's product rule."""
     return MaterialSpec(math.sqrt(mu), math.sqrt(mu if mu_dynamic is None else mu_dynamic), math.sqrt(restitution))
 
 
@@ -93,6 +99,21 @@ def box(name, size, position, material, mass=1.0, orientation=(1.0, 0.0, 0.0, 0.
         mass=mass,
         material=material,
     )
+
+
+def sphere_shape(radius: float) -> ShapeSpec:
+    """Sphere of a radius in m about its own centre."""
+    return ShapeSpec(ShapeKind.HULL, np.zeros((1, 3)), margin=radius)
+
+
+def let_go(body: BodySpec, frame: int, fps: float = 24.0) -> BodySpec:
+    """The active body held where it is until a frame, the first being 0; it then has its own velocity, without turning."""
+    pose = np.concatenate([body.position, body.orientation])
+    path = np.tile(pose, (frame + 1, 1))
+    # it goes on as the path went in its last two frames
+    path[:-1, :3] -= body.velocity / fps
+    path[:-2, :3] -= body.velocity / fps
+    return replace(body, position=path[0, :3].copy(), velocity=np.zeros(3), path=path)
 
 
 def ground(material: MaterialSpec, orientation=(1.0, 0.0, 0.0, 0.0)) -> BodySpec:
@@ -121,7 +142,7 @@ def card_house(
     frame.
     """
     thickness, width, length = card
-    material = _pair_material(mu)
+    material = pair_material(mu)
     mass = density * thickness * width * length
     sine, cosine = math.sin(lean), math.cos(lean)
     leaning_height = length * cosine + thickness * sine
@@ -171,7 +192,7 @@ def arch(
     frames: int = 241,
 ) -> SceneSpec:
     """A semicircular masonry arch of wedge blocks without mortar. inner, outer: radii in m; depth in m."""
-    material = _pair_material(mu)
+    material = pair_material(mu)
     bodies = [ground(material)]
     # corner order as in box_shape: radial, along the depth, around the arch
     step = math.pi / blocks
@@ -203,7 +224,7 @@ def tower(
     boxes: int = 10, size: float = 0.2, mu: float = 0.5, mass: float = 1.0, heaviest: float = 1000.0, frames: int = 241
 ) -> SceneSpec:
     """A tower of cubes whose top one has `heaviest` times the mass of the others."""
-    material = _pair_material(mu)
+    material = pair_material(mu)
     bodies = [ground(material)]
     for i in range(boxes):
         weight = mass * heaviest if i == boxes - 1 else mass
@@ -224,7 +245,7 @@ def wall(
 
     brick: length, depth and height in m. joint: m, the width of the upright joints. density: kg/m^3.
     """
-    material = _pair_material(mu)
+    material = pair_material(mu)
     length, depth, height = brick
     spacing = length + joint
     bodies = [ground(material)]
@@ -235,13 +256,43 @@ def wall(
     return SceneSpec(tuple(bodies), frame_end=frames)
 
 
+def dominoes(
+    tiles: int = 30,
+    mu: float = 0.4,
+    tile=(0.0075, 0.024, 0.048),
+    pitch: float = 0.02,
+    bend: float = 0.8,
+    push: float = 0.25,
+    frames: int = 121,
+) -> SceneSpec:
+    """A row of dominoes in a bow, the first of which topples onto the next.
+
+    tile: thickness, width and height in m. pitch: m, from the middle of one to that of the next. bend: rad by which the row
+    turns in all. push: m/s at which the first one's upper edge begins.
+    """
+    material = pair_material(mu)
+    thickness, width, height = tile
+    mass = 1200.0 * thickness * width * height
+    bodies = [ground(material)]
+    place = np.array([0.0, 0.0, 0.5 * height])
+    for i in range(tiles):
+        heading = bend * (i / max(tiles - 1, 1) - 0.5)
+        along = np.array([math.cos(heading), math.sin(heading), 0.0])
+        bodies.append(box(f"Domino {i + 1}", tile, place, material, mass, axis_angle((0.0, 0.0, 1.0), heading)))
+        if i == 0:
+            spin = push / height * np.array([-along[1], along[0], 0.0])
+            bodies[-1] = replace(bodies[-1], angular_velocity=spin, velocity=0.5 * push * along)
+        place = place + pitch * along
+    return SceneSpec(tuple(bodies), frame_end=frames)
+
+
 def jamming_rod(speed: float = 3.0, mu: float = 2.0, frames: int = 25) -> SceneSpec:
     """A slender rod whose lower end is pushed over the ground ahead of it, as chalk over a board (Painleve).
 
     It leans by atan(1 / 2) from the upright, its middle behind its tip along the motion +x. With mu above 4/3 no contact force
     can keep a uniform rod out of the ground while its tip slides: the harder it is pressed, the harder it is pulled in.
     """
-    material = _pair_material(mu)
+    material = pair_material(mu)
     lean, half, thickness = math.atan(0.5), 0.5, 0.004
     # the lower end of the axis is ahead; the edge that touches is the one in front
     sine, cosine = math.sin(lean), math.cos(lean)
@@ -267,7 +318,7 @@ def slope(
     frames: int = 121,
 ) -> SceneSpec:
     """A box at rest on a slope of the given tangent that descends along +x, turned on it by `yaw` rad."""
-    material = _pair_material(mu, mu_dynamic)
+    material = pair_material(mu, mu_dynamic)
     angle = math.atan(tangent)
     tilt = axis_angle((0.0, 1.0, 0.0), angle)
     normal = np.array([math.sin(angle), 0.0, math.cos(angle)])
@@ -280,7 +331,7 @@ def slope(
 
 def sliding_box(speed: float = 2.0, mu: float = 0.4, size=(0.3, 0.3, 0.2), frames: int = 97) -> SceneSpec:
     """A box pushed off along +x on flat ground."""
-    material = _pair_material(mu)
+    material = pair_material(mu)
     return SceneSpec(
         (ground(material), box("Box", size, (0.0, 0.0, 0.5 * size[2]), material, velocity=(speed, 0.0, 0.0))), frame_end=frames
     )
@@ -290,7 +341,7 @@ def dropped_cube(
     height: float = 4.0, size: float = 1.0, mu: float = 0.25, restitution: float = 0.0, frames: int = 121
 ) -> SceneSpec:
     """A cube dropped flat, its lower face `height` m above the ground."""
-    material = _pair_material(mu, restitution=restitution)
+    material = pair_material(mu, restitution=restitution)
     return SceneSpec(
         (ground(material), box("Cube", (size, size, size), (0.0, 0.0, height + 0.5 * size), material)), frame_end=frames
     )

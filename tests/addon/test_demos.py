@@ -21,20 +21,27 @@ def scenes(extension):
     return scenes
 
 
+def scene_named(name):
+    """The scene that the operator of this name adds."""
+    from stiction.solver_core import jointed_scenes, published_scenes, scenes
+
+    return next(getattr(of, name) for of in (scenes, jointed_scenes, published_scenes) if name in of.__all__)()
+
+
 def rotated(body) -> np.ndarray:
     from stiction.addon.rotations import matrix_of_quaternion
 
     return body.shape.vertices @ matrix_of_quaternion(body.orientation).T + body.position
 
 
-JOINTED = ["hanging_chain", "drawbridge", "breakable_wall"]
+JOINTED = ["hanging_chain", "drawbridge", "breakable_wall", "newtons_cradle", "four_ball_solid"]
+PUBLISHED = ["bombarded_card_house", "catenary_arch", "jamming_tube"]
+PLAIN = ["card_house", "arch", "tower", "wall", "dominoes", "slope", "dropped_cube", "jamming_rod"]
 
 
-@pytest.mark.parametrize("name", ["card_house", "arch", "tower", "slope", "dropped_cube", *JOINTED])
-def test_what_is_added_is_what_is_meant(scene, scenes, name):
-    from stiction.solver_core import jointed_scenes
-
-    wanted = getattr(jointed_scenes if name in JOINTED else scenes, name)()
+@pytest.mark.parametrize("name", [*PLAIN, *PUBLISHED, *JOINTED])
+def test_what_is_added_is_what_is_meant(scene, extension, name):
+    wanted = scene_named(name)
     assert getattr(bpy.ops.stiction, f"add_{name}")() == {"FINISHED"}
     found = read()
     assert len(found.bodies) == len(wanted.bodies)
@@ -46,11 +53,18 @@ def test_what_is_added_is_what_is_meant(scene, scenes, name):
         assert other.kind is body.kind
         assert other.material.mu_static == pytest.approx(body.material.mu_static, rel=1e-6)
         assert other.material.mu_dynamic == pytest.approx(body.material.mu_dynamic, rel=1e-6)
+        assert other.material.restitution == pytest.approx(body.material.restitution, rel=1e-6)
         assert (other.linear_damping, other.angular_damping) == (body.linear_damping, body.angular_damping)
         if body.kind.name != "ACTIVE":
             continue
         assert np.allclose(other.velocity, body.velocity)
         assert (other.mass, other.density) == (body.mass, body.density) or other.mass == pytest.approx(body.mass)
+        assert np.allclose(other.angular_velocity, body.angular_velocity)
+        assert other.shape.kind is body.shape.kind
+        assert (other.shape.margin, other.shape.radius) == pytest.approx((body.shape.margin, body.shape.radius), rel=1e-6)
+        assert (other.path is None) == (body.path is None)
+        if body.path is not None:
+            assert other.path.shape == body.path.shape and np.allclose(other.path, body.path, atol=1e-6)
         distances = np.linalg.norm(rotated(body)[:, None] - rotated(other)[None], axis=2)
         size = np.ptp(body.shape.vertices, axis=0).max()
         assert max(distances.min(axis=0).max(), distances.min(axis=1).max()) < 1e-6 * max(size, 1.0)
@@ -58,9 +72,7 @@ def test_what_is_added_is_what_is_meant(scene, scenes, name):
 
 @pytest.mark.parametrize("name", JOINTED)
 def test_joints_are_added_as_they_are_meant(scene, extension, name):
-    from stiction.solver_core import jointed_scenes
-
-    wanted = getattr(jointed_scenes, name)()
+    wanted = scene_named(name)
     scene.cursor.location = (1.0, 2.0, 0.0)
     assert getattr(bpy.ops.stiction, f"add_{name}")() == {"FINISHED"}
     found = read()
@@ -110,3 +122,23 @@ def test_a_demo_says_what_hides_it(scene, capsys):
     bpy.ops.mesh.primitive_cube_add(size=2.0)
     assert bpy.ops.stiction.add_card_house(levels=1) == {"FINISHED"}
     assert "inside of Cube" in capsys.readouterr().out
+
+
+def test_every_scene_of_the_menu_is_tested(extension):
+    from stiction.addon.demos import DEMOS
+
+    names = {operator.bl_idname.removeprefix("stiction.add_") for operator in DEMOS}
+    assert names == {*PLAIN, *PUBLISHED, *JOINTED}
+
+
+def test_newtons_cradle_sets_the_substeps_that_it_needs_and_refuses_more_balls_than_it_has(scene):
+    assert bpy.ops.stiction.add_newtons_cradle() == {"FINISHED"}
+    assert scene.rigidbody_world.substeps_per_frame == 40
+    with pytest.raises(RuntimeError, match="3 balls cannot have 4"):
+        bpy.ops.stiction.add_newtons_cradle(balls=3, raised=4)
+
+
+def test_one_looks_into_the_tube(scene):
+    bpy.ops.stiction.add_jamming_tube(layers=1)
+    shown = {ob.name: ob.display_type for ob in bpy.data.objects}
+    assert shown["Neck 1"] == shown["Tube 4"] == "WIRE" and shown["Cube 1"] == "TEXTURED"

@@ -107,7 +107,7 @@ def test_what_may_be_multiplied_in_a_step_bounds_the_factorisations_of_each_solv
 
 def test_a_step_that_has_no_solution_says_so():
     """A box between the ground and a lid that comes down on it."""
-    material = sc.scenes.ground(sc.scenes._pair_material(0.5)).material
+    material = sc.scenes.ground(sc.scenes.pair_material(0.5)).material
     path = np.zeros((3, 7))
     path[:, 2], path[:, 3] = [0.31, 0.29, 0.27], 1.0
     lid = sc.scenes.box("Lid", (1.0, 1.0, 0.2), path[0, :3], material)

@@ -9,12 +9,9 @@ import numpy as np
 import pytest
 
 import solver_core as sc
-from solver_core.scene.joints import LOCKED, AxisSpec, JointSpec
-from solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, MaterialSpec, PairSpec, SceneSpec, ShapeKind, ShapeSpec
+from solver_core import jointed_scenes
 
 from .contact_problems import box_on_ground, hard_problems, random_bodies, random_stack
-
-NONE = np.zeros((0, 3), dtype=np.int32)
 
 
 def bar(force_at, feet=(-1.5, -0.5, 0.5, 1.5), mass=1.0, force=1.0, mu=0.0):
@@ -130,44 +127,11 @@ def test_scenes_move_as_with_staggered_projections(scene):
     np.testing.assert_allclose(by_energy.poses, staggered.poses, atol=1e-6)
 
 
-def four_ball_solid(speed=1.0, frames=24) -> SceneSpec:
-    """Figure 5: a solid on four balls, one with mu 0.7 and three with 0.2, on a plane that a motor turns at a steady speed."""
-    ball = ShapeSpec(ShapeKind.HULL, np.zeros((1, 3)), margin=0.05)
-    plane = MaterialSpec(name="plane")
-    feet = [ChildSpec(ball, np.array([0.2 * x, 0.2 * y, 0.0])) for x, y in ((1, 1), (1, -1), (-1, 1), (-1, -1))]
-    solid = [
-        BodySpec(
-            f"Ball {i}",
-            BodyKind.ACTIVE,
-            ball,
-            position=np.array([0.5, 0.0, 0.05]) + foot.position,
-            mass=0.25,
-            material=MaterialSpec(name="dark" if i == 0 else "light"),
-        )
-        for i, foot in enumerate(feet)
-    ]
-    disk = ShapeSpec(ShapeKind.CYLINDER, np.array([[0.0, 0.0, -0.05], [0.0, 0.0, 0.05]]), NONE, radius=1.5)
-    table = BodySpec(
-        "Plane",
-        BodyKind.ACTIVE,
-        disk,
-        position=np.array([0.0, 0.0, -0.05]),
-        mass=20.0,
-        material=plane,
-        angular_velocity=np.array([0.0, 0.0, speed]),
-    )
-    motor = AxisSpec(motor_velocity=speed, motor_force=1e4)
-    axle = JointSpec("Axle", "", "Plane", position=np.array([0.0, 0.0, -0.05]), angular=(LOCKED, LOCKED, motor))
-    held = tuple(JointSpec(f"Arm {i}", "Ball 0", f"Ball {i}", position=np.array([0.5, 0.0, 0.05])) for i in (1, 2, 3))
-    pairs = (PairSpec("dark", "plane", 0.7, 0.7), PairSpec("light", "plane", 0.2, 0.2))
-    return SceneSpec((table, *solid), joints=(axle, *held), pairs=pairs, frame_end=frames + 1)
-
-
 @pytest.mark.parametrize("method", [pytest.param("energy", marks=pytest.mark.slow), "staggered"])
 def test_the_motor_of_the_turning_plane_gives_back_what_friction_takes(method):
     """Figure 5. The plane keeps its speed, so the motor's torque is the rate at which the solid's angular momentum about the
     axle grows, by friction alone."""
-    spec = four_ball_solid()
+    spec = jointed_scenes.four_ball_solid()
     frames = sc.Simulation(spec, method=method).run(24)
     assert not any(frame.statistics.status.any() for frame in frames[1:])
     balls = slice(1, 5)
@@ -175,7 +139,7 @@ def test_the_motor_of_the_turning_plane_gives_back_what_friction_takes(method):
     velocity = np.array([frame.velocities[balls] for frame in frames])
     spin = 0.4 * 0.25 * 0.05**2 * velocity[..., 5]
     momentum = (0.25 * np.cross(arm, velocity[..., :3])[..., 2] + spin).sum(axis=1)
-    torque = np.array([frame.reactions[0, 5] for frame in frames[1:]])
+    torque = np.array([frame.reactions[:2, 5].sum() for frame in frames[1:]])
     h = 1.0 / 24.0
     assert momentum[-1] > 0.01
     assert abs(torque.sum() * h - (momentum[-1] - momentum[0])) < 0.01 * momentum[-1]

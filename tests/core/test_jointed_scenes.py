@@ -64,3 +64,40 @@ def test_a_wall_holds_until_a_ball_breaks_some_of_it():
     held = ~frames[-1].broken
     # springs among them give way a little
     assert apart(spec, frames[-1])[held].max() < 5e-3 < apart(spec, frames[-1])[~held].max()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("raised", [1, 2])
+def test_as_many_balls_of_newtons_cradle_swing_on_as_have_come(raised):
+    """Two swings to either side: those that were hit rise as high as those that came, what is between them hardly moves."""
+    spec = jointed_scenes.newtons_cradle(raised=raised)
+    substeps = jointed_scenes.CRADLE_SUBSTEPS
+    frames = sc.Simulation(spec, substeps=substeps, sleeping=False).run(72)
+    x = np.array([frame.poses[:, 0] for frame in frames])
+    rest = 0.102 * (np.arange(5) - 2.0)
+    swing = 0.5 * math.sin(math.radians(20.0))
+    out, back = (x - rest).max(axis=0), (x - rest).min(axis=0)
+    assert out[5 - raised :] == pytest.approx(swing, rel=0.03)
+    assert back[:raised] == pytest.approx(-swing, rel=0.03)
+    if raised == 1:
+        assert np.abs(x - rest)[:, 1:4].max() < 0.1 * swing
+
+
+@pytest.mark.slow
+def test_without_bounce_the_balls_of_the_cradle_swing_on_together():
+    """All momentum is shared by five, so five swing on with a fifth of the speed, and nearly together."""
+    spec = jointed_scenes.newtons_cradle(restitution=0.0)
+    frames = sc.Simulation(spec, substeps=20, sleeping=False).run(10)
+    fastest = math.sqrt(2.0 * 9.81 * 0.5 * (1.0 - math.cos(math.radians(20.0))))
+    assert frames[-1].velocities[:, 0] == pytest.approx(fastest / 5.0, rel=0.05)
+
+
+@pytest.mark.slow
+def test_the_solid_on_the_turning_plane_comes_to_turn_with_it():
+    spec = jointed_scenes.four_ball_solid()
+    frame = sc.Simulation(spec).run(36)[-1]
+    balls = slice(1, 5)
+    round_axle = np.cross([0.0, 0.0, 1.0], frame.poses[balls, :3])
+    # velocities are those of the way to the pose, in the middle of which the solid was half a step before
+    np.testing.assert_allclose(frame.velocities[balls, :3], round_axle, atol=5e-3)
+    np.testing.assert_allclose(frame.poses[balls, 2], 0.05, atol=1e-4)

@@ -93,7 +93,8 @@ def test_an_arch_with_too_little_friction_falls():
     assert poses[-1, crown, 2] < poses[0, crown, 2] - 0.1
 
 
-EVERY_SCENE = [name for name in sc.scenes.__all__ if name not in ("box", "box_shape", "cone_shape", "cylinder_shape", "ground")]
+MAKES_NO_SCENE = ("box", "ground", "let_go", "pair_material")
+EVERY_SCENE = [name for name in sc.scenes.__all__ if not name.endswith("_shape") and name not in MAKES_NO_SCENE]
 
 
 @pytest.mark.parametrize("name", EVERY_SCENE)
@@ -105,6 +106,35 @@ def test_the_normals_of_every_body_point_outwards(name):
         a, b, c = (shape.vertices[shape.triangles[:, k]] for k in range(3))
         flux = 0.5 * np.einsum("ij,ij->", a, np.cross(b - a, c - a))
         assert flux == pytest.approx(3.0 * ConvexHull(shape.vertices).volume, rel=1e-9)
+
+
+@pytest.mark.slow
+def test_a_row_of_dominoes_falls_to_the_last():
+    spec = sc.scenes.dominoes()
+    frames = sc.Simulation(spec).run(2 * FPS)
+    upright = 1.0 - 2.0 * (poses_of(frames)[:, 1:, 4:6] ** 2).sum(axis=2)
+    assert (upright[0] == 1.0).all() and (upright[-1] < 0.7).all()
+    assert abs(frames[-1].velocities).max() < 1e-3
+    # one after the other
+    falls = (upright < 0.9).argmax(axis=0)
+    assert (np.diff(falls) >= 0).all() and falls[-1] > falls[0] + 6
+
+
+def test_dominoes_that_do_not_reach_each_other_stand():
+    frames = sc.Simulation(sc.scenes.dominoes(tiles=3, pitch=0.06)).run(FPS)
+    upright = 1.0 - 2.0 * (frames[-1].poses[1:, 4:6] ** 2).sum(axis=1)
+    assert upright[0] < 0.1 and (upright[1:] > 1.0 - 1e-9).all()
+
+
+def test_what_is_let_go_waits_and_then_has_its_velocity():
+    ball = sc.scenes.box("Box", (0.1, 0.1, 0.1), (1.0, 2.0, 3.0), sc.scenes.pair_material(0.5), velocity=(4.0, 0.0, 1.0))
+    let = sc.scenes.let_go(ball, 6)
+    spec = sc.scene.spec.SceneSpec((let,), gravity=np.zeros(3), frame_end=20)
+    frames = sc.Simulation(spec).run(12)
+    places = np.array([frame.poses[0, :3] for frame in frames])
+    np.testing.assert_allclose(places[:4], np.tile(let.position, (4, 1)), atol=1e-12)
+    np.testing.assert_allclose(places[6], [1.0, 2.0, 3.0], atol=1e-12)
+    np.testing.assert_allclose(frames[-1].velocities[0, :3], [4.0, 0.0, 1.0], atol=1e-9)
 
 
 # --- slopes

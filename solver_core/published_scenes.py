@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The scenes of Kaufman et al. 2008, in m, kg and s; as in `scenes.py`.
+
+The paper gives coefficients, numbers of degrees of freedom and what happens. Where a docstring does not name the paper, a
+number is ours, as are all sizes and masses.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from .scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
+from .scenes import BOX_TRIANGLES, axis_angle, box, card_house, ground, let_go, pair_material
+
+__all__ = ["bombarded_card_house", "catenary_arch", "jamming_tube"]
+
+FPS = 24.0
+DENSITY = 2400.0  # of stone, kg / m^3
+
+
+def bombarded_card_house(
+    levels: int = 6,
+    blocks: int = 2,
+    mu: float = 0.8,
+    restitution: float = 0.1,
+    block: float = 0.012,
+    first: float = 1.5,
+    every: float = 2.5,
+    frames: int = 289,
+) -> SceneSpec:
+    """A house of cards on which small blocks fall, one after the other: sections come down, and what is left stands again.
+
+    The paper's are mu, the restitution and the degrees of freedom: 348, which are six levels of 57 cards and one block. block:
+    m, the edge of a block. first, every: s, when the first is let go and how long after it the next.
+    """
+    house = card_house(levels=levels, mu=mu)
+    material = pair_material(mu, restitution=restitution)
+    bodies = [replace(body, material=material) for body in house.bodies]
+    cards = [body for body in bodies if body.kind is BodyKind.ACTIVE]
+    width = max(abs(body.position[0]) for body in cards)
+    height = max(body.position[2] for body in cards)
+    for i in range(blocks):
+        # on a flank, on the other, then nearer to the top
+        side = -1.0 if i % 2 else 1.0
+        x = side * width * (blocks - i) / (blocks + 1.0)
+        place = np.array([x, 0.0, height * (1.0 - abs(x) / width) + 0.15])
+        turn = axis_angle((0.0, 1.0, 0.0), 0.3)
+        dropped = box(f"Block {i + 1}", (block, block, block), place, material, 1000.0 * block**3, turn)
+        bodies.append(let_go(dropped, round(FPS * (first + i * every))))
+    return replace(house, bodies=tuple(bodies), frame_end=frames)
+
+
+def catenary_arch(
+    blocks: int = 27,
+    mu: float = 0.6,
+    dropped: int = 1,
+    thrown: int = 2,
+    speed: float = 10.0,
+    line=(2.0, 1.5),
+    section=(0.4, 0.11),
+    frames: int = 241,
+) -> SceneSpec:
+    """An arch of blocks without mortar, in the line of a hanging chain turned over; blocks fall on it and are thrown at a leg.
+
+    The paper's are mu and 162 degrees of freedom, which are 27 bodies, and that the arch finds a new equilibrium under what
+    falls on its keystone, and comes down when its leg is hit. dropped: blocks let go over the keystone, a second apart.
+    thrown: blocks thrown at the left leg at `speed` m/s, after that. line: m, span and height of the line in the middle of the
+    arch. section: m, its depth and thickness.
+    """
+    material = pair_material(mu)
+    (span, height), (depth, thickness), edge = line, section, 0.25
+    scale = _catenary_scale(0.5 * span, height)
+    reach = scale * math.sinh(0.5 * span / scale)  # arc length from the crown to a foot
+    bodies = [ground(material)]
+    cuts = []
+    for s in np.linspace(-reach, reach, blocks + 1):
+        x, slope = scale * math.asinh(s / scale), s / scale
+        middle = np.array([x, 0.0, height - scale * (math.cosh(x / scale) - 1.0)])
+        outward = np.array([slope, 0.0, 1.0]) / math.hypot(1.0, slope)
+        cuts.append((middle - 0.5 * thickness * outward, middle + 0.5 * thickness * outward))
+    # feet are cut along the ground, in which the outer edge of a square cut would be
+    for i, (near, far) in ((0, cuts[0]), (-1, cuts[-1])):
+        along = np.array([far[2] - near[2], 0.0, near[0] - far[0]]) / thickness
+        cuts[i] = tuple(edge - edge[2] / along[2] * along for edge in (near, far))
+    for i in range(blocks):
+        corners = np.array(
+            [
+                edge + np.array([0.0, y, 0.0])
+                for edges in zip(cuts[i + 1], cuts[i], strict=True)
+                for y in (-0.5 * depth, 0.5 * depth)
+                for edge in edges
+            ]
+        )
+        centre = corners.mean(axis=0)
+        shape = ShapeSpec(ShapeKind.HULL, corners - centre, BOX_TRIANGLES)
+        bodies.append(BodySpec(f"Voussoir {i + 1}", BodyKind.ACTIVE, shape, position=centre, density=DENSITY, material=material))
+    mass = DENSITY * edge**3
+    for i in range(dropped):
+        place = (0.0, 0.0, height + 0.5 * thickness + 0.5 * edge + 0.5 + 1.5 * i * edge)
+        bodies.append(let_go(box(f"Dropped {i + 1}", (edge, edge, edge), place, material, mass), round(FPS * (1.0 + i))))
+    for i in range(thrown):
+        place = (-0.5 * span - 2.0, 0.0, 0.3 * height)
+        flying = box(f"Thrown {i + 1}", (edge, edge, edge), place, material, mass, velocity=(speed, 0.0, 1.0))
+        bodies.append(let_go(flying, round(FPS * (dropped + 2.5 + 0.5 * i))))
+    return SceneSpec(tuple(bodies), frame_end=frames)
+
+
+def jamming_tube(
+    mu: float = 0.5,
+    layers: int = 6,
+    edge: float = 0.1,
+    neck: float = 2.2,
+    taper: float = math.radians(25.0),
+    seed: int = 1,
+    frames: int = 121,
+) -> SceneSpec:
+    """Cubes dropped into a square tube with a neck: they come through without friction, and the more of it the sooner they jam.
+
+    The paper drops rigid and deformable things into tight tubes and has them jam less as mu falls. Layers are of four cubes, of
+    `edge` m, at turns that `seed` draws. neck: edges that the neck is wide, the tube above it 4.2. taper: rad, by which its
+    sides lean.
+    """
+    material = pair_material(mu)
+    half, wide, bottom, rise = 0.5 * neck * edge, 2.1 * edge, 6.5 * edge, (2.0 * layers + 2.0) * edge
+    shoulder = bottom + 2.5 * edge
+    collar = shoulder + (wide - half) / math.tan(taper)
+    bodies = [ground(material)]
+    sections = (
+        ("Neck", half, bottom, half, shoulder),
+        ("Taper", half, shoulder, wide, collar),
+        ("Tube", wide, collar, wide, collar + rise),
+    )
+    for name, low_reach, low, high_reach, high in sections:
+        outer = high_reach + 0.5 * edge
+        profile = ((low_reach, low), (high_reach, high), (outer, high), (outer, low))
+        corners = np.array([[x, y, z] for x, z in profile for y in (-outer, outer)])
+        centre = corners.mean(axis=0)
+        for k in range(4):
+            angle = 0.5 * math.pi * k
+            place = np.array([math.cos(angle) * centre[0], math.sin(angle) * centre[0], centre[2]])
+            shape = ShapeSpec(ShapeKind.HULL, corners - centre)
+            turn = axis_angle((0.0, 0.0, 1.0), angle)
+            bodies.append(
+                BodySpec(f"{name} {k + 1}", BodyKind.PASSIVE, shape, position=place, orientation=turn, material=material)
+            )
+    random = np.random.default_rng(seed)
+    for layer in range(layers):
+        for i, (x, y) in enumerate(((-edge, -edge), (-edge, edge), (edge, -edge), (edge, edge))):
+            turn = random.normal(size=4)
+            place = (x, y, collar + edge * (1.0 + 2.0 * layer))
+            bodies.append(
+                box(f"Cube {4 * layer + i + 1}", (edge, edge, edge), place, material, 1.0, turn / np.linalg.norm(turn))
+            )
+    return SceneSpec(tuple(bodies), frame_end=frames)
+
+
+def _catenary_scale(half: float, height: float) -> float:
+    """The c of z = c (cosh(x / c) - 1) that rises by `height` at x = `half`, by bisection of its inverse."""
+    low, high = 1e-6, 50.0  # of half / c
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if math.cosh(middle) - 1.0 < height / half * middle else (low, middle)
+    return half / low

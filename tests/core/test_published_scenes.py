@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The scenes of Kaufman et al. 2008 end as the paper says theirs do."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.spatial import ConvexHull
+
+import solver_core as sc
+from solver_core import published_scenes
+from solver_core.scene.spec import BodyKind
+
+FPS = 24
+
+
+def poses_of(frames):
+    return np.array([frame.poses for frame in frames])
+
+
+def named(spec, begin):
+    """Indices of the bodies whose names begin so."""
+    return [i for i, body in enumerate(spec.bodies) if body.name.startswith(begin)]
+
+
+def at_rest(frame):
+    return np.abs(frame.velocities).max() < 1e-3
+
+
+def test_they_have_the_papers_degrees_of_freedom():
+    def degrees(spec):
+        return 6 * sum(body.kind is BodyKind.ACTIVE for body in spec.bodies)
+
+    assert degrees(published_scenes.bombarded_card_house(blocks=1)) == 348
+    assert degrees(published_scenes.catenary_arch(dropped=0, thrown=0)) == 162
+
+
+def test_the_arch_follows_a_hanging_chain_and_its_blocks_fit():
+    """The joints' middles are on z = h - c (cosh(x / c) - 1), and neighbours share the corners of their joint."""
+    spec = published_scenes.catenary_arch(dropped=0, thrown=0, line=(2.0, 1.5))
+    blocks = [body.shape.vertices + body.position for body in spec.bodies[1:]]
+    for one, other in itertools.pairwise(blocks):
+        apart = np.linalg.norm(one[:, None] - other[None], axis=2)
+        assert (apart.min(axis=1) < 1e-12).sum() == 4
+    middles = np.array([one[::2].mean(axis=0) for one in blocks[:-1]])
+    x, drop = np.abs(middles[:, 0]), 1.5 - middles[:, 2]
+    # one c for all of them
+    scale = [c for c in np.linspace(0.2, 2.0, 20001) if abs(c * (np.cosh(1.0 / c) - 1.0) - 1.5) < 1e-3]
+    np.testing.assert_allclose(drop, scale[0] * (np.cosh(x / scale[0]) - 1.0), atol=2e-3)
+    assert min(one[:, 2].min() for one in blocks) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", published_scenes.__all__)
+def test_the_normals_of_their_bodies_point_outwards(name):
+    for body in getattr(published_scenes, name)().bodies:
+        if len(body.shape.triangles):
+            a, b, c = (body.shape.vertices[body.shape.triangles[:, k]] for k in range(3))
+            flux = 0.5 * np.einsum("ij,ij->", a, np.cross(b - a, c - a))
+            assert flux == pytest.approx(3.0 * ConvexHull(body.shape.vertices).volume, rel=1e-9), body.name
+
+
+@pytest.mark.slow
+def test_the_arch_gives_way_to_a_block_on_its_keystone_and_stands():
+    spec = published_scenes.catenary_arch(thrown=0)
+    frames = sc.Simulation(spec).run(3 * FPS)
+    poses, keystone = poses_of(frames), named(spec, "Voussoir 14")[0]
+    assert poses[FPS:, keystone, 2].min() < poses[FPS, keystone, 2] - 5e-3
+    assert np.abs(poses[-1] - poses[0])[named(spec, "Voussoir"), :3].max() < 2e-3
+    assert poses[-1, named(spec, "Dropped")[0], 2] > 1.6
+    assert at_rest(frames[-1])
+    assert all((frame.statistics.status == sc.Status.SOLVED).all() for frame in frames[1:])
+
+
+@pytest.mark.slow
+def test_the_arch_comes_down_when_its_leg_is_hit():
+    spec = published_scenes.catenary_arch()
+    frames = sc.Simulation(spec, tolerance=1e-4).run(7 * FPS)
+    poses, blocks = poses_of(frames), named(spec, "Voussoir")
+    before = 3 * FPS + FPS // 2  # the first block is thrown then
+    assert np.abs(poses[before] - poses[0])[blocks, :3].max() < 2e-3
+    fallen = poses[-1, blocks, 2] < 0.5 * poses[0, blocks, 2]
+    assert fallen.sum() > 10
+    assert at_rest(frames[-1])
+    assert max(frame.statistics.deepest_overlap.max() for frame in frames[1:]) < 1e-4
+
+
+@pytest.mark.slow
+def test_a_tube_lets_less_through_the_rougher_it_is():
+    through = []
+    for mu in (0.0, 0.5, 1.0):
+        spec = published_scenes.jamming_tube(mu, layers=4)
+        frames = sc.Simulation(spec, tolerance=1e-4).run(4 * FPS)
+        heights = frames[-1].poses[named(spec, "Cube"), 2]
+        through.append(int((heights < 0.65).sum()))
+        # what is stuck in the neck stays there
+        if mu > 0.0:
+            assert at_rest(frames[-1])
+    assert through[0] == 16 > through[1] > through[2] <= 2
+
+
+def test_a_tubes_cubes_are_those_of_its_seed():
+    one, same, other = (published_scenes.jamming_tube(layers=1, seed=seed) for seed in (1, 1, 2))
+    turns = [[body.orientation for body in spec.bodies if body.name.startswith("Cube")] for spec in (one, same, other)]
+    assert np.array_equal(turns[0], turns[1]) and not np.array_equal(turns[0], turns[2])
+    assert np.linalg.norm(turns[2], axis=1) == pytest.approx(1.0)
