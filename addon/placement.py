@@ -17,7 +17,17 @@ from numpy.typing import NDArray
 
 from . import rotations
 
-__all__ = ["Channels", "PlacementError", "ancestors", "channels_of", "matrix", "place", "placed", "world_matrices"]
+__all__ = [
+    "Channels",
+    "PlacementError",
+    "ancestors",
+    "basis_at",
+    "channels_of",
+    "matrix",
+    "place",
+    "placed",
+    "world_matrices",
+]
 
 Array = NDArray[np.float64]
 
@@ -74,59 +84,94 @@ def spans_volume(world: Array) -> bool:
     return bool(lengths.min() >= SMALLEST_SCALE and abs(np.linalg.det(world[:3, :3] / lengths)) >= FLATTEST)
 
 
-def world_matrices(poses: Array, rest_pose: Array, rest_world: Array) -> Array:
-    """World matrices (frames, 4, 4) of an object whose body has poses (frames, 7), rest_pose (7,) at rest_world (4, 4)."""
-    rotation = rotations.matrix_of_quaternion(poses[:, 3:]) @ rotations.matrix_of_quaternion(rest_pose[3:]).T
-    result = np.zeros((len(poses), 4, 4))
-    result[:, :3, :3] = rotation @ rest_world[:3, :3]
-    result[:, :3, 3] = poses[:, :3] + rotation @ (rest_world[:3, 3] - rest_pose[:3])
-    result[:, 3, 3] = 1.0
+def world_matrices(poses: Array, rest_poses: Array, rest_worlds: Array) -> Array:
+    """World matrices (..., 4, 4) of objects whose bodies have poses (..., 7), and rest_poses (..., 7) where the objects are at
+    rest_worlds (..., 4, 4)."""
+    at_rest = np.swapaxes(rotations.matrix_of_quaternion(rest_poses[..., 3:]), -1, -2)
+    rotation = rotations.matrix_of_quaternion(poses[..., 3:]) @ at_rest
+    arm = rest_worlds[..., :3, 3] - rest_poses[..., :3]
+    result = np.zeros((*rotation.shape[:-2], 4, 4))
+    result[..., :3, :3] = rotation @ rest_worlds[..., :3, :3]
+    result[..., :3, 3] = poses[..., :3] + (rotation @ arm[..., None])[..., 0]
+    result[..., 3, 3] = 1.0
     return result
 
 
-def channels_of(ob: Object, basis: Array) -> Channels:
-    """The channels that give the object the basis matrices (frames, 4, 4), its scale and its deltas left as they are."""
-    if ob.rotation_mode == "QUATERNION":
-        path, delta = "rotation_quaternion", rotations.matrix_of_quaternion(np.array(ob.delta_rotation_quaternion))
-    elif ob.rotation_mode == "AXIS_ANGLE":
+def channels_of(objects: Sequence[Object], basis: Array) -> list[Channels]:
+    """The channels that give objects the basis matrices (frames, objects, 4, 4), their scales and deltas left as they are."""
+    by_mode: dict[str, list[int]] = {}
+    for index, ob in enumerate(objects):
+        by_mode.setdefault(ob.rotation_mode, []).append(index)
+    result: dict[int, Channels] = {}
+    for mode, indices in by_mode.items():
+        chosen = [objects[index] for index in indices]
+        scale, shift = product_of(chosen, "scale", "delta_scale"), values_of(chosen, "delta_location")
+        path = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}.get(mode, "rotation_euler")
+        # what has no size along an axis shows no rotation about it either
+        unscaled = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale != 0.0)
+        matrices = basis[:, indices][..., :3, :3] * unscaled[:, None, :]
+        nearest = rotations.orthogonal(np.swapaxes(delta_rotations(chosen, mode), -1, -2) @ matrices)
+        rotation = rotations.continuous_rotation(nearest, mode, values_of(chosen, path))
+        location = basis[:, indices][..., :3, 3] - shift
+        for column, index in enumerate(indices):
+            result[index] = Channels(location[:, column], path, rotation[:, column])
+    return [result[index] for index in range(len(objects))]
+
+
+def values_of(objects: Sequence[Object], name: str) -> Array:
+    """The channel of that name of all objects, (objects, 3 or 4)."""
+    return np.array([getattr(ob, name)[:] for ob in objects], dtype=np.float64)
+
+
+def product_of(objects: Sequence[Object], first: str, second: str) -> Array:
+    return values_of(objects, first) * values_of(objects, second)
+
+
+def delta_rotations(objects: Sequence[Object], mode: str) -> Array:
+    """What turns the objects beside their own rotation, (objects, 3, 3)."""
+    if mode == "QUATERNION":
+        return rotations.matrix_of_quaternion(values_of(objects, "delta_rotation_quaternion"))
+    if mode == "AXIS_ANGLE":
         # Blender has no delta for this mode.
-        path, delta = "rotation_axis_angle", np.eye(3)
-    else:
-        path, delta = "rotation_euler", rotations.matrix_of_euler(np.array(ob.delta_rotation_euler), ob.rotation_mode)
-    scale = np.array(ob.scale) * np.array(ob.delta_scale)
-    rotated = delta.T @ (basis[:, :3, :3] / scale)
-    left, _, right = np.linalg.svd(rotated)
-    nearest: Array = np.matmul(left, right)
-    return Channels(
-        location=basis[:, :3, 3] - np.array(ob.delta_location),
-        path=path,
-        rotation=rotations.continuous_rotation(nearest, ob.rotation_mode, np.array(getattr(ob, path))),
-    )
+        return np.broadcast_to(np.eye(3), (len(objects), 3, 3))
+    return rotations.matrix_of_euler(values_of(objects, "delta_rotation_euler"), mode)
 
 
-def place(worlds: dict[Object, Array], depsgraph: Depsgraph) -> None:
-    """Move objects to world matrices (4, 4), at the depsgraph's frame, also where they are each other's parents."""
-    before = {ob: matrix(ob.evaluated_get(depsgraph).matrix_world) for ob in worlds if is_parent_of_any(ob, worlds)}
-    for ob, world in worlds.items():
-        basis = world
-        if ob.parent is not None:
-            evaluated = ob.evaluated_get(depsgraph)
-            through_parent = matrix(evaluated.matrix_world) @ inverse(matrix(evaluated.matrix_basis))
-            carrier = next((ancestor for ancestor in ancestors(ob) if ancestor in worlds), None)
-            if carrier is not None:
-                # The depsgraph still has the parent where it was; it takes everything below it along.
-                through_parent = worlds[carrier] @ inverse(before[carrier]) @ through_parent
-            basis = inverse(through_parent) @ world
-        channels = channels_of(ob, basis[None])
-        ob.location = channels.location[0]
-        setattr(ob, channels.path, channels.rotation[0])
+def place(objects: Sequence[Object], basis: Array) -> None:
+    """Give objects the basis matrices (objects, 4, 4), their scales and deltas left as they are."""
+    for ob, channels in zip(objects, channels_of(objects, basis[None]), strict=True):
+        ob.location = channels.location[0].tolist()
+        setattr(ob, channels.path, channels.rotation[0].tolist())
+
+
+def basis_at(objects: Sequence[Object], worlds: Array, depsgraph: Depsgraph) -> Array:
+    """The basis matrices (objects, 4, 4) that bring objects to world matrices (objects, 4, 4) at the depsgraph's frame, also
+    where they are each other's parents."""
+    children = [index for index, ob in enumerate(objects) if ob.parent is not None]
+    if not children:
+        return worlds
+    number = {ob: index for index, ob in enumerate(objects)}
+    evaluated = [objects[index].evaluated_get(depsgraph) for index in children]
+    now = np.array([matrix(one.matrix_world) for one in evaluated])
+    through_parent = now @ inverse(np.array([matrix(one.matrix_basis) for one in evaluated]))
+    carriers = [next((number[one] for one in ancestors(objects[index]) if one in number), None) for index in children]
+    carried = [row for row, carrier in enumerate(carriers) if carrier is not None]
+    if carried:
+        # The depsgraph still has the parent where it was; it takes everything below it along.
+        above = [carrier for carrier in carriers if carrier is not None]
+        before = np.array([matrix(objects[index].evaluated_get(depsgraph).matrix_world) for index in above])
+        through_parent[carried] = worlds[above] @ inverse(before) @ through_parent[carried]
+    basis = worlds.copy()
+    basis[children] = inverse(through_parent) @ worlds[children]
+    return basis
 
 
 def inverse(affine: Array) -> Array:
-    """Inverse of a matrix (4, 4); along an axis of scale 0, out of which no way leads back, it gives 0."""
-    result = np.eye(4)
-    result[:3, :3] = np.linalg.pinv(affine[:3, :3], rcond=FLATTEST)
-    result[:3, 3] = -result[:3, :3] @ affine[:3, 3]
+    """Inverses of matrices (..., 4, 4); along an axis of scale 0, out of which no way leads back, they give 0."""
+    result = np.zeros_like(affine)
+    result[..., :3, :3] = np.linalg.pinv(affine[..., :3, :3], rcond=FLATTEST)
+    result[..., :3, 3] = -(result[..., :3, :3] @ affine[..., :3, 3:])[..., 0]
+    result[..., 3, 3] = 1.0
     return result
 
 
@@ -136,7 +181,3 @@ def ancestors(ob: Object) -> list[Object]:
     while (ob := ob.parent) is not None:
         result.append(ob)
     return result
-
-
-def is_parent_of_any(ob: Object, others: dict[Object, Array]) -> bool:
-    return any(ob in ancestors(other) for other in others)

@@ -9,10 +9,11 @@ import bpy
 from bpy.app.handlers import persistent
 from bpy.types import Depsgraph, Scene
 
+from ..solver_core.io.between_frames import poses_at
 from ..solver_core.io.cache import CacheError, FrameCacheReader
 from .bake_files import cache_path
-from .placement import place, world_matrices
-from .restore import baked_objects, is_moved_otherwise, rest_world, show_start
+from .placement import basis_at, place, world_matrices
+from .restore import baked_objects, is_moved_otherwise, rest_worlds, show_start
 
 __all__ = ["open_cache", "register", "show", "unregister"]
 
@@ -23,24 +24,24 @@ def open_cache(scene: Scene) -> FrameCacheReader:
 
 
 def show(scene: Scene, depsgraph: Depsgraph, reader: FrameCacheReader) -> None:
-    """Move the baked objects to the scene's frame, or to the nearest one in the cache.
+    """Move the baked objects to the scene's time, between two frames too, or to the nearest one in the cache.
 
-    The first one shows where they begin: exactly where the user put them, also since the bake.
+    The first frame shows where they begin: exactly where the user put them, also since the bake.
     """
     frames = reader.frames
     if not frames:
         return
-    poses = reader.read(min(max(scene.frame_current, frames[0]), frames[-1])).poses
-    first = reader.read(frames[0]).poses
     index = {name: column for column, name in enumerate(reader.info.bodies)}
-    worlds = {}
-    for ob in baked_objects(scene):
-        column = index.get(ob.stiction.backup.body)
-        if column is not None:
-            worlds[ob] = world_matrices(poses[column : column + 1], first[column], rest_world(ob))[0]
-    place(worlds, depsgraph)
-    is_start = scene.frame_current <= frames[0]
-    for ob in worlds if is_start else ():
+    objects = [ob for ob in baked_objects(scene) if ob.stiction.backup.body in index]
+    if not objects:
+        return
+    columns = [index[ob.stiction.backup.body] for ob in objects]
+    # with the fraction, and Blender's time remapping, as keyframes are evaluated
+    time = scene.frame_current_final
+    poses, first = poses_at(reader, time)[columns], reader.read(frames[0]).poses[columns]
+    place(objects, basis_at(objects, world_matrices(poses, first, rest_worlds(objects)), depsgraph))
+    is_start = time <= frames[0]
+    for ob in objects if is_start else ():
         if not is_moved_otherwise(ob):
             show_start(ob)
     if scene.stiction.bake.shows_start != is_start:

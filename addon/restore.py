@@ -26,7 +26,7 @@ __all__ = [
     "is_moved_otherwise",
     "let_go",
     "originals",
-    "rest_world",
+    "rest_worlds",
     "show_start",
     "start_from_here",
     "take_over",
@@ -76,9 +76,9 @@ def originals_and_copies(scene: Scene) -> tuple[dict[str, Object], list[Object]]
     return first, [ob for ob in unique.values() if first[ob.stiction.backup.body] != ob]
 
 
-def rest_world(ob: Object) -> NDArray[np.float64]:
-    """World matrix (4, 4) of a baked object at the first frame of its bake."""
-    return np.array(ob.stiction.backup.rest_world, dtype=np.float64).reshape(4, 4)
+def rest_worlds(objects: Iterable[Object]) -> NDArray[np.float64]:
+    """World matrices (objects, 4, 4) of baked objects at the first frame of their bake."""
+    return np.array([ob.stiction.backup.rest_world[:] for ob in objects], dtype=np.float64).reshape(-1, 4, 4)
 
 
 def take_over(ob: Object, scene: Scene, body: str, rest_world: NDArray[np.float64], rest: dict[str, tuple[float, ...]]) -> None:

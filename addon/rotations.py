@@ -8,6 +8,8 @@ one rotation at a time and in single precision; here all frames of a body are tu
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +18,7 @@ __all__ = [
     "matrix_of_euler",
     "matrix_of_quaternion",
     "nearest_rotation",
+    "orthogonal",
     "quaternion_of_matrix",
     "rotation_vector",
 ]
@@ -26,6 +29,10 @@ Array = NDArray[np.float64]
 GIMBAL_LOCK = 1e-7
 # Below this sine of half an angle an axis is rounding.
 NO_ROTATION = 1e-12
+# Instead of a length of zero, where the quotient is not used.
+TINY = 1e-300
+# Single precision is within 1e-6 of orthogonal; the square of this is rounding.
+NEARLY_ORTHOGONAL = 1e-5
 
 
 def matrix_of_quaternion(quaternion: Array) -> Array:
@@ -96,66 +103,73 @@ def nearest_rotation(matrix: Array) -> Array:
     return left @ right
 
 
-def continuous_rotation(matrices: Array, mode: str, start: Array) -> Array:
-    """Channel values (frames, 3 or 4) of rotations (frames, 3, 3), each nearest to the one before.
+def orthogonal(matrices: Array) -> Array:
+    """The orthogonal matrices (..., 3, 3) nearest to matrices (..., 3, 3)."""
+    gram = np.swapaxes(matrices, -1, -2) @ matrices
+    # One step of Newton and Schulz squares what single precision left, and costs a tenth of the decomposition.
+    result: Array = matrices @ (1.5 * np.eye(3) - 0.5 * gram)
+    far = np.abs(gram - np.eye(3)).max(axis=(-1, -2)) > NEARLY_ORTHOGONAL
+    if far.any():
+        left, _, right = np.linalg.svd(matrices[far])
+        result[far] = left @ right
+    return result
 
-    mode: an object's rotation_mode. start: the channel's value before the first frame.
+
+def continuous_rotation(matrices: Array, mode: str, start: Array) -> Array:
+    """Channel values (frames, ..., 3 or 4) of rotations (frames, ..., 3, 3), each nearest to that of the frame before.
+
+    mode: a rotation_mode of objects. start: (..., 3 or 4) the values before the first frame.
     """
     if mode == "QUATERNION":
         return continuous_quaternion(matrices, start)
-    if mode == "AXIS_ANGLE":
-        return continuous_axis_angle(matrices, start)
-    return continuous_euler(matrices, mode, start)
+    step = axis_angle_near if mode == "AXIS_ANGLE" else partial(euler_near, order=mode)
+    values, previous = [], np.asarray(start, dtype=np.float64)
+    for matrix in matrices:
+        previous = step(matrix, previous)
+        values.append(previous)
+    return np.array(values)
 
 
 def continuous_quaternion(matrices: Array, start: Array) -> Array:
     quaternions = quaternion_of_matrix(matrices)
-    previous = np.concatenate([start[None, :], quaternions[:-1]])
-    flips = np.where(np.einsum("ij,ij->i", quaternions, previous) < 0.0, -1.0, 1.0)
-    return quaternions * np.cumprod(flips)[:, None]
+    previous = np.concatenate([start[None], quaternions[:-1]])
+    flips = np.where(np.einsum("...i,...i", quaternions, previous) < 0.0, -1.0, 1.0)
+    return quaternions * np.cumprod(flips, axis=0)[..., None]
 
 
-def continuous_axis_angle(matrices: Array, start: Array) -> Array:
-    quaternions = quaternion_of_matrix(matrices)
-    sines = np.linalg.norm(quaternions[:, 1:], axis=1)
-    values = np.empty((len(matrices), 4))
-    previous = start
-    for frame, (quaternion, sine) in enumerate(zip(quaternions, sines, strict=True)):
-        length = np.linalg.norm(previous[1:])
-        kept = previous[1:] / length if length > 0.0 else np.array([0.0, 1.0, 0.0])
-        axis = quaternion[1:] / sine if sine > NO_ROTATION else kept
-        angle = 2.0 * np.arctan2(sine, quaternion[0])
-        if axis @ kept < 0.0:
-            axis, angle = -axis, -angle
-        angle += 2.0 * np.pi * np.round((previous[0] - angle) / (2.0 * np.pi))
-        previous = np.array([angle, *axis])
-        values[frame] = previous
-    return values
+def axis_angle_near(matrix: Array, previous: Array) -> Array:
+    """Angle and axis (..., 4) of rotations (..., 3, 3), those nearest to others (..., 4) that mean the same."""
+    quaternion = quaternion_of_matrix(matrix)
+    sine = np.linalg.norm(quaternion[..., 1:], axis=-1, keepdims=True)
+    length = np.linalg.norm(previous[..., 1:], axis=-1, keepdims=True)
+    kept = np.where(length > 0.0, previous[..., 1:] / np.maximum(length, TINY), [0.0, 1.0, 0.0])
+    axis = np.where(sine > NO_ROTATION, quaternion[..., 1:] / np.maximum(sine, TINY), kept)
+    sign = np.where(np.sum(axis * kept, axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
+    angle = sign * 2.0 * np.arctan2(sine, quaternion[..., :1])
+    angle += 2.0 * np.pi * np.round((previous[..., :1] - angle) / (2.0 * np.pi))
+    return np.concatenate([angle, sign * axis], axis=-1, dtype=np.float64)
 
 
-def continuous_euler(matrices: Array, order: str, start: Array) -> Array:
+def euler_near(matrix: Array, previous: Array, order: str) -> Array:
+    """Angles (..., 3) of rotations (..., 3, 3), of all that mean the same those nearest to others (..., 3)."""
     i, j, k = ("XYZ".index(name) for name in order)
     parity = 1.0 if (j - i) % 3 == 1 else -1.0
     # R = Rk Rj Ri: its row k holds (-+ sin b, cos b sin a, cos b cos a) at (i, j, k), its column i sin c and cos c likewise.
-    cosine = np.hypot(matrices[:, i, i], matrices[:, j, i])
-    values = np.empty((len(matrices), 3))
-    previous = np.asarray(start, dtype=np.float64)
-    for frame, matrix in enumerate(matrices):
-        b = np.arctan2(-parity * matrix[k, i], cosine[frame])
-        if cosine[frame] > GIMBAL_LOCK:
-            a = np.arctan2(parity * matrix[k, j], matrix[k, k])
-            c = np.arctan2(parity * matrix[j, i], matrix[i, i])
-            choices = np.array([[a, b, c], [a + np.pi, np.pi - b, c + np.pi]])
-        else:
-            c = previous[k]
-            back = matrix_of_euler(np.eye(3)[k] * -c, order) @ matrix
-            # What is left is Rj Ri, whose entries (j, j) and (j, k) are cos a and -sin a.
-            a = np.arctan2(-parity * back[j, k], back[j, j])
-            choices = np.array([[a, b, c]])
-        near = previous[[i, j, k]]
-        choices = choices + 2.0 * np.pi * np.round((near - choices) / (2.0 * np.pi))
-        best = choices[np.argmin(np.abs(choices - near).sum(axis=1))]
-        previous = np.empty(3)
-        previous[[i, j, k]] = best
-        values[frame] = previous
+    cosine = np.hypot(matrix[..., i, i], matrix[..., j, i])
+    a = np.arctan2(parity * matrix[..., k, j], matrix[..., k, k])
+    b = np.arctan2(-parity * matrix[..., k, i], cosine)
+    c = np.arctan2(parity * matrix[..., j, i], matrix[..., i, i])
+    locked = cosine <= GIMBAL_LOCK
+    if locked.any():
+        kept = previous[..., k]
+        back = matrix_of_euler(-kept[..., None] * np.eye(3)[k], order) @ matrix
+        # What is left is Rj Ri, whose entries (j, j) and (j, k) are cos a and -sin a.
+        a, c = np.where(locked, np.arctan2(-parity * back[..., j, k], back[..., j, j]), a), np.where(locked, kept, c)
+    near = previous[..., [i, j, k]]
+    choices = np.array([np.stack([a, b, c], axis=-1), np.stack([a + np.pi, np.pi - b, c + np.pi], axis=-1)])
+    choices += 2.0 * np.pi * np.round((near - choices) / (2.0 * np.pi))
+    distances = np.abs(choices - near).sum(axis=-1)
+    first = (distances[0] <= distances[1]) | locked
+    values: Array = np.empty(near.shape)
+    values[..., [i, j, k]] = np.where(first[..., None], choices[0], choices[1])
     return values
