@@ -8,19 +8,23 @@ from typing import Any
 
 import bpy
 import numpy as np
-from bpy.types import ID, Action
+from bpy.types import ID, Action, NlaTrack
 from numpy.typing import NDArray
 
 __all__ = [
     "TRANSFORMS",
     "assign",
+    "bake_tracks",
     "curves",
     "curves_in",
     "empty_action",
     "is_put_aside",
     "is_transform",
+    "push_down",
+    "remove_bake_tracks",
     "remove_if_made_by_bake",
     "slot_identifier",
+    "tracks_that_play",
     "without_motion",
     "write_curve",
 ]
@@ -116,6 +120,49 @@ def remove_if_made_by_bake(action: Action) -> None:
     """Remove an action that a bake made and that nobody uses any more."""
     if action.users == 0 and action.get(MADE_BY_BAKE):
         bpy.data.actions.remove(action)
+
+
+def tracks_that_play(owner: ID) -> list[NlaTrack]:
+    """The owner's own tracks that are not muted, without those of a bake."""
+    data = owner.animation_data
+    own = [] if data is None else [track for track in data.nla_tracks if not is_bake_track(track)]
+    return [track for track in own if not track.mute]
+
+
+def bake_tracks(owner: ID) -> list[NlaTrack]:
+    """The owner's tracks that a bake made."""
+    data = owner.animation_data
+    return [] if data is None else [track for track in data.nla_tracks if is_bake_track(track)]
+
+
+def is_bake_track(track: NlaTrack) -> bool:
+    made = [strip.action is not None and bool(strip.action.get(MADE_BY_BAKE)) for strip in track.strips]
+    return bool(made) and all(made)
+
+
+def push_down(owner: ID, name: str) -> None:
+    """Make the owner's action a strip in a track of that name, above all others, and leave the owner without an action."""
+    data = owner.animation_data
+    action, slot = data.action, data.action_slot if HAS_SLOTS else None
+    data.action = None
+    active = data.nla_tracks.active
+    track = data.nla_tracks.new()
+    data.nla_tracks.active = active
+    track.name = name
+    strip = track.strips.new(action.name, int(action.frame_range[0]), action)
+    if HAS_SLOTS:
+        strip.action_slot = slot
+    # as keyframes do before the first and after the last
+    strip.extrapolation, strip.blend_type = "HOLD", "REPLACE"
+
+
+def remove_bake_tracks(owner: ID) -> None:
+    """Remove the owner's tracks that a bake made, and their actions where nobody else uses them."""
+    for track in bake_tracks(owner):
+        made = [strip.action for strip in track.strips]
+        owner.animation_data.nla_tracks.remove(track)
+        for action in made:
+            remove_if_made_by_bake(action)
 
 
 def without_motion(owner: ID, name: str) -> None:

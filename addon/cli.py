@@ -25,6 +25,7 @@ from bpy.types import Object, Scene
 from ..solver_core.command_line import ExitStatus, Parser, UsageError
 from ..solver_core.scene.spec import ContactMethod, Staggering
 from .bake_files import cache_path
+from .channel_tracks import Keys, Tolerance
 from .job import Job, Phase
 from .properties import effective_frame_range
 
@@ -77,6 +78,7 @@ def make_parser() -> Parser:
     command.add_argument("--resume", action="store_true", help="go on after the last good frame of the cache")
     command.add_argument("--contacts", action="store_true", help="keep the contacts of every frame in the cache, to look at")
     command.add_argument("--report", metavar="FILE.json", help="write a JSON report of every frame")
+    add_key_options(command)
     check_command = commands.add_parser(
         "check",
         help="say what would go wrong in a bake",
@@ -135,6 +137,37 @@ def add_scene_options(command: Parser) -> None:
     )
 
 
+def add_key_options(command: Parser) -> None:
+    """Which keyframes are written."""
+    which = command.add_mutually_exclusive_group()
+    which.add_argument("--keys-step", type=int, default=1, metavar="N", help="a key at every so many frames, and at the last")
+    which.add_argument(
+        "--keys-within",
+        type=float,
+        nargs=2,
+        metavar=("MM", "DEGREES"),
+        help="only so many keys that every body stays so near to where it was baked, at every frame",
+    )
+    command.add_argument("--keys-a-frame", type=int, default=1, metavar="N", help="keys between frames too, for motion blur")
+    command.add_argument("--nla", action="store_true", help="write the keys into NLA strips, and leave the actions free")
+
+
+def keys_wanted(arguments: argparse.Namespace) -> Keys:
+    """What the arguments say of keyframes. Raises UsageError."""
+    for option in ("keys_step", "keys_a_frame"):
+        if getattr(arguments, option) < 1:
+            raise UsageError(f"--{option.replace('_', '-')}: {getattr(arguments, option)} is less than 1")
+    if arguments.keys_step > 1 and arguments.keys_a_frame > 1:
+        raise UsageError("--keys-step and --keys-a-frame exclude each other")
+    tolerance = None
+    if arguments.keys_within is not None:
+        millimetres, degrees = arguments.keys_within
+        if not (0.0 < millimetres < math.inf and 0.0 < degrees < math.inf):
+            raise UsageError(f"--keys-within: {millimetres:g} mm and {degrees:g} degrees have to be more than 0, and finite")
+        tolerance = Tolerance(1e-3 * millimetres, math.radians(degrees))
+    return Keys(arguments.keys_step, arguments.keys_a_frame, tolerance, arguments.nla)
+
+
 def compile_kernels(arguments: argparse.Namespace) -> int:
     """Compile everything into a folder, in other processes; returns the exit status."""
     from .worker import WorkerError, find_python, worker_environment
@@ -171,6 +204,7 @@ def prepare(arguments: argparse.Namespace) -> None:
         return
     if arguments.command == "bake":
         check_folder("--output", arguments.output)
+        keys_wanted(arguments)
         if arguments.contacts:
             bpy.context.scene.stiction.keep_contacts = True
     if arguments.report is not None:
@@ -392,12 +426,12 @@ def bake(arguments: argparse.Namespace) -> int:
     if job.phase not in (Phase.BAKED, Phase.MISSED):
         return ExitStatus.FAILED
     try:
-        frames = commit(bpy.context)
+        written = commit(bpy.context, keys_wanted(arguments))
         bpy.ops.wm.save_as_mainfile(filepath=str(Path(arguments.output).resolve()), check_existing=False)
     except (OSError, CacheError, RuntimeError) as error:
         say("ERROR", f"{arguments.output} cannot be written: {str(error).strip()}")
         return ExitStatus.FAILED
-    say("INFO", f"wrote frames {frames[0]} to {frames[-1]} as keyframes to {arguments.output}")
+    say("INFO", f"{written}, to {arguments.output}")
     try:
         add_warnings(report, work.extraction_warnings)
     except OSError as error:

@@ -17,7 +17,7 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from bpy.types import ID, AnimData, Object, Scene
+from bpy.types import ID, AnimData, NlaTrack, Object, Scene
 
 from . import actions, properties
 from .gravity import PATHS
@@ -292,7 +292,15 @@ def animated_paths(owner: ID) -> frozenset[str]:
     if data is None:
         return frozenset()
     paths = {curve.data_path for curve in own_curves(owner, data)} | {driver.data_path for driver in data.drivers}
-    return frozenset(paths | set(actions.TRANSFORMS)) if data.nla_tracks else frozenset(paths)
+    return frozenset(paths | set(actions.TRANSFORMS)) if own_tracks(owner) else frozenset(paths)
+
+
+def own_tracks(owner: ID) -> list[NlaTrack]:
+    """The owner's tracks that play, or those that did before a bake."""
+    backup = owner.stiction.backup if isinstance(owner, Object) else None
+    if backup is None or not backup.baked:
+        return actions.tracks_that_play(owner)
+    return [track for track in owner.animation_data.nla_tracks if track.name in backup.tracks]
 
 
 def own_curves(owner: ID, data: AnimData) -> Iterator[Any]:
@@ -313,7 +321,7 @@ def curves_of(owner: ID) -> Any:
     drivers = tuple(
         (one.data_path, one.array_index, one.driver.type, one.driver.expression, curve_of(one)) for one in data.drivers
     )
-    strips = tuple(plain_values(strip, "", ()) for track in data.nla_tracks if not track.mute for strip in track.strips)
+    strips = tuple(plain_values(strip, "", ()) for track in own_tracks(owner) for strip in track.strips)
     # Blender makes animation data without anything in it, too.
     return (curves, drivers, strips) if curves or drivers or strips else ()
 

@@ -49,6 +49,10 @@ class ChangedConstraint(PropertyGroup):
     """Name (`name`) of an object constraint that a bake switched off."""
 
 
+class ChangedTrack(PropertyGroup):
+    """Name (`name`) of a track of the NLA that a bake switched off."""
+
+
 class ChangedDriver(PropertyGroup):
     """Data path (`name`) and index of a driver that a bake switched off."""
 
@@ -79,6 +83,8 @@ class ObjectBackup(PropertyGroup):
     action: PointerProperty(type=bpy.types.Action, override=OVERRIDABLE)
     action_slot: StringProperty(override=OVERRIDABLE)
     use_nla: BoolProperty(override=OVERRIDABLE)
+    tracks: CollectionProperty(type=ChangedTrack, override=OVERRIDABLE | {"USE_INSERTION"})
+    solo_track: StringProperty(override=OVERRIDABLE)
     constraints: CollectionProperty(type=ChangedConstraint, override=OVERRIDABLE | {"USE_INSERTION"})
     drivers: CollectionProperty(type=ChangedDriver, override=OVERRIDABLE | {"USE_INSERTION"})
 
@@ -202,7 +208,7 @@ class ObjectStiction(PropertyGroup):
     backup: PointerProperty(type=ObjectBackup, override=OVERRIDABLE)
 
 
-CLASSES = (ChangedConstraint, ChangedDriver, ObjectBackup, ObjectStiction)
+CLASSES = (ChangedConstraint, ChangedTrack, ChangedDriver, ObjectBackup, ObjectStiction)
 
 
 def effective_material(ob: Object) -> MaterialSpec:

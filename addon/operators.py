@@ -4,15 +4,17 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bpy
 from bpy.app.handlers import persistent
-from bpy.props import BoolProperty, StringProperty
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 from bpy.types import Context, Event, Operator
 
 from ..solver_core.io.cache import CacheError
+from .channel_tracks import Keys, Tolerance
 from .contact_points import remove_points
 from .keyframes import commit
 from .ready import may_read_scene
@@ -196,11 +198,55 @@ class STICTION_OT_free_bake(Operator):
 
 
 class STICTION_OT_bake_to_keyframes(Operator):
-    """Give the baked objects a keyframe at every cached frame, so that the cache is not needed any more"""
+    """Give the baked objects keyframes, so that the cache is not needed any more"""
 
     bl_idname = "stiction.bake_to_keyframes"
     bl_label = "Bake to Keyframes"
     bl_options = UNDOABLE
+
+    where: EnumProperty(
+        name="Keys",
+        description="Which frames have keys",
+        items=(
+            ("EVERY", "Every Frame", "A key at every frame"),
+            ("STEP", "In Steps", "A key at every so many frames, and at the last"),
+            ("TOLERANCE", "As Few as Needed", "Only so many keys that the motion stays within a tolerance of the cache"),
+        ),
+    )
+    place_error: FloatProperty(
+        name="Distance",
+        description="How far a body may be from where the cache has it, at any frame",
+        default=0.001,
+        min=1e-6,
+        soft_max=0.1,
+        precision=4,
+        subtype="DISTANCE",
+        unit="LENGTH",
+    )
+    rotation_error: FloatProperty(
+        name="Angle",
+        description="How far a body may be turned from how the cache has it, at any frame",
+        default=math.radians(0.5),
+        min=math.radians(0.001),
+        soft_max=math.radians(10.0),
+        max=math.pi,
+        precision=3,
+        subtype="ANGLE",
+        unit="ROTATION",
+    )
+    step: IntProperty(name="Step", description="Frames from key to key", default=2, min=1, soft_max=20)
+    a_frame: IntProperty(
+        name="Keys a Frame",
+        description="Keys between frames too, for motion blur of what turns by more than a quarter of a turn in a frame",
+        default=1,
+        min=1,
+        soft_max=8,
+        max=64,
+    )
+    to_strip: BoolProperty(
+        name="NLA Strip",
+        description="Write the keys into a strip in a track of its own, and leave the action free for what is added to it",
+    )
 
     @classmethod
     def poll(cls, context: Context) -> bool:
@@ -210,12 +256,39 @@ class STICTION_OT_bake_to_keyframes(Operator):
 
     def execute(self, context: Context) -> set[str]:
         try:
-            frames = commit(context)
+            written = commit(context, self.keys())
         except (OSError, CacheError) as error:
             self.report({"ERROR"}, f"The cached frames cannot be read: {error}")
             return {"CANCELLED"}
-        self.report({"INFO"}, f"Frames {frames[0]} to {frames[-1]} written as keyframes")
+        self.report({"INFO"}, str(written))
         return {"FINISHED"}
+
+    def invoke(self, context: Context, event: Event) -> set[str]:
+        return context.window_manager.invoke_props_dialog(self)
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        layout.prop(self, "where")
+        column = layout.column(align=True)
+        column.prop(self, "place_error")
+        column.prop(self, "rotation_error")
+        column.active = self.where == "TOLERANCE"
+        step = layout.column()
+        step.active = self.where == "STEP"
+        step.prop(self, "step")
+        samples = layout.column()
+        samples.active = self.where != "STEP"
+        samples.prop(self, "a_frame")
+        layout.prop(self, "to_strip")
+
+    def keys(self) -> Keys:
+        """What the properties ask for."""
+        if self.where == "STEP":
+            return Keys(step=self.step, to_strip=self.to_strip)
+        tolerance = Tolerance(self.place_error, self.rotation_error) if self.where == "TOLERANCE" else None
+        return Keys(a_frame=self.a_frame, tolerance=tolerance, to_strip=self.to_strip)
 
 
 def may_change_bake(cls: type[Operator], context: Context, is_missing: bool, message: str) -> bool:

@@ -23,6 +23,7 @@ __all__ = [
     "ancestors",
     "basis_at",
     "channels_of",
+    "inverse",
     "matrix",
     "place",
     "placed",

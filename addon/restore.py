@@ -38,8 +38,8 @@ __all__ = [
 class ObjectState:
     """Everything that a bake changes.
 
-    constraints and drivers name those that are on now and that a bake switches off. member_of: the collection of the rigid body
-    world when a bake takes the object out of it.
+    constraints, drivers and tracks name those that are on now and that a bake switches off; solo_track is the track that alone
+    plays, if any. member_of: the collection of the rigid body world when a bake takes the object out of it.
     """
 
     kinematic: bool
@@ -49,6 +49,8 @@ class ObjectState:
     action: Action | None
     action_slot: str
     use_nla: bool
+    tracks: tuple[str, ...]
+    solo_track: str
     constraints: tuple[str, ...]
     drivers: tuple[tuple[str, int], ...]
 
@@ -102,6 +104,7 @@ def give_back(ob: Object) -> None:
     """Bring back every value that the bake changed, and forget them."""
     own = ob.animation_data.action if ob.animation_data is not None else None
     state = remembered(ob)
+    actions.remove_bake_tracks(ob)
     apply(ob, state)
     if own is not None:
         actions.remove_if_made_by_bake(own)
@@ -123,8 +126,7 @@ def is_moved_otherwise(ob: Object) -> bool:
     state = remembered(ob)
     if state.constraints or any(actions.is_transform(path) for path, _ in state.drivers):
         return True
-    data = ob.animation_data
-    if data is not None and state.use_nla and data.nla_tracks:
+    if state.use_nla and state.tracks:
         return True
     return any(actions.is_transform(curve.data_path) for curve in actions.curves_in(state.action, state.action_slot))
 
@@ -156,10 +158,14 @@ def originals(scene: Scene) -> Iterator[None]:
     state, scene.stiction.bake.state = scene.stiction.bake.state, "NONE"
     try:
         for ob in objects:
+            for track in actions.bake_tracks(ob):
+                track.mute = True
             apply(ob, remembered(ob))
         yield
     finally:
         for ob in objects:
+            for track in actions.bake_tracks(ob):
+                track.mute = False
             set_muted(ob, remembered(ob), True)
             set_member(ob, remembered(ob), False)
             apply(ob, baked[ob.session_uid])
@@ -177,6 +183,8 @@ def capture(ob: Object) -> ObjectState:
         action=data.action if data is not None else None,
         action_slot=actions.slot_identifier(ob),
         use_nla=data.use_nla if data is not None else False,
+        tracks=tuple(track.name for track in actions.tracks_that_play(ob)),
+        solo_track=next((track.name for track in (data.nla_tracks if data is not None else ()) if track.is_solo), ""),
         constraints=tuple(constraint.name for constraint in ob.constraints if not constraint.mute),
         drivers=tuple((d.data_path, d.array_index) for d in drivers if actions.is_put_aside(d.data_path) and not d.mute),
     )
@@ -190,6 +198,9 @@ def apply(ob: Object, state: ObjectState) -> None:
     if state.had_animation_data:
         actions.assign(ob, state.action, state.action_slot)
         ob.animation_data.use_nla = state.use_nla
+    elif actions.bake_tracks(ob):
+        # muted for now, and still wanted
+        actions.assign(ob, None, "")
     elif ob.animation_data is not None:
         ob.animation_data_clear()
     for name, values in state.transforms.items():
@@ -225,7 +236,13 @@ def set_muted(ob: Object, state: ObjectState, mute: bool) -> None:
     for constraint in ob.constraints:
         if constraint.name in state.constraints:
             constraint.mute = mute
-    for driver in ob.animation_data.drivers if ob.animation_data is not None else ():
+    data = ob.animation_data
+    for track in data.nla_tracks if data is not None else ():
+        if track.name in state.tracks:
+            track.mute = mute
+        if track.name == state.solo_track and track.is_solo == mute:
+            track.is_solo = not mute
+    for driver in data.drivers if data is not None else ():
         if (driver.data_path, driver.array_index) in state.drivers:
             driver.mute = mute
 
@@ -243,6 +260,8 @@ def store(ob: Object, state: ObjectState, body: str, rest_world: NDArray[np.floa
     backup.action = state.action
     backup.action_slot = state.action_slot
     backup.use_nla = state.use_nla
+    fill(backup.tracks, ((name, {}) for name in state.tracks))
+    backup.solo_track = state.solo_track
     fill(backup.constraints, ((name, {}) for name in state.constraints))
     fill(backup.drivers, ((path, {"index": index}) for path, index in state.drivers))
 
@@ -266,6 +285,8 @@ def remembered(ob: Object) -> ObjectState:
         action=backup.action,
         action_slot=backup.action_slot,
         use_nla=backup.use_nla,
+        tracks=tuple(item.name for item in backup.tracks),
+        solo_track=backup.solo_track,
         constraints=tuple(item.name for item in backup.constraints),
         drivers=tuple((item.name, item.index) for item in backup.drivers),
     )

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "angle_between",
     "continuous_rotation",
+    "matrix_of_channel",
     "matrix_of_euler",
     "matrix_of_quaternion",
     "nearest_rotation",
@@ -72,6 +74,26 @@ def quaternion_of_matrix(matrix: Array) -> Array:
     quaternion = np.take_along_axis(rows, best[..., None, None], axis=-2)[..., 0, :]
     quaternion = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
     return np.where(quaternion[..., :1] < 0.0, -quaternion, quaternion)
+
+
+def matrix_of_channel(values: Array, mode: str) -> Array:
+    """(..., 3 or 4) values of an object's rotation channel to (..., 3, 3), as Blender takes them; mode: its rotation_mode."""
+    if mode == "QUATERNION":
+        return matrix_of_quaternion(values)
+    if mode == "AXIS_ANGLE":
+        half = 0.5 * values[..., :1]
+        length = np.linalg.norm(values[..., 1:], axis=-1, keepdims=True)
+        axis = values[..., 1:] / np.maximum(length, TINY)
+        return matrix_of_quaternion(np.concatenate([np.cos(half), np.sin(half) * axis], axis=-1))
+    return matrix_of_euler(values, mode)
+
+
+def angle_between(a: Array, b: Array) -> Array:
+    """Angles (...) in rad of the rotations that lead from rotations (..., 3, 3) to others."""
+    # exact for small angles, where their cosines are not: |a - b| is the square root of 8 times the sine of half of it
+    half = np.linalg.norm(a - b, axis=(-2, -1)) / np.sqrt(8.0)
+    angle: Array = 2.0 * np.arcsin(np.minimum(half, 1.0))
+    return angle
 
 
 def rotation_vector(matrix: Array) -> Array:

@@ -46,6 +46,22 @@ def test_a_bake_writes_keyframes_and_leaves_its_input_alone(run, file, fake_work
     assert world_matrix(ob)[:, 3] == pytest.approx(expected, abs=1e-5)
 
 
+def test_keyframes_are_as_the_arguments_want_them(run, file, fake_worker, tmp_path, capsys):
+    output = tmp_path / "baked.blend"
+    assert run("bake", file, "-o", output, "--keys-within", "0.5", "0.1", "--keys-a-frame", "2", "--nla") == 0
+    said = capsys.readouterr().out
+    assert "off the cache by at most" in said and "degrees (" in said
+    bpy.ops.wm.open_mainfile(filepath=str(output))
+    data = bpy.data.objects["Cube.001"].animation_data
+    assert data.action is None and [len(track.strips) for track in data.nla_tracks] == [1]
+    assert run("bake", file, "-o", output, "--keys-step", "3") == 0
+    bpy.ops.wm.open_mainfile(filepath=str(output))
+    from stiction.addon import actions
+
+    curve = next(iter(actions.curves(bpy.data.objects["Cube.001"])))
+    assert [point.co[0] for point in curve.keyframe_points] == [1.0, 4.0, 5.0]
+
+
 def test_the_input_is_overwritten_only_when_asked(run, file, fake_worker):
     before = file.read_bytes()
     assert run("bake", file) == 2
@@ -117,6 +133,11 @@ def test_arguments_reach_the_solver_and_the_bodies(run, file, fake_worker, tmp_p
         (("bake", "{file}", "-o", "{out}", "--tolerance", "nan"), ["--tolerance", "nan"]),
         (("bake", "{file}", "-o", "{out}", "--substeps", "0"), ["--substeps", "0"]),
         (("bake", "{file}", "-o", "{out}", "--start", "x"), ["--start"]),
+        (("bake", "{file}", "-o", "{out}", "--keys-step", "0"), ["--keys-step", "0"]),
+        (("bake", "{file}", "-o", "{out}", "--keys-within", "0", "1"), ["--keys-within", "0 mm"]),
+        (("bake", "{file}", "-o", "{out}", "--keys-within", "1", "nan"), ["--keys-within", "nan"]),
+        (("bake", "{file}", "-o", "{out}", "--keys-within", "1", "1", "--keys-step", "2"), ["--keys-within", "not allowed"]),
+        (("bake", "{file}", "-o", "{out}", "--keys-a-frame", "2", "--keys-step", "2"), ["--keys-a-frame", "exclude"]),
         (("bake", "{file}", "-o", "{out}", "--set", "nonsense"), ["nonsense", "OBJECT:FIELD=VALUE"]),
         (("bake", "{file}", "-o", "{out}", "--set", "Nobody:mass=1"), ["Nobody"]),
         (("bake", "{file}", "-o", "{out}", "--set", "Cube.001:colour=1"), ["colour", "friction"]),
