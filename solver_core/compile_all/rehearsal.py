@@ -22,6 +22,7 @@ from ..dynamics.look_ahead.impacts import ImpactFinder
 from ..dynamics.motion.deformation import Deformation
 from ..dynamics.motion.rotation import matrices
 from ..dynamics.simulation import Simulation
+from ..scene.fields import FieldKind, FieldSpec
 from ..scene.spec import BodyKind, BodySpec, ChildSpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec, Staggering
 from ..scenes import BOX_TRIANGLES, box, box_shape, card_house, chain, cone_shape, cylinder_shape, ground, jamming_rod, slope
 
@@ -176,8 +177,15 @@ def moving() -> SceneSpec:
     return replace(with_more(spec, more), frame_end=spec.frame_start + 2, friction_combine=FrictionCombine.AVERAGE)
 
 
+def windy() -> SceneSpec:
+    """Polyhedra that force fields push; one kind and one shape calls the kernels of all."""
+    return replace(
+        polyhedra(), fields=(FieldSpec("Wind", FieldKind.WIND, strength=0.1), FieldSpec("Magnet", FieldKind.MAGNETIC))
+    )
+
+
 def whole_scenes() -> None:
-    for scene in (polyhedra, rounds, meshes, rounds_on_meshes, moving):
+    for scene in (polyhedra, rounds, meshes, rounds_on_meshes, moving, windy):
         whole(scene)
     whole(moving, method="pivot")
     whole(moving, tolerance=UNREACHABLE, max_iterations=20)

@@ -29,6 +29,7 @@ from ..validation.scene import scene_warnings, validate
 from .bodies import State, build_bodies, to_body_frames
 from .build import ContactMemory, StepProblem, build_system, remember, rest_offset, rest_offsets, rules_of
 from .energy_step import solve_islands_by_energy
+from .fields.fields import Fields
 from .frame import Frame
 from .integrate import integrate
 from .islands import COUNTS, solve_islands
@@ -106,6 +107,7 @@ class Simulation:
         self._kept = KeptContacts(self._step) if keep_contacts else None
         self._paths.hold(0, self._state, self._sleep.held, self._last_step)
         self._prescribed(0.0, 1.0, self._step)
+        self._fields = Fields(spec, self._bodies, self.settings.substeps) if spec.fields else None
         self._joints = Joints(spec, self._bodies.model, self._state)
         self._reaction, self._held = np.zeros((len(self._joints), 6)), np.zeros((len(self._joints), 6))
         self.warnings: tuple[SceneWarning, ...] = (*scene_warnings(spec), *self._overlaps(), *self._of_joints())
@@ -162,6 +164,9 @@ class Simulation:
         self._paths.hold(frame, self._state, self._sleep.held, self._last_step)
         if self._paths.gravity_changes(frame):
             self._wake(self._sleep.settled)
+        if self._fields is not None and self._sleep.asleep.any():
+            asleep, untouched = self._sleep.asleep, self._sleep.untouched
+            self._wake(self._sleep.islands_of(self._fields.wakes(frame, self._state, asleep, untouched)))
 
     def _advance_step(self, substep: int) -> dict[str, Any]:
         """Advance by a time step, in shorter ones from impact to impact where bodies would pass each other.
@@ -265,6 +270,8 @@ class Simulation:
         while True:
             force_time = 0.5 * (self._last_step + h)
             begin = predicted_step(self._paths.model(at), state, prescribed, self._sleep.awake, at, h, force_time)
+            if self._fields is not None:
+                self._fields.push(begin, state, force_time)
             contacts = self._collide(begin.bodies.rotation, begin.awake, begin.bodies.predicted, h)
             woken = self._sleep.to_wake(contacts.body_a, contacts.body_b, begin.awake)
             if not woken.any():

@@ -54,19 +54,19 @@ class Sleep:
         # those that have a path for now
         self.held = np.zeros(count, dtype=bool)
         # those that sleep since the scene began
-        self._untouched = np.zeros(count, dtype=bool)
+        self.untouched = np.zeros(count, dtype=bool)
 
     def lay(self, sleeping: Flags, a: NDArray[np.int64], b: NDArray[np.int64]) -> None:
         """Let bodies (n,) sleep from the start where all that joints of bodies a, b (j,) tie them to may sleep as well."""
         self._island = connected(len(sleeping), self._movable, a, b)
         wakes = np.isin(self._island, self._island[self._movable & ~sleeping])
         self.asleep = self._movable & sleeping & ~wakes
-        self._untouched = self.asleep.copy()
+        self.untouched = self.asleep.copy()
 
     @property
     def settled(self) -> Flags:
         """(n,) the bodies that fell asleep where they had come to rest."""
-        return self.asleep & ~self._untouched
+        return self.asleep & ~self.untouched
 
     @property
     def awake(self) -> Flags:
@@ -81,12 +81,16 @@ class Sleep:
         met = np.concatenate([a[self.asleep[a] & wakes[b]], b[self.asleep[b] & wakes[a]]])
         return self.asleep & np.isin(self._island, self._island[met])
 
+    def islands_of(self, bodies: Flags) -> Flags:
+        """(n,) who sleeps in one island with some bodies (n,)."""
+        return self.asleep & np.isin(self._island, self._island[bodies & self.asleep])
+
     def wake(self, woken: Flags, memory: ContactMemory) -> ContactMemory:
         """Wake whole islands; the memory of those awake with what the islands knew of their contacts."""
         of_woken = woken[self._memory.body_a] | woken[self._memory.body_b]
         merged = ContactMemory._make(np.concatenate(pair) for pair in zip(memory, chosen(self._memory, of_woken), strict=True))
         self._memory = chosen(self._memory, ~of_woken)
-        self.asleep, self._untouched = self.asleep & ~woken, self._untouched & ~woken
+        self.asleep, self.untouched = self.asleep & ~woken, self.untouched & ~woken
         self._fastest[woken], self._before[woken] = np.inf, np.inf
         return chosen(merged, np.lexsort((merged.feature, merged.body_b, merged.body_a)))
 
@@ -128,12 +132,12 @@ class Sleep:
         """All that `restore` needs."""
         memory = {f"asleep_{name}": array.copy() for name, array in zip(ContactMemory._fields, self._memory, strict=True)}
         own = {"asleep": self.asleep, "island": self._island, "fastest": self._fastest, "before": self._before}
-        own["untouched"] = self._untouched
+        own["untouched"] = self.untouched
         return {f"sleep_{name}": array.copy() for name, array in own.items()} | memory
 
     def restore(self, checkpoint: dict[str, NDArray]) -> None:
         """Go on from a checkpoint."""
-        self.asleep, self._island, self._fastest, self._before, self._untouched = (
+        self.asleep, self._island, self._fastest, self._before, self.untouched = (
             np.array(checkpoint[f"sleep_{name}"]) for name in ("asleep", "island", "fastest", "before", "untouched")
         )
         self._memory = ContactMemory._make(np.array(checkpoint[f"asleep_{name}"]) for name in ContactMemory._fields)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .fields import AbsorberSpec, FieldSpec
 from .joints import JointSpec
 
 __all__ = [
@@ -165,7 +166,7 @@ class BodySpec:
     can touch if their `collections` bit masks share a bit. linear_damping and angular_damping are the fractions of velocity
     lost in one second. linear_factor and angular_factor (3,) are 0 for a locked world axis and 1 for a free one. An active body
     that starts_asleep stays where it is, whatever pulls at it, until one that moves comes to it; joints tie it to bodies that
-    do so as well, or it does not.
+    do so as well, or it does not. Force fields wake it. feels_fields: whether they act on it at all, if it is active.
     """
 
     name: str
@@ -187,6 +188,7 @@ class BodySpec:
     path: Array | None = None
     deformation: Array | None = None
     starts_asleep: bool = False
+    feels_fields: bool = True
 
 
 class Staggering(Enum):
@@ -253,6 +255,7 @@ class SceneSpec:
     a pair's coefficients out of its bodies', but for the friction of those materials that `pairs` names. excluded: pairs of
     names of bodies that do not collide with each other, whatever their collections, as joined bodies whose collisions are
     disabled. gravity_path: (frames, 3) m/s^2, gravity at each frame, where it changes; that of a frame acts on the way to it.
+    fields: what else pushes bodies; absorbers: what they have to pass where they are absorbed.
     """
 
     bodies: tuple[BodySpec, ...]
@@ -267,6 +270,8 @@ class SceneSpec:
     pairs: tuple[PairSpec, ...] = ()
     joints: tuple[JointSpec, ...] = ()
     gravity_path: Array | None = None
+    fields: tuple[FieldSpec, ...] = ()
+    absorbers: tuple[AbsorberSpec, ...] = ()
 
 
 def strongest_gravity(spec: SceneSpec) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from ..scene.field_types import mismatches
 from ..scene.spec import BodyKind, ContactMethod, PairSpec, SceneSpec, SceneWarning, SolverSettings
 from .bodies import body_problems
+from .fields import field_problems, field_warnings
 from .findings import SceneError, SceneProblem, describe, is_finite, is_not_negative, is_positive
 from .joints import joint_problems, joint_warnings
 
@@ -20,7 +21,7 @@ __all__ = ["scene_warnings", "validate"]
 SCENE = "Scene"
 SETTINGS = "Solver settings"
 # What is called by its number where its name is none.
-OWNERS = {"bodies": "Body", "joints": "Joint"}
+OWNERS = {"bodies": "Body", "joints": "Joint", "fields": "Field", "absorbers": "Absorber"}
 
 
 def validate(spec: SceneSpec, settings: SolverSettings) -> None:
@@ -47,7 +48,7 @@ def scene_warnings(spec: SceneSpec) -> tuple[SceneWarning, ...]:
         for body in spec.bodies
         if body.material.mu_dynamic > body.material.mu_static
     )
-    return (*stuttering, *joint_warnings(spec))
+    return (*stuttering, *joint_warnings(spec), *field_warnings(spec))
 
 
 def type_problems(spec: SceneSpec, settings: SolverSettings) -> Iterator[SceneProblem]:
@@ -86,6 +87,7 @@ def scene_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
     for body in spec.bodies:
         yield from body_problems(body, spec)
     yield from joint_problems(spec)
+    yield from field_problems(spec)
 
 
 def gravity_problems(spec: SceneSpec) -> Iterator[SceneProblem]:

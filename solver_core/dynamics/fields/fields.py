@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Force fields in a time step: what they change of velocities, and whom they wake.
+
+In a step the force is that of its begin. Drag and magnetic fields are taken further: with c and B held,
+m dv/dt = F + v x B - c v is integrated exactly but for the two taking turns, half a turn about B before and after, so that no
+drag, however strong, turns a velocity round, and no magnetic field gives energy.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...scene.spec import BodyKind, SceneSpec
+from ..bodies import Bodies, State
+from ..motion.rotation import matrices, rotate
+from ..predict import Begin
+from .forces import Effects, FieldTable, accumulate
+from .table import FieldFrames
+
+__all__ = ["Fields"]
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+# What of the table is where the body is that carries the field.
+PLACED = "position", "axis", "vertices", "normals", "boxes"
+
+
+class Fields:
+    """The force fields of a scene, which must have some. Frames are counted from the first one, times in steps from there."""
+
+    def __init__(self, spec: SceneSpec, bodies: Bodies, substeps: int) -> None:
+        self._frames, self._bodies, self._substeps = FieldFrames(spec), bodies, substeps
+        number = {body.name: index for index, body in enumerate(spec.bodies)}
+        self._carrier = np.array([number[field.carrier] if field.carrier else -1 for field in spec.fields], dtype=np.int64)
+        self._feels = np.array([body.feels_fields and body.kind is BodyKind.ACTIVE for body in spec.bodies], dtype=bool)
+        self._can_move = np.array([body.kind is not BodyKind.PASSIVE for body in spec.bodies], dtype=bool)
+        self._frame, self._table = 0, self._frames.table(0)
+
+    def effects(self, frame: int, state: State, who: Flags, which: Flags | None = None) -> Effects:
+        """What acts on bodies, of which some (n,) are asked for, on the way to a frame; of all fields, or of some (f,)."""
+        n = len(self._feels)
+        out = Effects(np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n))
+        fields = np.flatnonzero(np.ones_like(self._carrier) if which is None else which)
+        accumulate(self._placed(frame, state), fields, np.flatnonzero(who & self._feels), state.position, state.velocity, out)
+        return out
+
+    def push(self, begin: Begin, state: State, duration: float) -> None:
+        """Add to the velocities that a step's bodies are predicted to have what fields change of them over a duration in s."""
+        model = begin.model
+        effects = self.effects(int(begin.at / self._substeps) + 1, state, model.dof >= 0)
+        kept = (1.0 - model.damping[:, :1]) ** duration * model.lock[:, :3]
+        begin.bodies.predicted[:, :3] += kept * gained(effects, state.velocity, duration / model.mass)
+
+    def wakes(self, frame: int, state: State, asleep: Flags, untouched: Flags) -> Flags:
+        """(n,) those asleep that fields push otherwise on the way from a frame than on the way to it, or whom a body that is
+        awake carries a field to; of those that sleep since the scene began, untouched (n,), those that are pushed at all."""
+        woken = untouched & self.effects(frame + 1, state, untouched).force.any(axis=1)
+        settled = asleep & ~untouched
+        if not settled.any():
+            return woken
+        moving = (self._carrier >= 0) & self._can_move[self._carrier] & ~asleep[self._carrier]
+        if moving.any():
+            woken |= settled & self.effects(frame + 1, state, settled, moving).force.any(axis=1)
+        if 0 < frame < self._frames.last and self._frames.changing[frame]:
+            before = self.effects(frame, state, settled).force
+            woken |= settled & (self.effects(frame + 1, state, settled).force != before).any(axis=1)
+        return woken
+
+    def _placed(self, frame: int, state: State) -> FieldTable:
+        """The fields at a frame, those that bodies carry where these have them."""
+        frame = min(frame, self._frames.last)
+        if frame != self._frame:
+            self._frame, self._table = frame, self._frames.table(frame)
+        table, carried = self._table, np.flatnonzero(self._carrier >= 0)
+        if not len(carried):
+            return table
+        table = table._replace(**{name: getattr(table, name).copy() for name in PLACED})
+        bodies = self._carrier[carried]
+        rotation = matrices(state.orientation[bodies])
+        origin = state.position[bodies] - rotate(state.orientation[bodies], self._bodies.center_of_mass[bodies])
+        for f, turn, place in zip(carried, rotation, origin, strict=True):
+            own = slice(table.first_vertex[f], table.first_vertex[f + 1])
+            table.position[f] = turn @ table.position[f] + place
+            table.axis[f] = turn @ table.axis[f]
+            table.vertices[own] = table.vertices[own] @ turn.T + place
+            table.normals[own] = table.normals[own] @ turn.T
+            faces = slice(table.first_triangle[f], table.first_triangle[f + 1])
+            corners = table.vertices[table.triangles[faces]]
+            table.boxes[faces] = np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
+        return table
+
+
+def gained(effects: Effects, velocity: Floats, times: Floats) -> Floats:
+    """(n, 3) m/s, the changes of velocities (n, 3) after so many seconds a kilogram, (n,)."""
+    half = 0.5 * np.linalg.norm(effects.magnetic, axis=1) * times
+    decay = effects.drag * times
+    # (1 - exp(-x)) / x, which is 1 where there is no drag
+    mean = np.divide(-np.expm1(-decay), decay, out=np.ones_like(decay), where=decay != 0.0)
+    after = np.exp(-decay)[:, None] * turned_about(effects.magnetic, -half, velocity)
+    after += (times * mean)[:, None] * effects.force
+    return turned_about(effects.magnetic, -half, after) - velocity
+
+
+def turned_about(axis: Floats, angle: Floats, v: Floats) -> Floats:
+    """Vectors v (n, 3) turned about axes (n, 3) of any length by angles (n,) in rad; where the axis is zero they stay."""
+    if not axis.any():
+        return v
+    length = np.linalg.norm(axis, axis=1, keepdims=True)
+    unit = np.divide(axis, length, out=np.zeros_like(axis), where=length > 0.0)
+    sine, cosine = np.sin(angle)[:, None], np.cos(angle)[:, None]
+    along = np.einsum("ni,ni->n", unit, v)[:, None] * unit
+    return along + cosine * (v - along) + sine * np.cross(unit, v)

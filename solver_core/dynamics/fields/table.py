@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The fields of a scene as kernels take them, at a frame."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...scene.fields import AbsorberSpec, Falloff, FieldKind, FieldShape, FieldSpec, ZDirection
+from ...scene.spec import SceneSpec
+from .forces import FieldTable
+from .nearest import triangle_boxes
+from .noise import seeded
+
+__all__ = ["FieldFrames"]
+
+Floats = NDArray[np.float64]
+
+# The columns of the table's values, in this order.
+VALUES = (
+    "strength",
+    "damping",
+    "size",
+    "flow",
+    "noise",
+    "weight",
+    "power",
+    "min_distance",
+    "max_distance",
+    "radial_power",
+    "radial_min",
+    "radial_max",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class FieldFrames:
+    """The fields of a scene, by frames, counted from its first one."""
+
+    spec: SceneSpec
+
+    @functools.cached_property
+    def last(self) -> int:
+        """The last frame at which anything is given."""
+        return max(self.spec.frame_end - self.spec.frame_start, 0)
+
+    def table(self, frame: int) -> FieldTable:
+        """The fields as they are at a frame; those that a body carries in its frame."""
+        fields, start = self.spec.fields, self.spec.frame_start
+        vertices = [at(field.vertices, frame, 2) for field in fields]
+        triangles = [np.asarray(field.triangles, dtype=np.int64) for field in fields]
+        boxes = [triangle_boxes(*mesh) for mesh in zip(vertices, triangles, strict=True)]
+        first_vertex, first_triangle = starts(vertices), starts(triangles)
+        absorbers = self.spec.absorbers if any(field.absorbed for field in fields) else ()
+        absorbing = [absorbing_boxes(absorber, frame) for absorber in absorbers]
+        names = [absorber.name for absorber in absorbers]
+        return FieldTable(
+            kind=numbers([field.kind for field in fields], FieldKind),
+            shape=numbers([field.shape for field in fields], FieldShape),
+            falloff=numbers([field.falloff for field in fields], Falloff),
+            side=numbers([field.z_direction for field in fields], ZDirection),
+            inverse_square=np.array([field.inverse_square for field in fields]),
+            in_world=np.array([field.global_coordinates for field in fields]),
+            absorbed=np.array([field.absorbed for field in fields]),
+            rate=np.array([field.rate for field in fields], dtype=np.float64),
+            values=np.array([[value_at(field, name, frame) for name in VALUES] for field in fields]),
+            state=np.array([seeded(field.seed + abs(start + frame)) for field in fields], dtype=np.int64),
+            position=np.array([at(field.position, frame, 1) for field in fields]),
+            axis=np.array([at(field.axis, frame, 1) for field in fields]),
+            vertices=np.concatenate(vertices),
+            normals=np.concatenate([at(field.normals, frame, 2) for field in fields]),
+            triangles=np.concatenate([own + first for own, first in zip(triangles, first_vertex, strict=False)]),
+            boxes=np.concatenate(boxes),
+            first_vertex=first_vertex,
+            first_triangle=first_triangle,
+            permutation=np.array([field.permutation for field in fields], dtype=np.int64),
+            own=np.array([names.index(field.name) if field.name in names else -1 for field in fields], dtype=np.int64),
+            absorption=np.array([value_at(absorber, "absorption", frame) for absorber in absorbers], dtype=np.float64),
+            absorbing=np.concatenate([np.zeros((0, 6)), *absorbing]),
+            first_box=starts(absorbing),
+        )
+
+    @functools.cached_property
+    def changing(self) -> NDArray[np.bool_]:
+        """(frames,) whether any field is another one on the way to the next frame than on the way to this one."""
+        result = np.zeros(self.last + 1, dtype=bool)
+        for one in (*self.spec.fields, *self.spec.absorbers):
+            for keyed in one.keyed:
+                mark(result, np.asarray(keyed.values))
+            for name, dimensions in PATHS.items():
+                path = np.asarray(getattr(one, name, ()))
+                if path.ndim > dimensions:
+                    mark(result, path)
+            if getattr(one, "noise", 0.0) > 0.0 or any(keyed.name == "noise" for keyed in one.keyed):
+                result[1:-1] = True
+        return result
+
+
+# Of how many dimensions what has one row more for each frame, where it moves, is where it does not.
+PATHS = {"position": 1, "axis": 1, "vertices": 2, "normals": 2}
+
+
+def mark(changing: NDArray[np.bool_], path: NDArray[Any]) -> None:
+    """Mark the frames between which a path (frames, ...) changes."""
+    differs = (path[1:] != path[:-1]).reshape(len(path) - 1, -1).any(axis=1)
+    changing[1 : len(path) - 1] |= differs[1:]
+
+
+def at(path: Any, frame: int, dimensions: int) -> Floats:
+    """What is given once, or for each frame."""
+    array = np.asarray(path, dtype=np.float64)
+    return array if array.ndim == dimensions else array[min(frame, len(array) - 1)]
+
+
+def value_at(one: FieldSpec | AbsorberSpec, name: str, frame: int) -> float:
+    """A number of a field or absorber, by its name."""
+    keyed = next((keyed.values for keyed in one.keyed if keyed.name == name), None)
+    return float(getattr(one, name) if keyed is None else keyed[min(frame, len(keyed) - 1)])
+
+
+def numbers(values: list[Any], kinds: type[Enum]) -> NDArray[np.int64]:
+    """The places of members in the order of their declaration."""
+    order = list(kinds)
+    return np.array([order.index(value) for value in values], dtype=np.int64)
+
+
+def starts(parts: list[Any]) -> NDArray[np.int64]:
+    """Where each of several arrays begins when they lie one after the other, and where the last one ends."""
+    return np.cumsum([0, *(len(part) for part in parts)]).astype(np.int64)
+
+
+def absorbing_boxes(absorber: AbsorberSpec, frame: int) -> Floats:
+    """(t, 6) boxes around its triangles, over the way that they come from the frame before."""
+    now, before = (
+        triangle_boxes(at(absorber.vertices, one, 2), absorber.triangles, absorber.margin) for one in (frame, max(frame - 1, 0))
+    )
+    return np.concatenate([np.minimum(now[:, :3], before[:, :3]), np.maximum(now[:, 3:], before[:, 3:])], axis=1)
