@@ -27,6 +27,8 @@ from ..solver_core.scene.spec import (
 from ..solver_core.validation.findings import SceneError, SceneProblem
 from ..solver_core.validation.scene import validate
 from . import actions, properties, rotations
+from .effectors import has_field
+from .fields import read_fields
 from .gravity import gravity_now, gravity_path, may_change, read_on_the_way
 from .initial_motion import ANIMATED, follows_animation, frames_held, in_motion, is_caught_again, set_in_motion
 from .joints import read_joints
@@ -190,7 +192,7 @@ def read_object(found: Reading, ob: Object, context: Context, frames: tuple[int,
 def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Inspection:
     start, end = properties.effective_frame_range(scene)
     settings = properties.effective_settings(scene)
-    found = Reading([], list(force_field_warnings(scene)))
+    found = Reading([], [])
     problems, warnings = found.problems, found.warnings
     if start > end:
         problems.append(SceneProblem(scene.name, "frame_start", f"the first frame {start} comes after the last frame {end}"))
@@ -205,16 +207,18 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Inspect
     problems += joined.problems
     warnings += joined.warnings
     gravity = gravity_now(context)
+    fields = read_fields(context, found.rest)
     fps = scene.render.fps / scene.render.fps_base
     bodies, lost = in_motion(bodies, found.launched, context, lambda: show_frame(context, start + 1), world.time_scale / fps)
     problems += lost
-    moves = found.animated or found.deforming or found.frozen or may_change(scene)
+    moves = found.animated or found.deforming or found.frozen or may_change(scene) or fields.may_change(context)
     frames = each_frame(context, range(start, end + 1)) if moves else iter(())
     gravities: list[Array] = []
-    frames = read_on_the_way(context, frames, gravities)
+    if moves:
+        frames = fields.read_on_the_way(context, read_on_the_way(context, frames, gravities))
     motion = read_motion(context, frames, found.animated, found.deforming, found.frozen)
-    problems += motion.problems
-    warnings += motion.warnings
+    problems += [*motion.problems, *fields.problems]
+    warnings += [*motion.warnings, *fields.warnings]
     spec = SceneSpec(
         bodies=tuple(
             replace(
@@ -235,6 +239,8 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Inspect
         pairs=properties.effective_pairs(scene),
         joints=tuple(joined.joints),
         gravity_path=gravity_path(gravities),
+        fields=fields.specs(scene.render.fps),
+        absorbers=fields.absorber_specs(),
     )
     try:
         validate(spec, settings)
@@ -305,6 +311,7 @@ def read_body(ob: Object, kind: BodyKind, shape: ShapeSpec, position: Array, rot
         angular_factor=np.array([0.0 if locked else 1.0 for locked in ob.lock_rotation]),
         # as in Blender, where only a body with Deactivation can be deactivated
         starts_asleep=kind is BodyKind.ACTIVE and body.use_deactivation and body.use_start_deactivated,
+        feels_fields=not has_field(ob),
     )
     return set_in_motion(spec, ob) if kind is BodyKind.ACTIVE else spec
 
@@ -374,9 +381,3 @@ def shape_warnings(ob: Object) -> Iterator[SceneWarning]:
                 f"its {edges} loose edges and {vertices} loose vertices do not collide, only faces do; delete them, or give "
                 "them faces",
             )
-
-
-def force_field_warnings(scene: Scene) -> Iterator[SceneWarning]:
-    for ob in scene.objects:
-        if ob.field is not None and ob.field.type != "NONE":
-            yield SceneWarning((ob.name_full,), "field", "force fields do not act on the bodies yet")
