@@ -96,7 +96,9 @@ def catenary_arch(
         )
         centre = corners.mean(axis=0)
         shape = ShapeSpec(ShapeKind.HULL, corners - centre, BOX_TRIANGLES)
-        bodies.append(BodySpec(f"Voussoir {i + 1}", BodyKind.ACTIVE, shape, position=centre, density=DENSITY, material=material))
+        bodies.append(
+            BodySpec(f"Voussoir {i + 1}", BodyKind.ACTIVE, shape, position=centre, density=DENSITY, material=material)
+        )
     mass = DENSITY * edge**3
     for i in range(dropped):
         place = (0.0, 0.0, height + 0.5 * thickness + 0.5 * edge + 0.5 + 1.5 * i * edge)

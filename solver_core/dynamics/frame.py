@@ -36,7 +36,8 @@ class FrameStatistics:
     measures them; worst_pair (steps, 2) are the indices of the bodies at the worst of these contacts, -1 when there is none;
     deepest_overlap in m is that of the two bodies deepest_pair (steps, 2), which are deepest in each other for the size of the
     smaller one, and overlap_ratio the same in its half extents, 0 when nothing overlaps as the step begins or ends; asleep
-    counts the bodies that slept through the step, whose contacts are in none of these figures; seconds is wall time.
+    counts the bodies that slept through the step, whose contacts are in none of these figures, and crowd those in islands that
+    are solved to the tolerance of crowds; seconds is wall time.
     """
 
     status: NDArray[np.int64]
@@ -48,6 +49,7 @@ class FrameStatistics:
     found: NDArray[np.int64]
     cuts: NDArray[np.int64]
     asleep: NDArray[np.int64]
+    crowd: NDArray[np.int64]
     relative_error: NDArray[np.float64]
     residual: NDArray[np.float64]
     cone: NDArray[np.float64]

@@ -143,7 +143,8 @@ def _solve_each(
 ):
     """Solve some islands by Staggered Projections; impulse (m, 3) is warm start and answer, v (n,) answer.
 
-    which: indices of the islands. again: whether they begin with the last proposal. number: as for `subsystem`. Out: outcome
+    which: indices of the islands. tolerance: (islands,). again: whether they begin with the last proposal. number: as for
+    `subsystem`. Out: outcome
     (islands, 5): status, iterations, factorisations, what found it, worst contact; figures (islands, 7): relative error (28),
     residual (29), cone, complementarity, dissipation, the worst of all, the natural map.
     """
@@ -156,10 +157,10 @@ def _solve_each(
         history[:] = 0.0
         kept = turns_kept(chosen.size, max_iterations) if staggering == ACCELERATED and not again else 0
         status, iterations, found, _, _ = staggered(
-            part, some, tolerance, max_iterations - kept, sides, staggering, effort, history, velocity
+            part, some, tolerance[i], max_iterations - kept, sides, staggering, effort, history, velocity
         )
         worst, contact, natural = measure_island(part, some, sides, figures[i, FIRST_LAW:])
-        if status == SOLVED and not worst <= tolerance:
+        if status == SOLVED and not worst <= tolerance[i]:
             status = UNCONFIRMED
         outcome[i, STATUS] = status
         outcome[i, ITERATIONS] = iterations
@@ -178,11 +179,12 @@ def _solve_each(
                 v[first + d] = velocity[part.offset[j] + d]
 
 
-def solve_islands(system, impulse, tolerance, max_iterations, sides, staggering, effort, counts, errors):
+def solve_islands(system, impulse, tolerances, max_iterations, sides, staggering, effort, counts, errors):
     """Solve every island with Staggered Projections; impulse (m, 3) is warm start and answer.
 
-    An island that is missed is begun once more from pivoting's answer, and where contact itself fails, a proof is looked for
-    that it must. effort: (5,) whose bell ends all this when the step's time is over.
+    tolerances: (bodies,), the same for all of an island. An island that is missed is begun once more from pivoting's answer,
+    and where contact itself fails, a proof is looked for that it must. effort: (5,) whose bell ends all this when the step's
+    time is over.
 
     Out: counts (COUNTS,): worst status, islands, most iterations, all factorisations, and the worst contact (or -1), then how
     many islands were solved by each of `Found`; errors (7,): worst relative error (28), sum of the residuals (29), worst cone,
@@ -192,6 +194,8 @@ def solve_islands(system, impulse, tolerance, max_iterations, sides, staggering,
     start, contacts, number = begin_islands(system, counts, errors)
     islands = start.size - 1
     outcome, figures = np.zeros((islands, 5), np.int64), np.zeros((islands, 7))
+    first = contacts[start[:-1]]
+    tolerance = tolerances[np.maximum(system.body_a[first], system.body_b[first])]
 
     def solve(which, again, iterations):
         limits = tolerance, iterations, sides, staggering
@@ -210,13 +214,13 @@ def solve_islands(system, impulse, tolerance, max_iterations, sides, staggering,
     for i in np.flatnonzero(missed):
         chosen = contacts[start[i] : start[i + 1]]
         problem = ContactProblem.of_system(subsystem(system, chosen, number)[0])
-        if _is_infeasible(problem, relative_velocities(system, v)[chosen], tolerance):
+        if _is_infeasible(problem, relative_velocities(system, v)[chosen], tolerance[i]):
             outcome[i, STATUS] = Status.INFEASIBLE
             continue
         turns = turns_kept(chosen.size, max_iterations) if staggering == ACCELERATED else 0
         if turns > 0 and effort[BELL] == 0:
             before = impulse.copy(), v.copy(), outcome[i].copy(), figures[i].copy()
-            proposal = last_proposal(problem, tolerance)
+            proposal = last_proposal(problem, tolerance[i])
             if proposal is not None:
                 impulse[chosen] = proposal
                 solve(np.array([i]), True, turns)
@@ -234,14 +238,14 @@ def solve_islands(system, impulse, tolerance, max_iterations, sides, staggering,
 def _propose(
     system: System,
     islands: tuple[Indices, Indices, Indices],
-    tolerance: float,
+    tolerance: Floats,
     max_iterations: int,
     effort: Indices,
     impulse: Floats,
 ) -> Indices:
     """Improve the impulses (m, 3) of large islands; (islands, 2) the factorisations that each took, and what found them.
 
-    islands: start, contacts and work array as from `begin_islands`.
+    islands: start, contacts and work array as from `begin_islands`. tolerance: (islands,).
     """
     start, contacts, number = islands
     done = np.zeros((start.size - 1, 2), np.int64)
@@ -250,7 +254,7 @@ def _propose(
         part, _ = subsystem(system, chosen, number)
         if is_large(part):
             some = impulse[chosen]
-            done[i] = propose_by_clusters(part, some, tolerance, effort, partial(_solve_part, max_iterations, effort))
+            done[i] = propose_by_clusters(part, some, tolerance[i], effort, partial(_solve_part, max_iterations, effort))
             impulse[chosen] = some
     return done
 
@@ -260,7 +264,7 @@ def _solve_part(max_iterations: int, effort: Indices, part: System, impulse: Flo
     m, bodies = len(impulse), len(part.offset) - 1
     outcome, figures = np.zeros((1, 5), np.int64), np.zeros((1, 7))
     of_island = np.zeros(1, np.int64), False, np.array([0, m]), np.arange(m), np.full(bodies, -1)
-    limits = tolerance, min(max_iterations, OF_A_CLUSTER), 0, ACCELERATED
+    limits = np.array([tolerance]), min(max_iterations, OF_A_CLUSTER), 0, ACCELERATED
     _solve_each(part, *of_island, *limits, effort, impulse, np.empty_like(part.velocity), outcome, figures)
     return int(outcome[0, FACTORISATIONS])
 

@@ -32,6 +32,7 @@ WHOLE = (
     "solves",
     "cuts",
     "asleep",
+    "crowd",
     "worst_pair",
     "deepest_pair",
 )

@@ -28,6 +28,7 @@ from ..solvers.kaufman_2008.staggered import VARIANTS
 from ..validation.scene import scene_warnings, validate
 from .bodies import State, build_bodies, to_body_frames
 from .build import ContactMemory, StepProblem, build_system, remember, rest_offset, rest_offsets, rules_of
+from .crowds import Crowds
 from .energy_step import solve_islands_by_energy
 from .fields.fields import Fields
 from .frame import Frame
@@ -91,11 +92,13 @@ class Simulation:
         self._bodies, self._state = build_bodies(spec)
         self._frame = spec.frame_start
         self._last_step = 0.0
+        self._predicted = np.zeros((len(spec.bodies), 6))  # twists, as the last step began
         self._effort = effort_of_a_step()
         self._deadline = np.inf
         self._memory = none_remembered()
         gravity_speed = strongest_gravity(spec) * self._step
         movable, radius = self._bodies.model.dof >= 0, self._bodies.shapes.radius
+        self._crowds = Crowds(len(spec.bodies), self.settings)
         self._sleep = Sleep(movable, radius, gravity_speed, self._step, self.settings.sleeping)
         self._sleep.lay(*laid_asleep(spec))
         self._rules = rules_of(spec)
@@ -147,7 +150,14 @@ class Simulation:
         memory = {f"memory_{name}": array.copy() for name, array in zip(ContactMemory._fields, self._memory, strict=True)}
         state = {name: array.copy() for name, array in zip(State._fields, self._state, strict=True)}
         joints = {f"joint_{name}": array.copy() for name, array in zip(JointMemory._fields, self._joints.memory, strict=True)}
-        return state | memory | joints | self._sleep.checkpoint() | {"last_step": np.array([self._last_step])}
+        return (
+            state
+            | memory
+            | joints
+            | self._sleep.checkpoint()
+            | self._crowds.checkpoint()
+            | {"last_step": np.array([self._last_step])}
+        )
 
     def restore(self, frame: int, checkpoint: dict[str, NDArray]) -> None:
         """Go on from a checkpoint that was taken after the given frame."""
@@ -156,6 +166,7 @@ class Simulation:
         self._memory = ContactMemory(*(np.array(checkpoint[f"memory_{name}"]) for name in ContactMemory._fields))
         self._joints.restore(JointMemory(*(np.array(checkpoint[f"joint_{name}"]) for name in JointMemory._fields)))
         self._sleep.restore(checkpoint)
+        self._crowds.restore(checkpoint)
         self._last_step = float(checkpoint["last_step"][0])
 
     def _enter_frame(self) -> None:
@@ -207,9 +218,13 @@ class Simulation:
         asleep = int(self._sleep.asleep.sum())
         if len(self._joints):
             self._joints.break_by(self._held)
-        self._memory = self._sleep.update(step, self._memory, self._joints.pairs, self._joints.driven)
+        crowd = int(self._crowds.members.sum())
+        still = self._crowds.still()
+        joined = self._joints.pairs, self._joints.driven
+        self._memory = self._sleep.update(step, self._memory, *joined, still, self._met_asleep)
+        self._crowds.leave(self._sleep.asleep)
         row = rows[0] if len(rows) == 1 else combined(rows)
-        return row | {"cuts": len(rows) - 1, "asleep": asleep, "seconds": perf_counter() - begin}
+        return row | {"cuts": len(rows) - 1, "asleep": asleep, "crowd": crowd, "seconds": perf_counter() - begin}
 
     def _attempt(self, at: float, h: float, cuts: int) -> dict[str, Any] | Cut:
         """Advance by h seconds; or leave all as it is and return where it has to be cut.
@@ -350,8 +365,9 @@ class Simulation:
         counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
         limits = settings.tolerance, settings.max_iterations
         if settings.method is ContactMethod.STAGGERED:
-            variant = VARIANTS[settings.staggering.value]
-            v = solve_islands(system, impulse, *limits, settings.polygon_sides, variant, self._effort, counts, errors)
+            tolerances = self._crowds.tolerances(begin, system, begin.unknowns(begin.bodies.twist))
+            options = settings.max_iterations, settings.polygon_sides, VARIANTS[settings.staggering.value]
+            v = solve_islands(system, impulse, tolerances, *options, self._effort, counts, errors)
         elif settings.method is ContactMethod.PIVOT:
             fall = float(np.linalg.norm(begin.model.gravity)) * begin.h
             direction = sliding_directions(system, begin.unknowns(begin.bodies.twist), fall)
@@ -379,6 +395,7 @@ class Simulation:
         if self._kept is not None:
             self._kept.add(begin, solution)
         self._state, self._last_step = best.moved, begin.h
+        self._predicted = begin.bodies.predicted
         self._sleep.record_motion(solution.twist, solution.counts[0] == 0)
         self._memory = solution.memory._replace(approach=solution.approach)
         if joints is not None:
@@ -392,6 +409,17 @@ class Simulation:
     def _wake(self, woken: NDArray[np.bool_]) -> None:
         if woken.any():
             self._memory = self._sleep.wake(woken, self._memory)
+
+    def _met_asleep(self, falling: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """(n,) who of some bodies would be met in the next step by what stays awake, were they to sleep."""
+        awake = self._sleep.awake & ~falling
+        moving = np.where(falling[:, None], 0.0, self._predicted)
+        contacts = self._collide(matrices(self._state.orientation), awake, moving, self._step)
+        a, b = contacts.body_a, contacts.body_b
+        met = np.zeros_like(falling)
+        met[a[awake[b]]] = True
+        met[b[awake[a]]] = True
+        return met & falling
 
     def _to_wake(self, prescribed: Floats, h: float) -> NDArray[np.bool_]:
         """(n,) who must wake because an animated body that moves, or a mesh that deforms, comes near."""

@@ -14,6 +14,8 @@ A body may also sleep from the start, as it is, whether anything holds it or not
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,8 +30,8 @@ Flags = NDArray[np.bool_]
 Indices = NDArray[np.int64]
 
 WINDOW = 0.5  # s
-# Of the speed that gravity gives in a step: what is as slow, all points of it, may be at rest. With a coarse tolerance a body
-# at rest moves faster than that, and does not fall asleep.
+# Of the speed that gravity gives in a step: what is as slow, all points of it, may be at rest, or what moves no faster than a
+# coarse tolerance lets what is at rest.
 STILL = 1e-4
 GROWTH = 1.2  # from a window to the next: more, and it is no rest
 SPEED_NOISE = 1e-5  # of the speed of what may be at rest: growth of less is round-off
@@ -44,7 +46,7 @@ class Sleep:
 
     def __init__(self, movable: Flags, radius: Floats, gravity_speed: float, step: float, enabled: bool):
         self._movable, self._radius = movable, np.where(np.isfinite(radius), radius, 0.0)
-        self._still, self._window, self._enabled = STILL * gravity_speed, max(1, round(WINDOW / step)), enabled
+        self._gravity_speed, self._window, self._enabled = gravity_speed, max(1, round(WINDOW / step)), enabled
         count = len(movable)
         self.asleep = np.zeros(count, dtype=bool)
         self._island = np.full(count, -1, dtype=np.int64)
@@ -100,10 +102,20 @@ class Sleep:
             speed = np.linalg.norm(twist[:, :3], axis=1) + self._radius * np.linalg.norm(twist[:, 3:], axis=1)
             self._fastest = np.maximum(self._fastest, speed if solved else np.inf)
 
-    def update(self, number: int, memory: ContactMemory, joined: Indices, driven: Indices) -> ContactMemory:
+    def update(
+        self,
+        number: int,
+        memory: ContactMemory,
+        joined: Indices,
+        driven: Indices,
+        still: Floats,
+        met: Callable[[Flags], Flags],
+    ) -> ContactMemory:
         """After time step `number` of the scene, let fall asleep who may; returns the memory of those that stay awake.
 
         joined: (k, 2) bodies that joints hold together. driven: bodies that never rest, for a motor drives them.
+        still: (n,) of the speed that gravity gives in a step, what their tolerance lets bodies at rest move at. met: who of
+        some bodies (n,) would be woken by others at once, were they to sleep; they wait for them.
         """
         if not self._enabled or (number + 1) % self._window != 0:
             return memory
@@ -113,10 +125,15 @@ class Sleep:
         fastest, before = np.zeros(n), np.zeros(n)
         np.maximum.at(fastest, island, np.where(awake, self._fastest, 0.0))
         np.maximum.at(before, island, np.where(awake, self._before, 0.0))
-        rests = (fastest <= self._still) & (before <= self._still)
-        rests &= fastest <= np.maximum(GROWTH * before, SPEED_NOISE * self._still)
+        limit = np.full(n, STILL)
+        np.maximum.at(limit, island, still)
+        limit *= self._gravity_speed
+        rests = (fastest <= limit) & (before <= limit)
+        rests &= fastest <= np.maximum(GROWTH * before, SPEED_NOISE * STILL * self._gravity_speed)
         rests[island[driven]] = False
         falling = awake & rests[island]
+        while falling.any() and (wait := met(falling)).any():
+            falling &= ~np.isin(island, island[wait])
         self._before, self._fastest = self._fastest, np.zeros(n)
         if not falling.any():
             return memory

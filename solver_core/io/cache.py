@@ -49,6 +49,8 @@ PAIRS = ("worst_pair", "deepest_pair")
 # What a row of statistics has beyond one number a step.
 WIDTHS = {"found": (len(Found),), **dict.fromkeys(PAIRS, (2,))}
 STATISTICS = tuple(field.name for field in dataclasses.fields(FrameStatistics))
+# Those that the caches of an earlier version do not have; there was none of it.
+LATER = ("crowd",)
 
 
 class CacheError(ValueError):
@@ -393,9 +395,10 @@ def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
     arrays = {name: chunk.arrays[name] for name in ("poses", "velocities", "reactions", "broken")}
     # which the caches of an earlier version do not have
     arrays["giving_way"] = chunk.arrays.get("giving_way", np.zeros(joints))
-    statistics = {name: chunk.arrays[f"statistics.{name}"] for name in STATISTICS}
-    statistics["found"] = with_later_columns(statistics["found"])
+    statistics = {name: chunk.arrays[f"statistics.{name}"] for name in STATISTICS if name not in LATER}
     steps = statistics["status"].size
+    statistics |= {name: chunk.arrays.get(f"statistics.{name}", np.zeros(steps, np.int64)) for name in LATER}
+    statistics["found"] = with_later_columns(statistics["found"])
     shapes = {"poses": (bodies, 7), "velocities": (bodies, 6), "reactions": (joints, 6)}
     shapes |= {"broken": (joints,), "giving_way": (joints,)}
     shapes |= {name: (steps, *WIDTHS.get(name, ())) for name in statistics}

@@ -138,6 +138,9 @@ def settings_problems(settings: SolverSettings) -> Iterator[SceneProblem]:
     if not is_positive(settings.tolerance):
         message = f"is {settings.tolerance}; choose a number above 0, such as 1e-6"
         yield SceneProblem(SETTINGS, "tolerance", message)
+    if not is_positive(settings.crowd_tolerance):
+        message = f"is {settings.crowd_tolerance}; choose a number above 0, such as 1e-4"
+        yield SceneProblem(SETTINGS, "crowd_tolerance", message)
     if not settings.max_iterations >= 1:
         yield SceneProblem(SETTINGS, "max_iterations", f"is {settings.max_iterations}; allow at least 1")
     if not settings.substeps >= 1:
