@@ -115,6 +115,9 @@ def add_scene_options(command: Parser) -> None:
     command.add_argument("--end", type=int, metavar="FRAME", help="last frame")
     command.add_argument("--method", choices=[method.value for method in ContactMethod], help="the solver")
     command.add_argument("--tolerance", type=float, help="relative error that every step has to reach")
+    command.add_argument(
+        "--crowd-tolerance", type=float, metavar="TOLERANCE", help="relative error that is enough for heaps that tumble"
+    )
     command.add_argument("--max-iterations", type=int, metavar="N", help="iterations a step may take")
     command.add_argument(
         "--staggering", choices=[variant.value for variant in Staggering], help="how the staggered solver goes about it"
@@ -247,6 +250,7 @@ def set_scene(scene: Scene, arguments: argparse.Namespace) -> None:
     if arguments.method is not None:
         own.method = ContactMethod(arguments.method).name
     set_checked(own, "tolerance", arguments.tolerance, "--tolerance")
+    set_checked(own, "crowd_tolerance", arguments.crowd_tolerance, "--crowd-tolerance")
     set_checked(own, "max_iterations", arguments.max_iterations, "--max-iterations")
     if arguments.staggering is not None:
         own.staggering = Staggering(arguments.staggering).name

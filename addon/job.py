@@ -96,6 +96,7 @@ class Job:
     frame_end: int = 0
     last_frame: int | None = None
     missed_steps: int = 0
+    crowd: int = 0  # bodies, the most that were in crowds
     overlap: Overlap | None = None
     found: tuple[tuple[str, int], ...] = ()
     seconds: float = 0.0
@@ -275,6 +276,7 @@ def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, 
                 last_frame=frame,
                 status=status_at(job, frame, record["contacts"]),
                 missed_steps=job.missed_steps + record["missed"],
+                crowd=max(job.crowd, record["crowd"]),
                 found=added(job.found, record["found"]),
                 overlap=deeper(job.overlap, record),
                 seconds=job.seconds + record["seconds"],

@@ -96,6 +96,7 @@ class SceneBake(PropertyGroup):
     frame_end: IntProperty()
     last_frame: IntProperty()
     missed_steps: IntProperty()
+    crowd: IntProperty()
     summary: StringProperty()
     solved_by: StringProperty()
     overlap: StringProperty()
@@ -122,6 +123,17 @@ class SceneStiction(PropertyGroup):
         name="Tolerance",
         description="Relative error that every step has to reach",
         default=SolverSettings.tolerance,
+        min=1e-12,
+        max=1e-1,
+        soft_min=1e-10,
+        precision=6,
+        step=1,
+    )
+    crowd_tolerance: FloatProperty(
+        name="Crowd Tolerance",
+        description="Relative error that is enough for more than 64 bodies in contact that have tumbled, until they sleep; "
+        "what stands has the tolerance above. The last digits of a heap take ten times as long. Staggered Projections only",
+        default=SolverSettings.crowd_tolerance,
         min=1e-12,
         max=1e-1,
         soft_min=1e-10,
@@ -304,6 +316,7 @@ def effective_settings(scene: Scene) -> SolverSettings:
     return SolverSettings(
         method=method,
         tolerance=own.tolerance,
+        crowd_tolerance=own.crowd_tolerance,
         max_iterations=own.max_iterations,
         substeps=own.substeps if own.use_substeps else scene.rigidbody_world.substeps_per_frame,
         polygon_sides=own.polygon_sides if is_polygon else 0,

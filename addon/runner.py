@@ -135,6 +135,7 @@ class Bake:
             scene.stiction.bake.overlap_is_visible = overlap is not None and overlap.ratio > VISIBLE_OVERLAP
             scene.stiction.bake.last_frame = self.job.last_frame
             scene.stiction.bake.missed_steps = self.job.missed_steps
+            scene.stiction.bake.crowd = self.job.crowd
 
     def _find_scene(self) -> Scene | None:
         return next((scene for scene in bpy.data.scenes if scene.name_full == self._scene), None)

@@ -8,7 +8,7 @@ import textwrap
 import bpy
 from bpy.types import Context, Object, Panel, UILayout
 
-from ..solver_core.scene.spec import ContactMethod, FrictionCombine, pair_friction
+from ..solver_core.scene.spec import ContactMethod, FrictionCombine, Staggering, pair_friction
 from . import properties
 from .made_from import ONLY_THE_END
 from .object_properties import effective_material
@@ -172,6 +172,10 @@ class STICTION_PT_scene_solver(ScenePanel, Panel):
         layout.prop(own, "method")
         column = layout.column()
         column.prop(own, "tolerance")
+        crowds = column.column()
+        # other methods, and what was published, know no crowds
+        crowds.active = own.method == ContactMethod.STAGGERED.name and own.staggering == Staggering.ACCELERATED.name
+        crowds.prop(own, "crowd_tolerance", text="Of Crowds")
         column.prop(own, "max_iterations", text="Max Iterations")
         overridable(column, "Substeps", own, "substeps", context.scene.rigidbody_world, "substeps_per_frame")
         column = layout.column()
@@ -287,6 +291,8 @@ def draw_result(layout: UILayout, context: Context, width: int) -> None:
         column.label(text=f"{steps} missed the tolerance", icon="ERROR")
     else:
         column.label(text="Every step within tolerance", icon="CHECKMARK")
+    if bake.crowd:
+        draw_wrapped(column, f"Up to {bake.crowd} bodies in crowds, within their tolerance", "INFO", width)
     if bake.overlap:
         icon = "ERROR" if bake.overlap_is_visible else "CHECKMARK"
         draw_wrapped(column, f"Deepest overlap: {bake.overlap}", icon, width)

@@ -69,7 +69,7 @@ def page(report: dict[str, Any]) -> bytes:
         "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; style-src 'unsafe-inline'\">",
         f"<style>{STYLE}</style></head><body>",
         f"<h1>Accuracy of a bake: {title}</h1>",
-        verdict(totals, tolerance),
+        verdict(totals, tolerance, settings["crowd_tolerance"]),
         "<h2>What was baked</h2>",
         pairs(scene_lines(report)),
         "<h2>How it went</h2>",
@@ -82,11 +82,13 @@ def page(report: dict[str, Any]) -> bytes:
     return "\n".join(part for part in parts if part).encode()
 
 
-def verdict(totals: dict[str, Any], tolerance: float) -> str:
+def verdict(totals: dict[str, Any], tolerance: float, of_crowds: float) -> str:
+    most = totals["most_in_crowds"]
+    crowds = f", crowds of up to {most} bodies within {max(tolerance, of_crowds):.3g}" if most else ""
     if totals["missed_steps"]:
-        text = f"{totals['missed_steps']} of {totals['steps']} time steps missed the tolerance of {tolerance:.3g}"
+        text = f"{totals['missed_steps']} of {totals['steps']} time steps missed the tolerance of {tolerance:.3g}{crowds}"
         return f"<p class='verdict bad'>{text}.</p>"
-    text = f"All {totals['steps']} time steps are within the tolerance of {tolerance:.3g}"
+    text = f"All {totals['steps']} time steps are within the tolerance of {tolerance:.3g}{crowds}"
     return f"<p class='verdict good'>{text}: contact, Coulomb's law and maximal dissipation, measured after each step.</p>"
 
 

@@ -97,6 +97,7 @@ def build_report(
             "infeasible": sum(row["status"] == Status.INFEASIBLE.name.lower() for row in missed),
             "cuts": sum(row["cuts"] for row in rows),
             "most_contacts": max((row["contacts"] for row in rows), default=0),
+            "most_in_crowds": max((row["crowd"] for row in rows), default=0),
             **{name: worst(row[name] for row in rows) for name in RESIDUALS},
             **deepest_of(rows),
             "seconds": sum(row["seconds"] for row in rows),
@@ -116,7 +117,7 @@ def report_bytes(report: dict[str, Any]) -> bytes:
 
 def frame_summary(statistics: FrameStatistics) -> dict[str, Any]:
     """One frame's steps in single numbers: the most contacts, the sums of counts and seconds, how many islands were solved by
-    what (see `Found`), the worst of each residual, and how many bodies slept at the end."""
+    what (see `Found`), the worst of each residual, how many bodies slept at the end, and the most that were in crowds."""
     return {
         "steps": len(statistics.status),
         "contacts": int(statistics.contacts.max(initial=0)),
@@ -126,6 +127,7 @@ def frame_summary(statistics: FrameStatistics) -> dict[str, Any]:
         "cuts": int(statistics.cuts.sum()),
         **{name: worst(getattr(statistics, name)) for name in RESIDUALS},
         "asleep": int(statistics.asleep[-1]) if len(statistics.asleep) else 0,
+        "crowd": int(statistics.crowd.max(initial=0)),
         "missed_steps": int(np.count_nonzero(statistics.status != Status.SOLVED)),
         "seconds": float(statistics.seconds.sum()),
     }
@@ -262,6 +264,11 @@ def missed_steps(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> Ite
     steps_before = (frame.frame - spec.frame_start - 1) * settings.substeps
     for index in np.flatnonzero(statistics.status != Status.SOLVED):
         values = {name: float(getattr(statistics, name)[index]) for name in RESIDUALS}
+        asked = settings.tolerance
+        if statistics.crowd[index]:
+            # what is off by no more than crowds may be is off in no crowd
+            of_crowds = max(asked, settings.crowd_tolerance)
+            asked = of_crowds if any(not value <= of_crowds for value in values.values()) else asked
         yield {
             "frame": frame.frame,
             "substep": int(index) + 1,
@@ -269,7 +276,7 @@ def missed_steps(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> Ite
             "status": Status(int(statistics.status[index])).name.lower(),
             **{name: number_or_null(value) for name, value in values.items()},
             # Written so that what is not a number counts as above the tolerance.
-            "above_tolerance": [name for name, value in values.items() if not value <= settings.tolerance],
+            "above_tolerance": [name for name, value in values.items() if not value <= asked],
             "bodies": [spec.bodies[body].name for body in statistics.worst_pair[index] if body >= 0],
         }
 

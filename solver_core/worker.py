@@ -222,6 +222,7 @@ def simulate(
             found=summary["found"],
             worst_error=worst(summary[name] for name in RESIDUALS),
             missed=summary["missed_steps"],
+            crowd=summary["crowd"],
             **deepest_overlap(frame, spec),
             seconds=summary["seconds"],
             size=writer.size,

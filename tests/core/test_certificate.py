@@ -40,6 +40,7 @@ def row(**changes):
         "found": np.arange(len(Found)),
         "cuts": 0,
         "asleep": 0,
+        "crowd": 0,
         "relative_error": 1e-8,
         "residual": 1e-9,
         "cone": 1e-12,
@@ -146,3 +147,8 @@ def test_what_cannot_be_read_or_written_is_named(tmp_path, write, capsys):
     ):
         assert main(arguments) == ExitStatus.BAD_INPUT
         assert word in capsys.readouterr().err
+
+
+def test_the_page_says_what_was_held_to_the_tolerance_of_crowds(write):
+    page = "".join(Page(write([row(), row(crowd=90)], GOOD)[3]).said)
+    assert "crowds of up to 90 bodies within 0.0001" in page

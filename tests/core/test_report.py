@@ -51,6 +51,7 @@ def frame(number, *, steps=4, **changes):
         "overlap_ratio": np.linspace(1e-4, 3e-4, steps),
         "deepest_pair": np.tile([0, 2], (steps, 1)),
         "asleep": np.arange(steps),
+        "crowd": np.zeros(steps, np.int64),
         "seconds": np.full(steps, 0.25),
     }
     return Frame(number, np.zeros((3, 7)), np.zeros((3, 6)), FrameStatistics(**{**values, **changes}))
@@ -87,6 +88,7 @@ def test_counts_are_sums_and_errors_are_the_worst():
         "deepest_pair": [],
         "worst_pair": [],
         "missed_steps": 0,
+        "crowd": 0,
         "found": dict.fromkeys((which.name.lower() for which in Found), 0),
         "natural_map": 0.0,
         "seconds": 0.0,

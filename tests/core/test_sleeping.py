@@ -161,3 +161,13 @@ def test_at_a_coarse_tolerance_and_without_gravity_only_what_is_still_sleeps():
     frames = sc.Simulation(SceneSpec((drifting, still), gravity=np.zeros(3)), tolerance=1e-3).run(3 * FPS)
     assert asleep(frames)[-1] == 1
     assert frames[-1].poses[0, 0] == pytest.approx(3e-9, rel=1e-6)
+
+
+def test_neighbours_fall_asleep_together_and_do_not_wake_each_other():
+    """Two cubes whose sides are a hair apart, one of which comes to rest later: neither is woken by the other's weight."""
+    late = replace(box("Late", CUBE, (0.2 + 1e-4, 0.0, 0.1), ROUGH), velocity=np.array([0.0, 0.0, 1.0]))
+    frames = sc.Simulation(SceneSpec((ground(ROUGH), box("Early", CUBE, (0.0, 0.0, 0.1), ROUGH), late))).run(5 * FPS)
+    sleeping = asleep(frames)
+    assert sleeping[-1] == 2
+    first = int(np.argmax(sleeping > 0))
+    assert (sleeping[first:] > 0).all()

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Crowds: many bodies that tumble are solved to their own tolerance, what stands and what is few to the scene's."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import solver_core as sc
+from solver_core.dynamics.crowds import crowded
+from solver_core.problem.system import System
+from solver_core.scene.spec import MaterialSpec, SceneSpec
+from solver_core.scenes import box, ground
+
+ROUGH = MaterialSpec(math.sqrt(0.6), math.sqrt(0.6))
+FPS = 24
+LAWS = ("cone", "complementarity", "dissipation", "natural_map")
+
+
+def falling_cubes(count):
+    """Cubes at random turns, close above each other and the ground."""
+    random = np.random.default_rng(3)
+    bodies = []
+    for i in range(count):
+        layer, place = divmod(i, 16)
+        at = 0.32 * (place % 4), 0.32 * (place // 4), 0.2 + 0.32 * layer
+        turn = random.normal(size=4)
+        bodies.append(box(f"Cube {i}", (0.2, 0.2, 0.2), at, ROUGH, orientation=turn / np.linalg.norm(turn)))
+    return SceneSpec((ground(ROUGH), *bodies))
+
+
+def pile(columns, height):
+    """Columns of cubes side by side that rest on each other and on one slab."""
+    slab = box("Slab", (0.3 * columns, 0.4, 0.1), (0.0, 0.0, 0.05), ROUGH)
+    cubes = [
+        box(f"Cube {i} {j}", (0.2, 0.2, 0.2), (0.3 * (i - 0.5 * (columns - 1)), 0.0, 0.2 + 0.2 * j), ROUGH)
+        for i in range(columns)
+        for j in range(height)
+    ]
+    return SceneSpec((ground(ROUGH), slab, *cubes))
+
+
+def worst(frames):
+    return max(float(getattr(frame.statistics, name).max(initial=0.0)) for frame in frames for name in LAWS)
+
+
+@pytest.mark.slow
+def test_a_heap_that_tumbles_is_a_crowd_to_its_tolerance_and_falls_asleep_within_a_second_of_rest():
+    frames = sc.Simulation(falling_cubes(96)).run(6 * FPS)
+    crowd = np.concatenate([frame.statistics.crowd for frame in frames[1:]])
+    status = np.concatenate([frame.statistics.status for frame in frames[1:]])
+    assert 64 < crowd.max() <= 96
+    assert not status.any()
+    assert 1e-6 < worst(frames) <= 1e-4
+    moving = [np.abs(after.poses - before.poses).max() > 1e-6 for before, after in pairwise(frames)]
+    at_rest = int(np.flatnonzero(moving)[-1]) + 1
+    asleep = np.array([frame.statistics.asleep[-1] for frame in frames[1:]])
+    assert asleep[-1] == 96
+    assert int(np.argmax(asleep == 96)) <= at_rest + 1.5 * FPS
+    assert crowd[-1] == 0
+
+
+def test_what_stands_is_no_crowd_however_many_it_is():
+    frames = sc.Simulation(pile(14, 5), sleeping=False).run(6)
+    assert not any(frame.statistics.crowd.any() for frame in frames[1:])
+    assert worst(frames) <= 1e-6
+
+
+def test_a_few_that_tumble_are_no_crowd():
+    frames = sc.Simulation(falling_cubes(32)).run(FPS)
+    assert not any(frame.statistics.crowd.any() for frame in frames[1:])
+    assert worst(frames) <= 1e-6
+
+
+def test_a_coarser_tolerance_of_the_scene_is_that_of_its_crowds():
+    frames = sc.Simulation(falling_cubes(80), tolerance=1e-2, crowd_tolerance=1e-4).run(20)
+    assert not any(frame.statistics.crowd.any() for frame in frames[1:])
+
+
+def pushed_pile():
+    """A pile whose slab slides."""
+    spec = pile(14, 5)
+    slab = replace(spec.bodies[1], velocity=np.array([1.0, 0.0, 0.0]))
+    return replace(spec, bodies=(spec.bodies[0], slab, *spec.bodies[2:]))
+
+
+def test_what_was_published_knows_no_crowds():
+    assert sc.Simulation(pushed_pile()).run(1)[-1].statistics.crowd.max() == 71
+    plain = sc.Simulation(pushed_pile(), staggering="published").run(1)[-1]
+    assert plain.statistics.crowd.max() == 0
+
+
+def test_a_bake_goes_on_with_the_crowds_it_had():
+    whole = sc.Simulation(pushed_pile())
+    whole.run(2)
+    assert whole.checkpoint()["crowd_members"].any()
+    other = sc.Simulation(pushed_pile())
+    other.restore(3, whole.checkpoint())
+    np.testing.assert_array_equal(other.advance().poses, whole.advance().poses)
+
+
+def test_a_tolerance_that_is_none_is_named():
+    with pytest.raises(sc.SceneError, match="crowd_tolerance"):
+        sc.Simulation(falling_cubes(2), crowd_tolerance=0.0)
+
+
+def chain_of_contacts(bodies, velocity):
+    """Bodies side by side, each with one contact with the next; velocity: (bodies,) across them."""
+    m = bodies - 1
+    jacobian = np.zeros((m, 3, 6))
+    jacobian[:, 0, 0] = jacobian[:, 1, 1] = jacobian[:, 2, 2] = 1.0
+    eye = np.tile(np.eye(6).ravel(), bodies)
+    v = np.zeros((bodies, 6))
+    v[:, 1] = velocity
+    return System(
+        np.arange(0, 6 * bodies + 1, 6),
+        np.arange(0, 36 * bodies + 1, 36),
+        eye,
+        eye,
+        v.ravel(),
+        np.arange(m),
+        np.arange(1, bodies),
+        -jacobian,
+        jacobian,
+        np.zeros((m, 3)),
+        np.zeros(m),
+        np.ones(m),
+        np.zeros((0, 3, 3)),
+    )
+
+
+def test_it_is_motion_against_each_other_that_makes_a_crowd_and_not_motion():
+    carried, stirred = np.full(80, 5.0), np.full(80, 5.0)
+    stirred[40] += 0.1
+    nobody = np.zeros(80, dtype=bool)
+    for velocity, expected in ((carried, False), (stirred, True)):
+        system = chain_of_contacts(80, velocity)
+        assert (crowded(system, system.velocity, 0.05, nobody) == expected).all()
+    member = nobody.copy()
+    member[79] = True
+    assert crowded(chain_of_contacts(80, carried), chain_of_contacts(80, carried).velocity, 0.05, member).all()
+    few = chain_of_contacts(60, stirred[:60])
+    assert not crowded(few, few.velocity, 0.05, np.ones(60, dtype=bool)).any()
