@@ -40,10 +40,10 @@ from .projection import BOTH, assemble, gap_velocity, generalised_impulse, veloc
 
 __all__ = ["admm"]
 
-ADMM_PENALTY, LAST_ADMM_PENALTY, CHANGE = 3.0, 0.1, np.sqrt(0.1)  # rho_k times the effective inverse mass
+ADMM_PENALTY, LAST_ADMM_PENALTY, CHANGE = 3.0, 0.03, np.sqrt(0.1)  # rho_k times the effective inverse mass
 JOINT_FACTOR = 1e2  # times that of contacts, for joints: what is linear has nothing to find out
 RELAXATION = 1.6
-ADMM_ITERATIONS = 2000  # iterations
+ADMM_ITERATIONS = 6000  # iterations
 ITERATIONS_A_LOOK = 10  # iterations between two looks at the residuals
 PATIENT_LOOKS = 25  # looks without half of an error, until the penalty is lowered
 DRIFTING = 0.7  # of an error from look to look: x is carried on
