@@ -61,7 +61,7 @@ MAX_TRIES = 8  # of a step, each with the contacts that the one before ran into
 CORRECTIONS = 3  # times that a step is solved, each with joints told about the velocities that came out
 JOINT_DRIFT = 1e-6  # of a joint's length: what it may be off at a step's end, or the step is solved once more
 JOINT_LOOSE = 1e-3  # of it: what it may be off after that, or the step is too long
-CALM = 0.1  # of a motion: where joints that give way a little need no more than that, they contradict each other
+CALM = 0.1  # of a motion: where joints that give way need no more than that, they contradict each other
 
 
 class Simulation:
@@ -331,33 +331,35 @@ class Simulation:
         self, begin: Begin, joints: JointStep, problem: StepProblem, held: Floats, may_cut: bool
     ) -> tuple[StepProblem, Floats, NDArray[np.int64], Floats, bool]:
         """Solve the contact problem with joints in it, about velocities that come nearer to the answer each time; whether they
-        did not, which a shorter step could mend. Where nothing can, joints give way."""
+        did not, which a shorter step could mend. Where it may not be cut, joints are then straight, and give way."""
         limits = 0.5 * (self._last_step + begin.h), self.settings.recovery_speed
         contacts, impulse = problem.system, np.concatenate([problem.impulse, held[joints.triples]])
         at_rest = np.zeros(begin.offset[-1])
         v = expected = begin.unknowns(self._joints.expected(begin, self._last_step))
         rows = joints.rows(self._moved(begin, v, at_rest), v, *limits)
-        changes, drift, factorisations = [], np.inf, 0
+        factorisations, drift, change = 0, np.inf, np.inf
+        solves = 0
         while True:
             problem = problem._replace(system=with_joints(contacts, rows), impulse=impulse)
             v, counts, errors = self._solve_islands(begin, problem)
             counts[3] += factorisations
             factorisations, before, drift_before = counts[3], rows, drift
-            changes.append(np.abs(v - expected).max(initial=0.0))
+            change = min(change, np.abs(v - expected).max(initial=0.0))
             rows = joints.rows(self._moved(begin, v, at_rest), v, *limits)
             drift = joints.drift(before, rows)
-            if drift <= JOINT_DRIFT:
-                return problem, v, counts, errors, False
-            if len(changes) == CORRECTIONS or not drift < drift_before:
+            solves += 1
+            if drift <= JOINT_DRIFT or solves == CORRECTIONS or not drift < drift_before:
                 break
-        if drift <= JOINT_LOOSE:
-            return problem, v, counts, errors, False
-        problem = problem._replace(system=with_joints(contacts, joints.soft_rows(*limits)))
+        is_loose = not drift <= JOINT_LOOSE
+        # to stay where they are keeps all joints whose ends nobody drives apart, so that a shorter step mends it
+        if not is_loose or (may_cut and not joints.are_driven):
+            return problem, v, counts, errors, is_loose
+        problem = problem._replace(system=with_joints(contacts, joints.straight_rows(*limits)))
         v, counts, errors = self._solve_islands(begin, problem)
         counts[3] += factorisations
         # what is off already, a shorter step would have to make good in less time
-        is_loose = may_cut and joints.off <= JOINT_LOOSE and np.abs(v - expected).max() > CALM * changes[0]
-        return problem, v, counts, errors, bool(is_loose)
+        contradict = joints.off > JOINT_LOOSE or np.abs(v - expected).max() <= CALM * change
+        return problem, v, counts, errors, may_cut and not contradict
 
     def _solve_islands(self, begin: Begin, problem: StepProblem) -> tuple[Floats, NDArray[np.int64], Floats]:
         """Solve the contact problem, its impulse being warm start and answer; velocities (dof,), counts, errors."""

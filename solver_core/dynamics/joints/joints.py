@@ -88,9 +88,8 @@ class Joints:
     def contradictions(self, begin: Begin, state: State) -> list[SceneWarning]:
         """One for joints that cannot all be where they have to in the first step, whatever else there is."""
         step = self.step(begin, state)
-        rows = step.soft_rows(begin.h, np.inf)
+        rows = step.straight_rows(begin.h, np.inf, 0.0)
         box = step.holding(rows.box)
-        box[..., 2] = 0.0  # nothing gives way
         if not rows.bias[box.any(axis=2)].any():
             return []
         alone = System(
@@ -132,7 +131,7 @@ class Joints:
         if turning.any():
             found = measured(self._table.frames, turning, state.position, matrices(state.orientation), angle)
             angle = np.where(turning[:, None], found.value[:, 3:], angle)
-        self.memory = JointMemory(impulse, angle, twist.copy(), self.memory.broken, self.memory.off)
+        self.memory = self.memory._replace(impulse=impulse, angle=angle, twist=twist.copy())
 
     def giving_way(self, state: State, nearer: float) -> Floats:
         """(j,) m, or rad times a joint's length: how far those are from where they may be, as a frame ends, that have not come

@@ -47,7 +47,7 @@ JOINT_COMPLIANCE = 1e-6
 OF_LIMITS = 1e-2  # times that: a limit comes back with what it gives way, and is not to
 # The same where they contradict each other by more than that: what is almost straight, and pulled at, would have to throw its
 # links aside at any speed to become longer by a little
-SOFT_COMPLIANCE = 1e-2
+SOFT_COMPLIANCE = 1e-3
 # Of h^2 k / m of all springs of a body: beyond this they swing too fast for the step, and are pulled to rest
 STIFF = 4.0
 LEAST_STIFF = 1e-4  # the weight is that of no stiffness at all, to eight digits
@@ -106,7 +106,8 @@ def empty(r: int, t: int) -> Fixed:
 
 class JointStep:
     """Some joints of a table in a step. triples: (t,) which of the table's they have, and bodies: (t, 2) whose they are; off:
-    lengths, how far one of them is from where it may be as the step begins."""
+    lengths, how far one of them is from where it may be as the step begins;
+    are_driven: whether one has an end that moves and not by the solver."""
 
     def __init__(self, frames: Frames, chosen: Chosen, angle: Floats, begin: Begin, state: State):
         """angle: (j, 3) as they last were, of all joints."""
@@ -120,6 +121,7 @@ class JointStep:
         self._fixed = fixed = empty(r, t)
         begin_rows(frames, chosen.rows, before, begin.model, state.position, begin.bodies, begin.h, fixed)
         self.triples, self.bodies = chosen.triples, fixed.bodies
+        self.are_driven = bool(fixed.known.any())
 
     def holding(self, box: Floats) -> Floats:
         """The laws (t, 3, 3) without those of springs and motors, which then do nothing."""
@@ -137,14 +139,17 @@ class JointStep:
         after = measured(self._frames, self._chosen.held, moved.position, matrices(moved.orientation), self._angle)
         begin, rate = self._begin, np.empty(len(self._rows.joint))
         rates(self._rows, self._fixed, after, begin.offset, v, begin.h, rate)
-        return self._about(rate, force_time, recovery_speed)
+        return self._about(rate, force_time, recovery_speed, JOINT_COMPLIANCE)
 
-    def soft_rows(self, force_time: float, recovery_speed: float) -> JointRows:
-        """The rows as if coordinates changed at the rates with which they begin, and joints gave way: what they join loses
-        energy, and drifts where it turns, but nothing throws it about."""
-        return self._about(self._fixed.known, force_time, recovery_speed, SOFT_COMPLIANCE)
+    def straight_rows(self, force_time: float, recovery_speed: float, compliance: float | None = None) -> JointRows:
+        """The rows as if coordinates changed at the rates with which they begin: what they join loses energy, and drifts where
+        it turns, but they have an answer whatever it does. compliance: None for what they give way by, more where an end is
+        driven."""
+        if compliance is None:
+            compliance = SOFT_COMPLIANCE if self.are_driven else JOINT_COMPLIANCE
+        return self._about(self._fixed.known, force_time, recovery_speed, compliance)
 
-    def _about(self, rate: Floats, force_time: float, recovery_speed: float, compliance: float = JOINT_COMPLIANCE) -> JointRows:
+    def _about(self, rate: Floats, force_time: float, recovery_speed: float, compliance: float) -> JointRows:
         """The rows (r,) whose coordinates change at a rate beside J v, m/s."""
         t, fixed = len(self.triples), self._fixed
         bias, box = np.zeros((t, 3)), np.zeros((t, 3, 3))
