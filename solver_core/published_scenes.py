@@ -18,6 +18,9 @@ from .scenes import BOX_TRIANGLES, axis_angle, box, card_house, ground, let_go, 
 __all__ = ["bombarded_card_house", "catenary_arch", "jamming_tube"]
 
 FPS = 24.0
+# Where blocks fall on the house of cards, in halves of its width: on its top, and on its flanks.
+TARGETS = 0.07, 0.6, -0.6, -0.3
+ABOUT = 0.05  # m from there, in which the highest card is what a block falls on
 DENSITY = 2400.0  # of stone, kg / m^3
 
 
@@ -26,29 +29,24 @@ def bombarded_card_house(
     blocks: int = 2,
     mu: float = 0.8,
     restitution: float = 0.1,
-    block: float = 0.012,
-    first: float = 1.5,
-    every: float = 2.5,
-    frames: int = 289,
+    edge: float = 0.015,
+    first: float = 1.0,
+    every: float = 3.0,
+    frames: int = 193,
 ) -> SceneSpec:
-    """A house of cards on which small blocks fall, one after the other: sections come down, and what is left stands again.
+    """A house of cards on which small blocks fall, one after the other: a section comes down, and what is left stands again.
 
-    The paper's are mu, the restitution and the degrees of freedom: 348, which are six levels of 57 cards and one block. block:
-    m, the edge of a block. first, every: s, when the first is let go and how long after it the next.
+    The paper's are mu, the restitution and the degrees of freedom: 348, which are six levels of 57 cards and one block. edge:
+    m, of a block. first, every: s, when the first is let go and how long after it the next.
     """
-    house = card_house(levels=levels, mu=mu)
+    house = card_house(levels=levels, mu=mu, lean=math.radians(28.0))
     material = pair_material(mu, restitution=restitution)
     bodies = [replace(body, material=material) for body in house.bodies]
-    cards = [body for body in bodies if body.kind is BodyKind.ACTIVE]
-    width = max(abs(body.position[0]) for body in cards)
-    height = max(body.position[2] for body in cards)
+    places = np.array([body.position for body in bodies[1:]])
     for i in range(blocks):
-        # on a flank, on the other, then nearer to the top
-        side = -1.0 if i % 2 else 1.0
-        x = side * width * (blocks - i) / (blocks + 1.0)
-        place = np.array([x, 0.0, height * (1.0 - abs(x) / width) + 0.15])
-        turn = axis_angle((0.0, 1.0, 0.0), 0.3)
-        dropped = box(f"Block {i + 1}", (block, block, block), place, material, 1000.0 * block**3, turn)
+        x = TARGETS[i % len(TARGETS)] * places[:, 0].max()
+        below = places[np.abs(places[:, 0] - x) < ABOUT, 2].max()
+        dropped = box(f"Block {i + 1}", (edge, edge, edge), (x, 0.0, below + 0.145), material, 1000.0 * edge**3)
         bodies.append(let_go(dropped, round(FPS * (first + i * every))))
     return replace(house, bodies=tuple(bodies), frame_end=frames)
 

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The tables of the papers with our figures beside theirs.
+
+    python tests/bench/paper_tables.py [--only kaufman baraff faure] [--steps 100] [--cold 20]
+
+Kaufman et al. 2008, tables 1 and 2: the scenes of `published_scenes` with the paper's time steps, at (28) of 1e-1, 1e-4 and
+1e-8; bodies, contacts, iterations with and without warm start, time a solve. Published is Algorithm 1 with its own stopping
+rule, eight sides to the cone as in the paper; accelerated is what bakes use, the exact disk, each tolerance also a bound on the
+residuals of Coulomb's law; a step is given up when it has taken too many iterations or too much work.
+Baraff 1994, section 7: calls to `drive_to_zero`, from nothing, without friction and with static friction, of single steps of
+these scenes; the paper says about n.
+Faure 1996, section 4: redistributions of energy a step of the solid on four balls and of stacks; the paper has one to five.
+Times are the processor's, on one thread. Files are written to build/bench.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT)]
+
+from captured import of_system  # noqa: E402
+from records import on_one_thread, write_rows  # noqa: E402
+from scenes import capture  # noqa: E402
+
+import solver_core as sc  # noqa: E402
+from solver_core import jointed_scenes, published_scenes, scenes  # noqa: E402
+from solver_core.dynamics import simulation  # noqa: E402
+from solver_core.dynamics.motion.rotation import matrices  # noqa: E402
+from solver_core.scene.spec import BodyKind, SceneSpec  # noqa: E402
+from solver_core.solvers.baraff_1994.lcp import pivot_lcp  # noqa: E402
+
+TOLERANCES = (1e-1, 1e-4, 1e-8)
+MOST = 2000  # iterations
+Row = dict[str, object]
+
+
+def house_and_block() -> SceneSpec:
+    """The house of 57 cards with a block that lies on its top: 348 degrees of freedom."""
+    house = published_scenes.bombarded_card_house(blocks=0)
+    card, edge = house.bodies[1], 0.015
+    corners = [
+        matrices(body.orientation[None])[0] @ body.shape.vertices.T + body.position[:, None] for body in house.bodies[1:]
+    ]
+    ridge = max(float(places[2].max()) for places in corners)
+    block = scenes.box("Block", (edge, edge, edge), (0.0, 0.0, ridge + 0.5 * edge), card.material, 1000.0 * edge**3)
+    return replace(house, bodies=(*house.bodies, block))
+
+
+# scene, h in s, of the paper: solve in s, contacts, iterations warm and cold
+KAUFMAN = {
+    "card house": (house_and_block, 1e-3, (4.7, 528, 3.2, 57.1)),
+    "catenary arch": (lambda: published_scenes.catenary_arch(dropped=0, thrown=0), 1e-2, (1.2, 2042, 5.6, 133.7)),
+}
+
+
+@contextmanager
+def timed_solves(seconds: list[float]) -> Iterator[None]:
+    """Within this context the processor time of every solve of a step is added to `seconds`."""
+    solve_islands = simulation.solve_islands
+
+    def timed(*arguments):
+        begin = process_time()
+        try:
+            return solve_islands(*arguments)
+        finally:
+            seconds.append(process_time() - begin)
+
+    simulation.solve_islands = timed
+    try:
+        yield
+    finally:
+        simulation.solve_islands = solve_islands
+
+
+def steps_of(spec: SceneSpec, h: float, steps: int, **settings) -> Row:
+    """Means over the steps of a scene."""
+    running = sc.Simulation(spec, fps=1.0 / h, substeps=1, sleeping=False, max_iterations=MOST, **settings)
+    seconds: list[float] = []
+    with timed_solves(seconds):
+        frames = running.run(steps)
+    statistics = [frame.statistics for frame in frames[1:]]
+    moved = np.abs(frames[-1].poses[:, :3] - frames[0].poses[:, :3]).max()
+    return {
+        "bodies": sum(body.kind is BodyKind.ACTIVE for body in spec.bodies),
+        "contacts": float(np.mean([s.contacts[0] for s in statistics])),
+        "iterations": float(np.mean([s.iterations[0] for s in statistics])),
+        "ms a solve": 1e3 * sum(seconds) / len(seconds),
+        "given up": sum(int(s.status[0] == sc.Status.MAX_ITERATIONS) for s in statistics),
+        "moved mm": 1e3 * float(moved),
+    }
+
+
+def kaufman(steps: int, cold: int) -> Iterator[Row]:
+    """Tables 1 and 2."""
+    for name, (make, h, (solve, contacts, warm, without)) in KAUFMAN.items():
+        spec = make()
+        for staggering, sides in (("published", 8), ("accelerated", 0)):
+            for tolerance in TOLERANCES:
+                settings = {"staggering": staggering, "polygon_sides": sides, "tolerance": tolerance}
+                steps_of(spec, h, 1, **settings)  # compiled, or loaded, before the clock starts
+                with_start = steps_of(spec, h, steps, **settings)
+                without_start = steps_of(spec, h, cold, warm_start=False, **settings)
+                yield {
+                    "scene": name,
+                    "rule": staggering,
+                    "tolerance": tolerance,
+                    "bodies": with_start["bodies"],
+                    "contacts": with_start["contacts"],
+                    "paper's contacts": contacts,
+                    "iterations warm": with_start["iterations"],
+                    "paper's warm": warm if tolerance == 1e-4 else "",
+                    "iterations cold": without_start["iterations"],
+                    "paper's cold": without if tolerance == 1e-4 else "",
+                    "ms a solve warm": with_start["ms a solve"],
+                    "ms a solve cold": without_start["ms a solve"],
+                    "paper's ms": 1e3 * solve if tolerance == 1e-4 else "",
+                    "given up warm": with_start["given up"],
+                    "given up cold": without_start["given up"],
+                    "moved mm": with_start["moved mm"],
+                }
+
+
+SINGLE_STEPS = {
+    "card house, 2 levels": lambda: scenes.card_house(levels=2),
+    "tower": scenes.tower,
+    "arch": scenes.arch,
+    "card house, 3 levels": lambda: scenes.card_house(levels=3),
+    "catenary arch": lambda: published_scenes.catenary_arch(dropped=0, thrown=0),
+    "wall": scenes.wall,
+    "card house, 4 levels": lambda: scenes.card_house(levels=4),
+}
+
+
+def baraff(steps: int) -> Iterator[Row]:
+    """Section 7: calls to drive_to_zero from nothing, in the first, a middle and the last of some steps."""
+    for name, make in SINGLE_STEPS.items():
+        for captured in capture(make(), (0, steps // 2, steps), tolerance=1e-6):
+            problem = of_system(captured.system)
+            n = captured.system.mu.size
+            normal = slice(0, None, 3)
+            A = np.ascontiguousarray(problem.delassus[normal, normal])
+            b = np.ascontiguousarray(problem.free_velocity[:, 0])
+            frictionless = pivot_lcp(A, b, np.zeros(n, dtype=bool), 1e-8, 1_000_000, np.inf)
+            begin = process_time()
+            result = sc.solve(problem, "pivot", guess=False, tolerance=1e-6)
+            yield {
+                "scene": name,
+                "step": captured.step,
+                "contacts n": n,
+                "drives without friction": frictionless.stats.drives,
+                "the paper's": "about n",
+                "drives with friction": result.stats.drives,
+                "pivots": result.stats.iterations,
+                "ms": 1e3 * (process_time() - begin),
+                "status": result.status.name,
+            }
+
+
+FAURE = {
+    "four-ball solid": jointed_scenes.four_ball_solid,
+    "the same at 4 rad/s, sliding": lambda: jointed_scenes.four_ball_solid(speed=4.0),
+    "stack of 2": lambda: scenes.tower(boxes=2, heaviest=1.0),
+    "stack of 5": lambda: scenes.tower(boxes=5, heaviest=1.0),
+    "stack of 10": lambda: scenes.tower(boxes=10, heaviest=1.0),
+    "stack of 10, the top one 1,000 times heavier": scenes.tower,
+}
+
+
+def faure(frames: int = 12) -> Iterator[Row]:
+    """Section 4: iterations a step."""
+    for name, make in FAURE.items():
+        begin = process_time()
+        run = sc.Simulation(make(), method="energy", sleeping=False).run(frames)[1:]
+        iterations = np.concatenate([frame.statistics.iterations for frame in run])
+        yield {
+            "scene": name,
+            "contacts": int(run[-1].statistics.contacts[-1]),
+            "iterations, median": float(np.median(iterations)),
+            "nine tenths at most": float(np.percentile(iterations, 90)),
+            "most": int(iterations.max()),
+            "the paper's": "1 to 5",
+            "ms a step": 1e3 * (process_time() - begin) / iterations.size,
+            "missed": sum(int((frame.statistics.status != sc.Status.SOLVED).sum()) for frame in run),
+        }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=["kaufman", "baraff", "faure"], default=["kaufman", "baraff", "faure"])
+    parser.add_argument("--steps", type=int, default=100, help="with warm start")
+    parser.add_argument("--cold", type=int, default=20, help="steps without warm start")
+    arguments = parser.parse_args()
+    tables = {
+        "kaufman": lambda: kaufman(arguments.steps, arguments.cold),
+        "baraff": lambda: baraff(arguments.steps),
+        "faure": faure,
+    }
+    for name in arguments.only:
+        rows = []
+        for row in tables[name]():
+            rows.append(row)
+            if len(rows) == 1:
+                print("\n| " + " | ".join(row) + " |\n" + "| --- " * len(row) + "|")
+            cells = (f"{value:.3g}" if isinstance(value, float) else str(value) for value in row.values())
+            print("| " + " | ".join(cells) + " |", flush=True)
+        print(write_rows(f"paper_tables_{name}", rows))
+
+
+if __name__ == "__main__":
+    on_one_thread()
+    main()
