@@ -239,7 +239,7 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Inspect
         pairs=properties.effective_pairs(scene),
         joints=tuple(joined.joints),
         gravity_path=gravity_path(gravities),
-        fields=fields.specs(scene.render.fps),
+        fields=fields.specs(float(scene.render.fps)),
         absorbers=fields.absorber_specs(),
     )
     try:

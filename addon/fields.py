@@ -183,8 +183,8 @@ def acts(ob: Object, found: Fields) -> bool:
 def shape_of(ob: Object, found: Fields) -> FieldShape:
     """Where the field acts from: without a mesh a surface is its object's origin, as in Blender."""
     shape = FieldShape[ob.field.shape]
-    if shape is FieldShape.SURFACE and ob.type != "MESH":
-        message = f"its shape is Surface, and a {ob.type.lower()} has none that is followed; it acts from the object's origin"
+    if shape is FieldShape.SURFACE and (ob.type != "MESH" or all(one.type != "SURFACE" for one in ob.modifiers)):
+        message = "its shape is Surface, which is followed for meshes with a modifier Surface; it acts from the object's origin"
         found.warnings.append(SceneWarning((ob.name_full,), "field.shape", message))
         return FieldShape.POINT
     return shape

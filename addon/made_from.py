@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a bake is made from, as digests that are quick to take, object by object: two of them say what changed in between.
 
-The objects are those of the bodies and of the rigid body constraints; one may be both.
+The objects are those of the bodies, of the rigid body constraints, and of the force fields with what absorbs them; one may be
+several of these.
 
 They are taken of Blender's data as it stands, without showing a frame: many times cheaper than reading the scene, and possible
 while a panel waits. So a digest may differ where a bake would come out the same, as after a modifier that changes nothing; and
@@ -20,6 +21,7 @@ import numpy as np
 from bpy.types import ID, AnimData, NlaTrack, Object, Scene
 
 from . import actions, properties
+from .effectors import WEIGHTS, absorbers_of, effectors_of, has_field
 from .gravity import PATHS
 from .members import bodies_of, constraints_of
 from .object_properties import effective_material
@@ -31,6 +33,14 @@ __all__ = ["ONLY_THE_END", "SCENE", "Digests", "differences", "made_from", "of_o
 Digests = Mapping[str, Mapping[str, str]]
 
 SCENE = ""
+WEIGHT_PATHS = tuple(f"rigidbody_world.effector_weights.{name}" for name in ("all", *WEIGHTS.values()))
+# Names of a field's values that Blender keeps in one place.
+SAME_VALUES = (
+    frozenset(["strength", "linear_drag", "guide_minimum"]),
+    frozenset(["harmonic_damping", "quadratic_drag"]),
+    frozenset(["flow", "inflow"]),
+    frozenset(["size", "rest_length"]),
+)
 # The one difference after which the frames so far may hold.
 ONLY_THE_END = "last frame of the scene"
 MOST_NAMED = 2
@@ -52,7 +62,8 @@ def of_scene(scene: Scene) -> dict[str, str]:
     start, end = properties.effective_frame_range(scene)
     settings = properties.effective_settings(scene)
     values = {
-        "gravity": gravity_of(scene),
+        "gravity": values_at(scene, PATHS),
+        "force field weights": (values_at(scene, WEIGHT_PATHS), scene.rigidbody_world.effector_weights.collection is None),
         "first frame": start,
         "last frame": end,
         "frame rate": (scene.render.fps, scene.render.fps_base, world.time_scale),
@@ -63,13 +74,13 @@ def of_scene(scene: Scene) -> dict[str, str]:
     return {what: digest(value) for what, value in values.items()}
 
 
-def gravity_of(scene: Scene) -> tuple[Any, ...]:
-    """The scene's values that gravity is made of, and what moves them."""
+def values_at(scene: Scene, paths: Collection[str]) -> tuple[Any, ...]:
+    """The scene's values at some paths, such as those that gravity is made of, and what moves them."""
     has_strips = scene.animation_data is not None and bool(scene.animation_data.nla_tracks)
-    moving = PATHS if has_strips else animated_paths(scene)
-    values = tuple("keyed" if path in moving else in_full(scene.path_resolve(path)) for path in PATHS)
+    moving = paths if has_strips else animated_paths(scene)
+    values = tuple("keyed" if path in moving else in_full(scene.path_resolve(path)) for path in paths)
     curves, drivers, strips = curves_of(scene) or ((), (), ())
-    movers = tuple(one for one in (*curves, *drivers) if one[0] in PATHS)
+    movers = tuple(one for one in (*curves, *drivers) if one[0] in paths)
     return (values, movers, strips)
 
 
@@ -78,10 +89,12 @@ def in_full(value: Any) -> Any:
 
 
 def parts_of(scene: Scene) -> list[tuple[str, Object]]:
-    """All bodies and constraints of the scene, each object once, with their names: of what a bake moves, those in the cache."""
+    """All bodies, constraints and force fields of the scene, each object once, with their names: of what a bake moves, those in
+    the cache."""
     world = scene.rigidbody_world
     baked = {ob.session_uid: ob for ob in baked_objects(scene)}
-    others = {ob.session_uid: ob for ob in [*bodies_of(world), *constraints_of(world)] if ob.session_uid not in baked}
+    parts = [*bodies_of(world), *constraints_of(world), *fields_and_absorbers(scene)]
+    others = {ob.session_uid: ob for ob in parts if ob.session_uid not in baked}
     return [(ob.stiction.backup.body, ob) for ob in baked.values()] + [(ob.name_full, ob) for ob in others.values()]
 
 
@@ -91,6 +104,10 @@ def of_object(ob: Object, meshes: dict[int, Any]) -> dict[str, str]:
     values: dict[str, Any] = {} if ob.rigid_body is None else of_body(ob, meshes)
     if ob.rigid_body_constraint is not None:
         values["constraint"] = of_constraint(ob)
+    if has_field(ob):
+        values["force field"] = of_field(ob, meshes)
+    if ob.collision is not None and ob.collision.use:
+        values["absorption"] = of_absorber(ob, meshes)
     values |= {"place": place_of(ob, animated_paths(ob)), "animation": animation_of(ob, set())}
     return {what: digest(value) for what, value in values.items()}
 
@@ -103,6 +120,36 @@ def of_constraint(ob: Object) -> tuple[Any, ...]:
     )
     is_on = "keyed" if "rigid_body_constraint.enabled" in moving else constraint.enabled
     return (is_on, ends, plain_values(constraint, "rigid_body_constraint.", moving))
+
+
+def fields_and_absorbers(scene: Scene) -> list[Object]:
+    """The objects with force fields that reach the rigid bodies, and those that absorb them, if any is absorbed."""
+    layer = scene.view_layers[0]
+    fields = effectors_of(scene, layer)
+    return fields + (absorbers_of(layer) if any(has_field(ob) and ob.field.use_absorption for ob in fields) else [])
+
+
+def of_field(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
+    """A field's values; some of them have several names."""
+    paths = {path.removeprefix("field.") for path in animated_paths(ob) if path.startswith("field.")}
+    moving = paths.union(*(names for names in SAME_VALUES if not paths.isdisjoint(names)))
+    has_mesh = ob.field.shape in ("SURFACE", "POINTS")
+    return (plain_values(ob.field, "", moving), mesh_as_seen(ob, meshes) if has_mesh else None)
+
+
+def of_absorber(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
+    """What of an object that collides with particles concerns force fields."""
+    own = ob.collision
+    absorption = "keyed" if "collision.absorption" in animated_paths(ob) else own.absorption
+    return (absorption, own.thickness_outer, mesh_as_seen(ob, meshes))
+
+
+def mesh_as_seen(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
+    """A mesh and what changes it."""
+    if ob.data is not None and ob.data.session_uid not in meshes:
+        meshes[ob.data.session_uid] = mesh_of(ob)
+    modifiers = tuple(settings_of(one, "modifiers", ob, set()) for one in ob.modifiers)
+    return (None if ob.data is None else meshes[ob.data.session_uid], modifiers)
 
 
 def of_body(ob: Object, meshes: dict[int, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from .dump import dump
+from .fields import add_field
 from .objects import add_empty, box_mesh
 
 
@@ -93,11 +94,9 @@ def keyed_friction(scene, make_body):
         ob.keyframe_insert("stiction.mu_static", frame=frame)
 
 
-def force_field(scene, make_body):
-    wind = add_empty("Wind", (0, 0, 0), (0, 0, 0))
-    bpy.context.view_layer.objects.active = wind
-    bpy.ops.object.forcefield_toggle()
-    wind.field.type = "WIND"
+def textured_field(scene, make_body):
+    make_body("Leaf")
+    add_field("TEXTURE", name="Waves", texture=bpy.data.textures.new("Clouds", "CLOUDS"))
 
 
 def switched_off(scene, make_body):
@@ -120,7 +119,7 @@ CASES = {
     stranger: ("WARNING", ("Stranger",), "membership", True),
     moving_floor: ("WARNING", ("Lift",), "kinematic", True),
     keyed_friction: ("WARNING", ("Keyed",), "mu_static", False),
-    force_field: ("WARNING", ("Wind",), "field", False),
+    textured_field: ("WARNING", ("Waves",), "field.type", False),
     uneven: ("INFO", ("Plank",), "scale", True),
     product: ("INFO", ("Slippery",), "friction_combine", True),
 }

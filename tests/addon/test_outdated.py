@@ -7,6 +7,7 @@ import bpy
 import numpy as np
 import pytest
 
+from .fields import add_field
 from .objects import PLACEMENTS, add_empty, box_mesh, world_matrix
 
 
@@ -60,6 +61,7 @@ CHANGES = {
     "material of Box": lambda scene, floor, box: setattr(box.stiction, "material", "Steel"),
     "initial motion of Box": lambda scene, floor, box: setattr(box.stiction, "initial_motion", "ANIMATION"),
     "pairs of the scene": lambda scene, floor, box: add_pair(scene),
+    "force field weights of the scene": lambda scene, floor, box: setattr(scene.rigidbody_world.effector_weights, "wind", 0.5),
     "friction rule of the scene": lambda scene, floor, box: setattr(scene.stiction, "friction_combine", "AVERAGE"),
 }
 
@@ -286,3 +288,51 @@ def test_a_look_survives_what_happens_between_its_turns(scene, baked, monkeypatc
     while watch.turn() is not None:
         pass
     assert bpy.context.window_manager.stiction.changes[0].name == "Box removed"
+
+
+@pytest.fixture
+def windy(make_body, fake_worker):
+    """A box that was baked in a wind, with a screen that absorbs it."""
+    make_body("Box")
+    wind = add_field("WIND", name="Wind", strength=3.0, use_absorption=True)
+    screen = bpy.data.objects.new("Screen", box_mesh("Screen", (0.1, 1.0, 1.0)))
+    bpy.context.scene.collection.objects.link(screen)
+    bpy.context.view_layer.objects.active = screen
+    bpy.ops.object.modifier_add(type="COLLISION")
+    bake()
+    return wind, screen
+
+
+FIELD_CHANGES = {
+    "force field of Wind": lambda wind, screen: setattr(wind.field, "strength", 4.0),
+    "animation of Wind": lambda wind, screen: key(wind.field, "strength", {1: 3.0, 5: 4.0}),
+    "Wind moved": lambda wind, screen: setattr(wind, "location", (0.0, 0.0, 1.0)),
+    "Wind and Screen removed": lambda wind, screen: setattr(wind, "hide_viewport", True),
+    "absorption of Screen": lambda wind, screen: setattr(screen.collision, "absorption", 0.5),
+    "Screen moved": lambda wind, screen: setattr(screen, "location", (0.0, 0.0, 1.0)),
+}
+
+
+@pytest.mark.parametrize("what", FIELD_CHANGES)
+def test_a_change_of_a_force_field_is_named(scene, windy, changes, what):
+    assert changes() == []
+    FIELD_CHANGES[what](*windy)
+    said = changes()
+    # a field without keys has other values than one with them
+    assert what in said and set(said) <= {what, "force field of Wind"}
+
+
+def test_frames_of_a_keyed_field_are_no_change(scene, windy, changes):
+    wind, _ = windy
+    key(wind.field, "strength", {1: 3.0, 5: 4.0})
+    bake()
+    scene.frame_set(4)
+    assert changes() == []
+
+
+def test_a_field_that_a_body_carries_is_part_of_it(scene, make_body, fake_worker, changes):
+    box = make_body("Box")
+    make_body("Other")
+    bake()
+    add_field("FORCE", ob=box)
+    assert changes() == ["force field of Box"]
