@@ -265,12 +265,13 @@ def each_frame(context: Context, frames: range) -> Iterator[int]:
 
 
 def show_frame(context: Context, frame: int) -> None:
-    """Go to a frame; more than once where bodies have bodies among their parents.
+    """Go to a frame; more than once where bodies or force fields have bodies among their parents.
 
-    To Blender's simulation such bodies are a circle of dependencies, and each evaluation brings one generation up to date.
+    To Blender's simulation such are a circle of dependencies, and each evaluation brings one generation up to date.
     """
     bodies = [ob for ob in context.scene.rigidbody_world.collection.all_objects if ob.rigid_body is not None]
-    generations = max((sum(a.rigid_body is not None for a in ancestors(ob)) for ob in bodies), default=0)
+    fields = [ob for ob in context.scene.objects if has_field(ob)]
+    generations = max((sum(a.rigid_body is not None for a in ancestors(ob)) for ob in (*bodies, *fields)), default=0)
     for _ in range(generations + 1):
         context.scene.frame_set(frame)
 

@@ -3,32 +3,55 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import subprocess
+import sys
 
 import bpy
 import numpy as np
 import pytest
 
+from .blender import ROOT
 from .fields import PLACES, add_field, bullet_forces, free_bodies, solver_forces
+from .joints import simulated
 from .objects import add_empty, box_mesh, problems_of, read
 
 EXACT = 1e-5  # relative
 FRAMES = 6
 TILT = (0.4, -0.3, 0.7)
 PLACE = (0.15, -0.1, 0.2)
+# A frame at which something is keyed, and the steps in which Blender may have it before or after the bodies, as it comes.
+JUMP = 5
+UNSURE = (3, 4, 5)
 
 
-def compare(tmp_path, bodies, frames=FRAMES, least=1e-3):
-    """Forces on bodies in Blender's own simulation and in the solver agree; some are there at all."""
+def compare(tmp_path, bodies, frames=FRAMES, least=1e-3, but_for=()):
+    """Forces on bodies in Blender's own simulation and in the solver agree in all steps but some; some are there at all."""
     bpy.context.scene.rigidbody_world.point_cache.frame_end = frames
     measured = bullet_forces(frames, bodies)
     ours = solver_forces(tmp_path, measured)
-    size = np.linalg.norm(measured.force, axis=2, keepdims=True)
+    size = np.linalg.norm(measured.force, axis=2)
     assert size.max() > least
-    off = np.linalg.norm(ours - measured.force, axis=2) / (EXACT * size[..., 0] + measured.uncertainty)
+    off = np.linalg.norm(ours - measured.force, axis=2) / (EXACT * size + measured.uncertainty)
+    off[list(but_for)] = 0.0
     step, body = np.unravel_index(np.argmax(off), off.shape)
     assert off.max() <= 1.0, f"step {step}, body {body}: {ours[step, body]} N, and {measured.force[step, body]} N in Blender"
     return ours
+
+
+def jump(owner, path, before, after, at=JUMP):
+    """Key a value to become another one at a frame."""
+    from stiction.addon.actions import curves
+
+    for frame, value in ((1, before), (at, after)):
+        *way, name = path.split(".")
+        place = functools.reduce(getattr, way, owner)
+        setattr(place, name, value)
+        owner.keyframe_insert(path, frame=frame)
+    for curve in curves(owner):
+        for point in curve.keyframe_points:
+            point.interpolation = "CONSTANT"
 
 
 KINDS = {
@@ -46,7 +69,6 @@ KINDS = {
     "drag": ("DRAG", {"quadratic_drag": 0.05, "linear_drag": 0.002}, 0.01),
     "drag beyond its limits": ("DRAG", {"quadratic_drag": 5.0, "linear_drag": 5.0}, 0.1),
     "guide": ("GUIDE", {"flow": 0.02}, 0.005),
-    "charge": ("CHARGE", {"strength": 5.0, "flow": 0.05}, 0.01),
     "Lennard-Jones": ("LENNARDJ", {"strength": 5.0, "flow": 0.05}, 0.01),
 }
 
@@ -177,10 +199,8 @@ def test_what_is_keyed_or_moves_is_followed_frame_by_frame(scene, make_body, tmp
 def test_keyed_weights_are_followed(scene, make_body, tmp_path):
     bodies = free_bodies(scene, make_body, 0.01)
     add_field("WIND", PLACE, TILT, strength=3.0)
-    for frame, weight in ((1, 0.2), (6, 1.4)):
-        scene.rigidbody_world.effector_weights.wind = weight
-        scene.keyframe_insert("rigidbody_world.effector_weights.wind", frame=frame)
-    compare(tmp_path, bodies)
+    jump(scene, "rigidbody_world.effector_weights.wind", 0.2, 1.4)
+    compare(tmp_path, bodies, frames=9, but_for=UNSURE)
 
 
 def test_a_mesh_that_moves_and_deforms_is_followed(scene, make_body, tmp_path):
@@ -304,10 +324,58 @@ def test_what_collides_absorbs_as_in_blender(scene, make_body, tmp_path, absorpt
         bpy.ops.object.modifier_add(type="COLLISION")
         screen.collision.absorption = strength
         if moves:
-            screen.keyframe_insert("location", frame=2)
-            screen.location.y = 3.0
-            screen.keyframe_insert("location", frame=5)
-    compare(tmp_path, bodies)
+            jump(screen, "location", place, (place[0], 3.0, 0.0))
+    ours = compare(tmp_path, bodies, frames=9, but_for=UNSURE if moves else ())
+    assert np.linalg.norm(ours[-1, 0] - ours[0, 0]) > 0.02 or not moves
+
+
+def test_a_field_goes_with_the_body_that_carries_it_as_in_blender(scene, make_body, tmp_path):
+    """To within the frame or two that Blender is late, for it is a circle of dependencies there."""
+    bodies = free_bodies(scene, make_body, 0.05, places=((0.0, 0.0, 0.0), (3.0, 0.0, 0.0), (0.0, 3.0, 0.0)))
+    scene.use_gravity, scene.gravity = True, (-6.0, 0.0, 0.0)
+    pull = add_field("FORCE", name="Pull", strength=3.0)
+    pull.parent = bodies[0]
+    measured = bullet_forces(25, bodies)
+    measured.force[:, :, 0] += 6.0 * 0.05
+    carried = solver_forces(tmp_path, measured)
+    pull.parent = None
+    left_behind = solver_forces(tmp_path, measured)
+    assert measured.position[-1, 0, 0] < -2.0
+    off, off_without = (np.linalg.norm(ours - measured.force, axis=2)[-1, 2] for ours in (carried, left_behind))
+    assert off < 0.3 * off_without
+
+
+@pytest.mark.slow
+def test_bodies_fly_through_fields_as_in_blender(scene, make_body, tmp_path):
+    """A second of flight, through the worker: apart only by the half step that Bullet is ahead."""
+    from stiction.solver_core.io.cache import FrameCacheReader
+    from stiction.solver_core.io.snapshot import write_snapshot
+
+    frames, substeps = 25, 100
+    bodies = free_bodies(scene, make_body, 0.3)
+    scene.use_gravity = True
+    add_field("WIND", (-3.0, 0.0, 0.0), (0.0, 1.4, 0.0), name="Wind", strength=40.0, flow=0.2, falloff_power=0.3)
+    add_field("TURBULENCE", name="Turbulence", strength=50.0, size=1.5, noise=3.0, seed=3)
+    swirl = add_field("VORTEX", (0.0, 0.0, 0.5), name="Swirl", strength=20.0, flow=0.1)
+    for frame, strength in ((1, 20.0), (20, -10.0)):
+        swirl.field.strength = strength
+        swirl.location.x = strength / 20.0
+        swirl.keyframe_insert("field.strength", frame=frame)
+        swirl.keyframe_insert("location", frame=frame)
+    scene.rigidbody_world.substeps_per_frame = substeps
+    scene.rigidbody_world.point_cache.frame_end = frames
+    extraction = read()
+    snapshot, cache = tmp_path / "scene", tmp_path / "frames"
+    write_snapshot(snapshot, extraction.spec, extraction.settings)
+    subprocess.run([sys.executable, "-m", "solver_core.worker", snapshot, cache], cwd=ROOT, check=True, capture_output=True)
+    poses = FrameCacheReader(cache).read(frames).poses
+    index = [[body.name for body in extraction.spec.bodies].index(ob.name) for ob in bodies]
+    places = simulated(frames, *bodies)[:, :, :3, 3]
+    velocity = (places[-1] - places[-2]) * scene.render.fps
+    flown = np.linalg.norm(places[-1] - places[0], axis=1)
+    assert flown.min() > 1.0
+    ahead = np.linalg.norm(velocity, axis=1) / (scene.render.fps * substeps)
+    assert (np.linalg.norm(poses[index, :3] - places[-1], axis=1) < ahead).all()
 
 
 def test_a_field_goes_with_the_body_that_carries_it(scene, make_body):
