@@ -171,8 +171,11 @@ class Simulation:
 
     def _enter_frame(self) -> None:
         """Do what is due at a frame before its first step."""
-        frame = self._frame - self.spec.frame_start
+        frame, held = self._frame - self.spec.frame_start, self._sleep.held.copy()
         self._paths.hold(frame, self._state, self._sleep.held, self._last_step)
+        released = held & ~self._sleep.held
+        if self._fields is not None and released.any():
+            self._fields.begin_with(frame, self._state, released, self._last_step)
         if self._paths.gravity_changes(frame):
             self._wake(self._sleep.settled)
         if self._fields is not None and self._sleep.asleep.any():

@@ -243,6 +243,15 @@ def test_two_fields_of_one_name_and_what_pushes_nobody_are_named():
     assert ("field", ("Wind",)) in {(one.field, one.objects) for one in sc.Simulation(spec).warnings}
 
 
+def test_what_is_let_go_flies_on_from_the_velocity_of_its_path():
+    path = np.tile([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], (4, 1))
+    path[:, 0] = np.arange(4) / FPS
+    wind = FieldSpec("Wind", FieldKind.WIND, strength=6.0, axis=np.array([1.0, 0.0, 0.0]))
+    poses, _ = track(run(free(wind, path=path, frames=24), 24))
+    flight = times(24)[:22]
+    np.testing.assert_allclose(poses[3:, 0], 3.0 / FPS + flight + 3.0 * flight**2, rtol=1e-10)
+
+
 def test_only_active_bodies_feel_fields():
     path = np.tile([0.0, 0.0, 3.0, 1.0, 0.0, 0.0, 0.0], (25, 1))
     follower = replace(body("Follower"), kind=BodyKind.ANIMATED, mass=None, path=path)

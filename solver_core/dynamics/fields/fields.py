@@ -53,6 +53,13 @@ class Fields:
         kept = (1.0 - model.damping[:, :1]) ** duration * model.lock[:, :3]
         begin.bodies.predicted[:, :3] += kept * gained(effects, state.velocity, duration / model.mass)
 
+    def begin_with(self, frame: int, state: State, released: Flags, last_step: float) -> None:
+        """Take from the velocities of bodies (n,) that are let go at a frame, to which these belong, what fields give in half
+        of the step before, in which they act once more. last_step: s."""
+        effects = self.effects(frame + 1, state, released)
+        times = -0.5 * last_step / self._bodies.model.mass
+        state.velocity[released] += gained(effects, state.velocity, times)[released]
+
     def wakes(self, frame: int, state: State, asleep: Flags, untouched: Flags) -> Flags:
         """(n,) those asleep that fields push otherwise on the way from a frame than on the way to it, or whom a body that is
         awake carries a field to; of those that sleep since the scene began, untouched (n,), those that are pushed at all."""
@@ -71,7 +78,7 @@ class Fields:
     def _placed(self, frame: int, state: State) -> FieldTable:
         """The fields at a frame, those that bodies carry where these have them."""
         frame = min(frame, self._frames.last)
-        if frame != self._frame:
+        if frame != self._frame and self._frames.changing.any():
             self._frame, self._table = frame, self._frames.table(frame)
         table, carried = self._table, np.flatnonzero(self._carrier >= 0)
         if not len(carried):

@@ -87,7 +87,7 @@ class FieldFrames:
 
     @functools.cached_property
     def changing(self) -> NDArray[np.bool_]:
-        """(frames,) whether any field is another one on the way to the next frame than on the way to this one."""
+        """(frames,) whether any field is another one at the next frame."""
         result = np.zeros(self.last + 1, dtype=bool)
         for one in (*self.spec.fields, *self.spec.absorbers):
             for keyed in one.keyed:
@@ -97,7 +97,7 @@ class FieldFrames:
                 if path.ndim > dimensions:
                     mark(result, path)
             if getattr(one, "noise", 0.0) > 0.0 or any(keyed.name == "noise" for keyed in one.keyed):
-                result[1:-1] = True
+                result[:-1] = True
         return result
 
 
@@ -107,8 +107,7 @@ PATHS = {"position": 1, "axis": 1, "vertices": 2, "normals": 2}
 
 def mark(changing: NDArray[np.bool_], path: NDArray[Any]) -> None:
     """Mark the frames between which a path (frames, ...) changes."""
-    differs = (path[1:] != path[:-1]).reshape(len(path) - 1, -1).any(axis=1)
-    changing[1 : len(path) - 1] |= differs[1:]
+    changing[: len(path) - 1] |= (path[1:] != path[:-1]).reshape(len(path) - 1, -1).any(axis=1)
 
 
 def at(path: Any, frame: int, dimensions: int) -> Floats:
