@@ -19,14 +19,24 @@ import bpy
 from bpy.types import Scene
 
 from ..solver_core.file_lock import FileLock, LockHeld
-from ..solver_core.io.cache import CacheError, FrameCacheReader, cache_has_begun
+from ..solver_core.io.cache import CacheError, EarlierFrames, FrameCacheReader, cache_digest, cache_has_begun
 from ..solver_core.io.container import ContainerError
-from ..solver_core.io.continuation import continue_from, frames_that_hold
+from ..solver_core.io.continuation import continue_from, earlier_frames, frames_that_hold
 from ..solver_core.io.snapshot import read_snapshot, snapshot_digest
 from ..solver_core.scene.spec import SceneSpec, SolverSettings
 from .made_from import differences, made_from
 
-__all__ = ["BakeFiles", "bake_files", "cache_path", "caches_in_use", "files_to_resume", "relative_if_asked", "remove_old_bakes"]
+__all__ = [
+    "BakeFiles",
+    "bake_files",
+    "cache_path",
+    "caches_in_use",
+    "files_to_go_on",
+    "files_to_resume",
+    "relative_if_asked",
+    "remove_old_bakes",
+    "told_parts",
+]
 
 DIGITS = 12
 # So many bakes can undo go back, and so many can this file be baked again while a copy under another name plays the first.
@@ -61,36 +71,87 @@ def files_to_resume(scene: Scene, content: tuple[SceneSpec, SolverSettings]) -> 
 
     Raises OSError, and CacheError when the scene has a bake of which no frame holds.
     """
-    own, digest = scene.stiction.bake, snapshot_digest(*content)
+    own, snapshot = scene.stiction.bake, snapshot_digest(*content)
     shown = Path(cache_path(scene)) if own.state == "CACHED" else None
+    parts = parts_of_cache(shown)
+    digest = cache_digest(snapshot, parts)
     if shown is not None and own.digest == digest and shown.exists():
         return BakeFiles(digest, shown.with_suffix(".snapshot"), shown)
     files = bake_files(scene, digest)
     if cache_has_begun(files.cache):
         return files
-    earlier = {*bakes_beside(files), *([] if shown is None else [shown])}
-    last, source = max(((last_that_holds(cache, content), cache) for cache in earlier), default=(None, None), key=by_frame)
+    others = () if parts else bakes_beside(files)
+    candidates = {*others, *([] if shown is None else [shown])}
+    found = ((last_that_holds(cache, content, parts), cache) for cache in candidates)
+    last, source = max(found, default=(None, None), key=by_frame)
     if last is not None and source is not None:
         files.cache.parent.mkdir(parents=True, exist_ok=True)
-        continue_from(source, files.cache, content, last)
+        continue_from(source, files.cache, content, last, parts)
     elif shown is not None and own.digest != digest:
         changed = "; ".join(differences(json.loads(own.made_from or "{}"), made_from(scene))) or "its snapshot"
         raise CacheError(f"the scene has changed since the bake that is to be resumed ({changed}); no frame holds, bake again")
     return files
 
 
+def files_to_go_on(scene: Scene, content: tuple[SceneSpec, SolverSettings], frame: int) -> BakeFiles:
+    """New files that begin with the frames up to `frame` of the bake that the scene has, although the scene has changed since.
+
+    Raises OSError, and CacheError where there is no such bake, or its frames cannot be the first ones of the scene.
+    """
+    own = scene.stiction.bake
+    if own.state == "NONE":
+        raise CacheError("the scene has no bake of which frames could be kept")
+    shown = Path(cache_path(scene))
+    reader = FrameCacheReader(shown, own.digest)
+    try:
+        before = read_snapshot(shown.with_suffix(".snapshot"))
+    except ContainerError as error:
+        raise CacheError(f"what the frames were baked from cannot be read: {error}; bake again") from error
+    parts = earlier_frames(reader, before, content, frame)
+    files = bake_files(scene, cache_digest(snapshot_digest(*content), parts))
+    if not cache_has_begun(files.cache) or frame not in FrameCacheReader(files.cache).frames:
+        files.cache.parent.mkdir(parents=True, exist_ok=True)
+        continue_from(shown, files.cache, content, frame, parts)
+    return files
+
+
+def parts_of_cache(cache: Path | None) -> tuple[EarlierFrames, ...]:
+    """Which frames of a cache are of other bakes than the rest; none where it cannot be read."""
+    if cache is None:
+        return ()
+    try:
+        return FrameCacheReader(cache).info.earlier
+    except (OSError, CacheError):
+        return ()
+
+
+def told_parts(cache: Path) -> str:
+    """A sentence for each part of a cache that is of another bake, a line each."""
+    begin, lines = FrameCacheReader(cache).info.frame_start, []
+    for part in parts_of_cache(cache):
+        lines.append(f"Frames {begin} to {part.last_frame} are of another bake: {', '.join(part.differences)}")
+        begin = part.last_frame + 1
+    return "\n".join(lines)
+
+
 def by_frame(found: tuple[int | None, Path]) -> float:
     return -math.inf if found[0] is None else found[0]
 
 
-def last_that_holds(cache: Path, content: tuple[SceneSpec, SolverSettings]) -> int | None:
-    """The last frame of another bake that is right for this scene, None where none is or the bake cannot be read."""
+def last_that_holds(cache: Path, content: tuple[SceneSpec, SolverSettings], parts: tuple[EarlierFrames, ...]) -> int | None:
+    """The last frame of another bake that is right for this scene, None where none is or the bake cannot be read.
+
+    parts: those of its first frames that are wanted from bakes of other scenes.
+    """
     try:
         last = frames_that_hold(read_snapshot(cache.with_suffix(".snapshot")), content)
-        frames = FrameCacheReader(cache).frames if last is not None else range(0)
+        reader = FrameCacheReader(cache)
     except (OSError, CacheError, ContainerError):
         return None
-    return None if last is None or not frames else min(last, frames[-1])
+    if last is None or not reader.frames or reader.info.earlier != parts:
+        return None
+    last = min(last, reader.frames[-1])
+    return None if parts and last < parts[-1].last_frame else last
 
 
 def cache_path(scene: Scene) -> str:

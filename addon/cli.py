@@ -75,7 +75,14 @@ def make_parser() -> Parser:
         "-o", "--output", required=True, metavar="BAKED.blend", help="the file to write, the same one if you want"
     )
     add_scene_options(command)
-    command.add_argument("--resume", action="store_true", help="go on after the last good frame of the cache")
+    begin = command.add_mutually_exclusive_group()
+    begin.add_argument("--resume", action="store_true", help="go on after the last good frame of the cache")
+    begin.add_argument(
+        "--keep-to",
+        type=int,
+        metavar="FRAME",
+        help="keep the frames of the bake that the file has up to this one, and bake those after it as everything is now",
+    )
     command.add_argument("--contacts", action="store_true", help="keep the contacts of every frame in the cache, to look at")
     command.add_argument("--report", metavar="FILE.json", help="write a JSON report of every frame")
     add_key_options(command)
@@ -412,7 +419,7 @@ def bake(arguments: argparse.Namespace) -> int:
     with ended_by_signals() as check:
         try:
             try:
-                work = Bake(bpy.context, say, resume=arguments.resume, report=report)
+                work = Bake(bpy.context, say, resume=arguments.resume, keep_to=arguments.keep_to, report=report)
             except SceneError as error:
                 say("ERROR", describe(error.problems))
                 write_refusal(report, describe(error.problems), error.problems)

@@ -35,6 +35,7 @@ class STICTION_MT_rigid_body(Menu):
         layout = self.layout
         layout.operator("stiction.bake", icon="PHYSICS").resume = False
         layout.operator("stiction.bake", text="Resume Bake").resume = True
+        layout.operator("stiction.bake", text="Bake from Current Frame").from_here = True
         layout.operator("stiction.free_bake")
         layout.operator("stiction.bake_to_keyframes", icon="KEYFRAME")
         layout.separator()

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,11 @@ class STICTION_OT_bake(Operator):
     resume: BoolProperty(
         name="Resume",
         description="Go on after the last good frame of the cache instead of starting anew",
+        options={"SKIP_SAVE"},
+    )
+    from_here: BoolProperty(
+        name="From Here",
+        description="Keep the frames up to the current one as they are, and bake those after it with the scene as it is now",
         options={"SKIP_SAVE"},
     )
     report_path: StringProperty(
@@ -98,7 +104,9 @@ class STICTION_OT_bake(Operator):
         session.messages.clear()
         report = Path(bpy.path.abspath(self.report_path)) if self.report_path else None
         try:
-            return Bake(context, lambda level, text: self.say(context, level, text), resume=self.resume, report=report)
+            keep_to = context.scene.frame_current if self.from_here else None
+            say = partial(self.say, context)
+            return Bake(context, say, resume=self.resume, keep_to=keep_to, report=report)
         except SceneError as error:
             self.say(context, "ERROR", describe(error.problems))
         except (WorkerError, CacheError, OSError) as error:

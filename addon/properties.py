@@ -91,6 +91,7 @@ class SceneBake(PropertyGroup):
     cache: StringProperty(name="Cache File", subtype="FILE_PATH", options=BLEND_RELATIVE)
     digest: StringProperty(name="Digest", description="Of the scene and the settings that the frames were baked from")
     made_from: StringProperty(name="Made From", description="Digests of each body and of the scene, to tell what changed")
+    earlier: StringProperty(name="Earlier Frames", description="Which of the first frames are of other bakes, a line each")
     shows_start: BoolProperty(name="Shows Start", description="The bodies are shown at the first frame")
     frame_start: IntProperty()
     frame_end: IntProperty()

@@ -23,9 +23,11 @@ from .bake_files import (
     bake_files,
     cache_path,
     caches_in_use,
+    files_to_go_on,
     files_to_resume,
     relative_if_asked,
     remove_old_bakes,
+    told_parts,
 )
 from .extract import extract
 from .job import (
@@ -52,16 +54,29 @@ __all__ = ["Bake", "describe", "free"]
 class Bake:
     """One bake of the context's scene. `job` says how it stands; `say` is called with a level and a text for the user."""
 
-    def __init__(self, context: Context, say: Callable[[str, str], None], *, resume: bool = False, report: Path | None = None):
+    def __init__(
+        self,
+        context: Context,
+        say: Callable[[str, str], None],
+        *,
+        resume: bool = False,
+        keep_to: int | None = None,
+        report: Path | None = None,
+    ):
         """Read the scene and start the worker; raises SceneError, WorkerError, CacheError or OSError, and then has changed
-        nothing."""
+        nothing.
+
+        resume: go on after the frames that hold. keep_to: go on after this frame of the bake there is, whatever has changed.
+        """
         self._scene = context.scene.name_full
         self._say = say
         release_copies(context.scene)
         self._extraction = extract(context)
         self._made_from = json.dumps(made_from(context.scene), separators=(",", ":"))
         content = self._extraction.spec, self._extraction.settings
-        if resume:
+        if keep_to is not None:
+            self._files, resume = files_to_go_on(context.scene, content, keep_to), True
+        elif resume:
             self._files = files_to_resume(context.scene, content)
         else:
             self._files = bake_files(context.scene, snapshot_digest(*content))
@@ -77,6 +92,9 @@ class Bake:
                 "WARNING",
                 f"no bake of this scene with these settings is in {folder}, there is nothing to resume; it begins anew",
             )
+        self._earlier = told_parts(self._files.cache) if resume and cache_has_begun(self._files.cache) else ""
+        if self._earlier:
+            say("INFO", self._earlier)
         keep_contacts = context.scene.stiction.keep_contacts
         self._worker = Worker(self._files.snapshot, self._files.cache, resume=resume, contacts=keep_contacts, report=report)
 
@@ -156,7 +174,7 @@ class Bake:
         bake = scene.stiction.bake
         bake.state = "CACHED"
         bake.cache, bake.digest = relative_if_asked(scene, self._files.cache), self._files.digest
-        bake.made_from = self._made_from
+        bake.made_from, bake.earlier = self._made_from, self._earlier
         bake.frame_start, bake.frame_end = self.job.frame_start, self.job.frame_end
         bake.last_frame = self.job.frame_start if self.job.last_frame is None else self.job.last_frame
         remove_old_bakes(self._files, caches_in_use())

@@ -254,6 +254,7 @@ def draw_bake(layout: UILayout, context: Context) -> None:
         if is_partial:
             row.operator("stiction.bake", text="Resume").resume = True
         row.operator("stiction.free_bake")
+        draw_from_here(column, context)
         column.operator("stiction.bake_to_keyframes", icon="KEYFRAME")
         width = characters_in_row(context)
         draw_result(layout, context, width)
@@ -262,6 +263,14 @@ def draw_bake(layout: UILayout, context: Context) -> None:
             draw_wrapped(row.column(align=True), f"Compiling, once: {session.compiling}", "TEMP", width - BUTTON_CHARACTERS)
             row.operator("stiction.stop_compiling", text="", icon="CANCEL")
     draw_messages(layout, context)
+
+
+def draw_from_here(column: UILayout, context: Context) -> None:
+    """Where the scene is not what it was baked from: the rest of the bake, from the frame that is shown."""
+    bake, frame, found = context.scene.stiction.bake, context.scene.frame_current, changes_shown(context)
+    is_there = bake.state == "CACHED" and bake.frame_start <= frame <= bake.last_frame
+    if is_there and found and not any(change.is_lost for change in found):
+        column.operator("stiction.bake", text=f"Keep to Frame {frame}, Bake the Rest").from_here = True
 
 
 def draw_wrapped(layout: UILayout, text: str, icon: str, width: int) -> None:
@@ -284,6 +293,8 @@ def draw_result(layout: UILayout, context: Context, width: int) -> None:
     column.label(text=f"{where} frames {bake.frame_start} to {bake.last_frame}", icon="ERROR" if found else "CHECKMARK")
     if found:
         draw_outdated(column, bake, [change.name for change in found], width)
+    for line in bake.earlier.splitlines():
+        draw_wrapped(column, line, "INFO", width)
     if bake.last_frame < bake.frame_end:
         column.label(text=f"Stopped before frame {bake.frame_end}", icon="INFO")
     if bake.missed_steps:
@@ -316,7 +327,7 @@ def draw_outdated(column: UILayout, bake: bpy.types.PropertyGroup, lines: list[s
     if lines == [ONLY_THE_END] and bake.state == "CACHED":
         draw_wrapped(column, f"Resume from frame {bake.last_frame}", "INFO", width)
     else:
-        draw_wrapped(column, f"Bake again from frame {bake.frame_start}", "INFO", width)
+        draw_wrapped(column, f"Bake again from frame {bake.frame_start}, or the rest from any frame on", "INFO", width)
 
 
 def draw_in_timeline(self: bpy.types.Header, context: Context) -> None:

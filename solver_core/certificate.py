@@ -30,8 +30,8 @@ def certificate_of(snapshot: Path, cache: Path) -> dict[str, Any]:
     """The report of a bake from its two files. Raises CacheError, ContainerError and OSError."""
     spec, settings = read_snapshot(snapshot)
     digest = snapshot_digest(spec, settings)
-    report = build_report(spec, settings, FrameCacheReader(cache, digest))
-    return {"digest": digest, **report}
+    frames = FrameCacheReader.of_snapshot(cache, digest)
+    return {"digest": digest, **build_report(spec, settings, frames, earlier=frames.info.earlier)}
 
 
 def table(report: dict[str, Any]) -> bytes:

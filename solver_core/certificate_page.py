@@ -99,6 +99,8 @@ def scene_lines(report: dict[str, Any]) -> Iterable[tuple[str, str]]:
         "Frames",
         f"{scene['frame_start']} to {scene['frame_end']} at {scene['fps']:.6g} a second, {scene['substeps']} steps each",
     )
+    for part in report["earlier"]:
+        yield f"Up to frame {part['last_frame']}", f"another bake, {part['digest'][:8]}, with {', '.join(part['differences'])}"
     yield "Solver", ", ".join(f"{name.replace('_', ' ')} {plain(value)}" for name, value in settings.items())
     yield "Friction of two bodies", f"{scene['friction_combine'].replace('_', ' ')}, {len(scene['pairs'])} pairs of materials"
     if "digest" in report:

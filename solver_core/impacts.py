@@ -119,7 +119,7 @@ def table(impacts: Sequence[Impact], spec: SceneSpec) -> bytes:
 def write_impacts(snapshot: Path, cache: Path, file: Path) -> int:
     """Write the impacts of a bake to a file; returns their number. Raises CacheError, ContainerError and OSError."""
     spec, settings = read_snapshot(snapshot)
-    impacts = impacts_of(FrameCacheReader(cache, snapshot_digest(spec, settings)))
+    impacts = impacts_of(FrameCacheReader.of_snapshot(cache, snapshot_digest(spec, settings)))
     write_atomically(file, table(impacts, spec))
     return len(impacts)
 

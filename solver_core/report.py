@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .dynamics.frame import Frame, FrameStatistics
+from .io.cache import EarlierFrames
 from .problem.result import Found, Status
 from .scene.joints import JointSpec
 from .scene.spec import BodyKind, SceneSpec, SceneWarning, SolverSettings
@@ -46,9 +47,16 @@ RESIDUALS = ("relative_error", "cone", "complementarity", "dissipation", "natura
 
 
 def build_report(
-    spec: SceneSpec, settings: SolverSettings, frames: Iterable[Frame], warnings: Iterable[SceneWarning] = ()
+    spec: SceneSpec,
+    settings: SolverSettings,
+    frames: Iterable[Frame],
+    warnings: Iterable[SceneWarning] = (),
+    earlier: Iterable[EarlierFrames] = (),
 ) -> dict[str, Any]:
-    """The report of the whole bake; `frames` are all of its frames in order, of this run or of an earlier one."""
+    """The report of the whole bake; `frames` are all of its frames in order, of this run or of an earlier one.
+
+    earlier: which of the first ones are of bakes of other scenes.
+    """
     rows: list[dict[str, Any]] = []
     missed: list[dict[str, Any]] = []
     warnings, seen = tuple(warnings), list[SceneWarning]()
@@ -82,6 +90,7 @@ def build_report(
         "settings": {
             key: value.value if isinstance(value, Enum) else value for key, value in dataclasses.asdict(settings).items()
         },
+        "earlier": [dataclasses.asdict(part) for part in earlier],
         "frames": rows,
         "joints": joints,
         "missed": missed,
@@ -260,8 +269,10 @@ def missed_steps(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> Ite
     substep counts from 1; time is the end of the step in s of simulated time since the first frame.
     """
     statistics = frame.statistics
-    step = spec.time_scale / (spec.fps * settings.substeps)
-    steps_before = (frame.frame - spec.frame_start - 1) * settings.substeps
+    # as many as the frame had: those of another bake may be more or fewer
+    steps = len(statistics.status)
+    step = spec.time_scale / (spec.fps * max(steps, 1))
+    steps_before = (frame.frame - spec.frame_start - 1) * steps
     for index in np.flatnonzero(statistics.status != Status.SOLVED):
         values = {name: float(getattr(statistics, name)[index]) for name in RESIDUALS}
         asked = settings.tolerance

@@ -143,7 +143,15 @@ def run(arguments: argparse.Namespace, ending: Ending) -> int:
 
 def open_cache(path: str, spec: SceneSpec, settings: SolverSettings, *, resume: bool) -> FrameCacheWriter:
     if resume and cache_has_begun(path):
-        return FrameCacheWriter.resume(path, snapshot_digest(spec, settings), patience=SECONDS_FOR_LOCK)
+        writer = FrameCacheWriter.resume(path, snapshot_digest(spec, settings), patience=SECONDS_FOR_LOCK)
+        earlier, last = writer.info.earlier, writer.last_frame
+        if earlier and (last is None or last < earlier[-1].last_frame):
+            writer.close()
+            raise CacheError(
+                f"{path}: its frames up to {earlier[-1].last_frame} are of another bake, and not all of them are there; "
+                "bake anew, or from a frame of that bake again"
+            )
+        return writer
     return FrameCacheWriter.create(path, spec, settings, patience=SECONDS_FOR_LOCK)
 
 
@@ -188,8 +196,11 @@ def simulate(
     contradicting = {name for warning in warnings if warning.field == "contradiction" for name in warning.objects}
     first = spec.frame_start
     if resumed is not None:
-        simulation.restore(resumed.frame, resumed.checkpoint)
         before = FrameCacheReader(arguments.cache)
+        if resumed.frame in {part.last_frame for part in writer.info.earlier[-1:]}:
+            emit_warnings(simulation.take_up(before.read(resumed.frame), resumed.checkpoint))
+        else:
+            simulation.restore(resumed.frame, resumed.checkpoint)
         missed = sum(frame_summary(frame.statistics)["missed_steps"] for frame in before)
         broken = broken_joints(before.read(resumed.frame), spec)
         contradicting |= {spec.joints[k].name for frame in before for k in np.flatnonzero(frame.giving_way)}
@@ -228,7 +239,7 @@ def simulate(
             size=writer.size,
         )
     if arguments.report:
-        report = build_report(spec, settings, FrameCacheReader(arguments.cache), warnings)
+        report = build_report(spec, settings, FrameCacheReader(arguments.cache), warnings, writer.info.earlier)
         write_atomically(arguments.report, report_bytes(report))
     frames = spec.frame_end - spec.frame_start + 1
     emit("finished", frames=frames, missed_steps=missed, seconds=time.perf_counter() - begin)

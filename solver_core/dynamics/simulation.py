@@ -47,6 +47,7 @@ from .predict import Begin, predicted_step
 from .prescribed import Prescribed
 from .separation import separation
 from .sleeping import Sleep, laid_asleep, none_remembered
+from .taking_up import state_at
 
 __all__ = ["Simulation"]
 
@@ -168,6 +169,26 @@ class Simulation:
         self._sleep.restore(checkpoint)
         self._crowds.restore(checkpoint)
         self._last_step = float(checkpoint["last_step"][0])
+
+    def take_up(self, frame: Frame, checkpoint: dict[str, NDArray]) -> tuple[SceneWarning, ...]:
+        """Go on after a frame of a simulation of another scene, with the same bodies and joints; returns what overlaps now.
+
+        Active bodies are where they were there, as fast, and all others where this scene has them. What was remembered of
+        contacts is forgotten, for it may be of other shapes; what slept is awake, but for what was never touched.
+        """
+        self._frame = frame.frame
+        self._last_step = float(checkpoint["last_step"][0])
+        self._memory = none_remembered()
+        at = float((frame.frame - self.spec.frame_start) * self.settings.substeps)
+        moving = self._bodies.model.dof >= 0
+        for whole, part in zip(self._state, state_at(self._bodies, frame), strict=True):
+            whole[moving] = part[moving]
+        self._sleep.keep_untouched(checkpoint)
+        self._paths.hold(frame.frame - self.spec.frame_start, self._state, self._sleep.held, self._last_step)
+        self._prescribed(at, at + 1.0, self._step)
+        angle, twist = (np.array(checkpoint[f"joint_{name}"]) for name in ("angle", "twist"))
+        self._joints.restore(self._joints.memory._replace(angle=angle, twist=twist, broken=frame.broken.copy()))
+        return self._overlaps()
 
     def _enter_frame(self) -> None:
         """Do what is due at a frame before its first step."""

@@ -159,6 +159,11 @@ class Sleep:
         )
         self._memory = ContactMemory._make(np.array(checkpoint[f"asleep_{name}"]) for name in ContactMemory._fields)
 
+    def keep_untouched(self, checkpoint: dict[str, NDArray]) -> None:
+        """Of those that sleep from the start, wake all that did not sleep any more at a checkpoint."""
+        self._untouched &= np.array(checkpoint["sleep_untouched"])
+        self.asleep = self._untouched.copy()
+
 
 def laid_asleep(spec: SceneSpec) -> tuple[Flags, NDArray[np.int64], NDArray[np.int64]]:
     """(n,) the bodies that a scene lets sleep from the start, and the two bodies (j,), (j,) of each joint between bodies."""

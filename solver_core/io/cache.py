@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The frame cache: what a worker appends to while it bakes, and what playback reads while it grows.
 
-    head                          digest of the snapshot, names of the bodies and joints, frame range, fps
+    head                          digest of the bake, names of the bodies and joints, frame range, fps, earlier frames
     frame, checkpoint             a record: the frame for those who show it, then all that the next step needs
     frame, contacts, checkpoint   where they were asked for: the contacts, for those who look at them
     ...
@@ -19,6 +19,7 @@ open files cannot be removed.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -36,7 +37,17 @@ from .container import MAGIC, Chunk, ChunkPlace, ContainerError, TruncatedError,
 from .kept_contacts import contacts_from, contacts_to_arrays
 from .snapshot import snapshot_digest
 
-__all__ = ["CacheError", "CacheHeld", "CacheInfo", "FrameCacheReader", "FrameCacheWriter", "LastFrame", "cache_has_begun"]
+__all__ = [
+    "CacheError",
+    "CacheHeld",
+    "CacheInfo",
+    "EarlierFrames",
+    "FrameCacheReader",
+    "FrameCacheWriter",
+    "LastFrame",
+    "cache_digest",
+    "cache_has_begun",
+]
 
 HEAD = "head"
 FRAME = "fram"
@@ -62,9 +73,21 @@ class CacheHeld(CacheError):
 
 
 @dataclass(frozen=True)
+class EarlierFrames:
+    """The frames up to last_frame, or those after another part, are of the bake with this digest.
+
+    differences: what that one was baked with otherwise, in words.
+    """
+
+    last_frame: int
+    digest: str
+    differences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class CacheInfo:
-    """Head of a cache: the digest of the snapshot it was baked from, the bodies in the order of the poses, the joints in that
-    of the reactions, and the timing."""
+    """Head of a cache: the digest of the bake, see `cache_digest`; the bodies in the order of the poses, the joints in that of
+    the reactions; the timing; and which of its first frames are of other bakes, those of the earliest first."""
 
     digest: str
     bodies: tuple[str, ...]
@@ -74,6 +97,15 @@ class CacheInfo:
     fps: float
     time_scale: float
     substeps: int
+    earlier: tuple[EarlierFrames, ...] = ()
+
+
+def cache_digest(snapshot: str, earlier: tuple[EarlierFrames, ...]) -> str:
+    """The digest of a bake: that of its snapshot, or where its first frames are of other bakes one that tells these as well."""
+    if not earlier:
+        return snapshot
+    parts = [snapshot, *(f"{part.digest} {part.last_frame}" for part in earlier)]
+    return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -114,15 +146,23 @@ class FrameCacheWriter:
         self._next = info.frame_start if last is None else last.frame + 1
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], spec: SceneSpec, settings: SolverSettings, *, patience: float = 0.0) -> Self:
-        """Start a cache; one that exists is emptied.
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        spec: SceneSpec,
+        settings: SolverSettings,
+        *,
+        earlier: tuple[EarlierFrames, ...] = (),
+        patience: float = 0.0,
+    ) -> Self:
+        """Start a cache; one that exists is emptied. earlier: of which bakes its first frames will be.
 
         Raises CacheHeld when another process still writes to it after `patience` seconds, CacheError when `path` is some other
         file, and OSError.
         """
         refuse_foreign_file(path)
         info = CacheInfo(
-            digest=snapshot_digest(spec, settings),
+            digest=cache_digest(snapshot_digest(spec, settings), earlier),
             bodies=tuple(body.name for body in spec.bodies),
             joints=tuple(joint.name for joint in spec.joints),
             frame_start=spec.frame_start,
@@ -130,6 +170,7 @@ class FrameCacheWriter:
             fps=spec.fps,
             time_scale=spec.time_scale,
             substeps=settings.substeps,
+            earlier=earlier,
         )
         # Emptied in place, for a reader may have it open, and Windows would then refuse to replace it.
         with locked(path, "wb", patience) as (file, lock):
@@ -145,7 +186,7 @@ class FrameCacheWriter:
         """
         with locked(path, "r+b", patience) as (file, lock):
             info, end = read_head(file)
-            if info.digest != digest:
+            if info.digest != cache_digest(digest, info.earlier):
                 raise CacheError(
                     f"{path}: this cache was baked from another scene or with other settings (snapshot {info.digest[:8]}, "
                     f"this one is {digest[:8]}); bake without resuming to start it anew, or choose another cache file"
@@ -196,7 +237,7 @@ class FrameCacheWriter:
 class FrameCacheReader:
     """Reads any frame of a cache, also of one that still grows: `refresh` finds what was appended since.
 
-    digest: of the snapshot that it has to be baked from, None for any. info: the head. damage: what is wrong behind the last
+    digest: of the bake that it has to be, None for any. info: the head. damage: what is wrong behind the last
     frame found, None when the file ends cleanly or in the record that is being written. Raises CacheError when the file is no
     cache, its head is damaged or it was baked from another snapshot, and OSError.
     """
@@ -205,6 +246,14 @@ class FrameCacheReader:
         self.path = os.fspath(path)
         self.digest = digest
         self.refresh(anew=True)
+
+    @classmethod
+    def of_snapshot(cls, path: str | os.PathLike[str], digest: str) -> Self:
+        """The reader of a cache that was baked from the snapshot with this digest, after other bakes or alone."""
+        reader = cls(path)
+        reader.digest = cache_digest(digest, reader.info.earlier)
+        reader.refresh()
+        return reader
 
     def refresh(self, *, anew: bool = False) -> range:
         """Look for new records, from the beginning when `anew` or when the cache was restarted; returns `frames`."""
@@ -348,7 +397,11 @@ def read_head(file: BinaryIO) -> tuple[CacheInfo, int]:
         if place.kind != HEAD:
             raise CacheError(f"{file.name}: begins with a {place.kind!r} chunk, it is not a frame cache")
         fields = read_chunk(file, place).fields
-        return CacheInfo(**{**fields, "bodies": tuple(fields["bodies"]), "joints": tuple(fields["joints"])}), place.end
+        earlier = tuple(
+            EarlierFrames(**{**part, "differences": tuple(part["differences"])}) for part in fields.get("earlier", ())
+        )
+        names = {key: tuple(fields[key]) for key in ("bodies", "joints")}
+        return CacheInfo(**{**fields, **names, "earlier": earlier}), place.end
     except (ContainerError, KeyError, TypeError) as error:
         raise CacheError(f"not a frame cache, or its head is damaged ({error}); start the bake anew") from error
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which frames of a bake hold for another scene, and a cache that begins with them.
+"""Which frames of a bake hold for another scene, and a cache that begins with them, or with others and says so.
 
 A scene that is longer, or whose animated bodies move otherwise from some frame on, has the frames before that in common with
-the bake there was: the same to the last bit, for a simulation knows nothing of what comes.
+the bake there was: the same to the last bit, for a simulation knows nothing of what comes. Where a scene differs from the start
+it can go on from any frame of the bake all the same; its cache then tells which frames are of which bake.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..scene.spec import BodySpec, SceneSpec, SolverSettings
-from .cache import FrameCacheReader, FrameCacheWriter, read_head, sound_records
+from ..scene.differences import differences
+from ..scene.spec import BodyKind, BodySpec, SceneSpec, SolverSettings
+from .cache import CacheError, EarlierFrames, FrameCacheReader, FrameCacheWriter, read_head, sound_records
 from .snapshot import snapshot_digest
 
-__all__ = ["continue_from", "frames_that_hold"]
+__all__ = ["continue_from", "earlier_frames", "frames_that_hold"]
 
 Content = tuple[SceneSpec, SolverSettings]
 
@@ -39,18 +41,72 @@ def frames_that_hold(before: Content, now: Content) -> int | None:
     return last if last >= new.frame_start else None
 
 
-def continue_from(source: str | os.PathLike[str], target: str | os.PathLike[str], content: Content, last: int) -> None:
-    """Make a cache of `content` at `target` that begins with the frames of `source` up to `last`, which have to hold for it.
+def continue_from(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    content: Content,
+    last: int,
+    earlier: tuple[EarlierFrames, ...] = (),
+) -> None:
+    """Make a cache of `content` at `target` that begins with the frames of `source` up to `last`.
 
-    Raises CacheError and OSError, as reading and writing caches does.
+    They have to hold for it, but for those that `earlier` names as frames of other bakes. Raises CacheError and OSError, as
+    reading and writing caches does.
     """
     reader = FrameCacheReader(source)
-    with open(source, "rb") as file, FrameCacheWriter.create(target, *content) as writer:
+    with open(source, "rb") as file, FrameCacheWriter.create(target, *content, earlier=earlier) as writer:
         info, end = read_head(file)
         for number, checkpoint, _ in sound_records(file, info, end):
             if number > last:
                 break
             writer.append(replace(reader.read(number), contacts=reader.contacts(number)), checkpoint.arrays)
+
+
+def earlier_frames(reader: FrameCacheReader, before: Content, now: Content, last: int) -> tuple[EarlierFrames, ...]:
+    """What a bake of `now` is to say of its frames up to `last`, taken from the cache of a bake of `before`.
+
+    Raises CacheError, which names what is in the way: the scene has to have the same bodies and joints, which begin alike.
+    """
+    if last not in reader.frames:
+        there = f"frames {reader.frames[0]} to {reader.frames[-1]}" if reader.frames else "no frames"
+        raise CacheError(f"frame {last} is not in the cache, which has {there}")
+    if last >= now[0].frame_end:
+        raise CacheError(f"frame {last} is the last of the bake, nothing comes after it; choose an earlier one")
+    refuse_another_beginning(before[0], now[0])
+    found = differences(before, now)
+    if not found:
+        raise CacheError("nothing has changed since the bake; resume it, or bake again")
+    parts = reader.info.earlier
+    kept = tuple(part for part in parts if part.last_frame < last)
+    # the bake that the frame `last` itself is of: a part, or what came after all parts
+    cut = parts[len(kept)] if len(kept) < len(parts) else None
+    if cut is None:
+        return (*kept, EarlierFrames(last, reader.info.digest, found))
+    return (*kept, EarlierFrames(last, cut.digest, tuple(dict.fromkeys((*cut.differences, *found)))))
+
+
+def refuse_another_beginning(before: SceneSpec, now: SceneSpec) -> None:
+    """Raise CacheError unless frames of one scene can be the first ones of the other."""
+    wrong: list[str] = []
+    for what, old, new in (("body", before.bodies, now.bodies), ("joint", before.joints, now.joints)):
+        names = [one.name for one in old], [one.name for one in new]
+        wrong += [f"the {what} {name} is not there any more" for name in names[0] if name not in names[1]]
+        wrong += [f"the {what} {name} was added" for name in names[1] if name not in names[0]]
+        if sorted(names[0]) == sorted(names[1]) and names[0] != names[1]:
+            wrong.append(f"each {what} is there, but in another order")
+    if before.frame_start != now.frame_start:
+        wrong.append(f"the first frame was {before.frame_start}, now it is {now.frame_start}")
+    for a, b in zip(before.bodies, now.bodies, strict=True) if not wrong else ():
+        if a.kind is not b.kind:
+            wrong.append(f"{a.name} was {a.kind.value} and is {b.kind.value} now")
+        elif a.kind is BodyKind.ACTIVE and not begins_alike(a, b):
+            wrong.append(f"{a.name} begins at another place")
+    if wrong:
+        raise CacheError(f"these frames cannot be kept, bake again: {'; '.join(wrong)}")
+
+
+def begins_alike(a: BodySpec, b: BodySpec) -> bool:
+    return np.array_equal(a.position, b.position) and np.array_equal(a.orientation, b.orientation)
 
 
 def without_time(content: Content) -> Content:

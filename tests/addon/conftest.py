@@ -64,9 +64,9 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
     from stiction.addon import job, rotations, runner
     from stiction.solver_core.dynamics.frame import Frame, FrameContacts, FrameImpacts
     from stiction.solver_core.dynamics.outcome import frame_statistics
-    from stiction.solver_core.io.cache import FrameCacheWriter
     from stiction.solver_core.io.snapshot import read_snapshot
     from stiction.solver_core.scene.spec import BodyKind
+    from stiction.solver_core.worker import open_cache
 
     class FakeWorker:
         status = 0
@@ -93,13 +93,13 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
         def all_events(self, check=lambda: None):
             spec = self.spec
             yield job.WorkerMessage({"event": "compiling"})
-            started = {"frame_start": spec.frame_start, "frame_end": spec.frame_end, "resumed_from": None}
-            yield job.WorkerMessage({"event": "started", "bodies": len(spec.bodies), **started})
-            for warning in type(self).warnings:
-                yield job.WorkerMessage({"event": "warning", **warning})
             last = spec.frame_end if type(self).last_frame is None else type(self).last_frame
-            with FrameCacheWriter.create(self.cache, spec, self.settings) as writer:
-                for frame in range(spec.frame_start, last + 1):
+            with open_cache(str(self.cache), spec, self.settings, resume=self.resume) as writer:
+                started = {"frame_start": spec.frame_start, "frame_end": spec.frame_end, "resumed_from": writer.last_frame}
+                yield job.WorkerMessage({"event": "started", "bodies": len(spec.bodies), **started})
+                for warning in type(self).warnings:
+                    yield job.WorkerMessage({"event": "warning", **warning})
+                for frame in range((writer.last_frame or spec.frame_start - 1) + 1, last + 1):
                     writer.append(self.frame(frame), {})
                     numbers = {
                         "contacts": 0,

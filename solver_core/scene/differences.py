@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What one scene and its settings have otherwise than another, in words: values, with the bodies that have them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from .spec import BodySpec, SceneSpec, SolverSettings
+
+__all__ = ["differences"]
+
+MOST_NAMED = 2
+# Of an array, more numbers than these say less than its name.
+MOST_NUMBERS = 4
+
+
+def differences(before: tuple[SceneSpec, SolverSettings], now: tuple[SceneSpec, SolverSettings]) -> tuple[str, ...]:
+    """What `before` has otherwise, such as "mu_static 0.4 of Box"; the bodies and joints of both are compared in their order.
+
+    The last frame does not count: no frame depends on it.
+    """
+    found = [told(name, value) for name, value in changed_fields(before[1], now[1])]
+    scene = changed_fields(before[0], now[0])
+    found += [told(name, value) for name, value in scene if name not in ("bodies", "joints", "frame_end")]
+    owners: dict[str, list[str]] = {}
+    for body, other in zip(before[0].bodies, now[0].bodies, strict=True):
+        for what in of_body(body, other):
+            owners.setdefault(what, []).append(body.name)
+    for joint, other_joint in zip(before[0].joints, now[0].joints, strict=True):
+        if any(changed_fields(joint, other_joint)):
+            owners.setdefault("joint", []).append(joint.name)
+    return (*found, *(f"{what} of {some(names)}" for what, names in owners.items()))
+
+
+def of_body(body: BodySpec, other: BodySpec) -> Iterator[str]:
+    for name, value in changed_fields(body, other):
+        if name == "material":
+            yield from (told(inner, kept) for inner, kept in changed_fields(body.material, other.material))
+        else:
+            yield told(name, value)
+
+
+def changed_fields(before: Any, now: Any) -> Iterator[tuple[str, Any]]:
+    """The fields of a dataclass that another one of it has otherwise, with their values."""
+    for field in dataclasses.fields(before):
+        value = getattr(before, field.name)
+        if not same(value, getattr(now, field.name)):
+            yield field.name, value
+
+
+def same(a: Any, b: Any) -> bool:
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        return a.shape == b.shape and bool(np.array_equal(a, b))
+    if dataclasses.is_dataclass(a):
+        return not any(changed_fields(a, b))
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+    return bool(a == b)
+
+
+def told(name: str, value: Any) -> str:
+    """A field with its value, where that is short."""
+    if isinstance(value, Enum):
+        return f"{name} {value.value}"
+    if isinstance(value, np.ndarray):
+        numbers = ", ".join(f"{number:.4g}" for number in value.ravel())
+        return f"{name} ({numbers})" if value.size <= MOST_NUMBERS else name
+    if isinstance(value, float):
+        return f"{name} {value:.4g}"
+    return f"{name} {value}" if isinstance(value, (bool, int, str)) else name
+
+
+def some(names: list[str]) -> str:
+    named = ", ".join(names[:MOST_NAMED])
+    return named if len(names) <= MOST_NAMED else f"{named} and {len(names) - MOST_NAMED} more"
