@@ -64,6 +64,22 @@ def test_a_box_falls_and_lies_where_it_fell(falling_box, tmp_path):
     assert [row["frame"] for row in content["frames"]] == list(range(1, 13))
 
 
+def test_what_falls_flies_straight_on_once_gravity_is_gone_for_the_rest_of_the_bake(falling_box):
+    scene = bpy.context.scene
+    bpy.ops.stiction.bake()
+    before = heights(falling_box)
+    scene.gravity = (0.0, 0.0, 0.0)
+    scene.rigidbody_world.point_cache.frame_end = 5
+    scene.frame_set(2)
+    assert bpy.ops.stiction.bake(from_here=True) == {"FINISHED"}
+    assert scene.stiction.bake.earlier == "Frames 1 to 2 are of another bake: gravity (0, 0, -9.81)"
+    places = heights(falling_box)
+    assert np.array_equal(places[:2], before[:2])
+    # velocities belong to the middle of a step
+    speed = 9.81 * (1 / 24 - 0.5 / 240)
+    assert np.allclose(np.diff(places[1:5, 2]), -speed / 24, atol=1e-5)
+
+
 @pytest.mark.slow
 def test_a_bake_that_was_cut_off_goes_on_to_the_same_bits(falling_box):
     assert bpy.ops.stiction.bake() == {"FINISHED"}
