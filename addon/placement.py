@@ -139,10 +139,15 @@ def delta_rotations(objects: Sequence[Object], mode: str) -> Array:
 
 
 def place(objects: Sequence[Object], basis: Array) -> None:
-    """Give objects the basis matrices (objects, 4, 4), their scales and deltas left as they are."""
+    """Give objects the basis matrices (objects, 4, 4), their scales and deltas left as they are.
+
+    What stands there already is not touched, for Blender would evaluate it anew.
+    """
     for ob, channels in zip(objects, channels_of(objects, basis[None]), strict=True):
-        ob.location = channels.location[0].tolist()
-        setattr(ob, channels.path, channels.rotation[0].tolist())
+        for path, values in (("location", channels.location[0]), (channels.path, channels.rotation[0])):
+            there = tuple(values.astype(np.float32).tolist())
+            if getattr(ob, path)[:] != there:
+                setattr(ob, path, there)
 
 
 def basis_at(objects: Sequence[Object], worlds: Array, depsgraph: Depsgraph) -> Array:

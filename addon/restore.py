@@ -248,26 +248,32 @@ def set_muted(ob: Object, state: ObjectState, mute: bool) -> None:
 
 
 def store(ob: Object, state: ObjectState, body: str, rest_world: NDArray[np.float64]) -> None:
+    """Remember a state. What has its default stays unset: whenever a frame moves the object, Blender copies all that is set."""
     backup = ob.stiction.backup
-    backup.baked = True
-    backup.body = body
-    backup.rest_world = rest_world.ravel()
-    backup.kinematic = state.kinematic
-    backup.member_of = state.member_of
-    for name, values in state.transforms.items():
-        setattr(backup, name, values)
-    backup.had_animation_data = state.had_animation_data
-    backup.action = state.action
-    backup.action_slot = state.action_slot
-    backup.use_nla = state.use_nla
+    unset_all(backup)
+    values = {
+        "baked": True,
+        "body": body,
+        "rest_world": tuple(rest_world.ravel().tolist()),
+        "kinematic": state.kinematic,
+        "member_of": state.member_of,
+        **state.transforms,
+        "had_animation_data": state.had_animation_data,
+        "action": state.action,
+        "action_slot": state.action_slot,
+        "use_nla": state.use_nla,
+        "solo_track": state.solo_track,
+    }
+    for name, value in values.items():
+        unset = getattr(backup, name)
+        if (tuple(unset) if isinstance(value, tuple) else unset) != value:
+            setattr(backup, name, value)
     fill(backup.tracks, ((name, {}) for name in state.tracks))
-    backup.solo_track = state.solo_track
     fill(backup.constraints, ((name, {}) for name in state.constraints))
     fill(backup.drivers, ((path, {"index": index}) for path, index in state.drivers))
 
 
 def fill(collection: bpy.types.bpy_prop_collection, items: Iterable[tuple[str, dict[str, int]]]) -> None:
-    collection.clear()
     for name, values in items:
         item = collection.add()
         item.name = name
