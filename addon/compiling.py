@@ -8,6 +8,7 @@ priority, and has its own help.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import threading
@@ -20,6 +21,8 @@ from .worker import WorkerError, find_python, worker_environment
 __all__ = ["register", "unregister"]
 
 SECONDS_BETWEEN_LOOKS = 2.0
+# How far the process says it is.
+COUNT = re.compile(r"(\d+) of (\d+) kernels")
 
 
 class Background:
@@ -90,9 +93,12 @@ def look() -> float | None:
             print(f"Stiction: kernels are not compiled in the background: {error}")
             return None
     says = Session.background.says if Session.background.runs else ""
+    counted = COUNT.search(says)
     for manager in bpy.data.window_managers:
         if manager.stiction.compiling != says:
             manager.stiction.compiling = says
+            if counted is not None:
+                manager.stiction.compiling_factor = int(counted[1]) / max(int(counted[2]), 1)
             for area in (area for window in manager.windows for area in window.screen.areas if area.type == "PROPERTIES"):
                 area.tag_redraw()
     return SECONDS_BETWEEN_LOOKS if Session.background.runs else None

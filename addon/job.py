@@ -85,7 +85,8 @@ class Job:
 
     status: what goes on, for the user. stopping: the user asked for the end; pausing: for a pause. problems and warnings:
     readable lines. seconds: wall time of the worker's steps. overlap: the deepest so far, None where nothing overlapped. found:
-    how many islands were solved by what. progress: of this run.
+    how many islands were solved by what. compiled: the share of all kernels that is on disk, 0 where none had to be compiled.
+    progress: of this run.
     """
 
     phase: Phase = Phase.STARTING
@@ -103,6 +104,7 @@ class Job:
     warnings: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     error: str = ""
+    compiled: float = 0.0
     progress: Progress = field(default_factory=Progress)
 
     @property
@@ -112,9 +114,9 @@ class Job:
 
     @property
     def factor(self) -> float:
-        """Share of the frames that are done."""
-        if self.last_frame is None:
-            return 0.0
+        """Share of the frames that are done; before the first step, of the kernels where there are some to compile."""
+        if self.last_frame is None or (self.compiled and self.last_frame == self.frame_start):
+            return self.compiled
         return (self.last_frame - self.frame_start + 1) / (self.frame_end - self.frame_start + 1)
 
     @property
@@ -253,7 +255,10 @@ def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, 
             unfit = record.get("unfit")
             return replace(job, status=LOADING), (Report("INFO", f"Compiling anew: {unfit}"),) if unfit else ()
         case "compiled":
-            return job if job.stopping else replace(job, status=f"{COMPILING}: {record['kernels']} kernels"), ()
+            if job.stopping:
+                return job, ()
+            there, whole = record["there"], record["whole"]
+            return replace(job, status=f"{COMPILING}: {there} of at most {whole} kernels", compiled=there / max(whole, 1)), ()
         case "started":
             started = replace(
                 job,

@@ -273,6 +273,7 @@ class SessionStiction(PropertyGroup):
     status: StringProperty(options={"SKIP_SAVE"})
     details: StringProperty(options={"SKIP_SAVE"})
     compiling: StringProperty(options={"SKIP_SAVE"})
+    compiling_factor: FloatProperty(options={"SKIP_SAVE"})
     messages: CollectionProperty(type=SessionMessage, options={"SKIP_SAVE"})
     changes: CollectionProperty(type=SessionChange, options={"SKIP_SAVE"})
     findings: CollectionProperty(type=SessionFinding, options={"SKIP_SAVE"})

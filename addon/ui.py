@@ -20,7 +20,6 @@ MOST_PAIRS = 6
 MOST_CHANGES = 5
 # Of the panel's frame and icons, and of an average character, at the usual size of the interface.
 MARGIN_PIXELS = 80
-BUTTON_CHARACTERS = 4  # a row is shorter by, where a button with an icon stands at its end
 CHARACTER_PIXELS = 6.5
 # Blender wants a plain set; this one is never changed.
 CLOSED = {"DEFAULT_CLOSED"}
@@ -260,8 +259,9 @@ def draw_bake(layout: UILayout, context: Context) -> None:
         draw_result(layout, context, width)
         if session.compiling:
             row = layout.row(align=True)
-            draw_wrapped(row.column(align=True), f"Compiling, once: {session.compiling}", "TEMP", width - BUTTON_CHARACTERS)
+            row.progress(factor=session.compiling_factor, text="Compiling, once")
             row.operator("stiction.stop_compiling", text="", icon="CANCEL")
+            draw_wrapped(layout.column(align=True), session.compiling, "BLANK1", width)
     draw_messages(layout, context)
 
 

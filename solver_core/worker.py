@@ -6,7 +6,8 @@ output; "event" tells them apart:
 
     compiling   kernels are loaded, and compiled where they have not been; unfit: why those that the package brings cannot be
                 used, null if they can or it brings none
-    compiled    kernels: how many were compiled so far; at any time, about once a second while there are any
+    compiled    kernels: how many were compiled so far; there: how many are on disk, of the whole that any bake may need, which
+                is more than one does; at any time, about once a second while there are any
     started     frame_start, frame_end, resumed_from (the last frame that was there already, or null), bodies
     warning     objects, field, message
     frame       frame, contacts, iterations, found, worst_error, missed, deepest_overlap, overlap_ratio,
@@ -44,6 +45,7 @@ import numpy as np
 from .command_line import ExitStatus, Parser, UsageError
 from .compile.ahead import SHIPPED, misfit
 from .compile.kernel_cache import use_kernel_cache
+from .compile.stock import Stock
 from .dynamics.frame import Frame
 from .ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
 from .io.atomic import write_atomically
@@ -165,7 +167,8 @@ def bake(
     # only now, for numba takes a while to load
     from .compile.watch import Watch
 
-    with Watch(folder, lambda kernels: emit("compiled", kernels=kernels)):
+    stock = Stock(folder)
+    with Watch(folder, lambda kernels: emit("compiled", kernels=kernels, there=stock.there, whole=stock.whole)):
         return simulate(spec, settings, writer, arguments, ending, begin)
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from ..compile.ahead import MADE_FOR, SHIPPED, is_complete, say_what_for
 from ..compile.kernel_cache import imported_sources, sources_digest, use_kernel_cache
 from ..compile.process import start
+from ..compile.stock import Stock
 from ..ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
 from ..file_lock import FileLock, LockHeld
 
@@ -163,7 +164,7 @@ def compile_all(folder: Path, processes: int, ending: Ending) -> int:
 
     sources = sources_of_all()
     left, running, done = list(PARTS), [], set()
-    compiled, told = 0, time.monotonic()
+    stock, told = Stock(folder), time.monotonic()
     try:
         while left or running:
             ending.check()
@@ -178,14 +179,12 @@ def compile_all(folder: Path, processes: int, ending: Ending) -> int:
                     print(f"{process.name}: the process that compiles it ended with status {process.status}", file=sys.stderr)
                     return 1
                 done.add(process.name)
-                compiled += process.kernels
                 what = f"{process.name}: {process.kernels} kernels, {process.seconds:.0f} s"
                 print(f"{len(done)} of {len(PARTS)}  {what}", flush=True)
             if running and time.monotonic() - told > SECONDS_BETWEEN_TELLING:
                 told = time.monotonic()
-                kernels = compiled + sum(process.kernels for process in running)
-                so_far = f"{kernels} kernels so far; now " if kernels else ""
-                print(so_far + ", ".join(process.name for process in running), flush=True)
+                now = ", ".join(process.name for process in running)
+                print(f"{stock.there} of {stock.whole} kernels; now {now}", flush=True)
     finally:
         for process in running:
             process.end()

@@ -15,7 +15,7 @@ def compiling(extension, monkeypatch):
         """A process that runs until it is stopped."""
 
         def __init__(self):
-            self.runs, self.says = True, "1 of 7  pivoting"
+            self.runs, self.says = True, "136 of 544 kernels; now pivoting"
 
         def stop(self):
             self.runs = False
@@ -34,7 +34,10 @@ def test_nothing_is_compiled_for_files_without_rigid_bodies(compiling):
 def test_it_is_seen_until_it_is_stopped(compiling, scene):
     assert compiling.look() == compiling.SECONDS_BETWEEN_LOOKS
     session = bpy.context.window_manager.stiction
-    assert session.compiling == "1 of 7  pivoting"
+    assert session.compiling == "136 of 544 kernels; now pivoting" and session.compiling_factor == 0.25
+    compiling.Session.background.says = "2 of 7  pivoting: 80 kernels, 30 s"
+    compiling.look()
+    assert session.compiling.startswith("2 of 7") and session.compiling_factor == 0.25
     assert bpy.ops.stiction.stop_compiling() == {"FINISHED"}
     assert compiling.look() is None and session.compiling == ""
 

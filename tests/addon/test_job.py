@@ -58,10 +58,12 @@ def test_a_bake_from_begin_to_end(job):
 
 def test_compiling_is_told_while_it_lasts_and_only_then(job):
     assert play(job, {"event": "compiling"}, STARTED)[0].status == "Loading"
-    compiling = {"event": "compiling"}, {"event": "compiled", "kernels": 12}, STARTED, frame(1)
-    assert "12 kernels" in play(job, *compiling)[0].status
+    count = {"event": "compiled", "kernels": 12, "there": 136, "whole": 544}
+    compiling = {"event": "compiling"}, count, STARTED, frame(1)
+    assert "136 of at most 544 kernels" in play(job, *compiling)[0].status
+    assert play(job, *compiling)[0].factor == 0.25 and play(job, *compiling, frame(2))[0].factor == 0.5
     assert play(job, *compiling, frame(2))[0].status == "Frame 2 of 4, 3 contacts"
-    assert play(job, STARTED, frame(1), job.CancelRequested(), {"event": "compiled", "kernels": 13})[0].status == "Stopping"
+    assert play(job, STARTED, frame(1), job.CancelRequested(), count)[0].status == "Stopping"
 
 
 def test_why_kernels_that_were_brought_cannot_be_used_is_told(job):

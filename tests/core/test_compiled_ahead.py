@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from solver_core.compile import ahead, kernel, process, watch
+from solver_core.compile.kernel_cache import kernel_folder
 from solver_core.compile.processor import V2, V3, level_of
+from solver_core.compile.stock import Stock
 from solver_core.compile_all import __main__ as command
 from solver_core.compile_all import rehearsal
 from solver_core.ending import Ending, StopAsked
@@ -199,6 +201,25 @@ def test_a_bake_has_help_from_its_first_kernel_on_and_until_it_ends(monkeypatch,
         assert len(started) == 1 and told[0] == 0
     assert started[0].stdin.closed
     started[0].wait(timeout=60)
+
+
+def test_the_kernels_that_a_folder_has_are_counted_of_all_in_the_sources(tmp_path):
+    stock = Stock(tmp_path)
+    assert stock.there == 0
+    texts = [source.read_text() for source in (ROOT / "solver_core").rglob("*.py")]
+    # all but the few that no bake imports
+    defined = sum(text.count(f"\n@{kind}kernel\ndef ") for text in texts for kind in KINDS)
+    assert 0.95 * defined <= stock.whole <= defined
+    folder = kernel_folder(tmp_path, ROOT / "solver_core" / "linalg" / "vec3.py")
+    folder.mkdir()
+    for name in ("vec3.dot-1.py311.nbi", "vec3.dot-1.py311.1.nbc", "vec3.add-2.py311.nbi"):
+        (folder / name).touch()
+    (tmp_path / "vec3-of-another-version").mkdir()
+    (tmp_path / "vec3-of-another-version" / "vec3.dot-1.py311.nbi").touch()
+    assert stock.there == 2
+
+
+KINDS = ("", "inner_", "leaf_", "inlined_")
 
 
 def test_a_process_that_compiles_ends_with_the_one_that_started_it(tmp_path):
