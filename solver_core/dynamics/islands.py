@@ -249,12 +249,12 @@ def _propose(
     """
     start, contacts, number = islands
     done = np.zeros((start.size - 1, 2), np.int64)
-    for i in np.flatnonzero(np.diff(start) > LARGE):
+    for i in np.flatnonzero(np.diff(start) > LARGE).tolist():
         chosen = contacts[start[i] : start[i + 1]]
         part, _ = subsystem(system, chosen, number)
         if is_large(part):
             some = impulse[chosen]
-            done[i] = propose_by_clusters(part, some, tolerance[i], effort, partial(_solve_part, max_iterations, effort))
+            done[i] = propose_by_clusters(part, some, float(tolerance[i]), effort, partial(_solve_part, max_iterations, effort))
             impulse[chosen] = some
     return done
 
