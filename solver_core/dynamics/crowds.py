@@ -41,27 +41,23 @@ class Crowds:
         if accelerated:
             self._of_crowds = max(settings.tolerance, settings.crowd_tolerance)
 
-    def tolerances(self, begin: Begin, system: System, now: Floats) -> Floats:
-        """The tolerance (moving,) that the island of each body that the solver moves is solved to; now: (dof,) their velocities
-        as the step begins. Who is in a crowd is known then."""
+    def tolerances(self, begin: Begin, system: System) -> Floats:
+        """The tolerance (moving,) that the island of each body that the solver moves is solved to. Who is in a crowd is known
+        then."""
+        moving = len(begin.offset) - 1
+        if moving <= FEW_BODIES or self._of_crowds == self._tolerance:
+            self.members[:] = False
+            return np.full(moving, self._tolerance)
         speed = float(np.linalg.norm(begin.model.gravity)) * begin.h
-        awake = np.flatnonzero(begin.model.dof >= 0)
-        members = self.members[awake]
-        if self._of_crowds > self._tolerance and len(members) > FEW_BODIES:
-            members = crowded(system, now, speed, members)
-        else:
-            members = np.zeros_like(members)
-        self.members[awake] = members
+        members = crowded(system, begin.unknowns(begin.bodies.twist), speed, self.members[begin.awake])
+        self.members[:] = False
+        self.members[begin.awake] = members
         return np.where(members, self._of_crowds, self._tolerance)
 
     def still(self) -> Floats:
         """(n,) what bodies in equilibrium may move at for no better reason than that it is solved to a tolerance, of the speed
         that gravity gives in a step."""
         return AT_REST * np.where(self.members, self._of_crowds, self._tolerance)
-
-    def leave(self, asleep: Flags) -> None:
-        """Those that sleep (n,) are in no crowd."""
-        self.members &= ~asleep
 
     def checkpoint(self) -> dict[str, NDArray]:
         """All that `restore` needs."""

@@ -242,11 +242,9 @@ class Simulation:
         asleep = int(self._sleep.asleep.sum())
         if len(self._joints):
             self._joints.break_by(self._held)
-        crowd = int(self._crowds.members.sum())
-        still = self._crowds.still()
+        crowd = int(np.count_nonzero(self._crowds.members))
         joined = self._joints.pairs, self._joints.driven
-        self._memory = self._sleep.update(step, self._memory, *joined, still, self._met_asleep)
-        self._crowds.leave(self._sleep.asleep)
+        self._memory = self._sleep.update(step, self._memory, *joined, self._crowds.still, self._met_asleep)
         row = rows[0] if len(rows) == 1 else combined(rows)
         return row | {"cuts": len(rows) - 1, "asleep": asleep, "crowd": crowd, "seconds": perf_counter() - begin}
 
@@ -391,7 +389,7 @@ class Simulation:
         counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
         limits = settings.tolerance, settings.max_iterations
         if settings.method is ContactMethod.STAGGERED:
-            tolerances = self._crowds.tolerances(begin, system, begin.unknowns(begin.bodies.twist))
+            tolerances = self._crowds.tolerances(begin, system)
             options = settings.max_iterations, settings.polygon_sides, VARIANTS[settings.staggering.value]
             v = solve_islands(system, impulse, tolerances, *options, self._effort, counts, errors)
         elif settings.method is ContactMethod.PIVOT:

@@ -108,7 +108,7 @@ class Sleep:
         memory: ContactMemory,
         joined: Indices,
         driven: Indices,
-        still: Floats,
+        still: Callable[[], Floats],
         met: Callable[[Flags], Flags],
     ) -> ContactMemory:
         """After time step `number` of the scene, let fall asleep who may; returns the memory of those that stay awake.
@@ -126,7 +126,7 @@ class Sleep:
         np.maximum.at(fastest, island, np.where(awake, self._fastest, 0.0))
         np.maximum.at(before, island, np.where(awake, self._before, 0.0))
         limit = np.full(n, STILL)
-        np.maximum.at(limit, island, still)
+        np.maximum.at(limit, island, still())
         limit *= self._gravity_speed
         rests = (fastest <= limit) & (before <= limit)
         rests &= fastest <= np.maximum(GROWTH * before, SPEED_NOISE * STILL * self._gravity_speed)
