@@ -182,6 +182,24 @@ class STICTION_OT_add_jamming_tube(AddDemo, Operator):
         return self.add(context, spec, see_through=("Neck", "Taper", "Tube"))
 
 
+class STICTION_OT_add_log_house(AddDemo, Operator):
+    """Add a house of notched logs that slides over a ramp and breaks up at a curb"""
+
+    bl_idname = "stiction.add_log_house"
+    bl_label = "Log House"
+
+    courses: IntProperty(name="Courses", description="Logs above each other in every wall", default=15, min=1, soft_max=20)
+    roof: IntProperty(name="Roof", description="Planks laid across the top", default=9, min=0, soft_max=20)
+    speed: FloatProperty(name="Speed", description="At which the house slides", default=7.0, min=0.0, unit="VELOCITY")
+    friction: FloatProperty(
+        name="Friction", description="Coefficient of friction of log on log", default=0.5, min=0.01, soft_max=1.5
+    )
+
+    def execute(self, context: Context) -> set[str]:
+        spec = published_scenes.log_house(courses=self.courses, roof=self.roof, speed=self.speed, mu=self.friction)
+        return self.add(context, spec)
+
+
 class STICTION_OT_add_newtons_cradle(AddDemo, Operator):
     """Add Newton's cradle: as many balls as come swing on"""
 
@@ -332,6 +350,7 @@ DEMOS = (
     STICTION_OT_add_dropped_cube,
     STICTION_OT_add_jamming_rod,
     STICTION_OT_add_jamming_tube,
+    STICTION_OT_add_log_house,
     STICTION_OT_add_newtons_cradle,
     STICTION_OT_add_four_ball_solid,
     STICTION_OT_add_hanging_chain,

@@ -12,16 +12,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from .scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
+from .scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 from .scenes import BOX_TRIANGLES, axis_angle, box, card_house, ground, let_go, pair_material
 
-__all__ = ["bombarded_card_house", "catenary_arch", "jamming_tube"]
+__all__ = ["bombarded_card_house", "catenary_arch", "jamming_tube", "log_house"]
 
 FPS = 24.0
 # Where blocks fall on the house of cards, in halves of its width: on its top, and on its flanks.
 TARGETS = 0.07, 0.6, -0.6, -0.3
 ABOUT = 0.05  # m from there, in which the highest card is what a block falls on
-DENSITY = 2400.0  # of stone, kg / m^3
+DENSITY, OF_WOOD = 2400.0, 500.0  # of stone and of wood, kg / m^3
 
 
 def bombarded_card_house(
@@ -155,6 +155,96 @@ def jamming_tube(
                 box(f"Cube {4 * layer + i + 1}", (edge, edge, edge), place, material, 1.0, turn / np.linalg.norm(turn))
             )
     return SceneSpec(tuple(bodies), frame_end=frames)
+
+
+def log_house(
+    courses: int = 15,
+    roof: int = 9,
+    speed: float = 7.0,
+    mu: float = 0.5,
+    mu_ground: float = 0.1,
+    length: float = 1.4,
+    log: float = 0.1,
+    frames: int = 97,
+) -> SceneSpec:
+    """A house of notched logs that slides over the ground, jumps a ramp, runs into a curb and breaks up.
+
+    The paper's are 414 degrees of freedom, which are 69 logs, and what happens. courses: of logs in each of the four walls.
+    roof: planks laid across the top. speed: m/s. length, log: m, of a log and of the edges of its section. mu_ground: of logs
+    on the ground and on the ramp.
+    """
+    material = pair_material(mu)
+    slippery = MaterialSpec(mu_ground / material.mu_static, mu_ground / material.mu_static)
+    # Logs rest in each other's notches alone, for they are lower than the wall's courses are apart.
+    lower = 0.98 * log
+    at = 0.5 * length - log
+    notched = _notched_log((length, log, lower), at, 1.02 * log, 0.25 * log - 0.5 * (log - lower))
+    mass = OF_WOOD * log * lower * length
+    across = axis_angle((0.0, 0.0, 1.0), 0.5 * math.pi)
+    first = -0.5 * length - 0.5
+
+    def laid(name: str, place, turn=(1.0, 0.0, 0.0, 0.0)) -> BodySpec:
+        where = np.array([first, 0.0, 0.0]) + place
+        body = box(name, (length, log, log), where, material, mass, turn, (speed, 0.0, 0.0))
+        return replace(body, shape=notched)
+
+    curb = box("Curb", (0.3, 2.0 * length, 0.25), (5.0, 0.0, 0.125), material)
+    bodies = [
+        ground(slippery),
+        replace(_ramp(2.0, 0.3, 2.0 * length), material=slippery),
+        replace(curb, kind=BodyKind.PASSIVE, mass=None),
+    ]
+    for i in range(courses):
+        for side, y in (("Left", at), ("Right", -at)):
+            bodies.append(laid(f"{side} {i + 1}", (0.0, y, (i + 0.5) * log - 0.5 * (log - lower))))
+        for side, x in (("Front", at), ("Back", -at)):
+            bodies.append(laid(f"{side} {i + 1}", (x, 0.0, (i + 1.0) * log - 0.5 * (log - lower)), across))
+    top = (courses + 0.5) * log
+    for i in range(roof):
+        x = (i - 0.5 * (roof - 1)) * 2.0 * (at - log) / max(roof - 1, 1)
+        plank = box(f"Roof {i + 1}", (0.5 * log, length, 0.3 * log), (first + x, 0.0, top), material, 0.15 * mass)
+        bodies.append(replace(plank, velocity=np.array([speed, 0.0, 0.0])))
+    return SceneSpec(tuple(bodies), frame_end=frames)
+
+
+def cells_shape(x, y, z, filled) -> ShapeSpec:
+    """The solid of the filled cells of a grid as a mesh: x (i + 1,), y (j + 1,) and z (k + 1,) where its planes are, filled
+    (i, j, k)."""
+    lines = [np.asarray(line, dtype=np.float64) for line in (x, y, z)]
+    inside = np.pad(np.asarray(filled, dtype=bool), 1)
+    corners: dict[tuple[int, ...], int] = {}
+    triangles = []
+    for cell in np.argwhere(inside):
+        for axis in range(3):
+            u, v = np.eye(3, dtype=int)[[(axis + 1) % 3, (axis + 2) % 3]]
+            for side in (0, 1):
+                step = np.eye(3, dtype=int)[axis]
+                if inside[tuple(cell + (2 * side - 1) * step)]:
+                    continue
+                begin = cell - 1 + side * step
+                loop = [begin, begin + u, begin + u + v, begin + v]
+                a, b, c, d = (corners.setdefault(tuple(corner), len(corners)) for corner in (loop if side else loop[::-1]))
+                triangles += [[a, b, c], [a, c, d]]
+    vertices = np.array([[line[i] for line, i in zip(lines, corner, strict=True)] for corner in corners])
+    return ShapeSpec(ShapeKind.MESH, vertices, np.array(triangles, dtype=np.int32))
+
+
+def _notched_log(size, at: float, notch: float, depth: float) -> ShapeSpec:
+    """A log along x with notches on top and below, `notch` wide and `depth` deep, `at` from its middle on both sides."""
+    length, width, height = size
+    x = [-0.5 * length, *(s * at + t * 0.5 * notch for s in (-1.0, 1.0) for t in (-1.0, 1.0)), 0.5 * length]
+    z = [-0.5 * height, depth - 0.5 * height, 0.5 * height - depth, 0.5 * height]
+    filled = np.ones((5, 1, 3), dtype=bool)
+    filled[1::2, :, ::2] = False
+    return cells_shape(x, [-0.5 * width, 0.5 * width], z, filled)
+
+
+def _ramp(length: float, height: float, width: float) -> BodySpec:
+    """A passive wedge that rises along x from the origin. Its edge is below the ground: what slides along meets its face."""
+    low = -0.1
+    profile = ((low * length, low * height), (length, low * height), (length, height))
+    corners = np.array([[x, y, z] for y in (-0.5 * width, 0.5 * width) for x, z in profile])
+    return BodySpec("Ramp", BodyKind.PASSIVE, ShapeSpec(ShapeKind.HULL, corners))
 
 
 def _catenary_scale(half: float, height: float) -> float:
