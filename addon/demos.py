@@ -232,6 +232,19 @@ class STICTION_OT_add_four_ball_solid(AddDemo, Operator):
         return self.add(context, jointed_scenes.four_ball_solid(speed=self.speed, dark=self.dark, light=self.light))
 
 
+class STICTION_OT_add_rods_of_1991(AddDemo, Operator):
+    """Add the two rods of Baraff's paper of 1991: one is free of the ground at once, only an impulse stops the other"""
+
+    bl_idname = "stiction.add_rods_of_1991"
+    bl_label = "Rods of 1991"
+
+    speed: FloatProperty(name="Speed", description="Of the tips over the ground", default=2.0, min=0.0, unit="VELOCITY")
+    friction: FloatProperty(name="Friction", description="Of rod on ground", default=0.75, min=0.0, soft_max=1.5)
+
+    def execute(self, context: Context) -> set[str]:
+        return self.add(context, published_scenes.rods_of_1991(speed=self.speed, mu=self.friction))
+
+
 class STICTION_OT_add_jamming_rod(AddDemo, Operator):
     """Add a rod that is pushed over the ground ahead of its middle and jams, as chalk on a board"""
 
@@ -348,6 +361,7 @@ DEMOS = (
     STICTION_OT_add_dominoes,
     STICTION_OT_add_slope,
     STICTION_OT_add_dropped_cube,
+    STICTION_OT_add_rods_of_1991,
     STICTION_OT_add_jamming_rod,
     STICTION_OT_add_jamming_tube,
     STICTION_OT_add_log_house,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The scenes of Kaufman et al. 2008, in m, kg and s; as in `scenes.py`.
+"""The scenes of Kaufman et al. 2008, and the rods of Baraff 1991, in m, kg and s; as in `scenes.py`.
 
-The paper gives coefficients, numbers of degrees of freedom and what happens. Where a docstring does not name the paper, a
+Kaufman et al. give coefficients, numbers of degrees of freedom and what happens. Where a docstring does not name the paper, a
 number is ours, as are all sizes and masses.
 """
 
@@ -15,12 +15,12 @@ import numpy as np
 from .scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 from .scenes import BOX_TRIANGLES, axis_angle, box, card_house, ground, let_go, pair_material
 
-__all__ = ["bombarded_card_house", "catenary_arch", "jamming_tube", "log_house"]
+__all__ = ["bombarded_card_house", "catenary_arch", "jamming_tube", "log_house", "rods_of_1991"]
 
 FPS = 24.0
 # Where blocks fall on the house of cards, in halves of its width: on its top, and on its flanks.
 TARGETS = 0.07, 0.6, -0.6, -0.3
-ABOUT = 0.05  # m from there, in which the highest card is what a block falls on
+NEAR_TARGET = 0.05  # m from there, in which the highest card is what a block falls on
 DENSITY, OF_WOOD = 2400.0, 500.0  # of stone and of wood, kg / m^3
 
 
@@ -45,7 +45,7 @@ def bombarded_card_house(
     places = np.array([body.position for body in bodies[1:]])
     for i in range(blocks):
         x = TARGETS[i % len(TARGETS)] * places[:, 0].max()
-        below = places[np.abs(places[:, 0] - x) < ABOUT, 2].max()
+        below = places[np.abs(places[:, 0] - x) < NEAR_TARGET, 2].max()
         dropped = box(f"Block {i + 1}", (edge, edge, edge), (x, 0.0, below + 0.145), material, 1000.0 * edge**3)
         bodies.append(let_go(dropped, round(FPS * (first + i * every))))
     return replace(house, bodies=tuple(bodies), frame_end=frames)
@@ -204,6 +204,33 @@ def log_house(
         x = (i - 0.5 * (roof - 1)) * 2.0 * (at - log) / max(roof - 1, 1)
         plank = box(f"Roof {i + 1}", (0.5 * log, length, 0.3 * log), (first + x, 0.0, top), material, 0.15 * mass)
         bodies.append(replace(plank, velocity=np.array([speed, 0.0, 0.0])))
+    return SceneSpec(tuple(bodies), frame_end=frames)
+
+
+def rods_of_1991(speed: float = 2.0, mu: float = 0.75, frames: int = 49) -> SceneSpec:
+    """The two rods of Baraff 1991, whose tips slide over the ground: one that turns, and one that does not.
+
+    The paper's are the length of 2 m, tan theta = 3, mu = 3/4, the moment of inertia m / 16 and, of figure 3, the spin with
+    |omega|^2 sin(theta) - g = 1: a rod that turns so has two contact forces that are right, 0 and m. Of figure 4 is the rod
+    that does not turn: whatever presses it up, friction draws it down more, so that only an impulse ends its sliding. Its mass is in
+    a block of 0.3 m in its middle, which with a rod of 48.7 mm has that moment of inertia. speed: m/s, of the tips along -x.
+    """
+    material = pair_material(mu)
+    theta, block, thick = math.atan(3.0), 0.3, 0.0487
+    sine, cosine = math.sin(theta), math.cos(theta)
+    lines = [-0.5 * block, -0.5 * thick, 0.5 * thick, 0.5 * block]
+    filled = np.zeros((3, 3, 3), dtype=bool)
+    filled[:, :, 1] = filled[1, 1, :] = True
+    rod = cells_shape(lines, lines, [-1.0, lines[0], lines[-1], 1.0], filled)
+    turn = axis_angle((0.0, 1.0, 0.0), 0.5 * math.pi - theta)
+    # the lower one of the two edges of the end
+    height = sine + 0.5 * thick * cosine
+    spin = math.sqrt((9.81 + 1.0) / sine)
+    bodies = [ground(material)]
+    for name, y, omega in (("Turning Rod", -0.5, -spin), ("Sliding Rod", 0.5, 0.0)):
+        velocity = (omega * sine - speed, 0.0, -omega * cosine)
+        body = box(name, (block, block, block), (0.0, y, height), material, 1.0, turn, velocity)
+        bodies.append(replace(body, shape=rod, angular_velocity=np.array([0.0, omega, 0.0])))
     return SceneSpec(tuple(bodies), frame_end=frames)
 
 

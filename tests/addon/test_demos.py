@@ -35,7 +35,7 @@ def rotated(body) -> np.ndarray:
 
 
 JOINTED = ["hanging_chain", "drawbridge", "breakable_wall", "newtons_cradle", "four_ball_solid"]
-PUBLISHED = ["bombarded_card_house", "catenary_arch", "jamming_tube", "log_house"]
+PUBLISHED = ["bombarded_card_house", "catenary_arch", "jamming_tube", "log_house", "rods_of_1991"]
 PLAIN = ["card_house", "arch", "tower", "wall", "dominoes", "slope", "dropped_cube", "jamming_rod"]
 
 
