@@ -212,8 +212,9 @@ def rods_of_1991(speed: float = 2.0, mu: float = 0.75, frames: int = 49) -> Scen
 
     The paper's are the length of 2 m, tan theta = 3, mu = 3/4, the moment of inertia m / 16 and, of figure 3, the spin with
     |omega|^2 sin(theta) - g = 1: a rod that turns so has two contact forces that are right, 0 and m. Of figure 4 is the rod
-    that does not turn: whatever presses it up, friction draws it down more, so that only an impulse ends its sliding. Its mass is in
-    a block of 0.3 m in its middle, which with a rod of 48.7 mm has that moment of inertia. speed: m/s, of the tips along -x.
+    that does not turn: whatever presses it up, friction draws it down more, so that only an impulse ends its sliding. Its
+    mass is in a block of 0.3 m in its middle, which with a rod of 48.7 mm has that moment of inertia to 3 %. speed: m/s, of the
+    tips along -x.
     """
     material = pair_material(mu)
     theta, block, thick = math.atan(3.0), 0.3, 0.0487
