@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which frames of a bake hold for another scene, and a cache that begins with them, or with others and says so.
 
-A scene that is longer, or whose animated bodies move otherwise from some frame on, has the frames before that in common with
-the bake there was: the same to the last bit, for a simulation knows nothing of what comes. Where a scene differs from the start
-it can go on from any frame of the bake all the same; its cache then tells which frames are of which bake.
+A scene that is longer, or whose animated bodies or fields move otherwise from some frame on, has the frames before that in
+common with the bake there was: the same to the last bit, for a simulation knows nothing of what comes. Where a scene differs
+from the start it can go on from any frame of the bake all the same; its cache then tells which frames are of which bake.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ import os
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..scene.differences import differences
+from ..scene.fields import paths_of, without_paths
 from ..scene.spec import BodyKind, BodySpec, SceneSpec, SolverSettings
 from .cache import CacheError, EarlierFrames, FrameCacheReader, FrameCacheWriter, read_head, sound_records
 from .snapshot import snapshot_digest
@@ -35,9 +37,15 @@ def frames_that_hold(before: Content, now: Content) -> int | None:
     for a, b in zip(old.bodies, new.bodies, strict=True):
         if (a.path is None) != (b.path is None) or not same_deformation(a, b):
             return None
-        row = first_difference(a, b)
+        row = first_difference(a.path, b.path)
         if row is not None:
             last = min(last, new.frame_start + row - FRAMES_AHEAD)
+    for a, b in zip((*old.fields, *old.absorbers), (*new.fields, *new.absorbers), strict=True):
+        for before_path, now_path in zip(paths_of(a), paths_of(b), strict=True):
+            row = first_difference(before_path, now_path)
+            if row is not None:
+                # that of a frame acts on the way to it
+                last = min(last, new.frame_start + row - 1)
     return last if last >= new.frame_start else None
 
 
@@ -110,10 +118,11 @@ def begins_alike(a: BodySpec, b: BodySpec) -> bool:
 
 
 def without_time(content: Content) -> Content:
-    """A scene but for its last frame, and for the motion that its bodies are given."""
+    """A scene but for its last frame, the motion that its bodies are given, and what fields are from frame to frame."""
     spec, settings = content
     bodies = tuple(replace(body, path=None, deformation=None) for body in spec.bodies)
-    return replace(spec, frame_end=spec.frame_start, bodies=bodies), settings
+    fields, absorbers = (tuple(without_paths(one) for one in ones) for ones in (spec.fields, spec.absorbers))
+    return replace(spec, frame_end=spec.frame_start, bodies=bodies, fields=fields, absorbers=absorbers), settings
 
 
 def same_deformation(a: BodySpec, b: BodySpec) -> bool:
@@ -123,12 +132,12 @@ def same_deformation(a: BodySpec, b: BodySpec) -> bool:
     return np.array_equal(a.deformation, b.deformation)
 
 
-def first_difference(a: BodySpec, b: BodySpec) -> int | None:
+def first_difference(a: NDArray[np.float64] | None, b: NDArray[np.float64] | None) -> int | None:
     """The row in which two paths first differ, be it that one has none there."""
-    if a.path is None or b.path is None:
+    if a is None or b is None:
         return None
-    common = min(len(a.path), len(b.path))
-    rows = np.flatnonzero((np.asarray(a.path)[:common] != np.asarray(b.path)[:common]).any(axis=1))
+    common = min(len(a), len(b))
+    rows = np.flatnonzero((np.asarray(a)[:common] != np.asarray(b)[:common]).reshape(common, -1).any(axis=1))
     if rows.size:
         return int(rows[0])
-    return common if len(a.path) != len(b.path) else None
+    return common if len(a) != len(b) else None

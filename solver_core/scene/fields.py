@@ -7,15 +7,28 @@ A field acts on a body's centre of mass, with the body's position and velocity a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AbsorberSpec", "Falloff", "FieldKind", "FieldShape", "FieldSpec", "Keyed", "ZDirection"]
+__all__ = [
+    "AbsorberSpec",
+    "Falloff",
+    "FieldKind",
+    "FieldShape",
+    "FieldSpec",
+    "Keyed",
+    "ZDirection",
+    "paths_of",
+    "without_paths",
+]
 
 Array = NDArray[np.float64]
+
+# Of how many dimensions what has a row for each frame, where it moves, is where it does not.
+DIMENSIONS = {"position": 1, "axis": 1, "vertices": 2, "normals": 2}
 
 
 class FieldKind(Enum):
@@ -126,3 +139,19 @@ class AbsorberSpec:
     absorption: float = 0.0
     margin: float = 0.0
     keyed: tuple[Keyed, ...] = ()
+
+
+def paths_of(one: FieldSpec | AbsorberSpec) -> list[Array]:
+    """What of a field or absorber is given frame by frame, each (frames, ...)."""
+    return [np.asarray(keyed.values) for keyed in one.keyed] + list(moving(one).values())
+
+
+def without_paths(one: FieldSpec | AbsorberSpec) -> FieldSpec | AbsorberSpec:
+    """A field or absorber with no frames of what is given frame by frame."""
+    keyed = tuple(replace(keyed, values=np.asarray(keyed.values)[:0]) for keyed in one.keyed)
+    return replace(one, keyed=keyed, **{name: path[:0] for name, path in moving(one).items()})
+
+
+def moving(one: FieldSpec | AbsorberSpec) -> dict[str, Array]:
+    arrays = {name: np.asarray(getattr(one, name)) for name in DIMENSIONS if hasattr(one, name)}
+    return {name: array for name, array in arrays.items() if array.ndim > DIMENSIONS[name]}

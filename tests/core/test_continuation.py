@@ -12,6 +12,7 @@ import solver_core as sc
 from solver_core.dynamics.simulation import Simulation
 from solver_core.io.cache import FrameCacheReader, FrameCacheWriter
 from solver_core.io.continuation import continue_from, frames_that_hold
+from solver_core.scene.fields import FieldKind, FieldSpec, Keyed
 from solver_core.scene.spec import BodyKind, BodySpec, SolverSettings
 
 from .shapes import box
@@ -49,15 +50,30 @@ def resumed(path, spec, settings=SETTINGS):
     return [frame.poses for frame in FrameCacheReader(path)]
 
 
+def windy(frames: int, stop: int = 1000):
+    """The box on a board that stays, in a gale that changes, and moves, until the row `stop`."""
+    rows = np.minimum(np.arange(frames), stop)
+    place = np.zeros((frames, 3))
+    place[:, 0] = 0.1 * rows
+    gusts = Keyed("strength", 40.0 * np.sin(1.0 + rows))
+    gale = FieldSpec("Gale", FieldKind.TURBULENCE, size=0.3, position=place, keyed=(gusts,))
+    spec = shaken(frames)
+    board = replace(spec.bodies[0], kind=BodyKind.PASSIVE, path=None)
+    return replace(spec, bodies=(board, spec.bodies[1]), fields=(gale,))
+
+
 @pytest.mark.parametrize(
     ("before", "now", "last"),
     [
+        (windy(8), windy(12), 8),
+        (windy(12), windy(8), 8),
+        (windy(12), windy(12, stop=7), 8),
         (shaken(8), shaken(12), 7),
         (shaken(12), shaken(8), 7),
         (shaken(12), shaken(12, stop=7), 7),
         (shaken(12), shaken(12), 12),
     ],
-    ids=["longer", "shorter", "other motion", "the same"],
+    ids=["longer in wind", "shorter in wind", "another wind", "longer", "shorter", "other motion", "the same"],
 )
 def test_a_bake_goes_on_in_a_changed_scene_as_if_in_one_go(tmp_path, before, now, last):
     assert frames_that_hold((before, SETTINGS), (now, SETTINGS)) == last

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...scene.fields import AbsorberSpec, Falloff, FieldKind, FieldShape, FieldSpec, ZDirection
+from ...scene.fields import AbsorberSpec, Falloff, FieldKind, FieldShape, FieldSpec, ZDirection, paths_of
 from ...scene.spec import SceneSpec
 from .forces import FieldTable
 from .nearest import triangle_boxes
@@ -90,24 +90,11 @@ class FieldFrames:
         """(frames,) whether any field is another one at the next frame."""
         result = np.zeros(self.last + 1, dtype=bool)
         for one in (*self.spec.fields, *self.spec.absorbers):
-            for keyed in one.keyed:
-                mark(result, np.asarray(keyed.values))
-            for name, dimensions in PATHS.items():
-                path = np.asarray(getattr(one, name, ()))
-                if path.ndim > dimensions:
-                    mark(result, path)
+            for path in paths_of(one):
+                result[: len(path) - 1] |= (path[1:] != path[:-1]).reshape(len(path) - 1, -1).any(axis=1)
             if getattr(one, "noise", 0.0) > 0.0 or any(keyed.name == "noise" for keyed in one.keyed):
                 result[:-1] = True
         return result
-
-
-# Of how many dimensions what has one row more for each frame, where it moves, is where it does not.
-PATHS = {"position": 1, "axis": 1, "vertices": 2, "normals": 2}
-
-
-def mark(changing: NDArray[np.bool_], path: NDArray[Any]) -> None:
-    """Mark the frames between which a path (frames, ...) changes."""
-    changing[: len(path) - 1] |= (path[1:] != path[:-1]).reshape(len(path) - 1, -1).any(axis=1)
 
 
 def at(path: Any, frame: int, dimensions: int) -> Floats:
