@@ -49,6 +49,8 @@ CHOICES = (
     "use_global_coords",
     "seed",
 )
+# Modifiers that fields come with, and that leave a mesh as it is.
+UNCHANGING = ("SURFACE", "COLLISION")
 HAS_MESH = (FieldShape.SURFACE, FieldShape.POINTS)
 
 
@@ -205,7 +207,8 @@ def source_meshes_change(one: Source | Absorber) -> bool:
     if isinstance(one, Source) and one.shape not in HAS_MESH:
         return False
     data = one.ob.data
-    return bool(len(one.ob.modifiers)) or (data is not None and data.shape_keys is not None)
+    changing = any(modifier.type not in UNCHANGING for modifier in one.ob.modifiers)
+    return changing or (data is not None and data.shape_keys is not None)
 
 
 def source_now(source: Source, depsgraph: Depsgraph) -> dict[str, Any]:

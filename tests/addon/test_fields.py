@@ -462,6 +462,21 @@ def test_what_moves_with_the_simulation_absorbs_nothing_and_is_named(scene, make
     assert not extraction.spec.absorbers
 
 
+def test_a_scene_whose_fields_stay_is_read_at_one_frame(scene, make_body):
+    """To show a frame is to evaluate the whole scene."""
+    make_body("Body")
+    plate = bpy.data.objects.new("Plate", box_mesh("Plate", (1.0, 1.0, 0.1)))
+    scene.collection.objects.link(plate)
+    bpy.context.view_layer.objects.active = plate
+    bpy.ops.object.modifier_add(type="COLLISION")
+    add_field("WIND", ob=plate, shape="SURFACE", use_absorption=True)
+    shown = set()
+    bpy.app.handlers.frame_change_post.append(lambda scene, _: shown.add(scene.frame_current))
+    read()
+    bpy.app.handlers.frame_change_post.pop()
+    assert shown == {1}
+
+
 def test_a_mesh_that_changes_its_faces_is_refused_with_the_frame(scene, make_body):
     make_body("Body")
     plate = bpy.data.objects.new("Plate", box_mesh("Plate", (1.0, 1.0, 0.1)))
