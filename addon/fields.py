@@ -64,9 +64,10 @@ class FieldError(ValueError):
 
 @dataclass(eq=False)
 class Absorber:
-    """An object that absorbs fields. rows: what it is, by name, frame after frame."""
+    """An object that absorbs fields, and the body that carries it, or None. rows: what it is, by name, frame after frame."""
 
     ob: Object
+    carrier: Object | None
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, row: dict[str, Any]) -> None:
@@ -81,11 +82,10 @@ class Absorber:
 
 @dataclass(eq=False)
 class Source(Absorber):
-    """An object whose field acts, the body that carries it, or None, and where it acts from."""
+    """An object whose field acts, and where it acts from."""
 
     kind: FieldKind = FieldKind.FLOW
     shape: FieldShape = FieldShape.POINT
-    carrier: Object | None = None
 
 
 @dataclass
@@ -118,7 +118,7 @@ class Fields:
         lost = []
         for one in (*self.sources, *self.absorbers):
             try:
-                one.add(source_now(one, depsgraph) if isinstance(one, Source) else absorber_now(one.ob, depsgraph))
+                one.add(source_now(one, depsgraph) if isinstance(one, Source) else absorber_now(one, depsgraph))
             except FieldError as error:
                 message = f"at frame {context.scene.frame_current}: {error}"
                 self.problems.append(SceneProblem(one.ob.name_full, error.field, message))
@@ -146,21 +146,11 @@ def read_fields(context: Context, simulated: Collection[str]) -> Fields:
             message = f"the force field of its particles {system} does not act on the bodies; give a field to an object instead"
             found.warnings.append(SceneWarning((ob.name_full,), "particle_systems", message))
         if has_field(ob) and acts(ob, found):
-            carrier = next((one for one in (ob, *ancestors(ob)) if one.name_full in simulated), None)
             found.warnings += unfollowed_choices(ob)
-            found.sources.append(Source(ob, [], KINDS[ob.field.type], shape_of(ob, found), carrier))
+            found.sources.append(Source(ob, carrier_of(ob, simulated), [], KINDS[ob.field.type], shape_of(ob, found)))
     if any(source.ob.field.use_absorption for source in found.sources):
-        for ob in absorbers_of(context.view_layer):
-            carrier = next((one for one in (ob, *ancestors(ob)) if one.name_full in simulated), None)
-            if ob.type != "MESH" or carrier is not None:
-                message = (
-                    "it absorbs no force field, for it is no mesh"
-                    if carrier is None
-                    else ("what it absorbs of force fields is not followed, for it moves with the simulation")
-                )
-                found.warnings.append(SceneWarning((ob.name_full,), "collision.absorption", message))
-            else:
-                found.absorbers.append(Absorber(ob))
+        meshes = [ob for ob in absorbers_of(context.view_layer) if ob.type == "MESH"]
+        found.absorbers = [Absorber(ob, carrier_of(ob, simulated)) for ob in meshes]
     found.read_now(context)
     return found
 
@@ -215,19 +205,30 @@ def source_now(source: Source, depsgraph: Depsgraph) -> dict[str, Any]:
     """A field at the frame that is shown."""
     ob = source.ob.evaluated_get(depsgraph)
     row: dict[str, Any] = numbers_of(ob.field) | {"weight": weight_of(depsgraph.scene_eval, ob.field.type)}
-    world = matrix(ob.matrix_world)
-    if source.carrier is not None:
-        try:
-            carrier, rotation = placed(source.carrier, depsgraph)
-        except PlacementError as error:
-            raise FieldError("parent", f"{source.carrier.name_full}, which carries it: {error}") from error
-        frame = np.eye(4)
-        frame[:3, :3], frame[:3, 3] = rotation, carrier[:3, 3]
-        world = np.linalg.inv(frame) @ world
+    world = seen_from_carrier(source, depsgraph)
     row |= {"position": world[:3, 3], "axis": unit(world[:3, 2])}
     if source.shape in HAS_MESH:
         row["vertices"], row["normals"], row["triangles"] = mesh_now(ob, world)
     return row
+
+
+def carrier_of(ob: Object, simulated: Collection[str]) -> Object | None:
+    """The body that the solver moves and that takes an object along, be it the object itself."""
+    return next((one for one in (ob, *ancestors(ob)) if one.name_full in simulated), None)
+
+
+def seen_from_carrier(one: Absorber, depsgraph: Depsgraph) -> Array:
+    """The matrix (4, 4) of an object in the frame of the body that carries it, or in the world."""
+    world = matrix(one.ob.evaluated_get(depsgraph).matrix_world)
+    if one.carrier is None:
+        return world
+    try:
+        carrier, rotation = placed(one.carrier, depsgraph)
+    except PlacementError as error:
+        raise FieldError("parent", f"{one.carrier.name_full}, which carries it: {error}") from error
+    frame = np.eye(4)
+    frame[:3, :3], frame[:3, 3] = rotation, carrier[:3, 3]
+    return np.linalg.inv(frame) @ world
 
 
 def unit(rows: Array) -> Array:
@@ -308,10 +309,10 @@ def path_of(rows: list[dict[str, Any]], name: str) -> Array:
     return arrays[0] if all(np.array_equal(one, arrays[0]) for one in arrays) else np.array(arrays)
 
 
-def absorber_now(ob: Object, depsgraph: Depsgraph) -> dict[str, Any]:
+def absorber_now(absorber: Absorber, depsgraph: Depsgraph) -> dict[str, Any]:
     """An absorber at the frame that is shown."""
-    evaluated = ob.evaluated_get(depsgraph)
-    vertices, _, triangles = mesh_now(evaluated, matrix(evaluated.matrix_world))
+    evaluated = absorber.ob.evaluated_get(depsgraph)
+    vertices, _, triangles = mesh_now(evaluated, seen_from_carrier(absorber, depsgraph))
     return {"vertices": vertices, "triangles": triangles, "absorption": evaluated.collision.absorption}
 
 
@@ -320,6 +321,7 @@ def absorber_spec(absorber: Absorber) -> AbsorberSpec:
     return AbsorberSpec(
         name=absorber.ob.name_full,
         vertices=path_of(absorber.rows, "vertices"),
+        carrier="" if absorber.carrier is None else absorber.carrier.name_full,
         triangles=absorber.rows[0]["triangles"],
         margin=absorber.ob.collision.thickness_outer,
         keyed=keyed,

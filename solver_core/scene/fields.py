@@ -129,13 +129,15 @@ class FieldSpec:
 class AbsorberSpec:
     """A mesh in whose lee fields that are absorbed act less, by `absorption` from 0 to 1.
 
-    name: of its object; the field of the same name passes. vertices: (n, 3) m in the world, or (frames, n, 3); triangles:
-    (t, 3). margin: m. As in Blender, what the ray from a body to a field has to miss are the boxes around the triangles.
+    name: of its object; the field of the same name passes. vertices: (n, 3) m in the world, or in the body frame of the body
+    `carrier`; or (frames, n, 3). triangles: (t, 3). margin: m. As in Blender, what the ray from a body to a field has to miss
+    are the boxes around the triangles.
     """
 
     name: str
     vertices: Array
     triangles: NDArray[np.int32]
+    carrier: str = ""
     absorption: float = 0.0
     margin: float = 0.0
     keyed: tuple[Keyed, ...] = ()

@@ -39,15 +39,16 @@ def field_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
             yield SceneProblem(field.name, name, message)
     for absorber in spec.absorbers:
         for name, message in (
+            *carrier_findings(absorber, bodies),
             *number_findings(absorber, ("absorption", "margin"), spec.frame_start, frames),
             *mesh_findings(absorber, spec.frame_start, frames),
         ):
             yield SceneProblem(absorber.name, name, message)
 
 
-def carrier_findings(field: FieldSpec, bodies: set[str]) -> Findings:
-    if field.carrier and field.carrier not in bodies:
-        yield "carrier", f"{field.carrier!r} is no body of the scene; name one of its bodies, or nothing for the world"
+def carrier_findings(one: FieldSpec | AbsorberSpec, bodies: set[str]) -> Findings:
+    if one.carrier and one.carrier not in bodies:
+        yield "carrier", f"{one.carrier!r} is no body of the scene; name one of its bodies, or nothing for the world"
 
 
 def number_findings(one: FieldSpec | AbsorberSpec, names: tuple[str, ...], start: int, frames: int) -> Findings:

@@ -452,14 +452,15 @@ def test_what_cannot_be_followed_is_named_with_its_object(scene, make_body, odd,
     assert (field, (name,)) in {(warning.field, warning.objects) for warning in read().warnings}
 
 
-def test_what_moves_with_the_simulation_absorbs_nothing_and_is_named(scene, make_body):
+def test_what_a_simulated_body_carries_absorbs_where_that_is(scene, make_body):
     body = make_body("Body")
+    body.location, body.rotation_euler, body.scale = (1.0, 2.0, 3.0), (0.3, 0.2, 0.1), (2.0, 1.0, 1.0)
     bpy.context.view_layer.objects.active = body
     bpy.ops.object.modifier_add(type="COLLISION")
     add_field("WIND", use_absorption=True)
-    extraction = read()
-    assert ("collision.absorption", ("Body",)) in {(one.field, one.objects) for one in extraction.warnings}
-    assert not extraction.spec.absorbers
+    (absorber,) = read().spec.absorbers
+    assert absorber.carrier == "Body"
+    np.testing.assert_allclose(np.ptp(absorber.vertices, axis=0), [1.2, 0.4, 0.2], rtol=1e-6)
 
 
 def test_a_scene_whose_fields_stay_is_read_at_one_frame(scene, make_body):

@@ -179,6 +179,19 @@ def test_what_absorbs_leaves_the_lee_calm():
     np.testing.assert_allclose(lee, 0.25 * outside, rtol=1e-9)
 
 
+def test_what_sleeps_is_woken_when_what_absorbed_the_wind_falls_away():
+    corners = np.array([[0.0, -1.0, -1.0], [0.0, 1.0, -1.0], [0.0, 1.0, 1.0], [0.0, -1.0, 1.0]])
+    triangles = np.array([[0, 1, 2], [0, 2, 3]], dtype=np.int32)
+    shield = body("Shield", position=(-1.0, 0.0, 0.0), velocity=(0.0, 0.5, 0.0), linear_factor=(0.0, 1.0, 0.0))
+    screen = AbsorberSpec("Screen", corners, triangles, carrier="Shield", absorption=1.0)
+    spec = windy_floor(1.5 * 0.5 * WEIGHT, absorbed=True, position=np.array([-9.0, 0.0, 0.1]))
+    spec = replace(spec, bodies=(*spec.bodies, replace(shield, collections=0)), absorbers=(screen,), frame_end=97)
+    poses, _ = track(run(spec, 96), 1)
+    # the shield is 2 m wide and has gone half of that after 2 s
+    assert abs(poses[46, 0]) < 1e-5
+    np.testing.assert_allclose(poses[-1, 0], 0.5 * 0.25 * WEIGHT * 2.0**2, rtol=0.1)
+
+
 def test_a_bake_with_fields_goes_on_from_a_checkpoint_bit_for_bit():
     noisy = FieldSpec("Storm", FieldKind.TURBULENCE, strength=9.0, size=0.5, noise=2.0, flow=0.2)
     values = np.sin(np.arange(13))

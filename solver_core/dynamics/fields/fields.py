@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...scene.spec import BodyKind, SceneSpec
 from ..bodies import Bodies, State
-from ..motion.rotation import matrices, rotate
+from ..motion.rotation import matrices
 from ..predict import Begin
 from .forces import Effects, FieldTable, accumulate
 from .table import FieldFrames
@@ -23,8 +23,8 @@ __all__ = ["Fields"]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-# What of the table is where the body is that carries the field.
-PLACED = "position", "axis", "vertices", "normals", "boxes"
+# What of the table is where the body is that carries the field, or the absorber.
+PLACED = "position", "axis", "vertices", "normals", "boxes", "absorbing"
 
 
 class Fields:
@@ -34,6 +34,8 @@ class Fields:
         self._frames, self._bodies, self._substeps = FieldFrames(spec), bodies, substeps
         number = {body.name: index for index, body in enumerate(spec.bodies)}
         self._carrier = np.array([number[field.carrier] if field.carrier else -1 for field in spec.fields], dtype=np.int64)
+        names = [number[one.carrier] if one.carrier else -1 for one in self._frames.absorbers]
+        self._absorbers = np.array(names, dtype=np.int64)
         self._feels = np.array([body.feels_fields and body.kind is BodyKind.ACTIVE for body in spec.bodies], dtype=bool)
         self._can_move = np.array([body.kind is not BodyKind.PASSIVE for body in spec.bodies], dtype=bool)
         self._frame, self._table = 0, self._frames.table(0)
@@ -56,18 +58,20 @@ class Fields:
     def begin_with(self, frame: int, state: State, released: Flags, last_step: float) -> None:
         """Take from the velocities of bodies (n,) that are let go at a frame, to which these belong, what fields give in half
         of the step before, in which they act once more. last_step: s."""
-        effects = self.effects(frame + 1, state, released)
-        times = -0.5 * last_step / self._bodies.model.mass
-        state.velocity[released] += gained(effects, state.velocity, times)[released]
+        force = self.effects(frame + 1, state, released).force[released]
+        state.velocity[released] -= 0.5 * last_step / self._bodies.model.mass[released, None] * force
 
     def wakes(self, frame: int, state: State, asleep: Flags, untouched: Flags) -> Flags:
-        """(n,) those asleep that fields push otherwise on the way from a frame than on the way to it, or whom a body that is
-        awake carries a field to; of those that sleep since the scene began, untouched (n,), those that are pushed at all."""
+        """(n,) those asleep that fields push otherwise on the way from a frame than on the way to it, or to whom a body that is
+        awake carries a field or an absorber; of those that sleep since the scene began, untouched (n,), all that are pushed."""
         woken = untouched & self.effects(frame + 1, state, untouched).force.any(axis=1)
         settled = asleep & ~untouched
         if not settled.any():
             return woken
-        moving = (self._carrier >= 0) & self._can_move[self._carrier] & ~asleep[self._carrier]
+        awake = self._can_move & ~asleep
+        moving = (self._carrier >= 0) & awake[self._carrier]
+        if awake[self._absorbers[self._absorbers >= 0]].any():
+            moving |= self._table.absorbed
         if moving.any():
             woken |= settled & self.effects(frame + 1, state, settled, moving).force.any(axis=1)
         if 0 < frame < self._frames.last and self._frames.changing[frame]:
@@ -80,14 +84,16 @@ class Fields:
         frame = min(frame, self._frames.last)
         if frame != self._frame and self._frames.changing.any():
             self._frame, self._table = frame, self._frames.table(frame)
-        table, carried = self._table, np.flatnonzero(self._carrier >= 0)
-        if not len(carried):
+        table, carried, absorbing = self._table, np.flatnonzero(self._carrier >= 0), np.flatnonzero(self._absorbers >= 0)
+        if not len(carried) and not len(absorbing):
             return table
         table = table._replace(**{name: getattr(table, name).copy() for name in PLACED})
-        bodies = self._carrier[carried]
-        rotation = matrices(state.orientation[bodies])
-        origin = state.position[bodies] - rotate(state.orientation[bodies], self._bodies.center_of_mass[bodies])
-        for f, turn, place in zip(carried, rotation, origin, strict=True):
+        for a in absorbing.tolist():
+            turn, place = self._body_frame(state, int(self._absorbers[a]))
+            boxes = self._frames.boxes_of_absorber(a, frame, turn, place)
+            table.absorbing[table.first_box[a] : table.first_box[a + 1]] = boxes
+        for f in carried.tolist():
+            turn, place = self._body_frame(state, int(self._carrier[f]))
             own = slice(table.first_vertex[f], table.first_vertex[f + 1])
             table.position[f] = turn @ table.position[f] + place
             table.axis[f] = turn @ table.axis[f]
@@ -97,6 +103,11 @@ class Fields:
             corners = table.vertices[table.triangles[faces]]
             table.boxes[faces] = np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
         return table
+
+    def _body_frame(self, state: State, body: int) -> tuple[Floats, Floats]:
+        """Rotation (3, 3) and origin (3,) of a body's frame."""
+        turn = matrices(state.orientation[[body]])[0]
+        return turn, state.position[body] - turn @ self._bodies.center_of_mass[body]
 
 
 def gained(effects: Effects, velocity: Floats, times: Floats) -> Floats:

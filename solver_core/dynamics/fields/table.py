@@ -49,6 +49,17 @@ class FieldFrames:
         """The last frame at which anything is given."""
         return max(self.spec.frame_end - self.spec.frame_start, 0)
 
+    @property
+    def absorbers(self) -> tuple[AbsorberSpec, ...]:
+        """Those of the scene, if there is anything that they could absorb."""
+        return self.spec.absorbers if any(field.absorbed for field in self.spec.fields) else ()
+
+    def boxes_of_absorber(self, number: int, frame: int, turn: Floats, place: Floats) -> Floats:
+        """(t, 6) boxes around the triangles of an absorber at a frame, whose axes are turned (3, 3) and placed (3,)."""
+        absorber = self.absorbers[number]
+        vertices = at(absorber.vertices, frame, 2) @ turn.T + place
+        return triangle_boxes(vertices, np.asarray(absorber.triangles), absorber.margin)
+
     def table(self, frame: int) -> FieldTable:
         """The fields as they are at a frame; those that a body carries in its frame."""
         fields, start = self.spec.fields, self.spec.frame_start
@@ -56,7 +67,7 @@ class FieldFrames:
         triangles = [np.asarray(field.triangles, dtype=np.int64) for field in fields]
         boxes = [triangle_boxes(*mesh) for mesh in zip(vertices, triangles, strict=True)]
         first_vertex, first_triangle = starts(vertices), starts(triangles)
-        absorbers = self.spec.absorbers if any(field.absorbed for field in fields) else ()
+        absorbers = self.absorbers
         absorbing = [absorbing_boxes(absorber, frame) for absorber in absorbers]
         names = [absorber.name for absorber in absorbers]
         return FieldTable(
