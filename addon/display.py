@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, FloatProperty, PointerProperty
-from bpy.types import Context, Object, PropertyGroup, Scene
+from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, PointerProperty
+from bpy.types import Collection, Context, Object, PropertyGroup, Scene
 
 from .redraw import redraw_views
 
@@ -15,6 +15,14 @@ __all__ = ["register", "unregister"]
 
 def show_anew(self: PropertyGroup, context: Context) -> None:
     redraw_views()
+
+
+class HiddenBody(PropertyGroup):
+    """A body that is hidden while it is shown as a piece, and whether it was hidden before."""
+
+    body: PointerProperty(type=Object)
+    in_viewport: BoolProperty()
+    in_render: BoolProperty()
 
 
 class SceneDisplay(PropertyGroup):
@@ -55,6 +63,11 @@ class SceneDisplay(PropertyGroup):
     points_object: PointerProperty(
         name="Points", description="Object whose points are the contacts of the current frame", type=Object
     )
+    pieces_object: PointerProperty(
+        name="Pieces", description="Object whose instances are the baked bodies at the current frame", type=Object
+    )
+    pieces: PointerProperty(type=Collection)
+    hidden_bodies: CollectionProperty(type=HiddenBody)
     show_statistics: BoolProperty(
         name="Plots", description="Draw what the solver did over the frames, in the corner of the viewport", update=show_anew
     )
@@ -74,6 +87,7 @@ class SceneDisplay(PropertyGroup):
 
 def register() -> None:
     """Give scenes the properties."""
+    bpy.utils.register_class(HiddenBody)
     bpy.utils.register_class(SceneDisplay)
     Scene.stiction_display = PointerProperty(type=SceneDisplay)
 
@@ -82,3 +96,4 @@ def unregister() -> None:
     """Take them away."""
     del Scene.stiction_display
     bpy.utils.unregister_class(SceneDisplay)
+    bpy.utils.unregister_class(HiddenBody)

@@ -38,6 +38,8 @@ class STICTION_MT_rigid_body(Menu):
         layout.operator("stiction.bake", text="Bake from Current Frame").from_here = True
         layout.operator("stiction.free_bake")
         layout.operator("stiction.bake_to_keyframes", icon="KEYFRAME")
+        layout.operator("stiction.add_pieces")
+        layout.operator("stiction.remove_pieces")
         layout.separator()
         layout.operator("stiction.check_scene", icon="VIEWZOOM")
         layout.operator("stiction.copy_to_selected", text="Copy to Selected")

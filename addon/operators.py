@@ -18,6 +18,7 @@ from ..solver_core.io.cache import CacheError
 from .channel_tracks import Keys, Tolerance
 from .contact_points import remove_points
 from .keyframes import commit
+from .pieces import remove_pieces
 from .ready import may_read_scene
 
 if TYPE_CHECKING:
@@ -200,6 +201,7 @@ class STICTION_OT_free_bake(Operator):
 
         count = free(context.scene)
         remove_points(context.scene)
+        remove_pieces(context.scene)
         context.window_manager.stiction.messages.clear()
         self.report({"INFO"}, f"{count} objects are as they were before the bake")
         return {"FINISHED"}

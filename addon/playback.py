@@ -32,7 +32,9 @@ def show(scene: Scene, depsgraph: Depsgraph, reader: FrameCacheReader) -> None:
     if not frames:
         return
     index = {name: column for column, name in enumerate(reader.info.bodies)}
-    objects = [ob for ob in baked_objects(scene) if ob.stiction.backup.body in index]
+    # what is shown as a piece of one object is hidden, and waits
+    hidden = {one.body for one in scene.stiction_display.hidden_bodies}
+    objects = [ob for ob in baked_objects(scene) if ob.stiction.backup.body in index and ob not in hidden]
     if not objects:
         return
     columns = [index[ob.stiction.backup.body] for ob in objects]

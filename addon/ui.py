@@ -210,6 +210,8 @@ class STICTION_PT_scene_range(ScenePanel, Panel):
         column.prop(source, "frame_start", text="Frame Start")
         column.prop(source, "frame_end", text="End")
         layout.prop(own, "cache_directory")
+        is_one = context.scene.stiction_display.pieces_object is not None
+        layout.operator("stiction.remove_pieces" if is_one else "stiction.add_pieces")
         layout.column(heading="Timeline").prop(context.scene.stiction_display, "show_frames", text="Show")
 
 
