@@ -15,6 +15,7 @@ import numpy as np
 from bpy.types import Context, Object, RigidBodyWorld, Scene
 from numpy.typing import NDArray
 
+from ..solver_core.scene.joints import JointChange
 from ..solver_core.scene.spec import (
     BodyKind,
     BodySpec,
@@ -31,7 +32,7 @@ from .effectors import has_field
 from .fields import read_fields
 from .gravity import gravity_now, gravity_path, may_change, read_on_the_way
 from .initial_motion import ANIMATED, follows_animation, frames_held, in_motion, is_caught_again, set_in_motion
-from .joints import read_joints
+from .joints import read_joints, watched, with_changes
 from .motion import FrozenTransform, can_change, frozen_body, frozen_part, read_motion, unfollowed_values
 from .object_properties import effective_material
 from .placement import PlacementError, ancestors, placed
@@ -211,11 +212,13 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Inspect
     fps = scene.render.fps / scene.render.fps_base
     bodies, lost = in_motion(bodies, found.launched, context, lambda: show_frame(context, start + 1), world.time_scale / fps)
     problems += lost
-    moves = found.animated or found.deforming or found.frozen or may_change(scene) or fields.may_change(context)
+    moves = found.animated or found.deforming or found.frozen or joined.keyed or may_change(scene) or fields.may_change(context)
     frames = each_frame(context, range(start, end + 1)) if moves else iter(())
     gravities: list[Array] = []
     if moves:
         frames = fields.read_on_the_way(context, read_on_the_way(context, frames, gravities))
+    states: dict[str, list[JointChange]] = {}
+    frames = watched(joined, context, frames, states)
     motion = read_motion(context, frames, found.animated, found.deforming, found.frozen)
     problems += [*motion.problems, *fields.problems]
     warnings += [*motion.warnings, *fields.warnings]
@@ -237,7 +240,7 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Inspect
         friction_combine=FrictionCombine[scene.stiction.friction_combine],
         excluded=tuple(sorted(joined.excluded)),
         pairs=properties.effective_pairs(scene),
-        joints=tuple(joined.joints),
+        joints=tuple(with_changes(joint, states.get(joint.name, [])) for joint in joined.joints),
         gravity_path=gravity_path(gravities),
         fields=fields.specs(float(scene.render.fps)),
         absorbers=fields.absorber_specs(),

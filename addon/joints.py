@@ -12,34 +12,42 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 from bpy.types import Context, Object, RigidBodyConstraint, RigidBodyWorld
 
-from ..solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
+from ..solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointChange, JointSpec
 from ..solver_core.scene.spec import SceneWarning
 from ..solver_core.validation.findings import SceneProblem
-from . import rotations
+from . import actions, rotations
 from .members import constraints_of
 from .motion import unfollowed_values
 from .placement import PlacementError, placed
 from .shapes import is_compound_part
 
-__all__ = ["Joints", "read_joints"]
+__all__ = ["Joints", "read_joints", "watched", "with_changes"]
 
 Axes = tuple[AxisSpec, AxisSpec, AxisSpec]
 
 ALL_FREE: Axes = (FREE_AXIS, FREE_AXIS, FREE_AXIS)
 ALL_LOCKED: Axes = (LOCKED, LOCKED, LOCKED)
+VALUES = "rigid_body_constraint."
+# What of them keeps the value of the first frame.
+UNFOLLOWED = (VALUES + "disable_collisions",)
 # Of the springs of Blender 2.7, above which something is lost without it: Bullet's damping is next to none up to there.
 UNDAMPED = 0.5
 
 
 @dataclass
 class Joints:
-    """The joints of a scene, the pairs of bodies that do not collide for their sake, and what is wrong or odd."""
+    """The joints of a scene, the pairs of bodies that do not collide for their sake, and what is wrong or odd.
+
+    keyed: the objects of those whose values may change from frame to frame, by the names of the joints.
+    """
 
     joints: list[JointSpec] = field(default_factory=list)
+    keyed: dict[str, Object] = field(default_factory=dict)
     excluded: set[tuple[str, str]] = field(default_factory=set)
     problems: list[SceneProblem] = field(default_factory=list)
     warnings: list[SceneWarning] = field(default_factory=list)
@@ -51,7 +59,9 @@ def read_joints(world: RigidBodyWorld, bodies: Collection[str], context: Context
     for ob in sorted(constraints_of(world), key=lambda ob: ob.name_full):
         constraint = ob.rigid_body_constraint
         ends = (constraint.object1, constraint.object2)
-        problems = [*end_problems(ob, ends, world)] if constraint.enabled else []
+        is_keyed = may_change(ob)
+        is_ever_on = constraint.enabled or is_keyed
+        problems = [*end_problems(ob, ends, world)] if is_ever_on else []
         found.problems += problems
         names = tuple("" if end is None else end.name_full for end in ends)
         # Blender disables collisions also for a constraint that is switched off, and after one has broken.
@@ -59,22 +69,23 @@ def read_joints(world: RigidBodyWorld, bodies: Collection[str], context: Context
             found.excluded.add((min(names), max(names)))
         # What is wrong with a body that could not be read is said already.
         is_readable = not problems and any(names) and all(not name or name in bodies for name in names)
-        if not constraint.enabled:
+        if not is_ever_on:
             continue
         found.warnings += constraint_warnings(ob, names)
         if is_readable:
             read_joint(found, ob, names, context)
+            if is_keyed:
+                found.keyed[ob.name_full] = ob
     return found
 
 
 def read_joint(found: Joints, ob: Object, names: tuple[str, ...], context: Context) -> None:
-    constraint = ob.rigid_body_constraint
     try:
         world, rotation = placed(ob, context.evaluated_depsgraph_get())
     except PlacementError as error:
         found.problems.append(SceneProblem(ob.name_full, error.field, str(error)))
         return
-    linear, angular = axes_of(constraint)
+    state = state_now(ob, 0, context)
     found.joints.append(
         JointSpec(
             name=ob.name_full,
@@ -82,11 +93,41 @@ def read_joint(found: Joints, ob: Object, names: tuple[str, ...], context: Conte
             body_b=names[1],
             position=np.array(world[:3, 3]),
             orientation=rotations.quaternion_of_matrix(rotation),
-            linear=linear,
-            angular=angular,
-            breaking_impulse=constraint.breaking_threshold if constraint.use_breaking else math.inf,
+            linear=state.linear,
+            angular=state.angular,
+            breaking_impulse=state.breaking_impulse,
+            enabled=state.enabled,
         )
     )
+
+
+def may_change(ob: Object) -> bool:
+    """Whether values of the object's constraint are keyed or driven."""
+    data = ob.animation_data
+    movers = () if data is None else (*(actions.curves(ob) or ()), *data.drivers)
+    has_strips = data is not None and bool(data.nla_tracks)
+    return has_strips or any(one.data_path.startswith(VALUES) for one in movers)
+
+
+def state_now(ob: Object, frame: int, context: Context) -> JointChange:
+    """What the object's constraint is at the frame that is shown, which is so many after the first."""
+    constraint = ob.evaluated_get(context.evaluated_depsgraph_get()).rigid_body_constraint
+    breaking = constraint.breaking_threshold if constraint.use_breaking else math.inf
+    return JointChange(frame, *axes_of(constraint), breaking, constraint.enabled)
+
+
+def watched(joints: Joints, context: Context, frames: Iterator[int], found: dict[str, list[JointChange]]) -> Iterator[int]:
+    """The frames, each shown while it is at hand; what keyed joints become at each is added to `found`, by their names."""
+    for number, frame in enumerate(frames):
+        for name, ob in joints.keyed.items():
+            found.setdefault(name, []).append(state_now(ob, number, context))
+        yield frame
+
+
+def with_changes(joint: JointSpec, states: list[JointChange]) -> JointSpec:
+    """The joint with those of its states, one a frame, that differ from the one before."""
+    changes = [now for before, now in pairwise(states) if replace(before, frame=now.frame) != now]
+    return replace(joint, changes=tuple(changes))
 
 
 def axes_of(constraint: RigidBodyConstraint) -> tuple[Axes, Axes]:
@@ -168,7 +209,7 @@ def constraint_warnings(ob: Object, names: tuple[str, ...]) -> Iterator[SceneWar
     def warn(name: str, message: str) -> SceneWarning:
         return SceneWarning((ob.name_full,), name, message)
 
-    yield from unfollowed_values(ob, ("rigid_body_constraint.",))
+    yield from unfollowed_values(ob, UNFOLLOWED)
     if not any(names):
         yield warn("object1", "it names no objects, so it joins nothing")
     elif not all(names):

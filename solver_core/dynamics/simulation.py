@@ -197,7 +197,8 @@ class Simulation:
         released = held & ~self._sleep.held
         if self._fields is not None and released.any():
             self._fields.begin_with(frame, self._state, released, self._last_step)
-        if self._paths.gravity_changes(frame):
+        # what joints become is what they are restored to, too
+        if self._joints.enter(frame) | self._paths.gravity_changes(frame):
             self._wake(self._sleep.settled)
         if self._fields is not None and self._sleep.asleep.any():
             asleep, untouched = self._sleep.asleep, self._sleep.untouched

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FREE_AXIS", "LOCKED", "AxisSpec", "JointSpec"]
+__all__ = ["FREE_AXIS", "LOCKED", "AxisSpec", "JointChange", "JointSpec"]
 
 Array = NDArray[np.float64]
 
@@ -37,6 +37,17 @@ LOCKED = AxisSpec(0.0, 0.0)
 
 
 @dataclass(frozen=True)
+class JointChange:
+    """What a joint is from a frame on, the first of the scene's range being 0; it is so on the way to that frame already."""
+
+    frame: int
+    linear: tuple[AxisSpec, AxisSpec, AxisSpec]
+    angular: tuple[AxisSpec, AxisSpec, AxisSpec]
+    breaking_impulse: float = math.inf
+    enabled: bool = True
+
+
+@dataclass(frozen=True)
 class JointSpec:
     """A joint between two bodies.
 
@@ -44,7 +55,7 @@ class JointSpec:
     at the first frame; each body carries its own copy of it from then on, and the joint's six coordinates say where B's is,
     seen from A's: linear along the axes of A's frame, angular the angles of the rotations about A's X, then A's Y, then A's Z
     that lead from A's axes to B's, R = Rz Ry Rx. breaking_impulse: N s, or N m s; a joint one of whose coordinates is held by
-    as much within one time step breaks, and is gone from then on.
+    as much within one time step breaks, and is gone from then on. One that is not enabled does nothing. changes: by frame.
     """
 
     name: str
@@ -55,3 +66,5 @@ class JointSpec:
     linear: tuple[AxisSpec, AxisSpec, AxisSpec] = (LOCKED, LOCKED, LOCKED)
     angular: tuple[AxisSpec, AxisSpec, AxisSpec] = (LOCKED, LOCKED, LOCKED)
     breaking_impulse: float = math.inf
+    enabled: bool = True
+    changes: tuple[JointChange, ...] = ()

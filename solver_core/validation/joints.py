@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..scene.joints import AxisSpec, JointSpec
+from ..scene.joints import AxisSpec, JointChange, JointSpec
 from ..scene.spec import BodyKind, SceneSpec, SceneWarning
 from .findings import UNIT, Findings, SceneProblem, describe, is_finite, is_not_negative
 
@@ -28,8 +28,16 @@ def joint_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
         if count > 1:
             yield SceneProblem(name, "name", f"{count} joints have this name; give each its own")
     for joint in spec.joints:
-        for field, message in (*end_findings(joint, bodies), *frame_findings(joint), *axes_findings(joint)):
+        for field, message in (*end_findings(joint, bodies), *frame_findings(joint), *state_findings(joint)):
             yield SceneProblem(joint.name, field, message)
+        for change in joint.changes:
+            for field, message in state_findings(change):
+                yield SceneProblem(joint.name, field, f"{message}, at frame {spec.frame_start + change.frame}")
+        frames = [change.frame for change in joint.changes]
+        if sorted(set(frames)) != frames or (frames and frames[0] < 0):
+            yield SceneProblem(
+                joint.name, "changes", f"its changes are at {frames}; give each a later frame than the one before"
+            )
 
 
 def end_findings(joint: JointSpec, bodies: set[str]) -> Findings:
@@ -49,12 +57,13 @@ def frame_findings(joint: JointSpec) -> Findings:
     if is_finite(joint.orientation, (4,)) and abs(np.linalg.norm(joint.orientation) - 1.0) > UNIT:
         length = np.linalg.norm(joint.orientation)
         yield "orientation", f"is {describe(joint.orientation)}, of length {length:g}; a rotation has length 1"
+
+
+def state_findings(joint: JointSpec | JointChange) -> Findings:
+    """What is wrong with a joint's axes and strength, at any one frame."""
     if not joint.breaking_impulse >= 0.0:
         message = f"is {joint.breaking_impulse}; it must be 0 or more, and infinite for a joint that never breaks"
         yield "breaking_impulse", message
-
-
-def axes_findings(joint: JointSpec) -> Findings:
     for field, way in (("linear", "along"), ("angular", "about")):
         axes = getattr(joint, field)
         if len(axes) != len(NAMES):

@@ -126,7 +126,8 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
                 place = moved[:3, :3] @ body.position + moved[:3, 3]
                 poses.append(np.concatenate([place, rotations.quaternion_of_matrix(turn)]))
             contacts = self.contacts_at(number) if self.contacts and number > self.spec.frame_start else None
-            joints = {"reactions": np.zeros((len(self.spec.joints), 6)), "broken": np.zeros(len(self.spec.joints), dtype=bool)}
+            count = len(self.spec.joints)
+            joints = {"reactions": np.zeros((count, 6)), "broken": np.zeros(count, dtype=bool), "giving_way": np.zeros(count)}
             rest = np.zeros((len(poses), 6))
             return Frame(number, np.array(poses), rest, frame_statistics([]), **joints, contacts=contacts)
 

@@ -276,14 +276,71 @@ def test_what_of_a_constraint_has_no_effect_is_said(pair):
     constrain("MOTOR", fixed, free, name="Idle")
     constrain("FIXED", fixed, None, name="Holds nothing")
     keyed = constrain("MOTOR", fixed, free, name="Keyed", use_motor_lin=True)
-    keyed.keyframe_insert("rigid_body_constraint.motor_lin_target_velocity", frame=1)
+    keyed.keyframe_insert("rigid_body_constraint.disable_collisions", frame=1)
     assert warned() >= {
         (("Iterates",), "solver_iterations"),
         (("Alone",), "object1"),
         (("Idle",), "use_motor_lin"),
-        (("Keyed",), "motor_lin_target_velocity"),
+        (("Keyed",), "disable_collisions"),
     }
     assert {joint.name for joint in read().spec.joints} == {"Iterates", "Idle", "Holds nothing", "Keyed"}
+
+
+def keyed(ob, name: str, values: dict[int, object]) -> None:
+    """Keyframes of a value of the object's constraint, by frame."""
+    for frame, value in values.items():
+        setattr(ob.rigid_body_constraint, name, value)
+        ob.keyframe_insert(f"rigid_body_constraint.{name}", frame=frame)
+
+
+def test_the_speed_of_a_keyed_motor_is_the_one_that_blender_moves_with_from_frame_to_frame(scene, pair):
+    scene.frame_end = scene.rigidbody_world.point_cache.frame_end = 30
+    pair[1].rigid_body.use_deactivation = False
+    motor = constrain("MOTOR", *pair, use_motor_lin=True, motor_lin_max_impulse=1e4)
+    keyed(motor, "motor_lin_target_velocity", {1: 0.0, 10: 1.0, 20: 1.0, 30: -2.0})
+    joint = the_joint()
+    speeds = {0: joint.linear[0].motor_velocity} | {c.frame: c.linear[0].motor_velocity for c in joint.changes}
+    now = [speeds[max(at for at in speeds if at <= frame)] for frame in range(30)]
+    moved = np.diff(simulated(30, pair[1])[:, 0, 0, 3]) * FPS
+    np.testing.assert_allclose(moved[2:], now[3:], atol=0.02)
+    assert max(now) - min(now) > 2.5
+
+
+@pytest.mark.parametrize("starts_on", [True, False])
+def test_a_constraint_that_is_switched_while_it_runs_is_a_joint_that_is(pair, starts_on):
+    ob = constrain("FIXED", *pair)
+    keyed(ob, "enabled", {1: starts_on, 4: starts_on, 5: not starts_on})
+    joint = the_joint()
+    assert joint.enabled == starts_on
+    assert [(change.frame, change.enabled) for change in joint.changes] == [(4, not starts_on)]
+
+
+def test_limits_springs_and_strength_are_followed_where_keys_and_drivers_have_them(pair):
+    ob = constrain("GENERIC_SPRING", *pair, use_limit_lin_x=True, limit_lin_x_lower=-1.0, use_spring_x=True)
+    driver = ob.driver_add("rigid_body_constraint.limit_lin_x_upper").driver
+    driver.expression = "1.0 if frame < 3 else 2.0"
+    keyed(ob, "spring_stiffness_x", {1: 5.0, 2: 5.0, 3: 9.0})
+    ob.rigid_body_constraint.use_breaking = True
+    keyed(ob, "breaking_threshold", {1: 4.0, 3: 4.0, 4: 2.0})
+    joint = the_joint()
+    found = {change.frame: change for change in joint.changes}
+    assert (joint.linear[0].upper, joint.linear[0].stiffness, joint.breaking_impulse) == (1.0, 5.0, 4.0)
+    assert (found[2].linear[0].upper, found[2].linear[0].stiffness, found[2].breaking_impulse) == (2.0, 9.0, 4.0)
+    assert found[3].breaking_impulse == 2.0
+    assert not warned()
+
+
+def test_a_constraint_whose_keys_change_nothing_has_no_changes(pair):
+    ob = constrain("FIXED", *pair)
+    keyed(ob, "enabled", {1: True, 9: True})
+    assert the_joint().changes == ()
+
+
+def test_crossed_limits_at_a_later_frame_are_refused_with_the_frame(pair):
+    ob = constrain("SLIDER", *pair, use_limit_lin_x=True, limit_lin_x_lower=-0.5)
+    keyed(ob, "limit_lin_x_upper", {1: 1.0, 3: 1.0, 4: -1.0})
+    (problem,) = [(owner, field) for owner, field in problems_of(read)][:1]
+    assert problem == ("Joint", "linear.x.lower")
 
 
 def test_constraints_are_read_in_one_order(pair):

@@ -41,10 +41,11 @@ class Coordinates(NamedTuple):
 
 
 def angular_form(joint: JointSpec) -> int:
-    """Which angles a joint's are."""
-    if all(axis == FREE_AXIS for axis in joint.angular):
+    """Which angles a joint's are, at all frames."""
+    ever = [joint.angular, *(change.angular for change in joint.changes)]
+    if all(axis == FREE_AXIS for angular in ever for axis in angular):
         return UNASKED
-    free = [axis for axis in range(3) if not joint.angular[axis].lower == joint.angular[axis].upper == 0.0]
+    free = [k for k in range(3) if not all(angular[k].lower == angular[k].upper == 0.0 for angular in ever)]
     if not free:
         return VECTOR
     return HINGE + free[0] if len(free) == 1 else EULER

@@ -19,7 +19,7 @@ from ..motion.rotation import matrices
 from ..predict import Begin
 from .coordinates import VECTOR, farthest_off, measured
 from .rows import JointRows, JointStep
-from .table import AT_LEAST, AT_MOST, COORDINATES, HOLD, MOTOR, choose, joint_table
+from .table import AT_LEAST, AT_MOST, COORDINATES, HOLD, MOTOR, at_frame, choose, joint_table
 
 __all__ = ["JointMemory", "Joints", "with_joints"]
 
@@ -51,11 +51,10 @@ class Joints:
     """
 
     def __init__(self, spec: SceneSpec, model: Model, state: State):
+        self._joints, self._frame = spec.joints, 0
         self._table = joint_table(spec, model, state)
         self._names = [(joint.name, tuple(name for name in (joint.body_a, joint.body_b) if name)) for joint in spec.joints]
         count, rows = len(spec.joints), self._table.rows
-        driven = rows.joint[(rows.kind == MOTOR) & (rows.target != 0.0)]
-        self._driven = np.isin(np.arange(count), driven)
         # of the others no angle is asked for, or none that turns far
         self._turning = np.isin(np.arange(count), rows.joint[rows.coordinate >= 3]) & (self._table.frames.form != VECTOR)
         self._chosen = choose(self._table, np.ones(count, dtype=bool))
@@ -69,10 +68,27 @@ class Joints:
     def restore(self, memory: JointMemory) -> None:
         """Go on from what was remembered."""
         self.memory = memory
-        hold = self._table.frames.body[~memory.broken]
+        rows, body, holds = self._table.rows, self._table.frames.body, self._holds
+        hold = body[holds]
         self.pairs = hold[(hold >= 0).all(axis=1)]
-        driven = self._table.frames.body[self._driven & ~memory.broken].ravel()
+        driven = np.isin(np.arange(len(body)), rows.joint[(rows.kind == MOTOR) & (rows.target != 0.0)])
+        driven = body[driven & holds].ravel()
         self.driven = driven[driven >= 0]
+
+    def enter(self, frame: int) -> bool:
+        """Make joints what they are on the way on from a frame, the first being 0; whether they become something else there."""
+        changes = any(self._frame < change.frame <= frame + 1 for joint in self._joints for change in joint.changes)
+        if changes or frame + 1 < self._frame:
+            self._table = at_frame(self._table, self._joints, frame + 1)
+            self._chosen = choose(self._table, self._chosen.held)
+            self.restore(self.memory)
+        self._frame = frame + 1
+        return changes
+
+    @property
+    def _holds(self) -> NDArray[np.bool_]:
+        """(j,) those that are enabled and not broken."""
+        return self._table.enabled & ~self.memory.broken
 
     def warnings(self) -> list[SceneWarning]:
         """One for each coordinate that is not where its joint has it as the scene begins."""
@@ -120,7 +136,7 @@ class Joints:
 
     def step(self, begin: Begin, state: State) -> JointStep:
         """Those that hold as a step begins."""
-        held = moved_by_solver(self._table.frames.body, begin.model.dof) & ~self.memory.broken
+        held = moved_by_solver(self._table.frames.body, begin.model.dof) & self._holds
         if not np.array_equal(held, self._chosen.held):
             self._chosen = choose(self._table, held)
         return JointStep(self._table.frames, self._chosen, self.memory.angle, begin, state)
@@ -143,14 +159,14 @@ class Joints:
 
     def _off(self, state: State) -> Floats:
         """(j,) lengths that joints are from where they may be; 0 of those that are broken."""
-        frames, holds, off = self._table.frames, ~self.memory.broken, np.zeros(len(self))
+        frames, holds, off = self._table.frames, self._holds, np.zeros(len(self))
         found = measured(frames, holds, state.position, matrices(state.orientation), self.memory.angle)
         farthest_off(self._table.rows, frames.length, found.value, off)
         return np.where(holds, off, 0.0)
 
     def break_by(self, impulse: Floats) -> None:
         """Break those that had to hold a coordinate with a breaking impulse in a time step, (j, 6) N s and N m s."""
-        breaks = np.abs(impulse).max(axis=1, initial=0.0) >= self._table.breaking
+        breaks = self._holds & (np.abs(impulse).max(axis=1, initial=0.0) >= self._table.breaking)
         if breaks.any():
             self.restore(self.memory._replace(broken=self.memory.broken | breaks))
 

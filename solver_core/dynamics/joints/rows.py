@@ -286,7 +286,7 @@ def laws(rows, fixed, rate, times, recovery_speed, compliance, bias, box):
         elif kind == SPRING:
             shift, give = _pull(rows, fixed, r, h, force_time)
             low, high = -np.inf, np.inf
-        else:
+        else:  # a motor, or nothing: a motor without force
             most = rows.force[r] * force_time / scale
             shift, give = -scale * rows.target[r], 0.0
             low, high = -most, most

@@ -3,24 +3,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...scene.joints import AxisSpec, JointSpec
+from ...scene.joints import AxisSpec, JointChange, JointSpec
 from ...scene.spec import SceneSpec
 from ..bodies import Model, State
 from ..motion.rotation import matrices
 from .coordinates import AT_LEAST, AT_MOST, HOLD, angular_form
 
-__all__ = ["AT_LEAST", "AT_MOST", "COORDINATES", "HOLD", "MOTOR", "SPRING", "Chosen", "JointTable", "choose", "joint_table"]
+__all__ = [
+    "AT_LEAST",
+    "AT_MOST",
+    "COORDINATES",
+    "HOLD",
+    "MOTOR",
+    "SPRING",
+    "Chosen",
+    "JointTable",
+    "at_frame",
+    "choose",
+    "joint_table",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SPRING, MOTOR = range(3, 5)  # kinds of row beside those that say where a coordinate may be
+KINDS = 5  # a row that does nothing, for now, is of its kind plus that
+IDLE = np.nan, 0.0, 0.0, 0.0
 COORDINATES = "X", "Y", "Z", "X rotation", "Y rotation", "Z rotation"
 ROWS = 3  # in a triple
 
@@ -53,12 +66,13 @@ class Frames(NamedTuple):
 
 
 class JointTable(NamedTuple):
-    """j joints: their frames, their rows, and how many triples these are in; breaking: (j,) N s and N m s."""
+    """j joints: their frames, their rows, and how many triples these are in; breaking: (j,) N s and N m s; enabled: (j,)."""
 
     frames: Frames
     rows: Rows
     triples: int
     breaking: Floats
+    enabled: NDArray[np.bool_]
 
 
 class Chosen(NamedTuple):
@@ -81,7 +95,8 @@ def joint_table(spec: SceneSpec, model: Model, state: State) -> JointTable:
     # of the world last, where the index -1 finds them
     position = np.vstack([state.position, np.zeros(3)])
     rotation = np.concatenate([matrices(state.orientation), np.eye(3)[None]])
-    rows, triples = _rows(spec.joints)
+    (joint, coordinate, kind, triple, within), triples = _rows(spec.joints)
+    rows = Rows(joint, coordinate, kind, triple, within, *(np.zeros(len(joint)) for _ in range(4)))
     frames = Frames(
         body=body,
         place=np.einsum("jeba,jeb->jea", rotation[body], at[:, None] - position[body]),
@@ -89,7 +104,28 @@ def joint_table(spec: SceneSpec, model: Model, state: State) -> JointTable:
         form=np.array([angular_form(joint) for joint in spec.joints], dtype=np.int64),
         length=_lengths(model, body),
     )
-    return JointTable(frames, rows, triples, np.array([joint.breaking_impulse for joint in spec.joints], dtype=float))
+    return at_frame(JointTable(frames, rows, triples, np.zeros(count), np.zeros(count, dtype=bool)), spec.joints, 0)
+
+
+def at_frame(table: JointTable, joints: tuple[JointSpec, ...], frame: int) -> JointTable:
+    """The table with what joints are on the way to a frame of the range, the first being 0."""
+    now = [state_of(joint, frame) for joint in joints]
+    rows, kinds = table.rows, [[_of_axis(axis) for axis in (*state.linear, *state.angular)] for state in now]
+    values = np.zeros((len(rows.joint), 4))
+    for row, (joint, coordinate, kind) in enumerate(zip(rows.joint, rows.coordinate, rows.kind % KINDS, strict=True)):
+        values[row] = kinds[joint][coordinate].get(int(kind), IDLE)
+    target, stiffness, damping, force = values.T.copy()
+    idle = np.isnan(target)
+    kind = np.where(idle, rows.kind % KINDS + KINDS, rows.kind % KINDS)
+    target[idle] = 0.0
+    rows = rows._replace(kind=kind, target=target, stiffness=stiffness, damping=damping, force=force)
+    breaking = np.array([state.breaking_impulse for state in now], dtype=float)
+    return table._replace(rows=rows, breaking=breaking, enabled=np.array([state.enabled for state in now], dtype=bool))
+
+
+def state_of(joint: JointSpec, frame: int) -> JointSpec | JointChange:
+    """What a joint is on the way to a frame."""
+    return next((change for change in reversed(joint.changes) if change.frame <= frame), joint)
 
 
 def choose(table: JointTable, held: NDArray[np.bool_]) -> Chosen:
@@ -108,31 +144,30 @@ def _lengths(model: Model, body: Ints) -> Floats:
     return np.sqrt(np.divide(moved, turned, out=np.ones_like(moved), where=turned > 0.0))
 
 
-def _rows(joints: tuple[JointSpec, ...]) -> tuple[Rows, int]:
-    """The rows of joints, in triples that each belong to one of them."""
-    found: list[tuple[float, ...]] = []
+def _rows(joints: tuple[JointSpec, ...]) -> tuple[tuple[Ints, ...], int]:
+    """Joint, coordinate, kind, triple and place of the rows that joints have at any frame, in triples that each belong to one
+    joint; and how many triples."""
+    found: list[tuple[int, ...]] = []
     triples = 0
     for index, joint in enumerate(joints):
-        axes = enumerate((*joint.linear, *joint.angular))
-        of_joint = [(coordinate, *row) for coordinate, axis in axes for row in _of_axis(axis)]
-        found += [(index, triples + i // ROWS, i % ROWS, *row) for i, row in enumerate(of_joint)]
+        ever = [(*state.linear, *state.angular) for state in (joint, *joint.changes)]
+        of_joint = [(k, kind) for k in range(6) for kind in sorted({kind for axes in ever for kind in _of_axis(axes[k])})]
+        found += [(index, *row, triples + i // ROWS, i % ROWS) for i, row in enumerate(of_joint)]
         triples += -(-len(of_joint) // ROWS)
-    table = np.array(found, dtype=float).reshape(len(found), 9)
-    joint, triple, place, coordinate, kind = table[:, :5].T.astype(np.int64, order="C")
-    target, stiffness, damping, force = table[:, 5:].T.copy()
-    return Rows(joint, coordinate, kind, triple, place, target, stiffness, damping, force), triples
+    return tuple(np.array(found, dtype=np.int64).reshape(len(found), 5).T.copy()), triples
 
 
-def _of_axis(axis: AxisSpec) -> Iterator[tuple[int, float, float, float, float]]:
-    """Kind, target, stiffness, damping and force of the rows of a coordinate."""
+def _of_axis(axis: AxisSpec) -> dict[int, tuple[float, float, float, float]]:
+    """Target, stiffness, damping and force of the rows of a coordinate, by their kinds."""
     if axis.lower == axis.upper:
-        yield HOLD, axis.lower, 0.0, 0.0, 0.0
-        return
+        return {HOLD: (axis.lower, 0.0, 0.0, 0.0)}
+    found = {}
     if axis.lower > -np.inf:
-        yield AT_LEAST, axis.lower, 0.0, 0.0, 0.0
+        found[AT_LEAST] = axis.lower, 0.0, 0.0, 0.0
     if axis.upper < np.inf:
-        yield AT_MOST, axis.upper, 0.0, 0.0, 0.0
+        found[AT_MOST] = axis.upper, 0.0, 0.0, 0.0
     if axis.stiffness > 0.0 or axis.damping > 0.0:
-        yield SPRING, axis.rest, axis.stiffness, axis.damping, 0.0
+        found[SPRING] = axis.rest, axis.stiffness, axis.damping, 0.0
     if axis.motor_force > 0.0:
-        yield MOTOR, axis.motor_velocity, 0.0, 0.0, axis.motor_force
+        found[MOTOR] = axis.motor_velocity, 0.0, 0.0, axis.motor_force
+    return found
