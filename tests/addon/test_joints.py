@@ -52,7 +52,9 @@ def thrown(ob, path: str, index: int, speed: float) -> None:
         value[index] += speed * (frame - 1) / FPS
         setattr(ob, path, value)
         ob.keyframe_insert(path, frame=frame)
-    for curve in ob.animation_data.action.fcurves:
+    from stiction.addon.actions import curves
+
+    for curve in curves(ob):
         for key in curve.keyframe_points:
             key.interpolation = "LINEAR"
 
