@@ -33,7 +33,7 @@ Ints = NDArray[np.int64]
 
 SPRING, MOTOR = range(3, 5)  # kinds of row beside those that say where a coordinate may be
 KINDS = 5  # a row that does nothing, for now, is of its kind plus that
-IDLE = np.nan, 0.0, 0.0, 0.0
+WITHOUT_EFFECT = np.nan, 0.0, 0.0, 0.0
 COORDINATES = "X", "Y", "Z", "X rotation", "Y rotation", "Z rotation"
 ROWS = 3  # in a triple
 
@@ -113,7 +113,7 @@ def at_frame(table: JointTable, joints: tuple[JointSpec, ...], frame: int) -> Jo
     rows, kinds = table.rows, [[_of_axis(axis) for axis in (*state.linear, *state.angular)] for state in now]
     values = np.zeros((len(rows.joint), 4))
     for row, (joint, coordinate, kind) in enumerate(zip(rows.joint, rows.coordinate, rows.kind % KINDS, strict=True)):
-        values[row] = kinds[joint][coordinate].get(int(kind), IDLE)
+        values[row] = kinds[joint][coordinate].get(int(kind), WITHOUT_EFFECT)
     target, stiffness, damping, force = values.T.copy()
     idle = np.isnan(target)
     kind = np.where(idle, rows.kind % KINDS + KINDS, rows.kind % KINDS)
