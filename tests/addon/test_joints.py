@@ -371,6 +371,32 @@ def test_a_constraint_does_not_pull_at_bodies_that_a_bake_moves(scene, make_body
     assert dump() == before
 
 
+def test_what_a_constraint_bore_becomes_curves_of_its_object(scene, make_body, fake_worker, monkeypatch):
+    from stiction.addon.actions import curves
+
+    bore = {number: np.arange(6.0) + 10.0 * number for number in range(1, 6)}
+    plain = fake_worker.frame
+
+    def frame(self, number):
+        found = plain(self, number)
+        found.reactions[0] = bore[number]
+        return found
+
+    monkeypatch.setattr(fake_worker, "frame", frame)
+    first, second = make_body("First"), make_body("Second")
+    ob = constrain("FIXED", first, second)
+    assert not bpy.ops.stiction.reactions_to_curves.poll()
+    assert bpy.ops.stiction.bake() == {"FINISHED"}
+    assert bpy.ops.stiction.reactions_to_curves() == {"FINISHED"}
+    found = {(curve.data_path, curve.array_index): curve for curve in curves(ob)}
+    for number, reaction in bore.items():
+        force = [found['["reaction_force"]', axis].evaluate(number) for axis in range(3)]
+        torque = [found['["reaction_torque"]', axis].evaluate(number) for axis in range(3)]
+        assert [*force, *torque] == pytest.approx(list(reaction))
+    scene.frame_set(3)
+    assert list(ob.evaluated_get(bpy.context.evaluated_depsgraph_get())["reaction_torque"]) == pytest.approx(list(bore[3][3:]))
+
+
 def placed_at(frame: int, ob):
     bpy.context.scene.frame_set(frame)
     return ob.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world.translation.copy()
