@@ -102,7 +102,7 @@ def catenary_arch(
         place = (0.0, 0.0, height + 0.5 * thickness + 0.5 * edge + 0.5 + 1.5 * i * edge)
         bodies.append(let_go(box(f"Dropped {i + 1}", (edge, edge, edge), place, material, mass), round(FPS * (1.0 + i))))
     for i in range(thrown):
-        place = (-0.5 * span - 2.0, 0.0, 0.3 * height)
+        place = (-0.5 * span - 2.0 - 1.5 * i * edge, 0.0, 0.3 * height)
         flying = box(f"Thrown {i + 1}", (edge, edge, edge), place, material, mass, velocity=(speed, 0.0, 1.0))
         bodies.append(let_go(flying, round(FPS * (dropped + 2.5 + 0.5 * i))))
     return SceneSpec(tuple(bodies), frame_end=frames)
