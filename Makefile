@@ -72,6 +72,7 @@ bench: environment
 	$(RUN) tests/bench/heaps.py
 	$(RUN) tests/bench/staggered_against_quadprog.py
 	$(RUN) tests/bench/published.py
+	$(RUN) tests/bench/paper_tables.py --steps 30 --cold 5
 	$(RUN) tests/bench/captured.py
 	$(RUN) tests/bench/pivot.py
 	$(RUN) tests/bench/contacts_against_oracles.py

@@ -53,6 +53,8 @@ SCENES: dict[str, tuple[Callable[[], SceneSpec], dict[str, object]]] = {
     "dropped cube": (scenes.dropped_cube, {}),
     "jamming rod": (scenes.jamming_rod, {}),
     "jamming tube": (published_scenes.jamming_tube, {}),
+    "log house": (published_scenes.log_house, {"tolerance": 1e-4}),
+    "rods of 1991": (published_scenes.rods_of_1991, {}),
     "breakable wall": (jointed_scenes.breakable_wall, {}),
     "drawbridge": (jointed_scenes.drawbridge, {}),
     "hanging chain": (jointed_scenes.hanging_chain, {}),
