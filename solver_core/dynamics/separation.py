@@ -41,7 +41,7 @@ FACTORISING = 30  # iterations of a solve, of which it may do the factorisations
 # Of the fastest that a contact is to open at: what is aimed at, and what will do where that is slow.
 PARTED, NEARLY_PARTED = 1e-3, 1e-2
 CLEAR = 10.0  # rest offsets: nearer bodies may bear each other, and are brought no nearer; what is beyond is room
-ROUNDS = 12  # each with the contacts that the one before pushed against; then come all
+PUSHING_ROUNDS = 12  # each with the contacts that the one before pushed against; then come all
 NEGLIGIBLE = 0.05  # of the rest offset: what is nearer than this to its place is left there
 
 
@@ -105,7 +105,7 @@ def _part_by(solve: Part, apart: System, acting: Bools, fastest: float, effort: 
     number, impulse = np.full(len(apart.offset) - 1, -1), np.zeros((len(acting), 3))
     # what rests is parted exactly, lest it be moved a little in every other step
     slow = (NEARLY_PARTED if len(number) > FEW_BODIES else PARTED) * fastest
-    for rounds in range(1, ROUNDS + 2):
+    for rounds in range(1, PUSHING_ROUNDS + 2):
         chosen = np.flatnonzero(acting)
         part, bodies = subsystem(apart, chosen, number)
         velocity, pushes = np.zeros_like(part.velocity), impulse[chosen]
@@ -116,7 +116,7 @@ def _part_by(solve: Part, apart: System, acting: Bools, fastest: float, effort: 
         resisting = resists(apart, acting, slow, out)
         if not resisting.any():
             return True
-        acting |= resisting if rounds < ROUNDS else True
+        acting |= resisting if rounds < PUSHING_ROUNDS else True
     return True
 
 

@@ -4,12 +4,12 @@
 import numpy as np
 import pytest
 
-from solver_core.linalg import block_cholesky, block_lu
+from solver_core.linalg import block_cholesky, block_lu, block_triangular
 
 from .kernels import callable_from_python
 
 analyse, find_block = map(callable_from_python, (block_cholesky.analyse, block_cholesky.find_block))
-factorise, solve_in_place = map(callable_from_python, (block_cholesky.factorise, block_cholesky.solve_in_place))
+factorise, solve_in_place = map(callable_from_python, (block_cholesky.factorise, block_triangular.solve_in_place))
 factorise_lu, solve_lu_in_place = map(callable_from_python, (block_lu.factorise_lu, block_lu.solve_lu_in_place))
 
 

@@ -30,7 +30,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...compile.kernel import inlined_kernel, inner_kernel, leaf_kernel
-from ...linalg.block_cholesky import factorise, solve_in_place
+from ...linalg.block_cholesky import factorise
+from ...linalg.block_triangular import solve_in_place
 from ...problem.cones import project_interval
 from ...problem.residuals import natural_error
 from ...problem.system import apply_mass

@@ -29,7 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, kernel, leaf_kernel
-from ...linalg.block_cholesky import Structure, analyse, factorise, find_block, solve_in_place
+from ...linalg.block_cholesky import Structure, analyse, factorise, find_block
+from ...linalg.block_triangular import solve_in_place
 from ...problem.cones import (
     natural_friction,
     natural_interval,
