@@ -12,6 +12,9 @@ from bpy.types import ID, Action, NlaTrack
 from numpy.typing import NDArray
 
 __all__ = [
+    "COME_OF_BAKES",
+    "REACTION_FORCE",
+    "REACTION_TORQUE",
     "TRANSFORMS",
     "assign",
     "bake_tracks",
@@ -31,6 +34,9 @@ __all__ = [
 
 HAS_SLOTS = bpy.app.version >= (4, 4, 0)
 LINEAR = 1  # the value of this item in Keyframe.interpolation
+# Custom properties that have what a constraint bore in a bake: their curves come of it, and it does not come of them.
+REACTION_FORCE, REACTION_TORQUE = "reaction_force", "reaction_torque"
+COME_OF_BAKES = frozenset(f'["{name}"]' for name in (REACTION_FORCE, REACTION_TORQUE))
 MADE_BY_BAKE = "stiction_bake"  # custom property of the actions that a bake makes, and may remove again
 
 # Everything that places an object, with its size.

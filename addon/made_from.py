@@ -364,7 +364,7 @@ def curves_of(owner: ID) -> Any:
     data = owner.animation_data
     if data is None:
         return ()
-    curves = tuple(curve_of(curve) for curve in own_curves(owner, data))
+    curves = tuple(curve_of(curve) for curve in own_curves(owner, data) if curve.data_path not in actions.COME_OF_BAKES)
     drivers = tuple(
         (one.data_path, one.array_index, one.driver.type, one.driver.expression, curve_of(one)) for one in data.drivers
     )

@@ -12,9 +12,8 @@ from . import actions
 from .members import constraints_of
 from .playback import open_cache
 
-__all__ = ["FORCE", "TORQUE", "register", "unregister"]
+__all__ = ["register", "unregister"]
 
-FORCE, TORQUE = "reaction_force", "reaction_torque"
 UNDOABLE = {"REGISTER", "UNDO"}
 
 
@@ -61,7 +60,7 @@ def write_reactions(ob: bpy.types.Object, frames: np.ndarray, reactions: np.ndar
     if data.action is None:
         actions.assign(ob, None, "")
         actions.empty_action(ob, f"{ob.name} Reactions")
-    for name, first in ((FORCE, 0), (TORQUE, 3)):
+    for name, first in ((actions.REACTION_FORCE, 0), (actions.REACTION_TORQUE, 3)):
         ob[name] = [0.0, 0.0, 0.0]
         for axis in range(3):
             actions.write_curve(ob, f'["{name}"]', axis, frames, reactions[:, first + axis])

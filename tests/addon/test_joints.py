@@ -373,6 +373,7 @@ def test_a_constraint_does_not_pull_at_bodies_that_a_bake_moves(scene, make_body
 
 def test_what_a_constraint_bore_becomes_curves_of_its_object(scene, make_body, fake_worker, monkeypatch):
     from stiction.addon.actions import curves
+    from stiction.addon.made_from import of_object
 
     bore = {number: np.arange(6.0) + 10.0 * number for number in range(1, 6)}
     plain = fake_worker.frame
@@ -387,7 +388,9 @@ def test_what_a_constraint_bore_becomes_curves_of_its_object(scene, make_body, f
     ob = constrain("FIXED", first, second)
     assert not bpy.ops.stiction.reactions_to_curves.poll()
     assert bpy.ops.stiction.bake() == {"FINISHED"}
+    before = of_object(ob, {})
     assert bpy.ops.stiction.reactions_to_curves() == {"FINISHED"}
+    assert of_object(ob, {}) == before, "a bake is not outdated by what comes of it"
     found = {(curve.data_path, curve.array_index): curve for curve in curves(ob)}
     for number, reaction in bore.items():
         force = [found['["reaction_force"]', axis].evaluate(number) for axis in range(3)]
