@@ -504,7 +504,8 @@ class Simulation:
         step, movable = self._step, self._bodies.model.dof >= 0
         twists = self._paths.twists(self._state, self._sleep.held, 1.0, step)
         begin = predicted_step(self._paths.model(0.0), self._state, twists, movable & ~self._sleep.held, 0.0, step, 0.5 * step)
-        return [*self._joints.warnings(), *self._joints.contradictions(begin, self._state)]
+        begun = begin, self._state
+        return [*self._joints.warnings(), *self._joints.too_stiff(*begun), *self._joints.contradictions(*begun)]
 
     def _record(self, rows: list[dict[str, Any]]) -> Frame:
         poses, velocities = to_body_frames(self._bodies, self._state)

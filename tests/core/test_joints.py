@@ -165,6 +165,17 @@ def test_springs_that_are_too_stiff_for_the_step_stay_where_they_are_pulled_to()
     assert abs(poses(frames, 0)[-60:, :3]).max() < 1e-6
 
 
+@pytest.mark.parametrize(("frequency", "is_named"), [(70.0, False), (85.0, True)])
+def test_a_spring_that_the_step_cannot_follow_is_named_before_the_first_one(frequency, is_named):
+    """A step of h follows springs up to omega h = 2: 76 Hz with 240 steps a second."""
+    law = AxisSpec(stiffness=2.0 * (2.0 * math.pi * frequency) ** 2)
+    weight = box("Weight", (0.1, 0.1, 0.1), NONE, ROUGH, mass=2.0)
+    spec = scene([weight], [JointSpec("Coil", "", "Weight", linear=(law, LOCKED, LOCKED))])
+    said = [warning.message for warning in sc.Simulation(spec, substeps=1).warnings if "swings faster" in warning.message]
+    assert bool(said) == is_named
+    assert all("Coil" in message for message in said)
+
+
 def test_a_slider_slides_down_its_axis_and_does_nothing_else():
     tilt = 0.4
     frame = Rotation.from_euler("y", tilt)

@@ -101,6 +101,15 @@ class Joints:
                 found.append(SceneWarning(bodies, "joints", f"{where}: its bodies are brought there slowly"))
         return found
 
+    def too_stiff(self, begin: Begin, state: State) -> list[SceneWarning]:
+        """One for each joint with a spring that does not swing, since the step is too long for it."""
+        advice = "it is pulled to its place at once instead; more substeps or less stiffness let it swing"
+        found = [self._names[joint] for joint in self.step(begin, state).too_stiff()]
+        return [
+            SceneWarning(bodies, "joints", f"a spring of the joint {name} swings faster than the time step follows: {advice}")
+            for name, bodies in found
+        ]
+
     def contradictions(self, begin: Begin, state: State) -> list[SceneWarning]:
         """One for joints that cannot all be where they have to in the first step, whatever else there is."""
         step = self.step(begin, state)

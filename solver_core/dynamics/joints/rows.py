@@ -123,6 +123,11 @@ class JointStep:
         self.triples, self.bodies = chosen.triples, fixed.bodies
         self.are_driven = bool(fixed.known.any())
 
+    def too_stiff(self) -> Ints:
+        """The joints whose springs swing faster than the step can follow."""
+        springs = (self._rows.kind == SPRING) & (self._rows.stiffness > 0.0)
+        return np.unique(self._rows.joint[springs & (self._fixed.first < self._fixed.last)])
+
     def holding(self, box: Floats) -> Floats:
         """The laws (t, 3, 3) without those of springs and motors, which then do nothing."""
         at = self._rows.kind > AT_MOST
