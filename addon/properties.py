@@ -132,7 +132,7 @@ class SceneStiction(PropertyGroup):
     )
     crowd_tolerance: FloatProperty(
         name="Crowd Tolerance",
-        description="Relative error that is enough for more than 64 bodies in contact that have tumbled, until they sleep; "
+        description="Relative error that is enough for more than 32 bodies in contact that have tumbled, until they sleep; "
         "what stands has the tolerance above. The last digits of a heap take ten times as long. Staggered Projections only",
         default=SolverSettings.crowd_tolerance,
         min=1e-12,

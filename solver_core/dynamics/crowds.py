@@ -17,7 +17,6 @@ from ..compile.kernel import kernel
 from ..disjoint_sets import join, root
 from ..problem.system import System, relative_velocity
 from ..scene.spec import ContactMethod, SolverSettings, Staggering
-from ..solvers.kaufman_2008.aim import FEW_BODIES
 from .predict import Begin
 
 __all__ = ["Crowds"]
@@ -25,7 +24,8 @@ __all__ = ["Crowds"]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-AT_REST = 10.0  # tolerances: what equilibria that are solved to one leave bodies moving at
+MANY = 32  # bodies, of which no crowd is made: the last digits of so few are found soon
+AT_REST = 30.0  # tolerances: what equilibria that are solved to one leave bodies moving at
 
 
 class Crowds:
@@ -45,7 +45,7 @@ class Crowds:
         """The tolerance (moving,) that the island of each body that the solver moves is solved to. Who is in a crowd is known
         then."""
         moving = len(begin.offset) - 1
-        if moving <= FEW_BODIES or self._of_crowds == self._tolerance:
+        if moving <= MANY or self._of_crowds == self._tolerance:
             self.members[:] = False
             return np.full(moving, self._tolerance)
         speed = float(np.linalg.norm(begin.model.gravity)) * begin.h
@@ -84,11 +84,11 @@ def crowded(system, now, speed, members):
         stirred[first] |= members[b]
     for k in range(system.mu.size):
         first = root(parent, system.body_a[k] if system.body_a[k] >= 0 else system.body_b[k])
-        if size[first] > FEW_BODIES and not stirred[first]:
+        if size[first] > MANY and not stirred[first]:
             n, t1, t2 = relative_velocity(system, k, now)
             stirred[first] = n * n + t1 * t1 + t2 * t2 > speed * speed
     out = np.empty(bodies, np.bool_)
     for b in range(bodies):
         first = root(parent, b)
-        out[b] = stirred[first] and size[first] > FEW_BODIES
+        out[b] = stirred[first] and size[first] > MANY
     return out

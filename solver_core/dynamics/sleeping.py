@@ -161,8 +161,8 @@ class Sleep:
 
     def keep_untouched(self, checkpoint: dict[str, NDArray]) -> None:
         """Of those that sleep from the start, wake all that did not sleep any more at a checkpoint."""
-        self._untouched &= np.array(checkpoint["sleep_untouched"])
-        self.asleep = self._untouched.copy()
+        self.untouched &= np.array(checkpoint["sleep_untouched"])
+        self.asleep = self.untouched.copy()
 
 
 def laid_asleep(spec: SceneSpec) -> tuple[Flags, NDArray[np.int64], NDArray[np.int64]]:

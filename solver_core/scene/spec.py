@@ -210,7 +210,7 @@ class SolverSettings:
     tolerance is both the relative error (28) of Kaufman et al. 2008 and the bound on each relative residual of the method's
     law.
     max_iterations: staggered iterations, pivots a contact, or redistributions of energy.
-    crowd_tolerance: the same for islands of more than 64 bodies that have tumbled, of Staggered Projections with proposals,
+    crowd_tolerance: the same for islands of more than 32 bodies that have tumbled, of Staggered Projections with proposals,
     where it is the larger one.
     polygon_sides is 0 for the exact friction disk, else the K of the K-sided polygon. substeps: time steps a frame. sleeping:
     leave islands that are at rest to within the tolerance out of the steps until something comes near.
