@@ -329,22 +329,6 @@ def test_what_collides_absorbs_as_in_blender(scene, make_body, tmp_path, absorpt
     assert np.linalg.norm(ours[-1, 0] - ours[0, 0]) > 0.02 or not moves
 
 
-def test_a_field_goes_with_the_body_that_carries_it_as_in_blender(scene, make_body, tmp_path):
-    """To within the frame or two that Blender is late, for it is a circle of dependencies there."""
-    bodies = free_bodies(scene, make_body, 0.05, places=((0.0, 0.0, 0.0), (3.0, 0.0, 0.0), (0.0, 3.0, 0.0)))
-    scene.use_gravity, scene.gravity = True, (-6.0, 0.0, 0.0)
-    pull = add_field("FORCE", name="Pull", strength=3.0)
-    pull.parent = bodies[0]
-    measured = bullet_forces(25, bodies)
-    measured.force[:, :, 0] += 6.0 * 0.05
-    carried = solver_forces(tmp_path, measured)
-    pull.parent = None
-    left_behind = solver_forces(tmp_path, measured)
-    assert measured.position[-1, 0, 0] < -2.0
-    off, off_without = (np.linalg.norm(ours - measured.force, axis=2)[-1, 2] for ours in (carried, left_behind))
-    assert off < 0.3 * off_without
-
-
 @pytest.mark.slow
 def test_bodies_fly_through_fields_as_in_blender(scene, make_body, tmp_path):
     """A second of flight, through the worker: apart only by the half step that Bullet is ahead."""

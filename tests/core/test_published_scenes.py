@@ -92,7 +92,8 @@ def test_the_arch_comes_down_when_its_leg_is_hit():
     fallen = poses[-1, blocks, 2] < 0.5 * poses[0, blocks, 2]
     assert fallen.sum() > 10
     assert at_rest(frames[-1])
-    assert max(frame.statistics.deepest_overlap.max() for frame in frames[1:]) < 1e-4
+    # of a half extent: what is aimed at in all scenes
+    assert max(frame.statistics.overlap_ratio.max() for frame in frames[1:]) < 1e-3
 
 
 @pytest.mark.slow
