@@ -14,6 +14,7 @@ from gpu_extras.batch import batch_for_shader
 from ..solver_core.dynamics.frame import FrameContacts
 from .cached_contacts import CachedContacts, objects_of_bodies
 from .contact_lines import Drawing, Wanted, draw_contacts, fitting_length
+from .ready import has_bake
 from .restore import baked_objects
 from .ui import ScenePanel
 
@@ -124,10 +125,7 @@ class STICTION_OT_fit_forces(Operator):
 
     @classmethod
     def poll(cls, context: Context) -> bool:
-        if context.scene.stiction.bake.state == "NONE":
-            cls.poll_message_set("There is no bake")
-            return False
-        return True
+        return has_bake(cls, context)
 
     def execute(self, context: Context) -> set[str]:
         scene = context.scene

@@ -11,6 +11,7 @@ from ..solver_core.io.cache import CacheError
 from . import actions
 from .members import constraints_of
 from .playback import open_cache
+from .ready import has_bake
 
 __all__ = ["register", "unregister"]
 
@@ -27,10 +28,7 @@ class STICTION_OT_reactions_to_curves(Operator):
 
     @classmethod
     def poll(cls, context: Context) -> bool:
-        if context.scene.stiction.bake.state == "NONE":
-            cls.poll_message_set("There is no bake")
-            return False
-        return True
+        return has_bake(cls, context)
 
     def execute(self, context: Context) -> set[str]:
         try:

@@ -17,6 +17,7 @@ from ..solver_core.io.container import ContainerError
 from .bake_files import cache_path
 from .cached_contacts import objects_of_bodies
 from .figures import BakeFigures
+from .ready import has_bake
 from .ui import ScenePanel
 
 __all__ = ["export", "register", "unregister"]
@@ -43,13 +44,6 @@ def export(scene: Scene, file: Path) -> int:
     report = certificate_of(cache.with_suffix(".snapshot"), cache)
     write_certificate(report, file)
     return report["totals"]["missed_steps"]
-
-
-def has_bake(operator: type[Operator], context: Context) -> bool:
-    if context.scene.stiction.bake.state == "NONE":
-        operator.poll_message_set("There is no bake")
-        return False
-    return True
 
 
 class STICTION_OT_jump_to_worst(Operator):

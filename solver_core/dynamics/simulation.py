@@ -27,10 +27,11 @@ from ..solvers.effort import effort_of_a_step, is_worked_off, ringing
 from ..solvers.kaufman_2008.staggered import VARIANTS
 from ..validation.scene import scene_warnings, validate
 from .bodies import State, build_bodies, to_body_frames
-from .build import ContactMemory, StepProblem, build_system, remember, rest_offset, rest_offsets, rules_of
+from .build import ContactMemory, StepProblem, build_system, remember, rest_offsets, rules_of
 from .crowds import Crowds
 from .energy_step import solve_islands_by_energy
 from .fields.fields import Fields
+from .first_look import begun_overlaps
 from .frame import Frame
 from .integrate import integrate
 from .islands import COUNTS, solve_islands
@@ -482,20 +483,7 @@ class Simulation:
         model = self._bodies.model
         still = np.zeros((model.dof.size, 6))
         contacts = self._collide(matrices(self._state.orientation), self._sleep.awake | self._sleep.asleep, still, 0.0)
-        deepest: dict[tuple[int, int], float] = {}
-        for a, b, gap in zip(contacts.body_a.tolist(), contacts.body_b.tolist(), contacts.gap.tolist(), strict=True):
-            if gap < -rest_offset(model.size[a], model.size[b]):
-                deepest[a, b] = min(gap, deepest.get((a, b), 0.0))
-        names = [body.name for body in self.spec.bodies]
-        return tuple(
-            SceneWarning(
-                (names[a], names[b]),
-                "overlap",
-                f"{names[a]} and {names[b]} overlap by {-1e3 * gap:.3g} mm at frame {self._frame}: "
-                "they are pushed apart slowly",
-            )
-            for (a, b), gap in deepest.items()
-        )
+        return begun_overlaps(contacts, model.size, [body.name for body in self.spec.bodies], self._frame)
 
     def _of_joints(self) -> list[SceneWarning]:
         """What is odd about the joints as the scene begins."""
