@@ -166,7 +166,9 @@ def _project_apart(apart: System, fastest: float, effort: Indices, impulse: Floa
 
 
 def _compromise_apart(apart: System, fastest: float, effort: Indices, impulse: Floats, out: Floats) -> bool:
-    """By a contact projection of so few multiplier steps that overlaps which contradict each other share what they can have."""
+    """By a contact projection of so few multiplier steps that overlaps which contradict each other share what they can have:
+    from none each time, for with every step more the impulses of a contradiction grow."""
+    impulse[:] = 0.0
     return _project(apart, fastest, COMPROMISE, effort, impulse, out)
 
 
