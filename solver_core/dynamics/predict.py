@@ -43,14 +43,15 @@ class Prediction(NamedTuple):
 class Begin(NamedTuple):
     """A step as it begins.
 
-    at: time steps since the first frame; h: s. awake: (n,). model: with degrees of freedom for those awake only. offset:
-    (moving + 1,) the first degree of freedom of each body that the solver moves, block_start: where its mass begins, as in a
-    `System`; rigid: (moving, 6) its degrees of freedom. bodies: what is predicted of them. contacts: those that may close in
-    the step.
+    at: time steps since the first frame; h, last_step: s, this step and the one before. awake: (n,). model: with degrees of
+    freedom for those awake only. offset: (moving + 1,) the first degree of freedom of each body that the solver moves,
+    block_start: where its mass begins, as in a `System`; rigid: (moving, 6) its degrees of freedom. bodies: what is predicted
+    of them. contacts: those that may close in the step.
     """
 
     at: float
     h: float
+    last_step: float
     awake: NDArray[np.bool_]
     model: Model
     offset: NDArray[np.int64]
@@ -58,6 +59,11 @@ class Begin(NamedTuple):
     rigid: NDArray[np.int64]
     bodies: Prediction
     contacts: ContactSet
+
+    @property
+    def force_time(self) -> float:
+        """The time in s over which forces act: half of the step before and half of this one."""
+        return 0.5 * (self.last_step + self.h)
 
     def unknowns(self, twist: Floats) -> Floats:
         """Velocities (dof,) of the bodies that the solver moves, from the twists (n, 6) of all."""
@@ -140,9 +146,9 @@ def predict(model, state, prescribed, h, force_time, out):
 
 
 def predicted_step(
-    model: Model, state: State, prescribed: Floats, awake: NDArray[np.bool_], at: float, h: float, force_time: float
+    model: Model, state: State, prescribed: Floats, awake: NDArray[np.bool_], at: float, h: float, last_step: float
 ) -> Begin:
-    """Predict a step of h seconds, with forces acting for `force_time` s; who is not awake (n,) is treated as static."""
+    """Predict a step of h seconds after one of `last_step` seconds; who is not awake (n,) is treated as static."""
     n, moving = len(awake), int(awake.sum())
     model = model._replace(dof=np.where(awake, np.cumsum(awake) - 1, -1))
     bodies = Prediction(
@@ -154,7 +160,8 @@ def predicted_step(
         mass=np.empty((moving, RIGID, RIGID)),
         inverse_mass=np.empty((moving, RIGID, RIGID)),
     )
-    predict(model, state, prescribed, h, force_time, bodies)
     offset = np.arange(moving + 1) * RIGID
     rigid = np.arange(moving * RIGID).reshape(moving, RIGID)
-    return Begin(at, h, awake, model, offset, RIGID * offset, rigid, bodies, NO_CONTACTS)
+    begin = Begin(at, h, last_step, awake, model, offset, RIGID * offset, rigid, bodies, NO_CONTACTS)
+    predict(model, state, prescribed, h, begin.force_time, bodies)
+    return begin

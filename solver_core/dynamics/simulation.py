@@ -5,49 +5,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
-from typing import Any, assert_never
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..collision.contact_set import ContactSet, merged
-from ..collision.detect import detect
+from ..collision.contact_set import merged
 from ..collision.time_of_impact import OVERLAP_ALLOWED, Motion
 from ..problem.result import Status
 from ..scene.spec import (
-    ContactMethod,
     SceneSpec,
     SceneWarning,
     SolverSettings,
     changed,
     strongest_gravity,
 )
-from ..solvers.effort import effort_of_a_step, is_worked_off, ringing
-from ..solvers.kaufman_2008.staggered import VARIANTS
 from ..validation.scene import scene_warnings, validate
 from .bodies import State, build_bodies, to_body_frames
-from .build import ContactMemory, StepProblem, build_system, remember, rest_offsets, rules_of
+from .build import ContactMemory
+from .collide import Collider
 from .crowds import Crowds
-from .energy_step import solve_islands_by_energy
 from .fields.fields import Fields
 from .first_look import begun_overlaps
 from .frame import Frame
 from .integrate import integrate
-from .islands import COUNTS, solve_islands
-from .joints.joints import JointMemory, Joints, with_joints
+from .joints.joints import JointMemory, Joints
 from .joints.rows import JointStep
 from .kept_contacts import KeptContacts
 from .look_ahead.impacts import MAX_CUTS, MAX_PARTS, NO_IMPACTS, Cut, ImpactFinder
 from .look_ahead.later_contacts import NOTHING_LATER, LaterContacts, twist_between
 from .motion.deformation import Deformation
-from .motion.rotation import matrices
 from .outcome import Attempt, Solution, combined, frame_statistics, step_row
-from .pivot_step import sliding_directions, solve_islands_by_pivoting
 from .predict import Begin, predicted_step
 from .prescribed import Prescribed
-from .separation import separation
 from .sleeping import Sleep, laid_asleep, none_remembered
+from .step_solver import StepSolver
 from .taking_up import state_at
 
 __all__ = ["Simulation"]
@@ -56,14 +50,9 @@ Floats = NDArray[np.float64]
 
 SHORTEST_PART = 1e-9  # of a step: no part of it is that short
 PATIENCE = 8  # parts of a step, one after the other, that are not rejected: then one of twice the length is tried
-STILL_MOTION = 1e-12  # m in a step: what interpolation between equal poses may come to
 KEPT_CUTS = 12  # of those allowed, for what is not solved in so many tries; the others are made at impacts
 FEW_TRIES = 2  # where contact has no solution, or its time is over: for what else goes on in the scene
 MAX_TRIES = 8  # of a step, each with the contacts that the one before ran into
-CORRECTIONS = 3  # times that a step is solved, each with joints told about the velocities that came out
-JOINT_DRIFT = 1e-6  # of a joint's length: what it may be off at a step's end, or the step is solved once more
-JOINT_LOOSE = 1e-3  # of it: what it may be off after that, or the step is too long
-CALM = 0.1  # of a motion: where joints that give way need no more than that, they contradict each other
 
 
 class Simulation:
@@ -95,18 +84,15 @@ class Simulation:
         self._frame = spec.frame_start
         self._last_step = 0.0
         self._predicted = np.zeros((len(spec.bodies), 6))  # twists, as the last step began
-        self._effort = effort_of_a_step()
-        self._deadline = np.inf
         self._memory = none_remembered()
         gravity_speed = strongest_gravity(spec) * self._step
         movable, radius = self._bodies.model.dof >= 0, self._bodies.shapes.radius
         self._crowds = Crowds(len(spec.bodies), self.settings)
         self._sleep = Sleep(movable, radius, gravity_speed, self._step, self.settings.sleeping)
         self._sleep.lay(*laid_asleep(spec))
-        self._rules = rules_of(spec)
-        self._rest = rest_offsets(self._bodies.model.size)
         self._deformation = Deformation(spec, self._bodies.shapes)
         self._impacts = ImpactFinder(self._bodies, self._deformation)
+        self._collider = Collider(self._bodies, self._impacts, self._deformation)
         self._later = LaterContacts(self._bodies, self._impacts, self._deformation)
         self._paths = Prescribed(spec, self._bodies, self.settings.substeps, self._step)
         self._kept = KeptContacts(self._step) if keep_contacts else None
@@ -114,6 +100,7 @@ class Simulation:
         self._prescribed(0.0, 1.0, self._step)
         self._fields = Fields(spec, self._bodies, self.settings.substeps) if spec.fields else None
         self._joints = Joints(spec, self._bodies.model, self._state)
+        self._solver = StepSolver(spec, self.settings, self._joints, self._deformation, self._crowds)
         self._reaction, self._held = np.zeros((len(self._joints), 6)), np.zeros((len(self._joints), 6))
         self.warnings: tuple[SceneWarning, ...] = (*scene_warnings(spec), *self._overlaps(), *self._of_joints())
 
@@ -131,8 +118,7 @@ class Simulation:
             self._kept.begin_frame()
         for substep in range(self.settings.substeps):
             before_step()
-            self._deadline = perf_counter() + (self.settings.step_time_limit or np.inf)
-            with ringing(self._effort, self.settings.step_time_limit or np.inf):
+            with self._solver.one_step():
                 rows.append(self._advance_step(substep))
         self._frame += 1
         return self._record(rows)
@@ -270,11 +256,13 @@ class Simulation:
         if not self.settings.warm_start:
             memory, held = memory._replace(impulse=np.zeros_like(memory.impulse)), np.zeros_like(held)
         tries: list[Attempt] = []
+        moved_by = partial(self._moved, begin)
         while True:
-            solution = self._solve(begin, joints, contacts, memory, held, bounces=cuts > 0)
+            of_try = begin, self._state, joints, contacts, memory, held
+            solution = self._solver.solve(*of_try, cuts > 0, moved_by)
             if solution.counts[0] == Status.INFEASIBLE and cuts > 0:
                 # perhaps a bounce off one body into another
-                solution = self._solve(begin, joints, contacts, memory, held, bounces=False)
+                solution = self._solver.solve(*of_try, False, moved_by)
             if solution.is_loose and cuts > 0 and solution.may_improve:
                 return Cut(0.5 * h, repeatedly=True)
             moved = self._moved(begin, solution.v, solution.apart)
@@ -307,106 +295,19 @@ class Simulation:
         prescribed = self._prescribed(at, at + h / self._step, h)
         self._wake(self._to_wake(prescribed, h))
         while True:
-            force_time = 0.5 * (self._last_step + h)
-            begin = predicted_step(self._paths.model(at), state, prescribed, self._sleep.awake, at, h, force_time)
+            begin = predicted_step(self._paths.model(at), state, prescribed, self._sleep.awake, at, h, self._last_step)
             if self._fields is not None:
-                self._fields.push(begin, state, force_time)
-            contacts = self._collide(begin.bodies.rotation, begin.awake, begin.bodies.predicted, h)
+                self._fields.push(begin, state, begin.force_time)
+            contacts = self._collider.contacts(state, begin.awake, begin.bodies.predicted, h, begin.bodies.rotation)
             woken = self._sleep.to_wake(contacts.body_a, contacts.body_b, begin.awake)
             if not woken.any():
                 return begin._replace(contacts=contacts)
             self._wake(woken)
 
-    def _solve(
-        self,
-        begin: Begin,
-        joints: JointStep | None,
-        contacts: ContactSet,
-        memory: ContactMemory,
-        held: Floats,
-        bounces: bool,
-    ) -> Solution:
-        """Build the contact problem, solve it island by island, and part what overlaps. held: (t, 3) impulses of joints."""
-        drift = self._deformation.drift(
-            contacts.body_a, contacts.body_b, contacts.point, self._state.position, begin.bodies.rotation
-        )
-        problem = build_system(begin, self._state, contacts, drift, memory, self._rules, bounces)
-        system, box, is_loose = problem.system, problem.system.box, False
-        if joints is None:
-            v, counts, errors = self._solve_islands(begin, problem)
-        else:
-            problem, v, counts, errors, is_loose = self._solve_joined(begin, joints, problem, held, may_cut=bounces)
-            held = np.zeros_like(held)
-            held[joints.triples] = problem.impulse[len(contacts) :]
-            box = joints.holding(problem.system.box)
-        twist = begin.bodies.predicted.copy()
-        twist[begin.awake] = begin.twists(v)
-        apart = separation(
-            begin, problem.system, contacts, (self._joints.pairs, box), v, twist, self.settings.recovery_speed, self._effort
-        )
-        twist[begin.awake] += begin.twists(apart)
-        impulse = remember(problem.axes, problem.impulse[: len(contacts)])
-        kept = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, impulse, problem.approach_before)
-        worked_off = is_worked_off(self._effort)
-        found = counts, errors, worked_off, problem.axes, is_loose
-        return Solution(contacts, system, v, apart, twist, kept, held, problem.approach, *found)
-
-    def _solve_joined(
-        self, begin: Begin, joints: JointStep, problem: StepProblem, held: Floats, may_cut: bool
-    ) -> tuple[StepProblem, Floats, NDArray[np.int64], Floats, bool]:
-        """Solve the contact problem with joints in it, about velocities that come nearer to the answer each time; whether they
-        did not, which a shorter step could mend. Where it may not be cut, joints are then straight, and give way."""
-        limits = 0.5 * (self._last_step + begin.h), self.settings.recovery_speed
-        contacts, impulse = problem.system, np.concatenate([problem.impulse, held[joints.triples]])
-        at_rest = np.zeros(begin.offset[-1])
-        v = expected = begin.unknowns(self._joints.expected(begin, self._last_step))
-        rows = joints.rows(self._moved(begin, v, at_rest), v, *limits)
-        factorisations, drift, change = 0, np.inf, np.inf
-        solves = 0
-        while True:
-            problem = problem._replace(system=with_joints(contacts, rows), impulse=impulse)
-            v, counts, errors = self._solve_islands(begin, problem)
-            counts[3] += factorisations
-            factorisations, before, drift_before = counts[3], rows, drift
-            change = min(change, np.abs(v - expected).max(initial=0.0))
-            rows = joints.rows(self._moved(begin, v, at_rest), v, *limits)
-            drift = joints.drift(before, rows)
-            solves += 1
-            if drift <= JOINT_DRIFT or solves == CORRECTIONS or not drift < drift_before:
-                break
-        is_loose = not drift <= JOINT_LOOSE
-        # to stay where they are keeps all joints whose ends nobody drives apart, so that a shorter step mends it
-        if not is_loose or (may_cut and not joints.are_driven):
-            return problem, v, counts, errors, is_loose
-        problem = problem._replace(system=with_joints(contacts, joints.straight_rows(*limits)))
-        v, counts, errors = self._solve_islands(begin, problem)
-        counts[3] += factorisations
-        # what is off already, a shorter step would have to make good in less time
-        contradict = joints.off > JOINT_LOOSE or np.abs(v - expected).max() <= CALM * change
-        return problem, v, counts, errors, may_cut and not contradict
-
-    def _solve_islands(self, begin: Begin, problem: StepProblem) -> tuple[Floats, NDArray[np.int64], Floats]:
-        """Solve the contact problem, its impulse being warm start and answer; velocities (dof,), counts, errors."""
-        settings, system, impulse = self.settings, problem.system, problem.impulse
-        counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
-        limits = settings.tolerance, settings.max_iterations
-        if settings.method is ContactMethod.STAGGERED:
-            tolerances = self._crowds.tolerances(begin, system)
-            options = settings.max_iterations, settings.polygon_sides, VARIANTS[settings.staggering.value]
-            v = solve_islands(system, impulse, tolerances, *options, self._effort, counts, errors)
-        elif settings.method is ContactMethod.PIVOT:
-            fall = float(np.linalg.norm(begin.model.gravity)) * begin.h
-            direction = sliding_directions(system, begin.unknowns(begin.bodies.twist), fall)
-            v = solve_islands_by_pivoting(system, direction, impulse, *limits, self._deadline, counts, errors)
-        elif settings.method is ContactMethod.ENERGY:
-            v = solve_islands_by_energy(system, impulse, *limits, self._deadline, counts, errors)
-        else:
-            assert_never(settings.method)
-        return v, counts, errors
-
-    def _moved(self, begin: Begin, v: Floats, apart: Floats) -> State:
+    def _moved(self, begin: Begin, v: Floats, apart: Floats | None = None) -> State:
         """The state at the end of a step with velocities v, and others that part what overlaps, both (dof,)."""
         moved = State(*(array.copy() for array in self._state))
+        apart = np.zeros_like(v) if apart is None else apart
         integrate(begin.model, moved, begin.bodies, begin.offset, v, apart, begin.h)
         self._paths.place(moved, self._sleep.held, begin.at + begin.h / self._step)
         return moved
@@ -440,7 +341,7 @@ class Simulation:
         """(n,) who of some bodies would be met in the next step by what stays awake, were they to sleep."""
         awake = self._sleep.awake & ~falling
         moving = np.where(falling[:, None], 0.0, self._predicted)
-        contacts = self._collide(matrices(self._state.orientation), awake, moving, self._step)
+        contacts = self._collider.contacts(self._state, awake, moving, self._step)
         a, b = contacts.body_a, contacts.body_b
         met = np.zeros_like(falling)
         met[a[awake[b]]] = True
@@ -452,25 +353,13 @@ class Simulation:
         asleep = self._sleep.asleep
         if not asleep.any():
             return np.zeros_like(asleep)
-        motion = self._impacts.reach(prescribed, h) + self._deformation.reach(h)
-        wakes = motion > STILL_MOTION
-        if not wakes.any():
+        motion, moving = self._collider.moves(prescribed, h)
+        if not moving.any():
             return np.zeros_like(asleep)
         pairs = self._joints.pairs
-        joined = self._sleep.to_wake(pairs[:, 0], pairs[:, 1], wakes)
-        shapes, position = self._bodies.shapes, self._state.position
-        collections = np.where(asleep | wakes, self._bodies.model.collections, 0)
-        reach = 2.0 * self._rest + motion
-        rotation = matrices(self._state.orientation)
-        near = detect(shapes, position, rotation, reach, collections, wakes, self._bodies.excluded)
-        return joined | self._sleep.to_wake(near.body_a, near.body_b, wakes)
-
-    def _collide(self, rotation: Floats, movable: NDArray[np.bool_], twist: Floats, h: float) -> ContactSet:
-        """Contacts that can close within h seconds with twists (n, 6); of two bodies one is movable (n,)."""
-        shapes, model, excluded = self._bodies.shapes, self._bodies.model, self._bodies.excluded
-        reach = 2.0 * self._rest + self._impacts.turning_reach(twist, h) + self._deformation.reach(h)
-        travel = h * twist[:, :3]
-        return detect(shapes, self._state.position, rotation, reach, model.collections, movable, excluded, travel)
+        joined = self._sleep.to_wake(pairs[:, 0], pairs[:, 1], moving)
+        near = self._collider.near(self._state, asleep, moving, motion)
+        return joined | self._sleep.to_wake(near.body_a, near.body_b, moving)
 
     def _prescribed(self, at: float, end: float, h: float) -> Floats:
         """Put what is animated or deforms where it is at the begin; the twists (n, 6) over the h seconds up to the end."""
@@ -482,7 +371,7 @@ class Simulation:
         """A warning for each pair of bodies that overlap now by more than their rest offset."""
         model = self._bodies.model
         still = np.zeros((model.dof.size, 6))
-        contacts = self._collide(matrices(self._state.orientation), self._sleep.awake | self._sleep.asleep, still, 0.0)
+        contacts = self._collider.contacts(self._state, self._sleep.awake | self._sleep.asleep, still, 0.0)
         return begun_overlaps(contacts, model.size, [body.name for body in self.spec.bodies], self._frame)
 
     def _of_joints(self) -> list[SceneWarning]:
@@ -491,7 +380,7 @@ class Simulation:
             return []
         step, movable = self._step, self._bodies.model.dof >= 0
         twists = self._paths.twists(self._state, self._sleep.held, 1.0, step)
-        begin = predicted_step(self._paths.model(0.0), self._state, twists, movable & ~self._sleep.held, 0.0, step, 0.5 * step)
+        begin = predicted_step(self._paths.model(0.0), self._state, twists, movable & ~self._sleep.held, 0.0, step, 0.0)
         begun = begin, self._state
         return [*self._joints.warnings(), *self._joints.too_stiff(*begun), *self._joints.contradictions(*begun)]
 

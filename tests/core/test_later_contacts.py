@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 import solver_core as sc
 from solver_core.collision.contact_set import ContactSet, merged
 from solver_core.collision.detect import detect
-from solver_core.dynamics.build import build_system, rest_offsets
+from solver_core.dynamics.build import build_system, rest_offsets, rules_of
 from solver_core.dynamics.look_ahead.impacts import MAX_CUTS, Cut
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.dynamics.separation import leave_what_gets_worse
@@ -285,7 +285,7 @@ def test_a_parting_that_brings_the_deepest_overlap_deeper_is_left_out(speed, kep
     contacts = begin.contacts
     assert contacts.gap.min() == pytest.approx(-0.001)
     drift, state = np.zeros((len(contacts), 3)), simulation._state
-    system = build_system(begin, state, contacts, drift, simulation._memory, simulation._rules, True).system
+    system = build_system(begin, state, contacts, drift, simulation._memory, rules_of(simulation.spec), True).system
     size, islands, v = np.full(len(contacts), 0.01), np.array([0, 1]), np.array([0.0, 0.0, speed, 0.0, 0.0, 0.0])
     leave_what_gets_worse(begin.model, system, islands, contacts, rest_offsets(size), size, h, v)
     assert v[2] == kept

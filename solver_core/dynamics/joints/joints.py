@@ -138,10 +138,10 @@ class Joints:
         advice = "the bake goes on with the least error; change their limits, or what moves their ends"
         return [SceneWarning(tuple(names), "contradiction", f"{which} {what} as the scene begins; {advice}")]
 
-    def expected(self, begin: Begin, last_step: float) -> Floats:
+    def expected(self, begin: Begin) -> Floats:
         """Twists (n, 6) that bodies may have in a step: those of the last one, changed as they changed before it."""
         twist = begin.bodies.twist
-        return twist + (begin.h / last_step if last_step > 0.0 else 0.0) * (twist - self.memory.twist)
+        return twist + (begin.h / begin.last_step if begin.last_step > 0.0 else 0.0) * (twist - self.memory.twist)
 
     def step(self, begin: Begin, state: State) -> JointStep:
         """Those that hold as a step begins."""

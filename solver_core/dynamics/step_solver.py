@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The stages build, solve and separate: a step's contact problem, with joints in it, solved by the method that was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..collision.contact_set import ContactSet
+from ..scene.spec import ContactMethod, SceneSpec, SolverSettings
+from ..solvers.effort import effort_of_a_step, is_worked_off, ringing
+from ..solvers.kaufman_2008.staggered import VARIANTS
+from .bodies import State
+from .build import ContactMemory, StepProblem, build_system, remember, rules_of
+from .crowds import Crowds
+from .energy_step import solve_islands_by_energy
+from .islands import COUNTS, solve_islands
+from .joints.joints import Joints, with_joints
+from .joints.rows import JointStep
+from .motion.deformation import Deformation
+from .outcome import Solution
+from .pivot_step import sliding_directions, solve_islands_by_pivoting
+from .predict import Begin
+from .separation import separation
+
+__all__ = ["StepSolver"]
+
+Floats = NDArray[np.float64]
+
+CORRECTIONS = 3  # times that a step is solved, each with joints told about the velocities that came out
+JOINT_DRIFT = 1e-6  # of a joint's length: what it may be off at a step's end, or the step is solved once more
+JOINT_LOOSE = 1e-3  # of it: what it may be off after that, or the step is too long
+CALM = 0.1  # of a motion: where joints that give way need no more than that, they contradict each other
+
+Moved = Callable[[Floats], State]  # the state at a step's end, of velocities (dof,)
+
+
+class StepSolver:
+    """Solves the contact problems of a scene's steps, one after the other, each within its effort."""
+
+    def __init__(
+        self, spec: SceneSpec, settings: SolverSettings, joints: Joints, deformation: Deformation, crowds: Crowds
+    ) -> None:
+        self._settings, self._joints, self._deformation, self._crowds = settings, joints, deformation, crowds
+        self._rules = rules_of(spec)
+        self._effort = effort_of_a_step()
+        self._deadline = np.inf
+
+    @contextmanager
+    def one_step(self) -> Iterator[None]:
+        """What is solved in here is a step's, and shares its bounds on work and time."""
+        seconds = self._settings.step_time_limit or np.inf
+        self._deadline = perf_counter() + seconds
+        with ringing(self._effort, seconds):
+            yield
+
+    def solve(
+        self,
+        begin: Begin,
+        state: State,
+        joints: JointStep | None,
+        contacts: ContactSet,
+        memory: ContactMemory,
+        held: Floats,
+        bounces: bool,
+        moved: Moved,
+    ) -> Solution:
+        """Build the contact problem, solve it island by island, and part what overlaps.
+
+        state: as the step begins. memory, held: what is known of the impulses of contacts, and of all joints, (t, 3). bounces:
+        whether what meets bounces; a step with joints that is not to bounce is not to be cut either.
+        """
+        drift = self._deformation.drift(contacts.body_a, contacts.body_b, contacts.point, state.position, begin.bodies.rotation)
+        problem = build_system(begin, state, contacts, drift, memory, self._rules, bounces)
+        system, box, is_loose = problem.system, problem.system.box, False
+        if joints is None:
+            v, counts, errors = self._solve_islands(begin, problem)
+        else:
+            problem, v, counts, errors, is_loose = self._solve_joined(begin, joints, problem, held, bounces, moved)
+            held = np.zeros_like(held)
+            held[joints.triples] = problem.impulse[len(contacts) :]
+            box = joints.holding(problem.system.box)
+        twist = begin.bodies.predicted.copy()
+        twist[begin.awake] = begin.twists(v)
+        speed = self._settings.recovery_speed
+        apart = separation(begin, problem.system, contacts, (self._joints.pairs, box), v, twist, speed, self._effort)
+        twist[begin.awake] += begin.twists(apart)
+        impulse = remember(problem.axes, problem.impulse[: len(contacts)])
+        kept = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, impulse, problem.approach_before)
+        worked_off = is_worked_off(self._effort)
+        found = counts, errors, worked_off, problem.axes, is_loose
+        return Solution(contacts, system, v, apart, twist, kept, held, problem.approach, *found)
+
+    def _solve_joined(
+        self, begin: Begin, joints: JointStep, problem: StepProblem, held: Floats, may_cut: bool, moved: Moved
+    ) -> tuple[StepProblem, Floats, NDArray[np.int64], Floats, bool]:
+        """Solve the contact problem with joints in it, about velocities that come nearer to the answer each time; whether they
+        did not, which a shorter step could mend. Where it may not be cut, joints are then straight, and give way."""
+        limits = begin.force_time, self._settings.recovery_speed
+        contacts, impulse = problem.system, np.concatenate([problem.impulse, held[joints.triples]])
+        v = expected = begin.unknowns(self._joints.expected(begin))
+        rows = joints.rows(moved(v), v, *limits)
+        factorisations, drift, change = 0, np.inf, np.inf
+        solves = 0
+        while True:
+            problem = problem._replace(system=with_joints(contacts, rows), impulse=impulse)
+            v, counts, errors = self._solve_islands(begin, problem)
+            counts[3] += factorisations
+            factorisations, before, drift_before = counts[3], rows, drift
+            change = min(change, np.abs(v - expected).max(initial=0.0))
+            rows = joints.rows(moved(v), v, *limits)
+            drift = joints.drift(before, rows)
+            solves += 1
+            if drift <= JOINT_DRIFT or solves == CORRECTIONS or not drift < drift_before:
+                break
+        is_loose = not drift <= JOINT_LOOSE
+        # to stay where they are keeps all joints whose ends nobody drives apart, so that a shorter step mends it
+        if not is_loose or (may_cut and not joints.are_driven):
+            return problem, v, counts, errors, is_loose
+        problem = problem._replace(system=with_joints(contacts, joints.straight_rows(*limits)))
+        v, counts, errors = self._solve_islands(begin, problem)
+        counts[3] += factorisations
+        # what is off already, a shorter step would have to make good in less time
+        contradict = joints.off > JOINT_LOOSE or np.abs(v - expected).max() <= CALM * change
+        return problem, v, counts, errors, may_cut and not contradict
+
+    def _solve_islands(self, begin: Begin, problem: StepProblem) -> tuple[Floats, NDArray[np.int64], Floats]:
+        """Solve the contact problem, its impulse being warm start and answer; velocities (dof,), counts, errors."""
+        settings, system, impulse = self._settings, problem.system, problem.impulse
+        counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
+        limits = settings.tolerance, settings.max_iterations
+        if settings.method is ContactMethod.STAGGERED:
+            tolerances = self._crowds.tolerances(begin, system)
+            options = settings.max_iterations, settings.polygon_sides, VARIANTS[settings.staggering.value]
+            v = solve_islands(system, impulse, tolerances, *options, self._effort, counts, errors)
+        elif settings.method is ContactMethod.PIVOT:
+            fall = float(np.linalg.norm(begin.model.gravity)) * begin.h
+            direction = sliding_directions(system, begin.unknowns(begin.bodies.twist), fall)
+            v = solve_islands_by_pivoting(system, direction, impulse, *limits, self._deadline, counts, errors)
+        elif settings.method is ContactMethod.ENERGY:
+            v = solve_islands_by_energy(system, impulse, *limits, self._deadline, counts, errors)
+        else:
+            assert_never(settings.method)
+        return v, counts, errors
