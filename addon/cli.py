@@ -136,6 +136,9 @@ def add_scene_options(command: Parser) -> None:
         "--recovery-speed", type=float, metavar="SPEED", help="at which overlaps are undone, in half sizes of the body a second"
     )
     command.add_argument("--substeps", type=int, metavar="N", help="time steps a frame")
+    command.add_argument(
+        "--step-accuracy", type=float, metavar="METRES", help="that steps may lose when several are taken as one; 0 for never"
+    )
     command.add_argument("--cache", metavar="DIR", help="folder for the baked frames")
     command.add_argument(
         "--set",
@@ -266,6 +269,7 @@ def set_scene(scene: Scene, arguments: argparse.Namespace) -> None:
     if arguments.substeps is not None:
         own.use_substeps = True
         set_checked(own, "substeps", arguments.substeps, "--substeps")
+    set_checked(own, "step_accuracy", arguments.step_accuracy, "--step-accuracy")
     if arguments.cache is not None:
         own.cache_directory = str(Path(arguments.cache).resolve())
 

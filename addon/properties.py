@@ -190,6 +190,18 @@ class SceneStiction(PropertyGroup):
     substeps: IntProperty(
         name="Substeps", description="Time steps a frame", default=SolverSettings.substeps, min=1, soft_max=100, max=32767
     )
+    step_accuracy: FloatProperty(
+        name="Step Accuracy",
+        description="Take several time steps as one where no body is off by more for it than this length a step: what flies, "
+        "rests or slides evenly. 0 for single steps throughout",
+        default=SolverSettings.step_accuracy,
+        min=0.0,
+        soft_max=0.01,
+        precision=5,
+        step=0.01,
+        subtype="DISTANCE",
+        unit="LENGTH",
+    )
     use_frame_range: BoolProperty(
         name="Own Frame Range", description="Bake other frames than the range of the rigid body world's cache"
     )
@@ -326,6 +338,7 @@ def effective_settings(scene: Scene) -> SolverSettings:
         staggering=Staggering[own.staggering],
         step_time_limit=own.step_time_limit,
         recovery_speed=own.recovery_speed,
+        step_accuracy=own.step_accuracy,
     )
 
 

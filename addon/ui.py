@@ -177,6 +177,7 @@ class STICTION_PT_scene_solver(ScenePanel, Panel):
         crowds.prop(own, "crowd_tolerance", text="Of Crowds")
         column.prop(own, "max_iterations", text="Max Iterations")
         overridable(column, "Substeps", own, "substeps", context.scene.rigidbody_world, "substeps_per_frame")
+        column.prop(own, "step_accuracy")
         column = layout.column()
         cone = column.column()
         # other methods have the exact cone whatever is chosen here

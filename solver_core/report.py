@@ -98,6 +98,7 @@ def build_report(
         "totals": {
             "frames": len(rows),
             "steps": sum(row["steps"] for row in rows),
+            "single_steps": sum(row["single_steps"] for row in rows),
             "missed_steps": len(missed),
             "iterations": sum(row["iterations"] for row in rows),
             "factorisations": sum(row["factorisations"] for row in rows),
@@ -125,10 +126,12 @@ def report_bytes(report: dict[str, Any]) -> bytes:
 
 
 def frame_summary(statistics: FrameStatistics) -> dict[str, Any]:
-    """One frame's steps in single numbers: the most contacts, the sums of counts and seconds, how many islands were solved by
+    """One frame's steps in single numbers: how many, and how many single ones these were; the most contacts, the sums of counts
+    and seconds, how many islands were solved by
     what (see `Found`), the worst of each residual, how many bodies slept at the end, and the most that were in crowds."""
     return {
         "steps": len(statistics.status),
+        "single_steps": int(statistics.span.sum()),
         "contacts": int(statistics.contacts.max(initial=0)),
         "iterations": int(statistics.iterations.sum()),
         "factorisations": int(statistics.factorisations.sum()),

@@ -48,8 +48,7 @@ class Crowds:
         if moving <= MANY or self._of_crowds == self._tolerance:
             self.members[:] = False
             return np.full(moving, self._tolerance)
-        speed = float(np.linalg.norm(begin.model.gravity)) * begin.h
-        members = crowded(system, begin.unknowns(begin.bodies.twist), speed, self.members[begin.awake])
+        members = crowded(system, begin.unknowns(begin.bodies.twist), begin.gravity_speed, self.members[begin.awake])
         self.members[:] = False
         self.members[begin.awake] = members
         return np.where(members, self._of_crowds, self._tolerance)

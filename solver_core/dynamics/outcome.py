@@ -31,6 +31,7 @@ WHOLE = (
     "found",
     "solves",
     "cuts",
+    "span",
     "asleep",
     "crowd",
     "worst_pair",

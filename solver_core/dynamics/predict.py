@@ -43,15 +43,17 @@ class Prediction(NamedTuple):
 class Begin(NamedTuple):
     """A step as it begins.
 
-    at: time steps since the first frame; h, last_step: s, this step and the one before. awake: (n,). model: with degrees of
-    freedom for those awake only. offset: (moving + 1,) the first degree of freedom of each body that the solver moves,
-    block_start: where its mass begins, as in a `System`; rigid: (moving, 6) its degrees of freedom. bodies: what is predicted
-    of them. contacts: those that may close in the step.
+    at: time steps since the first frame; h, last_step: s, this step and the one before; single: s, one of the scene's time
+    steps, of which a step may be some or a part. awake: (n,). model: with degrees of freedom for those awake only. offset:
+    (moving + 1,) the first degree of freedom of each body that the solver moves, block_start: where its mass begins, as in a
+    `System`; rigid: (moving, 6) its degrees of freedom. bodies: what is predicted of them. contacts: those that may close in
+    the step.
     """
 
     at: float
     h: float
     last_step: float
+    single: float
     awake: NDArray[np.bool_]
     model: Model
     offset: NDArray[np.int64]
@@ -64,6 +66,16 @@ class Begin(NamedTuple):
     def force_time(self) -> float:
         """The time in s over which forces act: half of the step before and half of this one."""
         return 0.5 * (self.last_step + self.h)
+
+    @property
+    def span(self) -> float:
+        """How many single steps forces act for, and 1 where that is less."""
+        return max(1.0, self.force_time / self.single)
+
+    @property
+    def gravity_speed(self) -> float:
+        """The speed in m/s that gravity gives in a single step, or in a part of one: what is slower may be at rest."""
+        return float(np.linalg.norm(self.model.gravity)) * min(self.h, self.single)
 
     def unknowns(self, twist: Floats) -> Floats:
         """Velocities (dof,) of the bodies that the solver moves, from the twists (n, 6) of all."""
@@ -146,9 +158,17 @@ def predict(model, state, prescribed, h, force_time, out):
 
 
 def predicted_step(
-    model: Model, state: State, prescribed: Floats, awake: NDArray[np.bool_], at: float, h: float, last_step: float
+    model: Model,
+    state: State,
+    prescribed: Floats,
+    awake: NDArray[np.bool_],
+    at: float,
+    h: float,
+    last_step: float,
+    single: float,
 ) -> Begin:
-    """Predict a step of h seconds after one of `last_step` seconds; who is not awake (n,) is treated as static."""
+    """Predict a step of h seconds after one of `last_step` seconds; who is not awake (n,) is treated as static. single: as in
+    `Begin`."""
     n, moving = len(awake), int(awake.sum())
     model = model._replace(dof=np.where(awake, np.cumsum(awake) - 1, -1))
     bodies = Prediction(
@@ -162,6 +182,6 @@ def predicted_step(
     )
     offset = np.arange(moving + 1) * RIGID
     rigid = np.arange(moving * RIGID).reshape(moving, RIGID)
-    begin = Begin(at, h, last_step, awake, model, offset, RIGID * offset, rigid, bodies, NO_CONTACTS)
+    begin = Begin(at, h, last_step, single, awake, model, offset, RIGID * offset, rigid, bodies, NO_CONTACTS)
     predict(model, state, prescribed, h, begin.force_time, bodies)
     return begin

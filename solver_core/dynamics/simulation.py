@@ -38,6 +38,7 @@ from .look_ahead.impacts import MAX_CUTS, MAX_PARTS, NO_IMPACTS, Cut, ImpactFind
 from .look_ahead.later_contacts import NOTHING_LATER, LaterContacts, twist_between
 from .motion.deformation import Deformation
 from .outcome import Attempt, Solution, combined, frame_statistics, step_row
+from .pace import Pace
 from .predict import Begin, predicted_step
 from .prescribed import Prescribed
 from .sleeping import Sleep, laid_asleep, none_remembered
@@ -88,6 +89,7 @@ class Simulation:
         gravity_speed = strongest_gravity(spec) * self._step
         movable, radius = self._bodies.model.dof >= 0, self._bodies.shapes.radius
         self._crowds = Crowds(len(spec.bodies), self.settings)
+        self._pace = Pace(radius, self.settings)
         self._sleep = Sleep(movable, radius, gravity_speed, self._step, self.settings.sleeping)
         self._sleep.lay(*laid_asleep(spec))
         self._deformation = Deformation(spec, self._bodies.shapes)
@@ -116,10 +118,11 @@ class Simulation:
         self._reaction[:] = 0.0
         if self._kept is not None:
             self._kept.begin_frame()
-        for substep in range(self.settings.substeps):
+        substep = 0
+        while substep < self.settings.substeps:
             before_step()
-            with self._solver.one_step():
-                rows.append(self._advance_step(substep))
+            rows.append(self._advance_steps(substep))
+            substep += rows[-1]["span"]
         self._frame += 1
         return self._record(rows)
 
@@ -144,6 +147,7 @@ class Simulation:
             | joints
             | self._sleep.checkpoint()
             | self._crowds.checkpoint()
+            | self._pace.checkpoint()
             | {"last_step": np.array([self._last_step])}
         )
 
@@ -155,6 +159,7 @@ class Simulation:
         self._joints.restore(JointMemory(*(np.array(checkpoint[f"joint_{name}"]) for name in JointMemory._fields)))
         self._sleep.restore(checkpoint)
         self._crowds.restore(checkpoint)
+        self._pace.restore(checkpoint)
         self._last_step = float(checkpoint["last_step"][0])
 
     def take_up(self, frame: Frame, checkpoint: dict[str, NDArray]) -> tuple[SceneWarning, ...]:
@@ -191,17 +196,43 @@ class Simulation:
             asleep, untouched = self._sleep.asleep, self._sleep.untouched
             self._wake(self._sleep.islands_of(self._fields.wakes(frame, self._state, asleep, untouched)))
 
-    def _advance_step(self, substep: int) -> dict[str, Any]:
-        """Advance by a time step, in shorter ones from impact to impact where bodies would pass each other.
+    def _advance_steps(self, substep: int) -> dict[str, Any]:
+        """Advance by as many time steps of the frame as may be taken as one, from the given one on; their row of statistics."""
+        begin = perf_counter()
+        first = (self._frame - self.spec.frame_start) * self.settings.substeps + substep
+        self._held[:] = 0.0
+        span, rows = self._advance_several(first, self.settings.substeps - substep)
+        if not rows:
+            with self._solver.one_step():
+                span, rows = 1, self._advance_single(first)
+        asleep = int(self._sleep.asleep.sum())
+        if len(self._joints):
+            self._joints.break_by(self._held)
+        crowd = int(np.count_nonzero(self._crowds.members))
+        joined = self._joints.pairs, self._joints.driven
+        self._memory = self._sleep.update(first, span, self._memory, *joined, self._crowds.still, self._met_asleep)
+        row = rows[0] if len(rows) == 1 else combined(rows)
+        spent = {"cuts": len(rows) - 1, "span": span, "seconds": perf_counter() - begin}
+        return row | spent | {"asleep": asleep, "crowd": crowd}
+
+    def _advance_several(self, first: int, most: int) -> tuple[int, list[dict[str, Any]]]:
+        """Advance by several time steps as one; how many, and the row of it, or none where they have to be single."""
+        while (span := min(self._pace.span, most)) > 1:
+            with self._solver.one_step():
+                outcome = self._attempt(float(first), span * self._step, MAX_CUTS)
+            if not isinstance(outcome, Cut):
+                return span, [outcome]
+            self._pace.shorten(span)
+        return 0, []
+
+    def _advance_single(self, step: int) -> list[dict[str, Any]]:
+        """Advance by a time step, in shorter ones from impact to impact where bodies would pass each other; the rows of these.
 
         Many short parts that go well earn a longer one, and another refusal.
         """
-        begin = perf_counter()
-        step = (self._frame - self.spec.frame_start) * self.settings.substeps + substep
         rows: list[dict[str, Any]] = []
         left = h = longest = self._step
         cuts = 0
-        self._held[:] = 0.0
         rejected = False
         streak = 0
         # every attempt advances or is rejected, and only so many are
@@ -227,14 +258,7 @@ class Simulation:
                 h = 2.0 * longest if streak >= PATIENCE else longest
                 h = left if left <= (1.0 + SHORTEST_PART) * h else h
                 rejected = False
-        asleep = int(self._sleep.asleep.sum())
-        if len(self._joints):
-            self._joints.break_by(self._held)
-        crowd = int(np.count_nonzero(self._crowds.members))
-        joined = self._joints.pairs, self._joints.driven
-        self._memory = self._sleep.update(step, self._memory, *joined, self._crowds.still, self._met_asleep)
-        row = rows[0] if len(rows) == 1 else combined(rows)
-        return row | {"cuts": len(rows) - 1, "asleep": asleep, "crowd": crowd, "seconds": perf_counter() - begin}
+        return rows
 
     def _attempt(self, at: float, h: float, cuts: int) -> dict[str, Any] | Cut:
         """Advance by h seconds; or leave all as it is and return where it has to be cut.
@@ -252,7 +276,9 @@ class Simulation:
             # those that are met will be found once more, with the direction that they are met from
             contacts = contacts.without(distant)
         joints = self._joints.step(begin, self._state) if len(self._joints) else None
-        memory, held = self._memory, self._joints.memory.impulse
+        # impulses are remembered as those of a single step
+        span = begin.span
+        memory, held = self._memory._replace(impulse=span * self._memory.impulse), span * self._joints.memory.impulse
         if not self.settings.warm_start:
             memory, held = memory._replace(impulse=np.zeros_like(memory.impulse)), np.zeros_like(held)
         tries: list[Attempt] = []
@@ -263,7 +289,8 @@ class Simulation:
             if solution.counts[0] == Status.INFEASIBLE and cuts > 0:
                 # perhaps a bounce off one body into another
                 solution = self._solver.solve(*of_try, False, moved_by)
-            if solution.is_loose and cuts > 0 and solution.may_improve:
+            is_loose = solution.is_loose and cuts > 0 and solution.may_improve
+            if self._pace.is_too_long(begin, solution) or is_loose:
                 return Cut(0.5 * h, repeatedly=True)
             moved = self._moved(begin, solution.v, solution.apart)
             if not self._later.may_matter(solution.twist, h, h / self._step):
@@ -295,7 +322,9 @@ class Simulation:
         prescribed = self._prescribed(at, at + h / self._step, h)
         self._wake(self._to_wake(prescribed, h))
         while True:
-            begin = predicted_step(self._paths.model(at), state, prescribed, self._sleep.awake, at, h, self._last_step)
+            begin = predicted_step(
+                self._paths.model(at), state, prescribed, self._sleep.awake, at, h, self._last_step, self._step
+            )
             if self._fields is not None:
                 self._fields.push(begin, state, begin.force_time)
             contacts = self._collider.contacts(state, begin.awake, begin.bodies.predicted, h, begin.bodies.rotation)
@@ -323,13 +352,15 @@ class Simulation:
             self._kept.add(begin, solution)
         self._state, self._last_step = best.moved, begin.h
         self._predicted = begin.bodies.predicted
-        self._sleep.record_motion(solution.twist, solution.counts[0] == 0)
-        self._memory = solution.memory._replace(approach=solution.approach)
+        self._pace.advance(begin, solution.v)
+        span = begin.span
+        self._sleep.record_motion(solution.twist, solution.counts[0] == 0, span)
+        self._memory = solution.memory._replace(impulse=solution.memory.impulse / span, approach=solution.approach)
         if joints is not None:
             done = joints.held(solution.held[joints.triples])
-            self._held += done.by_coordinate
+            self._held += done.by_coordinate / span
             self._reaction += done.on_b
-            self._joints.advance(self._state, solution.held, begin.bodies.twist)
+            self._joints.advance(self._state, solution.held / span, begin.bodies.twist)
         joined = None if joints is None else joints.bodies
         return step_row(solution, joined, solved, begin.contacts.deepest(self._bodies.model.size), best.later.deepest)
 
@@ -380,7 +411,7 @@ class Simulation:
             return []
         step, movable = self._step, self._bodies.model.dof >= 0
         twists = self._paths.twists(self._state, self._sleep.held, 1.0, step)
-        begin = predicted_step(self._paths.model(0.0), self._state, twists, movable & ~self._sleep.held, 0.0, step, 0.0)
+        begin = predicted_step(self._paths.model(0.0), self._state, twists, movable & ~self._sleep.held, 0.0, step, 0.0, step)
         begun = begin, self._state
         return [*self._joints.warnings(), *self._joints.too_stiff(*begun), *self._joints.contradictions(*begun)]
 

@@ -96,28 +96,30 @@ class Sleep:
         self._fastest[woken], self._before[woken] = np.inf, np.inf
         return chosen(merged, np.lexsort((merged.feature, merged.body_b, merged.body_a)))
 
-    def record_motion(self, twist: Floats, solved: bool) -> None:
-        """Take in the twists (n, 6) with which bodies moved in a part of a step, and whether it was solved."""
+    def record_motion(self, twist: Floats, solved: bool, span: float) -> None:
+        """Take in the twists (n, 6) with which bodies moved in some steps that were taken as one, or in a part of a step, and
+        whether it was solved. span: how many steps that was, or 1."""
         if self._enabled:
-            speed = np.linalg.norm(twist[:, :3], axis=1) + self._radius * np.linalg.norm(twist[:, 3:], axis=1)
+            speed = (np.linalg.norm(twist[:, :3], axis=1) + self._radius * np.linalg.norm(twist[:, 3:], axis=1)) / span
             self._fastest = np.maximum(self._fastest, speed if solved else np.inf)
 
     def update(
         self,
         number: int,
+        span: int,
         memory: ContactMemory,
         joined: Indices,
         driven: Indices,
         still: Callable[[], Floats],
         met: Callable[[Flags], Flags],
     ) -> ContactMemory:
-        """After time step `number` of the scene, let fall asleep who may; returns the memory of those that stay awake.
+        """After `span` time steps from `number` on, let fall asleep who may; returns the memory of those that stay awake.
 
         joined: (k, 2) bodies that joints hold together. driven: bodies that never rest, for a motor drives them.
         still: (n,) of the speed that gravity gives in a step, what their tolerance lets bodies at rest move at. met: who of
         some bodies (n,) would be woken by others at once, were they to sleep; they wait for them.
         """
-        if not self._enabled or (number + 1) % self._window != 0:
+        if not self._enabled or (number + span) // self._window == number // self._window:
             return memory
         n, awake = len(self.asleep), self.awake
         a, b = np.concatenate([memory.body_a, joined[:, 0]]), np.concatenate([memory.body_b, joined[:, 1]])

@@ -60,8 +60,8 @@ PAIRS = ("worst_pair", "deepest_pair")
 # What a row of statistics has beyond one number a step.
 WIDTHS = {"found": (len(Found),), **dict.fromkeys(PAIRS, (2,))}
 STATISTICS = tuple(field.name for field in dataclasses.fields(FrameStatistics))
-# Those that the caches of an earlier version do not have; there was none of it.
-LATER = ("crowd",)
+# Those that the caches of an earlier version do not have, and what all of its steps had.
+LATER = {"crowd": 0, "span": 1}
 
 
 class CacheError(ValueError):
@@ -450,7 +450,7 @@ def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
     arrays["giving_way"] = chunk.arrays.get("giving_way", np.zeros(joints))
     statistics = {name: chunk.arrays[f"statistics.{name}"] for name in STATISTICS if name not in LATER}
     steps = statistics["status"].size
-    statistics |= {name: chunk.arrays.get(f"statistics.{name}", np.zeros(steps, np.int64)) for name in LATER}
+    statistics |= {name: chunk.arrays.get(f"statistics.{name}", np.full(steps, of_all)) for name, of_all in LATER.items()}
     statistics["found"] = with_later_columns(statistics["found"])
     shapes = {"poses": (bodies, 7), "velocities": (bodies, 6), "reactions": (joints, 6)}
     shapes |= {"broken": (joints,), "giving_way": (joints,)}

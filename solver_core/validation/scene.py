@@ -143,6 +143,9 @@ def settings_problems(settings: SolverSettings) -> Iterator[SceneProblem]:
         yield SceneProblem(SETTINGS, "crowd_tolerance", message)
     if not settings.max_iterations >= 1:
         yield SceneProblem(SETTINGS, "max_iterations", f"is {settings.max_iterations}; allow at least 1")
+    if not 0.0 <= settings.step_accuracy < np.inf:
+        message = f"is {settings.step_accuracy}; choose 0 for single steps, or a length such as 1e-4 m"
+        yield SceneProblem(SETTINGS, "step_accuracy", message)
     if not settings.substeps >= 1:
         yield SceneProblem(SETTINGS, "substeps", f"is {settings.substeps}; a frame needs at least 1")
     if settings.polygon_sides != 0 and not settings.polygon_sides >= 3:

@@ -101,6 +101,8 @@ def test_arguments_reach_the_solver_and_the_bodies(run, file, fake_worker, tmp_p
             0.01,
             "--substeps",
             13,
+            "--step-accuracy",
+            2e-4,
             "--cache",
             tmp_path / "elsewhere",
             "--resume",
@@ -112,7 +114,7 @@ def test_arguments_reach_the_solver_and_the_bodies(run, file, fake_worker, tmp_p
     spec, settings = seen["spec"], seen["settings"]
     assert (spec.frame_start, spec.frame_end, settings.substeps, settings.max_iterations) == (2, 4, 13, 77)
     assert (settings.staggering.value, settings.step_time_limit) == ("published", 2.5)
-    assert (settings.tolerance, settings.crowd_tolerance) == pytest.approx((1e-4, 0.01))
+    assert (settings.tolerance, settings.crowd_tolerance, settings.step_accuracy) == pytest.approx((1e-4, 0.01, 2e-4))
     assert seen["cache"].parent == tmp_path / "elsewhere" and seen["resume"] is True
     bodies = {body.name: body for body in spec.bodies}
     cube, odd = bodies["Cube.001"], bodies["Odd:name=x"]

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The pace: how many time steps are taken as one, where nothing happens that needs them.
+
+Leapfrog is exact under forces that do not change: what flies, rests, or slides at a steady force needs no short steps. Where
+the acceleration changes by da from one step to the next a body is off by h^2 da / 2 at most, h being the longer of them: that
+is kept below the accuracy asked for. What slides and would come to rest before the step ends, by its velocity there, slides
+back instead: by a quarter of h times that velocity more than it should. So a step that runs into an impact is given up and
+taken in shorter ones, down to a single one, and what goes on evenly earns one of twice the length, up to a frame.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..problem.result import Status
+from ..problem.system import relative_velocities
+from ..scene.spec import SolverSettings
+from .outcome import Solution
+from .predict import Begin
+
+__all__ = ["Pace"]
+
+Floats = NDArray[np.float64]
+
+SAFETY = 0.5  # of the accuracy: what the error is aimed at
+ROUND_OFF = 1e-9
+GAIN = 2.0  # times as long: the most that a step is longer than the one before
+
+
+class Pace:
+    """How many of the scene's steps the next one is, of n bodies. span: that many, at least 1.
+
+    radius: (n,) m, from the centre of mass to the farthest point. With a step accuracy of 0 every step is one.
+    """
+
+    def __init__(self, radius: Floats, settings: SolverSettings):
+        self._radius = np.where(np.isfinite(radius), radius, 0.0)
+        self._accuracy, self._most = settings.step_accuracy, settings.substeps
+        self.span = 1
+        self._acceleration = np.zeros((len(radius), 6))
+        self._error = 0.0  # m, of the step that was looked at last
+
+    def is_too_long(self, begin: Begin, solution: Solution) -> bool:
+        """Whether a step of several is to be given up: off by more than it may be, or not solved. Asked of all steps."""
+        if self._accuracy == 0.0:
+            return False
+        acceleration = self._accelerations(begin, solution.v)
+        change = acceleration - self._acceleration
+        speed = np.linalg.norm(change[:, :3], axis=1) + self._radius * np.linalg.norm(change[:, 3:], axis=1)
+        self._error = 0.5 * max(begin.h, begin.last_step) ** 2 * float(speed[begin.awake].max(initial=0.0))
+        if begin.h > begin.single:
+            self._error = max(self._error, 0.25 * begin.h * turned_back(begin, solution, acceleration))
+        return begin.h > begin.single and (self._error > self._accuracy or solution.counts[0] != Status.SOLVED)
+
+    def shorten(self, span: int) -> None:
+        """After so many steps that were given up as one: the next try is shorter."""
+        self.span = max(1, int(span * min(0.5, np.sqrt(SAFETY * self._accuracy / max(self._error, 1e-300)))))
+        self._error = 0.0
+
+    def advance(self, begin: Begin, v: Floats) -> None:
+        """After a step, or a part of one, that was taken with velocities v (dof,)."""
+        if self._accuracy == 0.0:
+            return
+        self._acceleration = self._accelerations(begin, v)
+        longer = min(GAIN, np.sqrt(SAFETY * self._accuracy / max(self._error, 1e-300)))
+        span = int(longer * begin.h / begin.single * (1.0 + ROUND_OFF))
+        # the last step of a frame is as short as what is left of it
+        span = max(span, self.span) if longer == GAIN else span
+        self.span = min(max(1, span), self._most)
+
+    def _accelerations(self, begin: Begin, v: Floats) -> Floats:
+        """(n, 6) of the bodies that the solver moves, over the time that forces act; of others nothing."""
+        acceleration = np.zeros_like(self._acceleration)
+        acceleration[begin.awake] = (begin.twists(v) - begin.bodies.twist[begin.awake]) / begin.force_time
+        return acceleration
+
+    def checkpoint(self) -> dict[str, NDArray]:
+        """All that `restore` needs."""
+        return {"pace_span": np.array([self.span]), "pace_acceleration": self._acceleration.copy()}
+
+    def restore(self, checkpoint: dict[str, NDArray]) -> None:
+        """Go on from a checkpoint, of a version that knew no pace too."""
+        self.span = int(checkpoint.get("pace_span", [1])[0])
+        self._acceleration = np.array(checkpoint.get("pace_acceleration", np.zeros_like(self._acceleration)))
+
+
+def turned_back(begin: Begin, solution: Solution, acceleration: Floats) -> float:
+    """m/s, the fastest that a contact slides as the step ends, of those that slide the other way in its middle. acceleration:
+    (n, 6) of the step."""
+    end = solution.v + 0.5 * begin.h * begin.unknowns(acceleration)
+    middle, later = (relative_velocities(solution.system, v)[:, 1:] for v in (solution.v, end))
+    back = np.einsum("ki,ki->k", middle, later) < 0.0
+    return float(np.linalg.norm(later[back], axis=1).max(initial=0.0))
