@@ -15,6 +15,7 @@ from ..problem.system import System
 from ..scene.spec import FrictionCombine, SceneSpec
 from .bodies import RIGID, State
 from .predict import Begin
+from .restitution import bounce
 
 __all__ = [
     "ContactMemory",
@@ -232,6 +233,15 @@ def _velocity_between(axes, at_a, at_b, drift, is_known_a, is_known_b, u, bias):
 
 
 @leaf_kernel
+def _pulled_together(normal, twist, predicted, a, b):
+    """m/s by which forces alone bring two bodies together from one step to the next."""
+    total = 0.0
+    for i in range(3):
+        total += normal[i] * (predicted[a, i] - twist[a, i] - predicted[b, i] + twist[b, i])
+    return total
+
+
+@leaf_kernel
 def _recall(remembered, axes, impulse):
     """impulse (3,) := a remembered one (4,), friction turned from world axes into the contact's."""
     impulse[0] = remembered[0]
@@ -240,29 +250,18 @@ def _recall(remembered, axes, impulse):
         impulse[2] += remembered[1 + i] * axes[2, i]
 
 
-@leaf_kernel
-def _bounce(closing, before, e, touches, slack):
-    """(slack, approach to be remembered) of a contact that closes at a speed, or did so before a speculative contact slowed it
-    down."""
-    if not closing > 0.0:
-        return slack, 0.0
-    approach = max(closing, before)
-    if not touches:
-        return slack, approach
-    return -e * approach if e > 0.0 else slack, 0.0
-
-
 @kernel
-def build_contacts(model, position, twist, h, stick_speed, rules, contacts, memory):
+def build_contacts(model, position, bodies, times, speeds, rules, contacts, memory):
     """`ContactRows` of the contacts of a step.
 
-    position: (n, 3), twist: (n, 6) velocities, where the step begins. stick_speed: m/s, a contact that slides faster has the
-    dynamic coefficient.
+    position: (n, 3), where the step begins; bodies: its `Prediction`. times: s, of the step and of the one before. speeds: m/s,
+    a contact that slides faster than the first has the dynamic coefficient, one that parts no faster than the second does not
+    bounce.
 
-    A contact with a gap may close it within the step and no more: c = gap / h. Restitution follows the footnote to (14),
-    n . (u + e u^t) >= 0, in the step in which the bodies touch, u^t being the speed they approached with before the speculative
-    contact of the step before slowed them down.
+    A contact with a gap may close it within the step and no more: c = gap / h. In the step in which the bodies touch c is minus
+    the speed that they part with (`restitution.py`).
     """
+    twist, h, stick_speed = bodies.twist, times[0], speeds[0]
     m = contacts.body_a.size
     rows = ContactRows(
         np.empty((m, 3, 3)),
@@ -299,10 +298,12 @@ def build_contacts(model, position, twist, h, stick_speed, rules, contacts, memo
             _recall(memory.impulse[old], axes, rows.impulse[k])
             rows.approach_before[k] = memory.approach[old]
         offset = rest_offset(model.size[a], model.size[b])
-        slack = max(0.0, contacts.gap[k] - offset) / h
+        gap = max(0.0, contacts.gap[k] - offset)
         e = _combine(rules.restitution, model.restitution[a], model.restitution[b])
         touches = contacts.gap[k] <= TOUCHING_OFFSETS * offset
-        rows.slack[k], rows.approach[k] = _bounce(-u[0], rows.approach_before[k], e, touches, slack)
+        pull = _pulled_together(axes[0], twist, bodies.predicted, a, b) / (0.5 * (times[0] + times[1]))
+        rebound, rows.approach[k] = bounce(-u[0], pull, gap, times, rows.approach_before[k], e, speeds[1], touches)
+        rows.slack[k] = -rebound if rebound > 0.0 else gap / h
     return rows
 
 
@@ -324,19 +325,19 @@ def build_system(
     drift: Floats,
     memory: ContactMemory,
     rules: Rules,
-    bounces: bool,
+    least_bounce: float,
 ) -> StepProblem:
     """The contact problem of a step.
 
-    drift: (m, 3) m/s, of the surface of B against that of A beyond their rigid motions. bounces: whether bodies may bounce.
+    drift: (m, 3) m/s, of the surface of B against that of A beyond their rigid motions. least_bounce: m/s, bodies that would
+    part no faster do not bounce.
     """
     model, h = begin.model, begin.h
     body_a, body_b = contacts.body_a, contacts.body_b
     old = match(memory, body_a, body_b, contacts.feature)
     given = StepContacts(body_a, body_b, contacts.point, contacts.normal, contacts.gap, drift, old)
-    rows = build_contacts(model, state.position, begin.bodies.twist, h, stick_speed(model.gravity, h), rules, given, memory)
-    # a bounce off one body into another, both in this step, has no solution that keeps to both
-    slack = rows.slack if bounces else np.maximum(rows.slack, 0.0)
+    times, speeds = (h, begin.last_step), (stick_speed(model.gravity, h), least_bounce)
+    rows = build_contacts(model, state.position, begin.bodies, times, speeds, rules, given, memory)
     system = System(
         offset=begin.offset,
         block_start=begin.block_start,
@@ -348,7 +349,7 @@ def build_system(
         jacobian_a=rows.jacobian_a,
         jacobian_b=rows.jacobian_b,
         bias=rows.bias,
-        slack=slack,
+        slack=rows.slack,
         mu=rows.mu,
         box=np.zeros((0, 3, 3)),
     )

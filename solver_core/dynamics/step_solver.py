@@ -48,6 +48,7 @@ class StepSolver:
     ) -> None:
         self._settings, self._joints, self._deformation, self._crowds = settings, joints, deformation, crowds
         self._rules = rules_of(spec)
+        self._step = spec.time_scale / (spec.fps * settings.substeps)
         self._effort = effort_of_a_step()
         self._deadline = np.inf
 
@@ -76,7 +77,9 @@ class StepSolver:
         whether what meets bounces; a step with joints that is not to bounce is not to be cut either.
         """
         drift = self._deformation.drift(contacts.body_a, contacts.body_b, contacts.point, state.position, begin.bodies.rotation)
-        problem = build_system(begin, state, contacts, drift, memory, self._rules, bounces)
+        # a bounce off one body into another, both in this step, has no solution that keeps to both
+        least_bounce = float(np.linalg.norm(begin.model.gravity)) * self._step if bounces else np.inf
+        problem = build_system(begin, state, contacts, drift, memory, self._rules, least_bounce)
         system, box, is_loose = problem.system, problem.system.box, False
         if joints is None:
             v, counts, errors = self._solve_islands(begin, problem)

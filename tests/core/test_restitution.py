@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bounces: as high as restitution says, over in finite time, and none where bodies only rest."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+import solver_core as sc
+from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec
+from solver_core.scenes import card_house, ground, sphere_shape
+
+from .bodies import body, material, poses
+
+GRAVITY = 9.81
+RADIUS, REST_OFFSET = 0.1, 2e-5  # m; the gap that a ball of that radius keeps to the ground
+
+
+def dropped_ball(restitution: float, height: float) -> SceneSpec:
+    """A ball over the ground, its lowest point at a height above where it touches."""
+    surface = material(0.5, restitution)
+    place = np.array([0.0, 0.0, RADIUS + REST_OFFSET + height])
+    ball = BodySpec("Ball", BodyKind.ACTIVE, sphere_shape(RADIUS), position=place, mass=1.0, material=surface)
+    return SceneSpec((ground(surface), ball))
+
+
+def tops(height):
+    """The highest points of a path of parabolas, sampled evenly: each from the three samples around it."""
+    found = []
+    for before, top, after in zip(height, height[1:], height[2:], strict=False):
+        if before < top >= after:
+            found.append(top - (before - after) ** 2 / (8.0 * (before - 2.0 * top + after)))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("substeps", [1, 4])
+@pytest.mark.parametrize(("restitution", "bounces"), [(0.1, 1), (0.3, 2), (0.5, 4), (0.8, 10), (1.0, 3)])
+def test_bounces_of_a_ball_are_as_high_as_powers_of_its_restitution(restitution, bounces, substeps):
+    height = 0.6
+    frames = sc.Simulation(dropped_ball(restitution, height), fps=240.0, substeps=substeps).run(700)
+    found = tops(poses(frames, 1)[:, 2] - RADIUS - REST_OFFSET)[:bounces]
+    np.testing.assert_allclose(found, height * restitution ** (2.0 * np.arange(1, bounces + 1)), rtol=2e-5)
+
+
+@pytest.mark.parametrize("restitution", [0.3, 0.6, 0.8])
+def test_a_ball_comes_to_rest_when_the_sum_of_its_bounces_is_over(restitution):
+    """sqrt(2 H / g) (1 + e) / (1 - e), with a step for each bounce that it took, and less what is left of the smallest."""
+    height, step = 0.5, 1.0 / 240.0
+    frames = sc.Simulation(dropped_ball(restitution, height), fps=240.0, substeps=1, sleeping=False).run(1000)
+    level = poses(frames, 1)[:, 2] - RADIUS - REST_OFFSET
+    rests = step * (np.flatnonzero(np.abs(level) > 1e-6)[-1] + 1)
+    fall = math.sqrt(2.0 * height / GRAVITY)
+    least = GRAVITY * step  # m/s of a rebound
+    bounces = math.ceil(math.log(least / (GRAVITY * fall), restitution)) - 1
+    left = 2.0 * restitution ** (bounces + 1) / (1.0 - restitution) * fall
+    assert rests == pytest.approx(fall * (1.0 + restitution) / (1.0 - restitution) - left, abs=(bounces + 2) * step)
+
+
+def test_a_collision_under_gravity_is_that_of_bodies_in_free_fall():
+    """One ball thrown up against one that falls: gravity does not change at what speed they meet and part."""
+    surface, radius, restitution = material(0.0, 0.7), 0.1, 0.7
+    balls = [
+        BodySpec(
+            name,
+            BodyKind.ACTIVE,
+            sphere_shape(radius),
+            position=np.array([0.0, 0.0, z]),
+            velocity=np.array([0.0, 0.0, speed]),
+            mass=1.0,
+            material=surface,
+        )
+        for name, z, speed in (("Low", 0.0, 3.0), ("High", 1.0, 0.0))
+    ]
+    frames = sc.Simulation(SceneSpec(tuple(balls)), fps=240.0, substeps=1).run(120)
+    apart = frames[-1].velocities[1, 2] - frames[-1].velocities[0, 2]
+    assert apart == pytest.approx(restitution * 3.0, rel=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("restitution", [0.1, 0.9])
+def test_a_house_that_settles_does_not_bounce(restitution):
+    """Cards stand 15 um clear of each other, and settle: what they gather on that way is no impact."""
+    settled = []
+    for e in (0.0, restitution):
+        surface = material(0.8, e)
+        house = card_house(levels=3)
+        bodies = [dataclasses.replace(one, material=surface) for one in house.bodies]
+        settled.append(sc.Simulation(SceneSpec(tuple(bodies))).run(3)[-1])
+    np.testing.assert_allclose(settled[1].poses, settled[0].poses, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("restitution", [0.5, 1.0])
+def test_a_stack_at_rest_stays_at_rest_whatever_its_restitution(restitution):
+    surface = material(0.6, restitution)
+    boxes = [body(f"Box {i}", position=(0.0, 0.0, 0.1 + 0.2 * i), material=surface) for i in range(4)]
+    frames = sc.Simulation(SceneSpec((ground(surface), *boxes)), sleeping=False).run(24)
+    np.testing.assert_allclose(frames[-1].poses[1:, :3], [one.position for one in boxes], atol=5e-4)
+    assert np.abs(frames[-1].velocities).max() < 1e-6
