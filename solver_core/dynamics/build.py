@@ -52,7 +52,8 @@ class ContactMemory(NamedTuple):
     """What the next step needs to know of the contacts of this one, sorted by bodies and feature.
 
     body_a, body_b: (m,), feature: (m,) ids. impulse: (m, 4) the normal impulse in N s and the friction impulse in world axes.
-    approach: (m,) speed in m/s at which the bodies were closing in before contact slowed them down, for restitution.
+    approach: (m,) speed in m/s at which the bodies were closing in before contact slowed them down, for restitution, and taken:
+    (m,) J, what it has taken from them for that.
     """
 
     body_a: NDArray[np.int64]
@@ -60,6 +61,7 @@ class ContactMemory(NamedTuple):
     feature: NDArray[np.uint64]
     impulse: Floats
     approach: Floats
+    taken: Floats
 
 
 class Rules(NamedTuple):
@@ -90,8 +92,9 @@ class StepContacts(NamedTuple):
 class ContactRows(NamedTuple):
     """What of a step's problem belongs to m contacts.
 
-    axes: (m, 3, 3). jacobian_a, jacobian_b: (m, 3, 6). bias: (m, 3), slack: (m,). mu: (m,) the coefficient in force. approach,
-    approach_before: (m,) m/s to be remembered, and as it was remembered. impulse: (m, 3) N s, from the memory.
+    axes: (m, 3, 3). jacobian_a, jacobian_b: (m, 3, 6). bias: (m, 3), slack: (m,). mu, restitution: (m,) the coefficients in
+    force. approach, approach_before: (m,) m/s to be remembered, and as it was remembered. taken_before: (m,) J and impulse:
+    (m, 3) N s, from the memory.
     """
 
     axes: Floats
@@ -100,23 +103,27 @@ class ContactRows(NamedTuple):
     bias: Floats
     slack: Floats
     mu: Floats
+    restitution: Floats
     approach: Floats
     approach_before: Floats
+    taken_before: Floats
     impulse: Floats
 
 
 class StepProblem(NamedTuple):
     """The contact problem of a step.
 
-    axes: (m, 3, 3). impulse: (m, 3) N s, to begin with. approach, approach_before: (m,) m/s, to be remembered, and as it was
-    remembered.
+    axes: (m, 3, 3). impulse: (m, 3) N s, to begin with. restitution: (m,). approach, approach_before: (m,) m/s, to be
+    remembered, and as it was remembered; taken_before: (m,) J, as remembered.
     """
 
     system: System
     axes: Floats
     impulse: Floats
+    restitution: Floats
     approach: Floats
     approach_before: Floats
+    taken_before: Floats
 
 
 def rules_of(spec: SceneSpec) -> Rules:
@@ -272,6 +279,8 @@ def build_contacts(model, position, bodies, times, speeds, rules, contacts, memo
         np.zeros(m),
         np.zeros(m),
         np.zeros(m),
+        np.zeros(m),
+        np.zeros(m),
         np.zeros((m, 3)),
     )
     arm, at_a, at_b, u = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
@@ -296,10 +305,10 @@ def build_contacts(model, position, bodies, times, speeds, rules, contacts, memo
         rows.mu[k] = own if own >= 0.0 else _combine(rules.friction, model.mu[a, i], model.mu[b, i])
         if old >= 0:
             _recall(memory.impulse[old], axes, rows.impulse[k])
-            rows.approach_before[k] = memory.approach[old]
+            rows.approach_before[k], rows.taken_before[k] = memory.approach[old], memory.taken[old]
         offset = rest_offset(model.size[a], model.size[b])
         gap = max(0.0, contacts.gap[k] - offset)
-        e = _combine(rules.restitution, model.restitution[a], model.restitution[b])
+        rows.restitution[k] = e = _combine(rules.restitution, model.restitution[a], model.restitution[b])
         touches = contacts.gap[k] <= TOUCHING_OFFSETS * offset
         pull = _pulled_together(axes[0], twist, bodies.predicted, a, b) / (0.5 * (times[0] + times[1]))
         rebound, rows.approach[k] = bounce(-u[0], pull, gap, times, rows.approach_before[k], e, speeds[1], touches)
@@ -353,4 +362,5 @@ def build_system(
         mu=rows.mu,
         box=np.zeros((0, 3, 3)),
     )
-    return StepProblem(system, rows.axes, rows.impulse, rows.approach, rows.approach_before)
+    remembered = rows.approach_before, rows.taken_before
+    return StepProblem(system, rows.axes, rows.impulse, rows.restitution, rows.approach, *remembered)

@@ -41,7 +41,7 @@ from .outcome import Attempt, Solution, combined, frame_statistics, step_row
 from .pace import Pace
 from .predict import Begin, predicted_step
 from .prescribed import Prescribed
-from .sleeping import Sleep, laid_asleep, none_remembered
+from .sleeping import Sleep, laid_asleep, none_remembered, remembered
 from .step_solver import StepSolver
 from .taking_up import state_at
 
@@ -155,7 +155,7 @@ class Simulation:
         """Go on from a checkpoint that was taken after the given frame."""
         self._frame = frame
         self._state = State(*(np.array(checkpoint[name]) for name in State._fields))
-        self._memory = ContactMemory(*(np.array(checkpoint[f"memory_{name}"]) for name in ContactMemory._fields))
+        self._memory = remembered(checkpoint, "memory")
         self._joints.restore(JointMemory(*(np.array(checkpoint[f"joint_{name}"]) for name in JointMemory._fields)))
         self._sleep.restore(checkpoint)
         self._crowds.restore(checkpoint)
@@ -355,7 +355,8 @@ class Simulation:
         self._pace.advance(begin, solution.v)
         span = begin.span
         self._sleep.record_motion(solution.twist, solution.counts[0] == 0, span)
-        self._memory = solution.memory._replace(impulse=solution.memory.impulse / span, approach=solution.approach)
+        kept, found = solution.memory, {"approach": solution.approach, "taken": solution.taken}
+        self._memory = kept._replace(impulse=kept.impulse / span, **found)
         if joints is not None:
             done = joints.held(solution.held[joints.triples])
             self._held += done.by_coordinate / span

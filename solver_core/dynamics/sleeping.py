@@ -23,7 +23,7 @@ from ..scene.spec import SceneSpec
 from .build import ContactMemory
 from .islands import connected
 
-__all__ = ["Sleep", "laid_asleep", "none_remembered"]
+__all__ = ["Sleep", "laid_asleep", "none_remembered", "remembered"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -159,7 +159,7 @@ class Sleep:
         self.asleep, self._island, self._fastest, self._before, self.untouched = (
             np.array(checkpoint[f"sleep_{name}"]) for name in ("asleep", "island", "fastest", "before", "untouched")
         )
-        self._memory = ContactMemory._make(np.array(checkpoint[f"asleep_{name}"]) for name in ContactMemory._fields)
+        self._memory = remembered(checkpoint, "asleep")
 
     def keep_untouched(self, checkpoint: dict[str, NDArray]) -> None:
         """Of those that sleep from the start, wake all that did not sleep any more at a checkpoint."""
@@ -183,4 +183,13 @@ def chosen(memory: ContactMemory, rows: NDArray) -> ContactMemory:
 def none_remembered() -> ContactMemory:
     """The memory of no contacts."""
     none = np.zeros(0, np.int64)
-    return ContactMemory(none, none, none.astype(np.uint64), np.zeros((0, 4)), np.zeros(0))
+    return ContactMemory(none, none, none.astype(np.uint64), np.zeros((0, 4)), np.zeros(0), np.zeros(0))
+
+
+def remembered(checkpoint: dict[str, NDArray], whose: str) -> ContactMemory:
+    """A memory out of a checkpoint; those of an earlier version do not say what was taken."""
+    count = len(checkpoint[f"{whose}_approach"])
+    arrays = {"taken": np.zeros(count)} | {
+        name: np.array(checkpoint[f"{whose}_{name}"]) for name in ContactMemory._fields if f"{whose}_{name}" in checkpoint
+    }
+    return ContactMemory(**arrays)

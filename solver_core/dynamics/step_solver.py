@@ -26,6 +26,7 @@ from .motion.deformation import Deformation
 from .outcome import Solution
 from .pivot_step import sliding_directions, solve_islands_by_pivoting
 from .predict import Begin
+from .rebounds import lowered, taken
 from .separation import separation
 
 __all__ = ["StepSolver"]
@@ -35,6 +36,7 @@ Floats = NDArray[np.float64]
 CORRECTIONS = 3  # times that a step is solved, each with joints told about the velocities that came out
 JOINT_DRIFT = 1e-6  # of a joint's length: what it may be off at a step's end, or the step is solved once more
 JOINT_LOOSE = 1e-3  # of it: what it may be off after that, or the step is too long
+LOWERINGS = 6  # times that bounces which give too much are lowered; the last time to none
 CALM = 0.1  # of a motion: where joints that give way need no more than that, they contradict each other
 
 Moved = Callable[[Floats], State]  # the state at a step's end, of velocities (dof,)
@@ -80,24 +82,46 @@ class StepSolver:
         # a bounce off one body into another, both in this step, has no solution that keeps to both
         least_bounce = float(np.linalg.norm(begin.model.gravity)) * self._step if bounces else np.inf
         problem = build_system(begin, state, contacts, drift, memory, self._rules, least_bounce)
-        system, box, is_loose = problem.system, problem.system.box, False
-        if joints is None:
-            v, counts, errors = self._solve_islands(begin, problem)
-        else:
-            problem, v, counts, errors, is_loose = self._solve_joined(begin, joints, problem, held, bounces, moved)
+        system = problem.system
+        problem, v, counts, errors, is_loose = self._solve_bounces(begin, joints, problem, held, bounces, moved)
+        box = problem.system.box
+        if joints is not None:
             held = np.zeros_like(held)
             held[joints.triples] = problem.impulse[len(contacts) :]
-            box = joints.holding(problem.system.box)
+            box = joints.holding(box)
         twist = begin.bodies.predicted.copy()
         twist[begin.awake] = begin.twists(v)
         speed = self._settings.recovery_speed
         apart = separation(begin, problem.system, contacts, (self._joints.pairs, box), v, twist, speed, self._effort)
         twist[begin.awake] += begin.twists(apart)
         impulse = remember(problem.axes, problem.impulse[: len(contacts)])
-        kept = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, impulse, problem.approach_before)
+        kept = ContactMemory(
+            contacts.body_a, contacts.body_b, contacts.feature, impulse, problem.approach_before, problem.taken_before
+        )
         worked_off = is_worked_off(self._effort)
         found = counts, errors, worked_off, problem.axes, is_loose
-        return Solution(contacts, system, v, apart, twist, kept, held, problem.approach, *found)
+        remembered = problem.approach, taken(problem, v)
+        return Solution(contacts, system, v, apart, twist, kept, held, *remembered, *found)
+
+    def _solve_bounces(
+        self, begin: Begin, joints: JointStep | None, problem: StepProblem, held: Floats, may_cut: bool, moved: Moved
+    ) -> tuple[StepProblem, Floats, NDArray[np.int64], Floats, bool]:
+        """Solve the contact problem, with joints if there are some, and again where bounces give more than was taken."""
+        contacts, factorisations = problem.system, 0
+        for lowering in range(LOWERINGS + 1):
+            if joints is None:
+                v, counts, errors = self._solve_islands(begin, problem)
+                solved, is_loose = problem, False
+            else:
+                solved, v, counts, errors, is_loose = self._solve_joined(begin, joints, problem, held, may_cut, moved)
+            counts[3] += factorisations
+            factorisations, share = counts[3], lowered(solved, v)
+            if share is None or lowering == LOWERINGS:
+                break
+            lower = share if lowering < LOWERINGS - 1 else np.where(share < 1.0, 0.0, 1.0)
+            contacts = contacts._replace(slack=np.where(contacts.slack < 0.0, lower * contacts.slack, contacts.slack))
+            problem = problem._replace(system=contacts, impulse=solved.impulse[: len(contacts.mu)].copy())
+        return solved, v, counts, errors, is_loose
 
     def _solve_joined(
         self, begin: Begin, joints: JointStep, problem: StepProblem, held: Floats, may_cut: bool, moved: Moved

@@ -99,3 +99,61 @@ def test_a_stack_at_rest_stays_at_rest_whatever_its_restitution(restitution):
     frames = sc.Simulation(SceneSpec((ground(surface), *boxes)), sleeping=False).run(24)
     np.testing.assert_allclose(frames[-1].poses[1:, :3], [one.position for one in boxes], atol=5e-4)
     assert np.abs(frames[-1].velocities).max() < 1e-6
+
+
+def chain_of_balls(seed: int) -> SceneSpec:
+    """2 to 7 balls in a row without gravity, of masses 0.1 to 10 kg, gaps of nothing to 5 mm; the first hits the others."""
+    random = np.random.default_rng(seed)
+    count, restitution = int(random.integers(2, 8)), 1.0 if seed % 3 == 0 else random.uniform()
+    bodies, x = [], 0.0
+    for i in range(count):
+        radius = random.uniform(0.03, 0.1)
+        speed = random.uniform(1.0, 4.0) if i == 0 else random.choice([0.0, 0.0, random.uniform(-1.0, 1.0)])
+        bodies.append(
+            BodySpec(
+                f"Ball {i}",
+                BodyKind.ACTIVE,
+                sphere_shape(radius),
+                position=np.array([x + radius, 0.0, 0.0]),
+                velocity=np.array([speed, 0.0, 0.0]),
+                mass=float(10.0 ** random.uniform(-1.0, 1.0)),
+                material=material(0.0, restitution),
+            )
+        )
+        x += 2.0 * radius + random.choice([0.0, 10.0 ** random.uniform(-5.0, -2.3)], p=[0.2, 0.8])
+    return SceneSpec(tuple(bodies), gravity=np.zeros(3))
+
+
+@pytest.mark.parametrize("seed", [*range(7, 16), 27, 39, 57])
+def test_balls_in_a_row_never_have_more_energy_than_before(seed):
+    """Whichever hit each other within a step, and however small the gaps between them are; momentum stays."""
+    spec = chain_of_balls(seed)
+    frames = sc.Simulation(spec, fps=240.0, substeps=1, sleeping=False).run(48)
+    mass = np.array([one.mass for one in spec.bodies])
+    velocity = np.array([frame.velocities[:, 0] for frame in frames])
+    energy, momentum = 0.5 * velocity**2 @ mass, velocity @ mass
+    assert (energy[1:] <= energy[:-1].max() * (1.0 + 1e-9)).all()
+    np.testing.assert_allclose(momentum, momentum[0], rtol=1e-9)
+
+
+def test_a_ball_that_is_hit_from_behind_before_it_touches_does_not_bounce_with_a_speed_of_the_past():
+    """Equal balls with a gap far below the way of a step: no order of their impacts makes energy."""
+    surface = material(0.0, 1.0)
+    places = [0.0, 0.2001, 0.4003]
+    balls = [
+        BodySpec(
+            f"Ball {i}",
+            BodyKind.ACTIVE,
+            sphere_shape(0.1),
+            position=np.array([x, 0.0, 0.0]),
+            velocity=np.array([speed, 0.0, 0.0]),
+            mass=1.0,
+            material=surface,
+        )
+        for i, (x, speed) in enumerate(zip(places, (3.0, 0.5, -2.0), strict=True))
+    ]
+    frames = sc.Simulation(SceneSpec(tuple(balls), gravity=np.zeros(3)), fps=240.0, substeps=1).run(48)
+    energy = np.array([(frame.velocities[:, :3] ** 2).sum() for frame in frames])
+    # in the two steps of an impact some of it is in between; then all of it is back, as far as Newton's law has it
+    assert energy.max() <= energy[0] * (1.0 + 1e-9)
+    assert frames[-1].velocities[:, 0].sum() == pytest.approx(1.5)
