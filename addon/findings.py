@@ -18,6 +18,7 @@ from bpy.types import Context, Object, Scene
 
 from ..solver_core.io.snapshot import write_snapshot
 from ..solver_core.scene.spec import FrictionCombine
+from ..solver_core.validation.findings import first_few
 from .extract import Extraction, inspect
 from .worker import find_python, worker_environment
 
@@ -39,7 +40,7 @@ class Finding:
     message: str
 
     def __str__(self) -> str:
-        about = f"{', '.join(self.objects)}: " if self.objects else ""
+        about = f"{first_few(self.objects)}: " if self.objects else ""
         return f"{about}{self.field}: {self.message}"
 
 

@@ -18,6 +18,7 @@ from enum import Enum
 from typing import Any
 
 from ..solver_core.command_line import ExitStatus
+from ..solver_core.validation.findings import first_few
 from .progress import Progress, with_frame
 
 __all__ = [
@@ -272,7 +273,7 @@ def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, 
             at = "at the start" if job.last_frame is None else f"after frame {job.last_frame}"
             return replace(job, status=f"Paused {at}") if job.pausing and not job.stopping else job, ()
         case "warning":
-            text = f"{', '.join(record['objects'])}: {record['field']}: {record['message']}"
+            text = f"{first_few(record['objects'])}: {record['field']}: {record['message']}"
             return replace(job, warnings=(*job.warnings, text)), (Report("WARNING", text),)
         case "frame":
             frame = record["frame"]

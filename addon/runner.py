@@ -19,6 +19,7 @@ from ..solver_core.io.cache import cache_has_begun
 from ..solver_core.io.snapshot import snapshot_digest, write_snapshot
 from ..solver_core.report import VISIBLE_OVERLAP
 from ..solver_core.scene.spec import SceneWarning
+from ..solver_core.validation.findings import first_few
 from .bake_files import (
     bake_files,
     cache_path,
@@ -82,7 +83,7 @@ class Bake:
             self._files = bake_files(context.scene, snapshot_digest(*content))
         self._files.snapshot.parent.mkdir(parents=True, exist_ok=True)
         write_snapshot(self._files.snapshot, *content)
-        warnings = tuple(f"{', '.join(w.objects)}: {w.field}: {w.message}" for w in self._extraction.warnings)
+        warnings = tuple(f"{first_few(w.objects)}: {w.field}: {w.message}" for w in self._extraction.warnings)
         self.job = replace(Job(), warnings=warnings)
         for text in warnings:
             say("WARNING", text)

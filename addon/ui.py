@@ -30,6 +30,18 @@ class PropertiesPanel:
     bl_region_type = "WINDOW"
 
 
+class PhysicsPanel(PropertiesPanel):
+    """Of what takes part in the simulation: bodies, and the objects of rigid body constraints."""
+
+    bl_context = "physics"
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        ob = context.object
+        takes_part = ob is not None and (ob.rigid_body is not None or ob.rigid_body_constraint is not None)
+        return takes_part and has_world(context)
+
+
 class ObjectPanel(PropertiesPanel):
     bl_context = "physics"
 
@@ -64,7 +76,7 @@ def overridable(
         value.prop(other, other_name, text="")
 
 
-class STICTION_PT_object(ObjectPanel, Panel):
+class STICTION_PT_object(PhysicsPanel, Panel):
     bl_label = "Stiction"
     bl_idname = "STICTION_PT_object"
 
@@ -137,7 +149,7 @@ class STICTION_PT_object_pairs(ObjectPanel, Panel):
             table_row(table, label, icon, f"{static:.3f}", f"{dynamic:.3f}")
 
 
-class STICTION_PT_object_bake(ObjectPanel, Panel):
+class STICTION_PT_object_bake(PhysicsPanel, Panel):
     bl_label = "Bake"
     bl_parent_id = "STICTION_PT_object"
 

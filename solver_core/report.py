@@ -221,11 +221,10 @@ def note_breaking(frame: Frame, joints: list[dict[str, Any]]) -> None:
 
 
 def breaking_warnings(frame: Frame, spec: SceneSpec, known: Collection[str]) -> Iterator[SceneWarning]:
-    """One for each joint that is broken at a frame's end, but for those that are known to be."""
-    for joint, broken in zip(spec.joints, frame.broken, strict=True):
-        if broken and joint.name not in known:
-            ends = tuple(name for name in (joint.body_a, joint.body_b) if name)
-            yield SceneWarning(ends, "joints", f"the joint {joint.name} broke at frame {frame.frame}")
+    """One for all joints that are broken at a frame's end, but for those that are known to be."""
+    broken = tuple(spec.joints[k].name for k in np.flatnonzero(frame.broken) if spec.joints[k].name not in known)
+    if broken:
+        yield SceneWarning(broken, "joints", f"broke at frame {frame.frame}")
 
 
 def contradiction_warnings(frame: Frame, spec: SceneSpec, known: Collection[str]) -> Iterator[SceneWarning]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ __all__ = [
     "SceneError",
     "SceneProblem",
     "describe",
+    "first_few",
     "is_finite",
     "is_not_negative",
     "is_positive",
@@ -30,6 +31,8 @@ Array = NDArray[Any]
 
 # How far from 1 the length of an orientation quaternion may be.
 UNIT = 1e-6
+# Names that a message gives at most.
+FEW = 4
 
 
 @dataclass(frozen=True)
@@ -68,11 +71,15 @@ def is_not_negative(value: float) -> bool:
     return math.isfinite(value) and value >= 0.0
 
 
-def listed(names: list[str], most: int = 4) -> str:
+def first_few(names: Sequence[str]) -> str:
+    """Names in a row, of many the first few and how many there are beside."""
+    row = ", ".join(names[:FEW])
+    return row if len(names) <= FEW else f"{row} and {len(names) - FEW} more"
+
+
+def listed(names: Sequence[str]) -> str:
     """Two names or more in a sentence, the first few of many."""
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    return first_few(names) if len(names) > FEW else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def describe(value: Any) -> str:

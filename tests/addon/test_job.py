@@ -156,6 +156,12 @@ def test_the_deepest_overlap_of_a_bake_is_told_with_its_bodies_and_frame(job):
     assert play(job, STARTED, frame(1))[0].overlap is None
 
 
+def test_a_warning_about_many_objects_names_the_first_of_them(job):
+    wall = {"event": "warning", "objects": [f"Bed {i}" for i in range(54)], "field": "joints", "message": "broke at frame 11"}
+    state, _ = play(job, STARTED, wall)
+    assert state.warnings == ("Bed 0, Bed 1, Bed 2, Bed 3 and 50 more: joints: broke at frame 11",)
+
+
 def test_warnings_name_their_objects(job):
     warning = {"event": "warning", "objects": ["A", "B"], "field": "location", "message": "they overlap by 2 mm"}
     state, effects = play(job, STARTED, warning)

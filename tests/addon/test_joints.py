@@ -345,6 +345,17 @@ def test_crossed_limits_at_a_later_frame_are_refused_with_the_frame(pair):
     assert problem == ("Joint", "linear.x.lower")
 
 
+def test_the_bake_is_at_hand_where_a_constraint_is_selected(pair):
+    """In Properties > Physics, with what is a body's alone left away."""
+    joint = constrain("MOTOR", *pair, use_motor_ang=True)
+    panels = {name: getattr(bpy.types, f"STICTION_PT_object{name}") for name in ("", "_bake", "_surface", "_motion")}
+    seen = {}
+    for ob in (joint, pair[0], add_empty("Neither", (0, 0, 0), (0, 0, 0))):
+        with bpy.context.temp_override(object=ob):
+            seen[ob.name] = [name for name, panel in panels.items() if panel.poll(bpy.context)]
+    assert seen == {"Joint": ["", "_bake"], "Fixed": list(panels), "Neither": []}
+
+
 def test_constraints_are_read_in_one_order(pair):
     for name in ("C", "A", "B"):
         constrain("POINT", *pair, name=name)

@@ -12,6 +12,7 @@ import pytest
 import solver_core as sc
 from solver_core import jointed_scenes
 from solver_core.dynamics.motion.rotation import matrices
+from solver_core.report import breaking_warnings
 
 
 def index(spec, name):
@@ -64,6 +65,14 @@ def test_a_wall_holds_until_a_ball_breaks_some_of_it():
     held = ~frames[-1].broken
     # springs among them give way a little
     assert apart(spec, frames[-1])[held].max() < 5e-3 < apart(spec, frames[-1])[~held].max()
+    # what breaks is told once, all of a frame together
+    told, known = [], set()
+    for frame in frames:
+        found = list(breaking_warnings(frame, spec, known))
+        assert len(found) <= 1
+        told += [name for warning in found for name in warning.objects]
+        known.update(told)
+    assert sorted(told) == sorted(joint.name for joint, is_held in zip(spec.joints, held, strict=True) if not is_held)
 
 
 @pytest.mark.slow

@@ -102,13 +102,10 @@ class Joints:
         return found
 
     def too_stiff(self, begin: Begin, state: State) -> list[SceneWarning]:
-        """One for each joint with a spring that does not swing, since the step is too long for it."""
-        advice = "it is pulled to its place at once instead; more substeps or less stiffness let it swing"
-        found = [self._names[joint] for joint in self.step(begin, state).too_stiff()]
-        return [
-            SceneWarning(bodies, "joints", f"a spring of the joint {name} swings faster than the time step follows: {advice}")
-            for name, bodies in found
-        ]
+        """One for all joints with a spring that does not swing, since the step is too long for it."""
+        found = tuple(self._names[joint][0] for joint in self.step(begin, state).too_stiff())
+        what = "a spring swings faster than the time step follows: it is pulled to its place at once instead"
+        return [SceneWarning(found, "joints", f"{what}; more substeps or less stiffness let it swing")] if found else []
 
     def contradictions(self, begin: Begin, state: State) -> list[SceneWarning]:
         """One for joints that cannot all be where they have to in the first step, whatever else there is."""
