@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..solver_core.scene.spec import BodyKind, SceneWarning
 from ..solver_core.validation.findings import SceneProblem
 from . import actions, rotations
-from .placement import PlacementError, ancestors, matrix, placed
+from .placement import NowhereError, PlacementError, ancestors, matrix, placed
 from .shapes import ShapeError, read_mesh
 
 __all__ = ["FrozenTransform", "Motion", "can_change", "frozen_body", "frozen_part", "read_motion", "unfollowed_values"]
@@ -111,6 +111,8 @@ def unfollowed_values(ob: Object, prefixes: tuple[str, ...], followed: Collectio
 class Motion:
     """By the names of bodies: paths (frames, 7), and deformations (frames, n, 3) in the axes that the body has at the frame.
 
+    From the frame on at which an object's place is not a number its path is none either: a bake can follow it till there.
+
     problems: what cannot be followed; those bodies have neither path nor deformation. warnings: what is not followed.
     """
 
@@ -135,7 +137,9 @@ def read_motion(
     problems: list[SceneProblem] = []
     warnings: list[SceneWarning] = []
     remaining = list(frozen)
+    count = 0
     for frame in frames:
+        count += 1
         depsgraph = context.evaluated_depsgraph_get()
         changed = [one for one in remaining if has_changed(one, depsgraph)]
         warnings += [one.warning for one in changed]
@@ -150,15 +154,24 @@ def read_motion(
                         poses[name].append(np.concatenate([world[:3, 3], rotations.quaternion_of_matrix(rotation)]))
                 if name in deforming:
                     vertices[name].append(vertices_now(ob, vertices[name], context) @ to_body[name].T)
+            except NowhereError as error:
+                warnings.append(SceneWarning((name,), error.field, f"at frame {frame}: {error}"))
+                del followed[name]
             except (PlacementError, ShapeError) as error:
                 problems.append(SceneProblem(name, error.field, f"at frame {frame}: {error}"))
                 del followed[name]
+    refused = {problem.object for problem in problems}
     return Motion(
-        {name: np.array(rows).reshape(-1, 7) for name, rows in poses.items() if name in followed},
-        {name: np.array(rows) for name, rows in vertices.items() if name in followed},
+        {name: padded(rows, count, np.full(7, np.nan)) for name, rows in poses.items() if name not in refused},
+        {name: padded(rows, count, rows[-1]) for name, rows in vertices.items() if name not in refused},
         tuple(problems),
         tuple(warnings),
     )
+
+
+def padded(rows: list[Array], count: int, row: Array) -> Array:
+    """So many rows, the missing ones at the end all like `row`."""
+    return np.array([*rows, *[row] * (count - len(rows))]).reshape(count, *row.shape)
 
 
 def vertices_now(ob: Object, before: list[Array], context: Context) -> Array:

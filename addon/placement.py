@@ -19,6 +19,7 @@ from . import rotations
 
 __all__ = [
     "Channels",
+    "NowhereError",
     "PlacementError",
     "ancestors",
     "basis_at",
@@ -46,6 +47,10 @@ class PlacementError(ValueError):
         self.field = field
 
 
+class NowhereError(PlacementError):
+    """The object's place is not a number."""
+
+
 @dataclass(frozen=True)
 class Channels:
     """Values of an object's channels over frames: location (frames, 3), and rotation (frames, 3 or 4) of the channel `path`."""
@@ -64,7 +69,8 @@ def placed(ob: Object, depsgraph: Depsgraph) -> tuple[Array, Array]:
     """World matrix (4, 4) of an object, and the rotation (3, 3) nearest to it, its body's. Raises PlacementError."""
     world = matrix(ob.evaluated_get(depsgraph).matrix_world)
     if not np.isfinite(world).all():
-        raise PlacementError("matrix_world", "its place is not a number; repair its location, rotation, scale or parents")
+        message = "its place is not a number; repair its location, rotation, scale or parents, and what drives them"
+        raise NowhereError("matrix_world", message)
     if not spans_volume(world):
         # The topmost of its parents without volume takes that of all below it.
         flat, flat_world = ob, world

@@ -132,6 +132,9 @@ def run(arguments: argparse.Namespace, ending: Ending) -> int:
             return bake(spec, settings, writer, arguments, ending)
         except StopAsked as reason:
             return stopped(writer.last_frame, str(reason), arguments.report)
+        except SceneError as error:
+            at = f"stopped after frame {writer.last_frame}, from which the scene cannot be followed further"
+            return fail(ExitStatus.FAILED, f"{at}:\n{error}", arguments.report, error.problems)
         except ListenerGone:
             write_error_report(arguments.report, stop_report(writer.last_frame, "nobody reads its output any more"))
             raise

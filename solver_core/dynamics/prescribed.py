@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..scene.spec import BodyKind, SceneSpec
+from ..validation.findings import SceneError
+from ..validation.paths import followed_frames, lost_motion
 from .bodies import Bodies, Model, State, angular_momentum, to_center_of_mass
 from .motion.paths import end_twist, path_pose
 from .motion.rotation import rotation_vector
@@ -27,10 +29,16 @@ class Prescribed:
         self._gravity = None if spec.gravity_path is None else np.asarray(spec.gravity_path, dtype=np.float64)
         self._movable = bodies.model.dof >= 0
         self._paths = [
-            (i, to_center_of_mass(np.asarray(body.path, dtype=np.float64), bodies.center_of_mass[i]))
+            (i, to_center_of_mass(finite_part(body.path), bodies.center_of_mass[i]))
             for i, body in enumerate(spec.bodies)
             if body.kind is not BodyKind.PASSIVE and body.path is not None
         ]
+        self._lost = lost_motion(spec)
+
+    def require(self, frame: int) -> None:
+        """Raise SceneError where paths do not lead to this frame of the scene, with whose, and how far they do."""
+        if self._lost is not None and frame >= self._lost[0]:
+            raise SceneError(self._lost[1])
 
     def model(self, at: float) -> Model:
         """The constants of the bodies, with the gravity that acts at a time."""
@@ -73,3 +81,9 @@ class Prescribed:
 
     def _followed(self, held: Flags) -> list[tuple[int, Floats]]:
         return [(i, path) for i, path in self._paths if held[i] or not self._movable[i]]
+
+
+def finite_part(path: Floats) -> Floats:
+    """A path (frames, 7) up to where it is lost: motion between frames is made of poses further on, too."""
+    whole = np.asarray(path, dtype=np.float64)
+    return whole[: followed_frames(whole)]

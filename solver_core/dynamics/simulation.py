@@ -112,7 +112,7 @@ class Simulation:
 
     def advance(self, before_step: Callable[[], object] = lambda: None) -> Frame:
         """Simulate one frame. What `before_step` raises, which is called before each time step, ends it between two of them;
-        only `restore` leads on from there."""
+        only `restore` leads on from there. Raises SceneError where animated bodies cannot be followed to that frame."""
         self._enter_frame()
         rows = []
         self._reaction[:] = 0.0
@@ -184,6 +184,7 @@ class Simulation:
 
     def _enter_frame(self) -> None:
         """Do what is due at a frame before its first step."""
+        self._paths.require(self._frame + 1)
         frame, held = self._frame - self.spec.frame_start, self._sleep.held.copy()
         self._paths.hold(frame, self._state, self._sleep.held, self._last_step)
         released = held & ~self._sleep.held

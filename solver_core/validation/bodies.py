@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is wrong with a body: its motion, material, path, deformation and mass."""
+"""What is wrong with a body: its motion, material, deformation and mass."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from ..geometry.solids import shape_mass_properties
 from ..scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind
 from .findings import UNIT, Findings, SceneProblem, describe, is_finite, is_not_negative, is_positive
+from .paths import path_findings
 from .shapes import areas, has_area, shape_findings
 
 __all__ = ["body_problems"]
@@ -70,32 +71,6 @@ def material_findings(body: BodySpec) -> Findings:
             yield field, f"is {value}; the coefficient of {what} friction must be 0 or more and finite"
     if not 0.0 <= material.restitution <= 1.0:
         yield "restitution", f"is {material.restitution}; bounciness goes from 0 (no bounce) to 1 (as high as before)"
-
-
-def path_findings(body: BodySpec, spec: SceneSpec) -> Findings:
-    frames = spec.frame_end - spec.frame_start + 1
-    if body.kind is BodyKind.ACTIVE and body.path is not None:
-        held = len(np.atleast_1d(body.path))
-        if not 2 <= held <= frames:
-            message = f"has {held} poses; an active body can follow 2 to {frames} of them before it is let go"
-            yield "path", message
-            return
-        frames = held
-    elif body.kind is not BodyKind.ANIMATED:
-        return
-    if body.path is None:
-        yield "path", "an animated body needs its pose at every frame, and there is none"
-    elif np.shape(body.path) != (max(frames, 0), 7):
-        yield "path", f"has the shape {np.shape(body.path)}; {frames} frames need ({frames}, 7)"
-    elif not is_finite(body.path, (frames, 7)):
-        first = spec.frame_start + int(np.argmin(np.isfinite(body.path).all(axis=1)))
-        yield "path", f"the pose at frame {first} is not finite; check the object's animation and constraints there"
-    else:
-        lengths = np.linalg.norm(np.asarray(body.path)[:, 3:], axis=1)
-        worst = int(np.argmax(np.abs(lengths - 1.0)))
-        if abs(lengths[worst] - 1.0) > UNIT:
-            frame = spec.frame_start + worst
-            yield "path", f"the rotation at frame {frame} has length {lengths[worst]:g} instead of 1; check the scale there"
 
 
 def deformation_findings(body: BodySpec, spec: SceneSpec, has_sound_shape: bool) -> Findings:

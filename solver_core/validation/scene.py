@@ -14,6 +14,7 @@ from .bodies import body_problems
 from .fields import field_problems, field_warnings
 from .findings import SceneError, SceneProblem, describe, is_finite, is_not_negative, is_positive
 from .joints import joint_problems, joint_warnings
+from .paths import lost_warnings
 
 __all__ = ["scene_warnings", "validate"]
 
@@ -48,7 +49,7 @@ def scene_warnings(spec: SceneSpec) -> tuple[SceneWarning, ...]:
         for body in spec.bodies
         if body.material.mu_dynamic > body.material.mu_static
     )
-    return (*stuttering, *joint_warnings(spec), *field_warnings(spec))
+    return (*stuttering, *lost_warnings(spec), *joint_warnings(spec), *field_warnings(spec))
 
 
 def type_problems(spec: SceneSpec, settings: SolverSettings) -> Iterator[SceneProblem]:

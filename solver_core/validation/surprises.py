@@ -15,6 +15,7 @@ from ..geometry.compounds import parts
 from ..geometry.solids import shape_mass_properties
 from ..geometry.surfaces import mesh_surface
 from ..scene.spec import BodyKind, SceneSpec, SceneWarning, ShapeKind, ShapeSpec, SolverSettings, strongest_gravity
+from .paths import followed_frames
 
 __all__ = ["surprises", "thickness"]
 
@@ -69,7 +70,8 @@ def speed_surprises(spec: SceneSpec, settings: SolverSettings) -> Iterator[Scene
     for body in spec.bodies:
         if body.path is None or len(body.path) < 2:
             continue
-        ways = np.linalg.norm(np.diff(np.asarray(body.path)[:, :3], axis=0), axis=1) / settings.substeps
+        path = np.asarray(body.path)[: followed_frames(body.path), :3]
+        ways = np.linalg.norm(np.diff(path, axis=0), axis=1) / settings.substeps
         worst = int(np.argmax(ways))
         if ways[worst] > thin:
             frame = spec.frame_start + worst

@@ -94,6 +94,28 @@ def test_a_bake_that_was_cut_off_goes_on_to_the_same_bits(falling_box):
 
 
 @pytest.mark.slow
+def test_a_body_that_is_nowhere_in_mid_shot_stops_the_bake_there_and_once_it_is_mended_the_bake_goes_on(
+    falling_box, make_body, capsys
+):
+    """By a driver that becomes too large for Blender's numbers."""
+    lift = make_body("Lift", kind="PASSIVE", shape="BOX", mesh=box_mesh("Lift", (0.1, 0.1, 0.1)))
+    lift.location, lift.rigid_body.kinematic = (3.0, 0.0, 0.5), True
+    driver = lift.driver_add("location", 0).driver
+    driver.expression = "1e48 if frame > 6 else 0.1 * frame"
+    with pytest.raises(RuntimeError, match=r"stopped after frame 6(.|\n)*Lift: path: the pose at frame 7 is not finite"):
+        bpy.ops.stiction.bake()
+    assert "Lift: matrix_world: at frame 7: its place is not a number" in capsys.readouterr().out
+    bake = bpy.context.scene.stiction.bake
+    assert (bake.state, bake.last_frame, bake.frame_end) == ("CACHED", 6, 12)
+    before = heights(falling_box)[:6]
+    t = np.arange(4) / 24.0
+    assert np.allclose(before[:4, 2], 0.2 - 9.81 * t * t / 2.0, atol=1e-6)
+    driver.expression = "0.1 * frame"
+    assert bpy.ops.stiction.bake(resume=True) == {"FINISHED"}
+    assert bake.last_frame == 12 and (heights(falling_box)[:6] == before).all()
+
+
+@pytest.mark.slow
 def test_the_console_script_does_the_same(falling_box, tmp_path):
     source, output, report = tmp_path / "falling.blend", tmp_path / "baked.blend", tmp_path / "report.json"
     command = [sys.executable, "-c", CONSOLE.format(root=str(ROOT)), "bake", source, "-o", output, "--report", report]

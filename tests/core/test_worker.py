@@ -289,6 +289,40 @@ def test_a_missed_tolerance_has_its_own_status_and_the_bake_is_whole(tmp_path, c
     assert bake(capsys, source, cache, "--resume")[0] == ExitStatus.MISSED_TOLERANCE
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_path_that_is_lost_in_mid_shot_stops_there_and_the_frames_before_are_those_of_a_path_that_ends_there(
+    tmp_path, capsys, value
+):
+    """Who is lost, and where, is said before the first step as well."""
+    lost = scene(12)
+    lost.bodies[-1].path[7:, 1] = value
+    source, cache = snapshot(tmp_path, lost), tmp_path / "cache"
+    status, events = bake(capsys, source, cache, "--report", tmp_path / "report.json")
+    assert status == ExitStatus.FAILED
+    (warning,) = (event for event in events if event["event"] == "warning")
+    assert warning["objects"] == ["Pusher"] and "frame 8 is not finite" in warning["message"]
+    assert "stops after frame 7" in warning["message"]
+    assert [event["frame"] for event in events if event["event"] == "frame"] == list(range(1, 8))
+    assert events[-1]["event"] == "error" and "stopped after frame 7" in events[-1]["message"]
+    (problem,) = events[-1]["problems"]
+    assert (problem["object"], problem["field"]) == ("Pusher", "path") and "frame 8" in problem["message"]
+    assert json.loads((tmp_path / "report.json").read_text())["problems"] == [problem]
+    # as if that had been the last frame of the scene
+    (tmp_path / "short").mkdir()
+    assert bake(capsys, snapshot(tmp_path / "short", shortened(lost, 7)), tmp_path / "other")[0] == ExitStatus.BAKED
+    for frame, other in zip(FrameCacheReader(cache), FrameCacheReader(tmp_path / "other"), strict=True):
+        assert frame.poses.tobytes() == other.poses.tobytes()
+    # asked to go on without being mended it says the same again
+    status, events = bake(capsys, source, cache, "--resume")
+    assert status == ExitStatus.FAILED and events[-1]["problems"] == [problem]
+
+
+def shortened(spec, last):
+    """The scene up to a frame, its paths too."""
+    bodies = (body if body.path is None else dataclasses.replace(body, path=body.path[:last]) for body in spec.bodies)
+    return dataclasses.replace(spec, bodies=tuple(bodies), frame_end=last)
+
+
 def test_warnings_are_told_and_reported(tmp_path, capsys):
     odd = dataclasses.replace(SPEC.bodies[1], material=MaterialSpec(0.2, 0.4))
     sunk = cube("Sunk", 1.0, 0.09)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is wrong with the paths that bodies follow, and how far they lead.
+
+A path that ends in the middle of a shot, in poses that are no numbers, is no reason to refuse it: all frames before can be
+simulated. One that does not lead to a second frame is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..scene.spec import BodyKind, BodySpec, SceneSpec, SceneWarning
+from .findings import UNIT, Array, Findings, SceneProblem
+
+__all__ = ["followed_frames", "lost_motion", "lost_warnings", "path_findings"]
+
+# Frames that a path has to lead through.
+LEAST_FOLLOWED = 2
+
+
+def path_findings(body: BodySpec, spec: SceneSpec) -> Findings:
+    """What is wrong with the path of a body, and with its absence."""
+    frames = spec.frame_end - spec.frame_start + 1
+    if body.kind is BodyKind.ACTIVE and body.path is not None:
+        held = len(np.atleast_1d(body.path))
+        if not 2 <= held <= frames:
+            message = f"has {held} poses; an active body can follow 2 to {frames} of them before it is let go"
+            yield "path", message
+            return
+        frames = held
+    elif body.kind is not BodyKind.ANIMATED:
+        return
+    if body.path is None:
+        yield "path", "an animated body needs its pose at every frame, and there is none"
+    elif np.shape(body.path) != (max(frames, 0), 7):
+        yield "path", f"has the shape {np.shape(body.path)}; {frames} frames need ({frames}, 7)"
+    elif (followed := followed_frames(body.path)) < min(frames, LEAST_FOLLOWED):
+        yield "path", lost_at(spec.frame_start + followed)
+    else:
+        lengths = np.linalg.norm(np.asarray(body.path)[:followed, 3:], axis=1)
+        worst = int(np.argmax(np.abs(lengths - 1.0)))
+        if abs(lengths[worst] - 1.0) > UNIT:
+            frame = spec.frame_start + worst
+            yield "path", f"the rotation at frame {frame} has length {lengths[worst]:g} instead of 1; check the scale there"
+
+
+def lost_motion(spec: SceneSpec) -> tuple[int, tuple[SceneProblem, ...]] | None:
+    """The first frame at which bodies of a valid scene are nowhere, and what is wrong with each; None where there is none."""
+    followed = [(body.name, followed_frames(body.path), len(body.path)) for body in spec.bodies if follows(body)]
+    lost = [(spec.frame_start + frames, name) for name, frames, whole in followed if frames < whole]
+    if not lost:
+        return None
+    first = min(frame for frame, _ in lost)
+    return first, tuple(SceneProblem(name, "path", lost_at(first)) for frame, name in lost if frame == first)
+
+
+def lost_warnings(spec: SceneSpec) -> tuple[SceneWarning, ...]:
+    """That a valid scene can be followed only so far."""
+    frame, problems = lost_motion(spec) or (0, ())
+    return tuple(
+        SceneWarning((one.object,), one.field, f"{one.message}, or the bake stops after frame {frame - 1}") for one in problems
+    )
+
+
+def follows(body: BodySpec) -> bool:
+    return body.kind is not BodyKind.PASSIVE and body.path is not None
+
+
+def followed_frames(path: Array) -> int:
+    """For how many frames a path (frames, 7) has poses that are finite."""
+    lost = ~np.isfinite(np.asarray(path, dtype=np.float64)).all(axis=1)
+    return int(np.argmax(lost)) if lost.any() else len(lost)
+
+
+def lost_at(frame: int) -> str:
+    return f"the pose at frame {frame} is not finite; check the object's animation and constraints there"
