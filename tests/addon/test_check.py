@@ -220,6 +220,43 @@ def test_overlaps_are_found_by_the_solver_itself(scene, make_body):
     assert "mu_dynamic" not in {finding.field for finding in bpy.context.window_manager.stiction.findings}
 
 
+def passive(ob):
+    ob.rigid_body.type = "PASSIVE"
+
+
+def animated(ob):
+    ob.rigid_body.kinematic = True
+
+
+def frozen(ob):
+    ob.rigid_body.enabled = False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fix", [passive, animated, frozen])
+def test_a_motor_with_both_ends_fixed_is_warned_about_by_the_check_and_by_the_bake(scene, make_body, tmp_path, fix):
+    make_body("Falling").location.x = 9.0
+    shaft, housing = make_body("Shaft"), make_body("Housing", kind="PASSIVE")
+    housing.location.z = 2.0
+    motor = add_constraint(scene, "MOTOR", housing, shaft)
+    motor.use_motor_ang = True
+    scene.rigidbody_world.point_cache.frame_end = 2
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "motor.blend"))
+
+    def said() -> list[str]:
+        assert bpy.ops.stiction.check_scene() == {"FINISHED"}
+        found = [one for one in bpy.context.window_manager.stiction.findings if "motor" in one.name]
+        assert all([item.name for item in one.objects] == ["Hinge"] for one in found)
+        return [one.name for one in found]
+
+    assert said() == []
+    fix(shaft)
+    (found,) = said()
+    assert "neither of its ends is active (Housing and Shaft), so its motor has nothing to move" in found
+    assert bpy.ops.stiction.bake() == {"FINISHED"}
+    assert any("its motor has nothing to move" in message.name for message in bpy.context.window_manager.stiction.messages)
+
+
 @pytest.mark.slow
 def test_the_command_line_checks_too(scene, make_body, tmp_path, capsys):
     from stiction.addon import cli
