@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
 from ..solver_core.geometry.surfaces import mesh_surface
+from ..solver_core.scene.parts import BOX_TRIANGLES, box_shape
 from ..solver_core.scene.spec import ChildSpec, ShapeKind, ShapeSpec
-from ..solver_core.scenes import BOX_TRIANGLES, box_shape
 from ..solver_core.validation.shapes import why_no_inside
 from . import rotations
 from .placement import placed

@@ -10,10 +10,10 @@ from itertools import pairwise
 import numpy as np
 
 from .scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
+from .scene.parts import axis_angle, box, cylinder_shape, ground, sphere_shape
 from .scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
-from .scenes import box, cylinder_shape, ground, sphere_shape
 
-__all__ = ["breakable_wall", "drawbridge", "four_ball_solid", "hanging_chain", "newtons_cradle"]
+__all__ = ["breakable_wall", "drawbridge", "four_ball_solid", "hanging_chain", "newtons_cradle", "rope_bridge"]
 
 STONE, TIMBER = MaterialSpec(0.8, 0.8), MaterialSpec(0.7, 0.6)
 # Quaternions that turn Z to Y, X to Z, and X to Y.
@@ -23,6 +23,9 @@ X_TO_Y = np.array([math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5)])
 BALL = FREE_AXIS, FREE_AXIS, FREE_AXIS
 # Time steps a frame in which no ball of `newtons_cradle` goes further than half a gap.
 CRADLE_SUBSTEPS = 40
+# The same in which a plank of `rope_bridge`, of mass m and length l under a tension T, swings by half a radian: it has the rate
+# sqrt(4 T / (m l)), 471 rad/s, and steps longer than two radians of it shake a bridge to pieces.
+BRIDGE_SUBSTEPS = 40
 
 
 def hanging_chain(links: int = 24, span: float = 2.0, slack: float = 1.3, load: float = 1.0, frames: int = 241) -> SceneSpec:
@@ -50,6 +53,49 @@ def hanging_chain(links: int = 24, span: float = 2.0, slack: float = 1.3, load: 
     bodies.append(box("Load", (0.2, 0.2, 0.2), (0.0, 0.0, height - radius * (1.0 - math.cos(half)) + 0.4), TIMBER, load))
     names = ["Left Post", *(f"Link {i}" for i in range(links)), "Right Post"]
     joints = [JointSpec(f"Joint {i}", names[i], names[i + 1], place, angular=BALL) for i, place in enumerate(places)]
+    return SceneSpec(tuple(bodies), frame_end=frames, excluded=tuple(pairwise(names)), joints=tuple(joints))
+
+
+def rope_bridge(planks: int = 50, load: float = 1000.0, mass: float = 1.0, rise: float = 0.5, frames: int = 241) -> SceneSpec:
+    """A bridge of planks on two ropes, at rest under a load of a thousand planks that stands on the one in its middle.
+
+    It hangs as forces have it: the ropes pull at both ends of the loaded plank with half its weight and its load, and from one
+    plank to the next with the weight of one more. mass: kg, of a plank. rise: tangent of the slope at which planks leave the
+    loaded one. The pull along the bridge, half of load and plank over the rise, is the same everywhere; planks that are pulled
+    so swing fast, which takes BRIDGE_SUBSTEPS a frame to follow.
+    """
+    pitch, width, thickness, gravity = 0.2, 0.6, 0.03, 9.81
+    middle, foot = (planks - 1) // 2, (0.16, 0.4, 0.3)
+    pull = 0.5 * (load + 2.0 * mass) * gravity / rise
+    # tangents of the slopes of the planks after the loaded one, each by the moments about the end that is nearer to it
+    slopes = (0.5 * (load + mass) + mass * (np.arange(planks - middle - 1) + 0.5)) * gravity / pull
+    slopes = np.concatenate([-slopes[:middle][::-1], [0.0], slopes])
+    steps = pitch / np.sqrt(1.0 + slopes**2)
+    nodes = np.zeros((planks + 1, 3))
+    nodes[1:, 0], nodes[1:, 2] = np.cumsum(steps), np.cumsum(steps * slopes)
+    nodes -= 0.5 * (nodes[middle] + nodes[middle + 1]) - np.array([0.0, 0.0, 1.0])
+    bodies = [
+        box(
+            f"Plank {i + 1}",
+            (0.9 * pitch, width, thickness),
+            0.5 * (nodes[i] + nodes[i + 1]),
+            TIMBER,
+            mass,
+            axis_angle((0.0, 1.0, 0.0), -math.atan(slopes[i])),
+        )
+        for i in range(planks)
+    ]
+    for side, at, outward in (("Left", nodes[0], -1.0), ("Right", nodes[-1], 1.0)):
+        bank = box(f"{side} Bank", (1.0, 2.0 * width, at[2]), (at[0] + 0.55 * outward, 0.0, 0.5 * at[2]), STONE)
+        bodies.append(still(bank))
+    names = ["Left Bank", *(f"Plank {i + 1}" for i in range(planks)), "Right Bank"]
+    joints = [
+        JointSpec(f"Rope {i + 1} {side}", names[i], names[i + 1], node + np.array([0.0, y, 0.0]), angular=BALL)
+        for i, node in enumerate(nodes)
+        for side, y in (("Left", 0.4 * width), ("Right", -0.4 * width))
+    ]
+    place = (0.0, 0.0, 1.0 + 0.5 * (thickness + foot[2]))
+    bodies = [ground(STONE), *bodies, box("Load", foot, place, TIMBER, load)]
     return SceneSpec(tuple(bodies), frame_end=frames, excluded=tuple(pairwise(names)), joints=tuple(joints))
 
 

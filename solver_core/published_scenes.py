@@ -12,8 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from .scene.parts import axis_angle, block, box, ground, let_go, pair_material
 from .scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
-from .scenes import BOX_TRIANGLES, axis_angle, box, card_house, ground, let_go, pair_material
+from .scenes import card_house
 
 __all__ = ["bombarded_card_house", "catenary_arch", "jamming_tube", "log_house", "rods_of_1991"]
 
@@ -92,11 +93,7 @@ def catenary_arch(
                 for edge in edges
             ]
         )
-        centre = corners.mean(axis=0)
-        shape = ShapeSpec(ShapeKind.HULL, corners - centre, BOX_TRIANGLES)
-        bodies.append(
-            BodySpec(f"Voussoir {i + 1}", BodyKind.ACTIVE, shape, position=centre, density=DENSITY, material=material)
-        )
+        bodies.append(block(f"Voussoir {i + 1}", corners, material, DENSITY))
     mass = DENSITY * edge**3
     for i in range(dropped):
         place = (0.0, 0.0, height + 0.5 * thickness + 0.5 * edge + 0.5 + 1.5 * i * edge)

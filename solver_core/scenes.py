@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The scenes that demos, tests and benchmarks share: published set pieces and textbook experiments.
 
-All rest on a ground plane z <= 0 unless they say otherwise, in m, kg and s, and use Blender's product rule, so a pair's
-coefficient is the product of its bodies': each body gets the square root of the one that is asked for.
+All rest on a ground plane z <= 0 unless they say otherwise, in m, kg and s. Scenes with joints for the Add menu, and those of
+the papers, are in files of their own.
 """
 
 from __future__ import annotations
@@ -14,117 +14,23 @@ from itertools import pairwise
 import numpy as np
 
 from .scene.joints import FREE_AXIS, LOCKED, JointSpec
-from .scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
+from .scene.parts import axis_angle, block, box, ground, pair_material
+from .scene.spec import MaterialSpec, SceneSpec
 
 __all__ = [
     "arch",
-    "box",
-    "box_shape",
     "bridge",
     "card_house",
     "chain",
-    "cone_shape",
-    "cylinder_shape",
     "dominoes",
     "dropped_cube",
-    "ground",
     "jamming_rod",
-    "let_go",
-    "pair_material",
     "ring",
     "sliding_box",
     "slope",
-    "sphere_shape",
     "tower",
     "wall",
 ]
-
-# Outward counter-clockwise. The corner 4 i + 2 j + k is at one of two places along each of three axes that are right-handed.
-BOX_TRIANGLES = np.array(
-    [
-        [0, 3, 2],
-        [0, 1, 3],
-        [4, 7, 5],
-        [4, 6, 7],
-        [0, 5, 1],
-        [0, 4, 5],
-        [2, 7, 6],
-        [2, 3, 7],
-        [0, 6, 4],
-        [0, 2, 6],
-        [1, 7, 3],
-        [1, 5, 7],
-    ],
-    dtype=np.int32,
-)
-
-
-def box_shape(size) -> ShapeSpec:
-    """Box of the given edge lengths (3,) m about its own centre."""
-    corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)], dtype=np.float64)
-    return ShapeSpec(ShapeKind.HULL, corners * np.asarray(size, dtype=np.float64), BOX_TRIANGLES)
-
-
-def cylinder_shape(radius: float, height: float) -> ShapeSpec:
-    """Cylinder of a radius and a height in m about its own centre, its axis along z."""
-    ends = np.array([[0.0, 0.0, -0.5 * height], [0.0, 0.0, 0.5 * height]])
-    return ShapeSpec(ShapeKind.CYLINDER, ends, radius=radius)
-
-
-def cone_shape(radius: float, height: float) -> ShapeSpec:
-    """Cone of a base radius and a height in m, along z with the apex up; the origin is halfway up, as Blender has it."""
-    ends = np.array([[0.0, 0.0, -0.5 * height], [0.0, 0.0, 0.5 * height]])
-    return ShapeSpec(ShapeKind.CONE, ends, radius=radius)
-
-
-def axis_angle(axis, angle: float) -> np.ndarray:
-    """Quaternion of a turn about a unit axis by an angle in rad."""
-    return np.concatenate([[math.cos(angle / 2)], math.sin(angle / 2) * np.asarray(axis, dtype=float)])
-
-
-def pair_material(mu: float, mu_dynamic: float | None = None, restitution: float = 0.0) -> MaterialSpec:
-    """The surface of which two have these coefficients against each other, by Blender's product rule."""
-    return MaterialSpec(math.sqrt(mu), math.sqrt(mu if mu_dynamic is None else mu_dynamic), math.sqrt(restitution))
-
-
-def box(name, size, position, material, mass=1.0, orientation=(1.0, 0.0, 0.0, 0.0), velocity=(0.0, 0.0, 0.0)) -> BodySpec:
-    """An active box."""
-    return BodySpec(
-        name,
-        BodyKind.ACTIVE,
-        box_shape(size),
-        position=np.asarray(position, dtype=float),
-        orientation=np.asarray(orientation, dtype=float),
-        velocity=np.asarray(velocity, dtype=float),
-        mass=mass,
-        material=material,
-    )
-
-
-def sphere_shape(radius: float) -> ShapeSpec:
-    """Sphere of a radius in m about its own centre."""
-    return ShapeSpec(ShapeKind.HULL, np.zeros((1, 3)), margin=radius)
-
-
-def let_go(body: BodySpec, frame: int, fps: float = 24.0) -> BodySpec:
-    """The active body held where it is until a frame, the first being 0; it then has its own velocity, without turning."""
-    pose = np.concatenate([body.position, body.orientation])
-    path = np.tile(pose, (frame + 1, 1))
-    # it goes on as the path went in its last two frames
-    path[:-1, :3] -= body.velocity / fps
-    path[:-2, :3] -= body.velocity / fps
-    return replace(body, position=path[0, :3].copy(), velocity=np.zeros(3), path=path)
-
-
-def ground(material: MaterialSpec, orientation=(1.0, 0.0, 0.0, 0.0)) -> BodySpec:
-    """The passive half-space below a plane through the origin."""
-    return BodySpec(
-        "Ground",
-        BodyKind.PASSIVE,
-        ShapeSpec(ShapeKind.PLANE),
-        orientation=np.asarray(orientation, dtype=float),
-        material=material,
-    )
 
 
 def card_house(
@@ -198,7 +104,6 @@ def arch(
     step = math.pi / blocks
     for i in range(blocks):
         middle = math.pi * (i + 0.5) / blocks
-        centre = 0.5 * (inner + outer) * np.array([math.cos(middle), 0.0, math.sin(middle)])
         corners = np.array(
             [
                 [r * math.cos(middle + s * step / 2), y * depth / 2, r * math.sin(middle + s * step / 2)]
@@ -207,16 +112,7 @@ def arch(
                 for s in (-1.0, 1.0)
             ]
         )
-        bodies.append(
-            BodySpec(
-                f"Voussoir {i + 1}",
-                BodyKind.ACTIVE,
-                ShapeSpec(ShapeKind.HULL, corners - centre, BOX_TRIANGLES),
-                position=centre,
-                density=density,
-                material=material,
-            )
-        )
+        bodies.append(block(f"Voussoir {i + 1}", corners, material, density))
     return SceneSpec(tuple(bodies), frame_end=frames)
 
 

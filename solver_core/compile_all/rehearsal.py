@@ -23,8 +23,9 @@ from ..dynamics.motion.deformation import Deformation
 from ..dynamics.motion.rotation import matrices
 from ..dynamics.simulation import Simulation
 from ..scene.fields import FieldKind, FieldSpec
+from ..scene.parts import BOX_TRIANGLES, box, box_shape, cone_shape, cylinder_shape, ground
 from ..scene.spec import BodyKind, BodySpec, ChildSpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec, Staggering
-from ..scenes import BOX_TRIANGLES, box, box_shape, card_house, chain, cone_shape, cylinder_shape, ground, jamming_rod, slope
+from ..scenes import card_house, chain, jamming_rod, slope
 
 __all__ = ["PARTS", "Part"]
 

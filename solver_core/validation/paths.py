@@ -46,7 +46,8 @@ def path_findings(body: BodySpec, spec: SceneSpec) -> Findings:
 
 def lost_motion(spec: SceneSpec) -> tuple[int, tuple[SceneProblem, ...]] | None:
     """The first frame at which bodies of a valid scene are nowhere, and what is wrong with each; None where there is none."""
-    followed = [(body.name, followed_frames(body.path), len(body.path)) for body in spec.bodies if follows(body)]
+    paths = [(body.name, body.path) for body in spec.bodies if body.kind is not BodyKind.PASSIVE]
+    followed = [(name, followed_frames(path), len(path)) for name, path in paths if path is not None]
     lost = [(spec.frame_start + frames, name) for name, frames, whole in followed if frames < whole]
     if not lost:
         return None
@@ -60,10 +61,6 @@ def lost_warnings(spec: SceneSpec) -> tuple[SceneWarning, ...]:
     return tuple(
         SceneWarning((one.object,), one.field, f"{one.message}, or the bake stops after frame {frame - 1}") for one in problems
     )
-
-
-def follows(body: BodySpec) -> bool:
-    return body.kind is not BodyKind.PASSIVE and body.path is not None
 
 
 def followed_frames(path: Array) -> int:

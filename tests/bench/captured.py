@@ -39,6 +39,7 @@ from solver_core import scenes  # noqa: E402
 from solver_core.dynamics.islands import contact_islands  # noqa: E402
 from solver_core.problem.subsystem import subsystem  # noqa: E402
 from solver_core.problem.system import System  # noqa: E402
+from solver_core.scene import parts  # noqa: E402
 from solver_core.scene.spec import MaterialSpec, SceneSpec  # noqa: E402
 
 METHODS: dict[str, tuple[str, dict[str, object]]] = {
@@ -53,28 +54,28 @@ def heap(mu: float, seed: int = 0, boxes: int = 12, edge: float = 0.2) -> SceneS
     """Boxes that fall on one heap, four a layer, turned at random."""
     random = np.random.default_rng(seed)
     material = MaterialSpec(math.sqrt(mu), math.sqrt(mu))
-    bodies = [scenes.ground(material)]
+    bodies = [parts.ground(material)]
     for i in range(boxes):
         layer, place = divmod(i, 4)
         position = 1.1 * edge * np.array([place % 2, place // 2, 1.6 * (layer + 1)])
         position[:2] += random.uniform(-0.2, 0.2, 2) * edge
         orientation = random.normal(size=4)
         orientation /= np.linalg.norm(orientation)
-        bodies.append(scenes.box(f"Box {i}", (edge,) * 3, position, material, orientation=orientation))
+        bodies.append(parts.box(f"Box {i}", (edge,) * 3, position, material, orientation=orientation))
     return SceneSpec(tuple(bodies), frame_end=60)
 
 
 def dominoes(mu: float = 0.6, number: int = 12) -> SceneSpec:
     """A row of dominoes whose first one is leant on the second."""
     material = MaterialSpec(math.sqrt(mu), math.sqrt(mu))
-    bodies = [scenes.ground(material)]
+    bodies = [parts.ground(material)]
     lean = 0.25
     for i in range(number):
         turn, x = (lean, 0.004) if i == 0 else (0.0, 0.03 * i)
         rise = 0.5 * (0.05 * math.cos(turn) + 0.008 * math.sin(turn))
-        orientation = scenes.axis_angle((0.0, 1.0, 0.0), turn)
+        orientation = parts.axis_angle((0.0, 1.0, 0.0), turn)
         place = (x, 0.0, rise + 1e-5)
-        bodies.append(scenes.box(f"Domino {i}", (0.008, 0.025, 0.05), place, material, 0.012, orientation))
+        bodies.append(parts.box(f"Domino {i}", (0.008, 0.025, 0.05), place, material, 0.012, orientation))
     return SceneSpec(tuple(bodies), frame_end=40)
 
 

@@ -31,8 +31,9 @@ def scene(name: str):
 
     import numpy as np
 
+    from solver_core.scene.parts import cylinder_shape
     from solver_core.scene.spec import BodyKind, BodySpec, ShapeKind, ShapeSpec
-    from solver_core.scenes import card_house, cylinder_shape
+    from solver_core.scenes import card_house
 
     spec = card_house(levels=3)
     if name == "card house and a cylinder":

@@ -34,8 +34,8 @@ from records import on_one_thread, write_rows  # noqa: E402
 from scenes import intercepted_solves, largest_island  # noqa: E402
 
 import solver_core as sc  # noqa: E402
-from solver_core import scenes  # noqa: E402
 from solver_core.problem.system import System  # noqa: E402
+from solver_core.scene import parts  # noqa: E402
 from solver_core.scene.spec import MaterialSpec, SceneSpec  # noqa: E402
 
 EDGE, SPACING, MU = 0.2, 0.40, 0.6
@@ -62,10 +62,10 @@ def places(cubes: int) -> tuple[np.ndarray, np.ndarray]:
 def heap(cubes: int, frames: int) -> SceneSpec:
     material = MaterialSpec(math.sqrt(MU), math.sqrt(MU))
     boxes = [
-        scenes.box(f"Cube {i}", (EDGE,) * 3, position, material, orientation=turn)
+        parts.box(f"Cube {i}", (EDGE,) * 3, position, material, orientation=turn)
         for i, (position, turn) in enumerate(zip(*places(cubes), strict=True))
     ]
-    return SceneSpec((scenes.ground(material), *boxes), frame_end=1 + frames, fps=FPS)
+    return SceneSpec((parts.ground(material), *boxes), frame_end=1 + frames, fps=FPS)
 
 
 def stiction(cubes: int, frames: int, tolerance: float, of_crowds: float, limit: float) -> dict[str, object]:

@@ -32,8 +32,8 @@ from scipy.special import ellipk  # noqa: E402
 
 import solver_core as sc  # noqa: E402
 from solver_core.scene.joints import FREE_AXIS, LOCKED, JointSpec  # noqa: E402
+from solver_core.scene.parts import box  # noqa: E402
 from solver_core.scene.spec import MaterialSpec, SceneSpec  # noqa: E402
-from solver_core.scenes import box  # noqa: E402
 from tests.core.bodies import gaps  # noqa: E402
 from tests.core.jointed_problems import HELD, random_joined  # noqa: E402
 from tests.core.test_joints import box_moments, energies  # noqa: E402

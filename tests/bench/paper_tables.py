@@ -36,6 +36,7 @@ import solver_core as sc  # noqa: E402
 from solver_core import jointed_scenes, published_scenes, scenes  # noqa: E402
 from solver_core.dynamics import simulation  # noqa: E402
 from solver_core.dynamics.motion.rotation import matrices  # noqa: E402
+from solver_core.scene import parts  # noqa: E402
 from solver_core.scene.spec import BodyKind, SceneSpec  # noqa: E402
 from solver_core.solvers.baraff_1994.lcp import pivot_lcp  # noqa: E402
 
@@ -52,7 +53,7 @@ def house_and_block() -> SceneSpec:
         matrices(body.orientation[None])[0] @ body.shape.vertices.T + body.position[:, None] for body in house.bodies[1:]
     ]
     ridge = max(float(places[2].max()) for places in corners)
-    block = scenes.box("Block", (edge, edge, edge), (0.0, 0.0, ridge + 0.5 * edge), card.material, 1000.0 * edge**3)
+    block = parts.box("Block", (edge, edge, edge), (0.0, 0.0, ridge + 0.5 * edge), card.material, 1000.0 * edge**3)
     return replace(house, bodies=(*house.bodies, block))
 
 

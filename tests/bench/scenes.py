@@ -16,6 +16,7 @@ from solver_core.dynamics.islands import contact_islands
 from solver_core.dynamics.simulation import Simulation
 from solver_core.problem.subsystem import subsystem
 from solver_core.problem.system import System
+from solver_core.scene import parts
 from solver_core.scene.spec import SceneSpec
 
 __all__ = ["StepProblem", "capture", "house_with_box", "intercepted_solves", "largest_island"]
@@ -39,7 +40,7 @@ def house_with_box(levels: int = 7, height: float = 0.03) -> SceneSpec:
     """A house of thin cards, and a box of half a gram that falls on its top from `height` m: 77 cards, over 560 contacts."""
     house = scenes.card_house(levels=levels, card=THIN_CARD)
     top = max(body.position[2] for body in house.bodies) + 0.5 * THIN_CARD[2]
-    box = scenes.box("Box", (0.01, 0.01, 0.01), (0.0, 0.0, top + height), house.bodies[-1].material, 5e-4)
+    box = parts.box("Box", (0.01, 0.01, 0.01), (0.0, 0.0, top + height), house.bodies[-1].material, 5e-4)
     return replace(house, bodies=(*house.bodies, box))
 
 

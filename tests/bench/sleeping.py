@@ -20,8 +20,8 @@ import numpy as np
 from records import on_one_thread, write_rows
 
 from solver_core.dynamics.simulation import Simulation
+from solver_core.scene.parts import box, ground
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
-from solver_core.scenes import box, ground
 
 FPS, SECONDS, MEASURED = 24, 2, 12
 HEIGHT, GOAL, SAME = 5, 1.0 / 30.0, 1e-6

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
+from solver_core.scene.parts import box_shape
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec
-from solver_core.scenes import box_shape
 
 
 def material(mu=0.5, restitution=0.0, mu_dynamic=None) -> MaterialSpec:

@@ -8,8 +8,8 @@ import pytest
 
 import solver_core as sc
 from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointChange, JointSpec
+from solver_core.scene.parts import box
 from solver_core.scene.spec import MaterialSpec, SceneSpec
-from solver_core.scenes import box
 from solver_core.validation.findings import SceneError
 
 G = 9.81

@@ -13,8 +13,8 @@ from scipy.optimize import linprog
 import solver_core as sc
 from solver_core.report import build_report, contradiction_warnings
 from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
+from solver_core.scene.parts import box
 from solver_core.scene.spec import BodyKind, MaterialSpec, SceneSpec
-from solver_core.scenes import box
 from solver_core.solvers.contradicting_joints import contradicting_rows
 
 from .bodies import gaps

@@ -13,8 +13,8 @@ import pytest
 import solver_core as sc
 from solver_core.dynamics.crowds import crowded
 from solver_core.problem.system import System
+from solver_core.scene.parts import box, ground
 from solver_core.scene.spec import MaterialSpec, SceneSpec
-from solver_core.scenes import box, ground
 
 ROUGH = MaterialSpec(math.sqrt(0.6), math.sqrt(0.6))
 FPS = 24

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import solver_core as sc
+from solver_core.scene import parts
 from solver_core.solvers.effort import BELL, LEAST, MOST, MULTIPLICATIONS, WORK, allow, effort_of_a_step, is_worked_off
 
 from .contact_problems import leaning_cards, random_bodies
@@ -107,12 +108,12 @@ def test_what_may_be_multiplied_in_a_step_bounds_the_factorisations_of_each_solv
 
 def test_a_step_that_has_no_solution_says_so():
     """A box between the ground and a lid that comes down on it."""
-    material = sc.scenes.ground(sc.scenes.pair_material(0.5)).material
+    material = parts.ground(parts.pair_material(0.5)).material
     path = np.zeros((3, 7))
     path[:, 2], path[:, 3] = [0.31, 0.29, 0.27], 1.0
-    lid = sc.scenes.box("Lid", (1.0, 1.0, 0.2), path[0, :3], material)
+    lid = parts.box("Lid", (1.0, 1.0, 0.2), path[0, :3], material)
     lid = lid.__class__(**{**vars(lid), "kind": lid.kind.__class__("animated"), "path": path, "mass": None, "density": None})
-    box = sc.scenes.box("Box", (0.2, 0.2, 0.2), (0.0, 0.0, 0.1), material)
-    spec = sc.SceneSpec((sc.scenes.ground(material), box, lid), frame_end=3)
+    box = parts.box("Box", (0.2, 0.2, 0.2), (0.0, 0.0, 0.1), material)
+    spec = sc.SceneSpec((parts.ground(material), box, lid), frame_end=3)
     frame = sc.Simulation(spec).run(1)[-1]
     assert (frame.statistics.status == sc.Status.INFEASIBLE).any()

@@ -15,8 +15,8 @@ import pytest
 import solver_core as sc
 from solver_core.io.snapshot import read_snapshot, write_snapshot
 from solver_core.scene.fields import AbsorberSpec, FieldKind, FieldShape, FieldSpec, Keyed
+from solver_core.scene.parts import ground
 from solver_core.scene.spec import BodyKind, SolverSettings
-from solver_core.scenes import ground
 
 from .bodies import body, material, run, scene, track
 

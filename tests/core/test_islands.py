@@ -12,8 +12,8 @@ from scipy.sparse.csgraph import connected_components
 
 import solver_core as sc
 from solver_core.dynamics.islands import contact_islands
+from solver_core.scene.parts import box, ground
 from solver_core.scene.spec import MaterialSpec
-from solver_core.scenes import box, ground
 
 ROUGH = MaterialSpec(0.7, 0.7)
 

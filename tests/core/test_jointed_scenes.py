@@ -46,6 +46,26 @@ def test_a_chain_between_two_posts_catches_a_box_and_stays_whole():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("planks", [20, 50])
+def test_a_bridge_of_planks_stands_under_a_thousandfold_load_and_pulls_at_its_banks_as_a_hanging_chain_does(planks):
+    """Nobody moves by a tenth of a millimetre, and no rope opens by a thousandth of one."""
+    spec = jointed_scenes.rope_bridge(planks=planks)
+    frames = sc.Simulation(spec, substeps=jointed_scenes.BRIDGE_SUBSTEPS, sleeping=False).run(18)
+    poses = np.array([frame.poses for frame in frames])
+    assert np.linalg.norm((poses - poses[0])[:, :, :3], axis=2).max() < 1e-4
+    assert max(apart(spec, frame).max() for frame in frames) < 1e-6
+    assert all((frame.statistics.status == sc.Status.SOLVED).all() for frame in frames[1:])
+    # weights to either side of the middle of the loaded plank are borne by the bank on that side, both pull alike
+    middle = (planks - 1) // 2
+    pull = 0.5 * 1002.0 * 9.81 / 0.5
+    borne = np.mean([frame.reactions[:, :3] for frame in frames[2:]], axis=0)
+    # a reaction is on the second body: the first plank, and the bank on the right
+    first, last = borne[[0, 1]].sum(axis=0), borne[[-2, -1]].sum(axis=0)
+    assert first == pytest.approx([-pull, 0.0, 9.81 * (500.5 + middle)], rel=0.01, abs=1.0)
+    assert last == pytest.approx([-pull, 0.0, -9.81 * (500.5 + planks - middle - 1)], rel=0.01, abs=1.0)
+
+
+@pytest.mark.slow
 def test_a_drawbridge_rises_to_its_limit_and_its_crates_slide_to_the_bank():
     spec = jointed_scenes.drawbridge()
     frame = sc.Simulation(spec).run(110)[-1]

@@ -13,8 +13,8 @@ from scipy.special import ellipk
 
 import solver_core as sc
 from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
+from solver_core.scene.parts import box, ground
 from solver_core.scene.spec import BodyKind, MaterialSpec, SceneSpec
-from solver_core.scenes import box, ground
 
 from .bodies import gaps, point, poses
 

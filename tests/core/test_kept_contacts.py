@@ -11,8 +11,9 @@ import pytest
 
 import solver_core as sc
 from solver_core.dynamics.frame import ContactState
+from solver_core.scene.parts import ground
 from solver_core.scene.spec import SceneSpec
-from solver_core.scenes import dropped_cube, ground, slope
+from solver_core.scenes import dropped_cube, slope
 
 from .bodies import body, material
 

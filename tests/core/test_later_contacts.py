@@ -18,6 +18,7 @@ from solver_core.dynamics.look_ahead.impacts import MAX_CUTS, Cut
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.dynamics.separation import leave_what_gets_worse
 from solver_core.geometry.shapes import build_shapes
+from solver_core.scene import parts
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 
 from .meshes import CUBE, CUBE_TRIANGLES, angle_bracket, sheet, torus
@@ -247,11 +248,11 @@ def test_what_stands_clear_is_not_pushed_by_an_overlap_that_a_neighbour_leaves(l
     """A plate a millimetre deep in the ground rises; a block of a million times its mass, which spins three millimetres above
     it and could be met within a step, stays where it is, and the plate does not slip away sideways below it."""
     material = MaterialSpec(0.3, 0.3)
-    plate = sc.scenes.box("Plate", (0.4, 0.4, 0.02), (0.0, 0.0, 0.009), material)
+    plate = parts.box("Plate", (0.4, 0.4, 0.02), (0.0, 0.0, 0.009), material)
     place, tilt = (0.0, 0.0, 0.172 + 0.15 * lean), np.roll(Rotation.from_euler("y", lean).as_quat(), 1)
-    block = sc.scenes.box("Block", (0.3, 0.3, 0.3), place, material, mass=1e6, orientation=tilt)
+    block = parts.box("Block", (0.3, 0.3, 0.3), place, material, mass=1e6, orientation=tilt)
     block = replace(block, angular_velocity=np.array([0.0, 0.0, 5.0]))
-    scene = SceneSpec((sc.scenes.ground(material), plate, block), gravity=NO_GRAVITY)
+    scene = SceneSpec((parts.ground(material), plate, block), gravity=NO_GRAVITY)
     frames = sc.Simulation(scene).run(3)
     np.testing.assert_allclose(frames[-1].poses[2, :3], place, atol=1e-9)
     np.testing.assert_allclose(frames[-1].poses[1, :2], 0.0, atol=1e-9)
@@ -278,8 +279,8 @@ def test_a_step_refused_for_an_impact_at_its_very_end_may_still_be_refused_for_a
 def test_a_parting_that_brings_the_deepest_overlap_deeper_is_left_out(speed, kept):
     """As a compromise between overlaps that contradict each other may: a plate in the ground goes no deeper, but may rise."""
     material = MaterialSpec(0.3, 0.3)
-    plate = sc.scenes.box("Plate", (0.4, 0.4, 0.02), (0.0, 0.0, 0.009), material)
-    simulation = sc.Simulation(SceneSpec((sc.scenes.ground(material), plate), gravity=NO_GRAVITY))
+    plate = parts.box("Plate", (0.4, 0.4, 0.02), (0.0, 0.0, 0.009), material)
+    simulation = sc.Simulation(SceneSpec((parts.ground(material), plate), gravity=NO_GRAVITY))
     h = 1.0 / 240.0
     begin = simulation._begin(0.0, h)
     contacts = begin.contacts

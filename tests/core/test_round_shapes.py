@@ -13,8 +13,8 @@ from scipy.spatial.transform import Rotation
 import solver_core as sc
 from solver_core.geometry import build_shapes
 from solver_core.geometry.solids import shape_mass_properties
+from solver_core.scene.parts import axis_angle, box_shape, cone_shape, cylinder_shape, ground
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
-from solver_core.scenes import axis_angle, box_shape, cone_shape, cylinder_shape, ground
 from solver_core.validation.findings import SceneError
 
 from .shapes import find, turn

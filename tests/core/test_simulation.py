@@ -12,8 +12,8 @@ from scipy.spatial.transform import Rotation
 
 import solver_core as sc
 from solver_core.dynamics.motion.rotation import matrices
+from solver_core.scene.parts import axis_angle, box_shape, ground
 from solver_core.scene.spec import BodyKind, BodySpec, ContactMethod, ShapeSpec, SolverSettings, Staggering
-from solver_core.scenes import axis_angle, box_shape, ground
 
 from .bodies import body, box_inertia, material, run, scene, spin, track
 

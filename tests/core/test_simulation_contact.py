@@ -11,8 +11,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
+from solver_core.scene.parts import axis_angle, ground
 from solver_core.scene.spec import BodyKind, BodySpec, FrictionCombine, MaterialSpec, PairSpec, ShapeKind, ShapeSpec
-from solver_core.scenes import axis_angle, ground
 
 from .bodies import body, box_inertia, material, run, scene, spin, track
 

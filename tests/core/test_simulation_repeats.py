@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import solver_core as sc
+from solver_core.scene.parts import box, ground
 from solver_core.scene.spec import MaterialSpec
-from solver_core.scenes import box, ground
 
 ROUGH = MaterialSpec(0.7, 0.7, 0.2)
 

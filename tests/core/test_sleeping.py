@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import solver_core as sc
+from solver_core.scene.parts import box, box_shape, ground
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
-from solver_core.scenes import box, box_shape, ground
 
 FPS = 24
 ROUGH = MaterialSpec(0.8, 0.8)

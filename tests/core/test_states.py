@@ -10,8 +10,8 @@ import pytest
 
 import solver_core as sc
 from solver_core.scene.joints import JointSpec
+from solver_core.scene.parts import box, ground
 from solver_core.scene.spec import BodyKind, MaterialSpec, SceneSpec
-from solver_core.scenes import box, ground
 from solver_core.validation.findings import SceneError
 
 FPS = 24

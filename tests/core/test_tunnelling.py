@@ -11,8 +11,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
+from solver_core.scene.parts import box, box_shape, ground
 from solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
-from solver_core.scenes import box, box_shape, ground
 
 from .meshes import sheet
 

@@ -12,6 +12,7 @@ import pytest
 
 import solver_core as sc
 from solver_core.dynamics.bodies import build_bodies
+from solver_core.scene import parts
 from solver_core.scene.spec import (
     BodyKind,
     BodySpec,
@@ -287,7 +288,7 @@ def test_numbers_lists_and_arrays_of_any_numeric_type_fit():
 
 
 def box_mesh(size):
-    return dataclasses.replace(sc.scenes.box_shape(size), kind=ShapeKind.MESH)
+    return dataclasses.replace(parts.box_shape(size), kind=ShapeKind.MESH)
 
 
 @pytest.mark.parametrize(

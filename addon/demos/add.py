@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the operators of Add > Rigid Body Demo have in common."""
+# pyright: reportMissingImports=false
+
+from __future__ import annotations
+
+from bpy.types import Context, Operator
+
+from ...solver_core.scene.spec import FrictionCombine, SceneSpec
+from ..demo_scene import build_scene, hidden_by
+
+__all__ = ["AddDemo"]
+
+# Blender wants plain sets; these are never changed.
+UNDOABLE = {"REGISTER", "UNDO"}
+
+
+class AddDemo:
+    """What the operators of the menu have in common."""
+
+    bl_label: str
+
+    bl_options = UNDOABLE
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        """Objects are added in Object Mode."""
+        return context.mode == "OBJECT"
+
+    def add(
+        self: Operator, context: Context, spec: SceneSpec, *, substeps: int | None = None, see_through: tuple[str, ...] = ()
+    ) -> set[str]:
+        """substeps: the time steps a frame that the scene needs, where those of the file will not do. see_through: how the
+        names of bodies begin that others move inside of."""
+        assert spec.friction_combine is FrictionCombine.PRODUCT, "Blender's own rigid bodies multiply friction"
+        before = set(context.scene.objects)
+        made = build_scene(context, spec, self.bl_label)
+        if substeps is not None:
+            context.scene.rigidbody_world.substeps_per_frame = substeps
+        for ob in made.objects:
+            if see_through and ob.name.startswith(see_through):
+                ob.display_type = "WIRE"
+        hiding = hidden_by(before, set(context.scene.objects) - before)
+        if hiding:
+            self.report({"WARNING"}, f"It stands inside of {', '.join(sorted(hiding))}: delete or move that to see it")
+        else:
+            self.report({"INFO"}, "Gravity, frame rate and frame range are those of the demo")
+        return {"FINISHED"}

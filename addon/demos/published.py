@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Add > Rigid Body Demo: the scenes of the papers."""
+# pyright: reportInvalidTypeForm=false, reportMissingImports=false
+
+from __future__ import annotations
+
+from bpy.props import FloatProperty, IntProperty
+from bpy.types import Context, Operator
+
+from ...solver_core import published_scenes
+from .add import AddDemo
+
+__all__ = ["PUBLISHED"]
+
+
+class STICTION_OT_add_bombarded_card_house(AddDemo, Operator):
+    """Add a house of cards that stands until small blocks fall on it, and part of which comes down"""
+
+    bl_idname = "stiction.add_bombarded_card_house"
+    bl_label = "Card House under Blocks"
+
+    levels: IntProperty(name="Levels", description="Rows of leaning cards", default=6, min=2, soft_max=10)
+    blocks: IntProperty(name="Blocks", description="How many fall, one after the other", default=2, min=0, soft_max=10)
+    friction: FloatProperty(
+        name="Friction", description="Coefficient of friction of card on card", default=0.8, min=0.0, soft_max=1.5
+    )
+    restitution: FloatProperty(
+        name="Bounciness", description="Restitution of card on card and of block on card", default=0.1, min=0.0, max=1.0
+    )
+
+    def execute(self, context: Context) -> set[str]:
+        spec = published_scenes.bombarded_card_house(
+            levels=self.levels, blocks=self.blocks, mu=self.friction, restitution=self.restitution
+        )
+        return self.add(context, spec)
+
+
+class STICTION_OT_add_catenary_arch(AddDemo, Operator):
+    """Add an arch in the line of a hanging chain, on which a block falls, and at whose leg others are thrown"""
+
+    bl_idname = "stiction.add_catenary_arch"
+    bl_label = "Catenary Arch"
+
+    blocks: IntProperty(name="Blocks", description="Number of blocks in the arch", default=27, min=5, soft_max=61)
+    dropped: IntProperty(name="Dropped", description="How many blocks fall on the keystone", default=1, min=0, soft_max=5)
+    thrown: IntProperty(name="Thrown", description="How many blocks are thrown at a leg", default=2, min=0, soft_max=5)
+    speed: FloatProperty(name="Speed", description="At which blocks are thrown", default=10.0, min=0.0, unit="VELOCITY")
+    friction: FloatProperty(
+        name="Friction", description="Coefficient of friction of block on block", default=0.6, min=0.0, soft_max=1.5
+    )
+
+    def execute(self, context: Context) -> set[str]:
+        spec = published_scenes.catenary_arch(
+            blocks=self.blocks, dropped=self.dropped, thrown=self.thrown, speed=self.speed, mu=self.friction
+        )
+        return self.add(context, spec)
+
+
+class STICTION_OT_add_rods_of_1991(AddDemo, Operator):
+    """Add the two rods of Baraff's paper of 1991: one is free of the ground at once, only an impulse stops the other"""
+
+    bl_idname = "stiction.add_rods_of_1991"
+    bl_label = "Rods of 1991"
+
+    speed: FloatProperty(name="Speed", description="Of the tips over the ground", default=2.0, min=0.0, unit="VELOCITY")
+    friction: FloatProperty(name="Friction", description="Of rod on ground", default=0.75, min=0.0, soft_max=1.5)
+
+    def execute(self, context: Context) -> set[str]:
+        return self.add(context, published_scenes.rods_of_1991(speed=self.speed, mu=self.friction))
+
+
+class STICTION_OT_add_jamming_tube(AddDemo, Operator):
+    """Add a tube with a neck, and cubes that fall through it, or jam in it with more friction"""
+
+    bl_idname = "stiction.add_jamming_tube"
+    bl_label = "Jamming Tube"
+
+    friction: FloatProperty(
+        name="Friction",
+        description="Coefficient of friction of cube on cube and on the tube",
+        default=0.5,
+        min=0.0,
+        soft_max=1.5,
+    )
+    layers: IntProperty(name="Layers", description="Of four cubes each", default=6, min=1, soft_max=20)
+    neck: FloatProperty(name="Neck", description="Width of the neck in edges of a cube", default=2.2, min=1.0, max=4.0)
+    seed: IntProperty(name="Seed", description="Draws the turns of the cubes", default=1, min=0)
+
+    def execute(self, context: Context) -> set[str]:
+        spec = published_scenes.jamming_tube(mu=self.friction, layers=self.layers, neck=self.neck, seed=self.seed)
+        return self.add(context, spec, see_through=("Neck", "Taper", "Tube"))
+
+
+class STICTION_OT_add_log_house(AddDemo, Operator):
+    """Add a house of notched logs that slides over a ramp and breaks up at a curb"""
+
+    bl_idname = "stiction.add_log_house"
+    bl_label = "Log House"
+
+    courses: IntProperty(name="Courses", description="Logs above each other in every wall", default=15, min=1, soft_max=20)
+    roof: IntProperty(name="Roof", description="Planks laid across the top", default=9, min=0, soft_max=20)
+    speed: FloatProperty(name="Speed", description="At which the house slides", default=7.0, min=0.0, unit="VELOCITY")
+    friction: FloatProperty(
+        name="Friction", description="Coefficient of friction of log on log", default=0.5, min=0.01, soft_max=1.5
+    )
+
+    def execute(self, context: Context) -> set[str]:
+        spec = published_scenes.log_house(courses=self.courses, roof=self.roof, speed=self.speed, mu=self.friction)
+        return self.add(context, spec)
+
+
+PUBLISHED = (
+    STICTION_OT_add_bombarded_card_house,
+    STICTION_OT_add_catenary_arch,
+    STICTION_OT_add_rods_of_1991,
+    STICTION_OT_add_jamming_tube,
+    STICTION_OT_add_log_house,
+)
