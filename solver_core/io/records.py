@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a frame cache is made of: its head, and a record for each frame.
+
+    head                          digest of the bake, names of the bodies and joints, frame range, fps, earlier frames
+    frame, checkpoint             a record: the frame for those who show it, then all that the next step needs
+    frame, contacts, checkpoint   where they were asked for: the contacts, for those who look at them
+    ...
+
+A record begins with its frame and ends with its checkpoint. Chunks of a kind that this version does not know, in between, are
+stepped over. Records lie behind each other, frames without a gap, so a frame's number is its place. Every record has its
+checkpoint although only the newest is needed to go on: then damage anywhere costs no more than what lies behind it, and no byte
+is written twice. A reader steps over checkpoints without reading them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dynamics.frame import Frame, FrameStatistics
+from ..problem.result import Found, Status
+from .container import Chunk, ChunkPlace, ContainerError, TruncatedError, encode_chunk, locate_chunk, read_chunk
+from .kept_contacts import contacts_to_arrays
+
+__all__ = [
+    "CONTACTS",
+    "HEAD",
+    "CacheError",
+    "CacheInfo",
+    "EarlierFrames",
+    "Record",
+    "cache_digest",
+    "decode_frame",
+    "encode_record",
+    "locate_record",
+    "read_head",
+    "sound_records",
+]
+
+HEAD = "head"
+FRAME = "fram"
+CONTACTS = "cont"
+CHECKPOINT = "chkp"
+
+PAIRS = ("worst_pair", "deepest_pair")
+# What a row of statistics has beyond one number a step.
+WIDTHS = {"found": (len(Found),), **dict.fromkeys(PAIRS, (2,))}
+STATISTICS = tuple(field.name for field in dataclasses.fields(FrameStatistics))
+# Those that the caches of an earlier version do not have, and what all of its steps had.
+LATER = {"crowd": 0, "span": 1}
+
+
+class CacheError(ValueError):
+    """A frame cache cannot be used for what was asked."""
+
+
+@dataclass(frozen=True)
+class EarlierFrames:
+    """The frames up to last_frame, or those after another part, are of the bake with this digest.
+
+    differences: what that one was baked with otherwise, in words.
+    """
+
+    last_frame: int
+    digest: str
+    differences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CacheInfo:
+    """Head of a cache: the digest of the bake, see `cache_digest`; the bodies in the order of the poses, the joints in that of
+    the reactions; the timing; and which of its first frames are of other bakes, those of the earliest first."""
+
+    digest: str
+    bodies: tuple[str, ...]
+    joints: tuple[str, ...]
+    frame_start: int
+    frame_end: int
+    fps: float
+    time_scale: float
+    substeps: int
+    earlier: tuple[EarlierFrames, ...] = ()
+
+
+def cache_digest(snapshot: str, earlier: tuple[EarlierFrames, ...]) -> str:
+    """The digest of a bake: that of its snapshot, or where its first frames are of other bakes one that tells these as well."""
+    if not earlier:
+        return snapshot
+    parts = [snapshot, *(f"{part.digest} {part.last_frame}" for part in earlier)]
+    return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
+
+
+@dataclass(frozen=True)
+class Record:
+    """Where the chunks of one frame are: between its frame and its checkpoint there may be others, by their kinds."""
+
+    frame: ChunkPlace
+    between: dict[str, ChunkPlace]
+    checkpoint: ChunkPlace
+
+    @property
+    def end(self) -> int:
+        """Where the next record begins."""
+        return self.checkpoint.end
+
+
+def encode_record(frame: Frame, checkpoint: Mapping[str, NDArray[Any]]) -> bytes:
+    """The bytes of a frame's record."""
+    statistics = {f"statistics.{name}": getattr(frame.statistics, name) for name in STATISTICS}
+    joints = {"reactions": frame.reactions, "broken": frame.broken, "giving_way": frame.giving_way}
+    arrays = {"poses": frame.poses, "velocities": frame.velocities, **joints, **statistics}
+    fields = {"frame": frame.frame}
+    record = encode_chunk(FRAME, fields, arrays)
+    if frame.contacts is not None:
+        record += encode_chunk(CONTACTS, fields, contacts_to_arrays(frame.contacts))
+    return record + encode_chunk(CHECKPOINT, fields, checkpoint)
+
+
+def read_head(file: BinaryIO) -> tuple[CacheInfo, int]:
+    """The head and the offset behind it; raises CacheError."""
+    try:
+        place = locate_chunk(file, 0)
+        if place is None:
+            raise CacheError(f"{file.name}: the frame cache is empty; its bake has not begun, start it anew")
+        if place.kind != HEAD:
+            raise CacheError(f"{file.name}: begins with a {place.kind!r} chunk, it is not a frame cache")
+        fields = read_chunk(file, place).fields
+        earlier = tuple(
+            EarlierFrames(**{**part, "differences": tuple(part["differences"])}) for part in fields.get("earlier", ())
+        )
+        names = {key: tuple(fields[key]) for key in ("bodies", "joints")}
+        return CacheInfo(**{**fields, **names, "earlier": earlier}), place.end
+    except (ContainerError, KeyError, TypeError) as error:
+        raise CacheError(f"not a frame cache, or its head is damaged ({error}); start the bake anew") from error
+
+
+def locate_record(file: BinaryIO, offset: int) -> Record | None:
+    """The record at `offset`, unread; None at the end. Raises ContainerError."""
+    frame = locate_chunk(file, offset)
+    if frame is None:
+        return None
+    if frame.kind != FRAME:
+        raise ContainerError(str(file.name), offset, f"a {frame.kind!r} chunk instead of a frame")
+    between: dict[str, ChunkPlace] = {}
+    end = frame.end
+    while (chunk := locate_chunk(file, end)) is not None and chunk.kind != CHECKPOINT:
+        if chunk.kind == FRAME or chunk.kind in between:
+            raise ContainerError(str(file.name), end, f"a {chunk.kind!r} chunk instead of the checkpoint of a frame")
+        between[chunk.kind] = chunk
+        end = chunk.end
+    if chunk is None:
+        raise TruncatedError(str(file.name), end, "the file ends before the checkpoint of its last frame")
+    return Record(frame, between, chunk)
+
+
+def sound_records(file: BinaryIO, info: CacheInfo, offset: int) -> Iterator[tuple[int, Chunk, int]]:
+    """Number, checkpoint and end of every record from `offset` on whose every bit is right, up to the first that is not."""
+    expected = info.frame_start
+    try:
+        while (record := locate_record(file, offset)) is not None:
+            numbers = [read_chunk(file, record.frame).fields.get("frame")]
+            numbers += [read_chunk(file, place).fields.get("frame", expected) for place in record.between.values()]
+            checkpoint = read_chunk(file, record.checkpoint)
+            if any(number != expected for number in (*numbers, checkpoint.fields.get("frame"))):
+                return
+            offset = record.end
+            yield expected, checkpoint, offset
+            expected += 1
+    except ContainerError:
+        # Exactly what ends the iteration: the caller cuts the file off here.
+        return
+
+
+def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
+    """The frame in a chunk, for a scene of so many bodies and joints; raises KeyError, ValueError where it makes no sense."""
+    arrays = {name: chunk.arrays[name] for name in ("poses", "velocities", "reactions", "broken")}
+    # which the caches of an earlier version do not have
+    arrays["giving_way"] = chunk.arrays.get("giving_way", np.zeros(joints))
+    statistics = {name: chunk.arrays[f"statistics.{name}"] for name in STATISTICS if name not in LATER}
+    steps = statistics["status"].size
+    statistics |= {name: chunk.arrays.get(f"statistics.{name}", np.full(steps, of_all)) for name, of_all in LATER.items()}
+    statistics["found"] = with_later_columns(statistics["found"])
+    shapes = {"poses": (bodies, 7), "velocities": (bodies, 6), "reactions": (joints, 6)}
+    shapes |= {"broken": (joints,), "giving_way": (joints,)}
+    shapes |= {name: (steps, *WIDTHS.get(name, ())) for name in statistics}
+    for name, array in (arrays | statistics).items():
+        if array.shape != shapes[name]:
+            raise ValueError(f"array {name!r} has the shape {array.shape}, not {shapes[name]}")
+    for name in PAIRS:
+        if not ((statistics[name] >= -1) & (statistics[name] < bodies)).all():
+            raise ValueError(f"array {name!r} names bodies that the scene of {bodies} does not have")
+    if not np.isin(statistics["status"], list(Status)).all():
+        raise ValueError("array 'status' has values that are no status")
+    whole = FrameStatistics(**statistics)
+    of_joints = arrays["reactions"], arrays["broken"], arrays["giving_way"]
+    return Frame(chunk.fields["frame"], arrays["poses"], arrays["velocities"], whole, *of_joints)
+
+
+def with_later_columns(found: NDArray[Any]) -> NDArray[Any]:
+    """The counts of what found the answers, in a cache of a version that knew fewer ways too."""
+    missing = len(Found) - found.shape[1] if found.ndim == 2 else 0
+    return np.pad(found, ((0, 0), (0, missing))) if missing > 0 else found
