@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -20,18 +18,16 @@ from pathlib import Path
 from typing import Any
 
 import bpy
-from bpy.types import Object, Scene
+from bpy.types import Scene
 
-from ..solver_core.command_line import ExitStatus, Parser, UsageError
-from ..solver_core.scene.spec import ContactMethod, Staggering
+from ..solver_core.command_line import ExitStatus, UsageError
 from .bake_files import cache_path
-from .channel_tracks import Keys, Tolerance
+from .cli_changes import set_body, set_scene
+from .cli_options import PROGRAM, keys_wanted, make_parser
 from .job import Job, Phase
-from .properties import effective_frame_range
 
 __all__ = ["register", "run", "unregister"]
 
-PROGRAM = "stiction"
 SECONDS_BETWEEN_LOOKS = 0.25
 
 
@@ -55,130 +51,6 @@ def run(argv: Sequence[str]) -> int:
         # argparse ends like this after --help.
         return ExitStatus.BAKED
     return bake(arguments)
-
-
-def make_parser() -> Parser:
-    parser = Parser(prog=PROGRAM, description="Bakes rigid bodies with friction that is solved.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
-    compile_command = commands.add_parser(
-        "compile",
-        help="compile all that bakes need",
-        description="Compiles all that bakes need into a folder. Bakes with NUMBA_CACHE_DIR set to it, or to a copy of it on "
-        "another machine of the same kind, compile nothing.",
-    )
-    compile_command.add_argument("folder", metavar="FOLDER", help="the folder; what is there already stays")
-    compile_command.add_argument("--processes", type=int, metavar="N", help="how many processes compile at once")
-    command = commands.add_parser(
-        "bake", help="bake a scene to keyframes", description="Bakes the rigid bodies of a .blend file to keyframes."
-    )
-    command.add_argument(
-        "-o", "--output", required=True, metavar="BAKED.blend", help="the file to write, the same one if you want"
-    )
-    add_scene_options(command)
-    begin = command.add_mutually_exclusive_group()
-    begin.add_argument("--resume", action="store_true", help="go on after the last good frame of the cache")
-    begin.add_argument(
-        "--keep-to",
-        type=int,
-        metavar="FRAME",
-        help="keep the frames of the bake that the file has up to this one, and bake those after it as everything is now",
-    )
-    command.add_argument("--contacts", action="store_true", help="keep the contacts of every frame in the cache, to look at")
-    command.add_argument("--report", metavar="FILE.json", help="write a JSON report of every frame")
-    add_key_options(command)
-    check_command = commands.add_parser(
-        "check",
-        help="say what would go wrong in a bake",
-        description="Says what would go wrong in a bake of a .blend file, or surprise, before it is baked; changes nothing. "
-        "Ends with 2 when it cannot be baked.",
-    )
-    add_scene_options(check_command)
-    check_command.add_argument("--report", metavar="FILE.json", help="write what was found as JSON")
-    report_command = commands.add_parser(
-        "report",
-        help="say how accurate a bake is",
-        description="Writes how accurate the bake is that a .blend file has, frame by frame, as a page, a table or JSON: by "
-        "what the names of the files end with. Ends with 3 when a step missed its tolerance.",
-    )
-    report_command.add_argument("scene", nargs="?", metavar="SCENE.blend", help="the file; the open one when left out")
-    report_command.add_argument(
-        "-o", "--output", required=True, action="append", metavar="FILE", help="a name that ends with .html, .csv or .json"
-    )
-    impacts_command = commands.add_parser(
-        "impacts",
-        help="write the impacts of a bake",
-        description="Writes time, place, impulse, bodies and materials of the impacts of the bake that a .blend file has, as a "
-        "table. The bake has to have kept its contacts.",
-    )
-    impacts_command.add_argument("scene", nargs="?", metavar="SCENE.blend", help="the file; the open one when left out")
-    impacts_command.add_argument("-o", "--output", required=True, nargs=1, metavar="FILE.csv", help="the file to write")
-    return parser
-
-
-def add_scene_options(command: Parser) -> None:
-    """Which file a command is about, and what is different from what it says."""
-    command.add_argument("scene", nargs="?", metavar="SCENE.blend", help="the file; the open one when left out")
-    command.add_argument("--start", type=int, metavar="FRAME", help="first frame")
-    command.add_argument("--end", type=int, metavar="FRAME", help="last frame")
-    command.add_argument("--method", choices=[method.value for method in ContactMethod], help="the solver")
-    command.add_argument("--tolerance", type=float, help="relative error that every step has to reach")
-    command.add_argument(
-        "--crowd-tolerance", type=float, metavar="TOLERANCE", help="relative error that is enough for heaps that tumble"
-    )
-    command.add_argument("--max-iterations", type=int, metavar="N", help="iterations a step may take")
-    command.add_argument(
-        "--staggering", choices=[variant.value for variant in Staggering], help="how the staggered solver goes about it"
-    )
-    command.add_argument(
-        "--step-time-limit", type=float, metavar="SECONDS", help="time a step may take; 0 for as long as it needs"
-    )
-    command.add_argument(
-        "--recovery-speed", type=float, metavar="SPEED", help="at which overlaps are undone, in half sizes of the body a second"
-    )
-    command.add_argument("--substeps", type=int, metavar="N", help="time steps a frame")
-    command.add_argument(
-        "--step-accuracy", type=float, metavar="METRES", help="that steps may lose when several are taken as one; 0 for never"
-    )
-    command.add_argument("--cache", metavar="DIR", help="folder for the baked frames")
-    command.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="OBJECT:FIELD=VALUE",
-        dest="assignments",
-        help=f"change a body before the bake; FIELD is one of {', '.join(FIELDS)}; can be given more than once",
-    )
-
-
-def add_key_options(command: Parser) -> None:
-    """Which keyframes are written."""
-    which = command.add_mutually_exclusive_group()
-    which.add_argument("--keys-step", type=int, default=1, metavar="N", help="a key at every so many frames, and at the last")
-    which.add_argument(
-        "--keys-within",
-        type=float,
-        nargs=2,
-        metavar=("MM", "DEGREES"),
-        help="only so many keys that every body stays so near to where it was baked, at every frame",
-    )
-    command.add_argument("--keys-a-frame", type=int, default=1, metavar="N", help="keys between frames too, for motion blur")
-    command.add_argument("--nla", action="store_true", help="write the keys into NLA strips, and leave the actions free")
-
-
-def keys_wanted(arguments: argparse.Namespace) -> Keys:
-    """What the arguments say of keyframes. Raises UsageError."""
-    for option in ("keys_step", "keys_a_frame"):
-        if getattr(arguments, option) < 1:
-            raise UsageError(f"--{option.replace('_', '-')}: {getattr(arguments, option)} is less than 1")
-    if arguments.keys_step > 1 and arguments.keys_a_frame > 1:
-        raise UsageError("--keys-step and --keys-a-frame exclude each other")
-    tolerance = None
-    if arguments.keys_within is not None:
-        millimetres, degrees = arguments.keys_within
-        if not (0.0 < millimetres < math.inf and 0.0 < degrees < math.inf):
-            raise UsageError(f"--keys-within: {millimetres:g} mm and {degrees:g} degrees have to be more than 0, and finite")
-        tolerance = Tolerance(1e-3 * millimetres, math.radians(degrees))
-    return Keys(arguments.keys_step, arguments.keys_a_frame, tolerance, arguments.nla)
 
 
 def compile_kernels(arguments: argparse.Namespace) -> int:
@@ -247,102 +119,6 @@ def check_folder(option: str, file: str) -> None:
         raise UsageError(f"{option}: there is no folder {folder}")
     if not os.access(folder, os.W_OK):
         raise UsageError(f"{option}: the folder {folder} cannot be written to")
-
-
-def set_scene(scene: Scene, arguments: argparse.Namespace) -> None:
-    own = scene.stiction
-    if arguments.start is not None or arguments.end is not None:
-        if scene.rigidbody_world is not None:
-            own.frame_start, own.frame_end = effective_frame_range(scene)
-        own.use_frame_range = True
-        for name, argument in (("frame_start", "start"), ("frame_end", "end")):
-            set_checked(own, name, getattr(arguments, argument), f"--{argument}")
-    if arguments.method is not None:
-        own.method = ContactMethod(arguments.method).name
-    set_checked(own, "tolerance", arguments.tolerance, "--tolerance")
-    set_checked(own, "crowd_tolerance", arguments.crowd_tolerance, "--crowd-tolerance")
-    set_checked(own, "max_iterations", arguments.max_iterations, "--max-iterations")
-    if arguments.staggering is not None:
-        own.staggering = Staggering(arguments.staggering).name
-    set_checked(own, "step_time_limit", arguments.step_time_limit, "--step-time-limit")
-    set_checked(own, "recovery_speed", arguments.recovery_speed, "--recovery-speed")
-    if arguments.substeps is not None:
-        own.use_substeps = True
-        set_checked(own, "substeps", arguments.substeps, "--substeps")
-    set_checked(own, "step_accuracy", arguments.step_accuracy, "--step-accuracy")
-    if arguments.cache is not None:
-        own.cache_directory = str(Path(arguments.cache).resolve())
-
-
-def set_checked(owner: Any, name: str, value: float | None, label: str) -> None:
-    """Set a property, or leave it without a value; Blender alone would clamp a wrong one in silence. Raises UsageError."""
-    if value is None:
-        return
-    limits = owner.bl_rna.properties[name]
-    # The limits are in single precision, as the property is.
-    low, high = limits.hard_min, limits.hard_max
-    if not (math.isfinite(value) and low <= value <= high):
-        raise UsageError(f"{label}: {value} is not between {low:.6g} and {high:.6g}")
-    setattr(owner, name, value)
-
-
-def set_friction(ob: Object, value: float, label: str) -> None:
-    set_own("mu_static")(ob, value, label)
-    set_own("mu_dynamic")(ob, value, label)
-
-
-def set_own(name: str) -> Callable[[Object, float, str], None]:
-    def assign(ob: Object, value: float, label: str) -> None:
-        set_checked(ob.stiction, name, value, label)
-        setattr(ob.stiction, f"use_{name}", True)
-
-    return assign
-
-
-def set_mass(ob: Object, value: float, label: str) -> None:
-    set_checked(ob.rigid_body, "mass", value, label)
-    ob.stiction.mass_source = "MASS"
-
-
-def set_density(ob: Object, value: float, label: str) -> None:
-    set_checked(ob.stiction, "density", value, label)
-    ob.stiction.mass_source = "DENSITY"
-
-
-def set_blender(name: str) -> Callable[[Object, float, str], None]:
-    return lambda ob, value, label: set_checked(ob.rigid_body, name, value, label)
-
-
-FIELDS: dict[str, Callable[[Object, float, str], None]] = {
-    "friction": set_friction,
-    "mu_static": set_own("mu_static"),
-    "mu_dynamic": set_own("mu_dynamic"),
-    "restitution": set_own("restitution"),
-    "mass": set_mass,
-    "density": set_density,
-    "linear_damping": set_blender("linear_damping"),
-    "angular_damping": set_blender("angular_damping"),
-}
-
-
-def set_body(assignment: str) -> None:
-    """Do OBJECT:FIELD=VALUE; an object's name may hold colons and equals signs itself. Raises UsageError."""
-    label = f"--set {assignment!r}"
-    match = re.fullmatch(r"(?P<object>.+):(?P<field>[^:=]+)=(?P<value>[^=]*)", assignment)
-    if match is None:
-        raise UsageError(f"{label}: must look like OBJECT:FIELD=VALUE")
-    ob = bpy.context.scene.objects.get(match["object"])
-    if ob is None:
-        raise UsageError(f"{label}: the scene has no object {match['object']!r}")
-    if ob.rigid_body is None:
-        raise UsageError(f"{label}: the object {match['object']!r} has no rigid body")
-    if match["field"] not in FIELDS:
-        raise UsageError(f"{label}: there is no field {match['field']!r}; the fields are {', '.join(FIELDS)}")
-    try:
-        value = float(match["value"])
-    except ValueError:
-        raise UsageError(f"{label}: {match['value']!r} is not a number") from None
-    FIELDS[match["field"]](ob, value, label)
 
 
 def check(arguments: argparse.Namespace) -> int:
