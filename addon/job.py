@@ -289,6 +289,8 @@ def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, 
                 progress=with_frame(job.progress, record, is_first=frame == job.frame_start),
             )
             return baked, (ShowFrames(frame),)
+        case "repeated":
+            return replace(job, status=status_again(job, record["frame"], record["last"])), ()
         case "finished":
             return replace(job, missed_steps=record["missed_steps"], seconds=record["seconds"]), ()
         case "stopped":
@@ -308,6 +310,11 @@ def status_at(job: Job, frame: int, contacts: int) -> str:
     if frame == job.frame_start:
         return job.status
     return f"Frame {frame} of {job.frame_end}, {contacts} contacts"
+
+
+def status_again(job: Job, frame: int, last: int) -> str:
+    is_told_otherwise = job.stopping or job.pausing
+    return job.status if is_told_otherwise else f"Frame {frame} once more, of those up to {last} that are there"
 
 
 def ended(job: Job, status: int, trouble: str) -> tuple[Job, tuple[Effect, ...]]:

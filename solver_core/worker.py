@@ -10,6 +10,7 @@ output; "event" tells them apart:
                 is more than one does; at any time, about once a second while there are any
     started     frame_start, frame_end, resumed_from (the last frame that was there already, or null), bodies
     warning     objects, field, message
+    repeated    frame, last: a frame that the cache has was simulated once more, of those from its newest checkpoint to `last`
     frame       frame, contacts, iterations, found, worst_error, missed, deepest_overlap, overlap_ratio,
                 deepest_pair, seconds, size (of the whole cache, in bytes)
     paused      it waits; nothing more comes until it goes on
@@ -38,7 +39,7 @@ import time
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -67,6 +68,10 @@ from .report import (
 from .scene.spec import SceneSpec, SceneWarning, SolverSettings
 from .validation.findings import SceneError, SceneProblem
 from .validation.scene import validate
+
+if TYPE_CHECKING:
+    # numba takes a while to load
+    from .dynamics.simulation import Simulation
 
 __all__ = ["main"]
 
@@ -124,6 +129,7 @@ def run(arguments: argparse.Namespace, ending: Ending) -> int:
 
     def last_words() -> None:
         stopped(writer.last_frame, ending.reason, arguments.report)
+        keep_checkpoint(writer)
         writer.close()
 
     ending.last_words = last_words
@@ -131,11 +137,14 @@ def run(arguments: argparse.Namespace, ending: Ending) -> int:
         try:
             return bake(spec, settings, writer, arguments, ending)
         except StopAsked as reason:
+            with ending.writing:
+                keep_checkpoint(writer)
             return stopped(writer.last_frame, str(reason), arguments.report)
         except SceneError as error:
             at = f"stopped after frame {writer.last_frame}, from which the scene cannot be followed further"
             return fail(ExitStatus.FAILED, f"{at}:\n{error}", arguments.report, error.problems)
         except ListenerGone:
+            keep_checkpoint(writer)
             write_error_report(arguments.report, stop_report(writer.last_frame, "nobody reads its output any more"))
             raise
         except OSError as error:
@@ -144,6 +153,14 @@ def run(arguments: argparse.Namespace, ending: Ending) -> int:
         except Exception as error:
             traceback.print_exc()
             return fail(ExitStatus.FAILED, f"{type(error).__name__}: {error}", arguments.report)
+
+
+def keep_checkpoint(writer: FrameCacheWriter) -> None:
+    """Keep what saves time when the bake is resumed; that this fails must not hide why it ends."""
+    try:
+        writer.keep_checkpoint()
+    except OSError as error:
+        print(f"the newest checkpoint could not be written, so Resume simulates some frames again: {error}", file=sys.stderr)
 
 
 def open_cache(path: str, spec: SceneSpec, settings: SolverSettings, *, resume: bool) -> FrameCacheWriter:
@@ -183,34 +200,30 @@ def simulate(
     ending: Ending,
     begin: float,
 ) -> int:
-    """Simulate every frame that the cache does not have yet, and append it; `begin`, by the clock, the bake did."""
+    """Simulate every frame that the cache does not have yet, and append it; `begin`, by the clock, the bake did.
+
+    Frames behind the newest checkpoint are simulated once more, and have to come out with the bits that are there.
+    """
     from .dynamics.simulation import Simulation
 
     simulation = Simulation(spec, settings, keep_contacts=arguments.contacts)
-    resumed = writer.last
+    if settings.step_time_limit:
+        # what time ends comes out otherwise the second time
+        writer.seconds_between_checkpoints = 0.0
     emit(
         "started",
         frame_start=spec.frame_start,
         frame_end=spec.frame_end,
-        resumed_from=None if resumed is None else resumed.frame,
+        resumed_from=writer.last_frame,
         bodies=len(spec.bodies),
     )
     warnings = (*simulation.warnings, *lock_warnings(writer, arguments.cache))
     emit_warnings(warnings)
     warned = {warning.objects for warning in warnings if warning.field == "overlap"}
-    missed, broken = 0, set[str]()
     contradicting = {name for warning in warnings if warning.field == "contradiction" for name in warning.objects}
-    first = spec.frame_start
-    if resumed is not None:
-        before = FrameCacheReader(arguments.cache)
-        if resumed.frame in {part.last_frame for part in writer.info.earlier[-1:]}:
-            emit_warnings(simulation.take_up(before.read(resumed.frame), resumed.checkpoint))
-        else:
-            simulation.restore(resumed.frame, resumed.checkpoint)
-        missed = sum(frame_summary(frame.statistics)["missed_steps"] for frame in before)
-        broken = broken_joints(before.read(resumed.frame), spec)
-        contradicting |= {spec.joints[k].name for frame in before for k in np.flatnonzero(frame.giving_way)}
-        first = resumed.frame + 1
+    there = FrameCacheReader(arguments.cache)
+    first = go_on(simulation, writer, there)
+    missed, broken, gave_way = told_so_far(there, there.frames, spec)
 
     def before_step() -> None:
         if ending.pauses:
@@ -220,12 +233,21 @@ def simulate(
     for number in range(first, spec.frame_end + 1):
         before_step()
         frame = simulation.first_frame() if number == spec.frame_start else simulation.advance(before_step)
+        if writer.last_frame is not None and number <= writer.last_frame:
+            if is_same_motion(frame, there.read(number)):
+                emit("repeated", frame=number, last=writer.last_frame)
+                writer.remember(number, simulation.checkpoint())
+                continue
+            emit_warnings([came_out_otherwise(number, arguments.cache)])
+            missed, broken, gave_way = told_so_far(there, range(spec.frame_start, number), spec)
+            with ending.writing:
+                writer.cut(number)
         checkpoint = simulation.checkpoint()
         with ending.writing:
             writer.append(frame, checkpoint)
         seen = tuple(overlap_warnings(frame, spec, warned))
         warned.update(warning.objects for warning in seen)
-        contradictions = tuple(contradiction_warnings(frame, spec, contradicting))
+        contradictions = tuple(contradiction_warnings(frame, spec, contradicting | gave_way))
         contradicting.update(name for warning in contradictions for name in warning.objects)
         emit_warnings((*seen, *breaking_warnings(frame, spec, broken), *contradictions))
         broken = broken_joints(frame, spec)
@@ -244,12 +266,52 @@ def simulate(
             seconds=summary["seconds"],
             size=writer.size,
         )
+    with ending.writing:
+        keep_checkpoint(writer)
     if arguments.report:
         report = build_report(spec, settings, FrameCacheReader(arguments.cache), warnings, writer.info.earlier)
         write_atomically(arguments.report, report_bytes(report))
     frames = spec.frame_end - spec.frame_start + 1
     emit("finished", frames=frames, missed_steps=missed, seconds=time.perf_counter() - begin)
     return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.BAKED
+
+
+def go_on(simulation: Simulation, writer: FrameCacheWriter, there: FrameCacheReader) -> int:
+    """Bring a simulation to the newest checkpoint of the cache, or where its frames of other bakes end; returns the number of
+    the frame that comes next, which may be there already."""
+    last = writer.last
+    if last is None:
+        return writer.info.frame_start
+    part = writer.info.earlier[-1].last_frame if writer.info.earlier else None
+    if last.checkpoint is not None and (part is None or last.checkpoint.frame > part):
+        simulation.restore(last.checkpoint.frame, last.checkpoint.arrays)
+        return last.checkpoint.frame + 1
+    if part is None or last.seam is None:
+        return writer.info.frame_start
+    emit_warnings(simulation.take_up(there.read(part), last.seam))
+    return part + 1
+
+
+def told_so_far(there: FrameCacheReader, frames: Iterable[int], spec: SceneSpec) -> tuple[int, set[str], set[str]]:
+    """Of frames in the cache: how many steps missed their tolerance, and the joints that were broken or gave way."""
+    missed, broken, gave_way = 0, set[str](), set[str]()
+    for frame in map(there.read, frames):
+        missed += frame_summary(frame.statistics)["missed_steps"]
+        broken = broken_joints(frame, spec)
+        gave_way |= {spec.joints[k].name for k in np.flatnonzero(frame.giving_way)}
+    return missed, broken, gave_way
+
+
+def is_same_motion(a: Frame, b: Frame) -> bool:
+    return a.poses.tobytes() == b.poses.tobytes() and a.velocities.tobytes() == b.velocities.tobytes()
+
+
+def came_out_otherwise(number: int, cache: str) -> SceneWarning:
+    message = (
+        f"frame {number} came out otherwise when it was simulated once more, so it and those after it are baked anew; "
+        "another processor or another version of Stiction baked them"
+    )
+    return SceneWarning((cache,), "cache", message)
 
 
 def broken_joints(frame: Frame, spec: SceneSpec) -> set[str]:

@@ -10,10 +10,13 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ContactState", "Frame", "FrameContacts", "FrameImpacts", "FrameStatistics"]
+__all__ = ["TAKEN_UP", "ContactState", "Frame", "FrameContacts", "FrameImpacts", "FrameStatistics"]
 
 Singles = NDArray[np.float32]
 Bodies = NDArray[np.int32]
+
+# What of a checkpoint a simulation of another scene takes up with a frame, besides the frame itself.
+TAKEN_UP = ("last_step", "sleep_untouched", "joint_angle", "joint_twist")
 
 
 class ContactState(IntEnum):

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, Self, TypeVar
@@ -27,10 +28,13 @@ from .records import (
     HEAD,
     CacheError,
     CacheInfo,
+    Checkpoint,
     EarlierFrames,
     Record,
+    SoundRecord,
     cache_digest,
     decode_frame,
+    encode_checkpoint,
     encode_record,
     locate_record,
     read_head,
@@ -57,28 +61,38 @@ class CacheHeld(CacheError):
     """Another process is writing to the cache."""
 
 
+# Of work that a bake which was killed does again at most, but for one frame.
+SECONDS_BETWEEN_CHECKPOINTS = 60.0
+
+
 @dataclass(frozen=True)
 class LastFrame:
-    """Where a bake can go on: the last good frame's number and the checkpoint that was taken after it."""
+    """Where a bake can go on: the last good frame's number, and the newest checkpoint, None when there is none yet; and where
+    the first frames are of other bakes, `seam`, what the last of those hands over."""
 
     frame: int
-    checkpoint: dict[str, NDArray[Any]]
+    checkpoint: Checkpoint | None
+    seam: dict[str, NDArray[Any]] | None
 
 
 class FrameCacheWriter:
     """Appends frames to a cache; made by `create` or `resume`, closed by `close` or at the end of a `with` block.
 
-    Nobody else can open the cache for writing meanwhile. last: the frame and checkpoint that the cache already ended with when
-    it was opened, None when it had none. is_locked: False on a file system without locks, where only the user can see to that.
+    Nobody else can open the cache for writing meanwhile. last: what the cache already ended with when it was opened, None when
+    it had no frames. seconds_between_checkpoints: so much work at most, and one frame, has to be done again after the process
+    was killed. is_locked: False on a file system without locks, where only the user can see to that.
     """
 
-    def __init__(self, file: BinaryIO, lock: FileLock, info: CacheInfo, last: LastFrame | None):
+    def __init__(self, file: BinaryIO, lock: FileLock, info: CacheInfo, last: LastFrame | None, begins: Sequence[int] = ()):
         self.info = info
         self.last = last
         self.is_locked = lock.holds
+        self.seconds_between_checkpoints = SECONDS_BETWEEN_CHECKPOINTS
         self._file = file
         self._lock = lock
-        self._next = info.frame_start if last is None else last.frame + 1
+        self._begins = list(begins)  # of the records
+        self._kept_at = time.monotonic()
+        self._waiting: Checkpoint | None = None
 
     @classmethod
     def create(
@@ -126,17 +140,22 @@ class FrameCacheWriter:
                     f"{path}: this cache was baked from another scene or with other settings (snapshot {info.digest[:8]}, "
                     f"this one is {digest[:8]}); bake without resuming to start it anew, or choose another cache file"
                 )
-            last = None
-            for record_frame, checkpoint, record_end in sound_records(file, info, end):
-                last, end = (record_frame, checkpoint), record_end
+            last, begins = None, []
+            for record in sound_records(file, info, end):
+                last, end = last_frame(record, last, info), record.end
+                begins.append(record.begin)
             file.truncate(end)
             file.seek(end)
-            return cls(file, lock, info, last and LastFrame(last[0], last[1].arrays))
+            return cls(file, lock, info, last, begins)
 
     @property
     def last_frame(self) -> int | None:
         """Number of the last frame in the cache, None when it has none."""
-        return self._next - 1 if self._next > self.info.frame_start else None
+        return self._next - 1 if self._begins else None
+
+    @property
+    def _next(self) -> int:
+        return self.info.frame_start + len(self._begins)
 
     @property
     def size(self) -> int:
@@ -144,11 +163,48 @@ class FrameCacheWriter:
         return self._file.tell()
 
     def append(self, frame: Frame, checkpoint: Mapping[str, NDArray[Any]]) -> None:
-        """Append the frame that follows, with what a simulation needs to go on after it; raises ValueError on a gap."""
+        """Append the frame that follows; raises ValueError on a gap, and OSError.
+
+        Of its checkpoint, what a simulation needs to go on after it, the file gets all once in a while, and otherwise what
+        another scene would take up.
+        """
+        self._append(frame, checkpoint)
+        self._waiting = Checkpoint(frame.frame, dict(checkpoint))
+        if time.monotonic() - self._kept_at >= self.seconds_between_checkpoints:
+            self.keep_checkpoint()
+
+    def copy(self, frame: Frame, record: SoundRecord) -> None:
+        """Append a frame of another cache, with the checkpoint that it has there; raises ValueError on a gap, and OSError."""
+        self._append(frame, record.seam)
+        if record.checkpoint is not None:
+            write_whole(self._file, encode_checkpoint(record.checkpoint))
+
+    def _append(self, frame: Frame, seam: Mapping[str, NDArray[Any]]) -> None:
         if frame.frame != self._next:
             raise ValueError(f"frame {frame.frame} cannot be appended: frame {self._next} comes next")
-        write_whole(self._file, encode_record(frame, checkpoint))
-        self._next += 1
+        begin = self._file.tell()
+        write_whole(self._file, encode_record(frame, seam))
+        self._begins.append(begin)
+        self._waiting = None
+
+    def remember(self, frame: int, checkpoint: Mapping[str, NDArray[Any]]) -> None:
+        """Have the checkpoint of a frame that is there already; that of the last one can then be kept."""
+        if frame == self.last_frame:
+            self._waiting = Checkpoint(frame, dict(checkpoint))
+
+    def keep_checkpoint(self) -> None:
+        """Write the checkpoint of the last frame, unless it is there, so that nothing has to be done again; raises OSError."""
+        if self._waiting is not None:
+            write_whole(self._file, encode_checkpoint(self._waiting))
+        self._waiting, self._kept_at = None, time.monotonic()
+
+    def cut(self, frame: int) -> None:
+        """Take away the frames from this one on; raises OSError."""
+        begin = self._begins[frame - self.info.frame_start]
+        self._file.truncate(begin)
+        self._file.seek(begin)
+        del self._begins[frame - self.info.frame_start :]
+        self._waiting = None
 
     def close(self) -> None:
         """Close the file and give the lock back."""
@@ -200,7 +256,7 @@ class FrameCacheReader:
             try:
                 while (record := locate_record(file, self._end)) is not None:
                     self._places.append(record)
-                    self._end = record.end
+                    self._end = record.last.end
             except TruncatedError:
                 pass
             except ContainerError as error:
@@ -256,6 +312,14 @@ class FrameCacheReader:
 
     def __iter__(self) -> Iterator[Frame]:
         return (self.read(frame) for frame in self.frames)
+
+
+def last_frame(record: SoundRecord, before: LastFrame | None, info: CacheInfo) -> LastFrame:
+    """Where a bake can go on after a record, and those `before` it."""
+    checkpoint = before.checkpoint if record.checkpoint is None and before is not None else record.checkpoint
+    is_seam = bool(info.earlier) and record.number == info.earlier[-1].last_frame
+    seam = record.seam if is_seam else None if before is None else before.seam
+    return LastFrame(record.number, checkpoint, seam)
 
 
 def cache_has_begun(path: str | os.PathLike[str]) -> bool:

@@ -65,10 +65,11 @@ def continue_from(
     reader = FrameCacheReader(source)
     with open(source, "rb") as file, FrameCacheWriter.create(target, *content, earlier=earlier) as writer:
         info, end = read_head(file)
-        for number, checkpoint, _ in sound_records(file, info, end):
-            if number > last:
+        for record in sound_records(file, info, end):
+            if record.number > last:
                 break
-            writer.append(replace(reader.read(number), contacts=reader.contacts(number)), checkpoint.arrays)
+            frame = replace(reader.read(record.number), contacts=reader.contacts(record.number))
+            writer.copy(frame, record)
 
 
 def earlier_frames(reader: FrameCacheReader, before: Content, now: Content, last: int) -> tuple[EarlierFrames, ...]:

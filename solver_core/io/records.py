@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a frame cache is made of: its head, and a record for each frame.
 
-    head                          digest of the bake, names of the bodies and joints, frame range, fps, earlier frames
-    frame, checkpoint             a record: the frame for those who show it, then all that the next step needs
-    frame, contacts, checkpoint   where they were asked for: the contacts, for those who look at them
+    head                     digest of the bake, names of the bodies and joints, frame range, fps, earlier frames
+    frame, seam              a record: the frame for those who show it, then what another scene takes up with it
+    frame, contacts, seam    where they were asked for: the contacts, for those who look at them
+    checkpoint               behind some of the records: all that the next step needs, bit for bit
     ...
 
-A record begins with its frame and ends with its checkpoint. Chunks of a kind that this version does not know, in between, are
-stepped over. Records lie behind each other, frames without a gap, so a frame's number is its place. Every record has its
-checkpoint although only the newest is needed to go on: then damage anywhere costs no more than what lies behind it, and no byte
-is written twice. A reader steps over checkpoints without reading them.
+A record begins with its frame and ends with its seam. Chunks of a kind that this version does not know, in between, are stepped
+over. Records lie behind each other, frames without a gap, so a frame's number is its place. A checkpoint is four times as large
+as a frame: it is kept now and then, and the frames since are simulated once more by who goes on. Caches of an earlier version
+have a checkpoint in the place of every seam. A reader steps over seams and checkpoints without reading them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dynamics.frame import Frame, FrameStatistics
+from ..dynamics.frame import TAKEN_UP, Frame, FrameStatistics
 from ..problem.result import Found, Status
 from .container import Chunk, ChunkPlace, ContainerError, TruncatedError, encode_chunk, locate_chunk, read_chunk
 from .kept_contacts import contacts_to_arrays
@@ -33,10 +34,13 @@ __all__ = [
     "HEAD",
     "CacheError",
     "CacheInfo",
+    "Checkpoint",
     "EarlierFrames",
     "Record",
+    "SoundRecord",
     "cache_digest",
     "decode_frame",
+    "encode_checkpoint",
     "encode_record",
     "locate_record",
     "read_head",
@@ -46,7 +50,10 @@ __all__ = [
 HEAD = "head"
 FRAME = "fram"
 CONTACTS = "cont"
+SEAM = "seam"
 CHECKPOINT = "chkp"
+# Either ends a record: the second in caches of an earlier version.
+ENDS = (SEAM, CHECKPOINT)
 
 PAIRS = ("worst_pair", "deepest_pair")
 # What a row of statistics has beyond one number a step.
@@ -98,20 +105,35 @@ def cache_digest(snapshot: str, earlier: tuple[EarlierFrames, ...]) -> str:
 
 @dataclass(frozen=True)
 class Record:
-    """Where the chunks of one frame are: between its frame and its checkpoint there may be others, by their kinds."""
+    """Where the chunks of one frame are: between its frame and what ends it there may be others, by their kinds."""
 
     frame: ChunkPlace
     between: dict[str, ChunkPlace]
-    checkpoint: ChunkPlace
-
-    @property
-    def end(self) -> int:
-        """Where the next record begins."""
-        return self.checkpoint.end
+    last: ChunkPlace
 
 
-def encode_record(frame: Frame, checkpoint: Mapping[str, NDArray[Any]]) -> bytes:
-    """The bytes of a frame's record."""
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a simulation goes on from after the frame of that number."""
+
+    frame: int
+    arrays: dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class SoundRecord:
+    """A record whose every bit is right: its frame's number, where it begins and ends, its checkpoint if there is one, what
+    another scene takes up with the frame."""
+
+    number: int
+    begin: int
+    end: int
+    seam: dict[str, NDArray[Any]]
+    checkpoint: Checkpoint | None
+
+
+def encode_record(frame: Frame, seam: Mapping[str, NDArray[Any]]) -> bytes:
+    """The bytes of a frame's record, with what another scene takes up of a seam or a whole checkpoint."""
     statistics = {f"statistics.{name}": getattr(frame.statistics, name) for name in STATISTICS}
     joints = {"reactions": frame.reactions, "broken": frame.broken, "giving_way": frame.giving_way}
     arrays = {"poses": frame.poses, "velocities": frame.velocities, **joints, **statistics}
@@ -119,7 +141,12 @@ def encode_record(frame: Frame, checkpoint: Mapping[str, NDArray[Any]]) -> bytes
     record = encode_chunk(FRAME, fields, arrays)
     if frame.contacts is not None:
         record += encode_chunk(CONTACTS, fields, contacts_to_arrays(frame.contacts))
-    return record + encode_chunk(CHECKPOINT, fields, checkpoint)
+    return record + encode_chunk(SEAM, fields, {name: seam[name] for name in TAKEN_UP if name in seam})
+
+
+def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
+    """The bytes of a checkpoint, which lies behind the record of its frame."""
+    return encode_chunk(CHECKPOINT, {"frame": checkpoint.frame}, checkpoint.arrays)
 
 
 def read_head(file: BinaryIO) -> tuple[CacheInfo, int]:
@@ -141,40 +168,58 @@ def read_head(file: BinaryIO) -> tuple[CacheInfo, int]:
 
 
 def locate_record(file: BinaryIO, offset: int) -> Record | None:
-    """The record at `offset`, unread; None at the end. Raises ContainerError."""
+    """The record at `offset`, or behind a checkpoint there, unread; None at the end. Raises ContainerError."""
     frame = locate_chunk(file, offset)
+    if frame is not None and frame.kind == CHECKPOINT:
+        frame = locate_chunk(file, frame.end)
     if frame is None:
         return None
     if frame.kind != FRAME:
-        raise ContainerError(str(file.name), offset, f"a {frame.kind!r} chunk instead of a frame")
+        raise ContainerError(str(file.name), frame.offset, f"a {frame.kind!r} chunk instead of a frame")
     between: dict[str, ChunkPlace] = {}
     end = frame.end
-    while (chunk := locate_chunk(file, end)) is not None and chunk.kind != CHECKPOINT:
+    while (chunk := locate_chunk(file, end)) is not None and chunk.kind not in ENDS:
         if chunk.kind == FRAME or chunk.kind in between:
-            raise ContainerError(str(file.name), end, f"a {chunk.kind!r} chunk instead of the checkpoint of a frame")
+            raise ContainerError(str(file.name), end, f"a {chunk.kind!r} chunk instead of the end of a record")
         between[chunk.kind] = chunk
         end = chunk.end
     if chunk is None:
-        raise TruncatedError(str(file.name), end, "the file ends before the checkpoint of its last frame")
+        raise TruncatedError(str(file.name), end, "the file ends inside the record of its last frame")
     return Record(frame, between, chunk)
 
 
-def sound_records(file: BinaryIO, info: CacheInfo, offset: int) -> Iterator[tuple[int, Chunk, int]]:
-    """Number, checkpoint and end of every record from `offset` on whose every bit is right, up to the first that is not."""
+def sound_records(file: BinaryIO, info: CacheInfo, offset: int) -> Iterator[SoundRecord]:
+    """Every record from `offset` on whose every bit is right, up to the first that is not."""
     expected = info.frame_start
     try:
         while (record := locate_record(file, offset)) is not None:
-            numbers = [read_chunk(file, record.frame).fields.get("frame")]
+            frame, last = read_chunk(file, record.frame), read_chunk(file, record.last)
+            numbers = [chunk.fields.get("frame") for chunk in (frame, last)]
             numbers += [read_chunk(file, place).fields.get("frame", expected) for place in record.between.values()]
-            checkpoint = read_chunk(file, record.checkpoint)
-            if any(number != expected for number in (*numbers, checkpoint.fields.get("frame"))):
+            if any(number != expected for number in numbers):
                 return
-            offset = record.end
-            yield expected, checkpoint, offset
+            checkpoint, end = checkpoint_behind(file, last, record.last.end, expected)
+            yield SoundRecord(expected, record.frame.offset, end, last.arrays, checkpoint)
+            offset = end
             expected += 1
     except ContainerError:
         # Exactly what ends the iteration: the caller cuts the file off here.
         return
+
+
+def checkpoint_behind(file: BinaryIO, last: Chunk, end: int, frame: int) -> tuple[Checkpoint | None, int]:
+    """The checkpoint that ends a record or lies behind it, None where none does or it is damaged, and where it ends."""
+    if last.kind == CHECKPOINT:
+        return Checkpoint(frame, last.arrays), end
+    try:
+        place = locate_chunk(file, end)
+        chunk = None if place is None or place.kind != CHECKPOINT else read_chunk(file, place)
+    except ContainerError:
+        # the frames before it are good; whoever reads on finds the damage
+        return None, end
+    if place is None or chunk is None or chunk.fields.get("frame") != frame:
+        return None, end
+    return Checkpoint(frame, chunk.arrays), place.end
 
 
 def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import io
 import json
 import tracemalloc
 import zlib
@@ -50,11 +51,18 @@ def checkpoint(number):
     return {"impulses": rng.normal(size=(number % 4, 3)), "features": rng.integers(0, 2**63, size=number, dtype=np.uint64)}
 
 
-def write(path, *numbers):
+def write(path, *numbers, kept=()):
+    """A cache with these frames, and the checkpoints of those that are `kept`."""
     with FrameCacheWriter.create(path, SPEC, SETTINGS) as writer:
-        for number in numbers:
-            writer.append(frame(number), checkpoint(number))
+        append(writer, *numbers, kept=kept)
     return path.read_bytes()
+
+
+def append(writer, *numbers, kept=()):
+    for number in numbers:
+        writer.append(frame(number), checkpoint(number))
+        if number in kept:
+            writer.keep_checkpoint()
 
 
 def same_frames(a, b):
@@ -123,12 +131,77 @@ def test_a_reader_notices_that_the_cache_was_started_anew(tmp_path):
 
 def test_resuming_gives_the_newest_checkpoint_and_the_file_of_an_uninterrupted_bake(tmp_path):
     path, whole = tmp_path / "cache", tmp_path / "whole"
-    write(path, 10, 11)
+    write(path, 10, 11, 12, 13, kept=(10, 12))
     with FrameCacheWriter.resume(path, DIGEST) as writer:
-        assert writer.last is not None and writer.last.frame == 11
-        assert same_checkpoints(writer.last.checkpoint, checkpoint(11))
-        writer.append(frame(12), checkpoint(12))
-    assert path.read_bytes() == write(whole, 10, 11, 12)
+        assert writer.last is not None and writer.last.frame == 13
+        assert writer.last.checkpoint is not None and writer.last.checkpoint.frame == 12
+        assert same_checkpoints(writer.last.checkpoint.arrays, checkpoint(12))
+        append(writer, 14, 15, kept=(14,))
+    assert path.read_bytes() == write(whole, *range(10, 16), kept=(10, 12, 14))
+
+
+def test_a_checkpoint_is_kept_once_in_so_many_seconds_and_when_it_is_asked_for(tmp_path):
+    path = tmp_path / "cache"
+    with FrameCacheWriter.create(path, SPEC, SETTINGS) as writer:
+        append(writer, 10, 11)
+        writer.seconds_between_checkpoints = 0.0
+        append(writer, 12)
+        writer.seconds_between_checkpoints = 60.0
+        append(writer, 13, 14)
+    assert path.read_bytes() == write(tmp_path / "other", *range(10, 15), kept=(12,))
+    with FrameCacheWriter.resume(path, DIGEST) as writer:
+        # nothing new to keep
+        writer.keep_checkpoint()
+    assert path.read_bytes() == write(tmp_path / "other", *range(10, 15), kept=(12,))
+
+
+def test_a_reader_sees_frames_before_between_and_behind_checkpoints_as_they_come(tmp_path):
+    path = tmp_path / "cache"
+    with FrameCacheWriter.create(path, SPEC, SETTINGS) as writer:
+        reader = FrameCacheReader(path)
+        for number in range(10, 15):
+            append(writer, number)
+            assert reader.refresh() == range(10, number + 1)
+            if number % 2:
+                writer.keep_checkpoint()
+            assert reader.refresh() == range(10, number + 1) and reader.damage is None
+    assert all(same_frames(reader.read(number), frame(number)) for number in range(10, 15))
+    assert FrameCacheReader(path).frames == reader.frames
+
+
+def test_frames_can_be_cut_off_and_others_put_in_their_place(tmp_path):
+    path = tmp_path / "cache"
+    write(path, 10, 11, 12, 13, kept=(11, 13))
+    with FrameCacheWriter.resume(path, DIGEST) as writer:
+        writer.cut(12)
+        assert writer.last_frame == 11
+        append(writer, 12)
+    assert path.read_bytes() == write(tmp_path / "other", 10, 11, 12, kept=(11,))
+
+
+def as_before_there_were_seams(whole):
+    """The bytes of a cache with the checkpoints of all frames, as earlier versions wrote it."""
+    begin = 0
+    with io.BytesIO(whole) as file:
+        file.name = "cache"
+        while (place := locate_chunk(file, begin)) is not None:
+            if place.kind != "seam":
+                yield whole[begin : place.end]
+            begin = place.end
+
+
+def test_a_cache_of_an_earlier_version_is_read_and_gone_on_with(tmp_path):
+    path = tmp_path / "cache"
+    path.write_bytes(b"".join(as_before_there_were_seams(write(path, 10, 11, 12, kept=(10, 11, 12)))))
+    reader = FrameCacheReader(path)
+    assert [f.frame for f in reader] == [10, 11, 12] and reader.damage is None
+    with FrameCacheWriter.resume(path, DIGEST) as writer:
+        assert writer.last is not None and writer.last.frame == 12
+        assert writer.last.checkpoint is not None and writer.last.checkpoint.frame == 12
+        assert same_checkpoints(writer.last.checkpoint.arrays, checkpoint(12))
+        append(writer, 13, 14, kept=(13,))
+    assert reader.refresh() == range(10, 15)
+    assert all(same_frames(reader.read(number), frame(number)) for number in range(10, 15))
 
 
 @pytest.mark.slow
@@ -142,6 +215,33 @@ def test_a_cache_cut_at_any_byte_resumes_after_its_last_whole_frame(tmp_path):
         with FrameCacheWriter.resume(path, DIGEST) as writer:
             assert (None if writer.last is None else writer.last.frame) == (9 + frames if frames else None)
         assert path.stat().st_size == ends[frames]
+
+
+@pytest.mark.slow
+def test_cut_or_damaged_anywhere_the_newest_sound_checkpoint_counts(tmp_path):
+    path = tmp_path / "cache"
+    kept = (11, 12)
+    ends = [len(write(path, *range(10, 10 + count), kept=kept)) for count in range(5)]
+    whole, plain = path.read_bytes(), [len(write(path, *range(10, 10 + count))) for count in range(5)]
+    # behind the checkpoint, and behind its record
+    of_record = [ends[count - 1] + plain[count] - plain[count - 1] for count in range(1, 5)]
+    for position in range(ends[0], len(whole), 37):
+        spoilt = bytearray(whole)
+        spoilt[position] ^= 0x10
+        for content in (whole[:position], bytes(spoilt)):
+            path.write_bytes(content)
+            checkpoints = [number for number in kept if ends[number - 9] <= position]
+            with FrameCacheWriter.resume(path, DIGEST) as writer:
+                last = 9 + sum(end <= position for end in of_record)
+                # of a checkpoint that is spoilt within, the frames behind it are good
+                assert (writer.last_frame or 9) >= last
+                if writer.last is not None and writer.last_frame == last:
+                    found = writer.last.checkpoint
+                    assert (None if found is None else found.frame) == max(checkpoints, default=None)
+                    assert found is None or same_checkpoints(found.arrays, checkpoint(found.frame))
+                append(writer, *range((writer.last_frame or 9) + 1, 14))
+            reader = FrameCacheReader(path)
+            assert all(same_frames(reader.read(number), frame(number)) for number in range(10, 14))
 
 
 @pytest.mark.slow

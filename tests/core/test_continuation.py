@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import solver_core as sc
+from solver_core import worker
 from solver_core.dynamics.simulation import Simulation
 from solver_core.io.cache import FrameCacheReader, FrameCacheWriter
 from solver_core.io.continuation import continue_from, frames_that_hold
+from solver_core.io.snapshot import write_snapshot
 from solver_core.scene.fields import FieldKind, FieldSpec, Keyed
 from solver_core.scene.spec import BodyKind, BodySpec, SolverSettings
 
@@ -40,13 +42,9 @@ def baked(path, spec, settings=SETTINGS):
 
 
 def resumed(path, spec, settings=SETTINGS):
-    from solver_core.io.snapshot import snapshot_digest
-
-    with FrameCacheWriter.resume(path, snapshot_digest(spec, settings)) as writer:
-        simulation = Simulation(spec, settings)
-        simulation.restore(writer.last.frame, writer.last.checkpoint)
-        for _ in range(writer.last.frame, spec.frame_end):
-            writer.append(simulation.advance(), simulation.checkpoint())
+    snapshot = path.with_suffix(".snapshot")
+    write_snapshot(snapshot, spec, settings)
+    assert worker.main([str(snapshot), str(path), "--resume"]) in (0, 3)
     return [frame.poses for frame in FrameCacheReader(path)]
 
 
