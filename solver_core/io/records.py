@@ -52,6 +52,8 @@ FRAME = "fram"
 CONTACTS = "cont"
 SEAM = "seam"
 CHECKPOINT = "chkp"
+# What scenes without joints leave out of a seam, all zeros there
+OF_JOINTS = ("joint_angle", "joint_twist")
 # Either ends a record: the second in caches of an earlier version.
 ENDS = (SEAM, CHECKPOINT)
 
@@ -141,7 +143,8 @@ def encode_record(frame: Frame, seam: Mapping[str, NDArray[Any]]) -> bytes:
     record = encode_chunk(FRAME, fields, arrays)
     if frame.contacts is not None:
         record += encode_chunk(CONTACTS, fields, contacts_to_arrays(frame.contacts))
-    return record + encode_chunk(SEAM, fields, {name: seam[name] for name in TAKEN_UP if name in seam})
+    names = [name for name in TAKEN_UP if name in seam and (len(frame.reactions) or name not in OF_JOINTS)]
+    return record + encode_chunk(SEAM, fields, {name: seam[name] for name in names})
 
 
 def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
@@ -198,8 +201,9 @@ def sound_records(file: BinaryIO, info: CacheInfo, offset: int) -> Iterator[Soun
             numbers += [read_chunk(file, place).fields.get("frame", expected) for place in record.between.values()]
             if any(number != expected for number in numbers):
                 return
+            none = {"joint_angle": np.zeros((len(info.joints), 3)), "joint_twist": np.zeros((len(info.bodies), 6))}
             checkpoint, end = checkpoint_behind(file, last, record.last.end, expected)
-            yield SoundRecord(expected, record.frame.offset, end, last.arrays, checkpoint)
+            yield SoundRecord(expected, record.frame.offset, end, none | last.arrays, checkpoint)
             offset = end
             expected += 1
     except ContainerError:
