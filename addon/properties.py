@@ -192,15 +192,14 @@ class SceneStiction(PropertyGroup):
     )
     step_accuracy: FloatProperty(
         name="Step Accuracy",
-        description="Take several time steps as one where no body is off by more for it than this length a step: what flies, "
-        "rests or slides evenly. 0 for single steps throughout",
+        description="Take several time steps as one where no body is off by more of its half size for it: what flies, rests or "
+        "slides evenly. 0 for single steps throughout",
         default=SolverSettings.step_accuracy,
         min=0.0,
         soft_max=0.01,
-        precision=5,
+        max=1.0,
+        precision=4,
         step=0.01,
-        subtype="DISTANCE",
-        unit="LENGTH",
     )
     use_frame_range: BoolProperty(
         name="Own Frame Range", description="Bake other frames than the range of the rigid body world's cache"

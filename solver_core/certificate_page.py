@@ -108,7 +108,7 @@ def scene_lines(report: dict[str, Any]) -> Iterable[tuple[str, str]]:
 
 
 def total_lines(totals: dict[str, Any]) -> Iterable[tuple[str, str]]:
-    taken = "" if totals["steps"] == totals["single_steps"] else f", {totals['single_steps']} of which some were taken as one"
+    taken = "" if totals["steps"] == totals["single_steps"] else f" in place of {totals['single_steps']} single ones"
     yield "Frames, time steps", f"{totals['frames']}, {totals['steps']}{taken}"
     yield "Most contacts in a step", str(totals["most_contacts"])
     for name in RESIDUALS:

@@ -3,9 +3,9 @@
 
 Leapfrog is exact under forces that do not change: what flies, rests, or slides at a steady force needs no short steps. Where
 the acceleration changes by da from one step to the next a body is off by h^2 da / 2 at most, h being the longer of them: that
-is kept below the accuracy asked for. What slides and would come to rest before the step ends, by its velocity there, slides
-back instead: by a quarter of h times that velocity more than it should. So a step that runs into an impact is given up and
-taken in shorter ones, down to a single one, and what goes on evenly earns one of twice the length, up to a frame.
+is kept below the part of its size that was asked for. What slides and would come to rest before the step ends, by its velocity
+there, slides back instead: by a quarter of h times that velocity more than it should. So a step that runs into an impact is
+given up and taken in shorter ones, down to a single one, and what goes on evenly earns one of twice the length, up to a frame.
 """
 
 from __future__ import annotations
@@ -25,21 +25,22 @@ Floats = NDArray[np.float64]
 
 SAFETY = 0.5  # of the accuracy: what the error is aimed at
 ROUND_OFF = 1e-9
-GAIN = 2.0  # times as long: the most that a step is longer than the one before
+LENGTHENING = 2.0  # times as long: the most that a step is longer than the one before
 
 
 class Pace:
     """How many of the scene's steps the next one is, of n bodies. span: that many, at least 1.
 
-    radius: (n,) m, from the centre of mass to the farthest point. With a step accuracy of 0 every step is one.
+    radius: (n,) m, from the centre of mass to the farthest point; size: (n,) m, half the largest extent. With a step accuracy
+    of 0 every step is one.
     """
 
-    def __init__(self, radius: Floats, settings: SolverSettings):
-        self._radius = np.where(np.isfinite(radius), radius, 0.0)
+    def __init__(self, radius: Floats, size: Floats, settings: SolverSettings):
+        self._radius, self._size = np.where(np.isfinite(radius), radius, 0.0), size
         self._accuracy, self._most = settings.step_accuracy, settings.substeps
         self.span = 1
         self._acceleration = np.zeros((len(radius), 6))
-        self._error = 0.0  # m, of the step that was looked at last
+        self._error = 0.0  # half extents, of the step that was looked at last
 
     def is_too_long(self, begin: Begin, solution: Solution) -> bool:
         """Whether a step of several is to be given up: off by more than it may be, or not solved. Asked of all steps."""
@@ -48,9 +49,10 @@ class Pace:
         acceleration = self._accelerations(begin, solution.v)
         change = acceleration - self._acceleration
         speed = np.linalg.norm(change[:, :3], axis=1) + self._radius * np.linalg.norm(change[:, 3:], axis=1)
-        self._error = 0.5 * max(begin.h, begin.last_step) ** 2 * float(speed[begin.awake].max(initial=0.0))
+        off = speed[begin.awake] / self._size[begin.awake]
+        self._error = 0.5 * max(begin.h, begin.last_step) ** 2 * float(off.max(initial=0.0))
         if begin.h > begin.single:
-            self._error = max(self._error, 0.25 * begin.h * turned_back(begin, solution, acceleration))
+            self._error = max(self._error, 0.25 * begin.h * turned_back(begin, solution, acceleration, self._size))
         return begin.h > begin.single and (self._error > self._accuracy or solution.counts[0] != Status.SOLVED)
 
     def shorten(self, span: int) -> None:
@@ -63,10 +65,10 @@ class Pace:
         if self._accuracy == 0.0:
             return
         self._acceleration = self._accelerations(begin, v)
-        longer = min(GAIN, np.sqrt(SAFETY * self._accuracy / max(self._error, 1e-300)))
+        longer = min(LENGTHENING, np.sqrt(SAFETY * self._accuracy / max(self._error, 1e-300)))
         span = int(longer * begin.h / begin.single * (1.0 + ROUND_OFF))
         # the last step of a frame is as short as what is left of it
-        span = max(span, self.span) if longer == GAIN else span
+        span = max(span, self.span) if longer == LENGTHENING else span
         self.span = min(max(1, span), self._most)
 
     def _accelerations(self, begin: Begin, v: Floats) -> Floats:
@@ -85,10 +87,12 @@ class Pace:
         self._acceleration = np.array(checkpoint.get("pace_acceleration", np.zeros_like(self._acceleration)))
 
 
-def turned_back(begin: Begin, solution: Solution, acceleration: Floats) -> float:
-    """m/s, the fastest that a contact slides as the step ends, of those that slide the other way in its middle. acceleration:
-    (n, 6) of the step."""
+def turned_back(begin: Begin, solution: Solution, acceleration: Floats, size: Floats) -> float:
+    """The fastest that a contact slides as the step ends, of those that slide the other way in its middle, in half extents of
+    the smaller body a second. acceleration: (n, 6) of the step. size: (n,) m."""
     end = solution.v + 0.5 * begin.h * begin.unknowns(acceleration)
     middle, later = (relative_velocities(solution.system, v)[:, 1:] for v in (solution.v, end))
     back = np.einsum("ki,ki->k", middle, later) < 0.0
-    return float(np.linalg.norm(later[back], axis=1).max(initial=0.0))
+    contacts = solution.contacts
+    smaller = np.minimum(size[contacts.body_a], size[contacts.body_b])
+    return float((np.linalg.norm(later, axis=1) / smaller)[back].max(initial=0.0))

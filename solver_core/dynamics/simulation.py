@@ -89,7 +89,7 @@ class Simulation:
         gravity_speed = strongest_gravity(spec) * self._step
         movable, radius = self._bodies.model.dof >= 0, self._bodies.shapes.radius
         self._crowds = Crowds(len(spec.bodies), self.settings)
-        self._pace = Pace(radius, self.settings)
+        self._pace = Pace(radius, self._bodies.model.size, self.settings)
         self._sleep = Sleep(movable, radius, gravity_speed, self._step, self.settings.sleeping)
         self._sleep.lay(*laid_asleep(spec))
         self._deformation = Deformation(spec, self._bodies.shapes)

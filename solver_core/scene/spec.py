@@ -216,8 +216,8 @@ class SolverSettings:
     leave islands that are at rest to within the tolerance out of the steps until something comes near.
     staggering: how Staggered Projections go about it. step_time_limit: s that solving a step may take, 0 for as long as it
     needs; a bake with one need not come out the same twice. recovery_speed: half extents of the smaller body a second, at which
-    bodies that overlap are parted. step_accuracy: m, several time steps are taken as one where no body is off by more for it;
-    0 for single steps throughout.
+    bodies that overlap are parted. step_accuracy: half extents, several time steps are taken as one where no body is off by
+    more of its own for it; 0 for single steps throughout.
     """
 
     method: ContactMethod = ContactMethod.STAGGERED
@@ -231,7 +231,7 @@ class SolverSettings:
     staggering: Staggering = Staggering.ACCELERATED
     step_time_limit: float = 0.0
     recovery_speed: float = 0.2
-    step_accuracy: float = 0.0
+    step_accuracy: float = 1e-3
 
 
 def changed(settings: SolverSettings, changes: Mapping[str, Any]) -> SolverSettings:

@@ -145,7 +145,7 @@ def settings_problems(settings: SolverSettings) -> Iterator[SceneProblem]:
     if not settings.max_iterations >= 1:
         yield SceneProblem(SETTINGS, "max_iterations", f"is {settings.max_iterations}; allow at least 1")
     if not 0.0 <= settings.step_accuracy < np.inf:
-        message = f"is {settings.step_accuracy}; choose 0 for single steps, or a length such as 1e-4 m"
+        message = f"is {settings.step_accuracy}; choose 0 for single steps, or a part of a body such as 0.001"
         yield SceneProblem(SETTINGS, "step_accuracy", message)
     if not settings.substeps >= 1:
         yield SceneProblem(SETTINGS, "substeps", f"is {settings.substeps}; a frame needs at least 1")

@@ -27,6 +27,7 @@ def step(**changes):
         "cuts": 0,
         "asleep": 0,
         "crowd": 0,
+        "span": 1,
         **dict.fromkeys(("relative_error", "residual", "cone", "complementarity", "dissipation"), 0.0),
         "natural_map": 1e-9,
         "worst_pair": (0, 1),

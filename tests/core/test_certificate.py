@@ -41,6 +41,7 @@ def row(**changes):
         "cuts": 0,
         "asleep": 0,
         "crowd": 0,
+        "span": 1,
         "relative_error": 1e-8,
         "residual": 1e-9,
         "cone": 1e-12,
@@ -147,6 +148,13 @@ def test_what_cannot_be_read_or_written_is_named(tmp_path, write, capsys):
     ):
         assert main(arguments) == ExitStatus.BAD_INPUT
         assert word in capsys.readouterr().err
+
+
+def test_the_page_says_that_some_steps_were_taken_as_one(write):
+    single = "".join(Page(write([row(), row()], GOOD)[3]).said)
+    assert "single ones" not in single
+    page = "".join(Page(write([row(), row(span=7)], GOOD)[3]).said)
+    assert "4 in place of 10 single ones" in page
 
 
 def test_the_page_says_what_was_held_to_the_tolerance_of_crowds(write):

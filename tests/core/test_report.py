@@ -52,6 +52,7 @@ def frame(number, *, steps=4, **changes):
         "deepest_pair": np.tile([0, 2], (steps, 1)),
         "asleep": np.arange(steps),
         "crowd": np.zeros(steps, np.int64),
+        "span": np.ones(steps, np.int64),
         "seconds": np.full(steps, 0.25),
     }
     return Frame(number, np.zeros((3, 7)), np.zeros((3, 6)), FrameStatistics(**{**values, **changes}))
@@ -74,6 +75,7 @@ def test_counts_are_sums_and_errors_are_the_worst():
         "frame": 5,
         "bodies": 3,
         "steps": 0,
+        "single_steps": 0,
         "contacts": 0,
         "iterations": 0,
         "factorisations": 0,
