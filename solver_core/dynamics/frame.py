@@ -93,7 +93,8 @@ class FrameContacts:
     Contacts of bodies that sleep are not among them. body_a, body_b: (m,) indices of bodies, a < b. point: (m, 3) m, world.
     normal: (m, 3) unit, world, from a to b. force: (m,) N, the normal force; friction: (m, 3) N, world, on body b. slip: (m, 3)
     m/s, world, of b against a along the surface. gap: (m,) m as the step began, negative for an overlap. mu: (m,) the
-    coefficient in force. state: (m,) values of `ContactState`. Forces are the step's impulses over its duration, on average.
+    coefficient in force. state: (m,) values of `ContactState`. Forces are the step's impulses over the time
+    that forces act in it, on average.
     """
 
     body_a: Bodies

@@ -62,7 +62,7 @@ def contacts_of(begin: Begin, solution: Solution, slow: float, impacts: FrameImp
     Which of the two in 0 <= u_n + c perp lam_n >= 0 is zero is asked as `cones.natural_normal` asks it: the impulse is weighed
     against the velocity by the contact's effective mass.
     """
-    contacts, system, h = solution.contacts, solution.system, begin.h
+    contacts, system, time = solution.contacts, solution.system, begin.force_time
     velocity = relative_velocities(system, solution.v)
     slip = remember(solution.axes, velocity)[:, 1:]
     normal, friction = solution.memory.impulse[:, 0], solution.memory.impulse[:, 1:]
@@ -75,8 +75,8 @@ def contacts_of(begin: Begin, solution: Solution, slow: float, impacts: FrameImp
         body_b=contacts.body_b.astype(np.int32),
         point=contacts.point.astype(np.float32),
         normal=contacts.normal.astype(np.float32),
-        force=(normal / h).astype(np.float32),
-        friction=(friction / h).astype(np.float32),
+        force=(normal / time).astype(np.float32),
+        friction=(friction / time).astype(np.float32),
         slip=slip.astype(np.float32),
         gap=contacts.gap.astype(np.float32),
         mu=system.mu.astype(np.float32),

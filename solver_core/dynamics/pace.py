@@ -6,6 +6,8 @@ the acceleration changes by da from one step to the next a body is off by h^2 da
 is kept below the part of its size that was asked for. What slides and would come to rest before the step ends, by its velocity
 there, slides back instead: by a quarter of h times that velocity more than it should. So a step that runs into an impact is
 given up and taken in shorter ones, down to a single one, and what goes on evenly earns one of twice the length, up to a frame.
+Velocities of a leapfrog live in the middle of steps, and a force that ceases at the end of a long step would have ceased in its
+middle: where even a single step after it changes too much, they are brought up to its begin.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 from ..problem.result import Status
 from ..problem.system import relative_velocities
 from ..scene.spec import SolverSettings
+from .bodies import State
 from .outcome import Solution
 from .predict import Begin
 
@@ -25,6 +28,7 @@ Floats = NDArray[np.float64]
 
 SAFETY = 0.5  # of the accuracy: what the error is aimed at
 ROUND_OFF = 1e-9
+JUMP = 4.0  # times as fast as before: accelerations that change at once
 LENGTHENING = 2.0  # times as long: the most that a step is longer than the one before
 
 
@@ -40,30 +44,43 @@ class Pace:
         self._accuracy, self._most = settings.step_accuracy, settings.substeps
         self.span = 1
         self._acceleration = np.zeros((len(radius), 6))
-        self._error = 0.0  # half extents, of the step that was looked at last
+        self._force = np.zeros((len(radius), 6))  # m/s^2 and N m: by which velocities and momenta changed
+        # of the step that was looked at last, half extents and as many a second cubed, and of the one before
+        self._error = self._jerk = self._jerk_before = 0.0
 
     def is_too_long(self, begin: Begin, solution: Solution) -> bool:
-        """Whether a step of several is to be given up: off by more than it may be, or not solved. Asked of all steps."""
+        """Whether a step is to be given up, asked of all: of several, where it is off by more than it may be or was not solved; a
+        single one after several, where forces change at once."""
         if self._accuracy == 0.0:
             return False
         acceleration = self._accelerations(begin, solution.v)
         change = acceleration - self._acceleration
         speed = np.linalg.norm(change[:, :3], axis=1) + self._radius * np.linalg.norm(change[:, 3:], axis=1)
         off = speed[begin.awake] / self._size[begin.awake]
-        self._error = 0.5 * max(begin.h, begin.last_step) ** 2 * float(off.max(initial=0.0))
+        most = float(off.max(initial=0.0))
+        self._error, self._jerk = 0.5 * max(begin.h, begin.last_step) ** 2 * most, most / begin.force_time
         if begin.h > begin.single:
             self._error = max(self._error, 0.25 * begin.h * turned_back(begin, solution, acceleration, self._size))
-        return begin.h > begin.single and (self._error > self._accuracy or solution.counts[0] != Status.SOLVED)
+            return self._error > self._accuracy or solution.counts[0] != Status.SOLVED
+        return begin.last_step > begin.single and self._error > self._accuracy and self._jerk > JUMP * self._jerk_before
 
     def shorten(self, span: int) -> None:
         """After so many steps that were given up as one: the next try is shorter."""
         self.span = max(1, int(span * min(0.5, np.sqrt(SAFETY * self._accuracy / max(self._error, 1e-300)))))
-        self._error = 0.0
 
-    def advance(self, begin: Begin, v: Floats) -> None:
-        """After a step, or a part of one, that was taken with velocities v (dof,)."""
+    def bring_up(self, state: State, last_step: float) -> None:
+        """Bring the velocities of a state from the middle of the step before, of `last_step` s, to its end."""
+        state.velocity[:] += 0.5 * last_step * self._force[:, :3]
+        state.angular_momentum[:] += 0.5 * last_step * self._force[:, 3:]
+
+    def advance(self, begin: Begin, v: Floats, before: State, after: State) -> None:
+        """After a step, or a part of one, that was taken with velocities v (dof,) from a state to another."""
         if self._accuracy == 0.0:
             return
+        self._force = np.hstack([after.velocity - before.velocity, after.angular_momentum - before.angular_momentum])
+        self._force[~begin.awake] = 0.0
+        self._force /= begin.force_time
+        self._jerk_before = self._jerk
         self._acceleration = self._accelerations(begin, v)
         longer = min(LENGTHENING, np.sqrt(SAFETY * self._accuracy / max(self._error, 1e-300)))
         span = int(longer * begin.h / begin.single * (1.0 + ROUND_OFF))
@@ -79,12 +96,20 @@ class Pace:
 
     def checkpoint(self) -> dict[str, NDArray]:
         """All that `restore` needs."""
-        return {"pace_span": np.array([self.span]), "pace_acceleration": self._acceleration.copy()}
+        arrays = {
+            "span": np.array([self.span]),
+            "jerk": np.array([self._jerk_before]),
+            "acceleration": self._acceleration,
+            "force": self._force,
+        }
+        return {f"pace_{name}": array.copy() for name, array in arrays.items()} if self._accuracy else {}
 
     def restore(self, checkpoint: dict[str, NDArray]) -> None:
         """Go on from a checkpoint, of a version that knew no pace too."""
         self.span = int(checkpoint.get("pace_span", [1])[0])
-        self._acceleration = np.array(checkpoint.get("pace_acceleration", np.zeros_like(self._acceleration)))
+        self._jerk_before = float(checkpoint.get("pace_jerk", [0.0])[0])
+        for name, own in (("acceleration", self._acceleration), ("force", self._force)):
+            own[:] = checkpoint.get(f"pace_{name}", 0.0)
 
 
 def turned_back(begin: Begin, solution: Solution, acceleration: Floats, size: Floats) -> float:

@@ -218,12 +218,16 @@ class Simulation:
 
     def _advance_several(self, first: int, most: int) -> tuple[int, list[dict[str, Any]]]:
         """Advance by several time steps as one; how many, and the row of it, or none where they have to be single."""
-        while (span := min(self._pace.span, most)) > 1:
+        while (span := min(self._pace.span, most)) > 1 or self._last_step > self._step:
             with self._solver.one_step():
                 outcome = self._attempt(float(first), span * self._step, MAX_CUTS)
             if not isinstance(outcome, Cut):
                 return span, [outcome]
-            self._pace.shorten(span)
+            if span > 1:
+                self._pace.shorten(span)
+            else:
+                self._pace.bring_up(self._state, self._last_step)
+                self._last_step = 0.0
         return 0, []
 
     def _advance_single(self, step: int) -> list[dict[str, Any]]:
@@ -351,9 +355,9 @@ class Simulation:
         solution = best.solution
         if self._kept is not None:
             self._kept.add(begin, solution)
+        self._pace.advance(begin, solution.v, self._state, best.moved)
         self._state, self._last_step = best.moved, begin.h
         self._predicted = begin.bodies.predicted
-        self._pace.advance(begin, solution.v)
         span = begin.span
         self._sleep.record_motion(solution.twist, solution.counts[0] == 0, span)
         kept, found = solution.memory, {"approach": solution.approach, "taken": solution.taken}

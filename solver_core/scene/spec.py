@@ -231,7 +231,7 @@ class SolverSettings:
     staggering: Staggering = Staggering.ACCELERATED
     step_time_limit: float = 0.0
     recovery_speed: float = 0.2
-    step_accuracy: float = 1e-3
+    step_accuracy: float = 0.0
 
 
 def changed(settings: SolverSettings, changes: Mapping[str, Any]) -> SolverSettings:
