@@ -48,14 +48,16 @@ def lowered(problem: StepProblem, v: Floats) -> Floats | None:
 
 def taken(problem: StepProblem, v: Floats) -> Floats:
     """(m,) J that contacts have taken from bodies that they slow down, and that they have not given back, after a step."""
-    slows = problem.approach > 0.0
+    slows = (problem.approach > 0.0) & (problem.restitution > 0.0)
     if not slows.any():
         return np.zeros(len(slows))
     island, work = _work(problem, v)
     out = np.where(slows, problem.taken_before + np.maximum(-work, 0.0), 0.0)
     has = np.bincount(island, np.where(slows, problem.taken_before, _may_give(problem)) - work)
     total = np.bincount(island, out)
-    return out * np.divide(np.clip(has, 0.0, total), total, out=np.zeros_like(total), where=total > 0.0)[island]
+    kept = np.zeros(len(total))
+    np.divide(np.clip(has, 0.0, total), total, out=kept, where=total > 0.0)
+    return out * kept[island]
 
 
 def _may_give(problem: StepProblem) -> Floats:
@@ -70,4 +72,5 @@ def _work(problem: StepProblem, v: Floats) -> tuple[Indices, Floats]:
     island = np.empty(len(order), dtype=np.int64)
     island[order] = np.repeat(np.arange(len(start) - 1), np.diff(start))
     mean = 0.5 * (relative_velocities(system, system.velocity) + relative_velocities(system, v))
-    return island[:m], np.einsum("ij,ij->i", problem.impulse[:m], mean[:m])
+    of_contacts: Floats = np.einsum("ij,ij->i", problem.impulse[:m], mean[:m])
+    return island[:m], of_contacts

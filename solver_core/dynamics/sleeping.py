@@ -188,8 +188,6 @@ def none_remembered() -> ContactMemory:
 
 def remembered(checkpoint: dict[str, NDArray], whose: str) -> ContactMemory:
     """A memory out of a checkpoint; those of an earlier version do not say what was taken."""
-    count = len(checkpoint[f"{whose}_approach"])
-    arrays = {"taken": np.zeros(count)} | {
-        name: np.array(checkpoint[f"{whose}_{name}"]) for name in ContactMemory._fields if f"{whose}_{name}" in checkpoint
-    }
-    return ContactMemory(**arrays)
+    given = dict(checkpoint)
+    given.setdefault(f"{whose}_taken", np.zeros(len(given[f"{whose}_approach"])))
+    return ContactMemory._make(np.array(given[f"{whose}_{name}"]) for name in ContactMemory._fields)

@@ -107,21 +107,23 @@ class StepSolver:
         self, begin: Begin, joints: JointStep | None, problem: StepProblem, held: Floats, may_cut: bool, moved: Moved
     ) -> tuple[StepProblem, Floats, NDArray[np.int64], Floats, bool]:
         """Solve the contact problem, with joints if there are some, and again where bounces give more than was taken."""
-        contacts, factorisations = problem.system, 0
-        for lowering in range(LOWERINGS + 1):
+        contacts, factorisations, lowerings = problem.system, 0, 0
+        while True:
             if joints is None:
                 v, counts, errors = self._solve_islands(begin, problem)
                 solved, is_loose = problem, False
             else:
                 solved, v, counts, errors, is_loose = self._solve_joined(begin, joints, problem, held, may_cut, moved)
             counts[3] += factorisations
-            factorisations, share = counts[3], lowered(solved, v)
-            if share is None or lowering == LOWERINGS:
-                break
-            lower = share if lowering < LOWERINGS - 1 else np.where(share < 1.0, 0.0, 1.0)
-            contacts = contacts._replace(slack=np.where(contacts.slack < 0.0, lower * contacts.slack, contacts.slack))
+            factorisations = counts[3]
+            share = lowered(solved, v)
+            if share is None or lowerings == LOWERINGS:
+                return solved, v, counts, errors, is_loose
+            lowerings += 1
+            if lowerings == LOWERINGS:
+                share = np.where(share < 1.0, 0.0, 1.0)
+            contacts = contacts._replace(slack=np.where(contacts.slack < 0.0, share * contacts.slack, contacts.slack))
             problem = problem._replace(system=contacts, impulse=solved.impulse[: len(contacts.mu)].copy())
-        return solved, v, counts, errors, is_loose
 
     def _solve_joined(
         self, begin: Begin, joints: JointStep, problem: StepProblem, held: Floats, may_cut: bool, moved: Moved
