@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The scenes of Kaufman et al. 2008, and the rods of Baraff 1991, in m, kg and s; as in `scenes.py`.
+"""The scenes of Kaufman et al. 2008, the rods of Baraff 1991 and the bar of Faure 1996, in m, kg and s; as in `scenes.py`.
 
 Kaufman et al. give coefficients, numbers of degrees of freedom and what happens. Where a docstring does not name the paper, a
 number is ours, as are all sizes and masses.
@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from .scene.parts import axis_angle, block, box, ground, let_go, pair_material
+from .scene.parts import axis_angle, block, box, ground, let_go, pair_material, sphere_shape
 from .scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 from .scenes import card_house
 
-__all__ = ["bombarded_card_house", "catenary_arch", "jamming_tube", "log_house", "rods_of_1991"]
+__all__ = ["bar_on_four_feet", "bombarded_card_house", "catenary_arch", "jamming_tube", "log_house", "rods_of_1991"]
 
 FPS = 24.0
 # Where blocks fall on the house of cards, in halves of its width: on its top, and on its flanks.
@@ -230,6 +230,28 @@ def rods_of_1991(speed: float = 2.0, mu: float = 0.75, frames: int = 49) -> Scen
         body = box(name, (block, block, block), (0.0, y, height), material, 1.0, turn, velocity)
         bodies.append(replace(body, shape=rod, angular_velocity=np.array([0.0, omega, 0.0])))
     return SceneSpec(tuple(bodies), frame_end=frames)
+
+
+def bar_on_four_feet(head: float = 0.5, frames: int = 49) -> SceneSpec:
+    """A bar on four feet that is pressed down beyond the last of them, about which it pivots: figure 4 of Faure 1996.
+
+    The paper finds that in three solutions: all four feet bear, two of them by pulling; the first two let go; the third does.
+    It gives no numbers. Its force is the weight of a head at the end of the bar here. head: m, an edge of that; with less than
+    0.45 the bar stands.
+    """
+    thick, inner, top = 0.08, 1.7, 0.6
+    z = [-0.5 * thick, 0.5 * thick, head - 0.5 * thick]
+    across = [-0.5 * head, -0.5 * thick, 0.5 * thick, 0.5 * head]
+    filled = np.zeros((2, 3, 2), dtype=bool)
+    filled[0, 1, 0] = filled[1] = True
+    bar = cells_shape([-2.0, inner, inner + head], across, z, filled)
+    material = pair_material(0.5)
+    bodies = [ground(material)]
+    for i, x in enumerate((-1.5, -0.5, 0.5, 1.5)):
+        place = np.array([x, 0.0, top - 0.5 * thick - 0.05])
+        bodies.append(BodySpec(f"Foot {i + 1}", BodyKind.PASSIVE, sphere_shape(0.05), position=place, material=material))
+    body = box("Bar", (1.0, 1.0, 1.0), (0.0, 0.0, top), material, 10.0)
+    return SceneSpec((*bodies, replace(body, shape=bar)), frame_end=frames)
 
 
 def cells_shape(x, y, z, filled) -> ShapeSpec:

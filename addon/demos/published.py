@@ -56,6 +56,20 @@ class STICTION_OT_add_catenary_arch(AddDemo, Operator):
         return self.add(context, spec)
 
 
+class STICTION_OT_add_bar_on_four_feet(AddDemo, Operator):
+    """Add the bar of Faure's paper of 1996: on four feet, and so heavy at one end that it pivots about the last of them"""
+
+    bl_idname = "stiction.add_bar_on_four_feet"
+    bl_label = "Bar on Four Feet"
+
+    head: FloatProperty(
+        name="Head", description="Edge of the cube at its end; below 0.45 m the bar stands", default=0.5, min=0.1, unit="LENGTH"
+    )
+
+    def execute(self, context: Context) -> set[str]:
+        return self.add(context, published_scenes.bar_on_four_feet(head=self.head))
+
+
 class STICTION_OT_add_rods_of_1991(AddDemo, Operator):
     """Add the two rods of Baraff's paper of 1991: one is free of the ground at once, only an impulse stops the other"""
 
@@ -113,6 +127,7 @@ PUBLISHED = (
     STICTION_OT_add_bombarded_card_house,
     STICTION_OT_add_catenary_arch,
     STICTION_OT_add_rods_of_1991,
+    STICTION_OT_add_bar_on_four_feet,
     STICTION_OT_add_jamming_tube,
     STICTION_OT_add_log_house,
 )

@@ -35,7 +35,7 @@ def rotated(body) -> np.ndarray:
 
 
 JOINTED = ["hanging_chain", "rope_bridge", "drawbridge", "breakable_wall", "newtons_cradle", "four_ball_solid"]
-PUBLISHED = ["bombarded_card_house", "catenary_arch", "jamming_tube", "log_house", "rods_of_1991"]
+PUBLISHED = ["bombarded_card_house", "catenary_arch", "jamming_tube", "log_house", "rods_of_1991", "bar_on_four_feet"]
 PLAIN = ["card_house", "arch", "tower", "wall", "dominoes", "slope", "dropped_cube", "jamming_rod"]
 
 

@@ -54,6 +54,7 @@ SCENES: dict[str, tuple[Callable[[], SceneSpec], dict[str, object]]] = {
     "jamming rod": (scenes.jamming_rod, {}),
     "jamming tube": (published_scenes.jamming_tube, {}),
     "log house": (published_scenes.log_house, {"tolerance": 1e-4}),
+    "bar on four feet": (published_scenes.bar_on_four_feet, {}),
     "rods of 1991": (published_scenes.rods_of_1991, {}),
     "breakable wall": (jointed_scenes.breakable_wall, {}),
     "drawbridge": (jointed_scenes.drawbridge, {}),

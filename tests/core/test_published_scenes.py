@@ -172,6 +172,26 @@ def test_of_the_rods_of_1991_one_is_let_go_and_the_other_stopped_by_an_impulse()
     assert (frame.statistics.status == sc.Status.SOLVED).all()
 
 
+@pytest.mark.parametrize("method", ["energy", "staggered", "pivot"])
+def test_a_bar_that_is_pressed_beyond_its_last_foot_pivots_about_it_and_leaves_the_others(method):
+    """Figure 4 of Faure 1996: with the distance d of the centre of mass from that foot, k the radius of gyration, g d / (d^2 + k^2)."""
+    spec = published_scenes.bar_on_four_feet()
+    frames = sc.Simulation(spec, method=method, fps=240.0, substeps=1, keep_contacts=True).run(6)
+    bodies = build_bodies(spec)[0]
+    away = bodies.center_of_mass[-1] - np.array([1.5, 0.0, -0.04])
+    inertia = bodies.model.inertia[-1][1, 1] + bodies.model.mass[-1] * (away[0] ** 2 + away[2] ** 2)
+    rate = 9.81 * bodies.model.mass[-1] * away[0] / inertia
+    # the speed in the middle of a step, gravity having acted for half of the first one
+    assert frames[-1].velocities[-1, 4] == pytest.approx(5.5 / 240.0 * rate, rel=1e-3)
+    tips = [to_matrix(frames[-1].poses[-1, 3:]) @ [x, 0.0, -0.04] + frames[-1].poses[-1, :3] for x in (-1.5, -0.5, 0.5, 1.5)]
+    # it rests on the last foot, to the rest offset of 1e-5
+    assert (np.diff([tip[2] for tip in tips]) < -1e-4).all() and tips[-1][2] == pytest.approx(0.56, abs=2e-5)
+    assert all((frame.statistics.status == sc.Status.SOLVED).all() for frame in frames[1:])
+    if method == "energy":
+        # the paper has three solutions, and one to five in all its examples
+        assert max(int(frame.statistics.iterations.max()) for frame in frames[1:]) <= 5
+
+
 def test_its_rods_have_the_papers_moment_of_inertia():
     spec = published_scenes.rods_of_1991()
     inertia = build_bodies(spec)[0].model.inertia[1]
