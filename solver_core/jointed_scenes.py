@@ -13,7 +13,15 @@ from .scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
 from .scene.parts import axis_angle, box, cylinder_shape, ground, sphere_shape
 from .scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 
-__all__ = ["breakable_wall", "drawbridge", "four_ball_solid", "hanging_chain", "newtons_cradle", "rope_bridge"]
+__all__ = [
+    "breakable_wall",
+    "chain_of_rings",
+    "drawbridge",
+    "four_ball_solid",
+    "hanging_chain",
+    "newtons_cradle",
+    "rope_bridge",
+]
 
 STONE, TIMBER = MaterialSpec(0.8, 0.8), MaterialSpec(0.7, 0.6)
 # Quaternions that turn Z to Y, X to Z, and X to Y.
@@ -33,10 +41,7 @@ def hanging_chain(links: int = 24, span: float = 2.0, slack: float = 1.3, load: 
 
     span: m between the posts. slack: length of the chain against that. load: kg, of the box.
     """
-    # half the angle of the arc that is so much longer than its chord, by Newton's method
-    half = math.sqrt(6.0 * (slack - 1.0))
-    for _ in range(8):
-        half -= (half - slack * math.sin(half)) / (1.0 - slack * math.cos(half))
+    half = half_arc(slack)
     radius, height = 0.5 * span / math.sin(half), 1.5
     angles = np.linspace(-half, half, links + 1)
     places = [np.array([radius * math.sin(a), 0.0, height + radius * (math.cos(half) - math.cos(a))]) for a in angles]
@@ -54,6 +59,42 @@ def hanging_chain(links: int = 24, span: float = 2.0, slack: float = 1.3, load: 
     names = ["Left Post", *(f"Link {i}" for i in range(links)), "Right Post"]
     joints = [JointSpec(f"Joint {i}", names[i], names[i + 1], place, angular=BALL) for i, place in enumerate(places)]
     return SceneSpec(tuple(bodies), frame_end=frames, excluded=tuple(pairwise(names)), joints=tuple(joints))
+
+
+def chain_of_rings(
+    links: int = 13, slack: float = 1.15, ring: float = 0.12, wire: float = 0.03, frames: int = 121
+) -> SceneSpec:
+    """A chain of rings that go through each other, between two posts that hold the first and the last; contact alone holds it.
+
+    slack: length of the chain against the way between the posts. ring, wire: m, radii of a ring's middle line and of its wire.
+    """
+    pitch, half, height = 1.9 * (ring - wire), half_arc(slack), 1.6
+    length = (links - 1) * pitch + 2.0 * ring
+    radius = 0.5 * length / half
+
+    def place(along: float) -> tuple[np.ndarray, float]:
+        """Where the chain is, and its slope in rad, so far from its middle."""
+        angle = along / radius
+        return np.array([radius * math.sin(angle), 0.0, height + radius * (math.cos(half) - math.cos(angle))]), angle
+
+    bodies, shape = [ground(STONE)], torus_shape(ring, wire)
+    for side, sign in (("Left", -1.0), ("Right", 1.0)):
+        at = place(sign * 0.5 * length)[0]
+        bodies.append(
+            still(box(f"{side} Post", (0.1, 0.1, at[2] + 0.1), (at[0] + sign * 0.08, 0.0, 0.5 * at[2] + 0.05), STONE))
+        )
+    for i in range(links):
+        at, slope = place((i - 0.5 * (links - 1)) * pitch)
+        turn = axis_angle((0.0, 1.0, 0.0), -slope)
+        if i % 2 == 0:
+            # about the chain, by a quarter of a turn
+            turn = math.sqrt(0.5) * np.array([turn[0], turn[0], turn[2], -turn[2]])
+        body = box(f"Ring {i + 1}", (ring, ring, ring), at, MaterialSpec(0.5, 0.5), 0.5, turn)
+        bodies.append(replace(body, shape=shape))
+    ends = ("Left", "Left Post", "Ring 1", -0.5 * length), ("Right", f"Ring {links}", "Right Post", 0.5 * length)
+    joints = tuple(JointSpec(f"{side} Shackle", a, b, place(along)[0], angular=BALL) for side, a, b, along in ends)
+    excluded = tuple((joint.body_a, joint.body_b) for joint in joints)
+    return SceneSpec(tuple(bodies), frame_end=frames, excluded=excluded, joints=joints)
 
 
 def rope_bridge(planks: int = 50, load: float = 1000.0, mass: float = 1.0, rise: float = 0.5, frames: int = 241) -> SceneSpec:
@@ -232,6 +273,29 @@ def four_ball_solid(speed: float = 1.0, dark: float = 0.7, light: float = 0.2, f
     ]
     joints += [JointSpec(f"Arm {i}", "Dark Ball", f"Ball {i}", centre) for i in (2, 3, 4)]
     return SceneSpec((plane, *balls), frame_end=frames, joints=tuple(joints))
+
+
+def half_arc(slack: float) -> float:
+    """Half the angle in rad of the arc that is so much longer than its chord, by Newton's method."""
+    half = math.sqrt(6.0 * (slack - 1.0))
+    for _ in range(8):
+        half -= (half - slack * math.sin(half)) / (1.0 - slack * math.cos(half))
+    return half
+
+
+def torus_shape(major: float, minor: float, segments: int = 24, sides: int = 8) -> ShapeSpec:
+    """The mesh of a torus about z, of so many segments around, each with so many sides."""
+    around, across = (2.0 * math.pi * np.arange(n) / n for n in (segments, sides))
+    reach = major + minor * np.cos(across)
+    x, y = (np.outer(turn, reach).ravel() for turn in (np.cos(around), np.sin(around)))
+    vertices = np.column_stack([x, y, np.tile(minor * np.sin(across), segments)])
+    triangles = []
+    for i in range(segments):
+        for k in range(sides):
+            a, b = i * sides + k, i * sides + (k + 1) % sides
+            c, d = ((corner + sides) % (segments * sides) for corner in (a, b))
+            triangles += [[a, c, d], [a, d, b]]
+    return ShapeSpec(ShapeKind.MESH, vertices, np.array(triangles, dtype=np.int32))
 
 
 def ball_shape(radius: float) -> ShapeSpec:

@@ -58,6 +58,21 @@ class STICTION_OT_add_hanging_chain(AddDemo, Operator):
         return self.add(context, jointed_scenes.hanging_chain(links=self.links, load=self.load))
 
 
+class STICTION_OT_add_chain_of_rings(AddDemo, Operator):
+    """Add a chain of rings that go through each other, between two posts"""
+
+    bl_idname = "stiction.add_chain_of_rings"
+    bl_label = "Chain of Rings"
+
+    links: IntProperty(name="Rings", description="Number of rings", default=13, min=2, soft_max=50)
+    slack: FloatProperty(
+        name="Slack", description="Length of the chain against the way between the posts", default=1.15, min=1.001, soft_max=1.5
+    )
+
+    def execute(self, context: Context) -> set[str]:
+        return self.add(context, jointed_scenes.chain_of_rings(links=self.links, slack=self.slack))
+
+
 class STICTION_OT_add_rope_bridge(AddDemo, Operator):
     """Add a bridge of planks on ropes that bears a load of a thousand of its planks, at rest"""
 
@@ -110,6 +125,7 @@ JOINTED = (
     STICTION_OT_add_newtons_cradle,
     STICTION_OT_add_four_ball_solid,
     STICTION_OT_add_hanging_chain,
+    STICTION_OT_add_chain_of_rings,
     STICTION_OT_add_rope_bridge,
     STICTION_OT_add_drawbridge,
     STICTION_OT_add_breakable_wall,

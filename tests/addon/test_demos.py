@@ -34,7 +34,15 @@ def rotated(body) -> np.ndarray:
     return body.shape.vertices @ matrix_of_quaternion(body.orientation).T + body.position
 
 
-JOINTED = ["hanging_chain", "rope_bridge", "drawbridge", "breakable_wall", "newtons_cradle", "four_ball_solid"]
+JOINTED = [
+    "hanging_chain",
+    "chain_of_rings",
+    "rope_bridge",
+    "drawbridge",
+    "breakable_wall",
+    "newtons_cradle",
+    "four_ball_solid",
+]
 PUBLISHED = ["bombarded_card_house", "catenary_arch", "jamming_tube", "log_house", "rods_of_1991", "bar_on_four_feet"]
 PLAIN = ["card_house", "arch", "tower", "wall", "dominoes", "slope", "dropped_cube", "jamming_rod"]
 

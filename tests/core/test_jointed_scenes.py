@@ -46,6 +46,21 @@ def test_a_chain_between_two_posts_catches_a_box_and_stays_whole():
 
 
 @pytest.mark.slow
+def test_rings_that_go_through_each_other_hang_from_each_other():
+    """Each is as far from the next as a taut chain allows: had one left the other, both would lie on the ground."""
+    spec = jointed_scenes.chain_of_rings(links=5)
+    frames = sc.Simulation(spec).run(24)
+    rings = np.array([frame.poses[index(spec, "Ring 1") :, :3] for frame in frames])
+    apart_by = np.linalg.norm(np.diff(rings, axis=1), axis=2)
+    # as far as the two inner edges are from the middles of the rings, but for the flats of their polygons
+    assert apart_by[0] == pytest.approx(np.full(4, 0.171), rel=1e-2)
+    assert apart_by.max() < 2.0 * 0.09 + 1e-3 and apart_by[-1].min() > 0.9 * 2.0 * 0.09
+    assert rings[-1, :, 2].min() > 1.3
+    assert max(apart(spec, frame).max() for frame in frames) < 1e-4
+    assert max(frame.statistics.deepest_overlap.max() for frame in frames[1:]) < 1e-3
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("planks", [20, 50])
 def test_a_bridge_of_planks_stands_under_a_thousandfold_load_and_pulls_at_its_banks_as_a_hanging_chain_does(planks):
     """Nobody moves by a tenth of a millimetre, and no rope opens by a thousandth of one."""

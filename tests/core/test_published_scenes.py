@@ -174,7 +174,7 @@ def test_of_the_rods_of_1991_one_is_let_go_and_the_other_stopped_by_an_impulse()
 
 @pytest.mark.parametrize("method", ["energy", "staggered", "pivot"])
 def test_a_bar_that_is_pressed_beyond_its_last_foot_pivots_about_it_and_leaves_the_others(method):
-    """Figure 4 of Faure 1996: with the distance d of the centre of mass from that foot, k the radius of gyration, g d / (d^2 + k^2)."""
+    """Figure 4 of Faure 1996, about the foot with the moment of inertia there and the arm of its weight."""
     spec = published_scenes.bar_on_four_feet()
     frames = sc.Simulation(spec, method=method, fps=240.0, substeps=1, keep_contacts=True).run(6)
     bodies = build_bodies(spec)[0]
