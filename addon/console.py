@@ -17,8 +17,8 @@ from . import cli
 __all__ = ["main"]
 
 
-def main() -> int:
-    """Run the command line of this process; returns the exit status."""
+def main() -> NoReturn:
+    """Run the command line of this process, and end it with the exit status."""
     extension = importlib.import_module(__name__.rpartition(".addon.")[0])
     # An installed extension may have registered the same properties and operators already.
     is_there = hasattr(bpy.types.Scene, "stiction")
@@ -33,13 +33,12 @@ def main() -> int:
         # Blender 4.2 crashes at the end of the process when classes are still registered then.
         if not is_there:
             extension.unregister()
-    if status == ExitStatus.FAILED:
-        end_at_once(status)
-    return status
+    end_at_once(status)
 
 
 def end_at_once(status: int) -> NoReturn:
-    """End the process without Blender's own end, in which it may crash after a bake was stopped: the status would be lost."""
+    """End the process without Blender's own end: 4.2 may crash there after a bake was stopped, and the status would be lost;
+    4.5 waits there for ever once it has opened a file, for a thread that nobody tells."""
     sys.stdout.flush()
     sys.stderr.flush()
     shutil.rmtree(bpy.app.tempdir, ignore_errors=True)
@@ -47,4 +46,4 @@ def end_at_once(status: int) -> NoReturn:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -30,7 +30,7 @@ def certificate_of(snapshot: Path, cache: Path) -> dict[str, Any]:
     """The report of a bake from its two files. Raises CacheError, ContainerError and OSError."""
     spec, settings = read_snapshot(snapshot)
     digest = snapshot_digest(spec, settings)
-    frames = FrameCacheReader.of_snapshot(cache, digest)
+    frames = FrameCacheReader.of_snapshot(cache, spec, settings)
     return {"digest": digest, **build_report(spec, settings, frames, earlier=frames.info.earlier)}
 
 

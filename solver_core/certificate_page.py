@@ -118,7 +118,7 @@ def total_lines(totals: dict[str, Any]) -> Iterable[tuple[str, str]]:
         depth = "not finite" if totals["deepest_overlap"] is None else f"{1e3 * totals['deepest_overlap']:.3g} mm"
         yield "Deepest overlap", f"{depth}: {where}"
     yield "Iterations", str(totals["iterations"])
-    yield "Time of all steps", f"{totals['seconds']:.1f} s"
+    yield "Time of all steps", "not finite" if totals["seconds"] is None else f"{totals['seconds']:.1f} s"
 
 
 def missed(rows: Sequence[dict[str, Any]]) -> str:

@@ -21,7 +21,7 @@ from .dynamics.frame import FrameImpacts
 from .io.atomic import write_atomically
 from .io.cache import CacheError, FrameCacheReader
 from .io.container import ContainerError
-from .io.snapshot import read_snapshot, snapshot_digest
+from .io.snapshot import read_snapshot
 from .scene.spec import SceneSpec
 
 __all__ = ["Impact", "impacts_of", "main", "merged_impacts", "write_impacts"]
@@ -119,7 +119,7 @@ def table(impacts: Sequence[Impact], spec: SceneSpec) -> bytes:
 def write_impacts(snapshot: Path, cache: Path, file: Path) -> int:
     """Write the impacts of a bake to a file; returns their number. Raises CacheError, ContainerError and OSError."""
     spec, settings = read_snapshot(snapshot)
-    impacts = impacts_of(FrameCacheReader.of_snapshot(cache, snapshot_digest(spec, settings)))
+    impacts = impacts_of(FrameCacheReader.of_snapshot(cache, spec, settings))
     write_atomically(file, table(impacts, spec))
     return len(impacts)
 

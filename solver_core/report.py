@@ -73,7 +73,7 @@ def build_report(
         seen.extend(overlap_warnings(frame, spec, {w.objects for w in (*warnings, *seen) if w.field == "overlap"}))
         missed.extend(missed_steps(frame, spec, settings))
     kinds = Counter(body.kind for body in spec.bodies)
-    return {
+    report = {
         "version": VERSION,
         "scene": {
             "bodies": {kind.value: kinds[kind] for kind in BodyKind},
@@ -113,6 +113,16 @@ def build_report(
             "seconds": sum(row["seconds"] for row in rows),
         },
     }
+    return with_nulls(report)
+
+
+def with_nulls(value: Any) -> Any:
+    """A part of a report with null for every number in it that is not finite."""
+    if isinstance(value, dict):
+        return {key: with_nulls(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(with_nulls(item) for item in value)
+    return number_or_null(value) if isinstance(value, float) else value
 
 
 def error_report(message: str, problems: Iterable[SceneProblem] = ()) -> dict[str, Any]:
@@ -193,7 +203,7 @@ def overlap_warnings(frame: Frame, spec: SceneSpec, known: Collection[tuple[str,
         if (a, b) in warned:
             continue
         warned.add((a, b))
-        depth, ratio = statistics.deepest_overlap[step], statistics.overlap_ratio[step]
+        depth, ratio = float(statistics.deepest_overlap[step]), float(statistics.overlap_ratio[step])
         share = f"{100.0 * ratio:.2g} % of the smaller one's half extent"
         message = f"{a} and {b} overlap by {1e3 * depth:.3g} mm at frame {frame.frame}, {share}: they are pushed apart slowly; "
         yield SceneWarning((a, b), "overlap", message + "more substeps help")

@@ -47,10 +47,11 @@ from .command_line import ExitStatus, Parser, UsageError
 from .compile.ahead import SHIPPED, misfit
 from .compile.kernel_cache import use_kernel_cache
 from .compile.stock import Stock
+from .dynamics.checkpoints import checkpoint_problem, missing_in
 from .dynamics.frame import Frame
 from .ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
 from .io.atomic import write_atomically
-from .io.cache import CacheError, CacheHeld, FrameCacheReader, FrameCacheWriter, cache_has_begun
+from .io.cache import CacheError, CacheHeld, FrameCacheReader, FrameCacheWriter, LastFrame, cache_has_begun, refuse_other_scene
 from .io.container import ContainerError
 from .io.snapshot import read_snapshot, snapshot_digest
 from .report import (
@@ -147,6 +148,8 @@ def run(arguments: argparse.Namespace, ending: Ending) -> int:
             keep_checkpoint(writer)
             write_error_report(arguments.report, stop_report(writer.last_frame, "nobody reads its output any more"))
             raise
+        except CacheError as error:
+            return fail(ExitStatus.BAD_INPUT, str(error), arguments.report)
         except OSError as error:
             # of a full disk, mostly; the cache is whole, and a trace of calls helps nobody
             return fail(ExitStatus.FAILED, f"{error}; the frames so far are whole, resume the bake to go on", arguments.report)
@@ -165,6 +168,7 @@ def keep_checkpoint(writer: FrameCacheWriter) -> None:
 
 def open_cache(path: str, spec: SceneSpec, settings: SolverSettings, *, resume: bool) -> FrameCacheWriter:
     if resume and cache_has_begun(path):
+        refuse_other_scene(path, FrameCacheReader(path).info, spec)
         writer = FrameCacheWriter.resume(path, snapshot_digest(spec, settings), patience=SECONDS_FOR_LOCK)
         earlier, last = writer.info.earlier, writer.last_frame
         if earlier and (last is None or last < earlier[-1].last_frame):
@@ -283,6 +287,7 @@ def go_on(simulation: Simulation, writer: FrameCacheWriter, there: FrameCacheRea
     if last is None:
         return writer.info.frame_start
     part = writer.info.earlier[-1].last_frame if writer.info.earlier else None
+    refuse_odd_checkpoint(last, simulation, there.path)
     if last.checkpoint is not None and (part is None or last.checkpoint.frame > part):
         simulation.restore(last.checkpoint.frame, last.checkpoint.arrays)
         return last.checkpoint.frame + 1
@@ -290,6 +295,17 @@ def go_on(simulation: Simulation, writer: FrameCacheWriter, there: FrameCacheRea
         return writer.info.frame_start
     emit_warnings(simulation.take_up(there.read(part), last.seam))
     return part + 1
+
+
+def refuse_odd_checkpoint(last: LastFrame, simulation: Simulation, path: str) -> None:
+    """Raise CacheError where what is to be gone on from makes no sense: kernels would believe it."""
+    like, whole = simulation.checkpoint(), last.checkpoint
+    missing = [] if whole is None else missing_in(whole.arrays, like)
+    problem = f"it has no {missing[0]!r}" if missing else ""
+    for arrays in ({} if whole is None else whole.arrays, last.seam or {}):
+        problem = problem or checkpoint_problem(arrays, like)
+    if problem:
+        raise CacheError(f"{path}: its checkpoint makes no sense: {problem}; bake anew")
 
 
 def told_so_far(there: FrameCacheReader, frames: Iterable[int], spec: SceneSpec) -> tuple[int, set[str], set[str]]:

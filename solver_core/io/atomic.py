@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -12,6 +13,8 @@ __all__ = ["write_atomically"]
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     """Put `data` under the name `path`; raises OSError with that name, and leaves what was there, when it cannot."""
     target = Path(path)
+    if not target.name or target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
     # Beside the target, since a file can only be renamed into place within its file system.
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:

@@ -21,7 +21,17 @@ from numpy.typing import NDArray
 from ..dynamics.frame import Frame, FrameContacts
 from ..file_lock import FileLock, LockHeld
 from ..scene.spec import SceneSpec, SolverSettings
-from .container import MAGIC, Chunk, ChunkPlace, ContainerError, TruncatedError, encode_chunk, locate_chunk, read_chunk
+from .container import (
+    MAGIC,
+    Chunk,
+    ChunkPlace,
+    ContainerError,
+    TruncatedError,
+    encode_chunk,
+    locate_chunk,
+    open_file,
+    read_chunk,
+)
 from .kept_contacts import contacts_from
 from .records import (
     CONTACTS,
@@ -52,6 +62,7 @@ __all__ = [
     "LastFrame",
     "cache_digest",
     "cache_has_begun",
+    "refuse_other_scene",
 ]
 
 Content = TypeVar("Content")
@@ -232,16 +243,17 @@ class FrameCacheReader:
         self.refresh(anew=True)
 
     @classmethod
-    def of_snapshot(cls, path: str | os.PathLike[str], digest: str) -> Self:
-        """The reader of a cache that was baked from the snapshot with this digest, after other bakes or alone."""
+    def of_snapshot(cls, path: str | os.PathLike[str], spec: SceneSpec, settings: SolverSettings) -> Self:
+        """The reader of a cache that was baked from a snapshot of this scene, after other bakes or alone."""
         reader = cls(path)
-        reader.digest = cache_digest(digest, reader.info.earlier)
+        refuse_other_scene(reader.path, reader.info, spec)
+        reader.digest = cache_digest(snapshot_digest(spec, settings), reader.info.earlier)
         reader.refresh()
         return reader
 
     def refresh(self, *, anew: bool = False) -> range:
         """Look for new records, from the beginning when `anew` or when the cache was restarted; returns `frames`."""
-        with open(self.path, "rb") as file:
+        with open_file(self.path) as file:
             info, end = read_head(file)
             if self.digest not in (None, info.digest):
                 raise CacheError(
@@ -300,7 +312,7 @@ class FrameCacheReader:
         return self._places[frame - self.info.frame_start]
 
     def _decoded(self, frame: int, place: ChunkPlace, decode: Callable[[Chunk], Content]) -> Content:
-        with open(self.path, "rb") as file:
+        with open_file(self.path) as file:
             try:
                 chunk = read_chunk(file, place)
                 stored, content = chunk.fields["frame"], decode(chunk)
@@ -325,7 +337,7 @@ def last_frame(record: SoundRecord, before: LastFrame | None, info: CacheInfo) -
 def cache_has_begun(path: str | os.PathLike[str]) -> bool:
     """Whether there is anything to resume at `path`: not when no file is there, or one that ends inside the head."""
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             return locate_chunk(file, 0) is not None
     except (FileNotFoundError, TruncatedError):
         return False
@@ -369,9 +381,19 @@ def write_whole(file: BinaryIO, data: bytes) -> None:
         raise OSError(error.errno, error.strerror, str(file.name)) from error
 
 
+def refuse_other_scene(path: str, info: CacheInfo, spec: SceneSpec) -> None:
+    """Raise CacheError unless a head has the names and times of a scene: a digest is a claim, which anybody can copy."""
+    for what, names, parts in (("bodies", info.bodies, spec.bodies), ("joints", info.joints, spec.joints)):
+        if names != tuple(part.name for part in parts):
+            raise CacheError(f"{path}: its {what} are not those of the scene that it says it was baked from; bake again")
+    times = (info.frame_start, info.frame_end, info.fps, info.time_scale)
+    if times != (spec.frame_start, spec.frame_end, spec.fps, spec.time_scale):
+        raise CacheError(f"{path}: its frames are not those of the scene that it says it was baked from; bake again")
+
+
 def refuse_foreign_file(path: str | os.PathLike[str]) -> None:
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             beginning = file.read(len(MAGIC))
     except FileNotFoundError:
         return

@@ -21,9 +21,11 @@ reading it and still trust its length. Nothing is ever unpickled: arrays hold pl
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import stat
 import struct
 import zlib
 from collections.abc import Mapping
@@ -33,7 +35,17 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MAGIC", "Chunk", "ChunkPlace", "ContainerError", "TruncatedError", "encode_chunk", "locate_chunk", "read_chunk"]
+__all__ = [
+    "MAGIC",
+    "Chunk",
+    "ChunkPlace",
+    "ContainerError",
+    "TruncatedError",
+    "encode_chunk",
+    "locate_chunk",
+    "open_file",
+    "read_chunk",
+]
 
 MAGIC = b"\x93STICT\r\n"
 FORMAT_VERSION = 1
@@ -119,6 +131,13 @@ def encode_chunk(kind: str, fields: Mapping[str, Any], arrays: Mapping[str, NDAr
     check.update(data)
     prefix = PREFIX.pack(MAGIC, FORMAT_VERSION, kind.encode(), len(encoded), len(data), check.digest())
     return b"".join((prefix, PREFIX_CHECK.pack(zlib.crc32(prefix)), encoded, data))
+
+
+def open_file(path: str | os.PathLike[str]) -> BinaryIO:
+    """A file opened for reading; raises OSError for what is no file, such as a pipe, which would be waited for."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(errno.EINVAL, "is no file", str(path))
+    return open(path, "rb")
 
 
 def locate_chunk(file: BinaryIO, offset: int) -> ChunkPlace | None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -27,7 +28,8 @@ from numpy.typing import NDArray
 from ..dynamics.frame import TAKEN_UP, Frame, FrameStatistics
 from ..problem.result import Found, Status
 from .container import Chunk, ChunkPlace, ContainerError, TruncatedError, encode_chunk, locate_chunk, read_chunk
-from .kept_contacts import contacts_to_arrays
+from .kept_contacts import contacts_from, contacts_to_arrays
+from .snapshot import decode
 
 __all__ = [
     "CONTACTS",
@@ -48,6 +50,8 @@ __all__ = [
 ]
 
 HEAD = "head"
+# Blender's own limit is a million.
+MOST_FRAMES = 1 << 31
 FRAME = "fram"
 CONTACTS = "cont"
 SEAM = "seam"
@@ -61,6 +65,10 @@ PAIRS = ("worst_pair", "deepest_pair")
 # What a row of statistics has beyond one number a step.
 WIDTHS = {"found": (len(Found),), **dict.fromkeys(PAIRS, (2,))}
 STATISTICS = tuple(field.name for field in dataclasses.fields(FrameStatistics))
+TYPES = {
+    field.name: np.dtype(np.int64 if "int64" in str(field.type) else np.float64)
+    for field in dataclasses.fields(FrameStatistics)
+}
 # Those that the caches of an earlier version do not have, and what all of its steps had.
 LATER = {"crowd": 0, "span": 1}
 
@@ -161,13 +169,24 @@ def read_head(file: BinaryIO) -> tuple[CacheInfo, int]:
         if place.kind != HEAD:
             raise CacheError(f"{file.name}: begins with a {place.kind!r} chunk, it is not a frame cache")
         fields = read_chunk(file, place).fields
-        earlier = tuple(
-            EarlierFrames(**{**part, "differences": tuple(part["differences"])}) for part in fields.get("earlier", ())
-        )
-        names = {key: tuple(fields[key]) for key in ("bodies", "joints")}
-        return CacheInfo(**{**fields, **names, "earlier": earlier}), place.end
-    except (ContainerError, KeyError, TypeError) as error:
+        info = decode({"earlier": [], **fields}, CacheInfo, "head", Chunk(HEAD, fields, {}))
+        refuse_odd_times(info)
+        return info, place.end
+    except (ContainerError, ValueError, TypeError, OverflowError) as error:
+        if isinstance(error, CacheError):
+            raise
         raise CacheError(f"not a frame cache, or its head is damaged ({error}); start the bake anew") from error
+
+
+def refuse_odd_times(info: CacheInfo) -> None:
+    """Raise ValueError where no bake has such times."""
+    if not (-MOST_FRAMES <= info.frame_start <= info.frame_end <= MOST_FRAMES):
+        raise ValueError(f"frames {info.frame_start} to {info.frame_end}")
+    if info.substeps < 1 or not (0.0 < info.fps < math.inf and 0.0 < info.time_scale < math.inf):
+        raise ValueError(f"{info.substeps} substeps at {info.fps} frames a second and a time scale of {info.time_scale}")
+    lasts = [part.last_frame for part in info.earlier]
+    if lasts != sorted(set(lasts)) or not all(info.frame_start <= last <= info.frame_end for last in lasts):
+        raise ValueError(f"earlier frames up to {lasts}")
 
 
 def locate_record(file: BinaryIO, offset: int) -> Record | None:
@@ -199,7 +218,7 @@ def sound_records(file: BinaryIO, info: CacheInfo, offset: int) -> Iterator[Soun
             frame, last = read_chunk(file, record.frame), read_chunk(file, record.last)
             numbers = [chunk.fields.get("frame") for chunk in (frame, last)]
             numbers += [read_chunk(file, place).fields.get("frame", expected) for place in record.between.values()]
-            if any(number != expected for number in numbers):
+            if any(number != expected for number in numbers) or not makes_sense(file, record, frame, info):
                 return
             none = {"joint_angle": np.zeros((len(info.joints), 3)), "joint_twist": np.zeros((len(info.bodies), 6))}
             checkpoint, end = checkpoint_behind(file, last, record.last.end, expected)
@@ -209,6 +228,17 @@ def sound_records(file: BinaryIO, info: CacheInfo, offset: int) -> Iterator[Soun
     except ContainerError:
         # Exactly what ends the iteration: the caller cuts the file off here.
         return
+
+
+def makes_sense(file: BinaryIO, record: Record, frame: Chunk, info: CacheInfo) -> bool:
+    """Whether frame and contacts of a record can be read; a checksum only says that the bytes are those that were written."""
+    try:
+        decode_frame(frame, len(info.bodies), len(info.joints))
+        if CONTACTS in record.between:
+            contacts_from(read_chunk(file, record.between[CONTACTS]).arrays, len(info.bodies))
+    except (KeyError, ValueError):
+        return False
+    return True
 
 
 def checkpoint_behind(file: BinaryIO, last: Chunk, end: int, frame: int) -> tuple[Checkpoint | None, int]:
@@ -238,9 +268,14 @@ def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
     shapes = {"poses": (bodies, 7), "velocities": (bodies, 6), "reactions": (joints, 6)}
     shapes |= {"broken": (joints,), "giving_way": (joints,)}
     shapes |= {name: (steps, *WIDTHS.get(name, ())) for name in statistics}
+    types = {"broken": np.dtype(bool)} | TYPES
     for name, array in (arrays | statistics).items():
-        if array.shape != shapes[name]:
-            raise ValueError(f"array {name!r} has the shape {array.shape}, not {shapes[name]}")
+        wanted = types.get(name, np.dtype(np.float64))
+        if array.shape != shapes[name] or array.dtype != wanted:
+            raise ValueError(f"array {name!r} has the shape {array.shape} of {array.dtype}, not {shapes[name]} of {wanted}")
+    for name in ("poses", "velocities"):
+        if not np.isfinite(arrays[name]).all():
+            raise ValueError(f"array {name!r} has numbers that are not finite")
     for name in PAIRS:
         if not ((statistics[name] >= -1) & (statistics[name] < bodies)).all():
             raise ValueError(f"array {name!r} names bodies that the scene of {bodies} does not have")

@@ -8,6 +8,7 @@ float comes back as the same bits. Equal arrays (instances of one mesh) are stor
 from __future__ import annotations
 
 import dataclasses
+import errno
 import hashlib
 import math
 import os
@@ -22,20 +23,22 @@ from numpy.typing import NDArray
 from ..scene.field_types import field_types, is_array, optional
 from ..scene.spec import SceneSpec, SolverSettings
 from .atomic import write_atomically
-from .container import Chunk, ContainerError, encode_chunk, locate_chunk, read_chunk
+from .container import MAGIC, Chunk, ContainerError, encode_chunk, locate_chunk, open_file, read_chunk
 
-__all__ = ["read_snapshot", "snapshot_digest", "write_snapshot"]
+__all__ = ["decode", "read_snapshot", "snapshot_digest", "write_snapshot"]
 
 KIND = "snap"
 
 
 def write_snapshot(path: str | os.PathLike[str], spec: SceneSpec, settings: SolverSettings) -> None:
-    """Write a snapshot, whole or not at all; raises OSError, or ValueError when a field cannot be stored.
+    """Write a snapshot, whole or not at all; raises OSError, also where another kind of file is, or ValueError when a field
+    cannot be stored.
 
     A file that holds the same already is left, for another process may be reading it; it is only given the time of now.
     """
     content = encode_snapshot(spec, settings)
     if not holds(path, content):
+        refuse_foreign_file(path)
         write_atomically(path, content)
         return
     # another user's file stays as old as it is
@@ -45,15 +48,26 @@ def write_snapshot(path: str | os.PathLike[str], spec: SceneSpec, settings: Solv
 
 def holds(path: str | os.PathLike[str], content: bytes) -> bool:
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             return file.read() == content
     except FileNotFoundError:
         return False
 
 
+def refuse_foreign_file(path: str | os.PathLike[str]) -> None:
+    """Raise OSError where something is that no snapshot was written to: a .blend file says where its bake is, and may lie."""
+    try:
+        with open_file(path) as file:
+            beginning = file.read(len(MAGIC))
+    except FileNotFoundError:
+        return
+    if not MAGIC.startswith(beginning):
+        raise OSError(errno.EEXIST, "exists and is not a scene snapshot; it is left as it is", str(path))
+
+
 def read_snapshot(path: str | os.PathLike[str]) -> tuple[SceneSpec, SolverSettings]:
     """The scene and the settings of the snapshot at `path`; raises OSError or ContainerError."""
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         place = locate_chunk(file, 0)
         if place is None:
             raise ContainerError(str(path), 0, "the file is empty, not a scene snapshot")
@@ -63,7 +77,7 @@ def read_snapshot(path: str | os.PathLike[str]) -> tuple[SceneSpec, SolverSettin
     try:
         spec = decode(chunk.fields["scene"], SceneSpec, "scene", chunk)
         settings = decode(chunk.fields["settings"], SolverSettings, "settings", chunk)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ContainerError(str(path), 0, f"not a snapshot that this version of Stiction knows: {error}") from error
     return spec, settings
 

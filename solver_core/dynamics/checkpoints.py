@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a checkpoint from a file is one that a simulation can go on from: kernels believe the indices that are in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["checkpoint_problem", "missing_in"]
+
+Arrays = Mapping[str, NDArray[Any]]
+
+# What is remembered of contacts has as many rows as there were contacts.
+REMEMBERED = ("memory_", "asleep_")
+# Of bodies.
+INDICES = ("memory_body_a", "memory_body_b", "asleep_body_a", "asleep_body_b", "sleep_island")
+# Speeds of those that were not solved are infinite.
+MAY_BE_INFINITE = ("sleep_fastest", "sleep_before")
+# What an earlier version did not have.
+LATER = ("crowd_members",)
+
+
+def checkpoint_problem(found: Arrays, like: Arrays) -> str:
+    """What is wrong with a checkpoint, or a part of one, empty where nothing is; `like` is one of the same scene."""
+    bodies = len(like["position"])
+    rows: dict[str, int] = {}
+    for name, array in found.items():
+        wanted = like.get(name)
+        if wanted is None:
+            return f"there is no {name!r} in a checkpoint"
+        first = wanted.shape[0]
+        for prefix in REMEMBERED:
+            if name.startswith(prefix):
+                first = rows.setdefault(prefix, array.shape[0] if array.ndim else 0)
+        if array.dtype != wanted.dtype or array.shape != (first, *wanted.shape[1:]):
+            return f"{name!r} is of {array.dtype} and shape {array.shape}"
+        if name in INDICES and not ((array >= 0) & (array < bodies)).all():
+            return f"{name!r} names bodies that the scene of {bodies} does not have"
+        if array.dtype.kind == "f" and (np.isnan(array).any() or (name not in MAY_BE_INFINITE and np.isinf(array).any())):
+            return f"{name!r} has numbers that are not finite"
+    return ""
+
+
+def missing_in(found: Arrays, like: Arrays) -> list[str]:
+    """The names of what a whole checkpoint lacks."""
+    return [name for name in like if name not in found and name not in LATER]

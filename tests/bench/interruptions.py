@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bakes that are interrupted in every way, again and again, and gone on with; nothing may be lost but the frame in work.
+
+    python tests/bench/interruptions.py [--interruptions 200] [--seed 1] [--only kill full ...]
+
+Interrupted are worker processes (kill, signals, a closed pipe, a reader that is gone, a full disk) and Blender processes (kill,
+close, cancel, undo, reload, a baked object that is deleted), each after a random number of frames; the bake is then resumed,
+and interrupted again, until it is done, and the next begins. After each interruption no worker may be left, the .blend file
+must be the same to the byte, and every frame that was told of must be in the cache, with the bits of a bake that nothing
+disturbed.
+
+Undo is what it does to the scene: a Blender without a window has none. A full disk needs the right to mount a tmpfs (Linux).
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT / "tests"))
+
+FRAMES, CUBES = 60, 6
+OF_WORKER = ("kill", "terminate", "interrupt", "close pipe", "deaf", "full disk")
+OF_BLENDER = ("kill Blender", "terminate Blender", "close Blender", "cancel", "undo", "reload", "delete", "pause and kill")
+KINDS = OF_WORKER + OF_BLENDER
+SECONDS_TO_END = 60.0
+
+
+class Finding(Exception):
+    """An interruption that did harm."""
+
+
+def make_file(file: Path) -> None:
+    """Cubes that fall onto each other, in a .blend file; run in a process of its own."""
+    import bpy
+
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    scene = bpy.context.scene
+    bpy.ops.rigidbody.world_add()
+    world = scene.rigidbody_world
+    world.collection = bpy.data.collections.new("RigidBodyWorld")
+    world.point_cache.frame_start, world.point_cache.frame_end = 1, FRAMES
+    scene.stiction.cache_directory = "//cache"
+    corners = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1)]
+    faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    for number in range(CUBES + 1):
+        mesh = bpy.data.meshes.new("Cube")
+        size = 20.0 if number == 0 else 1.0
+        mesh.from_pydata([tuple(size * c for c in corner) for corner in corners], [], faces)
+        ob = bpy.data.objects.new(f"Cube {number}", mesh)
+        scene.collection.objects.link(ob)
+        world.collection.objects.link(ob)
+        ob.location = (0.0, 0.0, -2.0) if number == 0 else (0.03 * number, 0.02 * number, 0.2 + 0.25 * number)
+        ob.rigid_body.type = "PASSIVE" if number == 0 else "ACTIVE"
+        ob.rigid_body.collision_shape = "BOX"
+    bpy.ops.wm.save_as_mainfile(filepath=str(file))
+
+
+def drive(file: Path, kind: str, frames: int) -> None:
+    """Blender's part: bake, let the interruption happen after so many new frames, and wait for the worker's end."""
+    from addon.blender import load_extension
+
+    extension = load_extension()
+    extension.register()
+    import bpy
+
+    if kind == "make":
+        make_file(file)
+        extension.unregister()
+        return
+    bpy.ops.wm.open_mainfile(filepath=str(file))
+    from stiction.addon.runner import Bake
+
+    bake = Bake(bpy.context, lambda level, text: print(level, text, file=sys.stderr), resume=True)
+    say(pid=bake._worker._process.pid)
+    told = 0
+    first: int | None = None
+    while not bake.job.is_over:
+        last = bake.poll().last_frame
+        if last is not None and last != told:
+            first, told = last if first is None else first, last
+            say(told=told)
+        if first is not None and told >= first + frames:
+            break
+        time.sleep(0.005)
+    interrupt_here(kind, bake, file)
+    begin = time.monotonic()
+    while not bake.poll().is_over and time.monotonic() < begin + SECONDS_TO_END:
+        time.sleep(0.005)
+    say(over=bake.job.is_over)
+    extension.unregister()
+
+
+def interrupt_here(kind: str, bake: Any, file: Path) -> None:
+    import bpy
+
+    scene = bpy.context.scene
+    match kind:
+        case "cancel":
+            bake.cancel()
+        case "undo":
+            scene.stiction.property_unset("bake")
+        case "reload":
+            bpy.ops.wm.open_mainfile(filepath=str(file))
+        case "delete":
+            bpy.data.objects.remove(bpy.data.objects[f"Cube {CUBES}"])
+            scene.frame_set(scene.frame_current + 1)
+            bake.poll()
+            bake.cancel()
+        case "close Blender":
+            sys.stdout.flush()
+            bpy.ops.wm.quit_blender()
+        case "pause and kill":
+            bake.pause(True)
+            time.sleep(0.3)
+            say(ready=True)
+            time.sleep(600)
+        case "kill Blender" | "terminate Blender":
+            say(ready=True)
+            time.sleep(600)
+
+
+def say(**values: Any) -> None:
+    print(json.dumps(values), flush=True)
+
+
+class Trial:
+    """A .blend file whose bake is interrupted again and again, and the bits that it has when nothing disturbs it."""
+
+    def __init__(self, folder: Path):
+        self.file = folder / "scene.blend"
+        self.program = [sys.executable, str(Path(__file__).resolve()), "--drive", str(self.file)]
+        subprocess.run([*self.program, "make", "0"], check=True, capture_output=True)
+        self.digest = hashlib.sha256(self.file.read_bytes()).digest()
+        subprocess.run([*self.program, "none", "100000"], check=True, capture_output=True)
+        (self.cache,) = (folder / "cache").glob("*.cache")
+        self.snapshot = self.cache.with_suffix(".snapshot")
+        self.sound = self.bits()
+        if len(self.sound) != FRAMES:
+            raise Finding(f"the first bake has {len(self.sound)} frames")
+        self.cache.unlink()
+        self.done = 0
+
+    def bits(self) -> list[bytes]:
+        """Every frame of the cache."""
+        from solver_core.io.cache import FrameCacheReader
+
+        if not self.cache.exists() or self.cache.stat().st_size == 0:
+            return []
+        return [frame.poses.tobytes() + frame.velocities.tobytes() for frame in FrameCacheReader(self.cache)]
+
+    def interrupt(self, kind: str, frames: int) -> None:
+        """One interruption after so many new frames; raises Finding."""
+        if self.done == FRAMES:
+            self.cache.unlink()
+            self.done = 0
+        told = of_worker(self, kind, frames) if kind in OF_WORKER else of_blender(self, kind, frames)
+        if hashlib.sha256(self.file.read_bytes()).digest() != self.digest:
+            raise Finding("the .blend file was changed")
+        there = self.bits()
+        if there != self.sound[: len(there)]:
+            raise Finding("the frames have other bits than those of a bake that nothing disturbed")
+        if len(there) < max(told, self.done):
+            raise Finding(f"frame {max(told, self.done)} was told of, and the cache ends at {len(there)}")
+        self.done = len(there)
+
+
+def of_worker(trial: Trial, kind: str, frames: int) -> int:
+    """Interrupt a worker of its own; returns the last frame that it told of."""
+    if kind == "full disk":
+        return on_a_full_disk(trial, frames)
+    process = worker(trial.snapshot, trial.cache)
+    told = listen(process, trial.done + frames)
+    match kind:
+        case "kill":
+            process.kill()
+        case "terminate":
+            process.terminate()
+        case "interrupt":
+            process.send_signal(signal.SIGINT)
+        case "close pipe":
+            process.stdin.close()
+        case "deaf":
+            process.stdout.close()
+            # which it finds out when it has something to say
+    try:
+        process.wait(SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise Finding(f"the worker did not end after: {kind}") from None
+    return told
+
+
+def worker(snapshot: Path, cache: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "solver_core.worker", str(snapshot), str(cache), "--resume", "--parent-pipe"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen(command, cwd=ROOT, text=True, **pipes)
+
+
+def listen(process: subprocess.Popen[str], until: int) -> int:
+    told = 0
+    for line in process.stdout:
+        told = json.loads(line).get("frame", told) if '"event": "frame"' in line else told
+        if told >= until:
+            break
+    return told
+
+
+def on_a_full_disk(trial: Trial, frames: int) -> int:
+    """Let a worker write to a disk that has room for so many frames or fewer, until it ends by itself."""
+    a_frame = 6000
+    before = trial.cache.stat().st_size if trial.cache.exists() else 0
+    with tempfile.TemporaryDirectory() as place:
+        size = (before + frames * a_frame) // 4096 * 4096 + 3 * 4096
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", place], check=True)
+        try:
+            cache = Path(place) / trial.cache.name
+            if before:
+                shutil.copy(trial.cache, cache)
+            process = worker(trial.snapshot, cache)
+            said = process.stdout.readlines()
+            process.wait(SECONDS_TO_END)
+            told = max([json.loads(line)["frame"] for line in said if '"event": "frame"' in line], default=0)
+            if process.returncode != 0 and "No space left" not in said[-1]:
+                raise Finding(f"a full disk is not what it says: {said[-1]}")
+            shutil.copy(cache, trial.cache)
+        finally:
+            subprocess.run(["umount", place], check=True)
+    return told
+
+
+def of_blender(trial: Trial, kind: str, frames: int) -> int:
+    """Interrupt a Blender that bakes; returns the last frame that it was told of."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen([*trial.program, kind, str(frames)], cwd=ROOT, text=True, **pipes)
+    told, pid, is_over = 0, 0, None
+    for line in process.stdout:
+        if not line.startswith("{"):
+            continue
+        said = json.loads(line)
+        told, pid, is_over = said.get("told", told), said.get("pid", pid), said.get("over", is_over)
+        if said.get("ready"):
+            process.send_signal(signal.SIGTERM if kind == "terminate Blender" else signal.SIGKILL)
+    errors = process.stderr.read()
+    process.wait(SECONDS_TO_END)
+    begin = time.monotonic()
+    while is_running(pid):
+        if time.monotonic() > begin + SECONDS_TO_END:
+            os.kill(pid, signal.SIGKILL)
+            raise Finding(f"a worker is left after: {kind}")
+        time.sleep(0.05)
+    if not pid or is_over is False or "Traceback" in errors:
+        raise Finding(f"{kind}: worker {pid}, over {is_over}: {errors[-2000:]}")
+    return told
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return " Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
+
+
+def can_mount() -> bool:
+    return sys.platform == "linux" and os.geteuid() == 0
+
+
+def run(interruptions: int, seed: int, kinds: tuple[str, ...], folder: Path) -> Counter[str]:
+    """So many interruptions, in turn of random kinds; returns how many there were of each. Raises Finding."""
+    random, trial, counts = np.random.default_rng(seed), Trial(folder), Counter[str]()
+    kinds = tuple(kind for kind in kinds if kind != "full disk" or can_mount())
+    order = [kinds[i % len(kinds)] for i in range(interruptions)]
+    for number, kind in enumerate(random.permutation(order).tolist()):
+        before = trial.done
+        try:
+            trial.interrupt(kind, int(random.integers(0, 7)))
+        except Finding as finding:
+            raise Finding(f"interruption {number} of seed {seed}, {kind} after frame {before}: {finding}") from finding
+        counts[kind] += 1
+        print(f"{number:4d}  {kind:18s} frames {before} to {trial.done}", flush=True)
+    trial.interrupt("kill", 100_000)
+    if trial.done != FRAMES:
+        raise Finding(f"resumed to the end, the bake has {trial.done} frames")
+    return counts
+
+
+def main() -> None:
+    """Interrupt, and say what was done."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--interruptions", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", nargs="+", choices=KINDS, default=KINDS)
+    parser.add_argument("--drive", nargs=3, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.drive:
+        drive(Path(arguments.drive[0]), arguments.drive[1], int(arguments.drive[2]))
+        return
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "numba"))
+    with tempfile.TemporaryDirectory() as folder:
+        counts = run(arguments.interruptions, arguments.seed, tuple(arguments.only), Path(folder))
+    print(f"{counts.total()} interruptions, nothing lost: {', '.join(f'{n} {kind}' for kind, n in sorted(counts.items()))}")
+
+
+if __name__ == "__main__":
+    main()
