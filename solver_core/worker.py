@@ -51,7 +51,16 @@ from .dynamics.checkpoints import checkpoint_problem, missing_in
 from .dynamics.frame import Frame
 from .ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
 from .io.atomic import write_atomically
-from .io.cache import CacheError, CacheHeld, FrameCacheReader, FrameCacheWriter, LastFrame, cache_has_begun, refuse_other_scene
+from .io.cache import (
+    CacheError,
+    CacheHeld,
+    FrameCacheReader,
+    FrameCacheWriter,
+    LastFrame,
+    cache_digest,
+    cache_has_begun,
+    refuse_other_scene,
+)
 from .io.container import ContainerError
 from .io.snapshot import read_snapshot, snapshot_digest
 from .report import (
@@ -168,8 +177,10 @@ def keep_checkpoint(writer: FrameCacheWriter) -> None:
 
 def open_cache(path: str, spec: SceneSpec, settings: SolverSettings, *, resume: bool) -> FrameCacheWriter:
     if resume and cache_has_begun(path):
-        refuse_other_scene(path, FrameCacheReader(path).info, spec)
-        writer = FrameCacheWriter.resume(path, snapshot_digest(spec, settings), patience=SECONDS_FOR_LOCK)
+        info, digest = FrameCacheReader(path).info, snapshot_digest(spec, settings)
+        if info.digest == cache_digest(digest, info.earlier):
+            refuse_other_scene(path, info, spec)
+        writer = FrameCacheWriter.resume(path, digest, patience=SECONDS_FOR_LOCK)
         earlier, last = writer.info.earlier, writer.last_frame
         if earlier and (last is None or last < earlier[-1].last_frame):
             writer.close()

@@ -20,7 +20,7 @@ INDICES = ("memory_body_a", "memory_body_b", "asleep_body_a", "asleep_body_b", "
 # Speeds of those that were not solved are infinite.
 MAY_BE_INFINITE = ("sleep_fastest", "sleep_before")
 # What an earlier version did not have.
-LATER = ("crowd_members",)
+MAY_LACK = ("crowd_members",)
 
 
 def checkpoint_problem(found: Arrays, like: Arrays) -> str:
@@ -46,4 +46,4 @@ def checkpoint_problem(found: Arrays, like: Arrays) -> str:
 
 def missing_in(found: Arrays, like: Arrays) -> list[str]:
     """The names of what a whole checkpoint lacks."""
-    return [name for name in like if name not in found and name not in LATER]
+    return [name for name in like if name not in found and name not in MAY_LACK]

@@ -19,6 +19,8 @@ __all__ = ["solve_islands_by_energy"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+NO_TIME = 1e-9  # s: `solve` wants some, also where the step's is over
+
 
 def solve_islands_by_energy(
     system: System, impulse: Floats, tolerance: float, max_iterations: int, deadline: float, counts: Indices, errors: Floats
@@ -27,7 +29,7 @@ def solve_islands_by_energy(
     there is no solution yet."""
 
     def solve_part(part: System, _chosen: Indices, warm_start: Floats) -> tuple[ContactProblem, Result]:
-        problem, left = ContactProblem.of_system(part), max(deadline - perf_counter(), 0.0)
+        problem, left = ContactProblem.of_system(part), max(deadline - perf_counter(), NO_TIME)
         limits = {"tolerance": tolerance, "max_iterations": max_iterations, "time_limit": left}
         return problem, solve(problem, "energy", **limits, warm_start=warm_start)
 

@@ -12,9 +12,12 @@ import pytest
 
 from solver_core import worker
 from solver_core.dynamics.checkpoints import checkpoint_problem
+from solver_core.dynamics.simulation import Simulation
 from solver_core.io.cache import CacheError, FrameCacheReader, FrameCacheWriter
 from solver_core.io.container import ContainerError, encode_chunk
 from solver_core.io.snapshot import read_snapshot, write_snapshot
+from solver_core.problem.result import Status
+from solver_core.scene.spec import ContactMethod
 
 from .fuzzing import KINDS, Folder, checked_chunk, chunks_of, try_case, worked
 
@@ -151,3 +154,9 @@ def test_a_snapshot_is_not_written_over_another_kind_of_file(folder):
     with pytest.raises(OSError, match="is not a scene snapshot"):
         write_snapshot(path, folder.spec, folder.settings)
     assert path.read_bytes() == b"somebody's own"
+
+
+@pytest.mark.parametrize("method", [method.value for method in ContactMethod])
+def test_a_step_whose_time_is_over_before_it_begins_is_missed_and_no_error(folder, method):
+    frame = Simulation(folder.spec, folder.settings, method=method, step_time_limit=1e-9).advance()
+    assert np.isfinite(frame.poses).all() and np.isin(frame.statistics.status, list(Status)).all()
