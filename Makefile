@@ -77,6 +77,9 @@ bench: environment
 	$(RUN) tests/bench/pivot.py
 	$(RUN) tests/bench/contacts_against_oracles.py
 	$(RUN) tests/bench/mesh_scenes.py --seconds 2
+	$(RUN) tests/bench/beside_the_solve.py --cubes 1000
+	$(RUN) tests/bench/fuzz.py --cases 10000
+	$(RUN) tests/bench/interruptions.py --interruptions 200
 	$(RUN) tests/bench/first_bake.py
 
 extension: environment
