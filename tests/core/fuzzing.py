@@ -413,7 +413,8 @@ def a_command(random: Random, folder: Folder) -> None:
     ]
     out, errors = io.StringIO(), io.StringIO()
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+        # some names are relative
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors), contextlib.chdir(folder.path):
             status = main(arguments)
     except SystemExit as ended:
         status = ended.code or 0
