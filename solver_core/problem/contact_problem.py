@@ -20,7 +20,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .system import System, one_body
+from .delassus import as_bodies, factor_by_island
+from .system import System
 
 __all__ = ["ContactProblem"]
 
@@ -100,17 +101,11 @@ class ContactProblem:
             wanted = f"({rows},)" if bilateral else f"({rows},) or ({m}, {dim})"
             raise ValueError(f"g must have shape {wanted} to match G, not {free.shape}")
         free = free.reshape(-1)
-        scale = np.abs(delassus).max(initial=0.0)
-        eigenvalues, vectors = np.linalg.eigh(0.5 * (delassus + delassus.T))
-        if rows and eigenvalues[0] < -1e-8 * max(scale, eigenvalues[-1]):
-            raise ValueError(f"G must be positive semidefinite: its smallest eigenvalue is {eigenvalues[0]:.6g}")
-        # M = 1 and J = V sqrt(Lambda) without the null space: J M^-1 J^T = G, and as many degrees of freedom as G has rank
-        kept = eigenvalues > rows * np.finfo(float).eps * max(scale, 0.0)
-        factor = np.asarray(vectors[:, kept] * np.sqrt(eigenvalues[kept]), dtype=np.float64)
-        n = factor.shape[1]
-        jacobian, velocities = factor[: m * dim].reshape(m, dim, n), free[: m * dim].reshape(m, dim)
-        system = one_body(jacobian, velocities, _per_contact("slack", 0.0 if slack is None else slack, m), np.zeros(m))
-        jacobian_b = (factor[m * dim :], free[m * dim :])
+        group = np.concatenate([np.repeat(np.arange(m), dim), np.arange(m, m + bilateral)])
+        factor = factor_by_island(delassus, group)
+        slacks = _per_contact("slack", 0.0 if slack is None else slack, m)
+        system = as_bodies(factor, int(dim), free[: m * dim].reshape(m, dim), slacks)
+        jacobian_b = (factor.matrix[m * dim :], free[m * dim :])
         return cls._with_friction(int(dim), system, mu, mu_dynamic, sliding, sliding_direction, jacobian_b)
 
     @classmethod

@@ -187,13 +187,33 @@ def inverse_mass_of_row(system, k, row):
     return total
 
 
+@leaf_kernel
+def _is_unit(system, body):
+    """Whether the mass matrix of a body is the identity, as that of an island given as a matrix, which may be large."""
+    at = system.block_start[body]
+    size = system.offset[body + 1] - system.offset[body]
+    for i in range(size):
+        for j in range(size):
+            if system.inverse_mass[at + i * size + j] != (1.0 if i == j else 0.0):
+                return False
+    return True
+
+
 @kernel
 def effective_inverse_mass(system):
     """Diagonal of J M^-1 J^T, (m, 3)."""
     out = np.empty((system.body_a.size, 3))
+    unit = np.empty(system.offset.size - 1, np.bool_)
+    for body in range(unit.size):
+        unit[body] = _is_unit(system, body)
     for k in range(system.body_a.size):
+        body = system.body_b[k]
+        plain = system.body_a[k] < 0 and body >= 0 and unit[body]
         for row in range(3):
-            out[k, row] = inverse_mass_of_row(system, k, row)
+            out[k, row] = 0.0 if plain else inverse_mass_of_row(system, k, row)
+            if plain:
+                for i in range(system.offset[body + 1] - system.offset[body]):
+                    out[k, row] += system.jacobian_b[k, row, i] ** 2
     return out
 
 

@@ -7,6 +7,8 @@ finds. It works on dense matrices, so this is for problems of a moderate size.
 
 from __future__ import annotations
 
+from time import perf_counter
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,8 +42,22 @@ def last_proposal(problem: ContactProblem, tolerance: float, time_limit: float =
 
 
 def complementary_impulses(problem: ContactProblem, tolerance: float, time_limit: float) -> NDArray[np.float64]:
-    """Impulses (m, dim) of a problem without friction, by section 4 of Baraff 1994; zero where the answer breaks down."""
-    from .baraff_1994.contacts import pivot
+    """Impulses (m, dim) of a problem without friction that is given as a matrix, by section 4 of Baraff 1994: island by island
+    a linear complementarity problem of the normal impulses alone; zero where the answer breaks down."""
+    from .baraff_1994.lcp import pivot_lcp
 
-    impulse = pivot(problem, tolerance, PIVOTS_PER_CONTACT * (problem.contacts + 1), time_limit, None).impulse
-    return impulse if np.isfinite(impulse).all() else np.zeros_like(impulse)
+    system, deadline = problem.system, perf_counter() + time_limit
+    impulse = np.zeros((problem.contacts, problem.dim))
+    free = problem.free_velocity[:, 0] + system.slack
+    for body in range(len(system.offset) - 1):
+        chosen = np.flatnonzero(system.body_b == body)
+        size = int(system.offset[body + 1] - system.offset[body])
+        normal = system.jacobian_b[chosen, 0, :size]
+        inverse = system.inverse_mass[system.block_start[body] : system.block_start[body + 1]].reshape(size, size)
+        operator = normal @ inverse @ normal.T
+        left = max(deadline - perf_counter(), 0.0)
+        most = PIVOTS_PER_CONTACT * (chosen.size + 1)
+        force = pivot_lcp(0.5 * (operator + operator.T), free[chosen], None, tolerance, most, left).force
+        if np.isfinite(force).all():
+            impulse[chosen, 0] = force
+    return impulse

@@ -26,6 +26,7 @@ from .faure_1996.energy import energy
 from .infeasible import told_from_failure
 from .joints_as_contacts import joints_as_contacts
 from .kaufman_2008.clusters import OF_A_CLUSTER, is_large, propose_by_clusters
+from .kaufman_2008.given_as_matrix import is_matrix, propose_for_matrix
 from .kaufman_2008.staggered import ACCELERATED, VARIANTS, staggered
 from .last_proposal import complementary_impulses, last_proposal, turns_kept
 
@@ -100,9 +101,10 @@ def _solve_staggered(
 
 
 def _is_frictionless_matrix(problem: ContactProblem) -> bool:
-    """Whether a problem has no friction and is one body of more degrees of freedom than bodies have."""
+    """Whether a problem has no friction and is given as a matrix that couples more than a body could."""
     system = problem.system
-    return len(system.offset) == 2 and system.velocity.size > 6 and not system.mu.any() and not problem.joints
+    wide = (system.body_a < 0).all() and np.diff(system.offset).max(initial=0) > 6
+    return bool(wide) and not system.mu.any() and not problem.joints
 
 
 def _together(first: Statistics, last: Statistics, found: Found) -> Statistics:
@@ -140,6 +142,8 @@ def _staggered_contacts(
     with ringing(effort, limits.time_limit):
         if variant == ACCELERATED and polygon_sides == 0 and is_large(system):
             factorisations, proposed = propose_by_clusters(system, impulse, limits.tolerance, effort, solve_part)
+        elif variant == ACCELERATED and polygon_sides == 0 and is_matrix(system):
+            factorisations, proposed = propose_for_matrix(system, impulse, limits.tolerance, effort)
         status, iterations, found, contact, friction = staggered(
             system, impulse, limits.tolerance, most, int(polygon_sides), variant, effort, history, v
         )

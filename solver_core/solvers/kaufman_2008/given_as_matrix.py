@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Proposals for problems that are given as a matrix, whose islands have no bodies to go by: in impulses, with G as it is.
+
+What takes a problem apart into bodies costs O(n^3) for every factorisation where there is one body of n degrees of freedom. In
+impulses the two methods that begin Staggered Projections need G alone, of the contacts that press, and most blocks of G vanish
+where bodies are many: two contacts without a body in common have none. With u = G lam + g,
+
+- the alternating direction method of multipliers (`admm.py` has the method and its sources) solves
+
+      (G + 1/rho) lam = z - w - c - s e_n - g,    u = z - w - c - s e_n - lam / rho;
+
+- Newton's method is in `newton_in_impulses.py`.
+
+Both are the methods of the same name, step by step, in other coordinates. A proposal, like all others.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import breadth_first_order
+
+from ...problem.residuals import scales
+from ...problem.result import Found
+from ...problem.system import System, relative_velocities
+from ..effort import BELL, LAST_CALL
+from .admm import ADMM_PENALTY, CHANGE, ITERATIONS_A_LOOK, LAST_ADMM_PENALTY, RELAXATION
+from .aim import COARSE
+from .clusters import GOOD_ENOUGH
+from .coulomb_newton import FIRST_PENALTIES
+from .newton_in_impulses import Island, natural_map, newton, project, solver, with_diagonal
+
+__all__ = ["is_matrix", "propose_for_matrix"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+WIDE = 60  # degrees of freedom of ten bodies: from there on a factorisation of one dense body is slow
+ZERO_BLOCK = 1e-14  # of the geometric mean of two diagonal blocks: rounding
+DENSE_SHARE, DENSE_ROWS = 0.15, 300  # of blocks that do not vanish, and rows, from which, up to which, dense is faster
+FINE = 1e-3  # of what is good enough: what multipliers go for as long as that is quick
+FIRST_ORDER_ITERATIONS, LOOKS_WITHOUT_HALF = 3000, 15
+HELD_AIM = 0.1  # of what is good enough, for projections onto both
+TURNS = 16  # tries of Newton's method
+CONTACTS_OF_A_CLUSTER, CONTACTS_OF_A_CENTRE = 80, 25  # of these, the nearest, that no other cluster of a round begins in
+BETTER_THAN_ENOUGH = 0.4  # of what is good enough, that clusters are solved to
+
+
+def is_matrix(system: System) -> bool:
+    """Whether a system is one dense body an island, of more degrees of freedom than a factorisation should have at once."""
+    return bool((system.body_a < 0).all() and np.diff(system.offset).max(initial=0) > WIDE and not system.box.size)
+
+
+def propose_for_matrix(system: System, impulse: Floats, tolerance: float, effort: Indices) -> tuple[int, Found]:
+    """Improve impulses (m, 3) of a problem given as a matrix until their natural map is within the tolerance, or that gets
+    nowhere; returns the factorisations, and what found the impulses."""
+    fastest, _ = scales(system, impulse)
+    free = relative_velocities(system, system.velocity)
+    free[:, 0] += system.slack
+    found, factorisations = Found.START, 0
+    for body in range(len(system.offset) - 1):
+        chosen = np.flatnonzero(system.body_b == body)
+        if chosen.size == 0:
+            continue
+        island = _island(system, body, chosen, free[chosen])
+        better, by, cost = _solve_island(island, impulse[chosen], tolerance, fastest, effort)
+        impulse[chosen] = better
+        found, factorisations = by if found is not Found.NEWTON else found, factorisations + cost
+    return factorisations, found
+
+
+def _island(system: System, body: int, chosen: Indices, free: Floats) -> Island:
+    size = int(system.offset[body + 1] - system.offset[body])
+    jacobian = system.jacobian_b[chosen, :, :size].reshape(-1, size)
+    block = system.inverse_mass[system.block_start[body] : system.block_start[body + 1]].reshape(size, size)
+    if not np.array_equal(block, np.eye(size)):
+        jacobian = jacobian @ np.linalg.cholesky(block)
+    matrix = jacobian @ jacobian.T
+    diagonal = np.diagonal(matrix).reshape(-1, 3)
+    rows = (diagonal > 0.0).sum(axis=1)
+    kappa = rows / np.maximum(diagonal.sum(axis=1), np.finfo(float).tiny)
+    k = chosen.size
+    size_of = np.sqrt(diagonal.max(axis=1))
+    largest = np.abs(matrix).reshape(k, 3, k, 3).max(axis=(1, 3))
+    coupled = largest > ZERO_BLOCK * np.outer(size_of, size_of)
+    if 3 * k > DENSE_ROWS and coupled.mean() < DENSE_SHARE:
+        matrix = sparse.csr_matrix(np.where(np.kron(coupled, np.ones((3, 3), dtype=bool)), matrix, 0.0))
+    return Island(matrix, free, system.mu[chosen], np.where(rows > 0, kappa, 0.0))
+
+
+def _solve_island(island: Island, impulse: Floats, tolerance: float, fastest: float, effort: Indices):
+    """(impulses (k, 3), what found them, factorisations)."""
+    enough = GOOD_ENOUGH * tolerance * fastest
+    error = natural_map(island, impulse).max(initial=0.0)
+    if error <= enough or fastest == 0.0:
+        return impulse, Found.START, 0
+    impulse, error, cost = _first_order(island, impulse, max(enough, GOOD_ENOUGH * COARSE * fastest), effort)
+    if error <= enough:
+        return impulse, Found.ADMM, cost
+    best, least = impulse, error
+    for turn in range(TURNS):
+        first = FIRST_PENALTIES[turn % len(FIRST_PENALTIES)]
+        after, reached, done = newton(island, impulse, first, FINE * enough, enough, effort)
+        cost += done
+        if reached < error:
+            impulse, error = after, reached
+        if error < least:
+            best, least = impulse, error
+        if least <= enough or effort[BELL] >= LAST_CALL:
+            break
+        if turn % 2 == 0 or len(impulse) <= 2 * CONTACTS_OF_A_CLUSTER:
+            # another beginning: friction of the radii that there are, which leaves a convex function
+            held = island.mu * np.maximum(impulse[:, 0], 0.0)
+            impulse, done = project(island, impulse, held, HELD_AIM * enough, effort)
+        else:
+            impulse, done = _by_clusters(island, best, enough, effort)
+        cost, error = cost + done, natural_map(island, impulse).max()
+        if error < least:
+            best, least = impulse, error
+    return best, Found.NEWTON, cost
+
+
+def _by_clusters(island: Island, impulse: Floats, enough: float, effort: Indices) -> tuple[Floats, int]:
+    """Impulses (k, 3) after one round of block Gauss-Seidel with clusters around the worst contacts for blocks (`clusters.py`),
+    and the factorisations."""
+    impulse, errors, cost = impulse.copy(), natural_map(island, impulse), 0
+    neighbours = _neighbours(island)
+    taken = np.zeros(len(impulse), dtype=bool)
+    for worst in np.argsort(-errors, kind="stable"):
+        if errors[worst] <= BETTER_THAN_ENOUGH * enough or effort[BELL] >= LAST_CALL:
+            break
+        if taken[worst]:
+            continue
+        found = breadth_first_order(neighbours, worst, directed=False, return_predecessors=False)[:CONTACTS_OF_A_CLUSTER]
+        taken[found[:CONTACTS_OF_A_CENTRE]] = True
+        chosen = np.sort(found)
+        rows = (3 * chosen[:, None] + np.arange(3)).ravel()
+        held = impulse.copy()
+        held[chosen] = 0.0
+        matrix = island.matrix[rows][:, rows]
+        matrix = matrix.toarray() if sparse.issparse(matrix) else matrix
+        part = Island(matrix, island.velocity(held)[chosen], island.mu[chosen], island.kappa[chosen])
+        some, error = impulse[chosen], natural_map(part, impulse[chosen]).max()
+        for first in FIRST_PENALTIES:
+            after, reached, done = newton(part, some, first, FINE * enough, BETTER_THAN_ENOUGH * enough, effort)
+            cost += done
+            if reached < error:
+                some, error = after, reached
+            if error <= BETTER_THAN_ENOUGH * enough:
+                break
+        impulse[chosen] = some
+    return impulse, cost
+
+
+def _neighbours(island: Island) -> Any:
+    """(k, k) sparse, which contacts have a block of G that does not vanish."""
+    k = len(island.mu)
+    of_contact = sparse.csr_matrix((np.ones(3 * k), (np.arange(3 * k), np.arange(3 * k) // 3)), shape=(3 * k, k))
+    return of_contact.T @ abs(sparse.csr_matrix(island.matrix)) @ of_contact
+
+
+def _into_cone(mu: Floats, x: Floats) -> Floats:
+    """P_K(x), K = {|t| <= mu n}, of each row."""
+    size = np.linalg.norm(x[:, 1:], axis=1)
+    n = np.maximum((x[:, 0] + mu * size) / (1.0 + mu * mu), 0.0)
+    inside = size <= mu * x[:, 0]
+    n = np.where(inside, x[:, 0], n)
+    scale = np.where(inside, 1.0, mu * n / np.maximum(size, np.finfo(float).tiny))
+    return np.concatenate([n[:, None], scale[:, None] * x[:, 1:]], axis=1)
+
+
+def _first_order(island: Island, impulse: Floats, enough: float, effort: Indices) -> tuple[Floats, float, int]:
+    """Impulses (k, 3) improved until their natural map is at most `enough` or that takes too long, their natural map, and the
+    factorisations."""
+    rho = np.where(island.kappa > 0.0, ADMM_PENALTY * island.kappa, 1.0)[:, None]
+    u = island.velocity(impulse)
+    u[:, 0] += island.mu * np.linalg.norm(u[:, 1:], axis=1)
+    x = u - impulse / rho
+    best, least = impulse, np.inf
+    base, looks, cost, penalty = np.inf, 0, 0, ADMM_PENALTY
+    solve = None
+    for done in range(1, FIRST_ORDER_ITERATIONS + 1):
+        if solve is None:
+            solve = solver(with_diagonal(island.matrix, np.repeat(1.0 / rho[:, 0], 3)), symmetric=True)
+            cost += 1
+        w = -_into_cone(island.mu, -x)
+        z = x - w
+        pull = z - w
+        pull[:, 0] -= island.mu * np.linalg.norm(z[:, 1:], axis=1)
+        moved = pull - solve((pull - island.free).ravel()).reshape(-1, 3) / rho
+        x = x + RELAXATION * (moved - pull - w)
+        if done % ITERATIONS_A_LOOK > 0:
+            continue
+        impulse = rho * _into_cone(island.mu, -x)
+        error = natural_map(island, impulse).max()
+        if error < least:
+            best, least = impulse, error
+        if error <= enough or not np.isfinite(error) or effort[BELL] >= LAST_CALL:
+            break
+        looks += 1
+        if error < 0.5 * base:
+            base, looks = error, 0
+        elif looks >= LOOKS_WITHOUT_HALF:
+            if penalty <= LAST_ADMM_PENALTY:
+                break
+            x = x + (1.0 - 1.0 / CHANGE) * impulse / rho
+            rho, penalty = rho * CHANGE, penalty * CHANGE
+            base, looks, solve = error, 0, None
+    return best, least, cost
