@@ -21,7 +21,7 @@ help:
 	@echo "make test            lint, types and all tests, in as many processes as there are processors"
 	@echo "make lint            ruff and basedpyright only"
 	@echo "make kernels         compile the kernels that are not compiled yet, in several processes"
-	@echo "make bench           factorisations, bake times, collision, sleep, contacts, captured problems, the papers' figures; writes build/bench"
+	@echo "make bench           factorisations, bake times, collision, sleep, crowds beside Bullet and MuJoCo, contacts, captured problems, the papers' figures; writes build/bench"
 	@echo "make extension       dist/stiction-VERSION-PLATFORM-PYTHON.zip for every platform and Python"
 	@echo "make extension-this  only the zip for this machine and this Python"
 	@echo "make exceptions      write the list of exceptions from lint rules anew, once it is shorter"
@@ -69,7 +69,9 @@ bench: environment
 	$(RUN) tests/bench/collision.py
 	$(RUN) tests/bench/collision_against_mujoco.py
 	$(RUN) tests/bench/sleeping.py
-	$(RUN) tests/bench/heaps.py
+	$(RUN) tests/bench/heaps.py --limit 60
+	$(RUN) tests/bench/captured_phases.py --capture build/bench/captured --solve build/bench/captured --limit 10
+	$(RUN) tests/bench/given_as_matrix.py --limit 20
 	$(RUN) tests/bench/staggered_against_quadprog.py
 	$(RUN) tests/bench/published.py
 	$(RUN) tests/bench/paper_tables.py --steps 30 --cold 5

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["contact_problem", "frictionless_problem"]
+__all__ = ["contact_problem", "frictionless_problem", "given_number"]
 
 Floats = NDArray[np.float64]
 
@@ -80,3 +80,11 @@ def contact_problem(random: np.random.Generator, dim: int) -> tuple[Floats, Floa
     G = rows @ (_inverse_mass(random, bodies, dim)[:, None] * rows.T)
     mu = random.uniform(0.0, 1.0, contacts) if random.random() < 0.7 else np.full(contacts, random.uniform())
     return 0.5 * (G + G.T), rows @ _velocity(random, bodies, dim), mu
+
+
+def given_number(random: np.random.Generator, contacts: int) -> tuple[Floats, Floats]:
+    """G and g of so many contacts in three dimensions, six to a body."""
+    bodies = max(1, contacts // 6)
+    rows = _jacobian(random, bodies, contacts, 3).reshape(3 * contacts, -1)
+    G = rows @ (_inverse_mass(random, bodies, 3)[:, None] * rows.T)
+    return 0.5 * (G + G.T), rows @ _velocity(random, bodies, 3)

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Contact problems captured from the crowded scenes, and what each phase of a solve makes of them, alone and together.
+
+    python tests/bench/captured_phases.py --capture FOLDER [--scenes cubes:125 wall] [--at 60 120 240] [--tolerance 1e-4]
+    python tests/bench/captured_phases.py --solve FOLDER [--tolerances 1e-2 1e-3 1e-4 1e-6 1e-8] [--phases ...] [--limit 10]
+                                          [--matrix] [--plot FILE]
+
+--capture writes the largest island of the steps --at of each scene of `heap_scenes.py`, with the step's warm start. --solve
+takes each from there and from nothing: by the methods of first order alone, by clusters of bodies, by Newton's method alone, by
+the published projections alone, by all of them as a bake does, and by pivoting where contacts are few. Solved is what the
+outside measure, the relative natural map or for whole methods all Coulomb residuals, finds within the tolerance. Times are the
+processor's, in ms; --limit is of the wall, in s, a solve. --matrix gives problems as a matrix instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from captured import of_system  # noqa: E402
+from heap_scenes import SCENES, named  # noqa: E402
+from heaps_plot import plotted  # noqa: E402
+from records import on_one_thread, write_rows  # noqa: E402
+from scenes import intercepted_solves, largest_island  # noqa: E402
+
+import solver_core as sc  # noqa: E402
+from solver_core.problem.residuals import effective_masses, natural_error, scales  # noqa: E402
+from solver_core.problem.system import (  # noqa: E402
+    System,
+    apply_inverse_mass,
+    effective_inverse_mass,
+    transpose_product,
+)
+from solver_core.solvers.effort import DONE, allow, effort_of_a_step, ringing  # noqa: E402
+from solver_core.solvers.kaufman_2008.clusters import OF_A_CLUSTER, propose_by_clusters  # noqa: E402
+from solver_core.solvers.kaufman_2008.coulomb_newton import coulomb_newton  # noqa: E402
+from solver_core.solvers.kaufman_2008.first_order import begin_large  # noqa: E402
+from solver_core.solvers.kaufman_2008.projection import DISK, find_blocks  # noqa: E402
+from solver_core.solvers.kaufman_2008.staggered import ACCELERATED, staggered  # noqa: E402
+
+SUBSTEPS = 10
+PIVOTED = 100  # contacts up to which pivoting is tried
+NEWTON_TRIES = 4
+SHOWN, SKIPPED = ("first order", "all"), 1e-2  # in the picture, from the warm start
+
+Floats = np.ndarray
+Outcome = tuple[float, int]  # the relative residual reached, factorisations
+
+
+def velocities(system: System, impulse: Floats) -> Floats:
+    momentum, v = np.zeros(system.velocity.size), np.empty(system.velocity.size)
+    transpose_product(system, impulse, momentum)
+    apply_inverse_mass(system, momentum, v)
+    return v + system.velocity
+
+
+def natural_map(system: System, impulse: Floats) -> float:
+    fastest, _ = scales(system, impulse)
+    kappa = effective_masses(effective_inverse_mass(system))
+    error = natural_error(system, impulse, velocities(system, impulse), kappa, 0)
+    return error / fastest if fastest > 0.0 else 0.0
+
+
+def first_order(problem: sc.ContactProblem, start: Floats, tolerance: float, limit: float) -> Outcome:
+    impulse, effort = start.copy(), effort_of_a_step()
+    with ringing(effort, limit):
+        begin_large(problem.system, tolerance, effort, impulse)
+    return natural_map(problem.system, impulse), int(effort[DONE])
+
+
+def clusters(problem: sc.ContactProblem, start: Floats, tolerance: float, limit: float) -> Outcome:
+    impulse, effort = start.copy(), effort_of_a_step()
+
+    def solve(part: System, some: Floats, aim: float) -> int:
+        done = np.empty_like(part.velocity)
+        staggered(part, some, aim, OF_A_CLUSTER, 0, ACCELERATED, effort, np.zeros((OF_A_CLUSTER, 3)), done)
+        return int(effort[DONE])
+
+    with ringing(effort, limit):
+        factorisations, _ = propose_by_clusters(problem.system, impulse, tolerance, effort, solve)
+    return natural_map(problem.system, impulse), factorisations
+
+
+def newton(problem: sc.ContactProblem, start: Floats, tolerance: float, limit: float) -> Outcome:
+    system, effort = problem.system, effort_of_a_step()
+    best, least, total = start, np.inf, 0
+    blocks, inverse = find_blocks(system), effective_inverse_mass(system)
+    kappa, length = effective_masses(inverse), blocks.structure.length
+    fastest, _ = scales(system, start)
+    with ringing(effort, limit):
+        for attempt in range(NEWTON_TRIES):
+            impulse, v = best.copy(), np.empty_like(system.velocity)
+            allow(effort, 200, blocks.structure.target.size, len(impulse))
+            goals = 1e-3 * tolerance * fastest, 0.7 * tolerance * fastest
+            lower, upper = np.empty(length), np.empty(length)
+            coulomb_newton(system, blocks, lower, upper, DISK, inverse, kappa, attempt, *goals, effort, impulse, v)
+            reached, total = natural_map(system, impulse), total + int(effort[DONE])
+            if reached < least:
+                best, least = impulse, reached
+            if least <= tolerance:
+                break
+    return least, total
+
+
+def method(name: str, **options) -> Callable[[sc.ContactProblem, Floats, float, float], Outcome]:
+    def solved(problem: sc.ContactProblem, start: Floats, tolerance: float, limit: float) -> Outcome:
+        warm = start if start.any() else None
+        result = sc.solve(problem, name, tolerance=tolerance, time_limit=limit, warm_start=warm, **options)
+        measured = sc.residuals(problem, result)
+        reached = measured.static_friction if name == "pivot" else measured.coulomb
+        claimed = result.status == sc.Status.SOLVED
+        return reached if claimed else max(reached, 1.001 * tolerance), result.stats.factorisations
+
+    return solved
+
+
+PHASES: dict[str, Callable[[sc.ContactProblem, Floats, float, float], Outcome]] = {
+    "first order": first_order,
+    "clusters": clusters,
+    "Newton": newton,
+    "projections": method("staggered", staggering="plain"),
+    "all": method("staggered"),
+    "pivot": method("pivot"),
+}
+
+
+def capture(name: str, number: int, steps: list[int], tolerance: float, folder: Path) -> None:
+    """Write the largest islands of some steps of a scene, with their warm starts."""
+    folder.mkdir(parents=True, exist_ok=True)
+    seen: set[int] = set()
+    step = [0]
+
+    def see(system: System, impulse: Floats) -> None:
+        if step[0] in steps and step[0] not in seen and system.body_a.size:
+            seen.add(step[0])
+            island, chosen = largest_island(system)
+            arrays = dict(zip(System._fields, island, strict=True))
+            np.savez_compressed(folder / f"{name}_{number}_{step[0]}.npz", impulse=impulse[chosen], **arrays)
+
+    def count() -> None:
+        step[0] += 1
+
+    simulation = sc.Simulation(SCENES[name][0](number), tolerance=tolerance, substeps=SUBSTEPS)
+    with intercepted_solves(see):
+        while step[0] <= max(steps):
+            simulation.advance(count)
+    print(f"{name}:{number}  steps {', '.join(str(s) for s in sorted(seen)) or 'none'} written to {folder}", flush=True)
+
+
+def solve(folder: Path, tolerances: list[float], phases: list[str], limit: float, matrix: bool) -> list[dict[str, object]]:
+    """Every captured problem by every phase, to every tolerance, warm and cold."""
+    rows: list[dict[str, object]] = []
+    for path in sorted(folder.glob("*.npz")):
+        kept = np.load(path)
+        # what was captured before there were joints has none
+        arrays: dict[str, Any] = {name: kept[name] if name in kept else np.zeros((0, 3, 3)) for name in System._fields}
+        problem = of_system(System(**arrays))
+        made = process_time()
+        if matrix:
+            slack, mu = problem.system.slack, problem.system.mu
+            problem = sc.ContactProblem.from_delassus(problem.delassus, problem.free_velocity, mu, slack=slack)
+        made = process_time() - made
+        for phase in phases:
+            if phase == "pivot" and problem.contacts > PIVOTED:
+                continue
+            for start, impulse in (("warm", kept["impulse"]), ("cold", np.zeros((problem.contacts, 3)))):
+                for tolerance in tolerances:
+                    begin = process_time()
+                    reached, factorisations = PHASES[phase](problem, impulse, tolerance, limit)
+                    row = {"problem": path.stem, "contacts": problem.contacts, "matrix_ms": 1e3 * made, "phase": phase}
+                    row |= {"start": start, "tolerance": tolerance, "ms": 1e3 * (process_time() - begin)}
+                    rows.append(row | {"residual": reached, "solved": reached <= tolerance, "factorisations": factorisations})
+                    print("  ".join(f"{x:.3g}" if isinstance(x, float) else str(x) for x in rows[-1].values()), flush=True)
+                    if reached > tolerance and phase != "all":
+                        break  # what is not reached once is not reached with less room
+    return rows
+
+
+def table(rows: list[dict[str, object]], tolerances: list[float]) -> str:
+    """The solved share and the time of what was solved, a line a phase and start."""
+    head = "| phase, start | " + " | ".join(f"{t:.0e}" for t in tolerances) + " |"
+    lines = [head, "| --- " * (len(tolerances) + 1) + "|"]
+    for phase, start in dict.fromkeys((row["phase"], row["start"]) for row in rows):
+        mine = [row for row in rows if row["phase"] == phase and row["start"] == start]
+        problems = {row["problem"] for row in mine}
+        cells = []
+        for tolerance in tolerances:
+            done = [float(str(row["ms"])) for row in mine if row["tolerance"] == tolerance and row["solved"]]
+            cells.append(f"{len(done)} of {len(problems)}, {np.median(done):.0f} ms" if done else f"0 of {len(problems)}")
+        lines.append(f"| {phase}, {start} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--capture", type=Path)
+    parser.add_argument("--scenes", nargs="+", default=list(SCENES), metavar="NAME[:NUMBER]")
+    parser.add_argument("--at", type=int, nargs="+", default=[60, 120, 240, 480])
+    parser.add_argument("--tolerance", type=float, default=1e-4)
+    parser.add_argument("--solve", type=Path)
+    parser.add_argument("--tolerances", type=float, nargs="+", default=[1e-2, 1e-3, 1e-4, 1e-6, 1e-8])
+    parser.add_argument("--phases", nargs="+", choices=PHASES, default=list(PHASES))
+    parser.add_argument("--limit", type=float, default=10.0)
+    parser.add_argument("--matrix", action="store_true")
+    parser.add_argument("--plot", type=Path, default=ROOT / "build" / "bench" / "captured_phases.svg")
+    arguments = parser.parse_args()
+    if arguments.capture is None and arguments.solve is None:
+        parser.error("give --capture FOLDER, --solve FOLDER, or both")
+    if arguments.matrix and not set(arguments.phases) <= {"projections", "all", "pivot"}:
+        parser.error("--matrix is for whole methods: give --phases all, projections or pivot")
+    on_one_thread()
+    if arguments.capture is not None:
+        for name, number in [named(text) for text in arguments.scenes]:
+            capture(name, number, arguments.at, arguments.tolerance, arguments.capture)
+    if arguments.solve is not None:
+        rows = solve(arguments.solve, arguments.tolerances, arguments.phases, arguments.limit, arguments.matrix)
+        print(table(rows, arguments.tolerances))
+        curves: dict[str, list[tuple[float, float]]] = {}
+        for row in rows:
+            if row["solved"]:
+                name = f"{row['phase']}, {float(str(row['tolerance'])):.0e}"
+                if (
+                    row["start"] == "warm"
+                    and row["tolerance"] in (1e-3, 1e-4, 1e-6, 1e-8)
+                    and row["phase"] in ("first order", "all")
+                ):
+                    curves.setdefault(name, []).append((float(str(row["contacts"])), float(str(row["ms"]))))
+        print(write_rows("captured_phases", rows))
+        print(plotted(curves, "contacts", "processor time of a solve from the warm start, ms", arguments.plot))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How long problems take that are given as a matrix: heaps of cubes as they come to rest, and random contacts.
+
+    python tests/bench/given_as_matrix.py [--heaps 27:240 64:240 125:240] [--random 30 100 276] [--mu 0.6 0]
+                                          [--tolerances 1e-4 1e-6 1e-8] [--methods staggered pivot] [--limit 60]
+
+Heaps are the largest islands of the steps named, solved to 1e-4 until then. Times are the processor's; --limit is of the wall,
+in s, a solve. The residual is the outside measure of the method's own law.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from captured import of_system  # noqa: E402
+from heap_scenes import SEED, heap_of_cubes  # noqa: E402
+from random_contacts import given_number  # noqa: E402
+from records import on_one_thread, write_rows  # noqa: E402
+from scenes import capture  # noqa: E402
+
+import solver_core as sc  # noqa: E402
+
+Floats = np.ndarray
+FEW = 5
+
+
+def of_heap(cubes: int, step: int) -> tuple[Floats, Floats, Floats]:
+    """G, g and slack of the largest island of a step."""
+    problem = of_system(capture(heap_of_cubes(cubes), (step,), tolerance=1e-4)[0].system)
+    return problem.delassus, problem.free_velocity, problem.system.slack
+
+
+def of_random(contacts: int) -> tuple[Floats, Floats, Floats]:
+    G, g = given_number(np.random.default_rng(SEED), contacts)
+    return G, g, np.zeros(contacts)
+
+
+def measured(name: str, given: tuple[Floats, Floats, Floats], mu: float, method: str, tolerance: float, limit: float):
+    """The row of a solve."""
+    begin = process_time()
+    problem = sc.ContactProblem.from_delassus(given[0], given[1], mu, slack=given[2])
+    made = process_time()
+    result = sc.solve(problem, method, tolerance=tolerance, time_limit=limit)
+    done = process_time()
+    residuals = sc.residuals(problem, result)
+    row = {"problem": name, "contacts": problem.contacts, "rank": problem.system.velocity.size, "mu": mu, "method": method}
+    row |= {"tolerance": tolerance, "made_s": made - begin, "solved_s": done - made, "status": result.status.name}
+    reached = residuals.static_friction if method == "pivot" else residuals.coulomb
+    return row | {"residual": reached, "factorisations": result.stats.factorisations}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--heaps", nargs="*", default=["27:240", "64:240", "125:240"], metavar="CUBES:STEP")
+    parser.add_argument("--random", type=int, nargs="*", default=[30, 100, 276])
+    parser.add_argument("--mu", type=float, nargs="+", default=[0.6, 0.0])
+    parser.add_argument("--tolerances", type=float, nargs="+", default=[1e-4, 1e-6, 1e-8])
+    parser.add_argument("--methods", nargs="+", default=["staggered", "pivot"])
+    parser.add_argument("--limit", type=float, default=60.0)
+    arguments = parser.parse_args()
+    on_one_thread()
+    given = {f"random {contacts}": of_random(contacts) for contacts in arguments.random}
+    for text in arguments.heaps:
+        cubes, _, step = text.partition(":")
+        given[f"heap {text}"] = of_heap(int(cubes), int(step))
+    for method in arguments.methods:  # compiled, or loaded, before the clock starts
+        for mu in arguments.mu:
+            measured("", of_random(FEW), mu, method, arguments.tolerances[0], arguments.limit)
+    rows = []
+    for name, problem in given.items():
+        for mu in arguments.mu:
+            for method in arguments.methods:
+                for tolerance in arguments.tolerances:
+                    rows.append(measured(name, problem, mu, method, tolerance, arguments.limit) | {"seed_of_problem": SEED})
+                    shown = (f"{value:.3g}" if isinstance(value, float) else str(value) for value in rows[-1].values())
+                    print("  ".join(shown), flush=True)
+    print(write_rows("given_as_matrix", rows))
+
+
+if __name__ == "__main__":
+    main()
