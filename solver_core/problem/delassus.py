@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpstrf
+from scipy.linalg import get_lapack_funcs
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
@@ -78,7 +78,8 @@ def _factor(block: Floats, scale: float) -> Floats:
     # to between 1/2 and 2, by powers of two, which is exact
     size = np.ldexp(1.0, np.frexp(np.where(empty, 1.0, diagonal))[1] // 2)
     scaled = block / size[:, None] / size
-    lower, order, rank, _ = dpstrf(scaled, tol=rows * np.finfo(float).eps, lower=1)
+    (pivoted_cholesky,) = get_lapack_funcs(("pstrf",), (scaled,))
+    lower, order, rank, _ = pivoted_cholesky(scaled, tol=rows * np.finfo(float).eps, lower=1)
     order = order - 1
     triangle = np.tril(lower)[:, :rank]
     last = order[rank:]

@@ -9,8 +9,8 @@ one of crowds. Times are the processor's and the wall's, on one thread; a run th
 ends after the frame, and `share` says how much of the film it came to. Bullet is Blender's (bpy), 10 substeps, 10 iterations;
 MuJoCo has its defaults and elliptic cones; one that is not installed, or cannot run a scene, is named and left out.
 
-`drift` is how far the farthest body went in the last half second, in mm, `energy` what bodies have at the end more than at the
-start, relative to what they lost at the most. The CSV has a row a run; --plot draws processor time over the number of bodies.
+`drift` is how far the farthest body went in the last half second, in mm, `energy_gained` the most that bodies
+gain from one frame to the next, relative to what they lose in all. The CSV has a row a run; --plot draws processor time over the number of bodies.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ EMPTY: dict[str, object] = {
     "residual_missed": math.nan,
     "residual_solved": math.nan,
     "overlap_mm": math.nan,
-    "energy": math.nan,
+    "energy_gained": math.nan,
     "cuts": math.nan,
     "asleep": math.nan,
     "found": "",
@@ -123,7 +123,7 @@ def stiction(spec: SceneSpec, frames: int, tolerance: float, of_crowds: float, l
         "residual_missed": max((row["residual"] for row in steps if row["missed"]), default=0.0),
         "residual_solved": max((row["residual"] for row in steps if not row["missed"]), default=0.0),
         "overlap_mm": 1e3 * max(row["overlap"] for row in steps),
-        "energy": (energies[-1] - energies[0]) / lost if lost > 0.0 else math.nan,
+        "energy_gained": max(0.0, float(np.diff(energies).max(initial=0.0))) / lost if lost > 0.0 else math.nan,
         "cuts": sum(row["cuts"] for row in steps),
         "asleep": int(steps[-1]["asleep"]),
         "found": " ".join(f"{name.name.lower()} {count}" for name, count in zip(Found, found, strict=True) if count),
