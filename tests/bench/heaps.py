@@ -9,8 +9,8 @@ one of crowds. Times are the processor's and the wall's, on one thread; a run th
 ends after the frame, and `share` says how much of the film it came to. Bullet is Blender's (bpy), 10 substeps, 10 iterations;
 MuJoCo has its defaults and elliptic cones; one that is not installed, or cannot run a scene, is named and left out.
 
-`drift` is how far the farthest body went in the last half second, in mm, `energy_gained` the most that bodies
-gain from one frame to the next, relative to what they lose in all. The CSV has a row a run; --plot draws processor time over the number of bodies.
+`drift` is how far the farthest body went in the last half second, in mm, `energy_gained` the most that bodies gain from one
+frame to the next, relative to what they lose in all. The CSV has a row a run; --plot draws processor time over bodies.
 """
 
 from __future__ import annotations
