@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 SUBSTEPS, ITERATIONS = 10, 10
 SIDES = 32  # of what is round and drawn of flat faces
-EXTENT = 50.0  # m, of a plane that is drawn
+EXTENT, DEPTH = 50.0, 0.01  # m, of a plane that is drawn, level, and half its depth as a share of that
 
 Motion = tuple[Floats, float, float]  # positions (frames + 1, bodies, 3), s of the processor, s
 
@@ -58,7 +58,8 @@ def _bullet(spec: SceneSpec, frames: int, limit: float) -> Motion:
         scene.collection.objects.link(ob)
         world.collection.objects.link(ob)
         ob.rotation_mode = "QUATERNION"
-        ob.location, ob.rotation_quaternion = body.position, body.orientation
+        below = DEPTH * EXTENT if body.shape.kind is ShapeKind.PLANE else 0.0
+        ob.location, ob.rotation_quaternion = body.position - np.array([0.0, 0.0, below]), body.orientation
         of = ob.rigid_body
         of.type = "ACTIVE" if body.kind is BodyKind.ACTIVE else "PASSIVE"
         of.collision_shape = _bullet_shape(body.shape)
@@ -81,14 +82,16 @@ def _bullet(spec: SceneSpec, frames: int, limit: float) -> Motion:
 
 
 def _lead_in(ob: Any, body: BodySpec, step: float) -> None:
-    """Keys of an animated body over the frame before the first one, from which Bullet takes its velocity."""
-    ob.rigid_body.kinematic = True
-    ob.rigid_body.keyframe_insert("kinematic", frame=1)
-    for frame, ahead in ((0, -1.0), (1, 0.0), (2, 1.0)):
-        ob.location = body.position + ahead * step * np.asarray(body.velocity)
+    """Keys that move a body over the first two frames, from which Bullet takes the velocity with which it goes on."""
+    for frame in (1, 4):
+        ob.location = body.position + (frame - 1) * step * np.asarray(body.velocity)
         ob.keyframe_insert("location", frame=frame)
-    ob.rigid_body.kinematic = False
-    ob.rigid_body.keyframe_insert("kinematic", frame=2)
+    for frame, held in ((1, True), (3, False)):
+        ob.rigid_body.kinematic = held
+        ob.keyframe_insert("rigid_body.kinematic", frame=frame)
+    for curve in ob.animation_data.action.fcurves:
+        for key in curve.keyframe_points:
+            key.interpolation = "LINEAR"
 
 
 def _bullet_shape(shape: ShapeSpec) -> str:
@@ -108,7 +111,8 @@ def _is_block(shape: ShapeSpec) -> bool:
 def _surface(shape: ShapeSpec) -> tuple[list, list, list]:
     """Vertices, edges and faces that show a shape, as Blender takes them."""
     if shape.kind is ShapeKind.PLANE:
-        corners = EXTENT * np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-0.01, 0.0)])
+        # about its own origin, for there Bullet puts a box
+        corners = EXTENT * np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-DEPTH, DEPTH)])
         points, faces = corners, ConvexHull(corners).simplices
     elif shape.kind is ShapeKind.CYLINDER:
         angle = 2.0 * math.pi * np.arange(SIDES) / SIDES
