@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "core"))
 from meshes import angle_bracket, blocks, chair, torus
 
 from solver_core import scenes
+from solver_core.scene import parts
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
 
 __all__ = ["FPS", "SCENES", "SEED", "heap_of_cubes", "named"]
@@ -25,7 +26,7 @@ Floats = NDArray[np.float64]
 EDGE, SPACING, MU = 0.2, 0.40, 0.6
 FPS = 24
 SEED = 1
-MATERIAL = scenes.pair_material(MU)
+MATERIAL = parts.pair_material(MU)
 
 
 def places(bodies: int, spacing: float = SPACING) -> tuple[Floats, Floats]:
@@ -63,9 +64,9 @@ def chunk(random: np.random.Generator, size: float) -> ShapeSpec:
 
 def heap_of_cubes(cubes: int) -> SceneSpec:
     """Cubes of 0.2 m at random turns that fall onto the ground and come to rest on each other."""
-    shape = scenes.box_shape((EDGE,) * 3)
+    shape = parts.box_shape((EDGE,) * 3)
     fallen = [body(f"Cube {i}", shape, at, turn) for i, (at, turn) in enumerate(zip(*places(cubes), strict=True))]
-    return SceneSpec((scenes.ground(MATERIAL), *fallen), fps=FPS)
+    return SceneSpec((parts.ground(MATERIAL), *fallen), fps=FPS)
 
 
 def heap_of_hulls(hulls: int) -> SceneSpec:
@@ -73,7 +74,7 @@ def heap_of_hulls(hulls: int) -> SceneSpec:
     random = np.random.default_rng(SEED)
     kinds = [chunk(random, 1.4 * EDGE) for _ in range(8)]
     fallen = [body(f"Piece {i}", kinds[i % 8], at, turn) for i, (at, turn) in enumerate(zip(*places(hulls), strict=True))]
-    return SceneSpec((scenes.ground(MATERIAL), *fallen), fps=FPS)
+    return SceneSpec((parts.ground(MATERIAL), *fallen), fps=FPS)
 
 
 def wall_that_is_hit(bricks: int) -> SceneSpec:
@@ -81,7 +82,7 @@ def wall_that_is_hit(bricks: int) -> SceneSpec:
     courses = min(20, bricks)
     wall = scenes.wall(courses=courses, bricks=max(1, bricks // courses))
     middle = np.mean([b.position for b in wall.bodies[1:]], axis=0)
-    ball = body("Ball", scenes.sphere_shape(0.15), middle + np.array([0.0, -1.0, 0.0]), mass=40.0)
+    ball = body("Ball", parts.sphere_shape(0.15), middle + np.array([0.0, -1.0, 0.0]), mass=40.0)
     return replace(wall, bodies=(*wall.bodies, replace(ball, velocity=np.array([0.0, 8.0, 0.5]))), fps=FPS)
 
 
@@ -94,11 +95,11 @@ def bin_of_meshes(meshes: int) -> SceneSpec:
     """Dented rings, brackets and chairs, none of them convex, dropped into a bin of 1.6 m by 1.6 m."""
     random = np.random.default_rng(SEED)
     side, height, thick = 1.6, 1.2, 0.1
-    bodies = [scenes.ground(MATERIAL)]
+    bodies = [parts.ground(MATERIAL)]
     for i, (x, y) in enumerate(((1, 0), (-1, 0), (0, 1), (0, -1))):
         size = (thick, side + 2 * thick, height) if x else (side, thick, height)
         reach = 0.5 * (side + thick)
-        bodies.append(body(f"Side {i}", scenes.box_shape(size), (reach * x, reach * y, 0.5 * height), mass=None))
+        bodies.append(body(f"Side {i}", parts.box_shape(size), (reach * x, reach * y, 0.5 * height), mass=None))
     ring, bracket, seat = torus(0.12, 0.05, 14, 8), angle_bracket(), chair()
     for i in range(meshes):
         dented = ring[0] * (1.0 + 0.075 * random.normal(size=(len(ring[0]), 1))), ring[1]
@@ -116,15 +117,15 @@ def laid_table(pieces: int) -> SceneSpec:
     legs = np.zeros((3, 3, 2), dtype=bool)
     legs[::2, ::2, 0], legs[:, :, 1] = True, True
     top = blocks([-0.8, -0.72, 0.72, 0.8], [-0.5, -0.42, 0.42, 0.5], [0.0, 0.70, 0.75], legs)
-    bodies = [scenes.ground(MATERIAL), body("Table", mesh(top), (0.0, 0.0, 0.0), mass=25.0)]
+    bodies = [parts.ground(MATERIAL), body("Table", mesh(top), (0.0, 0.0, 0.0), mass=25.0)]
     for i in range(6):
-        bodies.append(body(f"Plate {i}", scenes.cylinder_shape(0.12, 0.02), (-0.4, 0.0, 0.7602 + 0.0203 * i), mass=0.5))
+        bodies.append(body(f"Plate {i}", parts.cylinder_shape(0.12, 0.02), (-0.4, 0.0, 0.7602 + 0.0203 * i), mass=0.5))
     for i, (x, y, turn) in enumerate(((-0.4, 0.85, 0.0), (0.4, 0.85, 0.0), (-0.4, -0.85, math.pi), (0.4, -0.85, math.pi))):
-        at, way = (x, y, 0.0002), scenes.axis_angle((0.0, 0.0, 1.0), turn)
+        at, way = (x, y, 0.0002), parts.axis_angle((0.0, 0.0, 1.0), turn)
         bodies.append(body(f"Chair {i}", mesh(chair()), at, way, mass=6.0))
     for i in range(12):
         # every other ring stands upright through its neighbours
-        way = scenes.axis_angle((1.0, 0.0, 0.0), 0.5 * math.pi * (i % 2))
+        way = parts.axis_angle((1.0, 0.0, 0.0), 0.5 * math.pi * (i % 2))
         bodies.append(body(f"Link {i}", mesh(torus(0.05, 0.012, 16, 8)), (0.2 + 0.073 * i, 0.1, 0.85), way, mass=0.1))
     for i in range(pieces):
         at = random.uniform((-0.9, -0.9, 1.3), (0.9, 0.9, 1.4)) + np.array([0.0, 0.0, 0.02 * i])

@@ -35,7 +35,7 @@ from scenes import capture  # noqa: E402
 
 import solver_core as sc  # noqa: E402
 from solver_core import jointed_scenes, published_scenes, scenes  # noqa: E402
-from solver_core.dynamics import simulation  # noqa: E402
+from solver_core.dynamics import step_solver  # noqa: E402
 from solver_core.dynamics.motion.rotation import matrices  # noqa: E402
 from solver_core.scene import parts  # noqa: E402
 from solver_core.scene.spec import BodyKind, SceneSpec  # noqa: E402
@@ -68,7 +68,7 @@ KAUFMAN = {
 @contextmanager
 def timed_solves(seconds: list[float]) -> Iterator[None]:
     """Within this context the processor time of every solve of a step is added to `seconds`."""
-    solve_islands = simulation.solve_islands
+    solve_islands = step_solver.solve_islands
 
     def timed(*arguments):
         begin = process_time()
@@ -77,11 +77,11 @@ def timed_solves(seconds: list[float]) -> Iterator[None]:
         finally:
             seconds.append(process_time() - begin)
 
-    simulation.solve_islands = timed
+    step_solver.solve_islands = timed
     try:
         yield
     finally:
-        simulation.solve_islands = solve_islands
+        step_solver.solve_islands = solve_islands
 
 
 def steps_of(spec: SceneSpec, h: float, steps: int, **settings) -> Row:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver_core import scenes
-from solver_core.dynamics import simulation
+from solver_core.dynamics import step_solver
 from solver_core.dynamics.islands import contact_islands
 from solver_core.dynamics.simulation import Simulation
 from solver_core.problem.subsystem import subsystem
@@ -58,17 +58,17 @@ def largest_island(system: System) -> tuple[System, NDArray[np.int64]]:
 @contextmanager
 def intercepted_solves(see: Callable[[System, NDArray[np.float64]], None]) -> Iterator[None]:
     """Within this context, `see` is shown the problem and the warm start of every step before it is solved as always."""
-    solve_islands = simulation.solve_islands
+    solve_islands = step_solver.solve_islands
 
     def intercept(system, impulse, *rest):
         see(system, impulse)
         return solve_islands(system, impulse, *rest)
 
-    simulation.solve_islands = intercept
+    step_solver.solve_islands = intercept
     try:
         yield
     finally:
-        simulation.solve_islands = solve_islands
+        step_solver.solve_islands = solve_islands
 
 
 def capture(spec: SceneSpec, steps: tuple[int, ...], *, tolerance: float) -> list[StepProblem]:

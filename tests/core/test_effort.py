@@ -60,14 +60,14 @@ def test_a_step_of_a_simulation_ends_in_time_and_says_so():
 
 
 def test_every_step_whose_time_is_over_before_it_is_solved_says_so(monkeypatch):
-    from solver_core.dynamics import simulation
+    from solver_core.dynamics import simulation, step_solver
 
     @contextmanager
     def rung_at_once(effort, seconds):
         effort[BELL] = 1
         yield
 
-    monkeypatch.setattr(simulation, "ringing", rung_at_once)
+    monkeypatch.setattr(step_solver, "ringing", rung_at_once)
     frames = sc.Simulation(sc.scenes.card_house(levels=3), tolerance=1e-12, substeps=2).run(4)[1:]
     assert all((frame.statistics.status == sc.Status.TIME_LIMIT).all() for frame in frames)
     assert all((frame.statistics.solves <= simulation.FEW_TRIES).all() for frame in frames)
@@ -84,11 +84,11 @@ def test_pivoting_ends_in_time_too_and_says_so():
 
 def test_a_step_that_has_done_its_work_is_not_tried_again(monkeypatch):
     """It is solved twice at most, for what else goes on in the scene."""
-    from solver_core.dynamics import simulation
+    from solver_core.dynamics import simulation, step_solver
 
     spec = sc.scenes.card_house(levels=2)
     settings = {"tolerance": 1e-14, "max_iterations": 100, "substeps": 1}
-    monkeypatch.setattr(simulation, "is_worked_off", lambda effort: True)
+    monkeypatch.setattr(step_solver, "is_worked_off", lambda effort: True)
     frames = sc.Simulation(spec, **settings).run(3)[1:]
     assert all(frame.statistics.solves.max() <= simulation.FEW_TRIES and frame.statistics.cuts.max() == 0 for frame in frames)
 
