@@ -49,8 +49,8 @@ class Pace:
         self._error = self._jerk = self._jerk_before = 0.0
 
     def is_too_long(self, begin: Begin, solution: Solution) -> bool:
-        """Whether a step is to be given up, asked of all: of several, where it is off by more than it may be or was not solved; a
-        single one after several, where forces change at once."""
+        """Whether a step is to be given up, asked of all: several as one that are off by more than they may be, or were not
+        solved; a single one after several, where forces change at once."""
         if self._accuracy == 0.0:
             return False
         acceleration = self._accelerations(begin, solution.v)
