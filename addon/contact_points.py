@@ -15,16 +15,16 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 from bpy.props import BoolProperty, StringProperty
-from bpy.types import Context, Depsgraph, Event, Mesh, Operator, Scene
+from bpy.types import Context, Depsgraph, Mesh, Operator, Scene
 from numpy.typing import NDArray
 
 from ..solver_core.dynamics.frame import FrameContacts
 from ..solver_core.impacts import write_impacts
-from ..solver_core.io.cache import CacheError
-from ..solver_core.io.container import ContainerError
 from .bake_files import cache_path
 from .cached_contacts import CachedContacts, objects_of_bodies
 from .contact_nodes import add_example
+from .display import remove_shown
+from .exports import ExportOperator
 
 __all__ = ["IMPACT", "fill", "register", "remove_points", "unregister"]
 
@@ -133,10 +133,7 @@ def remove_points(scene: Scene) -> None:
     if ob is None:
         return
     scene.stiction_display.points_object = None
-    mesh = ob.data
-    bpy.data.objects.remove(ob)
-    if mesh is not None and not mesh.users:
-        bpy.data.meshes.remove(mesh)
+    remove_shown(ob)
 
 
 class STICTION_OT_add_contact_points(Operator):
@@ -175,35 +172,24 @@ class STICTION_OT_add_contact_points(Operator):
         return {"FINISHED"}
 
 
-class STICTION_OT_export_impacts(Operator):
+class STICTION_OT_export_impacts(ExportOperator, Operator):
     """Write time, place, impulse, bodies and materials of all impacts to a table, for sound"""
 
     bl_idname = "stiction.export_impacts"
     bl_label = "Export Impacts"
 
-    filepath: StringProperty(name="File", description="Where it is written to", subtype="FILE_PATH", options={"SKIP_SAVE"})
     filter_glob: StringProperty(default="*.csv", options={"HIDDEN"})
 
     @classmethod
     def poll(cls, context: Context) -> bool:
         return has_contacts(cls, context)
 
-    def invoke(self, context: Context, event: Event) -> set[str]:
-        stem = Path(bpy.data.filepath).stem or "untitled"
-        self.filepath = str(Path(bpy.data.filepath).parent / f"{stem}-impacts.csv")
-        context.window_manager.fileselect_add(self)
-        return {"RUNNING_MODAL"}
+    def ending(self) -> str:
+        return "impacts.csv"
 
-    def execute(self, context: Context) -> set[str]:
-        cache = Path(cache_path(context.scene))
-        file = Path(bpy.path.abspath(self.filepath))
-        try:
-            count = write_impacts(cache.with_suffix(".snapshot"), cache, file)
-        except (OSError, CacheError, ContainerError) as error:
-            self.report({"ERROR"}, f"They cannot be written: {error}")
-            return {"CANCELLED"}
-        self.report({"INFO"}, f"Wrote {count} impacts to {file}")
-        return {"FINISHED"}
+    def write(self, scene: Scene, file: Path) -> str:
+        cache = Path(cache_path(scene))
+        return f"Wrote {write_impacts(cache.with_suffix('.snapshot'), cache, file)} impacts to {file}"
 
 
 def has_contacts(operator: type[Operator], context: Context) -> bool:

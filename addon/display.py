@@ -10,7 +10,7 @@ from bpy.types import Collection, Context, Object, PropertyGroup, Scene
 
 from .redraw import redraw_views
 
-__all__ = ["register", "unregister"]
+__all__ = ["register", "remove_shown", "unregister"]
 
 
 def show_anew(self: PropertyGroup, context: Context) -> None:
@@ -83,6 +83,14 @@ class SceneDisplay(PropertyGroup):
         default=True,
         update=show_anew,
     )
+
+
+def remove_shown(ob: Object) -> None:
+    """Take away an object that was made to show something, and its mesh if nothing else has it."""
+    mesh = ob.data
+    bpy.data.objects.remove(ob)
+    if mesh is not None and not mesh.users:
+        bpy.data.meshes.remove(mesh)
 
 
 def register() -> None:

@@ -19,6 +19,7 @@ from ..solver_core.io.between_frames import poses_at
 from ..solver_core.io.cache import CacheError
 from . import rotations
 from .cached_contacts import CachedContacts
+from .display import remove_shown
 from .piece_nodes import NAME, PIECE, ROTATION, SCALE, add_instances
 from .placement import world_matrices
 from .restore import baked_objects, rest_worlds
@@ -125,10 +126,7 @@ def remove_pieces(scene: Scene) -> None:
     if collection is not None:
         bpy.data.collections.remove(collection)
     for ob in [*made, *([] if shown is None else [shown])]:
-        data = ob.data
-        bpy.data.objects.remove(ob)
-        if data is not None and not data.users:
-            bpy.data.meshes.remove(data)
+        remove_shown(ob)
 
 
 class STICTION_OT_add_pieces(Operator):

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import bpy
 from bpy.props import EnumProperty, StringProperty
-from bpy.types import Context, Event, Operator, Panel, Scene
+from bpy.types import Context, Operator, Panel, Scene
 
 from ..solver_core.certificate import certificate_of, write_certificate
-from ..solver_core.command_line import UsageError
-from ..solver_core.io.cache import CacheError
-from ..solver_core.io.container import ContainerError
 from .bake_files import cache_path
 from .cached_contacts import objects_of_bodies
+from .exports import ExportOperator
 from .figures import BakeFigures
 from .ready import has_bake
 from .ui import ScenePanel
@@ -87,13 +85,12 @@ class STICTION_OT_jump_to_worst(Operator):
         return {"FINISHED"}
 
 
-class STICTION_OT_export_certificate(Operator):
+class STICTION_OT_export_certificate(ExportOperator, Operator):
     """Write how accurate the bake is, frame by frame, to a file"""
 
     bl_idname = "stiction.export_certificate"
     bl_label = "Export Accuracy"
 
-    filepath: StringProperty(name="File", description="Where it is written to", subtype="FILE_PATH", options={"SKIP_SAVE"})
     suffix: EnumProperty(name="As", description="What is written", items=SUFFIXES)
     filter_glob: StringProperty(default="*.html;*.csv;*.json", options={"HIDDEN"})
 
@@ -101,11 +98,8 @@ class STICTION_OT_export_certificate(Operator):
     def poll(cls, context: Context) -> bool:
         return has_bake(cls, context)
 
-    def invoke(self, context: Context, event: Event) -> set[str]:
-        stem = Path(bpy.data.filepath).stem or "untitled"
-        self.filepath = str(Path(bpy.data.filepath).parent / f"{stem}-accuracy{self.suffix}")
-        context.window_manager.fileselect_add(self)
-        return {"RUNNING_MODAL"}
+    def ending(self) -> str:
+        return f"accuracy{self.suffix}"
 
     def check(self, context: Context) -> bool:
         """Let the name end with what was chosen beside it."""
@@ -115,15 +109,9 @@ class STICTION_OT_export_certificate(Operator):
         changed, self.filepath = wanted != self.filepath, wanted
         return changed
 
-    def execute(self, context: Context) -> set[str]:
-        file = Path(bpy.path.abspath(self.filepath))
-        try:
-            export(context.scene, file)
-        except (UsageError, OSError, CacheError, ContainerError) as error:
-            self.report({"ERROR"}, f"It cannot be written: {error}")
-            return {"CANCELLED"}
-        self.report({"INFO"}, f"Wrote {file}")
-        return {"FINISHED"}
+    def write(self, scene: Scene, file: Path) -> str:
+        export(scene, file)
+        return f"Wrote {file}"
 
 
 class STICTION_PT_scene_statistics(ScenePanel, Panel):
