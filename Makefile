@@ -12,7 +12,7 @@ RUN := .venv/bin/python
 # Compiled kernels outlive a run; they are kept out of the source tree.
 export NUMBA_CACHE_DIR := $(CURDIR)/build/numba
 
-.PHONY: help environment demo test quick kernels lint exceptions lock bench extension extension-this clean distclean
+.PHONY: help environment demo test quick kernels lint docs exceptions lock bench extension extension-this clean distclean
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make quick           the tests that take about a minute together; most of what breaks, breaks here"
 	@echo "make test            lint, types and all tests, in as many processes as there are processors"
 	@echo "make lint            ruff and basedpyright only"
+	@echo "make docs            the manual as pages, in manual/; manual/index.html is the front page"
 	@echo "make kernels         compile the kernels that are not compiled yet, in several processes"
 	@echo "make bench           factorisations, bake times, collision, sleep, crowds beside Bullet and MuJoCo, contacts, captured problems, the papers' figures; writes build/bench"
 	@echo "make extension       dist/stiction-VERSION-PLATFORM-PYTHON.zip for every platform and Python"
@@ -64,6 +65,9 @@ lint: environment
 	$(RUN) .ci/exceptions.py
 	$(RUN) -m basedpyright --level error
 
+docs: environment
+	$(RUN) .ci/pages.py
+
 bench: environment
 	$(RUN) tests/bench/rates.py --seconds 2
 	$(RUN) tests/bench/collision.py
@@ -91,7 +95,7 @@ extension-this: environment
 	$(RUN) .ci/extension.py --this
 
 clean:
-	rm -rf build dist .pytest_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf build dist manual .pytest_cache .ruff_cache .hypothesis *.egg-info
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
 
 distclean: clean

@@ -25,6 +25,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+import pages
+
 ROOT = Path(__file__).resolve().parent.parent
 MANIFEST = ROOT / "blender_manifest.toml"
 SUMS = ROOT / ".ci" / "wheels.sha256"
@@ -33,8 +35,8 @@ STAGE = ROOT / "build" / "extension"
 COMPILED = ROOT / "build" / "compiled"
 DIST = ROOT / "dist"
 
-# What travels, beside the manifest and the wheels.
-SOURCES = ("__init__.py", "addon", "solver_core", "presets", "docs/manual.md", "LICENSE", "README.md", "CHANGELOG.md")
+# What travels, beside the manifest, the wheels and the pages of the manual.
+SOURCES = ("__init__.py", "addon", "solver_core", "presets", "LICENSE", "README.md", "CHANGELOG.md")
 
 PLATFORMS = {"win_amd64": "windows-x64", "macosx_arm64": "macos-arm64", "manylinux_x86_64": "linux-x64"}
 
@@ -167,10 +169,17 @@ def stage(target: Target, wheels: list[Wheel]) -> Path:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", ".*"))
         else:
-            (folder / name).parent.mkdir(exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
+    add_pages(folder / pages.PAGES.name)
     (folder / "blender_manifest.toml").write_text(manifest_text(target, wheels), encoding="utf-8")
     return folder
+
+
+def add_pages(folder: Path) -> None:
+    """Make the manual's pages in a folder of a staged package; leave when the documents are not in order."""
+    wrong = pages.make_pages(ROOT, folder)
+    if wrong:
+        sys.exit("\n".join(["extension: the documents are not in order, see `make docs`:", *wrong]))
 
 
 def add_kernels(folder: Path) -> None:

@@ -3,28 +3,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import bpy
-from bpy.types import Context, Menu, Operator
+from bpy.types import Context, Menu
+
+from .manual import FRONT
 
 __all__ = ["register", "unregister"]
-
-MANUAL = Path(__file__).resolve().parents[1] / "docs" / "manual.md"
-
-
-class STICTION_OT_open_manual(Operator):
-    """Open the manual, which came with Stiction"""
-
-    bl_idname = "stiction.open_manual"
-    bl_label = "Manual"
-
-    def execute(self, context: Context) -> set[str]:
-        if not MANUAL.is_file():
-            self.report({"ERROR"}, f"There is no file {MANUAL}; install Stiction again")
-            return {"CANCELLED"}
-        bpy.ops.wm.url_open(url=MANUAL.as_uri())
-        return {"FINISHED"}
 
 
 class STICTION_MT_rigid_body(Menu):
@@ -51,7 +35,7 @@ class STICTION_MT_rigid_body(Menu):
         layout.operator_menu_enum("stiction.jump_to_worst", "measure")
         layout.operator("stiction.export_certificate", icon="EXPORT")
         layout.separator()
-        layout.operator("stiction.open_manual", icon="HELP")
+        layout.operator("stiction.open_manual", icon="HELP").page = FRONT
 
 
 def draw_in_menu(self: Menu, context: Context) -> None:
@@ -59,16 +43,13 @@ def draw_in_menu(self: Menu, context: Context) -> None:
     self.layout.menu(STICTION_MT_rigid_body.bl_idname, icon="PHYSICS")
 
 
-register_classes, unregister_classes = bpy.utils.register_classes_factory((STICTION_OT_open_manual, STICTION_MT_rigid_body))
-
-
 def register() -> None:
     """Add the menu to that of Blender's rigid bodies."""
-    register_classes()
+    bpy.utils.register_class(STICTION_MT_rigid_body)
     bpy.types.VIEW3D_MT_object_rigid_body.append(draw_in_menu)
 
 
 def unregister() -> None:
     """Take it away."""
     bpy.types.VIEW3D_MT_object_rigid_body.remove(draw_in_menu)
-    unregister_classes()
+    bpy.utils.unregister_class(STICTION_MT_rigid_body)

@@ -157,7 +157,7 @@ class STICTION_PT_scene_contacts(ScenePanel, Panel):
 def draw_settings(layout: UILayout, context: Context) -> None:
     """The overlay's settings, for the panel and for the viewport's own list of overlays."""
     own = context.scene.stiction_display
-    layout.prop(own, "show_contacts", text="Show in Viewport")
+    layout.prop(own, "show_contacts", text="In Viewport")
     column = layout.column()
     column.active = own.show_contacts
     column.prop(own, "show_normal_forces")
@@ -165,7 +165,7 @@ def draw_settings(layout: UILayout, context: Context) -> None:
     column.prop(own, "show_friction_cones")
     column.prop(own, "only_selected")
     row = column.row(align=True)
-    row.prop(own, "force_length", text="Length of 1 N")
+    row.prop(own, "force_length", text="One Newton")
     row.operator("stiction.fit_forces", text="", icon="FULLSCREEN_EXIT")
     if own.show_contacts and context.scene.stiction.bake.state != "NONE":
         reader = Overlay.contacts.reader(context.scene)

@@ -221,7 +221,7 @@ class STICTION_PT_scene_pairs(ScenePanel, Panel):
             column.prop(pair, "a")
             column.prop(pair, "b")
             column = layout.column(align=True)
-            column.prop(pair, "mu_static", text="Friction Static")
+            column.prop(pair, "mu_static", text="Friction")
             column.prop(pair, "mu_dynamic", text="Dynamic")
 
 

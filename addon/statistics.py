@@ -124,7 +124,7 @@ class STICTION_PT_scene_statistics(ScenePanel, Panel):
         layout.use_property_split = True
         layout.use_property_decorate = False
         own = context.scene.stiction_display
-        layout.prop(own, "show_statistics", text="Plots in Viewport")
+        layout.prop(own, "show_statistics", text="In Viewport")
         row = layout.row()
         row.active = own.show_statistics
         row.prop(own, "statistics_corner", expand=True)

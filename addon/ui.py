@@ -11,6 +11,7 @@ from bpy.types import Context, Object, Panel, UILayout
 from ..solver_core.scene.spec import ContactMethod, FrictionCombine, Staggering, pair_friction
 from . import properties
 from .made_from import ONLY_THE_END
+from .manual import FRONT
 from .object_properties import effective_material
 
 __all__ = ["register", "unregister"]
@@ -19,8 +20,8 @@ MOST_MESSAGES = 12
 MOST_PAIRS = 6
 MOST_CHANGES = 5
 # Of the panel's frame and icons, and of an average character, at the usual size of the interface.
-MARGIN_PIXELS = 80
-CHARACTER_PIXELS = 6.5
+MARGIN_PIXELS = 62
+CHARACTER_PIXELS = 5.9
 # Blender wants a plain set; this one is never changed.
 CLOSED = {"DEFAULT_CLOSED"}
 
@@ -80,6 +81,9 @@ class STICTION_PT_object(PhysicsPanel, Panel):
     bl_label = "Stiction"
     bl_idname = "STICTION_PT_object"
 
+    def draw_header_preset(self, context: Context) -> None:
+        draw_help(self.layout, "docs/settings.html#surface")
+
     def draw(self, context: Context) -> None:
         pass
 
@@ -99,7 +103,7 @@ class STICTION_PT_object_surface(ObjectPanel, Panel):
         own, body = ob.stiction, ob.rigid_body
         layout.prop(own, "material")
         column = layout.column()
-        overridable(column, "Friction Static", own, "mu_static", body, "friction")
+        overridable(column, "Friction", own, "mu_static", body, "friction")
         if own.use_mu_static:
             overridable(column, "Dynamic", own, "mu_dynamic", own, "mu_static")
         else:
@@ -162,7 +166,7 @@ class STICTION_PT_scene(ScenePanel, Panel):
     bl_idname = "STICTION_PT_scene"
 
     def draw_header_preset(self, context: Context) -> None:
-        self.layout.operator("stiction.open_manual", text="", icon="HELP", emboss=False)
+        draw_help(self.layout, FRONT)
 
     def draw(self, context: Context) -> None:
         draw_bake(self.layout, context)
@@ -187,14 +191,14 @@ class STICTION_PT_scene_solver(ScenePanel, Panel):
         # other methods, and what was published, know no crowds
         crowds.active = own.method == ContactMethod.STAGGERED.name and own.staggering == Staggering.ACCELERATED.name
         crowds.prop(own, "crowd_tolerance", text="Of Crowds")
-        column.prop(own, "max_iterations", text="Max Iterations")
+        column.prop(own, "max_iterations", text="Iterations")
         overridable(column, "Substeps", own, "substeps", context.scene.rigidbody_world, "substeps_per_frame")
         column.prop(own, "step_accuracy")
         column = layout.column()
         cone = column.column()
         # other methods have the exact cone whatever is chosen here
         cone.active = own.method == ContactMethod.STAGGERED.name
-        cone.prop(own, "friction_cone")
+        cone.prop(own, "friction_cone", text="Cone")
         if own.friction_cone == "POLYGON":
             cone.prop(own, "polygon_sides")
         column.prop(own, "friction_combine", text="Combine")
@@ -204,7 +208,7 @@ class STICTION_PT_scene_solver(ScenePanel, Panel):
         column.prop(own, "staggering")
         column = layout.column()
         column.prop(own, "step_time_limit")
-        column.prop(own, "recovery_speed")
+        column.prop(own, "recovery_speed", text="Recovery")
 
 
 class STICTION_PT_scene_range(ScenePanel, Panel):
@@ -216,16 +220,20 @@ class STICTION_PT_scene_range(ScenePanel, Panel):
         layout.use_property_split = True
         layout.use_property_decorate = False
         own = context.scene.stiction
-        layout.prop(own, "use_frame_range")
+        layout.prop(own, "use_frame_range", text="Own Range")
         source = own if own.use_frame_range else context.scene.rigidbody_world.point_cache
         column = layout.column(align=True)
         column.enabled = own.use_frame_range
         column.prop(source, "frame_start", text="Frame Start")
         column.prop(source, "frame_end", text="End")
-        layout.prop(own, "cache_directory")
+        layout.prop(own, "cache_directory", text="Cache")
         is_one = context.scene.stiction_display.pieces_object is not None
         layout.operator("stiction.remove_pieces" if is_one else "stiction.add_pieces")
         layout.column(heading="Timeline").prop(context.scene.stiction_display, "show_frames", text="Show")
+
+
+def draw_help(layout: UILayout, page: str) -> None:
+    layout.operator("stiction.open_manual", text="", icon="HELP", emboss=False).page = page
 
 
 def table_row(table: UILayout, label: str, icon: str, *cells: str) -> UILayout:
@@ -253,7 +261,8 @@ def draw_bake(layout: UILayout, context: Context) -> None:
     session, bake = context.window_manager.stiction, context.scene.stiction.bake
     if session.is_baking:
         row = layout.row(align=True)
-        row.progress(factor=session.factor, text=session.status)
+        # how many contacts the frame had is said below, where there is room
+        row.progress(factor=session.factor, text=session.status.partition(",")[0])
         row.operator("stiction.pause", text="", icon="PLAY" if session.is_paused else "PAUSE")
         row.operator("stiction.cancel", text="", icon="CANCEL")
         column = layout.column(align=True)
@@ -334,7 +343,7 @@ def changes_shown(context: Context) -> list[bpy.types.PropertyGroup]:
 
 
 def draw_outdated(column: UILayout, bake: bpy.types.PropertyGroup, lines: list[str], width: int) -> None:
-    column.label(text="Outdated: since the bake changed", icon="BLANK1")
+    draw_wrapped(column, "Outdated: since the bake changed", "BLANK1", width)
     for line in lines[:MOST_CHANGES]:
         draw_wrapped(column, line, "DOT", width)
     if len(lines) > MOST_CHANGES:
@@ -362,6 +371,7 @@ def draw_messages(layout: UILayout, context: Context) -> None:
         draw_wrapped(box, message.name, "CANCEL" if message.is_error else "ERROR", width)
     if len(messages) > MOST_MESSAGES:
         box.label(text=f"and {len(messages) - MOST_MESSAGES} more, see the Info editor", icon="BLANK1")
+    box.operator("stiction.open_manual", text="Troubleshooting", icon="HELP").page = "docs/troubleshooting.html"
 
 
 def characters_in_row(context: Context) -> int:

@@ -39,7 +39,12 @@ def build_without_fetching(extension, monkeypatch, tmp_path):
         kernels.mkdir(parents=True)
         (kernels / "rotation-0123.tar.xz").write_bytes(b"")
 
+    def pages(folder):
+        folder.mkdir()
+        (folder / "index.html").write_text("")
+
     monkeypatch.setattr(extension, "fetch", fetch)
+    monkeypatch.setattr(extension, "add_pages", pages)
     monkeypatch.setattr(extension, "add_kernels", compiled)
     monkeypatch.setattr(extension, "STAGE", tmp_path / "stage")
     monkeypatch.setattr(extension, "DIST", tmp_path / "dist")
@@ -76,12 +81,12 @@ def test_a_zip_holds_its_own_wheels_all_modules_and_nothing_else(extension, buil
 
     modules = {str(module.relative_to(ROOT)) for module in [ROOT / "__init__.py", *modules_of(*ROOMS)]}
     assert modules <= names
-    assert "LICENSE" in names
+    assert {"LICENSE", "manual/index.html"} <= names
     # machine code is made where it is to run
     brings = extension.Target(platform, python) == extension.Target.of_this_machine()
     assert any(name.startswith("solver_core/compiled/") for name in names) == brings
     packed = {source.split("/")[0] for source in extension.SOURCES}
-    assert {name.split("/")[0] for name in names} <= {*packed, "blender_manifest.toml", "wheels"}
+    assert {name.split("/")[0] for name in names} <= {*packed, "blender_manifest.toml", "wheels", "manual"}
     assert not [name for name in names if "__pycache__" in name or name.endswith((".pyc", ".blend1"))]
 
     wheels = {name for name in names if name.startswith("wheels/") and name.endswith(".whl")}

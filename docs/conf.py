@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How Sphinx makes pages of the documents: `make docs`.
+
+The source folder is the repository, so that a link means the same in a page and in the file that it is made of. README.md is
+the front page; which pages there are, and in which order, is told here, for it would be noise in a README read by itself.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tomllib
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+ROOT = Path(__file__).resolve().parents[1]
+FRONT = "README"
+PAGES = {
+    "For artists": (
+        "docs/first-bake",
+        "docs/friction",
+        "docs/gallery",
+        "docs/settings",
+        "docs/baking",
+        "docs/scene",
+        "docs/troubleshooting",
+        "docs/limits",
+    ),
+    "For pipelines": ("docs/headless",),
+    "For the curious": ("docs/theory", "solver_core/README", "docs/measured"),
+    "For those who build it": ("CONTRIBUTING", "docs/decisions", "docs/glossary", "CHANGELOG"),
+}
+
+project = "Stiction"
+author = "Stiction contributors"
+copyright = "2026, Stiction contributors, GPL-3.0-or-later"
+release = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+
+extensions = ["myst_parser"]
+root_doc = FRONT
+# documents beside these are found too, and are told to be left out of the list above
+include_patterns = ["*.md", "docs/**.md", "solver_core/**.md"]
+myst_heading_anchors = 4
+nitpicky = True
+highlight_language = "none"
+
+html_theme = "furo"
+html_title = f"Stiction {release}"
+html_copy_source = False
+html_show_sourcelink = False
+
+
+def add_list_of_pages(app: Sphinx, name: str, source: list[str]) -> None:
+    """Let the front page name the others, for the navigation."""
+    if name == FRONT:
+        for caption, pages in PAGES.items():
+            source[0] += "\n".join(["\n```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```\n"])
+
+
+def make_index(app: Sphinx, error: Exception | None) -> None:
+    """Where a server, or a reader of the folder, looks first."""
+    if error is None:
+        shutil.copyfile(app.outdir / f"{FRONT}.html", app.outdir / "index.html")
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("source-read", add_list_of_pages)
+    app.connect("build-finished", make_index)

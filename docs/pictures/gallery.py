@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The pictures of docs/gallery.md: the end of each shipped scene as Stiction bakes it, and beside it as Bullet has it.
+
+    .venv/bin/python docs/pictures/gallery.py [NAME ...]
+
+Each scene is made by the operator of its *Add* menu with the values that it has there, baked with the defaults but for those
+below, and drawn by Cycles at the last frame; then Free Bake, and Bullet plays the same file from its first frame on. Names
+are those of the operators.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# Before bpy is imported: the user's own Blender has no part in this.
+RESOURCES = tempfile.TemporaryDirectory(prefix="stiction-gallery-", ignore_cleanup_errors=True)
+os.environ["BLENDER_USER_RESOURCES"] = RESOURCES.name
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "numba"))
+
+import bpy  # noqa: E402
+import numpy as np  # noqa: E402
+from mathutils import Vector  # noqa: E402
+
+PICTURES = Path(__file__).resolve().parent / "gallery"
+SIZE = 400, 280
+GAP = 8  # pixels of white between the two
+SAMPLES = 24
+COLOURS = {
+    "ACTIVE": (0.85, 0.78, 0.62, 1.0),
+    "PASSIVE": (0.03, 0.12, 0.07, 1.0),
+    # what others move inside of, which the menu shows as wires
+    "WIRE": (0.6, 0.75, 0.9, 0.15),
+}
+# Settings that differ from a new scene's: the tolerance of the papers for what they show.
+SCENES: dict[str, dict[str, float]] = {
+    "card_house": {},
+    "arch": {},
+    "tower": {},
+    "wall": {},
+    "dominoes": {},
+    "catenary_arch": {},
+    "bombarded_card_house": {"tolerance": 1e-4},
+    "jamming_tube": {},
+    "hanging_chain": {},
+    "drawbridge": {},
+    "breakable_wall": {},
+}
+
+
+def corners(objects: Iterable[bpy.types.Object]) -> np.ndarray:
+    """Corners of the bounding boxes in the world, [n, 3], in m."""
+    return np.array([ob.matrix_world @ Vector(corner) for ob in objects for corner in ob.bound_box])
+
+
+def moving(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """The bodies that the scene is about."""
+    return [ob for ob in scene.rigidbody_world.collection.objects if ob.rigid_body.type == "ACTIVE"]
+
+
+def paint(scene: bpy.types.Scene) -> None:
+    """Ivory on green felt."""
+    made = {}
+    for name, colour in COLOURS.items():
+        made[name] = bpy.data.materials.new(name)
+        made[name].use_nodes = True
+        surface = made[name].node_tree.nodes["Principled BSDF"].inputs
+        surface["Base Color"].default_value, surface["Roughness"].default_value = colour, 0.6
+        surface["Alpha"].default_value = colour[3]
+    for ob in scene.rigidbody_world.collection.objects:
+        if ob.type == "MESH":
+            ob.data.materials.clear()
+            ob.data.materials.append(made["WIRE" if ob.display_type == "WIRE" else ob.rigid_body.type])
+
+
+def light_and_frame(scene: bpy.types.Scene, points: np.ndarray) -> None:
+    """A camera that sees these points (n, 3), a sun and a bright sky."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    centre, size = Vector((low + high) / 2), float(np.linalg.norm(high - low))
+    camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    direction = Vector((0.55, -1.0, 0.5)).normalized()
+    camera.location = centre + 2.05 * size * direction
+    camera.rotation_euler = direction.to_track_quat("Z", "Y").to_euler()
+    camera.data.lens, camera.data.clip_start, camera.data.clip_end = 50.0, 0.01 * size, 100.0 * size
+    sun = bpy.data.objects.new("Sun", bpy.data.lights.new("Sun", "SUN"))
+    sun.data.energy, sun.data.angle, sun.rotation_euler = 3.0, 0.1, (0.6, -0.4, 0.0)
+    for ob in (camera, sun):
+        scene.collection.objects.link(ob)
+    scene.camera = camera
+    scene.world = scene.world or bpy.data.worlds.new("World")
+    scene.world.use_nodes = True
+    sky = scene.world.node_tree.nodes["Background"].inputs
+    sky["Color"].default_value, sky["Strength"].default_value = (0.6, 0.7, 0.8, 1.0), 0.7
+    scene.render.engine = "CYCLES"
+    scene.cycles.device, scene.cycles.samples, scene.cycles.use_denoising = "CPU", SAMPLES, True
+    scene.render.resolution_x, scene.render.resolution_y = SIZE
+
+
+def draw(scene: bpy.types.Scene, file: Path) -> np.ndarray:
+    """Render the current frame; returns its pixels [rows, columns, 4], the lowest row first."""
+    scene.render.filepath = str(file)
+    bpy.ops.render.render(write_still=True)
+    image = bpy.data.images.load(str(file))
+    pixels = np.array(image.pixels, dtype=np.float32).reshape(image.size[1], image.size[0], 4)
+    file.unlink()
+    return pixels
+
+
+def write(pixels: np.ndarray, file: Path) -> None:
+    """Pixels [rows, columns, 4] as a small PNG without an alpha channel."""
+    image = bpy.data.images.new(file.stem, width=pixels.shape[1], height=pixels.shape[0])
+    image.pixels.foreach_set(pixels.ravel())
+    settings = bpy.context.scene.render.image_settings
+    settings.file_format, settings.color_mode, settings.compression = "PNG", "RGB", 100
+    # as the pixels are: they have been through the view transform already
+    bpy.context.scene.view_settings.view_transform = "Standard"
+    image.save_render(str(file))
+
+
+def make(name: str, values: dict[str, float]) -> None:
+    """Bake, draw, free, play with Bullet, draw, and put both side by side."""
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    getattr(bpy.ops.stiction, f"add_{name}")()
+    scene = bpy.context.scene
+    for key, value in values.items():
+        setattr(scene.stiction, key, value)
+    scene.stiction.cache_directory = str(Path(RESOURCES.name) / "cache")
+    bodies = moving(scene)
+    points = [corners(bodies)]
+    paint(scene)
+    begin = time.perf_counter()
+    bpy.ops.stiction.bake()
+    seconds = time.perf_counter() - begin
+    scene.frame_set(scene.frame_end)
+    points.append(corners(bodies))
+    light_and_frame(scene, np.concatenate(points))
+    file = PICTURES / f"{name}.png"
+    ours = draw(scene, file)
+    bpy.ops.stiction.free_bake()
+    for frame in range(scene.frame_start, scene.frame_end + 1):
+        scene.frame_set(frame)
+    bullets = draw(scene, file)
+    white = np.ones((SIZE[1], GAP, 4), dtype=np.float32)
+    write(np.concatenate([ours, white, bullets], axis=1), file)
+    missed, size = scene.stiction.bake.missed_steps, file.stat().st_size
+    print(f"gallery: {file.name}: baked in {seconds:.0f} s, {missed} steps missed, {size} bytes", flush=True)
+
+
+def main() -> None:
+    """Make the pictures that are named, or all."""
+    sys.path.insert(0, str(ROOT / "tests" / "addon"))
+    from blender import load_extension
+
+    extension = load_extension()
+    extension.register()
+    PICTURES.mkdir(exist_ok=True)
+    for name in sys.argv[1:] or SCENES:
+        make(name, SCENES[name])
+    extension.unregister()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The documents become pages in which nothing leads nowhere, and nothing is left out."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# the smallest picture that is one
+PICTURE = b"GIF89a\x01\x00\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
+
+
+@pytest.fixture
+def pages(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / ".ci"))
+    import pages
+
+    return pages
+
+
+@pytest.fixture
+def documents(tmp_path):
+    """A repository with all the pages that the navigation has, and nothing in them."""
+    sys.path.insert(0, str(ROOT / "docs"))
+    try:
+        from conf import PAGES
+    finally:
+        sys.path.remove(str(ROOT / "docs"))
+    for name in (name for names in PAGES.values() for name in names):
+        file = tmp_path / f"{name}.md"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"# {name}\n")
+    (tmp_path / "docs" / "friction.md").write_text("# There\n\n## A heading\n")
+    (tmp_path / "docs" / "picture.gif").write_bytes(PICTURE)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_every_link_anchor_and_picture_of_the_documents_leads_somewhere_and_no_page_is_left_out(pages, tmp_path):
+    assert not pages.make_pages(ROOT, tmp_path / "pages")
+    front, index = ((tmp_path / "pages" / name).read_text() for name in ("README.html", "index.html"))
+    assert front == index
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("front", "wrong"),
+    [
+        ("[there](docs/friction.md#a-heading) ![a picture](docs/picture.gif)", None),
+        ("[there](docs/nowhere.md)", "nowhere"),
+        ("[there](docs/friction.md#another-heading)", "another-heading"),
+        ("[there](#no-heading)", "no-heading"),
+        ("![a picture](docs/nothing.gif)", "nothing.gif"),
+    ],
+)
+def test_what_leads_nowhere_is_found(pages, documents, tmp_path, front, wrong):
+    (documents / "README.md").write_text(f"# Front\n\n{front}\n")
+    found = pages.make_pages(documents, tmp_path / "pages")
+    assert any(wrong in line for line in found) if wrong else not found
+
+
+@pytest.mark.slow
+def test_a_page_that_the_navigation_leaves_out_is_found(pages, documents, tmp_path):
+    (documents / "README.md").write_text("# Front\n")
+    (documents / "docs" / "forgotten.md").write_text("# Forgotten\n")
+    assert any("forgotten" in line for line in pages.make_pages(documents, tmp_path / "pages"))
