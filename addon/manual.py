@@ -46,6 +46,7 @@ ANCHORS = {
         "recovery_speed": "recovery-speed",
         "use_substeps": "substeps",
         "substeps": "substeps",
+        "step_accuracy": "step-accuracy",
         "use_frame_range": "own-frame-range",
         "frame_start": "start",
         "frame_end": "end",
