@@ -294,7 +294,7 @@ def test_a_box_on_a_slope_too_steep_for_it_slides_as_coulomb_has_it():
 def test_a_guess_brings_friction_against_the_sliding():
     """Baraff's conditions let friction act across the sliding; what begins from a guess mostly has Coulomb's law as well."""
     rng, with_guess, as_published = np.random.default_rng(18), [], []
-    for _ in range(100):
+    for _ in range(200):
         G, g, mu = random_stack(rng, 3)
         problem = sc.ContactProblem.from_delassus(G, g, mu)
         for law, guess in ((with_guess, True), (as_published, False)):
