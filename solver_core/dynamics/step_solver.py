@@ -34,8 +34,10 @@ __all__ = ["StepSolver"]
 Floats = NDArray[np.float64]
 
 CORRECTIONS = 3  # times that a step is solved, each with joints told about the velocities that came out
+MOST_CORRECTIONS = 6  # the same where joints are loose after that, but come nearer
 JOINT_DRIFT = 1e-6  # of a joint's length: what it may be off at a step's end, or the step is solved once more
-JOINT_LOOSE = 1e-3  # of it: what it may be off after that, or the step is too long
+JOINT_LOOSE = 1e-4  # of it: what it may be off after that, or the step is too long
+JOINT_OFF = 1e-3  # of it: what is off by that as the step begins takes more than a shorter step
 LOWERINGS = 6  # times that bounces which give too much are lowered; the last time to none
 CALM = 0.1  # of a motion: where joints that give way need no more than that, they contradict each other
 
@@ -145,7 +147,9 @@ class StepSolver:
             rows = joints.rows(moved(v), v, *limits)
             drift = joints.drift(before, rows)
             solves += 1
-            if drift <= JOINT_DRIFT or solves == CORRECTIONS or not drift < drift_before:
+            # what turns by an angle in the step comes nearer by about that factor; parts of it would take as many solves each
+            most = CORRECTIONS if drift <= JOINT_LOOSE else MOST_CORRECTIONS
+            if drift <= JOINT_DRIFT or solves >= most or not drift < drift_before:
                 break
         is_loose = not drift <= JOINT_LOOSE
         # to stay where they are keeps all joints whose ends nobody drives apart, so that a shorter step mends it
@@ -155,7 +159,7 @@ class StepSolver:
         v, counts, errors = self._solve_islands(begin, problem)
         counts[3] += factorisations
         # what is off already, a shorter step would have to make good in less time
-        contradict = joints.off > JOINT_LOOSE or np.abs(v - expected).max() <= CALM * change
+        contradict = joints.off > JOINT_OFF or np.abs(v - expected).max() <= CALM * change
         return problem, v, counts, errors, may_cut and not contradict
 
     def _solve_islands(self, begin: Begin, problem: StepProblem) -> tuple[Floats, NDArray[np.int64], Floats]:

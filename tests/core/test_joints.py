@@ -101,6 +101,21 @@ def test_a_chain_and_a_closed_ring_swing_and_no_joint_opens(spec):
     assert solved(frames)
 
 
+@pytest.mark.parametrize("speed", [100.0, 200.0, 400.0, 627.0])  # rad/s; the last is what a chain of 100 links has been seen at
+def test_a_link_that_is_thrown_round_stays_in_its_joint(speed):
+    """At 240 steps a second, in which it turns by up to two and a half radians."""
+    spec = sc.scenes.chain(3)
+    length = 0.1
+    last = replace(
+        spec.bodies[-1], velocity=np.array([0.0, 0.0, -0.5 * length * speed]), angular_velocity=np.array([0.0, speed, 0.0])
+    )
+    spec = replace(spec, bodies=(*spec.bodies[:-1], last))
+    frames = run(spec, 12, substeps=10)
+    assert max(abs(frame.velocities[:, 3:]).max() for frame in frames[1:]) > 0.5 * speed
+    assert gaps(frames, spec).max() < 1e-4 * length
+    assert solved(frames)
+
+
 def test_two_hinges_of_one_door_hold_it_like_one():
     door = box("Door", (0.8, 0.04, 2.0), (0.4, 0.0, 0.0), ROUGH, mass=20.0, velocity=(0.0, 1.0, 0.0))
     door = replace(door, angular_velocity=np.array([0.0, 0.0, 2.5]))
