@@ -111,6 +111,15 @@ def test_the_top_of_a_house_of_cards_comes_down_and_the_rest_stands():
 
 
 @pytest.mark.slow
+def test_a_house_at_rest_under_a_block_falls_asleep():
+    """58 bodies, at a tolerance that lets them move on by as much as what sleeps may."""
+    spec = published_scenes.bombarded_card_house(blocks=1)
+    frames = sc.Simulation(spec, tolerance=1e-4).run(7 * FPS)
+    assert frames[-1].statistics.asleep[-1] == 58
+    assert at_rest(frames[-1])
+
+
+@pytest.mark.slow
 def test_a_tube_lets_less_through_the_rougher_it_is():
     through = []
     for mu in (0.0, 0.5, 1.0):
