@@ -37,7 +37,7 @@ CORRECTIONS = 3  # times that a step is solved, each with joints told about the 
 MOST_CORRECTIONS = 6  # the same where joints are loose after that, but come nearer
 JOINT_DRIFT = 1e-6  # of a joint's length: what it may be off at a step's end, or the step is solved once more
 JOINT_LOOSE = 1e-4  # of it: what it may be off after that, or the step is too long
-JOINT_OFF = 1e-3  # of it: what is off by that as the step begins takes more than a shorter step
+JOINT_OFF = 1e-3  # of it: the same where a shorter step may be none, or an end is driven, which could ask for what cannot be
 LOWERINGS = 6  # times that bounces which give too much are lowered; the last time to none
 CALM = 0.1  # of a motion: where joints that give way need no more than that, they contradict each other
 
@@ -151,7 +151,7 @@ class StepSolver:
             most = CORRECTIONS if drift <= JOINT_LOOSE else MOST_CORRECTIONS
             if drift <= JOINT_DRIFT or solves >= most or not drift < drift_before:
                 break
-        is_loose = not drift <= JOINT_LOOSE
+        is_loose = not drift <= (JOINT_LOOSE if may_cut and not joints.are_driven else JOINT_OFF)
         # to stay where they are keeps all joints whose ends nobody drives apart, so that a shorter step mends it
         if not is_loose or (may_cut and not joints.are_driven):
             return problem, v, counts, errors, is_loose
