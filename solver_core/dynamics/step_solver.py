@@ -100,7 +100,7 @@ class StepSolver:
         kept = ContactMemory(
             contacts.body_a, contacts.body_b, contacts.feature, impulse, problem.approach_before, problem.taken_before
         )
-        worked_off = is_worked_off(self._effort)
+        worked_off = is_worked_off(self._effort, len(contacts))
         found = counts, errors, worked_off, problem.axes, is_loose
         remembered = problem.approach, taken(problem, v)
         return Solution(contacts, system, v, apart, twist, kept, held, *remembered, *found)

@@ -4,7 +4,7 @@
 Iterations bound nothing: one costs a factorisation or a hundred, and a factorisation of two cards takes a thousand
 multiplications, one of a block in two hundred pieces ten million. So a solve has factorisations in proportion to the
 iterations that it is allowed, and a step has multiplications: when these are spent a solve has as many factorisations as some
-iterations take, and nothing is tried again.
+iterations take. A step is not tried again then, unless its contacts are so many that a few tries alone take as much.
 
 Kernels cannot ask the time in a way that is portable and can be cached. So they read, between any two factorisations, an array
 that a thread of Python's writes to while they run (Kaufman et al. 2008, section 7: a contact projection is the last thing done
@@ -43,6 +43,7 @@ BELL, DONE, MOST, COST, WORK = range(5)
 FACTORISATIONS_PER_ITERATION = 80  # for each iteration that is allowed
 LEAST = 400  # factorisations that any solve may do, some iterations; a contact projection may take as many more
 MULTIPLICATIONS = 30_000_000_000  # in a step: about half a minute
+OF_A_CONTACT_IN_ALL_TRIES = 6_400_000  # in a step of many: eight tries, of what one takes in a heap of 8,000 cubes
 OF_A_PRODUCT = 216  # multiplications, of two blocks of six by six
 OF_A_CONTACT = 400  # about, to put it into the matrix and to look at it
 
@@ -77,9 +78,9 @@ def count_products(effort, products):
     effort[WORK] += OF_A_PRODUCT * products
 
 
-def is_worked_off(effort: NDArray[np.int64]) -> bool:
-    """Whether a step has done all the work that it may."""
-    return bool(effort[WORK] >= MULTIPLICATIONS)
+def is_worked_off(effort: NDArray[np.int64], contacts: int = 0) -> bool:
+    """Whether a step of so many contacts has done all the work that it may."""
+    return bool(effort[WORK] >= max(MULTIPLICATIONS, OF_A_CONTACT_IN_ALL_TRIES * contacts))
 
 
 @leaf_kernel

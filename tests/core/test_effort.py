@@ -88,7 +88,7 @@ def test_a_step_that_has_done_its_work_is_not_tried_again(monkeypatch):
 
     spec = sc.scenes.card_house(levels=2)
     settings = {"tolerance": 1e-14, "max_iterations": 100, "substeps": 1}
-    monkeypatch.setattr(step_solver, "is_worked_off", lambda effort: True)
+    monkeypatch.setattr(step_solver, "is_worked_off", lambda effort, contacts: True)
     frames = sc.Simulation(spec, **settings).run(3)[1:]
     assert all(frame.statistics.solves.max() <= simulation.FEW_TRIES and frame.statistics.cuts.max() == 0 for frame in frames)
 
@@ -104,6 +104,19 @@ def test_what_may_be_multiplied_in_a_step_bounds_the_factorisations_of_each_solv
     allow(effort, 200, 10**5, 10**4)
     assert effort[MOST] == LEAST < of_large
     assert is_worked_off(effort)
+
+
+def test_a_step_of_so_many_contacts_that_each_try_takes_a_third_of_the_work_is_tried_again():
+    """In a heap of 8,000 cubes a try takes 8e5 multiplications a contact; after three, bodies would be left in each other."""
+    effort, of_a_try = effort_of_a_step(), 800_000
+    for contacts in (5_000, 14_000, 20_000):
+        effort[WORK] = 7 * of_a_try * contacts
+        assert not is_worked_off(effort, contacts)
+        effort[WORK] = max(MULTIPLICATIONS, 8 * of_a_try * contacts)
+        assert is_worked_off(effort, contacts)
+    effort[WORK] = MULTIPLICATIONS
+    assert is_worked_off(effort, 4_000)  # few contacts may take no more than before
+    assert not is_worked_off(effort, 14_000)
 
 
 def test_a_step_that_has_no_solution_says_so():
