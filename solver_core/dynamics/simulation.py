@@ -294,9 +294,9 @@ class Simulation:
             if solution.counts[0] == Status.INFEASIBLE and cuts > 0:
                 # perhaps a bounce off one body into another
                 solution = self._solver.solve(*of_try, False, moved_by)
-            is_loose = solution.is_loose and cuts > 0 and solution.may_improve
-            if self._pace.is_too_long(begin, solution) or is_loose:
-                return Cut(0.5 * h, repeatedly=True)
+            refused = self._refused(begin, solution, cuts)
+            if refused is not None:
+                return refused
             moved = self._moved(begin, solution.v, solution.apart)
             if not self._later.may_matter(solution.twist, h, h / self._step):
                 tries.append(Attempt(solution, moved, NO_IMPACTS, NOTHING_LATER))
@@ -320,6 +320,18 @@ class Simulation:
         if cuts > 0 and best.unsettled and best.solution.may_improve:
             return Cut(0.5 * h, repeatedly=True)
         return self._advanced(begin, joints, best, [attempt.solution for attempt in tries])
+
+    def _refused(self, begin: Begin, solution: Solution, cuts: int) -> Cut | None:
+        """Where a step has to be cut for what its solution says alone; None where it has not."""
+        if self._pace.is_too_long(begin, solution):
+            return Cut(0.5 * begin.h, repeatedly=True)
+        if cuts == 0 or not solution.may_improve:
+            return None
+        if solution.is_loose:
+            return Cut(0.5 * begin.h, repeatedly=True)
+        # of a whole step each half is another problem, and problems that are missed are rare
+        is_missed = solution.counts[0] == Status.MAX_ITERATIONS and begin.h >= begin.single
+        return Cut(0.5 * begin.h, repeatedly=False) if is_missed else None
 
     def _begin(self, at: float, h: float) -> Begin:
         """Predict and collide: bodies and contacts as a step of h seconds begins, with all awake that it could disturb."""

@@ -8,8 +8,8 @@ import pytest
 
 import solver_core as sc
 from solver_core.jointed_scenes import four_ball_solid
+from solver_core.scene.parts import sphere_shape
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
-from solver_core.scenes import sphere_shape
 
 from .bodies import body, material, poses, scene
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import solver_core as sc
+from solver_core.scene.parts import ground, sphere_shape
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec
-from solver_core.scenes import card_house, ground, sphere_shape
+from solver_core.scenes import card_house
 
 from .bodies import body, material, poses
 

@@ -31,6 +31,7 @@ from .admm import ADMM_PENALTY, CHANGE, ITERATIONS_A_LOOK, LAST_ADMM_PENALTY, RE
 from .aim import COARSE
 from .clusters import GOOD_ENOUGH
 from .coulomb_newton import FIRST_PENALTIES
+from .first_order import NEARBY
 from .newton_in_impulses import Island, natural_map, newton, project, solver, with_diagonal
 
 __all__ = ["is_matrix", "propose_for_matrix"]
@@ -44,7 +45,7 @@ DENSE_SHARE, DENSE_ROWS = 0.15, 300  # of blocks that do not vanish, and rows, f
 FINE = 1e-3  # of what is good enough: what multipliers go for as long as that is quick
 FIRST_ORDER_ITERATIONS, LOOKS_WITHOUT_HALF = 3000, 15
 HELD_AIM = 0.1  # of what is good enough, for projections onto both
-TURNS, NEAR = 16, 1e-3  # tries of Newton's method from so near, of the fastest velocity; else one with each penalty
+TURNS = 16  # tries of Newton's method from nearby; else one with each penalty
 CONTACTS_OF_A_CLUSTER, CONTACTS_OF_A_CENTRE = 80, 25  # of these, the nearest, that no other cluster of a round begins in
 BETTER_THAN_ENOUGH = 0.4  # of what is good enough, that clusters are solved to
 
@@ -101,7 +102,7 @@ def _solve_island(island: Island, impulse: Floats, tolerance: float, fastest: fl
     if error <= enough:
         return impulse, Found.ADMM, cost
     best, least = impulse, error
-    for turn in range(TURNS if error <= NEAR * fastest else len(FIRST_PENALTIES)):
+    for turn in range(TURNS if error <= NEARBY * fastest else len(FIRST_PENALTIES)):
         first = FIRST_PENALTIES[turn % len(FIRST_PENALTIES)]
         after, reached, done = newton(island, impulse, first, FINE * enough, enough, effort)
         cost += done
