@@ -78,6 +78,20 @@ def pack(folder: Path, into: Path) -> None:
         archive.add(folder, folder.name)
 
 
+def unpack(packed: Path, folder: Path) -> None:
+    """Unpack the files of an archive into a new folder, whatever folders they claim to be in.
+
+    Python 3.11 has the filters of `extractall` from its fourth release on only.
+    """
+    folder.mkdir()
+    with tarfile.open(packed) as archive:
+        for member in archive:
+            content = archive.extractfile(member)
+            if content is not None:
+                with content, open(folder / Path(member.name).name, "wb") as file:
+                    shutil.copyfileobj(content, file)
+
+
 def bring(folder: Path) -> None:
     """Fill the folder for a file's kernels, which is not there yet, with those compiled ahead, if there are any that fit."""
     named = os.environ.get("NUMBA_CACHE_DIR")
@@ -92,8 +106,7 @@ def bring(folder: Path) -> None:
             if plain.is_dir():
                 shutil.copytree(plain, copy, copy_function=shutil.copyfile)
             else:
-                with tarfile.open(packed) as archive:
-                    archive.extractall(beside, filter="data")
+                unpack(packed, copy)
             try:
                 os.rename(copy, folder)
             except OSError:
