@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Crowds: islands of many bodies that have tumbled, which are solved to a tolerance of their own.
+"""Who tumbles, and crowds: islands of many bodies that tumble, which are solved to a tolerance of their own.
 
 What stands keeps what its steps leave over, so a wall is asked for all the digits of the tolerance, and has them for nothing:
 the impulses of the step before are the answer. In a heap that tumbles few of them hold for a step, the last digits cost ten
-times what the first four do, and a settled one drifts by 0.03 mm in ten seconds without them. So an island of many bodies is a
-crowd from the step on in which anything in it slides, rolls or parts faster than gravity makes it within a step; its bodies
-remain one until they sleep, or until they are no longer many.
+times what the first four do, and a settled one drifts by 0.03 mm in ten seconds without them. So an island tumbles from the
+step on in which anything in it slides, rolls or parts faster than gravity makes it within a step, and its bodies do until they
+sleep. While they are many they are a crowd.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ AT_REST = 30.0  # tolerances: what equilibria that are solved to one leave bodie
 
 
 class Crowds:
-    """Who of n bodies is in a crowd. members: (n,), as of the last step that was solved.
+    """Who of n bodies tumbles, and who is in a crowd. tumbling, members: (n,), as of the last step that was solved.
 
-    There are crowds only for Staggered Projections with proposals: the other methods are what was published.
+    Both are only for Staggered Projections with proposals: the other methods are what was published.
     """
 
     def __init__(self, count: int, settings: SolverSettings):
-        self.members = np.zeros(count, dtype=bool)
-        accelerated = settings.method is ContactMethod.STAGGERED and settings.staggering is Staggering.ACCELERATED
+        self.members, self.tumbling = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+        self._accelerated = settings.method is ContactMethod.STAGGERED and settings.staggering is Staggering.ACCELERATED
         self._tolerance = self._of_crowds = settings.tolerance
-        if accelerated:
+        if self._accelerated:
             self._of_crowds = max(settings.tolerance, settings.crowd_tolerance)
 
-    def tolerances(self, begin: Begin, system: System) -> Floats:
-        """The tolerance (moving,) that the island of each body that the solver moves is solved to. Who is in a crowd is known
-        then."""
-        moving = len(begin.offset) - 1
-        if moving <= MANY or self._of_crowds == self._tolerance:
-            self.members[:] = False
-            return np.full(moving, self._tolerance)
-        members = crowded(system, begin.unknowns(begin.bodies.twist), begin.gravity_speed, self.members[begin.awake])
-        self.members[:] = False
-        self.members[begin.awake] = members
-        return np.where(members, self._of_crowds, self._tolerance)
+    def look(self, begin: Begin, system: System) -> tuple[Floats, Flags]:
+        """The tolerance (moving,) that the island of each body that the solver moves is solved to, and whether it tumbles
+        (moving,). Who does, and who is in a crowd, is known then."""
+        if not self._accelerated:
+            return np.full(len(begin.offset) - 1, self._tolerance), np.zeros(len(begin.offset) - 1, dtype=bool)
+        now = begin.unknowns(begin.bodies.twist)
+        tumbling, many = who_tumbles(system, now, begin.gravity_speed, self.tumbling[begin.awake])
+        crowd = tumbling & many & (self._of_crowds > self._tolerance)
+        self.members[:] = self.tumbling[:] = False
+        self.members[begin.awake], self.tumbling[begin.awake] = crowd, tumbling
+        return np.where(crowd, self._of_crowds, self._tolerance), tumbling
 
     def still(self) -> Floats:
         """(n,) what bodies in equilibrium may move at for no better reason than that it is solved to a tolerance, of the speed
@@ -60,17 +60,18 @@ class Crowds:
 
     def checkpoint(self) -> dict[str, NDArray]:
         """All that `restore` needs."""
-        return {"crowd_members": self.members.copy()}
+        return {"crowd_members": self.members.copy(), "tumbling": self.tumbling.copy()}
 
     def restore(self, checkpoint: dict[str, NDArray]) -> None:
         """Go on from a checkpoint, of a version that knew no crowds too."""
         self.members = np.array(checkpoint.get("crowd_members", np.zeros_like(self.members)))
+        self.tumbling = np.array(checkpoint.get("tumbling", self.members))
 
 
 @kernel
-def crowded(system, now, speed, members):
-    """(bodies,) who is in an island of many bodies that has members (bodies,) of a crowd, or a contact that moves faster than
-    `speed` at velocities `now` (dof,)."""
+def who_tumbles(system, now, speed, tumbling):
+    """(bodies,) who is in an island that has a body which tumbles already, (bodies,), or a contact that moves faster than
+    `speed` at velocities `now` (dof,); and (bodies,) who is in an island of many."""
     bodies = system.offset.size - 1
     parent = np.arange(bodies)
     for k in range(system.body_a.size):
@@ -80,14 +81,14 @@ def crowded(system, now, speed, members):
     for b in range(bodies):
         first = root(parent, b)
         size[first] += 1
-        stirred[first] |= members[b]
+        stirred[first] |= tumbling[b]
     for k in range(system.mu.size):
         first = root(parent, system.body_a[k] if system.body_a[k] >= 0 else system.body_b[k])
-        if size[first] > MANY and not stirred[first]:
+        if not stirred[first]:
             n, t1, t2 = relative_velocity(system, k, now)
             stirred[first] = n * n + t1 * t1 + t2 * t2 > speed * speed
-    out = np.empty(bodies, np.bool_)
+    together, many = np.empty(bodies, np.bool_), np.empty(bodies, np.bool_)
     for b in range(bodies):
         first = root(parent, b)
-        out[b] = stirred[first] and size[first] > MANY
-    return out
+        together[b], many[b] = stirred[first], size[first] > MANY
+    return together, many

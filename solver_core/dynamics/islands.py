@@ -132,6 +132,7 @@ def _solve_each(
     contacts,
     number,
     tolerance,
+    tumbling,
     max_iterations,
     sides,
     staggering,
@@ -143,10 +144,9 @@ def _solve_each(
 ):
     """Solve some islands by Staggered Projections; impulse (m, 3) is warm start and answer, v (n,) answer.
 
-    which: indices of the islands. tolerance: (islands,). again: whether they begin with the last proposal. number: as for
-    `subsystem`. Out: outcome
-    (islands, 5): status, iterations, factorisations, what found it, worst contact; figures (islands, 7): relative error (28),
-    residual (29), cone, complementarity, dissipation, the worst of all, the natural map.
+    which: indices of the islands. tolerance, tumbling: (islands,). again: whether they begin with the last proposal. number: as
+    for `subsystem`. Out: outcome (islands, 5): status, iterations, factorisations, what found it, worst contact; figures
+    (islands, 7): relative error (28), residual (29), cone, complementarity, dissipation, the worst of all, the natural map.
     """
     history = np.empty((max_iterations, 3))
     for i in which:
@@ -157,7 +157,7 @@ def _solve_each(
         history[:] = 0.0
         kept = turns_kept(chosen.size, max_iterations) if staggering == ACCELERATED and not again else 0
         status, iterations, found, _, _ = staggered(
-            part, some, tolerance[i], max_iterations - kept, sides, staggering, effort, history, velocity
+            part, some, tolerance[i], tumbling[i], max_iterations - kept, sides, staggering, effort, history, velocity
         )
         worst, contact, natural = measure_island(part, some, sides, figures[i, FIRST_LAW:])
         if status == SOLVED and not worst <= tolerance[i]:
@@ -179,12 +179,12 @@ def _solve_each(
                 v[first + d] = velocity[part.offset[j] + d]
 
 
-def solve_islands(system, impulse, tolerances, max_iterations, sides, staggering, effort, counts, errors):
+def solve_islands(system, impulse, tolerances, tumbling, max_iterations, sides, staggering, effort, counts, errors):
     """Solve every island with Staggered Projections; impulse (m, 3) is warm start and answer.
 
-    tolerances: (bodies,), the same for all of an island. An island that is missed is begun once more from pivoting's answer,
-    and where contact itself fails, a proof is looked for that it must. effort: (5,) whose bell ends all this when the step's
-    time is over.
+    tolerances, tumbling: (bodies,), the same for all of an island. An island that is missed is begun once more from pivoting's
+    answer, and where contact itself fails, a proof is looked for that it must. effort: (5,) whose bell ends all this when the
+    step's time is over.
 
     Out: counts (COUNTS,): worst status, islands, most iterations, all factorisations, and the worst contact (or -1), then how
     many islands were solved by each of `Found`; errors (7,): worst relative error (28), sum of the residuals (29), worst cone,
@@ -195,10 +195,11 @@ def solve_islands(system, impulse, tolerances, max_iterations, sides, staggering
     islands = start.size - 1
     outcome, figures = np.zeros((islands, 5), np.int64), np.zeros((islands, 7))
     first = contacts[start[:-1]]
-    tolerance = tolerances[np.maximum(system.body_a[first], system.body_b[first])]
+    some_body = np.maximum(system.body_a[first], system.body_b[first])
+    tolerance, tumbles = tolerances[some_body], tumbling[some_body]
 
     def solve(which, again, iterations):
-        limits = tolerance, iterations, sides, staggering
+        limits = tolerance, tumbles, iterations, sides, staggering
         _solve_each(system, which, again, start, contacts, number, *limits, effort, impulse, v, outcome, figures)
 
     before = np.zeros((islands, 2), np.int64)
@@ -264,7 +265,7 @@ def _solve_part(max_iterations: int, effort: Indices, part: System, impulse: Flo
     m, bodies = len(impulse), len(part.offset) - 1
     outcome, figures = np.zeros((1, 5), np.int64), np.zeros((1, 7))
     of_island = np.zeros(1, np.int64), False, np.array([0, m]), np.arange(m), np.full(bodies, -1)
-    limits = np.array([tolerance]), min(max_iterations, OF_A_CLUSTER), 0, ACCELERATED
+    limits = np.array([tolerance]), np.zeros(1, np.bool_), min(max_iterations, OF_A_CLUSTER), 0, ACCELERATED
     _solve_each(part, *of_island, *limits, effort, impulse, np.empty_like(part.velocity), outcome, figures)
     return int(outcome[0, FACTORISATIONS])
 

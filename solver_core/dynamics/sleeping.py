@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Indices = NDArray[np.int64]
 
-WINDOW = 0.5  # s
+WINDOW = 1.0 / 3.0  # s: two of them, and what is left of a third, are a second
 # Of the speed that gravity gives in a step: what is as slow, all points of it, may be at rest, or what moves no faster than a
 # coarse tolerance lets what is at rest.
 STILL = 1e-4

@@ -168,9 +168,9 @@ class StepSolver:
         counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
         limits = settings.tolerance, settings.max_iterations
         if settings.method is ContactMethod.STAGGERED:
-            tolerances = self._crowds.tolerances(begin, system)
+            tolerances, tumbling = self._crowds.look(begin, system)
             options = settings.max_iterations, settings.polygon_sides, VARIANTS[settings.staggering.value]
-            v = solve_islands(system, impulse, tolerances, *options, self._effort, counts, errors)
+            v = solve_islands(system, impulse, tolerances, tumbling, *options, self._effort, counts, errors)
         elif settings.method is ContactMethod.PIVOT:
             fall = float(np.linalg.norm(begin.model.gravity)) * begin.h
             direction = sliding_directions(system, begin.unknowns(begin.bodies.twist), fall)

@@ -11,6 +11,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..compile.kernel import FALSE
 from ..problem.arguments import require_limits, require_truth, require_whole
 from ..problem.contact_problem import ContactProblem, finite_array
 from ..problem.residuals import residuals
@@ -136,7 +137,7 @@ def _staggered_contacts(
 
     def solve_part(part: System, some: Floats, tolerance: float) -> int:
         few, done = min(most, OF_A_CLUSTER), np.empty_like(part.velocity)
-        staggered(part, some, tolerance, few, 0, ACCELERATED, effort, np.zeros((few, 3)), done)
+        staggered(part, some, tolerance, FALSE, few, 0, ACCELERATED, effort, np.zeros((few, 3)), done)
         return int(effort[DONE])
 
     with ringing(effort, limits.time_limit):
@@ -145,7 +146,7 @@ def _staggered_contacts(
         elif variant == ACCELERATED and polygon_sides == 0 and is_matrix(system):
             factorisations, proposed = propose_for_matrix(system, impulse, limits.tolerance, effort)
         status, iterations, found, contact, friction = staggered(
-            system, impulse, limits.tolerance, most, int(polygon_sides), variant, effort, history, v
+            system, impulse, limits.tolerance, FALSE, most, int(polygon_sides), variant, effort, history, v
         )
     seconds = perf_counter() - begin
     velocity = relative_velocities(system, v)[:, :dim]

@@ -34,6 +34,7 @@ from records import on_one_thread, write_rows  # noqa: E402
 from scenes import intercepted_solves, largest_island  # noqa: E402
 
 import solver_core as sc  # noqa: E402
+from solver_core.compile.kernel import FALSE  # noqa: E402
 from solver_core.problem.residuals import effective_masses, natural_error, scales  # noqa: E402
 from solver_core.problem.system import (  # noqa: E402
     System,
@@ -93,7 +94,7 @@ def clusters(problem: sc.ContactProblem, start: Floats, tolerance: float, limit:
 
     def solve(part: System, some: Floats, aim: float) -> int:
         done = np.empty_like(part.velocity)
-        staggered(part, some, aim, OF_A_CLUSTER, 0, ACCELERATED, effort, np.zeros((OF_A_CLUSTER, 3)), done)
+        staggered(part, some, aim, FALSE, OF_A_CLUSTER, 0, ACCELERATED, effort, np.zeros((OF_A_CLUSTER, 3)), done)
         return int(effort[DONE])
 
     with ringing(effort, limit):

@@ -21,9 +21,11 @@ from records import on_one_thread, write_rows
 from scenes import house_with_box, intercepted_solves, largest_island
 
 from solver_core import scenes
+from solver_core.compile.kernel import FALSE
 from solver_core.dynamics.simulation import Simulation
 from solver_core.scene.spec import SceneSpec
-from solver_core.solvers.kaufman_2008.staggered import staggered
+from solver_core.solvers.effort import effort_of_a_step
+from solver_core.solvers.kaufman_2008.staggered import ACCELERATED, staggered
 
 COLD_GOAL, WARM_GOAL = 20, 4.0  # factorisations: the most of a cold projection, the median of a warm one
 EVERY = 20
@@ -40,6 +42,7 @@ def _measure(name: str, spec: SceneSpec, seconds: float, tolerance: float) -> di
     apart = 0.0
     step = 0
     history = np.zeros((1, 3))
+    one_iteration = tolerance, FALSE, 1, 0, ACCELERATED
 
     def see(system, impulse) -> None:
         nonlocal apart, step
@@ -49,9 +52,10 @@ def _measure(name: str, spec: SceneSpec, seconds: float, tolerance: float) -> di
         if contacts.size:
             start = impulse[contacts].copy()
             if start.any():
-                warm.append(staggered(island, start, tolerance, 1, 0, True, history, v)[3:])
+                warm.append(staggered(island, start, *one_iteration, effort_of_a_step(), history, v)[3:])
             if step % EVERY == 0:
-                cold.append(staggered(island, np.zeros((contacts.size, 3)), tolerance, 1, 0, True, history, v)[3:])
+                nothing = np.zeros((contacts.size, 3))
+                cold.append(staggered(island, nothing, *one_iteration, effort_of_a_step(), history, v)[3:])
         step += 1
         apart += process_time() - begin
 

@@ -30,6 +30,7 @@ from quadprog_reference import DenseProblem, contact_projection, friction_projec
 from records import on_one_thread, write_rows
 from scenes import StepProblem, capture, house_with_box
 
+from solver_core.compile.kernel import FALSE
 from solver_core.problem.result import Status
 from solver_core.problem.system import effective_inverse_mass
 from solver_core.solvers.effort import DONE, allow, effort_of_a_step
@@ -67,7 +68,7 @@ def _ours(problem: StepProblem, tolerance: float, max_iterations: int, sides: in
         begin = process_time()
         effort = effort_of_a_step()
         status, iterations, _, _, _ = staggered(
-            problem.system, impulse, tolerance, max_iterations, sides, VARIANTS[staggering], effort, history, v
+            problem.system, impulse, tolerance, FALSE, max_iterations, sides, VARIANTS[staggering], effort, history, v
         )
         factorisations = int(effort[DONE])
         seconds = min(seconds, process_time() - begin)

@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 import solver_core as sc
+from solver_core.dynamics.islands import COUNTS, WORST, solve_islands
+from solver_core.solvers.effort import effort_of_a_step
+from solver_core.solvers.kaufman_2008.staggered import ACCELERATED
 from solver_core.solvers.kaufman_2008.sweeps import one_contact, responses
 
 from .contact_problems import GRAVITY_STEP, random_bodies, rigid_jacobian
@@ -61,6 +64,23 @@ def test_few_factorisations_are_enough_for_a_coarse_answer():
         result = sc.solve(problem, tolerance=1e-2)
         assert result.stats.found in FIRST_ORDER
         assert result.stats.factorisations <= 3
+
+
+def test_few_bodies_that_are_known_to_tumble_take_half_the_factorisations_to_the_same_tolerance():
+    factorisations = []
+    for tumbles in (False, True):
+        total = 0
+        for seed in range(12):
+            problem = random_bodies(seed, contacts=30, bodies=10, mu=(0.4, 0.8))
+            system, counts, errors = problem.system, np.zeros(COUNTS, np.int64), np.zeros(7)
+            impulse = np.abs(np.random.default_rng(seed).normal(0.0, 0.02, (30, 3)))
+            tolerances, tumbling = np.full(10, 1e-6), np.full(10, tumbles)
+            solve_islands(system, impulse, tolerances, tumbling, 200, 0, ACCELERATED, effort_of_a_step(), counts, errors)
+            assert counts[0] == sc.Status.SOLVED
+            assert errors[WORST] <= 1e-6
+            total += int(counts[3])
+        factorisations.append(total)
+    assert factorisations[1] < 0.5 * factorisations[0]
 
 
 def test_the_same_bits_in_every_run():

@@ -27,25 +27,33 @@ FACTORISING = 30  # iterations of a solve, of which it may do the factorisations
 
 
 @inner_kernel
-def propose(system, blocks, values, aim, fastest, effort, impulse, v):
+def propose(system, blocks, values, aim, tumbling, effort, impulse, v):
     """Improve impulses (m, 3) and their velocities v (n,) by what needs few factorisations or none; returns what found them,
-    and whether Newton's method has the next word. Large systems begin with `begin_large`, and are left as they are."""
+    and whether Newton's method has the next word. tumbling: whether few bodies are known to be no structure. Large systems
+    begin with `begin_large`, and are left as they are."""
     degrees = system.velocity.size  # of freedom: a problem given as a matrix is one body of many
     few = degrees <= 6 * FEW_BODIES
     work = np.empty(degrees)
     generalised_impulse(system, BOTH, system.body_a.size, impulse, work)
     velocity_after(system, system.velocity, work, v)
     error = natural_error(system, impulse, v, aim.kappa, 0)
+    fastest, _ = scales(system, impulse)
     # few bodies may be a structure, which keeps what its first step leaves it: from nothing, and to the last digits, the
     # projections spread loads evenly over redundant contacts
-    exact = aim.enough < 0.5 * COARSE * fastest or not impulse.any()
+    exact = not (tumbling or aim.enough >= 0.5 * COARSE * fastest) or not impulse.any()
     if error <= aim.enough or (few and (exact or error <= NEARBY * fastest)):
         return START, False
     if system.offset.size - 1 > LARGE:
         return START, True
-    if not few and sweeps(system, aim, GAIN, effort, impulse, v) <= aim.enough:
-        return SWEPT, False
-    return BY_ADMM, admm(system, blocks, values, aim, effort, impulse, v) > aim.enough
+    enough = aim.enough
+    if few:
+        # the last digits of few are Newton's method's, which is quick from the first ones on
+        coarse = 0.5 * COARSE * fastest
+        aim = Aim(aim.inverse, aim.kappa, max(aim.goal, 0.1 * coarse), max(enough, coarse))
+    error = sweeps(system, aim, GAIN, effort, impulse, v)
+    if error <= aim.enough:
+        return SWEPT, error > enough
+    return BY_ADMM, admm(system, blocks, values, aim, effort, impulse, v) > enough
 
 
 @kernel

@@ -84,10 +84,11 @@ def _residual(system, impulse, v):
 
 
 @kernel_part
-def staggered(system, impulse, tolerance, max_iterations, sides, staggering, effort, history, v):
+def staggered(system, impulse, tolerance, tumbling, max_iterations, sides, staggering, effort, history, v):
     """Solve a `System` by Algorithm 1.
 
-    impulse: (m, 3) alpha and beta of each contact, and the rows of joints, warm start and answer. sides: 0 for the friction
+    impulse: (m, 3) alpha and beta of each contact, and the rows of joints, warm start and answer. tumbling: whether it is known
+    to be no structure (see `propose`). sides: 0 for the friction
     disk, else K. staggering: ACCELERATED begins with proposals, PLAIN does without, PUBLISHED also stops, and chooses what to
     return, as the paper does.
     effort: what it may cost. history: (max_iterations, 3) relative error (28), residual (29) and relative Coulomb residual of
@@ -122,7 +123,8 @@ def staggered(system, impulse, tolerance, max_iterations, sides, staggering, eff
             impulse[k, 1:] *= bound / size
     coarse = False
     if staggering == ACCELERATED and sides == 0:
-        found, coarse = propose(system, blocks, values, Aim(inverse, kappa, goal, enough), fastest, effort, impulse, v)
+        aim = Aim(inverse, kappa, goal, enough)
+        found, coarse = propose(system, blocks, values, aim, tumbling, effort, impulse, v)
     for i in range(max_iterations):
         done = i + 1
         before = effort[DONE]
