@@ -17,7 +17,8 @@ where lam = -rho w are impulses, always in K, and s := mu |z_t| is renewed each 
 "From compliant to rigid contact simulation", do). The matrix M + J^T rho J stays the same, so all iterations share one
 Cholesky factor. Two triangular solves and a look at each contact are an iteration: a heap's 1e-4 takes a hundred. With s
 renewed it is no longer one convex function that is brought down, and where sliding and pressing depend on each other much,
-iterations go in circles; these are the narrower, the lower the penalty, which is lowered where nothing gets better.
+iterations go in circles; these are the narrower, the lower the penalty, which is lowered where nothing gets better. At low ones
+what carries is found slowly, so the first comes again after the last, as long as a round of them halves the error.
 
 What is slow is mostly a drift: redundant contacts hand impulses on among them, the same little in every iteration, until one of
 them lets go or slides. x then moves along a straight line, and is carried on along it (Poon and Liang 2019, "Trajectory of
@@ -41,12 +42,13 @@ from .projection import BOTH, assemble, gap_velocity, generalised_impulse, veloc
 
 __all__ = ["admm"]
 
-ADMM_PENALTY, LAST_ADMM_PENALTY, CHANGE = 3.0, 0.03, np.sqrt(0.1)  # rho_k times the effective inverse mass
+ADMM_PENALTY, LAST_ADMM_PENALTY, CHANGE = 3.0, 0.3, np.sqrt(0.1)  # rho_k times the effective inverse mass
 JOINT_FACTOR = 1e2  # times that of contacts, for joints: what is linear has nothing to find out
 RELAXATION = 1.6
 ADMM_ITERATIONS = 6000  # iterations
 ITERATIONS_A_LOOK = 10  # iterations between two looks at the residuals
 PATIENT_LOOKS = 25  # looks without half of an error, until the penalty is lowered
+ROUND = 0.5  # of an error: where all penalties in turn bring it no lower, that is all
 DRIFTING = 0.7  # of an error from look to look: x is carried on
 HARM = 2.0  # times the error before: that was too far
 FIRST_JUMP, LONGEST_JUMP = 4.0, 64.0  # times what x moved by between two looks
@@ -142,12 +144,22 @@ def _start(system, inverse, impulse, v, rho, x, u):
 
 
 @leaf_kernel
-def _lower_penalty(impulse, rho, x):
-    """rho by CHANGE, x = z + w such that z and impulse = -rho w stay."""
+def _change_penalty(impulse, rho, x, change):
+    """rho by a factor, x = z + w such that z and impulse = -rho w stay."""
     for k in range(rho.size):
         for r in range(3):
-            x[k, r] += (1.0 - 1.0 / CHANGE) * impulse[k, r] / rho[k]
-        rho[k] *= CHANGE
+            x[k, r] += (1.0 - 1.0 / change) * impulse[k, r] / rho[k]
+        rho[k] *= change
+
+
+@leaf_kernel
+def _next_change(penalty, least, least_of_round):
+    """The factor to the next penalty of a round, 0 after the last round, and the least error as the round began."""
+    if penalty > 1.01 * LAST_ADMM_PENALTY:
+        return CHANGE, least_of_round
+    if least > ROUND * least_of_round:
+        return 0.0, least_of_round
+    return ADMM_PENALTY / penalty, least
 
 
 @leaf_kernel
@@ -184,7 +196,7 @@ def admm(system, blocks, values, aim, effort, impulse, v):
     error = _error(system, aim.kappa, impulse, work, v)
     _start(system, aim.inverse, impulse, v, rho, x, u)
     least, base, error_kept, jump, penalty = error, error, np.inf, FIRST_JUMP, ADMM_PENALTY
-    factored, followed, jumped, looks = False, False, False, 0
+    factored, followed, jumped, looks, least_of_round = False, False, False, 0, np.inf
     for done in range(1, ADMM_ITERATIONS + 1):
         if not factored:
             factored = _factor(system, blocks, rho, effort, values)
@@ -211,14 +223,16 @@ def admm(system, blocks, values, aim, effort, impulse, v):
             error, jump = error_kept, max(0.25 * jump, 1.0)
             followed, jumped = False, False
             continue
-        if jumped:
-            jump = min(2.0 * jump, LONGEST_JUMP)
+        jump = min(2.0 * jump, LONGEST_JUMP) if jumped else jump
         looks += 1
         if error < 0.5 * base:
             base, looks = error, 0
-        if looks >= PATIENT_LOOKS and penalty > LAST_ADMM_PENALTY:
-            _lower_penalty(impulse, rho, x)
-            penalty *= CHANGE
+        if looks >= PATIENT_LOOKS:
+            change, least_of_round = _next_change(penalty, least, least_of_round)
+            if change == 0.0:
+                break
+            _change_penalty(impulse, rho, x, change)
+            penalty *= change
             base, looks, factored, followed, jumped = error, 0, False, False, False
             continue
         jumped = followed and error > DRIFTING * before
