@@ -19,7 +19,7 @@ from .bodies import RIGID, Model, State
 from .motion.free_rotation import rotate_freely
 from .motion.rotation import rotate_by, write_matrix
 
-__all__ = ["Begin", "Prediction", "predict", "predicted_step"]
+__all__ = ["Begin", "Prediction", "is_locked", "predict", "predicted_step"]
 
 Floats = NDArray[np.float64]
 
@@ -27,14 +27,13 @@ Floats = NDArray[np.float64]
 class Prediction(NamedTuple):
     """What a step's contact problem needs to know of n bodies, of which `moving` are awake and moved by the solver.
 
-    rotation: (n, 3, 3) and twist: (n, 6) at the step's begin. predicted: (n, 6), end_orientation: (n, 4), end_momentum: (n, 3),
-    the twists, orientations and angular momenta that it would end with if nothing touched. mass, inverse_mass: (moving, 6, 6).
+    rotation: (n, 3, 3) and twist: (n, 6) at the step's begin. predicted: (n, 6), end_momentum: (n, 3), the twists and angular
+    momenta that it would end with if nothing touched. mass, inverse_mass: (moving, 6, 6).
     """
 
     rotation: Floats
     twist: Floats
     predicted: Floats
-    end_orientation: Floats
     end_momentum: Floats
     mass: Floats
     inverse_mass: Floats
@@ -89,6 +88,12 @@ class Begin(NamedTuple):
 
 
 @leaf_kernel
+def is_locked(lock):
+    """Whether a body with the locks (6,) may not turn about every axis."""
+    return lock[3] == 0.0 or lock[4] == 0.0 or lock[5] == 0.0
+
+
+@leaf_kernel
 def _world_inertia(rotation, inertia, out):
     """out := R I R^T."""
     for i in range(3):
@@ -118,7 +123,7 @@ def predict(model, state, prescribed, h, force_time, out):
             out.predicted[b] = prescribed[b]
             continue
         momentum = state.angular_momentum[b]
-        locked = model.lock[b, 3] == 0.0 or model.lock[b, 4] == 0.0 or model.lock[b, 5] == 0.0
+        locked = is_locked(model.lock[b])
         if locked:
             _world_inertia(out.rotation[b], model.inertia[b], world)
             w = np.linalg.solve(world, momentum)
@@ -150,11 +155,7 @@ def predict(model, state, prescribed, h, force_time, out):
             out.predicted[b, 3 + i] = w[i] * keep_angular * model.lock[b, 3 + i]
             out.end_momentum[b, i] = momentum[i] * keep_angular
         if locked:
-            w = out.predicted[b, 3:]
-            out.end_momentum[b] = world @ w
-            rotate_by(state.orientation[b], h * w[0], h * w[1], h * w[2], out.end_orientation[b])
-        else:
-            rotate_freely(state.orientation[b], out.end_momentum[b], model.axes[b], model.moments[b], h, out.end_orientation[b])
+            out.end_momentum[b] = world @ out.predicted[b, 3:]
 
 
 def predicted_step(
@@ -175,7 +176,6 @@ def predicted_step(
         rotation=np.empty((n, 3, 3)),
         twist=np.empty((n, RIGID)),
         predicted=np.empty((n, RIGID)),
-        end_orientation=np.empty((n, 4)),
         end_momentum=np.empty((n, 3)),
         mass=np.empty((moving, RIGID, RIGID)),
         inverse_mass=np.empty((moving, RIGID, RIGID)),

@@ -93,6 +93,20 @@ def test_a_double_pendulum_keeps_its_energy():
     assert np.linalg.norm(gap, axis=1).max() < 1e-6
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_slender_body_that_swings_and_spins_keeps_its_energy(seed):
+    """A board on a ball joint, thrown about any axis; its angular momentum is not along what it turns about."""
+    size = np.array([0.27, 0.06, 0.03])
+    spin = 8.0 * np.random.default_rng(seed).uniform(-1.0, 1.0, 3)
+    board = box("Board", size, (0.15, 0.0, 0.0), MaterialSpec())
+    board = replace(board, angular_velocity=spin, velocity=np.cross(spin, [0.15, 0.0, 0.0]))
+    frames = run(scene([board], [ball("Nail", "", "Board", NONE)], fps=120.0), 1200, sleeping=False)
+    energy = energies(frames, 1.0, box_moments(size, 1.0))
+    tenth = len(energy) // 10
+    assert solved(frames)
+    assert energy[-tenth:].mean() == pytest.approx(energy[:tenth].mean(), abs=2e-3 * G * 0.15)
+
+
 @pytest.mark.parametrize("spec", [sc.scenes.chain(15), sc.scenes.ring(12)], ids=["chain", "ring"])
 def test_a_chain_and_a_closed_ring_swing_and_no_joint_opens(spec):
     frames = run(spec, 24, substeps=10)
