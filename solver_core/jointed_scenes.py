@@ -29,7 +29,7 @@ Z_TO_Y = np.array([math.sqrt(0.5), -math.sqrt(0.5), 0.0, 0.0])
 X_TO_Z = np.array([math.sqrt(0.5), 0.0, -math.sqrt(0.5), 0.0])
 X_TO_Y = np.array([math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5)])
 BALL = FREE_AXIS, FREE_AXIS, FREE_AXIS
-# Time steps a frame in which no ball of `newtons_cradle` goes further than half a gap.
+# Time steps a frame in which no ball of `newtons_cradle` goes further than half a gap: impacts then need no turns of their own.
 CRADLE_SUBSTEPS = 40
 # The same in which a plank of `rope_bridge`, of mass m and length l under a tension T, swings by half a radian: it has the rate
 # sqrt(4 T / (m l)), 471 rad/s, and steps longer than two radians of it shake a bridge to pieces.
@@ -215,9 +215,9 @@ def newtons_cradle(
 ) -> SceneSpec:
     """Newton's cradle: steel balls on strings, the first ones raised; what they bring, as many on the other side take on.
 
-    Strings are stiff and swing in one plane. angle: rad, by which balls are raised. gap: m between neighbours. Each pair has to
-    meet in steps of its own, so a ball must not go further than half a gap in a step: with these numbers, CRADLE_SUBSTEPS a
-    frame. What touches is hit all at once, which Newton's law of restitution answers otherwise: the others go off together.
+    Strings are stiff and swing in one plane. angle: rad, by which balls are raised. gap: m between neighbours, however
+    small. With none at all what touches is hit all at once, which Newton's law of restitution answers otherwise: the others go
+    off together. For CRADLE_SUBSTEPS a frame each pair meets in a step of its own, and the swing is as exact as the leapfrog.
     """
     surface = MaterialSpec(0.0, 0.0, math.sqrt(restitution))
     height, mass = length + 2.0 * radius, 7800.0 * 4.0 / 3.0 * math.pi * radius**3

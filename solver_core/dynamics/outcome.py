@@ -45,8 +45,9 @@ class Solution(NamedTuple):
 
     system: of the contacts alone; axes: (m, 3, 3) of each, rows n, t1, t2. v, apart: (dof,) velocities, and those that part
     overlaps on top of them; twist: (n, 6) the sum of both. memory: what to begin with when the step is solved again; held:
-    (t, 3) the impulses of all joints; approach: (m,) m/s, taken: (m,) J, what the next step has to know. counts: (COUNTS,),
-    errors: (7,) of `solve_islands`. worked_off: whether the step has done all the work that it may. is_loose: whether joints
+    (t, 3) the impulses of all joints; approach: (m,) m/s, taken: (m,) J, what the next step has to know. restitution: (m,);
+    bouncing: (m,) those with some that push, with rebounds as fast as they should be. counts: (COUNTS,), errors: (7,) of
+    `solve_islands`. worked_off: whether the step has done all the work that it may. is_loose: whether joints
     are off where the step ends.
     """
 
@@ -59,6 +60,8 @@ class Solution(NamedTuple):
     held: Floats
     approach: Floats
     taken: Floats
+    restitution: Floats
+    bouncing: NDArray[np.bool_]
     counts: NDArray[np.int64]
     errors: Floats
     worked_off: bool

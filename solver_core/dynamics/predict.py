@@ -76,6 +76,11 @@ class Begin(NamedTuple):
         """The speed in m/s that gravity gives in a single step, or in a part of one: what is slower may be at rest."""
         return float(np.linalg.norm(self.model.gravity)) * min(self.h, self.single)
 
+    @property
+    def least_bounce(self) -> float:
+        """The speed in m/s that gravity gives in a single step: bodies that would part no faster do not bounce."""
+        return float(np.linalg.norm(self.model.gravity)) * self.single
+
     def unknowns(self, twist: Floats) -> Floats:
         """Velocities (dof,) of the bodies that the solver moves, from the twists (n, 6) of all."""
         v = np.empty(self.offset[-1])

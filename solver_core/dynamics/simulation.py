@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..collision.contact_set import merged
+from ..collision.contact_set import ContactSet, merged
 from ..collision.time_of_impact import OVERLAP_ALLOWED, Motion
 from ..problem.result import Status
 from ..scene.spec import (
@@ -43,6 +43,7 @@ from .predict import Begin, predicted_step
 from .prescribed import Prescribed
 from .sleeping import Sleep, laid_asleep, none_remembered, remembered
 from .step_solver import StepSolver
+from .successions import first_of_some
 from .taking_up import state_at
 
 __all__ = ["Simulation"]
@@ -237,13 +238,15 @@ class Simulation:
         """
         rows: list[dict[str, Any]] = []
         left = h = longest = self._step
-        cuts = 0
+        cuts = turns = 0
         rejected = False
         streak = 0
         # every attempt advances or is rejected, and only so many are
         while left > 0.0:
-            outcome = self._attempt(step + 1.0 - left / self._step, h, MAX_CUTS - cuts)
-            if isinstance(outcome, Cut) and h > longest:
+            outcome = self._attempt(step + 1.0 - left / self._step, h, MAX_CUTS - cuts, turns)
+            if isinstance(outcome, Cut) and outcome.is_turn:
+                h, turns, streak = outcome.time, turns + 1, 0
+            elif isinstance(outcome, Cut) and h > longest:
                 h, streak = longest, 0
             elif isinstance(outcome, Cut):
                 # a contact that closes in any step, however short, would otherwise use up all cuts
@@ -265,10 +268,11 @@ class Simulation:
                 rejected = False
         return rows
 
-    def _attempt(self, at: float, h: float, cuts: int) -> dict[str, Any] | Cut:
+    def _attempt(self, at: float, h: float, cuts: int, turns: int = 0) -> dict[str, Any] | Cut:
         """Advance by h seconds; or leave all as it is and return where it has to be cut.
 
-        at: the begin, in time steps since the first frame. cuts: how many are still allowed; with none, it advances.
+        at: the begin, in time steps since the first frame. cuts: how many are still allowed; with none, it advances. turns: how
+        many impacts of the step have had a part of their own.
         """
         begin = self._begin(at, h)
         contacts = begin.contacts
@@ -287,14 +291,10 @@ class Simulation:
         if not self.settings.warm_start:
             memory, held = memory._replace(impulse=np.zeros_like(memory.impulse)), np.zeros_like(held)
         tries: list[Attempt] = []
-        moved_by = partial(self._moved, begin)
         while True:
-            of_try = begin, self._state, joints, contacts, memory, held
-            solution = self._solver.solve(*of_try, cuts > 0, moved_by)
-            if solution.counts[0] == Status.INFEASIBLE and cuts > 0:
-                # perhaps a bounce off one body into another
-                solution = self._solver.solve(*of_try, False, moved_by)
-            refused = self._refused(begin, solution, cuts)
+            solve = partial(self._solved, begin, joints, memory, held)
+            solution = solve(contacts, cuts > 0)
+            refused = self._refused(begin, solution, cuts) or self._turn(begin, solution, cuts, turns, solve)
             if refused is not None:
                 return refused
             moved = self._moved(begin, solution.v, solution.apart)
@@ -310,7 +310,7 @@ class Simulation:
             woken = self._sleep.to_wake(later.contacts.body_a, later.contacts.body_b, begin.awake)
             if woken.any():
                 self._wake(woken)
-                return self._attempt(at, h, cuts)
+                return self._attempt(at, h, cuts, turns)
             if not len(later.contacts) or len(tries) >= (MAX_TRIES if solution.may_improve else FEW_TRIES):
                 break
             # what was held once stays held, or two motions that each let in the other's overlap would take turns
@@ -320,6 +320,24 @@ class Simulation:
         if cuts > 0 and best.unsettled and best.solution.may_improve:
             return Cut(0.5 * h, repeatedly=True)
         return self._advanced(begin, joints, best, [attempt.solution for attempt in tries])
+
+    def _solved(
+        self,
+        begin: Begin,
+        joints: JointStep | None,
+        memory: ContactMemory,
+        held: Floats,
+        contacts: ContactSet,
+        bounces: bool = True,
+    ) -> Solution:
+        """A step solved for some contacts; those that cannot all bounce as they should do not."""
+        of_try = begin, self._state, joints, contacts, memory, held
+        moved = partial(self._moved, begin)
+        solution = self._solver.solve(*of_try, bounces, moved)
+        if not bounces or solution.counts[0] != Status.INFEASIBLE:
+            return solution
+        # perhaps a bounce off one body into another
+        return self._solver.solve(*of_try, False, moved)
 
     def _refused(self, begin: Begin, solution: Solution, cuts: int) -> Cut | None:
         """Where a step has to be cut for what its solution says alone; None where it has not."""
@@ -332,6 +350,15 @@ class Simulation:
         # of a whole step each half is another problem, and problems that are missed are rare
         is_missed = solution.counts[0] == Status.MAX_ITERATIONS and begin.h >= begin.single
         return Cut(0.5 * begin.h, repeatedly=False) if is_missed else None
+
+    def _turn(
+        self, begin: Begin, solution: Solution, cuts: int, turns: int, solve: Callable[[ContactSet], Solution]
+    ) -> Cut | None:
+        """Where a step has to be cut for impacts that follow each other, of which so many had their turn; None where not."""
+        if cuts == 0 or not solution.may_improve:
+            return None
+        first = first_of_some(begin, solution, self._state.position, turns, solve)
+        return Cut(first, repeatedly=False, is_turn=True) if first < begin.h else None
 
     def _begin(self, at: float, h: float) -> Begin:
         """Predict and collide: bodies and contacts as a step of h seconds begins, with all awake that it could disturb."""

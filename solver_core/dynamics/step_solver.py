@@ -52,7 +52,6 @@ class StepSolver:
     ) -> None:
         self._settings, self._joints, self._deformation, self._crowds = settings, joints, deformation, crowds
         self._rules = rules_of(spec)
-        self._step = spec.time_scale / (spec.fps * settings.substeps)
         self._effort = effort_of_a_step()
         self._deadline = np.inf
 
@@ -82,10 +81,10 @@ class StepSolver:
         """
         drift = self._deformation.drift(contacts.body_a, contacts.body_b, contacts.point, state.position, begin.bodies.rotation)
         # a bounce off one body into another, both in this step, has no solution that keeps to both
-        least_bounce = float(np.linalg.norm(begin.model.gravity)) * self._step if bounces else np.inf
+        least_bounce = begin.least_bounce if bounces else np.inf
         problem = build_system(begin, state, contacts, drift, memory, self._rules, least_bounce)
         system = problem.system
-        problem, v, counts, errors, is_loose = self._solve_bounces(begin, joints, problem, held, bounces, moved)
+        problem, v, counts, errors, is_loose, pushes = self._solve_bounces(begin, joints, problem, held, bounces, moved)
         box = problem.system.box
         if joints is not None:
             held = np.zeros_like(held)
@@ -103,13 +102,16 @@ class StepSolver:
         worked_off = is_worked_off(self._effort, len(contacts))
         found = counts, errors, worked_off, problem.axes, is_loose
         remembered = problem.approach, taken(problem, v)
-        return Solution(contacts, system, v, apart, twist, kept, held, *remembered, *found)
+        bouncing = pushes & (problem.restitution > 0.0)
+        return Solution(contacts, system, v, apart, twist, kept, held, *remembered, problem.restitution, bouncing, *found)
 
     def _solve_bounces(
         self, begin: Begin, joints: JointStep | None, problem: StepProblem, held: Floats, may_cut: bool, moved: Moved
-    ) -> tuple[StepProblem, Floats, NDArray[np.int64], Floats, bool]:
-        """Solve the contact problem, with joints if there are some, and again where bounces give more than was taken."""
+    ) -> tuple[StepProblem, Floats, NDArray[np.int64], Floats, bool, NDArray[np.bool_]]:
+        """Solve the contact problem, with joints if there are some, and again where bounces give more than was taken; and (m,)
+        which contacts push the first time."""
         contacts, factorisations, lowerings = problem.system, 0, 0
+        pushes = np.zeros(len(contacts.mu), np.bool_)
         while True:
             if joints is None:
                 v, counts, errors = self._solve_islands(begin, problem)
@@ -118,9 +120,11 @@ class StepSolver:
                 solved, v, counts, errors, is_loose = self._solve_joined(begin, joints, problem, held, may_cut, moved)
             counts[3] += factorisations
             factorisations = counts[3]
+            if lowerings == 0:
+                pushes = solved.impulse[: len(pushes), 0] > 0.0
             share = lowered(solved, v)
             if share is None or lowerings == LOWERINGS:
-                return solved, v, counts, errors, is_loose
+                return solved, v, counts, errors, is_loose, pushes
             lowerings += 1
             if lowerings == LOWERINGS:
                 share = np.where(share < 1.0, 0.0, 1.0)

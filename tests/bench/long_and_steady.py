@@ -59,6 +59,7 @@ SCENES: dict[str, tuple[Callable[[], SceneSpec], dict[str, object]]] = {
     "breakable wall": (jointed_scenes.breakable_wall, {}),
     "drawbridge": (jointed_scenes.drawbridge, {}),
     "rope bridge": (jointed_scenes.rope_bridge, {"substeps": jointed_scenes.BRIDGE_SUBSTEPS}),
+    "chain of rings": (jointed_scenes.chain_of_rings, {}),
     "hanging chain": (jointed_scenes.hanging_chain, {}),
     "Newton's cradle": (jointed_scenes.newtons_cradle, {"substeps": jointed_scenes.CRADLE_SUBSTEPS}),
     "four-ball solid": (jointed_scenes.four_ball_solid, {}),

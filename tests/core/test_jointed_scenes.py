@@ -128,6 +128,20 @@ def test_as_many_balls_of_newtons_cradle_swing_on_as_have_come(raised):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("gap", [1e-4, 1e-3, 2e-3])
+def test_the_cradle_swings_on_with_steps_in_which_all_its_balls_are_hit(gap):
+    """At the defaults a ball goes 3 mm in a step, further than all gaps together; each impact has its turn all the same."""
+    spec = jointed_scenes.newtons_cradle(gap=gap)
+    frames = sc.Simulation(spec).run(48)
+    x = np.array([frame.poses[:, 0] for frame in frames])
+    rest = (0.1 + gap) * (np.arange(5) - 2.0)
+    swing = 0.5 * math.sin(math.radians(20.0))
+    assert (x - rest)[:, 4].max() == pytest.approx(swing, rel=0.02)
+    assert (x - rest)[24:, 0].min() == pytest.approx(-swing, rel=0.02)
+    assert np.abs(x - rest)[:, 1:4].max() < 0.1 * swing
+
+
+@pytest.mark.slow
 def test_without_bounce_the_balls_of_the_cradle_swing_on_together():
     """All momentum is shared by five, so five swing on with a fifth of the speed, and nearly together."""
     spec = jointed_scenes.newtons_cradle(restitution=0.0)

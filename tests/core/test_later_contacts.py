@@ -265,9 +265,9 @@ def test_a_step_refused_for_an_impact_at_its_very_end_may_still_be_refused_for_a
     simulation = sc.Simulation(scene, substeps=1)
     asked, step, advance = [], 1.0 / 24.0, simulation._attempt
 
-    def attempt(at, h, cuts):
+    def attempt(at, h, cuts, turns):
         asked.append((h, cuts))
-        return Cut(h, repeatedly=False) if len(asked) == 1 else advance(at, h, cuts)
+        return Cut(h, repeatedly=False) if len(asked) == 1 else advance(at, h, cuts, turns)
 
     simulation._attempt = attempt
     simulation.advance()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -135,6 +136,39 @@ def test_balls_in_a_row_never_have_more_energy_than_before(seed):
     energy, momentum = 0.5 * velocity**2 @ mass, velocity @ mass
     assert (energy[1:] <= energy[:-1].max() * (1.0 + 1e-9)).all()
     np.testing.assert_allclose(momentum, momentum[0], rtol=1e-9)
+
+
+def row_of_balls(masses, gaps, restitution: float, speed: float = 3.0) -> SceneSpec:
+    """Balls in a row without gravity, of which the first one runs into the others."""
+    balls, surface = [], material(0.0, restitution)
+    for i, mass in enumerate(masses):
+        x = 2.0 * RADIUS * i + sum(gaps[:i])
+        ball = BodySpec(f"Ball {i}", BodyKind.ACTIVE, sphere_shape(RADIUS), position=np.array([x, 0.0, 0.0]), material=surface)
+        balls.append(dataclasses.replace(ball, mass=float(mass), velocity=np.array([0.0 if i else speed, 0.0, 0.0])))
+    return SceneSpec(tuple(balls), gravity=np.zeros(3))
+
+
+@pytest.mark.parametrize("gap", [1e-4, 1e-3, 3e-3, 3e-2])  # m; a step at 3 m/s goes 12.5 mm
+@pytest.mark.parametrize("restitution", [0.6, 1.0])
+def test_balls_that_nearly_touch_hit_each_other_one_after_the_other(restitution, gap):
+    """Each ball passes on the share of a collision of two, whether the next one is met in the same step or later."""
+    masses, speed = [4.0, 2.0, 1.0, 0.5], 3.0
+    frames = sc.Simulation(row_of_balls(masses, [gap] * 3, restitution, speed), fps=240.0, substeps=1).run(48)
+    expected, moves = [], speed
+    for m, other in pairwise(masses):
+        expected.append(moves * (m - restitution * other) / (m + other))
+        moves *= (1.0 + restitution) * m / (m + other)
+    np.testing.assert_allclose(frames[-1].velocities[:, 0], [*expected, moves], rtol=1e-5)
+
+
+def test_a_light_ball_between_two_heavy_ones_takes_nothing_from_them():
+    """It is hit to and fro dozens of times within a step: all energy and all momentum are there afterwards."""
+    masses = [5.0, 0.1, 10.0]
+    frames = sc.Simulation(row_of_balls(masses, [1e-3, 2e-4], 1.0), fps=240.0, substeps=1).run(48)
+    v = frames[-1].velocities[:, 0]
+    assert v @ masses == pytest.approx(15.0, rel=1e-9)
+    assert v**2 @ masses == pytest.approx(45.0, rel=1e-5)
+    assert (np.diff(v) > 0.0).all()
 
 
 def test_a_ball_that_is_hit_from_behind_before_it_touches_does_not_bounce_with_a_speed_of_the_past():

@@ -35,11 +35,12 @@ MAX_PARTS = 1024  # into which a step is cut for bodies that touch and turn, and
 
 
 class Cut(NamedTuple):
-    """A step refused: the time in s after which it has to end, and whether each that follows it in the same time step has to be
-    no longer."""
+    """A step refused: the time in s after which it has to end, whether each that follows it in the same time step has to be no
+    longer, and whether that is so that an impact has its turn (`successions.py`)."""
 
     time: float
     repeatedly: bool
+    is_turn: bool = False
 
 
 @dataclass(frozen=True)

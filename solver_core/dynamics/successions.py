@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Impacts that follow each other within a step, as those of balls in a row that nearly touch.
+
+An impact takes two steps (`restitution.py`). Where a body that bounces, or is pushed off, in a step would meet the next one in
+that very step, their contact holds it back before it has come there: at what speed it would have come nobody knows any more,
+and the two answer what should be one impact after the other as one. So such a step ends where the first of them touch: each
+impact then has a part of its own, as it would between shorter steps.
+
+That is done where there are few bodies and contacts. In a crowd all meet all in any order, and nobody could tell one order
+from another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..collision.contact_set import ContactSet
+from .build import TOUCHING_OFFSETS, rest_offsets
+from .look_ahead.later_contacts import normal_speed
+from .outcome import Solution
+from .predict import Begin
+
+__all__ = ["first_of_some"]
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+MOST_WORK = 512  # turns of a step, times bodies and contacts that each solves for
+NEAR_THE_END = 1e-6  # of the step: an impact that is no farther from its end is where a cut would bring it
+
+
+def first_of_some(
+    begin: Begin, solution: Solution, position: Floats, turns: int, solve: Callable[[ContactSet], Solution]
+) -> float:
+    """After how many s the first touch of those whose impacts follow each other in a step; infinite where none do, or where
+    that would be more turns than the step may take.
+
+    position: (n, 3) m, as the step begins. turns: that it has taken already. solve: solves the step for fewer contacts.
+    """
+    waits = follows(begin, solution)
+    size = len(solution.contacts) + np.count_nonzero(begin.awake)
+    if not 0 < np.count_nonzero(waits) <= MOST_WORK // size - turns:
+        return np.inf
+    contacts = solution.contacts.chosen(waits)
+    speed = normal_speed(contacts, solve(solution.contacts.without(waits)).twist, position)
+    closes = -solution.restitution[waits] * speed > begin.least_bounce
+    times = (contacts.gap - offsets_of(begin, contacts))[closes] / -speed[closes]
+    first = float(times.min(initial=np.inf))
+    return first if first < (1.0 - NEAR_THE_END) * begin.h else np.inf
+
+
+def follows(begin: Begin, solution: Solution) -> Flags:
+    """(m,) contacts of a solution that bounce, and that have held bodies back which were apart, one of which meets a third body
+    in the step as well, or has just parted from one."""
+    a, b = solution.contacts.body_a, solution.contacts.body_b
+    holds = solution.bouncing & (solution.contacts.gap > TOUCHING_OFFSETS * offsets_of(begin, solution.contacts))
+    if not holds.any():
+        return holds
+    acts = holds | (solution.bouncing & (solution.system.slack < 0.0))
+    pairs = np.unique(np.column_stack([a, b])[acts], axis=0)
+    moving = begin.model.dof >= 0
+    met = np.bincount(pairs.ravel(), minlength=len(moving)) * moving
+    return holds & (np.maximum(met[a], met[b]) > 1)
+
+
+def offsets_of(begin: Begin, contacts: ContactSet) -> Floats:
+    """(m,) m: the gaps that the bodies of contacts keep at rest."""
+    size = begin.model.size
+    return rest_offsets(np.minimum(size[contacts.body_a], size[contacts.body_b]))
