@@ -32,7 +32,7 @@ BALL = FREE_AXIS, FREE_AXIS, FREE_AXIS
 # Time steps a frame in which no ball of `newtons_cradle` goes further than half a gap: impacts then need no turns of their own.
 CRADLE_SUBSTEPS = 40
 # The same in which a plank of `rope_bridge`, of mass m and length l under a tension T, swings by half a radian: it has the rate
-# sqrt(4 T / (m l)), 471 rad/s, and steps longer than two radians of it shake a bridge to pieces.
+# sqrt(4 T / (m l)), 471 rad/s. In longer steps planks are held in line, and stand as well, but do not swing as they should.
 BRIDGE_SUBSTEPS = 40
 
 

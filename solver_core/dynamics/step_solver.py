@@ -20,7 +20,7 @@ from .build import ContactMemory, StepProblem, build_system, remember, rules_of
 from .crowds import Crowds
 from .energy_step import solve_islands_by_energy
 from .islands import COUNTS, solve_islands
-from .joints.joints import Joints, with_joints
+from .joints.joints import Joints, with_inertia, with_joints
 from .joints.rows import JointStep
 from .motion.deformation import Deformation
 from .outcome import Solution
@@ -138,6 +138,9 @@ class StepSolver:
         did not, which a shorter step could mend. Where it may not be cut, joints are then straight, and give way."""
         limits = begin.force_time, self._settings.recovery_speed
         contacts, impulse = problem.system, np.concatenate([problem.impulse, held[joints.triples]])
+        pulled, inertia = joints.in_line(held[joints.triples])
+        if pulled.size:
+            contacts = with_inertia(contacts, pulled, inertia)
         v = expected = begin.unknowns(self._joints.expected(begin))
         rows = joints.rows(moved(v), v, *limits)
         factorisations, drift, change = 0, np.inf, np.inf

@@ -81,6 +81,16 @@ def test_a_bridge_of_planks_stands_under_a_thousandfold_load_and_pulls_at_its_ba
 
 
 @pytest.mark.slow
+def test_the_bridge_stands_at_the_default_steps_too_in_which_its_planks_would_swing_by_three_radians():
+    spec = jointed_scenes.rope_bridge()
+    frames = sc.Simulation(spec, sleeping=False).run(24)
+    poses = np.array([frame.poses for frame in frames])
+    assert np.linalg.norm((poses - poses[0])[:, :, :3], axis=2).max() < 1e-4
+    assert max(apart(spec, frame).max() for frame in frames) < 5e-6
+    assert all((frame.statistics.status == sc.Status.SOLVED).all() for frame in frames[1:])
+
+
+@pytest.mark.slow
 def test_a_drawbridge_rises_to_its_limit_and_its_crates_slide_to_the_bank():
     spec = jointed_scenes.drawbridge()
     frame = sc.Simulation(spec).run(110)[-1]

@@ -21,7 +21,7 @@ from .coordinates import VECTOR, farthest_off, measured
 from .rows import JointRows, JointStep
 from .table import AT_LEAST, AT_MOST, COORDINATES, HOLD, MOTOR, at_frame, choose, joint_table
 
-__all__ = ["JointMemory", "Joints", "with_joints"]
+__all__ = ["JointMemory", "Joints", "with_inertia", "with_joints"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -185,6 +185,13 @@ def moved_by_solver(body, dof):
         a, b = body[j, 0], body[j, 1]
         out[j] = (a >= 0 and dof[a] >= 0) or (b >= 0 and dof[b] >= 0)
     return out
+
+
+def with_inertia(system: System, bodies: Ints, inertia: Floats) -> System:
+    """A system whose bodies (k,) have other inertia tensors (k, 3, 3)."""
+    mass, inverse_mass = (array.reshape(-1, 6, 6).copy() for array in (system.mass, system.inverse_mass))
+    mass[bodies, 3:, 3:], inverse_mass[bodies, 3:, 3:] = inertia, np.linalg.inv(inertia)
+    return system._replace(mass=mass.ravel(), inverse_mass=inverse_mass.ravel())
 
 
 def with_joints(system: System, rows: JointRows) -> System:

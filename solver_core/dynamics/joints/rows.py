@@ -35,6 +35,7 @@ from ..motion.rotation import matrices
 from ..predict import Begin
 from .coordinates import farthest_off, measured
 from .table import AT_LEAST, AT_MOST, HOLD, SPRING, Chosen, Frames
+from .tension import held_in_line
 
 __all__ = ["Held", "JointRows", "JointStep"]
 
@@ -114,7 +115,7 @@ class JointStep:
         self._frames, self._chosen, self._rows, self._begin = frames, chosen, chosen.rows, begin
         r, t = len(chosen.rows.joint), len(chosen.triples)
         before = measured(frames, chosen.held, state.position, begin.bodies.rotation, angle)
-        self._angle = before.value[:, 3:].copy()
+        self._angle, self._lever = before.value[:, 3:].copy(), before.point[:, None] - state.position[frames.body]
         off = np.zeros(len(chosen.held))
         farthest_off(chosen.rows, frames.length, before.value, off)
         self.off = float(off.max(initial=0.0))
@@ -165,6 +166,14 @@ class JointStep:
         """By how much, in lengths, coordinates that are held are off at the end of a step that was solved with one bias, by the
         bias about its answer."""
         return largest_change(self._rows, self._fixed, before.bias, after.bias) * self._begin.h
+
+    def in_line(self, impulse: Floats) -> tuple[Ints, Floats]:
+        """As `held_in_line`, for bodies that impulses (t, 3) of the rows pull at in the step."""
+        on_b = self.held(impulse).on_b[:, :3] / self._begin.force_time
+        held = self._chosen.held
+        force = np.stack([-on_b[held], on_b[held]], axis=1)
+        ends = self._frames.body[held].ravel(), self._lever[held].reshape(-1, 3), force.reshape(-1, 3)
+        return held_in_line(self._begin, *ends)
 
     def held(self, impulse: Floats) -> Held:
         """What impulses (t, 3) of the rows come to."""
