@@ -2,8 +2,8 @@
 """The predictor: bodies moved on by gravity, gyroscopic effects and damping alone (Kaufman et al. 2008, (12)).
 
 Velocities live in the middle of a step, positions at its ends (leapfrog): a force acts over half of the step before and half of
-this one. Angular momentum is the state, and a body rotates on as it does without torque (`free_rotation.py`); what contacts
-change comes on top of that. For them the inertia tensor is that of the orientation half a step ahead.
+this one. Angular momentum is the state: contacts and joints change it, and with what they leave of it a body rotates on as it
+does without torque (`free_rotation.py`). For them the inertia tensor is that of the orientation half a step ahead.
 """
 
 from __future__ import annotations
