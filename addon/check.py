@@ -4,14 +4,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import bpy
 from bpy.props import IntProperty
 from bpy.types import Context, Event, Operator, OperatorProperties, Panel, UILayout
 
-from .ready import may_read_scene
+from .ready import load_what_reads, may_read_scene
 from .redraw import redraw
+from .turns import Steps, Turns, aside, at_once
 from .ui import ScenePanel, characters_in_row, draw_wrapped
 
 if TYPE_CHECKING:
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["register", "unregister"]
 
-POLL_SECONDS = 0.2
+# While the scene is read: as long as the window may stand still, and rest enough to draw it.
+SECONDS_A_TURN = 0.04
+SECONDS_BETWEEN_TURNS = 0.02
 MOST_SHOWN = 20
 MOST_NAMED = 3
 ICONS = {"ERROR": "CANCEL", "WARNING": "ERROR", "INFO": "INFO"}
@@ -40,22 +44,36 @@ class STICTION_OT_check_scene(Operator):
         return may_read_scene(cls, context)
 
     def execute(self, context: Context) -> set[str]:
-        contacts = self.begin(context)
+        contacts = at_once(self.beginning(context))
         if contacts is not None:
             self.finish(context, contacts)
         return {"FINISHED"}
 
     def invoke(self, context: Context, event: Event) -> set[str]:
-        contacts = self.begin(context)
+        self._contacts, self._turns = None, Turns(self.beginning(context))
+        self._timer = context.window_manager.event_timer_add(SECONDS_BETWEEN_TURNS, window=context.window)
+        state = self.read_on(context)
+        if "RUNNING_MODAL" in state:
+            self._number = context.window_manager.stiction.check_number
+            context.window_manager.modal_handler_add(self)
+        return state
+
+    def read_on(self, context: Context) -> set[str]:
+        """Read another part of the scene."""
         redraw()
-        if contacts is None:
-            return {"FINISHED"}
-        self._contacts, self._number = contacts, context.window_manager.stiction.check_number
-        self._timer = context.window_manager.event_timer_add(POLL_SECONDS, window=context.window)
-        context.window_manager.modal_handler_add(self)
-        return {"RUNNING_MODAL"}
+        if not self._turns.turn(SECONDS_A_TURN):
+            context.window_manager.stiction.check_status = self._turns.step.status
+            return {"RUNNING_MODAL"}
+        self._contacts = self._turns.result
+        if self._contacts is not None:
+            context.window_manager.stiction.check_status = "Looking for contacts"
+            return {"RUNNING_MODAL"}
+        self.leave(context)
+        return {"FINISHED"}
 
     def modal(self, context: Context, event: Event) -> set[str]:
+        if self._contacts is None:
+            return self.modal_while_reading(context, event)
         if event.type != "TIMER":
             return {"PASS_THROUGH"}
         is_latest = context.window_manager.stiction.check_number == self._number
@@ -69,31 +87,52 @@ class STICTION_OT_check_scene(Operator):
         redraw()
         return {"FINISHED"}
 
+    def modal_while_reading(self, context: Context, event: Event) -> set[str]:
+        """The scene stays as it is until it is read: nothing that the user does reaches it but Esc."""
+        if event.type == "ESC" and event.value == "PRESS":
+            self._turns.end()
+            context.window_manager.stiction.was_checked = False
+            self.leave(context)
+            return {"CANCELLED"}
+        return self.read_on(context) if event.type == "TIMER" else {"RUNNING_MODAL"}
+
+    def leave(self, context: Context) -> None:
+        context.window_manager.event_timer_remove(self._timer)
+        context.window_manager.stiction.is_checking = False
+        redraw()
+
     def cancel(self, context: Context) -> None:
         """Blender ends, or loads another file."""
         context.window_manager.event_timer_remove(self._timer)
-        self._contacts.end()
+        if self._contacts is None:
+            self._turns.end()
+        else:
+            self._contacts.end()
 
-    def begin(self, context: Context) -> Contacts | None:
-        # Only a check needs what this loads, scipy above all; Blender starts faster without.
-        from .findings import Contacts, Finding, look
-        from .worker import WorkerError
-
+    def beginning(self, context: Context) -> Steps[Contacts | None]:
+        """The steps at whose end the solver looks at the scene, if it can be baked."""
         session = context.window_manager.stiction
         session.findings.clear()
         session.check_number += 1
-        session.was_checked, session.is_checking = True, False
-        found = look(context)
+        session.was_checked = session.is_checking = True
+        yield from load_what_reads()
+        from .findings import Contacts, Finding, looking
+        from .worker import WorkerError
+
+        try:
+            found = yield from looking(context)
+        except ReferenceError:
+            message = "the scene was changed while it was read; check once more"
+            tell(context, [Finding("ERROR", (), "scene", message)])
+            return None
         tell(context, found.findings)
         if found.extraction is None:
             return None
         try:
-            contacts = Contacts(found.extraction)
+            return (yield from aside("Writing what was read", partial(Contacts, found.extraction)))
         except (WorkerError, OSError) as error:
             tell(context, [Finding("ERROR", (), "contacts", f"contacts cannot be looked for: {error}")])
             return None
-        session.is_checking = True
-        return contacts
 
     def finish(self, context: Context, contacts: Contacts) -> None:
         try:
@@ -202,7 +241,7 @@ class STICTION_PT_scene_check(ScenePanel, Panel):
         if len(session.findings) > MOST_SHOWN:
             layout.label(text=f"and {len(session.findings) - MOST_SHOWN} more", icon="BLANK1")
         if session.is_checking:
-            layout.label(text="Looking for contacts", icon="TEMP")
+            draw_wrapped(layout, session.check_status, "TEMP", width)
         elif session.was_checked and not session.findings:
             layout.label(text="Nothing was found", icon="CHECKMARK")
 

@@ -192,14 +192,15 @@ def bake(arguments: argparse.Namespace) -> int:
     from ..solver_core.io.cache import CacheError
     from ..solver_core.validation.findings import SceneError
     from .keyframes import commit
-    from .runner import Bake, describe
+    from .runner import begin, describe
+    from .turns import at_once
     from .worker import WorkerError
 
     report = None if arguments.report is None else Path(arguments.report).resolve()
     with ended_by_signals() as check:
         try:
             try:
-                work = Bake(bpy.context, say, resume=arguments.resume, keep_to=arguments.keep_to, report=report)
+                work = at_once(begin(bpy.context, say, resume=arguments.resume, keep_to=arguments.keep_to, report=report))
             except SceneError as error:
                 say("ERROR", describe(error.problems))
                 write_refusal(report, describe(error.problems), error.problems)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
-from bpy.types import Context, Object, RigidBodyWorld, Scene
+from bpy.types import Context, Object, PropertyGroup, RigidBodyWorld, Scene
 from numpy.typing import NDArray
 
 from ..solver_core.scene.joints import JointChange
@@ -39,8 +40,9 @@ from .placement import PlacementError, ancestors, placed
 from .restore import originals
 from .rooms import with_rooms
 from .shapes import ShapeError, compound_parts, deforms, is_compound_part, loose_parts, read_shape
+from .turns import Step, Steps, aside, at_once
 
-__all__ = ["Extraction", "Inspection", "RestState", "extract", "inspect"]
+__all__ = ["Extraction", "Inspection", "RestState", "extract", "extracting", "inspecting"]
 
 Array = NDArray[np.float64]
 
@@ -85,22 +87,28 @@ class Inspection:
 
 def extract(context: Context) -> Extraction:
     """Read the context's scene. Raises SceneError with all problems; changes nothing in the file."""
-    found = inspect(context)
+    return at_once(extracting(context))
+
+
+def extracting(context: Context) -> Steps[Extraction]:
+    """The same in steps, between which nothing of the scene may be changed."""
+    found = yield from inspecting(context)
     if found.extraction is None:
         raise SceneError(found.problems)
     return found.extraction
 
 
-def inspect(context: Context) -> Inspection:
-    """Read the context's scene, and say what is wrong with it; changes nothing in the file."""
+def inspecting(context: Context) -> Steps[Inspection]:
+    """Read the context's scene, and say what is wrong with it; changes nothing in the file when it is over, or given up."""
     scene = context.scene
     world = scene.rigidbody_world
     try:
         require_world(scene, world)
     except SceneError as error:
         return Inspection(None, error.problems, ())
-    with originals(scene), undisturbed(scene, world):
-        return read_scene(context, scene, world)
+    with marked(context.window_manager.stiction), originals(scene), undisturbed(scene, world):
+        read = yield from reading(context, scene, world)
+    return (yield from aside("Checking what was read", partial(judged, read)))
 
 
 def require_world(scene: Scene, world: RigidBodyWorld | None) -> None:
@@ -114,6 +122,16 @@ def require_world(scene: Scene, world: RigidBodyWorld | None) -> None:
         refuse("rigidbody_world.enabled", "the rigid body world is switched off; switch it on in the Scene properties")
     if world.collection is None or not any(ob.rigid_body is not None for ob in world.collection.all_objects):
         refuse("rigidbody_world.collection", "the rigid body world has no rigid bodies; add some in the Physics properties")
+
+
+@contextmanager
+def marked(session: PropertyGroup) -> Iterator[None]:
+    """Let others know that the scene is not as the user left it."""
+    session.is_reading = True
+    try:
+        yield
+    finally:
+        session.is_reading = False
 
 
 @contextmanager
@@ -190,18 +208,33 @@ def read_object(found: Reading, ob: Object, context: Context, frames: tuple[int,
         found.deforming[ob.name_full] = ob
 
 
-def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Inspection:
+@dataclass(frozen=True)
+class Read:
+    """All that was read of a scene; nothing of Blender's data. lost: the names of bodies whose paths could not be read."""
+
+    spec: SceneSpec
+    settings: SolverSettings
+    rest: dict[str, RestState]
+    problems: tuple[SceneProblem, ...]
+    warnings: tuple[SceneWarning, ...]
+    lost: frozenset[str]
+
+
+def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read]:
+    """Read everything. The first frame stays the one that is shown until all bodies are read, and then each of the others."""
     start, end = properties.effective_frame_range(scene)
     settings = properties.effective_settings(scene)
     found = Reading([], [])
     problems, warnings = found.problems, found.warnings
     if start > end:
         problems.append(SceneProblem(scene.name, "frame_start", f"the first frame {start} comes after the last frame {end}"))
-    show_frame(context, start)
+    times = generations(context)
+    show_frame(context, start, times)
     # By name, for the order in the collection changes when an object leaves it and comes back.
-    for ob in sorted(world.collection.all_objects, key=lambda ob: ob.name_full):
-        if ob.rigid_body is not None:
-            read_object(found, ob, context, (start, end))
+    objects = sorted((ob for ob in world.collection.all_objects if ob.rigid_body is not None), key=lambda ob: ob.name_full)
+    for number, ob in enumerate(objects):
+        read_object(found, ob, context, (start, end))
+        yield Step(f"Reading body {number + 1} of {len(objects)}", (number + 1) / len(objects))
     bodies, rooms = with_rooms(found.bodies, found.meshes)
     warnings += rooms
     joined = read_joints(world, {body.name for body in bodies}, context)
@@ -210,7 +243,9 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Inspect
     gravity = gravity_now(context)
     fields = read_fields(context, found.rest)
     fps = scene.render.fps / scene.render.fps_base
-    bodies, lost = in_motion(bodies, found.launched, context, lambda: show_frame(context, start + 1), world.time_scale / fps)
+    bodies, lost = in_motion(
+        bodies, found.launched, context, lambda: show_frame(context, start + 1, times), world.time_scale / fps
+    )
     problems += lost
     moves = found.animated or found.deforming or found.frozen or joined.keyed or may_change(scene) or fields.may_change(context)
     frames = each_frame(context, range(start, end + 1)) if moves else iter(())
@@ -219,7 +254,7 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Inspect
         frames = fields.read_on_the_way(context, read_on_the_way(context, frames, gravities))
     states: dict[str, list[JointChange]] = {}
     frames = watched(joined, context, frames, states)
-    motion = read_motion(context, frames, found.animated, found.deforming, found.frozen)
+    motion = yield from read_motion(context, frames, found.animated, found.deforming, found.frozen, end - start + 1)
     problems += [*motion.problems, *fields.problems]
     warnings += [*motion.warnings, *fields.warnings]
     spec = SceneSpec(
@@ -245,38 +280,49 @@ def read_scene(context: Context, scene: Scene, world: RigidBodyWorld) -> Inspect
         fields=fields.specs(float(scene.render.fps)),
         absorbers=fields.absorber_specs(),
     )
+    lost_paths = frozenset(problem.object for problem in motion.problems)
+    return Read(spec, settings, found.rest, tuple(problems), tuple(warnings), lost_paths)
+
+
+def judged(read: Read) -> Inspection:
+    """What was read, and what is wrong with it."""
+    problems = read.problems
     try:
-        validate(spec, settings)
+        validate(read.spec, read.settings)
     except SceneError as error:
         # Bodies and paths that could not be read are not missing; what is wrong with each is said already.
-        is_partial = bool(problems)
-        lost = {problem.object for problem in motion.problems}
-        problems += [
+        problems += tuple(
             problem
             for problem in error.problems
-            if not (is_partial and problem.field == "bodies") and not (problem.object in lost and problem.field == "path")
-        ]
-    extraction = None if problems else Extraction(spec, settings, found.rest, tuple(warnings))
-    return Inspection(extraction, tuple(problems), tuple(warnings))
+            if not (read.problems and problem.field == "bodies")
+            and not (problem.object in read.lost and problem.field == "path")
+        )
+    extraction = None if problems else Extraction(read.spec, read.settings, read.rest, read.warnings)
+    return Inspection(extraction, problems, read.warnings)
 
 
 def each_frame(context: Context, frames: range) -> Iterator[int]:
     """The frames, each shown while it is at hand."""
+    times = generations(context)
     for frame in frames:
-        show_frame(context, frame)
+        show_frame(context, frame, times)
         yield frame
 
 
-def show_frame(context: Context, frame: int) -> None:
-    """Go to a frame; more than once where bodies or force fields have bodies among their parents.
+def show_frame(context: Context, frame: int, times: int) -> None:
+    """Go to a frame, as often as there are generations of bodies."""
+    for _ in range(times):
+        context.scene.frame_set(frame)
+
+
+def generations(context: Context) -> int:
+    """How many evaluations it takes to see a frame: more than one where bodies or force fields have bodies among their parents.
 
     To Blender's simulation such are a circle of dependencies, and each evaluation brings one generation up to date.
     """
     bodies = [ob for ob in context.scene.rigidbody_world.collection.all_objects if ob.rigid_body is not None]
     fields = [ob for ob in context.scene.objects if has_field(ob)]
-    generations = max((sum(a.rigid_body is not None for a in ancestors(ob)) for ob in (*bodies, *fields)), default=0)
-    for _ in range(generations + 1):
-        context.scene.frame_set(frame)
+    return 1 + max((sum(a.rigid_body is not None for a in ancestors(ob)) for ob in (*bodies, *fields)), default=0)
 
 
 def body_kind(ob: Object) -> BodyKind:

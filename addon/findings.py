@@ -19,10 +19,11 @@ from bpy.types import Context, Object, Scene
 from ..solver_core.io.snapshot import write_snapshot
 from ..solver_core.scene.spec import FrictionCombine
 from ..solver_core.validation.findings import first_few
-from .extract import Extraction, inspect
+from .extract import Extraction, inspecting
+from .turns import Steps, at_once
 from .worker import find_python, worker_environment
 
-__all__ = ["Contacts", "Finding", "Look", "look", "objects_of"]
+__all__ = ["Contacts", "Finding", "Look", "look", "looking", "objects_of"]
 
 # Relative to the geometric mean of two coefficients: a rule that gives less than this surprises.
 SURPRISING_SHARE = 0.75
@@ -54,8 +55,13 @@ class Look:
 
 def look(context: Context) -> Look:
     """Everything that is wrong, odd or good to know in the context's scene, but for what the solver sees in it."""
+    return at_once(looking(context))
+
+
+def looking(context: Context) -> Steps[Look]:
+    """The same in steps, between which nothing of the scene may be changed."""
     scene = context.scene
-    found = inspect(context)
+    found = yield from inspecting(context)
     findings = [Finding("ERROR", (one.object,), one.field, one.message) for one in found.problems]
     findings += [Finding("WARNING", one.objects, one.field, one.message) for one in found.warnings]
     if scene.rigidbody_world is not None and scene.rigidbody_world.collection is not None:

@@ -6,7 +6,7 @@ What else moves keeps the state of the first frame, as `FrozenTransform`, and is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from ..solver_core.scene.spec import BodyKind, SceneWarning
 from ..solver_core.validation.findings import SceneProblem
 from . import actions, rotations
-from .placement import NowhereError, PlacementError, ancestors, matrix, placed
+from .placement import NowhereError, PlacementError, ancestors, is_solid, matrices_now, matrix, placed
 from .shapes import ShapeError, read_mesh
+from .turns import Step, Steps
 
 __all__ = ["FrozenTransform", "Motion", "can_change", "frozen_body", "frozen_part", "read_motion", "unfollowed_values"]
 
@@ -81,16 +82,25 @@ def frozen_part(ob: Object, depsgraph: Depsgraph) -> FrozenTransform:
     return FrozenTransform(ob, ob.parent, np.linalg.inv(around) @ world, False, warning)
 
 
-def has_changed(frozen: FrozenTransform, depsgraph: Depsgraph) -> bool:
-    """Whether it differs from the first frame at the one that is shown."""
-    world = matrix(frozen.ob.evaluated_get(depsgraph).matrix_world)
-    expected = frozen.rest
-    if frozen.within is not None:
-        expected = matrix(frozen.within.evaluated_get(depsgraph).matrix_world) @ expected
-    if frozen.only_scale:
-        world, expected = (np.linalg.norm(one[:3, :3], axis=0) for one in (world, expected))
+def have_changed(frozen: Sequence[FrozenTransform], depsgraph: Depsgraph) -> NDArray[np.bool_]:
+    """Which of them differ from the first frame at the one that is shown."""
+    worlds = matrices_now((one.ob for one in frozen), depsgraph)
+    expected = np.array([one.rest for one in frozen]).reshape(-1, 4, 4)
+    inner = [row for row, one in enumerate(frozen) if one.within is not None]
+    around = matrices_now((one.within for one in frozen if one.within is not None), depsgraph)
+    expected[inner] = around @ expected[inner]
+    by_scale = np.array([one.only_scale for one in frozen], dtype=np.bool_)
+    result = np.zeros(len(frozen), dtype=np.bool_)
+    lengths, rest_lengths = (np.linalg.norm(each[by_scale, :3, :3], axis=-2) for each in (worlds, expected))
+    result[by_scale] = differ(lengths, rest_lengths, (-1,))
+    result[~by_scale] = differ(worlds[~by_scale], expected[~by_scale], (-2, -1))
+    return result
+
+
+def differ(values: Array, expected: Array, axes: tuple[int, ...]) -> NDArray[np.bool_]:
+    same: NDArray[np.bool_] = np.abs(values - expected).max(axis=axes) <= SAME * np.abs(expected).max(axis=axes)
     # Negated, so that what is not a number has changed.
-    return not np.abs(world - expected).max() <= SAME * np.abs(expected).max()
+    return ~same
 
 
 def unfollowed_values(ob: Object, prefixes: tuple[str, ...], followed: Collection[str] = ()) -> Iterator[SceneWarning]:
@@ -128,31 +138,39 @@ def read_motion(
     animated: dict[str, Object],
     deforming: dict[str, Object],
     frozen: Iterable[FrozenTransform],
-) -> Motion:
-    """The motion of bodies over frames, each of which is shown while it is at hand; the first one decides a mesh's topology."""
-    poses: dict[str, list[Array]] = {name: [] for name in animated}
+    count: int,
+) -> Steps[Motion]:
+    """The motion of bodies over frames, each of which is shown while it is at hand; the first one decides a mesh's topology.
+
+    count: of the frames, for those who wait.
+    """
+    worlds: dict[str, list[Array]] = {name: [] for name in animated}
     vertices: dict[str, list[Array]] = {name: [] for name in deforming}
     followed = animated | deforming
     to_body: dict[str, Array] = {}
     problems: list[SceneProblem] = []
     warnings: list[SceneWarning] = []
     remaining = list(frozen)
-    count = 0
+    shown = 0
     for frame in frames:
-        count += 1
+        shown += 1
+        yield Step(f"Reading motion, frame {shown} of {count}", shown / count)
         depsgraph = context.evaluated_depsgraph_get()
-        changed = [one for one in remaining if has_changed(one, depsgraph)]
-        warnings += [one.warning for one in changed]
-        remaining = [one for one in remaining if one not in changed]
+        changed = have_changed(remaining, depsgraph)
+        warnings += [one.warning for one, has in zip(remaining, changed, strict=True) if has]
+        remaining = [one for one, has in zip(remaining, changed, strict=True) if not has]
+        now = dict(zip(followed, matrices_now(followed.values(), depsgraph), strict=True))
+        sound = dict(zip(now, is_solid(np.array([*now.values()]).reshape(-1, 4, 4)), strict=True))
         for name, ob in list(followed.items()):
             try:
-                # A body that is not animated stays where it was, whatever moves the object.
-                if name in animated or name not in to_body:
-                    world, rotation = placed(ob, depsgraph)
-                    to_body[name] = rotation.T @ world[:3, :3]
-                    if name in animated:
-                        poses[name].append(np.concatenate([world[:3, 3], rotations.quaternion_of_matrix(rotation)]))
+                if name in animated:
+                    # says what is wrong with it
+                    worlds[name].append(now[name] if sound[name] else placed(ob, depsgraph)[0])
                 if name in deforming:
+                    # A body that is not animated stays where it was, whatever moves the object.
+                    if name in animated or name not in to_body:
+                        world, rotation = placed(ob, depsgraph)
+                        to_body[name] = rotation.T @ world[:3, :3]
                     vertices[name].append(vertices_now(ob, vertices[name], context) @ to_body[name].T)
             except NowhereError as error:
                 warnings.append(SceneWarning((name,), error.field, f"at frame {frame}: {error}"))
@@ -161,12 +179,24 @@ def read_motion(
                 problems.append(SceneProblem(name, error.field, f"at frame {frame}: {error}"))
                 del followed[name]
     refused = {problem.object for problem in problems}
+    paths: dict[str, Array] = {}
+    for name, rows in worlds.items():
+        if name not in refused:
+            paths[name] = padded([*poses_of(rows)], shown, np.full(7, np.nan))
+            yield Step("Reading motion", 1.0)
     return Motion(
-        {name: padded(rows, count, np.full(7, np.nan)) for name, rows in poses.items() if name not in refused},
-        {name: padded(rows, count, rows[-1]) for name, rows in vertices.items() if name not in refused},
+        paths,
+        {name: padded(rows, shown, rows[-1]) for name, rows in vertices.items() if name not in refused},
         tuple(problems),
         tuple(warnings),
     )
+
+
+def poses_of(worlds: list[Array]) -> Array:
+    """The poses (frames, 7) of a body whose object has the world matrices (4, 4)."""
+    matrices = np.array(worlds).reshape(-1, 4, 4)
+    turns = rotations.quaternion_of_matrix(rotations.nearest_rotation(matrices[:, :3, :3]))
+    return np.concatenate([matrices[:, :3, 3], turns], axis=1)
 
 
 def padded(rows: list[Array], count: int, row: Array) -> Array:

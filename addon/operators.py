@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,11 +17,13 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, St
 from bpy.types import Context, Event, Operator
 
 from ..solver_core.io.cache import CacheError
+from ..solver_core.validation.findings import SceneError
 from .channel_tracks import Keys, Tolerance
 from .contact_points import remove_points
 from .keyframes import commit
 from .pieces import remove_pieces
-from .ready import may_read_scene
+from .ready import load_what_reads, may_read_scene
+from .turns import Steps, Turns, at_once
 
 if TYPE_CHECKING:
     from .runner import Bake
@@ -27,6 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["register", "unregister"]
 
 POLL_SECONDS = 0.1
+# While the scene is read: as long as the window may stand still, and rest enough to draw it.
+SECONDS_A_TURN = 0.04
+SECONDS_BETWEEN_TURNS = 0.02
 # Blender wants plain sets; these are never changed.
 UNDOABLE = {"REGISTER", "UNDO"}
 UNDO_ONLY = {"UNDO"}
@@ -59,60 +66,96 @@ class STICTION_OT_bake(Operator):
         return may_read_scene(cls, context)
 
     def execute(self, context: Context) -> set[str]:
-        bake = self.begin(context)
-        if bake is None:
-            return {"CANCELLED"}
-        bake.run()
-        return self.end(context, bake)
+        with self.told(context):
+            bake = at_once(self.beginning(context))
+            bake.run()
+            return self.end(context, bake)
+        return {"CANCELLED"}
 
     def invoke(self, context: Context, event: Event) -> set[str]:
-        bake = self.begin(context)
-        if bake is None:
-            return {"CANCELLED"}
-        self._bake = bake
-        self._timer = context.window_manager.event_timer_add(POLL_SECONDS, window=context.window)
+        self._bake, self._turns = None, Turns(self.beginning(context))
+        self._timer = context.window_manager.event_timer_add(SECONDS_BETWEEN_TURNS, window=context.window)
         session = context.window_manager.stiction
         session.is_baking, session.is_cancelled, session.is_paused = True, False, False
-        self.show(context, bake)
-        context.window_manager.modal_handler_add(self)
-        return {"RUNNING_MODAL"}
+        session.details = ""
+        state = self.read_on(context)
+        if "RUNNING_MODAL" in state:
+            context.window_manager.modal_handler_add(self)
+        return state
+
+    def read_on(self, context: Context) -> set[str]:
+        """Another part of what comes before the first step."""
+        with self.told(context):
+            if not self._turns.turn(SECONDS_A_TURN):
+                step = self._turns.step
+                self.show(context, step.share, step.status, ())
+                return {"RUNNING_MODAL"}
+            self._bake = self._turns.result
+            context.window_manager.event_timer_remove(self._timer)
+            self._timer = context.window_manager.event_timer_add(POLL_SECONDS, window=context.window)
+            self.show_job(context, self._bake)
+            return {"RUNNING_MODAL"}
+        self.leave(context)
+        return {"CANCELLED"}
 
     def modal(self, context: Context, event: Event) -> set[str]:
+        if self._bake is None:
+            return self.modal_while_reading(context, event)
         if (event.type == "ESC" and event.value == "PRESS") or context.window_manager.stiction.is_cancelled:
             self._bake.cancel()
         elif event.type != "TIMER":
             return {"PASS_THROUGH"}
         self._bake.pause(context.window_manager.stiction.is_paused)
         job = self._bake.poll()
-        self.show(context, self._bake)
+        self.show_job(context, self._bake)
         if not job.is_over:
             return {"RUNNING_MODAL" if event.type == "ESC" else "PASS_THROUGH"}
         self.leave(context)
         return self.end(context, self._bake)
 
+    def modal_while_reading(self, context: Context, event: Event) -> set[str]:
+        """The scene stays as it is until it is read: nothing that the user does reaches it but Esc."""
+        if event.type == "ESC" and event.value == "PRESS":
+            self._turns.end()
+            self.leave(context)
+            self.report({"INFO"}, "Stopped before the bake began, and nothing was changed")
+            return {"CANCELLED"}
+        return self.read_on(context) if event.type == "TIMER" else {"RUNNING_MODAL"}
+
     def cancel(self, context: Context) -> None:
         """Blender ends, or loads another file: nobody will be there to hear the worker."""
-        self._bake.cancel()
+        if self._bake is None:
+            self._turns.end()
+        else:
+            self._bake.cancel()
         self.leave(context)
 
-    def begin(self, context: Context) -> Bake | None:
-        # Only a bake needs what this loads, scipy above all; Blender starts faster without.
-        from ..solver_core.validation.findings import SceneError
-        from .runner import Bake, describe
+    def beginning(self, context: Context) -> Steps[Bake]:
+        """The steps at whose end the worker runs."""
+        context.window_manager.stiction.messages.clear()
+        report = Path(bpy.path.abspath(self.report_path)) if self.report_path else None
+        keep_to = context.scene.frame_current if self.from_here else None
+        yield from load_what_reads()
+        from .runner import begin
+
+        say = partial(self.say, context)
+        return (yield from begin(context, say, resume=self.resume, keep_to=keep_to, report=report))
+
+    @contextmanager
+    def told(self, context: Context) -> Iterator[None]:
+        """Tell the user of what keeps a bake from beginning; the block ends there."""
         from .worker import WorkerError
 
-        session = context.window_manager.stiction
-        session.messages.clear()
-        report = Path(bpy.path.abspath(self.report_path)) if self.report_path else None
         try:
-            keep_to = context.scene.frame_current if self.from_here else None
-            say = partial(self.say, context)
-            return Bake(context, say, resume=self.resume, keep_to=keep_to, report=report)
+            yield
         except SceneError as error:
+            from .runner import describe
+
             self.say(context, "ERROR", describe(error.problems))
         except (WorkerError, CacheError, OSError) as error:
             self.say(context, "ERROR", f"The bake cannot begin: {error}")
-        return None
+        except ReferenceError:
+            self.say(context, "ERROR", "The scene was changed while it was read; bake once more")
 
     def say(self, context: Context, level: str, text: str) -> None:
         for line in text.splitlines():
@@ -121,11 +164,14 @@ class STICTION_OT_bake(Operator):
                 message.name, message.is_error = line, level == "ERROR"
         self.report({level}, text)
 
-    def show(self, context: Context, bake: Bake) -> None:
+    def show_job(self, context: Context, bake: Bake) -> None:
+        self.show(context, bake.job.factor, bake.job.status, bake.job.details)
+
+    def show(self, context: Context, factor: float, status: str, details: Sequence[str]) -> None:
         session = context.window_manager.stiction
-        session.factor, session.status = bake.job.factor, bake.job.status
-        session.details = "\n".join(bake.job.details)
-        said = ", ".join((bake.job.status, *bake.job.details[:1]))
+        session.factor, session.status = factor, status
+        session.details = "\n".join(details)
+        said = ", ".join((status, *details[:1]))
         if context.workspace is not None:
             context.workspace.status_text_set(f"Stiction: {said}    Esc: Stop")
         for window in context.window_manager.windows:
@@ -308,6 +354,9 @@ def may_change_bake(cls: type[Operator], context: Context, is_missing: bool, mes
     if context.window_manager.stiction.is_baking:
         cls.poll_message_set("A bake is running")
         return False
+    if context.window_manager.stiction.is_reading:
+        cls.poll_message_set("The scene is being read")
+        return False
     return True
 
 
@@ -315,7 +364,7 @@ def may_change_bake(cls: type[Operator], context: Context, is_missing: bool, mes
 def forget_session(_file: str) -> None:
     """A file that was saved during a bake says so, and is wrong about it."""
     for manager in bpy.data.window_managers:
-        manager.stiction.is_baking = False
+        manager.stiction.is_baking = manager.stiction.is_reading = False
         manager.stiction.messages.clear()
         manager.stiction.findings.clear()
         manager.stiction.is_checking = manager.stiction.was_checked = False

@@ -8,7 +8,7 @@ B = A^-1 W(f).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,8 @@ __all__ = [
     "basis_at",
     "channels_of",
     "inverse",
+    "is_solid",
+    "matrices_now",
     "matrix",
     "place",
     "placed",
@@ -65,18 +67,24 @@ def matrix(value: Sequence[Sequence[float]]) -> Array:
     return np.array([list(row) for row in value], dtype=np.float64)
 
 
+def matrices_now(objects: Iterable[Object], depsgraph: Depsgraph) -> Array:
+    """World matrices (objects, 4, 4) at the depsgraph's frame."""
+    rows = [[list(row) for row in ob.evaluated_get(depsgraph).matrix_world] for ob in objects]
+    return np.array(rows, dtype=np.float64).reshape(-1, 4, 4)
+
+
 def placed(ob: Object, depsgraph: Depsgraph) -> tuple[Array, Array]:
     """World matrix (4, 4) of an object, and the rotation (3, 3) nearest to it, its body's. Raises PlacementError."""
     world = matrix(ob.evaluated_get(depsgraph).matrix_world)
     if not np.isfinite(world).all():
         message = "its place is not a number; repair its location, rotation, scale or parents, and what drives them"
         raise NowhereError("matrix_world", message)
-    if not spans_volume(world):
+    if not is_solid(world):
         # The topmost of its parents without volume takes that of all below it.
         flat, flat_world = ob, world
         for ancestor in ancestors(ob):
             above = matrix(ancestor.evaluated_get(depsgraph).matrix_world)
-            if spans_volume(above):
+            if is_solid(above):
                 break
             flat, flat_world = ancestor, above
         scale = tuple(np.linalg.norm(flat_world[:3, :3], axis=0).round(6).tolist())
@@ -85,10 +93,15 @@ def placed(ob: Object, depsgraph: Depsgraph) -> tuple[Array, Array]:
     return world, rotations.nearest_rotation(world[:3, :3])
 
 
-def spans_volume(world: Array) -> bool:
-    """Whether what has this world matrix (4, 4) is solid; false also where it is not finite."""
-    lengths = np.linalg.norm(world[:3, :3], axis=0)
-    return bool(lengths.min() >= SMALLEST_SCALE and abs(np.linalg.det(world[:3, :3] / lengths)) >= FLATTEST)
+def is_solid(worlds: Array) -> NDArray[np.bool_]:
+    """Whether what has these world matrices (..., 4, 4) spans a volume; false also where one is not finite."""
+    finite = np.isfinite(worlds).all(axis=(-2, -1))
+    axes = np.where(finite[..., None, None], worlds[..., :3, :3], 0.0)
+    lengths = np.linalg.norm(axes, axis=-2, keepdims=True)
+    is_long = lengths.min(axis=(-2, -1)) >= SMALLEST_SCALE
+    unit = axes / np.where(is_long[..., None, None], lengths, 1.0)
+    solid: NDArray[np.bool_] = is_long & (np.abs(np.linalg.det(unit)) >= FLATTEST)
+    return solid
 
 
 def world_matrices(poses: Array, rest_poses: Array, rest_worlds: Array) -> Array:

@@ -291,6 +291,9 @@ class SessionStiction(PropertyGroup):
     check_number: IntProperty(options={"SKIP_SAVE"})
     was_checked: BoolProperty(options={"SKIP_SAVE"})
     is_checking: BoolProperty(options={"SKIP_SAVE"})
+    check_status: StringProperty(options={"SKIP_SAVE"})
+    # while the scene is not as the user left it
+    is_reading: BoolProperty(options={"SKIP_SAVE"})
 
 
 CLASSES = (

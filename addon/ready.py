@@ -1,11 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""When operators can be used; where they cannot, they say why."""
+"""When operators can be used; where they cannot, they say why. And what they load before they read a scene."""
 
 from __future__ import annotations
 
+from functools import partial
+from importlib import import_module
+
 from bpy.types import Context, Operator
 
-__all__ = ["has_bake", "may_read_scene"]
+from .turns import Steps, aside
+
+__all__ = ["has_bake", "load_what_reads", "may_read_scene"]
+
+# What brings scipy.
+READS = "..solver_core.validation.scene"
+
+
+def load_what_reads() -> Steps[None]:
+    """Load what only reading a scene needs, scipy above all; Blender starts faster without."""
+    yield from aside("Loading", partial(import_module, READS, __package__))
 
 
 def has_bake(operator: type[Operator], context: Context) -> bool:
@@ -23,5 +36,8 @@ def may_read_scene(operator: type[Operator], context: Context) -> bool:
         return False
     if context.window_manager.stiction.is_baking:
         operator.poll_message_set("A bake is running")
+        return False
+    if context.window_manager.stiction.is_reading:
+        operator.poll_message_set("The scene is being read")
         return False
     return True

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,11 +29,13 @@ def with_rooms(bodies: Sequence[BodySpec], meshes: Collection[str]) -> tuple[lis
 
     meshes: names of bodies of the shape Mesh; active ones among them are left alone. There is a warning for each room.
     """
-    active = [(body.name, points_in_world(body)) for body in bodies if body.kind is BodyKind.ACTIVE]
+    may_be_rooms = {body.name for body in bodies if body.name in meshes and body.kind is not BodyKind.ACTIVE}
+    active = [body for body in bodies if body.kind is BodyKind.ACTIVE] if may_be_rooms else []
+    points = [points_in_world(body) for body in active]
     result, warnings = [], []
     for body in bodies:
-        inside = next((name for name, points in active if encloses(body, points)), None) if body.name in meshes else None
-        if inside is None or body.kind is BodyKind.ACTIVE:
+        inside = next(who_is_inside(body, active, points), None) if body.name in may_be_rooms else None
+        if inside is None:
             result.append(body)
             continue
         triangles = np.ascontiguousarray(body.shape.triangles[:, ::-1])
@@ -51,12 +53,21 @@ def points_in_world(body: BodySpec) -> Array:
     return points @ rotations.matrix_of_quaternion(body.orientation).T + body.position
 
 
-def encloses(body: BodySpec, points: Array) -> bool:
-    """Whether the closed mesh of a body, with its normals outwards, has all points (m, 3), in world axes, inside."""
-    vertices, triangles = body.shape.vertices, body.shape.triangles
-    if not len(points) or not len(triangles):
-        return False
-    local = (points - body.position) @ rotations.matrix_of_quaternion(body.orientation)
-    if not ((local > vertices.min(axis=0)) & (local < vertices.max(axis=0))).all():
-        return False
-    return mesh_surface(vertices, triangles).volume > 0.0 and bool((winding_numbers(vertices, triangles, local) > INSIDE).all())
+def who_is_inside(room: BodySpec, bodies: Sequence[BodySpec], points: Sequence[Array]) -> Iterator[str]:
+    """The names of the bodies all of whose points (m, 3), in world axes, the closed mesh of a body, with its normals outwards,
+    has inside."""
+    vertices, triangles = room.shape.vertices, room.shape.triangles
+    if not len(triangles):
+        return
+    turn, low, high = rotations.matrix_of_quaternion(room.orientation), vertices.min(axis=0), vertices.max(axis=0)
+    first = np.array([(each[0] if len(each) else np.full(3, np.nan)) for each in points]).reshape(-1, 3)
+    local = (first - room.position) @ turn
+    volume = None
+    # most are elsewhere, as one point of each tells
+    for number in np.flatnonzero(((local > low) & (local < high)).all(axis=1)):
+        own = (points[number] - room.position) @ turn
+        if not ((own > low) & (own < high)).all():
+            continue
+        volume = mesh_surface(vertices, triangles).volume if volume is None else volume
+        if volume > 0.0 and (winding_numbers(vertices, triangles, own) > INSIDE).all():
+            yield bodies[number].name

@@ -118,11 +118,12 @@ def matrix_of_euler(angles: Array, order: str) -> Array:
 
 
 def nearest_rotation(matrix: Array) -> Array:
-    """The proper rotation (3, 3) in a matrix (3, 3): that of its polar decomposition, negated first when the matrix mirrors."""
-    signed = matrix if np.linalg.det(matrix) > 0.0 else -matrix
+    """The proper rotations (..., 3, 3) in matrices (..., 3, 3): those of their polar decompositions; what mirrors is negated."""
+    signed = np.where(np.linalg.det(matrix)[..., None, None] > 0.0, matrix, -matrix)
     # Unit columns first: for an unsheared matrix these are the rotation already, whatever the scales are.
-    left, _, right = np.linalg.svd(signed / np.linalg.norm(signed, axis=0))
-    return left @ right
+    left, _, right = np.linalg.svd(signed / np.linalg.norm(signed, axis=-2, keepdims=True))
+    rotation: Array = left @ right
+    return rotation
 
 
 def orthogonal(matrices: Array) -> Array:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import bpy
@@ -21,6 +22,7 @@ from ..solver_core.report import VISIBLE_OVERLAP
 from ..solver_core.scene.spec import SceneWarning
 from ..solver_core.validation.findings import first_few
 from .bake_files import (
+    BakeFiles,
     bake_files,
     cache_path,
     caches_in_use,
@@ -30,7 +32,7 @@ from .bake_files import (
     remove_old_bakes,
     told_parts,
 )
-from .extract import extract
+from .extract import Extraction, extracting
 from .job import (
     CancelRequested,
     Event,
@@ -47,42 +49,60 @@ from .job import (
 from .made_from import made_from
 from .outdated import release_copies
 from .restore import baked_objects, give_back, take_over, unset_all
+from .turns import Steps, aside
 from .worker import Worker
 
-__all__ = ["Bake", "describe", "free"]
+__all__ = ["Bake", "begin", "describe", "free"]
+
+WRITING = "Writing what was read"
+
+
+def begin(
+    context: Context,
+    say: Callable[[str, str], None],
+    *,
+    resume: bool = False,
+    keep_to: int | None = None,
+    report: Path | None = None,
+) -> Steps[Bake]:
+    """Read the context's scene and start the worker; nothing of the scene may be changed between the steps.
+
+    Raises SceneError, WorkerError, CacheError or OSError, and then has changed nothing.
+
+    resume: go on after the frames that hold. keep_to: go on after this frame of the bake there is, whatever has changed.
+    """
+    scene = context.scene
+    release_copies(scene)
+    extraction = yield from extracting(context)
+    content = extraction.spec, extraction.settings
+    if keep_to is not None:
+        files, resume = files_to_go_on(scene, content, keep_to), True
+    elif resume:
+        files = files_to_resume(scene, content)
+    else:
+        files = bake_files(scene, (yield from aside(WRITING, partial(snapshot_digest, *content))))
+    files.snapshot.parent.mkdir(parents=True, exist_ok=True)
+    yield from aside(WRITING, partial(write_snapshot, files.snapshot, *content))
+    return Bake(scene, say, extraction, files, resume=resume, report=report)
 
 
 class Bake:
-    """One bake of the context's scene. `job` says how it stands; `say` is called with a level and a text for the user."""
+    """One bake of a scene. `job` says how it stands; `say` is called with a level and a text for the user."""
 
     def __init__(
         self,
-        context: Context,
+        scene: Scene,
         say: Callable[[str, str], None],
+        extraction: Extraction,
+        files: BakeFiles,
         *,
         resume: bool = False,
-        keep_to: int | None = None,
         report: Path | None = None,
     ):
-        """Read the scene and start the worker; raises SceneError, WorkerError, CacheError or OSError, and then has changed
-        nothing.
-
-        resume: go on after the frames that hold. keep_to: go on after this frame of the bake there is, whatever has changed.
-        """
-        self._scene = context.scene.name_full
-        self._say = say
-        release_copies(context.scene)
-        self._extraction = extract(context)
-        self._made_from = json.dumps(made_from(context.scene), separators=(",", ":"))
-        content = self._extraction.spec, self._extraction.settings
-        if keep_to is not None:
-            self._files, resume = files_to_go_on(context.scene, content, keep_to), True
-        elif resume:
-            self._files = files_to_resume(context.scene, content)
-        else:
-            self._files = bake_files(context.scene, snapshot_digest(*content))
-        self._files.snapshot.parent.mkdir(parents=True, exist_ok=True)
-        write_snapshot(self._files.snapshot, *content)
+        """Start the worker on the snapshot that is in its file; raises WorkerError, CacheError or OSError."""
+        self._scene, self._say = scene.name_full, say
+        self._extraction, self._files = extraction, files
+        self._made_from = json.dumps(made_from(scene), separators=(",", ":"))
         warnings = tuple(f"{first_few(w.objects)}: {w.field}: {w.message}" for w in self._extraction.warnings)
         self.job = replace(Job(), warnings=warnings)
         for text in warnings:
@@ -96,7 +116,7 @@ class Bake:
         self._earlier = told_parts(self._files.cache) if resume and cache_has_begun(self._files.cache) else ""
         if self._earlier:
             say("INFO", self._earlier)
-        keep_contacts = context.scene.stiction.keep_contacts
+        keep_contacts = scene.stiction.keep_contacts
         self._worker = Worker(self._files.snapshot, self._files.cache, resume=resume, contacts=keep_contacts, report=report)
 
     @property

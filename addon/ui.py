@@ -263,8 +263,9 @@ def draw_bake(layout: UILayout, context: Context) -> None:
         row = layout.row(align=True)
         # how many contacts the frame had is said below, where there is room
         row.progress(factor=session.factor, text=session.status.partition(",")[0])
-        row.operator("stiction.pause", text="", icon="PLAY" if session.is_paused else "PAUSE")
-        row.operator("stiction.cancel", text="", icon="CANCEL")
+        if not session.is_reading:
+            row.operator("stiction.pause", text="", icon="PLAY" if session.is_paused else "PAUSE")
+            row.operator("stiction.cancel", text="", icon="CANCEL")
         column = layout.column(align=True)
         for line in session.details.splitlines():
             draw_wrapped(column, line, "BLANK1", characters_in_row(context))

@@ -95,11 +95,12 @@ def in_blender(cubes: int, frames: int, folder: Path) -> tuple[Clock, Row]:
     import bpy
 
     from stiction.addon.keyframes import commit
-    from stiction.addon.runner import Bake
+    from stiction.addon.runner import begin
+    from stiction.addon.turns import at_once
 
     clock, scene = Clock(), blender_scene(cubes, frames, folder)
     with clock.on("scene read, snapshot written"):
-        bake = Bake(bpy.context, lambda level, text: print(level, text) if level == "ERROR" else None)
+        bake = at_once(begin(bpy.context, lambda level, text: print(level, text) if level == "ERROR" else None))
     longest = 0.0
     with clock.on("worker listened to"):
         for event in bake._worker.all_events():

@@ -84,9 +84,10 @@ def drive(file: Path, kind: str, frames: int) -> None:
         extension.unregister()
         return
     bpy.ops.wm.open_mainfile(filepath=str(file))
-    from stiction.addon.runner import Bake
+    from stiction.addon.runner import begin
+    from stiction.addon.turns import at_once
 
-    bake = Bake(bpy.context, lambda level, text: print(level, text, file=sys.stderr), resume=True)
+    bake = at_once(begin(bpy.context, lambda level, text: print(level, text, file=sys.stderr), resume=True))
     say(pid=bake._worker._process.pid)
     told = 0
     first: int | None = None
