@@ -126,10 +126,10 @@ class STICTION_OT_check_scene(Operator):
             tell(context, [Finding("ERROR", (), "scene", message)])
             return None
         tell(context, found.findings)
-        if found.extraction is None:
+        if found.sound is None:
             return None
         try:
-            return (yield from aside("Writing what was read", partial(Contacts, found.extraction)))
+            return (yield from aside("Writing what was read", partial(Contacts, found.sound)))
         except (WorkerError, OSError) as error:
             tell(context, [Finding("ERROR", (), "contacts", f"contacts cannot be looked for: {error}")])
             return None

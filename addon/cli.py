@@ -128,9 +128,9 @@ def check(arguments: argparse.Namespace) -> int:
 
     found = look(bpy.context)
     findings = found.findings
-    if found.extraction is not None:
+    if found.sound is not None:
         try:
-            contacts = Contacts(found.extraction)
+            contacts = Contacts(found.sound)
         except (WorkerError, OSError) as error:
             say("ERROR", f"contacts cannot be looked for: {error}")
             return ExitStatus.FAILED

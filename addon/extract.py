@@ -7,7 +7,7 @@ members also when they are hidden, excluded from the view layer, or in no scene 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -78,9 +78,13 @@ class Extraction:
 
 @dataclass(frozen=True)
 class Inspection:
-    """All that is wrong and all that is odd in a scene; the extraction, where nothing is wrong."""
+    """All that is wrong and all that is odd in a scene; the extraction, where nothing is wrong.
+
+    sound: the scene without the bodies and joints that something is wrong with, where that is a scene still.
+    """
 
     extraction: Extraction | None
+    sound: Extraction | None
     problems: tuple[SceneProblem, ...]
     warnings: tuple[SceneWarning, ...]
 
@@ -105,7 +109,7 @@ def inspecting(context: Context) -> Steps[Inspection]:
     try:
         require_world(scene, world)
     except SceneError as error:
-        return Inspection(None, error.problems, ())
+        return Inspection(None, None, error.problems, ())
     with marked(context.window_manager.stiction), originals(scene), undisturbed(scene, world):
         read = yield from reading(context, scene, world)
     return (yield from aside("Checking what was read", partial(judged, read)))
@@ -297,8 +301,28 @@ def judged(read: Read) -> Inspection:
             if not (read.problems and problem.field == "bodies")
             and not (problem.object in read.lost and problem.field == "path")
         )
-    extraction = None if problems else Extraction(read.spec, read.settings, read.rest, read.warnings)
-    return Inspection(extraction, problems, read.warnings)
+    whole = Extraction(read.spec, read.settings, read.rest, read.warnings)
+    if not problems:
+        return Inspection(whole, whole, problems, read.warnings)
+    rest = replace(whole, spec=without(read.spec, {problem.object for problem in problems}))
+    return Inspection(None, rest if is_valid(rest) else None, problems, read.warnings)
+
+
+def without(spec: SceneSpec, names: Collection[str]) -> SceneSpec:
+    """The scene without some of its bodies and joints, and the joints of those bodies."""
+    bodies = tuple(body for body in spec.bodies if body.name not in names)
+    there = {"", *(body.name for body in bodies)}
+    joints = (joint for joint in spec.joints if joint.name not in names and {joint.body_a, joint.body_b} <= there)
+    excluded = tuple(pair for pair in spec.excluded if there.issuperset(pair))
+    return replace(spec, bodies=bodies, joints=tuple(joints), excluded=excluded)
+
+
+def is_valid(extraction: Extraction) -> bool:
+    try:
+        validate(extraction.spec, extraction.settings)
+    except SceneError:
+        return False
+    return True
 
 
 def each_frame(context: Context, frames: range) -> Iterator[int]:

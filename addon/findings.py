@@ -18,6 +18,7 @@ from bpy.types import Context, Object, Scene
 
 from ..solver_core.io.snapshot import write_snapshot
 from ..solver_core.scene.spec import FrictionCombine
+from ..solver_core.scene.words import in_words
 from ..solver_core.validation.findings import first_few
 from .extract import Extraction, inspecting
 from .turns import Steps, at_once
@@ -42,15 +43,16 @@ class Finding:
 
     def __str__(self) -> str:
         about = f"{first_few(self.objects)}: " if self.objects else ""
-        return f"{about}{self.field}: {self.message}"
+        return f"{about}{in_words(self.field)}: {self.message}"
 
 
 @dataclass(frozen=True)
 class Look:
-    """What can be told at once. extraction: what to look for contacts in, None when the scene cannot be baked."""
+    """What can be told at once. sound: what to look for contacts in, without what keeps the scene from being baked; None where
+    nothing is left."""
 
     findings: tuple[Finding, ...]
-    extraction: Extraction | None
+    sound: Extraction | None
 
 
 def look(context: Context) -> Look:
@@ -67,7 +69,7 @@ def looking(context: Context) -> Steps[Look]:
     if scene.rigidbody_world is not None and scene.rigidbody_world.collection is not None:
         findings += [*strangers(scene), *product_rule(scene), *scales(scene)]
     findings += [*places_of_files(scene)]
-    return Look(tuple(findings), found.extraction)
+    return Look(tuple(findings), found.sound)
 
 
 class Contacts:

@@ -18,6 +18,7 @@ from enum import Enum
 from typing import Any
 
 from ..solver_core.command_line import ExitStatus
+from ..solver_core.scene.words import in_words
 from ..solver_core.validation.findings import first_few
 from .progress import Progress, with_frame
 
@@ -273,7 +274,7 @@ def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, 
             at = "at the start" if job.last_frame is None else f"after frame {job.last_frame}"
             return replace(job, status=f"Paused {at}") if job.pausing and not job.stopping else job, ()
         case "warning":
-            text = f"{first_few(record['objects'])}: {record['field']}: {record['message']}"
+            text = f"{first_few(record['objects'])}: {in_words(record['field'])}: {record['message']}"
             return replace(job, warnings=(*job.warnings, text)), (Report("WARNING", text),)
         case "frame":
             frame = record["frame"]
@@ -296,7 +297,7 @@ def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, 
         case "stopped":
             return replace(job, error=f"the bake was stopped: {record['reason']}"), ()
         case "error":
-            problems = tuple(f"{p['object']}: {p['field']}: {p['message']}" for p in record["problems"])
+            problems = tuple(f"{p['object']}: {in_words(p['field'])}: {p['message']}" for p in record["problems"])
             return replace(job, error=record["message"], problems=problems), ()
         case _:
             # whatever a later worker may tell: the exit status decides

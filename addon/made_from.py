@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from bpy.types import ID, AnimData, NlaTrack, Object, Scene
 
+from ..solver_core.scene.words import in_words
 from . import actions, properties
 from .effectors import WEIGHTS, absorbers_of, effectors_of, has_field
 from .gravity import PATHS
@@ -69,7 +70,7 @@ def of_scene(scene: Scene) -> dict[str, str]:
         "frame rate": (scene.render.fps, scene.render.fps_base, world.time_scale),
         "friction rule": scene.stiction.friction_combine,
         "pairs": properties.effective_pairs(scene),
-        **{field.name.replace("_", " "): getattr(settings, field.name) for field in fields(settings)},
+        **{in_words(field.name): getattr(settings, field.name) for field in fields(settings)},
     }
     return {what: digest(value) for what, value in values.items()}
 

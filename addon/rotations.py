@@ -118,7 +118,7 @@ def matrix_of_euler(angles: Array, order: str) -> Array:
 
 
 def nearest_rotation(matrix: Array) -> Array:
-    """The proper rotations (..., 3, 3) in matrices (..., 3, 3): those of their polar decompositions; what mirrors is negated."""
+    """The proper rotations (..., 3, 3) in matrices (..., 3, 3): of their polar decompositions; what mirrors is negated."""
     signed = np.where(np.linalg.det(matrix)[..., None, None] > 0.0, matrix, -matrix)
     # Unit columns first: for an unsheared matrix these are the rotation already, whatever the scales are.
     left, _, right = np.linalg.svd(signed / np.linalg.norm(signed, axis=-2, keepdims=True))

@@ -20,6 +20,7 @@ from ..solver_core.io.cache import cache_has_begun
 from ..solver_core.io.snapshot import snapshot_digest, write_snapshot
 from ..solver_core.report import VISIBLE_OVERLAP
 from ..solver_core.scene.spec import SceneWarning
+from ..solver_core.scene.words import in_words
 from ..solver_core.validation.findings import first_few
 from .bake_files import (
     BakeFiles,
@@ -103,7 +104,7 @@ class Bake:
         self._scene, self._say = scene.name_full, say
         self._extraction, self._files = extraction, files
         self._made_from = json.dumps(made_from(scene), separators=(",", ":"))
-        warnings = tuple(f"{first_few(w.objects)}: {w.field}: {w.message}" for w in self._extraction.warnings)
+        warnings = tuple(f"{first_few(w.objects)}: {in_words(w.field)}: {w.message}" for w in self._extraction.warnings)
         self.job = replace(Job(), warnings=warnings)
         for text in warnings:
             say("WARNING", text)

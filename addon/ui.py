@@ -147,7 +147,7 @@ class STICTION_PT_object_pairs(ObjectPanel, Panel):
         layout.prop(context.scene.stiction, "pair_object")
         layout.prop(context.scene.stiction, "friction_combine", text="Combine")
         table = layout.column(align=True)
-        titles = table_row(table, "Against", "BLANK1", "Static", "Dynamic")
+        titles = table_row(table, "Against", "BLANK1", "Static", "Dyn.")
         titles.active = False
         for label, icon, static, dynamic in pairs(context, context.object):
             table_row(table, label, icon, f"{static:.3f}", f"{dynamic:.3f}")
@@ -184,7 +184,8 @@ class STICTION_PT_scene_solver(ScenePanel, Panel):
         layout.use_property_split = True
         layout.use_property_decorate = False
         own = context.scene.stiction
-        layout.prop(own, "method")
+        # without a label, for the names are long
+        layout.row().prop(own, "method", text="")
         column = layout.column()
         column.prop(own, "tolerance")
         crowds = column.column()
@@ -193,7 +194,7 @@ class STICTION_PT_scene_solver(ScenePanel, Panel):
         crowds.prop(own, "crowd_tolerance", text="Of Crowds")
         column.prop(own, "max_iterations", text="Iterations")
         overridable(column, "Substeps", own, "substeps", context.scene.rigidbody_world, "substeps_per_frame")
-        column.prop(own, "step_accuracy")
+        column.prop(own, "step_accuracy", text="Accuracy")
         column = layout.column()
         cone = column.column()
         # other methods have the exact cone whatever is chosen here
@@ -226,7 +227,7 @@ class STICTION_PT_scene_range(ScenePanel, Panel):
         column.enabled = own.use_frame_range
         column.prop(source, "frame_start", text="Frame Start")
         column.prop(source, "frame_end", text="End")
-        layout.prop(own, "cache_directory", text="Cache")
+        layout.row().prop(own, "cache_directory", text="")
         is_one = context.scene.stiction_display.pieces_object is not None
         layout.operator("stiction.remove_pieces" if is_one else "stiction.add_pieces")
         layout.column(heading="Timeline").prop(context.scene.stiction_display, "show_frames", text="Show")

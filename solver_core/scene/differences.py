@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .spec import BodySpec, SceneSpec, SolverSettings
+from .words import in_words
 
 __all__ = ["differences"]
 
@@ -20,7 +21,7 @@ MOST_NUMBERS = 4
 
 
 def differences(before: tuple[SceneSpec, SolverSettings], now: tuple[SceneSpec, SolverSettings]) -> tuple[str, ...]:
-    """What `before` has otherwise, such as "mu_static 0.4 of Box"; the bodies and joints of both are compared in their order.
+    """What `before` has otherwise, such as "static friction 0.4 of Box"; bodies and joints are compared in their order.
 
     The last frame does not count: no frame depends on it.
     """
@@ -67,6 +68,7 @@ def same(a: Any, b: Any) -> bool:
 
 def told(name: str, value: Any) -> str:
     """A field with its value, where that is short."""
+    name = in_words(name)
     if isinstance(value, Enum):
         return f"{name} {value.value}"
     if isinstance(value, np.ndarray):

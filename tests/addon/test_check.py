@@ -206,6 +206,24 @@ def test_a_check_changes_nothing(scene, make_body, no_contacts, fake_worker):
 
 
 @pytest.mark.slow
+def test_what_cannot_be_baked_is_listed_and_the_rest_is_looked_at(scene, make_body):
+    for name, z in (("Low", 0.0), ("High", 0.15)):
+        make_body(name, mesh=box_mesh(name, (0.3, 0.2, 0.1))).location.z = z
+    no_faces(scene, make_body)
+    inside_out = make_body("Flat", shape="BOX", mesh=box_mesh("Flat", (1.0, 1.0, 0.0)))
+    inside_out.location.x = 4.0
+    add_constraint(scene, "HINGE", bpy.data.objects["Low"], bpy.data.objects["Empty"])
+    heavy = make_body("Heavy")
+    heavy.location.x, heavy.rigid_body.mass = 8.0, float("inf")
+    assert bpy.ops.stiction.check_scene() == {"FINISHED"}
+    findings = bpy.context.window_manager.stiction.findings
+    listed = {(one.level, tuple(item.name for item in one.objects)) for one in findings}
+    assert {("ERROR", ("Empty",)), ("ERROR", ("Flat",)), ("WARNING", ("High", "Low"))} <= listed
+    with pytest.raises(RuntimeError, match="nothing was changed"):
+        bpy.ops.stiction.bake()
+
+
+@pytest.mark.slow
 def test_overlaps_are_found_by_the_solver_itself(scene, make_body):
     for name, z in (("Low", 0.0), ("High", 0.15)):
         make_body(name, mesh=box_mesh(name, (0.3, 0.2, 0.1))).location.z = z

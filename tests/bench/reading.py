@@ -3,9 +3,10 @@
 
     python tests/bench/reading.py [--bodies 500] [--animated 200] [--frames 250]
 
-Scenes of so many bodies: boxes, hulls and concave meshes, all of one mesh or each of its own, boxes that have a bake of two frames already, and animated
-ones over so many frames. Of three readings that with the least of the main thread's processor time: this, the time by the clock, and
-the longest turn in both; and the longest that anything that the worker says takes, when it bakes for the second time.
+Scenes of so many bodies: boxes, hulls and concave meshes, all of one mesh or each of its own, boxes that have a bake of two
+frames already, and animated ones over so many frames. Of three readings that with the least of the main thread's processor
+time: this, the time by the clock, and the longest turn in both; and the longest that anything that the worker says takes, when
+it bakes for the second time.
 """
 
 from __future__ import annotations
