@@ -7,7 +7,7 @@ members also when they are hidden, excluded from the view layer, or in no scene 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -34,24 +34,19 @@ from .fields import read_fields
 from .gravity import gravity_now, gravity_path, may_change, read_on_the_way
 from .initial_motion import ANIMATED, follows_animation, frames_held, in_motion, is_caught_again, set_in_motion
 from .joints import read_joints, watched, with_changes
-from .motion import FrozenTransform, can_change, frozen_body, frozen_part, read_motion, unfollowed_values
+from .members import body_kind
+from .motion import FrozenTransform, can_change, frozen_body, frozen_part, read_motion
+from .object_findings import object_problems, object_warnings, shape_warnings
 from .object_properties import effective_material
-from .placement import PlacementError, ancestors, placed
+from .placement import ancestors, placed
 from .restore import originals
 from .rooms import with_rooms
-from .shapes import ShapeError, compound_parts, deforms, is_compound_part, loose_parts, read_shape
+from .shapes import ShapeError, compound_parts, deforms, is_compound_part, read_shape
 from .turns import Step, Steps, aside, at_once
 
 __all__ = ["Extraction", "Inspection", "RestState", "extract", "extracting", "inspecting"]
 
 Array = NDArray[np.float64]
-
-# Cosine between two of the object's axes above which its world matrix counts as sheared.
-SHEAR = 1e-4
-# Extents that differ by more than this factor are not those of something round.
-ROUND = 1.01
-# Where an object has the values of a body, Blender's and ours.
-VALUES = ("rigid_body.", "stiction.")
 
 
 @dataclass(frozen=True)
@@ -285,7 +280,16 @@ def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read
         absorbers=fields.absorber_specs(),
     )
     lost_paths = frozenset(problem.object for problem in motion.problems)
-    return Read(spec, settings, found.rest, tuple(problems), tuple(warnings), lost_paths)
+    return Read(spec, settings, found.rest, tuple(problems), together(warnings), lost_paths)
+
+
+def together(warnings: Iterable[SceneWarning]) -> tuple[SceneWarning, ...]:
+    """What is said of several objects one by one, said once of all of them; what is about two of them stays as it is."""
+    objects: dict[tuple[str, str, object], list[str]] = {}
+    for one in warnings:
+        key = one.field, one.message, None if len(one.objects) == 1 else one.objects
+        objects.setdefault(key, []).extend(one.objects)
+    return tuple(SceneWarning(tuple(dict.fromkeys(names)), field, message) for (field, message, _), names in objects.items())
 
 
 def judged(read: Read) -> Inspection:
@@ -349,16 +353,6 @@ def generations(context: Context) -> int:
     return 1 + max((sum(a.rigid_body is not None for a in ancestors(ob)) for ob in (*bodies, *fields)), default=0)
 
 
-def body_kind(ob: Object) -> BodyKind:
-    """Who moves the body. One that is not Dynamic is frozen where it is, also when it is Animated."""
-    body = ob.rigid_body
-    if body.type == "ACTIVE" and not body.enabled:
-        return BodyKind.PASSIVE
-    if body.kinematic:
-        return BodyKind.ANIMATED
-    return BodyKind.ACTIVE if body.type == "ACTIVE" else BodyKind.PASSIVE
-
-
 def all_parts(ob: Object, context: Context) -> Iterator[Object]:
     """The parts of a compound, those of the compounds among them included; none of another body."""
     for part in compound_parts(ob, context) if ob.rigid_body.collision_shape == "COMPOUND" else ():
@@ -388,70 +382,3 @@ def read_body(ob: Object, kind: BodyKind, shape: ShapeSpec, position: Array, rot
         feels_fields=not has_field(ob),
     )
     return set_in_motion(spec, ob) if kind is BodyKind.ACTIVE else spec
-
-
-def object_problems(ob: Object, kind: BodyKind, context: Context) -> Iterator[SceneProblem]:
-    """What keeps the object itself, not its shape, from being baked."""
-    try:
-        placed(ob, context.evaluated_depsgraph_get())
-    except PlacementError as error:
-        yield SceneProblem(ob.name_full, error.field, str(error))
-    if kind is BodyKind.ACTIVE and (ob.library is not None or is_system_override(ob)):
-        library = ob.library.name if ob.library is not None else "a library"
-        yield SceneProblem(
-            ob.name_full,
-            "library",
-            f"it is linked from {library}, so it cannot be moved here; make an editable library override of it",
-        )
-
-
-def is_system_override(ob: Object) -> bool:
-    return ob.override_library is not None and ob.override_library.is_system_override
-
-
-def object_warnings(ob: Object, kind: BodyKind, world: Array, followed: tuple[str, ...]) -> Iterator[SceneWarning]:
-    axes = world[:3, :3] / np.linalg.norm(world[:3, :3], axis=0)
-    if np.abs(axes.T @ axes - np.eye(3)).max() > SHEAR:
-        yield SceneWarning(
-            (ob.name_full,),
-            "matrix_world",
-            "it is sheared by the scale of its parents; its keyframes can only come close to that",
-        )
-    if kind is BodyKind.ACTIVE and ob.parent is not None and ob.parent_type != "OBJECT":
-        yield SceneWarning(
-            (ob.name_full,),
-            "parent_type",
-            "its parent is no plain object; it is kept in place against that from frame to frame",
-        )
-    if kind is not BodyKind.ACTIVE:
-        movers = [a for a in ancestors(ob) if a.rigid_body is not None and body_kind(a) is BodyKind.ACTIVE]
-        if movers:
-            yield SceneWarning(
-                (ob.name_full, movers[0].name_full),
-                "parent",
-                "its parent is simulated, but it collides where it is without that motion",
-            )
-    yield from unfollowed_values(ob, VALUES, followed)
-
-
-def shape_warnings(ob: Object) -> Iterator[SceneWarning]:
-    """Where the collision shape of a body or of a part is not what the user sees."""
-    shape = ob.rigid_body.collision_shape
-    extents = np.array(ob.dimensions)
-    if shape == "SPHERE" and extents.max() > ROUND * extents.min():
-        yield SceneWarning((ob.name_full,), "collision_shape", "the object is no sphere; the largest extent is the diameter")
-    if shape in ("CAPSULE", "CYLINDER", "CONE") and extents[:2].max() > ROUND * extents[:2].min():
-        yield SceneWarning(
-            (ob.name_full,),
-            "collision_shape",
-            f"the object is not round about its Z axis; the larger of its widths is the diameter of the {shape.lower()}",
-        )
-    if shape == "MESH":
-        edges, vertices = loose_parts(ob)
-        if edges or vertices:
-            yield SceneWarning(
-                (ob.name_full,),
-                "mesh",
-                f"its {edges} loose edges and {vertices} loose vertices do not collide, only faces do; delete them, or give "
-                "them faces",
-            )

@@ -18,7 +18,7 @@ from enum import Enum
 from typing import Any
 
 from ..solver_core.command_line import ExitStatus
-from ..solver_core.scene.words import in_words
+from ..solver_core.scene.words import distance, in_words
 from ..solver_core.validation.findings import first_few
 from .progress import Progress, with_frame
 
@@ -78,7 +78,7 @@ class Overlap:
     frame: int
 
     def __str__(self) -> str:
-        return f"{1e3 * self.depth:.2g} mm, {' and '.join(self.bodies)}, frame {self.frame}"
+        return f"{distance(self.depth)}, {' and '.join(self.bodies)}, frame {self.frame}"
 
 
 @dataclass(frozen=True)
@@ -297,7 +297,7 @@ def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, 
         case "stopped":
             return replace(job, error=f"the bake was stopped: {record['reason']}"), ()
         case "error":
-            problems = tuple(f"{p['object']}: {in_words(p['field'])}: {p['message']}" for p in record["problems"])
+            problems = tuple(f"{p['object']}: {p['field']}: {p['message']}" for p in record["problems"])
             return replace(job, error=record["message"], problems=problems), ()
         case _:
             # whatever a later worker may tell: the exit status decides

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who takes part in a rigid body world: the members of its two collections, and nobody else."""
+"""Who takes part in a rigid body world, the members of its two collections and nobody else, and as what."""
 
 from __future__ import annotations
 
 from bpy.types import Object, RigidBodyWorld
 
-__all__ = ["bodies_of", "constraints_of"]
+from ..solver_core.scene.spec import BodyKind
+
+__all__ = ["bodies_of", "body_kind", "constraints_of"]
 
 
 def bodies_of(world: RigidBodyWorld | None) -> list[Object]:
@@ -18,3 +20,13 @@ def constraints_of(world: RigidBodyWorld | None) -> list[Object]:
     """The objects with rigid body constraints."""
     members = world.constraints.all_objects if world is not None and world.constraints is not None else ()
     return [ob for ob in members if ob.rigid_body_constraint is not None]
+
+
+def body_kind(ob: Object) -> BodyKind:
+    """Who moves the body. One that is not Dynamic is frozen where it is, also when it is Animated."""
+    body = ob.rigid_body
+    if body.type == "ACTIVE" and not body.enabled:
+        return BodyKind.PASSIVE
+    if body.kinematic:
+        return BodyKind.ANIMATED
+    return BodyKind.ACTIVE if body.type == "ACTIVE" else BodyKind.PASSIVE

@@ -101,7 +101,9 @@ class STICTION_OT_bake(Operator):
     def modal(self, context: Context, event: Event) -> set[str]:
         if self._bake is None:
             return self.modal_while_reading(context, event)
-        if (event.type == "ESC" and event.value == "PRESS") or context.window_manager.stiction.is_cancelled:
+        # Esc that ends the playback is not meant for the bake
+        is_esc = event.type == "ESC" and event.value == "PRESS" and not plays(context)
+        if is_esc or context.window_manager.stiction.is_cancelled:
             self._bake.cancel()
         elif event.type != "TIMER":
             return {"PASS_THROUGH"}
@@ -109,7 +111,7 @@ class STICTION_OT_bake(Operator):
         job = self._bake.poll()
         self.show_job(context, self._bake)
         if not job.is_over:
-            return {"RUNNING_MODAL" if event.type == "ESC" else "PASS_THROUGH"}
+            return {"RUNNING_MODAL" if is_esc else "PASS_THROUGH"}
         self.leave(context)
         return self.end(context, self._bake)
 
@@ -190,6 +192,11 @@ class STICTION_OT_bake(Operator):
         if context.scene.stiction.bake.state == "CACHED":
             context.scene.frame_set(context.scene.frame_current, subframe=context.scene.frame_subframe)
         return {"FINISHED"} if bake.job.last_frame is not None else {"CANCELLED"}
+
+
+def plays(context: Context) -> bool:
+    """Whether an animation is playing in any window."""
+    return any(window.screen.is_animation_playing for window in context.window_manager.windows)
 
 
 def is_baking(cls: type[Operator], context: Context) -> bool:

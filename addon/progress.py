@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..solver_core.scene.words import distance
+
 __all__ = ["Progress", "duration", "with_frame"]
 
 # A heap that falls becomes slower from frame to frame: only the last frames say how it goes on.
@@ -41,7 +43,7 @@ class Progress:
             said.append(f"{duration(pace * (end - last))} left, {rate(pace)}")
             said.append(f"{self.contacts} contacts, {self.iterations} iterations")
         if self.pair:
-            depth = "not finite" if self.overlap is None else f"{1e3 * self.overlap:.2g} mm"
+            depth = "not finite" if self.overlap is None else distance(self.overlap)
             said.append(f"Overlap {depth}, {' and '.join(self.pair)}")
         if self.size and last > first:
             whole = self.size * (end - first + 1) / (last - first + 1)

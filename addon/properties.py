@@ -204,8 +204,8 @@ class SceneStiction(PropertyGroup):
     use_frame_range: BoolProperty(
         name="Own Frame Range", description="Bake other frames than the range of the rigid body world's cache"
     )
-    frame_start: IntProperty(name="Start", description="First frame of the bake", default=1, min=0, max=1048574)
-    frame_end: IntProperty(name="End", description="Last frame of the bake", default=250, min=1, max=1048574)
+    frame_start: IntProperty(name="Start", description="First frame of the bake", default=1, min=-1048574, max=1048574)
+    frame_end: IntProperty(name="End", description="Last frame of the bake", default=250, min=-1048574, max=1048574)
     friction_cone: EnumProperty(
         name="Friction Cone",
         description="Shape that bounds the friction force at a contact; Pivoting always has the exact one",

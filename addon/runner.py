@@ -21,7 +21,7 @@ from ..solver_core.io.snapshot import snapshot_digest, write_snapshot
 from ..solver_core.report import VISIBLE_OVERLAP
 from ..solver_core.scene.spec import SceneWarning
 from ..solver_core.scene.words import in_words
-from ..solver_core.validation.findings import first_few
+from ..solver_core.validation.findings import SceneProblem, first_few
 from .bake_files import (
     BakeFiles,
     bake_files,
@@ -101,7 +101,7 @@ class Bake:
         report: Path | None = None,
     ):
         """Start the worker on the snapshot that is in its file; raises WorkerError, CacheError or OSError."""
-        self._scene, self._say = scene.name_full, say
+        self._scene, self._say = scene.session_uid, say
         self._extraction, self._files = extraction, files
         self._made_from = json.dumps(made_from(scene), separators=(",", ":"))
         warnings = tuple(f"{first_few(w.objects)}: {in_words(w.field)}: {w.message}" for w in self._extraction.warnings)
@@ -178,7 +178,8 @@ class Bake:
             scene.stiction.bake.crowd = self.job.crowd
 
     def _find_scene(self) -> Scene | None:
-        return next((scene for scene in bpy.data.scenes if scene.name_full == self._scene), None)
+        # lasts through undo and renaming, and no other file has it
+        return next((scene for scene in bpy.data.scenes if scene.session_uid == self._scene), None)
 
     def _is_shown(self, scene: Scene) -> bool:
         bake = scene.stiction.bake
@@ -202,10 +203,12 @@ class Bake:
         remove_old_bakes(self._files, caches_in_use())
 
     def _show(self, scene: Scene | None, frame: int) -> None:
-        if scene is None or not self._is_shown(scene):
-            # The user went back, by undo, to before the bake.
+        if scene is None:
             self.cancel()
             return
+        if not self._is_shown(scene):
+            # Undo of whatever came after the click on Bake brings back the scene of before that.
+            self._take_over(scene)
         scene.stiction.bake.last_frame = frame
         # Whoever waits at a frame that was not there yet sees it now; whoever looks at another one is left alone.
         if scene.frame_current >= frame and not bpy.app.background:
@@ -221,8 +224,8 @@ def free(scene: Scene) -> int:
     return len(objects)
 
 
-def describe(problems: Iterable[object]) -> str:
+def describe(problems: Iterable[SceneProblem]) -> str:
     """Problems as one readable message."""
-    lines = [str(problem) for problem in problems]
+    lines = [f"{problem.object}: {in_words(problem.field)}: {problem.message}" for problem in problems]
     count = "1 problem" if len(lines) == 1 else f"{len(lines)} problems"
     return "\n".join([f"Not baked, and nothing was changed: {count}", *lines])

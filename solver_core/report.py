@@ -21,6 +21,7 @@ from .io.cache import EarlierFrames
 from .problem.result import Found, Status
 from .scene.joints import JointSpec
 from .scene.spec import BodyKind, SceneSpec, SceneWarning, SolverSettings
+from .scene.words import distance
 from .validation.findings import SceneProblem, listed
 
 __all__ = [
@@ -205,7 +206,7 @@ def overlap_warnings(frame: Frame, spec: SceneSpec, known: Collection[tuple[str,
         warned.add((a, b))
         depth, ratio = float(statistics.deepest_overlap[step]), float(statistics.overlap_ratio[step])
         share = f"{100.0 * ratio:.2g} % of the smaller one's half extent"
-        message = f"{a} and {b} overlap by {1e3 * depth:.3g} mm at frame {frame.frame}, {share}: they are pushed apart slowly; "
+        message = f"{a} and {b} overlap by {distance(depth)} at frame {frame.frame}, {share}: they are pushed apart slowly; "
         yield SceneWarning((a, b), "overlap", message + "more substeps help")
 
 

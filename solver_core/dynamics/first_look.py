@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ..collision.contact_set import ContactSet
 from ..scene.spec import SceneWarning
+from ..scene.words import distance
 from .build import rest_offset
 
 __all__ = ["begun_overlaps"]
@@ -23,7 +24,7 @@ def begun_overlaps(contacts: ContactSet, size: NDArray[np.float64], names: list[
         SceneWarning(
             (names[a], names[b]),
             "overlap",
-            f"{names[a]} and {names[b]} overlap by {-1e3 * gap:.3g} mm at frame {frame}: they are pushed apart slowly",
+            f"{names[a]} and {names[b]} overlap by {distance(-gap)} at frame {frame}: they are pushed apart slowly",
         )
         for (a, b), gap in deepest.items()
     )

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-__all__ = ["in_words"]
+__all__ = ["distance", "in_words"]
 
+# In mm.
+METRE = 1e3
 # Where Blender's interface, and so the user, has another word for it than the code.
 WORDS = {
     "mu_static": "static friction",
@@ -24,3 +26,9 @@ WORDS = {
 def in_words(field: str) -> str:
     """A field, which may be one of another such as shape.margin, in words: mu_static is "static friction"."""
     return " ".join(WORDS.get(part, part.replace("_", " ")) for part in field.split("."))
+
+
+def distance(metres: float) -> str:
+    """A distance as one says it: 12.3 mm, 1.2 m."""
+    millimetres = f"{1e3 * metres:.3g}"
+    return f"{metres:.3g} m" if abs(float(millimetres)) >= METRE else f"{millimetres} mm"

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..scene.words import in_words
-
 __all__ = [
     "UNIT",
     "Array",
@@ -46,7 +44,7 @@ class SceneProblem:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.object}: {in_words(self.field)}: {self.message}"
+        return f"{self.object}: {self.field}: {self.message}"
 
 
 class SceneError(ValueError):

@@ -283,10 +283,10 @@ def test_bad_input_is_named_and_changes_nothing(make_body, fake_worker):
     before = dump()
     with pytest.raises(RuntimeError) as caught:
         bpy.ops.stiction.bake()
-    assert "Childless: collision_shape" in str(caught.value) and "Flat: scale" in str(caught.value)
+    assert "Childless: collision shape" in str(caught.value) and "Flat: scale" in str(caught.value)
     assert differences(before, dump()) == []
     shown = [message.name for message in bpy.context.window_manager.stiction.messages if message.is_error]
-    assert any(line.startswith("Childless: collision_shape") for line in shown)
+    assert any(line.startswith("Childless: collision shape") for line in shown)
     assert STICTION_OT_bake.bl_label == "Bake"
 
 
@@ -331,27 +331,57 @@ def test_a_bake_that_stopped_half_way_plays_what_there_is(make_body, fake_worker
     assert closeness(shown[:3], wanted[:3]) < 2e-6 and closeness(shown[3:], wanted[[2, 2]]) < 2e-6
 
 
-def test_going_back_to_before_the_bake_stops_it(make_body, fake_worker, monkeypatch):
+@pytest.mark.parametrize("frame", [1, 3, 5])
+def test_undo_during_a_bake_does_not_throw_it_away(make_body, fake_worker, monkeypatch, frame):
+    """What is undone is something that was done since the click on Bake, which is no step of undo itself before it is over."""
     from stiction.addon import job, runner
 
-    make_body()
+    ob = make_body()
+    wanted = expected(fake_worker, [ob], world_matrix(ob)[None])
     bpy.context.scene.frame_set(1)
     before = dump()
     stopped = []
     plain = fake_worker.all_events
 
-    def undone_after_the_second_frame(self, check):
+    def undone(self, check):
         for event in plain(self):
-            if isinstance(event, job.WorkerMessage) and event.record.get("frame") == 3:
+            if isinstance(event, job.WorkerMessage) and event.record.get("frame") == frame:
                 # What undo does, which background mode does not have.
                 runner.free(bpy.context.scene)
-            yield job.WorkerEnded(-15) if stopped else event
+            yield event
 
-    monkeypatch.setattr(fake_worker, "all_events", undone_after_the_second_frame)
+    monkeypatch.setattr(fake_worker, "all_events", undone)
     monkeypatch.setattr(fake_worker, "stop", lambda self: stopped.append(True))
     bpy.ops.stiction.bake()
-    assert stopped == [True]
+    bake = bpy.context.scene.stiction.bake
+    assert (stopped, bake.state, bake.last_frame) == ([], "CACHED", 5)
+    assert closeness(played([ob]), wanted) < 2e-6
+    bpy.context.scene.frame_set(1)
+    bpy.ops.stiction.free_bake()
     assert differences(before, dump()) == []
+
+
+def test_another_file_is_left_alone_by_a_bake_that_was_begun_before_it(make_body, fake_worker, monkeypatch):
+    from stiction.addon import job
+
+    make_body()
+    stopped = []
+    plain = fake_worker.all_events
+
+    def opened(self, check):
+        for event in plain(self):
+            if isinstance(event, job.WorkerMessage) and event.record.get("frame") == 3:
+                bpy.ops.wm.read_factory_settings()
+                assert "Scene" in bpy.data.scenes
+            yield job.WorkerEnded(-15) if stopped else event
+
+    monkeypatch.setattr(fake_worker, "all_events", opened)
+    monkeypatch.setattr(fake_worker, "stop", lambda self: stopped.append(True))
+    from stiction.addon.runner import begin
+    from stiction.addon.turns import at_once
+
+    at_once(begin(bpy.context, lambda level, text: None)).run()
+    assert stopped == [True] and bpy.data.scenes["Scene"].stiction.bake.state == "NONE"
 
 
 def test_a_missed_tolerance_is_said_and_the_bake_is_kept(make_body, fake_worker):

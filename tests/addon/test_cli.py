@@ -174,7 +174,7 @@ def test_a_scene_that_cannot_be_baked_is_status_2_with_its_problems_in_the_repor
     output, report = tmp_path / "baked.blend", tmp_path / "report.json"
     assert run("bake", file, "-o", output, "--report", report) == 2
     said = capsys.readouterr().err
-    assert "Cube.001: collision_shape" in said and "Odd:name=x: scale" in said
+    assert "Cube.001: collision shape" in said and "Odd:name=x: scale" in said
     found = {(problem["object"], problem["field"]) for problem in json.loads(report.read_text())["problems"]}
     assert found == {("Cube.001", "collision_shape"), ("Odd:name=x", "scale")}
     assert not output.exists()

@@ -277,6 +277,22 @@ def test_a_range_that_ends_before_it_begins_is_named(scene, make_body):
     assert any(field == "frame_start" for _, field in problems_of(read))
 
 
+def test_a_range_may_begin_before_frame_0(scene, make_body):
+    make_body()
+    own = scene.stiction
+    own.use_frame_range, own.frame_start, own.frame_end = True, -10, -2
+    spec = read().spec
+    assert (spec.frame_start, spec.frame_end) == (-10, -2)
+
+
+def test_what_is_odd_about_many_objects_is_said_once(make_body):
+    eggs = [make_body(f"Egg {i}", shape="SPHERE") for i in range(6)]
+    for number, egg in enumerate(eggs):
+        egg.scale, egg.location.x = (1.0, 1.0, 2.0), 3.0 * number
+    (said,) = (warning for warning in read().warnings if warning.field == "collision_shape")
+    assert said.objects == tuple(egg.name for egg in eggs)
+
+
 def test_what_is_not_simulated_yet_is_said(scene, make_body):
     a, b = make_body("A"), make_body("B", kind="PASSIVE")
     b.parent = a

@@ -44,3 +44,13 @@ def test_a_refusal_and_a_warning_say_words(make_body):
     odd.stiction.use_mu_static, odd.stiction.mu_static = True, float("nan")
     with pytest.raises(RuntimeError, match="Odd: static friction: "):
         bpy.ops.stiction.bake()
+
+
+@pytest.mark.parametrize(
+    ("metres", "said"),
+    [(2e-7, "0.0002 mm"), (0.0123, "12.3 mm"), (0.9994, "999 mm"), (1.0, "1 m"), (3.51, "3.51 m"), (12.5, "12.5 m")],
+)
+def test_a_distance_is_said_in_the_unit_that_suits_it(metres, said):
+    from stiction.solver_core.scene.words import distance
+
+    assert distance(metres) == said

@@ -115,7 +115,10 @@ def interrupt_here(kind: str, bake: Any, file: Path) -> None:
         case "cancel":
             bake.cancel()
         case "undo":
+            # the bake goes on with the scene as it was before the click, so it is stopped afterwards
             scene.stiction.property_unset("bake")
+            bake.poll()
+            bake.cancel()
         case "reload":
             bpy.ops.wm.open_mainfile(filepath=str(file))
         case "delete":
