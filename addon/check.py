@@ -253,12 +253,15 @@ def draw_finding(layout: UILayout, context: Context, index: int, finding: bpy.ty
     names = [item.name for item in finding.objects]
     shown = ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
     box = layout.box().column(align=True)
-    draw_wrapped(box, f"{shown}: {finding.name}" if names else sentence(finding.name), ICONS[finding.level], width)
+    is_named = all(name in finding.name for name in names)
+    draw_wrapped(box, sentence(finding.name) if is_named else f"{shown}: {finding.name}", ICONS[finding.level], width)
     objects = objects_of(context.scene, names)
     mend = mend_for(finding.field, objects)
     row = box.row(align=True)
     if objects:
-        row.operator("stiction.select_found", icon="RESTRICT_SELECT_OFF").index = index
+        # beside a button that says what it mends there is no room for another word
+        text = "Select" if mend is None else ""
+        row.operator("stiction.select_found", text=text, icon="RESTRICT_SELECT_OFF").index = index
     if mend is not None:
         row.operator("stiction.mend_found", text=mend.label, icon="TOOL_SETTINGS").index = index
 

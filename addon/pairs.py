@@ -193,9 +193,10 @@ class STICTION_UL_pairs(UIList):
         active_data: bpy.types.AnyType,
         active_property: str,
     ) -> None:
-        row = layout.split(factor=0.55)
+        # the dynamic coefficient is below the list; here the names need the room
+        row = layout.split(factor=0.75)
         row.label(text=item.name)
-        row.label(text=f"{item.mu_static:.2f}, {item.mu_dynamic:.2f}")
+        row.label(text=f"{item.mu_static:.2f}")
 
 
 class STICTION_PT_scene_pairs(ScenePanel, Panel):

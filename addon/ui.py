@@ -112,7 +112,7 @@ class STICTION_PT_object_surface(ObjectPanel, Panel):
         column = layout.column()
         column.row().prop(own, "mass_source", expand=True)
         if own.mass_source == "DENSITY":
-            column.prop(own, "density", text="Density (kg/m³)")
+            column.prop(own, "density", text="kg/m³")
         else:
             column.prop(body, "mass")
 
@@ -132,7 +132,7 @@ class STICTION_PT_object_motion(ObjectPanel, Panel):
         layout.prop(own, "initial_motion", text="Begins")
         if own.initial_motion == "VALUES":
             layout.prop(own, "velocity")
-            layout.prop(own, "angular_velocity", text="Turn a Second")
+            layout.prop(own, "angular_velocity", text="Spin")
 
 
 class STICTION_PT_object_pairs(ObjectPanel, Panel):
