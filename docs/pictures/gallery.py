@@ -52,14 +52,7 @@ SCENES: dict[str, dict[str, float]] = {
     "breakable_wall": {},
     "chain_of_rings": {},
     "bar_on_four_feet": {},
-    "four_ball_solid": {},
     "rods_of_1991": {},
-    "jamming_rod": {},
-    "slope": {},
-    "dropped_cube": {},
-    "newtons_cradle": {},
-    "rope_bridge": {},
-    "log_house": {"tolerance": 1e-4},
 }
 
 
