@@ -7,7 +7,6 @@ that it goes back to. What is not used any more is removed, but for the newest f
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Collection
@@ -24,7 +23,7 @@ from ..solver_core.io.container import ContainerError
 from ..solver_core.io.continuation import continue_from, earlier_frames, frames_that_hold
 from ..solver_core.io.snapshot import read_snapshot, snapshot_digest
 from ..solver_core.scene.spec import SceneSpec, SolverSettings
-from .made_from import differences, made_from
+from .made_from import changes_since, made_from
 
 __all__ = [
     "BakeFiles",
@@ -88,7 +87,7 @@ def files_to_resume(scene: Scene, content: tuple[SceneSpec, SolverSettings]) -> 
         files.cache.parent.mkdir(parents=True, exist_ok=True)
         continue_from(source, files.cache, content, last, parts)
     elif shown is not None and own.digest != digest:
-        changed = "; ".join(differences(json.loads(own.made_from or "{}"), made_from(scene))) or "its snapshot"
+        changed = "; ".join(changes_since(own.made_from, made_from(scene))) or "its snapshot"
         raise CacheError(f"the scene has changed since the bake that is to be resumed ({changed}); no frame holds, bake again")
     return files
 

@@ -13,6 +13,7 @@ Objects that a bake moves are seen as they were before it.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 from typing import Any
@@ -28,7 +29,18 @@ from .members import bodies_of, constraints_of
 from .object_properties import effective_material
 from .restore import baked_objects
 
-__all__ = ["ONLY_THE_END", "SCENE", "Digests", "differences", "made_from", "of_object", "of_scene", "parts_of"]
+__all__ = [
+    "ONLY_THE_END",
+    "SCENE",
+    "Digests",
+    "changes_since",
+    "differences",
+    "made_from",
+    "of_object",
+    "of_scene",
+    "parts_of",
+    "written",
+]
 
 # By the name of the body or constraint, "" for the scene: what is said of it, such as "friction", to a digest.
 Digests = Mapping[str, Mapping[str, str]]
@@ -42,6 +54,8 @@ SAME_VALUES = (
     frozenset(["flow", "inflow"]),
     frozenset(["size", "rest_length"]),
 )
+# In place of the differences where what was written down of the bake is not what `written` writes.
+UNREADABLE = "what the bake was made from cannot be told, for the file's note of it cannot be read"
 # The one difference after which the frames so far may hold.
 ONLY_THE_END = "last frame of the scene"
 MOST_NAMED = 2
@@ -55,6 +69,23 @@ def made_from(scene: Scene) -> Digests:
     """What a bake of the scene as it is now would be made from."""
     meshes: dict[int, Any] = {}
     return {SCENE: of_scene(scene)} | {name: of_object(ob, meshes) for name, ob in parts_of(scene)}
+
+
+def written(digests: Digests) -> str:
+    """Digests as the text that a bake keeps of them in its file."""
+    return json.dumps(digests, separators=(",", ":"))
+
+
+def changes_since(text: str, now: Digests) -> list[str]:
+    """The differences between digests that were written and those of now. A file may come from anyone, and have any text."""
+    try:
+        before = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return [UNREADABLE]
+    parts = list(before.values()) if isinstance(before, dict) else [None]
+    if not all(isinstance(part, dict) and all(isinstance(one, str) for one in part.values()) for part in parts):
+        return [UNREADABLE]
+    return differences(before, now)
 
 
 def of_scene(scene: Scene) -> dict[str, str]:

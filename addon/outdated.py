@@ -7,7 +7,6 @@ scene a few milliseconds at a time once there was a mark, and the panels show wh
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
@@ -17,7 +16,7 @@ from bpy.app.handlers import persistent
 from bpy.types import Context, Depsgraph, Object, Scene
 
 from ..solver_core.io.cache import CacheError
-from .made_from import SCENE, Digests, differences, made_from, of_object, of_scene, parts_of
+from .made_from import SCENE, Digests, changes_since, made_from, of_object, of_scene, parts_of
 from .playback import open_cache
 from .redraw import redraw
 from .restore import baked_objects, copies_of_baked, let_go, start_from_here
@@ -37,7 +36,7 @@ def changes(scene: Scene) -> list[str]:
 
 
 def changes_from(scene: Scene, now: Digests) -> list[str]:
-    return differences(json.loads(scene.stiction.bake.made_from or "{}"), now)
+    return changes_since(scene.stiction.bake.made_from, now)
 
 
 def what_is_lost(scene: Scene) -> str:

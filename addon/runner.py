@@ -7,7 +7,6 @@ references to Blender's data, for undo may replace that while the worker runs.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -47,7 +46,7 @@ from .job import (
     StopWorker,
     advance,
 )
-from .made_from import made_from
+from .made_from import made_from, written
 from .outdated import release_copies
 from .restore import baked_objects, give_back, take_over, unset_all
 from .turns import Steps, aside
@@ -103,7 +102,7 @@ class Bake:
         """Start the worker on the snapshot that is in its file; raises WorkerError, CacheError or OSError."""
         self._scene, self._say = scene.session_uid, say
         self._extraction, self._files = extraction, files
-        self._made_from = json.dumps(made_from(scene), separators=(",", ":"))
+        self._made_from = written(made_from(scene))
         warnings = tuple(f"{first_few(w.objects)}: {in_words(w.field)}: {w.message}" for w in self._extraction.warnings)
         self.job = replace(Job(), warnings=warnings)
         for text in warnings:

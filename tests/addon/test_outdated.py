@@ -67,6 +67,17 @@ CHANGES = {
 }
 
 
+@pytest.mark.parametrize("text", ["no", "[" * 100_000, "[]", "7", "null", '{"Box": 3}', '{"Box": {"friction": 5}}', "9" * 5000])
+def test_a_note_of_the_bake_that_somebody_else_wrote_is_said_to_be_unreadable(scene, baked, changes, text):
+    scene.stiction.bake.made_from = text
+    (line,) = changes()
+    assert line.startswith("what the bake was made from cannot be told")
+    baked[1].location.x += 1.0
+    scene.stiction.bake.digest = "another"
+    with pytest.raises(RuntimeError, match="the file's note of it cannot be read"):
+        bpy.ops.stiction.bake(resume=True)
+
+
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_change_is_named_and_taken_back_is_none(scene, baked, changes, what):
     assert changes() == []
