@@ -39,6 +39,8 @@ Array = NDArray[np.float64]
 SMALLEST_SCALE = 1e-9
 # Volume that three axes of length 1 span, below which they lie in a plane. Blender's matrices are exact to about 1e-7.
 FLATTEST = 1e-6
+# What a driver makes too large for Blender's numbers is not a number up to 4.5, and their largest from 5.0 on.
+LARGEST = float(np.finfo(np.float32).max)
 
 
 class PlacementError(ValueError):
@@ -76,7 +78,7 @@ def matrices_now(objects: Iterable[Object], depsgraph: Depsgraph) -> Array:
 def placed(ob: Object, depsgraph: Depsgraph) -> tuple[Array, Array]:
     """World matrix (4, 4) of an object, and the rotation (3, 3) nearest to it, its body's. Raises PlacementError."""
     world = matrix(ob.evaluated_get(depsgraph).matrix_world)
-    if not np.isfinite(world).all():
+    if not (np.abs(world) < LARGEST).all():
         message = "its place is not a number; repair its location, rotation, scale or parents, and what drives them"
         raise NowhereError("matrix_world", message)
     if not is_solid(world):

@@ -49,7 +49,8 @@ def by_key(ob):
 
 
 def by_driver(ob):
-    """Blender takes a driver that is no number for 0, but one that is too large for single precision as it is."""
+    """Blender takes a driver that is no number for 0, but one that is too large for single precision as it is, or from 5.0 on
+    as the largest number."""
     ob.driver_add("location", 0).driver.expression = "1e48 if frame > 4 else 0.1 * frame"
 
 
