@@ -20,7 +20,6 @@ from ..solver_core.scene.joints import JointChange
 from ..solver_core.scene.spec import (
     BodyKind,
     BodySpec,
-    FrictionCombine,
     SceneSpec,
     SceneWarning,
     ShapeSpec,
@@ -37,7 +36,7 @@ from .joints import read_joints, watched, with_changes
 from .members import body_kind
 from .motion import FrozenTransform, can_change, frozen_body, frozen_part, read_motion
 from .object_findings import object_problems, object_warnings, shape_warnings
-from .object_properties import effective_material
+from .object_properties import effective_material, unknown_choices
 from .placement import ancestors, placed
 from .restore import originals
 from .rooms import with_rooms
@@ -170,7 +169,7 @@ def read_object(found: Reading, ob: Object, context: Context, frames: tuple[int,
     held = frames_held(ob, *frames) if body_kind(ob) is BodyKind.ANIMATED else 0
     kind = BodyKind.ACTIVE if held else body_kind(ob)
     pose_problems = list(object_problems(ob, kind, context))
-    found.problems += pose_problems
+    found.problems += [*pose_problems, *choice_problems(ob.name_full, ob.stiction)]
     parts = list(all_parts(ob, context))
     # A part moves with its compound, which reads its shape; what is wrong with its place is said here, once.
     if pose_problems or is_compound_part(ob) or any(list(object_problems(part, kind, context)) for part in parts):
@@ -207,6 +206,13 @@ def read_object(found: Reading, ob: Object, context: Context, frames: tuple[int,
         found.deforming[ob.name_full] = ob
 
 
+def choice_problems(name: str, own: PropertyGroup) -> Iterator[SceneProblem]:
+    """What of an object's or a scene's settings this version has no such choice for."""
+    for field_name in unknown_choices(own):
+        message = "the file has a choice that this version of Stiction does not know; choose another, or use the later version"
+        yield SceneProblem(name, field_name, message)
+
+
 @dataclass(frozen=True)
 class Read:
     """All that was read of a scene; nothing of Blender's data. lost: the names of bodies whose paths could not be read."""
@@ -225,6 +231,7 @@ def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read
     settings = properties.effective_settings(scene)
     found = Reading([], [])
     problems, warnings = found.problems, found.warnings
+    problems += choice_problems(scene.name, scene.stiction)
     if start > end:
         problems.append(SceneProblem(scene.name, "frame_start", f"the first frame {start} comes after the last frame {end}"))
     times = generations(context)
@@ -271,7 +278,7 @@ def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read
         frame_end=end,
         fps=fps,
         time_scale=world.time_scale,
-        friction_combine=FrictionCombine[scene.stiction.friction_combine],
+        friction_combine=properties.effective_rule(scene),
         excluded=tuple(sorted(joined.excluded)),
         pairs=properties.effective_pairs(scene),
         joints=tuple(with_changes(joint, states.get(joint.name, [])) for joint in joined.joints),

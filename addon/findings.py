@@ -17,10 +17,10 @@ import numpy as np
 from bpy.types import Context, Object, Scene
 
 from ..solver_core.io.snapshot import write_snapshot
-from ..solver_core.scene.spec import FrictionCombine
 from ..solver_core.scene.words import in_words
 from ..solver_core.validation.findings import first_few
 from .extract import Extraction, inspecting
+from .properties import effective_rule
 from .turns import Steps, at_once
 from .worker import find_python, worker_environment
 
@@ -128,7 +128,7 @@ def product_rule(scene: Scene) -> Iterator[Finding]:
     """What the scene's rule makes of the friction that most bodies have from Blender."""
     members = [ob for ob in scene.rigidbody_world.collection.all_objects if ob.rigid_body is not None]
     plain = [ob for ob in members if not ob.stiction.use_mu_static]
-    rule = FrictionCombine[scene.stiction.friction_combine]
+    rule = effective_rule(scene)
     common = Counter(round(ob.rigid_body.friction, 6) for ob in plain).most_common()
     mu = next((mu for mu, _ in common if rule.pair(mu, mu) < SURPRISING_SHARE * mu), None)
     if mu is not None:

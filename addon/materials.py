@@ -14,6 +14,7 @@ from bpy.props import EnumProperty
 from bpy.types import Context, Menu, Object, Operator
 
 from ..solver_core.scene.spec import FrictionCombine
+from .properties import effective_rule
 
 __all__ = ["PAIRS", "apply_material", "copy_settings", "read_presets", "register", "unregister"]
 
@@ -87,7 +88,7 @@ class STICTION_OT_apply_material(Operator):
         return True
 
     def execute(self, context: Context) -> set[str]:
-        combine = FrictionCombine[context.scene.stiction.friction_combine]
+        combine = effective_rule(context.scene)
         bodies = bodies_to_change(context)
         for ob in bodies:
             apply_material(ob, MATERIALS[self.material], combine)

@@ -23,7 +23,7 @@ from bpy.types import Object, PropertyGroup
 
 from ..solver_core.scene.spec import MaterialSpec
 
-__all__ = ["effective_material", "names_of_materials", "register", "unregister"]
+__all__ = ["effective_material", "names_of_materials", "register", "unknown_choices", "unregister"]
 
 OVERRIDABLE = {"LIBRARY_OVERRIDABLE"}
 
@@ -221,6 +221,11 @@ def effective_material(ob: Object) -> MaterialSpec:
         restitution=own.restitution if own.use_restitution else body.restitution,
         name=own.material,
     )
+
+
+def unknown_choices(own: PropertyGroup) -> list[str]:
+    """The values that are none of the choices of this version, as in a file of a later one; Blender has no names for them."""
+    return [prop.identifier for prop in own.bl_rna.properties if prop.type == "ENUM" and getattr(own, prop.identifier) == ""]
 
 
 register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSES)

@@ -26,6 +26,7 @@ from .object_properties import names_of_materials
 __all__ = [
     "effective_frame_range",
     "effective_pairs",
+    "effective_rule",
     "effective_settings",
     "register",
     "unregister",
@@ -312,6 +313,11 @@ def effective_pairs(scene: Scene) -> tuple[PairSpec, ...]:
     return tuple(PairSpec(pair.a, pair.b, pair.mu_static, pair.mu_dynamic) for pair in scene.stiction.pairs)
 
 
+def effective_rule(scene: Scene) -> FrictionCombine:
+    """How the coefficients of two bodies are combined; what is unknown as in `effective_settings`."""
+    return FrictionCombine.__members__.get(scene.stiction.friction_combine, FrictionCombine.PRODUCT)
+
+
 def effective_frame_range(scene: Scene) -> tuple[int, int]:
     """First and last frame of the bake; the rigid body world must exist."""
     own = scene.stiction
@@ -322,12 +328,13 @@ def effective_frame_range(scene: Scene) -> tuple[int, int]:
 
 
 def effective_settings(scene: Scene) -> SolverSettings:
-    """How the scene is solved; the rigid body world must exist.
+    """How the scene is solved; the rigid body world must exist. A choice that this version does not have counts as the default,
+    and `unknown_choices` tells of it.
 
     Other methods than Staggered Projections have the exact friction cone only: the panel greys out the choice of another one.
     """
     own = scene.stiction
-    method = ContactMethod[own.method]
+    method = ContactMethod.__members__.get(own.method, SolverSettings.method)
     is_polygon = own.friction_cone == "POLYGON" and method is ContactMethod.STAGGERED
     return SolverSettings(
         method=method,
@@ -337,7 +344,7 @@ def effective_settings(scene: Scene) -> SolverSettings:
         substeps=own.substeps if own.use_substeps else scene.rigidbody_world.substeps_per_frame,
         polygon_sides=own.polygon_sides if is_polygon else 0,
         sleeping=own.use_sleeping,
-        staggering=Staggering[own.staggering],
+        staggering=Staggering.__members__.get(own.staggering, SolverSettings.staggering),
         step_time_limit=own.step_time_limit,
         recovery_speed=own.recovery_speed,
         step_accuracy=own.step_accuracy,

@@ -8,7 +8,7 @@ import textwrap
 import bpy
 from bpy.types import Context, Object, Panel, UILayout
 
-from ..solver_core.scene.spec import ContactMethod, FrictionCombine, Staggering, pair_friction
+from ..solver_core.scene.spec import ContactMethod, Staggering, pair_friction
 from . import properties
 from .made_from import ONLY_THE_END
 from .manual import FRONT
@@ -250,7 +250,7 @@ def pairs(context: Context, ob: Object) -> list[tuple[str, str, float, float]]:
     """Label, icon, static and dynamic coefficient: with an equal body, the chosen one, and the others that are selected."""
     others = [context.scene.stiction.pair_object, *context.selected_objects]
     bodies = {other.name_full: other for other in others if other is not None and other != ob and other.rigid_body is not None}
-    rule = FrictionCombine[context.scene.stiction.friction_combine]
+    rule = properties.effective_rule(context.scene)
     a = effective_material(ob)
     rows = [("Equal Body", "DUPLICATE", a)]
     rows += [(name, "OBJECT_DATA", effective_material(body)) for name, body in list(bodies.items())[:MOST_PAIRS]]
