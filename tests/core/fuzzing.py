@@ -16,10 +16,10 @@ import signal
 import sys
 import threading
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from solver_core.report import build_report, report_bytes
 from solver_core.scene.spec import BodyKind, ContactMethod, SceneSpec, ShapeKind, SolverSettings
 from solver_core.validation.findings import SceneError
 
-__all__ = ["KINDS", "Finding", "Folder", "try_case"]
+__all__ = ["KINDS", "Finding", "Folder", "Random", "Room", "spoilt", "try_case"]
 
 SECONDS = 60.0  # of processor time, after which a case hangs
 MOST_BODIES_RUN, MOST_SUBSTEPS_RUN = 40, 20
@@ -51,6 +51,15 @@ class Finding(Exception):
 
 class Hang(BaseException):
     """It took too long."""
+
+
+class Room(Protocol):
+    """Where cases are tried: a folder, and the files in it, with their content, that no case may change."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def sound(self) -> Mapping[str, bytes]: ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,6 +86,10 @@ class Folder:
                 if writer.last_frame == 3:
                     writer.keep_checkpoint()
         return cls(path, spec, settings, (path / "sound.snapshot").read_bytes(), (path / "sound.cache").read_bytes())
+
+    @property
+    def sound(self) -> dict[str, bytes]:
+        return {"sound.snapshot": self.snapshot, "sound.cache": self.cache}
 
 
 Random = np.random.Generator
@@ -433,19 +446,18 @@ KINDS: dict[str, Callable[[Random, Folder], None]] = {
 }
 
 
-def try_case(kind: str, number: int, folder: Folder) -> None:
-    """Run one case in a folder; raises whatever it must not come out as, `Finding` among others."""
-    beside = set(folder.path.parent.iterdir())
+def try_case(kind: str, number: int, room: Room, kinds: Mapping[str, Callable[[Random, Any], None]] = KINDS) -> None:
+    """Run one case in its room; raises whatever it must not come out as, `Finding` among others."""
+    beside = set(room.path.parent.iterdir())
     with time_limit():
-        KINDS[kind](np.random.default_rng([sorted(KINDS).index(kind), number]), folder)
-    if (folder.path / "sound.cache").read_bytes() != folder.cache or (
-        folder.path / "sound.snapshot"
-    ).read_bytes() != folder.snapshot:
-        (folder.path / "sound.cache").write_bytes(folder.cache)
-        (folder.path / "sound.snapshot").write_bytes(folder.snapshot)
-        raise Finding("a file was changed that the case does not name")
-    if set(folder.path.parent.iterdir()) != beside:
-        raise Finding(f"outside of its folder there is {set(folder.path.parent.iterdir()) - beside}")
+        kinds[kind](np.random.default_rng([zlib.crc32(kind.encode()), number]), room)
+    changed = [name for name, content in room.sound.items() if (room.path / name).read_bytes() != content]
+    for name in changed:
+        (room.path / name).write_bytes(room.sound[name])
+    if changed:
+        raise Finding(f"files were changed that the case does not name: {changed}")
+    if set(room.path.parent.iterdir()) != beside:
+        raise Finding(f"outside of its folder there is {set(room.path.parent.iterdir()) - beside}")
 
 
 @contextlib.contextmanager
