@@ -37,7 +37,11 @@ def run(argv: Sequence[str]) -> int:
         arguments = make_parser().parse_args(list(argv))
         if arguments.command == "compile":
             return compile_kernels(arguments)
-        prepare(arguments)
+        try:
+            prepare(arguments)
+        except OSError as error:
+            # such as a name that is too long for a file
+            raise UsageError(str(error)) from error
         if arguments.command == "check":
             return check(arguments)
         if arguments.command == "report":
@@ -47,6 +51,9 @@ def run(argv: Sequence[str]) -> int:
     except UsageError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return ExitStatus.BAD_INPUT
+    except OSError as error:
+        say("ERROR", str(error))
+        return ExitStatus.FAILED
     except SystemExit:
         # argparse ends like this after --help.
         return ExitStatus.BAKED

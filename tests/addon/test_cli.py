@@ -159,6 +159,19 @@ def test_bad_usage_is_status_2_and_says_what_is_wrong(run, file, fake_worker, tm
     assert not output.exists()
 
 
+@pytest.mark.parametrize("options", [("a" * 300,), ("--report", "a" * 300 + "/x.json"), ("--cache", "a" * 300)])
+def test_a_name_that_no_file_can_have_is_bad_input_and_no_trace(run, file, fake_worker, tmp_path, capsys, options):
+    arguments = options if len(options) == 1 else (file, *options)
+    assert run("bake", *arguments, "-o", tmp_path / "baked.blend") in (1, 2)
+    assert "File name too long" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_findings_that_cannot_be_written_are_an_error_and_no_trace(run, file, tmp_path, capsys):
+    assert run("check", file, "--report", tmp_path) == 1
+    assert "Is a directory" in capsys.readouterr().err
+
+
 def test_a_broken_file_is_bad_input(run, tmp_path, fake_worker, capsys):
     broken = tmp_path / "broken.blend"
     broken.write_bytes(b"not a blend file")
