@@ -111,6 +111,7 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
     try:
         try:
             arguments = parser.parse_args(argv)
+            refuse_one_for_another(arguments)
         except UsageError as error:
             return fail(ExitStatus.BAD_INPUT, str(error), None)
         if arguments.parent_pipe:
@@ -121,6 +122,21 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
     except ListenerGone as error:
         print(f"nobody reads the output of the bake any more ({error}); it ends here", file=sys.stderr)
         return ExitStatus.FAILED
+
+
+def refuse_one_for_another(arguments: argparse.Namespace) -> None:
+    """Raise UsageError where one file is named as two, of which the second would be written over the first."""
+    named: dict[str, str] = {}
+    for what in ("snapshot", "cache", "report"):
+        path = getattr(arguments, what)
+        if path is None:
+            continue
+        try:
+            other = named.setdefault(os.path.realpath(path), what)
+        except ValueError as error:
+            raise UsageError(f"{what}: {path!r} is no name of a file: {error}") from error
+        if other != what:
+            raise UsageError(f"{what} and {other} are the same file, {path}; name two")
 
 
 def run(arguments: argparse.Namespace, ending: Ending) -> int:

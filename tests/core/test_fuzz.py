@@ -148,6 +148,15 @@ def test_a_report_that_would_be_a_folder_is_an_error_and_no_crash(folder, capsys
     assert "the report could not be written" in capsys.readouterr().err
 
 
+def test_a_cache_or_a_report_that_would_be_written_over_the_snapshot_is_refused(folder, capsys):
+    (folder.path / "case.cache").write_bytes(folder.cache)
+    snapshot, cache = folder.path / "sound.snapshot", folder.path / "case.cache"
+    for arguments in ((snapshot, snapshot), (snapshot, cache, "--report", snapshot), (snapshot, cache, "--report", cache)):
+        status, said, _ = worked(*arguments)
+        assert status == 2 and "are the same file" in said
+    assert snapshot.read_bytes() == folder.snapshot and cache.read_bytes() == folder.cache
+
+
 def test_a_snapshot_is_not_written_over_another_kind_of_file(folder):
     path = folder.path / "case.snapshot"
     path.write_bytes(b"somebody's own")
