@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Bakes that are interrupted in every way, again and again, and gone on with; nothing may be lost but the frame in work.
 
-    python tests/bench/interruptions.py [--interruptions 200] [--seed 1] [--only kill full ...]
+    python tests/bench/interruptions.py [--interruptions 200] [--first 0] [--seed 1] [--only kill "full disk" ...] [--log FILE]
 
 Interrupted are worker processes (kill, signals, a closed pipe, a reader that is gone, a full disk) and Blender processes (kill,
 close, cancel, undo, reload, a baked object that is deleted), each after a random number of frames; the bake is then resumed,
 and interrupted again, until it is done, and the next begins. After each interruption no worker may be left, the .blend file
 must be the same to the byte, and every frame that was told of must be in the cache, with the bits of a bake that nothing
-disturbed.
+disturbed. Harm is told at once and counted, and the next interruption begins with a bake of its own.
+
+The same seed gives the same sequence, so a long one may be done in parts: `--first 140 --interruptions 60` ends one of 200.
+Each interruption is printed as it is done, and written to the log as a line of JSON.
 
 Undo is what it does to the scene: a Blender without a window has none. A full disk needs the right to mount a tmpfs (Linux).
 """
@@ -157,8 +160,7 @@ class Trial:
         self.sound = self.bits()
         if len(self.sound) != FRAMES:
             raise Finding(f"the first bake has {len(self.sound)} frames")
-        self.cache.unlink()
-        self.done = 0
+        self.begin_anew()
 
     def bits(self) -> list[bytes]:
         """Every frame of the cache."""
@@ -168,11 +170,15 @@ class Trial:
             return []
         return [frame.poses.tobytes() + frame.velocities.tobytes() for frame in FrameCacheReader(self.cache)]
 
+    def begin_anew(self) -> None:
+        """Forget the bake so far."""
+        self.cache.unlink(missing_ok=True)
+        self.done = 0
+
     def interrupt(self, kind: str, frames: int) -> None:
         """One interruption after so many new frames; raises Finding."""
         if self.done == FRAMES:
-            self.cache.unlink()
-            self.done = 0
+            self.begin_anew()
         told = of_worker(self, kind, frames) if kind in OF_WORKER else of_blender(self, kind, frames)
         if hashlib.sha256(self.file.read_bytes()).digest() != self.digest:
             raise Finding("the .blend file was changed")
@@ -284,40 +290,57 @@ def can_mount() -> bool:
     return sys.platform == "linux" and os.geteuid() == 0
 
 
-def run(interruptions: int, seed: int, kinds: tuple[str, ...], folder: Path) -> Counter[str]:
-    """So many interruptions, in turn of random kinds; returns how many there were of each. Raises Finding."""
-    random, trial, counts = np.random.default_rng(seed), Trial(folder), Counter[str]()
-    kinds = tuple(kind for kind in kinds if kind != "full disk" or can_mount())
-    order = [kinds[i % len(kinds)] for i in range(interruptions)]
-    for number, kind in enumerate(random.permutation(order).tolist()):
-        before = trial.done
+def planned(seed: int, kinds: tuple[str, ...], number: int) -> tuple[str, int]:
+    """Kind of an interruption, and how many frames it waits for; all kinds come once in each turn, in a random order."""
+    turn, place = divmod(number, len(kinds))
+    random = np.random.default_rng([seed, turn])
+    kind, frames = random.permutation(len(kinds))[place], random.integers(0, 7, size=len(kinds))[place]
+    return kinds[kind], int(frames)
+
+
+def run(trial: Trial, sequence: dict[int, tuple[str, int]], log: Path) -> tuple[Counter[str], int]:
+    """Interrupt as planned, by number; returns how many there were of each kind, and how many did harm."""
+    counts, harm = Counter[str](), 0
+    for number, (kind, frames) in sequence.items():
+        before, begin, said = trial.done, time.monotonic(), ""
         try:
-            trial.interrupt(kind, int(random.integers(0, 7)))
+            trial.interrupt(kind, frames)
         except Finding as finding:
-            raise Finding(f"interruption {number} of seed {seed}, {kind} after frame {before}: {finding}") from finding
+            said, harm = str(finding), harm + 1
+            trial.begin_anew()
         counts[kind] += 1
-        print(f"{number:4d}  {kind:18s} frames {before} to {trial.done}", flush=True)
+        line = {"number": number, "kind": kind, "from": before, "to": trial.done, "seconds": round(time.monotonic() - begin, 1)}
+        with open(log, "a", encoding="utf-8") as opened:
+            opened.write(json.dumps({**line, "finding": said}) + "\n")
+        print(f"{number:4d}  {kind:18s} frames {before} to {trial.done}  {said}", flush=True)
     trial.interrupt("kill", 100_000)
     if trial.done != FRAMES:
         raise Finding(f"resumed to the end, the bake has {trial.done} frames")
-    return counts
+    return counts, harm
 
 
 def main() -> None:
     """Interrupt, and say what was done."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--interruptions", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="+", choices=KINDS, default=KINDS)
+    parser.add_argument("--log", type=Path, default=ROOT / "build" / "bench" / "interruptions.jsonl")
     parser.add_argument("--drive", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.drive:
         drive(Path(arguments.drive[0]), arguments.drive[1], int(arguments.drive[2]))
         return
     os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "numba"))
+    arguments.log.parent.mkdir(parents=True, exist_ok=True)
+    kinds = tuple(kind for kind in arguments.only if kind != "full disk" or can_mount())
+    numbers = range(arguments.first, arguments.first + arguments.interruptions)
+    sequence = {number: planned(arguments.seed, kinds, number) for number in numbers}
     with tempfile.TemporaryDirectory() as folder:
-        counts = run(arguments.interruptions, arguments.seed, tuple(arguments.only), Path(folder))
-    print(f"{counts.total()} interruptions, nothing lost: {', '.join(f'{n} {kind}' for kind, n in sorted(counts.items()))}")
+        counts, harm = run(Trial(Path(folder)), sequence, arguments.log)
+    print(f"{counts.total()} interruptions, {harm} did harm: {', '.join(f'{n} {kind}' for kind, n in sorted(counts.items()))}")
+    sys.exit(1 if harm else 0)
 
 
 if __name__ == "__main__":
