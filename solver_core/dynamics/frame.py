@@ -10,7 +10,9 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TAKEN_UP", "ContactState", "Frame", "FrameContacts", "FrameImpacts", "FrameStatistics"]
+from ..validation.findings import SceneError, SceneProblem
+
+__all__ = ["TAKEN_UP", "ContactState", "Frame", "FrameContacts", "FrameImpacts", "FrameStatistics", "require_finite"]
 
 Singles = NDArray[np.float32]
 Bodies = NDArray[np.int32]
@@ -134,3 +136,14 @@ class Frame:
     broken: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     giving_way: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     contacts: FrameContacts | None = None
+
+
+def require_finite(frame: Frame, bodies: tuple[str, ...]) -> None:
+    """Raise SceneError with the names of the bodies whose poses or velocities in a frame are no numbers."""
+    is_lost = ~(np.isfinite(frame.poses).all(axis=1) & np.isfinite(frame.velocities).all(axis=1))
+    message = (
+        f"its motion is too large for numbers in frame {frame.frame}; look for what drives it: gravity, velocities, force fields, "
+        "masses, or very few frames a second"
+    )
+    if is_lost.any():
+        raise SceneError(tuple(SceneProblem(bodies[index], "velocity", message) for index in np.flatnonzero(is_lost)))

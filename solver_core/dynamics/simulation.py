@@ -29,7 +29,7 @@ from .collide import Collider
 from .crowds import Crowds
 from .fields.fields import Fields
 from .first_look import begun_overlaps
-from .frame import Frame
+from .frame import Frame, require_finite
 from .integrate import integrate
 from .joints.joints import JointMemory, Joints
 from .joints.rows import JointStep
@@ -113,7 +113,8 @@ class Simulation:
 
     def advance(self, before_step: Callable[[], object] = lambda: None) -> Frame:
         """Simulate one frame. What `before_step` raises, which is called before each time step, ends it between two of them;
-        only `restore` leads on from there. Raises SceneError where animated bodies cannot be followed to that frame."""
+        only `restore` leads on from there. Raises SceneError where animated bodies cannot be followed to that frame, and where
+        bodies move beyond all numbers."""
         self._enter_frame()
         rows = []
         self._reaction[:] = 0.0
@@ -125,7 +126,9 @@ class Simulation:
             rows.append(self._advance_steps(substep))
             substep += rows[-1]["span"]
         self._frame += 1
-        return self._record(rows)
+        frame = self._record(rows)
+        require_finite(frame, tuple(body.name for body in self.spec.bodies))
+        return frame
 
     def run(self, frames: int | None = None) -> list[Frame]:
         """The first frame and those after it: `frames` more, or up to the end of the scene's range."""

@@ -296,12 +296,11 @@ def simulated(spec: SceneSpec, settings: SolverSettings) -> None:
     if not is_small:
         return
     try:
-        simulation = Simulation(spec, limited)
+        frame = Simulation(spec, limited).advance()
     except SceneError as error:
         if not str(error).strip():
             raise Finding("a scene is refused without a word") from error
         return
-    frame = simulation.advance()
     if not (np.isfinite(frame.poses).all() and np.isfinite(frame.velocities).all()):
         raise Finding("a scene that was accepted went to infinity in its first frame")
     report_bytes(build_report(spec, limited, [frame]))

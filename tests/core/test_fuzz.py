@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -163,6 +164,15 @@ def test_a_snapshot_is_not_written_over_another_kind_of_file(folder):
     with pytest.raises(OSError, match="is not a scene snapshot"):
         write_snapshot(path, folder.spec, folder.settings)
     assert path.read_bytes() == b"somebody's own"
+
+
+def test_what_moves_beyond_all_numbers_is_named_and_no_frame_of_it_is_written(folder):
+    """A frame of 1e300 seconds, in which a card falls 5e600 metres."""
+    snapshot, cache = folder.path / "beyond.snapshot", folder.path / "beyond.cache"
+    write_snapshot(snapshot, replace(folder.spec, fps=1e-300), folder.settings)
+    status, said, errors = worked(snapshot, cache)
+    assert status == 1 and "stopped after frame 1" in said and "Card 1.1L: velocity: its motion is too large" in said
+    assert "Traceback" not in errors and [frame.frame for frame in FrameCacheReader(cache)] == [1]
 
 
 @pytest.mark.parametrize("method", [method.value for method in ContactMethod])
