@@ -34,6 +34,7 @@ __all__ = [
     "files_to_resume",
     "relative_if_asked",
     "remove_old_bakes",
+    "snapshot_of",
     "told_parts",
 ]
 
@@ -75,7 +76,7 @@ def files_to_resume(scene: Scene, content: tuple[SceneSpec, SolverSettings]) -> 
     parts = parts_of_cache(shown)
     digest = cache_digest(snapshot, parts)
     if shown is not None and own.digest == digest and shown.exists():
-        return BakeFiles(digest, shown.with_suffix(".snapshot"), shown)
+        return BakeFiles(digest, snapshot_of(shown), shown)
     files = bake_files(scene, digest)
     if cache_has_begun(files.cache):
         return files
@@ -103,7 +104,7 @@ def files_to_go_on(scene: Scene, content: tuple[SceneSpec, SolverSettings], fram
     shown = Path(cache_path(scene))
     reader = FrameCacheReader(shown, own.digest)
     try:
-        before = read_snapshot(shown.with_suffix(".snapshot"))
+        before = read_snapshot(snapshot_of(shown))
     except ContainerError as error:
         raise CacheError(f"what the frames were baked from cannot be read: {error}; bake again") from error
     parts = earlier_frames(reader, before, content, frame)
@@ -143,7 +144,7 @@ def last_that_holds(cache: Path, content: tuple[SceneSpec, SolverSettings], part
     parts: those of its first frames that are wanted from bakes of other scenes.
     """
     try:
-        last = frames_that_hold(read_snapshot(cache.with_suffix(".snapshot")), content)
+        last = frames_that_hold(read_snapshot(snapshot_of(cache)), content)
         reader = FrameCacheReader(cache)
     except (OSError, CacheError, ContainerError):
         return None
@@ -156,6 +157,11 @@ def last_that_holds(cache: Path, content: tuple[SceneSpec, SolverSettings], part
 def cache_path(scene: Scene) -> str:
     """Where the frames of the scene's bake are."""
     return bpy.path.abspath(scene.stiction.bake.cache)
+
+
+def snapshot_of(cache: Path) -> Path:
+    """Where the snapshot is that a cache was baked from: beside it; also for a path that names no file, as a scene may have."""
+    return cache.parent / f"{cache.stem}.snapshot"
 
 
 def relative_if_asked(scene: Scene, cache: Path) -> str:
@@ -206,6 +212,6 @@ def remove_bake(cache: Path) -> None:
         with suppress(OSError):
             if lock.holds:
                 cache.unlink(missing_ok=True)
-                cache.with_suffix(".snapshot").unlink(missing_ok=True)
+                snapshot_of(cache).unlink(missing_ok=True)
     finally:
         lock.release()

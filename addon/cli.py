@@ -21,7 +21,7 @@ import bpy
 from bpy.types import Scene
 
 from ..solver_core.command_line import ExitStatus, UsageError
-from .bake_files import cache_path
+from .bake_files import cache_path, snapshot_of
 from .cli_changes import set_body, set_scene
 from .cli_options import PROGRAM, keys_wanted, make_parser
 from .job import Job, Phase
@@ -186,7 +186,7 @@ def impacts(arguments: argparse.Namespace) -> int:
 
     cache = Path(cache_path(scene_with_bake(arguments)))
     try:
-        count = write_impacts(cache.with_suffix(".snapshot"), cache, Path(arguments.output[0]).resolve())
+        count = write_impacts(snapshot_of(cache), cache, Path(arguments.output[0]).resolve())
     except (OSError, CacheError, ContainerError) as error:
         raise UsageError(str(error)) from error
     say("INFO", f"wrote {count} impacts to {arguments.output[0]}")

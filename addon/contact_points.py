@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..solver_core.dynamics.frame import FrameContacts
 from ..solver_core.impacts import write_impacts
-from .bake_files import cache_path
+from .bake_files import cache_path, snapshot_of
 from .cached_contacts import CachedContacts, objects_of_bodies
 from .contact_nodes import add_example
 from .display import remove_shown
@@ -189,7 +189,7 @@ class STICTION_OT_export_impacts(ExportOperator, Operator):
 
     def write(self, scene: Scene, file: Path) -> str:
         cache = Path(cache_path(scene))
-        return f"Wrote {write_impacts(cache.with_suffix('.snapshot'), cache, file)} impacts to {file}"
+        return f"Wrote {write_impacts(snapshot_of(cache), cache, file)} impacts to {file}"
 
 
 def has_contacts(operator: type[Operator], context: Context) -> bool:

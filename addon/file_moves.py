@@ -11,7 +11,7 @@ import bpy
 from bpy.app.handlers import persistent
 from bpy.types import Scene
 
-from .bake_files import cache_path, relative_if_asked
+from .bake_files import cache_path, relative_if_asked, snapshot_of
 
 __all__ = ["register", "unregister"]
 
@@ -53,7 +53,7 @@ def move_along(scene: Scene, cache: Path, folder: Path) -> None:
     target = folder / scene.stiction.cache_directory.removeprefix("//")
     try:
         target.mkdir(parents=True, exist_ok=True)
-        for file in (cache, cache.with_suffix(".snapshot")):
+        for file in (cache, snapshot_of(cache)):
             shutil.copy2(file, target / file.name)
     except OSError as error:
         print(f"Stiction: the frames of {scene.name} stay in {cache.parent}, and go with this session: {error}")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import bpy
 from bpy.props import EnumProperty, StringProperty
-from bpy.types import Context, Menu, Operator, Panel, Scene, UILayout, UIList
+from bpy.types import Context, Menu, Operator, Panel, PropertyGroup, Scene, UILayout, UIList
 
 from .materials import PAIRS
 from .ui import ScenePanel
@@ -29,6 +29,11 @@ def add_pair(scene: Scene, a: str, b: str, mu_static: float, mu_dynamic: float) 
     own = scene.stiction
     pair = next((pair for pair in own.pairs if {pair.a, pair.b} == {a, b}), None) or own.pairs.add()
     pair.a, pair.b, pair.mu_static, pair.mu_dynamic = a, b, mu_static, mu_dynamic
+
+
+def has_pair_shown(own: PropertyGroup) -> bool:
+    """Whether the number of the pair that is shown, which a file may have as anything, is that of one."""
+    return 0 <= own.pair_index < len(own.pairs)
 
 
 def materials_in(scene: Scene) -> set[str]:
@@ -70,7 +75,7 @@ class STICTION_OT_remove_pair(Operator):
 
     @classmethod
     def poll(cls, context: Context) -> bool:
-        return context.scene.stiction.pair_index < len(context.scene.stiction.pairs)
+        return has_pair_shown(context.scene.stiction)
 
     def execute(self, context: Context) -> set[str]:
         own = context.scene.stiction
@@ -214,7 +219,7 @@ class STICTION_PT_scene_pairs(ScenePanel, Panel):
         buttons.operator("stiction.remove_pair", text="", icon="REMOVE")
         buttons.separator()
         buttons.menu("STICTION_MT_pairs", text="", icon="DOWNARROW_HLT")
-        if own.pair_index < len(own.pairs):
+        if has_pair_shown(own):
             pair = own.pairs[own.pair_index]
             layout.use_property_split = True
             layout.use_property_decorate = False

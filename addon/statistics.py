@@ -11,7 +11,7 @@ from bpy.props import EnumProperty, StringProperty
 from bpy.types import Context, Operator, Panel, Scene
 
 from ..solver_core.certificate import certificate_of, write_certificate
-from .bake_files import cache_path
+from .bake_files import cache_path, snapshot_of
 from .cached_contacts import objects_of_bodies
 from .exports import ExportOperator
 from .figures import BakeFigures
@@ -39,7 +39,7 @@ def export(scene: Scene, file: Path) -> int:
     """Write the certificate of the scene's bake; returns how many steps missed the tolerance. Raises UsageError, OSError,
     CacheError or ContainerError."""
     cache = Path(cache_path(scene))
-    report = certificate_of(cache.with_suffix(".snapshot"), cache)
+    report = certificate_of(snapshot_of(cache), cache)
     write_certificate(report, file)
     return report["totals"]["missed_steps"]
 
