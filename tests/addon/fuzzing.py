@@ -21,7 +21,7 @@ import bpy
 import numpy as np
 from core.fuzzing import Finding, Random, spoilt
 
-from .objects import box_mesh
+from .objects import box_mesh, kept
 
 __all__ = ["KINDS", "Room"]
 
@@ -126,11 +126,6 @@ def heard(act: Callable[[], Any]) -> tuple[Any, str]:
 
 def chosen(random: Random, values: Any) -> Any:
     return values[int(random.integers(0, len(values)))]
-
-
-def kept(owner: Any) -> Any:
-    """Where Blender keeps our values of a scene or of an object."""
-    return owner.bl_system_properties_get(do_create=True) if hasattr(owner, "bl_system_properties_get") else owner
 
 
 def put_own_wild(random: Random, owner: Any) -> None:

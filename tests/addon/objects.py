@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import bpy
 import numpy as np
@@ -23,6 +24,11 @@ def box_mesh(name: str, half: tuple[float, float, float]) -> bpy.types.Mesh:
 def world_matrix(ob: bpy.types.Object) -> np.ndarray:
     """What Blender itself makes of the object now."""
     return np.array(ob.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world, dtype=float)
+
+
+def kept(owner: bpy.types.ID) -> Any:
+    """Where Blender keeps our values of a scene or an object, which no interface limits."""
+    return owner.bl_system_properties_get(do_create=True) if hasattr(owner, "bl_system_properties_get") else owner
 
 
 def read():

@@ -16,6 +16,7 @@ from .objects import (
     body_named,
     box_mesh,
     corners_in_world,
+    kept,
     outward_volume,
     problems_of,
     read,
@@ -301,18 +302,13 @@ def test_what_is_not_simulated_yet_is_said(scene, make_body):
     assert {"parent", "kinematic"} <= fields
 
 
-def kept(owner):
-    """Where Blender keeps our values, without limits and choices."""
-    return (owner.bl_system_properties_get(do_create=True) if hasattr(owner, "bl_system_properties_get") else owner)["stiction"]
-
-
 @pytest.mark.parametrize("field", ["method", "staggering", "friction_cone", "friction_combine"])
 def test_a_choice_of_a_later_version_is_refused_by_name_and_panels_go_on(scene, make_body, field):
     from stiction.addon.outdated import changes
 
     make_body("Box")
     scene.stiction.tolerance = 1e-5
-    kept(scene)[field] = 77
+    kept(scene)["stiction"][field] = 77
     (message,) = problems_of(read).values()
     assert list(problems_of(read)) == [("Scene", field)] and message.startswith("the file has a choice that this version")
     scene.stiction.bake.state = "CACHED"
@@ -323,5 +319,5 @@ def test_a_choice_of_a_later_version_is_refused_by_name_and_panels_go_on(scene, 
 def test_a_choice_of_a_later_version_for_a_body_is_refused_by_its_name(make_body, field):
     ob = make_body("Box")
     ob.stiction.density = 100.0
-    kept(ob)[field] = 77
+    kept(ob)["stiction"][field] = 77
     assert list(problems_of(read)) == [("Box", field)]

@@ -8,6 +8,7 @@ import pytest
 from core.fuzzing import try_case
 
 from .fuzzing import KINDS, Room
+from .objects import kept, problems_of, read
 
 
 @pytest.fixture(scope="module")
@@ -42,3 +43,43 @@ def test_code_in_a_strangers_file_is_not_run(extension, tmp_path, capsys):
     assert "the rigid body world has no rigid bodies" in capsys.readouterr().err
     bpy.context.scene.frame_set(2)
     assert not any(mark.exists() for mark in marks)
+
+
+def test_bytes_that_are_no_text_are_dropped_as_the_file_is_opened_and_said(scene, make_body, tmp_path, capsys):
+    ob, pair = make_body("Box"), scene.stiction.pairs.add()
+    pair.b, ob.stiction.density, scene.stiction.bake.last_frame = "Ice", 7.0, 3
+    kept(ob)["stiction"]["material"] = b"\xff\xfe"
+    kept(scene)["stiction"]["pairs"][0]["a"] = b"\xff"
+    kept(scene)["stiction"]["bake"]["made_from"] = b"\xff"
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "sent.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "sent.blend"))
+    said = [line for line in capsys.readouterr().out.splitlines() if "is no text" in line]
+    assert {line.split(" in this")[0] for line in said} == {
+        "Stiction: Scene: stiction.bake.made_from",
+        "Stiction: Scene: stiction.pairs[0].a",
+        "Stiction: Box: stiction.material",
+    }
+    own = bpy.context.scene.stiction
+    assert (own.pairs[0].a, own.pairs[0].b, bpy.data.objects["Box"].stiction.material) == ("", "Ice", "")
+    assert list(problems_of(read)) == [("Scene", "pairs")]
+
+
+@pytest.mark.parametrize("path", ["", ".", "/", "//", ".."])
+def test_a_bake_whose_cache_is_no_file_is_refused_by_whoever_reads_it(scene, make_body, tmp_path, capsys, path):
+    from stiction.addon import cli
+
+    make_body("Box")
+    scene.stiction.bake.state, scene.stiction.bake.cache = "CACHED", path
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "sent.blend"))
+    for command in ("report", "impacts"):
+        assert cli.run([command, "-o", str(tmp_path / "out.csv")]) == 2
+    assert cli.run(["bake", "--keep-to", "2", "-o", str(tmp_path / "baked.blend")]) in (1, 2)
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 3 and "the bake cannot begin" in said[2]
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "moved.blend"))
+
+
+def test_a_pair_that_is_none_is_not_removed(scene):
+    scene.stiction.pairs.add()
+    kept(scene)["stiction"]["pair_index"] = -1
+    assert not bpy.ops.stiction.remove_pair.poll() and len(scene.stiction.pairs) == 1
