@@ -166,6 +166,7 @@ def test_a_snapshot_is_not_written_over_another_kind_of_file(folder):
     assert path.read_bytes() == b"somebody's own"
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:invalid value encountered")
 def test_what_moves_beyond_all_numbers_is_named_and_no_frame_of_it_is_written(folder):
     """A frame of 1e300 seconds, in which a card falls 5e600 metres."""
     snapshot, cache = folder.path / "beyond.snapshot", folder.path / "beyond.cache"
