@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 from enum import IntEnum
-from typing import NoReturn
+from typing import Any, NoReturn
 
 __all__ = ["ExitStatus", "Parser", "UsageError"]
 
@@ -29,3 +29,11 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Refuse the arguments, with how they are to be used."""
         raise UsageError(f"{message}\n{self.format_usage().strip()}")
+
+    def parse_known_args(self, *arguments: Any, **named: Any) -> Any:
+        """As argparse does, but for an argument that up to Python 3.12 is a list of nothing where `--` stands in its place."""
+        parsed, rest = super().parse_known_args(*arguments, **named)
+        for action in self._actions:
+            if not action.option_strings and action.nargs in (None, "?") and getattr(parsed, action.dest, None) == []:
+                self.error(f"the following arguments are required: {action.dest}")
+        return parsed, rest

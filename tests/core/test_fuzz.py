@@ -158,6 +158,12 @@ def test_a_cache_or_a_report_that_would_be_written_over_the_snapshot_is_refused(
     assert snapshot.read_bytes() == folder.snapshot and cache.read_bytes() == folder.cache
 
 
+@pytest.mark.parametrize("arguments", [["--", "x", "--"], ["x", "--", "--"], ["--", "--"]])
+def test_two_dashes_are_no_name_of_a_file(arguments, capsys):
+    assert worker.main(arguments) == 2
+    assert "usage: python -m solver_core.worker" in capsys.readouterr().out
+
+
 def test_a_snapshot_is_not_written_over_another_kind_of_file(folder):
     path = folder.path / "case.snapshot"
     path.write_bytes(b"somebody's own")
