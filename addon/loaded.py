@@ -1,52 +1,65 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Takes out of a loaded file what is no text where our properties have texts.
+"""Takes out of a loaded file what Blender or Python cannot look at where our properties are.
 
-Blender reads any bytes there, from a damaged file or a stranger's, and Python stops wherever one of them is looked at.
+Blender reads any bytes, from a damaged file or a stranger's: Python stops wherever a text that is none is looked at, and
+Blender itself crashes at a collection whose items are no groups.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import bpy
 from bpy.app.handlers import persistent
-from bpy.types import PropertyGroup
+from bpy.types import ID, PropertyGroup
 
-__all__ = ["drop_what_is_no_text", "register", "unregister"]
+__all__ = ["drop_what_cannot_be_read", "register", "unregister"]
 
 
 @persistent
-def drop_what_is_no_text(_file: str) -> None:
-    """Unset the properties that are no text, and say which."""
-    groups = [(scene, group) for scene in bpy.data.scenes for group in (scene.stiction, scene.stiction_display)]
-    for owner, group in [*groups, *((ob, ob.stiction) for ob in bpy.data.objects)]:
-        for within, name in what_is_no_text(group):
-            within.property_unset(name)
-            print(f"Stiction: {owner.name}: {within.path_from_id(name)} in this file is no text, and is left empty")
+def drop_what_cannot_be_read(_file: str) -> None:
+    """Unset those properties, and say which."""
+    names = [(scene, name) for scene in bpy.data.scenes for name in ("stiction", "stiction_display")]
+    for owner, name in [*names, *((ob, "stiction") for ob in bpy.data.objects)]:
+        for group, broken in list(what_cannot_be_read(getattr(owner, name), kept(owner).get(name))):
+            print(f"Stiction: {owner.name}: {group.path_from_id()}.{broken} cannot be read in this file, and is left empty")
+            group.property_unset(broken)
 
 
-def what_is_no_text(group: PropertyGroup) -> Iterator[tuple[PropertyGroup, str]]:
-    """The groups, this one or within it, and the names of their properties whose bytes are no UTF-8."""
-    for prop in group.bl_rna.properties:
-        if prop.identifier == "rna_type":
-            continue
+def kept(owner: ID) -> Any:
+    """Where Blender keeps what was set of our properties, by their names: apart from the user's own from 5.0 on."""
+    return owner.bl_system_properties_get() or {} if hasattr(owner, "bl_system_properties_get") else owner
+
+
+def what_cannot_be_read(group: PropertyGroup, values: Any) -> Iterator[tuple[PropertyGroup, str]]:
+    """The groups, this one or within it, and the names of their properties that cannot be looked at. values: what is kept of
+    it, None where nothing was set."""
+    for prop in group.bl_rna.properties if hasattr(values, "keys") else ():
+        name = prop.identifier
         if prop.type == "STRING":
             try:
-                getattr(group, prop.identifier)
+                getattr(group, name)
             except UnicodeDecodeError:
-                yield group, prop.identifier
+                yield group, name
+            continue
+        value = values.get(name)
+        if value is None:
+            continue
+        if prop.type == "COLLECTION" and not (isinstance(value, list) and all(hasattr(item, "keys") for item in value)):
+            yield group, name
         elif prop.type == "COLLECTION":
-            for item in getattr(group, prop.identifier):
-                yield from what_is_no_text(item)
-        elif prop.type == "POINTER" and isinstance(within := getattr(group, prop.identifier), PropertyGroup):
-            yield from what_is_no_text(within)
+            for item, kept_of_item in zip(getattr(group, name), value, strict=True):
+                yield from what_cannot_be_read(item, kept_of_item)
+        elif prop.type == "POINTER" and isinstance(within := getattr(group, name), PropertyGroup):
+            yield from what_cannot_be_read(within, value)
 
 
 def register() -> None:
     """Look at every file that is opened, before the other handlers do."""
-    bpy.app.handlers.load_post.append(drop_what_is_no_text)
+    bpy.app.handlers.load_post.append(drop_what_cannot_be_read)
 
 
 def unregister() -> None:
     """Look no more."""
-    bpy.app.handlers.load_post.remove(drop_what_is_no_text)
+    bpy.app.handlers.load_post.remove(drop_what_cannot_be_read)
