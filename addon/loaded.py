@@ -53,6 +53,8 @@ def what_cannot_be_read(group: PropertyGroup, values: Any) -> Iterator[tuple[Pro
                 yield from what_cannot_be_read(item, kept_of_item)
         elif prop.type == "POINTER" and isinstance(within := getattr(group, name), PropertyGroup):
             yield from what_cannot_be_read(within, value)
+        elif prop.type == "POINTER" and not isinstance(within, getattr(bpy.types, prop.fixed_type.identifier)):
+            yield group, name
 
 
 def register() -> None:

@@ -54,11 +54,13 @@ def test_what_cannot_be_read_is_dropped_as_the_file_is_opened_and_said(scene, ma
     # at which Blender itself crashes
     scene.stiction_display.show_contacts = True
     kept(scene)["stiction_display"]["hidden_bodies"] = ["a"]
+    kept(scene)["stiction_display"]["points_object"] = scene.rigidbody_world.collection
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "sent.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "sent.blend"))
     said = [line for line in capsys.readouterr().out.splitlines() if "is left empty" in line]
     assert {line.split(" cannot be read")[0] for line in said} == {
         "Stiction: Scene: stiction_display.hidden_bodies",
+        "Stiction: Scene: stiction_display.points_object",
         "Stiction: Scene: stiction.bake.made_from",
         "Stiction: Scene: stiction.pairs[0].a",
         "Stiction: Box: stiction.material",
