@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import inner_kernel, leaf_kernel
+from ..compile.kernel import inlined_kernel, inner_kernel, leaf_kernel
 from .block_triangular import solve_lower, solve_lower_6
 
-__all__ = ["Structure", "analyse", "factorise", "find_block"]
+__all__ = ["Structure", "analyse", "eliminate", "factorise", "factorise_column", "find_block", "lay_out", "subtract_products"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -98,7 +98,7 @@ def _bucket_remove(body, degree, head, following, preceding):
 
 
 @inner_kernel
-def _eliminate(bodies, body_a, body_b):
+def eliminate(bodies, body_a, body_b):
     """Minimum-degree elimination: (order, column_start, rows), rows[column_start[j]:column_start[j + 1]] being bodies.
 
     Eliminating a body makes its neighbours a clique; they are the rows of its column.
@@ -171,8 +171,13 @@ def analyse(offset, body_a, body_b):
     offset: (bodies + 1,) first degree of freedom of each body. body_a, body_b: (m,) coupled bodies, negative where there is
     none; pairs may repeat. Returns a `Structure`.
     """
-    bodies = offset.size - 1
-    order, column_start, row = _eliminate(bodies, body_a, body_b)
+    return lay_out(offset, *eliminate(offset.size - 1, body_a, body_b))
+
+
+@inner_kernel
+def lay_out(offset, order, column_start, row):
+    """The `Structure` of bodies that are eliminated in an order, the rows of whose columns, as bodies, are known."""
+    bodies = order.size
     rank = np.empty(bodies, np.int64)
     for j in range(bodies):
         rank[order[j]] = j
@@ -261,25 +266,29 @@ def _right_solve(values, at, rows, factor, n):
         solve_lower(values, factor, n, values, at + i * n)
 
 
+@inlined_kernel
+def _subtract_row(out, left, right, i, columns):
+    """Row i of C := C - A B^T for blocks A and B of six columns."""
+    a = left[6 * i :]
+    a0, a1, a2, a3, a4, a5 = a[0], a[1], a[2], a[3], a[4], a[5]
+    c = out[columns * i :]
+    for j in range(columns):
+        k = 6 * j
+        c[j] -= (
+            a0 * right[k] + a1 * right[k + 1] + a2 * right[k + 2] + a3 * right[k + 3] + a4 * right[k + 4] + a5 * right[k + 5]
+        )
+
+
 @leaf_kernel
 def _subtract_product(values, at, left, rows, right, columns, n):
     """C := C - A B^T for the rows x n block A at `left` and the columns x n block B at `right`."""
+    if n == 6 and columns == 6:
+        for i in range(rows):
+            _subtract_row(values[at:], values[left:], values[right:], i, 6)
+        return
     if n == 6:
         for i in range(rows):
-            a = left + i * 6
-            a0, a1, a2 = values[a], values[a + 1], values[a + 2]
-            a3, a4, a5 = values[a + 3], values[a + 4], values[a + 5]
-            c = at + i * columns
-            for j in range(columns):
-                b = right + j * 6
-                values[c + j] -= (
-                    a0 * values[b]
-                    + a1 * values[b + 1]
-                    + a2 * values[b + 2]
-                    + a3 * values[b + 3]
-                    + a4 * values[b + 4]
-                    + a5 * values[b + 5]
-                )
+            _subtract_row(values[at:], values[left:], values[right:], i, columns)
         return
     for i in range(rows):
         a = left + i * n
@@ -294,17 +303,34 @@ def _subtract_product(values, at, left, rows, right, columns, n):
 @leaf_kernel
 def factorise(structure, values):
     """Replace the lower blocks of H in `values` by those of L; False where H is not positive definite."""
-    start, row, block, size = structure.column_start, structure.row, structure.block, structure.size
-    product = 0
+    start, product = structure.column_start, 0
     for j in range(structure.order.size):
-        n = size[j]
-        if not _cholesky(values, structure.diagonal[j], n):
+        if not factorise_column(structure, values, j):
             return False
-        for p in range(start[j], start[j + 1]):
-            _right_solve(values, block[p], size[row[p]], structure.diagonal[j], n)
-        for p in range(start[j], start[j + 1]):
-            for q in range(p, start[j + 1]):
-                at = structure.target[product]
-                product += 1
-                _subtract_product(values, at, block[q], size[row[q]], block[p], size[row[p]], n)
+        product = subtract_products(structure, values, j, start[j], start[j + 1], product)
     return True
+
+
+@inlined_kernel
+def factorise_column(structure, values, j):
+    """Column j of the factor, where all before have been taken from it; False where H is not positive definite."""
+    start, n = structure.column_start, structure.size[j]
+    if not _cholesky(values, structure.diagonal[j], n):
+        return False
+    for p in range(start[j], start[j + 1]):
+        _right_solve(values, structure.block[p], structure.size[structure.row[p]], structure.diagonal[j], n)
+    return True
+
+
+@inlined_kernel
+def subtract_products(structure, values, j, first, last, product):
+    """Take column j from the columns that its blocks first <= p < last are in the rows of; returns where in `target` the
+    products of the next block begin. product: where those of the first do."""
+    row, block, size = structure.row, structure.block, structure.size
+    n = size[j]
+    for p in range(first, last):
+        for q in range(p, structure.column_start[j + 1]):
+            at = structure.target[product]
+            product += 1
+            _subtract_product(values, at, block[q], size[row[q]], block[p], size[row[p]], n)
+    return product

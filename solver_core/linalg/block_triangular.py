@@ -3,14 +3,15 @@
 
 Half of an iteration of a method of first order is spent here. A factor has the reciprocals of its diagonal in the place of
 that, for a division takes as long as a dozen multiplications, and blocks of rigid bodies, six by six, are written out: the
-compiler then keeps six numbers in registers.
+compiler then keeps six numbers in registers. Entries are counted from where their block begins: of an index that is a sum
+numba asks each time whether it is negative, which takes as long as the product, of one that it knows it does not.
 """
 
 from __future__ import annotations
 
 from ..compile.kernel import inlined_kernel, leaf_kernel
 
-__all__ = ["solve_in_place", "solve_lower", "solve_lower_6"]
+__all__ = ["solve_backward", "solve_forward", "solve_in_place", "solve_lower", "solve_lower_6"]
 
 
 @leaf_kernel
@@ -26,34 +27,38 @@ def solve_lower(values, at, n, x, base):
 @inlined_kernel
 def solve_lower_6(values, at, x, b):
     """The same for a block of six; also returns x."""
-    x0 = x[b] * values[at]
-    x1 = (x[b + 1] - values[at + 6] * x0) * values[at + 7]
-    x2 = (x[b + 2] - values[at + 12] * x0 - values[at + 13] * x1) * values[at + 14]
-    x3 = (x[b + 3] - values[at + 18] * x0 - values[at + 19] * x1 - values[at + 20] * x2) * values[at + 21]
-    x4 = (x[b + 4] - values[at + 24] * x0 - values[at + 25] * x1 - values[at + 26] * x2 - values[at + 27] * x3) * values[
-        at + 28
-    ]
-    x5 = (
-        x[b + 5]
-        - values[at + 30] * x0
-        - values[at + 31] * x1
-        - values[at + 32] * x2
-        - values[at + 33] * x3
-        - values[at + 34] * x4
-    ) * values[at + 35]
-    x[b], x[b + 1], x[b + 2], x[b + 3], x[b + 4], x[b + 5] = x0, x1, x2, x3, x4, x5
+    lower, y = values[at:], x[b:]
+    x0 = y[0] * lower[0]
+    x1 = (y[1] - lower[6] * x0) * lower[7]
+    x2 = (y[2] - lower[12] * x0 - lower[13] * x1) * lower[14]
+    x3 = (y[3] - lower[18] * x0 - lower[19] * x1 - lower[20] * x2) * lower[21]
+    x4 = (y[4] - lower[24] * x0 - lower[25] * x1 - lower[26] * x2 - lower[27] * x3) * lower[28]
+    x5 = (y[5] - lower[30] * x0 - lower[31] * x1 - lower[32] * x2 - lower[33] * x3 - lower[34] * x4) * lower[35]
+    y[0], y[1], y[2], y[3], y[4], y[5] = x0, x1, x2, x3, x4, x5
     return x0, x1, x2, x3, x4, x5
 
 
 @leaf_kernel
 def solve_in_place(structure, values, x):
     """x := H^-1 x with the factor in `values`; x has the bodies' own order of degrees of freedom."""
-    for j in range(structure.order.size):
+    solve_forward(structure, values, 0, structure.order.size, x)
+    solve_backward(structure, values, 0, structure.order.size, x)
+
+
+@leaf_kernel
+def solve_forward(structure, values, first, last, x):
+    """Columns first <= j < last of x := L^-1 x."""
+    for j in range(first, last):
         if structure.size[j] == 6:
             _forward_6(structure, values, j, x)
         else:
             _forward(structure, values, j, x)
-    for j in range(structure.order.size - 1, -1, -1):
+
+
+@leaf_kernel
+def solve_backward(structure, values, first, last, x):
+    """Columns first <= j < last of x := L^-T x."""
+    for j in range(last - 1, first - 1, -1):
         if structure.size[j] == 6:
             _backward_6(structure, values, j, x)
         else:
@@ -95,47 +100,68 @@ def _backward(structure, values, j, x):
 
 
 @inlined_kernel
+def _subtract_row(block, i, x, y):
+    """y[i] less row i of a block times x, six numbers."""
+    k = 6 * i
+    y[i] -= (
+        block[k] * x[0]
+        + block[k + 1] * x[1]
+        + block[k + 2] * x[2]
+        + block[k + 3] * x[3]
+        + block[k + 4] * x[4]
+        + block[k + 5] * x[5]
+    )
+
+
+@inlined_kernel
 def _forward_6(structure, values, j, x):
     """The same as `_forward` for a column of a rigid body."""
-    x0, x1, x2, x3, x4, x5 = solve_lower_6(values, structure.diagonal[j], x, structure.first[j])
+    own = solve_lower_6(values, structure.diagonal[j], x, structure.first[j])
     for p in range(structure.column_start[j], structure.column_start[j + 1]):
         row = structure.row[p]
-        other, at = structure.first[row], structure.block[p]
-        for i in range(structure.size[row]):
-            k = at + 6 * i
-            x[other + i] -= (
-                values[k] * x0
-                + values[k + 1] * x1
-                + values[k + 2] * x2
-                + values[k + 3] * x3
-                + values[k + 4] * x4
-                + values[k + 5] * x5
-            )
+        rows, block, y = structure.size[row], values[structure.block[p] :], x[structure.first[row] :]
+        if rows == 6:
+            for i in range(6):
+                _subtract_row(block, i, own, y)
+        else:
+            for i in range(rows):
+                _subtract_row(block, i, own, y)
+
+
+@inlined_kernel
+def _less_row(block, i, y, x):
+    """x, six numbers, less y[i] times row i of a block."""
+    k, yi = 6 * i, y[i]
+    return (
+        x[0] - block[k] * yi,
+        x[1] - block[k + 1] * yi,
+        x[2] - block[k + 2] * yi,
+        x[3] - block[k + 3] * yi,
+        x[4] - block[k + 4] * yi,
+        x[5] - block[k + 5] * yi,
+    )
 
 
 @inlined_kernel
 def _backward_6(structure, values, j, x):
     """The same as `_backward` for a column of a rigid body."""
-    b = structure.first[j]
-    x0, x1, x2, x3, x4, x5 = x[b], x[b + 1], x[b + 2], x[b + 3], x[b + 4], x[b + 5]
+    own = x[structure.first[j] :]
+    less = own[0], own[1], own[2], own[3], own[4], own[5]
     for p in range(structure.column_start[j], structure.column_start[j + 1]):
         row = structure.row[p]
-        other, at = structure.first[row], structure.block[p]
-        for i in range(structure.size[row]):
-            xi, k = x[other + i], at + 6 * i
-            x0 -= values[k] * xi
-            x1 -= values[k + 1] * xi
-            x2 -= values[k + 2] * xi
-            x3 -= values[k + 3] * xi
-            x4 -= values[k + 4] * xi
-            x5 -= values[k + 5] * xi
-    at = structure.diagonal[j]
-    x5 *= values[at + 35]
-    x4 = (x4 - values[at + 34] * x5) * values[at + 28]
-    x3 = (x3 - values[at + 33] * x5 - values[at + 27] * x4) * values[at + 21]
-    x2 = (x2 - values[at + 32] * x5 - values[at + 26] * x4 - values[at + 20] * x3) * values[at + 14]
-    x1 = (x1 - values[at + 31] * x5 - values[at + 25] * x4 - values[at + 19] * x3 - values[at + 13] * x2) * values[at + 7]
-    x0 = (
-        x0 - values[at + 30] * x5 - values[at + 24] * x4 - values[at + 18] * x3 - values[at + 12] * x2 - values[at + 6] * x1
-    ) * values[at]
-    x[b], x[b + 1], x[b + 2], x[b + 3], x[b + 4], x[b + 5] = x0, x1, x2, x3, x4, x5
+        rows, block, y = structure.size[row], values[structure.block[p] :], x[structure.first[row] :]
+        if rows == 6:
+            for i in range(6):
+                less = _less_row(block, i, y, less)
+        else:
+            for i in range(rows):
+                less = _less_row(block, i, y, less)
+    lower = values[structure.diagonal[j] :]
+    x0, x1, x2, x3, x4, x5 = less
+    x5 *= lower[35]
+    x4 = (x4 - lower[34] * x5) * lower[28]
+    x3 = (x3 - lower[33] * x5 - lower[27] * x4) * lower[21]
+    x2 = (x2 - lower[32] * x5 - lower[26] * x4 - lower[20] * x3) * lower[14]
+    x1 = (x1 - lower[31] * x5 - lower[25] * x4 - lower[19] * x3 - lower[13] * x2) * lower[7]
+    x0 = (x0 - lower[30] * x5 - lower[24] * x4 - lower[18] * x3 - lower[12] * x2 - lower[6] * x1) * lower[0]
+    own[0], own[1], own[2], own[3], own[4], own[5] = x0, x1, x2, x3, x4, x5

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compile.kernel import kernel
+from ..compile.kernel import inner_kernel, kernel
 from .system import System
 
-__all__ = ["subsystem"]
+__all__ = ["in_order", "subsystem"]
 
 
 @kernel
@@ -32,10 +32,21 @@ def subsystem(system, contacts, number):
                     count += 1
                 part[i] = number[body]
     bodies = bodies[:count].copy()
+    for body in bodies:
+        number[body] = -1
+    return in_order(system, contacts, bodies, body_a, body_b), bodies
+
+
+@inner_kernel
+def in_order(system, contacts, bodies, body_a, body_b):
+    """The contacts, and rows of joints, of a system, and some of its bodies, in an order.
+
+    contacts: indices, those of contacts first. body_a, body_b: (m,) of these, places in `bodies`.
+    """
+    count = bodies.size
     offset, block_start = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
     for i in range(count):
         body = bodies[i]
-        number[body] = -1
         size = system.offset[body + 1] - system.offset[body]
         offset[i + 1] = offset[i] + size
         block_start[i + 1] = block_start[i] + size * size
@@ -48,24 +59,21 @@ def subsystem(system, contacts, number):
         mass[block_start[i] : block_start[i + 1]] = system.mass[begin:end]
         inverse_mass[block_start[i] : block_start[i + 1]] = system.inverse_mass[begin:end]
     touch = 0
-    while touch < m and contacts[touch] < system.mu.size:
+    while touch < contacts.size and contacts[touch] < system.mu.size:
         touch += 1
     touching, joined = contacts[:touch], contacts[touch:] - system.mu.size
-    return (
-        System(
-            offset,
-            block_start,
-            mass,
-            inverse_mass,
-            velocity,
-            body_a,
-            body_b,
-            system.jacobian_a[contacts],
-            system.jacobian_b[contacts],
-            system.bias[contacts],
-            system.slack[touching],
-            system.mu[touching],
-            system.box[joined],
-        ),
-        bodies,
+    return System(
+        offset,
+        block_start,
+        mass,
+        inverse_mass,
+        velocity,
+        body_a,
+        body_b,
+        system.jacobian_a[contacts],
+        system.jacobian_b[contacts],
+        system.bias[contacts],
+        system.slack[touching],
+        system.mu[touching],
+        system.box[joined],
     )

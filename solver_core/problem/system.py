@@ -13,10 +13,13 @@ from ..compile.kernel import inlined_kernel, kernel, leaf_kernel
 
 __all__ = [
     "System",
+    "add_velocity",
     "apply_inverse_mass",
+    "apply_inverse_mass_of",
     "apply_mass",
     "effective_inverse_mass",
     "effective_mass",
+    "inlined_relative_velocity",
     "inverse_mass_of_row",
     "one_body",
     "push_body",
@@ -82,38 +85,54 @@ def one_body(jacobian: Floats, free_velocity: Floats, slack: Floats, mu: Floats)
     )
 
 
+@inlined_kernel
+def add_velocity(jacobian, k, v, first, size, n, t1, t2):
+    """(n, t1, t2) + J_k v of one body."""
+    # entries counted from where a body's begin: of such an index numba does not ask whether it is negative
+    own, rows = v[first:], jacobian[k]
+    if size == 6:
+        for i in range(6):
+            n += rows[0, i] * own[i]
+            t1 += rows[1, i] * own[i]
+            t2 += rows[2, i] * own[i]
+        return n, t1, t2
+    for i in range(size):
+        n += rows[0, i] * own[i]
+        t1 += rows[1, i] * own[i]
+        t2 += rows[2, i] * own[i]
+    return n, t1, t2
+
+
+@inlined_kernel
+def inlined_relative_velocity(system, k, v):
+    """`relative_velocity`, for loops that do little else."""
+    n, t1, t2 = system.bias[k, 0], system.bias[k, 1], system.bias[k, 2]
+    a, b = system.body_a[k], system.body_b[k]
+    if a >= 0:
+        first = system.offset[a]
+        n, t1, t2 = add_velocity(system.jacobian_a, k, v, first, system.offset[a + 1] - first, n, t1, t2)
+    if b >= 0:
+        first = system.offset[b]
+        n, t1, t2 = add_velocity(system.jacobian_b, k, v, first, system.offset[b + 1] - first, n, t1, t2)
+    return n, t1, t2
+
+
 @leaf_kernel
 def relative_velocity(system, k, v):
     """u = J_k v + b_k of contact k, as three numbers."""
-    n, t1, t2 = system.bias[k, 0], system.bias[k, 1], system.bias[k, 2]
-    body = system.body_a[k]
-    if body >= 0:
-        first = system.offset[body]
-        for i in range(system.offset[body + 1] - first):
-            x = v[first + i]
-            n += system.jacobian_a[k, 0, i] * x
-            t1 += system.jacobian_a[k, 1, i] * x
-            t2 += system.jacobian_a[k, 2, i] * x
-    body = system.body_b[k]
-    if body >= 0:
-        first = system.offset[body]
-        for i in range(system.offset[body + 1] - first):
-            x = v[first + i]
-            n += system.jacobian_b[k, 0, i] * x
-            t1 += system.jacobian_b[k, 1, i] * x
-            t2 += system.jacobian_b[k, 2, i] * x
-    return n, t1, t2
+    return inlined_relative_velocity(system, k, v)
 
 
 @inlined_kernel
 def push_body(jacobian, k, n, t1, t2, out, first, size):
     """out := out + J_k^T (n, t1, t2) of one body."""
+    own, rows = out[first:], jacobian[k]
     if size == 6:
         for i in range(6):
-            out[first + i] += jacobian[k, 0, i] * n + jacobian[k, 1, i] * t1 + jacobian[k, 2, i] * t2
+            own[i] += rows[0, i] * n + rows[1, i] * t1 + rows[2, i] * t2
         return
     for i in range(size):
-        out[first + i] += jacobian[k, 0, i] * n + jacobian[k, 1, i] * t1 + jacobian[k, 2, i] * t2
+        own[i] += rows[0, i] * n + rows[1, i] * t1 + rows[2, i] * t2
 
 
 @kernel
@@ -142,20 +161,25 @@ def transpose_product(system, impulse, out):
 @leaf_kernel
 def _apply_blocks(system, blocks, x, out):
     for body in range(system.offset.size - 1):
-        first, at = system.offset[body], system.block_start[body]
-        size = system.offset[body + 1] - first
-        if size == 6:
-            for i in range(6):
-                s = 0.0
-                for j in range(6):
-                    s += blocks[at + i * 6 + j] * x[first + j]
-                out[first + i] = s
-            continue
-        for i in range(size):
+        _apply_block(system, blocks, body, x, out)
+
+
+@inlined_kernel
+def _apply_block(system, blocks, body, x, out):
+    first, at = system.offset[body], system.block_start[body]
+    size = system.offset[body + 1] - first
+    if size == 6:
+        for i in range(6):
             s = 0.0
-            for j in range(size):
-                s += blocks[at + i * size + j] * x[first + j]
+            for j in range(6):
+                s += blocks[at + i * 6 + j] * x[first + j]
             out[first + i] = s
+        return
+    for i in range(size):
+        s = 0.0
+        for j in range(size):
+            s += blocks[at + i * size + j] * x[first + j]
+        out[first + i] = s
 
 
 @leaf_kernel
@@ -168,6 +192,12 @@ def apply_mass(system, x, out):
 def apply_inverse_mass(system, x, out):
     """out := M^-1 x."""
     _apply_blocks(system, system.inverse_mass, x, out)
+
+
+@inlined_kernel
+def apply_inverse_mass_of(system, body, x, out):
+    """out := M^-1 x in the rows of one body."""
+    _apply_block(system, system.inverse_mass, body, x, out)
 
 
 @leaf_kernel
