@@ -22,7 +22,7 @@ from bpy.types import Scene
 
 from ..solver_core.command_line import ExitStatus, UsageError
 from .bake_files import cache_path, snapshot_of
-from .cli_changes import set_body, set_scene
+from .cli_changes import set_body, set_checked, set_scene
 from .cli_options import PROGRAM, keys_wanted, make_parser
 from .job import Job, Phase
 
@@ -97,6 +97,7 @@ def prepare(arguments: argparse.Namespace) -> None:
     if arguments.command == "bake":
         check_folder("--output", arguments.output)
         keys_wanted(arguments)
+        set_checked(bpy.context.scene.stiction, "threads", arguments.threads, "--threads")
         if arguments.contacts:
             bpy.context.scene.stiction.keep_contacts = True
     if arguments.report is not None:

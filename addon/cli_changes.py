@@ -17,7 +17,7 @@ from ..solver_core.command_line import UsageError
 from ..solver_core.scene.spec import ContactMethod, Staggering
 from .properties import effective_frame_range
 
-__all__ = ["FIELDS", "set_body", "set_scene"]
+__all__ = ["FIELDS", "set_body", "set_checked", "set_scene"]
 
 
 def set_scene(scene: Scene, arguments: argparse.Namespace) -> None:

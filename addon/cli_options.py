@@ -43,6 +43,7 @@ def make_parser() -> Parser:
         metavar="FRAME",
         help="keep the frames of the bake that the file has up to this one, and bake those after it as everything is now",
     )
+    command.add_argument("--threads", type=int, metavar="N", help="threads for large heaps, 0 for one a processor")
     command.add_argument("--contacts", action="store_true", help="keep the contacts of every frame in the cache, to look at")
     command.add_argument("--report", metavar="FILE.json", help="write a JSON report of every frame")
     add_key_options(command)

@@ -21,6 +21,7 @@ from bpy.props import (
 from bpy.types import Object, PropertyGroup, Scene
 
 from ..solver_core.scene.spec import ContactMethod, FrictionCombine, PairSpec, SolverSettings, Staggering
+from ..solver_core.threads.count import MOST_ASKED
 from .object_properties import names_of_materials
 
 __all__ = [
@@ -244,6 +245,14 @@ class SceneStiction(PropertyGroup):
     keep_contacts: BoolProperty(
         name="Keep Contacts",
         description="Keep the contacts of every frame in the cache, with their forces, to look at; the motion is the same",
+    )
+    threads: IntProperty(
+        name="Threads",
+        description="Threads that large heaps are solved in, 0 for one a processor. The motion is the same with any number",
+        default=0,
+        min=0,
+        soft_max=16,
+        max=MOST_ASKED,
     )
     pair_object: PointerProperty(
         name="Against",

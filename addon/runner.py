@@ -116,8 +116,9 @@ class Bake:
         self._earlier = told_parts(self._files.cache) if resume and cache_has_begun(self._files.cache) else ""
         if self._earlier:
             say("INFO", self._earlier)
-        keep_contacts = scene.stiction.keep_contacts
-        self._worker = Worker(self._files.snapshot, self._files.cache, resume=resume, contacts=keep_contacts, report=report)
+        own = scene.stiction
+        how = {"resume": resume, "contacts": own.keep_contacts, "threads": own.threads}
+        self._worker = Worker(self._files.snapshot, self._files.cache, report=report, **how)
 
     @property
     def extraction_warnings(self) -> tuple[SceneWarning, ...]:

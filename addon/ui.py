@@ -208,6 +208,7 @@ class STICTION_PT_scene_solver(ScenePanel, Panel):
         column.active = own.method == ContactMethod.STAGGERED.name
         column.prop(own, "staggering")
         column = layout.column()
+        column.prop(own, "threads")
         column.prop(own, "step_time_limit")
         column.prop(own, "recovery_speed", text="Recovery")
 

@@ -43,13 +43,22 @@ class Worker:
     """
 
     def __init__(
-        self, snapshot: Path, cache: Path, *, resume: bool = False, contacts: bool = False, report: Path | None = None
+        self,
+        snapshot: Path,
+        cache: Path,
+        *,
+        resume: bool = False,
+        contacts: bool = False,
+        threads: int = 0,
+        report: Path | None = None,
     ):
         command = [find_python(), "-s", "-P", "-m", "solver_core.worker", str(snapshot), str(cache), "--parent-pipe"]
         if resume:
             command.append("--resume")
         if contacts:
             command.append("--contacts")
+        if threads > 0:
+            command += ["--threads", str(threads)]
         if report is not None:
             command += ["--report", str(report)]
         self._process = subprocess.Popen(

@@ -76,6 +76,7 @@ from .report import (
     worst,
 )
 from .scene.spec import SceneSpec, SceneWarning, SolverSettings
+from .threads.count import MOST_ASKED
 from .validation.findings import SceneError, SceneProblem
 from .validation.scene import validate
 
@@ -105,6 +106,13 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
     parser.add_argument("--report", metavar="FILE", help="write a JSON report of the whole bake, or of what was wrong")
     parser.add_argument("--contacts", action="store_true", help="keep the contacts of every frame in the cache, to look at")
     parser.add_argument(
+        "--threads",
+        type=int,
+        default=0,
+        metavar="N",
+        help="threads for large heaps, 0 (the default) for one a processor; the frames are the same with any number",
+    )
+    parser.add_argument(
         "--parent-pipe", action="store_true", help="stop when standard input ends, a pipe that whoever starts this holds open"
     )
     ending = Ending() if ending is None else ending
@@ -112,6 +120,8 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
         try:
             arguments = parser.parse_args(argv)
             refuse_one_for_another(arguments)
+            if not 0 <= arguments.threads <= MOST_ASKED:
+                raise UsageError(f"--threads: {arguments.threads} is not between 0, for one a processor, and {MOST_ASKED}")
         except UsageError as error:
             return fail(ExitStatus.BAD_INPUT, str(error), None)
         if arguments.parent_pipe:
@@ -237,7 +247,7 @@ def simulate(
     """
     from .dynamics.simulation import Simulation
 
-    simulation = Simulation(spec, settings, keep_contacts=arguments.contacts)
+    simulation = Simulation(spec, settings, keep_contacts=arguments.contacts, threads=arguments.threads)
     if settings.step_time_limit:
         # what time ends comes out otherwise the second time
         writer.seconds_between_checkpoints = 0.0

@@ -22,10 +22,13 @@ from ..dynamics.look_ahead.impacts import ImpactFinder
 from ..dynamics.motion.deformation import Deformation
 from ..dynamics.motion.rotation import matrices
 from ..dynamics.simulation import Simulation
+from ..problem.system import one_body
 from ..scene.fields import FieldKind, FieldSpec
 from ..scene.parts import BOX_TRIANGLES, box, box_shape, cone_shape, cylinder_shape, ground
 from ..scene.spec import BodyKind, BodySpec, ChildSpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec, Staggering
 from ..scenes import card_house, chain, jamming_rod, slope
+from ..solvers.effort import effort_of_a_step
+from ..solvers.kaufman_2008.first_order import begin_large
 
 __all__ = ["PARTS", "Part"]
 
@@ -59,10 +62,19 @@ def solve_told(**settings) -> None:
     ToldContacts(SceneSpec((ground(material), cube)), substeps=1, **settings).run(1)
 
 
+def large() -> None:
+    """What large islands begin with, in threads, of a particle on the ground."""
+    jacobian = np.zeros((1, 3, 6))
+    jacobian[0, :, :3] = np.eye(3)
+    system = one_body(jacobian, np.array([[-1.0, 0.5, 0.0]]), np.zeros(1), np.array([0.5]))
+    begin_large(system, 1e-4, effort_of_a_step(), np.zeros((1, 3)), 2)
+
+
 def staggered() -> None:
     for variant in Staggering:
         solve_told(staggering=variant, polygon_sides=0)
     solve_told(polygon_sides=8)
+    large()
 
 
 def pivoting() -> None:

@@ -179,12 +179,12 @@ def _solve_each(
                 v[first + d] = velocity[part.offset[j] + d]
 
 
-def solve_islands(system, impulse, tolerances, tumbling, max_iterations, sides, staggering, effort, counts, errors):
+def solve_islands(system, impulse, tolerances, tumbling, max_iterations, sides, staggering, effort, counts, errors, threads=1):
     """Solve every island with Staggered Projections; impulse (m, 3) is warm start and answer.
 
     tolerances, tumbling: (bodies,), the same for all of an island. An island that is missed is begun once more from pivoting's
     answer, and where contact itself fails, a proof is looked for that it must. effort: (5,) whose bell ends all this when the
-    step's time is over.
+    step's time is over. threads: that large islands are begun in; no answer depends on them.
 
     Out: counts (COUNTS,): worst status, islands, most iterations, all factorisations, and the worst contact (or -1), then how
     many islands were solved by each of `Found`; errors (7,): worst relative error (28), sum of the residuals (29), worst cone,
@@ -204,7 +204,7 @@ def solve_islands(system, impulse, tolerances, tumbling, max_iterations, sides, 
 
     before = np.zeros((islands, 2), np.int64)
     if is_large(system) and staggering == ACCELERATED and sides == 0:
-        before = _propose(system, (start, contacts, number), tolerance, max_iterations, effort, impulse)
+        before = _propose(system, (start, contacts, number), tolerance, max_iterations, effort, impulse, threads)
     solve(np.arange(islands), False, max_iterations)
     outcome[:, FACTORISATIONS] += before[:, 0]
     outcome[:, FOUND] = np.where(outcome[:, FOUND] == Found.START, before[:, 1], outcome[:, FOUND])
@@ -243,6 +243,7 @@ def _propose(
     max_iterations: int,
     effort: Indices,
     impulse: Floats,
+    threads: int,
 ) -> Indices:
     """Improve the impulses (m, 3) of large islands; (islands, 2) the factorisations that each took, and what found them.
 
@@ -255,7 +256,8 @@ def _propose(
         part, _ = subsystem(system, chosen, number)
         if is_large(part):
             some = impulse[chosen]
-            done[i] = propose_by_clusters(part, some, float(tolerance[i]), effort, partial(_solve_part, max_iterations, effort))
+            solve = partial(_solve_part, max_iterations, effort)
+            done[i] = propose_by_clusters(part, some, float(tolerance[i]), effort, solve, threads)
             impulse[chosen] = some
     return done
 

@@ -4,20 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..collision.contact_set import ContactSet
 from ..compile.kernel import kernel
-from ..problem.residuals import effective_masses
 from ..problem.subsystem import subsystem
 from ..problem.system import System, effective_inverse_mass, relative_velocities, relative_velocity
 from ..solvers.effort import allow
-from ..solvers.kaufman_2008.admm import admm
-from ..solvers.kaufman_2008.aim import FEW_BODIES, Aim
+from ..solvers.kaufman_2008.aim import FEW_BODIES
+from ..solvers.kaufman_2008.first_order import sweep_and_split
 from ..solvers.kaufman_2008.projection import CONTACT, DISK, MULTIPLIER_STEPS, find_blocks, project
-from ..solvers.kaufman_2008.sweeps import sweeps
 from .bodies import Model
 from .build import REST_OFFSET, rest_offsets
 from .islands import connected
@@ -36,7 +35,6 @@ COMPROMISE = np.int64(1)
 CONTRADICTION = 0.25  # what contradicts each other would be parted faster than that by one over this
 # Times the fastest that a contact of an island is to open at: the most that bodies in it move against each other.
 FASTEST = 1.5
-GAIN = 1.0 / 3.0  # of the overlaps' error, that a look's sweeps should take away
 FACTORISING = 30  # iterations of a solve, of which it may do the factorisations
 # Of the fastest that a contact is to open at: what is aimed at, and what will do where that is slow.
 PARTED, NEARLY_PARTED = 1e-3, 1e-2
@@ -53,7 +51,7 @@ def separation(
     v: Floats,
     twist: Floats,
     recovery_speed: float,
-    effort: Indices,
+    means: tuple[Indices, int],
 ) -> Floats:
     """Velocities (dof,) that, over this step and in addition to v, part bodies that are nearer than their rest offset.
 
@@ -62,9 +60,10 @@ def separation(
     extents of the smaller body a second, beyond what they let in themselves, and closes no gap but of what stands clear: who
     must not come nearer to that is pressed deeper into what it overlaps. Where overlaps contradict each other, a compromise,
     unless it makes the deepest deeper. What v opens by itself is left to it. Joints hold meanwhile; joined: (k, 2) bodies that
-    they hold together, and (j, 3, 3) what they do. twist: (n, 6) of all bodies. effort: what it may
-    cost, with all else in the step.
+    they hold together, and (j, 3, 3) what they do. twist: (n, 6) of all bodies. means: effort, what it may
+    cost, with all else in the step, and threads.
     """
+    effort, threads = means
     model, h = begin.model, begin.h
     body_a, body_b, gap = contacts.body_a, contacts.body_b, contacts.gap
     out = np.zeros_like(v)
@@ -86,7 +85,7 @@ def separation(
     islands = connected(len(model.dof), model.dof >= 0, linked_a, linked_b)
     acting = np.zeros(len(system.body_a), dtype=np.bool_)
     acting[: len(near)] = near
-    for solve in (_propose_apart, _project_apart, _compromise_apart):
+    for solve in (partial(_propose_apart, threads), _project_apart, _compromise_apart):
         if _part_by(solve, apart, acting, -wanted.min(), effort, out) and (
             slow_down(model, apart, islands, body_a, body_b, -wanted, out) > CONTRADICTION
         ):
@@ -155,9 +154,13 @@ def _left(velocity: Floats, box: Floats) -> Floats:
     return np.where(to_lower, np.maximum(velocity, 0.0), np.where(to_upper, np.minimum(velocity, 0.0), 0.0))
 
 
-def _propose_apart(apart: System, fastest: float, effort: Indices, impulse: Floats, out: Floats) -> bool:
+def _propose_apart(threads: int, apart: System, fastest: float, effort: Indices, impulse: Floats, out: Floats) -> bool:
     """By methods of first order, to a hundredth of what is wanted; False where that is not reached, or bodies are few."""
-    return len(apart.offset) - 1 > FEW_BODIES and by_first_order(apart, fastest, effort, impulse, out)
+    if len(apart.offset) - 1 <= FEW_BODIES:
+        return False
+    aims = PARTED * fastest, NEARLY_PARTED * fastest
+    _, error = sweep_and_split(apart, *aims, effort, impulse, out, threads)
+    return error <= aims[1]
 
 
 def _project_apart(apart: System, fastest: float, effort: Indices, impulse: Floats, out: Floats) -> bool:
@@ -170,19 +173,6 @@ def _compromise_apart(apart: System, fastest: float, effort: Indices, impulse: F
     from none each time, for with every step more the impulses of a contradiction grow."""
     impulse[:] = 0.0
     return _project(apart, fastest, COMPROMISE, effort, impulse, out)
-
-
-@kernel
-def by_first_order(apart, fastest, effort, impulse, out):
-    """Velocities (n,) that part what overlaps, by sweeps and ADMM; whether these come near enough."""
-    m = apart.body_a.size
-    blocks = find_blocks(apart)
-    allow(effort, FACTORISING, blocks.structure.target.size, m)
-    inverse = effective_inverse_mass(apart)
-    aim = Aim(inverse, effective_masses(inverse), PARTED * fastest, NEARLY_PARTED * fastest)
-    if sweeps(apart, aim, GAIN, effort, impulse, out) <= aim.enough:
-        return True
-    return admm(apart, blocks, np.empty(blocks.structure.length), aim, effort, impulse, out) <= aim.enough
 
 
 def _project(apart: System, fastest: float, steps: np.int64, effort: Indices, impulse: Floats, out: Floats) -> bool:

@@ -22,6 +22,7 @@ from ..scene.spec import (
     changed,
     strongest_gravity,
 )
+from ..threads.count import number_of_threads
 from ..validation.scene import scene_warnings, validate
 from .bodies import State, build_bodies, to_body_frames
 from .build import ContactMemory
@@ -70,11 +71,13 @@ class Simulation:
         *,
         fps: float | None = None,
         keep_contacts: bool = False,
+        threads: int = 1,
         **changes: Any,
     ) -> None:
         """settings: how the scene is solved, None for the defaults. changes: fields of `SolverSettings` with other values,
         choices by name as well, as method="pivot". fps: frames a second instead of the scene's. keep_contacts: hand out the
-        contacts of every frame; the motion does not depend on it. Raises TypeError for a field that does not exist, and
+        contacts of every frame; the motion does not depend on it. threads: that large islands are solved in, 0 for one for
+        each processor; nor on these. Raises TypeError for a field that does not exist, and
         ValueError for a choice that is none."""
         self.settings = changed(SolverSettings() if settings is None else settings, changes)
         if fps is not None:
@@ -103,7 +106,8 @@ class Simulation:
         self._prescribed(0.0, 1.0, self._step)
         self._fields = Fields(spec, self._bodies, self.settings.substeps) if spec.fields else None
         self._joints = Joints(spec, self._bodies.model, self._state)
-        self._solver = StepSolver(spec, self.settings, self._joints, self._deformation, self._crowds)
+        solved = self._joints, self._deformation, self._crowds
+        self._solver = StepSolver(spec, self.settings, *solved, number_of_threads(threads))
         self._reaction, self._held = np.zeros((len(self._joints), 6)), np.zeros((len(self._joints), 6))
         self.warnings: tuple[SceneWarning, ...] = (*scene_warnings(spec), *self._overlaps(), *self._of_joints())
 

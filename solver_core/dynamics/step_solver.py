@@ -48,9 +48,16 @@ class StepSolver:
     """Solves the contact problems of a scene's steps, one after the other, each within its effort."""
 
     def __init__(
-        self, spec: SceneSpec, settings: SolverSettings, joints: Joints, deformation: Deformation, crowds: Crowds
+        self,
+        spec: SceneSpec,
+        settings: SolverSettings,
+        joints: Joints,
+        deformation: Deformation,
+        crowds: Crowds,
+        threads: int,
     ) -> None:
         self._settings, self._joints, self._deformation, self._crowds = settings, joints, deformation, crowds
+        self._threads = threads
         self._rules = rules_of(spec)
         self._effort = effort_of_a_step()
         self._deadline = np.inf
@@ -93,7 +100,8 @@ class StepSolver:
         twist = begin.bodies.predicted.copy()
         twist[begin.awake] = begin.twists(v)
         speed = self._settings.recovery_speed
-        apart = separation(begin, problem.system, contacts, (self._joints.pairs, box), v, twist, speed, self._effort)
+        joined = self._joints.pairs, box
+        apart = separation(begin, problem.system, contacts, joined, v, twist, speed, (self._effort, self._threads))
         twist[begin.awake] += begin.twists(apart)
         impulse = remember(problem.axes, problem.impulse[: len(contacts)])
         kept = ContactMemory(
@@ -177,7 +185,8 @@ class StepSolver:
         if settings.method is ContactMethod.STAGGERED:
             tolerances, tumbling = self._crowds.look(begin, system)
             options = settings.max_iterations, settings.polygon_sides, VARIANTS[settings.staggering.value]
-            v = solve_islands(system, impulse, tolerances, tumbling, *options, self._effort, counts, errors)
+            limits = tolerances, tumbling, *options
+            v = solve_islands(system, impulse, *limits, self._effort, counts, errors, self._threads)
         elif settings.method is ContactMethod.PIVOT:
             fall = float(np.linalg.norm(begin.model.gravity)) * begin.h
             direction = sliding_directions(system, begin.unknowns(begin.bodies.twist), fall)

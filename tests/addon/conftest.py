@@ -85,10 +85,17 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
             return result
 
         def __init__(
-            self, snapshot: Path, cache: Path, *, resume: bool = False, contacts: bool = False, report: Path | None = None
+            self,
+            snapshot: Path,
+            cache: Path,
+            *,
+            resume: bool = False,
+            contacts: bool = False,
+            threads: int = 0,
+            report: Path | None = None,
         ):
             self.spec, self.settings = read_snapshot(snapshot)
-            self.cache, self.resume, self.report, self.contacts = cache, resume, report, contacts
+            self.cache, self.resume, self.report, self.contacts, self.threads = cache, resume, report, contacts, threads
 
         def all_events(self, check=lambda: None):
             spec = self.spec

@@ -101,6 +101,8 @@ def test_arguments_reach_the_solver_and_the_bodies(run, file, fake_worker, tmp_p
             0.01,
             "--substeps",
             13,
+            "--threads",
+            3,
             "--step-accuracy",
             2e-4,
             "--cache",
@@ -115,7 +117,7 @@ def test_arguments_reach_the_solver_and_the_bodies(run, file, fake_worker, tmp_p
     assert (spec.frame_start, spec.frame_end, settings.substeps, settings.max_iterations) == (2, 4, 13, 77)
     assert (settings.staggering.value, settings.step_time_limit) == ("published", 2.5)
     assert (settings.tolerance, settings.crowd_tolerance, settings.step_accuracy) == pytest.approx((1e-4, 0.01, 2e-4))
-    assert seen["cache"].parent == tmp_path / "elsewhere" and seen["resume"] is True
+    assert seen["cache"].parent == tmp_path / "elsewhere" and seen["resume"] is True and seen["threads"] == 3
     bodies = {body.name: body for body in spec.bodies}
     cube, odd = bodies["Cube.001"], bodies["Odd:name=x"]
     assert (cube.material.mu_static, cube.material.mu_dynamic, cube.mass) == (0.625, 0.625, 3.0)
@@ -135,6 +137,8 @@ def test_arguments_reach_the_solver_and_the_bodies(run, file, fake_worker, tmp_p
         (("bake", "{file}", "-o", "{out}", "--method", "magic"), ["--method", "magic"]),
         (("bake", "{file}", "-o", "{out}", "--tolerance", "-1"), ["--tolerance", "-1"]),
         (("bake", "{file}", "-o", "{out}", "--tolerance", "nan"), ["--tolerance", "nan"]),
+        (("bake", "{file}", "-o", "{out}", "--threads", "-1"), ["--threads", "-1"]),
+        (("bake", "{file}", "-o", "{out}", "--threads", "many"), ["--threads", "many"]),
         (("bake", "{file}", "-o", "{out}", "--substeps", "0"), ["--substeps", "0"]),
         (("bake", "{file}", "-o", "{out}", "--start", "x"), ["--start"]),
         (("bake", "{file}", "-o", "{out}", "--keys-step", "0"), ["--keys-step", "0"]),

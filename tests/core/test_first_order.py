@@ -12,8 +12,8 @@ import pytest
 import solver_core as sc
 from solver_core.dynamics.islands import COUNTS, WORST, solve_islands
 from solver_core.solvers.effort import effort_of_a_step
+from solver_core.solvers.kaufman_2008.contact_law import one_contact, respond, responses
 from solver_core.solvers.kaufman_2008.staggered import ACCELERATED
-from solver_core.solvers.kaufman_2008.sweeps import one_contact, responses
 
 from .contact_problems import GRAVITY_STEP, random_bodies, rigid_jacobian
 from .kernels import callable_from_python
@@ -25,12 +25,13 @@ MANY = {"contacts": 240, "bodies": 80}
 @pytest.mark.parametrize("mu", [pytest.param(0.0, marks=pytest.mark.slow), 0.3, pytest.param(1.2, marks=pytest.mark.slow)])
 def test_the_law_of_one_contact_holds_exactly(mu):
     """It parts with no impulse, sticks within the cone, or slides against all the friction there is."""
-    law, of_system = callable_from_python(one_contact), callable_from_python(responses)
+    law, room, fill = map(callable_from_python, (one_contact, responses, respond))
     seen = set()
     for seed in range(200):
         problem = random_bodies(seed, contacts=1, bodies=1, mu=(mu, mu))
         system = problem.system
-        mine = of_system(system)
+        mine = room(1, 6)
+        fill(system, 0, 1, mine)
         G, g = mine.delassus[0], problem.free_velocity[0]
         impulse = np.array(law(G, mine.inverse[0], mine.slip[0], mu, *g))
         u = G @ impulse + g

@@ -442,6 +442,11 @@ def test_bad_usage_is_an_event_too(arguments, capsys):
     assert_refused(*bake(capsys, *arguments), "usage:", "SNAPSHOT")
 
 
+@pytest.mark.parametrize("threads", ["-1", "257", "2.5"])
+def test_a_number_of_threads_that_is_none_is_refused(threads, capsys):
+    assert_refused(*bake(capsys, "a", "b", "--threads", threads), "--threads", threads)
+
+
 @pytest.mark.slow
 def test_the_process_ends_with_the_status(tmp_path):
     process = subprocess.run(

@@ -53,10 +53,10 @@ def is_large(system: System) -> bool:
 
 
 def propose_by_clusters(
-    system: System, impulse: Floats, tolerance: float, effort: Indices, solve: SolvePart
+    system: System, impulse: Floats, tolerance: float, effort: Indices, solve: SolvePart, threads: int
 ) -> tuple[int, Found]:
     """Improve impulses (m, 3) until their natural map is within the tolerance, or that is slow, first by methods of first
-    order; returns the factorisations, and what found the impulses.
+    order, in so many threads; returns the factorisations, and what found the impulses.
 
     solve: Staggered Projections for a part: system, impulses (k, 3) that are improved, tolerance; returns its factorisations.
     """
@@ -65,7 +65,7 @@ def propose_by_clusters(
     _measure(system, impulse, errors)
     if errors.max() <= GOOD_ENOUGH * tolerance * fastest:
         return 0, Found.START
-    found = Found(begin_large(system, max(tolerance, COARSE), effort, impulse))
+    found = begin_large(system, max(tolerance, COARSE), effort, impulse, threads)
     factorisations = int(effort[DONE])
     _measure(system, impulse, errors)
     if errors.max() <= GOOD_ENOUGH * tolerance * fastest:

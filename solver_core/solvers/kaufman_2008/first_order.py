@@ -8,17 +8,24 @@ few factorisations.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...compile.kernel import inner_kernel, kernel
 from ...problem.residuals import effective_masses, natural_error, scales
-from ...problem.system import effective_inverse_mass
+from ...problem.result import Found
+from ...problem.system import System, effective_inverse_mass
+from ...threads.helpers import helped
 from ..effort import allow
 from .admm import admm
 from .aim import COARSE, FEW_BODIES, LARGE, Aim
-from .projection import BOTH, find_blocks, generalised_impulse, velocity_after
+from .pieces import assist, workspace, workspace_in_parts
+from .projection import BOTH, generalised_impulse, velocity_after
 from .sweeps import sweeps
 
-__all__ = ["START", "begin_large", "propose"]
+__all__ = ["START", "begin_large", "propose", "sweep_and_split"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 START, SWEPT, BY_ADMM = 0, 5, 6  # values of Found
 NEARBY = 1e-3  # of the fastest velocity: from there Newton's method needs few steps
@@ -50,21 +57,52 @@ def propose(system, blocks, values, aim, tumbling, effort, impulse, v):
         # the last digits of few are Newton's method's, which is quick from the first ones on
         coarse = 0.5 * COARSE * fastest
         aim = Aim(aim.inverse, aim.kappa, max(aim.goal, 0.1 * coarse), max(enough, coarse))
-    error = sweeps(system, aim, GAIN, effort, impulse, v)
+    work = workspace(system, blocks, values, impulse, v)
+    work.kappa[:] = aim.kappa
+    error = sweeps(work, aim, GAIN, effort)
     if error <= aim.enough:
         return SWEPT, error > enough
-    return BY_ADMM, admm(system, blocks, values, aim, effort, impulse, v) > enough
+    return BY_ADMM, admm(work, aim, effort) > enough
+
+
+def begin_large(system: System, tolerance: float, effort: Ints, impulse: Floats, threads: int) -> Found:
+    """Improve the impulses (m, 3) of a large system until their natural map is within a tolerance, or that is slow, in so many
+    threads; returns what found them."""
+    fastest, _ = scales(system, impulse)
+    aims = 1e-3 * tolerance * fastest, 0.7 * tolerance * fastest
+    return sweep_and_split(system, *aims, effort, impulse, np.empty_like(system.velocity), threads)[0]
+
+
+def sweep_and_split(
+    system: System, goal: float, enough: float, effort: Ints, impulse: Floats, v: Floats, threads: int
+) -> tuple[Found, float]:
+    """Improve the impulses (m, 3) of a system, and the velocities v (n,) that belong to them, by sweeps and, where these are
+    slow, the alternating direction method, until the natural map is `goal`, or at most `enough` and that is slow, too; returns
+    what found them, and the map, m/s. No answer depends on the number of threads."""
+    with helped(threads, assist, lambda board: workspace_in_parts(board, system, impulse)) as work:
+        found, error = lead(work, goal, enough, effort)
+    hand_back(work, system, impulse, v)
+    return Found(found), error
 
 
 @kernel
-def begin_large(system, tolerance, effort, impulse):
-    """Improve the impulses (m, 3) of a large system until their natural map is within a tolerance, or that is slow; returns
-    what found them."""
-    blocks, inverse, v = find_blocks(system), effective_inverse_mass(system), np.empty(system.velocity.size)
-    allow(effort, FACTORISING, blocks.structure.target.size, impulse.shape[0])
-    fastest, _ = scales(system, impulse)
-    aim = Aim(inverse, effective_masses(inverse), 1e-3 * tolerance * fastest, 0.7 * tolerance * fastest)
-    if sweeps(system, aim, GAIN, effort, impulse, v) <= aim.enough:
-        return SWEPT
-    admm(system, blocks, np.empty(blocks.structure.length), aim, effort, impulse, v)
-    return BY_ADMM
+def lead(work, goal, enough, effort):
+    """`sweep_and_split`, as the leader goes about it."""
+    allow(effort, FACTORISING, work.blocks.structure.target.size, work.impulse.shape[0])
+    inverse = effective_inverse_mass(work.system)
+    work.kappa[:] = effective_masses(inverse)
+    aim = Aim(inverse, work.kappa, goal, enough)
+    error = sweeps(work, aim, GAIN, effort)
+    if error <= enough:
+        return SWEPT, error
+    return BY_ADMM, admm(work, aim, effort)
+
+
+@kernel
+def hand_back(work, system, impulse, v):
+    """Impulses (m, 3) and velocities (n,) of a `Workspace` in the order of the system that it was made of."""
+    for k in range(work.contact.size):
+        impulse[work.contact[k]] = work.impulse[k]
+    for j in range(work.body.size):
+        first, size = system.offset[work.body[j]], work.system.offset[j + 1] - work.system.offset[j]
+        v[first : first + size] = work.v[work.system.offset[j] : work.system.offset[j + 1]]

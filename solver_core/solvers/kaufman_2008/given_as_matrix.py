@@ -27,12 +27,13 @@ from ...problem.residuals import scales
 from ...problem.result import Found
 from ...problem.system import System, relative_velocities
 from ..effort import BELL, LAST_CALL
-from .admm import ADMM_PENALTY, CHANGE, ITERATIONS_A_LOOK, LAST_ADMM_PENALTY, RELAXATION
+from .admm import ADMM_PENALTY, CHANGE, ITERATIONS_A_LOOK, LAST_ADMM_PENALTY
 from .aim import COARSE
 from .clusters import GOOD_ENOUGH
 from .coulomb_newton import FIRST_PENALTIES
 from .first_order import NEARBY
 from .newton_in_impulses import Island, natural_map, newton, project, solver, with_diagonal
+from .splitting import RELAXATION
 
 __all__ = ["is_matrix", "propose_for_matrix"]
 

@@ -53,6 +53,7 @@ __all__ = [
     "Blocks",
     "assemble",
     "find_blocks",
+    "find_places",
     "gap_velocity",
     "generalised_impulse",
     "project",
@@ -84,7 +85,12 @@ class Blocks(NamedTuple):
 @kernel
 def find_blocks(system):
     """Analyse the contact graph of a `System` once for all the projections of a step."""
-    structure = analyse(system.offset, system.body_a, system.body_b)
+    return find_places(system, analyse(system.offset, system.body_a, system.body_b))
+
+
+@inner_kernel
+def find_places(system, structure):
+    """The `Blocks` of a `System` and the structure of its contact graph."""
     m = system.body_a.size
     diagonal_a, diagonal_b, between = np.full(m, -1, np.int64), np.full(m, -1, np.int64), np.full(m, -1, np.int64)
     b_is_row = np.zeros(m, np.bool_)

@@ -1,0 +1,482 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sweeps and the alternating direction method in pieces: what they do with the parts that an elimination tree falls into.
+
+Two parts share no contact and no block of the factor. What a part takes from the velocities or momenta of the top it writes to
+a vector of its own, and these are added in their order. So an iteration is one stage: every part solves backwards, looks at its
+contacts and solves forwards; then the leader does the same for the top, which is small, and whose velocities the parts begin
+the next one with. A system that is not worth it is one part, without a top.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, kernel, leaf_kernel
+from ...linalg.block_cholesky import eliminate, lay_out
+from ...linalg.block_triangular import solve_backward, solve_forward
+from ...linalg.elimination_parts import Parts, factorise_part, factorise_top, parts_of, reorder
+from ...problem.residuals import natural_error_between
+from ...problem.subsystem import in_order
+from ...problem.system import System, apply_inverse_mass_of, apply_mass
+from ...threads.board import (
+    HELPERS,
+    MOST_PIECES,
+    NOTHING,
+    STAGE_MASK,
+    STOP,
+    Board,
+    is_alone,
+    new_board,
+    piece_done,
+    post,
+    take,
+    wait_for_all,
+    wait_for_work,
+)
+from .contact_law import Responses, respond, responses, sweep
+from .projection import Blocks, find_places
+from .splitting import pull_contact, pull_joint, push, relax, split
+
+__all__ = [
+    "Workspace",
+    "assist",
+    "factorise_pieces",
+    "iterate",
+    "measure",
+    "measure_split",
+    "respond_all",
+    "sweep_all",
+    "workspace",
+    "workspace_in_parts",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# stages
+FORWARD, BOTH, BACKWARD, SPLIT, ADD_UP, MEASURE, RESPOND, SWEEP_ON, SWEEP_BACK, FACTORISE = range(10)
+
+
+class Order(NamedTuple):
+    """How a system is laid out for its parts; fields as in a `Workspace`."""
+
+    parts: Parts
+    triple: Ints
+    contact: Ints
+    body: Ints
+
+
+class Workspace(NamedTuple):
+    """A problem and all arrays that its methods of first order write to.
+
+    turn: (threads, parts) the order in which a thread looks for parts to do. triple: (2, 2 parts + 3) where, of contacts and of
+    joints, the triples of each part begin that have no body in the top, and those that have one; the top's come last, without
+    any of the second kind. contact: (m,), body: (bodies,) which ones of the problem as it was given they are.
+    kappa: (m,) effective masses. rho, offset: (m,), x, z: (m, 3) as in `admm`. impulse: (m, 3), v: (n,) its velocities.
+    momentum: (n,) M v_hat. right, solution: (parts + 1, n) of every part, in the rows of its own bodies and those of the top.
+    error: (parts + 1,) natural map. positive: (parts + 1,) whether a part could be factorised.
+    """
+
+    board: Board
+    turn: Ints
+    system: System
+    blocks: Blocks
+    parts: Parts
+    values: Floats
+    triple: Ints
+    contact: Ints
+    body: Ints
+    responses: Responses
+    kappa: Floats
+    rho: Floats
+    offset: Floats
+    x: Floats
+    z: Floats
+    impulse: Floats
+    v: Floats
+    momentum: Floats
+    right: Floats
+    solution: Floats
+    error: Floats
+    positive: Ints
+
+
+@inner_kernel
+def _turns(threads, work):
+    """`turn` of a `Workspace`: what is about an equal share for each thread first, then what others have."""
+    parts = work.size
+    owner, load = np.empty(parts, np.int64), np.zeros(threads)
+    for part in np.argsort(-work, kind="mergesort"):
+        owner[part] = np.argmin(load)
+        load[owner[part]] += work[part]
+    turn = np.empty((threads, parts), np.int64)
+    for thread in range(threads):
+        filled = 0
+        for later in range(threads):
+            for part in range(parts):
+                if owner[part] == (thread + later) % threads:
+                    turn[thread, filled] = part
+                    filled += 1
+    return turn
+
+
+@inner_kernel
+def _room(board, system, blocks, values, order, impulse, v):
+    """A `Workspace` for a system whose bodies and contacts come in the order of its parts, but for what is to be computed."""
+    m, n, parts = impulse.shape[0], v.size, order.parts
+    momentum = np.empty(n)
+    apply_mass(system, system.velocity, momentum)
+    return Workspace(
+        board,
+        _turns(board[HELPERS] + 1, parts.work[: parts.number]),
+        system,
+        blocks,
+        parts,
+        values,
+        order.triple,
+        order.contact,
+        order.body,
+        responses(m, system.jacobian_a.shape[2]),
+        np.empty(m),
+        np.empty(m),
+        np.empty(m),
+        np.empty((m, 3)),
+        np.empty((m, 3)),
+        impulse,
+        v,
+        momentum,
+        np.empty((parts.number + 1, n)),
+        np.empty((parts.number + 1, n)),
+        np.empty(parts.number + 1),
+        np.ones(parts.number + 1, np.int64),
+    )
+
+
+@inner_kernel
+def workspace(system, blocks, values, impulse, v):
+    """A `Workspace` of one part, for a leader without helpers. values: work array of the factor. impulse: (m, 3) warm start and
+    answer, v: (n,) that of the answer."""
+    bodies, m, contacts = blocks.structure.order.size, impulse.shape[0], system.mu.size
+    parts = parts_of(blocks.structure, np.array([0, bodies, bodies]), np.ones(2))
+    triple = np.empty((2, 5), np.int64)
+    triple[0, 0], triple[0, 1:], triple[1, 0], triple[1, 1:] = 0, contacts, contacts, m
+    order = Order(parts, triple, np.arange(m), np.arange(bodies))
+    return _room(new_board(0), system, blocks, values, order, impulse, v)
+
+
+@inner_kernel
+def _triples(system, rank, start):
+    """The triples in the order of parts, and `triple` of a `Workspace`; rank: (bodies,) their columns."""
+    m, contacts, parts = system.body_a.size, system.mu.size, start.size - 2
+    place, triple = np.empty(m, np.int64), np.zeros((2, 2 * parts + 3), np.int64)
+    for k in range(m):
+        # what moves nothing is the top's
+        low, high = rank.size, -1
+        for body in (system.body_a[k], system.body_b[k]):
+            if body >= 0:
+                low, high = min(low, rank[body]), max(high, rank[body])
+        part = parts if high < 0 else np.searchsorted(start[1:], low, side="right")
+        place[k] = 2 * part + (1 if part < parts and high >= start[parts] else 0)
+        triple[1 if k >= contacts else 0, place[k] + 1] += 1
+    triple[0] = np.cumsum(triple[0])
+    triple[1] = np.cumsum(triple[1]) + contacts
+    order = np.empty(m, np.int64)
+    order[:contacts] = np.argsort(place[:contacts], kind="mergesort")
+    order[contacts:] = contacts + np.argsort(place[contacts:], kind="mergesort")
+    return order, triple
+
+
+@kernel
+def workspace_in_parts(board, system, impulse):
+    """A `Workspace` for a large system, with sweeps, of impulses like (m, 3)."""
+    bodies, m = system.offset.size - 1, system.body_a.size
+    order, column_start, row = eliminate(bodies, system.body_a, system.body_b)
+    eliminated, start, work = reorder(order, column_start, row, system.body_a, system.body_b, MOST_PIECES)
+    order, column_start, row = eliminated
+    rank = np.empty(bodies, np.int64)
+    for j in range(bodies):
+        rank[order[j]] = j
+    chosen, triple = _triples(system, rank, start)
+    body_a, body_b = np.full(m, -1, np.int64), np.full(m, -1, np.int64)
+    for i in range(m):
+        a, b = system.body_a[chosen[i]], system.body_b[chosen[i]]
+        body_a[i], body_b[i] = rank[a] if a >= 0 else -1, rank[b] if b >= 0 else -1
+    ordered = in_order(system, chosen, order, body_a, body_b)
+    structure = lay_out(ordered.offset, np.arange(bodies), column_start, rank[row])
+    blocks, values, v = find_places(ordered, structure), np.empty(structure.length), np.empty(system.velocity.size)
+    laid_out = Order(parts_of(structure, start, work), triple, chosen, order)
+    return _room(board, ordered, blocks, values, laid_out, impulse[chosen], v)
+
+
+@inlined_kernel
+def _own(work, part):
+    """The first row of a part's bodies, the one after the last, and the first of the top's, which end with the vector."""
+    offset, start = work.system.offset, work.parts.start
+    return offset[start[part]], offset[start[part + 1]], offset[start[work.parts.number]]
+
+
+@inlined_kernel
+def _clear(work, part, out):
+    """out := 0 in the rows of a part and of the top."""
+    first, last, top = _own(work, part)
+    out[first:last] = 0.0
+    out[top:] = 0.0
+
+
+@inlined_kernel
+def _look_at_contacts(work, part, relaxed, pulled):
+    """Of a part's triples x, where velocities are new, and right := J^T y of what these are pulled to next."""
+    system, rho, x, z, offset = work.system, work.rho, work.x, work.z, work.offset
+    v, right = work.solution[part], work.right[part]
+    if pulled:
+        _clear(work, part, right)
+    for k in range(work.triple[0, 2 * part], work.triple[0, 2 * part + 2]):
+        if relaxed:
+            relax(system, k, v, offset, z, x)
+        if pulled:
+            n, t1, t2 = pull_contact(system, rho, k, x, offset, z)
+            push(system, k, n, t1, t2, right)
+    for k in range(work.triple[1, 2 * part], work.triple[1, 2 * part + 2]):
+        if relaxed:
+            relax(system, k, v, offset, z, x)
+        if pulled:
+            n, t1, t2 = pull_joint(system, rho, k, x, offset, z)
+            push(system, k, n, t1, t2, right)
+
+
+@inlined_kernel
+def _begin_forward(work, part):
+    """solution := right, M v_hat added for a part's own bodies."""
+    first, last, top = _own(work, part)
+    right, solution = work.right[part], work.solution[part]
+    for i in range(first, last):
+        solution[i] = right[i] + work.momentum[i]
+    if part < work.parts.number:
+        for i in range(top, solution.size):
+            solution[i] = right[i]
+
+
+@inlined_kernel
+def _iterate(work, part, backward, forward):
+    """A part's share of the end of an iteration, and of the beginning of the next one."""
+    structure, values, parts = work.blocks.structure, work.values, work.parts
+    solution = work.solution[part]
+    if backward:
+        _, _, top = _own(work, part)
+        for i in range(top, solution.size):
+            solution[i] = work.solution[parts.number, i]
+        solve_backward(structure, values, parts.start[part], parts.start[part + 1], solution)
+    _look_at_contacts(work, part, backward, forward)
+    if forward:
+        _begin_forward(work, part)
+        solve_forward(structure, values, parts.start[part], parts.start[part + 1], solution)
+
+
+@leaf_kernel
+def _iterate_top(work, again):
+    """The same for the top, whose velocities are solved for altogether. again: whether it was solved for before."""
+    structure, values, parts = work.blocks.structure, work.values, work.parts
+    top = parts.number
+    _look_at_contacts(work, top, again, TRUE)
+    _begin_forward(work, top)
+    first, last, _ = _own(work, top)
+    solution = work.solution[top]
+    for part in range(top):
+        for i in range(first, last):
+            solution[i] += work.solution[part, i]
+    solve_forward(structure, values, parts.start[top], parts.start[top + 1], solution)
+    solve_backward(structure, values, parts.start[top], parts.start[top + 1], solution)
+
+
+@leaf_kernel
+def _add_up(work, part, splits):
+    """right := J^T lam of a part's triples, lam being what x says or what it is already; and of its own bodies the velocities
+    after that."""
+    system, right = work.system, work.right[part]
+    _clear(work, part, right)
+    for kind in range(2):
+        for k in range(work.triple[kind, 2 * part], work.triple[kind, 2 * part + 2]):
+            if splits:
+                split(system, work.rho, k, work.x, work.impulse)
+            n, t1, t2 = work.impulse[k, 0], work.impulse[k, 1], work.impulse[k, 2]
+            if n != 0.0 or t1 != 0.0 or t2 != 0.0:
+                push(system, k, n, t1, t2, right)
+    if part < work.parts.number:
+        _accelerate(work, part)
+
+
+@leaf_kernel
+def _accelerate(work, part):
+    """v := v_hat + M^-1 right for a part's own bodies."""
+    first, last, _ = _own(work, part)
+    for body in range(work.parts.start[part], work.parts.start[part + 1]):
+        apply_inverse_mass_of(work.system, body, work.right[part], work.v)
+    for i in range(first, last):
+        work.v[i] += work.system.velocity[i]
+
+
+@leaf_kernel
+def _measure(work, part):
+    """The natural map of a part's triples."""
+    error = 0.0
+    for kind in range(2):
+        first, last = work.triple[kind, 2 * part], work.triple[kind, 2 * part + 2]
+        here = natural_error_between(work.system, work.impulse, work.v, work.kappa, 0, first, last)
+        if not here <= error:
+            error = here
+    work.error[part] = error
+
+
+@leaf_kernel
+def _sweep(work, part, backwards):
+    """A sweep over a part's triples that have no body in the top, or over those of the top."""
+    for i in range(2):
+        kind = 1 - i if backwards else i
+        first, last = work.triple[kind, 2 * part], work.triple[kind, 2 * part + 1]
+        sweep(work.system, work.responses, first, last, backwards, work.impulse, work.v)
+
+
+@leaf_kernel
+def _sweep_between(work, backwards):
+    """A sweep over the triples that have a body in the top."""
+    parts = work.parts.number
+    if backwards:
+        _sweep(work, parts, TRUE)
+    for i in range(parts):
+        part = parts - 1 - i if backwards else i
+        for j in range(2):
+            kind = 1 - j if backwards else j
+            first, last = work.triple[kind, 2 * part + 1], work.triple[kind, 2 * part + 2]
+            sweep(work.system, work.responses, first, last, backwards, work.impulse, work.v)
+    if not backwards:
+        _sweep(work, parts, FALSE)
+
+
+@leaf_kernel
+def _respond(work, part):
+    for kind in range(2):
+        first, last = work.triple[kind, 2 * part], work.triple[kind, 2 * part + 2]
+        respond(work.system, first, last, work.responses)
+
+
+@inlined_kernel
+def _do(work, stage, part):
+    """A piece of a stage."""
+    if stage <= BACKWARD:
+        _iterate(work, part, stage != FORWARD, stage != BACKWARD)
+    elif stage in (SPLIT, ADD_UP):
+        _add_up(work, part, stage == SPLIT)
+    elif stage == MEASURE:
+        _measure(work, part)
+    elif stage == RESPOND:
+        _respond(work, part)
+    elif stage == FACTORISE:
+        work.positive[part] = 1 if factorise_part(work.blocks.structure, work.parts, work.values, part) else 0
+    else:
+        _sweep(work, part, stage == SWEEP_BACK)
+
+
+@leaf_kernel
+def _together(work, stage):
+    """Do a stage of all parts, with whoever helps."""
+    parts = work.parts.number
+    if is_alone(work.board):
+        for part in range(parts):
+            _do(work, stage, part)
+        return
+    posted = post(work.board, stage)
+    for i in range(parts):
+        if take(work.board, posted, work.turn[0, i]):
+            _do(work, stage, work.turn[0, i])
+            piece_done(work.board)
+    wait_for_all(work.board, parts)
+
+
+@kernel
+def assist(work, thread):
+    """Do what is written on the board, until STOP is; or return True where there was nothing to do for a while."""
+    posted = np.int64(0)
+    while True:
+        posted = wait_for_work(work.board, posted)
+        if posted == NOTHING:
+            return True
+        stage = posted & STAGE_MASK
+        if stage == STOP:
+            return False
+        for i in range(work.parts.number):
+            if take(work.board, posted, work.turn[thread, i]):
+                _do(work, stage, work.turn[thread, i])
+                piece_done(work.board)
+
+
+@leaf_kernel
+def _measured(work, stage):
+    top = work.parts.number
+    _together(work, stage)
+    _add_up(work, top, stage == SPLIT)
+    first, last, _ = _own(work, top)
+    for part in range(top):
+        for i in range(first, last):
+            work.right[top, i] += work.right[part, i]
+    _accelerate(work, top)
+    _together(work, MEASURE)
+    _measure(work, top)
+    error = 0.0
+    for here in work.error:
+        # a nan is the worst there is
+        if not here <= error:
+            error = here
+    return error
+
+
+@leaf_kernel
+def measure(work):
+    """The natural map of the impulses; v becomes their velocities."""
+    return _measured(work, ADD_UP)
+
+
+@leaf_kernel
+def measure_split(work):
+    """The same, where impulses become what x says."""
+    return _measured(work, SPLIT)
+
+
+@leaf_kernel
+def respond_all(work):
+    """Fill in `responses`."""
+    _together(work, RESPOND)
+    _respond(work, work.parts.number)
+
+
+@leaf_kernel
+def sweep_all(work, backwards):
+    """A sweep over all triples."""
+    if backwards:
+        _sweep_between(work, TRUE)
+        _together(work, SWEEP_BACK)
+    else:
+        _together(work, SWEEP_ON)
+        _sweep_between(work, FALSE)
+
+
+@leaf_kernel
+def factorise_pieces(work):
+    """The factor of what is in `values`; False where there is none."""
+    _together(work, FACTORISE)
+    for positive in work.positive:
+        if positive == 0:
+            return False
+    return factorise_top(work.blocks.structure, work.parts, work.values)
+
+
+@leaf_kernel
+def iterate(work, times):
+    """So many iterations of the alternating direction method."""
+    for i in range(times):
+        _together(work, FORWARD if i == 0 else BOTH)
+        _iterate_top(work, i > 0)
+    _together(work, BACKWARD)
+    _look_at_contacts(work, work.parts.number, TRUE, FALSE)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the alternating direction method does at each contact by itself: projections onto cones, and what velocities are pulled
+to."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...compile.kernel import inlined_kernel, leaf_kernel
+from ...problem.cones import project_interval
+from ...problem.system import inlined_relative_velocity, push_body
+
+__all__ = ["RELAXATION", "carry_on", "change_penalty", "pull_contact", "pull_joint", "push", "relax", "split", "start"]
+
+JOINT_FACTOR = 1e2  # times that of contacts, for joints: what is linear has nothing to find out
+RELAXATION = 1.6
+
+
+@inlined_kernel
+def _project_cone(mu, x0, x1, x2):
+    """P_K(x), K = {|t| <= mu n}, and how far its tangential part is from that of x."""
+    size = np.sqrt(x1 * x1 + x2 * x2)
+    if size <= mu * x0:
+        return x0, x1, x2, 0.0
+    if mu * size <= -x0:
+        return 0.0, 0.0, 0.0, size
+    n = (x0 + mu * size) / (1.0 + mu * mu)
+    share = mu * n / size
+    return n, share * x1, share * x2, size - mu * n
+
+
+@inlined_kernel
+def _joint_impulse(system, rho, k, r, x):
+    """-rho w in a row of a joint, where it is the projection of -rho x onto what the row may do."""
+    joint = k - system.mu.size
+    low, high, gamma = system.box[joint, r, 0], system.box[joint, r, 1], system.box[joint, r, 2]
+    return project_interval(-rho[k] * x[k, r], low, high, 1.0 + rho[k] * gamma)[0]
+
+
+@inlined_kernel
+def _gap_velocity(system, k, v):
+    """J_k v + b_k + c_k, as three numbers."""
+    n, t1, t2 = inlined_relative_velocity(system, k, v)
+    return n + system.slack[k] if k < system.mu.size else n, t1, t2
+
+
+@inlined_kernel
+def push(system, k, n, t1, t2, out):
+    """out := out + J_k^T (n, t1, t2)."""
+    a, b = system.body_a[k], system.body_b[k]
+    if a >= 0:
+        push_body(system.jacobian_a, k, n, t1, t2, out, system.offset[a], system.offset[a + 1] - system.offset[a])
+    if b >= 0:
+        push_body(system.jacobian_b, k, n, t1, t2, out, system.offset[b], system.offset[b + 1] - system.offset[b])
+
+
+@inlined_kernel
+def split(system, rho, k, x, impulse):
+    """impulse := -rho w, w = -P_K(-x) of triple k; of joints, the interval's in place of the cone's."""
+    if k >= system.mu.size:
+        for r in range(3):
+            impulse[k, r] = _joint_impulse(system, rho, k, r, x)
+        return
+    n, t1, t2, _ = _project_cone(system.mu[k], -x[k, 0], -x[k, 1], -x[k, 2])
+    impulse[k, 0], impulse[k, 1], impulse[k, 2] = rho[k] * n, rho[k] * t1, rho[k] * t2
+
+
+@inlined_kernel
+def pull_contact(system, rho, k, x, offset, z):
+    """z := P_K*(x), s := mu |z_t|; returns rho (z - w - c - s e_n), what v is pulled to."""
+    mu, x0, x1, x2 = system.mu[k], x[k, 0], x[k, 1], x[k, 2]
+    n, t1, t2, slip = _project_cone(mu, -x0, -x1, -x2)
+    z0, z1, z2 = x0 + n, x1 + t1, x2 + t2
+    z[k, 0], z[k, 1], z[k, 2] = z0, z1, z2
+    offset[k] = mu * slip
+    return (
+        rho[k] * (z0 + n - system.bias[k, 0] - system.slack[k] - offset[k]),
+        rho[k] * (z1 + t1 - system.bias[k, 1]),
+        rho[k] * (z2 + t2 - system.bias[k, 2]),
+    )
+
+
+@inlined_kernel
+def _pull_row(system, rho, k, r, x, z):
+    # of an impulse lam = -rho w, z = x - w and z - w = x - 2 w
+    impulse = _joint_impulse(system, rho, k, r, x)
+    z[k, r] = x[k, r] + impulse / rho[k]
+    return rho[k] * (x[k, r] - system.bias[k, r]) + 2.0 * impulse
+
+
+@inlined_kernel
+def pull_joint(system, rho, k, x, offset, z):
+    """The same of the rows of a joint."""
+    offset[k] = 0.0
+    return _pull_row(system, rho, k, 0, x, z), _pull_row(system, rho, k, 1, x, z), _pull_row(system, rho, k, 2, x, z)
+
+
+@inlined_kernel
+def relax(system, k, v, offset, z, x):
+    """x := alpha (J v + c + s e_n) + (1 - alpha) z + w, where x is z + w before."""
+    u, u1, u2 = _gap_velocity(system, k, v)
+    x[k, 0] += RELAXATION * (u + offset[k] - z[k, 0])
+    x[k, 1] += RELAXATION * (u1 - z[k, 1])
+    x[k, 2] += RELAXATION * (u2 - z[k, 2])
+
+
+@leaf_kernel
+def carry_on(x, before, times):
+    """x := x + times (x - before)."""
+    for k in range(x.shape[0]):
+        for r in range(3):
+            x[k, r] += times * (x[k, r] - before[k, r])
+
+
+@leaf_kernel
+def start(system, inverse, penalty, impulse, v, rho, x):
+    """rho, penalty times the effective masses, and x = z + w such that impulse = -rho w and z are the velocities v, s added."""
+    for k in range(rho.size):
+        total, rows = 0.0, 0
+        for r in range(3):
+            if inverse[k, r] > 0.0:
+                total += inverse[k, r]
+                rows += 1
+        rho[k] = penalty * rows / total if rows > 0 else 1.0
+        if k >= system.mu.size:
+            rho[k] *= JOINT_FACTOR
+        u, u1, u2 = _gap_velocity(system, k, v)
+        if k < system.mu.size:
+            u += system.mu[k] * np.sqrt(u1 * u1 + u2 * u2)
+        x[k, 0] = u - impulse[k, 0] / rho[k]
+        x[k, 1] = u1 - impulse[k, 1] / rho[k]
+        x[k, 2] = u2 - impulse[k, 2] / rho[k]
+
+
+@leaf_kernel
+def change_penalty(impulse, rho, x, change):
+    """rho by a factor, x = z + w such that z and impulse = -rho w stay."""
+    for k in range(rho.size):
+        for r in range(3):
+            x[k, r] += (1.0 - 1.0 / change) * impulse[k, r] / rho[k]
+        rho[k] *= change

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The same bits, whoever does the work and whoever comes late to it."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import solver_core as sc
+from solver_core.dynamics.islands import COUNTS, solve_islands
+from solver_core.problem.residuals import effective_masses, natural_error, scales
+from solver_core.problem.system import System, apply_inverse_mass, effective_inverse_mass, transpose_product
+from solver_core.solvers.effort import effort_of_a_step
+from solver_core.solvers.kaufman_2008.first_order import begin_large, hand_back, lead, sweep_and_split
+from solver_core.solvers.kaufman_2008.pieces import workspace_in_parts
+from solver_core.solvers.kaufman_2008.staggered import ACCELERATED
+from solver_core.threads import board
+from solver_core.threads.count import number_of_threads
+from solver_core.threads.helpers import helped
+
+from .kernels import callable_from_python
+from .test_crowds import pile
+from .test_first_order import stacked_boxes
+
+WALL = stacked_boxes(columns=20, layers=10).system
+
+
+def side_by_side(system: System, copies: int) -> System:
+    """A problem so many times over, none of them touching another."""
+    bodies = len(system.offset) - 1
+    shift = np.repeat(bodies * np.arange(copies), len(system.body_a))
+
+    def moved(body):
+        whole = np.tile(body, copies)
+        return np.where(whole >= 0, whole + shift, -1)
+
+    def continued(begin):
+        return np.concatenate([[0], *(begin[1:] + copy * begin[-1] for copy in range(copies))])
+
+    many = {name: np.concatenate([array] * copies) for name, array in zip(System._fields, system, strict=True)}
+    many["offset"], many["block_start"] = continued(system.offset), continued(system.block_start)
+    many["body_a"], many["body_b"] = moved(system.body_a), moved(system.body_b)
+    return system._replace(**many)
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_islands_come_out_the_same_with_any_number_of_threads(copies):
+    """One wall of 200 bodies, and three of them that are islands of their own."""
+    system = side_by_side(WALL, copies)
+    answers = []
+    for threads in (1, 2, 3):
+        impulse = np.zeros((len(system.body_a), 3))
+        tolerances = np.full(len(system.offset) - 1, 1e-4)
+        limits = 200, 0, ACCELERATED
+        counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
+        v = solve_islands(system, impulse, tolerances, *limits, effort_of_a_step(), counts, errors, threads)
+        assert counts[0] == sc.Status.SOLVED and counts[1] == copies
+        answers.append((v, impulse, counts, errors))
+    for answer in answers[1:]:
+        for mine, first in zip(answer, answers[0], strict=True):
+            np.testing.assert_array_equal(mine, first)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_is_solved_in_parts_is_a_solution(threads):
+    """Its own measure is that of the impulses and the velocities in the order of the problem."""
+    impulse, v = np.zeros((len(WALL.body_a), 3)), np.zeros_like(WALL.velocity)
+    enough = 3e-4 * scales(WALL, impulse)[0]
+    _, error = sweep_and_split(WALL, 0.1 * enough, enough, effort_of_a_step(), impulse, v, threads)
+    velocities = WALL.velocity.copy()
+    momentum = np.zeros_like(v)
+    transpose_product(WALL, impulse, momentum)
+    apply_inverse_mass(WALL, momentum, velocities)
+    velocities += WALL.velocity
+    np.testing.assert_allclose(v, velocities, rtol=1e-12, atol=1e-12)
+    kappa = effective_masses(effective_inverse_mass(WALL))
+    assert callable_from_python(natural_error)(WALL, impulse, v, kappa, 0) == pytest.approx(error, rel=1e-9)
+    assert error <= enough
+
+
+def test_a_simulation_is_the_same_with_any_number_of_threads():
+    spec = pile(14, 10)
+    slab = replace(spec.bodies[1], velocity=np.array([1.0, 0.0, 0.0]))
+    spec = replace(spec, bodies=(spec.bodies[0], slab, *spec.bodies[2:]))
+    one, two = (sc.Simulation(spec, threads=threads, substeps=2).run(1)[-1] for threads in (1, 2))
+    assert one.statistics.found[:, [sc.Found.SWEEPS, sc.Found.ADMM]].any()
+    np.testing.assert_array_equal(one.poses, two.poses)
+    np.testing.assert_array_equal(one.velocities, two.velocities)
+
+
+def test_a_helper_that_never_comes_is_not_waited_for():
+    impulse, alone = np.zeros((len(WALL.body_a), 3)), np.zeros((len(WALL.body_a), 3))
+    begin_large(WALL, 1e-4, effort_of_a_step(), alone, 1)
+    gate = threading.Event()
+
+    def late(work, number):
+        gate.wait(30.0)
+        return False
+
+    fastest, _ = scales(WALL, impulse)
+    with helped(2, late, lambda shared: workspace_in_parts(shared, WALL, impulse)) as work:
+        lead(work, 1e-7 * fastest, 0.7e-4 * fastest, effort_of_a_step())
+        gate.set()
+    hand_back(work, WALL, impulse, np.empty_like(WALL.velocity))
+    np.testing.assert_allclose(impulse, alone, rtol=1e-9, atol=1e-15)
+
+
+def test_what_goes_wrong_in_a_helper_is_told():
+    def broken(work, number):
+        raise ValueError("no hands")
+
+    with pytest.raises(ValueError, match="no hands"), helped(3, broken, lambda shared: shared) as shared:
+        assert shared[board.HELPERS] == 2
+
+
+@pytest.mark.parametrize("asked", [-1, 1000, 1.5, "two", None, True])
+def test_a_number_of_threads_that_is_none_is_named(asked):
+    with pytest.raises(ValueError, match="threads must be a whole number from 1 to 256, or 0"):
+        number_of_threads(asked)
+    with pytest.raises(ValueError, match="threads"):
+        sc.Simulation(sc.scenes.slope(), threads=asked)
+
+
+def test_none_asked_for_is_one_a_processor():
+    assert number_of_threads(0) >= 1
+    assert number_of_threads(3) == 3
