@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from ..compile.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
 from ..geometry.shapes import CONE, CYLINDER, MESH, PLANE, ShapeTable
 from ..linalg.vec3 import Z
+from ..threads.side_by_side import runs, side_by_side
 from .broad_phase import candidate_pairs, grouped_by_bodies
 from .contact_set import ContactSet
 from .grouping import farthest_gap, reduced_groups
@@ -33,13 +35,18 @@ from .revolution.solid import round_at
 from .revolution.work import RoundWork, round_work
 from .world_contacts import Poses, allocate, with_room, write_contacts
 
-__all__ = ["detect", "work_for_rounds"]
+__all__ = ["Scene", "detect", "detect_all", "work_for_rounds"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 # Rounding of a distance between bodies of size one, with room for the sums that it comes from.
 DISTANCE_NOISE = 1e-10
+
+SixArrays = tuple[Any, Any, Any, Any, Any, Any]  # those of a `ContactSet`
+
+MANY_COLLIDERS = 256  # of a scene whose pairs are looked at in threads
+PAIRS_OF_A_RUN = 512  # that one of them looks at
 
 NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
 
@@ -89,15 +96,37 @@ def detect(
     and are sorted. Two bodies have at most MAX_CONTACTS contacts where both are convex, else MAX_GROUP_CONTACTS. Arrays are
     C-contiguous float64 where no other type is named.
     """
-    without_meshes = shapes._replace(surfaces=None)
     if travel is None:
         travel = np.zeros_like(position)
-    scene = Scene(position, rotation, reach, travel, collections, movable, excluded)
-    found = all_contacts(without_meshes, shapes.surfaces, work_for_rounds(shapes), scene)
+    return detect_all(shapes, Scene(position, rotation, reach, travel, collections, movable, excluded))
+
+
+def detect_all(shapes: ShapeTable, scene: Scene, threads: int = 1) -> ContactSet:
+    """`detect`, in so many threads; no contact depends on their number."""
+    found = _contacts_as_arrays(shapes, scene, threads)
     contacts = ContactSet(*found)
     if shapes.surfaces is None and len(shapes.body) == len(shapes.radius):
         return contacts
-    return contacts.chosen(reduced_groups(*found, reach, travel))
+    return contacts.chosen(reduced_groups(*found, scene.reach, scene.travel))
+
+
+def _contacts_as_arrays(shapes: ShapeTable, scene: Scene, threads: int) -> SixArrays:
+    """What `all_contacts` returns; in threads, where there are many pairs, one run of these after the other."""
+    without_meshes = shapes._replace(surfaces=None)
+    if threads == 1 or len(shapes.body) < MANY_COLLIDERS:
+        return all_contacts(without_meshes, shapes.surfaces, work_for_rounds(shapes), scene)
+    poses, pairs = pairs_near(without_meshes, scene)
+
+    def look(run: tuple[int, int]) -> SixArrays:
+        some = pairs[run[0] : run[1]]
+        return contacts_of_pairs(without_meshes, shapes.surfaces, work_for_rounds(shapes), scene, poses, some)
+
+    pieces = runs(np.ones(len(pairs), dtype=np.int64), PAIRS_OF_A_RUN)
+    if len(pieces) < 2:
+        return look((0, len(pairs)))
+    found = side_by_side(threads, [partial(look, run) for run in pieces])
+    a, b, point, normal, gap, feature = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    return a, b, point, normal, gap, feature
 
 
 def work_for_rounds(shapes: ShapeTable) -> RoundWork | None:
@@ -324,6 +353,13 @@ def all_contacts(shapes, surfaces, round_workspace, scene):
 
     shapes: without surfaces, which are None where there is no mesh. round_workspace: from `work_for_rounds`.
     """
+    poses, pairs = pairs_near(shapes, scene)
+    return contacts_of_pairs(shapes, surfaces, round_workspace, scene, poses, pairs)
+
+
+@kernel
+def pairs_near(shapes, scene):
+    """The `Poses` of all colliders, and the pairs (k, 2) of them that may touch, those of the same two bodies together."""
     body = shapes.body
     poses = collider_poses(shapes, scene.position, scene.rotation)
     pairs = candidate_pairs(
@@ -339,6 +375,12 @@ def all_contacts(shapes, surfaces, round_workspace, scene):
     bodies = len(shapes.radius)
     if len(body) > bodies:
         pairs = grouped_by_bodies(pairs, body, bodies)
+    return poses, pairs
+
+
+@kernel
+def contacts_of_pairs(shapes, surfaces, round_workspace, scene, poses, pairs):
+    """`all_contacts`, of some pairs (k, 2)."""
     found = allocate(max(64, 4 * len(pairs)))
     work = pair_work(shapes)
     # int64 and not 0, for which numba would compile the kernel once more

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..collision.contact_set import ContactSet
-from ..collision.detect import detect
+from ..collision.detect import Scene, detect, detect_all
 from .bodies import Bodies, State
 from .build import rest_offsets
 from .look_ahead.impacts import ImpactFinder
@@ -25,8 +25,8 @@ STILL_MOTION = 1e-12  # m in a step: what interpolation between equal poses may 
 class Collider:
     """Finds contacts of a scene's n bodies."""
 
-    def __init__(self, bodies: Bodies, impacts: ImpactFinder, deformation: Deformation) -> None:
-        self._bodies, self._impacts, self._deformation = bodies, impacts, deformation
+    def __init__(self, bodies: Bodies, impacts: ImpactFinder, deformation: Deformation, threads: int) -> None:
+        self._bodies, self._impacts, self._deformation, self._threads = bodies, impacts, deformation, threads
         self._rest = rest_offsets(bodies.model.size)
 
     def contacts(self, state: State, movable: Flags, twist: Floats, h: float, rotation: Floats | None = None) -> ContactSet:
@@ -37,7 +37,8 @@ class Collider:
         shapes, model, excluded = self._bodies.shapes, self._bodies.model, self._bodies.excluded
         rotation = matrices(state.orientation) if rotation is None else rotation
         reach = 2.0 * self._rest + self._impacts.turning_reach(twist, h) + self._deformation.reach(h)
-        return detect(shapes, state.position, rotation, reach, model.collections, movable, excluded, h * twist[:, :3])
+        scene = Scene(state.position, rotation, reach, h * twist[:, :3], model.collections, movable, excluded)
+        return detect_all(shapes, scene, self._threads)
 
     def moves(self, prescribed: Floats, h: float) -> tuple[Floats, Flags]:
         """(n,) how far in m an animated or deforming body comes within h seconds, with twists (n, 6), and whether it moves."""

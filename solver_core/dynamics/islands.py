@@ -24,12 +24,13 @@ from ..problem.residuals import (
 from ..problem.result import Found, Status
 from ..problem.subsystem import subsystem
 from ..problem.system import System, apply_inverse_mass, effective_inverse_mass, relative_velocities, transpose_product
-from ..solvers.effort import BELL, DONE
+from ..solvers.effort import BELL, DONE, WORK
 from ..solvers.infeasible import contradiction
 from ..solvers.kaufman_2008.aim import LARGE
 from ..solvers.kaufman_2008.clusters import OF_A_CLUSTER, is_large, propose_by_clusters
 from ..solvers.kaufman_2008.staggered import ACCELERATED, SOLVED, staggered
 from ..solvers.last_proposal import last_proposal, turns_kept
+from ..threads.side_by_side import runs, side_by_side
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -41,6 +42,7 @@ COUNTS = 5 + len(Found)
 STATUS, ITERATIONS, FACTORISATIONS, FOUND, WORST_CONTACT = range(5)
 RELATIVE_ERROR, RESIDUAL, FIRST_LAW, WORST, NATURAL = 0, 1, 2, 5, 6
 UNCONFIRMED = 6  # value of Status
+OF_A_RUN = 256  # contacts, of islands that one thread solves: less is done sooner than told
 
 
 @kernel
@@ -184,7 +186,7 @@ def solve_islands(system, impulse, tolerances, tumbling, max_iterations, sides, 
 
     tolerances, tumbling: (bodies,), the same for all of an island. An island that is missed is begun once more from pivoting's
     answer, and where contact itself fails, a proof is looked for that it must. effort: (5,) whose bell ends all this when the
-    step's time is over. threads: that large islands are begun in; no answer depends on them.
+    step's time is over. threads: that large islands are begun in, and islands solved; no answer depends on their number.
 
     Out: counts (COUNTS,): worst status, islands, most iterations, all factorisations, and the worst contact (or -1), then how
     many islands were solved by each of `Found`; errors (7,): worst relative error (28), sum of the residuals (29), worst cone,
@@ -198,14 +200,25 @@ def solve_islands(system, impulse, tolerances, tumbling, max_iterations, sides, 
     some_body = np.maximum(system.body_a[first], system.body_b[first])
     tolerance, tumbles = tolerances[some_body], tumbling[some_body]
 
-    def solve(which, again, iterations):
+    def solve(which, again, iterations, number, effort):
         limits = tolerance, tumbles, iterations, sides, staggering
         _solve_each(system, which, again, start, contacts, number, *limits, effort, impulse, v, outcome, figures)
+
+    def solve_all():
+        pieces = runs(np.diff(start), OF_A_RUN)
+        if len(pieces) < 2:
+            solve(np.arange(islands), False, max_iterations, number, effort)
+            return
+        efforts, numbers = np.tile(effort, (len(pieces), 1)), np.tile(number, (len(pieces), 1))
+        parts = [(np.arange(*piece), False, max_iterations) for piece in pieces]
+        tasks = [partial(solve, *part, numbers[i], efforts[i]) for i, part in enumerate(parts)]
+        side_by_side(threads, tasks, partial(_pass_on, effort, efforts))
+        effort[WORK] += (efforts[:, WORK] - effort[WORK]).sum()
 
     before = np.zeros((islands, 2), np.int64)
     if is_large(system) and staggering == ACCELERATED and sides == 0:
         before = _propose(system, (start, contacts, number), tolerance, max_iterations, effort, impulse, threads)
-    solve(np.arange(islands), False, max_iterations)
+    solve_all()
     outcome[:, FACTORISATIONS] += before[:, 0]
     outcome[:, FOUND] = np.where(outcome[:, FOUND] == Found.START, before[:, 1], outcome[:, FOUND])
     if not outcome[:, STATUS].any():
@@ -224,7 +237,7 @@ def solve_islands(system, impulse, tolerances, tumbling, max_iterations, sides, 
             proposal = last_proposal(problem, tolerance[i])
             if proposal is not None:
                 impulse[chosen] = proposal
-                solve(np.array([i]), True, turns)
+                solve(np.array([i]), True, turns, number, effort)
                 spent = before[2][[ITERATIONS, FACTORISATIONS]]
                 if outcome[i, STATUS] == Status.SOLVED:
                     outcome[i, FOUND] = Found.PIVOTING
@@ -234,6 +247,11 @@ def solve_islands(system, impulse, tolerances, tumbling, max_iterations, sides, 
                 outcome[i, [ITERATIONS, FACTORISATIONS]] += spent
     _sum_up(outcome, figures, counts, errors)
     return v
+
+
+def _pass_on(effort: Indices, efforts: Indices) -> None:
+    """The bell of a step to those who solve its islands."""
+    efforts[:, BELL] = effort[BELL]
 
 
 def _propose(

@@ -98,7 +98,8 @@ class Simulation:
         self._sleep.lay(*laid_asleep(spec))
         self._deformation = Deformation(spec, self._bodies.shapes)
         self._impacts = ImpactFinder(self._bodies, self._deformation)
-        self._collider = Collider(self._bodies, self._impacts, self._deformation)
+        threads = number_of_threads(threads)
+        self._collider = Collider(self._bodies, self._impacts, self._deformation, threads)
         self._later = LaterContacts(self._bodies, self._impacts, self._deformation)
         self._paths = Prescribed(spec, self._bodies, self.settings.substeps, self._step)
         self._kept = KeptContacts(self._step) if keep_contacts else None
@@ -107,7 +108,7 @@ class Simulation:
         self._fields = Fields(spec, self._bodies, self.settings.substeps) if spec.fields else None
         self._joints = Joints(spec, self._bodies.model, self._state)
         solved = self._joints, self._deformation, self._crowds
-        self._solver = StepSolver(spec, self.settings, *solved, number_of_threads(threads))
+        self._solver = StepSolver(spec, self.settings, *solved, threads)
         self._reaction, self._held = np.zeros((len(self._joints), 6)), np.zeros((len(self._joints), 6))
         self.warnings: tuple[SceneWarning, ...] = (*scene_warnings(spec), *self._overlaps(), *self._of_joints())
 

@@ -22,12 +22,12 @@ from ..compile.kernel import inlined_kernel, kernel, leaf_kernel
 from .atomics import atomic_add, atomic_load, atomic_replace, atomic_store
 
 __all__ = [
+    "AT_WORK",
     "HELPERS",
     "MOST_PIECES",
-    "NOTHING",
+    "NO_STAGE",
     "STAGE_MASK",
     "STOP",
-    "WORK",
     "Board",
     "is_alone",
     "new_board",
@@ -41,12 +41,12 @@ __all__ = [
 Board = NDArray[np.int64]
 
 # entries of a board, each in a cache line of its own
-WORK, DONE, HELPERS, LATE, PIECES, LINE = 0, 8, 16, 17, 24, 8
+AT_WORK, FINISHED, HELPERS, LATE, PIECES, LINE = 0, 8, 16, 17, 24, 8
 MOST_PIECES = 8  # of a stage
 COUNT_BIT, STAGE_MASK = 8, 0xFF  # of what is at work: how many stages there were, and which one it is
 STOP = 255  # a stage
-NOTHING = -1
-PATIENCE = 1_000_000  # looks at the board: some tenths of a millisecond
+NO_STAGE = -1
+PATIENT_GLANCES = 1_000_000  # looks at the board: some tenths of a millisecond
 # Looks at the board that a piece takes at most, and how often it may be more: then the processors are busy with something else,
 # and who waits for a helper waits for that.
 LONG, OFTEN = 2_000_000, 3
@@ -69,9 +69,9 @@ def is_alone(board):
 @inlined_kernel
 def post(board, stage):
     """Write what is to be done next; returns what is at work. All pieces of the stage before are done."""
-    work = (((board[WORK] >> COUNT_BIT) + 1) << COUNT_BIT) | stage
-    atomic_store(board, DONE, 0)
-    atomic_store(board, WORK, work)
+    work = (((board[AT_WORK] >> COUNT_BIT) + 1) << COUNT_BIT) | stage
+    atomic_store(board, FINISHED, 0)
+    atomic_store(board, AT_WORK, work)
     return work
 
 
@@ -86,14 +86,14 @@ def take(board, work, piece):
 @inlined_kernel
 def piece_done(board):
     """To be called after each piece that was taken."""
-    atomic_add(board, DONE, 1)
+    atomic_add(board, FINISHED, 1)
 
 
 @leaf_kernel
 def wait_for_all(board, pieces):
     """Return when so many pieces are done. Helpers that were long in coming back, time and again, are asked no more."""
     looks = 0
-    while atomic_load(board, DONE) < pieces:
+    while atomic_load(board, FINISHED) < pieces:
         looks += 1
     if looks > LONG:
         board[LATE] += 1
@@ -103,9 +103,9 @@ def wait_for_all(board, pieces):
 
 @leaf_kernel
 def wait_for_work(board, before):
-    """What is at work when it is no longer what it was before; NOTHING where it stays that for a while."""
-    for _ in range(PATIENCE):
-        work = atomic_load(board, WORK)
+    """What is at work when it is no longer what it was before; NO_STAGE where it stays that for a while."""
+    for _ in range(PATIENT_GLANCES):
+        work = atomic_load(board, AT_WORK)
         if work != before:
             return work
-    return NOTHING
+    return NO_STAGE

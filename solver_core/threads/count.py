@@ -7,7 +7,7 @@ import os
 
 __all__ = ["MOST_ASKED", "number_of_threads"]
 
-MOST = 8  # threads where nobody asks for a number: the pieces of a stage are not many more
+MOST_BY_ITSELF = 8  # threads where nobody asks for a number: the pieces of a stage are not many more
 MOST_ASKED = 256
 
 
@@ -19,4 +19,4 @@ def number_of_threads(asked: int) -> int:
     if asked > 0:
         return asked
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return min(allowed or 1, MOST)
+    return min(allowed or 1, MOST_BY_ITSELF)

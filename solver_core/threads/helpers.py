@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from time import sleep
 from typing import Any
 
-from .board import STOP, WORK, Board, new_board
+from .board import AT_WORK, STOP, Board, new_board
 
 __all__ = ["helped"]
 
@@ -39,7 +39,7 @@ def helped(threads: int, assist: Callable[..., bool], work: Callable[[Board], An
     try:
         yield shared
     finally:
-        board[WORK] |= STOP
+        board[AT_WORK] |= STOP
         for helper in helpers:
             helper.join()
     if failures:

@@ -4,25 +4,29 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
 import solver_core as sc
+from solver_core.collision.detect import Scene, detect_all
+from solver_core.dynamics.bodies import build_bodies
 from solver_core.dynamics.islands import COUNTS, solve_islands
+from solver_core.dynamics.motion.rotation import matrices
 from solver_core.problem.residuals import effective_masses, natural_error, scales
 from solver_core.problem.system import System, apply_inverse_mass, effective_inverse_mass, transpose_product
-from solver_core.solvers.effort import effort_of_a_step
+from solver_core.solvers.effort import BELL, WORK, effort_of_a_step
 from solver_core.solvers.kaufman_2008.first_order import begin_large, hand_back, lead, sweep_and_split
 from solver_core.solvers.kaufman_2008.pieces import workspace_in_parts
 from solver_core.solvers.kaufman_2008.staggered import ACCELERATED
 from solver_core.threads import board
 from solver_core.threads.count import number_of_threads
 from solver_core.threads.helpers import helped
+from solver_core.threads.side_by_side import runs
 
 from .kernels import callable_from_python
-from .test_crowds import pile
+from .test_crowds import falling_cubes, pile
 from .test_first_order import stacked_boxes
 
 WALL = stacked_boxes(columns=20, layers=10).system
@@ -79,6 +83,57 @@ def test_what_is_solved_in_parts_is_a_solution(threads):
     kappa = effective_masses(effective_inverse_mass(WALL))
     assert callable_from_python(natural_error)(WALL, impulse, v, kappa, 0) == pytest.approx(error, rel=1e-9)
     assert error <= enough
+
+
+def test_many_small_islands_come_out_the_same_with_any_number_of_threads():
+    """Walls of 12 bodies, 40 of them: 16 runs of islands."""
+    system = side_by_side(stacked_boxes(columns=4, layers=3).system, 40)
+    answers = []
+    for threads in (1, 2, 3):
+        impulse, effort = np.zeros((len(system.body_a), 3)), effort_of_a_step()
+        counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
+        tolerances = np.full(len(system.offset) - 1, 1e-6)
+        v = solve_islands(system, impulse, tolerances, 200, 0, ACCELERATED, effort, counts, errors, threads)
+        assert counts[0] == sc.Status.SOLVED and counts[1] == 40 and effort[WORK] > 0
+        answers.append((v, impulse, counts, errors, effort))
+    for answer in answers[1:]:
+        for mine, first in zip(answer, answers[0], strict=True):
+            np.testing.assert_array_equal(mine, first)
+
+
+def test_the_bell_of_a_step_is_heard_in_all_threads():
+    """A step whose time is over is not solved on, whoever does it."""
+    system = side_by_side(stacked_boxes(columns=4, layers=3).system, 40)
+    effort = effort_of_a_step()
+    effort[BELL] = 2
+    counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
+    tolerances = np.full(len(system.offset) - 1, 1e-12)
+    solve_islands(system, np.zeros((len(system.body_a), 3)), tolerances, 200, 0, ACCELERATED, effort, counts, errors, 2)
+    assert counts[3] <= 40
+
+
+@pytest.mark.parametrize("as_hulls", [False, True])
+def test_contacts_are_found_the_same_with_any_number_of_threads(as_hulls):
+    """Of 400 cubes at random turns, in their order and to the last bit, as boxes and as any other polyhedra."""
+    bodies, state = build_bodies(falling_cubes(400))
+    shapes, model = bodies.shapes, bodies.model
+    if as_hulls:
+        shapes = shapes._replace(box=np.zeros_like(shapes.box))
+    count, rotation = len(model.dof), matrices(state.orientation)
+    reach, travel = np.full(count, 0.1), np.zeros((count, 3))
+    scene = Scene(state.position, rotation, reach, travel, model.collections, model.dof >= 0, bodies.excluded)
+    one, two, three = (detect_all(shapes, scene, threads) for threads in (1, 2, 3))
+    assert len(one) > 1000
+    for other in (two, three):
+        for field in fields(one):
+            np.testing.assert_array_equal(getattr(other, field.name), getattr(one, field.name))
+
+
+@pytest.mark.parametrize("sizes", [[], [5], [300, 1, 1, 1], [1] * 1000, [10000, 1, 10000]])
+def test_runs_are_all_items_in_their_order(sizes):
+    found = runs(np.array(sizes, dtype=np.int64), 256)
+    assert [i for first, last in found for i in range(first, last)] == list(range(len(sizes)))
+    assert all(last > first for first, last in found)
 
 
 def test_a_simulation_is_the_same_with_any_number_of_threads():

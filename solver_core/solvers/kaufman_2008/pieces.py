@@ -24,7 +24,7 @@ from ...problem.system import System, apply_inverse_mass_of, apply_mass
 from ...threads.board import (
     HELPERS,
     MOST_PIECES,
-    NOTHING,
+    NO_STAGE,
     STAGE_MASK,
     STOP,
     Board,
@@ -57,7 +57,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # stages
-FORWARD, BOTH, BACKWARD, SPLIT, ADD_UP, MEASURE, RESPOND, SWEEP_ON, SWEEP_BACK, FACTORISE = range(10)
+FORWARD, BACK_AND_FORTH, BACKWARD, SPLIT, ADD_UP, MEASURE, RESPOND, SWEEP_ON, SWEEP_BACK, FACTORISE = range(10)
 
 
 class Order(NamedTuple):
@@ -401,7 +401,7 @@ def assist(work, thread):
     posted = np.int64(0)
     while True:
         posted = wait_for_work(work.board, posted)
-        if posted == NOTHING:
+        if posted == NO_STAGE:
             return True
         stage = posted & STAGE_MASK
         if stage == STOP:
@@ -476,7 +476,7 @@ def factorise_pieces(work):
 def iterate(work, times):
     """So many iterations of the alternating direction method."""
     for i in range(times):
-        _together(work, FORWARD if i == 0 else BOTH)
+        _together(work, FORWARD if i == 0 else BACK_AND_FORTH)
         _iterate_top(work, i > 0)
     _together(work, BACKWARD)
     _look_at_contacts(work, work.parts.number, TRUE, FALSE)
