@@ -42,6 +42,7 @@ ANCHORS = {
         "crowd_tolerance": "crowd-tolerance",
         "max_iterations": "maximum-iterations",
         "staggering": "staggering",
+        "threads": "threads",
         "step_time_limit": "time-a-step",
         "recovery_speed": "recovery-speed",
         "use_substeps": "substeps",
