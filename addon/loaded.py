@@ -51,10 +51,12 @@ def what_cannot_be_read(group: PropertyGroup, values: Any) -> Iterator[tuple[Pro
         elif prop.type == "COLLECTION":
             for item, kept_of_item in zip(getattr(group, name), value, strict=True):
                 yield from what_cannot_be_read(item, kept_of_item)
-        elif prop.type == "POINTER" and isinstance(within := getattr(group, name), PropertyGroup):
-            yield from what_cannot_be_read(within, value)
-        elif prop.type == "POINTER" and not isinstance(within, getattr(bpy.types, prop.fixed_type.identifier)):
-            yield group, name
+        elif prop.type == "POINTER":
+            within = getattr(group, name)
+            if isinstance(within, PropertyGroup):
+                yield from what_cannot_be_read(within, value)
+            elif not isinstance(within, getattr(bpy.types, prop.fixed_type.identifier)):
+                yield group, name
 
 
 def register() -> None:
