@@ -120,7 +120,7 @@ def test_a_passive_body_that_moves_and_is_not_animated_is_named(make_body):
     keyed(make_body("Still", kind="PASSIVE"), "location", (1, 2, 3), (1, 2, 3))
     keyed(make_body("Animated", kind="PASSIVE"), "location", (0, 0, 0), (0, 0, 1)).rigid_body.kinematic = True
     keyed(make_body("Thrown"), "location", (0, 0, 0), (0, 0, 1))
-    messages = {warning.objects[0]: warning.message for warning in read().warnings}
+    messages = {name: warning.message for warning in read().warnings for name in warning.objects}
     assert set(messages) == {"Lift", "Wheel", "Grows", "Carried", "Following", "Frozen"}
     assert "switch on Animated" in messages["Lift"] and "switch on Dynamic and Animated" in messages["Frozen"]
 
