@@ -185,7 +185,7 @@ def _distinct(colliders: list[Part], body: Indices, deforming: Collection[int]) 
     hull_of = np.zeros(len(colliders), dtype=np.int64)
     for collider, part in enumerate(colliders):
         shape = part.shape
-        if not (np.isfinite(shape.margin) and shape.margin >= 0.0):
+        if not (np.isfinite(float(shape.margin)) and shape.margin >= 0.0):
             raise ValueError(f"body {body[collider]}: margin must be finite and not negative, it is {shape.margin}")
         vertices = np.zeros((1, 3)) if shape.kind is ShapeKind.PLANE else np.ascontiguousarray(shape.vertices, dtype=np.float64)
         triangles = np.asarray(shape.triangles).tobytes() if shape.kind is ShapeKind.MESH else b""

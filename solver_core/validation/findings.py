@@ -63,12 +63,20 @@ def is_finite(value: Any, shape: tuple[int, ...]) -> bool:
 
 def is_positive(value: float) -> bool:
     """Whether it is finite and above 0."""
-    return math.isfinite(value) and value > 0.0
+    return _is_a_float(value) and value > 0.0
 
 
 def is_not_negative(value: float) -> bool:
     """Whether it is finite and not below 0."""
-    return math.isfinite(value) and value >= 0.0
+    return _is_a_float(value) and value >= 0.0
+
+
+def _is_a_float(value: float) -> bool:
+    """Whether it is finite, and no whole number beyond the largest float."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def first_few(names: Sequence[str]) -> str:

@@ -85,7 +85,7 @@ def natural_map(system: System, impulse: Floats) -> float:
 def first_order(problem: sc.ContactProblem, start: Floats, tolerance: float, limit: float) -> Outcome:
     impulse, effort = start.copy(), effort_of_a_step()
     with ringing(effort, limit):
-        begin_large(problem.system, tolerance, effort, impulse)
+        begin_large(problem.system, tolerance, effort, impulse, 1)
     return natural_map(problem.system, impulse), int(effort[DONE])
 
 

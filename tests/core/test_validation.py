@@ -73,6 +73,7 @@ def body_fields(**changes):
         ({"shape": dataclasses.replace(CUBE, triangles=np.array([[0.0, 1.0, 2.0]]))}, "triangles"),
         ({"shape": dataclasses.replace(CUBE, margin=-0.01)}, "margin"),
         ({"shape": dataclasses.replace(CUBE, margin=nan)}, "margin"),
+        ({"shape": dataclasses.replace(CUBE, margin=10**400)}, "margin"),
         ({"shape": ShapeSpec(ShapeKind.PLANE)}, "shape"),
         ({"position": np.array([0.0, nan, 0.0])}, "position"),
         ({"position": np.zeros(2)}, "position"),
