@@ -120,7 +120,25 @@ def inlined_relative_velocity(system, k, v):
 @leaf_kernel
 def relative_velocity(system, k, v):
     """u = J_k v + b_k of contact k, as three numbers."""
-    return inlined_relative_velocity(system, k, v)
+    # not by views: the compiler then no longer makes it part of its callers, who hand it all arrays of the system, 240 ns a call
+    n, t1, t2 = system.bias[k, 0], system.bias[k, 1], system.bias[k, 2]
+    body = system.body_a[k]
+    if body >= 0:
+        first = system.offset[body]
+        for i in range(system.offset[body + 1] - first):
+            x = v[first + i]
+            n += system.jacobian_a[k, 0, i] * x
+            t1 += system.jacobian_a[k, 1, i] * x
+            t2 += system.jacobian_a[k, 2, i] * x
+    body = system.body_b[k]
+    if body >= 0:
+        first = system.offset[body]
+        for i in range(system.offset[body + 1] - first):
+            x = v[first + i]
+            n += system.jacobian_b[k, 0, i] * x
+            t1 += system.jacobian_b[k, 1, i] * x
+            t2 += system.jacobian_b[k, 2, i] * x
+    return n, t1, t2
 
 
 @inlined_kernel
