@@ -205,7 +205,7 @@ def solve_islands(system, impulse, tolerances, tumbling, max_iterations, sides, 
         _solve_each(system, which, again, start, contacts, number, *limits, effort, impulse, v, outcome, figures)
 
     def solve_all():
-        pieces = runs(np.diff(start), OF_A_RUN)
+        pieces = runs(np.diff(start), OF_A_RUN) if len(contacts) > OF_A_RUN else []
         if len(pieces) < 2:
             solve(np.arange(islands), False, max_iterations, number, effort)
             return

@@ -8,7 +8,7 @@ unused. Blocks are not exchanged, nor rows within them: a vanishing pivot ends t
 
 from __future__ import annotations
 
-from ..compile.kernel import leaf_kernel
+from ..compile.kernel import inlined_kernel, leaf_kernel
 
 __all__ = ["factorise_lu", "solve_lu_in_place"]
 
@@ -35,27 +35,50 @@ def _lu(values, at, n):
 @leaf_kernel
 def _right_solve(values, at, rows, factor, diagonal, n):
     """X := X U^-1 for the rows x n block X at `at`."""
+    u = factor[diagonal:]
     for i in range(rows):
+        x = values[at + i * n :]
         for j in range(n):
-            s = values[at + i * n + j]
+            s = x[j]
             for k in range(j):
-                s -= values[at + i * n + k] * factor[diagonal + k * n + j]
-            values[at + i * n + j] = s / factor[diagonal + j * n + j]
+                s -= x[k] * u[k * n + j]
+            x[j] = s / u[j * n + j]
 
 
 @leaf_kernel
 def _left_solve(values, at, columns, factor, diagonal, n):
     """X := L^-1 X for the n x columns block X at `at`, L unit lower."""
     for i in range(n):
+        x, l_row = values[at + i * columns :], factor[diagonal + i * n :]
         for k in range(i):
-            f = factor[diagonal + i * n + k]
+            f, other = l_row[k], values[at + k * columns :]
             for j in range(columns):
-                values[at + i * columns + j] -= f * values[at + k * columns + j]
+                x[j] -= f * other[j]
+
+
+@inlined_kernel
+def _subtract_row_6(c, a, b):
+    """c := c - a B for a 6 x 6 block B and rows of it."""
+    # entries counted from where a block begins: of such an index numba does not ask whether it is negative
+    c0, c1, c2, c3, c4, c5 = c[0], c[1], c[2], c[3], c[4], c[5]
+    for k in range(6):
+        f = a[k]
+        c0 -= f * b[6 * k]
+        c1 -= f * b[6 * k + 1]
+        c2 -= f * b[6 * k + 2]
+        c3 -= f * b[6 * k + 3]
+        c4 -= f * b[6 * k + 4]
+        c5 -= f * b[6 * k + 5]
+    c[0], c[1], c[2], c[3], c[4], c[5] = c0, c1, c2, c3, c4, c5
 
 
 @leaf_kernel
 def _subtract(values, at, lower, left, rows, upper, right, columns, n):
     """C := C - A B for the rows x n block A in `lower` and the n x columns block B in `upper`."""
+    if n == 6 and columns == 6:
+        for i in range(rows):
+            _subtract_row_6(values[at + 6 * i :], lower[left + 6 * i :], upper[right:])
+        return
     for i in range(rows):
         for k in range(n):
             a = lower[left + i * n + k]

@@ -67,11 +67,13 @@ def _add_block(values, at, left, size_left, d, right, size_right, k, weighed):
     for r in range(3):
         for j in range(size_right):
             weighed[r, j] = d[r, 0] * right[k, 0, j] + d[r, 1] * right[k, 1, j] + d[r, 2] * right[k, 2, j]
+    # entries counted from where a row begins: of such an index numba does not ask whether it is negative
     for i in range(size_left):
+        out = values[at + i * size_right :]
         for r in range(3):
-            x = left[k, r, i]
+            x, row = left[k, r, i], weighed[r]
             for j in range(size_right):
-                values[at + i * size_right + j] += x * weighed[r, j]
+                out[j] += x * row[j]
 
 
 @inner_kernel
