@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from itertools import pairwise
 
@@ -13,35 +12,11 @@ import pytest
 import solver_core as sc
 from solver_core.dynamics.crowds import who_tumbles
 from solver_core.problem.system import System
-from solver_core.scene.parts import box, ground
-from solver_core.scene.spec import MaterialSpec, SceneSpec
 
-ROUGH = MaterialSpec(math.sqrt(0.6), math.sqrt(0.6))
+from .piles import falling_cubes, pile
+
 FPS = 24
 LAWS = ("cone", "complementarity", "dissipation", "natural_map")
-
-
-def falling_cubes(count):
-    """Cubes at random turns, close above each other and the ground."""
-    random = np.random.default_rng(3)
-    bodies = []
-    for i in range(count):
-        layer, place = divmod(i, 16)
-        at = 0.36 * (place % 4), 0.36 * (place // 4), 0.2 + 0.36 * layer
-        turn = random.normal(size=4)
-        bodies.append(box(f"Cube {i}", (0.2, 0.2, 0.2), at, ROUGH, orientation=turn / np.linalg.norm(turn)))
-    return SceneSpec((ground(ROUGH), *bodies))
-
-
-def pile(columns, height):
-    """Columns of cubes side by side that rest on each other and on one slab."""
-    slab = box("Slab", (0.3 * columns, 0.4, 0.1), (0.0, 0.0, 0.05), ROUGH)
-    cubes = [
-        box(f"Cube {i} {j}", (0.2, 0.2, 0.2), (0.3 * (i - 0.5 * (columns - 1)), 0.0, 0.2 + 0.2 * j), ROUGH)
-        for i in range(columns)
-        for j in range(height)
-    ]
-    return SceneSpec((ground(ROUGH), slab, *cubes))
 
 
 def worst(frames):

@@ -8,8 +8,8 @@ import pytest
 
 from solver_core.linalg import block_cholesky, block_triangular, elimination_parts
 
+from .block_matrices import load, random_problem
 from .kernels import callable_from_python
-from .test_block_cholesky import load, random_problem
 
 eliminate, lay_out = map(callable_from_python, (block_cholesky.eliminate, block_cholesky.lay_out))
 solve_in_place = callable_from_python(block_triangular.solve_in_place)

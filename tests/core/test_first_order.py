@@ -15,8 +15,9 @@ from solver_core.solvers.effort import effort_of_a_step
 from solver_core.solvers.kaufman_2008.contact_law import one_contact, respond, responses
 from solver_core.solvers.kaufman_2008.staggered import ACCELERATED
 
-from .contact_problems import GRAVITY_STEP, random_bodies, rigid_jacobian
+from .contact_problems import random_bodies
 from .kernels import callable_from_python
+from .piles import stacked_boxes
 
 FIRST_ORDER = {sc.Found.SWEEPS, sc.Found.ADMM}
 MANY = {"contacts": 240, "bodies": 80}
@@ -130,40 +131,6 @@ def test_the_last_digits_of_many_bodies_come_by_clusters(tolerance):
     assert sc.residuals(problem, result).coulomb <= tolerance
     again = sc.solve(problem, tolerance=tolerance)
     assert np.array_equal(result.impulse, again.impulse)
-
-
-def stacked_boxes(columns, layers):
-    """A wall of boxes of 1 kg, half over half, that each have a velocity of their own."""
-    random = np.random.default_rng(7)
-    half = np.array([0.5, 0.3, 0.2])
-    inertia = 1.0 / 3.0 * np.array([half[1] ** 2 + half[2] ** 2, half[0] ** 2 + half[2] ** 2, half[0] ** 2 + half[1] ** 2])
-    axes = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    centre = {}
-    for layer in range(layers):
-        for column in range(columns):
-            centre[layer, column] = np.array([column + 0.5 * (layer % 2), 0.0, 0.4 * layer + 0.2])
-    number = {place: i for i, place in enumerate(centre)}
-    body_a, body_b, left, right = [], [], [], []
-    for (layer, column), middle in centre.items():
-        below = [(layer - 1, other) for other in (column - 1, column, column + 1) if (layer - 1, other) in centre]
-        touched = [(None, middle[0] - 0.5, middle[0] + 0.5)] if layer == 0 else []
-        for place in below:
-            low, high = max(middle[0], centre[place][0]) - 0.5, min(middle[0], centre[place][0]) + 0.5
-            if high - low > 0.1:
-                touched.append((place, low, high))
-        for place, low, high in touched:
-            for x in (low, high):
-                for y in (-half[1], half[1]):
-                    point = np.array([x, y, middle[2] - half[2]])
-                    body_a.append(-1 if place is None else number[place])
-                    body_b.append(number[layer, column])
-                    arm = np.zeros(3) if place is None else point - centre[place]
-                    left.append(-rigid_jacobian(arm, axes) if place is not None else np.zeros((3, 6)))
-                    right.append(rigid_jacobian(point - middle, axes))
-    masses = [np.diag(np.concatenate([np.ones(3), inertia]))] * len(centre)
-    velocity = 0.05 * random.normal(size=6 * len(centre))
-    velocity[2::6] -= GRAVITY_STEP
-    return sc.ContactProblem.from_bodies(masses, velocity, body_a, body_b, np.array(left), np.array(right), 0.6)
 
 
 def test_all_that_a_solve_tries_shares_its_time(monkeypatch):

@@ -26,8 +26,7 @@ from solver_core.threads.helpers import helped
 from solver_core.threads.side_by_side import runs
 
 from .kernels import callable_from_python
-from .test_crowds import falling_cubes, pile
-from .test_first_order import stacked_boxes
+from .piles import falling_cubes, pile, stacked_boxes
 
 WALL = stacked_boxes(columns=20, layers=10).system
 
@@ -58,7 +57,7 @@ def test_islands_come_out_the_same_with_any_number_of_threads(copies):
     for threads in (1, 2, 3):
         impulse = np.zeros((len(system.body_a), 3))
         tolerances = np.full(len(system.offset) - 1, 1e-4)
-        limits = 200, 0, ACCELERATED
+        limits = np.zeros_like(tolerances, dtype=bool), 200, 0, ACCELERATED
         counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
         v = solve_islands(system, impulse, tolerances, *limits, effort_of_a_step(), counts, errors, threads)
         assert counts[0] == sc.Status.SOLVED and counts[1] == copies
@@ -93,7 +92,8 @@ def test_many_small_islands_come_out_the_same_with_any_number_of_threads():
         impulse, effort = np.zeros((len(system.body_a), 3)), effort_of_a_step()
         counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
         tolerances = np.full(len(system.offset) - 1, 1e-6)
-        v = solve_islands(system, impulse, tolerances, 200, 0, ACCELERATED, effort, counts, errors, threads)
+        limits = np.zeros_like(tolerances, dtype=bool), 200, 0, ACCELERATED
+        v = solve_islands(system, impulse, tolerances, *limits, effort, counts, errors, threads)
         assert counts[0] == sc.Status.SOLVED and counts[1] == 40 and effort[WORK] > 0
         answers.append((v, impulse, counts, errors, effort))
     for answer in answers[1:]:
@@ -108,7 +108,8 @@ def test_the_bell_of_a_step_is_heard_in_all_threads():
     effort[BELL] = 2
     counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
     tolerances = np.full(len(system.offset) - 1, 1e-12)
-    solve_islands(system, np.zeros((len(system.body_a), 3)), tolerances, 200, 0, ACCELERATED, effort, counts, errors, 2)
+    limits = np.zeros_like(tolerances, dtype=bool), 200, 0, ACCELERATED
+    solve_islands(system, np.zeros((len(system.body_a), 3)), tolerances, *limits, effort, counts, errors, 2)
     assert counts[3] <= 40
 
 

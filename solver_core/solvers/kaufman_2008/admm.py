@@ -43,7 +43,7 @@ ADMM_PENALTY, LAST_ADMM_PENALTY, CHANGE = 3.0, 0.3, np.sqrt(0.1)  # rho_k times 
 ITERATIONS_A_LOOK = 10  # iterations between two looks at the residuals
 ADMM_LOOKS = 600
 PATIENT_LOOKS = 25  # looks without half of an error, until the penalty is lowered
-ROUND = 0.5  # of an error: where all penalties in turn bring it no lower, that is all
+OF_A_ROUND = 0.5  # of an error: where all penalties in turn bring it no lower, that is all
 DRIFTING = 0.7  # of an error from look to look: x is carried on
 HARM = 2.0  # times the error before: that was too far
 FIRST_JUMP, LONGEST_JUMP = 4.0, 64.0  # times what x moved by between two looks
@@ -54,7 +54,7 @@ def _next_change(penalty, least, least_of_round):
     """The factor to the next penalty of a round, 0 after the last round, and the least error as the round began."""
     if penalty > 1.01 * LAST_ADMM_PENALTY:
         return CHANGE, least_of_round
-    if least > ROUND * least_of_round:
+    if least > OF_A_ROUND * least_of_round:
         return 0.0, least_of_round
     return ADMM_PENALTY / penalty, least
 
