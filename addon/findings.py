@@ -10,18 +10,21 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import bpy
 import numpy as np
 from bpy.types import Context, Object, Scene
 
+from ..solver_core.geometry.solids import shape_mass_properties
 from ..solver_core.io.snapshot import write_snapshot
+from ..solver_core.scene.spec import SceneSpec
 from ..solver_core.scene.words import in_words
 from ..solver_core.validation.findings import first_few
 from .extract import Extraction, inspecting
 from .properties import effective_rule
-from .turns import Steps, at_once
+from .turns import Steps, aside, at_once
 from .worker import find_python, worker_environment
 
 __all__ = ["Contacts", "Finding", "Look", "look", "looking", "objects_of"]
@@ -69,6 +72,8 @@ def looking(context: Context) -> Steps[Look]:
     if scene.rigidbody_world is not None and scene.rigidbody_world.collection is not None:
         findings += [*strangers(scene), *product_rule(scene), *scales(scene)]
     findings += [*places_of_files(scene)]
+    if found.sound is not None:
+        findings += yield from aside("Weighing bodies", partial(masses, found.sound.spec))
     return Look(tuple(findings), found.sound)
 
 
@@ -150,6 +155,22 @@ def scales(scene: Scene) -> Iterator[Finding]:
         if names:
             message = f"the scale is {what}; shapes are taken as they are seen"
             yield Finding("INFO", names, "scale", message)
+
+
+def masses(spec: SceneSpec) -> list[Finding]:
+    """What bodies weigh whose mass follows from a density, together those of the same one."""
+    found: dict[float, dict[str, float]] = {}
+    for body in spec.bodies:
+        if body.density is not None:
+            of_density = found.setdefault(body.density, {})
+            of_density[body.name] = shape_mass_properties(body.shape, density=body.density).mass
+    findings = []
+    for density, weighed in sorted(found.items()):
+        least, most = min(weighed.values()), max(weighed.values())
+        each = f"{most:.4g} kg" if least == most else f"{least:.4g} to {most:.4g} kg"
+        in_all = f", {sum(weighed.values()):.4g} kg in all" if len(weighed) > 1 else ""
+        findings.append(Finding("INFO", tuple(weighed), "density", f"a density of {density:.6g} kg/m³ gives {each}{in_all}"))
+    return findings
 
 
 def places_of_files(scene: Scene) -> Iterator[Finding]:

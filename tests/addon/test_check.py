@@ -107,6 +107,17 @@ def no_folder(scene, make_body):
     scene.stiction.cache_directory = "/dev/null/cache"
 
 
+def test_what_a_density_comes_to_is_told(make_body, look):
+    """0.6 m by 0.4 m by 0.2 m at 500 kg/m3, and the same eight times."""
+    for name, edge in (("Small", 1.0), ("Large", 2.0)):
+        ob = make_body(name)
+        ob.scale = (edge, edge, edge)
+        ob.stiction.mass_source, ob.stiction.density = "DENSITY", 500.0
+    (one,) = (finding for finding in look().findings if finding.field == "density")
+    assert one.level == "INFO" and set(one.objects) == {"Small", "Large"}
+    assert one.message == "a density of 500 kg/m³ gives 24 to 192 kg, 216 kg in all"
+
+
 CASES = {
     no_faces: ("ERROR", ("Empty",), "mesh", True),
     hinge_on_nothing: ("ERROR", ("Hinge",), "object1", True),
