@@ -33,6 +33,7 @@ def set_scene(scene: Scene, arguments: argparse.Namespace) -> None:
         own.method = ContactMethod(arguments.method).name
     set_checked(own, "tolerance", arguments.tolerance, "--tolerance")
     set_checked(own, "crowd_tolerance", arguments.crowd_tolerance, "--crowd-tolerance")
+    set_checked(own, "crowd_limit", arguments.crowd_limit, "--crowd-limit")
     set_checked(own, "max_iterations", arguments.max_iterations, "--max-iterations")
     if arguments.staggering is not None:
         own.staggering = Staggering(arguments.staggering).name

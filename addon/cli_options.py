@@ -86,6 +86,9 @@ def add_scene_options(command: Parser) -> None:
     command.add_argument(
         "--crowd-tolerance", type=float, metavar="TOLERANCE", help="relative error that is enough for heaps that tumble"
     )
+    command.add_argument(
+        "--crowd-limit", type=float, metavar="TOLERANCE", help="that is put up with in heaps where it is not to be had soon"
+    )
     command.add_argument("--max-iterations", type=int, metavar="N", help="iterations a step may take")
     command.add_argument(
         "--staggering", choices=[variant.value for variant in Staggering], help="how the staggered solver goes about it"

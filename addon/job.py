@@ -100,6 +100,7 @@ class Job:
     last_frame: int | None = None
     missed_steps: int = 0
     crowd: int = 0  # bodies, the most that were in crowds
+    coarse_steps: int = 0  # in which a crowd is only within its limit
     overlap: Overlap | None = None
     found: tuple[tuple[str, int], ...] = ()
     seconds: float = 0.0
@@ -284,6 +285,7 @@ def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, 
                 status=status_at(job, frame, record["contacts"]),
                 missed_steps=job.missed_steps + record["missed"],
                 crowd=max(job.crowd, record["crowd"]),
+                coarse_steps=job.coarse_steps + record["coarse"],
                 found=added(job.found, record["found"]),
                 overlap=deeper(job.overlap, record),
                 seconds=job.seconds + record["seconds"],

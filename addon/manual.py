@@ -40,6 +40,7 @@ ANCHORS = {
         "method": "solver-method",
         "tolerance": "tolerance",
         "crowd_tolerance": "crowd-tolerance",
+        "crowd_limit": "crowd-limit",
         "max_iterations": "maximum-iterations",
         "staggering": "staggering",
         "threads": "threads",

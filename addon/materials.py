@@ -107,7 +107,7 @@ class STICTION_OT_apply_solver_preset(Operator):
 
     def execute(self, context: Context) -> set[str]:
         preset = SOLVER[self.preset]
-        for field in ("tolerance", "crowd_tolerance", "max_iterations", "friction_cone"):
+        for field in ("tolerance", "crowd_tolerance", "crowd_limit", "max_iterations", "friction_cone"):
             setattr(context.scene.stiction, field, preset[field])
         if "substeps" in preset:
             context.scene.stiction.use_substeps, context.scene.stiction.substeps = True, preset["substeps"]

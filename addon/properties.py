@@ -100,6 +100,7 @@ class SceneBake(PropertyGroup):
     last_frame: IntProperty()
     missed_steps: IntProperty()
     crowd: IntProperty()
+    coarse_steps: IntProperty()
     summary: StringProperty()
     solved_by: StringProperty()
     overlap: StringProperty()
@@ -137,6 +138,17 @@ class SceneStiction(PropertyGroup):
         description="Relative error that is enough for more than 32 bodies in contact that have tumbled, until they sleep; "
         "what stands has the tolerance above. The last digits of a heap take ten times as long. Staggered Projections only",
         default=SolverSettings.crowd_tolerance,
+        min=1e-12,
+        max=1e-1,
+        soft_min=1e-10,
+        precision=6,
+        step=1,
+    )
+    crowd_limit: FloatProperty(
+        name="Crowd Limit",
+        description="Relative error that is put up with in a crowd where its tolerance is not to be had soon, as while a wall "
+        "comes down. Such steps are counted",
+        default=SolverSettings.crowd_limit,
         min=1e-12,
         max=1e-1,
         soft_min=1e-10,
@@ -349,6 +361,7 @@ def effective_settings(scene: Scene) -> SolverSettings:
         method=method,
         tolerance=own.tolerance,
         crowd_tolerance=own.crowd_tolerance,
+        crowd_limit=own.crowd_limit,
         max_iterations=own.max_iterations,
         substeps=own.substeps if own.use_substeps else scene.rigidbody_world.substeps_per_frame,
         polygon_sides=own.polygon_sides if is_polygon else 0,

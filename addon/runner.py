@@ -176,6 +176,7 @@ class Bake:
             scene.stiction.bake.last_frame = self.job.last_frame
             scene.stiction.bake.missed_steps = self.job.missed_steps
             scene.stiction.bake.crowd = self.job.crowd
+            scene.stiction.bake.coarse_steps = self.job.coarse_steps
 
     def _find_scene(self) -> Scene | None:
         # lasts through undo and renaming, and no other file has it

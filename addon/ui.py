@@ -192,6 +192,7 @@ class STICTION_PT_scene_solver(ScenePanel, Panel):
         # other methods, and what was published, know no crowds
         crowds.active = own.method == ContactMethod.STAGGERED.name and own.staggering == Staggering.ACCELERATED.name
         crowds.prop(own, "crowd_tolerance", text="Of Crowds")
+        crowds.prop(own, "crowd_limit", text="At Worst")
         column.prop(own, "max_iterations", text="Iterations")
         overridable(column, "Substeps", own, "substeps", context.scene.rigidbody_world, "substeps_per_frame")
         column.prop(own, "step_accuracy", text="Accuracy")
@@ -330,7 +331,8 @@ def draw_result(layout: UILayout, context: Context, width: int) -> None:
     else:
         column.label(text="Every step within tolerance", icon="CHECKMARK")
     if bake.crowd:
-        draw_wrapped(column, f"Up to {bake.crowd} bodies in crowds, within their tolerance", "INFO", width)
+        within = f"their limit, {bake.coarse_steps} steps beyond their tolerance" if bake.coarse_steps else "their tolerance"
+        draw_wrapped(column, f"Up to {bake.crowd} bodies in crowds, within {within}", "INFO", width)
     if bake.overlap:
         icon = "ERROR" if bake.overlap_is_visible else "CHECKMARK"
         draw_wrapped(column, f"Deepest overlap: {bake.overlap}", icon, width)

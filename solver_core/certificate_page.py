@@ -69,7 +69,7 @@ def page(report: dict[str, Any]) -> bytes:
         "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; style-src 'unsafe-inline'\">",
         f"<style>{STYLE}</style></head><body>",
         f"<h1>Accuracy of a bake: {title}</h1>",
-        verdict(totals, tolerance, settings["crowd_tolerance"]),
+        verdict(totals, settings),
         "<h2>What was baked</h2>",
         pairs(scene_lines(report)),
         "<h2>How it went</h2>",
@@ -82,9 +82,12 @@ def page(report: dict[str, Any]) -> bytes:
     return "\n".join(part for part in parts if part).encode()
 
 
-def verdict(totals: dict[str, Any], tolerance: float, of_crowds: float) -> str:
-    most = totals["most_in_crowds"]
-    crowds = f", crowds of up to {most} bodies within {max(tolerance, of_crowds):.3g}" if most else ""
+def verdict(totals: dict[str, Any], settings: dict[str, Any]) -> str:
+    tolerance, most, coarse = settings["tolerance"], totals["most_in_crowds"], totals["coarse_steps"]
+    of_crowds = max(tolerance, settings["crowd_tolerance"])
+    crowds = f", crowds of up to {most} bodies within {of_crowds:.3g}" if most else ""
+    if coarse:
+        crowds += f" ({coarse} steps of them within {max(of_crowds, settings['crowd_limit']):.3g})"
     if totals["missed_steps"]:
         text = f"{totals['missed_steps']} of {totals['steps']} time steps missed the tolerance of {tolerance:.3g}{crowds}"
         return f"<p class='verdict bad'>{text}.</p>"

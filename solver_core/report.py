@@ -28,6 +28,7 @@ __all__ = [
     "VISIBLE_OVERLAP",
     "breaking_warnings",
     "build_report",
+    "coarse_steps",
     "contradiction_warnings",
     "deepest_overlap",
     "error_report",
@@ -65,6 +66,7 @@ def build_report(
     for frame in frames:
         deepest = deepest_overlap(frame, spec)
         worst_at, summary = worst_contact(frame, spec), frame_summary(frame.statistics)
+        summary["coarse_steps"] = coarse_steps(frame.statistics, settings)
         rows.append({"frame": frame.frame, "bodies": len(frame.poses), **summary, **worst_at, **deepest})
         add_reactions(frame, joints)
         seen.extend(breaking_warnings(frame, spec, {entry["joint"] for entry in joints if entry["broke"] is not None}))
@@ -101,6 +103,7 @@ def build_report(
             "steps": sum(row["steps"] for row in rows),
             "single_steps": sum(row["single_steps"] for row in rows),
             "missed_steps": len(missed),
+            "coarse_steps": sum(row["coarse_steps"] for row in rows),
             "iterations": sum(row["iterations"] for row in rows),
             "factorisations": sum(row["factorisations"] for row in rows),
             "found": {which.name.lower(): sum(row["found"][which.name.lower()] for row in rows) for which in Found},
@@ -154,6 +157,13 @@ def frame_summary(statistics: FrameStatistics) -> dict[str, Any]:
         "missed_steps": int(np.count_nonzero(statistics.status != Status.SOLVED)),
         "seconds": float(statistics.seconds.sum()),
     }
+
+
+def coarse_steps(statistics: FrameStatistics, settings: SolverSettings) -> int:
+    """How many steps are solved, but in a crowd to no more than its limit."""
+    tolerance = max(settings.tolerance, settings.crowd_tolerance)
+    largest = np.max([getattr(statistics, name) for name in RESIDUALS], axis=0)
+    return int(np.count_nonzero((statistics.status == Status.SOLVED) & (largest > tolerance)))
 
 
 def worst_contact(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
@@ -291,7 +301,7 @@ def missed_steps(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> Ite
         asked = settings.tolerance
         if statistics.crowd[index]:
             # what is off by no more than crowds may be is off in no crowd
-            of_crowds = max(asked, settings.crowd_tolerance)
+            of_crowds = max(asked, settings.crowd_tolerance, settings.crowd_limit)
             asked = of_crowds if any(not value <= of_crowds for value in values.values()) else asked
         yield {
             "frame": frame.frame,

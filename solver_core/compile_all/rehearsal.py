@@ -67,7 +67,7 @@ def large() -> None:
     jacobian = np.zeros((1, 3, 6))
     jacobian[0, :, :3] = np.eye(3)
     system = one_body(jacobian, np.array([[-1.0, 0.5, 0.0]]), np.zeros(1), np.array([0.5]))
-    begin_large(system, 1e-4, effort_of_a_step(), np.zeros((1, 3)), 2)
+    begin_large(system, 1e-4, 1e-4, effort_of_a_step(), np.zeros((1, 3)), 2)
 
 
 def staggered() -> None:

@@ -37,21 +37,24 @@ class Crowds:
     def __init__(self, count: int, settings: SolverSettings):
         self.members, self.tumbling = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
         self._accelerated = settings.method is ContactMethod.STAGGERED and settings.staggering is Staggering.ACCELERATED
-        self._tolerance = self._of_crowds = settings.tolerance
+        self._tolerance = self._of_crowds = self._limit = settings.tolerance
         if self._accelerated:
             self._of_crowds = max(settings.tolerance, settings.crowd_tolerance)
+            self._limit = max(self._of_crowds, settings.crowd_limit)
 
     def look(self, begin: Begin, system: System) -> tuple[Floats, Flags]:
-        """The tolerance (moving,) that the island of each body that the solver moves is solved to, and whether it tumbles
-        (moving,). Who does, and who is in a crowd, is known then."""
+        """The tolerances (moving, 2) of the island of each body that the solver moves: what is asked for, and what is put up
+        with where proposals do not get that far; and whether it tumbles (moving,). Who does, and who is in a crowd, is known
+        then."""
+        moving = len(begin.offset) - 1
         if not self._accelerated:
-            return np.full(len(begin.offset) - 1, self._tolerance), np.zeros(len(begin.offset) - 1, dtype=bool)
+            return np.full((moving, 2), self._tolerance), np.zeros(moving, dtype=bool)
         now = begin.unknowns(begin.bodies.twist)
         tumbling, many = who_tumbles(system, now, begin.gravity_speed, self.tumbling[begin.awake])
-        crowd = tumbling & many & (self._of_crowds > self._tolerance)
+        crowd = tumbling & many & (self._limit > self._tolerance)
         self.members[:] = self.tumbling[:] = False
         self.members[begin.awake], self.tumbling[begin.awake] = crowd, tumbling
-        return np.where(crowd, self._of_crowds, self._tolerance), tumbling
+        return np.where(crowd[:, None], (self._of_crowds, self._limit), self._tolerance), tumbling
 
     def still(self) -> Floats:
         """(n,) what bodies in equilibrium may move at for no better reason than that it is solved to a tolerance, of the speed

@@ -158,7 +158,7 @@ def _propose_apart(threads: int, apart: System, fastest: float, effort: Indices,
     """By methods of first order, to a hundredth of what is wanted; False where that is not reached, or bodies are few."""
     if len(apart.offset) - 1 <= FEW_BODIES:
         return False
-    aims = PARTED * fastest, NEARLY_PARTED * fastest
+    aims = PARTED * fastest, NEARLY_PARTED * fastest, NEARLY_PARTED * fastest
     _, error = sweep_and_split(apart, *aims, effort, impulse, out, threads)
     return error <= aims[1]
 

@@ -211,7 +211,8 @@ class SolverSettings:
     law.
     max_iterations: staggered iterations, pivots a contact, or redistributions of energy.
     crowd_tolerance: the same for islands of more than 32 bodies that have tumbled, of Staggered Projections with proposals,
-    where it is the larger one.
+    where it is the larger one. crowd_limit: what is put up with in those where proposals come no nearer, if
+    it is larger.
     polygon_sides is 0 for the exact friction disk, else the K of the K-sided polygon. substeps: time steps a frame. sleeping:
     leave islands that are at rest to within the tolerance out of the steps until something comes near.
     staggering: how Staggered Projections go about it. step_time_limit: s that solving a step may take, 0 for as long as it
@@ -223,6 +224,7 @@ class SolverSettings:
     method: ContactMethod = ContactMethod.STAGGERED
     tolerance: float = 1e-6
     crowd_tolerance: float = 1e-4
+    crowd_limit: float = 1e-3
     max_iterations: int = 200
     substeps: int = 10
     polygon_sides: int = 0

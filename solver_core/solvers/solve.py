@@ -137,16 +137,18 @@ def _staggered_contacts(
 
     def solve_part(part: System, some: Floats, tolerance: float) -> int:
         few, done = min(most, OF_A_CLUSTER), np.empty_like(part.velocity)
-        staggered(part, some, tolerance, FALSE, few, 0, ACCELERATED, effort, np.zeros((few, 3)), done)
+        staggered(part, some, tolerance, tolerance, FALSE, few, 0, ACCELERATED, effort, np.zeros((few, 3)), done)
         return int(effort[DONE])
 
     with ringing(effort, limits.time_limit):
         if variant == ACCELERATED and polygon_sides == 0 and is_large(system):
-            factorisations, proposed = propose_by_clusters(system, impulse, limits.tolerance, effort, solve_part, 1)
+            factorisations, proposed = propose_by_clusters(
+                system, impulse, limits.tolerance, limits.tolerance, effort, solve_part, 1
+            )
         elif variant == ACCELERATED and polygon_sides == 0 and is_matrix(system):
             factorisations, proposed = propose_for_matrix(system, impulse, limits.tolerance, effort)
         status, iterations, found, contact, friction = staggered(
-            system, impulse, limits.tolerance, FALSE, most, int(polygon_sides), variant, effort, history, v
+            system, impulse, limits.tolerance, limits.tolerance, FALSE, most, int(polygon_sides), variant, effort, history, v
         )
     seconds = perf_counter() - begin
     velocity = relative_velocities(system, v)[:, :dim]

@@ -139,9 +139,10 @@ def settings_problems(settings: SolverSettings) -> Iterator[SceneProblem]:
     if not is_positive(settings.tolerance):
         message = f"is {settings.tolerance}; choose a number above 0, such as 1e-6"
         yield SceneProblem(SETTINGS, "tolerance", message)
-    if not is_positive(settings.crowd_tolerance):
-        message = f"is {settings.crowd_tolerance}; choose a number above 0, such as 1e-4"
-        yield SceneProblem(SETTINGS, "crowd_tolerance", message)
+    for field, usual in (("crowd_tolerance", "1e-4"), ("crowd_limit", "1e-3")):
+        value = getattr(settings, field)
+        if not is_positive(value):
+            yield SceneProblem(SETTINGS, field, f"is {value}; choose a number above 0, such as {usual}")
     if not settings.max_iterations >= 1:
         yield SceneProblem(SETTINGS, "max_iterations", f"is {settings.max_iterations}; allow at least 1")
     if not 0.0 <= settings.step_accuracy < np.inf:

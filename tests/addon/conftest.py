@@ -114,6 +114,7 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
                         "worst_error": 0.0,
                         "missed": 0,
                         "crowd": 0,
+                        "coarse": 0,
                         "deepest_overlap": 0.0,
                         "overlap_ratio": 0.0,
                         "deepest_pair": [],

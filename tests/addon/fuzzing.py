@@ -391,7 +391,17 @@ FILES = ("case.blend", "case.blend", "nothing.blend", ".", "cache", "text.blend"
 OUTPUTS = ("out.blend", "case.blend", "out.html", "out.csv", "out.json", "nowhere/out.blend", ".", "/dev/null/x", "out.txt")
 OPTIONS = {
     "bake": (*SHORT[::2], "--resume", "--keep-to", "--contacts", "--report", "--keys-step", "--keys-within", "--keys-a-frame"),
-    "check": (*SHORT[::2], "--report", "--tolerance", "--crowd-tolerance", "--method", "--staggering", "--cache", "--set"),
+    "check": (
+        *SHORT[::2],
+        "--report",
+        "--tolerance",
+        "--crowd-tolerance",
+        "--crowd-limit",
+        "--method",
+        "--staggering",
+        "--cache",
+        "--set",
+    ),
     "report": ("-o", "--output"),
     "impacts": ("-o", "--output"),
     "compile": ("--processes",),

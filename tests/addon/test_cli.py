@@ -99,6 +99,8 @@ def test_arguments_reach_the_solver_and_the_bodies(run, file, fake_worker, tmp_p
             2.5,
             "--crowd-tolerance",
             0.01,
+            "--crowd-limit",
+            0.02,
             "--substeps",
             13,
             "--threads",
@@ -116,7 +118,8 @@ def test_arguments_reach_the_solver_and_the_bodies(run, file, fake_worker, tmp_p
     spec, settings = seen["spec"], seen["settings"]
     assert (spec.frame_start, spec.frame_end, settings.substeps, settings.max_iterations) == (2, 4, 13, 77)
     assert (settings.staggering.value, settings.step_time_limit) == ("published", 2.5)
-    assert (settings.tolerance, settings.crowd_tolerance, settings.step_accuracy) == pytest.approx((1e-4, 0.01, 2e-4))
+    assert (settings.tolerance, settings.crowd_tolerance, settings.crowd_limit) == pytest.approx((1e-4, 0.01, 0.02))
+    assert settings.step_accuracy == pytest.approx(2e-4)
     assert seen["cache"].parent == tmp_path / "elsewhere" and seen["resume"] is True and seen["threads"] == 3
     bodies = {body.name: body for body in spec.bodies}
     cube, odd = bodies["Cube.001"], bodies["Odd:name=x"]

@@ -27,6 +27,7 @@ def frame(number: int, *, missed: int = 0, overlap: float | None = 0.0) -> dict:
         "worst_error": 0.0,
         "missed": missed,
         "crowd": 0,
+        "coarse": 0,
         "deepest_overlap": overlap,
         "overlap_ratio": None if overlap is None else 10.0 * overlap,
         "deepest_pair": [] if overlap == 0.0 else ["Box", "Floor"],

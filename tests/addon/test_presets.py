@@ -78,11 +78,11 @@ def test_the_pair_rule_shown_is_the_one_that_is_solved(extension):
 
 def test_production_is_what_a_new_scene_has(scene):
     own = scene.stiction
-    before = (own.tolerance, own.crowd_tolerance, own.max_iterations, own.friction_cone)
+    before = (own.tolerance, own.crowd_tolerance, own.crowd_limit, own.max_iterations, own.friction_cone)
     assert bpy.ops.stiction.apply_solver_preset(preset="Draft") == {"FINISHED"}
     assert own.tolerance > before[0]
     assert not own.use_substeps
     bpy.ops.stiction.apply_solver_preset(preset="Production")
-    assert (own.tolerance, own.crowd_tolerance, own.max_iterations, own.friction_cone) == before
+    assert (own.tolerance, own.crowd_tolerance, own.crowd_limit, own.max_iterations, own.friction_cone) == before
     bpy.ops.stiction.apply_solver_preset(preset="Paper")
     assert own.use_substeps and own.substeps == 20

@@ -23,6 +23,7 @@ OWNERS = {
         ("rigid_body", "mass"),
         ("scene", "tolerance"),
         ("scene", "crowd_tolerance"),
+        ("scene", "crowd_limit"),
         ("scene", "max_iterations"),
         ("scene", "recovery_speed"),
         ("scene", "step_accuracy"),

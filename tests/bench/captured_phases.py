@@ -85,7 +85,7 @@ def natural_map(system: System, impulse: Floats) -> float:
 def first_order(problem: sc.ContactProblem, start: Floats, tolerance: float, limit: float) -> Outcome:
     impulse, effort = start.copy(), effort_of_a_step()
     with ringing(effort, limit):
-        begin_large(problem.system, tolerance, effort, impulse, 1)
+        begin_large(problem.system, tolerance, tolerance, effort, impulse, 1)
     return natural_map(problem.system, impulse), int(effort[DONE])
 
 
@@ -94,11 +94,11 @@ def clusters(problem: sc.ContactProblem, start: Floats, tolerance: float, limit:
 
     def solve(part: System, some: Floats, aim: float) -> int:
         done = np.empty_like(part.velocity)
-        staggered(part, some, aim, FALSE, OF_A_CLUSTER, 0, ACCELERATED, effort, np.zeros((OF_A_CLUSTER, 3)), done)
+        staggered(part, some, aim, aim, FALSE, OF_A_CLUSTER, 0, ACCELERATED, effort, np.zeros((OF_A_CLUSTER, 3)), done)
         return int(effort[DONE])
 
     with ringing(effort, limit):
-        factorisations, _ = propose_by_clusters(problem.system, impulse, tolerance, effort, solve)
+        factorisations, _ = propose_by_clusters(problem.system, impulse, tolerance, tolerance, effort, solve, 1)
     return natural_map(problem.system, impulse), factorisations
 
 

@@ -68,7 +68,17 @@ def _ours(problem: StepProblem, tolerance: float, max_iterations: int, sides: in
         begin = process_time()
         effort = effort_of_a_step()
         status, iterations, _, _, _ = staggered(
-            problem.system, impulse, tolerance, FALSE, max_iterations, sides, VARIANTS[staggering], effort, history, v
+            problem.system,
+            impulse,
+            tolerance,
+            tolerance,
+            FALSE,
+            max_iterations,
+            sides,
+            VARIANTS[staggering],
+            effort,
+            history,
+            v,
         )
         factorisations = int(effort[DONE])
         seconds = min(seconds, process_time() - begin)

@@ -91,6 +91,7 @@ def test_counts_are_sums_and_errors_are_the_worst():
         "worst_pair": [],
         "missed_steps": 0,
         "crowd": 0,
+        "coarse_steps": 0,
         "found": dict.fromkeys((which.name.lower() for which in Found), 0),
         "natural_map": 0.0,
         "seconds": 0.0,

@@ -56,8 +56,8 @@ def test_islands_come_out_the_same_with_any_number_of_threads(copies):
     answers = []
     for threads in (1, 2, 3):
         impulse = np.zeros((len(system.body_a), 3))
-        tolerances = np.full(len(system.offset) - 1, 1e-4)
-        limits = np.zeros_like(tolerances, dtype=bool), 200, 0, ACCELERATED
+        tolerances = np.full((len(system.offset) - 1, 2), 1e-4)
+        limits = np.zeros(len(tolerances), dtype=bool), 200, 0, ACCELERATED
         counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
         v = solve_islands(system, impulse, tolerances, *limits, effort_of_a_step(), counts, errors, threads)
         assert counts[0] == sc.Status.SOLVED and counts[1] == copies
@@ -72,7 +72,7 @@ def test_what_is_solved_in_parts_is_a_solution(threads):
     """Its own measure is that of the impulses and the velocities in the order of the problem."""
     impulse, v = np.zeros((len(WALL.body_a), 3)), np.zeros_like(WALL.velocity)
     enough = 3e-4 * scales(WALL, impulse)[0]
-    _, error = sweep_and_split(WALL, 0.1 * enough, enough, effort_of_a_step(), impulse, v, threads)
+    _, error = sweep_and_split(WALL, 0.1 * enough, enough, enough, effort_of_a_step(), impulse, v, threads)
     velocities = WALL.velocity.copy()
     momentum = np.zeros_like(v)
     transpose_product(WALL, impulse, momentum)
@@ -91,8 +91,8 @@ def test_many_small_islands_come_out_the_same_with_any_number_of_threads():
     for threads in (1, 2, 3):
         impulse, effort = np.zeros((len(system.body_a), 3)), effort_of_a_step()
         counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
-        tolerances = np.full(len(system.offset) - 1, 1e-6)
-        limits = np.zeros_like(tolerances, dtype=bool), 200, 0, ACCELERATED
+        tolerances = np.full((len(system.offset) - 1, 2), 1e-6)
+        limits = np.zeros(len(tolerances), dtype=bool), 200, 0, ACCELERATED
         v = solve_islands(system, impulse, tolerances, *limits, effort, counts, errors, threads)
         assert counts[0] == sc.Status.SOLVED and counts[1] == 40 and effort[WORK] > 0
         answers.append((v, impulse, counts, errors, effort))
@@ -107,8 +107,8 @@ def test_the_bell_of_a_step_is_heard_in_all_threads():
     effort = effort_of_a_step()
     effort[BELL] = 2
     counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
-    tolerances = np.full(len(system.offset) - 1, 1e-12)
-    limits = np.zeros_like(tolerances, dtype=bool), 200, 0, ACCELERATED
+    tolerances = np.full((len(system.offset) - 1, 2), 1e-12)
+    limits = np.zeros(len(tolerances), dtype=bool), 200, 0, ACCELERATED
     solve_islands(system, np.zeros((len(system.body_a), 3)), tolerances, *limits, effort, counts, errors, 2)
     assert counts[3] <= 40
 
@@ -149,7 +149,7 @@ def test_a_simulation_is_the_same_with_any_number_of_threads():
 
 def test_a_helper_that_never_comes_is_not_waited_for():
     impulse, alone = np.zeros((len(WALL.body_a), 3)), np.zeros((len(WALL.body_a), 3))
-    begin_large(WALL, 1e-4, effort_of_a_step(), alone, 1)
+    begin_large(WALL, 1e-4, 1e-4, effort_of_a_step(), alone, 1)
     gate = threading.Event()
 
     def late(work, number):
@@ -158,7 +158,7 @@ def test_a_helper_that_never_comes_is_not_waited_for():
 
     fastest, _ = scales(WALL, impulse)
     with helped(2, late, lambda shared: workspace_in_parts(shared, WALL, impulse)) as work:
-        lead(work, 1e-7 * fastest, 0.7e-4 * fastest, effort_of_a_step())
+        lead(work, 1e-7 * fastest, 0.7e-4 * fastest, 0.7e-4 * fastest, effort_of_a_step())
         gate.set()
     hand_back(work, WALL, impulse, np.empty_like(WALL.velocity))
     np.testing.assert_allclose(impulse, alone, rtol=1e-9, atol=1e-15)

@@ -73,7 +73,8 @@ def _factor(work, effort):
 
 @inner_kernel
 def admm(work, aim, effort):
-    """Iterate until the natural map is at most `aim.goal`, or `aim.enough` and that is slow; returns the least that was seen.
+    """Iterate until the natural map is at most `aim.goal`, or `aim.enough` and that is slow, or `aim.limit` and the penalty is
+    not right; returns the least that was seen.
 
     work: a `Workspace`, whose impulse is warm start and answer, and v that of the answer.
     """
@@ -107,6 +108,8 @@ def admm(work, aim, effort):
         if error < 0.5 * base:
             base, looks = error, 0
         if looks >= PATIENT_LOOKS:
+            if least <= aim.limit:
+                break
             change, least_of_round = _next_change(penalty, least, least_of_round)
             if change == 0.0:
                 break

@@ -20,13 +20,14 @@ QUICK = 0.1  # of an error from look to look: what is near enough already is sti
 
 
 class Aim(NamedTuple):
-    """inverse: (m, 3) diagonal of the Delassus operator. kappa: (m,) effective masses. goal, enough: of the natural map, m/s:
-    what is good, and what will do where more is slow."""
+    """inverse: (m, 3) diagonal of the Delassus operator. kappa: (m,) effective masses. goal, enough, limit: of the natural map,
+    m/s: what is good, what will do where more is slow, and what is put up with where that is not to be had."""
 
     inverse: NDArray[np.float64]
     kappa: NDArray[np.float64]
     goal: float
     enough: float
+    limit: float
 
 
 @leaf_kernel

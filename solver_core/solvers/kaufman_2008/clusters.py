@@ -53,10 +53,10 @@ def is_large(system: System) -> bool:
 
 
 def propose_by_clusters(
-    system: System, impulse: Floats, tolerance: float, effort: Indices, solve: SolvePart, threads: int
+    system: System, impulse: Floats, tolerance: float, limit: float, effort: Indices, solve: SolvePart, threads: int
 ) -> tuple[int, Found]:
-    """Improve impulses (m, 3) until their natural map is within the tolerance, or that is slow, first by methods of first
-    order, in so many threads; returns the factorisations, and what found the impulses.
+    """Improve impulses (m, 3) until their natural map is within the tolerance, or within a limit where that is not to be had,
+    or that is slow, first by methods of first order, in so many threads; returns the factorisations, and what found them.
 
     solve: Staggered Projections for a part: system, impulses (k, 3) that are improved, tolerance; returns its factorisations.
     """
@@ -65,26 +65,26 @@ def propose_by_clusters(
     _measure(system, impulse, errors)
     if errors.max() <= GOOD_ENOUGH * tolerance * fastest:
         return 0, Found.START
-    found = begin_large(system, max(tolerance, COARSE), effort, impulse, threads)
+    found = begin_large(system, max(tolerance, COARSE), max(limit, COARSE), effort, impulse, threads)
     factorisations = int(effort[DONE])
     _measure(system, impulse, errors)
-    if errors.max() <= GOOD_ENOUGH * tolerance * fastest:
+    if errors.max() <= GOOD_ENOUGH * limit * fastest:
         return factorisations, found
     start, neighbours = _neighbours(system)
     best, least, since = impulse.copy(), errors.max(), 0
     for _ in range(ROUNDS):
-        if errors.max() <= GOOD_ENOUGH * tolerance * fastest or since == PATIENT_ROUNDS:
+        if errors.max() <= GOOD_ENOUGH * limit * fastest or since == PATIENT_ROUNDS:
             break
         taken = np.zeros(len(start) - 1, dtype=bool)
         for k in np.argsort(-errors, kind="stable"):
-            if errors[k] <= BETTER * tolerance * fastest or effort[BELL] > 0 or is_worked_off(effort):
+            if errors[k] <= BETTER * limit * fastest or effort[BELL] > 0 or is_worked_off(effort):
                 break
             seeds = [int(body) for body in (system.body_a[k], system.body_b[k]) if body >= 0]
             if taken[seeds].any():
                 continue
             cluster = _around(seeds, start, neighbours)
             taken[cluster[:CENTRE]] = True
-            factorisations += _solve_cluster(system, cluster, impulse, BETTER * tolerance * fastest, solve)
+            factorisations += _solve_cluster(system, cluster, impulse, BETTER * limit * fastest, solve)
         _measure(system, impulse, errors)
         since += 1
         if errors.max() < least:

@@ -36,8 +36,8 @@ FACTORISING = 30  # iterations of a solve, of which it may do the factorisations
 @inner_kernel
 def propose(system, blocks, values, aim, tumbling, effort, impulse, v):
     """Improve impulses (m, 3) and their velocities v (n,) by what needs few factorisations or none; returns what found them,
-    and whether Newton's method has the next word. tumbling: whether few bodies are known to be no structure. Large systems
-    begin with `begin_large`, and are left as they are."""
+    and whether Newton's method has the next word. aim: its limit is at least what is enough. tumbling: whether few bodies are
+    known to be no structure. Large systems begin with `begin_large`, and are left as they are."""
     degrees = system.velocity.size  # of freedom: a problem given as a matrix is one body of many
     few = degrees <= 6 * FEW_BODIES
     work = np.empty(degrees)
@@ -51,47 +51,48 @@ def propose(system, blocks, values, aim, tumbling, effort, impulse, v):
     if error <= aim.enough or (few and (exact or error <= NEARBY * fastest)):
         return START, False
     if system.offset.size - 1 > LARGE:
-        return START, True
-    enough = aim.enough
+        return START, error > aim.limit
+    enough, limit = aim.enough, aim.limit
     if few:
         # the last digits of few are Newton's method's, which is quick from the first ones on
         coarse = 0.5 * COARSE * fastest
-        aim = Aim(aim.inverse, aim.kappa, max(aim.goal, 0.1 * coarse), max(enough, coarse))
+        aim = Aim(aim.inverse, aim.kappa, max(aim.goal, 0.1 * coarse), max(enough, coarse), max(aim.limit, coarse))
     work = workspace(system, blocks, values, impulse, v)
     work.kappa[:] = aim.kappa
     error = sweeps(work, aim, GAIN, effort)
     if error <= aim.enough:
         return SWEPT, error > enough
-    return BY_ADMM, admm(work, aim, effort) > enough
+    return BY_ADMM, admm(work, aim, effort) > limit
 
 
-def begin_large(system: System, tolerance: float, effort: Ints, impulse: Floats, threads: int) -> Found:
-    """Improve the impulses (m, 3) of a large system until their natural map is within a tolerance, or that is slow, in so many
-    threads; returns what found them."""
+def begin_large(system: System, tolerance: float, limit: float, effort: Ints, impulse: Floats, threads: int) -> Found:
+    """Improve the impulses (m, 3) of a large system until their natural map is within a tolerance, or that is slow, or within a
+    limit and that is not to be had, in so many threads; returns what found them."""
     fastest, _ = scales(system, impulse)
-    aims = 1e-3 * tolerance * fastest, 0.7 * tolerance * fastest
+    aims = 1e-3 * tolerance * fastest, 0.7 * tolerance * fastest, 0.7 * limit * fastest
     return sweep_and_split(system, *aims, effort, impulse, np.empty_like(system.velocity), threads)[0]
 
 
 def sweep_and_split(
-    system: System, goal: float, enough: float, effort: Ints, impulse: Floats, v: Floats, threads: int
+    system: System, goal: float, enough: float, limit: float, effort: Ints, impulse: Floats, v: Floats, threads: int
 ) -> tuple[Found, float]:
     """Improve the impulses (m, 3) of a system, and the velocities v (n,) that belong to them, by sweeps and, where these are
-    slow, the alternating direction method, until the natural map is `goal`, or at most `enough` and that is slow, too; returns
-    what found them, and the map, m/s. No answer depends on the number of threads."""
+    slow, the alternating direction method, until the natural map is `goal`, or at most `enough` and that is slow, too, or at
+    most `limit` and that is not to be had (see `Aim`); returns what found them, and the map, m/s. No answer depends on the
+    number of threads."""
     with helped(threads, assist, lambda board: workspace_in_parts(board, system, impulse)) as work:
-        found, error = lead(work, goal, enough, effort)
+        found, error = lead(work, goal, enough, limit, effort)
     hand_back(work, system, impulse, v)
     return Found(found), error
 
 
 @kernel
-def lead(work, goal, enough, effort):
+def lead(work, goal, enough, limit, effort):
     """`sweep_and_split`, as the leader goes about it."""
     allow(effort, FACTORISING, work.blocks.structure.target.size, work.impulse.shape[0])
     inverse = effective_inverse_mass(work.system)
     work.kappa[:] = effective_masses(inverse)
-    aim = Aim(inverse, work.kappa, goal, enough)
+    aim = Aim(inverse, work.kappa, goal, enough, limit)
     error = sweeps(work, aim, GAIN, effort)
     if error <= enough:
         return SWEPT, error

@@ -40,7 +40,7 @@ ACCELERATED, PLAIN, PUBLISHED = 0, 1, 2
 VARIANTS = {"accelerated": ACCELERATED, "plain": PLAIN, "published": PUBLISHED}
 
 HOLDS = 1e-8  # of the fastest velocity: no contact is said to be broken that is left by less
-BROKEN = 1e100  # more than any Coulomb residual
+BROKEN = 10.0  # times a residual: what breaks contact has to be so much better than what holds it
 HOPELESS = 3  # iterations one after the other whose contact projection fails: friction is not what is wrong
 TURN = 10  # iterations with the radii held, then as many without, where Newton's method fails
 PROGRESS = 0.1  # of the residual of the iteration before: a proposal that comes so near is taken, though it is no solution yet
@@ -83,17 +83,33 @@ def _residual(system, impulse, v):
     return total
 
 
+@leaf_kernel
+def _gap_velocities(system, v, velocity):
+    """Relative velocities (m, 3); returns how fast the contact that is broken most is, m/s."""
+    off = 0.0
+    for k in range(velocity.shape[0]):
+        velocity[k, 0], velocity[k, 1], velocity[k, 2] = relative_velocity(system, k, v)
+        if k < system.mu.size:
+            off = max(off, -velocity[k, 0] - system.slack[k])
+    return off
+
+
+@leaf_kernel
+def _score(coulomb, off, holds, fastest):
+    """What iterates are chosen by where none is accepted: the Coulomb residual, more where contact is broken by `off`, m/s."""
+    return coulomb if off <= holds * fastest else BROKEN * max(coulomb, off / fastest)
+
+
 @kernel_part
-def staggered(system, impulse, tolerance, tumbling, max_iterations, sides, staggering, effort, history, v):
+def staggered(system, impulse, tolerance, limit, tumbling, max_iterations, sides, staggering, effort, history, v):
     """Solve a `System` by Algorithm 1.
 
-    impulse: (m, 3) alpha and beta of each contact, and the rows of joints, warm start and answer. tumbling: whether it is known
-    to be no structure (see `propose`). sides: 0 for the friction
-    disk, else K. staggering: ACCELERATED begins with proposals, PLAIN does without, PUBLISHED also stops, and chooses what to
-    return, as the paper does.
-    effort: what it may cost. history: (max_iterations, 3) relative error (28), residual (29) and relative Coulomb residual of
-    each iteration. v: (n,) velocities, answer. Returns (status, iterations, what found the answer, factorisations of the first
-    contact and of the first friction projection).
+    impulse: (m, 3) alpha and beta of each contact, and the rows of joints, warm start and answer. tolerance: what proposals aim
+    at. limit: the tolerance of what is accepted, at least as large. tumbling: whether it is known to be no structure (see
+    `propose`). sides: 0 for the friction disk, else K. staggering: ACCELERATED begins with proposals, PLAIN does without,
+    PUBLISHED also stops, and chooses what to return, as the paper does. effort: what it may cost. history: (max_iterations, 3)
+    relative error (28), residual (29) and relative Coulomb residual of each iteration. v: (n,) velocities, answer. Returns
+    (status, iterations, what found the answer, factorisations of the first contact and of the first friction projection).
     """
     m, n, contacts = system.body_a.size, system.velocity.size, system.mu.size
     v[:] = system.velocity
@@ -109,7 +125,8 @@ def staggered(system, impulse, tolerance, tumbling, max_iterations, sides, stagg
     value, index = np.empty(5), np.empty(5, np.int64)
     fastest, _ = scales(system, impulse)
     goal = 1e-3 * max(min(tolerance, 1e-4), 1e-10) * fastest  # what projections aim at, in m/s
-    enough = 0.7 * tolerance * fastest  # and what keeps the natural map, and with it the rest, within the tolerance
+    enough = 0.7 * limit * fastest  # and what keeps the natural map, and with it the rest, within the limit
+    holds = max(limit, HOLDS)
     radius, held, memory = np.zeros(m), np.zeros(m), anderson(m)
     target, c, f, f_next, work = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     candidate, v_candidate = np.empty((m, 3)), np.empty(n)
@@ -123,8 +140,14 @@ def staggered(system, impulse, tolerance, tumbling, max_iterations, sides, stagg
             impulse[k, 1:] *= bound / size
     coarse = False
     if staggering == ACCELERATED and sides == 0:
-        aim = Aim(inverse, kappa, goal, enough)
+        aim = Aim(inverse, kappa, goal, 0.7 * tolerance * fastest, enough)
         found, coarse = propose(system, blocks, values, aim, tumbling, effort, impulse, v)
+        if coarse:
+            off = _gap_velocities(system, v, velocity)
+            proposed, _ = relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, index)
+            least = _score(proposed, off, holds, fastest)
+            best[:] = impulse
+            v_best[:] = v
     for i in range(max_iterations):
         done = i + 1
         before = effort[DONE]
@@ -174,19 +197,16 @@ def staggered(system, impulse, tolerance, tumbling, max_iterations, sides, stagg
             first_contact = effort[DONE] - before
             if first_contact > 0 and found == START:
                 found = STAGGERING
-        for k in range(m):
-            velocity[k, 0], velocity[k, 1], velocity[k, 2] = relative_velocity(system, k, v)
+        _gap_velocities(system, v, velocity)
         coulomb, _ = relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, index)
         history[i, 2] = coulomb
         if not np.isfinite(coulomb):
             return NOT_FINITE, done, found, first_contact, first_friction
         candidate[:] = impulse
         v_candidate[:] = v
-        holds = off <= max(tolerance, HOLDS) * fastest
-        broken = 0 if holds else broken + 1
+        broken = 0 if off <= holds * fastest else broken + 1
         if staggering != PUBLISHED:
-            # contact comes first: what breaks it is only better than what breaks it more
-            score = coulomb if holds else BROKEN * (1.0 + off / fastest)
+            score = _score(coulomb, off, holds, fastest)
             if score < least:
                 least = score
                 best[:] = impulse
@@ -204,7 +224,7 @@ def staggered(system, impulse, tolerance, tumbling, max_iterations, sides, stagg
         generalised_impulse(system, FRICTION, contacts, impulse, f_next)
         history[i, 0] = _relative_error(system, c, f, f_next, work)
         history[i, 1] = _residual(system, impulse, v)
-        if history[i, 0] <= tolerance and (coulomb <= tolerance or staggering == PUBLISHED):
+        if history[i, 0] <= limit and (coulomb <= limit or staggering == PUBLISHED):
             # f and P_F(alpha) agree: f is a fixed point, and the contact projection that goes with it is done
             impulse[:] = candidate
             v[:] = v_candidate
