@@ -28,7 +28,7 @@ from ..scene.parts import BOX_TRIANGLES, box, box_shape, cone_shape, cylinder_sh
 from ..scene.spec import BodyKind, BodySpec, ChildSpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec, Staggering
 from ..scenes import card_house, chain, jamming_rod, slope
 from ..solvers.effort import effort_of_a_step
-from ..solvers.kaufman_2008.first_order import begin_large
+from ..solvers.kaufman_2008.regions import begin_large, regions_around, solve_regions
 
 __all__ = ["PARTS", "Part"]
 
@@ -63,11 +63,13 @@ def solve_told(**settings) -> None:
 
 
 def large() -> None:
-    """What large islands begin with, in threads, of a particle on the ground."""
+    """What large islands begin with, in threads and in regions, of a particle on the ground."""
     jacobian = np.zeros((1, 3, 6))
     jacobian[0, :, :3] = np.eye(3)
     system = one_body(jacobian, np.array([[-1.0, 0.5, 0.0]]), np.zeros(1), np.array([0.5]))
     begin_large(system, 1e-4, 1e-4, effort_of_a_step(), np.zeros((1, 3)), 2)
+    chosen, start, contacts = regions_around(system, np.ones(1), 0.0)
+    solve_regions(system, chosen, (start, contacts), 1e-4, effort_of_a_step(), np.zeros((1, 3)), 2)
 
 
 def staggered() -> None:

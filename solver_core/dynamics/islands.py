@@ -22,7 +22,7 @@ from ..problem.residuals import (
     scales,
 )
 from ..problem.result import Found, Status
-from ..problem.subsystem import subsystem
+from ..problem.subsystem import contact_islands, subsystem
 from ..problem.system import System, apply_inverse_mass, effective_inverse_mass, relative_velocities, transpose_product
 from ..solvers.effort import BELL, DONE, WORK
 from ..solvers.infeasible import contradiction
@@ -35,7 +35,7 @@ from ..threads.side_by_side import runs, side_by_side
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-__all__ = ["COUNTS", "begin_islands", "connected", "contact_islands", "measure_island", "solve_islands"]
+__all__ = ["COUNTS", "begin_islands", "connected", "measure_island", "solve_islands"]
 
 COUNTS = 5 + len(Found)
 # of the outcome of an island, and of its figures
@@ -55,37 +55,6 @@ def connected(bodies, joins, body_a, body_b):
     for i in range(bodies):
         parent[i] = root(parent, i)
     return parent
-
-
-@kernel
-def contact_islands(bodies, body_a, body_b):
-    """Group contacts by connected bodies: (start, contacts), island i having contacts[start[i] : start[i + 1]].
-
-    body_a, body_b: (m,) indices, negative for what does not move and so connects nothing. Islands come in the order of their
-    first body, contacts in their own order.
-    """
-    parent = np.arange(bodies)
-    for k in range(body_a.size):
-        if body_a[k] >= 0 and body_b[k] >= 0:
-            join(parent, body_a[k], body_b[k])
-    label = np.full(bodies, -1, np.int64)
-    count = np.zeros(bodies + 1, np.int64)
-    islands = 0
-    island = np.empty(body_a.size, np.int64)
-    for k in range(body_a.size):
-        first = root(parent, body_a[k] if body_a[k] >= 0 else body_b[k])
-        if label[first] < 0:
-            label[first] = islands
-            islands += 1
-        island[k] = label[first]
-        count[island[k] + 1] += 1
-    start = np.cumsum(count[: islands + 1])
-    contacts = np.empty(body_a.size, np.int64)
-    filled = start.copy()
-    for k in range(body_a.size):
-        contacts[filled[island[k]]] = k
-        filled[island[k]] += 1
-    return start, contacts
 
 
 @kernel

@@ -17,9 +17,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..problem.subsystem import contact_islands
 from ..problem.system import relative_velocities
 from .build import StepProblem
-from .islands import contact_islands
 
 __all__ = ["lowered", "taken"]
 

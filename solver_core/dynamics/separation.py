@@ -159,7 +159,7 @@ def _propose_apart(threads: int, apart: System, fastest: float, effort: Indices,
     if len(apart.offset) - 1 <= FEW_BODIES:
         return False
     aims = PARTED * fastest, NEARLY_PARTED * fastest, NEARLY_PARTED * fastest
-    _, error = sweep_and_split(apart, *aims, effort, impulse, out, threads)
+    _, error = sweep_and_split(apart, aims, effort, impulse, out, threads)
     return error <= aims[1]
 
 

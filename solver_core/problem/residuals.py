@@ -198,28 +198,32 @@ def effective_masses(inverse):
 def natural_error(system, impulse, v, kappa, sides):
     """The largest natural map of impulses (m, 3) and the velocities v (n,) that belong to them, m/s."""
     contacts = system.mu.size
-    of_joints = natural_error_between(system, impulse, v, kappa, sides, contacts, kappa.size)
-    of_contacts = natural_error_between(system, impulse, v, kappa, sides, 0, contacts)
+    of_joints, _ = natural_error_between(system, impulse, v, kappa, sides, contacts, kappa.size, np.inf)
+    of_contacts, _ = natural_error_between(system, impulse, v, kappa, sides, 0, contacts, np.inf)
     return of_contacts if not of_contacts <= of_joints else of_joints
 
 
 @leaf_kernel
-def natural_error_between(system, impulse, v, kappa, sides, first, last):
-    """The largest natural map of triples first <= k < last, m/s; nan where there is one."""
-    error = 0.0
+def natural_error_between(system, impulse, v, kappa, sides, first, last, good):
+    """The largest natural map of triples first <= k < last, m/s, nan where there is one; and how many are beyond `good`."""
+    error, far = 0.0, 0
     contacts = system.mu.size
     for k in range(max(first, contacts), last):
         u, u1, u2 = inlined_relative_velocity(system, k, v)
         here = joint_map(system.box[k - contacts], impulse[k], u, u1, u2, kappa[k])
         if not here <= error:
             error = here
+        if not here <= good:
+            far += 1
     for k in range(first, min(last, contacts)):
         u, u1, u2 = inlined_relative_velocity(system, k, v)
         n, t1, t2 = impulse[k, 0], impulse[k, 1], impulse[k, 2]
         here = _natural_map(n, t1, t2, u + system.slack[k], u1, u2, system.mu[k] * max(n, 0.0), kappa[k], sides)
         if not here <= error:
             error = here
-    return error
+        if not here <= good:
+            far += 1
+    return error, far
 
 
 @leaf_kernel

@@ -1,14 +1,46 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The part of a contact problem that some of its contacts make."""
+"""The part of a contact problem that some of its contacts make, and the islands that a problem falls into."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..compile.kernel import inner_kernel, kernel
+from ..disjoint_sets import join, root
 from .system import System
 
-__all__ = ["in_order", "subsystem"]
+__all__ = ["contact_islands", "in_order", "subsystem"]
+
+
+@kernel
+def contact_islands(bodies, body_a, body_b):
+    """Group contacts by connected bodies: (start, contacts), island i having contacts[start[i] : start[i + 1]].
+
+    body_a, body_b: (m,) indices, negative for what does not move and so connects nothing. Islands come in the order of their
+    first body, contacts in their own order.
+    """
+    parent = np.arange(bodies)
+    for k in range(body_a.size):
+        if body_a[k] >= 0 and body_b[k] >= 0:
+            join(parent, body_a[k], body_b[k])
+    label = np.full(bodies, -1, np.int64)
+    count = np.zeros(bodies + 1, np.int64)
+    islands = 0
+    island = np.empty(body_a.size, np.int64)
+    for k in range(body_a.size):
+        first = root(parent, body_a[k] if body_a[k] >= 0 else body_b[k])
+        if label[first] < 0:
+            label[first] = islands
+            islands += 1
+        island[k] = label[first]
+        count[island[k] + 1] += 1
+    start = np.cumsum(count[: islands + 1])
+    contacts = np.empty(body_a.size, np.int64)
+    filled = start.copy()
+    for k in range(body_a.size):
+        contacts[filled[island[k]]] = k
+        filled[island[k]] += 1
+    return start, contacts
 
 
 @kernel

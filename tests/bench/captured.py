@@ -36,8 +36,7 @@ from scenes import intercepted_solves  # noqa: E402
 
 import solver_core as sc  # noqa: E402
 from solver_core import scenes  # noqa: E402
-from solver_core.dynamics.islands import contact_islands  # noqa: E402
-from solver_core.problem.subsystem import subsystem  # noqa: E402
+from solver_core.problem.subsystem import contact_islands, subsystem  # noqa: E402
 from solver_core.problem.system import System  # noqa: E402
 from solver_core.scene import parts  # noqa: E402
 from solver_core.scene.spec import MaterialSpec, SceneSpec  # noqa: E402

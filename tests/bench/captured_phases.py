@@ -45,8 +45,8 @@ from solver_core.problem.system import (  # noqa: E402
 from solver_core.solvers.effort import DONE, allow, effort_of_a_step, ringing  # noqa: E402
 from solver_core.solvers.kaufman_2008.clusters import OF_A_CLUSTER, propose_by_clusters  # noqa: E402
 from solver_core.solvers.kaufman_2008.coulomb_newton import coulomb_newton  # noqa: E402
-from solver_core.solvers.kaufman_2008.first_order import begin_large  # noqa: E402
 from solver_core.solvers.kaufman_2008.projection import DISK, find_blocks  # noqa: E402
+from solver_core.solvers.kaufman_2008.regions import begin_large  # noqa: E402
 from solver_core.solvers.kaufman_2008.staggered import ACCELERATED, staggered  # noqa: E402
 
 SUBSTEPS = 10

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from solver_core import scenes
 from solver_core.dynamics import step_solver
-from solver_core.dynamics.islands import contact_islands
 from solver_core.dynamics.simulation import Simulation
-from solver_core.problem.subsystem import subsystem
+from solver_core.problem.subsystem import contact_islands, subsystem
 from solver_core.problem.system import System
 from solver_core.scene import parts
 from solver_core.scene.spec import SceneSpec

@@ -11,7 +11,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 import solver_core as sc
-from solver_core.dynamics.islands import contact_islands
+from solver_core.problem.subsystem import contact_islands
 from solver_core.scene.parts import box, ground
 from solver_core.scene.spec import MaterialSpec
 

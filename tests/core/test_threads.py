@@ -17,9 +17,10 @@ from solver_core.dynamics.motion.rotation import matrices
 from solver_core.problem.residuals import effective_masses, natural_error, scales
 from solver_core.problem.system import System, apply_inverse_mass, effective_inverse_mass, transpose_product
 from solver_core.solvers.effort import BELL, WORK, effort_of_a_step
-from solver_core.solvers.kaufman_2008.first_order import begin_large, hand_back, lead, sweep_and_split
-from solver_core.solvers.kaufman_2008.pieces import workspace_in_parts
+from solver_core.solvers.kaufman_2008.aim import MOST_LOOKS
+from solver_core.solvers.kaufman_2008.first_order import hand_back, lead, sweep_and_split
 from solver_core.solvers.kaufman_2008.staggered import ACCELERATED
+from solver_core.solvers.kaufman_2008.workspace import workspace_in_parts
 from solver_core.threads import board
 from solver_core.threads.count import number_of_threads
 from solver_core.threads.helpers import helped
@@ -72,7 +73,7 @@ def test_what_is_solved_in_parts_is_a_solution(threads):
     """Its own measure is that of the impulses and the velocities in the order of the problem."""
     impulse, v = np.zeros((len(WALL.body_a), 3)), np.zeros_like(WALL.velocity)
     enough = 3e-4 * scales(WALL, impulse)[0]
-    _, error = sweep_and_split(WALL, 0.1 * enough, enough, enough, effort_of_a_step(), impulse, v, threads)
+    _, error = sweep_and_split(WALL, (0.1 * enough, enough, enough), effort_of_a_step(), impulse, v, threads)
     velocities = WALL.velocity.copy()
     momentum = np.zeros_like(v)
     transpose_product(WALL, impulse, momentum)
@@ -149,16 +150,17 @@ def test_a_simulation_is_the_same_with_any_number_of_threads():
 
 def test_a_helper_that_never_comes_is_not_waited_for():
     impulse, alone = np.zeros((len(WALL.body_a), 3)), np.zeros((len(WALL.body_a), 3))
-    begin_large(WALL, 1e-4, 1e-4, effort_of_a_step(), alone, 1)
+    fastest, _ = scales(WALL, impulse)
+    aims = 1e-7 * fastest, 0.7e-4 * fastest, 0.7e-4 * fastest
+    sweep_and_split(WALL, aims, effort_of_a_step(), alone, np.empty_like(WALL.velocity), 1)
     gate = threading.Event()
 
     def late(work, number):
         gate.wait(30.0)
         return False
 
-    fastest, _ = scales(WALL, impulse)
     with helped(2, late, lambda shared: workspace_in_parts(shared, WALL, impulse)) as work:
-        lead(work, 1e-7 * fastest, 0.7e-4 * fastest, 0.7e-4 * fastest, effort_of_a_step())
+        lead(work, *aims, 0, MOST_LOOKS, effort_of_a_step())
         gate.set()
     hand_back(work, WALL, impulse, np.empty_like(WALL.velocity))
     np.testing.assert_allclose(impulse, alone, rtol=1e-9, atol=1e-15)

@@ -33,7 +33,7 @@ import numpy as np
 from ...compile.kernel import inner_kernel, leaf_kernel
 from ..effort import count_factorisation, count_products, spent
 from .aim import is_near
-from .pieces import factorise_pieces, iterate, measure, measure_split
+from .pieces import factorise_pieces, how_many_far, iterate, measure, measure_split
 from .projection import assemble
 from .splitting import carry_on, change_penalty, start
 
@@ -41,7 +41,6 @@ __all__ = ["admm"]
 
 ADMM_PENALTY, LAST_ADMM_PENALTY, CHANGE = 3.0, 0.3, np.sqrt(0.1)  # rho_k times the effective inverse mass
 ITERATIONS_A_LOOK = 10  # iterations between two looks at the residuals
-ADMM_LOOKS = 600
 PATIENT_LOOKS = 25  # looks without half of an error, until the penalty is lowered
 OF_A_ROUND = 0.5  # of an error: where all penalties in turn bring it no lower, that is all
 DRIFTING = 0.7  # of an error from look to look: x is carried on
@@ -84,7 +83,7 @@ def admm(work, aim, effort):
     start(work.system, aim.inverse, ADMM_PENALTY, impulse, work.v, work.rho, x)
     least, base, error_kept, jump, penalty = error, error, np.inf, FIRST_JUMP, ADMM_PENALTY
     factored, followed, jumped, looks, least_of_round = False, False, False, 0, np.inf
-    for _ in range(ADMM_LOOKS):
+    for _ in range(aim.looks):
         if not factored:
             factored = _factor(work, effort)
             if not factored:
@@ -93,10 +92,11 @@ def admm(work, aim, effort):
         count_products(effort, ITERATIONS_A_LOOK * (work.blocks.structure.length // 100 + impulse.shape[0]))
         before, least_before = error, least
         error = measure_split(work)
-        if error < least:
+        far = how_many_far(work)
+        if error < least or 0 < far <= aim.few:
             least = error
             best[:] = impulse
-        if is_near(aim, error, least_before) or not np.isfinite(error) or spent(effort):
+        if is_near(aim, error, least_before, far) or not np.isfinite(error) or spent(effort):
             break
         if jumped and error > HARM * error_kept:
             x[:] = x_kept

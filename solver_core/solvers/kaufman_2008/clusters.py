@@ -16,27 +16,18 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import kernel
-from ...problem.cones import natural_friction, natural_normal
-from ...problem.residuals import effective_masses, joint_map, scales
+from ...problem.residuals import effective_masses, scales
 from ...problem.result import Found
 from ...problem.subsystem import subsystem
-from ...problem.system import (
-    System,
-    apply_inverse_mass,
-    effective_inverse_mass,
-    relative_velocity,
-    transpose_product,
-)
-from ..effort import BELL, DONE, is_worked_off
+from ...problem.system import System, effective_inverse_mass
+from ..effort import BELL, is_worked_off
 from .aim import COARSE, LARGE
-from .first_order import begin_large
+from .regions import GOOD_ENOUGH, begin_large, measure_each, velocities
 
 __all__ = ["OF_A_CLUSTER", "SolvePart", "is_large", "propose_by_clusters"]
 
 CLUSTER = 64  # in a cluster: with 8 the rounds stall, with 32 there are three times as many solves
 CENTRE = 32  # of these, the nearest, that no other cluster of a round may begin in
-GOOD_ENOUGH = 0.7  # of the tolerance
 BETTER = 0.3  # of the tolerance, that clusters are solved to, and what is good enough not to begin one
 ROUNDS = 30
 OF_A_CLUSTER = 20  # iterations
@@ -56,18 +47,14 @@ def propose_by_clusters(
     system: System, impulse: Floats, tolerance: float, limit: float, effort: Indices, solve: SolvePart, threads: int
 ) -> tuple[int, Found]:
     """Improve impulses (m, 3) until their natural map is within the tolerance, or within a limit where that is not to be had,
-    or that is slow, first by methods of first order, in so many threads; returns the factorisations, and what found them.
+    or that is slow, first by what large ones begin with, in so many threads; returns the factorisations, and what found them.
 
     solve: Staggered Projections for a part: system, impulses (k, 3) that are improved, tolerance; returns its factorisations.
     """
-    errors = np.empty(len(impulse))
     fastest, _ = scales(system, impulse)
-    _measure(system, impulse, errors)
-    if errors.max() <= GOOD_ENOUGH * tolerance * fastest:
-        return 0, Found.START
-    found = begin_large(system, max(tolerance, COARSE), max(limit, COARSE), effort, impulse, threads)
-    factorisations = int(effort[DONE])
-    _measure(system, impulse, errors)
+    kappa, v, errors = effective_masses(effective_inverse_mass(system)), np.empty_like(system.velocity), np.empty(len(impulse))
+    factorisations, found = begin_large(system, max(tolerance, COARSE), max(limit, COARSE), effort, impulse, threads)
+    measure_each(system, impulse, kappa, v, errors)
     if errors.max() <= GOOD_ENOUGH * limit * fastest:
         return factorisations, found
     start, neighbours = _neighbours(system)
@@ -85,7 +72,7 @@ def propose_by_clusters(
             cluster = _around(seeds, start, neighbours)
             taken[cluster[:CENTRE]] = True
             factorisations += _solve_cluster(system, cluster, impulse, BETTER * limit * fastest, solve)
-        _measure(system, impulse, errors)
+        measure_each(system, impulse, kappa, v, errors)
         since += 1
         if errors.max() < least:
             best[:], least, since = impulse, errors.max(), 0
@@ -101,7 +88,9 @@ def _solve_cluster(system: System, cluster: Indices, impulse: Floats, speed: flo
     chosen = np.flatnonzero(inside[system.body_a] & inside[system.body_b])
     held = impulse.copy()
     held[chosen] = 0.0
-    part, _ = subsystem(system._replace(velocity=_velocities(system, held)), chosen, np.full(bodies, -1))
+    v = np.empty_like(system.velocity)
+    velocities(system, held, v)
+    part, _ = subsystem(system._replace(velocity=v), chosen, np.full(bodies, -1))
     some = impulse[chosen]
     fastest, _ = scales(part, some)
     if fastest == 0.0:
@@ -133,33 +122,3 @@ def _around(seeds: list[int], start: Indices, neighbours: Indices) -> Indices:
                 found[other] = None
                 queue.append(other)
     return np.array(queue)
-
-
-@kernel
-def _velocities(system, impulse):
-    """v = v_hat + M^-1 J^T lam."""
-    momentum, v = np.zeros(system.velocity.size), np.empty(system.velocity.size)
-    transpose_product(system, impulse, momentum)
-    apply_inverse_mass(system, momentum, v)
-    v += system.velocity
-    return v
-
-
-@kernel
-def _measure(system, impulse, errors):
-    """errors (m,) := the natural map of each contact and joint, m/s."""
-    v = _velocities(system, impulse)
-    kappa = effective_masses(effective_inverse_mass(system))
-    contacts = system.mu.size
-    for k in range(kappa.size):
-        u, u1, u2 = relative_velocity(system, k, v)
-        n, t1, t2 = impulse[k, 0], impulse[k, 1], impulse[k, 2]
-        if kappa[k] == 0.0:
-            errors[k] = 0.0
-            continue
-        if k >= contacts:
-            errors[k] = joint_map(system.box[k - contacts], impulse[k], u, u1, u2, kappa[k])
-            continue
-        normal = natural_normal(n, u + system.slack[k], kappa[k])
-        friction = natural_friction(t1, t2, u1, u2, system.mu[k] * max(n, 0.0), kappa[k], 0)
-        errors[k] = np.sqrt(normal * normal + friction * friction)

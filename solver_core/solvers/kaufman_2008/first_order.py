@@ -17,12 +17,13 @@ from ...problem.system import System, effective_inverse_mass
 from ...threads.helpers import helped
 from ..effort import allow
 from .admm import admm
-from .aim import COARSE, FEW_BODIES, LARGE, Aim
-from .pieces import assist, workspace, workspace_in_parts
+from .aim import COARSE, FEW_BODIES, LARGE, MOST_LOOKS, Aim
+from .pieces import assist, how_many_far
 from .projection import BOTH, generalised_impulse, velocity_after
 from .sweeps import sweeps
+from .workspace import workspace, workspace_in_parts
 
-__all__ = ["START", "begin_large", "propose", "sweep_and_split"]
+__all__ = ["START", "lead", "propose", "sweep_and_split"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,7 +38,7 @@ FACTORISING = 30  # iterations of a solve, of which it may do the factorisations
 def propose(system, blocks, values, aim, tumbling, effort, impulse, v):
     """Improve impulses (m, 3) and their velocities v (n,) by what needs few factorisations or none; returns what found them,
     and whether Newton's method has the next word. aim: its limit is at least what is enough. tumbling: whether few bodies are
-    known to be no structure. Large systems begin with `begin_large`, and are left as they are."""
+    known to be no structure. Large systems begin with `begin_large` (`regions.py`), and are left as they are."""
     degrees = system.velocity.size  # of freedom: a problem given as a matrix is one body of many
     few = degrees <= 6 * FEW_BODIES
     work = np.empty(degrees)
@@ -56,7 +57,8 @@ def propose(system, blocks, values, aim, tumbling, effort, impulse, v):
     if few:
         # the last digits of few are Newton's method's, which is quick from the first ones on
         coarse = 0.5 * COARSE * fastest
-        aim = Aim(aim.inverse, aim.kappa, max(aim.goal, 0.1 * coarse), max(enough, coarse), max(aim.limit, coarse))
+        most = max(aim.limit, coarse)
+        aim = Aim(aim.inverse, aim.kappa, max(aim.goal, 0.1 * coarse), max(enough, coarse), most, 0, MOST_LOOKS)
     work = workspace(system, blocks, values, impulse, v)
     work.kappa[:] = aim.kappa
     error = sweeps(work, aim, GAIN, effort)
@@ -65,36 +67,28 @@ def propose(system, blocks, values, aim, tumbling, effort, impulse, v):
     return BY_ADMM, admm(work, aim, effort) > limit
 
 
-def begin_large(system: System, tolerance: float, limit: float, effort: Ints, impulse: Floats, threads: int) -> Found:
-    """Improve the impulses (m, 3) of a large system until their natural map is within a tolerance, or that is slow, or within a
-    limit and that is not to be had, in so many threads; returns what found them."""
-    fastest, _ = scales(system, impulse)
-    aims = 1e-3 * tolerance * fastest, 0.7 * tolerance * fastest, 0.7 * limit * fastest
-    return sweep_and_split(system, *aims, effort, impulse, np.empty_like(system.velocity), threads)[0]
-
-
 def sweep_and_split(
-    system: System, goal: float, enough: float, limit: float, effort: Ints, impulse: Floats, v: Floats, threads: int
+    system: System, aims: tuple[float, float, float], effort: Ints, impulse: Floats, v: Floats, threads: int, few: int = 0
 ) -> tuple[Found, float]:
     """Improve the impulses (m, 3) of a system, and the velocities v (n,) that belong to them, by sweeps and, where these are
-    slow, the alternating direction method, until the natural map is `goal`, or at most `enough` and that is slow, too, or at
-    most `limit` and that is not to be had (see `Aim`); returns what found them, and the map, m/s. No answer depends on the
-    number of threads."""
+    slow, the alternating direction method, until the natural map is within aims, as those of an `Aim`; returns what found them,
+    and the map, m/s. few: so many contacts may be farther off. No answer depends on the number of threads."""
     with helped(threads, assist, lambda board: workspace_in_parts(board, system, impulse)) as work:
-        found, error = lead(work, goal, enough, limit, effort)
+        found, error = lead(work, *aims, few, MOST_LOOKS, effort)
     hand_back(work, system, impulse, v)
     return Found(found), error
 
 
 @kernel
-def lead(work, goal, enough, limit, effort):
-    """`sweep_and_split`, as the leader goes about it."""
+def lead(work, goal, enough, limit, few, looks, effort):
+    """`sweep_and_split`, as the leader goes about it, with so many looks at the residuals at most."""
     allow(effort, FACTORISING, work.blocks.structure.target.size, work.impulse.shape[0])
     inverse = effective_inverse_mass(work.system)
     work.kappa[:] = effective_masses(inverse)
-    aim = Aim(inverse, work.kappa, goal, enough, limit)
+    work.enough[0] = enough
+    aim = Aim(inverse, work.kappa, goal, enough, limit, few, looks)
     error = sweeps(work, aim, GAIN, effort)
-    if error <= enough:
+    if error <= enough or 0 < how_many_far(work) <= few:
         return SWEPT, error
     return BY_ADMM, admm(work, aim, effort)
 

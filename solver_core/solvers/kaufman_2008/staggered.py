@@ -26,7 +26,7 @@ from ...compile.kernel import kernel_part, leaf_kernel
 from ...problem.residuals import effective_masses, relative_coulomb, scales
 from ...problem.system import apply_inverse_mass, effective_inverse_mass, relative_velocity
 from ..effort import BELL, DONE, allow, spent
-from .aim import Aim
+from .aim import MOST_LOOKS, Aim
 from .anderson import accelerate, anderson
 from .coulomb_newton import coulomb_newton
 from .first_order import START, propose
@@ -140,7 +140,7 @@ def staggered(system, impulse, tolerance, limit, tumbling, max_iterations, sides
             impulse[k, 1:] *= bound / size
     coarse = False
     if staggering == ACCELERATED and sides == 0:
-        aim = Aim(inverse, kappa, goal, 0.7 * tolerance * fastest, enough)
+        aim = Aim(inverse, kappa, goal, 0.7 * tolerance * fastest, enough, 0, MOST_LOOKS)
         found, coarse = propose(system, blocks, values, aim, tumbling, effort, impulse, v)
         if coarse:
             off = _gap_velocities(system, v, velocity)

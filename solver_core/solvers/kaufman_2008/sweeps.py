@@ -22,7 +22,7 @@ import numpy as np
 from ...compile.kernel import inner_kernel
 from ..effort import count_products, spent
 from .aim import is_near
-from .pieces import measure, respond_all, sweep_all
+from .pieces import how_many_far, measure, respond_all, sweep_all
 
 __all__ = ["sweeps"]
 
@@ -43,7 +43,7 @@ def sweeps(work, aim, gain, effort):
             before, error = error, measure(work)
             count_products(effort, SWEEPS_A_LOOK * work.impulse.shape[0])
             slow = error > aim.enough and error > (1.0 - gain) * before
-            if slow or is_near(aim, error, before) or spent(effort):
+            if slow or is_near(aim, error, before, how_many_far(work)) or spent(effort):
                 break
             if done == 0:
                 respond_all(work)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What large islands begin with: the methods of first order on all of one, until few contacts are left, then around these.
+
+After a hundred iterations of the alternating direction method all but one in a hundred contacts of a heap are good, and those
+are in a few places, which take hundreds more. The more bodies a heap has, the more such places, and the worst of them says how
+long all have to wait. So the bodies at those contacts, and those around them, make regions: the impulses of all contacts that
+are not wholly within one are held, and each is solved by itself, for as long as it takes (the additive Schwarz method; Xu 1992,
+"Iterative methods by space decomposition and subspace correction"). What that moves at their borders begins the regions of the
+next round. When a step is tried again, for what its motion runs into, few contacts are new, and that is all that is done.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compile.kernel import kernel
+from ...problem.residuals import effective_masses, natural_error_between, scales
+from ...problem.result import Found
+from ...problem.subsystem import contact_islands, subsystem
+from ...problem.system import System, apply_inverse_mass, effective_inverse_mass, transpose_product
+from ...threads.board import new_board
+from ...threads.side_by_side import runs, side_by_side
+from ..effort import BELL, DONE, WORK, is_worked_off
+from .first_order import lead, sweep_and_split
+from .workspace import workspace_in_parts
+
+__all__ = ["GOOD_ENOUGH", "begin_large", "measure_each", "regions_around", "solve_regions", "velocities"]
+
+GOOD_ENOUGH = 0.7  # of the tolerance
+FEW_FAR = 0.01  # of the contacts: what is left to regions
+RINGS = 3  # of bodies around those of a contact that is not good: with two there are half as many rounds again
+MOST_IN_REGIONS = 0.5  # of the contacts, that are in regions; more are solved for with all others
+WITHIN_REGIONS = 0.7  # of what is good enough, that regions are solved to
+ROUNDS_OF_REGIONS = 20
+OF_A_REGION = 60  # looks at the residuals
+OF_A_RUN = 256  # contacts, of regions that one thread solves
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+def begin_large(
+    system: System, tolerance: float, limit: float, effort: Indices, impulse: Floats, threads: int
+) -> tuple[int, Found]:
+    """Improve the impulses (m, 3) of a large system until their natural map is within a tolerance, or within a limit where that
+    is not to be had, or that is slow, in so many threads; returns the factorisations, and what found them. No answer depends on
+    the number of threads."""
+    fastest, _ = scales(system, impulse)
+    enough = GOOD_ENOUGH * tolerance * fastest
+    at_most = GOOD_ENOUGH * limit * fastest
+    aims, some = (1e-3 * tolerance * fastest, enough, at_most), int(FEW_FAR * len(impulse))
+    kappa, v, errors = effective_masses(effective_inverse_mass(system)), np.empty_like(system.velocity), np.empty(len(impulse))
+    found, factorisations = Found.START, 0
+
+    def all_together(few: int) -> int:
+        nonlocal found
+        found, _ = sweep_and_split(system, aims, effort, impulse, v, threads, few)
+        return int(effort[DONE])
+
+    measure_each(system, impulse, kappa, v, errors)
+    if np.count_nonzero(errors > enough) > some:
+        factorisations += all_together(some)
+    for _ in range(ROUNDS_OF_REGIONS):
+        measure_each(system, impulse, kappa, v, errors)
+        if errors.max() <= enough or effort[BELL] > 0 or is_worked_off(effort):
+            return factorisations, found
+        chosen, start, contacts = regions_around(system, errors, enough)
+        if len(chosen) > MOST_IN_REGIONS * len(impulse):
+            if errors.max() <= at_most:
+                return factorisations, found
+            break
+        factorisations += solve_regions(system, chosen, (start, contacts), WITHIN_REGIONS * enough, effort, impulse, threads)
+        found = Found.ADMM
+    return factorisations + all_together(0), found
+
+
+def solve_regions(
+    system: System,
+    chosen: Indices,
+    islands: tuple[Indices, Indices],
+    enough: float,
+    effort: Indices,
+    impulse: Floats,
+    threads: int,
+) -> int:
+    """Solve for the impulses (m, 3) of chosen contacts, with all others held, island by island, to `enough` (m/s); returns the
+    factorisations. islands: start and contacts, as from `regions_around`."""
+    start, contacts = islands
+    held, some = impulse.copy(), impulse[chosen]
+    held[chosen] = 0.0
+    v = np.empty_like(system.velocity)
+    velocities(system, held, v)
+    part, _ = subsystem(system._replace(velocity=v), chosen, np.full(len(system.offset) - 1, -1))
+    pieces = runs(np.diff(start), OF_A_RUN)
+    efforts = np.tile(effort, (len(pieces), 1))
+    solve = partial(_solve_each, part, start, contacts, enough, some)
+    tasks = [partial(solve, np.arange(*piece), efforts[i]) for i, piece in enumerate(pieces)]
+
+    def pass_on() -> None:
+        efforts[:, BELL] = effort[BELL]
+
+    done = side_by_side(threads, tasks, pass_on)
+    effort[WORK] += (efforts[:, WORK] - effort[WORK]).sum()
+    impulse[chosen] = some
+    return sum(done)
+
+
+@kernel
+def _solve_each(system, start, contacts, enough, impulse, which, effort):
+    """Solve some islands of a system; returns the factorisations."""
+    number, factorisations = np.full(system.offset.size - 1, -1, np.int64), 0
+    for i in which:
+        chosen = contacts[start[i] : start[i + 1]]
+        part, _ = subsystem(system, chosen, number)
+        work = workspace_in_parts(new_board(0), part, impulse[chosen])
+        _, error = lead(work, enough, enough, enough, 0, OF_A_REGION, effort)
+        factorisations += effort[DONE]
+        if np.isfinite(error):
+            for k in range(chosen.size):
+                impulse[chosen[work.contact[k]]] = work.impulse[k]
+    return factorisations
+
+
+@kernel
+def regions_around(system, errors, enough):
+    """The contacts, and rows of joints, of regions around those whose errors (m,) are beyond `enough`: which they are, and
+    start, contacts of these as from `contact_islands`, one island a region."""
+    m, bodies = system.body_a.size, system.offset.size - 1
+    inside = np.zeros(bodies + 1, np.bool_)  # what never moves, index -1, is the last one
+    for k in range(m):
+        if not errors[k] <= enough:
+            inside[system.body_a[k]] = inside[system.body_b[k]] = True
+    inside[bodies] = False
+    for _ in range(RINGS):
+        before = inside.copy()
+        for k in range(m):
+            if before[system.body_a[k]] or before[system.body_b[k]]:
+                inside[system.body_a[k]] = inside[system.body_b[k]] = True
+        inside[bodies] = False
+    inside[bodies] = True
+    chosen = np.empty(m, np.int64)
+    count = 0
+    for k in range(m):
+        if inside[system.body_a[k]] and inside[system.body_b[k]]:
+            chosen[count] = k
+            count += 1
+    chosen = chosen[:count].copy()
+    start, contacts = contact_islands(bodies, system.body_a[chosen], system.body_b[chosen])
+    return chosen, start, contacts
+
+
+@kernel
+def velocities(system, impulse, v):
+    """v := v_hat + M^-1 J^T lam."""
+    momentum = np.zeros(system.velocity.size)
+    transpose_product(system, impulse, momentum)
+    apply_inverse_mass(system, momentum, v)
+    v += system.velocity
+
+
+@kernel
+def measure_each(system, impulse, kappa, v, errors):
+    """errors (m,) := the natural map of each contact and joint, m/s, 0 where nothing can move; v := the velocities of the
+    impulses. kappa: (m,)."""
+    velocities(system, impulse, v)
+    for k in range(errors.size):
+        errors[k] = 0.0
+        if kappa[k] > 0.0:
+            errors[k], _ = natural_error_between(system, impulse, v, kappa, 0, k, k + 1, np.inf)
