@@ -87,6 +87,11 @@ class Begin(NamedTuple):
         v[self.rigid] = twist[self.awake]
         return v
 
+    def kinetic(self, v: Floats) -> float:
+        """The energy of motion in J of what the solver moves with velocities (dof,)."""
+        twist = self.twists(v)
+        return 0.5 * float(np.einsum("ki,kij,kj->", twist, self.bodies.mass, twist))
+
     def twists(self, v: Floats) -> Floats:
         """(moving, 6) the twists of the bodies that the solver moves, from their velocities (dof,)."""
         return v[self.rigid]

@@ -39,6 +39,7 @@ JOINT_DRIFT = 1e-6  # of a joint's length: what it may be off at a step's end, o
 JOINT_LOOSE = 1e-4  # of it: what it may be off after that, or the step is too long
 JOINT_OFF = 1e-3  # of it: the same where a shorter step may be none, or an end is driven, which could ask for what cannot be
 LOWERINGS = 6  # times that bounces which give too much are lowered; the last time to none
+MOST_GAIN = 3e-2  # of the energy of motion: what joints, which do no work, may give in a step, or it is too long
 CALM = 0.1  # of a motion: where joints that give way need no more than that, they contradict each other
 
 Moved = Callable[[Floats], State]  # the state at a step's end, of velocities (dof,)
@@ -167,10 +168,13 @@ class StepSolver:
             if drift <= JOINT_DRIFT or solves >= most or not drift < drift_before:
                 break
         is_loose = not drift <= (JOINT_LOOSE if may_cut and not joints.are_driven else JOINT_OFF)
+        straight = joints.straight_rows(*limits)
+        moving = max(begin.kinetic(begin.unknowns(begin.bodies.twist)), begin.kinetic(v))
+        is_loose |= joints.gain(problem.impulse[len(contacts.mu) :], before, straight, JOINT_DRIFT) > MOST_GAIN * moving
         # to stay where they are keeps all joints whose ends nobody drives apart, so that a shorter step mends it
         if not is_loose or (may_cut and not joints.are_driven):
             return problem, v, counts, errors, is_loose
-        problem = problem._replace(system=with_joints(contacts, joints.straight_rows(*limits)))
+        problem = problem._replace(system=with_joints(contacts, straight))
         v, counts, errors = self._solve_islands(begin, problem)
         counts[3] += factorisations
         # what is off already, a shorter step would have to make good in less time

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Joints: how far they open, what pendulums and springs are off, what a bridge bears, and random jointed problems.
 
-    python tests/bench/joints.py [--seconds 60] [--problems 500] [--only chain ring bridge pendulum random]
+    python tests/bench/joints.py [--seconds 60] [--problems 500] [--only chain ring bridge pendulum random scenes]
 
 A chain of 100 links that swings, a ring of 20 that is closed, a bridge of 50 planks of 1 kg with a load of 1,000 kg, at 24
 frames a second and 10 steps a frame without sleep; a physical pendulum let go horizontally, at 60 to 960 steps a second; and
 random problems of bodies that touch and are joined by every kind of row, trees, loops and redundant ones among them, solved to
-1e-8 by both methods. Times are the processor's.
+1e-8 by both methods. And as many random scenes of joined boxes, simulated for a frame: each step's answer is measured from
+outside, and its last problem is solved to 1e-8 by both methods, with its friction and without, where velocities are unique.
+Times are the processor's.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from solver_core.scene.parts import box  # noqa: E402
 from solver_core.scene.spec import MaterialSpec, SceneSpec  # noqa: E402
 from tests.core.bodies import gaps  # noqa: E402
 from tests.core.jointed_problems import HELD, random_joined  # noqa: E402
+from tests.core.random_joints import answers_seen, random_jointed_scene  # noqa: E402
 from tests.core.test_joints import box_moments, energies  # noqa: E402
 
 G = 9.81
@@ -105,11 +108,41 @@ def random_problems(count: int) -> list[dict[str, object]]:
     return rows
 
 
+def random_scenes(count: int) -> list[dict[str, object]]:
+    """Steps of random scenes: how many are called solved and are not; and how far both methods are apart in their last ones."""
+    steps = solved = false = 0
+    worst, begin = 0.0, process_time()
+    of_method = {"staggered": 0, "pivot": 0, "staggered, no friction": 0, "pivot, no friction": 0}
+    apart: dict[str, list[float]] = {"": [], ", no friction": []}
+    for seed in range(count):
+        seen: list[tuple[sc.ContactProblem, sc.Result]] = []
+        with answers_seen(lambda problem, result, seen=seen: seen.append((problem, result))):
+            sc.Simulation(random_jointed_scene(seed), sleeping=False).run(1)
+        for problem, result in seen:
+            steps += 1
+            if result.status == sc.Status.SOLVED:
+                found = sc.residuals(problem, result)
+                measured = max(found.coulomb, found.consistency.relative)
+                solved, worst, false = solved + 1, max(worst, measured), false + (not measured <= 1e-6)
+        system = seen[-1][0].system
+        for kind, mu in (("", system.mu), (", no friction", np.zeros_like(system.mu))):
+            problem = sc.ContactProblem.of_system(system._replace(mu=mu))
+            results = {method: sc.solve(problem, method, tolerance=1e-8) for method in ("staggered", "pivot")}
+            for method, result in results.items():
+                of_method[method + kind] += result.status == sc.Status.SOLVED
+            if all(result.status == sc.Status.SOLVED for result in results.values()):
+                between = np.abs(results["pivot"].body_velocity - results["staggered"].body_velocity).max()
+                apart[kind].append(float(between / np.abs(system.velocity).max()))
+    found = {f"apart{kind}, {share:g}": float(np.quantile(ones, share)) for kind, ones in apart.items() for share in (0.9, 1.0)}
+    counts = {"scenes": count, "steps": steps, "solved": solved, "false": false, "worst": worst}
+    return [counts | {f"to 1e-8, {name}": number for name, number in of_method.items()} | found | {"s": process_time() - begin}]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--problems", type=int, default=500)
-    parser.add_argument("--only", nargs="+", default=["chain", "ring", "bridge", "pendulum", "random"])
+    parser.add_argument("--only", nargs="+", default=["chain", "ring", "bridge", "pendulum", "random", "scenes"])
     arguments = parser.parse_args()
     scenes = {
         "chain": lambda: sc.scenes.chain(100),
@@ -121,6 +154,8 @@ def main() -> int:
             found = [moving(name, scenes[name](), arguments.seconds)]
         elif name == "pendulum":
             found = [pendulum(rate) for rate in (60.0, 240.0, 960.0)]
+        elif name == "scenes":
+            found = random_scenes(arguments.problems)
         else:
             found = random_problems(arguments.problems)
         for row in found:

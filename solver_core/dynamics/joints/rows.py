@@ -167,6 +167,14 @@ class JointStep:
         bias about its answer."""
         return largest_change(self._rows, self._fixed, before.bias, after.bias) * self._begin.h
 
+    def gain(self, impulse: Floats, before: JointRows, straight: JointRows, drift: float) -> float:
+        """The energy in J that joints give in the step with impulses (t, 3), for having turned from the straight rows to those it
+        was solved with, beyond what is done along a drift in lengths that they may be off.
+
+        What is held where it is does no work, but for a step that is too long for how fast it turns.
+        """
+        return work(self._rows, self._fixed, impulse, straight.bias - before.bias, drift / self._begin.h)
+
     def in_line(self, impulse: Floats) -> tuple[Ints, Floats]:
         """As `held_in_line`, for bodies that impulses (t, 3) of the rows pull at in the step."""
         on_b = self.held(impulse).on_b[:, :3] / self._begin.force_time
@@ -332,6 +340,19 @@ def largest_change(rows, fixed, before, after):
             if not change <= largest:
                 largest = change
     return largest
+
+
+@kernel
+def work(rows, fixed, impulse, turning, play):
+    """J that impulses (t, 3) do on what is held: the mean of the speeds with which its coordinates begin the step and of those
+    (t, 3) that come of their turning in it, less a play in lengths a second."""
+    total = 0.0
+    for r in range(rows.joint.size):
+        if rows.kind[r] <= AT_MOST:
+            lam = impulse[rows.triple[r], rows.place[r]]
+            total += 0.5 * lam * (fixed.speed[r] + turning[rows.triple[r], rows.place[r]])
+            total -= abs(lam) * play * fixed.length[r]
+    return total
 
 
 @kernel
