@@ -72,8 +72,10 @@ from .report import (
     deepest_overlap,
     error_report,
     frame_summary,
+    links_of,
     overlap_warnings,
     report_bytes,
+    swing_warnings,
     worst,
 )
 from .scene.spec import SceneSpec, SceneWarning, SolverSettings
@@ -266,6 +268,7 @@ def simulate(
     there = FrameCacheReader(arguments.cache)
     first = go_on(simulation, writer, there)
     missed, broken, gave_way = told_so_far(there, there.frames, spec)
+    links, swing = links_of(spec, settings), ()
 
     def before_step() -> None:
         if ending.pauses:
@@ -292,6 +295,9 @@ def simulate(
         contradictions = tuple(contradiction_warnings(frame, spec, contradicting | gave_way))
         contradicting.update(name for warning in contradictions for name in warning.objects)
         emit_warnings((*seen, *breaking_warnings(frame, spec, broken), *contradictions))
+        if not swing:
+            swing = tuple(swing_warnings(frame, spec, settings, links))
+            emit_warnings(swing)
         broken = broken_joints(frame, spec)
         summary = frame_summary(frame.statistics)
         missed += summary["missed_steps"]

@@ -168,8 +168,8 @@ class JointStep:
         return largest_change(self._rows, self._fixed, before.bias, after.bias) * self._begin.h
 
     def gain(self, impulse: Floats, before: JointRows, straight: JointRows, drift: float) -> float:
-        """The energy in J that joints give in the step with impulses (t, 3), for having turned from the straight rows to those it
-        was solved with, beyond what is done along a drift in lengths that they may be off.
+        """The energy in J that joints give in the step with impulses (t, 3), for having turned from the straight rows to those
+        that it was solved with, beyond what is done along a drift in lengths that they may be off.
 
         What is held where it is does no work, but for a step that is too long for how fast it turns.
         """

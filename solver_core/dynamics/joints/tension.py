@@ -23,12 +23,21 @@ from numpy.typing import NDArray
 
 from ..predict import Begin
 
-__all__ = ["held_in_line"]
+__all__ = ["FOLLOWED", "geometric_stiffness", "held_in_line"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 FOLLOWED = 0.5  # of I, of h^2 K / 4: as much is left to the leapfrog, half of what it follows
+
+
+def geometric_stiffness(count: int, body: Indices, lever: Floats, force: Floats) -> Floats:
+    """K (count, 3, 3) in N m/rad of bodies at which forces (e, 3) N pull at levers (e, 3) m; body: (e,) which."""
+    stiffness = np.zeros((count, 3, 3))
+    along = np.einsum("ei,ei->e", lever, force)[:, None, None] * np.eye(3)
+    outer = np.einsum("ei,ej->eij", lever, force)
+    np.add.at(stiffness, body, along - 0.5 * (outer + outer.transpose(0, 2, 1)))
+    return stiffness
 
 
 def held_in_line(begin: Begin, body: Indices, lever: Floats, force: Floats) -> tuple[Indices, Floats]:
@@ -47,10 +56,7 @@ def held_in_line(begin: Begin, body: Indices, lever: Floats, force: Floats) -> t
     chosen = np.flatnonzero(0.5 * begin.h**2 * bound * least > FOLLOWED)
     if not chosen.size:
         return chosen, inertia[chosen]
-    stiffness = np.zeros((len(inertia), 3, 3))
-    along = np.einsum("ei,ei->e", lever, force)[:, None, None] * np.eye(3)
-    outer = np.einsum("ei,ej->eij", lever, force)
-    np.add.at(stiffness, dof, along - 0.5 * (outer + outer.transpose(0, 2, 1)))
+    stiffness = geometric_stiffness(len(inertia), dof, lever, force)
     stiffness *= free[:, :, None] * free[:, None, :]
     root = np.linalg.cholesky(inertia[chosen])
     inverse = np.linalg.inv(root)

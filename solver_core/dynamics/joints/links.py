@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How far links swing in a time step for what pulls at them, as seen in the frames of a bake.
+
+What swings further than steps follow is held in line (`tension.py`), and swings slower than it should. The pull is the mean of
+a frame, in which a jerk counts for little.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...scene.joints import JointSpec
+from ...scene.spec import SceneSpec
+from ..bodies import build_bodies
+from ..frame import Frame
+from ..motion.rotation import matrices
+from .table import joint_table
+from .tension import FOLLOWED, geometric_stiffness
+
+__all__ = ["MOST_SWING", "Links"]
+
+Floats = NDArray[np.float64]
+
+MOST_SWING = 2.0 * np.sqrt(FOLLOWED)  # rad a step: what swings further is held in line
+
+
+class Links:
+    """The bodies of a scene that swing on their joints: active ones, all of whose joints leave them an angle."""
+
+    def __init__(self, spec: SceneSpec, step: float) -> None:
+        """step: s, of the simulation."""
+        bodies, state = build_bodies(spec)
+        frames = joint_table(spec, bodies.model, state).frames
+        self._model, self._step, self._place = bodies.model, step, frames.place
+        stiff = np.array([not turns(joint) for joint in spec.joints], dtype=bool)
+        held = np.unique(frames.body[stiff])
+        body = np.where((frames.body >= 0) & ~np.isin(frames.body, held), frames.body, -1)
+        self._body = np.where(bodies.model.dof[body] >= 0, body, -1)
+
+    def swing(self, frame: Frame) -> Floats:
+        """(n,) rad in a time step, of every body; 0 of those that nothing pulls at."""
+        model, count = self._model, len(self._model.dof)
+        joint, end = np.nonzero((self._body >= 0) & ~frame.broken[:, None])
+        body = self._body[joint, end]
+        rotation = matrices(np.ascontiguousarray(frame.poses[:, 3:]))
+        lever = np.einsum("eij,ej->ei", rotation[body], self._place[joint, end])
+        force = np.where(end[:, None] == 1, 1.0, -1.0) * frame.reactions[joint, :3]
+        free = model.lock[:, 3:]
+        stiffness = geometric_stiffness(count, body, lever, force) * free[:, :, None] * free[:, None, :]
+        pulled = np.unique(body)
+        inertia = rotation[pulled] @ model.inertia[pulled] @ rotation[pulled].transpose(0, 2, 1)
+        inverse = np.linalg.inv(np.linalg.cholesky(inertia))
+        rate = np.linalg.eigvalsh(inverse @ stiffness[pulled] @ inverse.transpose(0, 2, 1))[:, -1]
+        found = np.zeros(count)
+        found[pulled] = self._step * np.sqrt(np.maximum(rate, 0.0))
+        return found
+
+
+def turns(joint: JointSpec) -> bool:
+    """Whether a joint leaves its bodies an angle."""
+    return any(axis.lower < axis.upper and axis.stiffness == 0.0 for axis in joint.angular)
