@@ -9,19 +9,16 @@ where bodies are many: two contacts without a body in common have none. With u =
 
       (G + 1/rho) lam = z - w - c - s e_n - g,    u = z - w - c - s e_n - lam / rho;
 
-- Newton's method is in `newton_in_impulses.py`.
+- what comes after it is Newton's method (`newton_in_impulses.py`) on contacts that give way ever less (`stiffening.py`).
 
-Both are the methods of the same name, step by step, in other coordinates. A proposal, like all others.
+A proposal, like all others.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import breadth_first_order
 
 from ...problem.residuals import scales
 from ...problem.result import Found
@@ -30,10 +27,9 @@ from ..effort import BELL, LAST_CALL
 from .admm import ADMM_PENALTY, CHANGE, ITERATIONS_A_LOOK, LAST_ADMM_PENALTY
 from .aim import COARSE
 from .clusters import GOOD_ENOUGH
-from .coulomb_newton import FIRST_PENALTIES
-from .first_order import NEARBY
-from .newton_in_impulses import Island, natural_map, newton, project, solver, with_diagonal
+from .newton_in_impulses import Island, natural_map, solver, with_diagonal
 from .splitting import RELAXATION
+from .stiffening import stiffening
 
 __all__ = ["is_matrix", "propose_for_matrix"]
 
@@ -43,12 +39,7 @@ Indices = NDArray[np.int64]
 WIDE = 60  # degrees of freedom of ten bodies: from there on a factorisation of one dense body is slow
 ZERO_BLOCK = 1e-14  # of the geometric mean of two diagonal blocks: rounding
 DENSE_SHARE, DENSE_ROWS = 0.15, 300  # of blocks that do not vanish, and rows, from which, up to which, dense is faster
-FINE = 1e-3  # of what is good enough: what multipliers go for as long as that is quick
 FIRST_ORDER_ITERATIONS, LOOKS_WITHOUT_HALF = 3000, 15
-HELD_AIM = 0.1  # of what is good enough, for projections onto both
-TURNS = 16  # tries of Newton's method from nearby; else one with each penalty
-CONTACTS_OF_A_CLUSTER, CONTACTS_OF_A_CENTRE = 80, 25  # of these, the nearest, that no other cluster of a round begins in
-BETTER_THAN_ENOUGH = 0.4  # of what is good enough, that clusters are solved to
 
 
 def is_matrix(system: System) -> bool:
@@ -102,66 +93,8 @@ def _solve_island(island: Island, impulse: Floats, tolerance: float, fastest: fl
     impulse, error, cost = _first_order(island, impulse, max(enough, GOOD_ENOUGH * COARSE * fastest), effort)
     if error <= enough:
         return impulse, Found.ADMM, cost
-    best, least = impulse, error
-    for turn in range(TURNS if error <= NEARBY * fastest else len(FIRST_PENALTIES)):
-        first = FIRST_PENALTIES[turn % len(FIRST_PENALTIES)]
-        after, reached, done = newton(island, impulse, first, FINE * enough, enough, effort)
-        cost += done
-        if reached < error:
-            impulse, error = after, reached
-        if error < least:
-            best, least = impulse, error
-        if least <= enough or effort[BELL] >= LAST_CALL:
-            break
-        if turn % 2 == 0 or len(impulse) <= 2 * CONTACTS_OF_A_CLUSTER:
-            # another beginning: friction of the radii that there are, which leaves a convex function
-            held = island.mu * np.maximum(impulse[:, 0], 0.0)
-            impulse, done = project(island, impulse, held, HELD_AIM * enough, effort)
-        else:
-            impulse, done = _by_clusters(island, best, enough, effort)
-        cost, error = cost + done, natural_map(island, impulse).max()
-        if error < least:
-            best, least = impulse, error
-    return best, Found.NEWTON, cost
-
-
-def _by_clusters(island: Island, impulse: Floats, enough: float, effort: Indices) -> tuple[Floats, int]:
-    """Impulses (k, 3) after one round of block Gauss-Seidel with clusters around the worst contacts for blocks (`clusters.py`),
-    and the factorisations."""
-    impulse, errors, cost = impulse.copy(), natural_map(island, impulse), 0
-    neighbours = _neighbours(island)
-    taken = np.zeros(len(impulse), dtype=bool)
-    for worst in np.argsort(-errors, kind="stable"):
-        if errors[worst] <= BETTER_THAN_ENOUGH * enough or effort[BELL] >= LAST_CALL:
-            break
-        if taken[worst]:
-            continue
-        found = breadth_first_order(neighbours, worst, directed=False, return_predecessors=False)[:CONTACTS_OF_A_CLUSTER]
-        taken[found[:CONTACTS_OF_A_CENTRE]] = True
-        chosen = np.sort(found)
-        rows = (3 * chosen[:, None] + np.arange(3)).ravel()
-        held = impulse.copy()
-        held[chosen] = 0.0
-        matrix = island.matrix[rows][:, rows]
-        matrix = matrix.toarray() if sparse.issparse(matrix) else matrix
-        part = Island(matrix, island.velocity(held)[chosen], island.mu[chosen], island.kappa[chosen])
-        some, error = impulse[chosen], natural_map(part, impulse[chosen]).max()
-        for first in FIRST_PENALTIES:
-            after, reached, done = newton(part, some, first, FINE * enough, BETTER_THAN_ENOUGH * enough, effort)
-            cost += done
-            if reached < error:
-                some, error = after, reached
-            if error <= BETTER_THAN_ENOUGH * enough:
-                break
-        impulse[chosen] = some
-    return impulse, cost
-
-
-def _neighbours(island: Island) -> Any:
-    """(k, k) sparse, which contacts have a block of G that does not vanish."""
-    k = len(island.mu)
-    of_contact = sparse.csr_matrix((np.ones(3 * k), (np.arange(3 * k), np.arange(3 * k) // 3)), shape=(3 * k, k))
-    return of_contact.T @ abs(sparse.csr_matrix(island.matrix)) @ of_contact
+    impulse, _, more = stiffening(island, impulse, enough, fastest, effort)
+    return impulse, Found.NEWTON, cost + more
 
 
 def _into_cone(mu: Floats, x: Floats) -> Floats:
