@@ -35,11 +35,12 @@ from .integrate import integrate
 from .joints.joints import JointMemory, Joints
 from .joints.rows import JointStep
 from .kept_contacts import KeptContacts
-from .look_ahead.impacts import MAX_CUTS, MAX_PARTS, NO_IMPACTS, Cut, ImpactFinder
+from .look_ahead.impacts import NO_IMPACTS, ImpactFinder
 from .look_ahead.later_contacts import NOTHING_LATER, LaterContacts, twist_between
 from .motion.deformation import Deformation
 from .outcome import Attempt, Solution, combined, frame_statistics, step_row
 from .pace import Pace
+from .parts import MAX_CUTS, Cut, Parts
 from .predict import Begin, predicted_step
 from .prescribed import Prescribed
 from .sleeping import Sleep, laid_asleep, none_remembered, remembered
@@ -51,8 +52,6 @@ __all__ = ["Simulation"]
 
 Floats = NDArray[np.float64]
 
-SHORTEST_PART = 1e-9  # of a step: no part of it is that short
-PATIENCE = 8  # parts of a step, one after the other, that are not rejected: then one of twice the length is tried
 KEPT_CUTS = 12  # of those allowed, for what is not solved in so many tries; the others are made at impacts
 FEW_TRIES = 2  # where contact has no solution, or its time is over: for what else goes on in the scene
 MAX_TRIES = 8  # of a step, each with the contacts that the one before ran into
@@ -240,40 +239,17 @@ class Simulation:
         return 0, []
 
     def _advance_single(self, step: int) -> list[dict[str, Any]]:
-        """Advance by a time step, in shorter ones from impact to impact where bodies would pass each other; the rows of these.
-
-        Many short parts that go well earn a longer one, and another refusal.
-        """
+        """Advance by a time step, in parts from impact to impact where bodies would pass each other; the rows of these."""
         rows: list[dict[str, Any]] = []
-        left = h = longest = self._step
-        cuts = turns = 0
-        rejected = False
-        streak = 0
-        # every attempt advances or is rejected, and only so many are
-        while left > 0.0:
-            outcome = self._attempt(step + 1.0 - left / self._step, h, MAX_CUTS - cuts, turns)
-            if isinstance(outcome, Cut) and outcome.is_turn:
-                h, turns, streak = outcome.time, turns + 1, 0
-            elif isinstance(outcome, Cut) and h > longest:
-                h, streak = longest, 0
-            elif isinstance(outcome, Cut):
-                # a contact that closes in any step, however short, would otherwise use up all cuts
-                shorter = min(outcome.time, 0.5 * h) if rejected or outcome.time >= h else outcome.time
-                if outcome.repeatedly:
-                    shorter = longest = max(shorter, self._step / MAX_PARTS)
-                cuts = cuts + 1 if shorter < h else MAX_CUTS
-                h = min(shorter, h)
-                rejected, streak = True, 0
+        parts = Parts(self._step)
+        # every attempt advances or is refused, and only so many are
+        while parts.left > 0.0:
+            outcome = self._attempt(step + 1.0 - parts.left / self._step, parts.h, parts.cuts, parts.turns)
+            if isinstance(outcome, Cut):
+                parts.refuse(outcome)
             else:
                 rows.append(outcome)
-                left -= h
-                longest = max(longest, h)
-                streak += 1
-                if streak % PATIENCE == 0:
-                    cuts = max(0, cuts - 1)
-                h = 2.0 * longest if streak >= PATIENCE else longest
-                h = left if left <= (1.0 + SHORTEST_PART) * h else h
-                rejected = False
+                parts.accept()
         return rows
 
     def _attempt(self, at: float, h: float, cuts: int, turns: int = 0) -> dict[str, Any] | Cut:

@@ -14,8 +14,8 @@ import solver_core as sc
 from solver_core.collision.contact_set import ContactSet, merged
 from solver_core.collision.detect import detect
 from solver_core.dynamics.build import build_system, rest_offsets, rules_of
-from solver_core.dynamics.look_ahead.impacts import MAX_CUTS, Cut
 from solver_core.dynamics.motion.rotation import matrices
+from solver_core.dynamics.parts import MAX_CUTS, Cut
 from solver_core.dynamics.separation import leave_what_gets_worse
 from solver_core.geometry.shapes import build_shapes
 from solver_core.scene import parts

@@ -10,7 +10,6 @@ impact is left to `later_contacts`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,23 +23,12 @@ from ...compile.kernel import FALSE, TRUE, kernel
 from ..bodies import Bodies
 from ..build import rest_offset
 from ..motion.deformation import Deformation
+from ..parts import Cut
 
-__all__ = ["MAX_CUTS", "MAX_PARTS", "NO_IMPACTS", "Cut", "ImpactFinder", "Impacts"]
+__all__ = ["NO_IMPACTS", "ImpactFinder", "Impacts"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-MAX_CUTS = 16  # refused in a step
-MAX_PARTS = 1024  # into which a step is cut for bodies that touch and turn, and for what solves do not settle
-
-
-class Cut(NamedTuple):
-    """A step refused: the time in s after which it has to end, whether each that follows it in the same time step has to be no
-    longer, and whether that is so that an impact has its turn (`successions.py`)."""
-
-    time: float
-    repeatedly: bool
-    is_turn: bool = False
 
 
 @dataclass(frozen=True)
