@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pivoting's answer as the last proposal to Staggered Projections, where all others have failed; as the first without friction.
+"""The last proposals to Staggered Projections, where all others have failed; pivoting's is the first without friction.
 
-Baraff's algorithm (1994) takes contacts one by one where the projections take all at once: what the ones miss, the other often
-finds. It works on dense matrices, so this is for problems of a moderate size.
+Newton's method on contacts that give way ever less comes from anywhere, and soon. Baraff's algorithm (1994) takes contacts one
+by one where the projections take all at once: what the ones miss, the other often finds. Both work on dense matrices, so this is
+for problems of a moderate size.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from time import perf_counter
 
 import numpy as np
@@ -14,12 +16,16 @@ from numpy.typing import NDArray
 
 from ..compile.kernel import kernel
 from ..problem.contact_problem import ContactProblem
+from ..problem.residuals import scales
+from ..problem.result import Found
+from .effort import effort_of_a_step, ringing
 from .joints_as_contacts import joints_as_contacts
 
-__all__ = ["complementary_impulses", "last_proposal", "turns_kept"]
+__all__ = ["complementary_impulses", "last_proposal", "last_proposals", "turns_kept"]
 
 MAX_PIVOTED_CONTACTS = 100
 TURNS_KEPT = 10  # one of so many iterations that are allowed is kept for what begins with this proposal
+ENOUGH = 0.7  # of the tolerance
 PIVOTS_PER_CONTACT = 60  # a contact, over all trials: more than the algorithm needs where it finds an answer soon
 
 
@@ -27,6 +33,37 @@ PIVOTS_PER_CONTACT = 60  # a contact, over all trials: more than the algorithm n
 def turns_kept(contacts, max_iterations):
     """How many of the iterations that are allowed are for this proposal: none where it is not made, or few are allowed."""
     return max_iterations // TURNS_KEPT if contacts <= MAX_PIVOTED_CONTACTS else 0
+
+
+def last_proposals(
+    problem: ContactProblem, impulse: NDArray[np.float64], tolerance: float, left: Callable[[], float]
+) -> Iterator[tuple[NDArray[np.float64], Found]]:
+    """Impulses (m, dim) to start from once more, one after the other, and what found them; none where the problem is too large.
+
+    impulse: (m, dim) so far. left: the seconds that there are still.
+    """
+    if problem.contacts > MAX_PIVOTED_CONTACTS:
+        return
+    if problem.dim == 3 and not problem.joints and not problem.bilateral_constraints:
+        yield _stiffened(problem, impulse, tolerance, left()), Found.NEWTON
+    pivoted = last_proposal(problem, tolerance, left())
+    if pivoted is not None:
+        yield pivoted, Found.PIVOTING
+
+
+def _stiffened(
+    problem: ContactProblem, impulse: NDArray[np.float64], tolerance: float, time_limit: float
+) -> NDArray[np.float64]:
+    from .kaufman_2008.newton_in_impulses import island_of  # scipy takes as long to load as pivoting's kernels
+    from .kaufman_2008.stiffening import stiffening
+
+    free = problem.free_velocity.copy()
+    free[:, 0] += problem.system.slack
+    effort = effort_of_a_step()
+    fastest, _ = scales(problem.system, impulse)
+    island = island_of(problem.delassus, free, problem.system.mu)
+    with ringing(effort, time_limit):
+        return stiffening(island, impulse, ENOUGH * tolerance * fastest, fastest, effort)[0]
 
 
 def last_proposal(problem: ContactProblem, tolerance: float, time_limit: float = np.inf) -> NDArray[np.float64] | None:

@@ -29,7 +29,7 @@ from .joints_as_contacts import joints_as_contacts
 from .kaufman_2008.clusters import OF_A_CLUSTER, is_large, propose_by_clusters
 from .kaufman_2008.given_as_matrix import is_matrix, propose_for_matrix
 from .kaufman_2008.staggered import ACCELERATED, VARIANTS, staggered
-from .last_proposal import complementary_impulses, last_proposal, turns_kept
+from .last_proposal import complementary_impulses, last_proposals, turns_kept
 
 __all__ = ["METHODS", "Limits", "solve"]
 
@@ -92,12 +92,10 @@ def _solve_staggered(
     result = run(limits.warm_start, most - kept)
     if kept == 0 or result.status in (Status.SOLVED, Status.NOT_FINITE, Status.TIME_LIMIT):
         return result
-    proposal = last_proposal(free.problem, limits.tolerance, left())
-    if proposal is None:
-        return result
-    last = run(proposal, kept)
-    if last.status is Status.SOLVED:
-        return replace(last, stats=_together(result.stats, last.stats, Found.PIVOTING))
+    for proposal, found in last_proposals(free.problem, result.impulse, limits.tolerance, left):
+        last = run(proposal, kept)
+        if last.status is Status.SOLVED:
+            return replace(last, stats=_together(result.stats, last.stats, found))
     return result
 
 

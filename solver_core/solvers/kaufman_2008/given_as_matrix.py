@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ...problem.residuals import scales
 from ...problem.result import Found
@@ -27,7 +26,7 @@ from ..effort import BELL, LAST_CALL
 from .admm import ADMM_PENALTY, CHANGE, ITERATIONS_A_LOOK, LAST_ADMM_PENALTY
 from .aim import COARSE
 from .clusters import GOOD_ENOUGH
-from .newton_in_impulses import Island, natural_map, solver, with_diagonal
+from .newton_in_impulses import Island, island_of, natural_map, solver, with_diagonal
 from .splitting import RELAXATION
 from .stiffening import stiffening
 
@@ -37,8 +36,6 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 WIDE = 60  # degrees of freedom of ten bodies: from there on a factorisation of one dense body is slow
-ZERO_BLOCK = 1e-14  # of the geometric mean of two diagonal blocks: rounding
-DENSE_SHARE, DENSE_ROWS = 0.15, 300  # of blocks that do not vanish, and rows, from which, up to which, dense is faster
 FIRST_ORDER_ITERATIONS, LOOKS_WITHOUT_HALF = 3000, 15
 
 
@@ -71,17 +68,7 @@ def _island(system: System, body: int, chosen: Indices, free: Floats) -> Island:
     block = system.inverse_mass[system.block_start[body] : system.block_start[body + 1]].reshape(size, size)
     if not np.array_equal(block, np.eye(size)):
         jacobian = jacobian @ np.linalg.cholesky(block)
-    matrix = jacobian @ jacobian.T
-    diagonal = np.diagonal(matrix).reshape(-1, 3)
-    rows = (diagonal > 0.0).sum(axis=1)
-    kappa = rows / np.maximum(diagonal.sum(axis=1), np.finfo(float).tiny)
-    k = chosen.size
-    size_of = np.sqrt(diagonal.max(axis=1))
-    largest = np.abs(matrix).reshape(k, 3, k, 3).max(axis=(1, 3))
-    coupled = largest > ZERO_BLOCK * np.outer(size_of, size_of)
-    if 3 * k > DENSE_ROWS and coupled.mean() < DENSE_SHARE:
-        matrix = sparse.csr_matrix(np.where(np.kron(coupled, np.ones((3, 3), dtype=bool)), matrix, 0.0))
-    return Island(matrix, free, system.mu[chosen], np.where(rows > 0, kappa, 0.0))
+    return island_of(jacobian @ jacobian.T, free, system.mu[chosen])
 
 
 def _solve_island(island: Island, impulse: Floats, tolerance: float, fastest: float, effort: Indices):

@@ -23,10 +23,12 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import splu
 
-__all__ = ["Island", "natural_map", "newton", "solver", "with_diagonal"]
+__all__ = ["Island", "island_of", "natural_map", "newton", "solver", "with_diagonal"]
 
 Floats = NDArray[np.float64]
 
+ZERO_BLOCK = 1e-14  # of the geometric mean of two diagonal blocks: rounding
+DENSE_SHARE, DENSE_ROWS = 0.15, 300  # of blocks that do not vanish, and rows, from which, up to which, dense is faster
 STEPS, UPHILL_STEPS, SHORTEST_STEP = 25, 2, 0.06
 
 
@@ -47,6 +49,19 @@ class Island(NamedTuple):
     def mass(self) -> Floats:
         """(k,) effective masses, 1 where nothing gives way."""
         return np.where(self.kappa > 0.0, self.kappa, 1.0)
+
+
+def island_of(matrix: Floats, free: Floats, mu: Floats) -> Island:
+    """Contacts of a dense G (3 k, 3 k), with their velocities without impulses (k, 3), gaps in the normals, and mu (k,)."""
+    k, diagonal = len(mu), np.diagonal(matrix).reshape(-1, 3)
+    rows = (diagonal > 0.0).sum(axis=1)
+    kappa = rows / np.maximum(diagonal.sum(axis=1), np.finfo(float).tiny)
+    size = np.sqrt(diagonal.max(axis=1))
+    largest = np.abs(matrix).reshape(k, 3, k, 3).max(axis=(1, 3))
+    coupled = largest > ZERO_BLOCK * np.outer(size, size)
+    if 3 * k > DENSE_ROWS and coupled.mean() < DENSE_SHARE:
+        matrix = sparse.csr_matrix(np.where(np.kron(coupled, np.ones((3, 3), dtype=bool)), matrix, 0.0))
+    return Island(matrix, free, mu, np.where(rows > 0, kappa, 0.0))
 
 
 def natural_map(island: Island, impulse: Floats) -> Floats:

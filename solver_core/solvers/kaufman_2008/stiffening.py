@@ -29,7 +29,7 @@ STIFFER = 0.3  # of the compliance before, at first
 SOFTER = 10.0  # times the last compliance that went well, where those below it do not
 LOST = 2  # compliances one after the other without an answer
 ROUGHLY = 1e-4  # of the fastest velocity times the compliance: what an answer may be off that only leads on
-FACTORISATIONS, MULTIPLICATIONS = 4000, 3e11  # at most, if half of the contacts press; LAPACK's are ten times as fast as ours
+FACTORISATIONS, MULTIPLICATIONS = 3000, 3e11  # at most, if half of the contacts press; LAPACK's are ten times as fast as ours
 
 
 def stiffening(island: Island, impulse: Floats, enough: float, fastest: float, effort: Indices) -> tuple[Floats, float, int]:
