@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The last proposals to Staggered Projections, where all others have failed; pivoting's is the first without friction.
 
-Newton's method on contacts that give way ever less comes from anywhere, and soon. Baraff's algorithm (1994) takes contacts one
-by one where the projections take all at once: what the ones miss, the other often finds. Both work on dense matrices, so this is
-for problems of a moderate size.
+Newton's method on contacts that give way ever less comes from anywhere, and soon. Baraff's algorithm (1994) takes contacts
+one by one where the projections take all at once: what the ones miss, the other often finds. Both work on dense matrices, so
+this is for problems of a moderate size.
 """
 
 from __future__ import annotations

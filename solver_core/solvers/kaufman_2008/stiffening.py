@@ -29,7 +29,8 @@ STIFFER = 0.3  # of the compliance before, at first
 SOFTER = 10.0  # times the last compliance that went well, where those below it do not
 LOST = 2  # compliances one after the other without an answer
 ROUGHLY = 1e-4  # of the fastest velocity times the compliance: what an answer may be off that only leads on
-FACTORISATIONS, MULTIPLICATIONS = 3000, 3e11  # at most, if half of the contacts press; LAPACK's are ten times as fast as ours
+OF_A_CONTACT, FACTORISATIONS = 30, 3000  # factorisations at most
+MULTIPLICATIONS = 3e11  # at most, if half of the contacts press; LAPACK's are ten times as fast as ours
 
 
 def stiffening(island: Island, impulse: Floats, enough: float, fastest: float, effort: Indices) -> tuple[Floats, float, int]:
@@ -39,6 +40,7 @@ def stiffening(island: Island, impulse: Floats, enough: float, fastest: float, e
     """
     best, least, cost = impulse, natural_map(island, impulse).max(initial=0.0), 0
     most = np.clip(MULTIPLICATIONS / (0.5 * impulse.size) ** 3 * 3.0, LEAST, FACTORISATIONS)
+    most = min(most, OF_A_CONTACT * len(impulse))
     known, compliance, last, factor, lost = impulse, SOFTEST, SOFTEST, STIFFER, 0
     while least > enough and cost < most and effort[BELL] < LAST_CALL:
         soft = compliance / island.mass
