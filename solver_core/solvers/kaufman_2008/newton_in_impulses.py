@@ -72,7 +72,7 @@ def natural_map(island: Island, impulse: Floats) -> Floats:
     normal = np.minimum(u[:, 0], impulse[:, 0] / kappa)
     trial = impulse[:, 1:] - kappa[:, None] * u[:, 1:]
     radius, size = island.mu * pushed, np.linalg.norm(trial, axis=1)
-    shrink = np.where(size > radius, radius / np.maximum(size, np.finfo(float).tiny), 1.0)[:, None]
+    shrink = np.divide(radius, size, out=np.ones_like(size), where=size > radius)[:, None]
     off = (impulse[:, 1:] - shrink * trial) / kappa[:, None]
     friction = np.where(size <= radius, np.linalg.norm(u[:, 1:], axis=1), np.linalg.norm(off, axis=1))
     return np.where(island.kappa > 0.0, np.hypot(normal, friction), 0.0)
