@@ -25,7 +25,6 @@ __all__ = ["complementary_impulses", "last_proposal", "last_proposals", "turns_k
 
 MAX_PIVOTED_CONTACTS = 100
 TURNS_KEPT = 10  # one of so many iterations that are allowed is kept for what begins with this proposal
-ENOUGH = 0.7  # of the tolerance
 PIVOTS_PER_CONTACT = 60  # a contact, over all trials: more than the algorithm needs where it finds an answer soon
 
 
@@ -54,6 +53,7 @@ def last_proposals(
 def _stiffened(
     problem: ContactProblem, impulse: NDArray[np.float64], tolerance: float, time_limit: float
 ) -> NDArray[np.float64]:
+    from .kaufman_2008.clusters import GOOD_ENOUGH
     from .kaufman_2008.newton_in_impulses import island_of  # scipy takes as long to load as pivoting's kernels
     from .kaufman_2008.stiffening import stiffening
 
@@ -63,7 +63,7 @@ def _stiffened(
     fastest, _ = scales(problem.system, impulse)
     island = island_of(problem.delassus, free, problem.system.mu)
     with ringing(effort, time_limit):
-        return stiffening(island, impulse, ENOUGH * tolerance * fastest, fastest, effort)[0]
+        return stiffening(island, impulse, GOOD_ENOUGH * tolerance * fastest, fastest, effort)[0]
 
 
 def last_proposal(problem: ContactProblem, tolerance: float, time_limit: float = np.inf) -> NDArray[np.float64] | None:

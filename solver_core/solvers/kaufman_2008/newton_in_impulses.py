@@ -23,13 +23,15 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import splu
 
+from .coulomb_newton import SHORTEST_STEP
+
 __all__ = ["Island", "island_of", "natural_map", "newton", "solver", "with_diagonal"]
 
 Floats = NDArray[np.float64]
 
 ZERO_BLOCK = 1e-14  # of the geometric mean of two diagonal blocks: rounding
 DENSE_SHARE, DENSE_ROWS = 0.15, 300  # of blocks that do not vanish, and rows, from which, up to which, dense is faster
-STEPS, UPHILL_STEPS, SHORTEST_STEP = 25, 2, 0.06
+STEPS_IN_IMPULSES, UPHILL_IN_IMPULSES = 25, 2
 
 
 class Island(NamedTuple):
@@ -91,8 +93,8 @@ def newton(island: Island, impulse: Floats, enough: float) -> tuple[Floats, bool
     """(impulses (k, 3), whether none is off by more than a velocity `enough`, in m/s, makes of it, factorisations)."""
     kappa = island.mass[:, None]
     now = best = _at(island, impulse)
-    uphill = UPHILL_STEPS
-    for done in range(STEPS):
+    uphill = UPHILL_IN_IMPULSES
+    for done in range(STEPS_IN_IMPULSES):
         if (np.abs(now.off) <= enough * kappa).all():
             return now.impulse, True, done
         step = _step(island, now)
@@ -110,7 +112,7 @@ def newton(island: Island, impulse: Floats, enough: float) -> tuple[Floats, bool
         now = after
         if now.error < best.error:
             best = now
-    return best.impulse, False, STEPS
+    return best.impulse, False, STEPS_IN_IMPULSES
 
 
 def _at(island: Island, impulse: Floats) -> _At:

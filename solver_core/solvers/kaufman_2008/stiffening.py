@@ -27,10 +27,11 @@ Indices = NDArray[np.int64]
 SOFTEST = 1.0  # compliance of a contact, over what it gives way by itself
 STIFFER = 0.3  # of the compliance before, at first
 SOFTER = 10.0  # times the last compliance that went well, where those below it do not
-LOST = 2  # compliances one after the other without an answer
+TRIES_BELOW = 2  # compliances one after the other without an answer, until they are raised
 ROUGHLY = 1e-4  # of the fastest velocity times the compliance: what an answer may be off that only leads on
-OF_A_CONTACT, FACTORISATIONS = 30, 3000  # factorisations at most
-MULTIPLICATIONS = 3e11  # at most, if half of the contacts press; LAPACK's are ten times as fast as ours
+FACTORISATIONS_A_CONTACT = 30  # at most
+MOST_FACTORISATIONS = 3000
+BY_LAPACK = 3e11  # multiplications at most, if half of the contacts press; LAPACK's are ten times as fast as ours
 
 
 def stiffening(island: Island, impulse: Floats, enough: float, fastest: float, effort: Indices) -> tuple[Floats, float, int]:
@@ -39,8 +40,8 @@ def stiffening(island: Island, impulse: Floats, enough: float, fastest: float, e
     enough: m/s, of the natural map. fastest: m/s, the velocity that errors are a part of.
     """
     best, least, cost = impulse, natural_map(island, impulse).max(initial=0.0), 0
-    most = np.clip(MULTIPLICATIONS / (0.5 * impulse.size) ** 3 * 3.0, LEAST, FACTORISATIONS)
-    most = min(most, OF_A_CONTACT * len(impulse))
+    most = np.clip(BY_LAPACK / (0.5 * impulse.size) ** 3 * 3.0, LEAST, MOST_FACTORISATIONS)
+    most = min(most, FACTORISATIONS_A_CONTACT * len(impulse))
     known, compliance, last, factor, lost = impulse, SOFTEST, SOFTEST, STIFFER, 0
     while least > enough and cost < most and effort[BELL] < LAST_CALL:
         soft = compliance / island.mass
@@ -56,7 +57,7 @@ def stiffening(island: Island, impulse: Floats, enough: float, fastest: float, e
             impulse = known = found
             last, lost = compliance, 0
             compliance, factor = compliance * factor, max(STIFFER, factor**1.5)
-        elif lost + 1 < LOST:
+        elif lost + 1 < TRIES_BELOW:
             lost, factor = lost + 1, factor**0.5
             compliance = last * factor
         else:
