@@ -181,6 +181,18 @@ def test_of_the_rods_of_1991_one_is_let_go_and_the_other_stopped_by_an_impulse()
     assert (frame.statistics.status == sc.Status.SOLVED).all()
 
 
+@pytest.mark.slow
+def test_both_rods_of_1991_come_to_lie_and_the_one_that_was_stopped_lies_nearer():
+    spec = published_scenes.rods_of_1991()
+    frame = sc.Simulation(spec).run(2 * FPS)[-1]
+    assert at_rest(frame)
+    # on the edges of their blocks
+    assert frame.poses[1:, 2] == pytest.approx(0.15, abs=1e-3)
+    # less than a rod's length and its middle's fall away, beyond which a tip has slid
+    let_go, stopped = -frame.poses[1:, 0]
+    assert 0.0 < stopped < 2.0 < let_go < 5.0
+
+
 @pytest.mark.parametrize("method", ["energy", "staggered", "pivot"])
 def test_a_bar_that_is_pressed_beyond_its_last_foot_pivots_about_it_and_leaves_the_others(method):
     """Figure 4 of Faure 1996, about the foot with the moment of inertia there and the arm of its weight."""

@@ -286,6 +286,20 @@ def test_a_rod_that_jams_misses_no_step(mu, speed):
         assert (frame.statistics.status == sc.Status.SOLVED).all()
 
 
+def test_a_rod_jams_at_once_above_a_friction_of_four_thirds_and_goes_over_its_tip():
+    """Its tip stops by an impulse, about which it keeps its angular momentum: 3 v h^2 / l^2 of a speed v, h^2 / l^2 = 1 / 5."""
+
+    def after(mu, seconds, **settings):
+        frames = sc.Simulation(sc.scenes.jamming_rod(speed=3.0, mu=mu), **settings).run(seconds)
+        return frames[-1].velocities[1, 0], frames[-1].poses[1], np.abs(frames[-1].velocities).max()
+
+    assert after(2.0, 1, fps=2400.0, substeps=1)[0] == pytest.approx(0.6 * 3.0, rel=0.01)
+    assert after(1.0, 1, fps=2400.0, substeps=1)[0] > 2.9
+    _, pose, fastest = after(2.0, 40)
+    # it fell forward, and lies on its side
+    assert fastest < 1e-3 and pose[2] == pytest.approx(0.002, abs=1e-4) and 0.5 < pose[0] < 1.0
+
+
 @pytest.mark.parametrize("tolerance", [1e-6, 1e-8])
 @pytest.mark.parametrize("heaviest", [1e4, 1e6])
 def test_a_tower_carries_a_thousand_tonnes(heaviest, tolerance):
