@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..collision.contact_set import ContactSet
 from ..compile.kernel import kernel
-from ..problem.subsystem import subsystem
+from ..problem.subsystem import contact_islands, subsystem
 from ..problem.system import System, effective_inverse_mass, relative_velocities, relative_velocity
 from ..solvers.effort import allow
 from ..solvers.kaufman_2008.aim import FEW_BODIES
@@ -85,7 +85,7 @@ def separation(
     islands = connected(len(model.dof), model.dof >= 0, linked_a, linked_b)
     acting = np.zeros(len(system.body_a), dtype=np.bool_)
     acting[: len(near)] = near
-    for solve in (partial(_propose_apart, threads), _project_apart, _compromise_apart):
+    for solve in (partial(_part_soon, threads), _project_apart, _compromise_apart):
         if _part_by(solve, apart, acting, -wanted.min(), effort, out) and (
             slow_down(model, apart, islands, body_a, body_b, -wanted, out) > CONTRADICTION
         ):
@@ -104,8 +104,10 @@ def _part_by(solve: Part, apart: System, acting: Bools, fastest: float, effort: 
     number, impulse = np.full(len(apart.offset) - 1, -1), np.zeros((len(acting), 3))
     # what rests is parted exactly, lest it be moved a little in every other step
     slow = (NEARLY_PARTED if len(number) > FEW_BODIES else PARTED) * fastest
+    new = acting
+    out[:] = 0.0
     for rounds in range(1, PUSHING_ROUNDS + 2):
-        chosen = np.flatnonzero(acting)
+        chosen = islands_with(apart, acting, new)
         part, bodies = subsystem(apart, chosen, number)
         velocity, pushes = np.zeros_like(part.velocity), impulse[chosen]
         if not solve(part, fastest, effort, pushes, velocity):
@@ -115,14 +117,26 @@ def _part_by(solve: Part, apart: System, acting: Bools, fastest: float, effort: 
         resisting = resists(apart, acting, slow, out)
         if not resisting.any():
             return True
-        acting |= resisting if rounds < PUSHING_ROUNDS else True
+        new = resisting if rounds < PUSHING_ROUNDS else ~acting
+        acting |= new
     return True
 
 
 @kernel
+def islands_with(system, acting, new):
+    """Of the contacts that act, (m,), those of islands that have a new one, (m,); ascending. The others are as they were."""
+    chosen = np.flatnonzero(acting)
+    start, contacts = contact_islands(system.offset.size - 1, system.body_a[chosen], system.body_b[chosen])
+    wanted = np.zeros(chosen.size, np.bool_)
+    for i in range(start.size - 1):
+        island = contacts[start[i] : start[i + 1]]
+        wanted[island] = new[chosen[island]].any()
+    return chosen[wanted]
+
+
+@kernel
 def scatter(system, bodies, some, out):
-    """out (n,) := the velocities of some bodies, and 0 of all others."""
-    out[:] = 0.0
+    """out (n,) := the velocities of some bodies, in their rows."""
     at = 0
     for body in bodies:
         for row in range(system.offset[body], system.offset[body + 1]):
@@ -154,10 +168,11 @@ def _left(velocity: Floats, box: Floats) -> Floats:
     return np.where(to_lower, np.maximum(velocity, 0.0), np.where(to_upper, np.minimum(velocity, 0.0), 0.0))
 
 
-def _propose_apart(threads: int, apart: System, fastest: float, effort: Indices, impulse: Floats, out: Floats) -> bool:
-    """By methods of first order, to a hundredth of what is wanted; False where that is not reached, or bodies are few."""
+def _part_soon(threads: int, apart: System, fastest: float, effort: Indices, impulse: Floats, out: Floats) -> bool:
+    """By methods of first order, to a hundredth of what is wanted, or exactly where bodies are few; False where the first do
+    not reach that."""
     if len(apart.offset) - 1 <= FEW_BODIES:
-        return False
+        return _project_apart(apart, fastest, effort, impulse, out)
     aims = PARTED * fastest, NEARLY_PARTED * fastest, NEARLY_PARTED * fastest
     _, error = sweep_and_split(apart, aims, effort, impulse, out, threads)
     return error <= aims[1]

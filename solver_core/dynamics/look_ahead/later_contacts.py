@@ -95,10 +95,13 @@ class LaterContacts:
         a, b = after.body_a, after.body_b
         after = after.chosen((movable[a] | movable[b]) & still[a] & still[b])
         a, b = after.body_a, after.body_b
-        was = deepest_of_pairs(before, a, b)
         size = np.minimum(self._size[a], self._size[b])
+        deep = after.gap < -NOTICED * size
+        if not deep.any():
+            return Later(contacts, False, 0.0, after.deepest(self._size))
+        was = deepest_of_pairs(before, a, b)
         deepened = after.gap < was - np.maximum(DEEPENING * motion.share * LARGEST_OVERLAP * size, FLUCTUATION * -was)
-        noticed = deepened & (after.gap < -NOTICED * size)
+        noticed = deepened & deep
         too_far = deepened & (after.gap < -LARGEST_OVERLAP * size)
         if noticed.any():
             contacts = merged(contacts, self._at_begin(after, noticed, was, before, state, motion))
@@ -185,9 +188,10 @@ def normal_speed(contacts: ContactSet, twist: Floats, position: Floats) -> Float
 def deepest_of_pairs(contacts: ContactSet, a: Ints, b: Ints) -> Floats:
     """(k,) m: the gap of the deepest contact of bodies a (k,) and b (k,), 0 where they do not overlap."""
     count = max(contacts.body_b.max(initial=0), b.max(initial=0)) + 1
-    pairs, place = np.unique(contacts.body_a * count + contacts.body_b, return_inverse=True)
+    overlapping = np.flatnonzero(contacts.gap < 0.0)
+    pairs, place = np.unique((contacts.body_a * count + contacts.body_b)[overlapping], return_inverse=True)
     deepest = np.zeros(len(pairs) + 1)
-    np.minimum.at(deepest, place, contacts.gap)
+    np.minimum.at(deepest, place, contacts.gap[overlapping])
     wanted = a * count + b
     at = np.searchsorted(pairs, wanted)
     return np.where(np.append(pairs, -1)[at] == wanted, deepest[at], 0.0)
