@@ -61,9 +61,10 @@ def island_of(matrix: Floats, free: Floats, mu: Floats) -> Island:
     size = np.sqrt(diagonal.max(axis=1))
     largest = np.abs(matrix).reshape(k, 3, k, 3).max(axis=(1, 3))
     coupled = largest > ZERO_BLOCK * np.outer(size, size)
+    island = Island(matrix, free, mu, np.where(rows > 0, kappa, 0.0))
     if 3 * k > DENSE_ROWS and coupled.mean() < DENSE_SHARE:
-        matrix = sparse.csr_matrix(np.where(np.kron(coupled, np.ones((3, 3), dtype=bool)), matrix, 0.0))
-    return Island(matrix, free, mu, np.where(rows > 0, kappa, 0.0))
+        return island._replace(matrix=sparse.csr_matrix(np.where(np.kron(coupled, np.ones((3, 3), dtype=bool)), matrix, 0.0)))
+    return island
 
 
 def natural_map(island: Island, impulse: Floats) -> Floats:
