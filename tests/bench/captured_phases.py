@@ -85,8 +85,8 @@ def natural_map(system: System, impulse: Floats) -> float:
 def first_order(problem: sc.ContactProblem, start: Floats, tolerance: float, limit: float) -> Outcome:
     impulse, effort = start.copy(), effort_of_a_step()
     with ringing(effort, limit):
-        begin_large(problem.system, tolerance, tolerance, effort, impulse, 1)
-    return natural_map(problem.system, impulse), int(effort[DONE])
+        factorisations, _ = begin_large(problem.system, tolerance, tolerance, effort, impulse, 1)
+    return natural_map(problem.system, impulse), factorisations
 
 
 def clusters(problem: sc.ContactProblem, start: Floats, tolerance: float, limit: float) -> Outcome:
