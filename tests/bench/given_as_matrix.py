@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How long problems take that are given as a matrix: heaps of cubes as they come to rest, and random contacts.
 
-    python tests/bench/given_as_matrix.py [--heaps 27:240 64:240 125:240] [--random 30 100 276] [--mu 0.6 0]
+    python tests/bench/given_as_matrix.py [--heaps 27:240 64:240 125:240] [--random 30 100 276] [--seeds 1] [--mu 0.6 0]
                                           [--tolerances 1e-4 1e-6 1e-8] [--methods staggered pivot] [--limit 60]
 
 Heaps are the largest islands of the steps named, solved to 1e-4 until then. Times are the processor's; --limit is of the wall,
@@ -38,8 +38,8 @@ def of_heap(cubes: int, step: int) -> tuple[Floats, Floats, Floats]:
     return problem.delassus, problem.free_velocity, problem.system.slack
 
 
-def of_random(contacts: int) -> tuple[Floats, Floats, Floats]:
-    G, g = given_number(np.random.default_rng(SEED), contacts)
+def of_random(contacts: int, seed: int = SEED) -> tuple[Floats, Floats, Floats]:
+    G, g = given_number(np.random.default_rng(seed), contacts)
     return G, g, np.zeros(contacts)
 
 
@@ -61,13 +61,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--heaps", nargs="*", default=["27:240", "64:240", "125:240"], metavar="CUBES:STEP")
     parser.add_argument("--random", type=int, nargs="*", default=[30, 100, 276])
+    parser.add_argument("--seeds", type=int, default=1, help="random problems of each number")
     parser.add_argument("--mu", type=float, nargs="+", default=[0.6, 0.0])
     parser.add_argument("--tolerances", type=float, nargs="+", default=[1e-4, 1e-6, 1e-8])
     parser.add_argument("--methods", nargs="+", default=["staggered", "pivot"])
     parser.add_argument("--limit", type=float, default=60.0)
     arguments = parser.parse_args()
     on_one_thread()
-    given = {f"random {contacts}": of_random(contacts) for contacts in arguments.random}
+    seeds = range(SEED, SEED + arguments.seeds)
+    given = {f"random {contacts} {seed}": of_random(contacts, seed) for contacts in arguments.random for seed in seeds}
     for text in arguments.heaps:
         cubes, _, step = text.partition(":")
         given[f"heap {text}"] = of_heap(int(cubes), int(step))
@@ -79,7 +81,7 @@ def main() -> None:
         for mu in arguments.mu:
             for method in arguments.methods:
                 for tolerance in arguments.tolerances:
-                    rows.append(measured(name, problem, mu, method, tolerance, arguments.limit) | {"seed_of_problem": SEED})
+                    rows.append(measured(name, problem, mu, method, tolerance, arguments.limit))
                     shown = (f"{value:.3g}" if isinstance(value, float) else str(value) for value in rows[-1].values())
                     print("  ".join(shown), flush=True)
     print(write_rows("given_as_matrix", rows))
