@@ -87,7 +87,8 @@ def verdict(totals: dict[str, Any], settings: dict[str, Any]) -> str:
     of_crowds = max(tolerance, settings["crowd_tolerance"])
     crowds = f", crowds of up to {most} bodies within {of_crowds:.3g}" if most else ""
     if coarse:
-        crowds += f" ({coarse} steps of them within {max(of_crowds, settings['crowd_limit']):.3g})"
+        steps = "1 step" if coarse == 1 else f"{coarse} steps"
+        crowds += f" ({steps} of them within {max(of_crowds, settings['crowd_limit']):.3g})"
     if totals["missed_steps"]:
         text = f"{totals['missed_steps']} of {totals['steps']} time steps missed the tolerance of {tolerance:.3g}{crowds}"
         return f"<p class='verdict bad'>{text}.</p>"

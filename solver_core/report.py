@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from .dynamics.frame import Frame, FrameStatistics
-from .dynamics.joints.links import MOST_SWING, Links
 from .io.cache import EarlierFrames
 from .problem.result import Found, Status
 from .scene.joints import JointSpec
@@ -34,11 +33,9 @@ __all__ = [
     "deepest_overlap",
     "error_report",
     "frame_summary",
-    "links_of",
     "missed_steps",
     "overlap_warnings",
     "report_bytes",
-    "swing_warnings",
     "worst_pair",
 ]
 
@@ -66,7 +63,6 @@ def build_report(
     missed: list[dict[str, Any]] = []
     warnings, seen = tuple(warnings), list[SceneWarning]()
     joints = [joint_entry(joint) for joint in spec.joints]
-    links = links_of(spec, settings)
     for frame in frames:
         deepest = deepest_overlap(frame, spec)
         worst_at, summary = worst_contact(frame, spec), frame_summary(frame.statistics)
@@ -77,8 +73,6 @@ def build_report(
         known = {name for w in (*warnings, *seen) if w.field == "contradiction" for name in w.objects}
         seen.extend(contradiction_warnings(frame, spec, known))
         note_breaking(frame, joints)
-        if not any(warning.field == "swing" for warning in seen):
-            seen.extend(swing_warnings(frame, spec, settings, links))
         seen.extend(overlap_warnings(frame, spec, {w.objects for w in (*warnings, *seen) if w.field == "overlap"}))
         missed.extend(missed_steps(frame, spec, settings))
     kinds = Counter(body.kind for body in spec.bodies)
@@ -274,24 +268,6 @@ def contradiction_warnings(frame: Frame, spec: SceneSpec, known: Collection[str]
             said = f"the joints {listed(names)} contradict each other: {names[0]} is off by {off:.3g} mm {at}"
         advice = "the bake goes on with the least error; change their limits, or what moves their ends, or let them break"
         yield SceneWarning(tuple(names), "contradiction", f"{said}; {advice}")
-
-
-def links_of(spec: SceneSpec, settings: SolverSettings) -> Links | None:
-    """What `swing_warnings` needs of a scene, None where it has no joints."""
-    return Links(spec, spec.time_scale / (spec.fps * settings.substeps)) if spec.joints else None
-
-
-def swing_warnings(frame: Frame, spec: SceneSpec, settings: SolverSettings, links: Links | None) -> Iterator[SceneWarning]:
-    """One for all links that are pulled so hard in a frame that the time steps do not follow how they swing."""
-    if links is None:
-        return
-    swing = links.swing(frame)
-    names = tuple(spec.bodies[body].name for body in np.flatnonzero(swing > MOST_SWING))
-    if names:
-        enough = math.ceil(settings.substeps * float(swing.max()) / MOST_SWING)
-        what = f"pulled so hard at frame {frame.frame} that they swing faster than the time step follows"
-        message = f"{what}: they are held in line, and swing slower; {enough} substeps let them swing as they should"
-        yield SceneWarning(names, "swing", message)
 
 
 def borne_with(frame: Frame, spec: SceneSpec, joint: int) -> list[int]:

@@ -72,10 +72,8 @@ from .report import (
     deepest_overlap,
     error_report,
     frame_summary,
-    links_of,
     overlap_warnings,
     report_bytes,
-    swing_warnings,
     worst,
 )
 from .scene.spec import SceneSpec, SceneWarning, SolverSettings
@@ -248,6 +246,7 @@ def simulate(
 
     Frames behind the newest checkpoint are simulated once more, and have to come out with the bits that are there.
     """
+    from .dynamics.joints.links import links_of, swing_warnings
     from .dynamics.simulation import Simulation
 
     simulation = Simulation(spec, settings, keep_contacts=arguments.contacts, threads=arguments.threads)
@@ -268,7 +267,8 @@ def simulate(
     there = FrameCacheReader(arguments.cache)
     first = go_on(simulation, writer, there)
     missed, broken, gave_way = told_so_far(there, there.frames, spec)
-    links, swing = links_of(spec, settings), ()
+    links = links_of(spec, settings)
+    swing = swing_warnings(map(there.read, there.frames), spec, settings, links)
 
     def before_step() -> None:
         if ending.pauses:
@@ -296,7 +296,7 @@ def simulate(
         contradicting.update(name for warning in contradictions for name in warning.objects)
         emit_warnings((*seen, *breaking_warnings(frame, spec, broken), *contradictions))
         if not swing:
-            swing = tuple(swing_warnings(frame, spec, settings, links))
+            swing = swing_warnings((frame,), spec, settings, links)
             emit_warnings(swing)
         broken = broken_joints(frame, spec)
         summary = frame_summary(frame.statistics)
@@ -318,7 +318,7 @@ def simulate(
     with ending.writing:
         keep_checkpoint(writer)
     if arguments.report:
-        report = build_report(spec, settings, FrameCacheReader(arguments.cache), warnings, writer.info.earlier)
+        report = build_report(spec, settings, FrameCacheReader(arguments.cache), (*warnings, *swing), writer.info.earlier)
         write_atomically(arguments.report, report_bytes(report))
     frames = spec.frame_end - spec.frame_start + 1
     emit("finished", frames=frames, missed_steps=missed, seconds=time.perf_counter() - begin)

@@ -6,6 +6,10 @@ the impulses of the step before are the answer. In a heap that tumbles few of th
 times what the first four do, and a settled one drifts by 0.03 mm in ten seconds without them. So an island tumbles from the
 step on in which anything in it slides, rolls or parts faster than gravity makes it within a step, and its bodies do until they
 sleep. While they are many they are a crowd.
+
+Where something in a crowd is much faster than that, errors are parts of a speed beside which they are not seen, and problems
+are the hardest: there a limit beyond the tolerance is put up with, unless joints would open by it. What comes to rest has to
+be within the tolerance, or it would not be known to rest.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 MANY = 32  # bodies, of which no crowd is made: the last digits of so few are found soon
+FAST = 10.0  # times what gravity gives within a step
 AT_REST = 30.0  # tolerances: what equilibria that are solved to one leave bodies moving at
 
 
@@ -50,11 +55,13 @@ class Crowds:
         if not self._accelerated:
             return np.full((moving, 2), self._tolerance), np.zeros(moving, dtype=bool)
         now = begin.unknowns(begin.bodies.twist)
-        tumbling, many = who_tumbles(system, now, begin.gravity_speed, self.tumbling[begin.awake])
+        tumbling, many, fast = who_tumbles(system, now, begin.gravity_speed, self.tumbling[begin.awake])
         crowd = tumbling & many & (self._limit > self._tolerance)
         self.members[:] = self.tumbling[:] = False
         self.members[begin.awake], self.tumbling[begin.awake] = crowd, tumbling
-        return np.where(crowd[:, None], (self._of_crowds, self._limit), self._tolerance), tumbling
+        limit = np.where(fast, self._limit, self._of_crowds)
+        asked = np.where(crowd, (np.full(moving, self._of_crowds), limit), self._tolerance)
+        return asked.T.copy(), tumbling
 
     def still(self) -> Floats:
         """(n,) what bodies in equilibrium may move at for no better reason than that it is solved to a tolerance, of the speed
@@ -74,24 +81,28 @@ class Crowds:
 @kernel
 def who_tumbles(system, now, speed, tumbling):
     """(bodies,) who is in an island that has a body which tumbles already, (bodies,), or a contact that moves faster than
-    `speed` at velocities `now` (dof,); and (bodies,) who is in an island of many."""
+    `speed` at velocities `now` (dof,); (bodies,) who is in an island of many; and (bodies,) who is in one without joints in
+    which a contact is fast."""
     bodies = system.offset.size - 1
     parent = np.arange(bodies)
     for k in range(system.body_a.size):
         if system.body_a[k] >= 0 and system.body_b[k] >= 0:
             join(parent, system.body_a[k], system.body_b[k])
-    size, stirred = np.zeros(bodies, np.int64), np.zeros(bodies, np.bool_)
+    size, fastest = np.zeros(bodies, np.int64), np.zeros(bodies)
+    stirred, jointed = np.zeros(bodies, np.bool_), np.zeros(bodies, np.bool_)
     for b in range(bodies):
         first = root(parent, b)
         size[first] += 1
         stirred[first] |= tumbling[b]
     for k in range(system.mu.size):
         first = root(parent, system.body_a[k] if system.body_a[k] >= 0 else system.body_b[k])
-        if not stirred[first]:
-            n, t1, t2 = relative_velocity(system, k, now)
-            stirred[first] = n * n + t1 * t1 + t2 * t2 > speed * speed
-    together, many = np.empty(bodies, np.bool_), np.empty(bodies, np.bool_)
+        n, t1, t2 = relative_velocity(system, k, now)
+        fastest[first] = max(fastest[first], n * n + t1 * t1 + t2 * t2)
+    for k in range(system.mu.size, system.body_a.size):
+        jointed[root(parent, system.body_a[k] if system.body_a[k] >= 0 else system.body_b[k])] = True
+    together, many, fast = np.empty(bodies, np.bool_), np.empty(bodies, np.bool_), np.empty(bodies, np.bool_)
     for b in range(bodies):
         first = root(parent, b)
-        together[b], many[b] = stirred[first], size[first] > MANY
-    return together, many
+        together[b], many[b] = stirred[first] or fastest[first] > speed * speed, size[first] > MANY
+        fast[b] = fastest[first] > (FAST * speed) ** 2 and not jointed[first]
+    return together, many, fast

@@ -161,4 +161,4 @@ def test_the_page_says_what_was_held_to_the_tolerance_of_crowds(write):
     page = "".join(Page(write([row(), row(crowd=90)], GOOD)[3]).said)
     assert "crowds of up to 90 bodies within 0.0001: " in page
     page = "".join(Page(write([row(crowd=90, natural_map=4e-4), row(crowd=90)], GOOD)[3]).said)
-    assert "crowds of up to 90 bodies within 0.0001 (2 steps of them within 0.001): " in page
+    assert "crowds of up to 90 bodies within 0.0001 (1 step of them within 0.001): " in page

@@ -128,12 +128,17 @@ def test_it_is_motion_against_each_other_that_makes_a_crowd_and_not_motion():
     nobody = np.zeros(80, dtype=bool)
     for velocity, expected in ((carried, False), (stirred, True)):
         system = chain_of_contacts(80, velocity)
-        tumbling, many = who_tumbles(system, system.velocity, 0.05, nobody)
+        tumbling, many, fast = who_tumbles(system, system.velocity, 0.05, nobody)
         assert (tumbling == expected).all()
-        assert many.all()
+        assert many.all() and not fast.any()
     member = nobody.copy()
     member[79] = True
     assert who_tumbles(chain_of_contacts(80, carried), chain_of_contacts(80, carried).velocity, 0.05, member)[0].all()
+    stirred[40] += 1.0
+    system = chain_of_contacts(80, stirred)
+    assert who_tumbles(system, system.velocity, 0.05, nobody)[2].all()
+    jointed = system._replace(mu=system.mu[:-1], slack=system.slack[:-1], box=np.zeros((1, 3, 3)))
+    assert not who_tumbles(jointed, jointed.velocity, 0.05, nobody)[2].any()
     few = chain_of_contacts(30, stirred[25:55])
     assert who_tumbles(few, few.velocity, 0.05, np.zeros(30, dtype=bool))[0].all()
     assert not who_tumbles(few, few.velocity, 0.05, np.ones(30, dtype=bool))[1].any()

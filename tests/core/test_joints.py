@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -17,13 +16,12 @@ from solver_core.dynamics.bodies import build_bodies
 from solver_core.dynamics.joints import tension
 from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
 from solver_core.scene.parts import box, ground
-from solver_core.scene.spec import BodyKind, MaterialSpec, SceneSpec
+from solver_core.scene.spec import BodyKind, MaterialSpec
 
 from .bodies import gaps, point, poses
+from .chains import G, ball, hung_on_a_light_chain, scene
 
-G = 9.81
 ROUGH = MaterialSpec(0.8, 0.8)
-ALL_FREE = (FREE_AXIS, FREE_AXIS, FREE_AXIS)
 NONE = np.zeros(3)
 UPRIGHT = np.array([math.sqrt(0.5), 0.0, math.sqrt(0.5), 0.0])  # Z along x
 
@@ -32,14 +30,6 @@ def hinge(name, a, b, at, axis=1, law=FREE_AXIS, **more):
     """Free about one axis of the world, X, Y or Z."""
     angular = tuple(law if k == axis else LOCKED for k in range(3))
     return JointSpec(name, a, b, position=np.asarray(at, dtype=float), angular=angular, **more)
-
-
-def ball(name, a, b, at, **more):
-    return JointSpec(name, a, b, position=np.asarray(at, dtype=float), angular=ALL_FREE, **more)
-
-
-def scene(bodies, joints, gravity=(0.0, 0.0, -G), fps=240.0, **more):
-    return SceneSpec(tuple(bodies), gravity=np.array(gravity), fps=fps, joints=tuple(joints), frame_end=10**6, **more)
 
 
 def run(spec, frames, **settings):
@@ -108,21 +98,6 @@ def test_a_slender_body_that_swings_and_spins_keeps_its_energy(seed):
     tenth = len(energy) // 10
     assert solved(frames)
     assert energy[-tenth:].mean() == pytest.approx(energy[:tenth].mean(), abs=2e-3 * G * 0.15)
-
-
-def hung_on_a_light_chain(link_mass, swing):
-    """Ten links of 10 cm under 50 kg, all turning about the nail as one with so many rad/s."""
-    length, links = 0.1, 10
-    bodies = [
-        box(f"Link {i}", (0.02, 0.02, 0.9 * length), (0.0, 0.0, -(i + 0.5) * length), MaterialSpec(), link_mass)
-        for i in range(links)
-    ]
-    bodies.append(box("Weight", (0.3, 0.3, 0.3), (0.0, 0.0, -links * length - 0.15), MaterialSpec(), 50.0))
-    spin = np.array([0.0, swing, 0.0])
-    bodies = [replace(one, velocity=np.cross(spin, one.position), angular_velocity=spin) for one in bodies]
-    names = ["", *(one.name for one in bodies)]
-    joints = [ball(f"Joint {i}", names[i], names[i + 1], (0.0, 0.0, -i * length)) for i in range(links + 1)]
-    return scene(bodies, joints, excluded=tuple(pairwise(names[1:])))
 
 
 def test_a_light_chain_that_is_pulled_taut_does_not_shake():

@@ -12,19 +12,15 @@ import pytest
 
 import solver_core as sc
 from solver_core import jointed_scenes
-from solver_core.dynamics.joints.links import Links
-from solver_core.report import build_report
+from solver_core.dynamics.joints.links import Links, links_of, swing_warnings
 from solver_core.scene.joints import JointSpec
 from solver_core.scene.spec import SolverSettings
 
-from .test_joints import hung_on_a_light_chain
-
-G = 9.81
+from .chains import G, hung_on_a_light_chain
 
 
 def warned(spec, frames, settings):
-    found = build_report(spec, settings, sc.Simulation(spec, settings=settings).run(frames))["warnings"]
-    return [warning for warning in found if warning["field"] == "swing"]
+    return swing_warnings(sc.Simulation(spec, settings=settings).run(frames), spec, settings, links_of(spec, settings))
 
 
 def test_a_link_between_two_pulls_swings_with_the_root_of_twelve_times_the_pull_over_its_mass_and_length():
@@ -41,8 +37,8 @@ def test_a_link_between_two_pulls_swings_with_the_root_of_twelve_times_the_pull_
 def test_a_chain_is_named_that_the_steps_do_not_follow_and_not_with_as_many_as_the_warning_asks_for():
     spec = replace(hung_on_a_light_chain(0.1, 0.0), fps=24.0)
     (said,) = warned(spec, 2, SolverSettings(substeps=10))
-    assert said["objects"] == tuple(f"Link {k}" for k in range(10)) and "frame 2" in said["message"]
-    (enough,) = map(int, re.findall(r"(\d+) substeps", said["message"]))
+    assert said.objects == tuple(f"Link {k}" for k in range(10)) and "frame 2" in said.message
+    (enough,) = map(int, re.findall(r"(\d+) substeps", said.message))
     assert enough > 10
     assert not warned(spec, 2, SolverSettings(substeps=enough))
 

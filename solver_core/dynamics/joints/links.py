@@ -7,18 +7,21 @@ a frame, in which a jerk counts for little.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ...scene.joints import JointSpec
-from ...scene.spec import SceneSpec
+from ...scene.spec import SceneSpec, SceneWarning, SolverSettings
 from ..bodies import build_bodies
 from ..frame import Frame
 from ..motion.rotation import matrices
 from .table import joint_table
 from .tension import FOLLOWED, geometric_stiffness
 
-__all__ = ["MOST_SWING", "Links"]
+__all__ = ["Links", "links_of", "swing_warnings"]
 
 Floats = NDArray[np.float64]
 
@@ -60,3 +63,25 @@ class Links:
 def turns(joint: JointSpec) -> bool:
     """Whether a joint leaves its bodies an angle."""
     return any(axis.lower < axis.upper and axis.stiffness == 0.0 for axis in joint.angular)
+
+
+def links_of(spec: SceneSpec, settings: SolverSettings) -> Links | None:
+    """What `swing_warnings` needs of a scene, None where it has no joints."""
+    return Links(spec, spec.time_scale / (spec.fps * settings.substeps)) if spec.joints else None
+
+
+def swing_warnings(
+    frames: Iterable[Frame], spec: SceneSpec, settings: SolverSettings, links: Links | None
+) -> tuple[SceneWarning, ...]:
+    """One for all links that are pulled so hard that the time steps do not follow how they swing, in the first such frame."""
+    if links is None:
+        return ()
+    for frame in frames:
+        swing = links.swing(frame)
+        names = tuple(spec.bodies[body].name for body in np.flatnonzero(swing > MOST_SWING))
+        if names:
+            enough = math.ceil(settings.substeps * float(swing.max()) / MOST_SWING)
+            what = f"pulled so hard at frame {frame.frame} that they swing faster than the time step follows"
+            message = f"{what}: they are held in line, and swing slower; {enough} substeps let them swing as they should"
+            return (SceneWarning(names, "swing", message),)
+    return ()

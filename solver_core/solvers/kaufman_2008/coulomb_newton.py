@@ -24,7 +24,7 @@ from ...problem.system import apply_inverse_mass, apply_mass, relative_velocity
 from ..effort import count_factorisation, spent
 from .projection import BOTH, JOINT_PENALTY, gap_velocity, generalised_impulse, velocity_after
 
-__all__ = ["coulomb_newton"]
+__all__ = ["assemble_unsymmetric", "coulomb_newton"]
 
 FIRST_PENALTIES = (1e2, 1e1, 1e3, 1e0)  # rho_k times the effective inverse mass, one try after the other
 LAST_JOINT_PENALTY = 1e6
@@ -77,7 +77,7 @@ def _add_block(values, at, left, size_left, d, right, size_right, k, weighed):
 
 
 @inner_kernel
-def _assemble(lower, upper, system, blocks, derivative):
+def assemble_unsymmetric(lower, upper, system, blocks, derivative):
     """M + J^T D J, all blocks."""
     structure = blocks.structure
     lower[:] = 0.0
@@ -159,7 +159,7 @@ def coulomb_newton(system, blocks, lower, upper, sides, inverse, kappa, attempt,
                 break
             if spent(effort):
                 return least
-            _assemble(lower, upper, system, blocks, derivative)
+            assemble_unsymmetric(lower, upper, system, blocks, derivative)
             count_factorisation(effort)
             if not factorise_lu(blocks.structure, lower, upper):
                 return least

@@ -31,6 +31,7 @@ from .anderson import accelerate, anderson
 from .coulomb_newton import coulomb_newton
 from .first_order import START, propose
 from .projection import BOTH, CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, generalised_impulse, project, velocity_after
+from .stiffening_bodies import Factors, stiffening_bodies
 
 __all__ = ["ACCELERATED", "SOLVED", "VARIANTS", "staggered"]
 
@@ -155,9 +156,14 @@ def staggered(system, impulse, tolerance, limit, tumbling, max_iterations, sides
             found = STAGGERING
         if staggering == ACCELERATED and (i > 0 or coarse):
             candidate[:] = impulse
-            reached = coulomb_newton(
-                system, blocks, values, upper, sides, inverse, kappa, tries, goal, enough, effort, candidate, v
-            )
+            if tries == 1 and sides == 0:
+                reached = stiffening_bodies(
+                    system, Factors(blocks, values, upper), kappa, enough, fastest, effort, candidate, v
+                )
+            else:
+                reached = coulomb_newton(
+                    system, blocks, values, upper, sides, inverse, kappa, tries, goal, enough, effort, candidate, v
+                )
             tries += 1
             if reached <= max(enough, PROGRESS * coulomb * fastest):
                 impulse[:] = candidate

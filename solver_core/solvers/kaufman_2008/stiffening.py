@@ -18,17 +18,13 @@ from numpy.typing import NDArray
 
 from ..effort import BELL, LAST_CALL, LEAST
 from .newton_in_impulses import Island, natural_map, newton, with_diagonal
+from .stiffening_bodies import ROUGHLY, ROUNDS, SOFTER, SOFTEST, STIFFER, TRIES_BELOW
 
 __all__ = ["stiffening"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-SOFTEST = 1.0  # compliance of a contact, over what it gives way by itself
-STIFFER = 0.3  # of the compliance before, at first
-SOFTER = 10.0  # times the last compliance that went well, where those below it do not
-TRIES_BELOW = 2  # compliances one after the other without an answer, until they are raised
-ROUGHLY = 1e-4  # of the fastest velocity times the compliance: what an answer may be off that only leads on
 FACTORISATIONS_A_CONTACT = 30  # at most
 MOST_FACTORISATIONS = 3000
 BY_LAPACK = 3e11  # multiplications at most, if half of the contacts press; LAPACK's are ten times as fast as ours
@@ -43,7 +39,9 @@ def stiffening(island: Island, impulse: Floats, enough: float, fastest: float, e
     most = np.clip(BY_LAPACK / (0.5 * impulse.size) ** 3 * 3.0, LEAST, MOST_FACTORISATIONS)
     most = min(most, FACTORISATIONS_A_CONTACT * len(impulse))
     known, compliance, last, factor, lost = impulse, SOFTEST, SOFTEST, STIFFER, 0
-    while least > enough and cost < most and effort[BELL] < LAST_CALL:
+    for _ in range(ROUNDS):
+        if least <= enough or cost >= most or effort[BELL] >= LAST_CALL:
+            break
         soft = compliance / island.mass
         giving = island._replace(
             matrix=with_diagonal(island.matrix, np.repeat(soft, 3)), free=island.free - soft[:, None] * known
