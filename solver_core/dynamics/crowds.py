@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 MANY = 32  # bodies, of which no crowd is made: the last digits of so few are found soon
-FAST = 10.0  # times what gravity gives within a step
+MUCH_FASTER = 10.0  # times what gravity gives within a step
 AT_REST = 30.0  # tolerances: what equilibria that are solved to one leave bodies moving at
 
 
@@ -104,5 +104,5 @@ def who_tumbles(system, now, speed, tumbling):
     for b in range(bodies):
         first = root(parent, b)
         together[b], many[b] = stirred[first] or fastest[first] > speed * speed, size[first] > MANY
-        fast[b] = fastest[first] > (FAST * speed) ** 2 and not jointed[first]
+        fast[b] = fastest[first] > (MUCH_FASTER * speed) ** 2 and not jointed[first]
     return together, many, fast

@@ -25,7 +25,7 @@ def worst(frames):
 
 @pytest.mark.slow
 def test_a_heap_that_tumbles_is_a_crowd_to_its_tolerance_and_falls_asleep_soon_after_rest():
-    frames = sc.Simulation(falling_cubes(96)).run(6 * FPS)
+    frames = sc.Simulation(falling_cubes(96)).run(10 * FPS)
     crowd = np.concatenate([frame.statistics.crowd for frame in frames[1:]])
     status = np.concatenate([frame.statistics.status for frame in frames[1:]])
     assert 64 < crowd.max() <= 96

@@ -310,11 +310,14 @@ def test_a_bridge_of_planks_carries_a_weight():
     assert abs(middle) < 0.01
     assert frames[-1].poses[-1, 2] > middle + 0.12
     assert gaps(frames, spec).max() < 1e-4
-    carried = sum(f.reactions[[0, 1], 2].sum() - f.reactions[[-1, -2], 2].sum() for f in frames[1:]) / 24.0
+    carried = np.cumsum([f.reactions[[0, 1], 2].sum() - f.reactions[[-1, -2], 2].sum() for f in frames[1:]]) / 24.0
     mass = np.array([body.mass for body in spec.bodies])
-    # gravity acts for half of the first step
-    weight = mass.sum() * G * (30.0 / 24.0 - 0.5 / 240.0)
-    assert carried == pytest.approx(weight + mass @ frames[-1].velocities[:, 2], rel=1e-6)
+    # velocities are those of the middle of the last step, where it was not cut
+    whole = [k for k in range(1, 31) if frames[k].statistics.cuts[-1] == 0]
+    assert len(whole) >= 10
+    for k in whole:
+        weight = mass.sum() * G * (k / 24.0 - 0.5 / 240.0)
+        assert carried[k - 1] == pytest.approx(weight + mass @ frames[k].velocities[:, 2], rel=1e-6)
 
 
 @pytest.mark.slow
@@ -327,7 +330,8 @@ def test_a_bridge_that_catches_a_load_gives_it_no_energy():
     assert solved(frames) and gaps(frames, spec).max() < 2e-5
     # it has 1,962 J over where it begins
     assert energy.max() < energy[0] + 5.0
-    assert min(frame.poses[-1, 2] for frame in frames) < 0.1
+    # it falls by 5 cm, onto planks that come to lie level
+    assert 0.15 < min(frame.poses[-1, 2] for frame in frames) < 0.153
 
 
 def test_joined_bodies_are_one_island_and_stand_on_the_ground_by_friction():

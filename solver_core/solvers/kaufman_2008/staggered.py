@@ -10,12 +10,13 @@ that the answer never violates contact however early it is asked for.
 Beyond the paper: an iterate is accepted only when its relative Coulomb residuals, too, are within the tolerance; one that is
 not accepted is returned by the smallest of these; and iterations may begin with a proposal. Staggering converges as slowly as
 normal and tangential impulses are coupled (a leaning card, section 4 of the paper), so contact and friction are solved
-together: by Newton's method on both, or, in every other turn of iterations where that gets nowhere, by one projection onto
-both with the friction radii held, which leaves only the dependence of the radii on alpha to be iterated, r := mu alpha(r), and
-that Anderson's method accelerates. Turns, because each of the two settles where the other does not. Where the
-start is far from a solution, as where bodies tumble, or bodies are many, proposals come first that need a factorisation or
-none: Gauss-Seidel sweeps and the alternating direction method of multipliers. They find out who carries, who sticks and who
-slides. What is accepted is a fixed point (26) of the two published projections either way.
+together: by Newton's method on both, at its second try on contacts that give way ever less (`stiffening_bodies.py`), or, in
+every other turn of iterations where that gets nowhere, by one projection onto both with the friction radii held, which leaves
+only the dependence of the radii on alpha to be iterated, r := mu alpha(r), and that Anderson's method accelerates. Turns,
+because each of the two settles where the other does not. Where the start is far from a solution, as where bodies tumble, or
+bodies are many, proposals come first that need a factorisation or none: Gauss-Seidel sweeps and the alternating direction
+method of multipliers. They find out who carries, who sticks and who slides. What is accepted is a fixed point (26) of the two
+published projections either way.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..effort import BELL, LAST_CALL, LEAST
 from .newton_in_impulses import Island, natural_map, newton, with_diagonal
-from .stiffening_bodies import ROUGHLY, ROUNDS, SOFTER, SOFTEST, STIFFER, TRIES_BELOW
+from .stiffening_bodies import MOST_COMPLIANCES, ROUGHLY, SOFTER, SOFTEST, STIFFER, TRIES_BELOW
 
 __all__ = ["stiffening"]
 
@@ -39,7 +39,7 @@ def stiffening(island: Island, impulse: Floats, enough: float, fastest: float, e
     most = np.clip(BY_LAPACK / (0.5 * impulse.size) ** 3 * 3.0, LEAST, MOST_FACTORISATIONS)
     most = min(most, FACTORISATIONS_A_CONTACT * len(impulse))
     known, compliance, last, factor, lost = impulse, SOFTEST, SOFTEST, STIFFER, 0
-    for _ in range(ROUNDS):
+    for _ in range(MOST_COMPLIANCES):
         if least <= enough or cost >= most or effort[BELL] >= LAST_CALL:
             break
         soft = compliance / island.mass

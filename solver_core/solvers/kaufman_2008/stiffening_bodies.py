@@ -27,7 +27,7 @@ from ..effort import DONE, count_factorisation, spent
 from .coulomb_newton import assemble_unsymmetric
 from .projection import BOTH, Blocks, gap_velocity, generalised_impulse, velocity_after
 
-__all__ = ["ROUGHLY", "ROUNDS", "SOFTER", "SOFTEST", "STIFFER", "TRIES_BELOW", "Factors", "stiffening_bodies"]
+__all__ = ["MOST_COMPLIANCES", "ROUGHLY", "SOFTER", "SOFTEST", "STIFFER", "TRIES_BELOW", "Factors", "stiffening_bodies"]
 
 Floats = NDArray[np.float64]
 
@@ -37,11 +37,11 @@ SOFTER = 10.0  # times the last compliance that went well, where those below it 
 TRIES_BELOW = 2  # compliances one after the other without an answer, until they are raised
 ROUGHLY = 1e-4  # of the fastest velocity times the compliance: what an answer may be off that only leads on
 JOINTS = 1e-4  # of the compliance of contacts: rows of joints are linear, and bear being stiff
-STEPS = 30  # of Newton's method, for one compliance
+STEPS_OF_ONE = 30  # of Newton's method, for one compliance
 SHORTEST_STEP = 0.06
-UPHILL_STEPS = 4
-ROUNDS = 200  # of compliances: what contacts with nothing that moves lack takes no factorisation
-MOST_FACTORISATIONS = 1200
+UPHILL_OF_ONE = 4
+MOST_COMPLIANCES = 200  # of compliances: what contacts with nothing that moves lack takes no factorisation
+FACTORISATIONS_OF_STIFFENING = 1200
 
 
 class Factors(NamedTuple):
@@ -213,10 +213,10 @@ def _newton(system, factors, kappa, giving, enough, effort, impulse, v):
     room = Room(
         np.empty((m, 3)), np.empty((m, 3)), np.empty((m, 3)), np.zeros((m, 3, 3)), np.empty(n), np.empty(n), np.empty(n)
     )
-    uphill = UPHILL_STEPS
+    uphill = UPHILL_OF_ONE
     _velocities(system, impulse, room.work, v)
     now = _look(system, kappa, giving, impulse, v, room.off, room.derivative, False)
-    for _ in range(STEPS):
+    for _ in range(STEPS_OF_ONE):
         if _largest(kappa, room.off) <= enough:
             return True
         if spent(effort):
@@ -248,8 +248,8 @@ def stiffening_bodies(system, factors, kappa, enough, fastest, effort, impulse, 
     least = natural_error(system, impulse, v, kappa, 0)
     best, v_best = impulse.copy(), v.copy()
     compliance, last, factor, lost = SOFTEST, SOFTEST, STIFFER, 0
-    most = effort[DONE] + MOST_FACTORISATIONS
-    for _ in range(ROUNDS):
+    most = effort[DONE] + FACTORISATIONS_OF_STIFFENING
+    for _ in range(MOST_COMPLIANCES):
         if not least > enough or spent(effort) or effort[DONE] >= most:
             break
         found[:] = impulse
