@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..effort import BELL, LAST_CALL, LEAST
+from .compliances import BEGIN, MOST_COMPLIANCES, ROUGHLY, next_compliance
 from .newton_in_impulses import Island, natural_map, newton, with_diagonal
-from .stiffening_bodies import MOST_COMPLIANCES, ROUGHLY, SOFTER, SOFTEST, STIFFER, TRIES_BELOW
 
 __all__ = ["stiffening"]
 
@@ -38,26 +38,20 @@ def stiffening(island: Island, impulse: Floats, enough: float, fastest: float, e
     best, least, cost = impulse, natural_map(island, impulse).max(initial=0.0), 0
     most = np.clip(BY_LAPACK / (0.5 * impulse.size) ** 3 * 3.0, LEAST, MOST_FACTORISATIONS)
     most = min(most, FACTORISATIONS_A_CONTACT * len(impulse))
-    known, compliance, last, factor, lost = impulse, SOFTEST, SOFTEST, STIFFER, 0
+    known, course = impulse, BEGIN
     for _ in range(MOST_COMPLIANCES):
         if least <= enough or cost >= most or effort[BELL] >= LAST_CALL:
             break
-        soft = compliance / island.mass
+        soft = course[0] / island.mass
         giving = island._replace(
             matrix=with_diagonal(island.matrix, np.repeat(soft, 3)), free=island.free - soft[:, None] * known
         )
-        found, answered, done = newton(giving, impulse, max(0.1 * enough, ROUGHLY * compliance * fastest))
+        found, answered, done = newton(giving, impulse, max(0.1 * enough, ROUGHLY * course[0] * fastest))
         cost += done
         error = natural_map(island, found).max()
         if error < least:
             best, least = found, error
         if answered:
             impulse = known = found
-            last, lost = compliance, 0
-            compliance, factor = compliance * factor, max(STIFFER, factor**1.5)
-        elif lost + 1 < TRIES_BELOW:
-            lost, factor = lost + 1, factor**0.5
-            compliance = last * factor
-        else:
-            compliance, factor, lost = min(SOFTER * last, SOFTEST), STIFFER, 0
+        course = next_compliance(course, answered)
     return best, least, cost

@@ -24,23 +24,18 @@ from ...problem.cones import project_disk, project_half_line, project_interval
 from ...problem.residuals import natural_error
 from ...problem.system import relative_velocity
 from ..effort import DONE, count_factorisation, spent
+from .compliances import BEGIN, MOST_COMPLIANCES, ROUGHLY, next_compliance
 from .coulomb_newton import assemble_unsymmetric
 from .projection import BOTH, Blocks, gap_velocity, generalised_impulse, velocity_after
 
-__all__ = ["MOST_COMPLIANCES", "ROUGHLY", "SOFTER", "SOFTEST", "STIFFER", "TRIES_BELOW", "Factors", "stiffening_bodies"]
+__all__ = ["Factors", "stiffening_bodies"]
 
 Floats = NDArray[np.float64]
 
-SOFTEST = 1.0  # compliance of a contact, over what it gives way by itself
-STIFFER = 0.3  # of the compliance before, at first
-SOFTER = 10.0  # times the last compliance that went well, where those below it do not
-TRIES_BELOW = 2  # compliances one after the other without an answer, until they are raised
-ROUGHLY = 1e-4  # of the fastest velocity times the compliance: what an answer may be off that only leads on
 JOINTS = 1e-4  # of the compliance of contacts: rows of joints are linear, and bear being stiff
 STEPS_OF_ONE = 30  # of Newton's method, for one compliance
 SHORTEST_STEP = 0.06
 UPHILL_OF_ONE = 4
-MOST_COMPLIANCES = 200  # of compliances: what contacts with nothing that moves lack takes no factorisation
 FACTORISATIONS_OF_STIFFENING = 1200
 
 
@@ -247,14 +242,14 @@ def stiffening_bodies(system, factors, kappa, enough, fastest, effort, impulse, 
     _velocities(system, impulse, work, v)
     least = natural_error(system, impulse, v, kappa, 0)
     best, v_best = impulse.copy(), v.copy()
-    compliance, last, factor, lost = SOFTEST, SOFTEST, STIFFER, 0
+    course = BEGIN
     most = effort[DONE] + FACTORISATIONS_OF_STIFFENING
     for _ in range(MOST_COMPLIANCES):
         if not least > enough or spent(effort) or effort[DONE] >= most:
             break
         found[:] = impulse
-        near = max(0.1 * enough, ROUGHLY * compliance * fastest)
-        answered = _newton(system, factors, kappa, Giving(known, compliance), near, effort, found, v_found)
+        near = max(0.1 * enough, ROUGHLY * course[0] * fastest)
+        answered = _newton(system, factors, kappa, Giving(known, course[0]), near, effort, found, v_found)
         error = natural_error(system, found, v_found, kappa, 0)
         if error < least:
             least = error
@@ -263,13 +258,7 @@ def stiffening_bodies(system, factors, kappa, enough, fastest, effort, impulse, 
         if answered:
             impulse[:] = found
             known[:] = found
-            last, lost = compliance, 0
-            compliance, factor = compliance * factor, max(STIFFER, factor**1.5)
-        elif lost + 1 < TRIES_BELOW:
-            lost, factor = lost + 1, factor**0.5
-            compliance = last * factor
-        else:
-            compliance, factor, lost = min(SOFTER * last, SOFTEST), STIFFER, 0
+        course = next_compliance(course, answered)
     impulse[:] = best
     v[:] = v_best
     return least
