@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The processor that kernels are compiled for: a published level, not the very one that they are compiled on.
+"""The processor that kernels are compiled for, a published level, not the very one that they are compiled on, and its vectors.
 
 So kernels can be compiled on one machine and used on another. What newer processors can do beyond the level was measured to
-gain nothing here (docs/measured.md).
+gain nothing here (docs/measured.md). What is done to neighbouring numbers alike is done with vectors, also outside of loops
+("superword-level parallelism"): as all C compilers that are built on LLVM do by default, and numba did until, with LLVM 14, it
+led to wrong code. It changes the order of no sum, and halves what blocks of rigid bodies take.
 """
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Mapping
 
-__all__ = ["level_of", "use_level"]
+__all__ = ["VECTORS", "level_of", "use_level", "use_vectors"]
 
 # x86-64-v2 and x86-64-v3 of the System V psABI, in LLVM's words
 V2 = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
 V3 = (*V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave")
+VECTORS = 1  # numba's setting SLP_VECTORIZE
 LEVELS = (("x86-64-v3", V3), ("x86-64-v2", V2))
 
 
@@ -41,3 +45,11 @@ def use_level() -> None:
         # numba makes its settings at run time
         setattr(config, "CPU_NAME", level)  # noqa: B010
         setattr(config, "CPU_FEATURES", "")  # noqa: B010
+
+
+def use_vectors() -> None:
+    """Have numba compile with vectors, unless NUMBA_SLP_VECTORIZE says whether."""
+    from numba.core import config
+
+    if "NUMBA_SLP_VECTORIZE" not in os.environ:
+        setattr(config, "SLP_VECTORIZE", VECTORS)  # noqa: B010

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..collision.contact_set import ContactSet
 from ..compile.kernel import kernel
+from ..linalg.block_cholesky import room_of_factor
 from ..problem.subsystem import contact_islands, subsystem
 from ..problem.system import System, effective_inverse_mass, relative_velocities, relative_velocity
 from ..solvers.effort import allow
@@ -27,7 +28,7 @@ __all__ = ["leave_what_gets_worse", "separation"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-Part = Callable[[System, float, Indices, Floats, Floats], bool]
+Part = Callable[[System, Indices, float, Indices, Floats, Floats], bool]
 
 # Of the multipliers, where overlaps contradict each other, for a compromise: a peg that fills its hole would slip out along
 # normals that hardly lean.
@@ -85,7 +86,8 @@ def separation(
     islands = connected(len(model.dof), model.dof >= 0, linked_a, linked_b)
     acting = np.zeros(len(system.body_a), dtype=np.bool_)
     acting[: len(near)] = near
-    for solve in (partial(_part_soon, threads), _project_apart, _compromise_apart):
+    ways: tuple[Part, ...] = partial(_part_soon, threads), _project_apart, _compromise_apart
+    for solve in ways:
         if _part_by(solve, apart, acting, -wanted.min(), effort, out) and (
             slow_down(model, apart, islands, body_a, body_b, -wanted, out) > CONTRADICTION
         ):
@@ -101,19 +103,14 @@ def _part_by(solve: Part, apart: System, acting: Bools, fastest: float, effort: 
     What is pushed less, the farther away it is, ends with the contacts near by: a heap of a thousand bodies in which two
     overlap is not asked as a whole.
     """
-    number, impulse = np.full(len(apart.offset) - 1, -1), np.zeros((len(acting), 3))
+    impulse = np.zeros((len(acting), 3))
     # what rests is parted exactly, lest it be moved a little in every other step
-    slow = (NEARLY_PARTED if len(number) > FEW_BODIES else PARTED) * fastest
+    slow = (NEARLY_PARTED if len(apart.offset) - 1 > FEW_BODIES else PARTED) * fastest
     new = acting
     out[:] = 0.0
     for rounds in range(1, PUSHING_ROUNDS + 2):
-        chosen = islands_with(apart, acting, new)
-        part, bodies = subsystem(apart, chosen, number)
-        velocity, pushes = np.zeros_like(part.velocity), impulse[chosen]
-        if not solve(part, fastest, effort, pushes, velocity):
+        if not solve(apart, islands_with(apart, acting, new), fastest, effort, impulse, out):
             return False
-        impulse[chosen] = pushes
-        scatter(apart, bodies, velocity, out)
         resisting = resists(apart, acting, slow, out)
         if not resisting.any():
             return True
@@ -168,36 +165,63 @@ def _left(velocity: Floats, box: Floats) -> Floats:
     return np.where(to_lower, np.maximum(velocity, 0.0), np.where(to_upper, np.minimum(velocity, 0.0), 0.0))
 
 
-def _part_soon(threads: int, apart: System, fastest: float, effort: Indices, impulse: Floats, out: Floats) -> bool:
+def _part_soon(
+    threads: int, apart: System, chosen: Indices, fastest: float, effort: Indices, impulse: Floats, out: Floats
+) -> bool:
     """By methods of first order, to a hundredth of what is wanted, or exactly where bodies are few; False where the first do
     not reach that."""
-    if len(apart.offset) - 1 <= FEW_BODIES:
-        return _project_apart(apart, fastest, effort, impulse, out)
+    if how_many(apart, chosen) <= FEW_BODIES:
+        return _project_apart(apart, chosen, fastest, effort, impulse, out)
+    part, bodies = subsystem(apart, chosen, np.full(len(apart.offset) - 1, -1))
+    velocity, pushes = np.zeros_like(part.velocity), impulse[chosen]
     aims = PARTED * fastest, NEARLY_PARTED * fastest, NEARLY_PARTED * fastest
-    _, error = sweep_and_split(apart, aims, effort, impulse, out, threads)
-    return error <= aims[1]
+    _, error = sweep_and_split(part, aims, effort, pushes, velocity, threads)
+    if not error <= aims[1]:
+        return False
+    impulse[chosen] = pushes
+    scatter(apart, bodies, velocity, out)
+    return True
 
 
-def _project_apart(apart: System, fastest: float, effort: Indices, impulse: Floats, out: Floats) -> bool:
+def _project_apart(apart: System, chosen: Indices, fastest: float, effort: Indices, impulse: Floats, out: Floats) -> bool:
     """By a contact projection."""
-    return _project(apart, fastest, MULTIPLIER_STEPS, effort, impulse, out)
+    project_chosen(apart, chosen, fastest, MULTIPLIER_STEPS, effort, impulse, out)
+    return True
 
 
-def _compromise_apart(apart: System, fastest: float, effort: Indices, impulse: Floats, out: Floats) -> bool:
+def _compromise_apart(apart: System, chosen: Indices, fastest: float, effort: Indices, impulse: Floats, out: Floats) -> bool:
     """By a contact projection of so few multiplier steps that overlaps which contradict each other share what they can have:
     from none each time, for with every step more the impulses of a contradiction grow."""
-    impulse[:] = 0.0
-    return _project(apart, fastest, COMPROMISE, effort, impulse, out)
-
-
-def _project(apart: System, fastest: float, steps: np.int64, effort: Indices, impulse: Floats, out: Floats) -> bool:
-    m = len(apart.body_a)
-    blocks = find_blocks(apart)
-    allow(effort, FACTORISING, blocks.structure.target.size, m)
-    values, radius, target = np.empty(blocks.structure.length), np.zeros(m), np.zeros_like(out)
-    inverse, aims = effective_inverse_mass(apart), (PARTED * fastest, NEARLY_PARTED * fastest)
-    project(apart, blocks, values, CONTACT, DISK, radius, target, inverse, *aims, effort, impulse, out, steps)
+    impulse[chosen] = 0.0
+    project_chosen(apart, chosen, fastest, COMPROMISE, effort, impulse, out)
     return True
+
+
+@kernel
+def project_chosen(apart, chosen, fastest, steps, effort, impulse, out):
+    """By a contact projection of some contacts, impulse (m, 3), and the velocities (n,) of their bodies."""
+    part, bodies = subsystem(apart, chosen, np.full(apart.offset.size - 1, -1))
+    m, blocks = chosen.size, find_blocks(part)
+    allow(effort, FACTORISING, blocks.structure.target.size, m)
+    values, pushes, velocity = room_of_factor(blocks.structure), impulse[chosen], np.zeros_like(part.velocity)
+    goal, enough, inverse = PARTED * fastest, NEARLY_PARTED * fastest, effective_inverse_mass(part)
+    radius, target = np.zeros(m), np.zeros_like(velocity)
+    project(part, blocks, values, CONTACT, DISK, radius, target, inverse, goal, enough, effort, pushes, velocity, steps)
+    for i in range(m):
+        impulse[chosen[i]] = pushes[i]
+    scatter(apart, bodies, velocity, out)
+
+
+@kernel
+def how_many(system, chosen):
+    """Bodies that some contacts are between."""
+    seen, count = np.zeros(system.offset.size, np.bool_), 0
+    for k in chosen:
+        for body in (system.body_a[k], system.body_b[k]):
+            if body >= 0 and not seen[body]:
+                seen[body] = True
+                count += 1
+    return count
 
 
 def _speed_of_entry(model: Model, body_a: Indices, body_b: Indices, slip: Floats, twist: Floats, h: float) -> Floats:

@@ -6,7 +6,8 @@ H couples the degrees of freedom of bodies that touch, so its graph is the conta
 
 Storage. Columns are numbered in elimination order. `values` holds the diagonal block of every column, then all blocks below the
 diagonal, column by column, each row-major. Blocks are (size of row body) x (size of column body), so bodies may differ in size.
-A factor has the reciprocals of its diagonal in the place of that; `block_triangular` solves with it.
+A factor has the reciprocals of its diagonal in the place of that, and behind all of its blocks, in the same places, their
+transposes: what is subtracted from six neighbours is then read from six neighbours, too. `block_triangular` solves with it.
 """
 
 from __future__ import annotations
@@ -16,10 +17,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import inlined_kernel, inner_kernel, leaf_kernel
-from .block_triangular import solve_lower, solve_lower_6
+from ..compile.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
+from .block_triangular import solve_lower
+from .rows_of_six import SIX, minus_rows, subtract_rows
 
-__all__ = ["Structure", "analyse", "eliminate", "factorise", "factorise_column", "find_block", "lay_out", "subtract_products"]
+__all__ = [
+    "Structure",
+    "analyse",
+    "eliminate",
+    "factorise",
+    "factorise_column",
+    "find_block",
+    "lay_out",
+    "room_of_factor",
+    "subtract_products",
+]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -31,7 +43,7 @@ class Structure(NamedTuple):
     order[j] is the body eliminated as column j, rank its inverse; offset[b] the first degree of freedom of body b, size[j] that
     of column j. diagonal[j] and block[p] are positions in `values`; blocks column_start[j] <= p < column_start[j + 1] lie below
     the diagonal of column j, in rows row[p] (ascending). target lists, column by column and pair by pair, the position of the
-    block that the outer product of two blocks of a column is subtracted from.
+    block that the outer product of two blocks of a column is subtracted from. length: of all blocks.
     """
 
     order: Ints
@@ -221,6 +233,12 @@ def lay_out(offset, order, column_start, row):
     return Structure(order, rank, first, size, column_start, row, diagonal, block, target, length)
 
 
+@kernel
+def room_of_factor(structure):
+    """`values` for `factorise`, not filled in."""
+    return np.empty(2 * structure.length)
+
+
 @leaf_kernel
 def find_block(structure, column, row):
     """Position in `values` of the block in the given row of the given column (both in elimination order, row > column)."""
@@ -234,70 +252,70 @@ def find_block(structure, column, row):
     return structure.block[low]
 
 
-@leaf_kernel
-def _cholesky(values, at, n):
-    """L of the n x n block at `at`, its diagonal inverted, in its lower triangle; False where the block is not positive
-    definite."""
+@inlined_kernel
+def _cholesky(block, n):
+    """L of an n x n block, its diagonal inverted, in its lower triangle; False where the block is not positive definite."""
     for i in range(n):
-        row_i = at + i * n
+        row = block[i * n :]
         for j in range(i):
-            row_j = at + j * n
-            s = values[row_i + j]
+            other, s = block[j * n :], row[j]
             for k in range(j):
-                s -= values[row_i + k] * values[row_j + k]
-            values[row_i + j] = s * values[row_j + j]
-        s = values[row_i + i]
+                s -= row[k] * other[k]
+            row[j] = s * other[j]
+        s = row[i]
         for k in range(i):
-            s -= values[row_i + k] * values[row_i + k]
+            s -= row[k] * row[k]
         if not s > 0.0:
             return False
-        values[row_i + i] = 1.0 / np.sqrt(s)
+        row[i] = 1.0 / np.sqrt(s)
     return True
 
 
-@leaf_kernel
-def _right_solve(values, at, rows, factor, n):
-    """X := X L^-T for the rows x n block X at `at` and the n x n factor L at `factor`."""
-    if n == 6:
-        for i in range(rows):
-            solve_lower_6(values, factor, values, at + i * 6)
-        return
+@inlined_kernel
+def _mirror(block, rows, columns, out):
+    """The transpose of a rows x columns block."""
     for i in range(rows):
-        solve_lower(values, factor, n, values, at + i * n)
+        row = block[i * columns :]
+        for j in range(columns):
+            out[j * rows + i] = row[j]
 
 
 @inlined_kernel
-def _subtract_row(out, left, right, i, columns):
-    """Row i of C := C - A B^T for blocks A and B of six columns."""
-    a = left[6 * i :]
-    a0, a1, a2, a3, a4, a5 = a[0], a[1], a[2], a[3], a[4], a[5]
-    c = out[columns * i :]
-    for j in range(columns):
-        k = 6 * j
-        c[j] -= (
-            a0 * right[k] + a1 * right[k + 1] + a2 * right[k + 2] + a3 * right[k + 3] + a4 * right[k + 4] + a5 * right[k + 5]
-        )
+def _left_solve_6(factor, x):
+    """X := L^-1 X for 6 x 6 blocks."""
+    for i in range(6):
+        row, y = x[6 * i :], factor[6 * i :]
+        f = y[i]
+        x0, x1, x2, x3, x4, x5 = minus_rows((row[0], row[1], row[2], row[3], row[4], row[5]), y, x, i)
+        row[0], row[1], row[2], row[3], row[4], row[5] = f * x0, f * x1, f * x2, f * x3, f * x4, f * x5
+
+
+@inlined_kernel
+def _right_solve(x, rows, factor, n, mirrored):
+    """X := X L^-T for a rows x n block X, and its transpose."""
+    if rows == 6 and n == 6:
+        _mirror(x, SIX, SIX, mirrored)
+        _left_solve_6(factor, mirrored)
+        _mirror(mirrored, SIX, SIX, x)
+        return
+    for i in range(rows):
+        solve_lower(factor, n, x[i * n :])
+    _mirror(x, rows, n, mirrored)
 
 
 @leaf_kernel
-def _subtract_product(values, at, left, rows, right, columns, n):
-    """C := C - A B^T for the rows x n block A at `left` and the columns x n block B at `right`."""
+def _subtract_product(c, a, rows, b, columns, n):
+    """C := C - A B for the rows x n block A and the n x columns block B."""
     if n == 6 and columns == 6:
         for i in range(rows):
-            _subtract_row(values[at:], values[left:], values[right:], i, 6)
-        return
-    if n == 6:
-        for i in range(rows):
-            _subtract_row(values[at:], values[left:], values[right:], i, columns)
+            subtract_rows(c[6 * i :], a[6 * i :], b, SIX)
         return
     for i in range(rows):
-        a = left + i * n
-        for j in range(columns):
-            b = right + j * n
-            s = 0.0
-            for k in range(n):
-                s += values[a + k] * values[b + k]
-            values[at + i * columns + j] -= s
+        row, factors = c[i * columns :], a[i * n :]
+        for k in range(n):
+            f, other = factors[k], b[k * columns :]
+            for j in range(columns):
+                row[j] -= f * other[j]
 
 
 @leaf_kernel
@@ -314,11 +332,12 @@ def factorise(structure, values):
 @inlined_kernel
 def factorise_column(structure, values, j):
     """Column j of the factor, where all before have been taken from it; False where H is not positive definite."""
-    start, n = structure.column_start, structure.size[j]
-    if not _cholesky(values, structure.diagonal[j], n):
+    start, n, diagonal = structure.column_start, structure.size[j], values[structure.diagonal[j] :]
+    if not (_cholesky(diagonal, SIX) if n == 6 else _cholesky(diagonal, n)):
         return False
     for p in range(start[j], start[j + 1]):
-        _right_solve(values, structure.block[p], structure.size[structure.row[p]], structure.diagonal[j], n)
+        at, rows = structure.block[p], structure.size[structure.row[p]]
+        _right_solve(values[at:], rows, diagonal, n, values[structure.length + at :])
     return True
 
 
@@ -330,7 +349,7 @@ def subtract_products(structure, values, j, first, last, product):
     n = size[j]
     for p in range(first, last):
         for q in range(p, structure.column_start[j + 1]):
-            at = structure.target[product]
+            c, a, b = values[structure.target[product] :], values[block[q] :], values[structure.length + block[p] :]
             product += 1
-            _subtract_product(values, at, block[q], size[row[q]], block[p], size[row[p]], n)
+            _subtract_product(c, a, size[row[q]], b, size[row[p]], n)
     return product

@@ -3,87 +3,115 @@
 
 A has blocks where H has them, on both sides of the diagonal. `lower` is stored like the Cholesky factor's values; `upper`
 holds, at the same positions, the mirrored blocks: (size of column body) x (size of row body), row-major; its diagonal part is
-unused. Blocks are not exchanged, nor rows within them: a vanishing pivot ends the factorisation.
+unused. Pivots are replaced by their reciprocals. Blocks are not exchanged, nor rows within them: a vanishing pivot ends the
+factorisation.
 """
 
 from __future__ import annotations
 
 from ..compile.kernel import inlined_kernel, leaf_kernel
+from .rows_of_six import SIX, subtract_rows
 
 __all__ = ["factorise_lu", "solve_lu_in_place"]
 
 SMALLEST_PIVOT = 1e-13  # relative to the largest entry of the block's row before elimination
 
 
-@leaf_kernel
-def _lu(values, at, n):
-    """L (unit lower) and U of the n x n block at `at`; False where a pivot vanishes."""
+@inlined_kernel
+def _lu(block, n):
+    """L (unit lower) and U of an n x n block; False where a pivot vanishes."""
     for i in range(n):
-        largest = 0.0
+        row, largest = block[i * n :], 0.0
         for j in range(n):
-            largest = max(largest, abs(values[at + i * n + j]))
-        for j in range(n):
-            s = values[at + i * n + j]
-            for k in range(min(i, j)):
-                s -= values[at + i * n + k] * values[at + k * n + j]
-            values[at + i * n + j] = s if j >= i else s / values[at + j * n + j]
-        if not abs(values[at + i * n + i]) > SMALLEST_PIVOT * largest:
+            largest = max(largest, abs(row[j]))
+        for k in range(i):
+            f, other = row[k] * block[k * n + k], block[k * n :]
+            row[k] = f
+            for j in range(k + 1, n):
+                row[j] -= f * other[j]
+        if not abs(row[i]) > SMALLEST_PIVOT * largest:
             return False
+        row[i] = 1.0 / row[i]
     return True
 
 
-@leaf_kernel
-def _right_solve(values, at, rows, factor, diagonal, n):
-    """X := X U^-1 for the rows x n block X at `at`."""
-    u = factor[diagonal:]
+@inlined_kernel
+def _right_solve(x, rows, u, n):
+    """X := X U^-1 for the rows x n block X."""
     for i in range(rows):
-        x = values[at + i * n :]
+        row = x[i * n :]
         for j in range(n):
-            s = x[j]
+            s = row[j]
             for k in range(j):
-                s -= x[k] * u[k * n + j]
-            x[j] = s / u[j * n + j]
-
-
-@leaf_kernel
-def _left_solve(values, at, columns, factor, diagonal, n):
-    """X := L^-1 X for the n x columns block X at `at`, L unit lower."""
-    for i in range(n):
-        x, l_row = values[at + i * columns :], factor[diagonal + i * n :]
-        for k in range(i):
-            f, other = l_row[k], values[at + k * columns :]
-            for j in range(columns):
-                x[j] -= f * other[j]
+                s -= row[k] * u[k * n + j]
+            row[j] = s * u[j * n + j]
 
 
 @inlined_kernel
-def _subtract_row_6(c, a, b):
-    """c := c - a B for a 6 x 6 block B and rows of it."""
-    # entries counted from where a block begins: of such an index numba does not ask whether it is negative
-    c0, c1, c2, c3, c4, c5 = c[0], c[1], c[2], c[3], c[4], c[5]
-    for k in range(6):
-        f = a[k]
-        c0 -= f * b[6 * k]
-        c1 -= f * b[6 * k + 1]
-        c2 -= f * b[6 * k + 2]
-        c3 -= f * b[6 * k + 3]
-        c4 -= f * b[6 * k + 4]
-        c5 -= f * b[6 * k + 5]
-    c[0], c[1], c[2], c[3], c[4], c[5] = c0, c1, c2, c3, c4, c5
+def _right_solve_6(x, rows, u):
+    """The same where n is six."""
+    for i in range(rows):
+        row = x[6 * i :]
+        x0 = row[0] * u[0]
+        x1 = (row[1] - x0 * u[1]) * u[7]
+        x2 = (row[2] - x0 * u[2] - x1 * u[8]) * u[14]
+        x3 = (row[3] - x0 * u[3] - x1 * u[9] - x2 * u[15]) * u[21]
+        x4 = (row[4] - x0 * u[4] - x1 * u[10] - x2 * u[16] - x3 * u[22]) * u[28]
+        x5 = (row[5] - x0 * u[5] - x1 * u[11] - x2 * u[17] - x3 * u[23] - x4 * u[29]) * u[35]
+        row[0], row[1], row[2], row[3], row[4], row[5] = x0, x1, x2, x3, x4, x5
+
+
+@inlined_kernel
+def _left_solve(x, columns, lower, n):
+    """X := L^-1 X for the n x columns block X, L unit lower."""
+    for i in range(1, n):
+        row = x[i * columns :]
+        for k in range(i):
+            f, other = lower[i * n + k], x[k * columns :]
+            for j in range(columns):
+                row[j] -= f * other[j]
+
+
+@inlined_kernel
+def _left_solve_6(x, lower):
+    """The same where both are six."""
+    for i in range(1, 6):
+        subtract_rows(x[6 * i :], lower[6 * i :], x, i)
 
 
 @leaf_kernel
-def _subtract(values, at, lower, left, rows, upper, right, columns, n):
-    """C := C - A B for the rows x n block A in `lower` and the n x columns block B in `upper`."""
+def _subtract(c, a, rows, b, columns, n):
+    """C := C - A B for the rows x n block A and the n x columns block B."""
     if n == 6 and columns == 6:
         for i in range(rows):
-            _subtract_row_6(values[at + 6 * i :], lower[left + 6 * i :], upper[right:])
+            subtract_rows(c[6 * i :], a[6 * i :], b, SIX)
         return
     for i in range(rows):
+        row, factors = c[i * columns :], a[i * n :]
         for k in range(n):
-            a = lower[left + i * n + k]
+            f, other = factors[k], b[k * columns :]
             for j in range(columns):
-                values[at + i * columns + j] -= a * upper[right + k * columns + j]
+                row[j] -= f * other[j]
+
+
+@leaf_kernel
+def _factorise_column(structure, lower, upper, j):
+    """Column j of L and row j of U, where all before have been taken from them; False where a pivot vanishes."""
+    row, block, n = structure.row, structure.block, structure.size[j]
+    pivot = lower[structure.diagonal[j] :]
+    if not (_lu(pivot, SIX) if n == 6 else _lu(pivot, n)):
+        return False
+    for p in range(structure.column_start[j], structure.column_start[j + 1]):
+        m, below, beside = structure.size[row[p]], lower[block[p] :], upper[block[p] :]
+        if n == 6:
+            _right_solve_6(below, m, pivot)
+        else:
+            _right_solve(below, m, pivot, n)
+        if n == 6 and m == 6:
+            _left_solve_6(beside, pivot)
+        else:
+            _left_solve(beside, m, pivot, n)
+    return True
 
 
 @leaf_kernel
@@ -92,48 +120,53 @@ def factorise_lu(structure, lower, upper):
     start, row, block, size = structure.column_start, structure.row, structure.block, structure.size
     product = 0
     for j in range(structure.order.size):
-        n, diagonal = size[j], structure.diagonal[j]
-        if not _lu(lower, diagonal, n):
+        if not _factorise_column(structure, lower, upper, j):
             return False
-        for p in range(start[j], start[j + 1]):
-            _right_solve(lower, block[p], size[row[p]], lower, diagonal, n)
-            _left_solve(upper, block[p], size[row[p]], lower, diagonal, n)
+        n = size[j]
         for p in range(start[j], start[j + 1]):
             for q in range(p, start[j + 1]):
                 at = structure.target[product]
                 product += 1
                 rows, columns = size[row[q]], size[row[p]]
-                _subtract(lower, at, lower, block[q], rows, upper, block[p], columns, n)
+                _subtract(lower[at:], lower[block[q] :], rows, upper[block[p] :], columns, n)
                 if q > p:
-                    _subtract(upper, at, lower, block[p], columns, upper, block[q], rows, n)
+                    _subtract(upper[at:], lower[block[p] :], columns, upper[block[q] :], rows, n)
     return True
+
+
+@inlined_kernel
+def _minus_rows(x, rows, block, y, columns):
+    """x := x - A y for the rows x columns block A."""
+    if columns == 6:
+        for i in range(rows):
+            a = block[6 * i :]
+            x[i] -= a[0] * y[0] + a[1] * y[1] + a[2] * y[2] + a[3] * y[3] + a[4] * y[4] + a[5] * y[5]
+        return
+    for i in range(rows):
+        a, s = block[i * columns :], 0.0
+        for k in range(columns):
+            s += a[k] * y[k]
+        x[i] -= s
 
 
 @leaf_kernel
 def solve_lu_in_place(structure, lower, upper, x):
     """x := A^-1 x with the factors; x has the bodies' own order of degrees of freedom."""
     start, row, block = structure.column_start, structure.row, structure.block
-    first, size, diagonal = structure.first, structure.size, structure.diagonal
+    first, size = structure.first, structure.size
     columns = structure.order.size
     for j in range(columns):
-        n, base, at = size[j], first[j], diagonal[j]
-        for i in range(n):
+        n, own, pivot = size[j], x[first[j] :], lower[structure.diagonal[j] :]
+        for i in range(1, n):
             for k in range(i):
-                x[base + i] -= lower[at + i * n + k] * x[base + k]
+                own[i] -= pivot[i * n + k] * own[k]
         for p in range(start[j], start[j + 1]):
-            other, at = first[row[p]], block[p]
-            for i in range(size[row[p]]):
-                for k in range(n):
-                    x[other + i] -= lower[at + i * n + k] * x[base + k]
+            _minus_rows(x[first[row[p]] :], size[row[p]], lower[block[p] :], own, n)
     for j in range(columns - 1, -1, -1):
-        n, base = size[j], first[j]
+        n, own, pivot = size[j], x[first[j] :], lower[structure.diagonal[j] :]
         for p in range(start[j], start[j + 1]):
-            other, at, m = first[row[p]], block[p], size[row[p]]
-            for i in range(n):
-                for k in range(m):
-                    x[base + i] -= upper[at + i * m + k] * x[other + k]
-        at = diagonal[j]
+            _minus_rows(own, n, upper[block[p] :], x[first[row[p]] :], size[row[p]])
         for i in range(n - 1, -1, -1):
             for k in range(i + 1, n):
-                x[base + i] -= lower[at + i * n + k] * x[base + k]
-            x[base + i] /= lower[at + i * n + i]
+                own[i] -= pivot[i * n + k] * own[k]
+            own[i] *= pivot[i * n + i]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compile.kernel import inlined_kernel, kernel, leaf_kernel
+from ..linalg.rows_of_six import SIX, add_three_rows, minus_rows, product_of_six, weigh_six_rows
 
 __all__ = [
     "System",
@@ -91,11 +92,8 @@ def add_velocity(jacobian, k, v, first, size, n, t1, t2):
     # entries counted from where a body's begin: of such an index numba does not ask whether it is negative
     own, rows = v[first:], jacobian[k]
     if size == 6:
-        for i in range(6):
-            n += rows[0, i] * own[i]
-            t1 += rows[1, i] * own[i]
-            t2 += rows[2, i] * own[i]
-        return n, t1, t2
+        x = own[0], own[1], own[2], own[3], own[4], own[5]
+        return n + product_of_six(rows[0], x), t1 + product_of_six(rows[1], x), t2 + product_of_six(rows[2], x)
     for i in range(size):
         n += rows[0, i] * own[i]
         t1 += rows[1, i] * own[i]
@@ -146,8 +144,7 @@ def push_body(jacobian, k, n, t1, t2, out, first, size):
     """out := out + J_k^T (n, t1, t2) of one body."""
     own, rows = out[first:], jacobian[k]
     if size == 6:
-        for i in range(6):
-            own[i] += rows[0, i] * n + rows[1, i] * t1 + rows[2, i] * t2
+        add_three_rows(own, n, t1, t2, rows)
         return
     for i in range(size):
         own[i] += rows[0, i] * n + rows[1, i] * t1 + rows[2, i] * t2
@@ -187,11 +184,8 @@ def _apply_block(system, blocks, body, x, out):
     first, at = system.offset[body], system.block_start[body]
     size = system.offset[body + 1] - first
     if size == 6:
-        for i in range(6):
-            s = 0.0
-            for j in range(6):
-                s += blocks[at + i * 6 + j] * x[first + j]
-            out[first + i] = s
+        # they are symmetric: their rows are their columns
+        weigh_six_rows(out[first:], x[first:], blocks[at:])
         return
     for i in range(size):
         s = 0.0
@@ -227,10 +221,15 @@ def inverse_mass_of_row(system, k, row):
             continue
         at = system.block_start[body]
         size = system.offset[body + 1] - system.offset[body]
+        inverse, j_row = system.inverse_mass[at:], jacobian[k, row]
+        if size == 6:
+            zero = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            total -= product_of_six(j_row, minus_rows(zero, j_row, inverse, SIX))
+            continue
         s = 0.0
         for i in range(size):
             for j in range(size):
-                s += jacobian[k, row, i] * system.inverse_mass[at + i * size + j] * jacobian[k, row, j]
+                s += j_row[i] * inverse[i * size + j] * j_row[j]
         total += s
     return total
 

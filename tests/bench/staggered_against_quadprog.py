@@ -31,6 +31,7 @@ from records import on_one_thread, write_rows
 from scenes import StepProblem, capture, house_with_box
 
 from solver_core.compile.kernel import FALSE
+from solver_core.linalg.block_cholesky import room_of_factor
 from solver_core.problem.result import Status
 from solver_core.problem.system import effective_inverse_mass
 from solver_core.solvers.effort import DONE, allow, effort_of_a_step
@@ -100,7 +101,7 @@ def _single_projections(problem: StepProblem, dense: DenseProblem) -> dict[str, 
     """The same contact and the same friction projection by both, cold: how far apart the velocities are, and the times."""
     system, m = problem.system, problem.system.body_a.size
     blocks, inverse = find_blocks(system), effective_inverse_mass(system)
-    values, v = np.empty(blocks.structure.length), np.empty_like(system.velocity)
+    values, v = room_of_factor(blocks.structure), np.empty_like(system.velocity)
     free = dense.relative(dense.velocity)
     free[:, 0] += dense.slack
     fastest = np.linalg.norm(free, axis=1).max()

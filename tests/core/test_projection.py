@@ -9,6 +9,7 @@ import quadprog
 from scipy.optimize import minimize
 
 import solver_core as sc
+from solver_core.linalg.block_cholesky import room_of_factor
 from solver_core.problem.system import effective_inverse_mass
 from solver_core.solvers.effort import allow, effort_of_a_step
 from solver_core.solvers.kaufman_2008.projection import BOTH, CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, project
@@ -34,7 +35,7 @@ def run(problem, kind, target, radius=None, sides=DISK, warm=None):
     blocks = find_blocks(system)
     impulse = np.zeros((m, 3)) if warm is None else warm.copy()
     radius = np.zeros(m) if radius is None else np.asarray(radius, dtype=float)
-    values, v = np.zeros(blocks.structure.length), np.zeros(target.size)
+    values, v = room_of_factor(blocks.structure), np.zeros(target.size)
     inverse, effort = effective_inverse_mass(system), effort_of_a_step()
     allow(effort, 200, blocks.structure.target.size, m)
     reached = project(

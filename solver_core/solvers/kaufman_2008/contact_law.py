@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import inner_kernel, leaf_kernel
+from ...compile.kernel import inlined_kernel, inner_kernel, leaf_kernel
+from ...linalg.rows_of_six import weigh_six_rows
 from ...problem.system import add_velocity, push_body
 
 __all__ = ["Responses", "one_contact", "respond", "responses", "sweep"]
@@ -37,18 +38,34 @@ class Responses(NamedTuple):
 @leaf_kernel
 def _respond(system, k, body, jacobian, out, delassus):
     """out[k] := (M^-1 J_k^T)^T of one body, delassus += J_k out[k]^T."""
-    at = system.block_start[body]
     size = system.offset[body + 1] - system.offset[body]
+    inverse, rows, answer = system.inverse_mass[system.block_start[body] :], jacobian[k], out[k]
     for row in range(3):
-        for i in range(size):
-            s = 0.0
-            for j in range(size):
-                s += system.inverse_mass[at + i * size + j] * jacobian[k, row, j]
-            out[k, row, i] = s
+        if size == 6:
+            # M is symmetric: its rows are its columns
+            weigh_six_rows(answer[row], rows[row], inverse)
+        else:
+            for i in range(size):
+                s = 0.0
+                for j in range(size):
+                    s += inverse[i * size + j] * rows[row, j]
+                answer[row, i] = s
     for row in range(3):
         for column in range(3):
             for i in range(size):
-                delassus[row, column] += jacobian[k, row, i] * out[k, column, i]
+                delassus[row, column] += rows[row, i] * answer[column, i]
+
+
+@inlined_kernel
+def _half_of(x, y, size):
+    """Cosine and sine of half the angle of the vector (x, y) of a size."""
+    if size == 0.0:
+        return 1.0, 0.0
+    if x >= 0.0:
+        c = np.sqrt(0.5 + 0.5 * x / size)
+        return c, 0.5 * y / (size * c)
+    s = np.sqrt(0.5 - 0.5 * x / size) * (1.0 if y >= 0.0 else -1.0)
+    return 0.5 * y / (size * s), s
 
 
 @leaf_kernel
@@ -72,8 +89,7 @@ def _decompose(g, inverse, slip):
     s11, s12, s22 = g[1, 1] - g[1, 0] * g[1, 0] / n, g[1, 2] - g[1, 0] * g[2, 0] / n, g[2, 2] - g[2, 0] * g[2, 0] / n
     half, difference = 0.5 * (s11 + s22), 0.5 * (s11 - s22)
     reach = np.sqrt(difference * difference + s12 * s12)
-    angle = 0.5 * np.arctan2(s12, difference)
-    c, s = np.cos(angle), np.sin(angle)
+    c, s = _half_of(difference, s12, reach)
     slip[0], slip[1], slip[2], slip[3] = half + reach, max(half - reach, 0.0), c, s
     slip[4], slip[5] = c * g[1, 0] + s * g[2, 0], c * g[2, 0] - s * g[1, 0]
 

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import inner_kernel, kernel_part, leaf_kernel
+from ...compile.kernel import inlined_kernel, inner_kernel, kernel_part, leaf_kernel
 from ...linalg.block_lu import factorise_lu, solve_lu_in_place
+from ...linalg.rows_of_six import add_three_rows, weigh_rows
 from ...problem.cones import project_disk, project_half_line, project_interval, project_polygon
 from ...problem.residuals import natural_error
 from ...problem.system import apply_inverse_mass, apply_mass, relative_velocity
@@ -61,55 +62,76 @@ def _respond(mu, sides, rho, w, y, d):
         d[2, 0] = rho * slope * mu * ((1.0 - d22) * y[2] - d12 * y[1]) / radius
 
 
-@leaf_kernel
-def _add_block(values, at, left, size_left, d, right, size_right, k, weighed):
-    """values[at ...] += L_k^T D R_k."""
+@inlined_kernel
+def _weigh(d, jacobian, size, out):
+    """out[:, :size] := D J."""
+    if size == 6:
+        weigh_rows(out[0], d[0, 0], d[0, 1], d[0, 2], jacobian)
+        weigh_rows(out[1], d[1, 0], d[1, 1], d[1, 2], jacobian)
+        weigh_rows(out[2], d[2, 0], d[2, 1], d[2, 2], jacobian)
+        return
     for r in range(3):
-        for j in range(size_right):
-            weighed[r, j] = d[r, 0] * right[k, 0, j] + d[r, 1] * right[k, 1, j] + d[r, 2] * right[k, 2, j]
-    # entries counted from where a row begins: of such an index numba does not ask whether it is negative
+        for j in range(size):
+            out[r, j] = d[r, 0] * jacobian[0, j] + d[r, 1] * jacobian[1, j] + d[r, 2] * jacobian[2, j]
+
+
+@inlined_kernel
+def _add_block(block, jacobian, size_left, weighed, size_right):
+    """block += J^T X, X = D J of the body to the right."""
+    if size_right == 6:
+        for i in range(size_left):
+            add_three_rows(block[6 * i :], jacobian[0, i], jacobian[1, i], jacobian[2, i], weighed)
+        return
     for i in range(size_left):
-        out = values[at + i * size_right :]
-        for r in range(3):
-            x, row = left[k, r, i], weighed[r]
-            for j in range(size_right):
-                out[j] += x * row[j]
+        row = block[i * size_right :]
+        for j in range(size_right):
+            row[j] += jacobian[0, i] * weighed[0, j] + jacobian[1, i] * weighed[1, j] + jacobian[2, i] * weighed[2, j]
+
+
+@inlined_kernel
+def _add_contact(lower, upper, system, blocks, k, d, weighed_a, weighed_b):
+    """J_k^T D J_k on top of all four blocks."""
+    a, b = system.body_a[k], system.body_b[k]
+    size_a = system.offset[a + 1] - system.offset[a] if a >= 0 else 0
+    size_b = system.offset[b + 1] - system.offset[b] if b >= 0 else 0
+    ja, jb = system.jacobian_a[k], system.jacobian_b[k]
+    if a >= 0:
+        _weigh(d, ja, size_a, weighed_a)
+        _add_block(lower[blocks.diagonal_a[k] :], ja, size_a, weighed_a, size_a)
+    if b >= 0:
+        _weigh(d, jb, size_b, weighed_b)
+        _add_block(lower[blocks.diagonal_b[k] :], jb, size_b, weighed_b, size_b)
+    if a >= 0 and b >= 0:
+        of_b, of_a = (lower, upper) if blocks.b_is_row[k] else (upper, lower)
+        _add_block(of_b[blocks.between[k] :], jb, size_b, weighed_a, size_a)
+        _add_block(of_a[blocks.between[k] :], ja, size_a, weighed_b, size_b)
+
+
+@leaf_kernel
+def _assemble(lower, upper, system, blocks, derivative, weighed_a, weighed_b):
+    structure = blocks.structure
+    for i in range(structure.length):
+        lower[i] = upper[i] = 0.0
+    for j in range(structure.order.size):
+        at, block = structure.diagonal[j], system.block_start[structure.order[j]]
+        for i in range(structure.size[j] * structure.size[j]):
+            lower[at + i] = system.mass[block + i]
+    for k in range(system.body_a.size):
+        d = derivative[k]
+        if d[0, 0] != 0.0 or k >= system.mu.size:
+            _add_contact(lower, upper, system, blocks, k, d, weighed_a, weighed_b)
 
 
 @inner_kernel
 def assemble_unsymmetric(lower, upper, system, blocks, derivative):
     """M + J^T D J, all blocks."""
-    structure = blocks.structure
-    lower[:] = 0.0
-    upper[:] = 0.0
-    for j in range(structure.order.size):
-        at, block = structure.diagonal[j], system.block_start[structure.order[j]]
-        for i in range(structure.size[j] * structure.size[j]):
-            lower[at + i] = system.mass[block + i]
-    weighed = np.empty((3, system.jacobian_a.shape[2]))
-    ja, jb = system.jacobian_a, system.jacobian_b
-    for k in range(system.body_a.size):
-        d = derivative[k]
-        if d[0, 0] == 0.0 and k < system.mu.size:
-            continue
-        a, b = system.body_a[k], system.body_b[k]
-        size_a = system.offset[a + 1] - system.offset[a] if a >= 0 else 0
-        size_b = system.offset[b + 1] - system.offset[b] if b >= 0 else 0
-        if a >= 0:
-            _add_block(lower, blocks.diagonal_a[k], ja, size_a, d, ja, size_a, k, weighed)
-        if b >= 0:
-            _add_block(lower, blocks.diagonal_b[k], jb, size_b, d, jb, size_b, k, weighed)
-        if a >= 0 and b >= 0:
-            of_b, of_a = (lower, upper) if blocks.b_is_row[k] else (upper, lower)
-            _add_block(of_b, blocks.between[k], jb, size_b, d, ja, size_a, k, weighed)
-            _add_block(of_a, blocks.between[k], ja, size_a, d, jb, size_b, k, weighed)
+    widest = system.jacobian_a.shape[2]
+    _assemble(lower, upper, system, blocks, derivative, np.empty((3, widest)), np.empty((3, widest)))
 
 
-@inner_kernel
-def _imbalance(system, sides, rho, y, v, fresh, derivative, work, gradient, back):
-    """The kinetic norm of M (v - v_hat) - J^T fresh, fresh := (alpha, beta)(v); it is left in gradient, and its derivative's
-    D."""
-    u, w = np.empty(3), np.empty(3)
+@leaf_kernel
+def _respond_all(system, sides, rho, y, v, u, w, fresh, derivative):
+    """fresh := (alpha, beta)(v), derivative := what D is then; u, w: (3,)."""
     for k in range(rho.size):
         gap_velocity(system, k, v, u)
         for r in range(3):
@@ -118,6 +140,13 @@ def _imbalance(system, sides, rho, y, v, fresh, derivative, work, gradient, back
             _respond(system.mu[k], sides, rho[k], w, fresh[k], derivative[k])
         else:
             _respond_of_joint(system.box, k - system.mu.size, rho[k], w, fresh[k], derivative[k])
+
+
+@inner_kernel
+def _imbalance(system, sides, rho, y, v, fresh, derivative, work, gradient, back):
+    """The kinetic norm of M (v - v_hat) - J^T fresh, fresh := (alpha, beta)(v); it is left in gradient, and its derivative's
+    D."""
+    _respond_all(system, sides, rho, y, v, np.empty(3), np.empty(3), fresh, derivative)
     generalised_impulse(system, BOTH, rho.size, fresh, work)
     apply_mass(system, v - system.velocity, gradient)
     gradient -= work

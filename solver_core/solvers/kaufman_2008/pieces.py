@@ -68,16 +68,14 @@ def _look_at_contacts(work, part, relaxed, pulled):
     if pulled:
         _clear(work, part, right)
     for k in range(work.triple[0, 2 * part], work.triple[0, 2 * part + 2]):
-        if relaxed:
-            relax(system, k, v, offset, z, x)
+        now = relax(system, k, v, offset, z, x) if relaxed else (x[k, 0], x[k, 1], x[k, 2])
         if pulled:
-            n, t1, t2 = pull_contact(system, rho, k, x, offset, z)
+            n, t1, t2 = pull_contact(system, rho, k, now, offset, z)
             push(system, k, n, t1, t2, right)
     for k in range(work.triple[1, 2 * part], work.triple[1, 2 * part + 2]):
-        if relaxed:
-            relax(system, k, v, offset, z, x)
+        now = relax(system, k, v, offset, z, x) if relaxed else (x[k, 0], x[k, 1], x[k, 2])
         if pulled:
-            n, t1, t2 = pull_joint(system, rho, k, x, offset, z)
+            n, t1, t2 = pull_joint(system, rho, k, now, offset, z)
             push(system, k, n, t1, t2, right)
 
 

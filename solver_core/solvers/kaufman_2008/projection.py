@@ -28,9 +28,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, kernel, leaf_kernel
+from ...compile.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
 from ...linalg.block_cholesky import Structure, analyse, factorise, find_block
 from ...linalg.block_triangular import solve_in_place
+from ...linalg.rows_of_six import add_three_rows, weigh_rows
 from ...problem.cones import (
     natural_friction,
     natural_interval,
@@ -137,59 +138,73 @@ def _respond(sets, k, rho, w, y, d):
             y[1], y[2], d[1], d[2], d[3] = project_polygon(w[1], w[2], sets.radius[k], sets.sides)
 
 
-@leaf_kernel
-def _weigh(jacobian, k, size, d, out):
-    """out[:, :size] := D J_k of one body."""
+@inlined_kernel
+def _weigh(jacobian, size, d, out):
+    """out[:, :size] := D J of one body."""
+    if size == 6:
+        weigh_rows(out[0], d[0], 0.0, 0.0, jacobian)
+        weigh_rows(out[1], 0.0, d[1], d[2], jacobian)
+        weigh_rows(out[2], 0.0, d[2], d[3], jacobian)
+        return
     for i in range(size):
-        out[0, i] = d[0] * jacobian[k, 0, i]
-        out[1, i] = d[1] * jacobian[k, 1, i] + d[2] * jacobian[k, 2, i]
-        out[2, i] = d[2] * jacobian[k, 1, i] + d[3] * jacobian[k, 2, i]
+        out[0, i] = d[0] * jacobian[0, i]
+        out[1, i] = d[1] * jacobian[1, i] + d[2] * jacobian[2, i]
+        out[2, i] = d[2] * jacobian[1, i] + d[3] * jacobian[2, i]
+
+
+@inlined_kernel
+def _add_product(block, left, rows, right, columns):
+    """block += J^T X, for the left body's J and X = D J of the right one."""
+    for i in range(rows):
+        row = block[i * columns :]
+        if columns == 6:
+            add_three_rows(row, left[0, i], left[1, i], left[2, i], right)
+            continue
+        for j in range(columns):
+            row[j] += left[0, i] * right[0, j] + left[1, i] * right[1, j] + left[2, i] * right[2, j]
+
+
+@inlined_kernel
+def _add_triple(values, system, blocks, k, d, weighed_a, weighed_b):
+    """J_k^T D J_k on top of its blocks."""
+    a, b = system.body_a[k], system.body_b[k]
+    size_a = system.offset[a + 1] - system.offset[a] if a >= 0 else 0
+    size_b = system.offset[b + 1] - system.offset[b] if b >= 0 else 0
+    ja, jb = system.jacobian_a[k], system.jacobian_b[k]
+    if a >= 0:
+        _weigh(ja, size_a, d, weighed_a)
+        _add_product(values[blocks.diagonal_a[k] :], ja, size_a, weighed_a, size_a)
+    if b >= 0:
+        _weigh(jb, size_b, d, weighed_b)
+        _add_product(values[blocks.diagonal_b[k] :], jb, size_b, weighed_b, size_b)
+    if a >= 0 and b >= 0:
+        between = values[blocks.between[k] :]
+        if blocks.b_is_row[k]:
+            _add_product(between, jb, size_b, weighed_a, size_a)
+        else:
+            _add_product(between, ja, size_a, weighed_b, size_b)
 
 
 @leaf_kernel
-def _add_product(values, at, left, k, rows, right, columns, first, last, lower):
-    """values[at ...] += J_k^T X over contact rows first <= r < last, for the left body's J and X = D J of the right one."""
-    for i in range(rows):
-        end = i + 1 if lower else columns
-        for r in range(first, last):
-            x = left[k, r, i]
-            base = at + i * columns
-            for j in range(end):
-                values[base + j] += x * right[r, j]
+def _assemble(values, system, blocks, derivative, weighed_a, weighed_b):
+    structure = blocks.structure
+    for i in range(structure.length):
+        values[i] = 0.0
+    for j in range(structure.order.size):
+        at, block = structure.diagonal[j], system.block_start[structure.order[j]]
+        for i in range(structure.size[j] * structure.size[j]):
+            values[at + i] = system.mass[block + i]
+    for k in range(system.body_a.size):
+        d = derivative[k]
+        if d[0] > 0.0 or d[1] > 0.0 or d[3] > 0.0:
+            _add_triple(values, system, blocks, k, d, weighed_a, weighed_b)
 
 
 @inner_kernel
 def assemble(values, system, blocks, derivative):
     """M + J^T D J, lower blocks; derivative: (m, 4) entries (nn, 11, 12, 22) of each D_k."""
-    structure = blocks.structure
-    values[:] = 0.0
-    for j in range(structure.order.size):
-        body = structure.order[j]
-        at, block = structure.diagonal[j], system.block_start[body]
-        for i in range(structure.size[j] * structure.size[j]):
-            values[at + i] = system.mass[block + i]
     widest = system.jacobian_a.shape[2]
-    weighed_a, weighed_b = np.empty((3, widest)), np.empty((3, widest))
-    for k in range(system.body_a.size):
-        d = derivative[k]
-        tangential = d[1] > 0.0 or d[3] > 0.0
-        if d[0] == 0.0 and not tangential:
-            continue
-        first, last = 0 if d[0] > 0.0 else 1, 3 if tangential else 1
-        a, b = system.body_a[k], system.body_b[k]
-        size_a = system.offset[a + 1] - system.offset[a] if a >= 0 else 0
-        size_b = system.offset[b + 1] - system.offset[b] if b >= 0 else 0
-        _weigh(system.jacobian_a, k, size_a, d, weighed_a)
-        _weigh(system.jacobian_b, k, size_b, d, weighed_b)
-        if a >= 0:
-            _add_product(values, blocks.diagonal_a[k], system.jacobian_a, k, size_a, weighed_a, size_a, first, last, TRUE)
-        if b >= 0:
-            _add_product(values, blocks.diagonal_b[k], system.jacobian_b, k, size_b, weighed_b, size_b, first, last, TRUE)
-        if a >= 0 and b >= 0:
-            if blocks.b_is_row[k]:
-                _add_product(values, blocks.between[k], system.jacobian_b, k, size_b, weighed_a, size_a, first, last, FALSE)
-            else:
-                _add_product(values, blocks.between[k], system.jacobian_a, k, size_a, weighed_b, size_b, first, last, FALSE)
+    _assemble(values, system, blocks, derivative, np.empty((3, widest)), np.empty((3, widest)))
 
 
 @leaf_kernel
@@ -318,6 +333,74 @@ def _differ(a, b):
     return False
 
 
+@leaf_kernel
+def _choose_penalties(system, kind, penalty, inverse, rho, kappa):
+    """rho, penalty times the inverse of a triple's rows of this kind, and kappa, the effective masses, both (m,)."""
+    contacts = system.mu.size
+    for k in range(rho.size):
+        first, last = _rows(kind, k >= contacts)
+        total, rows = 0.0, 0
+        for r in range(first, last):
+            if inverse[k, r] > 0.0:
+                total += inverse[k, r]
+                rows += 1
+        rho[k] = (penalty if k < contacts else _joint_penalty(penalty)) * rows / total if rows > 0 else 0.0
+        kappa[k] = effective_mass(inverse, k)
+
+
+@leaf_kernel
+def _take(kind, contacts, y, impulse):
+    """impulse := y in the rows of this kind."""
+    for k in range(impulse.shape[0]):
+        first, last = _rows(kind, k >= contacts)
+        for r in range(first, last):
+            impulse[k, r] = y[k, r]
+
+
+@leaf_kernel
+def _into_sets(sets, contacts, impulse, y, derivative):
+    """impulse := P(impulse); y, derivative: work arrays."""
+    for k in range(impulse.shape[0]):
+        _respond(sets, k, 0.0, impulse[k], y[k], derivative[k])
+    _take(sets.kind, contacts, y, impulse)
+
+
+@leaf_kernel
+def _respond_all(system, sets, rho, impulse, v, u, w, y, derivative):
+    """w := impulse - rho (J v + c), y := P(w), derivative := rho times that of P."""
+    contacts = system.mu.size
+    for k in range(rho.size):
+        first, last = _rows(sets.kind, k >= contacts)
+        gap_velocity(system, k, v, u)
+        for r in range(first, last):
+            w[k, r] = impulse[k, r] - rho[k] * u[r]
+        _respond(sets, k, rho[k], w[k], y[k], derivative[k])
+        for i in range(4):
+            derivative[k, i] *= rho[k]
+
+
+@leaf_kernel
+def _velocities_of_step(system, kind, step, out):
+    """out (m, 3) := J step in the rows of this kind."""
+    contacts = system.mu.size
+    for k in range(out.shape[0]):
+        n, t1, t2 = relative_velocity(system, k, step)
+        first, last = _rows(kind, k >= contacts)
+        if first == 0:
+            out[k, 0] = n - system.bias[k, 0]
+        if last == 3:
+            out[k, 1], out[k, 2] = t1 - system.bias[k, 1], t2 - system.bias[k, 2]
+
+
+@leaf_kernel
+def _largest(u):
+    """The largest entry of (m, 3), without its sign."""
+    largest = 0.0
+    for k in range(u.shape[0]):
+        largest = max(largest, abs(u[k, 0]), abs(u[k, 1]), abs(u[k, 2]))
+    return largest
+
+
 @kernel
 def project(system, blocks, values, kind, sides, radius, target, inverse, goal, enough, effort, impulse, v, steps):
     """Project: improve multipliers y until  max_k |P_k(y_k - kappa_k u_k) - y_k| / kappa_k <= goal  (m/s), or
@@ -336,17 +419,8 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
     work, gradient, step = np.empty(n), np.empty(n), np.empty(n)
     u, small = np.empty(3), np.empty((3, 4))
     penalty = FIRST_PENALTY
-    for k in range(m):
-        first, last = _rows(kind, k >= contacts)
-        total, rows = 0.0, 0
-        for r in range(first, last):
-            if inverse[k, r] > 0.0:
-                total += inverse[k, r]
-                rows += 1
-        rho[k] = (penalty if k < contacts else _joint_penalty(penalty)) * rows / total if rows > 0 else 0.0
-        kappa[k] = effective_mass(inverse, k)
-        _respond(sets, k, 0.0, impulse[k], fresh[k], derivative[k])
-        impulse[k, first:last] = fresh[k, first:last]
+    _choose_penalties(system, kind, penalty, inverse, rho, kappa)
+    _into_sets(sets, contacts, impulse, fresh, derivative)
     generalised_impulse(system, kind, m, impulse, work)
     velocity_after(system, target, work, v)
     error = _distance(system, sets, kappa, impulse, v, u)
@@ -359,14 +433,7 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
         # Newton: v minimises the smooth function for the multipliers y
         before, t, now, refreshed = np.inf, 0.0, np.inf, False
         for _newton in range(NEWTON_STEPS):
-            for k in range(m):
-                first, last = _rows(kind, k >= contacts)
-                gap_velocity(system, k, v, u)
-                for r in range(first, last):
-                    w[k, r] = impulse[k, r] - rho[k] * u[r]
-                _respond(sets, k, rho[k], w[k], fresh[k], derivative[k])
-                for i in range(4):
-                    derivative[k, i] *= rho[k]
+            _respond_all(system, sets, rho, impulse, v, u, w, fresh, derivative)
             generalised_impulse(system, kind, m, fresh, work)
             for i in range(n):
                 step[i] = v[i] - target[i]
@@ -375,12 +442,8 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
                 gradient[i] -= work[i]
             # M^-1 gradient is the velocity by which v and target + M^-1 J^T P(w) differ
             apply_inverse_mass(system, gradient, step)
-            now = 0.0
-            for k in range(m):
-                first, last = _rows(kind, k >= contacts)
-                u[0], u[1], u[2] = relative_velocity(system, k, step)
-                for r in range(first, last):
-                    now = max(now, abs(u[r] - system.bias[k, r]))
+            _velocities_of_step(system, kind, step, speed)
+            now = _largest(speed)
             if now <= 0.1 * goal:
                 break
             if t == 1.0 and refreshed and now > 0.5 * before:
@@ -406,18 +469,12 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
             for i in range(n):
                 linear += work[i] * (v[i] - target[i])
                 quadratic += work[i] * step[i]
-            for k in range(m):
-                first, last = _rows(kind, k >= contacts)
-                u[0], u[1], u[2] = relative_velocity(system, k, step)
-                for r in range(first, last):
-                    speed[k, r] = u[r] - system.bias[k, r]
+            _velocities_of_step(system, kind, step, speed)
             t = _step_length(sets, rho, w, speed, linear, quadratic, small)
             for i in range(n):
                 v[i] += t * step[i]
         # the multiplier step, and v made consistent with it
-        for k in range(m):
-            first, last = _rows(kind, k >= contacts)
-            impulse[k, first:last] = fresh[k, first:last]
+        _take(kind, contacts, fresh, impulse)
         generalised_impulse(system, kind, m, impulse, work)
         velocity_after(system, target, work, v)
         before = error

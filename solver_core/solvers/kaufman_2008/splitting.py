@@ -19,10 +19,12 @@ RELAXATION = 1.6
 @inlined_kernel
 def _project_cone(mu, x0, x1, x2):
     """P_K(x), K = {|t| <= mu n}, and how far its tangential part is from that of x."""
-    size = np.sqrt(x1 * x1 + x2 * x2)
-    if size <= mu * x0:
+    square = x1 * x1 + x2 * x2
+    # by squares: where nothing slides no root is waited for
+    if x0 >= 0.0 and square <= mu * mu * x0 * x0:
         return x0, x1, x2, 0.0
-    if mu * size <= -x0:
+    size = np.sqrt(square)
+    if x0 <= 0.0 and mu * mu * square <= x0 * x0:
         return 0.0, 0.0, 0.0, size
     n = (x0 + mu * size) / (1.0 + mu * mu)
     share = mu * n / size
@@ -34,7 +36,7 @@ def _joint_impulse(system, rho, k, r, x):
     """-rho w in a row of a joint, where it is the projection of -rho x onto what the row may do."""
     joint = k - system.mu.size
     low, high, gamma = system.box[joint, r, 0], system.box[joint, r, 1], system.box[joint, r, 2]
-    return project_interval(-rho[k] * x[k, r], low, high, 1.0 + rho[k] * gamma)[0]
+    return project_interval(-rho[k] * x, low, high, 1.0 + rho[k] * gamma)[0]
 
 
 @inlined_kernel
@@ -59,7 +61,7 @@ def split(system, rho, k, x, impulse):
     """impulse := -rho w, w = -P_K(-x) of triple k; of joints, the interval's in place of the cone's."""
     if k >= system.mu.size:
         for r in range(3):
-            impulse[k, r] = _joint_impulse(system, rho, k, r, x)
+            impulse[k, r] = _joint_impulse(system, rho, k, r, x[k, r])
         return
     n, t1, t2, _ = _project_cone(system.mu[k], -x[k, 0], -x[k, 1], -x[k, 2])
     impulse[k, 0], impulse[k, 1], impulse[k, 2] = rho[k] * n, rho[k] * t1, rho[k] * t2
@@ -67,8 +69,8 @@ def split(system, rho, k, x, impulse):
 
 @inlined_kernel
 def pull_contact(system, rho, k, x, offset, z):
-    """z := P_K*(x), s := mu |z_t|; returns rho (z - w - c - s e_n), what v is pulled to."""
-    mu, x0, x1, x2 = system.mu[k], x[k, 0], x[k, 1], x[k, 2]
+    """z := P_K*(x), s := mu |z_t|, x being three numbers; returns rho (z - w - c - s e_n), what v is pulled to."""
+    mu, (x0, x1, x2) = system.mu[k], x
     n, t1, t2, slip = _project_cone(mu, -x0, -x1, -x2)
     z0, z1, z2 = x0 + n, x1 + t1, x2 + t2
     z[k, 0], z[k, 1], z[k, 2] = z0, z1, z2
@@ -84,24 +86,28 @@ def pull_contact(system, rho, k, x, offset, z):
 def _pull_row(system, rho, k, r, x, z):
     # of an impulse lam = -rho w, z = x - w and z - w = x - 2 w
     impulse = _joint_impulse(system, rho, k, r, x)
-    z[k, r] = x[k, r] + impulse / rho[k]
-    return rho[k] * (x[k, r] - system.bias[k, r]) + 2.0 * impulse
+    z[k, r] = x + impulse / rho[k]
+    return rho[k] * (x - system.bias[k, r]) + 2.0 * impulse
 
 
 @inlined_kernel
 def pull_joint(system, rho, k, x, offset, z):
     """The same of the rows of a joint."""
     offset[k] = 0.0
-    return _pull_row(system, rho, k, 0, x, z), _pull_row(system, rho, k, 1, x, z), _pull_row(system, rho, k, 2, x, z)
+    x0, x1, x2 = x
+    return _pull_row(system, rho, k, 0, x0, z), _pull_row(system, rho, k, 1, x1, z), _pull_row(system, rho, k, 2, x2, z)
 
 
 @inlined_kernel
 def relax(system, k, v, offset, z, x):
-    """x := alpha (J v + c + s e_n) + (1 - alpha) z + w, where x is z + w before."""
+    """x := alpha (J v + c + s e_n) + (1 - alpha) z + w, where x is z + w before; returns it, for what was
+    just written one by one is not soon read as a vector."""
     u, u1, u2 = _gap_velocity(system, k, v)
-    x[k, 0] += RELAXATION * (u + offset[k] - z[k, 0])
-    x[k, 1] += RELAXATION * (u1 - z[k, 1])
-    x[k, 2] += RELAXATION * (u2 - z[k, 2])
+    x0 = x[k, 0] + RELAXATION * (u + offset[k] - z[k, 0])
+    x1 = x[k, 1] + RELAXATION * (u1 - z[k, 1])
+    x2 = x[k, 2] + RELAXATION * (u2 - z[k, 2])
+    x[k, 0], x[k, 1], x[k, 2] = x0, x1, x2
+    return x0, x1, x2
 
 
 @leaf_kernel

@@ -24,6 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...compile.kernel import kernel_part, leaf_kernel
+from ...linalg.block_cholesky import room_of_factor
 from ...problem.residuals import effective_masses, relative_coulomb, scales
 from ...problem.system import apply_inverse_mass, effective_inverse_mass, relative_velocity
 from ..effort import BELL, DONE, allow, spent
@@ -120,7 +121,7 @@ def staggered(system, impulse, tolerance, limit, tumbling, max_iterations, sides
         return SOLVED, 0, START, 0, 0
     blocks = find_blocks(system)
     allow(effort, max_iterations, blocks.structure.target.size, m)
-    values, upper = np.empty(blocks.structure.length), np.empty(blocks.structure.length)
+    values, upper = room_of_factor(blocks.structure), np.empty(blocks.structure.length)
     inverse = effective_inverse_mass(system)
     kappa = effective_masses(inverse)
     velocity = np.empty((m, 3))

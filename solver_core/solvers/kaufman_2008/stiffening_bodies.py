@@ -107,13 +107,21 @@ def _law_of_joint(box, kappa, impulse, w, wanted, slope):
 def _look(system, kappa, giving, impulse, v, off, derivative, change):
     """The norm of what impulses (m, 3) lack; off (m, 3) := that. change: whether it is S of that, and derivative (m, 3, 3) :=
     S kappa D."""
-    u, w, wanted = np.empty(3), np.empty(3), np.empty((3, 1))
-    slope, left = np.empty((3, 3)), np.empty((3, 3))
+    work = np.empty(3), np.empty(3), np.empty((3, 1)), np.empty((3, 3)), np.empty((3, 3))
+    return _look_at_all(system, kappa, giving, impulse, v, (off, derivative), change, work)
+
+
+@leaf_kernel
+def _look_at_all(system, kappa, giving, impulse, v, out, change, work):
+    """The same; out: off and derivative, work: arrays of a triple."""
+    (off, derivative), (u, w, wanted, slope, left) = out, work
     total, contacts = 0.0, system.mu.size
     for k in range(kappa.size):
         if kappa[k] == 0.0:
-            off[k] = -impulse[k]
-            derivative[k] = 0.0
+            for r in range(3):
+                off[k, r] = -impulse[k, r]
+                for j in range(3):
+                    derivative[k, r, j] = 0.0
             continue
         gap_velocity(system, k, v, u)
         compliance = giving.compliance if k < contacts else JOINTS * giving.compliance
@@ -134,7 +142,7 @@ def _look(system, kappa, giving, impulse, v, off, derivative, change):
                     slope[r, j] *= kappa[k]
             _invert(left, slope, derivative[k])
             _invert(left, wanted, wanted)
-        off[k] = wanted[:, 0]
+        off[k, 0], off[k, 1], off[k, 2] = wanted[0, 0], wanted[1, 0], wanted[2, 0]
     return np.sqrt(total)
 
 
@@ -164,7 +172,12 @@ def _find_step(system, factors, effort, room):
         return False
     generalised_impulse(system, BOTH, room.off.shape[0], room.off, room.dv)
     solve_lu_in_place(factors.blocks.structure, factors.lower, factors.upper, room.dv)
-    u = np.empty(3)
+    return _step_of_impulses(system, room, np.empty(3))
+
+
+@leaf_kernel
+def _step_of_impulses(system, room, u):
+    """The step of all impulses, that of velocities being known; False where it is no number. u: (3,)."""
     for k in range(room.off.shape[0]):
         u[0], u[1], u[2] = relative_velocity(system, k, room.dv)
         for r in range(3):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import inner_kernel, kernel
-from ...linalg.block_cholesky import eliminate, lay_out
+from ...linalg.block_cholesky import eliminate, lay_out, room_of_factor
 from ...linalg.elimination_parts import Parts, parts_of, reorder
 from ...problem.subsystem import in_order
 from ...problem.system import System, apply_mass
@@ -178,6 +178,6 @@ def workspace_in_parts(board, system, impulse):
         body_a[i], body_b[i] = rank[a] if a >= 0 else -1, rank[b] if b >= 0 else -1
     ordered = in_order(system, chosen, order, body_a, body_b)
     structure = lay_out(ordered.offset, np.arange(bodies), column_start, rank[row])
-    blocks, values, v = find_places(ordered, structure), np.empty(structure.length), np.empty(system.velocity.size)
+    blocks, values, v = find_places(ordered, structure), room_of_factor(structure), np.empty(system.velocity.size)
     laid_out = Order(parts_of(structure, start, work), triple, chosen, order)
     return _room(board, ordered, blocks, values, laid_out, impulse[chosen], v)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rows of six numbers, as the blocks of rigid bodies have them, written out.
+
+What is computed for six neighbours alike, all of it read before any of it is written, the compiler does with vectors
+(`compile/processor.py`): no sum changes its order, so the bits are those of one number after the other. Arrays begin where a
+row does: of an index that is a sum numba asks each time whether it is negative, which takes as long as the product.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compile.kernel import inlined_kernel
+
+__all__ = ["SIX", "add_three_rows", "minus_rows", "product_of_six", "subtract_rows", "weigh_rows", "weigh_six_rows"]
+
+SIX = np.int64(6)
+
+
+@inlined_kernel
+def minus_rows(x, y, rows, count):
+    """x, six numbers, less each of so many rows times its number of y."""
+    x0, x1, x2, x3, x4, x5 = x
+    for k in range(count):
+        f, row = y[k], rows[6 * k :]
+        x0 -= f * row[0]
+        x1 -= f * row[1]
+        x2 -= f * row[2]
+        x3 -= f * row[3]
+        x4 -= f * row[4]
+        x5 -= f * row[5]
+    return x0, x1, x2, x3, x4, x5
+
+
+@inlined_kernel
+def subtract_rows(out, y, rows, count):
+    """out := out less each of so many rows times its number of y."""
+    x = minus_rows((out[0], out[1], out[2], out[3], out[4], out[5]), y, rows, count)
+    out[0], out[1], out[2], out[3], out[4], out[5] = x
+
+
+@inlined_kernel
+def weigh_six_rows(out, y, rows):
+    """out := the sum of six rows, each times its number of y."""
+    x0, x1, x2, x3, x4, x5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(6):
+        f, row = y[k], rows[6 * k :]
+        x0 += f * row[0]
+        x1 += f * row[1]
+        x2 += f * row[2]
+        x3 += f * row[3]
+        x4 += f * row[4]
+        x5 += f * row[5]
+    out[0], out[1], out[2], out[3], out[4], out[5] = x0, x1, x2, x3, x4, x5
+
+
+@inlined_kernel
+def add_three_rows(out, y0, y1, y2, rows):
+    """out := out + each of three rows (3, >= 6) times its number."""
+    a, b, c = rows[0], rows[1], rows[2]
+    x0 = out[0] + y0 * a[0] + y1 * b[0] + y2 * c[0]
+    x1 = out[1] + y0 * a[1] + y1 * b[1] + y2 * c[1]
+    x2 = out[2] + y0 * a[2] + y1 * b[2] + y2 * c[2]
+    x3 = out[3] + y0 * a[3] + y1 * b[3] + y2 * c[3]
+    x4 = out[4] + y0 * a[4] + y1 * b[4] + y2 * c[4]
+    x5 = out[5] + y0 * a[5] + y1 * b[5] + y2 * c[5]
+    out[0], out[1], out[2], out[3], out[4], out[5] = x0, x1, x2, x3, x4, x5
+
+
+@inlined_kernel
+def weigh_rows(out, y0, y1, y2, rows):
+    """out := the sum of three rows (3, >= 6), each times its number."""
+    a, b, c = rows[0], rows[1], rows[2]
+    x0 = y0 * a[0] + y1 * b[0] + y2 * c[0]
+    x1 = y0 * a[1] + y1 * b[1] + y2 * c[1]
+    x2 = y0 * a[2] + y1 * b[2] + y2 * c[2]
+    x3 = y0 * a[3] + y1 * b[3] + y2 * c[3]
+    x4 = y0 * a[4] + y1 * b[4] + y2 * c[4]
+    x5 = y0 * a[5] + y1 * b[5] + y2 * c[5]
+    out[0], out[1], out[2], out[3], out[4], out[5] = x0, x1, x2, x3, x4, x5
+
+
+@inlined_kernel
+def product_of_six(row, x):
+    """A row times x, six numbers."""
+    even = row[0] * x[0] + row[2] * x[2] + row[4] * x[4]
+    odd = row[1] * x[1] + row[3] * x[3] + row[5] * x[5]
+    return even + odd
