@@ -296,7 +296,6 @@ def build_contacts(model, position, bodies, times, speeds, rules, contacts, memo
     A contact with a gap may close it within the step and no more: c = gap / h. In the step in which the bodies touch c is minus
     the speed that they part with (`restitution.py`).
     """
-    twist, h, stick_speed = bodies.twist, times[0], speeds[0]
     m = contacts.body_a.size
     rows = ContactRows(
         np.empty((m, 3, 3)),
@@ -311,8 +310,17 @@ def build_contacts(model, position, bodies, times, speeds, rules, contacts, memo
         np.zeros(m),
         np.zeros((m, 3)),
     )
-    arm, at_a, at_b, u = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
-    for k in range(m):
+    work = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    _fill_rows(model, position, bodies, (times, speeds), rules, (contacts, memory), work, rows)
+    return rows
+
+
+@leaf_kernel
+def _fill_rows(model, position, bodies, limits, rules, known, work, rows):
+    """The same, into `rows`; work: four arrays (3,)."""
+    (times, speeds), (contacts, memory), (arm, at_a, at_b, u) = limits, known, work
+    twist, h, stick_speed = bodies.twist, times[0], speeds[0]
+    for k in range(contacts.body_a.size):
         a, b, old = contacts.body_a[k], contacts.body_b[k], contacts.old[k]
         is_known_a, is_known_b = model.dof[a] < 0, model.dof[b] < 0
         axes = rows.axes[k]
@@ -344,7 +352,6 @@ def build_contacts(model, position, bodies, times, speeds, rules, contacts, memo
         pull = _pulled_together(axes[0], twist, bodies.predicted, a, b) / (0.5 * (times[0] + times[1]))
         rebound, rows.approach[k] = bounce(-u[0], pull, gap, times, rows.approach_before[k], e, speeds[1], touches)
         rows.slack[k] = -rebound if rebound > 0.0 else gap / h
-    return rows
 
 
 @kernel

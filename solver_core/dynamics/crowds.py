@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import kernel
+from ..compile.kernel import kernel, leaf_kernel
 from ..disjoint_sets import join, root
 from ..problem.system import System, relative_velocity
 from ..scene.spec import ContactMethod, SolverSettings, Staggering
@@ -84,12 +84,26 @@ def who_tumbles(system, now, speed, tumbling):
     `speed` at velocities `now` (dof,); (bodies,) who is in an island of many; and (bodies,) who is in one without joints in
     which a contact is fast."""
     bodies = system.offset.size - 1
+    size, fastest = np.zeros(bodies, np.int64), np.zeros(bodies)
+    stirred, jointed = np.zeros(bodies, np.bool_), np.zeros(bodies, np.bool_)
+    together, many, fast = np.empty(bodies, np.bool_), np.empty(bodies, np.bool_), np.empty(bodies, np.bool_)
     parent = np.arange(bodies)
+    _look_at_islands(system, now, tumbling, parent, size, fastest, stirred, jointed)
+    for b in range(bodies):
+        first = root(parent, b)
+        together[b], many[b] = stirred[first] or fastest[first] > speed * speed, size[first] > MANY
+        fast[b] = fastest[first] > (MUCH_FASTER * speed) ** 2 and not jointed[first]
+    return together, many, fast
+
+
+@leaf_kernel
+def _look_at_islands(system, now, tumbling, parent, size, fastest, stirred, jointed):
+    """For the first body of each island how many there are, the square of its fastest contact, and whether something in it
+    tumbles, or is joined; parent: (bodies,) their disjoint sets."""
+    bodies = parent.size
     for k in range(system.body_a.size):
         if system.body_a[k] >= 0 and system.body_b[k] >= 0:
             join(parent, system.body_a[k], system.body_b[k])
-    size, fastest = np.zeros(bodies, np.int64), np.zeros(bodies)
-    stirred, jointed = np.zeros(bodies, np.bool_), np.zeros(bodies, np.bool_)
     for b in range(bodies):
         first = root(parent, b)
         size[first] += 1
@@ -100,9 +114,3 @@ def who_tumbles(system, now, speed, tumbling):
         fastest[first] = max(fastest[first], n * n + t1 * t1 + t2 * t2)
     for k in range(system.mu.size, system.body_a.size):
         jointed[root(parent, system.body_a[k] if system.body_a[k] >= 0 else system.body_b[k])] = True
-    together, many, fast = np.empty(bodies, np.bool_), np.empty(bodies, np.bool_), np.empty(bodies, np.bool_)
-    for b in range(bodies):
-        first = root(parent, b)
-        together[b], many[b] = stirred[first] or fastest[first] > speed * speed, size[first] > MANY
-        fast[b] = fastest[first] > (MUCH_FASTER * speed) ** 2 and not jointed[first]
-    return together, many, fast

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compile.kernel import inner_kernel, kernel
+from ..compile.kernel import inner_kernel, kernel, leaf_kernel
 from ..disjoint_sets import join, root
 from .system import System
 
@@ -51,22 +51,37 @@ def subsystem(system, contacts, number):
     which the contacts name them.
     """
     m = contacts.size
-    bodies = np.empty(2 * m, np.int64)
-    count = 0
-    body_a, body_b = np.full(m, -1, np.int64), np.full(m, -1, np.int64)
-    for i in range(m):
-        for whole, part in ((system.body_a, body_a), (system.body_b, body_b)):
-            body = whole[contacts[i]]
-            if body >= 0:
-                if number[body] < 0:
-                    number[body] = count
-                    bodies[count] = body
-                    count += 1
-                part[i] = number[body]
+    bodies, body_a, body_b = np.empty(2 * m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
+    count = _number_bodies(system.body_a, system.body_b, contacts, number, bodies, body_a, body_b)
     bodies = bodies[:count].copy()
-    for body in bodies:
-        number[body] = -1
     return in_order(system, contacts, bodies, body_a, body_b), bodies
+
+
+@leaf_kernel
+def _number_bodies(whole_a, whole_b, contacts, number, bodies, body_a, body_b):
+    """Those of some contacts, in `bodies`, and where they are in it; returns how many."""
+    count = 0
+    for i in range(contacts.size):
+        a, b = whole_a[contacts[i]], whole_b[contacts[i]]
+        if a >= 0 and number[a] < 0:
+            number[a], bodies[count] = count, a
+            count += 1
+        if b >= 0 and number[b] < 0:
+            number[b], bodies[count] = count, b
+            count += 1
+        body_a[i], body_b[i] = number[a] if a >= 0 else -1, number[b] if b >= 0 else -1
+    for i in range(count):
+        number[bodies[i]] = -1
+    return count
+
+
+@leaf_kernel
+def _copy_pieces(whole, start, bodies, first, out):
+    """What belongs to some bodies, which begins at start[body], to where it begins in `out`."""
+    for i in range(bodies.size):
+        source = start[bodies[i]]
+        for j in range(first[i + 1] - first[i]):
+            out[first[i] + j] = whole[source + j]
 
 
 @inner_kernel
@@ -84,12 +99,9 @@ def in_order(system, contacts, bodies, body_a, body_b):
         block_start[i + 1] = block_start[i] + size * size
     velocity = np.empty(offset[count])
     mass, inverse_mass = np.empty(block_start[count]), np.empty(block_start[count])
-    for i in range(count):
-        body = bodies[i]
-        velocity[offset[i] : offset[i + 1]] = system.velocity[system.offset[body] : system.offset[body + 1]]
-        begin, end = system.block_start[body], system.block_start[body + 1]
-        mass[block_start[i] : block_start[i + 1]] = system.mass[begin:end]
-        inverse_mass[block_start[i] : block_start[i + 1]] = system.inverse_mass[begin:end]
+    _copy_pieces(system.velocity, system.offset, bodies, offset, velocity)
+    _copy_pieces(system.mass, system.block_start, bodies, block_start, mass)
+    _copy_pieces(system.inverse_mass, system.block_start, bodies, block_start, inverse_mass)
     touch = 0
     while touch < contacts.size and contacts[touch] < system.mu.size:
         touch += 1
