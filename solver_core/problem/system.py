@@ -212,25 +212,29 @@ def apply_inverse_mass_of(system, body, x, out):
     _apply_block(system, system.inverse_mass, body, x, out)
 
 
+@inlined_kernel
+def _inverse_mass_of(system, body, row):
+    """J M^-1 J^T for a row of the Jacobian of one body."""
+    size = system.offset[body + 1] - system.offset[body]
+    inverse = system.inverse_mass[system.block_start[body] :]
+    if size == 6:
+        zero = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        return -product_of_six(row, minus_rows(zero, row, inverse, SIX))
+    total = 0.0
+    for i in range(size):
+        for j in range(size):
+            total += row[i] * inverse[i * size + j] * row[j]
+    return total
+
+
 @leaf_kernel
 def inverse_mass_of_row(system, k, row):
     """The entry of J M^-1 J^T on the diagonal that belongs to a row of a triple k, 1/kg."""
-    total = 0.0
-    for body, jacobian in ((system.body_a[k], system.jacobian_a), (system.body_b[k], system.jacobian_b)):
-        if body < 0:
-            continue
-        at = system.block_start[body]
-        size = system.offset[body + 1] - system.offset[body]
-        inverse, j_row = system.inverse_mass[at:], jacobian[k, row]
-        if size == 6:
-            zero = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-            total -= product_of_six(j_row, minus_rows(zero, j_row, inverse, SIX))
-            continue
-        s = 0.0
-        for i in range(size):
-            for j in range(size):
-                s += j_row[i] * inverse[i * size + j] * j_row[j]
-        total += s
+    total, a, b = 0.0, system.body_a[k], system.body_b[k]
+    if a >= 0:
+        total += _inverse_mass_of(system, a, system.jacobian_a[k, row])
+    if b >= 0:
+        total += _inverse_mass_of(system, b, system.jacobian_b[k, row])
     return total
 
 
@@ -246,6 +250,23 @@ def _is_unit(system, body):
     return True
 
 
+@leaf_kernel
+def _fill_inverse_masses(system, unit, out):
+    """`effective_inverse_mass`; unit: (bodies,) whose mass matrix is the identity."""
+    for k in range(system.body_a.size):
+        a, b = system.body_a[k], system.body_b[k]
+        for row in range(3):
+            total = 0.0
+            if a >= 0:
+                total += _inverse_mass_of(system, a, system.jacobian_a[k, row])
+            if a < 0 and b >= 0 and unit[b]:
+                for i in range(system.offset[b + 1] - system.offset[b]):
+                    total += system.jacobian_b[k, row, i] ** 2
+            elif b >= 0:
+                total += _inverse_mass_of(system, b, system.jacobian_b[k, row])
+            out[k, row] = total
+
+
 @kernel
 def effective_inverse_mass(system):
     """Diagonal of J M^-1 J^T, (m, 3)."""
@@ -253,14 +274,7 @@ def effective_inverse_mass(system):
     unit = np.empty(system.offset.size - 1, np.bool_)
     for body in range(unit.size):
         unit[body] = _is_unit(system, body)
-    for k in range(system.body_a.size):
-        body = system.body_b[k]
-        plain = system.body_a[k] < 0 and body >= 0 and unit[body]
-        for row in range(3):
-            out[k, row] = 0.0 if plain else inverse_mass_of_row(system, k, row)
-            if plain:
-                for i in range(system.offset[body + 1] - system.offset[body]):
-                    out[k, row] += system.jacobian_b[k, row, i] ** 2
+    _fill_inverse_masses(system, unit, out)
     return out
 
 

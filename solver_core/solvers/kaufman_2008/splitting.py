@@ -26,8 +26,9 @@ def _project_cone(mu, x0, x1, x2):
     size = np.sqrt(square)
     if x0 <= 0.0 and mu * mu * square <= x0 * x0:
         return 0.0, 0.0, 0.0, size
-    n = (x0 + mu * size) / (1.0 + mu * mu)
-    share = mu * n / size
+    # of divisions only one waits for the root
+    over, along = 1.0 / (1.0 + mu * mu), 1.0 / size
+    n, share = over * (x0 + mu * size), over * mu * (x0 * along + mu)
     return n, share * x1, share * x2, size - mu * n
 
 
