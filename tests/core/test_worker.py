@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The worker bakes, can be killed at any moment and goes on with the same bits, and says what is wrong with its input."""
+"""The worker bakes, can be killed at any moment, and goes on with the same bits."""
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import json
-import os
 import signal
-import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,85 +16,9 @@ from solver_core.command_line import ExitStatus
 from solver_core.ending import Ending
 from solver_core.io.cache import FrameCacheReader, FrameCacheWriter
 from solver_core.io.container import locate_chunk
-from solver_core.io.snapshot import snapshot_digest, write_snapshot
-from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
 from solver_core.worker import main
 
-ROOT = Path(__file__).resolve().parents[2]
-
-CUBE = ShapeSpec(ShapeKind.HULL, np.array(list(itertools.product((-0.1, 0.1), repeat=3))))
-ROUGH = MaterialSpec(0.8, 0.6, 0.1)
-
-
-def cube(name, x, z, **changes):
-    return BodySpec(name, BodyKind.ACTIVE, CUBE, position=np.array([x, 0.0, z]), mass=1.0, material=ROUGH, **changes)
-
-
-def scene(frame_end):
-    """Two cubes stand on each other, one is thrown at them, one is pushed by an animated one: contacts come, slide and go."""
-    time = np.arange(frame_end) / 24.0
-    path = np.tile([0.0, 0.0, 0.1, 1.0, 0.0, 0.0, 0.0], (frame_end, 1))
-    path[:, 0] = 2.0 - 0.1 * np.sin(3.0 * time)
-    bodies = (
-        BodySpec("Floor", BodyKind.PASSIVE, ShapeSpec(ShapeKind.PLANE), material=ROUGH),
-        cube("Lower", 0.0, 0.1),
-        cube("Upper", 0.02, 0.3),
-        cube("Thrown", -0.5, 0.25, velocity=np.array([3.0, 0.2, 0.0]), angular_velocity=np.array([0.0, 4.0, 1.0])),
-        cube("Pushed", 1.77, 0.1),
-        BodySpec("Pusher", BodyKind.ANIMATED, CUBE, position=path[0, :3], material=ROUGH, path=path),
-    )
-    return SceneSpec(bodies, frame_start=1, frame_end=frame_end)
-
-
-SPEC = scene(12)
-SETTINGS = SolverSettings(substeps=4)
-FRAMES = range(SPEC.frame_start, SPEC.frame_end + 1)
-
-# Its events do not fit into a pipe, so a worker whose events nobody reads cannot be done before it is killed.
-LONG = scene(420)
-
-
-def snapshot(folder, spec=SPEC, settings=SETTINGS):
-    path = folder / "scene.snapshot"
-    write_snapshot(path, spec, settings)
-    return str(path)
-
-
-def lines(text):
-    """The events of a bake, as they are where all kernels have been compiled."""
-    events = [json.loads(line) for line in text.splitlines()]
-    return [event for event in events if event["event"] != "compiled"]
-
-
-def bake(capsys, *arguments):
-    """Run the worker in this process; its exit status and its events."""
-    capsys.readouterr()
-    status = main([str(argument) for argument in arguments])
-    return status, lines(capsys.readouterr().out)
-
-
-def start(*arguments):
-    command = [sys.executable, "-m", "solver_core.worker", *map(str, arguments)]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def bake_until(frame, *arguments):
-    """Start the worker in a process of its own and return when it has said that it is done with `frame`."""
-    process = start(*arguments)
-    assert process.stdout is not None
-    for line in process.stdout:
-        if json.loads(line).get("frame") == frame:
-            return process
-    raise AssertionError(f"the worker ended before frame {frame}: {process.communicate()[1]}")
-
-
-def rest_of(process):
-    """What it still says, on both outputs, until it has ended."""
-    assert process.stdout is not None and process.stderr is not None
-    # not by communicate(), which does not know of what has been read ahead
-    said = process.stdout.read(), process.stderr.read()
-    process.wait(timeout=60)
-    return said
+from .worker_runs import FRAMES, LONG, SETTINGS, SPEC, bake, bake_until, lines, rest_of, scene, snapshot, start
 
 
 def motion(path):
@@ -340,122 +260,3 @@ def test_a_missed_tolerance_has_its_own_status_and_the_bake_is_whole(tmp_path, c
     assert any(len(step["bodies"]) == 2 and step["above_tolerance"] for step in written["missed"])
     # Also when the run that missed it was an earlier one.
     assert bake(capsys, source, cache, "--resume")[0] == ExitStatus.MISSED_TOLERANCE
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_a_path_that_is_lost_in_mid_shot_stops_there_and_the_frames_before_are_those_of_a_path_that_ends_there(
-    tmp_path, capsys, value
-):
-    """Who is lost, and where, is said before the first step as well."""
-    lost = scene(12)
-    lost.bodies[-1].path[7:, 1] = value
-    source, cache = snapshot(tmp_path, lost), tmp_path / "cache"
-    status, events = bake(capsys, source, cache, "--report", tmp_path / "report.json")
-    assert status == ExitStatus.FAILED
-    (warning,) = (event for event in events if event["event"] == "warning")
-    assert warning["objects"] == ["Pusher"] and "frame 8 is not finite" in warning["message"]
-    assert "stops after frame 7" in warning["message"]
-    assert [event["frame"] for event in events if event["event"] == "frame"] == list(range(1, 8))
-    assert events[-1]["event"] == "error" and "stopped after frame 7" in events[-1]["message"]
-    (problem,) = events[-1]["problems"]
-    assert (problem["object"], problem["field"]) == ("Pusher", "path") and "frame 8" in problem["message"]
-    assert json.loads((tmp_path / "report.json").read_text())["problems"] == [problem]
-    # as if that had been the last frame of the scene
-    (tmp_path / "short").mkdir()
-    assert bake(capsys, snapshot(tmp_path / "short", shortened(lost, 7)), tmp_path / "other")[0] == ExitStatus.BAKED
-    for frame, other in zip(FrameCacheReader(cache), FrameCacheReader(tmp_path / "other"), strict=True):
-        assert frame.poses.tobytes() == other.poses.tobytes()
-    # asked to go on without being mended it says the same again
-    status, events = bake(capsys, source, cache, "--resume")
-    assert status == ExitStatus.FAILED and events[-1]["problems"] == [problem]
-
-
-def shortened(spec, last):
-    """The scene up to a frame, its paths too."""
-    bodies = (body if body.path is None else dataclasses.replace(body, path=body.path[:last]) for body in spec.bodies)
-    return dataclasses.replace(spec, bodies=tuple(bodies), frame_end=last)
-
-
-def test_warnings_are_told_and_reported(tmp_path, capsys):
-    odd = dataclasses.replace(SPEC.bodies[1], material=MaterialSpec(0.2, 0.4))
-    sunk = cube("Sunk", 1.0, 0.09)
-    spec = dataclasses.replace(SPEC, bodies=(SPEC.bodies[0], odd, sunk), frame_end=1)
-    status, events = bake(capsys, snapshot(tmp_path, spec), tmp_path / "cache", "--report", tmp_path / "report.json")
-    assert status == ExitStatus.BAKED
-    warnings = [event for event in events if event["event"] == "warning"]
-    assert {(*sorted(warning["objects"]), warning["field"]) for warning in warnings} == {
-        ("Lower", "mu_dynamic"),
-        ("Floor", "Sunk", "overlap"),
-    }
-    reported = json.loads((tmp_path / "report.json").read_text())["warnings"]
-    assert reported == [{key: warning[key] for key in ("objects", "field", "message")} for warning in warnings]
-
-
-def assert_refused(status, events, *words):
-    assert status == ExitStatus.BAD_INPUT
-    assert [event["event"] for event in events] == ["error"]
-    assert all(word in events[0]["message"] for word in words), events[0]["message"]
-
-
-def test_a_bad_scene_is_refused_by_name_before_the_old_cache_is_touched(tmp_path, capsys):
-    bodies = (SPEC.bodies[0], cube("Würfel.001", 0, 0.1), cube("Card", 1, 0.1))
-    bodies = (
-        bodies[0],
-        dataclasses.replace(bodies[1], mass=float("nan")),
-        dataclasses.replace(bodies[2], shape=ShapeSpec(ShapeKind.HULL)),
-    )
-    cache, report = tmp_path / "cache", tmp_path / "report.json"
-    FrameCacheWriter.create(cache, SPEC, SETTINGS).close()
-    before = cache.read_bytes()
-    status, events = bake(capsys, snapshot(tmp_path, dataclasses.replace(SPEC, bodies=bodies)), cache, "--report", report)
-    assert_refused(status, events, "Würfel.001: mass", "Card: vertices")
-    assert {(p["object"], p["field"]) for p in events[0]["problems"]} == {("Würfel.001", "mass"), ("Card", "vertices")}
-    written = json.loads(report.read_text())
-    assert written["problems"] == events[0]["problems"] and written["error"] == events[0]["message"]
-    assert cache.read_bytes() == before
-
-
-def test_a_cache_of_another_scene_is_refused(tmp_path, capsys):
-    cache = tmp_path / "cache"
-    FrameCacheWriter.create(cache, scene(99), SETTINGS).close()
-    before = cache.read_bytes()
-    status, events = bake(capsys, snapshot(tmp_path), cache, "--resume")
-    assert_refused(status, events, "another scene", snapshot_digest(SPEC, SETTINGS)[:8])
-    assert cache.read_bytes() == before
-
-
-def test_files_that_are_missing_damaged_or_of_another_kind_are_refused_with_their_names(tmp_path, capsys):
-    source, cache = snapshot(tmp_path), tmp_path / "cache"
-    assert_refused(*bake(capsys, tmp_path / "nowhere", cache), "nowhere")
-    damaged = tmp_path / "damaged"
-    damaged.write_bytes(Path(source).read_bytes()[:-1])
-    assert_refused(*bake(capsys, damaged, cache), "damaged", "byte 0")
-    film = tmp_path / "film.blend"
-    film.write_bytes(b"BLENDER-v402")
-    assert_refused(*bake(capsys, source, film), "film.blend", "not a frame cache")
-    assert_refused(*bake(capsys, source, film, "--resume"), "film.blend", "not a frame cache")
-    assert film.read_bytes() == b"BLENDER-v402" and not cache.exists()
-
-
-@pytest.mark.parametrize("arguments", [[], ["only-one"], ["a", "b", "c"], ["a", "b", "--backwards"]])
-def test_bad_usage_is_an_event_too(arguments, capsys):
-    assert_refused(*bake(capsys, *arguments), "usage:", "SNAPSHOT")
-
-
-@pytest.mark.parametrize("threads", ["-1", "257", "2.5"])
-def test_a_number_of_threads_that_is_none_is_refused(threads, capsys):
-    assert_refused(*bake(capsys, "a", "b", "--threads", threads), "--threads", threads)
-
-
-@pytest.mark.slow
-def test_the_process_ends_with_the_status(tmp_path):
-    process = subprocess.run(
-        [sys.executable, "-m", "solver_core.worker", str(tmp_path / "nowhere"), str(tmp_path / "cache")],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONWARNINGS": "error"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert process.returncode == ExitStatus.BAD_INPUT and process.stderr == ""
-    assert lines(process.stdout)[0]["event"] == "error"
