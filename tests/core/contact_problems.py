@@ -83,6 +83,26 @@ def leaning_cards(lean, mu, width=0.063, gravity=GRAVITY_STEP):
     return problem, mass * gravity
 
 
+def cubes_on_each_other(boxes, heaviest, push=0.0, half=0.1):
+    """Cubes of 1 kg on their four corners each, the last one of `heaviest` kg and pushed, that gravity pulls for a step."""
+    axes, masses, arms = np.eye(3)[[2, 0, 1]], [], []
+    for i in range(boxes):
+        mass = heaviest if i == boxes - 1 else 1.0
+        masses.append(mass * np.diag([1.0, 1.0, 1.0, *3 * [2.0 / 3.0 * half**2]]))
+        arms += [(i, np.array([x * half, y * half, half])) for x in (-1, 1) for y in (-1, 1)]
+    velocity = np.tile([0.0, 0.0, -GRAVITY_STEP, 0.0, 0.0, 0.0], boxes)
+    velocity[-6] = push
+    return sc.ContactProblem.from_bodies(
+        masses,
+        velocity,
+        body_a=[i - 1 for i, _ in arms],
+        body_b=[i for i, _ in arms],
+        jacobian_a=[-rigid_jacobian(arm, axes) if i else np.zeros((3, 6)) for i, arm in arms],
+        jacobian_b=[rigid_jacobian(arm * [1, 1, -1], axes) for _, arm in arms],
+        mu=0.5,
+    )
+
+
 def hard_problems():
     """Problems in which contact and friction are strongly coupled."""
     return [

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 
 import numpy as np
@@ -12,7 +11,16 @@ import pytest
 
 import solver_core as sc
 
-from .contact_problems import GRAVITY_STEP, box_on_ground, frame, hard_problems, leaning_cards, random_bodies, rigid_jacobian
+from .contact_problems import (
+    GRAVITY_STEP,
+    box_on_ground,
+    cubes_on_each_other,
+    frame,
+    hard_problems,
+    leaning_cards,
+    random_bodies,
+    rigid_jacobian,
+)
 from .friction_oracles import coulomb_violation, disk_friction_velocity, enumerate_modes, polygon_friction, quadprog_contact
 
 TIGHT = 1e-10
@@ -141,27 +149,10 @@ def test_a_contact_that_jams_is_solved(mu):
         assert coulomb_violation(problem, result) <= 1e-6
 
 
-def heavy_on_light(ratio, boxes=3):
-    """A pile of cubes of 20 cm, 1 kg each but for the top one, that gravity pulls for 1/240 s; four contacts a face."""
-    size, masses, matrices = 0.2, [1.0] * (boxes - 1) + [ratio], []
-    for mass in masses:
-        matrices.append(np.diag([mass] * 3 + [mass * size**2 / 6.0] * 3))
-    axes = np.eye(3)[[2, 0, 1]]
-    body_a, body_b, left, right = [], [], [], []
-    for i in range(boxes):
-        for x, y in itertools.product((-0.1, 0.1), repeat=2):
-            body_a.append(i - 1)
-            body_b.append(i)
-            left.append(-rigid_jacobian(np.array([x, y, 0.1]), axes) if i else np.zeros((3, 6)))
-            right.append(rigid_jacobian(np.array([x, y, -0.1]), axes))
-    velocity = np.tile([0.0, 0.0, -GRAVITY_STEP, 0.0, 0.0, 0.0], boxes)
-    return sc.ContactProblem.from_bodies(matrices, velocity, body_a, body_b, np.array(left), np.array(right), 0.5)
-
-
 @pytest.mark.parametrize("ratio", [1e2, 1e4, 1e6, 1e8])
 @pytest.mark.parametrize("tolerance", [1e-6, 1e-8])
 def test_what_is_light_carries_what_is_heavy(ratio, tolerance):
-    problem = heavy_on_light(ratio)
+    problem = cubes_on_each_other(3, ratio)
     result = sc.solve(problem, tolerance=tolerance)
     assert result.status is sc.Status.SOLVED
     assert abs(result.velocity).max() <= tolerance * GRAVITY_STEP
@@ -173,7 +164,7 @@ def test_what_is_light_carries_what_is_heavy(ratio, tolerance):
 @pytest.mark.parametrize("iterations", [1, 2, 3])
 def test_contact_is_intact_under_a_heavy_load_too(ratio, iterations):
     """Pushed and turned, too tight a tolerance, stopped early: nothing sinks, but for the rounding of the load's impulses."""
-    problem = heavy_on_light(ratio)
+    problem = cubes_on_each_other(3, ratio)
     velocity = problem.system.velocity + np.random.default_rng(1).normal(size=18) * 0.1
     problem = dataclasses.replace(problem, system=problem.system._replace(velocity=velocity))
     result = sc.solve(problem, tolerance=1e-13, max_iterations=iterations)
