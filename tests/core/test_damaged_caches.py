@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 import tracemalloc
-import zlib
 
 import numpy as np
 import pytest
 
 from solver_core.io.cache import CacheError, FrameCacheReader, FrameCacheWriter, cache_has_begun
-from solver_core.io.container import MAGIC, PREFIX, PREFIX_CHECK, locate_chunk
+from solver_core.io.container import locate_chunk
 
 from .caches import (
     BODIES,
@@ -28,6 +25,7 @@ from .caches import (
     with_contacts,
     write,
 )
+from .spoiling import checked_chunk
 
 
 @pytest.mark.slow
@@ -130,15 +128,6 @@ def test_a_damaged_head_is_not_trusted(tmp_path):
         FrameCacheReader(path)
 
 
-def claims(count, data=b""):
-    """A chunk of contacts, all checksums right, whose header speaks of so many forces in so little data."""
-    arrays = {"force": {"dtype": "<f4", "shape": [count], "offset": 0}}
-    header = json.dumps({"fields": {"frame": 10}, "arrays": arrays}).encode()
-    check = hashlib.blake2b(header + data, digest_size=16).digest()
-    prefix = PREFIX.pack(MAGIC, 1, b"cont", len(header), len(data), check)
-    return prefix + PREFIX_CHECK.pack(zlib.crc32(prefix)) + header + data
-
-
 def spoilt_contacts(**changes):
     contacts = with_contacts(11).contacts
     assert contacts is not None
@@ -171,7 +160,10 @@ def test_contacts_that_claim_to_be_billions_are_refused_before_there_is_memory_f
         head = locate_chunk(file, 0)
         place = locate_chunk(file, head.end) if head is not None else None
     assert place is not None
-    path.write_bytes(whole[: place.end] + claims(10**15, bytes(16)) + whole[place.end :])
+    # in so little data, all checksums right
+    arrays = {"force": {"dtype": "<f4", "shape": [10**15], "offset": 0}}
+    claims = checked_chunk("cont", {"fields": {"frame": 10}, "arrays": arrays}, bytes(16))
+    path.write_bytes(whole[: place.end] + claims + whole[place.end :])
     reader = FrameCacheReader(path)
     tracemalloc.start()
     try:

@@ -20,7 +20,8 @@ from solver_core.io.snapshot import read_snapshot, write_snapshot
 from solver_core.problem.result import Status
 from solver_core.scene.spec import ContactMethod
 
-from .fuzzing import KINDS, Folder, checked_chunk, chunks_of, try_case, worked
+from .fuzzing import KINDS, Folder, try_case, worked
+from .spoiling import checked_chunk, chunks_of
 
 
 @pytest.fixture(scope="module")
