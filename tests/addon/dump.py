@@ -84,3 +84,13 @@ def value_of(item: Any, prop: Any, depth: int) -> Any:
     if getattr(prop, "is_array", False):
         return np.array(value).tolist()
     return value
+
+
+def differences(before, after, path="") -> list[str]:
+    """Where two dumps differ, in words."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        keys = before.keys() | after.keys()
+        return [line for key in sorted(keys) for line in differences(before.get(key), after.get(key), f"{path}.{key}")]
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        return [line for i, (a, b) in enumerate(zip(before, after, strict=True)) for line in differences(a, b, f"{path}[{i}]")]
+    return [] if before == after else [f"{path}: {before!r} -> {after!r}"]

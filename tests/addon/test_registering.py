@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import bpy
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,3 +51,12 @@ def test_registering_twice_leaves_nothing_and_says_nothing():
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["silent", "to", "here"] and done.stderr == ""
+
+
+def test_handlers_come_and_go_with_the_extension(extension):
+    handlers = bpy.app.handlers.frame_change_post
+    count = len(handlers)
+    extension.unregister()
+    assert len(handlers) == count - 1 and not hasattr(bpy.types.Scene, "stiction")
+    extension.register()
+    assert len(handlers) == count
