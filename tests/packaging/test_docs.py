@@ -56,3 +56,28 @@ def test_an_equation_is_in_the_file_that_the_table_names(equation, file, functio
     assert numbers
     assert any(number in text for number in numbers)
     assert not [name for name in functions if not re.search(rf"^def {name}\(", text, re.MULTILINE)]
+
+
+def components() -> dict[str, str]:
+    """What solver_core/README.md says of each folder of the core, by its path there; of the core itself it is all of that."""
+    text = (ROOT / "solver_core" / "README.md").read_text().split("## The components")[1].split("\n\n")[1]
+    told, folder, now = {"": text}, "", ""
+    for line in text.splitlines():
+        if begun := re.match(r"( +)(\w+)/ ", line):
+            is_within = len(begun[1]) > len("    ")
+            folder = folder if is_within else begun[2]
+            now = f"{folder}/{begun[2]}" if is_within else folder
+        elif re.match(r" {4}\w", line):
+            now = ""
+        told[now] = told.get(now, "") + line + "\n"
+    return told
+
+
+def test_each_file_of_the_core_is_named_among_the_components_of_its_folder():
+    core = ROOT / "solver_core"
+    told = components()
+    assert len(told) > 20
+    files = [file for file in core.rglob("*.py") if not file.stem.startswith("__")]
+    folders = {file: file.parent.relative_to(core).as_posix().removeprefix(".") for file in files}
+    assert set(folders.values()) == set(told)
+    assert [str(file.relative_to(core)) for file in files if not re.search(rf"\b{file.stem}\b", told[folders[file]])] == []
