@@ -20,7 +20,7 @@ from bpy.types import Context, Object, Scene
 from ..solver_core.geometry.solids import shape_mass_properties
 from ..solver_core.io.snapshot import write_snapshot
 from ..solver_core.scene.spec import SceneSpec
-from ..solver_core.scene.words import in_words
+from ..solver_core.scene.words import figure, in_words
 from ..solver_core.validation.findings import first_few
 from .extract import Extraction, inspecting
 from .properties import effective_rule
@@ -167,8 +167,8 @@ def masses(spec: SceneSpec) -> list[Finding]:
     findings = []
     for density, weighed in sorted(found.items()):
         least, most = min(weighed.values()), max(weighed.values())
-        each = f"{most:.4g} kg" if least == most else f"{least:.4g} to {most:.4g} kg"
-        in_all = f", {sum(weighed.values()):.4g} kg in all" if len(weighed) > 1 else ""
+        each = f"{figure(most, 4)} kg" if least == most else f"{figure(least, 4)} to {figure(most, 4)} kg"
+        in_all = f", {figure(sum(weighed.values()), 4)} kg in all" if len(weighed) > 1 else ""
         findings.append(Finding("INFO", tuple(weighed), "density", f"a density of {density:.6g} kg/m³ gives {each}{in_all}"))
     return findings
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..solver_core.io.between_frames import poses_at
 from ..solver_core.io.cache import CacheError, FrameCacheReader
+from ..solver_core.scene.words import distance, figure
 from ..solver_core.thinning import sharp_turns
 from . import actions
 from .channel_tracks import Keys, Samples, Track, tracks_of
@@ -58,8 +59,8 @@ class Written:
         place, turn = self.place, self.rotation
         return (
             f"{text}: {self.keys} keys, {self.keys_at_every_frame} at every frame would be; off the cache by at most "
-            f"{1e3 * place.error:.3g} mm ({place.name}, frame {place.frame:g}) and "
-            f"{math.degrees(turn.error):.3g} degrees ({turn.name}, frame {turn.frame:g})"
+            f"{distance(place.error)} ({place.name}, frame {place.frame:g}) and "
+            f"{figure(math.degrees(turn.error))} degrees ({turn.name}, frame {turn.frame:g})"
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..solver_core.scene.words import distance
+from ..solver_core.scene.words import distance, figure
 
 __all__ = ["Progress", "duration", "with_frame"]
 
@@ -82,14 +82,14 @@ def duration(seconds: float) -> str:
 
 def rate(seconds_a_frame: float) -> str:
     if 0.0 < seconds_a_frame < 1.0:
-        return f"{1.0 / seconds_a_frame:.2g} frames/s"
-    return f"{seconds_a_frame:.2g} s a frame"
+        return f"{figure(1.0 / seconds_a_frame, 2)} frames/s"
+    return f"{figure(seconds_a_frame, 2)} s a frame"
 
 
 def amount(size: float) -> str:
     """Bytes in the unit in which they are less than a thousand."""
     for unit in ("B", "kB", "MB"):
         if size < UNIT:
-            return f"{size:.3g} {unit}"
+            return f"{figure(size)} {unit}"
         size /= UNIT
-    return f"{size:.3g} GB"
+    return f"{figure(size)} GB"

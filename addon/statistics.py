@@ -11,6 +11,7 @@ from bpy.props import EnumProperty, StringProperty
 from bpy.types import Context, Operator, Panel, Scene
 
 from ..solver_core.certificate import certificate_of, write_certificate
+from ..solver_core.scene.words import distance, figure
 from .bake_files import cache_path, snapshot_of
 from .cached_contacts import objects_of_bodies
 from .exports import ExportOperator
@@ -77,9 +78,9 @@ class STICTION_OT_jump_to_worst(Operator):
                 context.view_layer.objects.active = ob
         said = {
             "residual": f"residual {found.residual:.3g}",
-            "overlap": f"overlap {1e3 * found.overlap:.3g} mm",
+            "overlap": f"overlap {distance(found.overlap)}",
             "iterations": f"{found.iterations} iterations",
-            "seconds": f"{found.seconds:.3g} s",
+            "seconds": f"{figure(found.seconds)} s",
         }[self.measure]
         self.report({"INFO"}, ": ".join([f"Frame {found.frame}, {said}", *([" and ".join(names)] if names else [])]))
         return {"FINISHED"}

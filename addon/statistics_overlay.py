@@ -15,6 +15,7 @@ import numpy as np
 from bpy.types import Context
 from gpu_extras.batch import batch_for_shader
 
+from ..solver_core.scene.words import figure
 from .figures import MEASURES, BakeFigures, FrameFigures
 from .plots import Axis, Box, axis_of, lines_of
 from .redraw import redraw_views
@@ -79,10 +80,10 @@ def draw() -> None:
         draw_lines(batch_of(marks, [NOW] * len(marks)), 1.0)
     for measure, box in boxes.items():
         factor = FACTORS.get(measure, 1.0)
-        title = MEASURES[measure] if shown is None else f"{MEASURES[measure]}: {factor * getattr(shown, measure):.3g}"
+        title = MEASURES[measure] if shown is None else f"{MEASURES[measure]}: {figure(factor * getattr(shown, measure))}"
         top = axis_of_measure(measure, frames, tolerance).top
         write(title, box.x, box.y + box.height + 4.0 * scale, scale)
-        write(f"{top:.3g}", box.x + box.width, box.y + box.height + 4.0 * scale, scale, right=True)
+        write(figure(top), box.x + box.width, box.y + box.height + 4.0 * scale, scale, right=True)
     gpu.state.blend_set("NONE")
 
 

@@ -12,6 +12,7 @@ from html import escape
 from typing import Any, NamedTuple
 
 from .report import RESIDUALS
+from .scene.words import distance, figure
 
 __all__ = ["page"]
 
@@ -119,7 +120,7 @@ def total_lines(totals: dict[str, Any]) -> Iterable[tuple[str, str]]:
         yield f"Largest {name.replace('_', ' ')}", number(totals[name])
     if totals["deepest_frame"] is not None:
         where = f"{' and '.join(totals['deepest_pair'])}, frame {totals['deepest_frame']}"
-        depth = "not finite" if totals["deepest_overlap"] is None else f"{1e3 * totals['deepest_overlap']:.3g} mm"
+        depth = "not finite" if totals["deepest_overlap"] is None else distance(totals["deepest_overlap"])
         yield "Deepest overlap", f"{depth}: {where}"
     yield "Iterations", str(totals["iterations"])
     yield "Time of all steps", "not finite" if totals["seconds"] is None else f"{totals['seconds']:.1f} s"
@@ -158,7 +159,7 @@ def plain(value: Any) -> str:
 
 
 def number(value: float | None) -> str:
-    return "not finite" if value is None else f"{value:.3g}"
+    return "not finite" if value is None else figure(value)
 
 
 def svg(plot: Plot) -> str:
@@ -188,7 +189,7 @@ def svg(plot: Plot) -> str:
         pen = "L"
     parts.append(f"<path class='line' d='{' '.join(path)}'/>" if path else "")
     for at in (low, high):
-        parts.append(text_at(str(MARGIN_LEFT - 6), y(at) + 4, f"{10.0**at if plot.logarithmic else at:.3g}", "end"))
+        parts.append(text_at(str(MARGIN_LEFT - 6), y(at) + 4, figure(10.0**at if plot.logarithmic else at), "end"))
     parts += [text_at(x(first), HEIGHT - 6, str(first), "middle"), text_at(x(last), HEIGHT - 6, str(last), "end")]
     label = f"role='img' aria-label='{escape(plot.title)} over the frames'"
     return f"<svg width='{WIDTH}' height='{HEIGHT}' {label}>{''.join(parts)}</svg>"

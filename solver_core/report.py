@@ -21,7 +21,7 @@ from .io.cache import EarlierFrames
 from .problem.result import Found, Status
 from .scene.joints import JointSpec
 from .scene.spec import BodyKind, SceneSpec, SceneWarning, SolverSettings
-from .scene.words import distance
+from .scene.words import distance, figure
 from .validation.findings import SceneProblem, listed
 
 __all__ = [
@@ -215,7 +215,7 @@ def overlap_warnings(frame: Frame, spec: SceneSpec, known: Collection[tuple[str,
             continue
         warned.add((a, b))
         depth, ratio = float(statistics.deepest_overlap[step]), float(statistics.overlap_ratio[step])
-        share = f"{100.0 * ratio:.2g} % of the smaller one's half extent"
+        share = f"{figure(100.0 * ratio, 2)} % of the smaller one's half extent"
         message = f"{a} and {b} overlap by {distance(depth)} at frame {frame.frame}, {share}: they are pushed apart slowly; "
         yield SceneWarning((a, b), "overlap", message + "more substeps help")
 
@@ -261,11 +261,11 @@ def contradiction_warnings(frame: Frame, spec: SceneSpec, known: Collection[str]
         members = borne_with(frame, spec, int(joint))
         names = [spec.joints[member].name for member in members]
         told.update(names)
-        off, at = 1e3 * frame.giving_way[joint], f"at frame {frame.frame}"
+        off, at = distance(frame.giving_way[joint]), f"at frame {frame.frame}"
         if len(members) == 1:
-            said = f"the joint {names[0]} is off by {off:.3g} mm {at}: what holds its bodies beside it contradicts it"
+            said = f"the joint {names[0]} is off by {off} {at}: what holds its bodies beside it contradicts it"
         else:
-            said = f"the joints {listed(names)} contradict each other: {names[0]} is off by {off:.3g} mm {at}"
+            said = f"the joints {listed(names)} contradict each other: {names[0]} is off by {off} {at}"
         advice = "the bake goes on with the least error; change their limits, or what moves their ends, or let them break"
         yield SceneWarning(tuple(names), "contradiction", f"{said}; {advice}")
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the fields of a scene are called when people are told of them; reports for programs have their identifiers."""
+"""What the fields of a scene are called, and how figures are said, when people are told of them; reports for programs have
+identifiers, and all digits."""
 
 from __future__ import annotations
 
-__all__ = ["distance", "in_words"]
+__all__ = ["distance", "figure", "in_words"]
 
 # In mm.
 METRE = 1e3
@@ -30,5 +31,10 @@ def in_words(field: str) -> str:
 
 def distance(metres: float) -> str:
     """A distance as one says it: 12.3 mm, 1.2 m."""
-    millimetres = f"{1e3 * metres:.3g}"
-    return f"{metres:.3g} m" if abs(float(millimetres)) >= METRE else f"{millimetres} mm"
+    millimetres = figure(1e3 * metres)
+    return f"{figure(metres)} m" if abs(float(millimetres)) >= METRE else f"{millimetres} mm"
+
+
+def figure(value: float, digits: int = 3) -> str:
+    """A number with so many digits that count, without an exponent up to a million: 1520, and not 1.52e+03."""
+    return f"{float(f'{value:.{digits}g}'):g}"

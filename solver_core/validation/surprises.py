@@ -15,6 +15,7 @@ from ..geometry.compounds import parts
 from ..geometry.solids import shape_mass_properties
 from ..geometry.surfaces import mesh_surface
 from ..scene.spec import BodyKind, SceneSpec, SceneWarning, ShapeKind, ShapeSpec, SolverSettings, strongest_gravity
+from ..scene.words import distance, figure
 from .paths import followed_frames
 
 __all__ = ["surprises", "thickness"]
@@ -43,7 +44,7 @@ def mass_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
     ]
     (light, lightest), (heavy, heaviest) = min(masses), max(masses)
     if heavy > LARGEST_MASS_RATIO * light:
-        message = f"{heavy:.3g} kg against {light:.3g} kg: ratios above {LARGEST_MASS_RATIO:.0e} were never measured"
+        message = f"{figure(heavy)} kg against {figure(light)} kg: ratios above {LARGEST_MASS_RATIO:.0e} were never measured"
         yield SceneWarning((heaviest, lightest), "mass", message)
 
 
@@ -57,7 +58,7 @@ def size_surprises(spec: SceneSpec, settings: SolverSettings) -> Iterator[SceneW
         steps = math.sqrt(2.0 * thin / g) / step
         wanted = math.ceil(settings.substeps * FEWEST_STEPS / steps)
         message = (
-            f"it is {1e3 * thin:.3g} mm thin and falls by that in {steps:.1f} steps: it rests as it should, but how it bounces "
+            f"it is {distance(thin)} thin and falls by that in {steps:.1f} steps: it rests as it should, but how it bounces "
             f"and tumbles is coarse; {wanted} substeps give it {FEWEST_STEPS}. Is the scene meant to be that small?"
         )
         yield SceneWarning((body.name,), "substeps", message)
@@ -76,8 +77,8 @@ def speed_surprises(spec: SceneSpec, settings: SolverSettings) -> Iterator[Scene
         if ways[worst] > thin:
             frame = spec.frame_start + worst
             message = (
-                f"from frame {frame} to {frame + 1} it moves {1e3 * ways[worst]:.3g} mm a step, more than {thinnest} is thick "
-                f"({1e3 * thin:.3g} mm): it meets everything on its way, but hits are coarse; more substeps make them finer"
+                f"from frame {frame} to {frame + 1} it moves {distance(ways[worst])} a step, more than {thinnest} is thick "
+                f"({distance(thin)}): it meets everything on its way, but hits are coarse; more substeps make them finer"
             )
             yield SceneWarning((body.name, thinnest), "substeps", message)
 

@@ -49,9 +49,34 @@ def test_a_refusal_and_a_warning_say_words(make_body):
 
 @pytest.mark.parametrize(
     ("metres", "said"),
-    [(2e-7, "0.0002 mm"), (0.0123, "12.3 mm"), (0.9994, "999 mm"), (1.0, "1 m"), (3.51, "3.51 m"), (12.5, "12.5 m")],
+    [
+        (2e-7, "0.0002 mm"),
+        (0.0123, "12.3 mm"),
+        (0.9994, "999 mm"),
+        (1.0, "1 m"),
+        (3.51, "3.51 m"),
+        (12.5, "12.5 m"),
+        (1520.0, "1520 m"),
+    ],
 )
 def test_a_distance_is_said_in_the_unit_that_suits_it(metres, said):
     from stiction.solver_core.scene.words import distance
 
     assert distance(metres) == said
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "said"),
+    [
+        (152.4, 2, "150"),
+        (0.0123456, 3, "0.0123"),
+        (1e-6, 3, "1e-06"),
+        (60_000.0, 4, "60000"),
+        (1520.0, 3, "1520"),
+        (0.0, 2, "0"),
+    ],
+)
+def test_a_figure_has_no_exponent_where_people_use_none(value, digits, said):
+    from stiction.solver_core.scene.words import figure
+
+    assert figure(value, digits) == said
