@@ -141,7 +141,9 @@ class Job:
         """One line on what came out."""
         if self.last_frame is None:
             return self.error or self.status
-        missed = f"{self.missed_steps} steps missed the tolerance" if self.missed_steps else "every step within tolerance"
+        within = f"every step within tolerance, or in {self.coarse_steps} the limit of crowds"
+        within = within if self.coarse_steps else "every step within tolerance"
+        missed = f"{self.missed_steps} steps missed the tolerance" if self.missed_steps else within
         frames = f"frames {self.frame_start} to {self.last_frame}"
         if self.last_frame < self.frame_end:
             frames += f" of {self.frame_end}"

@@ -329,10 +329,12 @@ def draw_result(layout: UILayout, context: Context, width: int) -> None:
         steps = "1 step" if bake.missed_steps == 1 else f"{bake.missed_steps} steps"
         column.label(text=f"{steps} missed the tolerance", icon="ERROR")
     else:
-        column.label(text="Every step within tolerance", icon="CHECKMARK")
+        within = "tolerance or limit" if bake.coarse_steps else "tolerance"
+        draw_wrapped(column, f"Every step within {within}", "CHECKMARK", width)
     if bake.crowd:
-        within = f"their limit, {bake.coarse_steps} steps beyond their tolerance" if bake.coarse_steps else "their tolerance"
-        draw_wrapped(column, f"Up to {bake.crowd} bodies in crowds, within {within}", "INFO", width)
+        steps = "1 step" if bake.coarse_steps == 1 else f"{bake.coarse_steps} steps"
+        within = f": {steps} beyond their tolerance, within their limit" if bake.coarse_steps else ", within their tolerance"
+        draw_wrapped(column, f"Up to {bake.crowd} bodies in crowds{within}", "INFO", width)
     if bake.overlap:
         icon = "ERROR" if bake.overlap_is_visible else "CHECKMARK"
         draw_wrapped(column, f"Deepest overlap: {bake.overlap}", icon, width)

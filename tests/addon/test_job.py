@@ -232,6 +232,13 @@ def test_time_left_and_rate_are_those_of_the_last_frames_without_the_one_that_lo
     assert slower.details[-1] == "60 kB on disk, 101 kB in the end"
 
 
+def test_steps_in_which_a_crowd_is_only_within_its_limit_are_told(job):
+    state, _ = play(job, STARTED, frame(1), {**frame(2), "coarse": 3, "crowd": 40})
+    assert "every step within tolerance, or in 3 the limit of crowds" in state.summary
+    state, _ = play(job, STARTED, frame(1), {**frame(2), "crowd": 40})
+    assert "every step within tolerance, " in state.summary and "limit" not in state.summary
+
+
 def test_the_deepest_overlap_of_the_last_frame_is_told_with_its_bodies(job):
     state, _ = play(job, STARTED, frame(1), frame(2), frame(3, overlap=2e-5))
     assert "Overlap 0.02 mm, Box and Floor" in state.details
