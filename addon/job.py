@@ -86,9 +86,9 @@ class Job:
     """State of one bake.
 
     status: what goes on, for the user. stopping: the user asked for the end; pausing: for a pause. problems and warnings:
-    readable lines. seconds: wall time of the worker's steps. overlap: the deepest so far, None where nothing overlapped. found:
-    how many islands were solved by what. compiled: the share of all kernels that is on disk, 0 where none had to be compiled.
-    progress: of this run.
+    readable lines. overlap: the deepest so far, None where nothing overlapped. found: how many islands were solved by what.
+    seconds: wall time of the worker's steps, of this run. compiled: the share of all kernels that is on disk, 0 where none had
+    to be compiled. progress: of this run.
     """
 
     phase: Phase = Phase.STARTING
@@ -131,7 +131,7 @@ class Job:
 
     @property
     def solved_by(self) -> str:
-        """What found the answers of this run, the most frequent first; empty if nothing was solved, or all by pivoting."""
+        """What found the answers, the most frequent first; empty if nothing was solved, or all by pivoting."""
         total = sum(number for _, number in self.found)
         shares = sorted(((100.0 * number / total, FOUND[which]) for which, number in self.found if number > 0), reverse=True)
         return ", ".join(f"{share:.0f} % {how}" if share >= 1.0 else f"{share:.1g} % {how}" for share, how in shares)
@@ -282,20 +282,15 @@ def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, 
         case "frame":
             frame = record["frame"]
             baked = replace(
-                job,
+                with_figures(job, record),
                 last_frame=frame,
                 status=status_at(job, frame, record["contacts"]),
-                missed_steps=job.missed_steps + record["missed"],
-                crowd=max(job.crowd, record["crowd"]),
-                coarse_steps=job.coarse_steps + record["coarse"],
-                found=added(job.found, record["found"]),
-                overlap=deeper(job.overlap, record),
                 seconds=job.seconds + record["seconds"],
                 progress=with_frame(job.progress, record, is_first=frame == job.frame_start),
             )
             return baked, (ShowFrames(frame),)
-        case "repeated":
-            return replace(job, status=status_again(job, record["frame"], record["last"])), ()
+        case "kept" | "repeated":
+            return replace(with_figures(job, record), status=status_again(job, record)), ()
         case "finished":
             return replace(job, missed_steps=record["missed_steps"], seconds=record["seconds"]), ()
         case "stopped":
@@ -308,6 +303,18 @@ def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, 
             return job, ()
 
 
+def with_figures(job: Job, record: Mapping[str, Any]) -> Job:
+    """The job with what a frame of the bake had, whichever run it is from."""
+    return replace(
+        job,
+        missed_steps=job.missed_steps + record["missed"],
+        crowd=max(job.crowd, record["crowd"]),
+        coarse_steps=job.coarse_steps + record["coarse"],
+        found=added(job.found, record["found"]),
+        overlap=deeper(job.overlap, record),
+    )
+
+
 def status_at(job: Job, frame: int, contacts: int) -> str:
     if job.stopping or job.pausing:
         return job.status
@@ -317,9 +324,10 @@ def status_at(job: Job, frame: int, contacts: int) -> str:
     return f"Frame {frame} of {job.frame_end}, {contacts} contacts"
 
 
-def status_again(job: Job, frame: int, last: int) -> str:
-    is_told_otherwise = job.stopping or job.pausing
-    return job.status if is_told_otherwise else f"Frame {frame} once more, of those up to {last} that are there"
+def status_again(job: Job, record: Mapping[str, Any]) -> str:
+    if job.stopping or job.pausing or record["event"] == "kept":
+        return job.status
+    return f"Frame {record['frame']} once more, of those up to {record['last']} that are there"
 
 
 def ended(job: Job, status: int, trouble: str) -> tuple[Job, tuple[Effect, ...]]:

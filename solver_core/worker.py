@@ -10,8 +10,9 @@ output; "event" tells them apart:
                 is more than one does; at any time, about once a second while there are any
     started     frame_start, frame_end, resumed_from (the last frame that was there already, or null), bodies
     warning     objects, field, message
-    repeated    frame, last: a frame that the cache has was simulated once more, of those from its newest checkpoint to `last`
-    frame       frame, contacts, iterations, found, worst_error, missed, deepest_overlap, overlap_ratio,
+    kept        of a frame that the cache has, and that is gone on after: what `frame` has, but for size
+    repeated    the same, and last: of one that was simulated once more, of those from its newest checkpoint to the frame `last`
+    frame       frame, contacts, iterations, found, worst_error, missed, crowd, coarse, deepest_overlap, overlap_ratio,
                 deepest_pair, seconds, size (of the whole cache, in bytes)
     paused      it waits; nothing more comes until it goes on
     finished    frames, missed_steps (of the whole cache), seconds (of this run)
@@ -267,6 +268,8 @@ def simulate(
     there = FrameCacheReader(arguments.cache)
     first = go_on(simulation, writer, there)
     missed, broken, gave_way = told_so_far(there, there.frames, spec)
+    for number in range(spec.frame_start, first):
+        emit("kept", **figures(there.read(number), spec, settings))
     links = links_of(spec, settings)
     swing = swing_warnings(map(there.read, there.frames), spec, settings, links)
 
@@ -280,7 +283,7 @@ def simulate(
         frame = simulation.first_frame() if number == spec.frame_start else simulation.advance(before_step)
         if writer.last_frame is not None and number <= writer.last_frame:
             if is_same_motion(frame, there.read(number)):
-                emit("repeated", frame=number, last=writer.last_frame)
+                emit("repeated", last=writer.last_frame, **figures(frame, spec, settings))
                 writer.remember(number, simulation.checkpoint())
                 continue
             emit_warnings([came_out_otherwise(number, arguments.cache)])
@@ -299,22 +302,9 @@ def simulate(
             swing = swing_warnings((frame,), spec, settings, links)
             emit_warnings(swing)
         broken = broken_joints(frame, spec)
-        summary = frame_summary(frame.statistics)
-        missed += summary["missed_steps"]
-        emit(
-            "frame",
-            frame=frame.frame,
-            contacts=summary["contacts"],
-            iterations=summary["iterations"],
-            found=summary["found"],
-            worst_error=worst(summary[name] for name in RESIDUALS),
-            missed=summary["missed_steps"],
-            crowd=summary["crowd"],
-            coarse=coarse_steps(frame.statistics, settings),
-            **deepest_overlap(frame, spec),
-            seconds=summary["seconds"],
-            size=writer.size,
-        )
+        told = figures(frame, spec, settings)
+        missed += told["missed"]
+        emit("frame", **told, size=writer.size)
     with ending.writing:
         keep_checkpoint(writer)
     if arguments.report:
@@ -323,6 +313,23 @@ def simulate(
     frames = spec.frame_end - spec.frame_start + 1
     emit("finished", frames=frames, missed_steps=missed, seconds=time.perf_counter() - begin)
     return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.BAKED
+
+
+def figures(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> dict[str, Any]:
+    """What is told of a frame."""
+    summary = frame_summary(frame.statistics)
+    return {
+        "frame": frame.frame,
+        "contacts": summary["contacts"],
+        "iterations": summary["iterations"],
+        "found": summary["found"],
+        "worst_error": worst(summary[name] for name in RESIDUALS),
+        "missed": summary["missed_steps"],
+        "crowd": summary["crowd"],
+        "coarse": coarse_steps(frame.statistics, settings),
+        **deepest_overlap(frame, spec),
+        "seconds": summary["seconds"],
+    }
 
 
 def go_on(simulation: Simulation, writer: FrameCacheWriter, there: FrameCacheReader) -> int:

@@ -102,6 +102,21 @@ def test_missed_steps_of_an_earlier_run_count_when_a_bake_was_resumed(job):
     assert state.missed_steps == 2 and state.factor == 1.0
 
 
+def test_what_frames_of_an_earlier_run_had_counts_when_a_bake_was_resumed(job):
+    def had(event, number, **figures):
+        return {**frame(number), "event": event, "last": 2, **figures}
+
+    earlier = had(
+        "kept", 1, missed=1, crowd=40, coarse=2, deepest_overlap=0.003, deepest_pair=["Box", "Floor"], overlap_ratio=0.03
+    )
+    state, effects = play(job, {**STARTED, "resumed_from": 2}, earlier, had("repeated", 2, coarse=5), frame(3))
+    assert (state.missed_steps, state.crowd, state.coarse_steps) == (1, 40, 7)
+    assert str(state.overlap) == "3 mm, Box and Floor, frame 1"
+    assert dict(state.found) == {"start": 9, "newton": 3}
+    # they are shown already, and this run did not take their time
+    assert effects == [job.StartPlayback(), job.ShowFrames(3)] and state.seconds == 0.5
+
+
 def test_cancelling_stops_the_worker_once_and_keeps_the_frames(job):
     state, effects = play(job, STARTED, frame(1), job.CancelRequested(), job.CancelRequested(), frame(2), job.WorkerEnded(1))
     assert state.phase is job.Phase.STOPPED and state.last_frame == 2

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from solver_core.command_line import ExitStatus
+from solver_core.dynamics.simulation import Simulation
 from solver_core.ending import Ending
 from solver_core.io.cache import FrameCacheReader, FrameCacheWriter
 from solver_core.io.container import locate_chunk
@@ -112,6 +113,23 @@ def test_where_a_frame_comes_out_otherwise_it_is_said_and_the_bake_goes_on_from_
     warning = next(event for event in events if event["event"] == "warning")
     assert "frame 4 came out otherwise" in warning["message"]
     assert motion(cache) == motion(uninterrupted[0] / "cache")
+
+
+def test_of_a_bake_that_goes_on_every_frame_is_told_as_in_one_go(uninterrupted, tmp_path, capsys):
+    cache, simulation = tmp_path / "cache", Simulation(SPEC, SETTINGS)
+    with FrameCacheWriter.create(cache, SPEC, SETTINGS) as writer:
+        for number in range(1, 7):
+            writer.append(simulation.first_frame() if number == 1 else simulation.advance(), simulation.checkpoint())
+            if number == 3:
+                writer.keep_checkpoint()
+    status, events = bake(capsys, snapshot(tmp_path), cache, "--resume")
+    assert status == ExitStatus.BAKED
+    told = [event for event in events if event["event"] in ("kept", "repeated", "frame")]
+    assert [event["event"] for event in told] == ["kept"] * 3 + ["repeated"] * 3 + ["frame"] * 6
+    in_one_go = [event for event in uninterrupted[2] if event["event"] == "frame"]
+    of_the_run = ("event", "last", "seconds", "size")
+    figures = [[{name: event[name] for name in event if name not in of_the_run} for event in run] for run in (told, in_one_go)]
+    assert figures[0] == figures[1]
 
 
 def begun(cache, uninterrupted, last, spoil=None):
@@ -242,7 +260,7 @@ def test_resuming_a_complete_bake_adds_nothing(uninterrupted, tmp_path, capsys):
     cache.write_bytes(before)
     status, events = bake(capsys, snapshot(tmp_path), cache, "--resume")
     assert status == ExitStatus.BAKED
-    assert [event["event"] for event in events] == ["compiling", "started", "finished"]
+    assert [event["event"] for event in events] == ["compiling", "started", *["kept"] * len(FRAMES), "finished"]
     assert events[1]["resumed_from"] == SPEC.frame_end
     assert cache.read_bytes() == before
 
