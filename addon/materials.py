@@ -111,6 +111,8 @@ class STICTION_OT_apply_solver_preset(Operator):
             setattr(context.scene.stiction, field, preset[field])
         if "substeps" in preset:
             context.scene.stiction.use_substeps, context.scene.stiction.substeps = True, preset["substeps"]
+        # Blender tells nobody of values that a script sets, and the bake is outdated by these
+        context.scene.update_tag()
         return {"FINISHED"}
 
 

@@ -81,6 +81,8 @@ class STICTION_OT_remove_pair(Operator):
         own = context.scene.stiction
         own.pairs.remove(own.pair_index)
         own.pair_index = max(0, min(own.pair_index, len(own.pairs) - 1))
+        # as in what applies a preset: a bake is outdated by it
+        context.scene.update_tag()
         return {"FINISHED"}
 
 

@@ -90,6 +90,40 @@ def test_a_change_is_named_and_taken_back_is_none(scene, baked, changes, what):
     assert changes() == []
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda ours: ours.apply_solver_preset(preset="Debris"),
+        lambda ours: ours.apply_material(material="Ice"),
+        lambda ours: ours.copy_to_selected(),
+        lambda ours: ours.add_published_pairs(which="ALL"),
+        lambda ours: ours.remove_pair(),
+        lambda ours: ours.mend_found(index=0),
+        lambda ours: ours.mend_found(index=1),
+    ],
+    ids=["solver preset", "material", "copy", "published pairs", "pair removed", "mend of a body", "mend of the scene"],
+)
+def test_blender_tells_the_watch_of_what_a_button_changes(scene, baked, change):
+    """Of values that a script sets it tells nothing by itself."""
+    _, box, ball = baked
+    box.stiction.use_mu_static, box.stiction.use_mu_dynamic = True, True
+    box.stiction.mu_static, box.stiction.mu_dynamic = 0.2, 0.4
+    for ob in (box, ball):
+        ob.select_set(True)
+    bpy.context.view_layer.objects.active = box
+    scene.stiction.pairs.add()
+    for field in ("mu_dynamic", "friction_combine"):
+        found = bpy.context.window_manager.stiction.findings.add()
+        found.field, found.objects.add().name = field, "Box"
+    bpy.context.view_layer.update()
+    told = []
+    bpy.app.handlers.depsgraph_update_post.append(lambda *_: told.append(True))
+    assert change(bpy.ops.stiction) == {"FINISHED"}
+    bpy.context.view_layer.update()
+    bpy.app.handlers.depsgraph_update_post.pop()
+    assert told
+
+
 def test_bodies_that_come_and_go_are_named_and_renamed_ones_are_not(scene, make_body, baked, changes):
     floor, box, _ = baked
     floor.name, box.name = "Ground", "Crate"
