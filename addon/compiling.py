@@ -59,7 +59,8 @@ class Background:
     def _listen(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            self.says = line.strip()
+            # without the blanks that make columns on a console
+            self.says = " ".join(line.split())
 
     @property
     def runs(self) -> bool:

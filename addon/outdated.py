@@ -51,8 +51,8 @@ def what_is_lost(scene: Scene) -> str:
     except (OSError, CacheError) as error:
         return f"The frames cannot be read: {error}"
     if not frames or frames[-1] < bake.last_frame:
-        last = f"end at frame {frames[-1]}" if frames else "are none"
-        return f"The frames in the cache {last}, {bake.last_frame} were baked; resume, or bake again"
+        there = f"ends at frame {frames[-1]} of {bake.last_frame}" if frames else "has no frames"
+        return f"The cache {there}; resume, or bake again"
     return ""
 
 

@@ -280,6 +280,8 @@ def draw_bake(layout: UILayout, context: Context) -> None:
         row.operator("stiction.bake", text="Bake Again" if bake.state != "NONE" else "Bake", icon="PHYSICS").resume = False
         if is_partial:
             row.operator("stiction.bake", text="Resume").resume = True
+            # three in a row would be cut at the usual width
+            row = column.row(align=True)
         row.operator("stiction.free_bake")
         draw_from_here(column, context)
         column.operator("stiction.bake_to_keyframes", icon="KEYFRAME")
@@ -329,8 +331,8 @@ def draw_result(layout: UILayout, context: Context, width: int) -> None:
         steps = "1 step" if bake.missed_steps == 1 else f"{bake.missed_steps} steps"
         column.label(text=f"{steps} missed the tolerance", icon="ERROR")
     else:
-        within = "tolerance or limit" if bake.coarse_steps else "tolerance"
-        draw_wrapped(column, f"Every step within {within}", "CHECKMARK", width)
+        within = "tolerance, or limit" if bake.coarse_steps else "tolerance"
+        column.label(text=f"Every step within {within}", icon="CHECKMARK")
     if bake.crowd:
         steps = "1 step" if bake.coarse_steps == 1 else f"{bake.coarse_steps} steps"
         within = f": {steps} beyond their tolerance, within their limit" if bake.coarse_steps else ", within their tolerance"
