@@ -22,7 +22,7 @@ from .channel_tracks import Keys, Tolerance
 from .contact_points import remove_points
 from .keyframes import commit
 from .pieces import remove_pieces
-from .ready import load_what_reads, may_read_scene
+from .ready import is_idle, load_what_reads, may_read_scene
 from .turns import Steps, Turns, at_once
 
 if TYPE_CHECKING:
@@ -358,13 +358,7 @@ def may_change_bake(cls: type[Operator], context: Context, is_missing: bool, mes
     if is_missing:
         cls.poll_message_set(message)
         return False
-    if context.window_manager.stiction.is_baking:
-        cls.poll_message_set("A bake is running")
-        return False
-    if context.window_manager.stiction.is_reading:
-        cls.poll_message_set("The scene is being read")
-        return False
-    return True
+    return is_idle(cls, context)
 
 
 @persistent

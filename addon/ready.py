@@ -10,7 +10,7 @@ from bpy.types import Context, Operator
 
 from .turns import Steps, aside
 
-__all__ = ["has_bake", "load_what_reads", "may_read_scene"]
+__all__ = ["has_bake", "is_idle", "load_what_reads", "may_read_scene"]
 
 # What brings scipy.
 READS = "..solver_core.validation.scene"
@@ -34,6 +34,11 @@ def may_read_scene(operator: type[Operator], context: Context) -> bool:
     if context.scene.rigidbody_world is None:
         operator.poll_message_set("The scene has no rigid bodies")
         return False
+    return is_idle(operator, context)
+
+
+def is_idle(operator: type[Operator], context: Context) -> bool:
+    """Whether no bake is running, and none is about to."""
     if context.window_manager.stiction.is_baking:
         operator.poll_message_set("A bake is running")
         return False

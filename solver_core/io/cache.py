@@ -22,12 +22,12 @@ from ..dynamics.frame import Frame, FrameContacts
 from ..file_lock import FileLock, LockHeld
 from ..scene.spec import SceneSpec, SolverSettings
 from .container import (
-    MAGIC,
     Chunk,
     ChunkPlace,
     ContainerError,
     TruncatedError,
     encode_chunk,
+    is_foreign,
     locate_chunk,
     open_file,
     read_chunk,
@@ -120,7 +120,8 @@ class FrameCacheWriter:
         Raises CacheHeld when another process still writes to it after `patience` seconds, CacheError when `path` is some other
         file, and OSError.
         """
-        refuse_foreign_file(path)
+        if is_foreign(path):
+            raise CacheError(f"{path}: exists and is not a frame cache; choose another file, this one is left as it is")
         info = CacheInfo(
             digest=cache_digest(snapshot_digest(spec, settings), earlier),
             bodies=tuple(body.name for body in spec.bodies),
@@ -389,14 +390,3 @@ def refuse_other_scene(path: str, info: CacheInfo, spec: SceneSpec) -> None:
     times = (info.frame_start, info.frame_end, info.fps, info.time_scale)
     if times != (spec.frame_start, spec.frame_end, spec.fps, spec.time_scale):
         raise CacheError(f"{path}: its frames are not those of the scene that it says it was baked from; bake again")
-
-
-def refuse_foreign_file(path: str | os.PathLike[str]) -> None:
-    try:
-        with open_file(path) as file:
-            beginning = file.read(len(MAGIC))
-    except FileNotFoundError:
-        return
-    # Shorter when the worker was killed right at its start.
-    if not MAGIC.startswith(beginning):
-        raise CacheError(f"{path}: exists and is not a frame cache; choose another file, this one is left as it is")

@@ -42,6 +42,7 @@ __all__ = [
     "ContainerError",
     "TruncatedError",
     "encode_chunk",
+    "is_foreign",
     "locate_chunk",
     "open_file",
     "read_chunk",
@@ -138,6 +139,15 @@ def open_file(path: str | os.PathLike[str]) -> BinaryIO:
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise OSError(errno.EINVAL, "is no file", str(path))
     return open(path, "rb")
+
+
+def is_foreign(path: str | os.PathLike[str]) -> bool:
+    """Whether something is there that is no such file, nor the first bytes of one, which a process was killed in."""
+    try:
+        with open_file(path) as file:
+            return not MAGIC.startswith(file.read(len(MAGIC)))
+    except FileNotFoundError:
+        return False
 
 
 def locate_chunk(file: BinaryIO, offset: int) -> ChunkPlace | None:

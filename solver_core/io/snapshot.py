@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ..scene.field_types import field_types, is_array, optional
 from ..scene.spec import SceneSpec, SolverSettings
 from .atomic import write_atomically
-from .container import MAGIC, Chunk, ContainerError, encode_chunk, locate_chunk, open_file, read_chunk
+from .container import Chunk, ContainerError, encode_chunk, is_foreign, locate_chunk, open_file, read_chunk
 
 __all__ = ["decode", "read_snapshot", "snapshot_digest", "write_snapshot"]
 
@@ -38,7 +38,9 @@ def write_snapshot(path: str | os.PathLike[str], spec: SceneSpec, settings: Solv
     """
     content = encode_snapshot(spec, settings)
     if not holds(path, content):
-        refuse_foreign_file(path)
+        # a .blend file says where its bake is, and may lie
+        if is_foreign(path):
+            raise OSError(errno.EEXIST, "exists and is not a scene snapshot; it is left as it is", str(path))
         write_atomically(path, content)
         return
     # another user's file stays as old as it is
@@ -52,17 +54,6 @@ def holds(path: str | os.PathLike[str], content: bytes) -> bool:
             return file.read() == content
     except FileNotFoundError:
         return False
-
-
-def refuse_foreign_file(path: str | os.PathLike[str]) -> None:
-    """Raise OSError where something is that no snapshot was written to: a .blend file says where its bake is, and may lie."""
-    try:
-        with open_file(path) as file:
-            beginning = file.read(len(MAGIC))
-    except FileNotFoundError:
-        return
-    if not MAGIC.startswith(beginning):
-        raise OSError(errno.EEXIST, "exists and is not a scene snapshot; it is left as it is", str(path))
 
 
 def read_snapshot(path: str | os.PathLike[str]) -> tuple[SceneSpec, SolverSettings]:
