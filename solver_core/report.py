@@ -261,7 +261,7 @@ def contradiction_warnings(frame: Frame, spec: SceneSpec, known: Collection[str]
         members = borne_with(frame, spec, int(joint))
         names = [spec.joints[member].name for member in members]
         told.update(names)
-        off, at = distance(frame.giving_way[joint]), f"at frame {frame.frame}"
+        off, at = distance(float(frame.giving_way[joint])), f"at frame {frame.frame}"
         if len(members) == 1:
             said = f"the joint {names[0]} is off by {off} {at}: what holds its bodies beside it contradicts it"
         else:
