@@ -14,7 +14,8 @@ from bpy.types import Context, Event, Operator, OperatorProperties, Panel, UILay
 from .ready import load_what_reads, may_read_scene
 from .redraw import redraw
 from .turns import Steps, Turns, aside, at_once
-from .ui import ScenePanel, characters_in_row, draw_wrapped
+from .ui import ScenePanel
+from .wrapped import characters_in_row, draw_wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

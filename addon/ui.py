@@ -3,25 +3,18 @@
 
 from __future__ import annotations
 
-import textwrap
-
 import bpy
 from bpy.types import Context, Object, Panel, UILayout
 
 from ..solver_core.scene.spec import ContactMethod, Staggering, pair_friction
 from . import properties
-from .made_from import ONLY_THE_END
+from .bake_panel import draw_bake, draw_in_timeline
 from .manual import FRONT
 from .object_properties import effective_material
 
 __all__ = ["register", "unregister"]
 
-MOST_MESSAGES = 12
 MOST_PAIRS = 6
-MOST_CHANGES = 5
-# Of the panel's frame and icons, and of an average character, at the usual size of the interface.
-MARGIN_PIXELS = 62
-CHARACTER_PIXELS = 5.9
 # Blender wants a plain set; this one is never changed.
 CLOSED = {"DEFAULT_CLOSED"}
 
@@ -258,135 +251,6 @@ def pairs(context: Context, ob: Object) -> list[tuple[str, str, float, float]]:
     rows += [(name, "OBJECT_DATA", effective_material(body)) for name, body in list(bodies.items())[:MOST_PAIRS]]
     table = properties.effective_pairs(context.scene)
     return [(label, icon, *pair_friction(table, rule, a, b)) for label, icon, b in rows]
-
-
-def draw_bake(layout: UILayout, context: Context) -> None:
-    session, bake = context.window_manager.stiction, context.scene.stiction.bake
-    if session.is_baking:
-        row = layout.row(align=True)
-        # how many contacts the frame had is said below, where there is room
-        row.progress(factor=session.factor, text=session.status.partition(",")[0])
-        if not session.is_reading:
-            row.operator("stiction.pause", text="", icon="PLAY" if session.is_paused else "PAUSE")
-            row.operator("stiction.cancel", text="", icon="CANCEL")
-        column = layout.column(align=True)
-        for line in session.details.splitlines():
-            draw_wrapped(column, line, "BLANK1", characters_in_row(context))
-    else:
-        column = layout.column(align=True)
-        row = column.row(align=True)
-        is_longer = [change.name for change in changes_shown(context)] == [ONLY_THE_END]
-        is_partial = bake.state == "CACHED" and (bake.last_frame < bake.frame_end or is_longer)
-        row.operator("stiction.bake", text="Bake Again" if bake.state != "NONE" else "Bake", icon="PHYSICS").resume = False
-        if is_partial:
-            row.operator("stiction.bake", text="Resume").resume = True
-            # three in a row would be cut at the usual width
-            row = column.row(align=True)
-        row.operator("stiction.free_bake")
-        draw_from_here(column, context)
-        column.operator("stiction.bake_to_keyframes", icon="KEYFRAME")
-        width = characters_in_row(context)
-        draw_result(layout, context, width)
-        if session.compiling:
-            row = layout.row(align=True)
-            row.progress(factor=session.compiling_factor, text="Compiling, once")
-            row.operator("stiction.stop_compiling", text="", icon="CANCEL")
-            draw_wrapped(layout.column(align=True), session.compiling, "BLANK1", width)
-    draw_messages(layout, context)
-
-
-def draw_from_here(column: UILayout, context: Context) -> None:
-    """Where the scene is not what it was baked from: the rest of the bake, from the frame that is shown."""
-    bake, frame, found = context.scene.stiction.bake, context.scene.frame_current, changes_shown(context)
-    is_there = bake.state == "CACHED" and bake.frame_start <= frame <= bake.last_frame
-    if is_there and found and not any(change.is_lost for change in found):
-        column.operator("stiction.bake", text=f"Keep to Frame {frame}, Bake the Rest").from_here = True
-
-
-def draw_wrapped(layout: UILayout, text: str, icon: str, width: int) -> None:
-    """A label of several rows where one is too short, for Blender would cut the middle out of it."""
-    for line in textwrap.wrap(text, width):
-        layout.label(text=line, icon=icon)
-        icon = "BLANK1"
-
-
-def draw_result(layout: UILayout, context: Context, width: int) -> None:
-    bake = context.scene.stiction.bake
-    if bake.state == "NONE":
-        return
-    found = changes_shown(context)
-    where = "Keyframes at" if bake.state == "KEYED" else "Cached"
-    column = layout.column(align=True)
-    if any(change.is_lost for change in found):
-        draw_wrapped(column, found[0].name, "ERROR", width)
-        return
-    column.label(text=f"{where} frames {bake.frame_start} to {bake.last_frame}", icon="ERROR" if found else "CHECKMARK")
-    if found:
-        draw_outdated(column, bake, [change.name for change in found], width)
-    for line in bake.earlier.splitlines():
-        draw_wrapped(column, line, "INFO", width)
-    if bake.last_frame < bake.frame_end:
-        column.label(text=f"Stopped before frame {bake.frame_end}", icon="INFO")
-    if bake.missed_steps:
-        steps = "1 step" if bake.missed_steps == 1 else f"{bake.missed_steps} steps"
-        column.label(text=f"{steps} missed the tolerance", icon="ERROR")
-    else:
-        within = "tolerance, or limit" if bake.coarse_steps else "tolerance"
-        column.label(text=f"Every step within {within}", icon="CHECKMARK")
-    if bake.crowd:
-        steps = "1 step" if bake.coarse_steps == 1 else f"{bake.coarse_steps} steps"
-        within = f": {steps} beyond their tolerance, within their limit" if bake.coarse_steps else ", within their tolerance"
-        draw_wrapped(column, f"Up to {bake.crowd} bodies in crowds{within}", "INFO", width)
-    if bake.overlap:
-        icon = "ERROR" if bake.overlap_is_visible else "CHECKMARK"
-        draw_wrapped(column, f"Deepest overlap: {bake.overlap}", icon, width)
-    if bake.solved_by:
-        draw_wrapped(column, f"Islands solved: {bake.solved_by}", "INFO", width)
-
-
-def changes_shown(context: Context) -> list[bpy.types.PropertyGroup]:
-    """What is known to have changed in the scene since its bake."""
-    if context.scene.stiction.bake.state == "NONE":
-        return []
-    return [change for change in context.window_manager.stiction.changes if change.scene == context.scene.name_full]
-
-
-def draw_outdated(column: UILayout, bake: bpy.types.PropertyGroup, lines: list[str], width: int) -> None:
-    draw_wrapped(column, "Outdated: since the bake changed", "BLANK1", width)
-    for line in lines[:MOST_CHANGES]:
-        draw_wrapped(column, line, "DOT", width)
-    if len(lines) > MOST_CHANGES:
-        column.label(text=f"and {len(lines) - MOST_CHANGES} more", icon="BLANK1")
-    if lines == [ONLY_THE_END] and bake.state == "CACHED":
-        draw_wrapped(column, f"Resume from frame {bake.last_frame}", "INFO", width)
-    else:
-        draw_wrapped(column, f"Bake again from frame {bake.frame_start}, or the rest from any frame on", "INFO", width)
-
-
-def draw_in_timeline(self: bpy.types.Header, context: Context) -> None:
-    """The timeline shows frames, so it says when those of the bodies are not the scene's any more."""
-    found = changes_shown(context) if context.scene is not None else []
-    if found and context.space_data.mode == "TIMELINE":
-        self.layout.label(text="Bake lost" if any(change.is_lost for change in found) else "Bake outdated", icon="ERROR")
-
-
-def draw_messages(layout: UILayout, context: Context) -> None:
-    messages = context.window_manager.stiction.messages
-    if not messages:
-        return
-    width = characters_in_row(context)
-    box = layout.box().column(align=True)
-    for message in list(messages)[:MOST_MESSAGES]:
-        draw_wrapped(box, message.name, "CANCEL" if message.is_error else "ERROR", width)
-    if len(messages) > MOST_MESSAGES:
-        box.label(text=f"and {len(messages) - MOST_MESSAGES} more, see the Info editor", icon="BLANK1")
-    box.operator("stiction.open_manual", text="Troubleshooting", icon="HELP").page = "docs/troubleshooting.html"
-
-
-def characters_in_row(context: Context) -> int:
-    """About how many characters a label with an icon can show; Blender would cut the middle out of longer ones."""
-    scale = context.preferences.system.ui_scale
-    return max(16, int((context.region.width / scale - MARGIN_PIXELS) / CHARACTER_PIXELS))
 
 
 CLASSES = (

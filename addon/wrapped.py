@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Text in panels as labels of several rows, for Blender would cut the middle out of one that is too long."""
+
+from __future__ import annotations
+
+import textwrap
+
+from bpy.types import Context, UILayout
+
+__all__ = ["characters_in_row", "draw_wrapped"]
+
+# Of the panel's frame and icons, and of an average character, at the usual size of the interface.
+MARGIN_PIXELS = 62
+CHARACTER_PIXELS = 5.9
+
+
+def draw_wrapped(layout: UILayout, text: str, icon: str, width: int) -> None:
+    """A label of several rows where one of so many characters is too short."""
+    for line in textwrap.wrap(text, width):
+        layout.label(text=line, icon=icon)
+        icon = "BLANK1"
+
+
+def characters_in_row(context: Context) -> int:
+    """About how many characters a label with an icon can show."""
+    scale = context.preferences.system.ui_scale
+    return max(16, int((context.region.width / scale - MARGIN_PIXELS) / CHARACTER_PIXELS))
