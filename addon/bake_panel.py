@@ -80,7 +80,7 @@ def draw_result(layout: UILayout, context: Context, width: int) -> None:
         steps = "1 step" if bake.missed_steps == 1 else f"{bake.missed_steps} steps"
         column.label(text=f"{steps} missed the tolerance", icon="ERROR")
     else:
-        within = "tolerance, or limit" if bake.coarse_steps else "tolerance"
+        within = "limits" if bake.coarse_steps else "tolerance"
         column.label(text=f"Every step within {within}", icon="CHECKMARK")
     if bake.crowd:
         steps = "1 step" if bake.coarse_steps == 1 else f"{bake.coarse_steps} steps"

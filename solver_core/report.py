@@ -27,6 +27,7 @@ from .validation.findings import SceneProblem, listed
 __all__ = [
     "VISIBLE_OVERLAP",
     "breaking_warnings",
+    "broken_joints",
     "build_report",
     "coarse_steps",
     "contradiction_warnings",
@@ -243,9 +244,14 @@ def note_breaking(frame: Frame, joints: list[dict[str, Any]]) -> None:
 
 def breaking_warnings(frame: Frame, spec: SceneSpec, known: Collection[str]) -> Iterator[SceneWarning]:
     """One for all joints that are broken at a frame's end, but for those that are known to be."""
-    broken = tuple(spec.joints[k].name for k in np.flatnonzero(frame.broken) if spec.joints[k].name not in known)
+    broken = tuple(name for name in broken_joints(frame, spec) if name not in known)
     if broken:
         yield SceneWarning(broken, "joints", f"broke at frame {frame.frame}")
+
+
+def broken_joints(frame: Frame, spec: SceneSpec) -> tuple[str, ...]:
+    """The names of the joints that are broken at a frame's end."""
+    return tuple(spec.joints[k].name for k in np.flatnonzero(frame.broken))
 
 
 def contradiction_warnings(frame: Frame, spec: SceneSpec, known: Collection[str]) -> Iterator[SceneWarning]:

@@ -42,13 +42,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .command_line import ExitStatus, Parser, UsageError
 from .compile.ahead import SHIPPED, misfit
 from .compile.kernel_cache import use_kernel_cache
 from .compile.stock import Stock
-from .dynamics.checkpoints import checkpoint_problem, missing_in
 from .dynamics.frame import Frame
 from .ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
 from .io.atomic import write_atomically
@@ -57,7 +54,6 @@ from .io.cache import (
     CacheHeld,
     FrameCacheReader,
     FrameCacheWriter,
-    LastFrame,
     cache_digest,
     cache_has_begun,
     refuse_other_scene,
@@ -67,6 +63,7 @@ from .io.snapshot import read_snapshot, snapshot_digest
 from .report import (
     RESIDUALS,
     breaking_warnings,
+    broken_joints,
     build_report,
     coarse_steps,
     contradiction_warnings,
@@ -77,6 +74,7 @@ from .report import (
     report_bytes,
     worst,
 )
+from .resuming import came_out_otherwise, go_on, is_same_motion, told_so_far
 from .scene.spec import SceneSpec, SceneWarning, SolverSettings
 from .threads.count import MOST_ASKED
 from .validation.findings import SceneError, SceneProblem
@@ -84,7 +82,7 @@ from .validation.scene import validate
 
 if TYPE_CHECKING:
     # numba takes a while to load
-    from .dynamics.simulation import Simulation
+    pass
 
 __all__ = ["main"]
 
@@ -266,7 +264,8 @@ def simulate(
     warned = {warning.objects for warning in warnings if warning.field == "overlap"}
     contradicting = {name for warning in warnings if warning.field == "contradiction" for name in warning.objects}
     there = FrameCacheReader(arguments.cache)
-    first = go_on(simulation, writer, there)
+    first, odd = go_on(simulation, writer, there)
+    emit_warnings(odd)
     missed, broken, gave_way = told_so_far(there, there.frames, spec)
     for number in range(spec.frame_start, first):
         emit("kept", **figures(there.read(number), spec, settings))
@@ -330,61 +329,6 @@ def figures(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> dict[str
         **deepest_overlap(frame, spec),
         "seconds": summary["seconds"],
     }
-
-
-def go_on(simulation: Simulation, writer: FrameCacheWriter, there: FrameCacheReader) -> int:
-    """Bring a simulation to the newest checkpoint of the cache, or where its frames of other bakes end; returns the number of
-    the frame that comes next, which may be there already."""
-    last = writer.last
-    if last is None:
-        return writer.info.frame_start
-    part = writer.info.earlier[-1].last_frame if writer.info.earlier else None
-    refuse_odd_checkpoint(last, simulation, there.path)
-    if last.checkpoint is not None and (part is None or last.checkpoint.frame > part):
-        simulation.restore(last.checkpoint.frame, last.checkpoint.arrays)
-        return last.checkpoint.frame + 1
-    if part is None or last.seam is None:
-        return writer.info.frame_start
-    emit_warnings(simulation.take_up(there.read(part), last.seam))
-    return part + 1
-
-
-def refuse_odd_checkpoint(last: LastFrame, simulation: Simulation, path: str) -> None:
-    """Raise CacheError where what is to be gone on from makes no sense: kernels would believe it."""
-    like, whole = simulation.checkpoint(), last.checkpoint
-    missing = [] if whole is None else missing_in(whole.arrays, like)
-    problem = f"it has no {missing[0]!r}" if missing else ""
-    for arrays in ({} if whole is None else whole.arrays, last.seam or {}):
-        problem = problem or checkpoint_problem(arrays, like)
-    if problem:
-        raise CacheError(f"{path}: its checkpoint makes no sense: {problem}; bake anew")
-
-
-def told_so_far(there: FrameCacheReader, frames: Iterable[int], spec: SceneSpec) -> tuple[int, set[str], set[str]]:
-    """Of frames in the cache: how many steps missed their tolerance, and the joints that were broken or gave way."""
-    missed, broken, gave_way = 0, set[str](), set[str]()
-    for frame in map(there.read, frames):
-        missed += frame_summary(frame.statistics)["missed_steps"]
-        broken = broken_joints(frame, spec)
-        gave_way |= {spec.joints[k].name for k in np.flatnonzero(frame.giving_way)}
-    return missed, broken, gave_way
-
-
-def is_same_motion(a: Frame, b: Frame) -> bool:
-    return a.poses.tobytes() == b.poses.tobytes() and a.velocities.tobytes() == b.velocities.tobytes()
-
-
-def came_out_otherwise(number: int, cache: str) -> SceneWarning:
-    message = (
-        f"frame {number} came out otherwise when it was simulated once more, so it and those after it are baked anew; "
-        "another processor or another version of Stiction baked them"
-    )
-    return SceneWarning((cache,), "cache", message)
-
-
-def broken_joints(frame: Frame, spec: SceneSpec) -> set[str]:
-    """The names of the joints that are broken at the end of a frame."""
-    return {joint.name for joint, broken in zip(spec.joints, frame.broken, strict=True) if broken}
 
 
 def lock_warnings(writer: FrameCacheWriter, path: str) -> Iterator[SceneWarning]:

@@ -216,7 +216,8 @@ def bake_and_wait(picture: str | None = None, **values: object) -> Iterator[floa
     session = bpy.context.window_manager.stiction
     call(bpy.ops.stiction.bake, "INVOKE_DEFAULT", **values)
     if picture is not None:
-        yield from until(lambda: session.factor > 0.3 or not session.is_baking, "third of a bake")
+        # the bar goes with the reading of the scene as well; details are of frames
+        yield from until(lambda: not session.is_baking or (session.details and session.factor > 0.3), "third of a bake")
         yield from shoot(picture, "PROPERTIES")
     yield from until(lambda: not session.is_baking, "end of a bake")
     yield 1.0
