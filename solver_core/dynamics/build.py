@@ -14,6 +14,7 @@ from ..compile.kernel import kernel, leaf_kernel
 from ..problem.system import System
 from ..scene.spec import FrictionCombine, SceneSpec
 from .bodies import RIGID, State
+from .carried import carry, turned_along
 from .predict import Begin
 from .restitution import bounce
 
@@ -37,8 +38,6 @@ STICK_FRACTION = 1e-3  # of the speed that gravity gives in a step: slower conta
 STICK_SPEED = 1e-6  # m/s, where there is no gravity
 VERTICAL = 1e-12  # squared sine: a normal that leans by less is vertical
 TOUCHING_OFFSETS = 1.5  # rest offsets: with a gap of no more than that bodies touch, and bounce
-TOGETHER = 0.1  # of what two bodies turn at: beyond that difference they do not turn as one
-SMALL_ANGLE = 1e-3  # rad
 STATIC, DYNAMIC = range(2)  # the columns of coefficients
 PRODUCT, AVERAGE, GEOMETRIC_MEAN, MINIMUM, MAXIMUM = range(5)
 RULES = {
@@ -80,7 +79,8 @@ class Rules(NamedTuple):
 
 
 class StepContacts(NamedTuple):
-    """Contacts as `build_contacts` takes them: those of a `ContactSet`, drift (m, 3), and old (m,), from `match`."""
+    """Contacts as `build_contacts` takes them: those of a `ContactSet`, drift (m, 3), and old (m,), from `match`; turned: (n,)
+    of bodies, from `turned_along`."""
 
     body_a: NDArray[np.int64]
     body_b: NDArray[np.int64]
@@ -89,6 +89,7 @@ class StepContacts(NamedTuple):
     gap: Floats
     drift: Floats
     old: NDArray[np.int64]
+    turned: NDArray[np.bool_]
 
 
 class ContactRows(NamedTuple):
@@ -251,32 +252,6 @@ def _pulled_together(normal, twist, predicted, a, b):
 
 
 @leaf_kernel
-def _carry(axes, twist_a, twist_b, from_b, h, bias):
-    """Add to the bias (3,) what keeps two bodies that turn together where they are on each other, until the step ends.
-
-    from_b: (3,) m, from the centre of B to that of A. What turns as one with w goes along arcs, and velocities along tangents:
-    ((exp(h w x) - 1) / h - w x) from_b is by how much the one differs from the other, wherever the contact is. What rolls has
-    no such arc.
-    """
-    w0, w1, w2 = 0.5 * (twist_a[3] + twist_b[3]), 0.5 * (twist_a[4] + twist_b[4]), 0.5 * (twist_a[5] + twist_b[5])
-    square = w0 * w0 + w1 * w1 + w2 * w2
-    apart = (twist_b[3] - twist_a[3]) ** 2 + (twist_b[4] - twist_a[4]) ** 2 + (twist_b[5] - twist_a[5]) ** 2
-    if not apart < TOGETHER * TOGETHER * square:
-        return
-    share, angle = 1.0 - np.sqrt(apart / square) / TOGETHER, h * np.sqrt(square)
-    # sin x / x - 1 and (1 - cos x) / x^2
-    along, across = -angle * angle / 6.0, 0.5
-    if angle > SMALL_ANGLE:
-        along, across = np.sin(angle) / angle - 1.0, (1.0 - np.cos(angle)) / (angle * angle)
-    d0, d1, d2 = from_b[0], from_b[1], from_b[2]
-    x0, x1, x2 = w1 * d2 - w2 * d1, w2 * d0 - w0 * d2, w0 * d1 - w1 * d0
-    y0, y1, y2 = w1 * x2 - w2 * x1, w2 * x0 - w0 * x2, w0 * x1 - w1 * x0
-    for row in range(1, 3):
-        e0, e1, e2 = axes[row, 0], axes[row, 1], axes[row, 2]
-        bias[row] += share * (along * (e0 * x0 + e1 * x1 + e2 * x2) + across * h * (e0 * y0 + e1 * y1 + e2 * y2))
-
-
-@leaf_kernel
 def _recall(remembered, axes, impulse):
     """impulse (3,) := a remembered one (4,), friction turned from world axes into the contact's."""
     impulse[0] = remembered[0]
@@ -336,9 +311,10 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, rows):
         if not is_known_b:
             _fill_jacobian(rows.jacobian_b, k, 1.0, axes, arm, model.lock[b])
         _velocity_between(axes, at_a, at_b, contacts.drift[k], is_known_a, is_known_b, u, rows.bias[k])
-        for i in range(3):
-            arm[i] = position[a, i] - position[b, i]
-        _carry(axes, twist[a], twist[b], arm, h, rows.bias[k])
+        if contacts.turned[a]:
+            for i in range(3):
+                arm[i] = position[a, i] - position[b, i]
+            carry(axes, twist[a], twist[b], arm, h, rows.bias[k])
         i = DYNAMIC if np.sqrt(u[1] * u[1] + u[2] * u[2]) > stick_speed else STATIC
         own = rules.pairs[rules.surface[a], rules.surface[b], i]
         rows.mu[k] = own if own >= 0.0 else _combine(rules.friction, model.mu[a, i], model.mu[b, i])
@@ -373,16 +349,18 @@ def build_system(
     memory: ContactMemory,
     rules: Rules,
     least_bounce: float,
+    held: NDArray[np.bool_],
 ) -> StepProblem:
     """The contact problem of a step.
 
     drift: (m, 3) m/s, of the surface of B against that of A beyond their rigid motions. least_bounce: m/s, bodies that would
-    part no faster do not bounce.
+    part no faster do not bounce. held: (n,) which bodies joints hold.
     """
     model, h = begin.model, begin.h
     body_a, body_b = contacts.body_a, contacts.body_b
     old = match(memory, body_a, body_b, contacts.feature)
-    given = StepContacts(body_a, body_b, contacts.point, contacts.normal, contacts.gap, drift, old)
+    turned = turned_along(begin.bodies.twist, (model.dof < 0) | held, body_a, body_b)
+    given = StepContacts(body_a, body_b, contacts.point, contacts.normal, contacts.gap, drift, old, turned)
     times, speeds = (h, begin.last_step), (stick_speed(model.gravity, h), least_bounce)
     rows = build_contacts(model, state.position, begin.bodies, times, speeds, rules, given, memory)
     system = System(

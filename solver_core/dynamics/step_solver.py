@@ -90,7 +90,7 @@ class StepSolver:
         drift = self._deformation.drift(contacts.body_a, contacts.body_b, contacts.point, state.position, begin.bodies.rotation)
         # a bounce off one body into another, both in this step, has no solution that keeps to both
         least_bounce = begin.least_bounce if bounces else np.inf
-        problem = build_system(begin, state, contacts, drift, memory, self._rules, least_bounce)
+        problem = build_system(begin, state, contacts, drift, memory, self._rules, least_bounce, self._joints.held)
         system = problem.system
         problem, v, counts, errors, is_loose, pushes = self._solve_bounces(begin, joints, problem, held, bounces, moved)
         box = problem.system.box

@@ -46,8 +46,8 @@ class JointMemory(NamedTuple):
 class Joints:
     """The joints of a scene; made when all bodies are where it begins.
 
-    memory: what they remember. pairs: (k, 2) bodies that they hold together, the world left out. driven: (k,) bodies that
-    motors drive.
+    memory: what they remember. pairs: (k, 2) bodies that they hold together, the world left out. held: (n,) which bodies any
+    hold. driven: (k,) bodies that motors drive.
     """
 
     def __init__(self, spec: SceneSpec, model: Model, state: State):
@@ -71,6 +71,7 @@ class Joints:
         rows, body, holds = self._table.rows, self._table.frames.body, self._holds
         hold = body[holds]
         self.pairs = hold[(hold >= 0).all(axis=1)]
+        self.held = np.isin(np.arange(len(memory.twist)), hold)
         driven = np.isin(np.arange(len(body)), rows.joint[(rows.kind == MOTOR) & (rows.target != 0.0)])
         driven = body[driven & holds].ravel()
         self.driven = driven[driven >= 0]
