@@ -100,7 +100,9 @@ def bin_of_meshes(meshes: int) -> SceneSpec:
         size = (thick, side + 2 * thick, height) if x else (side, thick, height)
         reach = 0.5 * (side + thick)
         bodies.append(body(f"Side {i}", parts.box_shape(size), (reach * x, reach * y, 0.5 * height), mass=None))
-    ring, bracket, seat = torus(0.12, 0.05, 14, 8), angle_bracket(), chair()
+    ring, bracket, (corners, faces) = torus(0.11, 0.045, 14, 8), angle_bracket(), chair()
+    # about its middle, as the others are: so turned none reaches farther than its place on the grid
+    seat = corners - 0.5 * (corners.min(axis=0) + corners.max(axis=0)), faces
     for i in range(meshes):
         dented = ring[0] * (1.0 + 0.075 * random.normal(size=(len(ring[0]), 1))), ring[1]
         shape = (mesh(dented), mesh(bracket, 0.09), mesh(seat, 0.3))[i % 3]
