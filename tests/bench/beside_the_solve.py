@@ -3,9 +3,9 @@
 
     python tests/bench/beside_the_solve.py [--cubes 1000 8000] [--frames 12] [--in-blender]
 
-A heap of cubes of `heaps.py`, baked here for so many frames. For each side its processor time, a frame or once a bake, and its
-share of the solve's. --in-blender: the same heap as objects of Blender (bpy), read, baked by a real worker and written as
-keyframes; what this process takes, the worker's time is not in it.
+A heap of cubes of `heap_scenes.py`, baked here for so many frames. For each side its processor time, a frame or once a bake,
+and its share of the solve's. --in-blender: the same heap as objects of Blender (bpy), read, baked by a real worker and written
+as keyframes; what this process takes, the worker's time is not in it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter, process_time
 
@@ -24,7 +25,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from heaps import EDGE, FPS, MU, SUBSTEPS, heap, places  # noqa: E402
+from heap_scenes import EDGE, FPS, MU, heap_of_cubes, places  # noqa: E402
+from heaps import SUBSTEPS  # noqa: E402
 from records import on_one_thread, write_rows  # noqa: E402
 
 import solver_core as sc  # noqa: E402
@@ -55,13 +57,14 @@ class Clock:
 def in_the_worker(cubes: int, frames: int, folder: Path) -> tuple[Clock, Row]:
     """The sides of the worker's process, and what of the cache is what."""
     clock, settings = Clock(), sc.SolverSettings(substeps=SUBSTEPS, **TOLERANCES)
-    spec = heap(cubes, frames)
+    spec = heap_of_cubes(cubes)
+    spec = replace(spec, frame_end=spec.frame_start + frames)
     snapshot, cache = folder / "heap.snapshot", folder / "heap.cache"
     with clock.on("snapshot written"):
         write_snapshot(snapshot, spec, settings)
     with clock.on("snapshot read"):
         spec, settings = read_snapshot(snapshot)
-    sc.Simulation(heap(8, 1), settings).advance()  # loads the kernels
+    sc.Simulation(heap_of_cubes(8), settings).advance()  # loads the kernels
     with clock.on("built"):
         simulation = sc.Simulation(spec, settings)
     size = 0

@@ -11,7 +11,10 @@ is Blender's (bpy), 10 substeps, 10 iterations; MuJoCo has its defaults and elli
 run a scene, is named and left out. `coarse` steps are those in which a crowd was only within its limit.
 
 `drift` is how far the farthest body went in the last half second, in mm, `energy_gained` the most that bodies gain from one
-frame to the next, relative to what they lose in all. The CSV has a row a run; --plot draws processor time over bodies.
+frame to the next, relative to what they lose in all. `memory_mb` is the most that the process held in memory during the run,
+where the system tells (Linux), and `before_mb` what it held when the run began; `slowest_step_s` is by the wall clock.
+The CSV has a row a run; --plot draws processor time over
+bodies.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ sys.path.insert(0, str(ROOT))
 from heap_scenes import FPS, SCENES, SEED, heap_of_cubes, named  # noqa: E402
 from heaps_plot import plot_times  # noqa: E402
 from other_engines import ENGINES, missing  # noqa: E402
-from records import on_one_thread, write_rows  # noqa: E402
+from records import forget_peak, on_one_thread, peak_memory, write_rows  # noqa: E402
 
 import solver_core as sc  # noqa: E402
 from solver_core.dynamics.bodies import build_bodies  # noqa: E402
@@ -59,6 +62,8 @@ EMPTY: dict[str, object] = {
     "energy_gained": math.nan,
     "cuts": math.nan,
     "asleep": math.nan,
+    "solves_a_step": math.nan,
+    "slowest_step_s": math.nan,
     "found": "",
 }
 
@@ -110,11 +115,12 @@ def stiction(spec: SceneSpec, frames: int, tolerance: float, of_crowds: tuple[fl
             laws = (s.cone[i], s.complementarity[i], s.dissipation[i], s.natural_map[i])
             row = {"missed": s.status[i] != 0, "contacts": s.contacts[i], "its": s.iterations[i]}
             row |= {"factorisations": s.factorisations[i], "residual": max(laws), "found": s.found[i]}
+            row |= {"solves": s.solves[i], "seconds": s.seconds[i]}
             steps.append(row | {"overlap": s.deepest_overlap[i], "cuts": s.cuts[i], "asleep": s.asleep[i]})
     elapsed = perf_counter() - wall
     touching = [row for row in steps if row["contacts"] > 0] or steps
     found = np.sum([row["found"] for row in touching], axis=0)
-    mean = {name: float(np.mean([row[name] for row in touching])) for name in ("contacts", "its", "factorisations")}
+    mean = {name: float(np.mean([row[name] for row in touching])) for name in ("contacts", "its", "factorisations", "solves")}
     lost = energies[0] - min(energies)
     return {
         "share": (len(positions) - 1) / frames,
@@ -136,6 +142,8 @@ def stiction(spec: SceneSpec, frames: int, tolerance: float, of_crowds: tuple[fl
         "energy_gained": max(0.0, float(np.diff(energies).max(initial=0.0))) / lost if lost > 0.0 else math.nan,
         "cuts": sum(row["cuts"] for row in steps),
         "asleep": int(steps[-1]["asleep"]),
+        "solves_a_step": mean["solves"],
+        "slowest_step_s": max(row["seconds"] for row in steps),
         "found": " ".join(f"{name.name.lower()} {count}" for name, count in zip(Found, found, strict=True) if count),
     }
 
@@ -184,9 +192,10 @@ def main() -> None:
             if why:
                 print(f"{name}:{number}  {engine} is left out: {why}", flush=True)
                 continue
+            before = forget_peak()
             done = stiction(spec, frames, *run, arguments.limit) if run else other(engine, spec, frames, arguments.limit)
             row = {"scene": name, "bodies": number, "engine": engine, "film_s": arguments.seconds} | done
-            rows.append(row | {"seed_of_places": SEED})
+            rows.append(row | {"memory_mb": peak_memory(), "before_mb": before, "seed": SEED})
             shown = {k: v for k, v in rows[-1].items() if v == v and v != ""}
             print("  ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in shown.items()), flush=True)
     print(write_rows("heaps", rows))

@@ -8,6 +8,7 @@ kernels of sources that have changed since.
 from __future__ import annotations
 
 import csv
+import math
 import os
 import platform
 import subprocess
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from solver_core.compile.kernel_cache import use_kernel_cache
 
-__all__ = ["on_one_thread", "write_rows"]
+__all__ = ["forget_peak", "on_one_thread", "peak_memory", "write_rows"]
 
 ROOT = Path(__file__).resolve().parents[2]
 os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "numba"))
@@ -31,6 +32,29 @@ def on_one_thread() -> None:
     if any(os.environ.get(name) != "1" for name in THREADS):
         sys.stdout.flush()
         os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | dict.fromkeys(THREADS, "1"))
+
+
+def forget_peak() -> float:
+    """Let `peak_memory` begin anew; returns what this process holds in memory now, MB, nan where the system does not tell."""
+    peak = Path("/proc/self/clear_refs")
+    if not peak.exists():
+        return math.nan
+    peak.write_text("5")
+    return _of_status("VmRSS")
+
+
+def peak_memory() -> float:
+    """The most that this process has held in memory since `forget_peak`, MB, nan where the system does not tell."""
+    return _of_status("VmHWM")
+
+
+def _of_status(name: str) -> float:
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith(f"{name}:"):
+                return float(line.split()[1]) * 1024e-6
+    return math.nan
 
 
 def _processor() -> str:
@@ -51,7 +75,7 @@ def _git(*arguments: str) -> str:
 
 
 def write_rows(name: str, rows: list[dict[str, object]]) -> Path:
-    """Write rows, all with the same keys, to build/bench/NAME-DATE.csv."""
+    """Write rows, all with the same keys, to build/bench/NAME-DATE.csv; what is random tells its "seed"."""
     now = datetime.now(UTC)
     where = {
         "date": now.isoformat(timespec="seconds"),
@@ -67,7 +91,7 @@ def write_rows(name: str, rows: list[dict[str, object]]) -> Path:
     path = ROOT / "build" / "bench" / f"{name}-{now:%Y%m%dT%H%M%SZ}.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, [*where, *rows[0]])
+        writer = csv.DictWriter(file, list(where | rows[0]))
         writer.writeheader()
         writer.writerows(where | row for row in rows)
     return path
