@@ -98,6 +98,8 @@ def stiction(spec: SceneSpec, frames: int, tolerance: float, of_crowds: tuple[fl
     simulation = sc.Simulation(
         spec, tolerance=tolerance, crowd_tolerance=of_crowds[0], crowd_limit=of_crowds[1], substeps=SUBSTEPS
     )
+    for warning in simulation.warnings:
+        print(f"odd from the start: {warning.message}", flush=True)
     energy_of = Energy(spec)
     sc.Simulation(spec, tolerance=tolerance, substeps=1).advance()  # kernels of its shapes, before the clock starts
     steps: list[dict[str, float]] = []
