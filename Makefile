@@ -74,7 +74,10 @@ bench: environment
 	$(RUN) tests/bench/collision_against_mujoco.py
 	$(RUN) tests/bench/sleeping.py
 	$(RUN) tests/bench/heaps.py --limit 60
+	$(RUN) tests/bench/heaps_profile.py --scenes cubes:125 table wall --frames 24
+	$(RUN) tests/bench/drift.py --cubes 27
 	$(RUN) tests/bench/captured_phases.py --capture build/bench/captured --solve build/bench/captured --limit 10
+	$(RUN) tests/bench/roofline.py build/bench/captured --seconds 0.3
 	$(RUN) tests/bench/given_as_matrix.py --limit 20
 	$(RUN) tests/bench/staggered_against_quadprog.py
 	$(RUN) tests/bench/published.py

@@ -5,18 +5,20 @@
                                         [--crowd 1e-4:1e-3] [--limit 300] [--threads 1]
 
 Scenes are those of `heap_scenes.py`, at 24 frames a second and 10 steps a frame. Of each, the processor time of a step from the
-frame --from on, by what it went to (`cProfile`, whose own cost is in it), and how many islands were solved by what, and solved
-again. A run that has used --limit seconds of the processor ends after the frame.
+frame --from on, by what it went to, each stage without those within it, and how many islands were solved by what. A run that
+has used --limit seconds of the processor ends after the frame.
 """
 
 from __future__ import annotations
 
 import argparse
-import cProfile
-import pstats
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import process_time
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -28,68 +30,92 @@ from heaps import SUBSTEPS, tolerance_and_limit  # noqa: E402
 from records import on_one_thread, write_rows  # noqa: E402
 
 import solver_core as sc  # noqa: E402
+from solver_core.dynamics import islands, simulation, step_solver  # noqa: E402
+from solver_core.dynamics.collide import Collider  # noqa: E402
+from solver_core.dynamics.look_ahead.impacts import ImpactFinder  # noqa: E402
+from solver_core.dynamics.look_ahead.later_contacts import LaterContacts  # noqa: E402
+from solver_core.dynamics.sleeping import Sleep  # noqa: E402
 from solver_core.problem.result import Found  # noqa: E402
+from solver_core.solvers.kaufman_2008 import clusters  # noqa: E402
 
-# (file, function): cumulative time, and what of it is a stage of its own
-STAGES: dict[str, tuple[tuple[str, str], tuple[tuple[str, str], ...]]] = {
-    "contacts": (("collide.py", "contacts"), ()),
-    "large islands begun": (("regions.py", "begin_large"), ()),
-    "clusters": (("clusters.py", "propose_by_clusters"), (("regions.py", "begin_large"),)),
-    "islands solved and accepted": (("islands.py", "solve_all"), ()),
-    "missed islands begun again": (
-        ("islands.py", "solve_islands"),
-        (("clusters.py", "propose_by_clusters"), ("islands.py", "solve_all")),
-    ),
-    "the problem built": (("build.py", "build_system"), ()),
-    "overlaps parted": (("separation.py", "separation"), ()),
-    "impacts looked for": (("impacts.py", "find"), ()),
-    "what is run into": (("later_contacts.py", "find"), ()),
-    "prediction": (("predict.py", "predicted_step"), ()),
-    "sleep": (("sleeping.py", "update"), ()),
+# where the function of each stage is looked up when it is called
+STAGES: dict[str, tuple[object, str]] = {
+    "contacts": (Collider, "contacts"),
+    "the problem built": (step_solver, "build_system"),
+    "islands told apart": (step_solver, "solve_islands"),
+    "large islands begun": (clusters, "begin_large"),
+    "their clusters": (islands, "propose_by_clusters"),
+    "islands solved and accepted": (islands, "_solve_each"),
+    "pivoting's guess": (islands, "last_proposal"),
+    "overlaps parted": (step_solver, "separation"),
+    "impacts looked for": (ImpactFinder, "find"),
+    "what is run into": (LaterContacts, "find"),
+    "prediction": (simulation, "predicted_step"),
+    "sleep": (Sleep, "update"),
 }
 
 
-def _cumulative(stats: pstats.Stats, wanted: tuple[str, str]) -> tuple[float, int]:
-    """Seconds in a function and all that it calls, and how often it was called."""
-    seconds, calls = 0.0, 0
-    for (path, _, name), (_, number, _, cumulative, _) in stats.stats.items():  # type: ignore[attr-defined]
-        if (Path(path).name, name) == wanted:
-            seconds, calls = seconds + cumulative, calls + number
-    return seconds, calls
+class Stages:
+    """Processor time and calls by stage, that of a stage within another counted once."""
+
+    def __init__(self) -> None:
+        self.seconds, self.calls = dict.fromkeys(STAGES, 0.0), dict.fromkeys(STAGES, 0)
+        self._within = [0.0]
+
+    def timed(self, stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, its time counted."""
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            begin = process_time()
+            self._within.append(0.0)
+            try:
+                return function(*arguments, **named)
+            finally:
+                spent = process_time() - begin
+                self.seconds[stage] += spent - self._within.pop()
+                self._within[-1] += spent
+                self.calls[stage] += 1
+
+        return call
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Within this context stages are counted."""
+        with ExitStack() as stack:
+            for stage, (owner, name) in STAGES.items():
+                stack.enter_context(patch.object(owner, name, self.timed(stage, getattr(owner, name))))
+            yield
 
 
 def profiled(name: str, number: int, arguments: argparse.Namespace) -> list[dict[str, object]]:
     """A row a stage."""
     crowd = dict(zip(("crowd_tolerance", "crowd_limit"), arguments.crowd, strict=True))
     settings = sc.SolverSettings(tolerance=arguments.tolerance, substeps=SUBSTEPS, **crowd)
-    simulation = sc.Simulation(SCENES[name][0](number), settings, threads=arguments.threads)
+    running = sc.Simulation(SCENES[name][0](number), settings, threads=arguments.threads)
     for _ in range(arguments.first):
-        simulation.advance()
-    profile, begin = cProfile.Profile(timer=process_time), process_time()
+        running.advance()
+    stages, begin = Stages(), process_time()
     steps, solves, missed, found = 0, 0, 0, np.zeros(len(Found), np.int64)
     for _ in range(arguments.frames):
-        frame = profile.runcall(simulation.advance)
+        with stages.counting():
+            frame = running.advance()
         steps += int(frame.statistics.span.sum())
         solves += int(frame.statistics.solves.sum())
         missed += int(np.count_nonzero(frame.statistics.status))
         found += frame.statistics.found.sum(axis=0)
         if process_time() - begin > arguments.limit:
             break
-    total, stats = process_time() - begin, pstats.Stats(profile)
+    total = process_time() - begin
     by = " ".join(f"{kind.name.lower()} {count}" for kind, count in zip(Found, found, strict=True) if count)
     print(f"{name}:{number}  {steps} steps, {1e3 * total / steps:.2f} ms and {solves / steps:.2f} solves each")
     print(f"  {missed} missed; {by}")
-    rows, known = [], 0.0
-    for stage, (whole, parts) in STAGES.items():
-        seconds, calls = _cumulative(stats, whole)
-        seconds -= sum(_cumulative(stats, part)[0] for part in parts)
-        known += seconds
-        rows.append({"stage": stage, "ms": 1e3 * seconds / steps, "calls": calls})
-    rows.append({"stage": "all else", "ms": 1e3 * (total - known) / steps, "calls": steps})
+    seconds = stages.seconds | {"all else": total - sum(stages.seconds.values())}
+    rows = [
+        {"stage": stage, "ms": 1e3 * spent / steps, "calls": stages.calls.get(stage, steps)} for stage, spent in seconds.items()
+    ]
     of_scene = {"scene": name, "bodies": number, "from_frame": arguments.first, "steps": steps, "solves": solves, "found": by}
     for row in rows:
-        row["share"] = 1e-3 * float(str(row["ms"])) * steps / total
-        print(f"  {row['stage']:30s} {row['ms']:9.3f} ms  {100 * row['share']:5.1f} %  {row['calls']:7d} calls", flush=True)
+        print(f"  {row['stage']:30s} {row['ms']:9.3f} ms  {row['share']:7.1%}  {row['calls']:7d} calls", flush=True)
     return [of_scene | row for row in rows]
 
 
