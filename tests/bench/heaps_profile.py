@@ -112,7 +112,9 @@ def profiled(name: str, number: int, arguments: argparse.Namespace) -> list[dict
     seconds = stages.seconds | {"all else": total - sum(stages.seconds.values())}
     rows: list[dict[str, object]] = []
     for stage, spent in seconds.items():
-        rows.append({"stage": stage, "ms": 1e3 * spent / steps, "calls": stages.calls.get(stage, steps), "share": spent / total})
+        rows.append(
+            {"stage": stage, "ms": 1e3 * spent / steps, "calls": stages.calls.get(stage, steps), "share": spent / total}
+        )
     of_scene = {"scene": name, "bodies": number, "from_frame": arguments.first, "steps": steps, "solves": solves, "found": by}
     for row in rows:
         print(f"  {row['stage']:30s} {row['ms']:9.3f} ms  {row['share']:7.1%}  {row['calls']:7d} calls", flush=True)
