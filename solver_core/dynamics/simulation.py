@@ -263,7 +263,7 @@ class Simulation:
         distant = self._impacts.distant(contacts, begin.bodies.predicted, h)
         if distant.any():
             impacts = self._impacts.find(self._motion(begin, begin.bodies.predicted), begin.awake)
-            impacts = impacts.among(contacts.chosen(distant))
+            impacts = impacts.among(contacts.chosen(distant)).outside(self._crowds.members)
             if 0 < len(impacts) <= cuts - KEPT_CUTS:
                 return impacts.first()
             # those that are met will be found once more, with the direction that they are met from
@@ -287,9 +287,11 @@ class Simulation:
                 break
             motion = self._motion(begin, twist_between(self._state, moved, solution.twist, h))
             impacts = self._impacts.find(motion, begin.awake)
-            if 0 < len(impacts) <= cuts - KEPT_CUTS and solution.may_improve:
-                return impacts.first()
-            later = self._later.find(begin.contacts, self._state, motion, moved, impacts, begin.awake)
+            # a crowd does not wait for two of its bodies: what they meet at are contacts
+            alone = impacts.outside(self._crowds.members)
+            if 0 < len(alone) <= cuts - KEPT_CUTS and solution.may_improve:
+                return alone.first()
+            later = self._later.find(begin.contacts, contacts, self._state, motion, moved, impacts, begin.awake)
             tries.append(Attempt(solution, moved, impacts, later))
             woken = self._sleep.to_wake(later.contacts.body_a, later.contacts.body_b, begin.awake)
             if woken.any():

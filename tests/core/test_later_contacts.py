@@ -11,12 +11,14 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
-from solver_core.collision.contact_set import ContactSet, merged
+from solver_core.collision.contact_set import NO_CONTACTS, ContactSet, merged
 from solver_core.collision.detect import detect
 from solver_core.dynamics.build import build_system, rest_offsets, rules_of
+from solver_core.dynamics.look_ahead.impacts import NO_IMPACTS
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.dynamics.parts import MAX_CUTS, Cut
 from solver_core.dynamics.separation import leave_what_gets_worse
+from solver_core.dynamics.simulation import MAX_TRIES
 from solver_core.geometry.shapes import build_shapes
 from solver_core.scene import parts
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
@@ -85,6 +87,7 @@ def test_cubes_that_fall_on_a_heap_do_not_sink_into_it(spacing, seed):
     for _ in range(14):
         statistics = simulation.advance().statistics
         solves, steps = solves + statistics.solves.sum(), steps + len(statistics.solves)
+        assert statistics.solves.max() < MAX_TRIES  # what a try could not mend is not tried again
         assert max(deepest(simulation), statistics.overlap_ratio.max()) <= TENTH_OF_A_PERCENT
         assert not statistics.status.any()
     assert solves > 1.1 * steps  # the motion did run into what was not near
@@ -291,3 +294,41 @@ def test_a_parting_that_brings_the_deepest_overlap_deeper_is_left_out(speed, kep
     size, islands, v = np.full(len(contacts), 0.01), np.array([0, 1]), np.array([0.0, 0.0, speed, 0.0, 0.0, 0.0])
     leave_what_gets_worse(begin.model, system, islands, contacts, rest_offsets(size), size, h, v)
     assert v[2] == kept
+
+
+def test_what_contacts_foresaw_is_not_told_again_but_is_too_far_all_the_same():
+    """A box that comes 1 mm into the ground: once by a motion that nothing is known of, once by one that had the contacts."""
+    material = MaterialSpec(0.3, 0.3)
+    box = parts.box("Box", (0.2, 0.2, 0.2), (0.0, 0.0, 0.105), material)
+    simulation = sc.Simulation(SceneSpec((parts.ground(material), box), gravity=NO_GRAVITY))
+    h = 1.0 / 240.0
+    begin, state = simulation._begin(0.0, h), simulation._state
+    twist = np.zeros((2, 6))
+    twist[1, 2] = -0.006 / h
+    moved = state._replace(position=state.position + h * twist[:, :3])
+    known = NO_CONTACTS, NO_CONTACTS, state, simulation._motion(begin, twist), moved, NO_IMPACTS, begin.awake
+    told = simulation._later.find(*known)
+    assert told.too_far and len(told.contacts) == 4
+    np.testing.assert_allclose(told.contacts.gap, 0.005, atol=1e-12)
+    again = simulation._later.find(NO_CONTACTS, told.contacts, *known[2:])
+    assert again.too_far and again.deepened == told.deepened
+    assert len(again.contacts) == 0
+
+
+@pytest.mark.parametrize("crowded", [False, True])
+def test_a_step_is_cut_at_an_impact_of_two_unless_one_is_in_a_crowd(crowded):
+    """All others would wait for the two, and the more bodies there are, the surer two of them meet; held by the contacts at
+    which it is met, a pellet that flies through a quarter of a metre in a step does not pass either."""
+    random, h = np.random.default_rng(0), 1.0 / 240.0
+    plate = BodySpec("Plate", BodyKind.PASSIVE, ShapeSpec(ShapeKind.HULL, CUBE * (0.4, 0.4, 0.002)))
+    pellet = ShapeSpec(ShapeKind.HULL, np.zeros((1, 3)), margin=0.005)
+    shot = body("Pellet", pellet, random, (0.02, 0.01, 0.1), (3.0, 1.0, -60.0), 0.0, 0.01)
+    simulation = sc.Simulation(SceneSpec((plate, shot), gravity=NO_GRAVITY, fps=240.0), substeps=1)
+    simulation._crowds.look = lambda begin, system: (np.full((1, 2), 1e-6), np.zeros(1, dtype=bool))
+    simulation._crowds.members[1] = crowded
+    outcome = simulation._attempt(0.0, h, MAX_CUTS)
+    if crowded:
+        assert not isinstance(outcome, Cut)
+        assert simulation._state.position[1, 2] > 0.0
+    else:
+        assert isinstance(outcome, Cut) and outcome.time < 0.5 * h

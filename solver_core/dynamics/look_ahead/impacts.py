@@ -54,6 +54,11 @@ class Impacts:
         kept = np.array([(a, b) in pairs for a, b in self.bodies.tolist()], dtype=bool)
         return Impacts(self.bodies[kept], self.times[kept], self.touching[kept])
 
+    def outside(self, members: NDArray[np.bool_]) -> Impacts:
+        """Those of pairs of which neither is a member (n,)."""
+        kept = ~members[self.bodies].any(axis=1)
+        return Impacts(self.bodies[kept], self.times[kept], self.touching[kept])
+
 
 NO_IMPACTS = Impacts(np.zeros((0, 2), np.int64), np.zeros(0), np.zeros(0, np.bool_))
 

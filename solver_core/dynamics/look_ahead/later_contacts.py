@@ -48,6 +48,7 @@ DEEPENING = 0.1
 FLUCTUATION = 0.1
 # Of the depth at the end: what the approach along the normal has to explain, else they came from another side.
 EXPLAINED = 0.5
+KEPT_TO = 0.5  # of what is noticed: a contact that a motion breaks by less is held already, as well as problems are solved
 SURELY = 0.5  # of what is negligible: a twist that is constant comes about as far as the motion that it stands for
 HALF_A_TURN = 2.5  # rad, less what free rotation may add to a twist
 
@@ -83,9 +84,12 @@ class LaterContacts:
         reach = self._impacts.reach(twist, h) + self._deformation.reach(h)
         return bool((reach > SURELY * self._negligible * share).any())
 
-    def find(self, before: ContactSet, state: State, motion: Motion, moved: State, met: Impacts, movable: Flags) -> Later:
+    def find(
+        self, before: ContactSet, held: ContactSet, state: State, motion: Motion, moved: State, met: Impacts, movable: Flags
+    ) -> Later:
         """What bodies run into: where they have `moved` to from a state all that overlaps, and by more than it did `before`, in
-        the contacts at the motion's begin; and those that have `met` on their way. Of a pair one is movable (n,)."""
+        the contacts at the motion's begin, unless those that were `held` foresaw it; and those that have `met` on their way.
+        Of a pair one is movable (n,)."""
         contacts = self._met(met, before, state, motion) if len(met) else NO_CONTACTS
         quick = self._impacts.reach(motion.twist, motion.h) > self._negligible * motion.share
         # meshes that deform are not where they will be
@@ -104,7 +108,10 @@ class LaterContacts:
         noticed = deepened & deep
         too_far = deepened & (after.gap < -LARGEST_OVERLAP * size)
         if noticed.any():
-            contacts = merged(contacts, self._at_begin(after, noticed, was, before, state, motion))
+            # what was foreseen was solved for already, and came out so
+            new = noticed & (after.gap < self._foreseen(held, a, b, motion) - KEPT_TO * NOTICED * size)
+            if new.any():
+                contacts = merged(contacts, self._at_begin(after, new, was, before, state, motion))
         deepest = float((-after.gap[noticed] / size[noticed]).max(initial=0.0))
         return Later(contacts, bool(too_far.any()), deepest, after.deepest(self._size))
 
@@ -121,7 +128,22 @@ class LaterContacts:
         if not aside.any():
             return contacts
         bodies = np.unique(np.stack([contacts.body_a[aside], contacts.body_b[aside]], axis=1), axis=0)
-        return merged(contacts.without(aside), self._met(self._impacts.first_touches(bodies, motion), before, state, motion))
+        met = self._met(self._impacts.first_touches(bodies, motion), before, state, motion)
+        met = met.chosen(np.isin(self._pair(met), self._pair(met)[self._broken(met, motion)]))
+        # a motion that keeps to the direction in which they first touched has to be told the one that they end in
+        aside = np.isin(self._pair(contacts), self._pair(met))
+        return merged(contacts.without(aside), met)
+
+    def _foreseen(self, held: ContactSet, a: Ints, b: Ints, motion: Motion) -> Floats:
+        """(k,) m: the deepest gap of bodies a (k,) and b (k,) that contacts let expect of a motion, 0 where no overlap."""
+        end = held.gap + motion.h * normal_speed(held, motion.twist, motion.position)
+        return deepest_of_pairs(replace(held, gap=end), a, b)
+
+    def _broken(self, contacts: ContactSet, motion: Motion) -> Flags:
+        """(m,) contacts, in the terms of the begin, that a motion does not keep to; others would not alter it."""
+        size = np.minimum(self._size[contacts.body_a], self._size[contacts.body_b])
+        end = np.maximum(contacts.gap, 0.0) + motion.h * normal_speed(contacts, motion.twist, motion.position)
+        return end < -KEPT_TO * NOTICED * size
 
     def _met(self, met: Impacts, before: ContactSet, state: State, motion: Motion) -> ContactSet:
         """The contacts of pairs that meet on their way, in the terms of the begin; of those that touch from the begin, and of
