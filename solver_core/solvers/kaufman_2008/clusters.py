@@ -64,7 +64,7 @@ def propose_by_clusters(
             break
         taken = np.zeros(len(start) - 1, dtype=bool)
         for k in np.argsort(-errors, kind="stable"):
-            if errors[k] <= BETTER * limit * fastest or effort[BELL] > 0 or is_worked_off(effort):
+            if errors[k] <= BETTER * limit * fastest or effort[BELL] > 0 or is_worked_off(effort, len(impulse)):
                 break
             seeds = [int(body) for body in (system.body_a[k], system.body_b[k]) if body >= 0]
             if taken[seeds].any():

@@ -7,6 +7,8 @@ long all have to wait. So the bodies at those contacts, and those around them, m
 are not wholly within one are held, and each is solved by itself, for as long as it takes (the additive Schwarz method; Xu 1992,
 "Iterative methods by space decomposition and subspace correction"). What that moves at their borders begins the regions of the
 next round. When a step is tried again, for what its motion runs into, few contacts are new, and that is all that is done.
+
+What is more than a domain (`domains.py`) is not begun all together: all that is not good yet is solved for domain by domain.
 """
 
 from __future__ import annotations
@@ -16,14 +18,16 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import kernel
+from ...compile.kernel import inner_kernel, kernel
 from ...problem.residuals import effective_masses, natural_error_between, scales
 from ...problem.result import Found
-from ...problem.subsystem import contact_islands, subsystem
+from ...problem.subsystem import subsystem
 from ...problem.system import System, apply_inverse_mass, effective_inverse_mass, transpose_product
 from ...threads.board import new_board
 from ...threads.side_by_side import runs, side_by_side
 from ..effort import BELL, DONE, WORK, is_worked_off
+from .aim import MOST_LOOKS
+from .domains import domains_of
 from .first_order import lead, sweep_and_split
 from .workspace import workspace_in_parts
 
@@ -34,7 +38,8 @@ FEW_FAR = 0.01  # of the contacts: what is left to regions
 RINGS = 3  # of bodies around those of a contact that is not good: with two there are half as many rounds again
 MOST_IN_REGIONS = 0.35  # of the contacts, that are in regions; more are solved for with all others
 WITHIN_REGIONS = 0.7  # of what is good enough, that regions are solved to
-ROUNDS_OF_REGIONS = 20
+ROUNDS_OF_REGIONS, ROUNDS_OF_DOMAINS = 20, 40
+OF_A_DOMAIN = 1000  # bodies, whose factor the processor's cache holds
 OF_A_REGION = 60  # looks at the residuals
 OF_A_RUN = 256  # contacts, of regions that one thread solves
 
@@ -53,6 +58,7 @@ def begin_large(
     at_most = GOOD_ENOUGH * limit * fastest
     aims, some = (1e-3 * tolerance * fastest, enough, at_most), int(FEW_FAR * len(impulse))
     kappa, v, errors = effective_masses(effective_inverse_mass(system)), np.empty_like(system.velocity), np.empty(len(impulse))
+    is_one_domain = len(system.offset) - 1 <= OF_A_DOMAIN
     found, factorisations = Found.START, 0
 
     def all_together(few: int) -> int:
@@ -60,43 +66,36 @@ def begin_large(
         found, _ = sweep_and_split(system, aims, effort, impulse, v, threads, few)
         return int(effort[DONE])
 
-    measure_each(system, impulse, kappa, v, errors)
-    if np.count_nonzero(errors > enough) > some:
-        factorisations += all_together(some)
-    for _ in range(ROUNDS_OF_REGIONS):
+    if is_one_domain:
         measure_each(system, impulse, kappa, v, errors)
-        if errors.max() <= enough or effort[BELL] > 0 or is_worked_off(effort):
+        if np.count_nonzero(errors > enough) > some:
+            factorisations += all_together(some)
+    for _ in range(ROUNDS_OF_REGIONS if is_one_domain else ROUNDS_OF_DOMAINS):
+        measure_each(system, impulse, kappa, v, errors)
+        if errors.max() <= enough or effort[BELL] > 0 or is_worked_off(effort, len(impulse)):
             return factorisations, found
-        chosen, start, contacts = regions_around(system, errors, enough)
-        if len(chosen) > MOST_IN_REGIONS * len(impulse):
+        chosen = regions_around(system, errors, enough)
+        if is_one_domain and len(chosen) > MOST_IN_REGIONS * len(impulse):
             if errors.max() <= at_most:
                 return factorisations, found
             break
-        factorisations += solve_regions(system, chosen, (start, contacts), WITHIN_REGIONS * enough, effort, impulse, threads)
+        factorisations += solve_regions(system, chosen, v, WITHIN_REGIONS * enough, effort, impulse, threads)
         found = Found.ADMM
     return factorisations + all_together(0), found
 
 
 def solve_regions(
-    system: System,
-    chosen: Indices,
-    islands: tuple[Indices, Indices],
-    enough: float,
-    effort: Indices,
-    impulse: Floats,
-    threads: int,
+    system: System, chosen: Indices, v: Floats, enough: float, effort: Indices, impulse: Floats, threads: int
 ) -> int:
-    """Solve for the impulses (m, 3) of chosen contacts, with all others held, island by island, to `enough` (m/s); returns the
-    factorisations. islands: start and contacts, as from `regions_around`."""
-    start, contacts = islands
-    held, some = impulse.copy(), impulse[chosen]
-    held[chosen] = 0.0
-    v = np.empty_like(system.velocity)
-    velocities(system, held, v)
+    """Solve for the impulses (m, 3) of chosen contacts, with all others held, region by region, the large ones domain by
+    domain, to `enough` (m/s); returns the factorisations. v: the velocities of the impulses."""
     part, _ = subsystem(system._replace(velocity=v), chosen, np.full(len(system.offset) - 1, -1))
-    pieces = runs(np.diff(start), OF_A_RUN)
+    domains = domains_of(len(part.offset) - 1, part.body_a, part.body_b, OF_A_DOMAIN)
+    before = impulse[chosen]
+    after = before.copy()
+    pieces = runs(np.diff(domains[0]), OF_A_RUN)
     efforts = np.tile(effort, (len(pieces), 1))
-    solve = partial(_solve_each, part, start, contacts, enough, some)
+    solve = partial(_solve_each, part, domains, enough, before, after)
     tasks = [partial(solve, np.arange(*piece), efforts[i]) for i, piece in enumerate(pieces)]
 
     def pass_on() -> None:
@@ -104,30 +103,47 @@ def solve_regions(
 
     done = side_by_side(threads, tasks, pass_on)
     effort[WORK] += (efforts[:, WORK] - effort[WORK]).sum()
-    impulse[chosen] = some
+    impulse[chosen] = after
     return sum(done)
 
 
 @kernel
-def _solve_each(system, start, contacts, enough, impulse, which, effort):
-    """Solve some islands of a system; returns the factorisations."""
+def _solve_each(system, domains, enough, before, after, which, effort):
+    """Solve some domains, as from `domains_of`, of a system whose velocities are those of the impulses before, (m, 3); of the
+    impulses after, (m, 3), each writes what it answers for. Returns the factorisations."""
+    start, contacts, owner = domains
     number, factorisations = np.full(system.offset.size - 1, -1, np.int64), 0
     for i in which:
         chosen = contacts[start[i] : start[i + 1]]
         part, _ = subsystem(system, chosen, number)
-        work = workspace_in_parts(new_board(0), part, impulse[chosen])
-        _, error = lead(work, enough, enough, enough, 0, OF_A_REGION, effort)
+        some = before[chosen]
+        _without(part, some)
+        is_whole = True
+        for k in chosen:
+            is_whole &= owner[k] == i
+        work = workspace_in_parts(new_board(0), part, some)
+        few, looks = (0, OF_A_REGION) if is_whole else (int(FEW_FAR * chosen.size), MOST_LOOKS)
+        _, error = lead(work, enough, enough, enough, few, looks, effort)
         factorisations += effort[DONE]
         if np.isfinite(error):
             for k in range(chosen.size):
-                impulse[chosen[work.contact[k]]] = work.impulse[k]
+                if owner[chosen[work.contact[k]]] == i:
+                    after[chosen[work.contact[k]]] = work.impulse[k]
     return factorisations
+
+
+@inner_kernel
+def _without(system, impulse):
+    """Take what impulses (m, 3) give from the velocities of a system."""
+    momentum, v = np.zeros(system.velocity.size), np.empty(system.velocity.size)
+    transpose_product(system, impulse, momentum)
+    apply_inverse_mass(system, momentum, v)
+    system.velocity[:] -= v
 
 
 @kernel
 def regions_around(system, errors, enough):
-    """The contacts, and rows of joints, of regions around those whose errors (m,) are beyond `enough`: which they are, and
-    start, contacts of these as from `contact_islands`, one island a region."""
+    """The contacts, and rows of joints, of regions around those whose errors (m,) are beyond `enough`, ascending."""
     m, bodies = system.body_a.size, system.offset.size - 1
     inside = np.zeros(bodies + 1, np.bool_)  # what never moves, index -1, is the last one
     for k in range(m):
@@ -147,9 +163,7 @@ def regions_around(system, errors, enough):
         if inside[system.body_a[k]] and inside[system.body_b[k]]:
             chosen[count] = k
             count += 1
-    chosen = chosen[:count].copy()
-    start, contacts = contact_islands(bodies, system.body_a[chosen], system.body_b[chosen])
-    return chosen, start, contacts
+    return chosen[:count].copy()
 
 
 @kernel
