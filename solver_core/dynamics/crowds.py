@@ -3,9 +3,10 @@
 
 What stands keeps what its steps leave over, so a wall is asked for all the digits of the tolerance, and has them for nothing:
 the impulses of the step before are the answer. In a heap that tumbles few of them hold for a step, the last digits cost ten
-times what the first four do, and a settled one drifts by 0.03 mm in ten seconds without them. So an island tumbles from the
-step on in which anything in it slides, rolls or parts faster than gravity makes it within a step, and its bodies do until they
-sleep. While they are many they are a crowd.
+times what the first three do, and a settled one drifts by a hundredth of a millimetre in ten seconds without them. So an
+island tumbles from the step on in which anything in it slides, rolls or parts faster than gravity makes it within a step, and
+its bodies do until they sleep. While they are many they are a crowd. Joints open by what is left of an error: crowds that are
+joined are asked for a tenth of it.
 
 Where something in a crowd is much faster than that, errors are parts of a speed beside which they are not seen, and problems
 are the hardest: there a limit beyond the tolerance is put up with, unless joints would open by it. What comes to rest has to
@@ -30,6 +31,7 @@ Flags = NDArray[np.bool_]
 
 MANY = 32  # bodies, of which no crowd is made: the last digits of so few are found soon
 MUCH_FASTER = 10.0  # times what gravity gives within a step
+JOINED = 0.1  # of the tolerance of crowds: what is asked of those with joints
 AT_REST = 30.0  # tolerances: what equilibria that are solved to one leave bodies moving at
 
 
@@ -41,6 +43,7 @@ class Crowds:
 
     def __init__(self, count: int, settings: SolverSettings):
         self.members, self.tumbling = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+        self._asked = np.full(count, settings.tolerance)
         self._accelerated = settings.method is ContactMethod.STAGGERED and settings.staggering is Staggering.ACCELERATED
         self._tolerance = self._of_crowds = self._limit = settings.tolerance
         if self._accelerated:
@@ -55,45 +58,49 @@ class Crowds:
         if not self._accelerated:
             return np.full((moving, 2), self._tolerance), np.zeros(moving, dtype=bool)
         now = begin.unknowns(begin.bodies.twist)
-        tumbling, many, fast = who_tumbles(system, now, begin.gravity_speed, self.tumbling[begin.awake])
+        tumbling, many, fast, joined = who_tumbles(system, now, begin.gravity_speed, self.tumbling[begin.awake])
         crowd = tumbling & many & (self._limit > self._tolerance)
         self.members[:] = self.tumbling[:] = False
         self.members[begin.awake], self.tumbling[begin.awake] = crowd, tumbling
-        limit = np.where(fast, self._limit, self._of_crowds)
-        asked = np.where(crowd, (np.full(moving, self._of_crowds), limit), self._tolerance)
+        of_crowds = np.where(joined, max(self._tolerance, JOINED * self._of_crowds), self._of_crowds)
+        asked = np.where(crowd, (of_crowds, np.where(fast, self._limit, of_crowds)), self._tolerance)
+        self._asked[:] = self._tolerance
+        self._asked[begin.awake] = asked[0]
         return asked.T.copy(), tumbling
 
     def still(self) -> Floats:
         """(n,) what bodies in equilibrium may move at for no better reason than that it is solved to a tolerance, of the speed
         that gravity gives in a step."""
-        return AT_REST * np.where(self.members, self._of_crowds, self._tolerance)
+        return AT_REST * self._asked
 
     def checkpoint(self) -> dict[str, NDArray]:
         """All that `restore` needs."""
-        return {"crowd_members": self.members.copy(), "tumbling": self.tumbling.copy()}
+        return {"crowd_members": self.members.copy(), "tumbling": self.tumbling.copy(), "asked": self._asked.copy()}
 
     def restore(self, checkpoint: dict[str, NDArray]) -> None:
         """Go on from a checkpoint, of a version that knew no crowds too."""
         self.members = np.array(checkpoint.get("crowd_members", np.zeros_like(self.members)))
         self.tumbling = np.array(checkpoint.get("tumbling", self.members))
+        self._asked = np.array(checkpoint.get("asked", np.where(self.members, self._of_crowds, self._tolerance)))
 
 
 @kernel
 def who_tumbles(system, now, speed, tumbling):
     """(bodies,) who is in an island that has a body which tumbles already, (bodies,), or a contact that moves faster than
-    `speed` at velocities `now` (dof,); (bodies,) who is in an island of many; and (bodies,) who is in one without joints in
-    which a contact is fast."""
+    `speed` at velocities `now` (dof,); (bodies,) who is in an island of many; (bodies,) who is in one without joints in which a
+    contact is fast; and (bodies,) who is in one with joints."""
     bodies = system.offset.size - 1
     size, fastest = np.zeros(bodies, np.int64), np.zeros(bodies)
     stirred, jointed = np.zeros(bodies, np.bool_), np.zeros(bodies, np.bool_)
-    together, many, fast = np.empty(bodies, np.bool_), np.empty(bodies, np.bool_), np.empty(bodies, np.bool_)
+    together, many = np.empty(bodies, np.bool_), np.empty(bodies, np.bool_)
+    fast, joined = np.empty(bodies, np.bool_), np.empty(bodies, np.bool_)
     parent = np.arange(bodies)
     _look_at_islands(system, now, tumbling, parent, size, fastest, stirred, jointed)
     for b in range(bodies):
         first = root(parent, b)
         together[b], many[b] = stirred[first] or fastest[first] > speed * speed, size[first] > MANY
-        fast[b] = fastest[first] > (MUCH_FASTER * speed) ** 2 and not jointed[first]
-    return together, many, fast
+        fast[b], joined[b] = fastest[first] > (MUCH_FASTER * speed) ** 2 and not jointed[first], jointed[first]
+    return together, many, fast, joined
 
 
 @leaf_kernel

@@ -223,7 +223,7 @@ class SolverSettings:
 
     method: ContactMethod = ContactMethod.STAGGERED
     tolerance: float = 1e-6
-    crowd_tolerance: float = 1e-4
+    crowd_tolerance: float = 1e-3
     crowd_limit: float = 1e-3
     max_iterations: int = 200
     substeps: int = 10

@@ -139,7 +139,7 @@ def settings_problems(settings: SolverSettings) -> Iterator[SceneProblem]:
     if not is_positive(settings.tolerance):
         message = f"is {settings.tolerance}; choose a number above 0, such as 1e-6"
         yield SceneProblem(SETTINGS, "tolerance", message)
-    for field, usual in (("crowd_tolerance", "1e-4"), ("crowd_limit", "1e-3")):
+    for field, usual in (("crowd_tolerance", "1e-3"), ("crowd_limit", "1e-3")):
         value = getattr(settings, field)
         if not is_positive(value):
             yield SceneProblem(SETTINGS, field, f"is {value}; choose a number above 0, such as {usual}")

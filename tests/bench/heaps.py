@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What crowds of bodies cost, beside Bullet and MuJoCo: heaps, a wall that is hit, dominoes, a bin of meshes, a laid table.
 
-    python tests/bench/heaps.py [--scenes cubes:125 wall table] [--all] [--tolerances 1e-6] [--crowds 1e-4:1e-3 1e-6]
+    python tests/bench/heaps.py [--scenes cubes:125 wall table] [--all] [--tolerances 1e-6] [--crowds 1e-3 1e-4:1e-3 1e-6]
                                 [--seconds 3] [--limit 600] [--engines stiction bullet mujoco] [--plot FILE]
 
 Scenes are those of `heap_scenes.py`, at 24 frames a second and 10 steps a frame, sleep as by default; each tolerance with each
@@ -169,7 +169,7 @@ def main() -> None:
     parser.add_argument("--scenes", nargs="+", default=["cubes:27", *SCENES], metavar="NAME[:NUMBER]")
     parser.add_argument("--all", action="store_true", help="all scenes in all their sizes, which takes a day")
     parser.add_argument("--tolerances", type=float, nargs="+", default=[1e-6])
-    parser.add_argument("--crowds", type=tolerance_and_limit, nargs="+", default=[(1e-4, 1e-3)], metavar="TOLERANCE[:LIMIT]")
+    parser.add_argument("--crowds", type=tolerance_and_limit, nargs="+", default=[(1e-3, 1e-3)], metavar="TOLERANCE[:LIMIT]")
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--limit", type=float, default=600.0)
     parser.add_argument("--engines", nargs="+", choices=["stiction", *ENGINES], default=["stiction", *ENGINES])

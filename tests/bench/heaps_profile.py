@@ -2,7 +2,7 @@
 """Where the time of a crowded scene's steps goes, stage by stage.
 
     python tests/bench/heaps_profile.py [--scenes cubes:125 wall:500] [--frames 72] [--from 0] [--tolerance 1e-6]
-                                        [--crowd 1e-4:1e-3] [--limit 300] [--threads 1]
+                                        [--crowd 1e-3] [--limit 300] [--threads 1]
 
 Scenes are those of `heap_scenes.py`, at 24 frames a second and 10 steps a frame. Of each, the processor time of a step from the
 frame --from on, by what it went to, each stage without those within it, and how many islands were solved by what. A run that
@@ -127,7 +127,7 @@ def main() -> None:
     parser.add_argument("--frames", type=int, default=72)
     parser.add_argument("--from", type=int, default=0, dest="first")
     parser.add_argument("--tolerance", type=float, default=1e-6)
-    parser.add_argument("--crowd", type=tolerance_and_limit, default=(1e-4, 1e-3), metavar="TOLERANCE[:LIMIT]")
+    parser.add_argument("--crowd", type=tolerance_and_limit, default=(1e-3, 1e-3), metavar="TOLERANCE[:LIMIT]")
     parser.add_argument("--limit", type=float, default=300.0)
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()

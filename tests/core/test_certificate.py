@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -60,10 +61,10 @@ def row(**changes):
 def write(tmp_path):
     """Writes the certificate of a bake whose frames after the first have these pairs of steps; status, and a file of each."""
 
-    def make(*steps):
+    def make(*steps, settings=SETTINGS):
         snapshot, cache = tmp_path / "scene.snapshot", tmp_path / "scene.cache"
-        write_snapshot(snapshot, SPEC, SETTINGS)
-        with FrameCacheWriter.create(cache, SPEC, SETTINGS) as writer:
+        write_snapshot(snapshot, SPEC, settings)
+        with FrameCacheWriter.create(cache, SPEC, settings) as writer:
             for number, rows in enumerate([[], *steps], SPEC.frame_start):
                 writer.append(Frame(number, np.zeros((2, 7)), np.zeros((2, 6)), frame_statistics(rows)), {})
         files = [tmp_path / f"certificate{suffix}" for suffix in (".json", ".csv", ".html")]
@@ -159,6 +160,10 @@ def test_the_page_says_that_some_steps_were_taken_as_one(write):
 
 def test_the_page_says_what_was_held_to_the_tolerance_of_crowds(write):
     page = "".join(Page(write([row(), row(crowd=90)], GOOD)[3]).said)
-    assert "crowds of up to 90 bodies within 0.0001: " in page
-    page = "".join(Page(write([row(crowd=90, natural_map=4e-4), row(crowd=90)], GOOD)[3]).said)
+    assert "crowds of up to 90 bodies within 0.001: " in page
+
+
+def test_the_page_says_in_how_many_steps_crowds_kept_to_their_limit_only(write):
+    strict = replace(SETTINGS, crowd_tolerance=1e-4)
+    page = "".join(Page(write([row(crowd=90, natural_map=4e-4), row(crowd=90)], GOOD, settings=strict)[3]).said)
     assert "crowds of up to 90 bodies within 0.0001 (1 step of them within 0.001): " in page

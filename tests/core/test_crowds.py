@@ -13,6 +13,7 @@ import solver_core as sc
 from solver_core.dynamics.crowds import who_tumbles
 from solver_core.problem.system import System
 
+from .chains import ball
 from .piles import falling_cubes, pile
 
 FPS = 24
@@ -61,6 +62,17 @@ def pushed_pile():
     spec = pile(14, 5)
     slab = replace(spec.bodies[1], velocity=np.array([1.0, 0.0, 0.0]))
     return replace(spec, bodies=(spec.bodies[0], slab, *spec.bodies[2:]))
+
+
+def test_a_crowd_that_is_joined_is_asked_for_a_tenth_of_what_others_are():
+    spec = pushed_pile()
+    loose = sc.Simulation(spec).run(3)
+    assert 1e-4 < worst(loose) <= 1e-3
+    first, second = spec.bodies[2], spec.bodies[3]
+    middle = 0.5 * (first.position + second.position)
+    joined = sc.Simulation(replace(spec, joints=(ball("Joint", first.name, second.name, middle),))).run(3)
+    assert joined[-1].statistics.crowd.max() == 71
+    assert worst(joined) <= 1e-4
 
 
 def test_what_was_published_knows_no_crowds():
@@ -128,7 +140,7 @@ def test_it_is_motion_against_each_other_that_makes_a_crowd_and_not_motion():
     nobody = np.zeros(80, dtype=bool)
     for velocity, expected in ((carried, False), (stirred, True)):
         system = chain_of_contacts(80, velocity)
-        tumbling, many, fast = who_tumbles(system, system.velocity, 0.05, nobody)
+        tumbling, many, fast, _ = who_tumbles(system, system.velocity, 0.05, nobody)
         assert (tumbling == expected).all()
         assert many.all() and not fast.any()
     member = nobody.copy()
@@ -139,6 +151,7 @@ def test_it_is_motion_against_each_other_that_makes_a_crowd_and_not_motion():
     assert who_tumbles(system, system.velocity, 0.05, nobody)[2].all()
     jointed = system._replace(mu=system.mu[:-1], slack=system.slack[:-1], box=np.zeros((1, 3, 3)))
     assert not who_tumbles(jointed, jointed.velocity, 0.05, nobody)[2].any()
+    assert who_tumbles(jointed, jointed.velocity, 0.05, nobody)[3].all()
     few = chain_of_contacts(30, stirred[25:55])
     assert who_tumbles(few, few.velocity, 0.05, np.zeros(30, dtype=bool))[0].all()
     assert not who_tumbles(few, few.velocity, 0.05, np.ones(30, dtype=bool))[1].any()
