@@ -54,7 +54,7 @@ class ContactMemory(NamedTuple):
 
     body_a, body_b: (m,), feature: (m,) ids. impulse: (m, 4) the normal impulse in N s and the friction impulse in world axes.
     approach: (m,) speed in m/s at which the bodies were closing in before contact slowed them down, for restitution, and taken:
-    (m,) J, what it has taken from them for that.
+    (m,) J, what it has taken from them for that. parting: (m,) N s, what overlaps were parted by in the last try of a step.
     """
 
     body_a: NDArray[np.int64]
@@ -63,6 +63,7 @@ class ContactMemory(NamedTuple):
     impulse: Floats
     approach: Floats
     taken: Floats
+    parting: Floats
 
 
 class Rules(NamedTuple):
@@ -96,8 +97,8 @@ class ContactRows(NamedTuple):
     """What of a step's problem belongs to m contacts.
 
     axes: (m, 3, 3). jacobian_a, jacobian_b: (m, 3, 6). bias: (m, 3), slack: (m,). mu, restitution: (m,) the coefficients in
-    force. approach, approach_before: (m,) m/s to be remembered, and as it was remembered. taken_before: (m,) J and impulse:
-    (m, 3) N s, from the memory.
+    force. approach, approach_before: (m,) m/s to be remembered, and as it was remembered. taken_before: (m,) J, impulse: (m, 3)
+    and parting: (m,) N s, from the memory.
     """
 
     axes: Floats
@@ -111,13 +112,14 @@ class ContactRows(NamedTuple):
     approach_before: Floats
     taken_before: Floats
     impulse: Floats
+    parting: Floats
 
 
 class StepProblem(NamedTuple):
     """The contact problem of a step.
 
     axes: (m, 3, 3). impulse: (m, 3) N s, to begin with. restitution: (m,). approach, approach_before: (m,) m/s, to be
-    remembered, and as it was remembered; taken_before: (m,) J, as remembered.
+    remembered, and as it was remembered; taken_before: (m,) J and parting: (m,) N s, as remembered.
     """
 
     system: System
@@ -127,6 +129,7 @@ class StepProblem(NamedTuple):
     approach: Floats
     approach_before: Floats
     taken_before: Floats
+    parting: Floats
 
 
 def rules_of(spec: SceneSpec) -> Rules:
@@ -284,6 +287,7 @@ def build_contacts(model, position, bodies, times, speeds, rules, contacts, memo
         np.zeros(m),
         np.zeros(m),
         np.zeros((m, 3)),
+        np.zeros(m),
     )
     work = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     _fill_rows(model, position, bodies, (times, speeds), rules, (contacts, memory), work, rows)
@@ -321,6 +325,7 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, rows):
         if old >= 0:
             _recall(memory.impulse[old], axes, rows.impulse[k])
             rows.approach_before[k], rows.taken_before[k] = memory.approach[old], memory.taken[old]
+            rows.parting[k] = memory.parting[old]
         offset = rest_offset(model.size[a], model.size[b])
         gap = max(0.0, contacts.gap[k] - offset)
         rows.restitution[k] = e = _combine(rules.restitution, model.restitution[a], model.restitution[b])
@@ -378,5 +383,5 @@ def build_system(
         mu=rows.mu,
         box=np.zeros((0, 3, 3)),
     )
-    remembered = rows.approach_before, rows.taken_before
+    remembered = rows.approach_before, rows.taken_before, rows.parting
     return StepProblem(system, rows.axes, rows.impulse, rows.restitution, rows.approach, *remembered)

@@ -52,8 +52,8 @@ def separation(
     v: Floats,
     twist: Floats,
     recovery_speed: float,
-    means: tuple[Indices, int],
-) -> Floats:
+    means: tuple[Indices, int, Floats],
+) -> tuple[Floats, Floats]:
     """Velocities (dof,) that, over this step and in addition to v, part bodies that are nearer than their rest offset.
 
     They move positions only, so an overlap is undone without a pop: the smallest motion in the kinetic metric (a contact
@@ -62,9 +62,10 @@ def separation(
     must not come nearer to that is pressed deeper into what it overlaps. Where overlaps contradict each other, a compromise,
     unless it makes the deepest deeper. What v opens by itself is left to it. Joints hold meanwhile; joined: (k, 2) bodies that
     they hold together, and (j, 3, 3) what they do. twist: (n, 6) of all bodies. means: effort, what it may
-    cost, with all else in the step, and threads.
+    cost, with all else in the step, threads, and a warm start: (m,) N s, what contacts parted by in the try before of
+    this step. Also returns what they part by in this one.
     """
-    effort, threads = means
+    effort, threads, pushed = means
     model, h = begin.model, begin.h
     body_a, body_b, gap = contacts.body_a, contacts.body_b, contacts.gap
     out = np.zeros_like(v)
@@ -74,8 +75,9 @@ def separation(
     velocity = every[: len(gap)]
     missing = offset - gap - h * np.maximum(velocity[:, 0], 0.0)
     near = missing > NEGLIGIBLE * offset
+    pushes = np.zeros(len(near))
     if not near.any():
-        return out
+        return out, pushes
     inward = _speed_of_entry(model, body_a, body_b, velocity[:, 1:], twist, h)
     room = np.maximum(gap - CLEAR * offset + h * velocity[:, 0], 0.0)
     wanted = np.where(near, -np.minimum(missing / h, recovery_speed * size + inward), room / h)
@@ -84,26 +86,34 @@ def separation(
     apart = system._replace(velocity=np.zeros_like(v), bias=bias, slack=wanted, mu=np.zeros_like(system.mu), box=box)
     linked_a, linked_b = np.concatenate([body_a, pairs[:, 0]]), np.concatenate([body_b, pairs[:, 1]])
     islands = connected(len(model.dof), model.dof >= 0, linked_a, linked_b)
-    acting = np.zeros(len(system.body_a), dtype=np.bool_)
-    acting[: len(near)] = near
+    impulse, acting = np.zeros((len(system.body_a), 3)), np.zeros(len(system.body_a), dtype=np.bool_)
+    acting[: len(near)] = near | (pushed > 0.0)
+    # of those that pushed, those that what overlaps now pushes against
+    overlapping = np.zeros_like(acting)
+    overlapping[: len(near)] = near
+    chosen = islands_with(apart, acting, overlapping)
+    acting[:] = False
+    acting[chosen] = True
+    impulse[: len(near), 0] = np.where(acting[: len(near)], pushed, 0.0)
     ways: tuple[Part, ...] = partial(_part_soon, threads), _project_apart, _compromise_apart
     for solve in ways:
-        if _part_by(solve, apart, acting, -wanted.min(), effort, out) and (
+        if _part_by(solve, apart, acting, -wanted.min(), effort, impulse, out) and (
             slow_down(model, apart, islands, body_a, body_b, -wanted, out) > CONTRADICTION
         ):
-            return out
+            pushes[:] = impulse[: len(near), 0]
+            return out, pushes
+        impulse[:] = 0.0
     leave_what_gets_worse(model, apart, islands, contacts, offset, size, h, out)
-    return out
+    return out, pushes
 
 
-def _part_by(solve: Part, apart: System, acting: Bools, fastest: float, effort: Indices, out: Floats) -> bool:
+def _part_by(solve: Part, apart: System, acting: Bools, fastest: float, effort: Indices, impulse: Floats, out: Floats) -> bool:
     """Velocities (n,) that part what overlaps, by some of the contacts, (m,): those that overlap, and whatever these push
     against. False where the way to solve it comes to nothing.
 
     What is pushed less, the farther away it is, ends with the contacts near by: a heap of a thousand bodies in which two
     overlap is not asked as a whole.
     """
-    impulse = np.zeros((len(acting), 3))
     # what rests is parted exactly, lest it be moved a little in every other step
     slow = (NEARLY_PARTED if len(apart.offset) - 1 > FEW_BODIES else PARTED) * fastest
     new = acting

@@ -386,7 +386,8 @@ class Simulation:
         span = begin.span
         self._sleep.record_motion(solution.twist, solution.counts[0] == 0, span)
         kept, found = solution.memory, {"approach": solution.approach, "taken": solution.taken}
-        self._memory = kept._replace(impulse=kept.impulse / span, **found)
+        # what parts the overlaps of the next step is found anew: who pushed once would push for ever, a little
+        self._memory = kept._replace(impulse=kept.impulse / span, parting=np.zeros_like(kept.parting), **found)
         if joints is not None:
             done = joints.held(solution.held[joints.triples])
             self._held += done.by_coordinate / span

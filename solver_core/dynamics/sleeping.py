@@ -183,11 +183,12 @@ def chosen(memory: ContactMemory, rows: NDArray) -> ContactMemory:
 def none_remembered() -> ContactMemory:
     """The memory of no contacts."""
     none = np.zeros(0, np.int64)
-    return ContactMemory(none, none, none.astype(np.uint64), np.zeros((0, 4)), np.zeros(0), np.zeros(0))
+    return ContactMemory(none, none, none.astype(np.uint64), np.zeros((0, 4)), np.zeros(0), np.zeros(0), np.zeros(0))
 
 
 def remembered(checkpoint: dict[str, NDArray], whose: str) -> ContactMemory:
-    """A memory out of a checkpoint; those of an earlier version do not say what was taken."""
+    """A memory out of a checkpoint; those of earlier versions do not say what was taken, nor what parted overlaps."""
     given = dict(checkpoint)
-    given.setdefault(f"{whose}_taken", np.zeros(len(given[f"{whose}_approach"])))
+    for name in ("taken", "parting"):
+        given.setdefault(f"{whose}_{name}", np.zeros(len(given[f"{whose}_approach"])))
     return ContactMemory._make(np.array(given[f"{whose}_{name}"]) for name in ContactMemory._fields)

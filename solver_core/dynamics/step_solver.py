@@ -102,12 +102,12 @@ class StepSolver:
         twist[begin.awake] = begin.twists(v)
         speed = self._settings.recovery_speed
         joined = self._joints.pairs, box
-        apart = separation(begin, problem.system, contacts, joined, v, twist, speed, (self._effort, self._threads))
+        means = self._effort, self._threads, problem.parting
+        apart, parting = separation(begin, problem.system, contacts, joined, v, twist, speed, means)
         twist[begin.awake] += begin.twists(apart)
         impulse = remember(problem.axes, problem.impulse[: len(contacts)])
-        kept = ContactMemory(
-            contacts.body_a, contacts.body_b, contacts.feature, impulse, problem.approach_before, problem.taken_before
-        )
+        before = problem.approach_before, problem.taken_before
+        kept = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, impulse, *before, parting)
         worked_off = is_worked_off(self._effort, len(contacts))
         found = counts, errors, worked_off, problem.axes, is_loose
         remembered = problem.approach, taken(problem, v)
