@@ -123,6 +123,7 @@ def test_what_is_no_larger_than_a_domain_is_one_and_answers_for_all():
 
 
 def test_a_wall_of_several_domains_is_solved_as_well_as_one_and_the_same_with_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr(regions, "MOST_TOGETHER", BODIES - 1)
     monkeypatch.setattr(regions, "OF_A_DOMAIN", 100)
     monkeypatch.setattr(regions, "sweep_and_split", lambda *_: pytest.fail("all of it was begun together"))
     answers = []

@@ -8,7 +8,7 @@ are not wholly within one are held, and each is solved by itself, for as long as
 "Iterative methods by space decomposition and subspace correction"). What that moves at their borders begins the regions of the
 next round. When a step is tried again, for what its motion runs into, few contacts are new, and that is all that is done.
 
-What is more than a domain (`domains.py`) is not begun all together: all that is not good yet is solved for domain by domain.
+What is very large is not begun all together: all that is not good yet is solved for domain by domain (`domains.py`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ RINGS = 3  # of bodies around those of a contact that is not good: with two ther
 MOST_IN_REGIONS = 0.35  # of the contacts, that are in regions; more are solved for with all others
 WITHIN_REGIONS = 0.7  # of what is good enough, that regions are solved to
 ROUNDS_OF_REGIONS, ROUNDS_OF_DOMAINS = 20, 40
-OF_A_DOMAIN = 1000  # bodies, whose factor the processor's cache holds
+MOST_TOGETHER = 6000  # bodies that begin all together: of more, the processor's cache does not hold the factor
+OF_A_DOMAIN = 1000  # bodies
 OF_A_REGION = 60  # looks at the residuals
 OF_A_RUN = 256  # contacts, of regions that one thread solves
 
@@ -58,7 +59,9 @@ def begin_large(
     at_most = GOOD_ENOUGH * limit * fastest
     aims, some = (1e-3 * tolerance * fastest, enough, at_most), int(FEW_FAR * len(impulse))
     kappa, v, errors = effective_masses(effective_inverse_mass(system)), np.empty_like(system.velocity), np.empty(len(impulse))
-    is_one_domain = len(system.offset) - 1 <= OF_A_DOMAIN
+    bodies = len(system.offset) - 1
+    together = bodies <= MOST_TOGETHER
+    of_a_domain = bodies if together else OF_A_DOMAIN
     found, factorisations = Found.START, 0
 
     def all_together(few: int) -> int:
@@ -66,31 +69,31 @@ def begin_large(
         found, _ = sweep_and_split(system, aims, effort, impulse, v, threads, few)
         return int(effort[DONE])
 
-    if is_one_domain:
+    if together:
         measure_each(system, impulse, kappa, v, errors)
         if np.count_nonzero(errors > enough) > some:
             factorisations += all_together(some)
-    for _ in range(ROUNDS_OF_REGIONS if is_one_domain else ROUNDS_OF_DOMAINS):
+    for _ in range(ROUNDS_OF_REGIONS if together else ROUNDS_OF_DOMAINS):
         measure_each(system, impulse, kappa, v, errors)
         if errors.max() <= enough or effort[BELL] > 0 or is_worked_off(effort, len(impulse)):
             return factorisations, found
         chosen = regions_around(system, errors, enough)
-        if is_one_domain and len(chosen) > MOST_IN_REGIONS * len(impulse):
+        if together and len(chosen) > MOST_IN_REGIONS * len(impulse):
             if errors.max() <= at_most:
                 return factorisations, found
             break
-        factorisations += solve_regions(system, chosen, v, WITHIN_REGIONS * enough, effort, impulse, threads)
+        factorisations += solve_regions(system, chosen, v, WITHIN_REGIONS * enough, of_a_domain, effort, impulse, threads)
         found = Found.ADMM
     return factorisations + all_together(0), found
 
 
 def solve_regions(
-    system: System, chosen: Indices, v: Floats, enough: float, effort: Indices, impulse: Floats, threads: int
+    system: System, chosen: Indices, v: Floats, enough: float, most: int, effort: Indices, impulse: Floats, threads: int
 ) -> int:
-    """Solve for the impulses (m, 3) of chosen contacts, with all others held, region by region, the large ones domain by
-    domain, to `enough` (m/s); returns the factorisations. v: the velocities of the impulses."""
+    """Solve for the impulses (m, 3) of chosen contacts, with all others held, region by region, those of more than so many
+    bodies domain by domain, to `enough` (m/s); returns the factorisations. v: the velocities of the impulses."""
     part, _ = subsystem(system._replace(velocity=v), chosen, np.full(len(system.offset) - 1, -1))
-    domains = domains_of(len(part.offset) - 1, part.body_a, part.body_b, OF_A_DOMAIN)
+    domains = domains_of(len(part.offset) - 1, part.body_a, part.body_b, most)
     before = impulse[chosen]
     after = before.copy()
     pieces = runs(np.diff(domains[0]), OF_A_RUN)
