@@ -31,6 +31,7 @@ Ints = NDArray[np.int64]
 START, SWEPT, BY_ADMM = 0, 5, 6  # values of Found
 NEARBY = 1e-3  # of the fastest velocity: from there Newton's method needs few steps
 GAIN = 1.0 / 3.0  # of an error, that a look's sweeps should take away, or BY_ADMM is faster
+WORTH_HELP = 1500  # contacts: of fewer, an iteration is over before a helper is told of it
 FACTORISING = 30  # iterations of a solve, of which it may do the factorisations
 
 
@@ -73,7 +74,8 @@ def sweep_and_split(
     """Improve the impulses (m, 3) of a system, and the velocities v (n,) that belong to them, by sweeps and, where these are
     slow, the alternating direction method, until the natural map is within aims, as those of an `Aim`; returns what found them,
     and the map, m/s. few: so many contacts may be farther off. No answer depends on the number of threads."""
-    with helped(threads, assist, lambda board: workspace_in_parts(board, system, impulse)) as work:
+    helpers = threads if len(impulse) >= WORTH_HELP else 1
+    with helped(helpers, assist, lambda board: workspace_in_parts(board, system, impulse)) as work:
         found, error = lead(work, *aims, few, MOST_LOOKS, effort)
     hand_back(work, system, impulse, v)
     return Found(found), error
