@@ -22,7 +22,7 @@ from typing import Any
 
 from .ahead import bring
 from .kernel_lock import compile_in_turn
-from .processor import VECTORS, use_level, use_vectors
+from .processor import WITHOUT_VECTORS, use_level
 
 __all__ = ["KernelLocator", "imported_sources", "kernel_folder", "sources_digest", "use_kernel_cache"]
 
@@ -79,7 +79,7 @@ def kernel_folder(base: Path, source: Path) -> Path:
 def sources_digest(files: Iterable[Path]) -> str:
     """What tells the state of some files of this package, of the named tuples that kernels may have as arguments, and how they
     are compiled."""
-    digest = hashlib.blake2b(f"{__name__} {VECTORS}".encode() + argument_types(PACKAGE), digest_size=10)
+    digest = hashlib.blake2b(f"{__name__} {WITHOUT_VECTORS}".encode() + argument_types(PACKAGE), digest_size=10)
     for file in sorted(files):
         digest.update(file.relative_to(PACKAGE).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()
@@ -121,7 +121,7 @@ def _imports(source: Path) -> frozenset[Path]:
 
 def use_kernel_cache() -> Path:
     """Keep this process's kernels below NUMBA_CACHE_DIR, or below the user's cache folder if that is not set or cannot be
-    written to; returns the folder. They are for the level of this processor, and its vectors (`compile/processor.py`).
+    written to; returns the folder. They are for the level of this processor (`compile/processor.py`).
 
     To be called before any kernel is imported. From then on one process at a time compiles a kernel, and Python's collector of
     garbage looks less often.
@@ -129,7 +129,6 @@ def use_kernel_cache() -> Path:
     from numba.core import config
 
     use_level()
-    use_vectors()
     named, own = os.environ.get("NUMBA_CACHE_DIR"), _user_cache_folder() / "stiction"
     folder = Path(named) if named and _can_be_written(Path(named)) else own
     # numba makes its settings at run time

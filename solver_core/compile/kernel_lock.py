@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..file_lock import FileLock, LockHeld
+from .processor import vectors_of
 
 __all__ = ["compile_in_turn"]
 
@@ -23,7 +24,8 @@ SECONDS_FOR_KERNEL = 600.0
 
 
 def compile_in_turn() -> None:
-    """Make every compilation of a cached kernel, in this process, hold a lock beside its cache; a second call does nothing.
+    """Make every compilation of a cached kernel, in this process, hold a lock beside its cache, and have the vectors of its
+    module; a second call does nothing.
 
     No two processes wait for each other: a kernel's lock is held while those that it calls are compiled, and none calls itself.
     """
@@ -36,12 +38,12 @@ def compile_in_turn() -> None:
 
     @wraps(compile_alone)
     def compile_with_lock(dispatcher: Any, signature: Any) -> Any:
-        folder = dispatcher.stats.cache_path
-        if folder is None:
-            return compile_alone(dispatcher, signature)
-        function = dispatcher.py_func
-        with in_turn(Path(folder) / f"{function.__qualname__}-{function.__code__.co_firstlineno}", held):
-            return compile_alone(dispatcher, signature)
+        folder, function = dispatcher.stats.cache_path, dispatcher.py_func
+        with vectors_of(function.__module__):
+            if folder is None:
+                return compile_alone(dispatcher, signature)
+            with in_turn(Path(folder) / f"{function.__qualname__}-{function.__code__.co_firstlineno}", held):
+                return compile_alone(dispatcher, signature)
 
     setattr(Dispatcher, "compile", compile_with_lock)  # noqa: B010, numba's stubs give the method another type
 

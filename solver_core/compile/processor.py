@@ -4,21 +4,24 @@
 So kernels can be compiled on one machine and used on another. What newer processors can do beyond the level was measured to
 gain nothing here (docs/measured.md). What is done to neighbouring numbers alike is done with vectors, also outside of loops
 ("superword-level parallelism"): as all C compilers that are built on LLVM do by default, and numba did until, with LLVM 14, it
-led to wrong code. It changes the order of no sum, and halves what blocks of rigid bodies take.
+led to wrong code. It changes the order of no sum, and halves what blocks of rigid bodies take; collision is without.
 """
 
 from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
-__all__ = ["VECTORS", "level_of", "use_level", "use_vectors"]
+__all__ = ["WITHOUT_VECTORS", "has_vectors", "level_of", "use_level", "vectors_of"]
 
 # x86-64-v2 and x86-64-v3 of the System V psABI, in LLVM's words
 V2 = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
 V3 = (*V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave")
-VECTORS = 1  # numba's setting SLP_VECTORIZE
+# parts of the package whose kernels hand on three numbers at a time: vectors of those are put together and taken apart more
+# often than used, and contacts of meshes took five times as long
+WITHOUT_VECTORS = ("collision", "look_ahead")
 LEVELS = (("x86-64-v3", V3), ("x86-64-v2", V2))
 
 
@@ -47,9 +50,23 @@ def use_level() -> None:
         setattr(config, "CPU_FEATURES", "")  # noqa: B010
 
 
-def use_vectors() -> None:
-    """Have numba compile with vectors, unless NUMBA_SLP_VECTORIZE says whether."""
+def has_vectors(module: str) -> bool:
+    """Whether the kernels of a module are compiled with vectors."""
+    return not any(f".{part}." in f".{module}." for part in WITHOUT_VECTORS)
+
+
+@contextmanager
+def vectors_of(module: str) -> Iterator[None]:
+    """Have numba compile what is compiled in here as the kernels of a module are, unless NUMBA_SLP_VECTORIZE says how."""
     from numba.core import config
 
-    if "NUMBA_SLP_VECTORIZE" not in os.environ:
-        setattr(config, "SLP_VECTORIZE", VECTORS)  # noqa: B010
+    if "NUMBA_SLP_VECTORIZE" in os.environ:
+        yield
+        return
+    before = vars(config)["SLP_VECTORIZE"]
+    # numba makes its settings at run time
+    setattr(config, "SLP_VECTORIZE", int(has_vectors(module)))  # noqa: B010
+    try:
+        yield
+    finally:
+        setattr(config, "SLP_VECTORIZE", before)  # noqa: B010

@@ -7,9 +7,7 @@ import numba
 import numpy as np
 import pytest
 from llvmlite import binding as llvm
-from numba.core import config
 
-from solver_core.compile.processor import VECTORS
 from solver_core.linalg import rows_of_six
 
 
@@ -66,15 +64,18 @@ def test_a_row_may_be_one_of_those_that_it_is_made_of(six):
     np.testing.assert_allclose(rows[6:12], block[1] - block[0, 0] * block[0], rtol=1e-14, atol=1e-14)
 
 
-def test_six_numbers_are_multiplied_as_vectors():
+@pytest.mark.parametrize(
+    ("module", "vectors"), [("solver_core.linalg.x", True), ("stiction.solver_core.collision.mesh.x", False)]
+)
+def test_six_numbers_are_multiplied_as_vectors_but_in_collision(module, vectors):
     if llvm.get_process_triple().split("-")[0] != "x86_64":
         pytest.skip("the names of instructions are those of x86-64")
-    assert config.SLP_VECTORIZE == VECTORS == 1
 
     @numba.njit(error_model="numpy")
     def call(out, y, rows):
         rows_of_six.subtract_rows(out, y, rows, rows_of_six.SIX)
 
+    call.py_func.__module__ = module
     call(np.ones(6), np.ones(6), np.ones(36))
     code = call.inspect_asm(call.signatures[0])
-    assert re.search(r"\bv?mulpd\b", code), "six products one by one: numba's SLP_VECTORIZE has no effect"
+    assert bool(re.search(r"\bv?mulpd\b", code)) == vectors
