@@ -30,6 +30,7 @@ __all__ = [
     "find_block",
     "lay_out",
     "room_of_factor",
+    "subtract_product",
     "subtract_products",
 ]
 
@@ -304,7 +305,7 @@ def _right_solve(x, rows, factor, n, mirrored):
 
 
 @leaf_kernel
-def _subtract_product(c, a, rows, b, columns, n):
+def subtract_product(c, a, rows, b, columns, n):
     """C := C - A B for the rows x n block A and the n x columns block B."""
     if n == 6 and columns == 6:
         for i in range(rows):
@@ -351,5 +352,5 @@ def subtract_products(structure, values, j, first, last, product):
         for q in range(p, structure.column_start[j + 1]):
             c, a, b = values[structure.target[product] :], values[block[q] :], values[structure.length + block[p] :]
             product += 1
-            _subtract_product(c, a, size[row[q]], b, size[row[p]], n)
+            subtract_product(c, a, size[row[q]], b, size[row[p]], n)
     return product

@@ -10,6 +10,7 @@ factorisation.
 from __future__ import annotations
 
 from ..compile.kernel import inlined_kernel, leaf_kernel
+from .block_cholesky import subtract_product
 from .rows_of_six import SIX, subtract_rows
 
 __all__ = ["factorise_lu", "solve_lu_in_place"]
@@ -80,21 +81,6 @@ def _left_solve_6(x, lower):
 
 
 @leaf_kernel
-def _subtract(c, a, rows, b, columns, n):
-    """C := C - A B for the rows x n block A and the n x columns block B."""
-    if n == 6 and columns == 6:
-        for i in range(rows):
-            subtract_rows(c[6 * i :], a[6 * i :], b, SIX)
-        return
-    for i in range(rows):
-        row, factors = c[i * columns :], a[i * n :]
-        for k in range(n):
-            f, other = factors[k], b[k * columns :]
-            for j in range(columns):
-                row[j] -= f * other[j]
-
-
-@leaf_kernel
 def _factorise_column(structure, lower, upper, j):
     """Column j of L and row j of U, where all before have been taken from them; False where a pivot vanishes."""
     row, block, n = structure.row, structure.block, structure.size[j]
@@ -128,9 +114,9 @@ def factorise_lu(structure, lower, upper):
                 at = structure.target[product]
                 product += 1
                 rows, columns = size[row[q]], size[row[p]]
-                _subtract(lower[at:], lower[block[q] :], rows, upper[block[p] :], columns, n)
+                subtract_product(lower[at:], lower[block[q] :], rows, upper[block[p] :], columns, n)
                 if q > p:
-                    _subtract(upper[at:], lower[block[p] :], columns, upper[block[q] :], rows, n)
+                    subtract_product(upper[at:], lower[block[p] :], columns, upper[block[q] :], rows, n)
     return True
 
 

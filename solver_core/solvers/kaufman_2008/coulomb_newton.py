@@ -18,12 +18,12 @@ import numpy as np
 
 from ...compile.kernel import inlined_kernel, inner_kernel, kernel_part, leaf_kernel
 from ...linalg.block_lu import factorise_lu, solve_lu_in_place
-from ...linalg.rows_of_six import add_three_rows, weigh_rows
+from ...linalg.rows_of_six import weigh_rows
 from ...problem.cones import project_disk, project_half_line, project_interval, project_polygon
 from ...problem.residuals import natural_error
 from ...problem.system import apply_inverse_mass, apply_mass, relative_velocity
 from ..effort import count_factorisation, spent
-from .projection import BOTH, JOINT_PENALTY, gap_velocity, generalised_impulse, velocity_after
+from .projection import BOTH, JOINT_PENALTY, add_product, gap_velocity, generalised_impulse, velocity_after
 
 __all__ = ["assemble_unsymmetric", "coulomb_newton"]
 
@@ -76,19 +76,6 @@ def _weigh(d, jacobian, size, out):
 
 
 @inlined_kernel
-def _add_block(block, jacobian, size_left, weighed, size_right):
-    """block += J^T X, X = D J of the body to the right."""
-    if size_right == 6:
-        for i in range(size_left):
-            add_three_rows(block[6 * i :], jacobian[0, i], jacobian[1, i], jacobian[2, i], weighed)
-        return
-    for i in range(size_left):
-        row = block[i * size_right :]
-        for j in range(size_right):
-            row[j] += jacobian[0, i] * weighed[0, j] + jacobian[1, i] * weighed[1, j] + jacobian[2, i] * weighed[2, j]
-
-
-@inlined_kernel
 def _add_contact(lower, upper, system, blocks, k, d, weighed_a, weighed_b):
     """J_k^T D J_k on top of all four blocks."""
     a, b = system.body_a[k], system.body_b[k]
@@ -97,14 +84,14 @@ def _add_contact(lower, upper, system, blocks, k, d, weighed_a, weighed_b):
     ja, jb = system.jacobian_a[k], system.jacobian_b[k]
     if a >= 0:
         _weigh(d, ja, size_a, weighed_a)
-        _add_block(lower[blocks.diagonal_a[k] :], ja, size_a, weighed_a, size_a)
+        add_product(lower[blocks.diagonal_a[k] :], ja, size_a, weighed_a, size_a)
     if b >= 0:
         _weigh(d, jb, size_b, weighed_b)
-        _add_block(lower[blocks.diagonal_b[k] :], jb, size_b, weighed_b, size_b)
+        add_product(lower[blocks.diagonal_b[k] :], jb, size_b, weighed_b, size_b)
     if a >= 0 and b >= 0:
         of_b, of_a = (lower, upper) if blocks.b_is_row[k] else (upper, lower)
-        _add_block(of_b[blocks.between[k] :], jb, size_b, weighed_a, size_a)
-        _add_block(of_a[blocks.between[k] :], ja, size_a, weighed_b, size_b)
+        add_product(of_b[blocks.between[k] :], jb, size_b, weighed_a, size_a)
+        add_product(of_a[blocks.between[k] :], ja, size_a, weighed_b, size_b)
 
 
 @leaf_kernel

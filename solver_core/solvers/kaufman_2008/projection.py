@@ -52,6 +52,7 @@ __all__ = [
     "JOINT_PENALTY",
     "MULTIPLIER_STEPS",
     "Blocks",
+    "add_product",
     "assemble",
     "find_blocks",
     "find_places",
@@ -153,7 +154,7 @@ def _weigh(jacobian, size, d, out):
 
 
 @inlined_kernel
-def _add_product(block, left, rows, right, columns):
+def add_product(block, left, rows, right, columns):
     """block += J^T X, for the left body's J and X = D J of the right one."""
     for i in range(rows):
         row = block[i * columns :]
@@ -173,16 +174,16 @@ def _add_triple(values, system, blocks, k, d, weighed_a, weighed_b):
     ja, jb = system.jacobian_a[k], system.jacobian_b[k]
     if a >= 0:
         _weigh(ja, size_a, d, weighed_a)
-        _add_product(values[blocks.diagonal_a[k] :], ja, size_a, weighed_a, size_a)
+        add_product(values[blocks.diagonal_a[k] :], ja, size_a, weighed_a, size_a)
     if b >= 0:
         _weigh(jb, size_b, d, weighed_b)
-        _add_product(values[blocks.diagonal_b[k] :], jb, size_b, weighed_b, size_b)
+        add_product(values[blocks.diagonal_b[k] :], jb, size_b, weighed_b, size_b)
     if a >= 0 and b >= 0:
         between = values[blocks.between[k] :]
         if blocks.b_is_row[k]:
-            _add_product(between, jb, size_b, weighed_a, size_a)
+            add_product(between, jb, size_b, weighed_a, size_a)
         else:
-            _add_product(between, ja, size_a, weighed_b, size_b)
+            add_product(between, ja, size_a, weighed_b, size_b)
 
 
 @leaf_kernel
