@@ -6,8 +6,8 @@ Triangles of two solids A and B cross along closed curves. The part S of A's sur
     N = integral over S of n dA = 1/2 integral along its border of x cross dx        (Stokes)
 
 and moving B by d changes the volume that they share by -N . d: along N it falls fastest, whatever the triangles are. So what
-a curve goes around is one overlap with one normal; its contacts are the points of the curve. Its depth is how far the ends of
-its edges are inside of the other solid, or, where none are, how far it reaches along N. Beside a sheet, which has no inside,
+a curve goes around is one overlap with one normal; its contacts are the points of the curve. Its depth is how far the
+deepest point of one surface is inside of the other solid. Beside a sheet, which has no inside,
 the other body's middle tells which of the two ways is out.
 """
 
@@ -113,30 +113,57 @@ def out_of_sheet(pair, vector, middle):
 
 
 @leaf_kernel
+def depth_at(pair, other, point):
+    """How deep a point is inside of a solid, the `Side` of one of the two, in m; 0 outside."""
+    if not side_contains(pair, other, point):
+        return 0.0
+    squared, _, _ = closest_on_surface(other.surface, point_in_axes_of(pair, other.is_first, point), np.inf, 0.0, pair.at.stack)
+    return np.sqrt(squared)
+
+
+@leaf_kernel
 def inner_depth(pair, ends, keys, row, end):
-    """How deep the part of an edge inside of the other solid is that begins at an end of a crossing: (m, whether its vertex is
-    inside)."""
+    """How deep the part of an edge inside of the other solid is that begins at an end of a crossing: (m, its vertex, -1 for one
+    that is not inside)."""
     of_first = keys[row, end, 0] == 1
     own, other = side_of(pair, of_first), side_of(pair, not of_first)
     start = vec(ends[row], end)
     inner, side = inner_end(pair, ends, keys, row, end)
     way = sub(vec(own.vertices, inner) if side < 0 else vec(ends[inner], side), start)
-    depth, has_vertex = 0.0, False
     # the middle of what is inside of an edge, which may pass out again, and its vertex
-    for half in range(1, 3 if side < 0 else 2):
-        point = advanced(start, 0.5 * half, way)
-        if side_contains(pair, other, point):
-            own_point = point_in_axes_of(pair, other.is_first, point)
-            squared, _, _ = closest_on_surface(other.surface, own_point, np.inf, 0.0, pair.at.stack)
-            depth = max(depth, np.sqrt(squared))
-            has_vertex = has_vertex or half == 2
-    return depth, has_vertex
+    depth = depth_at(pair, other, advanced(start, 0.5, way))
+    if side >= 0:
+        return depth, -1
+    at_vertex = depth_at(pair, other, advanced(start, 1.0, way))
+    return max(depth, at_vertex), inner if at_vertex > 0.0 else -1
+
+
+@leaf_kernel
+def deepest_from(pair, of_first, vertex, depth):
+    """How deep the surface is inside of the other solid where edges lead deeper and deeper from a vertex of it, in m."""
+    own, other = side_of(pair, of_first), side_of(pair, not of_first)
+    ring_start, ring = own.surface.ring_start, own.surface.ring
+    leads_deeper, following = True, vertex
+    while leads_deeper:
+        leads_deeper = False
+        for slot in range(ring_start[vertex], ring_start[vertex + 1]):
+            deeper = depth_at(pair, other, vec(own.vertices, ring[slot]))
+            if deeper > depth:
+                depth, following, leads_deeper = deeper, ring[slot], True
+        if leads_deeper:
+            vertex = following
+    return depth
 
 
 @leaf_kernel
 def depth_of(pair, ends, keys, curve, which, normal):
-    """How deep the surfaces overlap within a curve with a normal, in m."""
-    farthest, nearest, inside, has_vertex = -np.inf, np.inf, 0.0, False
+    """How deep the surfaces overlap within a curve with a normal, in m.
+
+    That is how far the deepest point of one solid's surface is from the other's. Of a sheet, and of solids where no such point
+    is found, how far the curve reaches along the normal.
+    """
+    farthest, nearest, inside = -np.inf, np.inf, 0.0
+    vertex, vertex_of_first, at_vertex = -1, False, 0.0
     for row in range(len(ends)):
         if curve[row] != which:
             continue
@@ -145,8 +172,10 @@ def depth_of(pair, ends, keys, curve, which, normal):
             farthest, nearest = max(farthest, along), min(nearest, along)
             of_first, e = keys[row, end, 0] == 1, keys[row, end, 1]
             if side_of(pair, not of_first).surface.solid:
-                depth, vertex_inside = inner_depth(pair, ends, keys, row, end)
-                inside, has_vertex = max(inside, depth), has_vertex or vertex_inside
+                depth, own_vertex = inner_depth(pair, ends, keys, row, end)
+                inside = max(inside, depth)
+                if own_vertex >= 0 and depth > at_vertex:
+                    vertex, vertex_of_first, at_vertex = own_vertex, of_first, depth
                 continue
             own = side_of(pair, of_first)
             for k in range(2):
@@ -155,7 +184,10 @@ def depth_of(pair, ends, keys, curve, which, normal):
                     farthest = max(farthest, along)
                 else:
                     nearest = min(nearest, along)
-    return inside if has_vertex else max(farthest - nearest, inside)
+    if vertex >= 0:
+        return max(inside, deepest_from(pair, vertex_of_first, vertex, at_vertex))
+    are_solids = pair.first.solid and pair.second.solid
+    return inside if are_solids and inside > 0.0 else max(farthest - nearest, inside)
 
 
 @leaf_kernel

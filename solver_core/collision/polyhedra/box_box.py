@@ -5,7 +5,8 @@ The faces of a box are parallel in pairs, so fifteen axes decide, three normals 
 each with a separation in closed form: |p . n| - sum a_i |n_i| - sum b_j |n . R_j|, where p is the second box's place, R_j are
 its axes, and a and b half the sizes. Where a normal decides, `box_face` has the contacts.
 
-What the axes do not decide, closest points elsewhere than on a face or between crossing edges, is left to the general way.
+What the axes do not decide, closest points elsewhere than on a face or between crossing edges, and touching along several axes
+about equally, is left to the general way.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from ...compile.kernel import inlined_kernel, leaf_kernel
 from ...geometry.boxes import EDGE
+from ...linalg.vec3 import X, Y, Z, advanced, cross, divided, dot, negative, norm
 from ..manifold import EDGE_EDGE, feature_id
 from .box_face import face_of_box
 from .box_pair import B_IN_A, CENTRE_A, HALF_A, HALF_B, OFFSET
@@ -22,10 +24,12 @@ from .edge_contacts import NEARLY_PARALLEL
 from .hull_pair import FACE_PREFERENCE, MERGE, NEAR_FACE, RESTING, TIE
 from .quick_reject import SEPARATION_NOISE
 from .separation import PARALLEL
+from .several_axes import ANOTHER, is_near_touching, margin_of
 
 __all__ = ["UNDECIDED", "box_contacts"]
 
 UNDECIDED = -1
+AXES = X, Y, Z
 
 
 @inlined_kernel
@@ -34,6 +38,67 @@ def best_face(separation_x, separation_y, separation_z, x, y, z):
     if separation_x >= separation_y and separation_x >= separation_z:
         return separation_x, 0, x > 0.0
     return (separation_y, 1, y > 0.0) if separation_y >= separation_z else (separation_z, 2, z > 0.0)
+
+
+@inlined_kernel
+def way_of_centres(about):
+    """From the centre of a to that of b, in the frame of a and in that of b: six numbers, m."""
+    px, py, pz = about[OFFSET], about[OFFSET + 1], about[OFFSET + 2]
+    qx = about[0] * px + about[3] * py + about[6] * pz
+    qy = about[1] * px + about[4] * py + about[7] * pz
+    qz = about[2] * px + about[5] * py + about[8] * pz
+    return px, py, pz, qx, qy, qz
+
+
+@inlined_kernel
+def face_separations(about):
+    """The best face of a and that of b, each as in `best_face`."""
+    px, py, pz, qx, qy, qz = way_of_centres(about)
+    ax, ay, az = about[HALF_A], about[HALF_A + 1], about[HALF_A + 2]
+    bx, by, bz = about[HALF_B], about[HALF_B + 1], about[HALF_B + 2]
+    of_a = best_face(
+        abs(px) - ax - abs(about[0]) * bx - abs(about[1]) * by - abs(about[2]) * bz,
+        abs(py) - ay - abs(about[3]) * bx - abs(about[4]) * by - abs(about[5]) * bz,
+        abs(pz) - az - abs(about[6]) * bx - abs(about[7]) * by - abs(about[8]) * bz,
+        px,
+        py,
+        pz,
+    )
+    of_b = best_face(
+        abs(qx) - bx - abs(about[0]) * ax - abs(about[3]) * ay - abs(about[6]) * az,
+        abs(qy) - by - abs(about[1]) * ax - abs(about[4]) * ay - abs(about[7]) * az,
+        abs(qz) - bz - abs(about[2]) * ax - abs(about[5]) * ay - abs(about[8]) * az,
+        -qx,
+        -qy,
+        -qz,
+    )
+    return of_a, of_b
+
+
+@inlined_kernel
+def axis_of_b(about, k):
+    """Axis k of b in the frame of a."""
+    return about[B_IN_A + k], about[B_IN_A + 3 + k], about[B_IN_A + 6 + k]
+
+
+@inlined_kernel
+def towards_b(about, axis):
+    """The axis, or its negative, that leads from a to b."""
+    along = dot(axis, (about[OFFSET], about[OFFSET + 1], about[OFFSET + 2]))
+    return axis if along >= 0.0 else negative(axis)
+
+
+@inlined_kernel
+def normal_of_face(about, of_a, face_a, face_b):
+    """The normal of a face of one box, a or else b, from a to b."""
+    return towards_b(about, AXES[face_a] if of_a else axis_of_b(about, face_b))
+
+
+@inlined_kernel
+def normal_of_edges(about, i, j):
+    """The unit cross product of edges along axis i of a and axis j of b, from a to b."""
+    normal = cross(AXES[i], axis_of_b(about, j))
+    return towards_b(about, divided(normal, norm(normal)))
 
 
 @inlined_kernel
@@ -149,34 +214,34 @@ def edge_contacts_of_boxes(pair, separation, i, j, near_faces):
 
 
 @leaf_kernel
+def has_another_axis(pair, normal, separation):
+    """Whether an axis besides the best one, with its normal and separation, separates boxes that touch about equally.
+
+    As `several_axes.normal_between` finds it: pressed into each other along the normal, they overlap less along the other one.
+    """
+    about = pair.about
+    margin = margin_of(separation, pair.scale)
+    x, y, z = about[OFFSET], about[OFFSET + 1], about[OFFSET + 2]
+    about[OFFSET], about[OFFSET + 1], about[OFFSET + 2] = advanced((x, y, z), -margin - separation, normal)
+    (of_a, _, _), (of_b, _, _) = face_separations(about)
+    floor = (ANOTHER - 1.0) * margin
+    most = max(of_a, of_b)
+    if most <= floor:
+        most, _, _ = edge_axis(about, floor)
+    about[OFFSET], about[OFFSET + 1], about[OFFSET + 2] = x, y, z
+    return most > floor
+
+
+@leaf_kernel
 def box_contacts(pair):
     """Collects the contacts of two boxes with gaps up to the limit: (how many or UNDECIDED, whether in the frame of b)."""
     about, limit, scale, noise = pair.about, pair.limit, pair.scale, pair.noise
-    px, py, pz = about[OFFSET], about[OFFSET + 1], about[OFFSET + 2]
-    ax, ay, az = about[HALF_A], about[HALF_A + 1], about[HALF_A + 2]
-    bx, by, bz = about[HALF_B], about[HALF_B + 1], about[HALF_B + 2]
-    separation_a, face_a, upper_a = best_face(
-        abs(px) - ax - abs(about[0]) * bx - abs(about[1]) * by - abs(about[2]) * bz,
-        abs(py) - ay - abs(about[3]) * bx - abs(about[4]) * by - abs(about[5]) * bz,
-        abs(pz) - az - abs(about[6]) * bx - abs(about[7]) * by - abs(about[8]) * bz,
-        px,
-        py,
-        pz,
-    )
-    # the way between the centres in the frame of b
-    qx = about[0] * px + about[3] * py + about[6] * pz
-    qy = about[1] * px + about[4] * py + about[7] * pz
-    qz = about[2] * px + about[5] * py + about[8] * pz
-    separation_b, face_b, upper_b = best_face(
-        abs(qx) - bx - abs(about[0]) * ax - abs(about[3]) * ay - abs(about[6]) * az,
-        abs(qy) - by - abs(about[1]) * ax - abs(about[4]) * ay - abs(about[7]) * az,
-        abs(qz) - bz - abs(about[2]) * ax - abs(about[5]) * ay - abs(about[8]) * az,
-        -qx,
-        -qy,
-        -qz,
-    )
+    (separation_a, face_a, upper_a), (separation_b, face_b, upper_b) = face_separations(about)
     separation = max(separation_a, separation_b)
     # along the line of the centres, of any length
+    px, py, pz, qx, qy, qz = way_of_centres(about)
+    ax, ay, az = about[HALF_A], about[HALF_A + 1], about[HALF_A + 2]
+    bx, by, bz = about[HALF_B], about[HALF_B + 1], about[HALF_B + 2]
     between = px * px + py * py + pz * pz
     reaches = abs(px) * ax + abs(py) * ay + abs(pz) * az + abs(qx) * bx + abs(qy) * by + abs(qz) * bz
     far = limit + SEPARATION_NOISE * (limit + ax + ay + az + bx + by + bz)
@@ -189,12 +254,17 @@ def box_contacts(pair):
         by_edges, i, j = edge_axis(about, separation)
         if by_edges > limit:
             return 0, False
-        if by_edges > min(noise, (1.0 - FACE_PREFERENCE) * separation + merge):
-            count, in_frame_of_b = edge_contacts_of_boxes(pair, by_edges, i, j, not apart)
-            if count != 0:
-                return count, in_frame_of_b
-            if by_edges > noise:
-                return UNDECIDED, False
+    if is_near_touching(by_edges, scale):
+        of_a = separation_a >= separation_b
+        normal = normal_of_edges(about, i, j) if i >= 0 else normal_of_face(about, of_a, face_a, face_b)
+        if has_another_axis(pair, normal, by_edges):
+            return UNDECIDED, False
+    if not apart and by_edges > min(noise, (1.0 - FACE_PREFERENCE) * separation + merge):
+        count, in_frame_of_b = edge_contacts_of_boxes(pair, by_edges, i, j, not apart)
+        if count != 0:
+            return count, in_frame_of_b
+        if by_edges > noise:
+            return UNDECIDED, False
     a_first = separation_a >= separation_b - TIE * scale
     for which in range(2):
         of_a = (which == 0) == a_first

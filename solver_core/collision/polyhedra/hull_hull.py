@@ -3,7 +3,8 @@
 
 Apart, the normal is the closest direction, unless a face looks that way within NEAR_FACE: then the face's normal serves, with a
 gap per vertex of the clipped faces, for that is what a resting contact is. Farther apart than bodies rest, the closest points
-are a contact too. Overlapping, it is the axis of least penetration.
+are a contact too. Overlapping, it is the axis of least penetration;
+where several axes separate them about equally, the normal between these (`several_axes`).
 Where two choices are equal up to noise a fixed order decides (a face before an edge, the first body's before the second's), so
 that the manifold of bodies at rest is the same in every step.
 """
@@ -13,18 +14,37 @@ from __future__ import annotations
 import numpy as np
 
 from ...compile.kernel import inlined_kernel, kernel_part, leaf_kernel
-from ...linalg.vec3 import ZERO, Z, cross, divided, dot, is_zero, negative, norm, norm2, perpendicular, vec
+from ...linalg.vec3 import (
+    ZERO,
+    Z,
+    advanced,
+    cross,
+    divided,
+    dot,
+    is_zero,
+    negative,
+    norm,
+    norm2,
+    perpendicular,
+    scaled,
+    set_vec,
+    vec,
+)
 from ..manifold import NO_VERTEX, NONE_FOUND, add_contact
 from .closest_edges import EdgePoints, closest_edges, edges_apart, middle_of, way_between
 from .edge_contacts import along_edge, edge_contacts, edge_feature
 from .face_contacts import face_contacts
-from .hull_pair import FACE_PREFERENCE, MERGE, NEAR_FACE, RESTING, TIE
+from .hull_pair import FACE_PREFERENCE, MERGE, NEAR_FACE, RESTING, TIE, HullPair
+from .polyhedron import shifted
 from .separation import PARALLEL, axis_separation, edge_separation, face_separation
+from .several_axes import is_near_touching, margin_of, normal_between
 
 __all__ = ["hull_contacts"]
 
 # Of an edge's length: closest points farther than this from its ends are not those of a neighbouring edge.
 AWAY_FROM_ENDS = 1e-4
+# In margins: so far apart, features that coincide up to the margin are closest about along the normal.
+CLEARLY = 4.0
 
 
 @inlined_kernel
@@ -169,6 +189,51 @@ def face_axis(pair, over_a, over_b):
     return negative(vec(pair.b.planes, over_b.face))
 
 
+@inlined_kernel
+def least_gap_back(manifold, count, way, normal):
+    """Takes a way in m along a normal, by which b was moved, from the gaps of contacts, and returns the least."""
+    least = np.inf
+    for slot in range(count):
+        manifold.gap[slot] -= way * dot(vec(manifold.normal, slot), normal)
+        least = min(least, manifold.gap[slot])
+    return least
+
+
+@leaf_kernel
+def coincident_contacts(pair, axis, separation):
+    """Contacts of cores that touch, where several axes separate them about equally, with the normal between: the count, else 0.
+
+    axis: the best one, with its separation. The contacts are those of the cores moved apart along the normal, so that features
+    and their ids are those with which the bodies go on; the least gap is the separation, for bodies that overlap are as deep in
+    each other as the best axis says.
+    """
+    if not is_near_touching(separation, pair.scale):
+        return 0
+    several, normal = normal_between(pair, axis, separation)
+    if not several:
+        return 0
+    distance, manifold = CLEARLY * margin_of(separation, pair.scale), pair.manifold
+    along = axis_separation(pair.a, pair.b, normal)
+    way = distance - along
+    moved = shifted(pair.b, scaled(way, normal), pair.work.moved)
+    apart = HullPair(pair.a, moved, pair.limit + way, pair.scale, pair.noise, manifold, pair.work)
+    count = near_face_contacts(apart, normal, distance / NEAR_FACE + pair.noise)
+    if least_gap_back(manifold, count, way, normal) < separation - FACE_PREFERENCE * abs(separation) - MERGE * pair.scale:
+        count = 0
+    if count == 0:
+        points = closest_edges(apart, apart.limit, normal, distance)
+        if points.edge_a < 0:
+            return 0
+        count = edge_contacts(apart, points)
+        least = least_gap_back(manifold, count, way, normal)
+        for slot in range(count):
+            manifold.gap[slot] += max(separation, along) - least
+            set_vec(manifold.normal, slot, normal)
+    for slot in range(count):
+        set_vec(manifold.point, slot, advanced(vec(manifold.point, slot), -0.5 * way, normal))
+    return count
+
+
 @kernel_part
 def overlap_contacts(pair, over_a, over_b, a_first, crossing):
     """Contacts of cores that seem to overlap or touch, from the best axis of each kind.
@@ -209,42 +274,61 @@ def overlap_contacts(pair, over_a, over_b, a_first, crossing):
     return touching_contacts(pair, axis, separation)
 
 
+@leaf_kernel
+def face_contacts_apart(pair, over_a, over_b, a_first):
+    """Contacts of disjoint cores with the face that is closest: (the count, 0 where none is; no less than the distance in m).
+
+    The distance is between the separation and the smallest gap, which bounds the angle to the closest direction.
+    """
+    separation, noise = max(over_a.separation, over_b.separation), pair.noise
+    upper = np.inf
+    for which in range(2):
+        of_a = (which == 0) == a_first
+        face = over_a.face if of_a else over_b.face
+        if (over_a.separation if of_a else over_b.separation) <= noise:
+            continue
+        count, smallest = face_contacts(pair, face, of_a)
+        resting = separation <= RESTING * pair.scale or smallest <= separation + noise
+        if count > 0 and smallest * NEAR_FACE <= separation and resting:
+            return count, smallest
+        upper = min(upper, smallest)
+    return 0, upper
+
+
 @kernel_part
 def hull_contacts(pair):
     """Collects the contacts of two cores with gaps up to the limit and returns how many."""
-    limit, scale, noise = pair.limit, pair.scale, pair.noise
+    limit, noise = pair.limit, pair.noise
     over_a = face_separation(pair.a, pair.b, limit)
     if over_a.separation > limit:
         return 0
     over_b = face_separation(pair.b, pair.a, limit)
     if over_b.separation > limit:
         return 0
-    a_first = over_a.separation >= over_b.separation - TIE * scale
+    a_first = over_a.separation >= over_b.separation - TIE * pair.scale
     separation = max(over_a.separation, over_b.separation)
     axis = ZERO
     upper = np.inf
     if separation > noise:
-        for which in range(2):
-            of_a = (which == 0) == a_first
-            face = over_a.face if of_a else over_b.face
-            if (over_a.separation if of_a else over_b.separation) <= noise:
-                continue
-            count, smallest = face_contacts(pair, face, of_a)
-            # The distance is between the separation and the smallest gap, which bounds the angle to the closest direction.
-            resting = separation <= RESTING * scale or smallest <= separation + noise
-            if count > 0 and smallest * NEAR_FACE <= separation and resting:
-                return count
-            upper = min(upper, smallest)
         axis = face_axis(pair, over_a, over_b)
+        count = coincident_contacts(pair, axis, separation)
+        if count == 0:
+            count, upper = face_contacts_apart(pair, over_a, over_b, a_first)
+        if count > 0:
+            return count
     elif separation == -np.inf:
         separation = 0.0
     else:
         crossing = edge_separation(pair, over_a, over_b, separation, max(limit, -separation))
         if crossing.separation > limit:
             return 0
-        if crossing.separation <= noise:
+        separation = crossing.separation
+        axis = crossing.normal if crossing.edge_a >= 0 else face_axis(pair, over_a, over_b)
+        count = coincident_contacts(pair, axis, separation)
+        if count > 0:
+            return count
+        if separation <= noise:
             return overlap_contacts(pair, over_a, over_b, a_first, crossing)
-        separation, axis = crossing.separation, crossing.normal
         s, t, squared = edges_apart(pair, crossing.edge_a, crossing.edge_b)
         upper = np.sqrt(squared)
         inside = max(abs(s - 0.5), abs(t - 0.5)) < 0.5 - AWAY_FROM_ENDS

@@ -19,6 +19,7 @@ __all__ = [
     "FACE_PREFERENCE",
     "LEFT",
     "MERGE",
+    "MOST_AXES",
     "NEAR_FACE",
     "RESTING",
     "RIGHT",
@@ -41,6 +42,9 @@ MERGE = 1e-6
 # An edge axis must be better than a face's by this fraction of the depth when bodies overlap.
 FACE_PREFERENCE = 0.05
 
+# Of those that separate touching bodies about equally: enough for all but needles of many faces.
+MOST_AXES = 12
+
 # What is kept of an edge in `HullWork.edges`: its first vertex, the way to its second one, the normals of the faces beside it,
 # and its number, how deep it lies, and 1 if it has faces.
 CORNER, WAY, LEFT, RIGHT, ABOUT = map(np.int64, range(5))
@@ -51,7 +55,8 @@ class HullWork(NamedTuple):
 
     polygon (., 3) and tags (.,), a face that is being clipped, and spare_*, where it is clipped to; levels: (.,) of its
     vertices over one side; sides: (., 5) of the prism over the reference face. heights: of all vertices, and marks: of all
-    faces of a body. edges: (., 5, 3), a selection of a body's edges.
+    faces of a body. edges: (., 5, 3), a selection of a body's edges. axes: (MOST_AXES, 4), see `several_axes`; moved: room for
+    the vertices, planes and bounds of a body that is moved.
     """
 
     polygon: NDArray[np.float64]
@@ -63,6 +68,8 @@ class HullWork(NamedTuple):
     marks: NDArray[np.int64]
     sides: NDArray[np.float64]
     levels: NDArray[np.float64]
+    axes: NDArray[np.float64]
+    moved: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 
 class HullPair(NamedTuple):
@@ -95,6 +102,8 @@ def hull_work(longest_loop, most_edges, most_faces, most_vertices):
         np.empty(most_faces, dtype=np.int64),
         np.empty((longest_loop, 5)),
         np.empty(rows),
+        np.empty((MOST_AXES, 4)),
+        (np.empty((most_vertices, 3)), np.empty((most_faces, 4)), np.empty((3, 3))),
     )
 
 

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import inlined_kernel
+from ...compile.kernel import inlined_kernel, leaf_kernel
+from ...linalg.vec3 import add, dot, set_vec, vec
 
-__all__ = ["Polyhedron", "in_own_frame", "moved"]
+__all__ = ["Polyhedron", "in_own_frame", "moved", "shifted"]
 
 
 class Polyhedron(NamedTuple):
@@ -90,6 +91,32 @@ def moved(core, rotation, translation, vertices, planes, bounds):
         planes[i, 1] = v
         planes[i, 2] = w
         planes[i, 3] = core.planes[i, 3] + u * tx + v * ty + w * tz
+    return Polyhedron(
+        vertices[: len(core.vertices)],
+        planes[: len(core.planes)],
+        core.loop_start,
+        core.loop_vertices,
+        core.loop_edges,
+        core.edges,
+        core.edge_faces,
+        bounds[0],
+        bounds[1],
+        bounds[2],
+    )
+
+
+@leaf_kernel
+def shifted(core, way, room):
+    """The core moved by a vector, written into room: arrays as `moved` takes them."""
+    vertices, planes, bounds = room
+    for i in range(len(core.vertices)):
+        set_vec(vertices, i, add(vec(core.vertices, i), way))
+    for i in range(len(core.planes)):
+        normal = vec(core.planes, i)
+        set_vec(planes, i, normal)
+        planes[i, 3] = core.planes[i, 3] + dot(normal, way)
+    for k in range(3):
+        bounds[0, k], bounds[1, k], bounds[2, k] = core.lower[k] + way[k], core.upper[k] + way[k], core.centre[k] + way[k]
     return Polyhedron(
         vertices[: len(core.vertices)],
         planes[: len(core.planes)],

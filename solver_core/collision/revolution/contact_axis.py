@@ -17,7 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compile.kernel import leaf_kernel
-from ...linalg.vec3 import add, divided, norm, scaled, sub
+from ...linalg.vec3 import add, distance2, divided, norm, scaled, sub
+from ..polyhedra.hull_pair import MOST_AXES
+from ..polyhedra.several_axes import ANOTHER, another_way, first_way, is_near_touching, margin_of
 from .closest_hull import APART, OUT_OF_REACH, OVERLAPPING, closest_to_hull, separation_of_hull
 from .closest_revolution import closest_to_round, separation_of_round
 from .expanding_polytope import least_penetration
@@ -69,6 +71,41 @@ def separation(r, other, axis):
 
 
 @leaf_kernel
+def smaller_size(r, other):
+    """Of the round body and the other one, in m; 0 for one that is flat, of which any border looks like an edge."""
+    size = r.radius + r.height
+    if not other.is_hull:
+        return min(size, other.round.radius + other.round.height)
+    hull = other.hull
+    if len(hull.planes) <= 2:
+        return 0.0
+    return min(
+        size, np.sqrt(distance2((hull.lower[0], hull.lower[1], hull.lower[2]), (hull.upper[0], hull.upper[1], hull.upper[2])))
+    )
+
+
+@leaf_kernel
+def normal_between(r, other, work, normal, distance):
+    """The normal where several axes separate bodies that touch, see `several_axes`: (whether several do, the normal).
+
+    normal: the best one, along which the distance is. Axes of overlap are as good as `least_penetration` finds them.
+    """
+    size = smaller_size(r, other)
+    if size == 0.0 or not is_near_touching(distance, size):
+        return False, normal
+    margin = margin_of(distance, size)
+    way = first_way(work.axes, normal, distance, margin)
+    for count in range(1, MOST_AXES):
+        depth, another = least_penetration(shifted(r, way), other, work)
+        if margin - depth <= ANOTHER * margin:
+            return count > 1, divided(way, norm(way))
+        found, way = another_way(work.axes, count, another, margin - depth, way, margin)
+        if not found:
+            break
+    return False, normal
+
+
+@leaf_kernel
 def contact_axis(r, other, limit, noise, work):
     """The `ContactAxis` of a round body and an `Other`. noise: m, up to this distance the bodies count as touching."""
     state, distance, normal, point, vertices = closest(r, other, limit, noise)
@@ -100,4 +137,9 @@ def contact_axis(r, other, limit, noise, work):
                 break
             distance, normal = along, candidate
             change = scaled(2.0, change)
+    several, between = normal_between(r, other, work, normal, distance)
+    if several:
+        moved = shifted(r, scaled(separation(r, other, between) - GAP * size, between))
+        found = closest(moved, other, np.inf, noise)
+        normal, point, vertices = between, found.point, found.vertices
     return ContactAxis(distance <= limit, distance, normal, point, vertices)

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..polyhedra.hull_pair import MOST_AXES
+
 __all__ = ["MAX_POLYTOPE_POINTS", "RoundWork", "round_work"]
 
 MAX_POLYTOPE_POINTS = 160
@@ -17,7 +19,7 @@ class RoundWork(NamedTuple):
     """Work arrays for pairs with a round body.
 
     points (., 3), faces (., 3), planes (., 4), rim (., 2): of the polytope in `expanding_polytope`. candidates: (., 3) points
-    that can touch, and candidate_ids: (.,) their features.
+    that can touch, and candidate_ids: (.,) their features. axes: (MOST_AXES, 4), see `several_axes`.
     """
 
     points: NDArray[np.float64]
@@ -26,6 +28,7 @@ class RoundWork(NamedTuple):
     rim: NDArray[np.int64]
     candidates: NDArray[np.float64]
     candidate_ids: NDArray[np.int64]
+    axes: NDArray[np.float64]
 
 
 def round_work() -> RoundWork:
@@ -37,4 +40,5 @@ def round_work() -> RoundWork:
         np.empty((6 * MAX_POLYTOPE_POINTS, 2), dtype=np.int64),
         np.empty((16, 3)),
         np.empty(16, dtype=np.int64),
+        np.empty((MOST_AXES, 4)),
     )
