@@ -189,6 +189,7 @@ class ContactProblem:
             slack=_per_contact("slack", 0.0 if slack is None else slack, m),
             mu=np.zeros(m),
             box=np.zeros((0, 3, 3)),
+            least_scale=0.0,
         )
         jacobian_b = finite_array(
             "bilateral_jacobian", np.zeros((0, v_hat.size)) if bilateral_jacobian is None else bilateral_jacobian

@@ -128,4 +128,5 @@ def as_bodies(factor: Factor, dim: int, free_velocity: Floats, slack: Floats) ->
         slack=slack,
         mu=np.zeros(m),
         box=np.zeros((0, 3, 3)),
+        least_scale=0.0,
     )

@@ -3,9 +3,9 @@
 
 Velocities are recomputed from the impulses, u = G lam + g, so a solver's own bookkeeping is not trusted. Every figure comes
 with its worst contact, its unit, and a relative value: velocities over U, the fastest relative velocity there would be without
-impulses, impulses over L = max |lam|, energies over U L. Where heavy bodies press, L hides what goes on at light ones; the
-natural map is measured contact by contact in m/s, through the mass that the contact itself has to move. So are joints, row by
-row.
+impulses, or the least scale that the problem has where that is more, impulses over L = max |lam|, energies over U L. Where
+heavy bodies press, L hides what goes on at light ones; the natural map is measured contact by contact in m/s, through the mass
+that the contact itself has to move. So are joints, row by row.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ __all__ = ["Residual", "Residuals", "residuals"]
 Floats = NDArray[np.float64]
 
 PENETRATION, CONE_EXCESS, COMPLEMENTARITY, DISSIPATION, NATURAL_MAP = range(5)
-RESOLVED = 1e-7  # of velocities: their differences are no scale below this, for round-off is no small part of it
+# Of velocities: their differences are no scale below this. A millionth of it is ten thousand times their round-off, for
+# penalties of joints multiply that.
+RESOLVED = 1e-5
 
 
 @dataclass(frozen=True)
@@ -258,7 +260,7 @@ def scales(system, impulse):
 
     The slack of an open gap, and what a joint is from its limit, is no velocity of anything, and is not counted.
     Bodies that move together have a relative velocity of nothing but round-off: U is not less than `RESOLVED` of the velocities
-    that it is the difference of.
+    that it is the difference of, nor than the least scale of the system.
     """
     fastest, largest, term = 0.0, 0.0, 0.0
     for k in range(system.body_a.size):
@@ -275,7 +277,7 @@ def scales(system, impulse):
         term = max(term, _largest_term(system.jacobian_b, k, system, system.body_b[k]))
         if joint < 0:
             term = max(term, abs(system.bias[k, 0]), abs(system.bias[k, 1]), abs(system.bias[k, 2]))
-    return max(np.sqrt(fastest), RESOLVED * term), np.sqrt(largest)
+    return max(np.sqrt(fastest), RESOLVED * term, system.least_scale), np.sqrt(largest)
 
 
 @kernel

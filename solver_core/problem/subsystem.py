@@ -120,4 +120,5 @@ def in_order(system, contacts, bodies, body_a, body_b):
         system.slack[touching],
         system.mu[touching],
         system.box[joined],
+        system.least_scale,
     )

@@ -44,6 +44,8 @@ class System(NamedTuple):
     indices of bodies, -1 for what does not move. jacobian_a, jacobian_b: (m, 3, largest block), zero beyond a body's own width.
     bias: (m, 3) b. slack: (c,) c. mu: (c,) the coefficient in force. box: (j, 3, 3) of each row of a joint the least and the
     largest impulse, N s, and its compliance gamma >= 0, 1/kg:  -(u + gamma lam) is in the normal cone of low <= lam <= high.
+    least_scale: m/s, what errors are measured by at least (`residuals.scales`): what gravity gives in a step, 0 where nothing
+    is known of it.
     """
 
     offset: Ints
@@ -59,12 +61,13 @@ class System(NamedTuple):
     slack: Floats
     mu: Floats
     box: Floats
+    least_scale: float
 
 
-def one_body(jacobian: Floats, free_velocity: Floats, slack: Floats, mu: Floats) -> System:
+def one_body(jacobian: Floats, free_velocity: Floats, slack: Floats, mu: Floats, least_scale: float) -> System:
     """The system whose contacts are those of a body of mass 1 in all its n degrees of freedom with what never moves.
 
-    jacobian: (m, dim, n), so that G = J J^T. free_velocity: (m, dim). slack, mu: (m,).
+    jacobian: (m, dim, n), so that G = J J^T. free_velocity: (m, dim). slack, mu: (m,). least_scale: m/s.
     """
     m, dim, n = jacobian.shape
     rows, bias = np.zeros((m, 3, n)), np.zeros((m, 3))
@@ -83,6 +86,7 @@ def one_body(jacobian: Floats, free_velocity: Floats, slack: Floats, mu: Floats)
         slack=slack,
         mu=mu,
         box=np.zeros((0, 3, 3)),
+        least_scale=least_scale,
     )
 
 

@@ -60,7 +60,8 @@ def without_bilateral(problem: ContactProblem) -> WithoutBilateral:
     g_c = problem.free_velocity.ravel()
     g = g_c - F_c @ (V @ bias)
     g[np.abs(g) <= DEPENDENT_ROW * (np.abs(g_c) + np.abs(F_c) @ np.abs(V @ bias))] = 0.0
-    system = one_body(F.reshape(m, dim, len(C)), g.reshape(m, dim), problem.system.slack, problem.system.mu)
-    system = system._replace(box=problem.system.box)
+    whole = problem.system
+    system = one_body(F.reshape(m, dim, len(C)), g.reshape(m, dim), whole.slack, whole.mu, whole.least_scale)
+    system = system._replace(box=whole.box)
     none = np.zeros((0, len(C))), np.zeros(0)
     return WithoutBilateral(replace(problem, system=system, bilateral=none), (U / sigma) @ (F_c @ V).T, (U / sigma) @ bias)

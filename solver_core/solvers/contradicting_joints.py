@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 BEYOND_ALL_MOTION = 1e9  # times the motion that the worst row asks for by itself: velocities that no step can mean
 MAX_DENSE_ROWS = 600  # the search is dense
-NO_ERROR = 1e-9  # of the largest error that a row begins with
+NO_ERROR = 1e-9  # of the largest error that a row begins with: less is rounding, and so is what a limit is left by
 
 
 def contradicting_rows(problem: ContactProblem, tolerance: float = 1e-6) -> Floats | None:
@@ -55,16 +55,15 @@ def contradicting_rows(problem: ContactProblem, tolerance: float = 1e-6) -> Floa
     leaving[one_sided, np.arange(len(one_sided))] = np.where(lower[one_sided], -1.0, 1.0)
     n = rows.shape[1]
     least = np.concatenate([np.full(n, -np.inf), np.zeros(len(one_sided))])
-    left = np.zeros(len(one_sided), dtype=bool)
+    left, hardest = np.zeros(len(one_sided), dtype=bool), np.abs(asked).max()
     if len(one_sided):
         found = lsq_linear(np.hstack([rows, leaving]), -asked, (least, np.inf), method="bvls", lsmr_tol=None, max_iter=200)
-        left = found.x[n:] > 0.0
+        left = found.x[n:] > NO_ERROR * hardest
     # once more with those that are pressed against, for all digits
     pressed = np.ones(len(asked), dtype=bool)
     pressed[one_sided[left]] = False
     error = np.zeros(len(asked))
     error[pressed] = rows[pressed] @ np.linalg.lstsq(rows[pressed], -asked[pressed], rcond=None)[0] + asked[pressed]
-    hardest = np.abs(asked).max()
     error[np.abs(error) <= NO_ERROR * hardest] = 0.0
     if not _proves(rows, asked, error, lower, upper, tolerance):
         return None

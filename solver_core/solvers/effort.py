@@ -7,8 +7,9 @@ iterations that it is allowed, and a step has multiplications: when these are sp
 iterations take. A step is not tried again then, unless its contacts are so many that a few tries alone take as much.
 
 Kernels cannot ask the time in a way that is portable and can be cached. So they read, between any two factorisations, an array
-that a thread of Python's writes to while they run (Kaufman et al. 2008, section 7: a contact projection is the last thing done
-when time is over).
+that a thread of Python's writes to while they run. Contact is kept when time is over, and a contact projection the last thing
+done (Kaufman et al. 2008, section 7): the clock never cuts one short, since what it has halfway is worse than nothing. It is a
+convex problem, and what it may cost is bounded in factorisations.
 """
 
 from __future__ import annotations
@@ -41,17 +42,17 @@ __all__ = [
 
 BELL, DONE, MOST, COST, WORK = range(5)
 FACTORISATIONS_PER_ITERATION = 80  # for each iteration that is allowed
-LEAST = 400  # factorisations that any solve may do, some iterations; a contact projection may take as many more
+LEAST = 400  # factorisations that any solve may do, some iterations
 MULTIPLICATIONS = 30_000_000_000  # in a step: about half a minute
 OF_A_CONTACT_IN_ALL_TRIES = 6_400_000  # in a step of many: eight tries, of what one takes in a heap of 8,000 cubes
 OF_A_PRODUCT = 216  # multiplications, of two blocks of six by six
 OF_A_CONTACT = 400  # about, to put it into the matrix and to look at it
 
-LAST_CALL, CLOSED = 1, 2  # of the bell
+LAST_CALL = 1  # of the bell
 
 
 def effort_of_a_step() -> NDArray[np.int64]:
-    """(5,) how often the bell has rung; factorisations that a solve has done, how many it may do and the multiplications in
+    """(5,) whether the bell has rung; factorisations that a solve has done, how many it may do and the multiplications in
     one; multiplications that the step has done."""
     return np.zeros(5, dtype=np.int64)
 
@@ -91,13 +92,13 @@ def spent(effort):
 
 @leaf_kernel
 def is_over(effort):
-    """Whether a contact projection, too, should end as it is."""
-    return effort[BELL] >= CLOSED or (effort[WORK] >= 2 * MULTIPLICATIONS and effort[DONE] >= 2 * LEAST)
+    """Whether a contact projection, too, should end as it is: not for the time that it takes."""
+    return effort[WORK] >= 2 * MULTIPLICATIONS and effort[DONE] >= 2 * LEAST
 
 
 @contextmanager
 def ringing(effort: NDArray[np.int64], seconds: float) -> Iterator[None]:
-    """Ring the bell of an effort after so many seconds (inf: never), and again after as many, which are for contact alone."""
+    """Ring the bell of an effort after so many seconds (inf: never): what is begun after it is contact alone."""
     effort[BELL] = effort[WORK] = 0
     if seconds == np.inf:
         yield
@@ -105,8 +106,8 @@ def ringing(effort: NDArray[np.int64], seconds: float) -> Iterator[None]:
     done = threading.Event()
 
     def ring() -> None:
-        while effort[BELL] < CLOSED and not done.wait(seconds):
-            effort[BELL] += 1
+        if not done.wait(seconds):
+            effort[BELL] = LAST_CALL
 
     watch = threading.Thread(target=ring, daemon=True)
     watch.start()

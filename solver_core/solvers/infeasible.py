@@ -83,7 +83,8 @@ def proves_contradiction(problem: ContactProblem, ray: Floats, tolerance: float 
         return False
     factor, wanted = _normal_rows(problem)
     size = np.linalg.norm(factor, axis=1)
-    speed = max(np.linalg.norm(problem.free_velocity, axis=1).max(), np.abs(np.minimum(wanted, 0.0)).max())
+    fastest = np.linalg.norm(problem.free_velocity, axis=1).max(), np.abs(np.minimum(wanted, 0.0)).max()
+    speed = max(*fastest, problem.system.least_scale)
     gamma = -float(lam @ wanted) - tolerance * speed * float(lam.sum())
     asked = np.divide(np.abs(np.minimum(wanted, 0.0)), size, out=np.zeros_like(size), where=size > 0.0).max()
     return gamma > 0.0 and gamma > BEYOND_ALL_MOTION * asked * float(np.linalg.norm(lam @ factor))

@@ -133,7 +133,7 @@ def _translated(problem: ContactProblem, held: Indices, limits: Indices, driven:
     bilateral[len(problem.bilateral[1]) + giving, n + np.arange(len(giving))] = np.sqrt(give[giving])
     return replace(
         problem,
-        system=one_body(jacobian, velocity, slack, mu),
+        system=one_body(jacobian, velocity, slack, mu, system.least_scale),
         mu=mu,
         mu_dynamic=mu,
         sliding=np.append(problem.sliding, np.zeros(m - contacts, dtype=bool)),

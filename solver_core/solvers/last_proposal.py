@@ -25,6 +25,9 @@ __all__ = ["complementary_impulses", "last_proposal", "last_proposals", "turns_k
 
 MAX_PIVOTED_CONTACTS = 100
 TURNS_KEPT = 10  # one of so many iterations that are allowed is kept for what begins with this proposal
+# What proposals aim at, however little is asked for: pivoting stops at Baraff's law, and what is within a loose tolerance of
+# that may be far from Coulomb's.
+TIGHT = 1e-8
 PIVOTS_PER_CONTACT = 60  # a contact, over all trials: more than the algorithm needs where it finds an answer soon
 
 
@@ -41,6 +44,7 @@ def last_proposals(
 
     impulse: (m, dim) so far. left: the seconds that there are still.
     """
+    tolerance = min(tolerance, TIGHT)
     if problem.contacts > MAX_PIVOTED_CONTACTS:
         return
     if problem.dim == 3 and not problem.joints and not problem.bilateral_constraints:
@@ -73,7 +77,7 @@ def last_proposal(problem: ContactProblem, tolerance: float, time_limit: float =
     if problem.contacts > MAX_PIVOTED_CONTACTS:
         return None
     joined = joints_as_contacts(problem)
-    result = pivot(joined.problem, tolerance, PIVOTS_PER_CONTACT * (problem.contacts + 1), time_limit, None)
+    result = pivot(joined.problem, min(tolerance, TIGHT), PIVOTS_PER_CONTACT * (problem.contacts + 1), time_limit, None)
     impulse = joined.impulse(result.impulse, result.bilateral) if problem.joints else result.impulse
     return impulse if np.isfinite(impulse).all() else None
 
@@ -94,7 +98,7 @@ def complementary_impulses(problem: ContactProblem, tolerance: float, time_limit
         operator = normal @ inverse @ normal.T
         left = max(deadline - perf_counter(), 0.0)
         most = PIVOTS_PER_CONTACT * (chosen.size + 1)
-        force = pivot_lcp(0.5 * (operator + operator.T), free[chosen], None, tolerance, most, left).force
+        force = pivot_lcp(0.5 * (operator + operator.T), free[chosen], None, min(tolerance, TIGHT), most, left).force
         if np.isfinite(force).all():
             impulse[chosen, 0] = force
     return impulse

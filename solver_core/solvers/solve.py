@@ -36,7 +36,7 @@ __all__ = ["METHODS", "Limits", "solve"]
 Floats = NDArray[np.float64]
 
 STAGGERED_ITERATIONS = 200
-LAST_SHARE = 0.1  # of the time allowed, that what is begun late has: contact needs some
+TIGHTER = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)  # tolerances: what is missed at one may be solved on the way to another
 
 
 @dataclass(frozen=True)
@@ -68,35 +68,59 @@ def _solve_staggered(
     _require_options(problem, polygon_sides, staggering)
     free = without_bilateral(problem)
     most = STAGGERED_ITERATIONS if limits.max_iterations is None else limits.max_iterations
+    kept = turns_kept(problem.contacts, most) if VARIANTS[staggering] == ACCELERATED else 0
     deadline = perf_counter() + limits.time_limit
 
     def left() -> float:
-        return max(deadline - perf_counter(), LAST_SHARE * limits.time_limit)
+        return max(deadline - perf_counter(), 0.0)
 
-    def run(start: Floats | None, iterations: int) -> Result:
-        within = replace(limits, time_limit=left())
+    def run(start: Floats | None, iterations: int, tolerance: float) -> Result:
+        within = replace(limits, tolerance=tolerance, time_limit=left())
         result = _staggered_contacts(free.problem, within, start, iterations, polygon_sides, VARIANTS[staggering])
         if problem.bilateral_constraints:
             held = free.bilateral(result.impulse)
             result = replace(result, bilateral=held, body_velocity=velocity_after_impulses(problem, result.impulse, held))
-        return _confirmed(result, residuals(problem, result, polygon_sides=polygon_sides).coulomb, limits)
+        return _confirmed(result, residuals(problem, result, polygon_sides=polygon_sides).coulomb, within)
 
-    kept = turns_kept(problem.contacts, most) if VARIANTS[staggering] == ACCELERATED else 0
+    def attempt(tolerance: float) -> Result:
+        result = run(limits.warm_start, most - kept, tolerance)
+        if kept == 0 or result.status in (Status.SOLVED, Status.NOT_FINITE, Status.TIME_LIMIT):
+            return result
+        for proposal, found in last_proposals(free.problem, result.impulse, tolerance, left):
+            last = run(proposal, kept, tolerance)
+            if last.status is Status.SOLVED:
+                return replace(last, stats=_together(result.stats, last.stats, found))
+        return result
+
     if VARIANTS[staggering] == ACCELERATED and limits.warm_start is None and _is_frictionless_matrix(free.problem):
         # a linear complementarity problem, whose dense matrix pivoting factorises once and not once a step
-        pivoted = run(complementary_impulses(free.problem, limits.tolerance, left()), most - kept)
+        pivoted = run(complementary_impulses(free.problem, limits.tolerance, left()), most - kept, limits.tolerance)
         if pivoted.status is Status.TIME_LIMIT:
             return pivoted
         if pivoted.status is Status.SOLVED:
             return replace(pivoted, stats=replace(pivoted.stats, found=Found.PIVOTING))
-    result = run(limits.warm_start, most - kept)
-    if kept == 0 or result.status in (Status.SOLVED, Status.NOT_FINITE, Status.TIME_LIMIT):
+    result = attempt(limits.tolerance)
+    if kept == 0 or limits.max_iterations is not None:
         return result
-    for proposal, found in last_proposals(free.problem, result.impulse, limits.tolerance, left):
-        last = run(proposal, kept)
-        if last.status is Status.SOLVED:
-            return replace(last, stats=_together(result.stats, last.stats, found))
-    return result
+    return _asked_for_more(problem, limits.tolerance, result, attempt)
+
+
+def _asked_for_more(problem: ContactProblem, tolerance: float, result: Result, attempt: Callable[[float], Result]) -> Result:
+    """The result, or where it is none that of an attempt at a tighter tolerance: which of several ways leads to a solution
+    depends on how far each is gone, and one that keeps to a tighter tolerance keeps to this."""
+    failed = Status.MAX_ITERATIONS, Status.UNCONFIRMED
+    tighter = [one for one in TIGHTER if one < tolerance]
+    if not tighter or result.status not in failed or told_from_failure(problem, result, tolerance).status not in failed:
+        return result
+    stats = result.stats
+    for one in tighter:
+        other = attempt(one)
+        if other.status is Status.SOLVED:
+            return replace(other, stats=_together(stats, other.stats, other.stats.found))
+        if other.status is Status.TIME_LIMIT:
+            break
+        stats = _together(stats, other.stats, None)
+    return replace(result, stats=stats)
 
 
 def _is_frictionless_matrix(problem: ContactProblem) -> bool:
@@ -106,7 +130,7 @@ def _is_frictionless_matrix(problem: ContactProblem) -> bool:
     return bool(wide) and not system.mu.any() and not problem.joints
 
 
-def _together(first: Statistics, last: Statistics, found: Found) -> Statistics:
+def _together(first: Statistics, last: Statistics, found: Found | None) -> Statistics:
     """The statistics of two runs of Staggered Projections, one after the other."""
     return replace(
         first,
@@ -140,9 +164,8 @@ def _staggered_contacts(
 
     with ringing(effort, limits.time_limit):
         if variant == ACCELERATED and polygon_sides == 0 and is_large(system):
-            factorisations, proposed = propose_by_clusters(
-                system, impulse, limits.tolerance, limits.tolerance, effort, solve_part, 1
-            )
+            aims = limits.tolerance, limits.tolerance
+            factorisations, proposed = propose_by_clusters(system, impulse, aims, False, effort, solve_part, 1)
         elif variant == ACCELERATED and polygon_sides == 0 and is_matrix(system):
             factorisations, proposed = propose_for_matrix(system, impulse, limits.tolerance, effort)
         status, iterations, found, contact, friction = staggered(
@@ -248,8 +271,9 @@ def solve(
     tolerance: bound on every relative residual of the law that the method solves (see `residuals`), and on the relative error
     (28) of Kaufman et al. 2008; above it the status is not SOLVED. max_iterations: of staggered iterations (200 when None), of
     pivots (6400 a contact, over all orders of the contacts, when None) or of redistributions of energy (200 when None).
-    time_limit: s, after which the best iterate is returned; staggered may take as long again for a contact projection, so that
-    contact is intact. A first call compiles for a part of it. warm_start: (m, dim) impulses to start from.
+    time_limit: s, after which nothing is begun but what has to be, and the best iterate is returned; staggered ends with a
+    whole contact projection, however long that takes, so that contact is intact. A first call compiles for a part of it.
+    warm_start: (m, dim) impulses to start from, or from the nearest that contacts may have.
 
     Options of staggered: polygon_sides: 0 for the friction disk, else the K of the inscribed polygon; staggering: 'accelerated'
     by proposals, 'plain' for Algorithm 1 without them, 'published' for Algorithm 1 with its own stopping rule, (28) alone, and
@@ -290,7 +314,18 @@ def _impulses(values, problem: ContactProblem) -> Floats:
     array = finite_array("warm_start", values)
     if array.shape != wanted:
         raise ValueError(f"warm_start must have shape {wanted}, not {array.shape}")
-    return array
+    return _into_cones(array, problem)
+
+
+def _into_cones(impulse: Floats, problem: ContactProblem) -> Floats:
+    """Impulses (m, dim) that contacts and joints may have, near some that have rounding in them, or are another problem's."""
+    contacts, box = problem.system.mu.size, problem.system.box
+    of_contacts, of_joints = impulse[:contacts], impulse[contacts:]
+    normal = np.maximum(of_contacts[:, :1], 0.0)
+    size, bound = np.linalg.norm(of_contacts[:, 1:], axis=1, keepdims=True), problem.system.mu[:, None] * normal
+    shrink = np.divide(bound, size, out=np.ones_like(size), where=size > bound)
+    of_contacts = np.hstack([normal, shrink * of_contacts[:, 1:]])
+    return np.concatenate([of_contacts, np.clip(of_joints, box[..., 0], box[..., 1])]) if len(box) else of_contacts
 
 
 def _confirmed(result: Result, measured: float, limits: Limits) -> Result:

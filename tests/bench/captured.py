@@ -14,7 +14,7 @@ import argparse
 import math
 import pickle
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from time import process_time
@@ -113,6 +113,13 @@ def of_system(system: System) -> sc.ContactProblem:
     m = system.body_a.size
     none = np.zeros((0, system.velocity.size)), np.zeros(0)
     return sc.ContactProblem(3, system, system.mu, system.mu, np.zeros(m, dtype=bool), np.zeros((m, 2)), none)
+
+
+def kept_system(arrays: Mapping[str, np.ndarray]) -> System:
+    """The system that was kept as arrays by their names; what was kept before there were joints, or a least scale, has none."""
+    later = {"box": np.zeros((0, 3, 3)), "least_scale": 0.0}
+    system = System(**{name: arrays[name] if name in arrays else later[name] for name in System._fields})
+    return system._replace(least_scale=float(system.least_scale))
 
 
 def problems() -> Iterator[tuple[str, sc.ContactProblem]]:

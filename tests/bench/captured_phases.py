@@ -19,7 +19,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from time import process_time
-from typing import Any
 
 import numpy as np
 from numba import njit
@@ -27,7 +26,7 @@ from numba import njit
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from captured import of_system  # noqa: E402
+from captured import kept_system, of_system  # noqa: E402
 from heap_scenes import SCENES, named  # noqa: E402
 from heaps_plot import plotted  # noqa: E402
 from records import on_one_thread, write_rows  # noqa: E402
@@ -98,7 +97,7 @@ def clusters(problem: sc.ContactProblem, start: Floats, tolerance: float, limit:
         return int(effort[DONE])
 
     with ringing(effort, limit):
-        factorisations, _ = propose_by_clusters(problem.system, impulse, tolerance, tolerance, effort, solve, 1)
+        factorisations, _ = propose_by_clusters(problem.system, impulse, (tolerance, tolerance), True, effort, solve, 1)
     return natural_map(problem.system, impulse), factorisations
 
 
@@ -174,9 +173,7 @@ def solve(folder: Path, tolerances: list[float], phases: list[str], limit: float
     begun: set[str] = set()
     for path in sorted(folder.glob("*.npz")):
         kept = np.load(path)
-        # what was captured before there were joints has none
-        arrays: dict[str, Any] = {name: kept[name] if name in kept else np.zeros((0, 3, 3)) for name in System._fields}
-        problem = of_system(System(**arrays))
+        problem = of_system(kept_system(kept))
         made = process_time()
         if matrix:
             slack, mu = problem.system.slack, problem.system.mu

@@ -30,13 +30,14 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from captured import kept_system  # noqa: E402
 from heaps_plot import plotted  # noqa: E402
 from numba import njit  # noqa: E402
 from records import on_one_thread, write_rows  # noqa: E402
 
 from solver_core.linalg.block_triangular import solve_backward, solve_forward  # noqa: E402
 from solver_core.problem.residuals import effective_masses  # noqa: E402
-from solver_core.problem.system import System, effective_inverse_mass  # noqa: E402
+from solver_core.problem.system import effective_inverse_mass  # noqa: E402
 from solver_core.solvers.kaufman_2008.pieces import (  # noqa: E402
     factorise_pieces,
     iterate,
@@ -253,7 +254,7 @@ def main() -> None:
     curves: dict[str, list[tuple[float, float]]] = {}
     for path in paths:
         kept = np.load(path)
-        system = System(**{name: kept[name] if name in kept else np.zeros((0, 3, 3)) for name in System._fields})
+        system = kept_system(kept)
         work = prepare(new_board(0), system, kept["impulse"])
         of_problem = {"problem": path.stem, "contacts": len(work.impulse), "bodies": len(work.body)}
         of_problem |= {"blocks": len(work.blocks.structure.row), "products": len(work.blocks.structure.target)}

@@ -113,14 +113,15 @@ def hard_problems():
     ]
 
 
-def random_stack(rng, dim, most_bodies=8, mu_most=1.0):
-    """Delassus operator, free velocity and friction of bodies that touch each other and the ground at random places."""
+def random_stack(rng, dim, most_bodies=8, mu_most=1.0, decades=1.0):
+    """Delassus operator, free velocity and friction of bodies that touch each other and the ground at random places; their
+    masses are from 10^-decades to 10^decades kg."""
     bodies, degrees = int(rng.integers(1, most_bodies + 1)), 3 if dim == 2 else 6
     m = int(rng.integers(1, 6 * bodies))
     J = np.zeros((m, dim, bodies * degrees))
     inverse = []
     for _ in range(bodies):
-        mass = 10.0 ** rng.uniform(-1, 1)
+        mass = 10.0 ** rng.uniform(-decades, decades)
         inverse += [1 / mass] * dim + list(1 / (mass * rng.uniform(0.05, 0.4, 1 if dim == 2 else 3)))
     for k in range(m):
         below, above = rng.permutation(np.arange(-1, bodies))[:2]
@@ -133,3 +134,12 @@ def random_stack(rng, dim, most_bodies=8, mu_most=1.0):
     J = J.reshape(m * dim, -1)
     G = (J * inverse) @ J.T
     return 0.5 * (G + G.T), J @ rng.normal(size=J.shape[1]), rng.uniform(0.0, mu_most, m)
+
+
+def any_friction(seed):
+    """Up to 20 contacts of up to four bodies, with coefficients of friction from 0.01 to 1e6 and mass ratios up to 1e6."""
+    rng = np.random.default_rng(seed)
+    G, g, mu = random_stack(rng, 3, most_bodies=4, decades=rng.uniform(0.0, 3.0))
+    alike = rng.random() < 0.5
+    mu = 10.0 ** (np.full(len(mu), rng.uniform(-2.0, 6.0)) if alike else rng.uniform(-2.0, 6.0, len(mu)))
+    return sc.ContactProblem.from_delassus(G, g, mu)

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from scipy.spatial.transform import Rotation
 
 import solver_core as sc
 from solver_core.report import build_report, contradiction_warnings
@@ -165,3 +166,18 @@ def test_the_report_says_once_which_joints_contradict_each_other_and_how_far_the
     said = [warning["objects"] for warning in report["warnings"] if warning["field"] == "contradiction"]
     assert said == [("Arm", "Wall")]
     assert report["joints"][0]["gave_way"] == pytest.approx(frames[-1].giving_way[0])
+
+
+@pytest.mark.parametrize("turn", range(4))
+def test_joints_of_a_wall_that_agree_but_for_rounding_contradict_nothing(turn):
+    """A grid of pieces with a joint between each two neighbours says much twice, each to the last digits of its own."""
+    rotation = Rotation.random(random_state=turn)
+    orientation = rotation.as_quat(scalar_first=True)
+    middle = np.array([7.0, -3.0, 2.0])
+    place = {(i, k): middle + rotation.apply([0.11 * i, 0.0, 0.13 * k]) for i in range(5) for k in range(4)}
+    pieces = [replace(box(str(cell), (0.1, 0.1, 0.1), at, SURFACE), orientation=orientation) for cell, at in place.items()]
+    pairs = [(a, b) for a, b in combinations(place, 2) if abs(a[0] - b[0]) + abs(a[1] - b[1]) == 1]
+    joints = [JointSpec(f"{a}{b}", str(a), str(b), 0.5 * (place[a] + place[b]), orientation) for a, b in pairs]
+    assert not [
+        one for one in sc.Simulation(SceneSpec(tuple(pieces), joints=tuple(joints))).warnings if "contradict" in one.message
+    ]

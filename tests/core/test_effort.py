@@ -11,7 +11,10 @@ import numpy as np
 import pytest
 
 import solver_core as sc
+from solver_core.dynamics import step_solver
+from solver_core.problem.subsystem import contact_islands, subsystem
 from solver_core.scene import parts
+from solver_core.solvers import solve as solve_module
 from solver_core.solvers.effort import BELL, LEAST, MOST, MULTIPLICATIONS, WORK, allow, effort_of_a_step, is_worked_off
 
 from .contact_problems import leaning_cards, random_bodies
@@ -32,6 +35,69 @@ def test_time_is_up(staggering):
     assert perf_counter() - begin >= limit
     assert process_time() - worked < 2.0 * limit + 5.0  # a million iterations take hours
     assert sc.residuals(problem, result).penetration.relative <= 1e-8
+
+
+def islands(spec, steps):
+    """The largest islands of some of a scene's first steps as problems, with the impulses that these begin with."""
+    seen, original = [], step_solver.solve_islands
+
+    def see(system, impulse, *rest):
+        none = np.full(len(system.offset) - 1, -1)
+        start, contacts = contact_islands(len(none), system.body_a, system.body_b)
+        largest = int(np.argmax(np.diff(start)))
+        chosen = contacts[start[largest] : start[largest + 1]]
+        seen.append((sc.ContactProblem.of_system(subsystem(system, chosen, none)[0]), impulse[chosen].copy()))
+        return original(system, impulse, *rest)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(step_solver, "solve_islands", see)
+        sc.Simulation(spec, sleeping=False).run(1)
+    return [seen[step] for step in steps]
+
+
+STANDING = {"house": sc.scenes.card_house(levels=5), "wall": sc.scenes.wall(), "arch": sc.scenes.arch()}
+LIMITS = (1e-9, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("staggering", ["accelerated", "plain", "published"])
+@pytest.mark.parametrize("name", STANDING)
+def test_however_short_the_time_contact_is_whole(name, staggering):
+    """The clock may ring anywhere, from before anything is begun to after all is done: what is answered does not penetrate."""
+    for problem, warm in islands(STANDING[name], (0, 3)):
+        for limit in LIMITS:
+            for start in (None, warm):
+                result = sc.solve(problem, time_limit=limit, warm_start=start, staggering=staggering)
+                assert result.status in (sc.Status.SOLVED, sc.Status.TIME_LIMIT, sc.Status.UNCONFIRMED)
+                assert sc.residuals(problem, result).penetration.relative <= 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [1e-5, 5e-4, 5e-3])
+def test_an_arch_in_no_time_stays_out_of_the_ground(limit):
+    spec = sc.scenes.arch()
+    frames = sc.Simulation(spec, step_time_limit=limit, sleeping=False).run(4)
+    assert max(frame.statistics.deepest_overlap.max() for frame in frames[1:]) <= 1e-4
+
+
+def test_what_penetrates_faster_than_nothing_would_is_not_returned(monkeypatch):
+    """A contact projection that may not do its work comes to nothing, and nothing is then what is answered."""
+    problem = hard()
+
+    def exhausted():
+        effort = effort_of_a_step()
+        effort[WORK] = 3 * MULTIPLICATIONS
+        return effort
+
+    @contextmanager
+    def silent(effort, seconds):
+        yield
+
+    monkeypatch.setattr(solve_module, "effort_of_a_step", exhausted)
+    monkeypatch.setattr(solve_module, "ringing", silent)
+    result = sc.solve(problem, tolerance=1e-12, max_iterations=1)
+    without = np.maximum(0.0, -(problem.free_velocity[:, 0] + problem.system.slack)).max()
+    assert sc.residuals(problem, result).penetration.value <= without
 
 
 def test_more_time_than_it_needs_changes_nothing():
@@ -60,7 +126,7 @@ def test_a_step_of_a_simulation_ends_in_time_and_says_so():
 
 
 def test_every_step_whose_time_is_over_before_it_is_solved_says_so(monkeypatch):
-    from solver_core.dynamics import simulation, step_solver
+    from solver_core.dynamics import simulation
 
     @contextmanager
     def rung_at_once(effort, seconds):
@@ -84,7 +150,7 @@ def test_pivoting_ends_in_time_too_and_says_so():
 
 def test_a_step_that_has_done_its_work_is_not_tried_again(monkeypatch):
     """It is solved twice at most, for what else goes on in the scene."""
-    from solver_core.dynamics import simulation, step_solver
+    from solver_core.dynamics import simulation
 
     spec = sc.scenes.card_house(levels=2)
     settings = {"tolerance": 1e-14, "max_iterations": 100, "substeps": 1}

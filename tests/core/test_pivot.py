@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -241,7 +242,9 @@ def test_a_guess_brings_friction_against_the_sliding():
             result = sc.solve(problem, "pivot", tolerance=1e-6, guess=guess)
             assert result.status is SOLVED
             law.append(sc.residuals(problem, result).coulomb <= 1e-6)
-    assert np.mean(with_guess) > 0.95 > 0.5 > np.mean(as_published)
+    # 95 in a hundred, within twice what a sample of so many deviates by: which way a problem goes, rounding decides in some
+    deviation = math.sqrt(0.95 * 0.05 / len(with_guess))
+    assert np.mean(with_guess) > 0.95 - 2.0 * deviation > 0.5 > np.mean(as_published)
 
 
 def pile(seed):

@@ -89,7 +89,7 @@ def test_the_same_problem_gives_the_same_bits():
 
 def test_solving_changes_neither_the_problem_nor_the_warm_start():
     problem = random_bodies(1)
-    kept = [array.copy() for array in problem.system]
+    kept = [np.copy(array) for array in problem.system]
     warm = np.full((problem.contacts, 3), 0.1)
     sc.solve(problem, warm_start=warm)
     assert (warm == 0.1).all()

@@ -13,7 +13,7 @@ that balance, each redistribution takes the smallest (2.5), so that what bears a
 impulses for accelerations and forces, and the same algorithm solves a time step.
 
 As published, friction that came to its bound is never asked again: it neither grows with the normal force nor turns against the
-slip, which is (2) and not yet Coulomb's law. What is `COULOMB` here asks it anew in every iteration: friction is sought along
+slip, which is (2) and not yet Coulomb's law. By default it is asked anew in every iteration here: friction is sought along
 
     y = f_t - a_t / k,    k the largest eigenvalue of the contact's own block of A,
 
@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from ...problem.contact_problem import ContactProblem
 from ...problem.result import Result, Statistics, Status
+from ..complementarity import ROUNDING
 from ..dense import DenseProblem, dense_problem, forces_from_impulse, impulse_from_forces, result_of
 
 __all__ = ["MOST_REDISTRIBUTIONS", "energy"]
@@ -105,6 +106,7 @@ def energy(
     assumed = _first(contacts, force, response)
     most = MOST_REDISTRIBUTIONS if max_iterations is None else max_iterations
     errors: list[float] = []
+    fastest = float(np.abs(dense.b).max(initial=0.0))
     status, best, least = Status.MAX_ITERATIONS, None, np.inf
     while len(errors) < most and status is Status.MAX_ITERATIONS:
         if errors:
@@ -112,6 +114,8 @@ def energy(
         compliance = 0.0 if as_published else _compliance(len(errors))
         force = _restrict(contacts, assumed, force, as_published)
         force, response = _redistribute(dense, contacts, assumed, force, compliance, as_published)
+        if as_published:
+            response = _without_rounding(dense, force, response)
         consistent = impulse_from_forces(problem, dense.layout, _cut_off(contacts, force))
         result = result_of(problem, *consistent, "energy")
         errors.append(error_of(result))
@@ -119,7 +123,7 @@ def energy(
             best = result
         if not np.isfinite(errors[-1]):
             status = Status.NOT_FINITE
-        elif _is_consistent(contacts, force, response, tolerance) if as_published else _is_enough(errors, tolerance):
+        elif _is_consistent(contacts, force, response, tolerance, fastest) if as_published else _is_enough(errors, tolerance):
             status = Status.SOLVED
         elif perf_counter() - begin > time_limit:
             status = Status.TIME_LIMIT
@@ -285,9 +289,16 @@ def _cut_off(contacts: Contacts, force: Floats) -> Floats:
     return force
 
 
-def _is_consistent(contacts: Contacts, force: Floats, response: Floats, tolerance: float) -> bool:
-    """Whether forces and accelerations have (1) and (2), to a tolerance of the largest of each."""
-    largest, fastest = np.abs(force).max(initial=0.0), np.abs(response).max(initial=0.0)
+def _without_rounding(dense: DenseProblem, force: Floats, response: Floats) -> Floats:
+    """The accelerations without those that are rounding of the terms that they are the sum of: their signs are none."""
+    size = np.abs(dense.A) @ np.abs(force) + np.abs(dense.b)
+    return np.where(np.abs(response) > ROUNDING * size, response, 0.0)
+
+
+def _is_consistent(contacts: Contacts, force: Floats, response: Floats, tolerance: float, fastest: float) -> bool:
+    """Whether forces and accelerations have (1) and (2), to a tolerance of the largest force, and of the fastest acceleration
+    that there is without forces: where all sticks, those with them are rounding."""
+    largest = np.abs(force).max(initial=0.0)
     excess = np.linalg.norm(force[contacts.tangent], axis=1) - _bounds(contacts, force)
     return bool(
         force[contacts.normal].min(initial=0.0) >= -tolerance * largest

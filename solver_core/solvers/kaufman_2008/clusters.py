@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The last digits of large islands: block Gauss-Seidel with clusters of bodies for blocks.
+"""The last digits of large islands that tumble: block Gauss-Seidel with clusters of bodies for blocks.
 
 Once the alternating direction method has an island to 1e-4, or comes no nearer, most contacts are far better, and the worst
 ones are few and apart. Around each of the worst, the bodies that are fewest contacts away make a cluster: the impulses of all
 contacts that are not wholly within it are held, and its own are solved by Staggered Projections, as those of a small island,
 which Newton's method does in few steps (the multiplicative Schwarz method, here for a complementarity problem; Xu 1992,
 "Iterative methods by space decomposition and subspace correction"). Rounds repeat until the worst contact of all is good. A
-proposal, like all others.
+proposal, like all others. What stands has its digits without them (`begin_standing`), or by Newton's method on all of it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ...problem.subsystem import subsystem
 from ...problem.system import System, effective_inverse_mass
 from ..effort import BELL, is_worked_off
 from .aim import COARSE, LARGE
-from .regions import GOOD_ENOUGH, begin_large, measure_each, velocities
+from .regions import GOOD_ENOUGH, MOST_TOGETHER, begin_large, begin_standing, measure_each, velocities
 
 __all__ = ["OF_A_CLUSTER", "SolvePart", "is_large", "propose_by_clusters"]
 
@@ -44,13 +44,23 @@ def is_large(system: System) -> bool:
 
 
 def propose_by_clusters(
-    system: System, impulse: Floats, tolerance: float, limit: float, effort: Indices, solve: SolvePart, threads: int
+    system: System,
+    impulse: Floats,
+    aims: tuple[float, float],
+    tumbling: bool,
+    effort: Indices,
+    solve: SolvePart,
+    threads: int,
 ) -> tuple[int, Found]:
-    """Improve impulses (m, 3) until their natural map is within the tolerance, or within a limit where that is not to be had,
-    or that is slow, first by what large ones begin with, in so many threads; returns the factorisations, and what found them.
+    """Improve impulses (m, 3) until their natural map is within a tolerance, or within a limit where that is not to be had, or
+    that is slow, first by what large ones begin with, in so many threads; returns the factorisations, and what found them.
 
+    aims: tolerance and limit. tumbling: whether the system is known to be no structure; what may be one has no clusters.
     solve: Staggered Projections for a part: system, impulses (k, 3) that are improved, tolerance; returns its factorisations.
     """
+    tolerance, limit = aims
+    if not tumbling and limit < COARSE and len(system.offset) - 1 <= MOST_TOGETHER:
+        return begin_standing(system, limit, effort, impulse, threads)
     fastest, _ = scales(system, impulse)
     kappa, v, errors = effective_masses(effective_inverse_mass(system)), np.empty_like(system.velocity), np.empty(len(impulse))
     factorisations, found = begin_large(system, max(tolerance, COARSE), max(limit, COARSE), effort, impulse, threads)

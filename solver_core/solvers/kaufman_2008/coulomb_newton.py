@@ -33,6 +33,7 @@ JOINT_MULTIPLIER_STEPS = 15
 JOINT_NEWTON_STEPS = 25
 SHORTEST_STEP = 0.06
 JOINT_UPHILL_STEPS = 4
+KEEPS = 0.1  # of what is out of balance: a factor that leaves no more of it a step is used again where joints, linear, prevail
 
 
 @leaf_kernel
@@ -162,9 +163,9 @@ def coulomb_newton(system, blocks, lower, upper, sides, inverse, kappa, attempt,
     now_v = np.empty(n)
     velocity_after(system, system.velocity, work, now_v)
     uphill = JOINT_UPHILL_STEPS
-    penalty, least = first, np.inf
+    penalty, least, factored, joined = first, np.inf, False, system.box.shape[0] > 0
     for _ in range(JOINT_MULTIPLIER_STEPS):
-        now = _imbalance(system, sides, rho, y, now_v, fresh, derivative, work, gradient, back)
+        now, last = _imbalance(system, sides, rho, y, now_v, fresh, derivative, work, gradient, back), np.inf
         for _newton in range(JOINT_NEWTON_STEPS):
             fastest = 0.0
             for k in range(m):
@@ -175,10 +176,14 @@ def coulomb_newton(system, blocks, lower, upper, sides, inverse, kappa, attempt,
                 break
             if spent(effort):
                 return least
-            assemble_unsymmetric(lower, upper, system, blocks, derivative)
-            count_factorisation(effort)
-            if not factorise_lu(blocks.structure, lower, upper):
-                return least
+            is_new = not (factored and joined) or now > KEEPS * last
+            if is_new:
+                assemble_unsymmetric(lower, upper, system, blocks, derivative)
+                count_factorisation(effort)
+                if not factorise_lu(blocks.structure, lower, upper):
+                    return least
+                factored = True
+            last = now
             step = -gradient
             solve_lu_in_place(blocks.structure, lower, upper, step)
             t = 1.0
@@ -189,6 +194,11 @@ def coulomb_newton(system, blocks, lower, upper, sides, inverse, kappa, attempt,
                 if after < (1.0 - 0.1 * t) * now or t < SHORTEST_STEP:
                     break
                 t *= 0.5
+            if not after < now and not is_new:
+                # not along the step of a factor that was another place's
+                factored = False
+                now = _imbalance(system, sides, rho, y, now_v, fresh, derivative, work, gradient, back)
+                continue
             if not after < now:
                 if fastest <= 0.1 * enough:
                     # round-off, on what is almost solved: the multipliers have the last word
@@ -221,4 +231,5 @@ def coulomb_newton(system, blocks, lower, upper, sides, inverse, kappa, attempt,
                 break
             penalty *= 10.0
             rho *= 10.0
+            factored = False
     return least

@@ -69,29 +69,38 @@ def propose(system, blocks, values, aim, tumbling, effort, impulse, v):
 
 
 def sweep_and_split(
-    system: System, aims: tuple[float, float, float], effort: Ints, impulse: Floats, v: Floats, threads: int, few: int = 0
+    system: System,
+    aims: tuple[float, float, float],
+    effort: Ints,
+    impulse: Floats,
+    v: Floats,
+    threads: int,
+    few: int = 0,
+    swept: bool = True,
 ) -> tuple[Found, float]:
     """Improve the impulses (m, 3) of a system, and the velocities v (n,) that belong to them, by sweeps and, where these are
     slow, the alternating direction method, until the natural map is within aims, as those of an `Aim`; returns what found them,
-    and the map, m/s. few: so many contacts may be farther off. No answer depends on the number of threads."""
+    and the map, m/s. few: so many contacts may be farther off. swept: whether there are sweeps. No answer depends on the number
+    of threads."""
     helpers = threads if len(impulse) >= WORTH_HELP else 1
     with helped(helpers, assist, lambda board: workspace_in_parts(board, system, impulse)) as work:
-        found, error = lead(work, *aims, few, MOST_LOOKS, effort)
+        found, error = lead(work, *aims, few, MOST_LOOKS, effort, swept)
     hand_back(work, system, impulse, v)
     return Found(found), error
 
 
 @kernel
-def lead(work, goal, enough, limit, few, looks, effort):
+def lead(work, goal, enough, limit, few, looks, effort, swept):
     """`sweep_and_split`, as the leader goes about it, with so many looks at the residuals at most."""
     allow(effort, FACTORISING, work.blocks.structure.target.size, work.impulse.shape[0])
     inverse = effective_inverse_mass(work.system)
     work.kappa[:] = effective_masses(inverse)
     work.enough[0] = enough
     aim = Aim(inverse, work.kappa, goal, enough, limit, few, looks)
-    error = sweeps(work, aim, GAIN, effort)
-    if error <= enough or 0 < how_many_far(work) <= few:
-        return SWEPT, error
+    if swept:
+        error = sweeps(work, aim, GAIN, effort)
+        if error <= enough or 0 < how_many_far(work) <= few:
+            return SWEPT, error
     return BY_ADMM, admm(work, aim, effort)
 
 

@@ -177,13 +177,21 @@ def with_diagonal(matrix: Any, diagonal: Floats) -> Any:
 
 
 def solver(matrix: Any, *, symmetric: bool) -> Callable[[Floats], Floats]:
-    """What solves with a matrix, factorised once. symmetric: positive definite besides."""
+    """What solves with a matrix, factorised once, and gives nan where it is singular. symmetric: positive definite besides."""
     if sparse.issparse(matrix):
         order = "MMD_AT_PLUS_A"
         threshold = 0.0 if symmetric else 0.01
-        return splu(matrix, permc_spec=order, diag_pivot_thresh=threshold, options={"SymmetricMode": True}).solve
+        try:
+            return splu(matrix, permc_spec=order, diag_pivot_thresh=threshold, options={"SymmetricMode": True}).solve
+        except RuntimeError:  # what SuperLU says of a singular matrix
+            return _no_solution
     if symmetric:
         inverse = linalg.inv(matrix, check_finite=False)
         return lambda right: inverse @ right
-    factors = linalg.lu_factor(matrix, check_finite=False)
-    return lambda right: linalg.lu_solve(factors, right, check_finite=False)
+    factorise, solve = linalg.get_lapack_funcs(("getrf", "getrs"), (matrix,))
+    factors, order, singular = factorise(matrix)
+    return _no_solution if singular else lambda right: solve(factors, order, right)[0]
+
+
+def _no_solution(right: Floats) -> Floats:
+    return np.full_like(right, np.nan)

@@ -410,8 +410,8 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
     values: work array of the factor. radius: (m,) of each friction set. target: (n,) velocity without these impulses. inverse:
     (m, 3) diagonal of the Delassus operator. impulse: (m, 3); the rows of this kind are y, warm start and answer, the others
     stay; those of joints are y too. v: (n,) answer, target + M^-1 J^T y to the last bit. effort: counts the factorisations, and
-    ends all this when it is spent, the contact projection only when time is over altogether. steps: of the multipliers, at the
-    most. Returns the maximum reached.
+    ends all this when it is spent, which leaves impulses that must not be used; the contact projection, never by the clock.
+    steps: of the multipliers, at the most. Returns the maximum reached.
     """
     m, n, contacts = system.body_a.size, target.size, system.mu.size
     sets = Sets(kind, sides, radius, system.box)

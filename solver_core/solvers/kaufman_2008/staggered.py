@@ -66,6 +66,21 @@ def _set_radii(system, impulse, radius):
         radius[k] = system.mu[k] * impulse[k, 0]
 
 
+@leaf_kernel
+def _into_cones(system, impulse):
+    """Impulses (m, 3) that contacts and joints may have: a warm start may be from other ones, or have rounding in it."""
+    for k in range(system.mu.size):
+        impulse[k, 0] = max(impulse[k, 0], 0.0)
+        size, bound = np.hypot(impulse[k, 1], impulse[k, 2]), system.mu[k] * impulse[k, 0]
+        if size > bound:
+            impulse[k, 1] *= bound / size
+            impulse[k, 2] *= bound / size
+    for j in range(system.box.shape[0]):
+        k = system.mu.size + j
+        for r in range(3):
+            impulse[k, r] = min(max(impulse[k, r], system.box[j, r, 0]), system.box[j, r, 1])
+
+
 @kernel_part
 def _relative_error(system, c, f, f_next, work):
     """(28): |f_next - f|^2 / |f|^2 in the kinetic metric; 0 where the change is round-off beside the contact impulse c."""
@@ -133,14 +148,10 @@ def staggered(system, impulse, tolerance, limit, tumbling, max_iterations, sides
     radius, held, memory = np.zeros(m), np.zeros(m), anderson(m)
     target, c, f, f_next, work = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     candidate, v_candidate = np.empty((m, 3)), np.empty(n)
+    _into_cones(system, impulse)
     best, v_best, least, found = impulse.copy(), v.copy(), np.inf, START
     started, done, broken, tries, coulomb = False, 0, 0, 0, np.inf
     first_contact, first_friction = 0, 0
-    for k in range(contacts):
-        # a warm start from other contacts may lie outside this step's cone
-        size, bound = np.hypot(impulse[k, 1], impulse[k, 2]), system.mu[k] * impulse[k, 0]
-        if size > bound:
-            impulse[k, 1:] *= bound / size
     coarse = False
     if staggering == ACCELERATED and sides == 0:
         aim = Aim(inverse, kappa, goal, 0.7 * tolerance * fastest, enough, 0, MOST_LOOKS)
@@ -194,6 +205,10 @@ def staggered(system, impulse, tolerance, limit, tumbling, max_iterations, sides
                     MULTIPLIER_STEPS,
                 )
                 found = HELD_RADII
+            if i > 0 and spent(effort):
+                # a proposal cut short is none, and contact is intact in what there was before
+                done = i
+                break
         # line 5: N alpha := P_C(-M v_hat - f), in velocities: contact acts on what friction has left; joints hold in both
         # projections, so what is handed over is without them
         generalised_impulse(system, FRICTION, contacts, impulse, f)
@@ -237,7 +252,7 @@ def staggered(system, impulse, tolerance, limit, tumbling, max_iterations, sides
             impulse[:] = candidate
             v[:] = v_candidate
             return SOLVED, done, found, first_contact, first_friction
-        if staggering == PUBLISHED and history[i, 1] < least:
+        if staggering == PUBLISHED and history[i, 1] < least and not spent(effort):
             least = history[i, 1]
             best[:] = impulse
         if spent(effort) or broken == HOPELESS:
@@ -251,4 +266,8 @@ def staggered(system, impulse, tolerance, limit, tumbling, max_iterations, sides
         project(
             system, blocks, values, CONTACT, sides, radius, target, inverse, goal, enough, effort, impulse, v, MULTIPLIER_STEPS
         )
+    if _gap_velocities(system, v, velocity) > max(_gap_velocities(system, system.velocity, velocity), holds * fastest):
+        # a contact projection that came to nothing: no impulses do less harm
+        impulse[:] = 0.0
+        v[:] = system.velocity
     return TIME_LIMIT if effort[BELL] > 0 else MAX_ITERATIONS, done, found, first_contact, first_friction
