@@ -14,30 +14,29 @@ from ..compile.kernel import kernel, leaf_kernel
 from ..problem.system import System
 from ..scene.spec import FrictionCombine, SceneSpec
 from .bodies import RIGID, State
-from .carried import carry, turned_along
+from .carried import carry, swing, turned_along
 from .predict import Begin
+from .rest_gaps import TOUCHING_OFFSETS, rest_offsets
 from .restitution import bounce
 
 __all__ = [
+    "Beyond",
     "ContactMemory",
     "StepProblem",
     "build_contacts",
     "build_system",
     "match",
+    "none_beyond",
     "remember",
-    "rest_offset",
-    "rest_offsets",
     "rules_of",
     "stick_speed",
 ]
 
 Floats = NDArray[np.float64]
 
-REST_OFFSET = 2e-4  # of the smaller body's half extent: normals are unique only while bodies are apart
 STICK_FRACTION = 1e-3  # of the speed that gravity gives in a step: slower contacts are at rest
 STICK_SPEED = 1e-6  # m/s, where there is no gravity
 VERTICAL = 1e-12  # squared sine: a normal that leans by less is vertical
-TOUCHING_OFFSETS = 1.5  # rest offsets: with a gap of no more than that bodies touch, and bounce
 STATIC, DYNAMIC = range(2)  # the columns of coefficients
 PRODUCT, AVERAGE, GEOMETRIC_MEAN, MINIMUM, MAXIMUM = range(5)
 RULES = {
@@ -79,17 +78,33 @@ class Rules(NamedTuple):
     pairs: Floats
 
 
+class Beyond(NamedTuple):
+    """What velocities at m contacts are beyond J v, m/s, world.
+
+    drift: (m, 3) of the surface of B against that of A beyond their rigid motions. turning: (m, 3) as levers turn along the way
+    through the step, and known: (m,) where that is known, at what rolls (`rolling.py`).
+    """
+
+    drift: Floats
+    turning: Floats
+    known: NDArray[np.bool_]
+
+
 class StepContacts(NamedTuple):
-    """Contacts as `build_contacts` takes them: those of a `ContactSet`, drift (m, 3), and old (m,), from `match`; turned: (n,)
-    of bodies, from `turned_along`."""
+    """Contacts as `build_contacts` takes them: those of a `ContactSet`, and old (m,), from `match`; rest: (m,) m, the gaps at
+    rest, offset: (m,) m, what they are of bodies that nothing holds, held: (m,) whether joints hold their bodies there; turned:
+    (n,) of bodies, from `turned_along`."""
 
     body_a: NDArray[np.int64]
     body_b: NDArray[np.int64]
     point: Floats
     normal: Floats
     gap: Floats
-    drift: Floats
+    beyond: Beyond
     old: NDArray[np.int64]
+    rest: Floats
+    offset: Floats
+    held: NDArray[np.bool_]
     turned: NDArray[np.bool_]
 
 
@@ -132,6 +147,11 @@ class StepProblem(NamedTuple):
     parting: Floats
 
 
+def none_beyond(count: int) -> Beyond:
+    """Of so many contacts, nothing."""
+    return Beyond(np.zeros((count, 3)), np.zeros((count, 3)), np.zeros(count, np.bool_))
+
+
 def rules_of(spec: SceneSpec) -> Rules:
     """The rules of a scene as kernels take them."""
     names = sorted({name for pair in spec.pairs for name in (pair.a, pair.b)})
@@ -144,21 +164,9 @@ def rules_of(spec: SceneSpec) -> Rules:
     return Rules(RULES[spec.friction_combine], RULES[spec.restitution_combine], surface, pairs)
 
 
-@kernel
-def rest_offset(size_a, size_b):
-    """Gap in m that two bodies of these half extents keep when they rest on each other."""
-    smaller = min(size_a, size_b)
-    return REST_OFFSET * smaller if np.isfinite(smaller) else 0.0
-
-
 def stick_speed(gravity: Floats, h: float) -> float:
     """m/s, a contact that slides faster than this in a step of h seconds has the dynamic coefficient; gravity: (3,) m/s^2."""
     return max(STICK_SPEED, STICK_FRACTION * math.hypot(*gravity) * h)
-
-
-def rest_offsets(size: Floats) -> Floats:
-    """As `rest_offset`, (n,) of the smaller half extents (n,)."""
-    return np.where(np.isfinite(size), REST_OFFSET * size, 0.0)
 
 
 @leaf_kernel
@@ -246,6 +254,17 @@ def _velocity_between(axes, at_a, at_b, drift, is_known_a, is_known_b, u, bias):
 
 
 @leaf_kernel
+def _add_turning(axes, turning, u, bias):
+    """Add a velocity (3,), of the world, to the bias (3,). The slip u (3,) is one of the last step with the levers at its end:
+    in the middle of it, it was less by as much as it will be more."""
+    for row in range(3):
+        along = axes[row, 0] * turning[0] + axes[row, 1] * turning[1] + axes[row, 2] * turning[2]
+        bias[row] += along
+        if row > 0:
+            u[row] -= along
+
+
+@leaf_kernel
 def _pulled_together(normal, twist, predicted, a, b):
     """m/s by which forces alone bring two bodies together from one step to the next."""
     total = 0.0
@@ -314,8 +333,12 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, rows):
         _point_velocity(twist[b], arm, at_b)
         if not is_known_b:
             _fill_jacobian(rows.jacobian_b, k, 1.0, axes, arm, model.lock[b])
-        _velocity_between(axes, at_a, at_b, contacts.drift[k], is_known_a, is_known_b, u, rows.bias[k])
-        if contacts.turned[a]:
+        _velocity_between(axes, at_a, at_b, contacts.beyond.drift[k], is_known_a, is_known_b, u, rows.bias[k])
+        if contacts.held[k]:
+            swing(axes, twist[a], twist[b], contacts.point[k], position[a], position[b], h, rows.bias[k])
+        elif contacts.beyond.known[k]:
+            _add_turning(axes, contacts.beyond.turning[k], u, rows.bias[k])
+        elif contacts.turned[a]:
             for i in range(3):
                 arm[i] = position[a, i] - position[b, i]
             carry(axes, twist[a], twist[b], arm, h, rows.bias[k])
@@ -326,10 +349,9 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, rows):
             _recall(memory.impulse[old], axes, rows.impulse[k])
             rows.approach_before[k], rows.taken_before[k] = memory.approach[old], memory.taken[old]
             rows.parting[k] = memory.parting[old]
-        offset = rest_offset(model.size[a], model.size[b])
-        gap = max(0.0, contacts.gap[k] - offset)
+        gap = max(0.0, contacts.gap[k] - contacts.rest[k])
         rows.restitution[k] = e = _combine(rules.restitution, model.restitution[a], model.restitution[b])
-        touches = contacts.gap[k] <= TOUCHING_OFFSETS * offset
+        touches = contacts.gap[k] - contacts.rest[k] <= TOUCHING_OFFSETS * contacts.offset[k]
         pull = _pulled_together(axes[0], twist, bodies.predicted, a, b) / (0.5 * (times[0] + times[1]))
         rebound, rows.approach[k] = bounce(-u[0], pull, gap, times, rows.approach_before[k], e, speeds[1], touches)
         rows.slack[k] = -rebound if rebound > 0.0 else gap / h
@@ -350,7 +372,7 @@ def build_system(
     begin: Begin,
     state: State,
     contacts: ContactSet,
-    drift: Floats,
+    beyond: Beyond,
     memory: ContactMemory,
     rules: Rules,
     least_bounce: float,
@@ -358,14 +380,16 @@ def build_system(
 ) -> StepProblem:
     """The contact problem of a step.
 
-    drift: (m, 3) m/s, of the surface of B against that of A beyond their rigid motions. least_bounce: m/s, bodies that would
-    part no faster do not bounce. held: (n,) which bodies joints hold.
+    least_bounce: m/s, bodies that would part no faster do not bounce. held: (n,) which bodies joints hold.
     """
     model, h = begin.model, begin.h
     body_a, body_b = contacts.body_a, contacts.body_b
     old = match(memory, body_a, body_b, contacts.feature)
     turned = turned_along(begin.bodies.twist, (model.dof < 0) | held, body_a, body_b)
-    given = StepContacts(body_a, body_b, contacts.point, contacts.normal, contacts.gap, drift, old, turned)
+    rest, is_held = begin.rest.of(begin.model.size, body_a, body_b)
+    offset = rest_offsets(np.minimum(model.size[body_a], model.size[body_b]))
+    places = contacts.point, contacts.normal, contacts.gap, beyond
+    given = StepContacts(body_a, body_b, *places, old, rest, offset, is_held, turned)
     times, speeds = (h, begin.last_step), (stick_speed(model.gravity, h), least_bounce)
     rows = build_contacts(model, state.position, begin.bodies, times, speeds, rules, given, memory)
     system = System(
@@ -382,6 +406,7 @@ def build_system(
         slack=rows.slack,
         mu=rows.mu,
         box=np.zeros((0, 3, 3)),
+        least_scale=begin.least_scale,
     )
     remembered = rows.approach_before, rows.taken_before, rows.parting
     return StepProblem(system, rows.axes, rows.impulse, rows.restitution, rows.approach, *remembered)

@@ -17,7 +17,7 @@ import numpy as np
 from ..compile.kernel import inlined_kernel, kernel, leaf_kernel
 from ..disjoint_sets import join, root
 
-__all__ = ["carry", "turned_along"]
+__all__ = ["carry", "swing", "turned_along"]
 
 TOGETHER = 0.1  # of what two bodies turn at: beyond that difference they do not turn as one
 SMALL_ANGLE = 1e-3  # rad
@@ -29,6 +29,14 @@ def _turns(twist_a, twist_b):
     w0, w1, w2 = 0.5 * (twist_a[3] + twist_b[3]), 0.5 * (twist_a[4] + twist_b[4]), 0.5 * (twist_a[5] + twist_b[5])
     apart = (twist_b[3] - twist_a[3]) ** 2 + (twist_b[4] - twist_a[4]) ** 2 + (twist_b[5] - twist_a[5]) ** 2
     return w0, w1, w2, w0 * w0 + w1 * w1 + w2 * w2, apart
+
+
+@inlined_kernel
+def _beyond_the_tangent(angle):
+    """sin x / x - 1 and (1 - cos x) / x^2 of an angle x in rad."""
+    if angle > SMALL_ANGLE:
+        return np.sin(angle) / angle - 1.0, (1.0 - np.cos(angle)) / (angle * angle)
+    return -angle * angle / 6.0, 0.5
 
 
 @kernel
@@ -55,13 +63,26 @@ def carry(axes, twist_a, twist_b, from_b, h, bias):
     if not apart < TOGETHER * TOGETHER * square:
         return
     share, angle = 1.0 - np.sqrt(apart / square) / TOGETHER, h * np.sqrt(square)
-    # sin x / x - 1 and (1 - cos x) / x^2
-    along, across = -angle * angle / 6.0, 0.5
-    if angle > SMALL_ANGLE:
-        along, across = np.sin(angle) / angle - 1.0, (1.0 - np.cos(angle)) / (angle * angle)
+    along, across = _beyond_the_tangent(angle)
     d0, d1, d2 = from_b[0], from_b[1], from_b[2]
     x0, x1, x2 = w1 * d2 - w2 * d1, w2 * d0 - w0 * d2, w0 * d1 - w1 * d0
     y0, y1, y2 = w1 * x2 - w2 * x1, w2 * x0 - w0 * x2, w0 * x1 - w1 * x0
     for row in range(1, 3):
         e0, e1, e2 = axes[row, 0], axes[row, 1], axes[row, 2]
         bias[row] += share * (along * (e0 * x0 + e1 * x1 + e2 * x2) + across * h * (e0 * y0 + e1 * y1 + e2 * y2))
+
+
+@leaf_kernel
+def swing(axes, twist_a, twist_b, point, center_a, center_b, h, bias):
+    """Add to the bias (3,) of a contact between bodies that joints hold to each other what its points leave their tangents by
+    in a step, each on its own arc: joints have it in their rows (`joints/rows.py`), and the two have to agree."""
+    for sign, twist, center in ((1.0, twist_b, center_b), (-1.0, twist_a, center_a)):
+        w0, w1, w2 = twist[3], twist[4], twist[5]
+        angle = h * np.sqrt(w0 * w0 + w1 * w1 + w2 * w2)
+        along, across = _beyond_the_tangent(angle)
+        r0, r1, r2 = point[0] - center[0], point[1] - center[1], point[2] - center[2]
+        x0, x1, x2 = w1 * r2 - w2 * r1, w2 * r0 - w0 * r2, w0 * r1 - w1 * r0
+        y0, y1, y2 = w1 * x2 - w2 * x1, w2 * x0 - w0 * x2, w0 * x1 - w1 * x0
+        for row in range(3):
+            e0, e1, e2 = axes[row, 0], axes[row, 1], axes[row, 2]
+            bias[row] += sign * (along * (e0 * x0 + e1 * x1 + e2 * x2) + across * h * (e0 * y0 + e1 * y1 + e2 * y2))

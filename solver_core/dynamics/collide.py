@@ -7,17 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..collision.contact_set import ContactSet
-from ..collision.detect import Scene, detect, detect_all
+from ..collision.detect import Scene, detect, detect_all, pairs_near
 from .bodies import Bodies, State
-from .build import rest_offsets
+from .held_together import HeldTogether
 from .look_ahead.impacts import ImpactFinder
 from .motion.deformation import Deformation
 from .motion.rotation import matrices
+from .rest_gaps import rest_offsets
 
 __all__ = ["Collider"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 
 STILL_MOTION = 1e-12  # m in a step: what interpolation between equal poses may come to
 
@@ -25,8 +27,11 @@ STILL_MOTION = 1e-12  # m in a step: what interpolation between equal poses may 
 class Collider:
     """Finds contacts of a scene's n bodies."""
 
-    def __init__(self, bodies: Bodies, impacts: ImpactFinder, deformation: Deformation, threads: int) -> None:
+    def __init__(
+        self, bodies: Bodies, together: HeldTogether, impacts: ImpactFinder, deformation: Deformation, threads: int
+    ) -> None:
         self._bodies, self._impacts, self._deformation, self._threads = bodies, impacts, deformation, threads
+        self._together = together
         self._rest = rest_offsets(bodies.model.size)
 
     def contacts(self, state: State, movable: Flags, twist: Floats, h: float, rotation: Floats | None = None) -> ContactSet:
@@ -34,11 +39,20 @@ class Collider:
 
         rotation: (n, 3, 3) of the state's orientations, where it is known already.
         """
-        shapes, model, excluded = self._bodies.shapes, self._bodies.model, self._bodies.excluded
+        shapes, model, excluded = self._bodies.shapes, self._bodies.model, self._together.excluded
         rotation = matrices(state.orientation) if rotation is None else rotation
         reach = 2.0 * self._rest + self._impacts.turning_reach(twist, h) + self._deformation.reach(h)
         scene = Scene(state.position, rotation, reach, h * twist[:, :3], model.collections, movable, excluded)
         return detect_all(shapes, scene, self._threads)
+
+    def neighbours(self, state: State) -> Ints:
+        """(k, 2) bodies a < b, sorted, whose boxes meet where they are, each grown by half of its half extent."""
+        shapes, model = self._bodies.shapes, self._bodies.model
+        reach = np.where(np.isfinite(model.size), 0.5 * model.size, 0.0)
+        still, every, excluded = np.zeros_like(state.position), np.ones(len(reach), np.bool_), self._bodies.excluded
+        scene = Scene(state.position, matrices(state.orientation), reach, still, model.collections, every, excluded)
+        _, colliders = pairs_near(shapes._replace(surfaces=None), scene)
+        return np.unique(np.sort(shapes.body[colliders], axis=1), axis=0)
 
     def moves(self, prescribed: Floats, h: float) -> tuple[Floats, Flags]:
         """(n,) how far in m an animated or deforming body comes within h seconds, with twists (n, 6), and whether it moves."""
@@ -50,4 +64,4 @@ class Collider:
         bodies, rotation = self._bodies, matrices(state.orientation)
         collections = np.where(asleep | moving, bodies.model.collections, 0)
         reach = 2.0 * self._rest + motion
-        return detect(bodies.shapes, state.position, rotation, reach, collections, moving, bodies.excluded)
+        return detect(bodies.shapes, state.position, rotation, reach, collections, moving, self._together.excluded)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ..collision.contact_set import ContactSet
 from ..scene.spec import SceneWarning
 from ..scene.words import distance
-from .build import rest_offset
+from .rest_gaps import rest_offsets
 
 __all__ = ["begun_overlaps"]
 
@@ -17,9 +17,10 @@ __all__ = ["begun_overlaps"]
 def begun_overlaps(contacts: ContactSet, size: NDArray[np.float64], names: list[str], frame: int) -> tuple[SceneWarning, ...]:
     """A warning for each pair of bodies that overlap at a frame by more than their rest offset; size: (n,) half extents, m."""
     deepest: dict[tuple[int, int], float] = {}
+    overlapping = contacts.gap < -rest_offsets(np.minimum(size[contacts.body_a], size[contacts.body_b]))
+    contacts = contacts.chosen(overlapping)
     for a, b, gap in zip(contacts.body_a.tolist(), contacts.body_b.tolist(), contacts.gap.tolist(), strict=True):
-        if gap < -rest_offset(size[a], size[b]):
-            deepest[a, b] = min(gap, deepest.get((a, b), 0.0))
+        deepest[a, b] = min(gap, deepest.get((a, b), 0.0))
     return tuple(
         SceneWarning(
             (names[a], names[b]),

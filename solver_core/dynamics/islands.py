@@ -198,7 +198,7 @@ def solve_islands(system, impulse, tolerances, tumbling, max_iterations, sides, 
 
     before = np.zeros((islands, 2), np.int64)
     if is_large(system) and staggering == ACCELERATED and sides == 0:
-        before = _propose(system, (start, contacts, number), tolerance, max_iterations, effort, impulse, threads)
+        before = _propose(system, (start, contacts, number), tolerance, tumbles, max_iterations, effort, impulse, threads)
     solve_all()
     outcome[:, FACTORISATIONS] += before[:, 0]
     outcome[:, FOUND] = np.where(outcome[:, FOUND] == Found.START, before[:, 1], outcome[:, FOUND])
@@ -239,6 +239,7 @@ def _propose(
     system: System,
     islands: tuple[Indices, Indices, Indices],
     tolerance: Floats,
+    tumbles: NDArray[np.bool_],
     max_iterations: int,
     effort: Indices,
     impulse: Floats,
@@ -246,7 +247,7 @@ def _propose(
 ) -> Indices:
     """Improve the impulses (m, 3) of large islands; (islands, 2) the factorisations that each took, and what found them.
 
-    islands: start, contacts and work array as from `begin_islands`. tolerance: (islands, 2).
+    islands: start, contacts and work array as from `begin_islands`. tolerance: (islands, 2), tumbles: (islands,).
     """
     start, contacts, number = islands
     done = np.zeros((start.size - 1, 2), np.int64)
@@ -256,8 +257,8 @@ def _propose(
         if is_large(part):
             some = impulse[chosen]
             solve = partial(_solve_part, max_iterations, effort)
-            asked, limit = float(tolerance[i, 0]), float(tolerance[i, 1])
-            done[i] = propose_by_clusters(part, some, asked, limit, effort, solve, threads)
+            aims = float(tolerance[i, 0]), float(tolerance[i, 1])
+            done[i] = propose_by_clusters(part, some, aims, bool(tumbles[i]), effort, solve, threads)
             impulse[chosen] = some
     return done
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..problem.residuals import effective_masses
 from ..problem.system import effective_inverse_mass, relative_velocities
-from .build import remember, rest_offset, stick_speed
+from .build import remember, stick_speed
 from .frame import ContactState, FrameContacts, FrameImpacts
 from .outcome import Solution
 from .predict import Begin
@@ -88,7 +88,7 @@ def contacts_of(begin: Begin, solution: Solution, slow: float, impacts: FrameImp
 def impacts_in(begin: Begin, solution: Solution, step: float, fast: float) -> FrameImpacts:
     """The impacts of a part of a step, one for each two bodies: where a contact bears that closed faster than `fast`, m/s."""
     contacts, system = solution.contacts, solution.system
-    closing = -relative_velocities(system, begin.unknowns(begin.bodies.twist))[:, 0]
+    closing = np.maximum(-relative_velocities(system, begin.unknowns(begin.bodies.twist))[:, 0], solution.struck)
     impulse = solution.memory.impulse[:, 0]
     rows = np.flatnonzero((impulse > 0.0) & (closing > fast))
     if not rows.size:
@@ -96,8 +96,8 @@ def impacts_in(begin: Begin, solution: Solution, step: float, fast: float) -> Fr
     a, b, weight = contacts.body_a[rows], contacts.body_b[rows], impulse[rows]
     first = np.flatnonzero(np.concatenate([[True], (a[1:] != a[:-1]) | (b[1:] != b[:-1])]))  # contacts are sorted by bodies
     total = np.add.reduceat(weight, first)
-    offset = np.array([rest_offset(begin.model.size[i], begin.model.size[j]) for i, j in zip(a, b, strict=True)])
-    touched = np.clip((contacts.gap[rows] - offset) / closing[rows], 0.0, begin.h)
+    rest = begin.rest_gaps(contacts)[rows]
+    touched = np.clip((contacts.gap[rows] - rest) / closing[rows], 0.0, begin.h)
     normal = np.add.reduceat(weight[:, None] * contacts.normal[rows], first)
     point = np.add.reduceat(weight[:, None] * contacts.point[rows], first) / total[:, None]
     # normals of a body that is clasped may add up to nothing

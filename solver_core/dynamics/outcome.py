@@ -16,6 +16,7 @@ from .build import ContactMemory
 from .frame import FrameStatistics
 from .look_ahead.impacts import Impacts
 from .look_ahead.later_contacts import Later
+from .predict import Begin
 
 __all__ = ["Attempt", "Solution", "combined", "frame_statistics", "step_row"]
 
@@ -36,6 +37,7 @@ WHOLE = (
     "crowd",
     "worst_pair",
     "deepest_pair",
+    "spinning_body",
 )
 PAIRS = ("worst_pair", "deepest_pair")
 
@@ -46,7 +48,8 @@ class Solution(NamedTuple):
     system: of the contacts alone; axes: (m, 3, 3) of each, rows n, t1, t2. v, apart: (dof,) velocities, and those that part
     overlaps on top of them; twist: (n, 6) the sum of both. memory: what to begin with when the step is solved again; held:
     (t, 3) the impulses of all joints; approach: (m,) m/s, taken: (m,) J, what the next step has to know. restitution: (m,);
-    bouncing: (m,) those with some that push, with rebounds as fast as they should be. counts: (COUNTS,), errors: (7,) of
+    bouncing: (m,) those with some that push, with rebounds as fast as they should be; struck: (m,) m/s, the fastest that
+    impacts before the step closed at, -inf where there was none. counts: (COUNTS,), errors: (7,) of
     `solve_islands`. worked_off: whether the step has done all the work that it may. is_loose: whether joints
     are off where the step ends.
     """
@@ -62,6 +65,7 @@ class Solution(NamedTuple):
     taken: Floats
     restitution: Floats
     bouncing: NDArray[np.bool_]
+    struck: Floats
     counts: NDArray[np.int64]
     errors: Floats
     worked_off: bool
@@ -93,11 +97,13 @@ class Attempt(NamedTuple):
 
 
 def step_row(
-    last: Solution, joined: NDArray[np.int64] | None, solved: list[Solution], before: Overlap, after: Overlap
+    begin: Begin, last: Solution, joined: NDArray[np.int64] | None, solved: list[Solution], after: Overlap
 ) -> dict[str, Any]:
     """The row of a step that ended with one solution of those that were solved for; with the deepest overlap as the step
-    began and as it ended. joined: (t, 2) the bodies of the triples of rows of joints, which come after the contacts."""
+    ended. joined: (t, 2) the bodies of the triples of rows of joints, which come after the contacts."""
     counts, errors, contacts = last.counts, last.errors, last.contacts
+    before = begin.contacts.deepest(begin.model.size)
+    spin, spinning = fastest_of(contacts, begin.bodies.twist * max(begin.h, begin.single))
     deepest = max(before, after, key=lambda overlap: overlap.ratio)
     return {
         "status": counts[0],
@@ -117,6 +123,8 @@ def step_row(
         "deepest_overlap": deepest.depth,
         "overlap_ratio": deepest.ratio,
         "deepest_pair": deepest.pair,
+        "spin": spin,
+        "spinning_body": spinning,
     }
 
 
@@ -126,7 +134,19 @@ def combined(rows: list[dict[str, Any]]) -> dict[str, Any]:
     sums = {name: sum(row[name] for row in rows) for name in ("iterations", "factorisations", "found", "solves", "residual")}
     most = {name: max(row[name] for row in rows) for name in ("contacts", "islands", "relative_error", *RELATIVE)}
     deepest = max(rows, key=lambda row: row["overlap_ratio"])
-    return worst | most | sums | {name: deepest[name] for name in ("deepest_overlap", "overlap_ratio", "deepest_pair")}
+    overlap = {name: deepest[name] for name in ("deepest_overlap", "overlap_ratio", "deepest_pair")}
+    fastest = max(rows, key=lambda row: row["spin"])
+    return worst | most | sums | overlap | {name: fastest[name] for name in ("spin", "spinning_body")}
+
+
+def fastest_of(contacts: ContactSet, way: Floats) -> tuple[float, int]:
+    """How far the body with contacts that turns farthest does, in rad, and which it is, -1 for none; way: (n, 6)."""
+    if not len(contacts):
+        return 0.0, -1
+    turn = np.einsum("ni,ni->n", way[:, 3:], way[:, 3:])
+    ends = np.concatenate([contacts.body_a, contacts.body_b])
+    body = int(ends[np.argmax(turn[ends])])
+    return float(np.sqrt(turn[body])), body
 
 
 def _bodies_of(contacts: ContactSet, joined: NDArray[np.int64] | None, triple: int) -> tuple[int, int]:

@@ -89,8 +89,16 @@ def solve_step(
     if carried.any():
         # one problem again, from the velocities that the step began with
         problem = _stuck(problem, np.zeros(m, dtype=bool), system)
-        result = replace(result, impulse=result.impulse + carried)
+        result = _confirmed(problem, replace(result, impulse=result.impulse + carried), tolerance)
     return problem, result
+
+
+def _confirmed(problem: ContactProblem, result: Result, tolerance: float) -> Result:
+    """The result, its status withdrawn where Baraff's law does not hold for the whole of it: the sum of an impact, whose
+    friction is against the sliding before it, and of what remains, need be no solution of the step."""
+    if result.status is Status.SOLVED and not residuals(problem, result).static_friction <= tolerance:
+        return replace(result, status=Status.UNCONFIRMED)
+    return result
 
 
 def _solve_joined(
@@ -102,9 +110,7 @@ def _solve_joined(
     joined = joints_as_contacts(problem)
     most, left = max_iterations * problem.contacts, max(deadline - perf_counter(), 0.0)
     result = joined.result(pivot(joined.problem, tolerance, most, left, joined.start(warm_start)))
-    if result.status is Status.SOLVED and not residuals(problem, result).static_friction <= tolerance:
-        result = replace(result, status=Status.UNCONFIRMED)
-    return problem, result
+    return problem, _confirmed(problem, result, tolerance)
 
 
 def _stuck(problem: ContactProblem, stuck: NDArray[np.bool_], system: System) -> ContactProblem:

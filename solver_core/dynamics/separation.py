@@ -19,11 +19,11 @@ from ..solvers.kaufman_2008.aim import FEW_BODIES
 from ..solvers.kaufman_2008.first_order import sweep_and_split
 from ..solvers.kaufman_2008.projection import CONTACT, DISK, MULTIPLIER_STEPS, find_blocks, project
 from .bodies import Model
-from .build import REST_OFFSET, rest_offsets
 from .islands import connected
 from .predict import Begin
+from .rest_gaps import REST_OFFSET, rest_offsets
 
-__all__ = ["leave_what_gets_worse", "separation"]
+__all__ = ["leave_what_gets_worse", "left_to_limits", "separation"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -70,19 +70,19 @@ def separation(
     body_a, body_b, gap = contacts.body_a, contacts.body_b, contacts.gap
     out = np.zeros_like(v)
     size = np.minimum(model.size[body_a], model.size[body_b])
-    offset = rest_offsets(size)
+    offset, rest = rest_offsets(size), begin.rest_gaps(contacts)
     every = relative_velocities(system, v)
     velocity = every[: len(gap)]
-    missing = offset - gap - h * np.maximum(velocity[:, 0], 0.0)
+    missing = rest - gap - h * np.maximum(velocity[:, 0], 0.0)
     near = missing > NEGLIGIBLE * offset
     pushes = np.zeros(len(near))
     if not near.any():
         return out, pushes
     inward = _speed_of_entry(model, body_a, body_b, velocity[:, 1:], twist, h)
-    room = np.maximum(gap - CLEAR * offset + h * velocity[:, 0], 0.0)
+    room = np.maximum(gap + (offset - rest) - CLEAR * offset + h * velocity[:, 0], 0.0)
     wanted = np.where(near, -np.minimum(missing / h, recovery_speed * size + inward), room / h)
     (pairs, box), bias = joined, np.zeros_like(system.bias)
-    bias[len(gap) :] = _left(every[len(gap) :], box)
+    bias[len(gap) :] = left_to_limits(every[len(gap) :], box)
     apart = system._replace(velocity=np.zeros_like(v), bias=bias, slack=wanted, mu=np.zeros_like(system.mu), box=box)
     linked_a, linked_b = np.concatenate([body_a, pairs[:, 0]]), np.concatenate([body_b, pairs[:, 1]])
     islands = connected(len(model.dof), model.dof >= 0, linked_a, linked_b)
@@ -103,7 +103,7 @@ def separation(
             pushes[:] = impulse[: len(near), 0]
             return out, pushes
         impulse[:] = 0.0
-    leave_what_gets_worse(model, apart, islands, contacts, offset, size, h, out)
+    leave_what_gets_worse(model, apart, islands, contacts, rest, size, h, out)
     return out, pushes
 
 
@@ -168,7 +168,7 @@ def resists(system, acting, slow, out):
     return resisting
 
 
-def _left(velocity: Floats, box: Floats) -> Floats:
+def left_to_limits(velocity: Floats, box: Floats) -> Floats:
     """(j, 3) what of velocities (j, 3) in the rows of joints may be used up by velocities on top of them: what is left up to a
     limit, by the laws (j, 3, 3)."""
     to_lower, to_upper = box[..., 0] == 0.0, box[..., 1] == 0.0
@@ -273,14 +273,15 @@ def slow_down(model, system, islands, body_a, body_b, speed, out):
 
 
 def leave_what_gets_worse(
-    model: Model, apart: System, islands: Indices, contacts: ContactSet, offset: Floats, size: Floats, h: float, out: Floats
+    model: Model, apart: System, islands: Indices, contacts: ContactSet, rest: Floats, size: Floats, h: float, out: Floats
 ) -> None:
     """Stops those islands (n,) in which the velocities (dof,) bring the deepest overlap deeper within h seconds.
 
-    apart: the system, without bias. offset, size: (m,) of the contacts, m. A light body between the ground and a heavy one that
-    leans on it has no room to be parted in, and the nearest that there is to it may be far down.
+    apart: the system, without bias. rest, size: (m,) m, of the contacts, the gaps at rest and the smaller half extents. A light
+    body between the ground and a heavy one that leans on it has no room to be parted in, and the nearest that there is to it
+    may be far down.
     """
-    before = (offset - contacts.gap) / size
+    before = (rest - contacts.gap) / size
     after = before - h * relative_velocities(apart, out)[: len(size), 0] / size
     island = islands[np.where(model.dof[contacts.body_a] >= 0, contacts.body_a, contacts.body_b)]
     deepest, deeper = np.zeros(islands.size), np.zeros(islands.size)

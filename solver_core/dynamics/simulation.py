@@ -25,12 +25,14 @@ from ..scene.spec import (
 from ..threads.count import number_of_threads
 from ..validation.scene import scene_warnings, validate
 from .bodies import State, build_bodies, to_body_frames
+from .borne import bearing_until_met, with_borne
 from .build import ContactMemory
 from .collide import Collider
 from .crowds import Crowds
 from .fields.fields import Fields
 from .first_look import begun_overlaps
 from .frame import Frame, require_finite
+from .held_together import HeldTogether
 from .integrate import integrate
 from .joints.joints import JointMemory, Joints
 from .joints.rows import JointStep
@@ -43,6 +45,7 @@ from .pace import Pace
 from .parts import MAX_CUTS, Cut, Parts
 from .predict import Begin, predicted_step
 from .prescribed import Prescribed
+from .rolling import Rolling
 from .sleeping import Sleep, laid_asleep, none_remembered, remembered
 from .step_solver import StepSolver
 from .successions import first_of_some
@@ -96,10 +99,12 @@ class Simulation:
         self._sleep = Sleep(movable, radius, gravity_speed, self._step, self.settings.sleeping)
         self._sleep.lay(*laid_asleep(spec))
         self._deformation = Deformation(spec, self._bodies.shapes)
-        self._impacts = ImpactFinder(self._bodies, self._deformation)
+        self._together = HeldTogether(spec, self._bodies)
+        of_bodies = self._bodies, self._together
+        self._impacts = ImpactFinder(*of_bodies, self._deformation)
         threads = number_of_threads(threads)
-        self._collider = Collider(self._bodies, self._impacts, self._deformation, threads)
-        self._later = LaterContacts(self._bodies, self._impacts, self._deformation)
+        self._collider = Collider(*of_bodies, self._impacts, self._deformation, threads)
+        self._later = LaterContacts(*of_bodies, self._impacts, self._deformation)
         self._paths = Prescribed(spec, self._bodies, self.settings.substeps, self._step)
         self._kept = KeptContacts(self._step) if keep_contacts else None
         self._paths.hold(0, self._state, self._sleep.held, self._last_step)
@@ -107,9 +112,15 @@ class Simulation:
         self._fields = Fields(spec, self._bodies, self.settings.substeps) if spec.fields else None
         self._joints = Joints(spec, self._bodies.model, self._state)
         solved = self._joints, self._deformation, self._crowds
-        self._solver = StepSolver(spec, self.settings, *solved, threads)
+        rolling = Rolling(self._bodies, self._impacts, self._deformation, self._crowds)
+        self._solver = StepSolver(spec, self.settings, *solved, rolling, threads)
         self._reaction, self._held = np.zeros((len(self._joints), 6)), np.zeros((len(self._joints), 6))
-        self.warnings: tuple[SceneWarning, ...] = (*scene_warnings(spec), *self._overlaps(), *self._of_joints())
+        self.warnings: tuple[SceneWarning, ...] = (*scene_warnings(spec), *self._begin_contacts(), *self._of_joints())
+
+    @property
+    def held_in_step(self) -> Floats:
+        """(j, 6) N s and N m s: what the last time step's impulses were in the coordinates of each joint."""
+        return self._held
 
     def first_frame(self) -> Frame:
         """The state as it is now, before or between steps, without statistics."""
@@ -156,6 +167,7 @@ class Simulation:
             | self._sleep.checkpoint()
             | self._crowds.checkpoint()
             | self._pace.checkpoint()
+            | self._together.checkpoint()
             | {"last_step": np.array([self._last_step])}
         )
 
@@ -168,6 +180,8 @@ class Simulation:
         self._sleep.restore(checkpoint)
         self._crowds.restore(checkpoint)
         self._pace.restore(checkpoint)
+        self._together.follow(self._joints.links, self._joints.is_rigid)
+        self._together.restore(checkpoint)
         self._last_step = float(checkpoint["last_step"][0])
 
     def take_up(self, frame: Frame, checkpoint: dict[str, NDArray]) -> tuple[SceneWarning, ...]:
@@ -188,7 +202,7 @@ class Simulation:
         self._prescribed(at, at + 1.0, self._step)
         angle, twist = (np.array(checkpoint[f"joint_{name}"]) for name in ("angle", "twist"))
         self._joints.restore(self._joints.memory._replace(angle=angle, twist=twist, broken=frame.broken.copy()))
-        return self._overlaps()
+        return self._begin_contacts()
 
     def _enter_frame(self) -> None:
         """Do what is due at a frame before its first step."""
@@ -199,7 +213,10 @@ class Simulation:
         if self._fields is not None and released.any():
             self._fields.begin_with(frame, self._state, released, self._last_step)
         # what joints become is what they are restored to, too
-        if self._joints.enter(frame) | self._paths.gravity_changes(frame):
+        changed = self._joints.enter(frame)
+        if changed:
+            self._follow_joints()
+        if changed | self._paths.gravity_changes(frame):
             self._wake(self._sleep.settled)
         if self._fields is not None and self._sleep.asleep.any():
             asleep, untouched = self._sleep.asleep, self._sleep.untouched
@@ -215,8 +232,8 @@ class Simulation:
             with self._solver.one_step():
                 span, rows = 1, self._advance_single(first)
         asleep = int(self._sleep.asleep.sum())
-        if len(self._joints):
-            self._joints.break_by(self._held)
+        if len(self._joints) and self._joints.break_by(self._held):
+            self._follow_joints()
         crowd = int(np.count_nonzero(self._crowds.members))
         joined = self._joints.pairs, self._joints.driven
         self._memory = self._sleep.update(first, span, self._memory, *joined, self._crowds.still, self._met_asleep)
@@ -272,8 +289,6 @@ class Simulation:
         # impulses are remembered as those of a single step
         span = begin.span
         memory, held = self._memory._replace(impulse=span * self._memory.impulse), span * self._joints.memory.impulse
-        if not self.settings.warm_start:
-            memory, held = memory._replace(impulse=np.zeros_like(memory.impulse)), np.zeros_like(held)
         tries: list[Attempt] = []
         while True:
             solve = partial(self._solved, begin, joints, memory, held)
@@ -360,7 +375,8 @@ class Simulation:
             contacts = self._collider.contacts(state, begin.awake, begin.bodies.predicted, h, begin.bodies.rotation)
             woken = self._sleep.to_wake(contacts.body_a, contacts.body_b, begin.awake)
             if not woken.any():
-                return begin._replace(contacts=contacts)
+                begin = begin._replace(contacts=contacts, rest=self._together.rest)
+                return bearing_until_met(begin, state, self._memory, self._crowds.members)
             self._wake(woken)
 
     def _moved(self, begin: Begin, v: Floats, apart: Floats | None = None) -> State:
@@ -381,11 +397,13 @@ class Simulation:
         if self._kept is not None:
             self._kept.add(begin, solution)
         self._pace.advance(begin, solution.v, self._state, best.moved)
+        self._together.loosen(begin.contacts, begin.awake)
         self._state, self._last_step = best.moved, begin.h
         self._predicted = begin.bodies.predicted
         span = begin.span
         self._sleep.record_motion(solution.twist, solution.counts[0] == 0, span)
-        kept, found = solution.memory, {"approach": solution.approach, "taken": solution.taken}
+        kept = with_borne(solution.memory, self._memory, begin.borne)
+        found = {"approach": solution.approach, "taken": solution.taken}
         # what parts the overlaps of the next step is found anew: who pushed once would push for ever, a little
         self._memory = kept._replace(impulse=kept.impulse / span, parting=np.zeros_like(kept.parting), **found)
         if joints is not None:
@@ -394,7 +412,7 @@ class Simulation:
             self._reaction += done.on_b
             self._joints.advance(self._state, solution.held / span, begin.bodies.twist)
         joined = None if joints is None else joints.bodies
-        return step_row(solution, joined, solved, begin.contacts.deepest(self._bodies.model.size), best.later.deepest)
+        return step_row(begin, solution, joined, solved, best.later.deepest)
 
     def _wake(self, woken: NDArray[np.bool_]) -> None:
         if woken.any():
@@ -430,12 +448,27 @@ class Simulation:
         self._deformation.place(at / self.settings.substeps, end / self.settings.substeps, h)
         return self._paths.twists(self._state, self._sleep.held, end, h)
 
-    def _overlaps(self) -> tuple[SceneWarning, ...]:
-        """A warning for each pair of bodies that overlap now by more than their rest offset."""
-        model = self._bodies.model
-        still = np.zeros((model.dof.size, 6))
+    def _begin_contacts(self) -> tuple[SceneWarning, ...]:
+        """Take the gaps that bodies have now for those at which joints hold them; a warning for each pair of others that
+        overlap by more than their rest offset."""
+        self._together.forget()
+        self._together.follow(self._joints.links, self._joints.is_rigid)
+        contacts = self._take_gaps()
+        apart, names = contacts.without(self._together.are_held(contacts)), [body.name for body in self.spec.bodies]
+        return begun_overlaps(apart, self._bodies.model.size, names, self._frame)
+
+    def _follow_joints(self) -> None:
+        """Have contacts agree with the joints that hold now."""
+        if self._together.follow(self._joints.links, self._joints.is_rigid):
+            self._take_gaps()
+
+    def _take_gaps(self) -> ContactSet:
+        """All contacts as they are now, at whose gaps joints hold from now on whom they did not hold before."""
+        still = np.zeros((len(self.spec.bodies), 6))
         contacts = self._collider.contacts(self._state, self._sleep.awake | self._sleep.asleep, still, 0.0)
-        return begun_overlaps(contacts, model.size, [body.name for body in self.spec.bodies], self._frame)
+        if len(self._joints.links):
+            self._together.begin(self._collider.neighbours(self._state), contacts)
+        return contacts
 
     def _of_joints(self) -> list[SceneWarning]:
         """What is odd about the joints as the scene begins."""

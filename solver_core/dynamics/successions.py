@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..collision.contact_set import ContactSet
-from .build import TOUCHING_OFFSETS, rest_offsets
+from ..problem.system import relative_velocities
 from .look_ahead.later_contacts import normal_speed
 from .outcome import Solution
 from .predict import Begin
@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 MOST_WORK = 512  # turns of a step, times bodies and contacts that each solves for
+FEW = 100  # of these: where there are fewer, turns cost less, and may be more by the square of how many times fewer
 NEAR_THE_END = 1e-6  # of the step: an impact that is no farther from its end is where a cut would bring it
 
 
@@ -42,31 +43,32 @@ def first_of_some(
     """
     waits = follows(begin, solution)
     size = len(solution.contacts) + np.count_nonzero(begin.awake)
-    if not 0 < np.count_nonzero(waits) <= MOST_WORK // size - turns:
+    if not 0 < np.count_nonzero(waits) <= MOST_WORK // size * max(1, FEW // size) ** 2 - turns:
         return np.inf
     contacts = solution.contacts.chosen(waits)
     speed = normal_speed(contacts, solve(solution.contacts.without(waits)).twist, position)
     closes = -solution.restitution[waits] * speed > begin.least_bounce
-    times = (contacts.gap - offsets_of(begin, contacts))[closes] / -speed[closes]
+    times = (contacts.gap - begin.rest_gaps(contacts))[closes] / -speed[closes]
     first = float(times.min(initial=np.inf))
     return first if first < (1.0 - NEAR_THE_END) * begin.h else np.inf
 
 
 def follows(begin: Begin, solution: Solution) -> Flags:
     """(m,) contacts of a solution that bounce, and that have held bodies back which were apart, one of which meets a third body
-    in the step as well, or has just parted from one."""
-    a, b = solution.contacts.body_a, solution.contacts.body_b
-    holds = solution.bouncing & (solution.contacts.gap > TOUCHING_OFFSETS * offsets_of(begin, solution.contacts))
+    in the step as well, or has just parted from one; or pushes one that it touches, at a speed with which it would bounce."""
+    system, gap = solution.system, solution.contacts.gap
+    holds = solution.bouncing & ~begin.touching(solution.contacts)
     if not holds.any():
         return holds
-    acts = holds | (solution.bouncing & (solution.system.slack < 0.0))
-    pairs = np.unique(np.column_stack([a, b])[acts], axis=0)
+    acts = holds | np.isfinite(solution.struck) | (solution.bouncing & (system.slack < 0.0))
+    closing = -relative_velocities(system, system.velocity)[: len(gap), 0]
+    is_blow = holds & (solution.restitution * closing > begin.least_bounce)
+    return (holds & meets_others(begin, solution, acts)) | (is_blow & meets_others(begin, solution, acts | solution.bouncing))
+
+
+def meets_others(begin: Begin, solution: Solution, acts: Flags) -> Flags:
+    """(m,) contacts one body of which, that moves, has contacts with more than one other among those that act (m,)."""
+    ends = np.column_stack([solution.contacts.body_a, solution.contacts.body_b])
     moving = begin.model.dof >= 0
-    met = np.bincount(pairs.ravel(), minlength=len(moving)) * moving
-    return holds & (np.maximum(met[a], met[b]) > 1)
-
-
-def offsets_of(begin: Begin, contacts: ContactSet) -> Floats:
-    """(m,) m: the gaps that the bodies of contacts keep at rest."""
-    size = begin.model.size
-    return rest_offsets(np.minimum(size[contacts.body_a], size[contacts.body_b]))
+    met = np.bincount(np.unique(ends[acts], axis=0).ravel(), minlength=len(moving)) * moving
+    return met[ends].max(axis=1) > 1

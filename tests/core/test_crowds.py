@@ -131,6 +131,7 @@ def chain_of_contacts(bodies, velocity):
         np.zeros(m),
         np.ones(m),
         np.zeros((0, 3, 3)),
+        0.0,
     )
 
 

@@ -13,10 +13,11 @@ from scipy.spatial.transform import Rotation
 import solver_core as sc
 from solver_core.collision.contact_set import NO_CONTACTS, ContactSet, merged
 from solver_core.collision.detect import detect
-from solver_core.dynamics.build import build_system, rest_offsets, rules_of
+from solver_core.dynamics.build import build_system, none_beyond, rules_of
 from solver_core.dynamics.look_ahead.impacts import NO_IMPACTS
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.dynamics.parts import MAX_CUTS, Cut
+from solver_core.dynamics.rest_gaps import rest_offsets
 from solver_core.dynamics.separation import leave_what_gets_worse
 from solver_core.dynamics.simulation import MAX_TRIES
 from solver_core.geometry.shapes import build_shapes
@@ -288,8 +289,8 @@ def test_a_parting_that_brings_the_deepest_overlap_deeper_is_left_out(speed, kep
     begin = simulation._begin(0.0, h)
     contacts = begin.contacts
     assert contacts.gap.min() == pytest.approx(-0.001)
-    drift, state = np.zeros((len(contacts), 3)), simulation._state
-    given = begin, state, contacts, drift, simulation._memory, rules_of(simulation.spec)
+    state = simulation._state
+    given = begin, state, contacts, none_beyond(len(contacts)), simulation._memory, rules_of(simulation.spec)
     system = build_system(*given, True, np.zeros(2, dtype=bool)).system
     size, islands, v = np.full(len(contacts), 0.01), np.array([0, 1]), np.array([0.0, 0.0, speed, 0.0, 0.0, 0.0])
     leave_what_gets_worse(begin.model, system, islands, contacts, rest_offsets(size), size, h, v)

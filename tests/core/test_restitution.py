@@ -6,12 +6,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 
 import solver_core as sc
-from solver_core.scene.parts import ground, sphere_shape
+from solver_core.jointed_scenes import CRADLE_SUBSTEPS, newtons_cradle
+from solver_core.scene.parts import box_shape, ground, sphere_shape
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec
 from solver_core.scenes import card_house
 
@@ -192,3 +194,145 @@ def test_a_ball_that_is_hit_from_behind_before_it_touches_does_not_bounce_with_a
     # in the two steps of an impact some of it is in between; then all of it is back, as far as Newton's law has it
     assert energy.max() <= energy[0] * (1.0 + 1e-9)
     assert frames[-1].velocities[:, 0].sum() == pytest.approx(1.5)
+
+
+def touching_row(speeds, masses, gap: float, restitution: float, **settings: Any) -> SceneSpec:
+    """Bodies in a row without gravity, each `gap` from the next, all along a direction; boxes face to face if asked for."""
+    along, radius = np.array(settings.get("along", (1.0, 0.0, 0.0))), settings.get("radius", RADIUS)
+    along = along / np.linalg.norm(along)
+    turn = np.array([1.0 + along[0], 0.0, -along[2], along[1]])  # X to `along`
+    shape = box_shape((2.0 * radius,) * 3) if settings.get("boxes") else sphere_shape(radius)
+    bodies = [
+        BodySpec(
+            f"Body {i}",
+            BodyKind.ACTIVE,
+            shape,
+            position=i * (2.0 * radius + gap) * along,
+            orientation=turn / np.linalg.norm(turn),
+            velocity=speed * along,
+            mass=float(mass),
+            material=material(0.0, restitution),
+        )
+        for i, (speed, mass) in enumerate(zip(speeds, masses, strict=True))
+    ]
+    return SceneSpec(tuple(bodies), gravity=np.zeros(3))
+
+
+def one_by_one(speeds, masses, restitution: float):
+    """Speeds of a row whose gaps are equal, after all its impacts, by Newton's law for two at a time, each in its time."""
+    v, gap = np.array(speeds, dtype=float), np.ones(len(speeds) - 1)
+    while (closing := v[:-1] - v[1:]).max() > 1e-12:
+        meets = closing > 1e-12
+        i = int(np.where(meets, gap / np.where(meets, closing, 1.0), np.inf).argmin())
+        gap -= gap[i] / closing[i] * closing
+        gap[i], (a, b) = 0.0, masses[i : i + 2]
+        v[i : i + 2] += np.array([-b, a]) / (a + b) * (1.0 + restitution) * closing[i]
+    return v
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-9, 1e-6, 2e-5, 2.5e-5, 4e-5, 1e-3, 0.1])  # m; the rest offset is 2e-5
+@pytest.mark.parametrize("moving", [1, 2])
+def test_as_many_balls_go_out_of_a_row_as_come_in_whatever_its_gaps(gap, moving):
+    spec = touching_row([3.0] * moving + [0.0] * (7 - moving), [1.0] * 7, gap, 1.0, along=(0.3, -0.8, 0.5))
+    frames = sc.Simulation(spec, fps=240.0, substeps=1).run(80)
+    speeds = np.linalg.norm(frames[-1].velocities[:, :3], axis=1)
+    np.testing.assert_allclose(speeds, [0.0] * (7 - moving) + [3.0] * moving, atol=3e-6)
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 50.0])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_blow_goes_through_touching_bodies_as_through_ones_with_equal_gaps(seed, scale):
+    random = np.random.default_rng(seed)
+    count = int(random.integers(3, 12))
+    masses, restitution = 10.0 ** random.uniform(-0.5, 0.5, count), 1.0 if seed % 2 else random.uniform(0.85, 1.0)
+    speeds = np.append([2.0] * int(random.integers(1, 3)), np.zeros(count))[:count] * scale
+    row = touching_row(speeds, masses, 0.0, restitution, along=random.normal(size=3), radius=RADIUS * scale, boxes=seed >= 3)
+    frames = sc.Simulation(row, fps=240.0, substeps=1).run(4)
+    out = frames[-1].velocities[:, :3] @ (row.bodies[-1].position / np.linalg.norm(row.bodies[-1].position))
+    np.testing.assert_allclose(out, one_by_one(speeds, masses, restitution), atol=1e-6 * scale)
+
+
+def test_what_touching_balls_meet_at_is_kept_pair_by_pair():
+    spec = touching_row([3.0, *[0.0] * 4], [1.0] * 5, 0.0, 1.0)
+    simulation = sc.Simulation(spec, fps=240.0, substeps=1, keep_contacts=True)
+    contacts = simulation.run(1)[-1].contacts
+    assert contacts is not None
+    impacts = contacts.impacts
+    np.testing.assert_array_equal(np.column_stack([impacts.body_a, impacts.body_b]), [[i, i + 1] for i in range(4)])
+    np.testing.assert_allclose(impacts.impulse, 3.0, rtol=1e-6)
+    np.testing.assert_allclose(impacts.speed, 3.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-6, 1e-3])
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_a_ball_between_two_others_meets_both_at_once(gap, mirrored):
+    """Equal balls with e = 1, one into the gap of two: for centres at an angle a these leave at 2 v cos a / (1 + 2 cos^2 a)."""
+    surface, radius, side = material(0.0, 1.0), 0.05, -1.0 if mirrored else 1.0
+    aside = radius + 0.5 * gap
+    places = [(-side * math.sqrt((2.0 * radius + gap) ** 2 - aside**2), 0.0), (0.0, aside), (0.0, -aside)]
+    balls = [
+        BodySpec(
+            f"Ball {i}",
+            BodyKind.ACTIVE,
+            sphere_shape(radius),
+            position=np.array([*place, 0.0]),
+            velocity=np.array([0.0 if i else 2.0 * side, 0.0, 0.0]),
+            mass=1.0,
+            material=surface,
+        )
+        for i, place in enumerate(places)
+    ]
+    frames = sc.Simulation(SceneSpec(tuple(balls), gravity=np.zeros(3)), fps=240.0, substeps=1).run(12)
+    sine = aside / (2.0 * radius + min(gap, 2e-4 * radius))
+    cosine = math.sqrt(1.0 - sine**2)
+    leaves = 2.0 * 2.0 * cosine / (1.0 + 2.0 * cosine**2)
+    away = [[leaves * cosine * side, leaves * sine], [leaves * cosine * side, -leaves * sine]]
+    expected = [[2.0 * side - 2.0 * leaves * cosine * side, 0.0], *away]
+    np.testing.assert_allclose(frames[-1].velocities[:, :2], expected, atol=2e-5)
+    np.testing.assert_allclose(frames[-1].velocities[1, :2], frames[-1].velocities[2, :2] * [1.0, -1.0], atol=2e-6)
+
+
+@pytest.mark.parametrize("second", [2.62e-4, 2.7e-4, 2.7692e-4, 2.82e-4, 2.85e-4])  # m
+def test_a_pair_that_has_met_bounces_before_a_third_that_came_near_meanwhile(second):
+    """The middle ball, held for a step, came within the rest offset of the last, and both pairs bounced at once."""
+    speeds, gaps = [-0.0089, -0.54, -0.5379], [5.728e-4, second]
+    spec = row_of_balls([4.0] * 3, gaps, 1.0, 0.0)
+    balls = [
+        dataclasses.replace(
+            ball,
+            shape=sphere_shape(0.05),
+            velocity=np.array([v, 0.0, 0.0]),
+            position=np.array([0.1 * i + sum(gaps[:i]), 0.0, 0.0]),
+        )
+        for i, (ball, v) in enumerate(zip(spec.bodies, speeds, strict=True))
+    ]
+    frames = sc.Simulation(SceneSpec(tuple(balls), gravity=np.zeros(3)), fps=960.0, substeps=1).run(8)
+    np.testing.assert_allclose(frames[-1].velocities[:, 0], sorted(speeds), atol=1e-6)
+
+
+def test_a_row_of_touching_balls_on_a_floor_passes_a_blow_on():
+    surface, radius = material(0.0, 1.0), 0.05
+    balls = [
+        BodySpec(
+            f"Ball {i}",
+            BodyKind.ACTIVE,
+            sphere_shape(radius),
+            position=np.array([2.0 * radius * i - (0.03 if i == 0 else 0.0), 0.0, radius * (1.0 + 2e-4)]),
+            velocity=np.array([0.0 if i else 2.0, 0.0, 0.0]),
+            mass=1.0,
+            material=surface,
+        )
+        for i in range(5)
+    ]
+    frames = sc.Simulation(SceneSpec((ground(surface), *balls))).run(1)
+    np.testing.assert_allclose(frames[-1].velocities[1:, 0], [0.0, 0.0, 0.0, 0.0, 2.0], atol=1e-5)
+    np.testing.assert_allclose(frames[-1].velocities[1:, 2], 0.0, atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("raised", [1, 2])
+def test_as_many_balls_of_a_touching_cradle_swing_out_as_came_in(raised):
+    frames = sc.Simulation(newtons_cradle(raised=raised, gap=0.0), substeps=CRADLE_SUBSTEPS).run(24)
+    fastest = np.array([np.abs(frame.velocities[:, 0]) for frame in frames[11:14]])
+    assert fastest[:, : 5 - raised].max() < 0.02
+    assert fastest[:, 5 - raised :].min() > 0.5

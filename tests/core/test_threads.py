@@ -160,7 +160,7 @@ def test_a_helper_that_never_comes_is_not_waited_for():
         return False
 
     with helped(2, late, lambda shared: workspace_in_parts(shared, WALL, impulse)) as work:
-        lead(work, *aims, 0, MOST_LOOKS, effort_of_a_step())
+        lead(work, *aims, 0, MOST_LOOKS, effort_of_a_step(), True)
         gate.set()
     hand_back(work, WALL, impulse, np.empty_like(WALL.velocity))
     np.testing.assert_allclose(impulse, alone, rtol=1e-9, atol=1e-15)

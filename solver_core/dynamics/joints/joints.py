@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+# In lengths: what is off by less than that after a step is so by rounding, and solved as well as joints are.
+IN_PLACE = 1e-6
 # In lengths: a joint that is farther off than that, and comes no nearer, gives way.
 GIVING_WAY = 1e-2
 IN_PROOF = 1e-3  # of the largest impulse of a proof: what takes part in it
@@ -46,8 +48,9 @@ class JointMemory(NamedTuple):
 class Joints:
     """The joints of a scene; made when all bodies are where it begins.
 
-    memory: what they remember. pairs: (k, 2) bodies that they hold together, the world left out. held: (n,) which bodies any
-    hold. driven: (k,) bodies that motors drive.
+    memory: what they remember. links: (k, 2) the bodies of those that hold or limit a coordinate, -1 for the world, and
+    is_rigid: (k,) which of them hold all six. pairs: (k, 2) bodies that they hold together, the world left out. held: (n,)
+    which bodies any hold. driven: (k,) bodies that motors drive.
     """
 
     def __init__(self, spec: SceneSpec, model: Model, state: State):
@@ -70,6 +73,9 @@ class Joints:
         self.memory = memory
         rows, body, holds = self._table.rows, self._table.frames.body, self._holds
         hold = body[holds]
+        bound = np.bincount(rows.joint[rows.kind <= AT_MOST], minlength=len(body)) > 0
+        locked = np.bincount(rows.joint[rows.kind == HOLD], minlength=len(body)) == len(COORDINATES)
+        self.links, self.is_rigid = body[holds & bound], locked[holds & bound]
         self.pairs = hold[(hold >= 0).all(axis=1)]
         self.held = np.isin(np.arange(len(memory.twist)), hold)
         driven = np.isin(np.arange(len(body)), rows.joint[(rows.kind == MOTOR) & (rows.target != 0.0)])
@@ -113,7 +119,10 @@ class Joints:
         step = self.step(begin, state)
         rows = step.straight_rows(begin.h, np.inf, 0.0)
         box = step.holding(rows.box)
-        if not rows.bias[box.any(axis=2)].any():
+        of_triple = dict(zip(self._table.rows.triple.tolist(), self._table.rows.joint.tolist(), strict=True))
+        length = self._table.frames.length[[of_triple[triple] for triple in step.triples.tolist()]]
+        rounding = np.repeat(IN_PLACE * length[:, None] / begin.h, 3, axis=1)
+        if not (np.abs(rows.bias) > rounding)[box.any(axis=2)].any():
             return []
         alone = System(
             offset=begin.offset,
@@ -124,11 +133,12 @@ class Joints:
             **rows._replace(box=box)._asdict(),
             slack=np.zeros(0),
             mu=np.zeros(0),
+            least_scale=begin.least_scale,
         )
         proof = contradicting_rows(ContactProblem.of_system(alone))
-        if proof is None:
+        # the impulses of a proof move nothing, so all velocities leave rows the same sum, weighed with them
+        if proof is None or abs((proof * rows.bias).sum()) <= (np.abs(proof) * rounding).sum():
             return []
-        of_triple = dict(zip(self._table.rows.triple.tolist(), self._table.rows.joint.tolist(), strict=True))
         bears = np.abs(proof).max(axis=1) > IN_PROOF
         names = sorted({self._names[of_triple[triple]][0] for triple in step.triples[bears].tolist()})
         what = "contradict each other" if len(names) > 1 else "asks for what its bodies cannot do"
@@ -171,11 +181,13 @@ class Joints:
         farthest_off(self._table.rows, frames.length, found.value, off)
         return np.where(holds, off, 0.0)
 
-    def break_by(self, impulse: Floats) -> None:
-        """Break those that had to hold a coordinate with a breaking impulse in a time step, (j, 6) N s and N m s."""
+    def break_by(self, impulse: Floats) -> bool:
+        """Break those that had to hold a coordinate with a breaking impulse in a time step, (j, 6) N s and N m s; whether there
+        are any."""
         breaks = self._holds & (np.abs(impulse).max(axis=1, initial=0.0) >= self._table.breaking)
         if breaks.any():
             self.restore(self.memory._replace(broken=self.memory.broken | breaks))
+        return bool(breaks.any())
 
 
 @kernel

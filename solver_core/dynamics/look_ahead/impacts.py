@@ -21,9 +21,10 @@ from ...collision.mesh.swept_triangles import all_triangles, with_scratch
 from ...collision.time_of_impact import HARMLESS_MOTION, OVERLAP_ALLOWED, Motion, earliest_impacts, thicknesses
 from ...compile.kernel import FALSE, TRUE, kernel
 from ..bodies import Bodies
-from ..build import rest_offset
+from ..held_together import HeldTogether
 from ..motion.deformation import Deformation
 from ..parts import Cut
+from ..rest_gaps import rest_offsets
 
 __all__ = ["NO_IMPACTS", "ImpactFinder", "Impacts"]
 
@@ -66,15 +67,14 @@ NO_IMPACTS = Impacts(np.zeros((0, 2), np.int64), np.zeros(0), np.zeros(0, np.boo
 class ImpactFinder:
     """Finds the impacts of a motion; made once for a scene."""
 
-    def __init__(self, bodies: Bodies, deformation: Deformation):
-        self._deformation = deformation
+    def __init__(self, bodies: Bodies, together: HeldTogether, deformation: Deformation):
+        self._deformation, self._together = deformation, together
         self._shapes, self._collections = bodies.shapes._replace(surfaces=None), bodies.model.collections
-        self._excluded = bodies.excluded
         self._surfaces = bodies.shapes.surfaces
         self._triangles = None if self._surfaces is None else all_triangles(self._surfaces)
         self._with_slots = self._shapes if self._triangles is None else with_scratch(self._shapes)
         self._thickness = thicknesses(bodies.shapes, self._triangles)
-        self._rest = np.array([rest_offset(s, s) if np.isfinite(s) else np.inf for s in bodies.model.size])
+        self._rest = np.where(np.isfinite(bodies.model.size), rest_offsets(bodies.model.size), np.inf)
         thinnest, smallest = self._thickness.min(initial=np.inf), self._rest.min(initial=np.inf)
         self._least_rest = smallest
         # two bodies that both move less than half of what is harmless to any pair are none to look at
@@ -139,7 +139,7 @@ class ImpactFinder:
         reach = (self.turning_reach(motion.twist, motion.h) + self._deformation.reach(motion.h))[body]
         travel = motion.h * motion.twist[body, :3]
         return candidate_pairs(
-            self._shapes, places, turns, reach, self._collections[body], chosen[body], self._excluded, travel
+            self._shapes, places, turns, reach, self._collections[body], chosen[body], self._together.excluded, travel
         )
 
     def _of_pairs(self, pairs: Ints, motion: Motion) -> Impacts:

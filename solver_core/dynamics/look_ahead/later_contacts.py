@@ -27,9 +27,10 @@ from ...collision.contact_set import NO_CONTACTS, NO_OVERLAP, ContactSet, Overla
 from ...collision.detect import detect
 from ...collision.time_of_impact import Motion
 from ..bodies import Bodies, State
-from ..build import rest_offsets
+from ..held_together import HeldTogether
 from ..motion.deformation import Deformation
 from ..motion.rotation import matrices, rotated_by, rotation_vectors
+from ..rest_gaps import rest_offsets
 from .impacts import ImpactFinder, Impacts
 
 __all__ = ["NOTHING_LATER", "Later", "LaterContacts", "twist_between"]
@@ -72,8 +73,8 @@ NOTHING_LATER = Later(NO_CONTACTS, False, 0.0, NO_OVERLAP)
 class LaterContacts:
     """Finds the contacts that come about in a step; made once for a scene."""
 
-    def __init__(self, bodies: Bodies, impacts: ImpactFinder, deformation: Deformation):
-        self._shapes, self._collections, self._excluded = bodies.shapes, bodies.model.collections, bodies.excluded
+    def __init__(self, bodies: Bodies, together: HeldTogether, impacts: ImpactFinder, deformation: Deformation):
+        self._shapes, self._collections, self._together = bodies.shapes, bodies.model.collections, together
         self._size, self._movable = bodies.model.size, bodies.model.dof >= 0
         self._rest = rest_offsets(bodies.model.size)
         self._impacts, self._deformation = impacts, deformation
@@ -95,7 +96,8 @@ class LaterContacts:
         # meshes that deform are not where they will be
         still = np.broadcast_to(self._deformation.reach(motion.h), quick.shape) == 0.0
         rotation = matrices(moved.orientation)
-        after = detect(self._shapes, moved.position, rotation, self._rest, self._collections, quick & still, self._excluded)
+        placed, excluded = (moved.position, rotation), self._together.excluded
+        after = detect(self._shapes, *placed, self._rest, self._collections, quick & still, excluded)
         a, b = after.body_a, after.body_b
         after = after.chosen((movable[a] | movable[b]) & still[a] & still[b])
         a, b = after.body_a, after.body_b
@@ -176,7 +178,7 @@ class LaterContacts:
             chosen = np.zeros(len(moves), np.bool_)
             chosen[bodies[together]] = True
             reach = 2.0 * self._rest
-            contacts = detect(self._shapes, position, rotation, reach, self._collections, chosen, self._excluded)
+            contacts = detect(self._shapes, position, rotation, reach, self._collections, chosen, self._together.excluded)
             wanted = np.isin(self._pair(contacts), bodies[together] @ [len(moves), 1])
             contacts = contacts.chosen(wanted)
             at = np.maximum(time[contacts.body_a], time[contacts.body_b])

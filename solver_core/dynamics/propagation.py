@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Blows that touching bodies pass on: impacts of pairs, one after the other, within no time.
+
+Bodies that touch are what bodies with equal gaps become as these become ever smaller. With gaps each pair that meets has an
+impact of its own, by Newton's law, and the next one is that of the pair whose gap closes first; how large the gaps are does
+not matter. So here the gap of every pair that touches is 1, and pairs meet when that has closed at the velocities which the
+impacts before them left. What meets at the same time has its impacts at once, by Newton's law for all of these: the answer
+with the symmetry of the scene, as where a ball runs between two others.
+
+These impacts come before the step is solved and change the velocities that it begins with. Who met in the step before comes
+first: its bodies have been held since, and the speed that they came with is remembered (`restitution.py`). Contacts without
+restitution hold meanwhile, and joints do. What closes no faster than what rest gathers in a step is no impact and is left to
+the step, and so is what would take more impacts than a step may have: it is then answered at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..collision.contact_set import ContactSet
+from ..problem.subsystem import contact_islands
+from ..problem.system import System, relative_velocities
+from .build import StepProblem
+from .predict import Begin
+from .separation import left_to_limits
+
+__all__ = ["Blow", "pass_on"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+MOST_WORK = 2**23  # impacts that follow each other, times the cube of how many bodies and contacts there are
+AT_ONCE = 1e-4  # of the time to the next impact: what meets within it meets at once
+NEGLIGIBLE = 1e-7  # of the fastest: a rebound that is slower is rounding
+
+# velocities (dof,), impulses (k, 3) and factorisations of a problem of rebounds; None where it has no answer
+Solve = Callable[[StepProblem], tuple[Floats, Floats, int] | None]
+
+
+class Blow(NamedTuple):
+    """What impacts did before a step.
+
+    problem: the step's, with the velocities that they left. impulse: (k, 3) N s, of contacts and triples of joints. struck:
+    (m,) m/s, the fastest that contacts closed at, -inf of those that took no part. factorisations: how many it took.
+    """
+
+    problem: StepProblem
+    impulse: Floats
+    struck: Floats
+    factorisations: int
+
+    @classmethod
+    def none(cls, problem: StepProblem, triples: int) -> Blow:
+        """Of a step that begins as it is."""
+        m = len(problem.axes)
+        return cls(problem, np.zeros((m + triples, 3)), np.full(m, -np.inf), 0)
+
+
+class Touching(NamedTuple):
+    """What touches in the islands that pass on a blow.
+
+    rows: (r,) contacts, and after them triples of joints; island: (r,) theirs. pair: of each of the contacts; of_pair: (pairs,)
+    the island of each.
+    """
+
+    rows: Indices
+    island: Indices
+    pair: Indices
+    of_pair: Indices
+
+    def meeting(self, due: Flags, supports: Flags) -> Indices:
+        """The rows of pairs that are due (pairs,), and in their islands those that support (m,) and the joints."""
+        contacts = len(self.pair)
+        chosen = np.isin(self.island, self.of_pair[due])
+        chosen[:contacts] &= due[self.pair] | supports[self.rows[:contacts]]
+        return self.rows[chosen]
+
+
+class Law:
+    """Newton's law of restitution where forces bring bodies together meanwhile, as in `restitution.py`.
+
+    room: (m,) m, how far contacts are from where their bodies rest.
+    """
+
+    def __init__(self, begin: Begin, contacts: ContactSet, problem: StepProblem, least: float):
+        """least: m/s, a rebound that is no faster is none."""
+        system, self._e, self._least = problem.system, problem.restitution, least
+        now, then = (relative_velocities(system, v)[:, 0] for v in (begin.unknowns(begin.bodies.twist), system.velocity))
+        pull = (now - then) / begin.force_time
+        self.room = np.maximum(contacts.gap - begin.rest_gaps(contacts), 0.0)
+        self._late, self._fallen = 0.5 * begin.h * pull, 2.0 * pull * self.room
+
+    def approach(self, speed: Floats) -> Floats:
+        """(m,) m/s at which bodies meet whose contacts open at speeds (m,) in the middle of the step; 0 where they do not."""
+        closing = -speed - self._late
+        return np.where(closing > 0.0, np.sqrt(np.maximum(closing * closing + self._fallen, 0.0)), 0.0)
+
+    def rebound(self, approach: Floats, negligible: float) -> Floats:
+        """(m,) m/s at which they then open in the middle of the step; 0 where they do not bounce."""
+        parts = self._e * approach
+        return np.where(parts > max(self._least, negligible), np.maximum(parts - self._late, 0.0), 0.0)
+
+
+def pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: System, least: float, solve: Solve) -> Blow:
+    """Let bodies that touch pass on what they are hit by, where there is a third one to pass it on to.
+
+    problem: of the contacts alone; system: with the joints that hold. least: m/s, what would part no faster does not bounce.
+    """
+    m = len(contacts)
+    most = MOST_WORK // (m + np.count_nonzero(begin.awake)) ** 3
+    touching = that_pass_on(begin, contacts, problem, system) if most else None
+    _, impulse, struck, factorisations = none = Blow.none(problem, len(system.box))
+    if touching is None:
+        return none
+    rows, law = touching.rows[: len(touching.pair)], Law(begin, contacts, problem, least)
+    # bodies that met in the step before are where they met: no gap is left between them
+    waiting = np.where(problem.approach_before > 0.0, np.maximum(-problem.system.slack, 0.0), 0.0)
+    gap = np.ones(len(touching.of_pair))
+    gap[touching.pair[waiting[rows] > 0.0]] = 0.0
+    v, slack, taken, negligible = system.velocity, problem.system.slack, problem.taken_before.copy(), 0.0
+    for turn in range(most + 1):
+        speed = relative_velocities(system, v)
+        approach = law.approach(speed[:m, 0])
+        negligible = max(negligible, NEGLIGIBLE * float(approach[rows].max(initial=0.0)))
+        rebound = np.maximum(law.rebound(approach, negligible), waiting)
+        slack = np.where(rebound > 0.0, -rebound, law.room / begin.h)
+        due = next_to_meet(touching, gap, -speed[rows, 0], rebound[rows] > 0.0)
+        if turn == most or not due.any():
+            break
+        some = touching.meeting(due, problem.restitution == 0.0)
+        hit = rows[due[touching.pair]]
+        # what supports gives way to no more than it does already
+        held = np.maximum(law.room / begin.h, -speed[:m, 0])
+        held[hit] = slack[hit]
+        solved = solve(of_rows(problem._replace(taken_before=taken), system, some, held, v, speed))
+        if solved is None:
+            break
+        v, pushed, spent = solved
+        impulse[some] += pushed
+        factorisations += spent
+        taken[hit], waiting[:] = 0.0, 0.0
+        struck[hit] = np.maximum(struck[hit], approach[hit])
+    # those that are left, if any, bounce at once
+    kept = problem.system.slack.copy()
+    kept[rows] = slack[rows]
+    after = problem.system._replace(velocity=v, slack=kept)
+    return Blow(problem._replace(system=after, taken_before=taken), impulse, struck, factorisations)
+
+
+def that_pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: System) -> Touching | None:
+    """What touches in the islands in which a contact bounces whose bodies could bounce off a third one."""
+    fastest = float(np.abs(begin.bodies.predicted[:, :3]).max(initial=0.0))
+    bounces = -problem.system.slack > NEGLIGIBLE * fastest
+    if not bounces.any():
+        return None
+    m, ends = len(contacts), np.column_stack([contacts.body_a, contacts.body_b])
+    touch = begin.touching(contacts)
+    met = np.bincount(np.unique(ends[touch & (problem.restitution > 0.0)], axis=0).ravel(), minlength=len(begin.awake))
+    passes = bounces & (np.where(begin.model.dof >= 0, met, 0)[ends].max(axis=1) > 1)
+    if not passes.any():
+        return None
+    rows = np.concatenate([np.flatnonzero(touch), np.arange(m, len(system.body_a))])
+    start, order = contact_islands(len(system.offset) - 1, system.body_a[rows], system.body_b[rows])
+    island = np.empty(len(rows), np.int64)
+    island[order] = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    wanted = np.isin(island, island[np.isin(rows, np.flatnonzero(passes))])
+    rows, island = rows[wanted], island[wanted]
+    _, first, pair = np.unique(ends[rows[rows < m]], axis=0, return_index=True, return_inverse=True)
+    return Touching(rows, island, pair.ravel(), island[first])
+
+
+def next_to_meet(touching: Touching, gap: Floats, closing: Floats, bounces: Flags) -> Flags:
+    """(pairs,) those that meet next in their island; the gaps (pairs,) become those that there are then.
+
+    closing: (contacts,) m/s, bounces: (contacts,) those that do where they meet.
+    """
+    fastest, meets = np.full(len(gap), -np.inf), np.zeros(len(gap), np.bool_)
+    np.maximum.at(fastest, touching.pair, closing)
+    meets[touching.pair[bounces]] = True
+    wait = np.full(len(gap), np.inf)
+    np.divide(gap, fastest, out=wait, where=meets & (fastest > 0.0))
+    wait[meets & (gap == 0.0)] = 0.0
+    least = np.full(int(touching.of_pair.max()) + 1, np.inf)
+    np.minimum.at(least, touching.of_pair, wait)
+    passed = least[touching.of_pair]
+    due = (wait <= (1.0 + AT_ONCE) * passed) & np.isfinite(wait)
+    moving = np.isfinite(passed)
+    gap[moving] = np.maximum(gap[moving] - passed[moving] * fastest[moving], 0.0)
+    gap[due] = 0.0
+    return due
+
+
+def of_rows(problem: StepProblem, system: System, rows: Indices, slack: Floats, v: Floats, speed: Floats) -> StepProblem:
+    """The problem of some contacts and triples of joints, as yet at velocities v (dof,).
+
+    slack: (m,) of contacts. speed: (k, 3) m/s, that rows of the system have at v; those of joints keep it, up to limits.
+    """
+    m = len(slack)
+    some, joints = rows[rows < m], rows[rows >= m]
+    box, bias = system.box[joints - m], system.bias[rows]
+    bias[len(some) :] += left_to_limits(speed[joints], box) - speed[joints]
+    part = system._replace(
+        velocity=v,
+        body_a=system.body_a[rows],
+        body_b=system.body_b[rows],
+        jacobian_a=system.jacobian_a[rows],
+        jacobian_b=system.jacobian_b[rows],
+        bias=bias,
+        slack=slack[some],
+        mu=system.mu[some],
+        box=box,
+    )
+    of_contacts = (array[some] for array in problem[3:])
+    return StepProblem(part, problem.axes[some], np.zeros((len(rows), 3)), *of_contacts)
