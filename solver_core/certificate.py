@@ -8,8 +8,6 @@ tolerance, 2 when something cannot be read.
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,13 +15,15 @@ from typing import Any
 
 from .certificate_page import page
 from .command_line import ExitStatus, Parser, UsageError
-from .io.atomic import write_atomically
+from .console import prepare_streams, tell
+from .io import tables
 from .io.cache import CacheError, FrameCacheReader
 from .io.container import ContainerError
+from .io.outputs import PAGE, REPORT, TABLE, OutputKind, is_stream, refuse_output, write_output
 from .io.snapshot import read_snapshot, snapshot_digest
 from .report import build_report, report_bytes
 
-__all__ = ["FORMATS", "certificate_of", "main", "write_certificate"]
+__all__ = ["FORMATS", "certificate_of", "main", "refuse_certificate", "write_certificate"]
 
 
 def certificate_of(snapshot: Path, cache: Path) -> dict[str, Any]:
@@ -37,11 +37,8 @@ def certificate_of(snapshot: Path, cache: Path) -> dict[str, Any]:
 def table(report: dict[str, Any]) -> bytes:
     """The frames as comma separated values; a number that is not finite is an empty cell."""
     rows = [cells(row) for row in report["frames"]]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]) if rows else ["frame"], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue().encode()
+    header = list(rows[0]) if rows else ["frame"]
+    return tables.table(header, ([row[name] for name in header] for row in rows))
 
 
 def cells(row: dict[str, Any]) -> dict[str, Any]:
@@ -56,15 +53,30 @@ def cells(row: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
-FORMATS: dict[str, Callable[[dict[str, Any]], bytes]] = {".json": report_bytes, ".csv": table, ".html": page}
+FORMATS: dict[str, tuple[OutputKind, Callable[[dict[str, Any]], bytes]]] = {
+    ".json": (REPORT, report_bytes),
+    ".csv": (TABLE, table),
+    ".html": (PAGE, page),
+}
+
+
+def refuse_certificate(file: Path) -> None:
+    """Raise UsageError where a certificate's name ends with nothing known, and PathRefused where it would destroy something."""
+    refuse_output(file, format_of(file)[0])
 
 
 def write_certificate(report: dict[str, Any], file: Path) -> None:
-    """Write the report as what the file's name ends with; raises UsageError where that is nothing known, and OSError."""
-    form = FORMATS.get(file.suffix.lower())
+    """Write the report as what the file's name ends with, to standard output as JSON; raises UsageError where that is nothing
+    known, PathRefused where it would destroy something, and OSError."""
+    kind, form = format_of(file)
+    write_output(file, kind, form(report))
+
+
+def format_of(file: Path) -> tuple[OutputKind, Callable[[dict[str, Any]], bytes]]:
+    form = FORMATS.get(".json" if is_stream(file) else file.suffix.lower())
     if form is None:
         raise UsageError(f"{file}: the name must end with {', '.join(FORMATS)}")
-    write_atomically(file, form(report))
+    return form
 
 
 def main(argv: Sequence[str]) -> int:
@@ -72,17 +84,21 @@ def main(argv: Sequence[str]) -> int:
     parser = Parser(prog="python -m solver_core.certificate", description="Says how accurate a bake is.")
     parser.add_argument("snapshot", metavar="SNAPSHOT", type=Path, help="what was baked")
     parser.add_argument("cache", metavar="CACHE", type=Path, help="its frames")
-    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help=f"a name that ends with {', '.join(FORMATS)}")
+    endings = f"a name that ends with {', '.join(FORMATS)}, or - for standard output"
+    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help=endings)
     try:
         arguments = parser.parse_args(argv)
+        for file in arguments.files:
+            refuse_certificate(file)
         report = certificate_of(arguments.snapshot, arguments.cache)
         for file in arguments.files:
             write_certificate(report, file)
     except (UsageError, OSError, CacheError, ContainerError) as error:
-        print(error, file=sys.stderr)
+        tell(str(error), sys.stderr)
         return ExitStatus.BAD_INPUT
     return ExitStatus.MISSED_TOLERANCE if report["totals"]["missed_steps"] else ExitStatus.BAKED
 
 
 if __name__ == "__main__":
+    prepare_streams()
     sys.exit(main(sys.argv[1:]))

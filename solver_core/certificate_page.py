@@ -6,11 +6,12 @@ Everything is in the page: it loads nothing and runs nothing, and names of objec
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import Any, NamedTuple
 
+from .console import one_line
 from .report import RESIDUALS
 from .scene.words import distance, figure
 
@@ -45,6 +46,11 @@ class Plot(NamedTuple):
     values: Sequence[float | None]
     logarithmic: bool
     limit: float | None = None
+
+
+def escape(text: str) -> str:
+    """Text that is shown as it is, also where it has letters that cannot be seen."""
+    return html.escape(one_line(text))
 
 
 def page(report: dict[str, Any]) -> bytes:
@@ -122,6 +128,9 @@ def total_lines(totals: dict[str, Any]) -> Iterable[tuple[str, str]]:
         where = f"{' and '.join(totals['deepest_pair'])}, frame {totals['deepest_frame']}"
         depth = "not finite" if totals["deepest_overlap"] is None else distance(totals["deepest_overlap"])
         yield "Deepest overlap", f"{depth}: {where}"
+    if totals["spinning_frame"] is not None:
+        where = f"{totals['spinning_body']}, frame {totals['spinning_frame']}"
+        yield "Farthest turn in a step", f"{'not finite' if totals['spin'] is None else figure(totals['spin'])} rad: {where}"
     yield "Iterations", str(totals["iterations"])
     yield "Time of all steps", "not finite" if totals["seconds"] is None else f"{totals['seconds']:.1f} s"
 

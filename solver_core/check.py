@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Says what is odd in a scene snapshot before any step of it: python -m solver_core.check SNAPSHOT FINDINGS.
 
-FINDINGS is written as JSON, {"warnings": [{"objects", "field", "message"}]}: what `surprises` says, what is odd in the
-materials, and which bodies overlap at the first frame, for which all contacts are looked for. It ends when its standard input
-does, a pipe that whoever starts it holds open.
+FINDINGS is written as JSON, {"warnings": [{"objects", "field", "message"}], "loads": {joint: [bears, breaks at]}}: what
+`surprises` says, what is odd in the materials, which bodies overlap at the first frame, for which all contacts are looked for,
+and what breakable joints bear, for which the first frames are simulated. It ends when its standard input does, a pipe that
+whoever starts it holds open.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from collections.abc import Sequence
 
 from .command_line import ExitStatus
 from .compile.kernel_cache import use_kernel_cache
+from .console import prepare_streams
 from .ending import Ending, end_by_force, hear_parent, hear_signals
-from .io.atomic import write_atomically
+from .io.outputs import REPORT, refuse_output, write_output
 from .io.snapshot import read_snapshot
 from .validation.surprises import surprises
 
@@ -26,18 +28,22 @@ __all__ = ["main"]
 def main(argv: Sequence[str]) -> int:
     """Check as the command line `argv` (without the program's name) says; returns the exit status."""
     snapshot, findings = argv
+    refuse_output(findings, REPORT)
     spec, settings = read_snapshot(snapshot)
     use_kernel_cache()
     # only now, for numba takes a while to load
+    from .breaking_loads import breaking_loads
     from .dynamics.simulation import Simulation
 
     warnings = (*surprises(spec, settings), *Simulation(spec, settings).warnings)
     entries = [dataclasses.asdict(warning) for warning in warnings]
-    write_atomically(findings, json.dumps({"warnings": entries}, allow_nan=False).encode())
+    found = {"warnings": entries, "loads": breaking_loads(spec, settings)}
+    write_output(findings, REPORT, json.dumps(found, allow_nan=False).encode())
     return ExitStatus.BAKED
 
 
 if __name__ == "__main__":
+    prepare_streams()
     asked_to_end = Ending()
     hear_signals(asked_to_end)
     hear_parent(asked_to_end)

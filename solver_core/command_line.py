@@ -4,10 +4,17 @@
 from __future__ import annotations
 
 import argparse
+import errno
 from enum import IntEnum
 from typing import Any, NoReturn
 
-__all__ = ["ExitStatus", "Parser", "UsageError"]
+__all__ = ["ExitStatus", "Parser", "UsageError", "status_of"]
+
+# What the name of a file is to blame for, and bad input; anything else, such as a full disk, may be otherwise the next time.
+OF_NAMES = {
+    *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENOTEMPTY, errno.ELOOP, errno.ENAMETOOLONG),
+    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.EINVAL),
+}
 
 
 class ExitStatus(IntEnum):
@@ -17,10 +24,16 @@ class ExitStatus(IntEnum):
     FAILED = 1
     BAD_INPUT = 2
     MISSED_TOLERANCE = 3
+    CACHE_LOST = 4
 
 
 class UsageError(Exception):
     """An argument is wrong, or does not fit what it is for."""
+
+
+def status_of(error: OSError) -> ExitStatus:
+    """What a command ends with that could not read or write a file."""
+    return ExitStatus.BAD_INPUT if error.errno in OF_NAMES else ExitStatus.FAILED
 
 
 class Parser(argparse.ArgumentParser):

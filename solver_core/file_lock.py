@@ -19,12 +19,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Self
 
+from .plain_files import PathRefused, open_plain
+
 __all__ = ["FileLock", "LockHeld"]
 
 SECONDS_BETWEEN_TRIES = 0.1
 # Windows lets nobody read what is locked; this byte lies behind everything that is ever written.
 LOCKED_BYTE = 1 << 30
 MAX_LOCK_BYTES = 4096
+# What is written into a lock's file begins with this.
+LOCK_BEGINS = b'{"process"'
 LOCKED_ERRORS = {errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK}
 WITHOUT_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
 
@@ -46,12 +50,14 @@ class FileLock:
 
     @classmethod
     def acquire(cls, path: str | os.PathLike[str], patience: float = 0.0) -> Self:
-        """Lock the file, which need not exist. Raises LockHeld when it is still held after `patience` seconds, and OSError."""
+        """Lock the file, which need not exist. Raises LockHeld when it is still held after `patience` seconds, PathRefused when
+        the lock's own name leads to something else, and OSError."""
         beside = Path(f"{os.fspath(path)}.lock")
         deadline = time.monotonic() + patience
         while True:
-            descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+            descriptor = open_plain(beside, os.O_RDWR | os.O_CREAT)
             try:
+                refuse_other_file(beside, descriptor)
                 holds = lock(descriptor)
                 # Its last holder may have removed the file since we opened it; a lock on that would keep nobody out.
                 if holds is None or is_still(beside, descriptor):
@@ -75,9 +81,11 @@ class FileLock:
         descriptor, self._descriptor = self._descriptor, -1
         if sys.platform == "win32":
             os.close(descriptor)
-        # On Windows somebody may have opened it by now, and it stays; elsewhere it goes while it is still locked.
+        # On Windows somebody may have opened it by now, and it stays; elsewhere it goes while it is still locked. Where its
+        # folder was taken away meanwhile, another's lock may have this name.
         with suppress(OSError):
-            self._path.unlink()
+            if sys.platform == "win32" or is_still(self._path, descriptor):
+                self._path.unlink()
         if sys.platform != "win32":
             os.close(descriptor)
 
@@ -105,9 +113,16 @@ def lock(descriptor: int) -> bool | None:
 
 def is_still(path: Path, descriptor: int) -> bool:
     try:
-        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+        return os.path.samestat(os.lstat(path), os.fstat(descriptor))
     except FileNotFoundError:
         return False
+
+
+def refuse_other_file(path: Path, descriptor: int) -> None:
+    """Raise PathRefused where an open file is neither empty nor a lock's, for it will be written over."""
+    found = os.read(descriptor, len(LOCK_BEGINS))
+    if not LOCK_BEGINS.startswith(found):
+        raise PathRefused(path, "exists and is not the lock of a bake; it is left as it is, move it away")
 
 
 def write_holder(descriptor: int) -> None:

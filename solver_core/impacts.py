@@ -6,8 +6,6 @@ A row for each impact, in the order of time: when, where, how hard, and of what 
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .command_line import ExitStatus, Parser, UsageError
+from .console import prepare_streams, tell
 from .dynamics.frame import FrameImpacts
-from .io.atomic import write_atomically
+from .io import tables
 from .io.cache import CacheError, FrameCacheReader
 from .io.container import ContainerError
+from .io.outputs import TABLE, refuse_output, write_output
 from .io.snapshot import read_snapshot
 from .scene.spec import SceneSpec
 
@@ -103,24 +103,23 @@ def impacts_of(reader: FrameCacheReader) -> list[Impact]:
 
 def table(impacts: Sequence[Impact], spec: SceneSpec) -> bytes:
     """The impacts as comma separated values. time is that of the shot, in s since its first frame; frame has a fraction."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     place = [f"{name}_{axis}" for name in ("point", "normal") for axis in "xyz"]
-    writer.writerow(["time", "frame", "impulse", "speed", *place, "body_a", "body_b", "material_a", "material_b"])
+    header, rows = ["time", "frame", "impulse", "speed", *place, "body_a", "body_b", "material_a", "material_b"], []
     for impact in impacts:
         time = impact.time / spec.time_scale
         bodies = [spec.bodies[index] for index in (impact.body_a, impact.body_b)]
         numbers = (time, spec.frame_start + time * spec.fps, impact.impulse, impact.speed, *impact.point, *impact.normal)
         words = [body.name for body in bodies] + [body.material.name for body in bodies]
-        writer.writerow([*(f"{value:.7g}" for value in numbers), *words])
-    return text.getvalue().encode()
+        rows.append([*(f"{value:.7g}" for value in numbers), *words])
+    return tables.table(header, rows)
 
 
 def write_impacts(snapshot: Path, cache: Path, file: Path) -> int:
     """Write the impacts of a bake to a file; returns their number. Raises CacheError, ContainerError and OSError."""
+    refuse_output(file, TABLE)
     spec, settings = read_snapshot(snapshot)
     impacts = impacts_of(FrameCacheReader.of_snapshot(cache, spec, settings))
-    write_atomically(file, table(impacts, spec))
+    write_output(file, TABLE, table(impacts, spec))
     return len(impacts)
 
 
@@ -134,10 +133,11 @@ def main(argv: Sequence[str]) -> int:
         arguments = parser.parse_args(argv)
         write_impacts(arguments.snapshot, arguments.cache, arguments.file)
     except (UsageError, OSError, CacheError, ContainerError) as error:
-        print(error, file=sys.stderr)
+        tell(str(error), sys.stderr)
         return ExitStatus.BAD_INPUT
     return ExitStatus.BAKED
 
 
 if __name__ == "__main__":
+    prepare_streams()
     sys.exit(main(sys.argv[1:]))

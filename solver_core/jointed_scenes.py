@@ -215,9 +215,8 @@ def newtons_cradle(
 ) -> SceneSpec:
     """Newton's cradle: steel balls on strings, the first ones raised; what they bring, as many on the other side take on.
 
-    Strings are stiff and swing in one plane. angle: rad, by which balls are raised. gap: m between neighbours, however
-    small. With none at all what touches is hit all at once, which Newton's law of restitution answers otherwise: the others go
-    off together. For CRADLE_SUBSTEPS a frame each pair meets in a step of its own, and the swing is as exact as the leapfrog.
+    Strings are stiff and swing in one plane. angle: rad, by which balls are raised. gap: m between neighbours, however small,
+    or none. With CRADLE_SUBSTEPS a frame the swing is as exact as the leapfrog.
     """
     surface = MaterialSpec(0.0, 0.0, math.sqrt(restitution))
     height, mass = length + 2.0 * radius, 7800.0 * 4.0 / 3.0 * math.pi * radius**3

@@ -23,6 +23,7 @@ from .scene.joints import JointSpec
 from .scene.spec import BodyKind, SceneSpec, SceneWarning, SolverSettings
 from .scene.words import distance, figure
 from .validation.findings import SceneProblem, listed
+from .validation.surprises import FARTHEST_TURN
 
 __all__ = [
     "VISIBLE_OVERLAP",
@@ -37,6 +38,7 @@ __all__ = [
     "missed_steps",
     "overlap_warnings",
     "report_bytes",
+    "spin_warnings",
     "worst_pair",
 ]
 
@@ -68,13 +70,15 @@ def build_report(
         deepest = deepest_overlap(frame, spec)
         worst_at, summary = worst_contact(frame, spec), frame_summary(frame.statistics)
         summary["coarse_steps"] = coarse_steps(frame.statistics, settings)
-        rows.append({"frame": frame.frame, "bodies": len(frame.poses), **summary, **worst_at, **deepest})
+        of_bodies = {**worst_at, **deepest, **farthest_turn(frame, spec)}
+        rows.append({"frame": frame.frame, "bodies": len(frame.poses), **summary, **of_bodies})
         add_reactions(frame, joints)
         seen.extend(breaking_warnings(frame, spec, {entry["joint"] for entry in joints if entry["broke"] is not None}))
         known = {name for w in (*warnings, *seen) if w.field == "contradiction" for name in w.objects}
         seen.extend(contradiction_warnings(frame, spec, known))
         note_breaking(frame, joints)
         seen.extend(overlap_warnings(frame, spec, {w.objects for w in (*warnings, *seen) if w.field == "overlap"}))
+        seen.extend(spin_warnings(frame, spec, settings, {w.objects for w in (*warnings, *seen) if w.field == "substeps"}))
         missed.extend(missed_steps(frame, spec, settings))
     kinds = Counter(body.kind for body in spec.bodies)
     report = {
@@ -115,6 +119,7 @@ def build_report(
             "most_in_crowds": max((row["crowd"] for row in rows), default=0),
             **{name: worst(row[name] for row in rows) for name in RESIDUALS},
             **deepest_of(rows),
+            **farthest_of(rows),
             "seconds": sum(row["seconds"] for row in rows),
         },
     }
@@ -219,6 +224,48 @@ def overlap_warnings(frame: Frame, spec: SceneSpec, known: Collection[tuple[str,
         share = f"{figure(100.0 * ratio, 2)} % of the smaller one's half extent"
         message = f"{a} and {b} overlap by {distance(depth)} at frame {frame.frame}, {share}: they are pushed apart slowly; "
         yield SceneWarning((a, b), "overlap", message + "more substeps help")
+
+
+def farthest_turn(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
+    """Of the bodies with contacts the one that turns farthest in a step of the frame: spin in rad, spinning_body its name."""
+    statistics = frame.statistics
+    step = int(np.argmax(statistics.spin)) if len(statistics.spin) else -1
+    if step < 0 or statistics.spinning_body[step] < 0:
+        return {"spin": 0.0, "spinning_body": ""}
+    return {
+        "spin": number_or_null(statistics.spin[step]),
+        "spinning_body": spec.bodies[statistics.spinning_body[step]].name,
+    }
+
+
+def farthest_of(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Of the rows of frames, what the one with the farthest turn in a step says of it, and its number."""
+    row = max(rows, key=lambda row: math.inf if row["spin"] is None else row["spin"], default=None)
+    if row is None or not row["spinning_body"]:
+        return {"spin": 0.0, "spinning_body": "", "spinning_frame": None}
+    return {"spin": row["spin"], "spinning_body": row["spinning_body"], "spinning_frame": row["frame"]}
+
+
+def spin_warnings(
+    frame: Frame, spec: SceneSpec, settings: SolverSettings, known: Collection[tuple[str, ...]]
+) -> Iterator[SceneWarning]:
+    """A warning for a body that turns too far for its contacts in most steps of the frame, but for those whose names are known.
+
+    What touches something in a step or two of a frame, as debris that tumbles does, is hit rather than carried.
+    """
+    statistics = frame.statistics
+    too_far = statistics.spinning_body[statistics.spin > FARTHEST_TURN]
+    for body in np.unique(too_far):
+        name = spec.bodies[body].name
+        if 2 * np.count_nonzero(too_far == body) <= len(statistics.spin) or (name,) in known:
+            continue
+        turn = float(statistics.spin[statistics.spinning_body == body].max())
+        wanted = math.ceil(settings.substeps * turn / FARTHEST_TURN)
+        message = (
+            f"it turns by {figure(turn, 2)} rad in a step while it touches something, at frame {frame.frame}: what it does on "
+            f"a tip, a rim or an edge is coarse; {wanted} substeps make it {FARTHEST_TURN}"
+        )
+        yield SceneWarning((name,), "substeps", message)
 
 
 def joint_entry(joint: JointSpec) -> dict[str, Any]:

@@ -4,8 +4,8 @@
 The one path by which every bake runs, with or without Blender. It says what it does in JSON objects, one a line, on standard
 output; "event" tells them apart:
 
-    compiling   kernels are loaded, and compiled where they have not been; unfit: why those that the package brings cannot be
-                used, null if they can or it brings none
+    compiling   kernels are loaded, and compiled where they have not been; unfit: why those that the package brings, or a folder
+                that was named, cannot be used, null if they can or there are none
     compiled    kernels: how many were compiled so far; there: how many are on disk, of the whole that any bake may need, which
                 is more than one does; at any time, about once a second while there are any
     started     frame_start, frame_end, resumed_from (the last frame that was there already, or null), bodies
@@ -19,7 +19,8 @@ output; "event" tells them apart:
     stopped     frame (the last one in the cache, null when it has none), reason; --resume goes on after it
     error       message, problems: [{object, field, message}]
 
-Exit status: 0 baked, 2 bad usage or input, 3 baked and at least one step missed its tolerance, 1 anything else.
+Exit status: 0 baked, 2 bad usage or input, 3 baked and at least one step missed its tolerance, 4 the cache was taken away, cut
+or replaced meanwhile, 1 anything else.
 
 With --parent-pipe the line "pause" on standard input lets it wait before its next time step, and "continue" go on.
 
@@ -32,26 +33,28 @@ as well when nobody reads its output any more.
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
 import os
 import sys
 import time
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .command_line import ExitStatus, Parser, UsageError
+from .command_line import ExitStatus, Parser, UsageError, status_of
 from .compile.ahead import SHIPPED, misfit
 from .compile.kernel_cache import use_kernel_cache
 from .compile.stock import Stock
+from .compile.trust import doubt
+from .console import prepare_streams
 from .dynamics.frame import Frame
 from .ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
-from .io.atomic import write_atomically
+from .events import ListenerGone, emit, emit_warnings
 from .io.cache import (
     CacheError,
     CacheHeld,
+    CacheLost,
     FrameCacheReader,
     FrameCacheWriter,
     cache_digest,
@@ -59,6 +62,7 @@ from .io.cache import (
     refuse_other_scene,
 )
 from .io.container import ContainerError
+from .io.outputs import REPORT, STANDARD_OUTPUT, refuse_one_for_another, refuse_output, write_output
 from .io.snapshot import read_snapshot, snapshot_digest
 from .report import (
     RESIDUALS,
@@ -72,6 +76,7 @@ from .report import (
     frame_summary,
     overlap_warnings,
     report_bytes,
+    spin_warnings,
     worst,
 )
 from .resuming import came_out_otherwise, go_on, is_same_motion, told_so_far
@@ -88,10 +93,6 @@ __all__ = ["main"]
 
 # Longer than a worker takes to end: a bake may be resumed as soon as the last one was stopped.
 SECONDS_FOR_LOCK = 6.0
-
-
-class ListenerGone(Exception):
-    """Standard output cannot be written to: whoever started the bake is no longer there."""
 
 
 def main(argv: Sequence[str], ending: Ending | None = None) -> int:
@@ -119,10 +120,10 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
     try:
         try:
             arguments = parser.parse_args(argv)
-            refuse_one_for_another(arguments)
+            refuse_outputs(arguments)
             if not 0 <= arguments.threads <= MOST_ASKED:
                 raise UsageError(f"--threads: {arguments.threads} is not between 0, for one a processor, and {MOST_ASKED}")
-        except UsageError as error:
+        except (UsageError, OSError) as error:
             return fail(ExitStatus.BAD_INPUT, str(error), None)
         if arguments.parent_pipe:
             if sys.stdin is None:
@@ -134,19 +135,14 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
         return ExitStatus.FAILED
 
 
-def refuse_one_for_another(arguments: argparse.Namespace) -> None:
-    """Raise UsageError where one file is named as two, of which the second would be written over the first."""
-    named: dict[str, str] = {}
-    for what in ("snapshot", "cache", "report"):
-        path = getattr(arguments, what)
-        if path is None:
-            continue
-        try:
-            other = named.setdefault(os.path.realpath(path), what)
-        except ValueError as error:
-            raise UsageError(f"{what}: {path!r} is no name of a file: {error}") from error
-        if other != what:
-            raise UsageError(f"{what} and {other} are the same file, {path}; name two")
+def refuse_outputs(arguments: argparse.Namespace) -> None:
+    """Raise UsageError where one file is named as two, or the report's as standard output, where the events are; PathRefused
+    where a report would destroy something."""
+    refuse_one_for_another((what, getattr(arguments, what)) for what in ("snapshot", "cache", "report"))
+    if arguments.report == STANDARD_OUTPUT:
+        raise UsageError("--report: standard output has the events of the bake; name a file")
+    if arguments.report is not None:
+        refuse_output(arguments.report, REPORT)
 
 
 def run(arguments: argparse.Namespace, ending: Ending) -> int:
@@ -160,10 +156,17 @@ def run(arguments: argparse.Namespace, ending: Ending) -> int:
         return fail(ExitStatus.BAD_INPUT, f"the scene cannot be simulated:\n{error}", arguments.report, error.problems)
     except CacheHeld as error:
         return fail(ExitStatus.FAILED, str(error), arguments.report)
-    except (OSError, ContainerError, CacheError) as error:
+    except OSError as error:
+        return fail(status_of(error), str(error), arguments.report)
+    except (ContainerError, CacheError) as error:
         return fail(ExitStatus.BAD_INPUT, str(error), arguments.report)
 
     def last_words() -> None:
+        try:
+            writer.check()
+        except CacheLost as error:
+            fail(ExitStatus.CACHE_LOST, str(error), arguments.report)
+            return
         stopped(writer.last_frame, ending.reason, arguments.report)
         keep_checkpoint(writer)
         writer.close()
@@ -171,30 +174,44 @@ def run(arguments: argparse.Namespace, ending: Ending) -> int:
     ending.last_words = last_words
     with closing(writer):
         try:
-            return bake(spec, settings, writer, arguments, ending)
-        except StopAsked as reason:
-            with ending.writing:
-                keep_checkpoint(writer)
-            return stopped(writer.last_frame, str(reason), arguments.report)
-        except SceneError as error:
-            at = f"stopped after frame {writer.last_frame}, from which the scene cannot be followed further"
-            return fail(ExitStatus.FAILED, f"{at}:\n{error}", arguments.report, error.problems)
-        except ListenerGone:
+            return bake_or_say_why_not(spec, settings, writer, arguments, ending)
+        except CacheLost as error:
+            return fail(ExitStatus.CACHE_LOST, str(error), arguments.report)
+
+
+def bake_or_say_why_not(
+    spec: SceneSpec, settings: SolverSettings, writer: FrameCacheWriter, arguments: argparse.Namespace, ending: Ending
+) -> int:
+    """Bake, and turn what goes wrong into a message, an entry in the report and an exit status; raises CacheLost before any of
+    them says that frames are whole, and ListenerGone."""
+    try:
+        return bake(spec, settings, writer, arguments, ending)
+    except StopAsked as reason:
+        with ending.writing:
             keep_checkpoint(writer)
-            write_error_report(arguments.report, stop_report(writer.last_frame, "nobody reads its output any more"))
-            raise
-        except CacheError as error:
-            return fail(ExitStatus.BAD_INPUT, str(error), arguments.report)
-        except OSError as error:
-            # of a full disk, mostly; the cache is whole, and a trace of calls helps nobody
-            return fail(ExitStatus.FAILED, f"{error}; the frames so far are whole, resume the bake to go on", arguments.report)
-        except Exception as error:
-            traceback.print_exc()
-            return fail(ExitStatus.FAILED, f"{type(error).__name__}: {error}", arguments.report)
+        return stopped(writer.last_frame, str(reason), arguments.report)
+    except SceneError as error:
+        writer.check()
+        at = f"stopped after frame {writer.last_frame}, from which the scene cannot be followed further"
+        return fail(ExitStatus.FAILED, f"{at}:\n{error}", arguments.report, error.problems)
+    except ListenerGone:
+        keep_checkpoint(writer)
+        write_error_report(arguments.report, stop_report(writer.last_frame, "nobody reads its output any more"))
+        raise
+    except CacheError as error:
+        writer.check()
+        return fail(ExitStatus.BAD_INPUT, str(error), arguments.report)
+    except OSError as error:
+        # of a full disk, mostly; a trace of calls helps nobody
+        writer.check()
+        return fail(ExitStatus.FAILED, f"{error}; the frames so far are whole, resume the bake to go on", arguments.report)
+    except Exception as error:
+        traceback.print_exc()
+        return fail(ExitStatus.FAILED, f"{type(error).__name__}: {error}", arguments.report)
 
 
 def keep_checkpoint(writer: FrameCacheWriter) -> None:
-    """Keep what saves time when the bake is resumed; that this fails must not hide why it ends."""
+    """Keep what saves time when the bake is resumed; that this fails must not hide why it ends. Raises CacheLost."""
     try:
         writer.keep_checkpoint()
     except OSError as error:
@@ -224,7 +241,9 @@ def bake(
     """Load the kernels, or compile them with help from a second process, and bake. Raises StopAsked between two steps."""
     begin = time.perf_counter()
     folder = use_kernel_cache()
-    emit("compiling", unfit=misfit(SHIPPED) if SHIPPED.is_dir() else None)
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    unfit = [misfit(SHIPPED) if SHIPPED.is_dir() else None, doubt(Path(named)) if named else None]
+    emit("compiling", unfit="; ".join(filter(None, unfit)) or None)
     # only now, for numba takes a while to load
     from .compile.watch import Watch
 
@@ -261,7 +280,7 @@ def simulate(
     )
     warnings = (*simulation.warnings, *lock_warnings(writer, arguments.cache))
     emit_warnings(warnings)
-    warned = {warning.objects for warning in warnings if warning.field == "overlap"}
+    warned = {warning.objects for warning in warnings if warning.field in ("overlap", "substeps")}
     contradicting = {name for warning in warnings if warning.field == "contradiction" for name in warning.objects}
     there = FrameCacheReader(arguments.cache)
     first, odd = go_on(simulation, writer, there)
@@ -292,7 +311,7 @@ def simulate(
         checkpoint = simulation.checkpoint()
         with ending.writing:
             writer.append(frame, checkpoint)
-        seen = tuple(overlap_warnings(frame, spec, warned))
+        seen = (*overlap_warnings(frame, spec, warned), *spin_warnings(frame, spec, settings, warned))
         warned.update(warning.objects for warning in seen)
         contradictions = tuple(contradiction_warnings(frame, spec, contradicting | gave_way))
         contradicting.update(name for warning in contradictions for name in warning.objects)
@@ -308,7 +327,10 @@ def simulate(
         keep_checkpoint(writer)
     if arguments.report:
         report = build_report(spec, settings, FrameCacheReader(arguments.cache), (*warnings, *swing), writer.info.earlier)
-        write_atomically(arguments.report, report_bytes(report))
+        try:
+            write_output(arguments.report, REPORT, report_bytes(report))
+        except OSError as error:
+            return fail(ExitStatus.FAILED, f"every frame is in the cache, but the report could not be written: {error}", None)
     frames = spec.frame_end - spec.frame_start + 1
     emit("finished", frames=frames, missed_steps=missed, seconds=time.perf_counter() - begin)
     return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.BAKED
@@ -362,27 +384,13 @@ def write_error_report(path: str | None, report: dict[str, Any]) -> None:
     if path is None:
         return
     try:
-        write_atomically(path, report_bytes(report))
+        write_output(path, REPORT, report_bytes(report))
     except OSError as error:
         print(f"the report could not be written: {error}", file=sys.stderr)
 
 
-def emit_warnings(warnings: Iterable[SceneWarning]) -> None:
-    for warning in warnings:
-        emit("warning", **dataclasses.asdict(warning))
-
-
-def emit(event: str, **values: Any) -> None:
-    """Print one event; raises ListenerGone when it cannot be delivered."""
-    line = json.dumps({"event": event, **values}, allow_nan=False) + "\n"
-    try:
-        sys.stdout.write(line)
-        sys.stdout.flush()
-    except OSError as error:
-        raise ListenerGone(str(error)) from error
-
-
 if __name__ == "__main__":
+    prepare_streams()
     asked_to_end = Ending()
     hear_signals(asked_to_end)
     end_by_force(asked_to_end, ExitStatus.FAILED)

@@ -7,7 +7,8 @@ be common to the machines of a farm and not to be written to. Kernels are copied
 machine keeps its own: for numba writes next to what it reads.
 
 What numba reads there are pickles, which can do anything that Python can. So nothing is read but the package's own folder,
-which is as much to be trusted as the package, and the one that the user names by NUMBA_CACHE_DIR.
+which is as much to be trusted as the package, and the one that the user names by NUMBA_CACHE_DIR, where nobody else could have
+written to it (`trust.py`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ import tarfile
 import tempfile
 from functools import cache
 from pathlib import Path
+
+from .trust import doubt, written_by_us_alone
 
 __all__ = ["MADE_FOR", "SHIPPED", "bring", "is_complete", "made_for", "misfit", "pack", "say_what_for"]
 
@@ -50,7 +53,8 @@ def made_for() -> dict[str, str]:
 def say_what_for(folder: Path, sources: str) -> None:
     """Note in a folder that all kernels are in it, made of these sources for this machine."""
     text = json.dumps(made_for() | {"sources": sources}, indent=1)
-    (folder / MADE_FOR).write_text(text + "\n", encoding="utf-8")
+    with written_by_us_alone():
+        (folder / MADE_FOR).write_text(text + "\n", encoding="utf-8")
 
 
 @cache
@@ -95,7 +99,7 @@ def unpack(packed: Path, folder: Path) -> None:
 def bring(folder: Path) -> None:
     """Fill the folder for a file's kernels, which is not there yet, with those compiled ahead, if there are any that fit."""
     named = os.environ.get("NUMBA_CACHE_DIR")
-    for ahead in (SHIPPED, *([Path(named)] if named else [])):
+    for ahead in (SHIPPED, *([Path(named)] if named and doubt(Path(named)) is None else [])):
         plain, packed = ahead / folder.name, ahead / f"{folder.name}{PACKED}"
         if plain == folder or not (plain.is_dir() or packed.is_file()) or misfit(ahead):
             continue

@@ -23,6 +23,7 @@ from typing import Any
 from .ahead import bring
 from .kernel_lock import compile_in_turn
 from .processor import WITHOUT_VECTORS, use_level
+from .trust import doubt, written_by_us_alone
 
 __all__ = ["KernelLocator", "imported_sources", "kernel_folder", "sources_digest", "use_kernel_cache"]
 
@@ -49,9 +50,10 @@ class KernelLocator:
             return None
         folder = kernel_folder(Path(base), source)
         try:
-            if not folder.is_dir():
-                bring(folder)
-            folder.mkdir(parents=True, exist_ok=True)
+            with written_by_us_alone():
+                if not folder.is_dir():
+                    bring(folder)
+                folder.mkdir(parents=True, exist_ok=True)
         except OSError:
             return None
         return cls(folder, py_func.__code__.co_firstlineno) if os.access(folder, os.W_OK) else None
@@ -120,8 +122,9 @@ def _imports(source: Path) -> frozenset[Path]:
 
 
 def use_kernel_cache() -> Path:
-    """Keep this process's kernels below NUMBA_CACHE_DIR, or below the user's cache folder if that is not set or cannot be
-    written to; returns the folder. They are for the level of this processor (`compile/processor.py`).
+    """Keep this process's kernels below NUMBA_CACHE_DIR, or below the user's cache folder if that is not set, cannot be written
+    to, or could have been by others (`compile/trust.py`); returns the folder. They are for the level of this processor
+    (`compile/processor.py`).
 
     To be called before any kernel is imported. From then on one process at a time compiles a kernel, and Python's collector of
     garbage looks less often.
@@ -130,7 +133,7 @@ def use_kernel_cache() -> Path:
 
     use_level()
     named, own = os.environ.get("NUMBA_CACHE_DIR"), _user_cache_folder() / "stiction"
-    folder = Path(named) if named and _can_be_written(Path(named)) else own
+    folder = Path(named) if named and doubt(Path(named)) is None and _can_be_written(Path(named)) else own
     # numba makes its settings at run time
     setattr(config, "CACHE_DIR", str(folder))  # noqa: B010
     setattr(config, "CACHE_LOCATOR_CLASSES", ",".join((f"{__name__}.{KernelLocator.__name__}", *OTHER_LOCATORS)))  # noqa: B010
@@ -142,7 +145,8 @@ def use_kernel_cache() -> Path:
 
 def _can_be_written(folder: Path) -> bool:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        with written_by_us_alone():
+            folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
     except OSError:
         return False

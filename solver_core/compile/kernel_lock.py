@@ -16,6 +16,7 @@ from typing import Any
 
 from ..file_lock import FileLock, LockHeld
 from .processor import vectors_of
+from .trust import written_by_us_alone
 
 __all__ = ["compile_in_turn"]
 
@@ -39,7 +40,7 @@ def compile_in_turn() -> None:
     @wraps(compile_alone)
     def compile_with_lock(dispatcher: Any, signature: Any) -> Any:
         folder, function = dispatcher.stats.cache_path, dispatcher.py_func
-        with vectors_of(function.__module__):
+        with vectors_of(function.__module__), written_by_us_alone():
             if folder is None:
                 return compile_alone(dispatcher, signature)
             with in_turn(Path(folder) / f"{function.__qualname__}-{function.__code__.co_firstlineno}", held):

@@ -21,6 +21,8 @@ from ..compile.ahead import MADE_FOR, SHIPPED, is_complete, say_what_for
 from ..compile.kernel_cache import imported_sources, sources_digest, use_kernel_cache
 from ..compile.process import start
 from ..compile.stock import Stock
+from ..compile.trust import doubt, written_by_us_alone
+from ..console import prepare_streams
 from ..ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
 from ..file_lock import FileLock, LockHeld
 
@@ -58,9 +60,13 @@ def main(argv: Sequence[str], ending: Ending) -> int:
         hear_parent(ending)
     folder = arguments.folder.resolve()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        with written_by_us_alone():
+            folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         print(f"{error}; name a folder that can be written to", file=sys.stderr)
+        return 2
+    if (why := doubt(folder)) is not None:
+        print(f"{why}; name another folder", file=sys.stderr)
         return 2
     os.environ["NUMBA_CACHE_DIR"] = str(folder)
     if use_kernel_cache() != folder:
@@ -195,6 +201,7 @@ def compile_all(folder: Path, processes: int, ending: Ending) -> int:
 
 
 if __name__ == "__main__":
+    prepare_streams()
     asked_to_end = Ending()
     hear_signals(asked_to_end)
     end_by_force(asked_to_end, 1)

@@ -17,10 +17,11 @@ from ..collision.contact_set import ContactSet
 from ..collision.detect import detect
 from ..collision.time_of_impact import OVERLAP_ALLOWED, Motion
 from ..dynamics.bodies import build_bodies
-from ..dynamics.build import rest_offsets
+from ..dynamics.held_together import HeldTogether
 from ..dynamics.look_ahead.impacts import ImpactFinder
 from ..dynamics.motion.deformation import Deformation
 from ..dynamics.motion.rotation import matrices
+from ..dynamics.rest_gaps import rest_offsets
 from ..dynamics.simulation import Simulation
 from ..problem.system import one_body
 from ..scene.fields import FieldKind, FieldSpec
@@ -66,7 +67,7 @@ def large() -> None:
     """What large islands begin with, in threads and in regions, of a particle on the ground."""
     jacobian = np.zeros((1, 3, 6))
     jacobian[0, :, :3] = np.eye(3)
-    system = one_body(jacobian, np.array([[-1.0, 0.5, 0.0]]), np.zeros(1), np.array([0.5]))
+    system = one_body(jacobian, np.array([[-1.0, 0.5, 0.0]]), np.zeros(1), np.array([0.5]), 0.0)
     begin_large(system, 1e-4, 1e-4, effort_of_a_step(), np.zeros((1, 3)), 2)
     chosen = regions_around(system, np.ones(1), 0.0)
     solve_regions(system, chosen, system.velocity.copy(), 1e-4, 1, effort_of_a_step(), np.zeros((1, 3)), 2)
@@ -164,7 +165,7 @@ def collide(scene: Callable[[], SceneSpec]) -> Callable[[], None]:
         detect(bodies.shapes, state.position, rotation, rest, bodies.model.collections, movable, bodies.excluded)
         twist = np.where(movable[:, None], -FAST, 0.0) * np.ones(6)
         motion = Motion(state.position, rotation, twist, STEP, 1.0, OVERLAP_ALLOWED)
-        ImpactFinder(bodies, deformation).find(motion, movable)
+        ImpactFinder(bodies, HeldTogether(spec, bodies), deformation).find(motion, movable)
 
     return run
 

@@ -14,18 +14,20 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Literal, Self, TypeVar
+from typing import Any, BinaryIO, Self, TypeVar
 
 from numpy.typing import NDArray
 
 from ..dynamics.frame import Frame, FrameContacts
 from ..file_lock import FileLock, LockHeld
+from ..plain_files import open_plain
 from ..scene.spec import SceneSpec, SolverSettings
 from .container import (
     Chunk,
     ChunkPlace,
     ContainerError,
     TruncatedError,
+    begins_otherwise,
     encode_chunk,
     is_foreign,
     locate_chunk,
@@ -33,6 +35,7 @@ from .container import (
     read_chunk,
 )
 from .kept_contacts import contacts_from
+from .loss import CacheLost, refuse_lost
 from .records import (
     CONTACTS,
     HEAD,
@@ -56,6 +59,7 @@ __all__ = [
     "CacheError",
     "CacheHeld",
     "CacheInfo",
+    "CacheLost",
     "EarlierFrames",
     "FrameCacheReader",
     "FrameCacheWriter",
@@ -72,6 +76,7 @@ class CacheHeld(CacheError):
     """Another process is writing to the cache."""
 
 
+OTHER_FILE = "{}: exists and is not a frame cache; choose another file, this one is left as it is"
 # Of work that a bake which was killed does again at most, but for one frame.
 SECONDS_BETWEEN_CHECKPOINTS = 60.0
 
@@ -120,8 +125,8 @@ class FrameCacheWriter:
         Raises CacheHeld when another process still writes to it after `patience` seconds, CacheError when `path` is some other
         file, and OSError.
         """
-        if is_foreign(path):
-            raise CacheError(f"{path}: exists and is not a frame cache; choose another file, this one is left as it is")
+        if is_foreign(path, HEAD):
+            raise CacheError(OTHER_FILE.format(path))
         info = CacheInfo(
             digest=cache_digest(snapshot_digest(spec, settings), earlier),
             bodies=tuple(body.name for body in spec.bodies),
@@ -134,7 +139,11 @@ class FrameCacheWriter:
             earlier=earlier,
         )
         # Emptied in place, for a reader may have it open, and Windows would then refuse to replace it.
-        with locked(path, "wb", patience) as (file, lock):
+        with locked(path, os.O_CREAT, patience) as (file, lock):
+            if begins_otherwise(file, HEAD):
+                raise CacheError(OTHER_FILE.format(path))
+            file.truncate(0)
+            file.seek(0)
             write_whole(file, encode_chunk(HEAD, dataclasses.asdict(info), {}))
             return cls(file, lock, info, None)
 
@@ -145,7 +154,7 @@ class FrameCacheWriter:
         What follows the last good record is cut off. digest: of the snapshot that is being baked. Raises CacheHeld as `create`
         does, CacheError when the cache was made from another snapshot or its head is damaged, and OSError.
         """
-        with locked(path, "r+b", patience) as (file, lock):
+        with locked(path, 0, patience) as (file, lock):
             info, end = read_head(file)
             if info.digest != cache_digest(digest, info.earlier):
                 raise CacheError(
@@ -174,8 +183,12 @@ class FrameCacheWriter:
         """Of the cache so far, in bytes."""
         return self._file.tell()
 
+    def check(self) -> None:
+        """Raise CacheLost unless all that was written is where it was written to."""
+        refuse_lost(self._file, self._begins)
+
     def append(self, frame: Frame, checkpoint: Mapping[str, NDArray[Any]]) -> None:
-        """Append the frame that follows; raises ValueError on a gap, and OSError.
+        """Append the frame that follows; raises ValueError on a gap, CacheLost, and OSError.
 
         Of its checkpoint, what a simulation needs to go on after it, the file gets all once in a while, and otherwise what
         another scene would take up.
@@ -194,6 +207,7 @@ class FrameCacheWriter:
     def _append(self, frame: Frame, seam: Mapping[str, NDArray[Any]]) -> None:
         if frame.frame != self._next:
             raise ValueError(f"frame {frame.frame} cannot be appended: frame {self._next} comes next")
+        self.check()
         begin = self._file.tell()
         write_whole(self._file, encode_record(frame, seam))
         self._begins.append(begin)
@@ -205,13 +219,18 @@ class FrameCacheWriter:
             self._waiting = Checkpoint(frame, dict(checkpoint))
 
     def keep_checkpoint(self) -> None:
-        """Write the checkpoint of the last frame, unless it is there, so that nothing has to be done again; raises OSError."""
+        """Write the checkpoint of the last frame, unless it is there, so that nothing has to be done again.
+
+        Raises CacheLost and OSError.
+        """
+        self.check()
         if self._waiting is not None:
             write_whole(self._file, encode_checkpoint(self._waiting))
         self._waiting, self._kept_at = None, time.monotonic()
 
     def cut(self, frame: int) -> None:
-        """Take away the frames from this one on; raises OSError."""
+        """Take away the frames from this one on; raises CacheLost and OSError."""
+        self.check()
         begin = self._begins[frame - self.info.frame_start]
         self._file.truncate(begin)
         self._file.seek(begin)
@@ -348,8 +367,9 @@ def cache_has_begun(path: str | os.PathLike[str]) -> bool:
 
 
 @contextmanager
-def locked(path: str | os.PathLike[str], mode: Literal["wb", "r+b"], patience: float) -> Iterator[tuple[BinaryIO, FileLock]]:
-    """The cache opened for writing, once nobody else writes to it; both stay open unless the block raises."""
+def locked(path: str | os.PathLike[str], flags: int, patience: float) -> Iterator[tuple[BinaryIO, FileLock]]:
+    """The cache opened for writing, as it is and with these flags of os.open, once nobody else writes to it; both stay open
+    unless the block raises. Raises PathRefused for a link, which is not followed."""
     try:
         lock = FileLock.acquire(path, patience)
     except LockHeld as holder:
@@ -358,7 +378,7 @@ def locked(path: str | os.PathLike[str], mode: Literal["wb", "r+b"], patience: f
         ) from None
     try:
         # Unbuffered, so that what is written is the operating system's, which keeps it when this process is killed.
-        file = open(path, mode, buffering=0)  # noqa: SIM115 (stays open as long as the writer)
+        file = open(path, "r+b", buffering=0, opener=lambda name, how: open_plain(name, how | flags))  # noqa: SIM115 (stays open)
         try:
             yield file, lock
         except BaseException:

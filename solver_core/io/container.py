@@ -41,6 +41,7 @@ __all__ = [
     "ChunkPlace",
     "ContainerError",
     "TruncatedError",
+    "begins_otherwise",
     "encode_chunk",
     "is_foreign",
     "locate_chunk",
@@ -53,6 +54,7 @@ FORMAT_VERSION = 1
 MAX_HEADER = 1 << 28
 
 PREFIX = struct.Struct("<8sI4sIQ16s")
+KIND_BYTES = slice(12, 16)  # of a prefix
 PREFIX_CHECK = struct.Struct("<I")
 PREFIX_SIZE = PREFIX.size + PREFIX_CHECK.size
 
@@ -141,13 +143,21 @@ def open_file(path: str | os.PathLike[str]) -> BinaryIO:
     return open(path, "rb")
 
 
-def is_foreign(path: str | os.PathLike[str]) -> bool:
-    """Whether something is there that is no such file, nor the first bytes of one, which a process was killed in."""
+def is_foreign(path: str | os.PathLike[str], kind: str) -> bool:
+    """Whether something is there that begins neither with a chunk of this kind nor with the first bytes of one, which a process
+    was killed in."""
     try:
         with open_file(path) as file:
-            return not MAGIC.startswith(file.read(len(MAGIC)))
+            return begins_otherwise(file, kind)
     except FileNotFoundError:
         return False
+
+
+def begins_otherwise(file: BinaryIO, kind: str) -> bool:
+    """The same of an open file."""
+    file.seek(0)
+    head = file.read(KIND_BYTES.stop)
+    return not (MAGIC.startswith(head[: len(MAGIC)]) and kind.encode().startswith(head[KIND_BYTES]))
 
 
 def locate_chunk(file: BinaryIO, offset: int) -> ChunkPlace | None:

@@ -70,7 +70,7 @@ TYPES = {
     for field in dataclasses.fields(FrameStatistics)
 }
 # Those that the caches of an earlier version do not have, and what all of its steps had.
-LATER = {"crowd": 0, "span": 1}
+LATER = {"crowd": 0, "span": 1, "spin": 0.0, "spinning_body": -1}
 
 
 class CacheError(ValueError):

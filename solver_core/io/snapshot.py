@@ -8,7 +8,6 @@ float comes back as the same bits. Equal arrays (instances of one mesh) are stor
 from __future__ import annotations
 
 import dataclasses
-import errno
 import hashlib
 import math
 import os
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..plain_files import PathRefused
 from ..scene.field_types import field_types, is_array, optional
 from ..scene.spec import SceneSpec, SolverSettings
 from .atomic import write_atomically
@@ -39,13 +39,13 @@ def write_snapshot(path: str | os.PathLike[str], spec: SceneSpec, settings: Solv
     content = encode_snapshot(spec, settings)
     if not holds(path, content):
         # a .blend file says where its bake is, and may lie
-        if is_foreign(path):
-            raise OSError(errno.EEXIST, "exists and is not a scene snapshot; it is left as it is", str(path))
+        if is_foreign(path, KIND):
+            raise PathRefused(path, "exists and is not a scene snapshot; it is left as it is")
         write_atomically(path, content)
         return
     # another user's file stays as old as it is
     with suppress(PermissionError):
-        os.utime(path)
+        os.utime(path, follow_symlinks=os.utime not in os.supports_follow_symlinks)
 
 
 def holds(path: str | os.PathLike[str], content: bytes) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .spec import BodySpec, SceneSpec, SolverSettings
+from .spec import BodySpec, MaterialSpec, SceneSpec, SolverSettings
 from .words import in_words
 
 __all__ = ["differences"]
@@ -41,9 +41,18 @@ def differences(before: tuple[SceneSpec, SolverSettings], now: tuple[SceneSpec, 
 def of_body(body: BodySpec, other: BodySpec) -> Iterator[str]:
     for name, value in changed_fields(body, other):
         if name == "material":
-            yield from (told(inner, kept) for inner, kept in changed_fields(body.material, other.material))
+            yield from of_material(body.material, other.material)
         else:
             yield told(name, value)
+
+
+def of_material(material: MaterialSpec, other: MaterialSpec) -> Iterator[str]:
+    changed = dict(changed_fields(material, other))
+    # where there was one coefficient it is said once
+    if {"mu_static", "mu_dynamic"} <= changed.keys() and material.mu_static == material.mu_dynamic:
+        del changed["mu_dynamic"]
+        changed = {"friction": changed.pop("mu_static")} | changed
+    yield from (told(name, kept) for name, kept in changed.items())
 
 
 def changed_fields(before: Any, now: Any) -> Iterator[tuple[str, Any]]:

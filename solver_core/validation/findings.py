@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..console import one_line
+
 __all__ = [
     "UNIT",
     "Array",
@@ -44,7 +46,7 @@ class SceneProblem:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.object}: {self.field}: {self.message}"
+        return one_line(f"{self.object}: {self.field}: {self.message}")
 
 
 class SceneError(ValueError):

@@ -43,6 +43,8 @@ def row(**changes):
         "asleep": 0,
         "crowd": 0,
         "span": 1,
+        "spin": 0.0,
+        "spinning_body": -1,
         "relative_error": 1e-8,
         "residual": 1e-9,
         "cone": 1e-12,

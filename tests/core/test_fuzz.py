@@ -147,7 +147,7 @@ def test_a_pipe_is_no_cache_and_no_snapshot_and_is_not_waited_for(folder):
 
 def test_a_report_that_would_be_a_folder_is_an_error_and_no_crash(folder, capsys):
     assert worker.main([str(folder.path / "nothing"), str(folder.path / "none"), "--report", "."]) == 2
-    assert "the report could not be written" in capsys.readouterr().err
+    assert "is a folder; name a file" in capsys.readouterr().out
 
 
 def test_a_cache_or_a_report_that_would_be_written_over_the_snapshot_is_refused(folder, capsys):

@@ -53,6 +53,8 @@ def frame(number, *, steps=4, **changes):
         "asleep": np.arange(steps),
         "crowd": np.zeros(steps, np.int64),
         "span": np.ones(steps, np.int64),
+        "spin": np.zeros(steps),
+        "spinning_body": np.full(steps, -1),
         "seconds": np.full(steps, 0.25),
     }
     return Frame(number, np.zeros((3, 7)), np.zeros((3, 6)), FrameStatistics(**{**values, **changes}))
@@ -95,6 +97,8 @@ def test_counts_are_sums_and_errors_are_the_worst():
         "found": dict.fromkeys((which.name.lower() for which in Found), 0),
         "natural_map": 0.0,
         "seconds": 0.0,
+        "spin": 0.0,
+        "spinning_body": "",
     }
     assert (second["contacts"], second["iterations"], second["factorisations"], second["seconds"]) == (13, 8, 20, 1.0)
     assert (second["cuts"], report["totals"]["cuts"], second["asleep"]) == (4, 8, 3)
@@ -165,3 +169,16 @@ def test_an_overlap_that_can_be_seen_is_a_warning_once_with_its_bodies_and_frame
     assert report["totals"]["deepest_overlap"] == 3e-3
     known = SceneWarning((SPEC.bodies[0].name, SPEC.bodies[2].name), "overlap", "overlap as modelled")
     assert len(build_report(SPEC, SETTINGS, [frame(6, **deep)], [known])["warnings"]) == 1
+
+
+@pytest.mark.parametrize(("touching", "is_named"), [(4, True), (3, True), (2, False), (0, False)])
+def test_what_turns_too_far_while_it_touches_something_is_named_with_the_substeps_that_it_needs(touching, is_named):
+    """In most steps of a frame: what tumbles touches something now and then. One radian asks for twice the steps of half."""
+    body = np.where(np.arange(4) < touching, 1, -1)
+    frames = [frame(5, steps=0), *(frame(n, spin=np.where(body >= 0, 1.0, 0.0), spinning_body=body) for n in (6, 7))]
+    report = build_report(SPEC, SETTINGS, frames)
+    named = [warning for warning in report["warnings"] if warning["field"] == "substeps"]
+    assert [warning["objects"] for warning in named] == ([("Card.2",)] if is_named else [])
+    assert not is_named or ("frame 6" in named[0]["message"] and "8 substeps" in named[0]["message"])
+    turned = ("Card.2", 1.0, 6) if touching else ("", 0.0, None)
+    assert tuple(report["totals"][name] for name in ("spinning_body", "spin", "spinning_frame")) == turned

@@ -70,6 +70,17 @@ def test_an_animated_body_that_is_too_fast_is_named_with_its_frame():
     assert surprises(scene, SolverSettings(substeps=12)) == ()
 
 
+def test_what_spins_too_fast_for_its_steps_is_named_with_those_that_it_needs():
+    turning = [replace(body(), angular_velocity=np.array([0.0, rate, 0.0])) for rate in (119.0, -200.0)]
+    assert said(turning[0]) == []
+    assert said(turning[1]) == [(("Box",), "substeps")]
+    spec = sc.SceneSpec((turning[1],))
+    (warning,) = surprises(spec, SolverSettings())
+    wanted = int(warning.message.split(" substeps make it")[0].split()[-1])
+    assert wanted == 17
+    assert surprises(spec, SolverSettings(substeps=wanted)) == ()
+
+
 def test_a_room_that_nobody_knows_of_is_named():
     points, triangles = torus(4.0, 1.0, 12, 8)
     mesh = ShapeSpec(ShapeKind.MESH, points, np.asarray(triangles, dtype=np.int32))

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What may become of a cache while it is written, and is noticed before the next frame is appended, not hours later.
+
+The system lets a process write on into a file that nobody can find any more, and behind the end of one that was cut.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import BinaryIO
+
+from .records import CacheError
+
+__all__ = ["CacheLost", "refuse_lost"]
+
+
+class CacheLost(CacheError):
+    """The file of a cache was taken away, cut or replaced while it was written; says what is left of it."""
+
+
+def refuse_lost(file: BinaryIO, begins: Sequence[int]) -> None:
+    """Raise CacheLost unless the file has the name by which it was opened, and ends where its writer stands.
+
+    begins: the bytes at which the records begin that were written.
+    """
+    path, size = str(file.name), file.tell()
+    try:
+        here, there = os.fstat(file.fileno()), os.lstat(path)
+    except FileNotFoundError:
+        raise CacheLost(f"{path}: the cache was removed or moved away while it was baked; bake again") from None
+    except OSError as error:
+        raise CacheLost(f"{path}: the cache cannot be reached any more, nor its frames: {error.strerror}") from error
+    if not os.path.samestat(here, there):
+        raise CacheLost(f"{path}: another file took the place of the cache while it was baked; bake again")
+    if here.st_size < size:
+        whole = sum(end <= here.st_size for end in (*begins[1:], size))
+        left = f"resume, which keeps those of its first {whole} frames that are whole" if whole else "bake again"
+        raise CacheLost(f"{path}: the cache was cut to {here.st_size} of {size} bytes while it was baked; {left}")
+    if here.st_size > size:
+        raise CacheLost(f"{path}: something else wrote to the cache while it was baked; resume, which cuts that off")
