@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
-__all__ = ["register", "unregister"]
+import os
+import sys
+from typing import NoReturn
+
+__all__ = ["main", "register", "unregister"]
 
 
 def register() -> None:
@@ -18,3 +22,16 @@ def unregister() -> None:
     from . import addon
 
     addon.unregister()
+
+
+def main() -> NoReturn:
+    """The command `stiction`. Where it cannot even be loaded, as for want of memory, the process ends with 1 all the same:
+    Blender's own end, as a module, would wait for ever then."""
+    try:
+        from .addon.console import main as run
+    except BaseException as error:
+        try:
+            sys.stderr.write(f"stiction: error: cannot be loaded: {type(error).__name__}: {error}\n")
+        finally:
+            os._exit(1)
+    run()

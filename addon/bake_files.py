@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a scene's bakes are on disk: a snapshot and a frame cache each, named after the scene and what they were made from.
+"""Where a scene's bakes are on disk: a snapshot and a frame cache each, named after the scene, its file, and what was baked.
 
-Another scene, another setting, another name: no bake overwrites what another one reads, and undo finds the frames of the bake
-that it goes back to. What is not used any more is removed, but for the newest few.
+Another scene, another file, another setting: no bake overwrites what another one reads, and undo finds the frames of the bake
+that it goes back to. What is not used any more is removed, but for the newest few; nothing is that another file made or shows.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Collection
 from contextlib import suppress
@@ -17,12 +18,22 @@ from pathlib import Path
 import bpy
 from bpy.types import Scene
 
+from ..solver_core.console import one_line
 from ..solver_core.file_lock import FileLock, LockHeld
-from ..solver_core.io.cache import CacheError, EarlierFrames, FrameCacheReader, cache_digest, cache_has_begun
+from ..solver_core.io.cache import (
+    CacheError,
+    EarlierFrames,
+    FrameCacheReader,
+    cache_digest,
+    cache_has_begun,
+    refuse_other_scene,
+)
 from ..solver_core.io.container import ContainerError
 from ..solver_core.io.continuation import continue_from, earlier_frames, frames_that_hold
 from ..solver_core.io.snapshot import read_snapshot, snapshot_digest
+from ..solver_core.plain_files import PathRefused
 from ..solver_core.scene.spec import SceneSpec, SolverSettings
+from .bake_users import KEY, key_of, notes_on, open_file
 from .made_from import changes_since, made_from
 
 __all__ = [
@@ -53,15 +64,17 @@ class BakeFiles:
 
 
 def bake_files(scene: Scene, digest: str) -> BakeFiles:
-    """The files of a new bake, in the folder that the user chose."""
+    """The files of a new bake, in the folder that the user chose; raises PathRefused where that is none."""
     folder = scene.stiction.cache_directory
     if folder.startswith("//") and not bpy.data.filepath:
         # A file that was never saved has no folder of its own; its cache lives as long as the session.
         directory = Path(bpy.app.tempdir) / folder.removeprefix("//")
     else:
         directory = Path(bpy.path.abspath(folder))
+    if directory.exists() and not directory.is_dir():
+        raise PathRefused(directory, "is a file; the cache folder has to be a folder")
     stem = bpy.path.clean_name(f"{Path(bpy.data.filepath).stem or 'untitled'}-{scene.name}")
-    name = f"{stem}-{digest[:DIGITS]}"
+    name = f"{stem}-{key_of(open_file(), directory)}-{digest[:DIGITS]}"
     return BakeFiles(digest, directory / f"{name}.snapshot", directory / f"{name}.cache")
 
 
@@ -75,7 +88,8 @@ def files_to_resume(scene: Scene, content: tuple[SceneSpec, SolverSettings]) -> 
     shown = Path(cache_path(scene)) if own.state == "CACHED" else None
     parts = parts_of_cache(shown)
     digest = cache_digest(snapshot, parts)
-    if shown is not None and own.digest == digest and shown.exists():
+    if shown is not None and own.digest == digest and shown.exists() and cache_has_begun(shown):
+        refuse_stranger(shown, digest, content)
         return BakeFiles(digest, snapshot_of(shown), shown)
     files = bake_files(scene, digest)
     if cache_has_begun(files.cache):
@@ -91,6 +105,17 @@ def files_to_resume(scene: Scene, content: tuple[SceneSpec, SolverSettings]) -> 
         changed = "; ".join(changes_since(own.made_from, made_from(scene))) or "its snapshot"
         raise CacheError(f"the scene has changed since the bake that is to be resumed ({changed}); no frame holds, bake again")
     return files
+
+
+def refuse_stranger(cache: Path, digest: str, content: tuple[SceneSpec, SolverSettings]) -> None:
+    """Raise CacheError where the files that a .blend file names are not those of its bake: it may name anybody's, and they
+    would be written to."""
+    refuse_other_scene(str(cache), FrameCacheReader(cache, digest).info, content[0])
+    snapshot = snapshot_of(cache)
+    # one that is gone or damaged is written anew
+    with suppress(FileNotFoundError, ContainerError):
+        if snapshot_digest(*read_snapshot(snapshot)) != snapshot_digest(*content):
+            raise CacheError(f"{snapshot}: is of another scene or of other settings, and is left as it is; bake again")
 
 
 def files_to_go_on(scene: Scene, content: tuple[SceneSpec, SolverSettings], frame: int) -> BakeFiles:
@@ -129,7 +154,7 @@ def told_parts(cache: Path) -> str:
     """A sentence for each part of a cache that is of another bake, a line each."""
     begin, lines = FrameCacheReader(cache).info.frame_start, []
     for part in parts_of_cache(cache):
-        lines.append(f"Frames {begin} to {part.last_frame} are of another bake: {', '.join(part.differences)}")
+        lines.append(one_line(f"Frames {begin} to {part.last_frame} are of another bake: {', '.join(part.differences)}"))
         begin = part.last_frame + 1
     return "\n".join(lines)
 
@@ -164,34 +189,47 @@ def snapshot_of(cache: Path) -> Path:
     return cache.parent / f"{cache.stem}.snapshot"
 
 
-def relative_if_asked(scene: Scene, cache: Path) -> str:
-    """How a scene remembers where its frames are: relative to the .blend file if the user's folder is, and it lies there."""
-    folder = scene.stiction.cache_directory
-    if not folder.startswith("//") or not bpy.data.filepath:
+def relative_if_asked(scene: Scene, cache: Path, file: str = "") -> str:
+    """How a scene remembers where its frames are: relative to its .blend file if the user's folder is, wherever they lie.
+
+    file: where the .blend file is, or is going to be; that of the open one when empty.
+    """
+    file = file or bpy.data.filepath
+    if not scene.stiction.cache_directory.startswith("//") or not file:
         return str(cache)
-    if Path(bpy.path.abspath(folder)).resolve() != cache.parent.resolve():
+    folder = Path(os.path.abspath(file)).parent
+    try:
+        relative = Path(os.path.relpath(cache, folder))
+        # on another drive there is no such way, and through a link another one
+        leads_there = (folder / relative).resolve() == cache.resolve()
+    except ValueError:
         return str(cache)
-    return f"{folder.rstrip('/')}/{cache.name}"
+    return f"//{relative.as_posix()}" if leads_there else str(cache)
 
 
 def caches_in_use() -> set[Path]:
-    """The caches that scenes of the open file show."""
-    return {Path(cache_path(scene)) for scene in bpy.data.scenes if scene.stiction.bake.state == "CACHED"}
+    """The caches that scenes of the open file show, or have their keyframes from."""
+    baked = [scene for scene in bpy.data.scenes if scene.stiction.bake.state != "NONE" and scene.stiction.bake.cache]
+    return {Path(cache_path(scene)) for scene in baked}
 
 
 def remove_old_bakes(files: BakeFiles, in_use: Collection[Path]) -> None:
-    """Remove what earlier bakes of the scene left beside these files, except the newest ones, those in use, and those that some
-    process is writing."""
-    ages = bakes_beside(files)
+    """Remove what earlier bakes of the scene in its file left beside these files, except the newest ones, those in use, those
+    that a .blend file shows as it was saved, and those that some process is writing."""
+    ages = bakes_beside(files, of_its_file=True)
     for cache in sorted(ages, key=ages.__getitem__, reverse=True)[BAKES_KEPT:]:
-        if cache != files.cache and cache not in in_use:
+        if cache != files.cache and cache not in in_use and not notes_on(cache):
             remove_bake(cache)
 
 
-def bakes_beside(files: BakeFiles) -> dict[Path, float]:
-    """The caches of the scene's bakes in the folder of these files, with the times at which they were last used."""
-    stem = files.cache.stem.removesuffix(files.digest[:DIGITS])
-    ours = re.compile(rf"{re.escape(stem)}[0-9a-f]{{{DIGITS}}}\.(cache|snapshot)")
+def bakes_beside(files: BakeFiles, *, of_its_file: bool = False) -> dict[Path, float]:
+    """The caches in the folder of these files that bear the names of the scene and of its file, or are of this very file, with
+    the times at which they were last used."""
+    end = re.compile(rf"({KEY}-)[0-9a-f]{{{DIGITS}}}$").search(files.cache.stem)
+    if end is None:
+        return {}
+    stem, key = re.escape(files.cache.stem[: end.start()]), end[1] if of_its_file else f"(?:{KEY}-)?"
+    ours = re.compile(rf"{stem}{key}[0-9a-f]{{{DIGITS}}}\.(cache|snapshot)")
     ages: dict[Path, float] = {}
     for path in files.cache.parent.iterdir() if files.cache.parent.is_dir() else ():
         # Another process may remove them, too.

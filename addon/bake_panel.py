@@ -6,17 +6,19 @@ from __future__ import annotations
 import bpy
 from bpy.types import Context, UILayout
 
+from .libraries import baked_elsewhere
 from .made_from import ONLY_THE_END
-from .wrapped import characters_in_row, draw_wrapped
+from .wrapped import characters_in_row, draw_wrapped, wrapped
 
 __all__ = ["draw_bake", "draw_in_timeline"]
 
 MOST_MESSAGES = 12
+ROWS_OF_DETAILS = 7
 MOST_CHANGES = 5
 
 
-def draw_bake(layout: UILayout, context: Context) -> None:
-    """Draw the buttons of a bake, and what there is to say of it."""
+def draw_bake(layout: UILayout, context: Context, *, has_findings: bool = False) -> None:
+    """Draw the buttons of a bake, and what there is to say of it. has_findings: whether what a check finds is shown below."""
     session, bake = context.window_manager.stiction, context.scene.stiction.bake
     if session.is_baking:
         row = layout.row(align=True)
@@ -25,19 +27,19 @@ def draw_bake(layout: UILayout, context: Context) -> None:
         if not session.is_reading:
             row.operator("stiction.pause", text="", icon="PLAY" if session.is_paused else "PAUSE")
             row.operator("stiction.cancel", text="", icon="CANCEL")
-        column = layout.column(align=True)
-        for line in session.details.splitlines():
-            draw_wrapped(column, line, "BLANK1", characters_in_row(context))
+        draw_details(layout, session.details.splitlines(), characters_in_row(context))
     else:
         column = layout.column(align=True)
         row = column.row(align=True)
         is_longer = [change.name for change in changes_shown(context)] == [ONLY_THE_END]
         is_partial = bake.state == "CACHED" and (bake.last_frame < bake.frame_end or is_longer)
         row.operator("stiction.bake", text="Bake Again" if bake.state != "NONE" else "Bake", icon="PHYSICS").resume = False
+        if has_findings:
+            # three in a row would be cut at the usual width
+            row.operator("stiction.check_scene")
+        row = column.row(align=True)
         if is_partial:
             row.operator("stiction.bake", text="Resume").resume = True
-            # three in a row would be cut at the usual width
-            row = column.row(align=True)
         row.operator("stiction.free_bake")
         draw_from_here(column, context)
         column.operator("stiction.bake_to_keyframes", icon="KEYFRAME")
@@ -51,6 +53,14 @@ def draw_bake(layout: UILayout, context: Context) -> None:
     draw_messages(layout, context)
 
 
+def draw_details(layout: UILayout, lines: list[str], width: int) -> None:
+    """How a bake goes, in as many rows at any time: what is below stays where it is."""
+    column = layout.column(align=True)
+    rows = [row for line in lines for row in wrapped(line, width)][:ROWS_OF_DETAILS]
+    for row in rows + [""] * (ROWS_OF_DETAILS - len(rows)):
+        column.label(text=row, icon="BLANK1")
+
+
 def draw_from_here(column: UILayout, context: Context) -> None:
     """Where the scene is not what it was baked from: the rest of the bake, from the frame that is shown."""
     bake, frame, found = context.scene.stiction.bake, context.scene.frame_current, changes_shown(context)
@@ -62,12 +72,14 @@ def draw_from_here(column: UILayout, context: Context) -> None:
 def draw_result(layout: UILayout, context: Context, width: int) -> None:
     bake = context.scene.stiction.bake
     if bake.state == "NONE":
+        draw_bakes_of_other_files(layout, context, width)
         return
     found = changes_shown(context)
     where = "Keyframes at" if bake.state == "KEYED" else "Cached"
     column = layout.column(align=True)
     if any(change.is_lost for change in found):
         draw_wrapped(column, found[0].name, "ERROR", width)
+        column.operator("stiction.find_frames", icon="VIEWZOOM")
         return
     column.label(text=f"{where} frames {bake.frame_start} to {bake.last_frame}", icon="ERROR" if found else "CHECKMARK")
     if found:
@@ -89,8 +101,14 @@ def draw_result(layout: UILayout, context: Context, width: int) -> None:
     if bake.overlap:
         icon = "ERROR" if bake.overlap_is_visible else "CHECKMARK"
         draw_wrapped(column, f"Deepest overlap: {bake.overlap}", icon, width)
-    if bake.solved_by:
-        draw_wrapped(column, f"Islands solved: {bake.solved_by}", "INFO", width)
+
+
+def draw_bakes_of_other_files(layout: UILayout, context: Context, width: int) -> None:
+    there = baked_elsewhere(context.scene)
+    if there:
+        bodies = f"{there[0].name} comes" if len(there) == 1 else f"{len(there)} bodies come"
+        text = f"{bodies} with a bake of another file. Bake begins where they began, Free Bake brings back what they were"
+        draw_wrapped(layout.column(align=True), text, "INFO", width)
 
 
 def changes_shown(context: Context) -> list[bpy.types.PropertyGroup]:

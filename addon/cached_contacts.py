@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from bpy.types import Object, Scene
 
+from ..solver_core.console import one_line
 from ..solver_core.dynamics.frame import FrameContacts
 from ..solver_core.io.cache import CacheError, FrameCacheReader
 from .bake_files import cache_path
+from .members import is_baked
 from .playback import open_cache
 from .restore import baked_objects
 
@@ -51,7 +53,7 @@ class CachedContacts:
             try:
                 self._contacts = reader.contacts(scene.frame_current)
             except (OSError, CacheError) as error:
-                print(f"Stiction: the contacts of frame {scene.frame_current} cannot be shown: {error}")
+                print(one_line(f"Stiction: the contacts of frame {scene.frame_current} cannot be shown: {error}"))
         if self._contacts is not None:
             self._frame = scene.frame_current
         return self._contacts
@@ -70,5 +72,5 @@ def objects_of_bodies(scene: Scene) -> dict[str, Object]:
     """The scene's objects by the names of their bodies in its bake."""
     world = scene.rigidbody_world
     members = world.collection.all_objects if world is not None and world.collection is not None else ()
-    others = {ob.name_full: ob for ob in members if ob.rigid_body is not None and not ob.stiction.backup.baked}
+    others = {ob.name_full: ob for ob in members if ob.rigid_body is not None and not is_baked(ob)}
     return others | {ob.stiction.backup.body: ob for ob in baked_objects(scene)}

@@ -8,13 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import bpy
-from bpy.props import IntProperty
+from bpy.props import EnumProperty, FloatProperty, IntProperty
 from bpy.types import Context, Event, Operator, OperatorProperties, Panel, UILayout
 
 from .ready import load_what_reads, may_read_scene
 from .redraw import redraw
 from .turns import Steps, Turns, aside, at_once
-from .ui import ScenePanel
+from .ui import SceneChildPanel
 from .wrapped import characters_in_row, draw_wrapped
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ MOST_NAMED = 3
 ICONS = {"ERROR": "CANCEL", "WARNING": "ERROR", "INFO": "INFO"}
 # Blender wants plain sets; these are never changed.
 UNDOABLE = {"REGISTER", "UNDO"}
+LOADS = "breaking_threshold"  # the field of what breakable constraints bear
 
 
 class STICTION_OT_check_scene(Operator):
@@ -151,14 +152,20 @@ def tell(context: Context, findings: Iterable[Finding]) -> None:
     for finding in findings:
         line = session.findings.add()
         line.name, line.level, line.field = finding.message, finding.level, finding.field
-        for name in finding.objects:
-            line.objects.add().name = name
+        for row, name in enumerate(finding.objects):
+            item = line.objects.add()
+            item.name = name
+            item.value = finding.values[row] if finding.values else 0.0
     order = list(ICONS)
     for end in range(1, len(session.findings)):
         place = end
         while place and order.index(session.findings[place].level) < order.index(session.findings[place - 1].level):
             session.findings.move(place, place - 1)
             place -= 1
+
+
+def check_again() -> None:
+    bpy.ops.stiction.check_scene("EXEC_DEFAULT" if bpy.app.background else "INVOKE_DEFAULT")
 
 
 class FindingOperator:
@@ -224,18 +231,60 @@ class STICTION_OT_mend_found(FindingOperator, Operator):
                     mend.do(context.scene, ob)
         else:
             mend.do(context.scene)
-        bpy.ops.stiction.check_scene("EXEC_DEFAULT" if bpy.app.background else "INVOKE_DEFAULT")
+        check_again()
         return {"FINISHED"}
 
 
-class STICTION_PT_scene_check(ScenePanel, Panel):
+class STICTION_OT_set_thresholds(FindingOperator, Operator):
+    """Set the breaking thresholds to a multiple of what the constraints bear as the scene begins, and check again"""
+
+    bl_idname = "stiction.set_thresholds"
+    bl_label = "Set Thresholds"
+    bl_options = UNDOABLE
+
+    factor: FloatProperty(name="Times", description="Of what they bear", default=2.0, min=1.001, soft_max=10.0)
+    of: EnumProperty(
+        name="Of",
+        items=(
+            ("MOST", "Most Loaded", "One threshold for all: a multiple of what the most loaded of them bears"),
+            ("EACH", "Each", "For each a multiple of what it bears itself"),
+        ),
+    )
+
+    def invoke(self, context: Context, event: Event) -> set[str]:
+        return context.window_manager.invoke_props_dialog(self)
+
+    def execute(self, context: Context) -> set[str]:
+        from .mend import has_constraint
+
+        finding = self.finding(context)
+        bears = {} if finding is None else {item.name: item.value for item in finding.objects}
+        objects = [ob for ob in self.objects(context) if has_constraint(ob)]
+        if finding is None or finding.field != LOADS or not objects:
+            self.report({"WARNING"}, "None of the constraints is there any more; check the scene again")
+            return {"CANCELLED"}
+        most = max(bears.values())
+        for ob in objects:
+            load = bears[ob.name_full] if self.of == "EACH" else most
+            # what bears nothing, as in free fall, keeps its own
+            if load > 0.0:
+                ob.rigid_body_constraint.breaking_threshold = self.factor * load
+        check_again()
+        return {"FINISHED"}
+
+
+class STICTION_PT_scene_check(SceneChildPanel, Panel):
     bl_label = "Check"
-    bl_parent_id = "STICTION_PT_scene"
+    # right below the button, which is beside Bake: before the others
+    bl_order = 0
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return super().poll(context) and context.window_manager.stiction.was_checked
 
     def draw(self, context: Context) -> None:
         session = context.window_manager.stiction
         layout = self.layout
-        layout.operator("stiction.check_scene", icon="VIEWZOOM")
         width = characters_in_row(context)
         for index, finding in enumerate(list(session.findings)[:MOST_SHOWN]):
             draw_finding(layout, context, index, finding, width)
@@ -261,10 +310,12 @@ def draw_finding(layout: UILayout, context: Context, index: int, finding: bpy.ty
     row = box.row(align=True)
     if objects:
         # beside a button that says what it mends there is no room for another word
-        text = "Select" if mend is None else ""
+        text = "Select" if mend is None and finding.field != LOADS else ""
         row.operator("stiction.select_found", text=text, icon="RESTRICT_SELECT_OFF").index = index
     if mend is not None:
         row.operator("stiction.mend_found", text=mend.label, icon="TOOL_SETTINGS").index = index
+    if objects and finding.field == LOADS:
+        row.operator("stiction.set_thresholds", icon="TOOL_SETTINGS").index = index
 
 
 def sentence(text: str) -> str:
@@ -275,6 +326,7 @@ CLASSES = (
     STICTION_OT_check_scene,
     STICTION_OT_select_found,
     STICTION_OT_mend_found,
+    STICTION_OT_set_thresholds,
     STICTION_PT_scene_check,
 )
 

@@ -6,25 +6,32 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import bpy
 from bpy.types import Scene
 
-from ..solver_core.command_line import ExitStatus, UsageError
+from ..solver_core.command_line import ExitStatus, UsageError, status_of
+from ..solver_core.console import one_line, prepare_streams, tell
+from ..solver_core.io.outputs import REPORT, write_output
 from .bake_files import cache_path, snapshot_of
 from .cli_changes import set_body, set_checked, set_scene
 from .cli_options import PROGRAM, keys_wanted, make_parser
+from .cli_outputs import refuse_blend, refuse_outputs, standard_output_kept, why_not_saved
 from .job import Job, Phase
+from .progress import duration
+
+if TYPE_CHECKING:
+    from .runner import Bake
 
 __all__ = ["register", "run", "unregister"]
 
@@ -33,31 +40,28 @@ SECONDS_BETWEEN_LOOKS = 0.25
 
 def run(argv: Sequence[str]) -> int:
     """Do what the arguments (without the program's name) say; returns the exit status."""
+    prepare_streams()
     try:
         arguments = make_parser().parse_args(list(argv))
         if arguments.command == "compile":
             return compile_kernels(arguments)
-        try:
-            prepare(arguments)
-        except OSError as error:
-            # such as a name that is too long for a file
-            raise UsageError(str(error)) from error
-        if arguments.command == "check":
-            return check(arguments)
-        if arguments.command == "report":
-            return report(arguments)
-        if arguments.command == "impacts":
-            return impacts(arguments)
+        with standard_output_kept(arguments):
+            try:
+                prepare(arguments)
+            except OSError as error:
+                # such as a name that is too long for a file
+                raise UsageError(str(error)) from error
+            commands = {"bake": bake, "check": check, "report": report, "impacts": impacts}
+            return commands[arguments.command](arguments)
     except UsageError as error:
-        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        tell(f"{PROGRAM}: {error}", sys.stderr)
         return ExitStatus.BAD_INPUT
     except OSError as error:
         say("ERROR", str(error))
-        return ExitStatus.FAILED
+        return status_of(error)
     except SystemExit:
         # argparse ends like this after --help.
         return ExitStatus.BAKED
-    return bake(arguments)
 
 
 def compile_kernels(arguments: argparse.Namespace) -> int:
@@ -90,18 +94,14 @@ def compile_kernels(arguments: argparse.Namespace) -> int:
 def prepare(arguments: argparse.Namespace) -> None:
     """Open the file and change it as the arguments say. Raises UsageError."""
     open_scene(arguments)
+    refuse_outputs(arguments)
     if arguments.command in ("report", "impacts"):
-        for file in arguments.output:
-            check_folder("--output", file)
         return
     if arguments.command == "bake":
-        check_folder("--output", arguments.output)
         keys_wanted(arguments)
         set_checked(bpy.context.scene.stiction, "threads", arguments.threads, "--threads")
         if arguments.contacts:
             bpy.context.scene.stiction.keep_contacts = True
-    if arguments.report is not None:
-        check_folder("--report", arguments.report)
     set_scene(bpy.context.scene, arguments)
     for assignment in arguments.assignments:
         set_body(assignment)
@@ -118,20 +118,19 @@ def open_scene(arguments: argparse.Namespace) -> None:
             raise UsageError(f"{arguments.scene}: cannot be opened: {str(error).strip()}") from error
     elif not bpy.data.filepath:
         raise UsageError("no .blend file was given and none is open")
-
-
-def check_folder(option: str, file: str) -> None:
-    """Raise UsageError if the file cannot be written, before the bake has taken its time."""
-    folder = Path(file).resolve().parent
-    if not folder.is_dir():
-        raise UsageError(f"{option}: there is no folder {folder}")
-    if not os.access(folder, os.W_OK):
-        raise UsageError(f"{option}: the folder {folder} cannot be written to")
+    if arguments.scene_name is not None:
+        scene = bpy.data.scenes.get(arguments.scene_name)
+        if scene is None:
+            there = ", ".join(scene.name for scene in bpy.data.scenes)
+            raise UsageError(
+                f"--scene: there is no scene {one_line(arguments.scene_name)} in the file, which has {one_line(there)}"
+            )
+        bpy.context.window.scene = scene
 
 
 def check(arguments: argparse.Namespace) -> int:
     """Say what would go wrong in a bake of the open file; returns the exit status."""
-    from .findings import Contacts, look
+    from .findings import LEVELS, Contacts, look
     from .worker import WorkerError
 
     found = look(bpy.context)
@@ -146,12 +145,13 @@ def check(arguments: argparse.Namespace) -> int:
             findings += contacts.findings()
         finally:
             contacts.end()
+    findings = sorted(findings, key=lambda one: LEVELS.index(one.level))
     for finding in findings:
         say(finding.level, str(finding))
     say("INFO", f"{len(findings)} found" if findings else "nothing was found")
     if arguments.report is not None:
         entries = [asdict(finding) for finding in findings]
-        Path(arguments.report).write_text(json.dumps({"findings": entries}, indent=1) + "\n", encoding="utf-8")
+        write_output(arguments.report, REPORT, (json.dumps({"findings": entries}, indent=1) + "\n").encode())
     return ExitStatus.BAD_INPUT if any(finding.level == "ERROR" for finding in findings) else ExitStatus.BAKED
 
 
@@ -165,9 +165,9 @@ def report(arguments: argparse.Namespace) -> int:
     missed = 0
     try:
         for file in arguments.output:
-            missed = export(scene, Path(file).resolve())
+            missed = export(scene, Path(file))
             say("INFO", f"wrote {file}")
-    except (OSError, CacheError, ContainerError) as error:
+    except (CacheError, ContainerError) as error:
         raise UsageError(str(error)) from error
     return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.BAKED
 
@@ -187,8 +187,8 @@ def impacts(arguments: argparse.Namespace) -> int:
 
     cache = Path(cache_path(scene_with_bake(arguments)))
     try:
-        count = write_impacts(snapshot_of(cache), cache, Path(arguments.output[0]).resolve())
-    except (OSError, CacheError, ContainerError) as error:
+        count = write_impacts(snapshot_of(cache), cache, Path(arguments.output[0]))
+    except (CacheError, ContainerError) as error:
         raise UsageError(str(error)) from error
     say("INFO", f"wrote {count} impacts to {arguments.output[0]}")
     return ExitStatus.BAKED
@@ -198,38 +198,29 @@ def bake(arguments: argparse.Namespace) -> int:
     """Bake the open file to keyframes and write the output; returns the exit status."""
     # Only a bake needs what these load, scipy above all; Blender starts faster without.
     from ..solver_core.io.cache import CacheError
-    from ..solver_core.validation.findings import SceneError
     from .keyframes import commit
-    from .runner import begin, describe
-    from .turns import at_once
-    from .worker import WorkerError
 
     report = None if arguments.report is None else Path(arguments.report).resolve()
     with ended_by_signals() as check:
+        work = begun(arguments, report)
+        if isinstance(work, ExitStatus):
+            return work
         try:
-            try:
-                work = at_once(begin(bpy.context, say, resume=arguments.resume, keep_to=arguments.keep_to, report=report))
-            except SceneError as error:
-                say("ERROR", describe(error.problems))
-                write_refusal(report, describe(error.problems), error.problems)
-                return ExitStatus.BAD_INPUT
-            except (WorkerError, CacheError, OSError) as error:
-                say("ERROR", f"the bake cannot begin: {error}")
-                write_refusal(report, str(error), ())
-                return ExitStatus.BAD_INPUT if isinstance(error, CacheError) else ExitStatus.FAILED
-            job = work.run(print_progress, check)
+            job = work.run(progress_since(time.monotonic()), check)
         except KeyboardInterrupt:
-            say("ERROR", "stopped; the frames that were done are in the cache, --resume goes on after them")
+            say("ERROR", f"stopped{in_the_cache(work.kept)}")
             return ExitStatus.FAILED
-    if job.phase is Phase.REFUSED:
-        return ExitStatus.BAD_INPUT
     if job.phase not in (Phase.BAKED, Phase.MISSED):
-        return ExitStatus.FAILED
+        ends = {Phase.REFUSED: ExitStatus.BAD_INPUT, Phase.LOST: ExitStatus.CACHE_LOST}
+        return ends.get(job.phase, ExitStatus.FAILED)
+    output = Path(arguments.output).resolve()
     try:
         written = commit(bpy.context, keys_wanted(arguments))
-        bpy.ops.wm.save_as_mainfile(filepath=str(Path(arguments.output).resolve()), check_existing=False)
-    except (OSError, CacheError, RuntimeError) as error:
-        say("ERROR", f"{arguments.output} cannot be written: {str(error).strip()}")
+        # hours may have gone by
+        refuse_blend(arguments.output)
+        bpy.ops.wm.save_as_mainfile(filepath=str(output), check_existing=False)
+    except (OSError, CacheError, RuntimeError, UsageError) as error:
+        say("ERROR", f"{arguments.output} cannot be written: {why_not_saved(output, error)}{in_the_cache(work.kept)}")
         return ExitStatus.FAILED
     say("INFO", f"{written}, to {arguments.output}")
     try:
@@ -238,6 +229,32 @@ def bake(arguments: argparse.Namespace) -> int:
         say("ERROR", f"the report could not be written: {error}")
         return ExitStatus.FAILED
     return ExitStatus.MISSED_TOLERANCE if job.phase is Phase.MISSED else ExitStatus.BAKED
+
+
+def begun(arguments: argparse.Namespace, report: Path | None) -> Bake | ExitStatus:
+    """The bake of the open file, which runs; or the exit status, with what is in its way said and reported."""
+    from ..solver_core.io.cache import CacheError
+    from ..solver_core.validation.findings import SceneError
+    from .runner import begin, describe
+    from .turns import at_once
+    from .worker import WorkerError
+
+    try:
+        return at_once(begin(bpy.context, say, resume=arguments.resume, keep_to=arguments.keep_to, report=report))
+    except SceneError as error:
+        say("ERROR", describe(error.problems))
+        write_refusal(report, describe(error.problems), error.problems)
+        return ExitStatus.BAD_INPUT
+    except (WorkerError, CacheError, OSError) as error:
+        say("ERROR", f"the bake cannot begin: {error}")
+        write_refusal(report, str(error), ())
+        if isinstance(error, OSError):
+            return status_of(error)
+        return ExitStatus.BAD_INPUT if isinstance(error, CacheError) else ExitStatus.FAILED
+
+
+def in_the_cache(kept: int | None) -> str:
+    return "" if kept is None else f"; frames up to {kept} are in the cache, --resume goes on after them"
 
 
 @contextmanager
@@ -266,22 +283,29 @@ def ended_by_signals() -> Iterator[Callable[[], None]]:
 
 def say(level: str, text: str) -> None:
     prefix = {"WARNING": "warning: ", "ERROR": "error: "}.get(level, "")
-    print(f"{PROGRAM}: {prefix}{text}", file=sys.stderr if level == "ERROR" else sys.stdout, flush=True)
+    tell(f"{PROGRAM}: {prefix}{text}", sys.stderr if level == "ERROR" else sys.stdout)
 
 
-def print_progress(job: Job) -> None:
-    if not job.is_over:
-        print(f"{PROGRAM}: {100.0 * job.factor:3.0f} %  {job.status}", flush=True)
+def progress_since(begin: float) -> Callable[[Job], None]:
+    """What tells how far a job is that began then, by the clock, with the time that it took and the time that is left."""
+
+    def tell_progress(job: Job) -> None:
+        if not job.is_over:
+            pace, last = job.progress.seconds_a_frame, job.last_frame
+            left = "" if pace is None or last is None else f", about {duration(pace * (job.frame_end - last))} left"
+            so_far = duration(time.monotonic() - begin)
+            tell(f"{PROGRAM}: {100.0 * job.factor:3.0f} %  {job.status}, {so_far}{left}", sys.stdout)
+
+    return tell_progress
 
 
 def write_refusal(report: Path | None, message: str, problems: Sequence[Any]) -> None:
     if report is None:
         return
-    from ..solver_core.io.atomic import write_atomically
     from ..solver_core.report import error_report, report_bytes
 
     try:
-        write_atomically(report, report_bytes(error_report(message, problems)))
+        write_output(report, REPORT, report_bytes(error_report(message, problems)))
     except OSError as error:
         say("ERROR", f"the report could not be written: {error}")
 
@@ -290,12 +314,11 @@ def add_warnings(report: Path | None, warnings: Sequence[Any]) -> None:
     """Put what was odd in the Blender scene before what the worker found; raises OSError."""
     if report is None or not warnings:
         return
-    from ..solver_core.io.atomic import write_atomically
     from ..solver_core.report import report_bytes
 
     content = json.loads(report.read_text(encoding="utf-8"))
     mine = [{"objects": list(w.objects), "field": w.field, "message": w.message} for w in warnings]
-    write_atomically(report, report_bytes({**content, "warnings": mine + content["warnings"]}))
+    write_output(report, REPORT, report_bytes({**content, "warnings": mine + content["warnings"]}))
 
 
 class Command:

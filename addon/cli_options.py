@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import argparse
 import math
+import tomllib
+from importlib import metadata
+from pathlib import Path
 
 from ..solver_core.command_line import Parser, UsageError
 from ..solver_core.scene.spec import ContactMethod, Staggering
@@ -19,6 +22,7 @@ PROGRAM = "stiction"
 def make_parser() -> Parser:
     """All commands with their options; what it parses has the attributes that the commands read."""
     parser = Parser(prog=PROGRAM, description="Bakes rigid bodies with friction that is solved.")
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {version()}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
     compile_command = commands.add_parser(
         "compile",
@@ -61,7 +65,7 @@ def make_parser() -> Parser:
         description="Writes how accurate the bake is that a .blend file has, frame by frame, as a page, a table or JSON: by "
         "what the names of the files end with. Ends with 3 when a step missed its tolerance.",
     )
-    report_command.add_argument("scene", nargs="?", metavar="SCENE.blend", help="the file; the open one when left out")
+    add_scene(report_command)
     report_command.add_argument(
         "-o", "--output", required=True, action="append", metavar="FILE", help="a name that ends with .html, .csv or .json"
     )
@@ -71,14 +75,30 @@ def make_parser() -> Parser:
         description="Writes time, place, impulse, bodies and materials of the impacts of the bake that a .blend file has, as a "
         "table. The bake has to have kept its contacts.",
     )
-    impacts_command.add_argument("scene", nargs="?", metavar="SCENE.blend", help="the file; the open one when left out")
+    add_scene(impacts_command)
     impacts_command.add_argument("-o", "--output", required=True, nargs=1, metavar="FILE.csv", help="the file to write")
     return parser
 
 
+def version() -> str:
+    """Of this extension, or of this package where it is installed as one."""
+    manifest = Path(__file__).resolve().parents[1] / "blender_manifest.toml"
+    if manifest.is_file():
+        return tomllib.loads(manifest.read_text(encoding="utf-8"))["version"]
+    return metadata.version("stiction")
+
+
+def add_scene(command: Parser) -> None:
+    """Which file a command is about, and which of its scenes."""
+    command.add_argument("scene", nargs="?", metavar="SCENE.blend", help="the file; the open one when left out")
+    command.add_argument(
+        "--scene", dest="scene_name", metavar="NAME", help="which of its scenes, if not the one that was open when it was saved"
+    )
+
+
 def add_scene_options(command: Parser) -> None:
     """Which file a command is about, and what is different from what it says."""
-    command.add_argument("scene", nargs="?", metavar="SCENE.blend", help="the file; the open one when left out")
+    add_scene(command)
     command.add_argument("--start", type=int, metavar="FRAME", help="first frame")
     command.add_argument("--end", type=int, metavar="FRAME", help="last frame")
     command.add_argument("--method", choices=[method.value for method in ContactMethod], help="the solver")

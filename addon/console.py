@@ -7,11 +7,13 @@ import importlib
 import os
 import shutil
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 import bpy
 
 from ..solver_core.command_line import ExitStatus
+from ..solver_core.console import prepare_streams, tell
 from . import cli
 
 __all__ = ["main"]
@@ -19,6 +21,7 @@ __all__ = ["main"]
 
 def main() -> NoReturn:
     """Run the command line of this process, and end it with the exit status."""
+    prepare_streams()
     extension = importlib.import_module(__name__.rpartition(".addon.")[0])
     # An installed extension may have registered the same properties and operators already.
     is_there = hasattr(bpy.types.Scene, "stiction")
@@ -27,7 +30,7 @@ def main() -> NoReturn:
     try:
         status = cli.run(sys.argv[1:])
     except Exception as error:
-        print(f"stiction: error: {type(error).__name__}: {error}", file=sys.stderr)
+        tell(f"stiction: error: {type(error).__name__}: {error}", sys.stderr)
         status = ExitStatus.FAILED
     finally:
         # Blender 4.2 crashes at the end of the process when classes are still registered then.
@@ -39,8 +42,10 @@ def main() -> NoReturn:
 def end_at_once(status: int) -> NoReturn:
     """End the process without Blender's own end: 4.2 may crash there after a bake was stopped, and the status would be lost;
     4.5 waits there for ever once it has opened a file, for a thread that nobody tells."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        # nobody may read them any more
+        with suppress(OSError, ValueError):
+            stream.flush()
     shutil.rmtree(bpy.app.tempdir, ignore_errors=True)
     os._exit(status)
 

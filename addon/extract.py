@@ -31,14 +31,22 @@ from . import actions, properties, rotations
 from .effectors import has_field
 from .fields import read_fields
 from .gravity import gravity_now, gravity_path, may_change, read_on_the_way
-from .initial_motion import ANIMATED, follows_animation, frames_held, in_motion, is_caught_again, set_in_motion
+from .initial_motion import (
+    ANIMATED,
+    follows_animation,
+    frames_held,
+    in_motion,
+    is_animated_throughout,
+    is_caught_again,
+    set_in_motion,
+)
 from .joints import read_joints, watched, with_changes
-from .members import body_kind
+from .members import bodies_of, body_kind
 from .motion import FrozenTransform, can_change, frozen_body, frozen_part, read_motion
 from .object_findings import object_problems, object_warnings, shape_warnings
 from .object_properties import effective_material, unknown_choices
 from .placement import ancestors, placed
-from .restore import originals
+from .restore import baked_objects, originals
 from .rooms import with_rooms
 from .shapes import ShapeError, compound_parts, deforms, is_compound_part, read_shape
 from .turns import Step, Steps, aside, at_once
@@ -118,7 +126,8 @@ def require_world(scene: Scene, world: RigidBodyWorld | None) -> None:
         return
     if not world.enabled:
         refuse("rigidbody_world.enabled", "the rigid body world is switched off; switch it on in the Scene properties")
-    if world.collection is None or not any(ob.rigid_body is not None for ob in world.collection.all_objects):
+    # what a bake has taken out of the world comes back while it is read
+    if world.collection is None or not (bodies_of(world) or baked_objects(scene)):
         refuse("rigidbody_world.collection", "the rigid body world has no rigid bodies; add some in the Physics properties")
 
 
@@ -181,7 +190,8 @@ def read_object(found: Reading, ob: Object, context: Context, frames: tuple[int,
     except ShapeError as error:
         found.problems.append(SceneProblem(error.object or ob.name_full, error.field, str(error)))
         return
-    found.warnings += object_warnings(ob, kind, rest_world, (ANIMATED,) if held else ())
+    has_followed_switch = held or is_animated_throughout(ob, *frames)
+    found.warnings += object_warnings(ob, kind, rest_world, (ANIMATED,) if has_followed_switch else ())
     if held and is_caught_again(ob, frames[0] + held, frames[1]):
         message = "it is Animated again later, which is not followed: once let go it stays with the solver"
         found.warnings.append(SceneWarning((ob.name_full,), "kinematic", message))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..solver_core.scene.fields import AbsorberSpec, Falloff, FieldKind, FieldShape, FieldSpec, Keyed, ZDirection
 from ..solver_core.scene.spec import SceneWarning
+from ..solver_core.scene.words import in_words
 from ..solver_core.validation.findings import SceneProblem
 from . import actions, noise
 from .effectors import absorbers_of, effectors_of, has_field, particle_fields, weight_of
@@ -188,7 +189,7 @@ def unfollowed_choices(ob: Object) -> Iterator[SceneWarning]:
     moving = {one.data_path for one in (*(actions.curves(ob) or ()), *drivers)}
     for name in CHOICES:
         if f"field.{name}" in moving:
-            message = f"what moves it from frame to frame is not followed; {name} keeps the value of the first frame"
+            message = f"what moves it from frame to frame is not followed; {in_words(name)} keeps the value of the first frame"
             yield SceneWarning((ob.name_full,), f"field.{name}", message)
 
 

@@ -4,14 +4,16 @@ and found again from a copy that is saved elsewhere."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import bpy
 from bpy.app.handlers import persistent
 from bpy.types import Scene
 
-from .bake_files import cache_path, relative_if_asked, snapshot_of
+from ..solver_core.console import one_line
+from ..solver_core.io.atomic import copy_atomically
+from .bake_files import cache_path, caches_in_use, relative_if_asked, snapshot_of
+from .bake_users import note_shown
 
 __all__ = ["register", "unregister"]
 
@@ -21,53 +23,71 @@ def before_saving(file: str) -> None:
     """Let what is about to be saved find its frames from where it will be."""
     if not file or bpy.context.window_manager.stiction.is_baking:
         return
-    folder = Path(file).resolve().parent
-    for scene in bpy.data.scenes:
-        bake = scene.stiction.bake
-        if bake.state != "CACHED":
-            continue
+    for scene in scenes_with_frames():
         cache = Path(cache_path(scene))
-        if is_temporary(cache) and scene.stiction.cache_directory.startswith("//"):
-            move_along(scene, cache, folder)
-        elif bake.cache.startswith("//") and (not bpy.data.filepath or Path(bpy.data.filepath).resolve().parent != folder):
-            bake.cache = str(cache)
+        if is_temporary(cache):
+            cache = move_along(scene, cache, Path(file).resolve().parent)
+        remember(scene, cache, file)
 
 
 @persistent
 def after_saving(file: str) -> None:
-    """Be relative again, for the file that is open now."""
-    for scene in bpy.data.scenes if file else ():
-        bake = scene.stiction.bake
-        if bake.state == "CACHED" and not bake.cache.startswith("//"):
-            relative = relative_if_asked(scene, Path(bake.cache))
-            if relative != bake.cache:
-                bake.cache = relative
+    """Find the frames from the file that is open now, which is another one where a copy was saved; note whose they are."""
+    after_failing(file)
+    if file:
+        folders = {Path(bpy.path.abspath(scene.stiction.cache_directory)) for scene in bpy.data.scenes}
+        note_shown(Path(file), caches_in_use(), folders)
+
+
+@persistent
+def after_failing(file: str) -> None:
+    """Find the frames from the file that is open, where nothing was saved."""
+    if not file or bpy.context.window_manager.stiction.is_baking:
+        return
+    for scene in scenes_with_frames():
+        remember(scene, Path(bpy.path.abspath(scene.stiction.bake.cache, start=str(Path(file).parent))), bpy.data.filepath)
+
+
+def scenes_with_frames() -> list[Scene]:
+    return [scene for scene in bpy.data.scenes if scene.stiction.bake.state == "CACHED"]
+
+
+def remember(scene: Scene, cache: Path, file: str) -> None:
+    path = str(cache) if is_temporary(cache) else relative_if_asked(scene, cache, file)
+    # what is set is a change to undo, and to save
+    if path != scene.stiction.bake.cache:
+        scene.stiction.bake.cache = path
 
 
 def is_temporary(cache: Path) -> bool:
     return Path(bpy.app.tempdir).resolve() in cache.resolve().parents
 
 
-def move_along(scene: Scene, cache: Path, folder: Path) -> None:
-    """Copy the files of a bake out of the session's folder, which goes with it, to where the .blend file is going to be."""
+def move_along(scene: Scene, cache: Path, folder: Path) -> Path:
+    """Copy the files of a bake out of the session's folder, which goes with it, to where the .blend file will be; returns
+    where its cache is then."""
+    if not scene.stiction.cache_directory.startswith("//"):
+        return cache
     target = folder / scene.stiction.cache_directory.removeprefix("//")
     try:
         target.mkdir(parents=True, exist_ok=True)
         for file in (cache, snapshot_of(cache)):
-            shutil.copy2(file, target / file.name)
+            copy_atomically(file, target / file.name)
     except OSError as error:
-        print(f"Stiction: the frames of {scene.name} stay in {cache.parent}, and go with this session: {error}")
-        return
-    scene.stiction.bake.cache = str(target / cache.name)
+        print(one_line(f"Stiction: the frames of {scene.name} stay in {cache.parent}, and go with this session: {error}"))
+        return cache
+    return target / cache.name
 
 
 def register() -> None:
     """Go along with every save."""
     bpy.app.handlers.save_pre.append(before_saving)
     bpy.app.handlers.save_post.append(after_saving)
+    bpy.app.handlers.save_post_fail.append(after_failing)
 
 
 def unregister() -> None:
     """Do it no more."""
+    bpy.app.handlers.save_post_fail.remove(after_failing)
     bpy.app.handlers.save_post.remove(after_saving)
     bpy.app.handlers.save_pre.remove(before_saving)

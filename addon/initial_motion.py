@@ -16,7 +16,15 @@ from ..solver_core.validation.findings import SceneProblem
 from . import actions, rotations
 from .placement import PlacementError, placed
 
-__all__ = ["ANIMATED", "follows_animation", "frames_held", "in_motion", "is_caught_again", "set_in_motion"]
+__all__ = [
+    "ANIMATED",
+    "follows_animation",
+    "frames_held",
+    "in_motion",
+    "is_animated_throughout",
+    "is_caught_again",
+    "set_in_motion",
+]
 
 Array = NDArray[np.float64]
 
@@ -36,6 +44,12 @@ def frames_held(ob: Object, start: int, end: int) -> int:
     if curve is None or ob.rigid_body.type != "ACTIVE" or curve.evaluate(start) < ON:
         return 0
     return next((frame - start for frame in range(start + 1, end + 1) if curve.evaluate(frame) < ON), 0)
+
+
+def is_animated_throughout(ob: Object, start: int, end: int) -> bool:
+    """Whether keyframes of *Animated* leave it on at every frame, so that there is nothing of them to follow."""
+    curve = curve_of_animated(ob)
+    return curve is not None and all(curve.evaluate(frame) >= ON for frame in range(start, end + 1))
 
 
 def is_caught_again(ob: Object, frame: int, end: int) -> bool:

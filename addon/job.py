@@ -3,6 +3,7 @@ r"""A bake as a pure state machine: advance(job, event) -> (job, effects).
 
     STARTING -> BAKING -> BAKED | MISSED        all frames are there; MISSED: some step is not as exact as was asked
              \        \-> STOPPED | FAILED     cancelled, or the worker died: the frames so far are kept, and can be continued
+              \        \-> LOST               the cache was taken away, cut or replaced meanwhile
               \-> REFUSED | FAILED | STOPPED   before the first frame: nothing was changed
 
 Knows neither Blender nor processes. The runner feeds it what the worker says and does the effects it asks for.
@@ -18,6 +19,7 @@ from enum import Enum
 from typing import Any
 
 from ..solver_core.command_line import ExitStatus
+from ..solver_core.console import one_line
 from ..solver_core.scene.words import distance, in_words
 from ..solver_core.validation.findings import first_few
 from .progress import Progress, with_frame
@@ -66,6 +68,7 @@ class Phase(Enum):
     STOPPED = "stopped"
     REFUSED = "refused"
     FAILED = "failed"
+    LOST = "lost"
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class Overlap:
     frame: int
 
     def __str__(self) -> str:
-        return f"{distance(self.depth)}, {' and '.join(self.bodies)}, frame {self.frame}"
+        return one_line(f"{distance(self.depth)}, {' and '.join(self.bodies)}, frame {self.frame}")
 
 
 @dataclass(frozen=True)
@@ -174,10 +177,11 @@ class WorkerMessage:
 
 @dataclass(frozen=True)
 class WorkerEnded:
-    """The worker's process is over. trouble: the end of its error output."""
+    """The worker's process is over. trouble: the end of its error output; kept: the last frame that can be read."""
 
     status: int
     trouble: str = ""
+    kept: int | None = None
 
 
 @dataclass(frozen=True)
@@ -250,8 +254,8 @@ def advance(job: Job, event: Event) -> tuple[Job, tuple[Effect, ...]]:
             return replace(job, pausing=False, status="Going on"), (LetWorkerGoOn(),)
         case WorkerMessage(record):
             return on_message(job, record)
-        case WorkerEnded(status, trouble):
-            return ended(job, status, trouble)
+        case WorkerEnded(status, trouble, kept):
+            return ended(job, status, trouble, kept)
 
 
 def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, ...]]:
@@ -263,7 +267,8 @@ def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, 
             if job.stopping:
                 return job, ()
             there, whole = record["there"], record["whole"]
-            return replace(job, status=f"{COMPILING}: {there} of at most {whole} kernels", compiled=there / max(whole, 1)), ()
+            status = f"{COMPILING}: {there} kernels, {whole} if all are needed"
+            return replace(job, status=status, compiled=there / max(whole, 1)), ()
         case "started":
             started = replace(
                 job,
@@ -277,7 +282,7 @@ def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, 
             at = "at the start" if job.last_frame is None else f"after frame {job.last_frame}"
             return replace(job, status=f"Paused {at}") if job.pausing and not job.stopping else job, ()
         case "warning":
-            text = f"{first_few(record['objects'])}: {in_words(record['field'])}: {record['message']}"
+            text = one_line(f"{first_few(record['objects'])}: {in_words(record['field'])}: {record['message']}")
             return replace(job, warnings=(*job.warnings, text)), (Report("WARNING", text),)
         case "frame":
             frame = record["frame"]
@@ -296,11 +301,19 @@ def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, 
         case "stopped":
             return replace(job, error=f"the bake was stopped: {record['reason']}"), ()
         case "error":
-            problems = tuple(f"{p['object']}: {p['field']}: {p['message']}" for p in record["problems"])
-            return replace(job, error=record["message"], problems=problems), ()
+            return refused(job, record), ()
         case _:
             # whatever a later worker may tell: the exit status decides
             return job, ()
+
+
+def refused(job: Job, record: Mapping[str, Any]) -> Job:
+    """The job with what is wrong with the scene; a message for programs has the identifiers of fields."""
+    message, problems = record["message"], []
+    for one in record["problems"]:
+        problems.append(one_line(f"{one['object']}: {in_words(one['field'])}: {one['message']}"))
+        message = message.replace(one_line(f"{one['object']}: {one['field']}: {one['message']}"), problems[-1])
+    return replace(job, error=message, problems=tuple(problems))
 
 
 def with_figures(job: Job, record: Mapping[str, Any]) -> Job:
@@ -330,13 +343,16 @@ def status_again(job: Job, record: Mapping[str, Any]) -> str:
     return f"Frame {record['frame']} once more, of those up to {record['last']} that are there"
 
 
-def ended(job: Job, status: int, trouble: str) -> tuple[Job, tuple[Effect, ...]]:
+def ended(job: Job, status: int, trouble: str, kept: int | None) -> tuple[Job, tuple[Effect, ...]]:
     if status == ExitStatus.BAKED:
         over = replace(job, phase=Phase.BAKED)
         return over, (Report("INFO", f"Baked {over.summary}"),)
     if status == ExitStatus.MISSED_TOLERANCE:
         over = replace(job, phase=Phase.MISSED)
         return over, (Report("WARNING", f"Baked {over.summary}"),)
+    if status == ExitStatus.CACHE_LOST:
+        over = replace(job, phase=Phase.LOST, error=job.error or "the cache was taken away while it was baked")
+        return over, (Report("ERROR", over.error),)
     if job.stopping:
         over = replace(job, phase=Phase.STOPPED, status="Stopped", error="")
         return over, (Report("INFO", f"Stopped: {over.summary}"),)
@@ -346,10 +362,8 @@ def ended(job: Job, status: int, trouble: str) -> tuple[Job, tuple[Effect, ...]]
         )
     else:
         error = job.error or f"{how_it_ended(status)}\n{trouble}".strip()
-        if job.last_frame is not None:
-            error += (
-                f"\nframes up to {job.last_frame} are in the cache; Resume (--resume on the command line) goes on after them"
-            )
+        if kept is not None:
+            error += f"\nframes up to {kept} are in the cache; Resume (--resume on the command line) goes on after them"
         over = replace(job, phase=Phase.FAILED, error=error)
     return over, (Report("ERROR", "\n".join([over.error, *(line for line in over.problems if line not in over.error)])),)
 

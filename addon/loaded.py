@@ -14,7 +14,7 @@ import bpy
 from bpy.app.handlers import persistent
 from bpy.types import ID, PropertyGroup
 
-__all__ = ["drop_what_cannot_be_read", "register", "unregister"]
+__all__ = ["drop_what_cannot_be_read", "kept", "register", "unregister"]
 
 
 @persistent
@@ -55,7 +55,8 @@ def what_cannot_be_read(group: PropertyGroup, values: Any) -> Iterator[tuple[Pro
             within = getattr(group, name)
             if isinstance(within, PropertyGroup):
                 yield from what_cannot_be_read(within, value)
-            elif not isinstance(within, getattr(bpy.types, prop.fixed_type.identifier)):
+            # an empty one is a group without anything in it
+            elif within is not None and not isinstance(within, getattr(bpy.types, prop.fixed_type.identifier)):
                 yield group, name
 
 

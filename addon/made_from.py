@@ -25,7 +25,7 @@ from ..solver_core.scene.words import in_words
 from . import actions, properties
 from .effectors import WEIGHTS, absorbers_of, effectors_of, has_field
 from .gravity import PATHS
-from .members import bodies_of, constraints_of
+from .members import bodies_of, constraints_of, is_baked
 from .movers import animated_paths, curves_of, digest_of_arrays, plain_values
 from .object_properties import effective_material
 from .restore import baked_objects
@@ -189,7 +189,7 @@ def of_body(ob: Object, meshes: dict[int, Any]) -> dict[str, Any]:
         """What is keyed differs from frame to frame; its keys are told of instead."""
         return "keyed" if path in moving else value
 
-    kinematic = backup.kinematic if backup.baked else body.kinematic
+    kinematic = backup.kinematic if is_baked(ob) else body.kinematic
     return {
         "type": (body.type, kept("rigid_body.enabled", body.enabled), kept("rigid_body.kinematic", kinematic)),
         "friction": (
@@ -263,7 +263,7 @@ def friction_of(ob: Object) -> tuple[float, float]:
 
 def place_of(ob: Object, moving: Collection[str]) -> tuple[Any, ...]:
     """What puts an object where it is, but for its animation: its channels, and its parents with theirs."""
-    source = ob.stiction.backup if ob.stiction.backup.baked else ob
+    source = ob.stiction.backup if is_baked(ob) else ob
     channels = tuple("keyed" if path in moving else tuple(getattr(source, path)) for path in actions.TRANSFORMS)
     if ob.parent is None:
         return (channels, ob.rotation_mode)
@@ -311,7 +311,7 @@ def animation_of(ob: Object, seen: set[int]) -> Any:
     constraints = tuple(
         settings_of(one, "constraints", ob, seen)
         for one in ob.constraints
-        if not one.mute or (backup.baked and one.name in backup.constraints)
+        if not one.mute or (is_baked(ob) and one.name in backup.constraints)
     )
     return (curves_of(ob), constraints, () if ob.parent is None else animation_of(ob.parent, seen))
 

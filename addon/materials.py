@@ -11,15 +11,26 @@ from typing import Any
 
 import bpy
 from bpy.props import EnumProperty
-from bpy.types import Context, Menu, Object, Operator
+from bpy.types import Context, Menu, Object, Operator, OperatorProperties, Scene
 
 from ..solver_core.scene.spec import FrictionCombine
 from .properties import effective_rule
 
-__all__ = ["PAIRS", "apply_material", "copy_settings", "read_presets", "register", "unregister"]
+__all__ = [
+    "PAIRS",
+    "QUALITIES",
+    "apply_material",
+    "copy_settings",
+    "has_preset",
+    "read_presets",
+    "register",
+    "unregister",
+]
 
 # Blender wants plain sets; these are never changed.
 UNDOABLE = {"REGISTER", "UNDO"}
+# Of `scene.stiction`, what a solver preset sets, beside substeps.
+SET_BY_PRESETS = ("tolerance", "crowd_tolerance", "crowd_limit", "max_iterations", "step_accuracy", "friction_cone")
 # Of `object.stiction`, what belongs to one object only.
 NOT_SETTINGS = frozenset(["rna_type", "name", "backup"])
 
@@ -68,7 +79,15 @@ def material_tip(material: dict[str, Any]) -> str:
 
 
 MATERIAL_ITEMS = [(name, name, material_tip(material)) for name, material in MATERIALS.items()]
+# What presets had for names, in scripts and keymaps of users.
+FORMER_NAMES = {"Structure": "Exact"}
 SOLVER_ITEMS = [(name, name, preset["description"]) for name, preset in SOLVER.items()]
+FORMER_ITEMS = [(name, now, SOLVER[now]["description"]) for name, now in FORMER_NAMES.items()]
+# Those that the panel has as a row: what they cost and give, in short.
+QUALITIES = {name: preset["figures"] for name, preset in SOLVER.items() if "figures" in preset}
+
+
+SUBSTEPS_OF_PRESETS = frozenset(preset["substeps"] for preset in SOLVER.values() if "substeps" in preset)
 
 
 class STICTION_OT_apply_material(Operator):
@@ -97,23 +116,48 @@ class STICTION_OT_apply_material(Operator):
 
 
 class STICTION_OT_apply_solver_preset(Operator):
-    """Set tolerance, iterations and friction cone for a purpose, and substeps where it needs its own"""
+    """Set tolerances, iterations and friction cone for a purpose, and substeps where it needs its own"""
 
     bl_idname = "stiction.apply_solver_preset"
     bl_label = "Apply Solver Preset"
     bl_options = UNDOABLE
 
-    preset: EnumProperty(name="Preset", items=SOLVER_ITEMS)
+    preset: EnumProperty(name="Preset", items=[*SOLVER_ITEMS, *FORMER_ITEMS])
+
+    @classmethod
+    def description(cls, _context: Context, properties: OperatorProperties) -> str:
+        return preset_named(properties.preset)["description"]
 
     def execute(self, context: Context) -> set[str]:
-        preset = SOLVER[self.preset]
-        for field in ("tolerance", "crowd_tolerance", "crowd_limit", "max_iterations", "friction_cone"):
+        preset = preset_named(self.preset)
+        for field in SET_BY_PRESETS:
             setattr(context.scene.stiction, field, preset[field])
+        own = context.scene.stiction
         if "substeps" in preset:
-            context.scene.stiction.use_substeps, context.scene.stiction.substeps = True, preset["substeps"]
+            own.use_substeps, own.substeps = True, preset["substeps"]
+        elif own.substeps in SUBSTEPS_OF_PRESETS:
+            # those that the user chose stay
+            own.use_substeps = False
         # Blender tells nobody of values that a script sets, and the bake is outdated by these
         context.scene.update_tag()
         return {"FINISHED"}
+
+
+def preset_named(name: str) -> dict[str, Any]:
+    return SOLVER[FORMER_NAMES.get(name, name)]
+
+
+def has_preset(scene: Scene, name: str) -> bool:
+    """Whether the scene has all values of a solver preset."""
+    own, preset = scene.stiction, preset_named(name)
+    are_same = all(is_value(getattr(own, field), preset[field]) for field in SET_BY_PRESETS)
+    of_another = own.substeps if own.use_substeps and own.substeps in SUBSTEPS_OF_PRESETS else None
+    return are_same and of_another == preset.get("substeps")
+
+
+def is_value(value: Any, wanted: Any) -> bool:
+    """Whether a property has a value, which Blender keeps in single precision."""
+    return math.isclose(value, wanted, rel_tol=1e-6) if isinstance(wanted, float) else value == wanted
 
 
 class STICTION_OT_copy_to_selected(Operator):
@@ -170,7 +214,8 @@ class STICTION_MT_solver_presets(Menu):
     bl_description = "Solver settings by purpose"
 
     def draw(self, context: Context) -> None:
-        self.layout.operator_enum(STICTION_OT_apply_solver_preset.bl_idname, "preset")
+        for name in SOLVER:
+            self.layout.operator(STICTION_OT_apply_solver_preset.bl_idname, text=name).preset = name
 
 
 def bodies_to_change(context: Context) -> list[Object]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who takes part in a rigid body world, the members of its two collections and nobody else, and as what."""
+"""Who takes part in a rigid body world, the members of its two collections and nobody else, as what, and whom a bake moves."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from bpy.types import Object, RigidBodyWorld
 
 from ..solver_core.scene.spec import BodyKind
 
-__all__ = ["bodies_of", "body_kind", "constraints_of"]
+__all__ = ["bodies_of", "body_kind", "constraints_of", "is_baked", "is_linked"]
 
 
 def bodies_of(world: RigidBodyWorld | None) -> list[Object]:
@@ -30,3 +30,14 @@ def body_kind(ob: Object) -> BodyKind:
     if body.kinematic:
         return BodyKind.ANIMATED
     return BodyKind.ACTIVE if body.type == "ACTIVE" else BodyKind.PASSIVE
+
+
+def is_linked(ob: Object) -> bool:
+    """Whether the object is a library's, so that nothing of it can be changed in this file."""
+    override = ob.override_library
+    return ob.library is not None or (override is not None and override.is_system_override)
+
+
+def is_baked(ob: Object) -> bool:
+    """Whether a bake moves the object, and can be freed here: what a library has baked is as it comes from there."""
+    return ob.stiction.backup.baked and not is_linked(ob)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from bpy.types import Object, Scene
 from mathutils import Matrix
 
+from .members import is_baked
 from .properties import effective_settings
 
 __all__ = ["MENDS", "Mend", "mend_for"]
@@ -56,7 +57,7 @@ def apply_scale(_scene: Scene, ob: Object) -> None:
         ob.data.flip_normals()
     ob.scale = (1.0, 1.0, 1.0)
     ob.data.update()
-    if ob.stiction.backup.baked:
+    if is_baked(ob):
         ob.stiction.backup.scale = ob.scale
 
 
@@ -121,6 +122,12 @@ def keep_numbers(scene: Scene) -> None:
     scene.stiction.friction_combine = "GEOMETRIC_MEAN"
 
 
+def free_bake(scene: Scene) -> None:
+    from .runner import free
+
+    free(scene)
+
+
 def switch_on_world(scene: Scene) -> None:
     scene.rigidbody_world.enabled = True
 
@@ -128,6 +135,7 @@ def switch_on_world(scene: Scene) -> None:
 MENDS: dict[str, Mend | SceneMend] = {
     "collision_shape": Mend("Convex Hull", "Let it collide as its convex hull", has_body, use_hull),
     "mesh": Mend("Take Out", "Take it out of the rigid body world", has_body, leave_world),
+    "hidden": Mend("Take Out", "Take it out of the rigid body world", has_body, leave_world),
     "membership": Mend("Let It Take Part", "Put it into the rigid body world's collection", has_body, join_world),
     "normals": Mend("Flip Normals", "Turn the faces of its mesh around", own_mesh, flip_normals),
     "scale": Mend("Apply Scale", "Put its scale into its mesh; it stays as large as it is", can_apply_scale, apply_scale),
@@ -140,6 +148,7 @@ MENDS: dict[str, Mend | SceneMend] = {
     "friction_combine": SceneMend(
         "Change Rule", "Choose the rule Geometric Mean: let two equal coefficients meet with just that", keep_numbers
     ),
+    "bake": SceneMend("Free Bake", "Bring back what the bake in the other file has changed", free_bake),
     "rigidbody_world.enabled": SceneMend("Switch On", "Switch the rigid body world on", switch_on_world),
 } | {
     f"{field}.{axis}.lower": Mend("Swap Limits", "Swap the two limits", has_constraint, swap_limits(f"{field[:3]}_{axis}"))

@@ -22,12 +22,14 @@ class STICTION_MT_rigid_body(Menu):
         layout.operator("stiction.bake", text="Bake from Current Frame").from_here = True
         layout.operator("stiction.free_bake")
         layout.operator("stiction.bake_to_keyframes", icon="KEYFRAME")
+        layout.operator("stiction.find_frames", icon="VIEWZOOM")
         layout.operator("stiction.add_pieces")
         layout.operator("stiction.remove_pieces")
         layout.separator()
         layout.operator("stiction.check_scene", icon="VIEWZOOM")
         layout.operator("stiction.copy_to_selected", text="Copy to Selected")
-        layout.menu("STICTION_MT_materials", text="Material")
+        # a menu within would put all materials before Bake where F3 looks for "stiction"
+        layout.operator("wm.call_menu", text="Material", icon="PRESET").name = "STICTION_MT_materials"
         layout.separator()
         layout.operator("stiction.add_contact_points", icon="OUTLINER_OB_POINTCLOUD")
         layout.operator("stiction.export_impacts", icon="EXPORT")

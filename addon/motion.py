@@ -14,6 +14,7 @@ from bpy.types import Context, Depsgraph, Object
 from numpy.typing import NDArray
 
 from ..solver_core.scene.spec import BodyKind, SceneWarning
+from ..solver_core.scene.words import in_words
 from ..solver_core.validation.findings import SceneProblem
 from . import actions, rotations
 from .placement import NowhereError, PlacementError, ancestors, is_solid, matrices_now, matrix, placed
@@ -114,7 +115,8 @@ def unfollowed_values(ob: Object, prefixes: tuple[str, ...], followed: Collectio
             if path in followed and what == "keyframes":
                 continue
             name = path.rpartition(".")[2]
-            yield SceneWarning((ob.name_full,), name, f"its {what} are not followed; {name} keeps the value of the first frame")
+            message = f"its {what} are not followed; {in_words(name)} keeps the value of the first frame"
+            yield SceneWarning((ob.name_full,), name, message)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 from bpy.types import ID, AnimData, NlaTrack, Object
 
 from . import actions
+from .members import is_baked
 
 __all__ = ["animated_paths", "curves_of", "digest_of_arrays", "plain_values"]
 
@@ -32,17 +33,15 @@ def animated_paths(owner: ID) -> frozenset[str]:
 
 def own_tracks(owner: ID) -> list[NlaTrack]:
     """The owner's tracks that play, or those that did before a bake."""
-    backup = owner.stiction.backup if isinstance(owner, Object) else None
-    if backup is None or not backup.baked:
+    if not (isinstance(owner, Object) and is_baked(owner)):
         return actions.tracks_that_play(owner)
-    return [track for track in owner.animation_data.nla_tracks if track.name in backup.tracks]
+    return [track for track in owner.animation_data.nla_tracks if track.name in owner.stiction.backup.tracks]
 
 
 def own_curves(owner: ID, data: AnimData) -> Iterator[Any]:
     """The curves of the owner's action, or of the one that it had before a bake."""
-    backup = owner.stiction.backup if isinstance(owner, Object) else None
-    if backup is not None and backup.baked:
-        yield from actions.curves_in(backup.action, backup.action_slot)
+    if isinstance(owner, Object) and is_baked(owner):
+        yield from actions.curves_in(owner.stiction.backup.action, owner.stiction.backup.action_slot)
     else:
         yield from actions.curves_in(data.action, actions.slot_identifier(owner))
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..solver_core.scene.spec import BodyKind, SceneWarning
 from ..solver_core.validation.findings import SceneProblem
+from .libraries import library_problems, library_warnings
 from .members import body_kind
 from .motion import unfollowed_values
 from .placement import PlacementError, ancestors, placed
@@ -34,17 +35,7 @@ def object_problems(ob: Object, kind: BodyKind, context: Context) -> Iterator[Sc
         placed(ob, context.evaluated_depsgraph_get())
     except PlacementError as error:
         yield SceneProblem(ob.name_full, error.field, str(error))
-    if kind is BodyKind.ACTIVE and (ob.library is not None or is_system_override(ob)):
-        library = ob.library.name if ob.library is not None else "a library"
-        yield SceneProblem(
-            ob.name_full,
-            "library",
-            f"it is linked from {library}, so it cannot be moved here; make an editable library override of it",
-        )
-
-
-def is_system_override(ob: Object) -> bool:
-    return ob.override_library is not None and ob.override_library.is_system_override
+    yield from library_problems(ob, kind, context.scene)
 
 
 def object_warnings(ob: Object, kind: BodyKind, world: Array, followed: tuple[str, ...]) -> Iterator[SceneWarning]:
@@ -70,6 +61,7 @@ def object_warnings(ob: Object, kind: BodyKind, world: Array, followed: tuple[st
                 "parent",
                 "its parent is simulated, but it collides where it is without that motion",
             )
+    yield from library_warnings(ob)
     yield from unfollowed_values(ob, VALUES, followed)
 
 

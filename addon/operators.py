@@ -21,6 +21,7 @@ from ..solver_core.validation.findings import SceneError
 from .channel_tracks import Keys, Tolerance
 from .contact_points import remove_points
 from .keyframes import commit
+from .libraries import baked_elsewhere
 from .pieces import remove_pieces
 from .ready import is_idle, load_what_reads, may_read_scene
 from .turns import Steps, Turns, at_once
@@ -247,7 +248,8 @@ class STICTION_OT_free_bake(Operator):
 
     @classmethod
     def poll(cls, context: Context) -> bool:
-        return may_change_bake(cls, context, context.scene.stiction.bake.state == "NONE", "There is no bake")
+        is_missing = context.scene.stiction.bake.state == "NONE" and not baked_elsewhere(context.scene)
+        return may_change_bake(cls, context, is_missing, "There is no bake")
 
     def execute(self, context: Context) -> set[str]:
         from .runner import free

@@ -17,6 +17,7 @@ from bpy.types import Context, Depsgraph, Object, Scene
 
 from ..solver_core.io.cache import CacheError
 from .made_from import SCENE, Digests, changes_since, made_from, of_object, of_scene, parts_of
+from .members import is_baked
 from .playback import open_cache
 from .redraw import redraw
 from .restore import baked_objects, copies_of_baked, let_go, start_from_here
@@ -47,7 +48,7 @@ def what_is_lost(scene: Scene) -> str:
     try:
         frames = open_cache(scene).frames
     except FileNotFoundError as error:
-        return f"The frames are gone: there is no file {error.filename}; bring it back, or bake again"
+        return f"The frames are gone: there is no file {error.filename}; find them, or bake again"
     except (OSError, CacheError) as error:
         return f"The frames cannot be read: {error}"
     if not frames or frames[-1] < bake.last_frame:
@@ -144,7 +145,7 @@ def make_handlers(watch: Watch) -> dict[str, Callable[..., None]]:
         if scene.stiction.bake.state == "NONE" or bpy.app.is_job_running("RENDER"):
             return
         moved = [one.id.original for one in depsgraph.updates if one.is_updated_transform and isinstance(one.id, Object)]
-        follow_moves(scene, [ob for ob in moved if ob.stiction.backup.baked])
+        follow_moves(scene, [ob for ob in moved if is_baked(ob)])
         watch.mark()
 
     @persistent

@@ -16,7 +16,7 @@ from .cached_contacts import CachedContacts, objects_of_bodies
 from .contact_lines import Drawing, Wanted, draw_contacts, fitting_length
 from .ready import has_bake
 from .restore import baked_objects
-from .ui import ScenePanel
+from .ui import SceneChildPanel
 
 __all__ = ["register", "unregister"]
 
@@ -138,9 +138,8 @@ class STICTION_OT_fit_forces(Operator):
         return {"FINISHED"}
 
 
-class STICTION_PT_scene_contacts(ScenePanel, Panel):
+class STICTION_PT_scene_contacts(SceneChildPanel, Panel):
     bl_label = "Contacts"
-    bl_parent_id = "STICTION_PT_scene"
     bl_options = CLOSED
 
     def draw(self, context: Context) -> None:

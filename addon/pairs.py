@@ -14,7 +14,7 @@ from bpy.props import EnumProperty, StringProperty
 from bpy.types import Context, Menu, Operator, Panel, PropertyGroup, Scene, UILayout, UIList
 
 from .materials import PAIRS
-from .ui import ScenePanel
+from .ui import SceneChildPanel
 
 __all__ = ["add_pair", "register", "unregister"]
 
@@ -206,9 +206,8 @@ class STICTION_UL_pairs(UIList):
         row.label(text=f"{item.mu_static:.2f}")
 
 
-class STICTION_PT_scene_pairs(ScenePanel, Panel):
+class STICTION_PT_scene_pairs(SceneChildPanel, Panel):
     bl_label = "Pairs"
-    bl_parent_id = "STICTION_PT_scene"
     bl_options = CLOSED
 
     def draw(self, context: Context) -> None:

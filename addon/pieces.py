@@ -15,6 +15,7 @@ from bpy.app.handlers import persistent
 from bpy.types import Context, Depsgraph, Mesh, Object, Operator, Scene
 from numpy.typing import NDArray
 
+from ..solver_core.console import one_line
 from ..solver_core.io.between_frames import poses_at
 from ..solver_core.io.cache import CacheError
 from . import rotations
@@ -79,7 +80,7 @@ def fill(scene: Scene) -> None:
     try:
         poses, first = poses_at(reader, scene.frame_current_final)[columns], reader.read(reader.frames[0]).poses[columns]
     except (OSError, CacheError) as error:
-        print(f"Stiction: the pieces of {scene.name} cannot be shown: {error}")
+        print(one_line(f"Stiction: the pieces of {scene.name} cannot be shown: {error}"))
         return
     worlds = world_matrices(poses, first, rest.worlds)
     write(shown.data, rest, worlds[:, :3, 3], rotations.quaternion_of_matrix(worlds[:, :3, :3] @ rest.unscaled))

@@ -9,6 +9,7 @@ import bpy
 from bpy.app.handlers import persistent
 from bpy.types import Depsgraph, Scene
 
+from ..solver_core.console import one_line
 from ..solver_core.io.between_frames import poses_at
 from ..solver_core.io.cache import CacheError, FrameCacheReader
 from .bake_files import cache_path
@@ -68,7 +69,7 @@ def make_handler() -> Callable[..., None]:
             show(scene, depsgraph or bpy.context.evaluated_depsgraph_get(), readers[bake])
         except (OSError, CacheError) as error:
             readers.clear()
-            print(f"Stiction: the frames of {scene.name} cannot be shown: {error}")
+            print(one_line(f"Stiction: the frames of {scene.name} cannot be shown: {error}"))
 
     return show_cached_frame
 

@@ -111,7 +111,7 @@ class SceneStiction(PropertyGroup):
     """How a scene is baked."""
 
     method: EnumProperty(
-        name="Solver",
+        name="Method",
         description="Algorithm that finds the contact and friction forces of every step",
         items=(
             (ContactMethod.STAGGERED.name, "Staggered Projections", "Contact and friction solved in turn until both agree"),
@@ -146,8 +146,8 @@ class SceneStiction(PropertyGroup):
     )
     crowd_limit: FloatProperty(
         name="Crowd Limit",
-        description="Relative error that is put up with in a crowd where its tolerance is not to be had soon, as while a wall "
-        "comes down. Such steps are counted",
+        description="Relative error that is put up with in such a heap where its tolerance is not to be had soon, as while a "
+        "wall comes down. Such steps are counted",
         default=SolverSettings.crowd_limit,
         min=1e-12,
         max=1e-1,
@@ -164,7 +164,7 @@ class SceneStiction(PropertyGroup):
     )
     staggering: EnumProperty(
         name="Staggering",
-        description="How Staggered Projections go about it; Pivoting has none of it",
+        description="How Staggered Projections get to their answer: as fast as they can, or step by step as published",
         items=(
             (
                 Staggering.ACCELERATED.name,
@@ -180,7 +180,7 @@ class SceneStiction(PropertyGroup):
         ),
     )
     step_time_limit: FloatProperty(
-        name="Time a Step",
+        name="Step Time Limit",
         description="Seconds after which a step goes on with the best result so far, and is reported; 0 for as long as it "
         "needs. With a limit, two bakes of one scene may differ",
         default=SolverSettings.step_time_limit,
@@ -288,12 +288,18 @@ class SessionChange(PropertyGroup):
     is_lost: BoolProperty(name="Lost", description="The frames themselves are not there")
 
 
+class SessionObject(PropertyGroup):
+    """An object (`name`), and a figure that was found of it."""
+
+    value: FloatProperty()
+
+
 class SessionFinding(PropertyGroup):
     """What Check Scene says (`name`), of which objects, and which of their values it is about."""
 
     level: StringProperty()
     field: StringProperty()
-    objects: CollectionProperty(type=SessionMessage)
+    objects: CollectionProperty(type=SessionObject)
 
 
 class SessionStiction(PropertyGroup):
@@ -324,6 +330,7 @@ CLASSES = (
     SceneStiction,
     SessionMessage,
     SessionChange,
+    SessionObject,
     SessionFinding,
     SessionStiction,
 )

@@ -17,10 +17,12 @@ from bpy.types import Action, Collection, Object, Scene
 from numpy.typing import NDArray
 
 from . import actions
+from .members import is_baked
 from .placement import ancestors
 
 __all__ = [
     "baked_objects",
+    "collection_to_leave",
     "copies_of_baked",
     "give_back",
     "is_moved_otherwise",
@@ -69,7 +71,7 @@ def originals_and_copies(scene: Scene) -> tuple[dict[str, Object], list[Object]]
     """The objects that a bake moves by their names in it, and the duplicates; of two, the one made earlier is the original."""
     world = scene.rigidbody_world
     members = list(world.collection.all_objects) if world is not None and world.collection is not None else []
-    unique = {ob.session_uid: ob for ob in [*members, *scene.objects] if ob.stiction.backup.baked}
+    unique = {ob.session_uid: ob for ob in [*members, *scene.objects] if is_baked(ob)}
     first: dict[str, Object] = {}
     for ob in unique.values():
         earlier = first.get(ob.stiction.backup.body)
@@ -208,14 +210,17 @@ def apply(ob: Object, state: ObjectState) -> None:
 
 
 def collection_to_leave(ob: Object, scene: Scene) -> Collection | None:
-    """The rigid body world's collection if the object has to leave it, which one with another body among its parents has to.
+    """The rigid body world's collection if the object has to leave it, and can: one with another body among its parents has to,
+    and a library override.
 
     Blender's simulation waits for all of its members, and what hangs on a member waits for the simulation: a circle, in which
-    Blender shows some object where it was a frame ago.
+    Blender shows some object where it was a frame ago. And in an override Blender keeps nothing of a rigid body: *Animated*
+    would be off when the file is opened again, and the bodies would have Blender's motion.
     """
     world = scene.rigidbody_world
     collection = world.collection if world is not None else None
-    if collection is None or not any(ancestor.rigid_body is not None for ancestor in ancestors(ob)):
+    is_below_body = any(ancestor.rigid_body is not None for ancestor in ancestors(ob))
+    if collection is None or not (is_below_body or ob.override_library is not None):
         return None
     # Out of its only collection, it would be out of the scene as well.
     is_direct = any(member == ob for member in collection.objects)

@@ -15,7 +15,8 @@ from pathlib import Path
 import bpy
 from bpy.types import Context, Scene
 
-from ..solver_core.io.cache import cache_has_begun
+from ..solver_core.console import one_line
+from ..solver_core.io.cache import CacheError, FrameCacheReader, cache_has_begun
 from ..solver_core.io.snapshot import snapshot_digest, write_snapshot
 from ..solver_core.report import VISIBLE_OVERLAP
 from ..solver_core.scene.spec import SceneWarning
@@ -44,6 +45,7 @@ from .job import (
     ShowFrames,
     StartPlayback,
     StopWorker,
+    WorkerEnded,
     advance,
 )
 from .made_from import made_from, written
@@ -103,7 +105,8 @@ class Bake:
         self._scene, self._say = scene.session_uid, say
         self._extraction, self._files = extraction, files
         self._made_from = written(made_from(scene))
-        warnings = tuple(f"{first_few(w.objects)}: {in_words(w.field)}: {w.message}" for w in self._extraction.warnings)
+        found = self._extraction.warnings
+        warnings = tuple(one_line(f"{first_few(w.objects)}: {in_words(w.field)}: {w.message}") for w in found)
         self.job = replace(Job(), warnings=warnings)
         for text in warnings:
             say("WARNING", text)
@@ -124,6 +127,15 @@ class Bake:
     def extraction_warnings(self) -> tuple[SceneWarning, ...]:
         """What was odd in the Blender scene, before the worker saw it."""
         return self._extraction.warnings
+
+    @property
+    def kept(self) -> int | None:
+        """The last frame of this bake that can be read; None where none can."""
+        try:
+            frames = FrameCacheReader(self._files.cache, self._files.digest).frames
+        except (OSError, CacheError):
+            return None
+        return frames[-1] if frames else None
 
     def run(self, on_event: Callable[[Job], None] = lambda _job: None, check: Callable[[], None] = lambda: None) -> Job:
         """Bake to the end, and wait for it; what `check` raises, which is called again and again meanwhile, ends the bake."""
@@ -152,6 +164,8 @@ class Bake:
 
     def handle(self, event: Event) -> None:
         """Take in what has happened, and do what has to be done for it."""
+        if isinstance(event, WorkerEnded):
+            event = replace(event, kept=self.kept)
         self.job, effects = advance(self.job, event)
         for effect in effects:
             match effect:
@@ -227,6 +241,6 @@ def free(scene: Scene) -> int:
 
 def describe(problems: Iterable[SceneProblem]) -> str:
     """Problems as one readable message."""
-    lines = [f"{problem.object}: {in_words(problem.field)}: {problem.message}" for problem in problems]
+    lines = [one_line(f"{problem.object}: {in_words(problem.field)}: {problem.message}") for problem in problems]
     count = "1 problem" if len(lines) == 1 else f"{len(lines)} problems"
     return "\n".join([f"Not baked, and nothing was changed: {count}", *lines])

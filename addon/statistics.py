@@ -17,7 +17,8 @@ from .cached_contacts import objects_of_bodies
 from .exports import ExportOperator
 from .figures import BakeFigures
 from .ready import has_bake
-from .ui import ScenePanel
+from .ui import SceneChildPanel
+from .wrapped import characters_in_row, draw_wrapped
 
 __all__ = ["export", "register", "unregister"]
 
@@ -115,9 +116,8 @@ class STICTION_OT_export_certificate(ExportOperator, Operator):
         return f"Wrote {file}"
 
 
-class STICTION_PT_scene_statistics(ScenePanel, Panel):
+class STICTION_PT_scene_statistics(SceneChildPanel, Panel):
     bl_label = "Statistics"
-    bl_parent_id = "STICTION_PT_scene"
     bl_options = CLOSED
 
     def draw(self, context: Context) -> None:
@@ -125,6 +125,9 @@ class STICTION_PT_scene_statistics(ScenePanel, Panel):
         layout.use_property_split = True
         layout.use_property_decorate = False
         own = context.scene.stiction_display
+        solved_by = context.scene.stiction.bake.solved_by
+        if solved_by:
+            draw_wrapped(layout.column(align=True), f"Islands solved: {solved_by}", "INFO", characters_in_row(context))
         layout.prop(own, "show_statistics", text="In Viewport")
         row = layout.row()
         row.active = own.show_statistics

@@ -10,11 +10,17 @@ from ..solver_core.scene.spec import ContactMethod, Staggering, pair_friction
 from . import properties
 from .bake_panel import draw_bake, draw_in_timeline
 from .manual import FRONT
+from .materials import QUALITIES, has_preset
 from .object_properties import effective_material
+from .wrapped import characters_in_row, draw_wrapped
 
 __all__ = ["register", "unregister"]
 
 MOST_PAIRS = 6
+# Of a panel of the usual width, what a character takes of a label.
+SHARE_OF_CHARACTER = 0.024
+# Of a button, beside its text.
+MARGIN_CHARACTERS = 4
 # Blender wants a plain set; this one is never changed.
 CLOSED = {"DEFAULT_CLOSED"}
 
@@ -52,6 +58,13 @@ class ScenePanel(PropertiesPanel):
         return has_world(context)
 
 
+class SceneChildPanel(ScenePanel):
+    """Below the bake; what a check found comes before all others."""
+
+    bl_parent_id = "STICTION_PT_scene"
+    bl_order = 1
+
+
 def has_world(context: Context) -> bool:
     return context.scene is not None and context.scene.rigidbody_world is not None
 
@@ -64,7 +77,8 @@ def overridable(
     row.prop(own, f"use_{name}", text="")
     value = row.row(align=True)
     if getattr(own, f"use_{name}"):
-        value.prop(own, name, text="")
+        # as Blender shows its own
+        value.prop(own, name, text="", slider=True)
     else:
         value.enabled = False
         value.prop(other, other_name, text="")
@@ -104,10 +118,9 @@ class STICTION_PT_object_surface(ObjectPanel, Panel):
         overridable(column, "Bounciness", own, "restitution", body, "restitution")
         column = layout.column()
         column.row().prop(own, "mass_source", expand=True)
+        # the mass itself is Blender's, above
         if own.mass_source == "DENSITY":
             column.prop(own, "density", text="kg/m³")
-        else:
-            column.prop(body, "mass")
 
 
 class STICTION_PT_object_motion(ObjectPanel, Panel):
@@ -162,70 +175,101 @@ class STICTION_PT_scene(ScenePanel, Panel):
         draw_help(self.layout, FRONT)
 
     def draw(self, context: Context) -> None:
-        draw_bake(self.layout, context)
+        draw_bake(self.layout, context, has_findings=True)
 
 
-class STICTION_PT_scene_solver(ScenePanel, Panel):
+class STICTION_PT_scene_solver(SceneChildPanel, Panel):
     bl_label = "Solver"
-    bl_parent_id = "STICTION_PT_scene"
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        own = context.scene.stiction
+        column = layout.column()
+        draw_qualities(column, context)
+        # in place of a split, which leaves too little for these names
+        overridable(column, "Substeps", own, "substeps", context.scene.rigidbody_world, "substeps_per_frame")
+        choice(column, own, "friction_combine")
+
+
+class STICTION_PT_scene_advanced(ScenePanel, Panel):
+    bl_label = "Advanced"
+    bl_parent_id = "STICTION_PT_scene_solver"
+    bl_options = CLOSED
 
     def draw_header_preset(self, context: Context) -> None:
         self.layout.menu("STICTION_MT_solver_presets", text="", icon="PRESET")
 
     def draw(self, context: Context) -> None:
+        # names are in their fields, where there is room for them in full
         layout = self.layout
-        layout.use_property_split = True
-        layout.use_property_decorate = False
         own = context.scene.stiction
-        # without a label, for the names are long
-        layout.row().prop(own, "method", text="")
-        column = layout.column()
+        is_staggered = own.method == ContactMethod.STAGGERED.name
+        layout.prop(own, "method", text="")
+        column = layout.column(align=True)
         column.prop(own, "tolerance")
-        crowds = column.column()
+        crowds = column.column(align=True)
         # other methods, and what was published, know no crowds
-        crowds.active = own.method == ContactMethod.STAGGERED.name and own.staggering == Staggering.ACCELERATED.name
-        crowds.prop(own, "crowd_tolerance", text="Of Crowds")
-        crowds.prop(own, "crowd_limit", text="At Worst")
-        column.prop(own, "max_iterations", text="Iterations")
-        overridable(column, "Substeps", own, "substeps", context.scene.rigidbody_world, "substeps_per_frame")
-        column.prop(own, "step_accuracy", text="Accuracy")
-        column = layout.column()
-        cone = column.column()
-        # other methods have the exact cone whatever is chosen here
-        cone.active = own.method == ContactMethod.STAGGERED.name
-        cone.prop(own, "friction_cone", text="Cone")
-        if own.friction_cone == "POLYGON":
-            cone.prop(own, "polygon_sides")
-        column.prop(own, "friction_combine", text="Combine")
-        layout.prop(own, "use_sleeping")
-        column = layout.column()
-        column.active = own.method == ContactMethod.STAGGERED.name
-        column.prop(own, "staggering")
-        column = layout.column()
-        column.prop(own, "threads")
+        crowds.active = is_staggered and own.staggering == Staggering.ACCELERATED.name
+        crowds.prop(own, "crowd_tolerance")
+        crowds.prop(own, "crowd_limit")
+        column = layout.column(align=True)
+        column.prop(own, "max_iterations")
         column.prop(own, "step_time_limit")
-        column.prop(own, "recovery_speed", text="Recovery")
+        column.prop(own, "step_accuracy")
+        column.prop(own, "recovery_speed")
+        column.prop(own, "threads")
+        column = layout.column()
+        # other methods have the exact cone whatever is chosen here
+        column.active = is_staggered
+        choice(column, own, "friction_cone")
+        if own.friction_cone == "POLYGON":
+            column.prop(own, "polygon_sides")
+        choice(column, own, "staggering")
+        layout.prop(own, "use_sleeping")
 
 
-class STICTION_PT_scene_range(ScenePanel, Panel):
+class STICTION_PT_scene_range(SceneChildPanel, Panel):
     bl_label = "Frames and Cache"
-    bl_parent_id = "STICTION_PT_scene"
+    bl_options = CLOSED
 
     def draw(self, context: Context) -> None:
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
         own = context.scene.stiction
-        layout.prop(own, "use_frame_range", text="Own Range")
+        layout.prop(own, "use_frame_range")
         source = own if own.use_frame_range else context.scene.rigidbody_world.point_cache
         column = layout.column(align=True)
         column.enabled = own.use_frame_range
-        column.prop(source, "frame_start", text="Frame Start")
+        column.prop(source, "frame_start", text="Start")
         column.prop(source, "frame_end", text="End")
         layout.row().prop(own, "cache_directory", text="")
         is_one = context.scene.stiction_display.pieces_object is not None
         layout.operator("stiction.remove_pieces" if is_one else "stiction.add_pieces")
         layout.column(heading="Timeline").prop(context.scene.stiction_display, "show_frames", text="Show")
+
+
+def choice(layout: UILayout, own: bpy.types.PropertyGroup, name: str) -> None:
+    """A choice with its name in full, to which Blender itself would leave a third of the row."""
+    label = own.bl_rna.properties[name].name
+    row = layout.split(factor=0.2 + SHARE_OF_CHARACTER * len(label))
+    row.label(text=label)
+    row.prop(own, name, text="")
+
+
+def draw_qualities(layout: UILayout, context: Context) -> None:
+    """The presets that differ in what most people ask for, as a row, and what the one that holds costs and gives."""
+    # as wide as their names, for shares alike would cut the longest
+    widths = [len(name) + MARGIN_CHARACTERS for name in QUALITIES]
+    row = layout
+    for place, name in enumerate(QUALITIES):
+        if place + 1 < len(widths):
+            row = row.split(factor=widths[place] / sum(widths[place:]), align=True)
+        is_chosen = has_preset(context.scene, name)
+        row.operator("stiction.apply_solver_preset", text=name, depress=is_chosen).preset = name
+    chosen = next((name for name in QUALITIES if has_preset(context.scene, name)), None)
+    if chosen is not None:
+        draw_wrapped(layout.column(align=True), QUALITIES[chosen], "INFO", characters_in_row(context))
 
 
 def draw_help(layout: UILayout, page: str) -> None:
@@ -261,6 +305,7 @@ CLASSES = (
     STICTION_PT_object_bake,
     STICTION_PT_scene,
     STICTION_PT_scene_solver,
+    STICTION_PT_scene_advanced,
     STICTION_PT_scene_range,
 )
 

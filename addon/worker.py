@@ -18,6 +18,7 @@ from typing import IO
 
 import bpy
 
+from ..solver_core.compile.trust import written_by_us_alone
 from .job import Event, WorkerEnded, WorkerMessage
 
 __all__ = ["Worker", "WorkerError", "find_python", "lasting_folder", "worker_environment"]
@@ -171,7 +172,8 @@ def worker_environment() -> dict[str, str]:
 
 
 def lasting_folder(name: str) -> Path:
-    """A folder of ours that outlives this session; made when it is not there."""
-    if PACKAGE.startswith("bl_ext."):
-        return Path(bpy.utils.extension_path_user(PACKAGE, path=name, create=True))
-    return Path(bpy.utils.user_resource("DATAFILES", path=os.path.join("stiction", name), create=True))
+    """A folder of ours that outlives this session, to which nobody else may write; made when it is not there."""
+    with written_by_us_alone():
+        if PACKAGE.startswith("bl_ext."):
+            return Path(bpy.utils.extension_path_user(PACKAGE, path=name, create=True))
+        return Path(bpy.utils.user_resource("DATAFILES", path=os.path.join("stiction", name), create=True))

@@ -7,7 +7,7 @@ import textwrap
 
 from bpy.types import Context, UILayout
 
-__all__ = ["characters_in_row", "draw_wrapped"]
+__all__ = ["characters_in_row", "draw_wrapped", "wrapped"]
 
 # Of the panel's frame and icons, and of an average character, at the usual size of the interface.
 MARGIN_PIXELS = 62
@@ -16,9 +16,14 @@ CHARACTER_PIXELS = 5.9
 
 def draw_wrapped(layout: UILayout, text: str, icon: str, width: int) -> None:
     """A label of several rows where one of so many characters is too short."""
-    for line in textwrap.wrap(text, width):
+    for line in wrapped(text, width):
         layout.label(text=line, icon=icon)
         icon = "BLANK1"
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """A text as rows of so many characters."""
+    return textwrap.wrap(text, width)
 
 
 def characters_in_row(context: Context) -> int:

@@ -73,6 +73,29 @@ def product(scene, make_body):
     make_body("Slippery").rigid_body.friction = 0.5
 
 
+def unseen(scene, make_body):
+    make_body("Hidden").hide_set(True)
+
+
+def disabled(scene, make_body):
+    make_body("Hidden").hide_viewport = True
+
+
+def excluded(scene, make_body):
+    ob, apart = make_body("Hidden"), bpy.data.collections.new("Apart")
+    scene.collection.children.link(apart)
+    apart.objects.link(ob)
+    scene.collection.objects.unlink(ob)
+    bpy.context.view_layer.layer_collection.children["Apart"].exclude = True
+
+
+def instances(scene, make_body):
+    copied = bpy.data.collections.new("Copied")
+    copied.objects.link(make_body("Crate"))
+    ob = add_empty("Instance", (2, 0, 0), (0, 0, 0))
+    ob.instance_type, ob.instance_collection = "COLLECTION", copied
+
+
 def dynamic(scene, make_body):
     own = make_body("Odd").stiction
     own.use_mu_static = own.use_mu_dynamic = True
@@ -132,7 +155,11 @@ CASES = {
     keyed_friction: ("WARNING", ("Keyed",), "mu_static", False),
     textured_field: ("WARNING", ("Waves",), "field.type", False),
     uneven: ("INFO", ("Plank",), "scale", True),
-    product: ("INFO", ("Slippery",), "friction_combine", True),
+    product: ("INFO", (), "friction_combine", True),
+    unseen: ("INFO", ("Hidden",), "hidden", True),
+    disabled: ("INFO", ("Hidden",), "hidden", True),
+    excluded: ("INFO", ("Hidden",), "hidden", True),
+    instances: ("WARNING", ("Instance",), "instance_collection", False),
 }
 
 
@@ -299,3 +326,41 @@ def test_the_command_line_checks_too(scene, make_body, tmp_path, capsys):
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "bad.blend"))
     assert cli.run(["check", str(tmp_path / "bad.blend")]) == 2
     assert "Box: mesh: the mesh has no" in capsys.readouterr().err
+
+
+def test_the_worst_is_said_first_and_the_friction_rule_last(scene, make_body, no_contacts, tmp_path, capsys):
+    from stiction.addon import cli
+
+    uneven(scene, make_body)
+    ellipsoid(scene, make_body)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "scene.blend"))
+    report = tmp_path / "report.json"
+    capsys.readouterr()
+    assert cli.run(["check", str(tmp_path / "scene.blend"), "--report", str(report)]) == 0
+    found = json.loads(report.read_text())["findings"]
+    assert [one["level"] for one in found] == ["WARNING", "INFO", "INFO"]
+    assert found[-1]["field"] == "friction_combine" and found[-1]["objects"] == []
+
+
+def test_what_is_shown_as_a_piece_is_not_called_hidden(scene, make_body, fake_worker, look):
+    make_body("Body")
+    bpy.ops.stiction.bake()
+    bpy.ops.stiction.add_pieces()
+    assert not bpy.data.objects["Body"].visible_get()
+    assert "hidden" not in {field for _, _, field in found(look)}
+
+
+def test_a_name_with_line_breaks_and_escapes_forges_no_line_of_a_log(make_body, tmp_path, capsys):
+    from stiction.addon import cli
+
+    body = make_body("x\nstiction: Baked frames 1 to 250\n\x1b[2Jy")
+    body.scale = (2.0, 1.0, 1.0)
+    make_body("積木😀").scale = (1.0, 1.0, 0.0)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "odd.blend"))
+    capsys.readouterr()
+    for command in (["check"], ["bake", "-o", str(tmp_path / "baked.blend")]):
+        cli.run([command[0], str(tmp_path / "odd.blend"), *command[1:]])
+        said = capsys.readouterr()
+        lines = (said.out + said.err).splitlines()
+        assert not [line for line in lines if line.startswith("stiction: Baked")] and "\x1b" not in said.out + said.err
+        assert any("積木😀" in line for line in lines)

@@ -71,6 +71,22 @@ def test_what_cannot_be_read_is_dropped_as_the_file_is_opened_and_said(scene, ma
     assert list(problems_of(read)) == [("Scene", "pairs")]
 
 
+@pytest.mark.parametrize("button", ["bake", "bake_to_keyframes", "free_bake"])
+def test_nothing_is_said_of_a_file_that_was_only_baked(scene, make_body, fake_worker, tmp_path, capsys, button):
+    make_body("Box")
+    make_body("Keyed").keyframe_insert("location", frame=1)
+    bpy.ops.stiction.bake()
+    if button != "bake":
+        getattr(bpy.ops.stiction, button)()
+    for name in ("once.blend", "twice.blend"):
+        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / name))
+        capsys.readouterr()
+        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / name))
+        assert "Stiction" not in capsys.readouterr().out
+    own = bpy.data.objects["Keyed"].stiction.backup.action
+    assert own == (None if button == "free_bake" else bpy.data.actions["KeyedAction"])
+
+
 @pytest.mark.parametrize("path", ["", ".", "/", "//", ".."])
 def test_a_bake_whose_cache_is_no_file_is_refused_by_whoever_reads_it(scene, make_body, tmp_path, capsys, path):
     from stiction.addon import cli

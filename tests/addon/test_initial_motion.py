@@ -184,6 +184,8 @@ def test_what_is_held_for_one_frame_only_or_for_all_is_no_such_body(make_body):
     held_until(ob, 9)
     body = body_named(read(), "Body")
     assert body.kind.name == "ANIMATED" and len(body.path) == 5
+    # a key that no frame comes to has nothing that could be followed
+    assert not warned()
 
 
 def test_a_body_that_is_caught_again_is_said_to_stay_free(make_body):

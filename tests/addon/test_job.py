@@ -61,7 +61,7 @@ def test_compiling_is_told_while_it_lasts_and_only_then(job):
     assert play(job, {"event": "compiling"}, STARTED)[0].status == "Loading"
     count = {"event": "compiled", "kernels": 12, "there": 136, "whole": 544}
     compiling = {"event": "compiling"}, count, STARTED, frame(1)
-    assert "136 of at most 544 kernels" in play(job, *compiling)[0].status
+    assert "136 kernels, 544 if all are needed" in play(job, *compiling)[0].status
     assert play(job, *compiling)[0].factor == 0.25 and play(job, *compiling, frame(2))[0].factor == 0.5
     assert play(job, *compiling, frame(2))[0].status == "Frame 2 of 4, 3 contacts"
     assert play(job, STARTED, frame(1), job.CancelRequested(), count)[0].status == "Stopping"
@@ -79,6 +79,14 @@ def test_nothing_in_the_file_is_touched_before_the_worker_has_accepted_the_scene
     assert state.phase is job.Phase.REFUSED
     assert [type(effect) for effect in effects] == [job.Report]
     assert "Cube: mass: the mass is 0" in effects[0].text and effects[0].level == "ERROR"
+
+
+def test_what_the_worker_refuses_is_named_as_the_panels_name_it(job):
+    problem = {"object": "Cube", "field": "material.mu_static", "message": "is -1"}
+    error = {"event": "error", "message": "the scene cannot be simulated", "problems": [problem]}
+    for message in ("cannot be simulated", "cannot be simulated:\nCube: material.mu_static: is -1"):
+        _, effects = play(job, error | {"message": message}, job.WorkerEnded(2))
+        assert effects[0].text.count("Cube: ") == 1 and "Cube: material static friction: is -1" in effects[0].text
 
 
 def test_a_problem_that_the_message_tells_already_is_not_told_twice(job):
@@ -130,7 +138,7 @@ def test_a_bake_that_was_done_before_the_signal_came_is_done(job):
 
 
 def test_a_worker_that_dies_is_an_error_with_its_last_words(job):
-    state, effects = play(job, STARTED, frame(1), job.WorkerEnded(-9, "Killed"))
+    state, effects = play(job, STARTED, frame(1), job.WorkerEnded(-9, "Killed", kept=1))
     assert state.phase is job.Phase.FAILED and state.last_frame == 1
     words = "SIGKILL", "memory", "Killed", "frames up to 1 are in the cache", "--resume"
     assert all(word in effects[-1].text for word in words)
@@ -138,7 +146,7 @@ def test_a_worker_that_dies_is_an_error_with_its_last_words(job):
 
 def test_a_worker_that_was_stopped_by_somebody_else_says_by_whom_and_how_to_go_on(job):
     stopped = {"event": "stopped", "frame": 2, "reason": "SIGINT"}
-    state, effects = play(job, STARTED, frame(1), frame(2), stopped, job.WorkerEnded(1))
+    state, effects = play(job, STARTED, frame(1), frame(2), stopped, job.WorkerEnded(1, kept=2))
     assert state.phase is job.Phase.FAILED
     assert all(word in effects[-1].text for word in ("SIGINT", "frames up to 2", "Resume", "--resume"))
     assert "status 1" not in effects[-1].text
@@ -154,6 +162,21 @@ def test_a_cache_that_another_process_writes_is_an_error_that_changes_nothing(jo
     error = {"event": "error", "message": "x.cache: another bake is writing to this cache", "problems": []}
     state, effects = play(job, error, job.WorkerEnded(1))
     assert state.phase is job.Phase.FAILED and effects == [job.Report("ERROR", error["message"])]
+
+
+def test_a_cache_that_is_lost_has_its_own_end_and_no_frames_are_promised(job):
+    error = {"event": "error", "message": "x.cache: the cache was removed", "problems": []}
+    for events in ((), (job.CancelRequested(),)):
+        state, effects = play(job, STARTED, frame(1), frame(2), *events, error, job.WorkerEnded(4))
+        assert state.phase is job.Phase.LOST and state.is_over
+        assert effects[-1] == job.Report("ERROR", "x.cache: the cache was removed")
+
+
+def test_only_frames_that_can_be_read_are_promised(job):
+    _, effects = play(job, STARTED, frame(1), frame(2), job.WorkerEnded(-9, kept=1))
+    assert "frames up to 1 are in the cache" in effects[-1].text
+    _, effects = play(job, STARTED, frame(1), frame(2), job.WorkerEnded(-9))
+    assert "in the cache" not in effects[-1].text
 
 
 def test_an_exit_status_that_is_no_signal_is_told_as_it_is(job):

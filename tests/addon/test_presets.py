@@ -77,12 +77,28 @@ def test_the_pair_rule_shown_is_the_one_that_is_solved(extension):
 
 
 def test_production_is_what_a_new_scene_has(scene):
+    from stiction.addon.properties import effective_settings
+
+    before = effective_settings(scene)
+    for preset, substeps in (("Draft", 5), ("Paper", 20), ("Exact", 10)):
+        assert bpy.ops.stiction.apply_solver_preset(preset=preset) == {"FINISHED"}
+        assert effective_settings(scene) != before and effective_settings(scene).substeps == substeps
+        bpy.ops.stiction.apply_solver_preset(preset="Production")
+        assert effective_settings(scene) == before
+
+
+def test_a_preset_keeps_the_substeps_that_the_user_chose(scene):
     own = scene.stiction
-    before = (own.tolerance, own.crowd_tolerance, own.crowd_limit, own.max_iterations, own.friction_cone)
-    assert bpy.ops.stiction.apply_solver_preset(preset="Draft") == {"FINISHED"}
-    assert own.tolerance > before[0]
-    assert not own.use_substeps
+    own.use_substeps, own.substeps = True, 17
     bpy.ops.stiction.apply_solver_preset(preset="Production")
-    assert (own.tolerance, own.crowd_tolerance, own.crowd_limit, own.max_iterations, own.friction_cone) == before
-    bpy.ops.stiction.apply_solver_preset(preset="Paper")
-    assert own.use_substeps and own.substeps == 20
+    assert own.use_substeps and own.substeps == 17
+
+
+def test_a_preset_is_there_under_the_name_that_it_had(scene):
+    from stiction.addon.properties import effective_settings
+
+    bpy.ops.stiction.apply_solver_preset(preset="Exact")
+    exact = effective_settings(scene)
+    bpy.ops.stiction.apply_solver_preset(preset="Production")
+    bpy.ops.stiction.apply_solver_preset(preset="Structure")
+    assert effective_settings(scene) == exact

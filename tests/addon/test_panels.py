@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The panels show what is needed first, call it what the manual calls it, and stand still while a bake runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import bpy
+import pytest
+
+from .fuzzing import Window
+
+NARROW, WIDE = 200, 900
+
+
+class Drawn:
+    """Stands for a layout, and writes down what is drawn: buttons, properties and labels, with the row that each is in."""
+
+    def __init__(self, root: Drawn | None = None):
+        self.root = self if root is None else root
+        self.operators: list[tuple[Drawn, str, dict[str, Any], SimpleNamespace]] = []
+        self.props: list[tuple[Any, str, dict[str, Any]]] = []
+        self.labels: list[str] = []
+
+    def within(self, **_: Any) -> Drawn:
+        return Drawn(self.root)
+
+    row = column = box = split = grid_flow = within
+
+    def operator(self, name: str, **options: Any) -> SimpleNamespace:
+        asked = SimpleNamespace()
+        self.root.operators.append((self, name, options, asked))
+        return asked
+
+    def prop(self, owner: Any, name: str, **options: Any) -> None:
+        getattr(owner, name)
+        self.root.props.append((owner, name, options))
+
+    def label(self, *, text: str = "", icon: str = "") -> None:
+        self.root.labels.append(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_, **__: None
+
+
+def drawn(panel: str, width: int = 300) -> Drawn:
+    context, layout = Window(), Drawn()
+    context.region = SimpleNamespace(width=width)
+    getattr(bpy.types, f"STICTION_PT_{panel}").draw(SimpleNamespace(layout=layout), context)
+    return layout
+
+
+def scene_panels(*, closed: bool) -> Iterator[str]:
+    for panel in bpy.types.Panel.__subclasses__():
+        is_closed = "DEFAULT_CLOSED" in getattr(panel, "bl_options", ())
+        if panel.__name__.startswith("STICTION_PT_scene") and is_closed == closed and panel.poll(bpy.context):
+            yield panel.__name__.removeprefix("STICTION_PT_")
+
+
+def test_a_new_scene_shows_buttons_a_quality_substeps_and_how_friction_combines(make_body):
+    make_body()
+    opened = list(scene_panels(closed=False))
+    assert set(opened) == {"scene", "scene_solver"}
+    shown = {name for panel in opened for _, name, _ in drawn(panel).props}
+    assert shown == {"use_substeps", "substeps_per_frame", "friction_combine"}
+    rest = {name for panel in scene_panels(closed=True) for _, name, _ in drawn(panel).props}
+    assert {"method", "tolerance", "crowd_tolerance", "crowd_limit", "max_iterations", "threads", "staggering"} <= rest
+
+
+def test_check_scene_is_beside_bake_and_its_findings_are_right_below(make_body):
+    make_body()
+    rows = {name: row for row, name, _, _ in drawn("scene").operators}
+    assert rows["stiction.check_scene"] is rows["stiction.bake"]
+    panel = bpy.types.STICTION_PT_scene_check
+    others = [getattr(bpy.types, f"STICTION_PT_{name}") for name in scene_panels(closed=True)]
+    below = [other for other in others if other.bl_parent_id == "STICTION_PT_scene"]
+    assert not panel.poll(bpy.context) and len(below) > 2 and all(panel.bl_order < other.bl_order for other in below)
+    bpy.context.window_manager.stiction.was_checked = True
+    assert panel.poll(bpy.context)
+
+
+def test_settings_of_a_scene_have_the_same_name_in_panel_and_manual(make_body):
+    from stiction.addon.manual import ANCHORS
+
+    make_body()
+    bpy.context.scene.stiction.friction_cone = "POLYGON"
+    told = ANCHORS["SceneStiction"]
+    for panel in [*scene_panels(closed=False), *scene_panels(closed=True)]:
+        for owner, name, options in drawn(panel).props:
+            if owner != bpy.context.scene.stiction or name not in told:
+                continue
+            label = owner.bl_rna.properties[name].name
+            assert options.get("text", label) in ("", label), (panel, name)
+            if not name.startswith("use_"):
+                assert told[name] == label.lower().replace(" ", "-"), (panel, name)
+
+
+def test_one_quality_is_pressed_and_says_what_it_costs(make_body):
+    make_body()
+
+    def pressed() -> list[str]:
+        buttons = [(options, asked) for _, name, options, asked in drawn("scene_solver").operators]
+        assert [options["text"] for options, _ in buttons] == ["Draft", "Production", "Exact"]
+        return [asked.preset for options, asked in buttons if options["depress"]]
+
+    assert pressed() == ["Production"]
+    for name in ("Draft", "Exact", "Production"):
+        bpy.ops.stiction.apply_solver_preset(preset=name)
+        assert pressed() == [name]
+        text = " ".join(drawn("scene_solver").labels)
+        assert " s" in text and "mm" in text
+    bpy.context.scene.stiction.tolerance = 3e-5
+    assert pressed() == []
+
+
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+def test_what_is_below_a_running_bake_stays_where_it_is(make_body, width):
+    make_body()
+    session = bpy.context.window_manager.stiction
+    session.is_baking = True
+    heights = []
+    for details in (
+        "",
+        "1:20 min left, 3.2 frames/s",
+        "\n".join(["1:20 min left, 3.2 frames/s", "1234 contacts, 12 iterations", "Overlap 0.01 mm, " + "Card " * 30, "3 MB"]),
+    ):
+        session.details = details
+        heights.append(len(drawn("scene", width).labels))
+    session.is_baking = False
+    assert len(set(heights)) == 1
+
+
+def test_what_solved_the_islands_is_among_the_statistics(make_body):
+    make_body()
+    bake = bpy.context.scene.stiction.bake
+    bake.state, bake.solved_by = "KEYED", "50 % by ADMM"
+    assert not any("ADMM" in text for text in drawn("scene").labels)
+    assert any("ADMM" in text for text in drawn("scene_statistics").labels)
+
+
+def test_searching_for_stiction_finds_no_list_of_materials(make_body):
+    """F3 lists all entries of a menu and of the menus within, the shortest first: "Ice" came before "Bake"."""
+    menus = []
+
+    class Menus(Drawn):
+        def menu(self, name: str, **_: Any) -> None:
+            menus.append(name)
+
+    layout = Menus()
+    bpy.types.STICTION_MT_rigid_body.draw(SimpleNamespace(layout=layout), bpy.context)
+    assert menus == []
+    texts = [options.get("text") for _, _, options, _ in layout.operators]
+    assert layout.operators[0][1] == "stiction.bake" and "Material" in texts
