@@ -12,7 +12,7 @@ RUN := .venv/bin/python
 # Compiled kernels outlive a run; they are kept out of the source tree.
 export NUMBA_CACHE_DIR := $(CURDIR)/build/numba
 
-.PHONY: help environment demo test quick kernels lint docs exceptions lock bench extension extension-this clean distclean
+.PHONY: help environment demo test quick kernels lint docs exceptions lock bench extension extension-this extension-platform clean distclean
 .DEFAULT_GOAL := help
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo "make bench           factorisations, bake times, collision, sleep, crowds beside Bullet and MuJoCo, contacts, captured problems, the papers' figures; writes build/bench"
 	@echo "make extension       dist/stiction-VERSION-PLATFORM-PYTHON.zip for every platform and Python"
 	@echo "make extension-this  only the zip for this machine and this Python"
+	@echo "make extension-platform  the zips for Blender's extensions platform: no compiled kernels, one for all Pythons"
 	@echo "make exceptions      write the list of exceptions from lint rules anew, once it is shorter"
 	@echo "make lock            resolve and write the last group of .ci/requirements-*.txt, after a version above it was changed"
 	@echo "make environment     .venv with the exact versions of .ci/requirements-*.txt"
@@ -96,6 +97,10 @@ extension: environment
 
 extension-this: environment
 	$(RUN) .ci/extension.py --this
+
+# PUBLISHER='--website https://... --maintainer "Name <mail>"'
+extension-platform: environment
+	$(RUN) .ci/extension.py --for-platform $(PUBLISHER)
 
 clean:
 	rm -rf build dist manual .pytest_cache .ruff_cache .hypothesis *.egg-info

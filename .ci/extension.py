@@ -9,6 +9,12 @@ and Pythons the same is done by running this there.
     .ci/extension.py                     every platform and every Python, into dist/
     .ci/extension.py --this              this machine's platform and the running Python only
     .ci/extension.py --without-kernels   nothing compiled, which takes minutes the first time
+    .ci/extension.py --for-platform      for Blender's extensions platform, into dist/extensions-platform/
+
+The extensions platform wants code that can be reviewed, no machine code that the builder made, and one zip for each platform:
+those have the wheels of all Pythons that Blender ships, of which Blender takes its own, and no kernels. It asks for a website
+and an address, which are of whoever publishes: --website https://... --maintainer "Name <name@example.org>". What goes beside
+them is in docs/platform/.
 """
 
 from __future__ import annotations
@@ -40,11 +46,17 @@ SOURCES = ("__init__.py", "addon", "solver_core", "presets", "LICENSE", "README.
 
 PLATFORMS = {"win_amd64": "windows-x64", "macosx_arm64": "macos-arm64", "manylinux_x86_64": "linux-x64"}
 
+# The Pythons that Blender itself ships, all of which one zip for the extensions platform has to serve.
+EVERY_PYTHON = "every"
+SHIPPED_BY_BLENDER = ("cp311", "cp313")
 # The Blenders that ship each Python: the first one, and the first one that no longer does. 3.14 is Debian's choice.
-BLENDERS = {"cp311": ("4.2.0", "5.1.0"), "cp313": ("5.1.0", None), "cp314": ("5.1.0", None)}
+BLENDERS = {"cp311": ("4.2.0", "5.1.0"), "cp313": ("5.1.0", None), "cp314": ("5.1.0", None), EVERY_PYTHON: ("4.2.0", None)}
 
-# No zip may be larger, so that it can be attached and downloaded everywhere.
+# No zip may be larger, so that it can be attached and downloaded everywhere; on the extensions platform its own limit holds.
 LARGEST_ZIP = 130_000_000
+LARGEST_FOR_PLATFORM = 300_000_000
+# What the manual's pages tell as well.
+IN_THE_MANUAL = ("README.md", "CHANGELOG.md")
 
 
 @dataclass(frozen=True)
@@ -79,10 +91,20 @@ class Wheel:
 
 @dataclass(frozen=True)
 class Target:
-    """One zip: a platform by Blender's name and a Python by its tag."""
+    """One zip: a platform by Blender's name and a Python by its tag, or `EVERY_PYTHON` for Blender's extensions platform."""
 
     platform: str
     python: str
+
+    @property
+    def is_for_platform(self) -> bool:
+        """Whether it is for Blender's extensions platform."""
+        return self.python == EVERY_PYTHON
+
+    def has(self, wheel: Wheel) -> bool:
+        """Whether a wheel belongs into it."""
+        pythons = SHIPPED_BY_BLENDER if self.is_for_platform else (self.python,)
+        return wheel.platform == self.platform and wheel.python in pythons
 
     @staticmethod
     def of_this_machine() -> Target:
@@ -131,9 +153,13 @@ def fetch(wheel: Wheel) -> Path:
     return path
 
 
-def manifest_text(target: Target, wheels: list[Wheel]) -> str:
-    """The manifest of one zip: the repository's, with its platform, its wheels and the Blenders that ship its Python."""
+def manifest_text(target: Target, wheels: list[Wheel], publisher: dict[str, str] | None = None) -> str:
+    """The manifest of one zip: the repository's, with its platform, its wheels and the Blenders that ship its Python.
+
+    publisher: website and maintainer of whoever publishes it.
+    """
     first, beyond = BLENDERS[target.python]
+    said = {name: f'{name} = "{value}"' for name, value in (publisher or {}).items()}
     lines, inside_wheels = [], False
     for line in MANIFEST.read_text(encoding="utf-8").splitlines():
         if line.startswith("wheels = ["):
@@ -145,6 +171,8 @@ def manifest_text(target: Target, wheels: list[Wheel]) -> str:
             lines.append(f'platforms = ["{target.platform}"]')
         elif line.startswith("blender_version_min = "):
             lines += [f'blender_version_min = "{first}"', *([f'blender_version_max = "{beyond}"'] if beyond else [])]
+        elif line.startswith("maintainer = "):
+            lines += [said.pop("maintainer", line), *said.values()]
         elif not line.startswith("#"):
             lines.append(line)
     return "\n".join(lines) + "\n"
@@ -158,7 +186,7 @@ def blender_builder() -> Path:
     return next(Path(spec.origin).parent.glob("*/scripts/addons_core/bl_pkg/cli/blender_ext.py"))
 
 
-def stage(target: Target, wheels: list[Wheel]) -> Path:
+def stage(target: Target, wheels: list[Wheel], publisher: dict[str, str] | None = None) -> Path:
     """Lay out one zip's content below build/extension."""
     folder = STAGE / f"{target.platform}-{target.python}"
     shutil.rmtree(folder, ignore_errors=True)
@@ -166,12 +194,14 @@ def stage(target: Target, wheels: list[Wheel]) -> Path:
     for wheel in wheels:
         shutil.copyfile(fetch(wheel), folder / "wheels" / wheel.filename)
     for name in SOURCES:
+        if target.is_for_platform and name in IN_THE_MANUAL:
+            continue
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", ".*"))
         else:
             shutil.copy2(ROOT / name, folder / name)
     add_pages(folder / pages.PAGES.name)
-    (folder / "blender_manifest.toml").write_text(manifest_text(target, wheels), encoding="utf-8")
+    (folder / "blender_manifest.toml").write_text(manifest_text(target, wheels, publisher), encoding="utf-8")
     return folder
 
 
@@ -207,24 +237,27 @@ def add_kernels(folder: Path) -> None:
             pack(kernels, shipped)
 
 
-def build(target: Target, kernels: bool = True) -> Path:
+def build(target: Target, kernels: bool = True, publisher: dict[str, str] | None = None) -> Path:
     """Build one zip into dist/ and return its path; leave with a message when it cannot be built or is too large."""
     manifest = read_manifest()
-    wheels = [wheel for wheel in wheels_of(manifest) if (wheel.platform, wheel.python) == (target.platform, target.python)]
+    wheels = [wheel for wheel in wheels_of(manifest) if target.has(wheel)]
     if not wheels:
         sys.exit(f"extension: the manifest names no wheels for {target.platform} and {target.python}")
-    folder = stage(target, wheels)
+    folder = stage(target, wheels, publisher)
+    # machine code that the builder made is nothing that a reviewer can read
     if kernels and target == Target.of_this_machine():
         add_kernels(folder)
-    DIST.mkdir(exist_ok=True)
-    path = DIST / f"{manifest['id']}-{manifest['version']}-{target.platform}-{target.python}.zip"
+    name = f"{manifest['id']}-{manifest['version']}-{target.platform}"
+    path = DIST / "extensions-platform" / f"{name}.zip" if target.is_for_platform else DIST / f"{name}-{target.python}.zip"
+    path.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, str(blender_builder()), "build", "--source-dir", str(folder), "--output-filepath", str(path)]
     built = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if built.returncode:
         sys.exit(f"extension: Blender's builder refused {folder}:\n{built.stdout}{built.stderr}")
-    if path.stat().st_size > LARGEST_ZIP:
-        sys.exit(f"extension: {path.name} has {path.stat().st_size / 1e6:.1f} MB, over {LARGEST_ZIP / 1e6:.0f} MB")
-    print(f"extension: {path.parent.name}/{path.name}  {path.stat().st_size / 1e6:.1f} MB", flush=True)
+    largest = LARGEST_FOR_PLATFORM if target.is_for_platform else LARGEST_ZIP
+    if path.stat().st_size > largest:
+        sys.exit(f"extension: {path.name} has {path.stat().st_size / 1e6:.1f} MB, over {largest / 1e6:.0f} MB")
+    print(f"extension: {path.relative_to(DIST.parent)}  {path.stat().st_size / 1e6:.1f} MB", flush=True)
     return path
 
 
@@ -233,10 +266,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Build the extension's zips into dist/.")
     parser.add_argument("--this", action="store_true", help="only for this machine's platform and the running Python")
     parser.add_argument("--without-kernels", action="store_true", help="compile no kernels ahead")
+    parser.add_argument("--for-platform", action="store_true", help="for Blender's extensions platform")
+    parser.add_argument("--website", help="of whoever publishes: where the code is, and where faults are reported")
+    parser.add_argument("--maintainer", help="who publishes it: Name <name@example.org>")
     arguments = parser.parse_args()
-    everything = [Target(platform, python) for python in BLENDERS for platform in read_manifest()["platforms"]]
-    for target in [Target.of_this_machine()] if arguments.this else everything:
-        build(target, not arguments.without_kernels)
+    publisher = {name: value for name in ("website", "maintainer") if (value := getattr(arguments, name))}
+    pythons = [EVERY_PYTHON] if arguments.for_platform else [python for python in BLENDERS if python != EVERY_PYTHON]
+    targets = [Target(platform, python) for python in pythons for platform in read_manifest()["platforms"]]
+    this = Target.of_this_machine()
+    if arguments.this:
+        targets = [Target(this.platform, EVERY_PYTHON)] if arguments.for_platform else [this]
+    for target in targets:
+        build(target, not arguments.without_kernels, publisher)
+    if arguments.for_platform and len(publisher) < 2:
+        print("extension: the platform asks for a website and for an address: --website, --maintainer", flush=True)
 
 
 if __name__ == "__main__":

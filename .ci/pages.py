@@ -24,8 +24,22 @@ def make_pages(source: Path, pages: Path) -> list[str]:
     command += ["--conf-dir", str(ROOT / "docs"), "--doctree-dir", str(ROOT / "build" / "doctrees"), str(source), str(pages)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode == 0:
+        leave_out_what_is_there_already(pages)
         return []
     return (done.stdout + done.stderr).splitlines() or [f"Sphinx ended with status {done.returncode}"]
+
+
+def leave_out_what_is_there_already(pages: Path) -> None:
+    """Take away what the pages would bring a second time: the licence, which is beside their folder, and maps of scripts."""
+    for file in pages.rglob("*.map"):
+        file.unlink()
+    for file in pages.glob("_downloads/*/LICENSE"):
+        link = file.relative_to(pages).as_posix()
+        for page in pages.rglob("*.html"):
+            text = page.read_text(encoding="utf-8")
+            if link in text:
+                page.write_text(text.replace(link, "../LICENSE"), encoding="utf-8")
+        shutil.rmtree(file.parent)
 
 
 def main() -> None:

@@ -7,7 +7,6 @@ the front page; which pages there are, and in which order, is told here, for it 
 
 from __future__ import annotations
 
-import shutil
 import tomllib
 from pathlib import Path
 
@@ -40,6 +39,8 @@ extensions = ["myst_parser"]
 root_doc = FRONT
 # documents beside these are found too, and are told to be left out of the list above
 include_patterns = ["*.md", "docs/**.md", "solver_core/**.md"]
+# what goes to the extensions platform beside the zips is not for their readers
+exclude_patterns = ["docs/platform"]
 myst_heading_anchors = 4
 nitpicky = True
 highlight_language = "none"
@@ -60,7 +61,9 @@ def add_list_of_pages(app: Sphinx, name: str, source: list[str]) -> None:
 def make_index(app: Sphinx, error: Exception | None) -> None:
     """Where a server, or a reader of the folder, looks first."""
     if error is None:
-        shutil.copyfile(app.outdir / f"{FRONT}.html", app.outdir / "index.html")
+        head = f'<meta charset="utf-8"><meta http-equiv="refresh" content="0; url={FRONT}.html"><title>{html_title}</title>'
+        page = f'<!DOCTYPE html>{head}<a href="{FRONT}.html">{html_title}</a>\n'
+        (app.outdir / "index.html").write_text(page, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:

@@ -96,10 +96,37 @@ def test_a_zip_holds_its_own_wheels_all_modules_and_nothing_else(extension, buil
     assert all(extension.Wheel(Path(name).name).python == python for name in wheels)
 
 
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_zip_for_the_extensions_platform_has_no_machine_code_of_ours_and_serves_all_blenders(
+    extension, build_without_fetching, platform
+):
+    publisher = {"website": "https://example.org/stiction", "maintainer": "Somebody <somebody@example.org>"}
+    path = build_without_fetching(extension.Target(platform, extension.EVERY_PYTHON), publisher=publisher)
+    assert path.name == f"stiction-{manifest()['version']}-{platform}.zip"
+    with zipfile.ZipFile(path) as archive:
+        names = set(archive.namelist())
+        inside = tomllib.loads(archive.read("blender_manifest.toml").decode())
+    assert not [name for name in names if name.startswith("solver_core/compiled/") or name.endswith((".pyc", ".nbc", ".nbi"))]
+    assert {f"{module.relative_to(ROOT)}" for module in modules_of(*ROOMS)} <= names
+    assert "LICENSE" in names and not names & {"README.md", "CHANGELOG.md"}
+    assert (inside["blender_version_min"], "blender_version_max" in inside) == ("4.2.0", False)
+    assert {(wheel.python, wheel.platform) for wheel in extension.wheels_of(inside)} == {
+        (python, platform) for python in ("cp311", "cp313")
+    }
+    assert {name: inside[name] for name in publisher} == publisher
+    # whoever has rights in what is bundled is named, each with the year
+    credits = " ".join(inside["copyright"])
+    for name in ("Stiction", "numba", "llvmlite", "LLVM", "SciPy", "OpenBLAS", "libgfortran", "Furo"):
+        assert name in credits
+    assert all(re.match(r"\d{4}(-\d{4})? \S", one) for one in inside["copyright"])
+
+
 @pytest.mark.slow
-def test_blender_accepts_the_built_zip_and_the_manifest_of_the_repository(extension, build_without_fetching):
+def test_blender_accepts_the_built_zips_and_the_manifest_of_the_repository(extension, build_without_fetching):
     path = build_without_fetching(extension.Target("linux-x64", "cp311"))
-    for subject in (path, ROOT):
+    publisher = {"website": "https://example.org/stiction", "maintainer": "Somebody <somebody@example.org>"}
+    one_for_all = build_without_fetching(extension.Target("linux-x64", extension.EVERY_PYTHON), publisher=publisher)
+    for subject in (path, one_for_all, ROOT):
         command = [sys.executable, str(extension.blender_builder()), "validate", str(subject)]
         validation = subprocess.run(command, capture_output=True, text=True, check=False)
         assert validation.returncode == 0, validation.stdout + validation.stderr

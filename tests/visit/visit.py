@@ -42,7 +42,10 @@ SLIPPERY = 0.05
 NOTCHES = 20
 # Stiction's panels in the tabs of the properties editor, in their order, and what they are when they are not registered.
 PANELS = {
-    "SCENE": ("scene_check", "scene_solver", "scene_pairs", "scene_range", "scene_contacts", "scene_statistics"),
+    "SCENE": (
+        *("scene_check", "scene_solver", "scene_advanced"),
+        *("scene_pairs", "scene_range", "scene_contacts", "scene_statistics"),
+    ),
     "PHYSICS": ("object_surface", "object_motion", "object_pairs", "object_bake"),
 }
 CLASSES: dict[str, type[bpy.types.Panel]] = {}
@@ -145,10 +148,12 @@ def shoot(name: str, kind: str | None = None, around: tuple[int, int] | None = N
 def show(tab: str, *panels: str) -> Iterator[float]:
     """Let the properties editor have the tab of this name, and of Stiction's panels in it only these, all open."""
     area_of("PROPERTIES").spaces[0].context = tab
-    for name in PANELS[tab]:
-        panel = CLASSES.setdefault(name, getattr(bpy.types, f"STICTION_PT_{name}", None))
+    classes = {name: CLASSES.setdefault(name, getattr(bpy.types, f"STICTION_PT_{name}", None)) for name in PANELS[tab]}
+    # a panel goes after those within it, and comes before them
+    for panel in reversed(classes.values()):
         if panel.is_registered:
             bpy.utils.unregister_class(panel)
+    for name, panel in classes.items():
         panel.bl_options = set()
         if name in panels:
             bpy.utils.register_class(panel)
@@ -258,7 +263,7 @@ def look_at_contacts() -> Iterator[float]:
 
 
 def look_at_settings() -> Iterator[float]:
-    yield from show("SCENE", "scene_solver")
+    yield from show("SCENE", "scene_solver", "scene_advanced")
     yield from shoot("solver", "PROPERTIES")
     yield from show("SCENE", "scene_range")
     yield from shoot("more/frames", "PROPERTIES")
