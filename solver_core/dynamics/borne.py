@@ -17,10 +17,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import kernel
+from ..compile.kernel import kernel, leaf_kernel
 from .bodies import State
 from .build import ContactMemory, match
 from .predict import Begin
+from .rest_gaps import TOUCHING_OFFSETS
 
 __all__ = ["bearing_until_met", "with_borne"]
 
@@ -28,53 +29,78 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 LEAST_IMPACT = 2.0  # times the speed that gravity gives in a step: what closes no faster is none
+SURELY = 4.0  # times the fastest point: contacts, which may lie outside of both bodies, close no faster
 
 
-def bearing_until_met(begin: Begin, state: State, memory: ContactMemory, crowd: Flags) -> Begin:
+def bearing_until_met(begin: Begin, state: State, speed: Floats, memory: ContactMemory, crowd: Flags) -> Begin:
     """The step with what bodies (n,) of no crowd stood on in their prediction, up to their impacts.
 
-    state: as it begins; memory: of the contacts of the last step.
+    state: as it begins; speed: (n,) m/s, of the fastest points of bodies; memory: of the contacts of the last step.
     """
-    contacts, model = begin.contacts, begin.model
-    ends = contacts.body_a, contacts.body_b
-    old = match(memory, *ends, contacts.feature)
-    where = *ends, contacts.point, contacts.normal, contacts.gap - begin.rest_gaps(contacts), begin.touching(contacts), old
-    fast = LEAST_IMPACT * begin.gravity_speed
-    share, meets = shares(where, state.position, begin.bodies.twist, memory.approach, begin.h, fast)
-    if not share.any():
+    contacts, fast = begin.contacts, LEAST_IMPACT * begin.gravity_speed
+    if SURELY * speed.max(initial=0.0) < fast and not memory.approach.max(initial=0.0) > fast:
         return begin
-    moves = model.dof >= 0
-    body, other = (np.where(moves[ends[0]], *pair) for pair in (ends, ends[::-1]))
-    bears = (old >= 0) & ~meets & ~moves[other] & moves[body] & ~crowd[body]
-    bears[bears] = (memory.impulse[old[bears], 0] > 0.0) & (share[body[bears]] > 0.0)
-    if not bears.any():
+    where = contacts.body_a, contacts.body_b, contacts.feature, contacts.point, contacts.normal, contacts.gap
+    limits = begin.h, fast, begin.force_time
+    found = borne_until_met(begin.model, begin.bodies, state.position, where, begin.at_rest(contacts), memory, crowd, limits)
+    is_borne, predicted, momentum, borne = found
+    if not is_borne:
         return begin
-    body, impulse = body[bears], memory.impulse[old[bears]]
-    on_b = impulse[:, :1] * contacts.normal[bears] + impulse[:, 1:]
-    push = np.where(moves[ends[1][bears], None], on_b, -on_b)
-    pushed = np.zeros_like(begin.bodies.twist)
-    np.add.at(pushed, body, np.hstack([push, np.cross(contacts.point[bears] - state.position[body], push)]))
-    weight = begin.force_time * np.linalg.norm(model.gravity) * model.mass
-    size = np.linalg.norm(pushed[:, :3], axis=1)
-    share *= np.minimum(1.0, np.divide(weight, size, out=np.zeros_like(size), where=size > 0.0))
-    predicted, momentum, borne = begin.bodies.predicted.copy(), begin.bodies.end_momentum.copy(), np.zeros_like(memory.impulse)
-    for i in np.unique(body):
-        change = share[i] * begin.bodies.inverse_mass[model.dof[i]] @ pushed[i] * model.lock[i]
-        predicted[i] += change
-        momentum[i] += begin.bodies.mass[model.dof[i], 3:, 3:] @ change[3:]
-    borne[old[bears]] = share[body, None] * impulse
     return begin._replace(bodies=begin.bodies._replace(predicted=predicted, end_momentum=momentum), borne=borne)
 
 
 @kernel
-def shares(contacts, position, twist, approach, h, fast):
-    """(n,) how much of a step's forces bodies bear as before, and (m,) which contacts are of an impact; gap: m beyond rest."""
-    body_a, body_b, point, normal, gap, touches, old = contacts
-    out, meets = np.zeros(len(position)), np.zeros(gap.size, np.bool_)
+def borne_until_met(model, bodies, position, contacts, rest, memory, crowd, limits):
+    """Whether anything is borne, the velocities (n, 6) and momenta (n, 3) predicted with it, and (k, 4) N s, how much of what
+    the remembered contacts bore."""
+    (body_a, body_b, feature, point, normal, gap), (h, fast, force_time) = contacts, limits
+    predicted, momentum, borne = bodies.predicted, bodies.end_momentum, memory.impulse
+    share, meets = np.zeros(len(position)), np.zeros(body_a.size, np.bool_)
+    old = match(memory, body_a, body_b, feature)
+    where = body_a, body_b, point, normal, gap, rest.gap, rest.offset
+    if not _shares(where, position, bodies.twist, (memory.approach, old), h, fast, share, meets):
+        return False, predicted, momentum, borne
+    pushed, bears = np.zeros_like(predicted), np.zeros(body_a.size, np.bool_)
+    some = False
+    for k in range(body_a.size):
+        a_moves = model.dof[body_a[k]] >= 0
+        i, other = (body_a[k], body_b[k]) if a_moves else (body_b[k], body_a[k])
+        if old[k] < 0 or meets[k] or model.dof[other] >= 0 or model.dof[i] < 0 or crowd[i] or not share[i] > 0.0:
+            continue
+        impulse = memory.impulse[old[k]]
+        if impulse[0] > 0.0:
+            bears[k] = some = True
+            push = (-1.0 if a_moves else 1.0) * (impulse[0] * normal[k] + impulse[1:])
+            pushed[i, :3] += push
+            pushed[i, 3:] += np.cross(point[k] - position[i], push)
+    if not some:
+        return False, predicted, momentum, borne
+    predicted, momentum, borne = predicted.copy(), momentum.copy(), np.zeros_like(borne)
+    weight = force_time * np.sqrt((model.gravity**2).sum())
+    for i in range(len(position)):
+        size = np.sqrt((pushed[i, :3] ** 2).sum())
+        if size > 0.0:
+            share[i] *= min(1.0, weight * model.mass[i] / size)
+            change = share[i] * model.lock[i] * (bodies.inverse_mass[model.dof[i]] @ pushed[i])
+            predicted[i] += change
+            for row in range(3):
+                momentum[i, row] += (bodies.mass[model.dof[i], 3 + row, 3:] * change[3:]).sum()
+    for k in range(body_a.size):
+        if bears[k]:
+            borne[old[k]] = share[body_a[k] if model.dof[body_a[k]] >= 0 else body_b[k]] * memory.impulse[old[k]]
+    return True, predicted, momentum, borne
+
+
+@leaf_kernel
+def _shares(contacts, position, twist, remembered, h, fast, out, meets):
+    """out: (n,) how much of a step's forces bodies bear as before; meets: (m,) which contacts are of an impact. Whether any."""
+    (body_a, body_b, point, normal, gap, rest, offset), (approach, old) = contacts, remembered
+    some = False
     for k in range(gap.size):
-        a, b = body_a[k], body_b[k]
+        a, b, room = body_a[k], body_b[k], gap[k] - rest[k]
+        touches = room <= TOUCHING_OFFSETS * offset[k]
         before = approach[old[k]] if old[k] >= 0 else 0.0
-        if touches[k] and not before > fast:
+        if touches and not before > fast:
             continue
         closing = 0.0
         for body, sign in ((a, 1.0), (b, -1.0)):
@@ -83,15 +109,15 @@ def shares(contacts, position, twist, approach, h, fast):
             closing += sign * normal[k, 0] * (v[0] + v[4] * z - v[5] * y)
             closing += sign * normal[k, 1] * (v[1] + v[5] * x - v[3] * z)
             closing += sign * normal[k, 2] * (v[2] + v[3] * y - v[4] * x)
-        if touches[k]:
+        if touches:
             meets[k] = closing > 0.0
             share = 0.5 * min(closing / before, 1.0)
         else:
-            meets[k] = closing > fast and gap[k] < h * closing
+            meets[k] = closing > fast and room < h * closing
             share = 1.0
         if meets[k]:
-            out[a], out[b] = max(out[a], share), max(out[b], share)
-    return out, meets
+            out[a], out[b], some = max(out[a], share), max(out[b], share), True
+    return some
 
 
 def with_borne(kept: ContactMemory, memory: ContactMemory, borne: Floats) -> ContactMemory:

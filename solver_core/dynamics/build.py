@@ -16,7 +16,7 @@ from ..scene.spec import FrictionCombine, SceneSpec
 from .bodies import RIGID, State
 from .carried import carry, swing, turned_along
 from .predict import Begin
-from .rest_gaps import TOUCHING_OFFSETS, rest_offsets
+from .rest_gaps import TOUCHING_OFFSETS
 from .restitution import bounce
 
 __all__ = [
@@ -386,10 +386,8 @@ def build_system(
     body_a, body_b = contacts.body_a, contacts.body_b
     old = match(memory, body_a, body_b, contacts.feature)
     turned = turned_along(begin.bodies.twist, (model.dof < 0) | held, body_a, body_b)
-    rest, is_held = begin.rest.of(begin.model.size, body_a, body_b)
-    offset = rest_offsets(np.minimum(model.size[body_a], model.size[body_b]))
     places = contacts.point, contacts.normal, contacts.gap, beyond
-    given = StepContacts(body_a, body_b, *places, old, rest, offset, is_held, turned)
+    given = StepContacts(body_a, body_b, *places, old, *begin.at_rest(contacts), turned)
     times, speeds = (h, begin.last_step), (stick_speed(model.gravity, h), least_bounce)
     rows = build_contacts(model, state.position, begin.bodies, times, speeds, rules, given, memory)
     system = System(

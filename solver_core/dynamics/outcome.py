@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..collision.contact_set import ContactSet, Overlap
+from ..compile.kernel import kernel
 from ..problem.result import Found, Status
 from ..problem.system import System
 from .bodies import State
@@ -141,12 +143,20 @@ def combined(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def fastest_of(contacts: ContactSet, way: Floats) -> tuple[float, int]:
     """How far the body with contacts that turns farthest does, in rad, and which it is, -1 for none; way: (n, 6)."""
-    if not len(contacts):
-        return 0.0, -1
-    turn = np.einsum("ni,ni->n", way[:, 3:], way[:, 3:])
-    ends = np.concatenate([contacts.body_a, contacts.body_b])
-    body = int(ends[np.argmax(turn[ends])])
-    return float(np.sqrt(turn[body])), body
+    square, body = fastest_turn(contacts.body_a, contacts.body_b, way)
+    return math.sqrt(square), body
+
+
+@kernel
+def fastest_turn(body_a, body_b, way):
+    """The same, squared."""
+    most, fastest = 0.0, -1
+    for bodies in (body_a, body_b):
+        for body in bodies:
+            turn = way[body, 3] ** 2 + way[body, 4] ** 2 + way[body, 5] ** 2
+            if fastest < 0 or turn > most:
+                most, fastest = turn, body
+    return most, fastest
 
 
 def _bodies_of(contacts: ContactSet, joined: NDArray[np.int64] | None, triple: int) -> tuple[int, int]:

@@ -8,6 +8,7 @@ does without torque (`free_rotation.py`). For them the inertia tensor is that of
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,13 +19,14 @@ from ..compile.kernel import kernel, leaf_kernel
 from .bodies import RIGID, Model, State
 from .motion.free_rotation import rotate_freely
 from .motion.rotation import rotate_by, write_matrix
-from .rest_gaps import TOUCHING_OFFSETS, RestGaps, rest_offsets
+from .rest_gaps import TOUCHING_OFFSETS, AtRest, RestGaps
 
 __all__ = ["Begin", "Prediction", "is_locked", "predict", "predicted_step"]
 
 Floats = NDArray[np.float64]
 
 LEAST_MOTION = 1e-6  # of the smallest body's half extent
+NO_REST_GAPS, NONE_BORNE = RestGaps.of_scene(0), np.zeros((0, 4))
 
 
 class Prediction(NamedTuple):
@@ -49,8 +51,8 @@ class Begin(NamedTuple):
     steps, of which a step may be some or a part. awake: (n,). model: with degrees of freedom for those awake only. offset:
     (moving + 1,) the first degree of freedom of each body that the solver moves, block_start: where its mass begins, as in a
     `System`; rigid: (moving, 6) its degrees of freedom. bodies: what is predicted of them. contacts: those that may close in
-    the step; rest: the gaps that they keep. borne: (k, 4) N s, what of the remembered impulses of contacts is in the
-    prediction.
+    the step; rest: the gaps that they keep; resting: those of the contacts, None where they were not looked up. borne: (k, 4)
+    N s, what of the remembered impulses of contacts is in the prediction.
     """
 
     at: float
@@ -66,6 +68,7 @@ class Begin(NamedTuple):
     contacts: ContactSet
     rest: RestGaps
     borne: Floats
+    resting: AtRest | None = None
 
     @property
     def force_time(self) -> float:
@@ -80,30 +83,41 @@ class Begin(NamedTuple):
     @property
     def gravity_speed(self) -> float:
         """The speed in m/s that gravity gives in a single step, or in a part of one: what is slower may be at rest."""
-        return float(np.linalg.norm(self.model.gravity)) * min(self.h, self.single)
+        return math.hypot(*self.model.gravity) * min(self.h, self.single)
 
     @property
     def least_scale(self) -> float:
         """The speed in m/s that errors are measured by at least: what gravity gives in this step, or in a single one of
         several, by which what rests would move without its contacts; or where that is little a millionth of the smallest body
         in a step, as much as a joint may be off."""
-        fall = float(np.linalg.norm(self.model.gravity)) * min(self.force_time, self.single)
+        fall = math.hypot(*self.model.gravity) * min(self.force_time, self.single)
         smallest = float(self.model.size[self.awake].min(initial=np.inf))
-        return max(fall, LEAST_MOTION * smallest / self.single if np.isfinite(smallest) else 0.0)
+        return max(fall, LEAST_MOTION * smallest / self.single) if math.isfinite(smallest) else fall
 
     @property
     def least_bounce(self) -> float:
         """The speed in m/s that gravity gives in a single step: bodies that would part no faster do not bounce."""
-        return float(np.linalg.norm(self.model.gravity)) * self.single
+        return math.hypot(*self.model.gravity) * self.single
+
+    def at_rest(self, contacts: ContactSet) -> AtRest:
+        """The gaps that the bodies of contacts keep at rest."""
+        if contacts is self.contacts and self.resting is not None:
+            return self.resting
+        return self.rest.of(self.model.size, contacts.body_a, contacts.body_b)
+
+    def with_contacts(self, contacts: ContactSet, rest: RestGaps) -> Begin:
+        """The same with the contacts that may close in the step, and the gaps that bodies keep."""
+        resting = rest.of(self.model.size, contacts.body_a, contacts.body_b)
+        return self._replace(contacts=contacts, rest=rest, resting=resting)
 
     def rest_gaps(self, contacts: ContactSet) -> Floats:
         """(m,) m: the gaps that the bodies of contacts keep at rest."""
-        return self.rest.of(self.model.size, contacts.body_a, contacts.body_b)[0]
+        return self.at_rest(contacts).gap
 
     def touching(self, contacts: ContactSet) -> NDArray[np.bool_]:
         """(m,) which contacts are about at the gaps of rest: their bodies touch, and bounce."""
-        size = np.minimum(self.model.size[contacts.body_a], self.model.size[contacts.body_b])
-        return contacts.gap - self.rest_gaps(contacts) <= TOUCHING_OFFSETS * rest_offsets(size)
+        rest = self.at_rest(contacts)
+        return contacts.gap - rest.gap <= TOUCHING_OFFSETS * rest.offset
 
     def unknowns(self, twist: Floats) -> Floats:
         """Velocities (dof,) of the bodies that the solver moves, from the twists (n, 6) of all."""
@@ -216,7 +230,7 @@ def predicted_step(
     )
     offset = np.arange(moving + 1) * RIGID
     rigid = np.arange(moving * RIGID).reshape(moving, RIGID)
-    unknowns, borne = (offset, RIGID * offset, rigid), np.zeros((0, 4))
-    begin = Begin(at, h, last_step, single, awake, model, *unknowns, bodies, NO_CONTACTS, RestGaps.of_scene(n), borne)
+    unknowns, rest = (offset, RIGID * offset, rigid), NO_REST_GAPS._replace(bodies=n)
+    begin = Begin(at, h, last_step, single, awake, model, *unknowns, bodies, NO_CONTACTS, rest, NONE_BORNE)
     predict(model, state, prescribed, h, begin.force_time, bodies)
     return begin

@@ -35,6 +35,8 @@ Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 MOST_WORK = 2**23  # impacts that follow each other, times the cube of how many bodies and contacts there are
+# Bodies and contacts: in more of them all meet all in any order, and nobody could tell one order from another.
+MOST_TOGETHER = 50
 AT_ONCE = 1e-4  # of the time to the next impact: what meets within it meets at once
 NEGLIGIBLE = 1e-7  # of the fastest: a rebound that is slower is rounding
 
@@ -112,7 +114,8 @@ def pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: Sy
     problem: of the contacts alone; system: with the joints that hold. least: m/s, what would part no faster does not bounce.
     """
     m = len(contacts)
-    most = MOST_WORK // (m + np.count_nonzero(begin.awake)) ** 3
+    together = m + np.count_nonzero(begin.awake)
+    most = MOST_WORK // together**3 if together <= MOST_TOGETHER else 0
     touching = that_pass_on(begin, contacts, problem, system) if most else None
     _, impulse, struck, factorisations = none = Blow.none(problem, len(system.box))
     if touching is None:

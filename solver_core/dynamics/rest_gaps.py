@@ -8,7 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NEAR_ENOUGH", "REST_OFFSET", "TOUCHING_OFFSETS", "RestGaps", "rest_offsets"]
+from ..compile.kernel import kernel
+
+__all__ = ["NEAR_ENOUGH", "REST_OFFSET", "TOUCHING_OFFSETS", "AtRest", "RestGaps", "rest_offsets"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -24,6 +26,15 @@ NEAR_ENOUGH = 1.0 + ROOM  # rest offsets: who is farther apart than that has the
 def rest_offsets(size: Floats) -> Floats:
     """(n,) m, the gaps that bodies keep when they rest on each other; size: (n,) m, the smaller half extents."""
     return np.where(np.isfinite(size), REST_OFFSET * size, 0.0)
+
+
+class AtRest(NamedTuple):
+    """Of m contacts: gap (m,) m, at which their bodies rest; offset (m,) m, what that is of bodies that nothing holds; held
+    (m,), whether joints hold them."""
+
+    gap: Floats
+    offset: Floats
+    held: Flags
 
 
 class RestGaps(NamedTuple):
@@ -51,16 +62,28 @@ class RestGaps(NamedTuple):
         row = np.minimum(np.searchsorted(self.pair, wanted), len(self.pair) - 1)
         return np.where(self.pair[row] == wanted, row, -1)
 
-    def of(self, size: Floats, a: Ints, b: Ints) -> tuple[Floats, Flags]:
-        """(m,) m, the gaps at which bodies a (m,) and b (m,) rest, and whether joints hold them; size: (n,) half extents.
+    def of(self, size: Floats, a: Ints, b: Ints) -> AtRest:
+        """The gaps at which bodies a (m,) and b (m,) rest; size: (n,) half extents.
 
         Who is held begins nearer than the rest offset, and has some room below that. Who was let go keeps the gap that he came
         to have, so that nothing moves when joints break; only overlaps are undone.
         """
-        offset = rest_offsets(np.minimum(size[a], size[b]))
-        row = self.find(a, b)
-        if not (row >= 0).any():
-            return offset, np.zeros(len(a), np.bool_)
-        held = (row >= 0) & self.held[row]
-        own = np.where(held, self.gap[row] - ROOM * offset, np.maximum(self.gap[row], 0.0))
-        return np.where(row >= 0, np.minimum(own, offset), offset), held
+        return AtRest(*at_rest(self.bodies, self.pair, self.gap, self.held, size, a, b))
+
+
+@kernel
+def at_rest(bodies, pair, pair_gap, pair_held, size, a, b):
+    """The arrays of `AtRest`, of what a `RestGaps` consists of."""
+    gap, offset, held = np.empty(a.size), np.empty(a.size), np.zeros(a.size, np.bool_)
+    for k in range(a.size):
+        smaller = min(size[a[k]], size[b[k]])
+        offset[k] = gap[k] = REST_OFFSET * smaller if np.isfinite(smaller) else 0.0
+        if pair.size == 0:
+            continue
+        wanted = a[k] * bodies + b[k]
+        row = np.searchsorted(pair, wanted)
+        if row < pair.size and pair[row] == wanted:
+            held[k] = pair_held[row]
+            own = pair_gap[row] - ROOM * offset[k] if held[k] else max(pair_gap[row], 0.0)
+            gap[k] = min(own, offset[k])
+    return gap, offset, held

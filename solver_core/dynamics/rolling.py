@@ -24,8 +24,10 @@ from numpy.typing import NDArray
 
 from ..collision.contact_set import ContactSet
 from ..collision.detect import detect
-from ..problem.system import System, apply_inverse_mass, transpose_product
+from ..compile.kernel import kernel, leaf_kernel
+from ..geometry.shapes import HULL, PLANE, ShapeTable
 from .bodies import Bodies, State
+from .build import ContactMemory, match
 from .crowds import Crowds
 from .look_ahead.impacts import ImpactFinder
 from .look_ahead.later_contacts import twist_between
@@ -34,14 +36,16 @@ from .motion.rotation import matrices
 from .predict import Begin
 from .rest_gaps import rest_offsets
 
-__all__ = ["Rolling", "moved_as_before"]
+__all__ = ["Rolling"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 SPIN = 2e-2  # rad in a step: where neither a body nor its axis turns by more, levers hardly do
 SLOW = 5e-3  # rad in a step: what turns by less has no axis to speak of
+SLOW_ABOUT_AN_AXIS = 0.5 * SLOW  # of what is as fast at least one component is more than that
 POINTS_OF_A_LINE = 2  # contacts of two bodies that bear: with more they stand on each other
+ROUNDING = 1e-9  # of a radius
 STILL_ITS_NORMAL = 0.7  # cosine: of normals that turn by more in the step the one says nothing about the other
 
 
@@ -51,36 +55,21 @@ class Rolling:
     def __init__(self, bodies: Bodies, impacts: ImpactFinder, deformation: Deformation, crowds: Crowds) -> None:
         self._bodies, self._impacts, self._deformation, self._crowds = bodies, impacts, deformation, crowds
         self._rest = rest_offsets(bodies.model.size)
+        self._balls, self._flat = balls_and_flats(bodies.shapes)
 
-    def contacts(self, begin: Begin, contacts: ContactSet, system: System, impulse: Floats) -> Flags:
-        """(m,) which contacts are of bodies that roll; impulse: (m, 3) N s, of the last step."""
+    def contacts(self, begin: Begin, state: State, contacts: ContactSet, memory: ContactMemory) -> tuple[Flags, Floats]:
+        """(m,) which contacts are of bodies that roll, and (n, 6) the velocities of all bodies, of these with the impulses of
+        the last step."""
         # a part of a step is no other law
         step = max(begin.h, begin.single)
-        spin = step * begin.bodies.predicted[:, 3:]
-        turns, none = dot(spin, spin) > SLOW**2, np.zeros(len(contacts), np.bool_)
-        if not turns.any():
-            return none
-        moves, count = begin.model.dof >= 0, len(turns)
-        a, b = contacts.body_a, contacts.body_b
-        bears = impulse[:, 0] > 0.0
+        predicted = begin.bodies.predicted
+        if not np.abs(predicted[:, 3:]).max(initial=0.0) * step > SLOW_ABOUT_AN_AXIS:
+            return np.zeros(len(contacts), np.bool_), predicted
         # neither meshes that deform, whose surface is not where it will be, nor crowds, which nobody looks at so closely
-        alone = ~self._crowds.members & (self._deformation.reach(begin.h) == 0.0)
-        body, other = np.where(moves[a], a, b), np.where(moves[a], b, a)
-        rolls = turns[body] & ~moves[other] & alone[body] & alone[other]
-        if not (rolls & bears).any():
-            return none
-        points = np.bincount(np.concatenate([a[bears], b[bears]]), minlength=count)
-        _, pair = np.unique(body * count + other, return_inverse=True)
-        on_this = np.bincount(pair, weights=bears)[pair]
-        rolls &= (on_this > 0) & (on_this <= POINTS_OF_A_LINE) & (on_this == points[body])
-        if not rolls.any():
-            return none
-        change = np.zeros_like(spin)
-        change[begin.awake] = step * begin.twists(moved_as_before(system, impulse))[:, 3:]
-        change -= step * begin.bodies.twist[:, 3:]
-        axis, square = np.cross(spin, change), dot(spin, spin)
-        fast = (square > SPIN**2) | (dot(axis, axis) > (SPIN * begin.force_time / step * square) ** 2)
-        return rolls & fast[body]
+        apart = ~self._crowds.members & (self._deformation.reach(begin.h) == 0.0)
+        where = contacts.body_a, contacts.body_b, contacts.feature, contacts.point, contacts.normal
+        of_bodies = apart, self._balls, self._flat
+        return that_roll(begin.model, begin.bodies, state.position, where, memory, of_bodies, step, begin.force_time)
 
     def turning(
         self, begin: Begin, state: State, moved: State, twist: Floats, contacts: ContactSet, which: Flags
@@ -90,75 +79,146 @@ class Rolling:
 
         twist: (n, 6) the velocities w of that motion, as they stand in J w.
         """
-        out, known = np.zeros((len(contacts), 3)), np.zeros(len(contacts), np.bool_)
         chosen = np.zeros(len(twist), np.bool_)
         chosen[contacts.body_a[which]] = chosen[contacts.body_b[which]] = True
         reach = 2.0 * self._rest + np.where(chosen, self._impacts.reach(twist, begin.h), 0.0)
         scene = moved.position, matrices(moved.orientation), reach, begin.model.collections
         found = detect(self._bodies.shapes, *scene, chosen & (begin.model.dof >= 0), self._bodies.excluded)
-        rows, there = same_features(contacts, found, np.flatnonzero(which))
-        if not rows.size:
-            return out, known
-        before, after = contacts.chosen(rows), found.chosen(there)
-        a, b = before.body_a, before.body_b
         way = twist_between(state, moved, twist, begin.h)
-        told = velocity_at(before.point, twist[b], state.position[b]) - velocity_at(before.point, twist[a], state.position[a])
-        mean = np.zeros_like(told)
-        for body, side in ((b, 1.0), (a, -1.0)):
-            lever = on_surface(before, side) - state.position[body], on_surface(after, side) - moved.position[body]
-            mean += side * (way[body, :3] + mean_along_arc(way[body, 3:], *lever))
-        closed = (after.gap - before.gap) / begin.h - dot(mean, before.normal)
         # what goes on as it did neither leaves nor comes in by more than twice what gravity does in a step: it is no impact
-        straight = dot(before.normal, after.normal) > STILL_ITS_NORMAL
-        straight &= np.abs(after.gap - before.gap) <= 2.0 * begin.single * begin.least_bounce
-        known[rows] = straight
-        out[rows[straight]] = (mean + closed[:, None] * before.normal - told)[straight]
-        return out, known
+        most = 2.0 * begin.single * begin.least_bounce
+        before, after = (
+            (c.body_a, c.body_b, c.feature, c.point, c.normal, c.gap, at.position)
+            for c, at in ((contacts, state), (found, moved))
+        )
+        return along_the_way(before, after, which, twist, way, begin.h, most)
 
 
-def moved_as_before(system: System, impulse: Floats) -> Floats:
-    """Velocities (dof,) with impulses (m, 3) N s of contacts."""
-    pushed, change = np.zeros_like(system.velocity), np.zeros_like(system.velocity)
-    transpose_product(system, impulse, pushed)
-    apply_inverse_mass(system, pushed, change)
-    return system.velocity + change
+def balls_and_flats(shapes: ShapeTable) -> tuple[Flags, Flags]:
+    """(n,) which bodies are balls about their centres of mass, and which have plane faces only. A ball that rolls on these has
+    the same lever all along."""
+    first, alone = shapes.first_collider[:-1], np.diff(shapes.first_collider) == 1
+    is_flat = (shapes.kind == PLANE) | (shapes.box & (shapes.margin == 0.0))
+    curved = np.bincount(shapes.body, ~is_flat, minlength=len(alone)) > 0
+    return alone & (shapes.kind[first] == HULL) & (shapes.radius <= (1.0 + ROUNDING) * shapes.margin[first]), ~curved
 
 
-def same_features(
-    before: ContactSet, after: ContactSet, rows: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Those of some contacts (k,) that are there after a motion too, and where."""
-    where = {key: place for place, key in enumerate(zip(*(array.tolist() for array in keys(after)), strict=True))}
-    of_rows = zip(*(array[rows].tolist() for array in keys(before)), strict=True)
-    found = np.array([where.get(key, -1) for key in of_rows], dtype=np.int64)
-    return rows[found >= 0], found[found >= 0]
+@kernel
+def that_roll(model, bodies, position, contacts, memory, of_bodies, step, force_time):
+    """(m,) and (n, 6) as of `Rolling.contacts`. of_bodies: (n,) which are looked at, are balls, and have plane faces only."""
+    (body_a, body_b, feature, _, _), (apart, balls, flat) = contacts, of_bodies
+    n, rolls, twist = len(model.dof), np.zeros(body_a.size, np.bool_), bodies.predicted
+    turns, some = np.zeros(n, np.bool_), False
+    for i in range(n):
+        if model.dof[i] >= 0 and square_of(twist[i, 3:]) * step * step > SLOW * SLOW:
+            turns[i], some = apart[i], True
+    if not some:
+        return rolls, twist
+    points, support, pushed = np.zeros(n, np.int64), np.full(n, -1), np.zeros((n, 6))
+    old = match(memory, body_a, body_b, feature)
+    _stand_alone((model.dof, apart), position, contacts, (memory.impulse, old), turns, (points, support, pushed))
+    is_changed = False
+    for i in range(n):
+        turns[i] &= 0 < points[i] <= POINTS_OF_A_LINE and not (balls[i] and flat[support[i]])
+        if not turns[i]:
+            continue
+        v = twist[i] + (bodies.inverse_mass[model.dof[i]] @ (model.lock[i] * pushed[i]))
+        turns[i] = turns_fast(step * twist[i, 3:], step * (v[3:] - bodies.twist[i, 3:]), force_time / step)
+        if turns[i]:
+            if not is_changed:
+                twist, is_changed = twist.copy(), True
+            twist[i] = v
+    if is_changed:
+        for k in range(body_a.size):
+            a, b = body_a[k], body_b[k]
+            rolls[k] = (turns[a] and support[a] == b) or (turns[b] and support[b] == a)
+    return rolls, twist
 
 
-def keys(contacts: ContactSet) -> tuple[NDArray, NDArray, NDArray]:
-    """What names a contact."""
-    return contacts.body_a, contacts.body_b, contacts.feature
+@leaf_kernel
+def _stand_alone(of_bodies, position, contacts, remembered, turns, out):
+    """Of bodies that turn (n,), on which one each bore in the last step, at how many points, and how it pushed (n, 6) about
+    the centre of mass, N s; those that bore on several, or on what moves, no longer count."""
+    (body_a, body_b, _, point, normal), (impulse, old) = contacts, remembered
+    (dof, apart), (points, support, pushed) = of_bodies, out
+    for k in range(body_a.size):
+        if old[k] < 0 or not impulse[old[k], 0] > 0.0:
+            continue
+        for body, other, sign in ((body_a[k], body_b[k], -1.0), (body_b[k], body_a[k], 1.0)):
+            if not turns[body]:
+                continue
+            is_another = points[body] > 0 and support[body] != other
+            if dof[other] >= 0 or not apart[other] or is_another:
+                turns[body] = False
+                continue
+            points[body], support[body] = points[body] + 1, other
+            _add_push(pushed[body], impulse[old[k]], normal[k], point[k], position[body], sign)
 
 
-def on_surface(contacts: ContactSet, side: float) -> Floats:
-    """(m, 3) m: the points of contacts on the surfaces of the bodies B, side 1, or A, side -1."""
-    return contacts.point + (0.5 * side) * contacts.gap[:, None] * contacts.normal
+@leaf_kernel
+def square_of(x):
+    """|x|^2 of three numbers."""
+    return x[0] * x[0] + x[1] * x[1] + x[2] * x[2]
 
 
-def velocity_at(point: Floats, twist: Floats, position: Floats) -> Floats:
-    """(m, 3) m/s: the velocity of bodies at points."""
-    return twist[:, :3] + np.cross(twist[:, 3:], point - position)
+@leaf_kernel
+def _add_push(out, impulse, normal, point, center, sign):
+    """out (6,) += what a remembered impulse (4,) at a contact does to a body, friction turned into the contact's plane."""
+    along = impulse[1] * normal[0] + impulse[2] * normal[1] + impulse[3] * normal[2]
+    x, y, z = point[0] - center[0], point[1] - center[1], point[2] - center[2]
+    p = sign * (impulse[1] + (impulse[0] - along) * normal[0])
+    q = sign * (impulse[2] + (impulse[0] - along) * normal[1])
+    r = sign * (impulse[3] + (impulse[0] - along) * normal[2])
+    out[0] += p
+    out[1] += q
+    out[2] += r
+    out[3] += y * r - z * q
+    out[4] += z * p - x * r
+    out[5] += x * q - y * p
 
 
-def mean_along_arc(turn: Floats, begin: Floats, end: Floats) -> Floats:
-    """(m, 3) m/s: the mean of omega x r where levers r (m, 3) go from begin to end on arcs about omega (m, 3)."""
+@kernel
+def turns_fast(spin, change, share):
+    """Whether a body that turns by `spin` (3,) in a step, or its axis where the spin changes, does by so much that levers turn;
+    share: of the step, for which forces act."""
+    axis, square = np.cross(spin, change), square_of(spin)
+    return square > SPIN * SPIN or square_of(axis) > (SPIN * share * square) ** 2
+
+
+@kernel
+def along_the_way(before, after, which, twist, way, h, most):
+    """(m, 3) and (m,) as of `Rolling.turning`. before, after: of contacts at the begin of the way and at its end, bodies,
+    feature, point, normal, gap, and the positions of bodies (n, 3). most: m, that gaps may change by."""
+    body_a, body_b, feature, point, normal, gap, position = before
+    to_a, to_b, to_feature, to_point, to_normal, to_gap, to_position = after
+    out, known = np.zeros((which.size, 3)), np.zeros(which.size, np.bool_)
+    for k in np.flatnonzero(which):
+        a, b = body_a[k], body_b[k]
+        for j in range(to_a.size):
+            if to_a[j] == a and to_b[j] == b and to_feature[j] == feature[k]:
+                break
+        else:
+            continue
+        n, change = normal[k], to_gap[j] - gap[k]
+        if not (np.dot(n, to_normal[j]) > STILL_ITS_NORMAL and abs(change) <= most):
+            continue
+        known[k] = True
+        for body, side in ((b, 1.0), (a, -1.0)):
+            begin = point[k] + (0.5 * side * gap[k]) * n - position[body]
+            end = to_point[j] + (0.5 * side * to_gap[j]) * to_normal[j] - to_position[body]
+            mean = way[body, :3] + mean_along_arc(way[body, 3:], begin, end)
+            told = twist[body, :3] + np.cross(twist[body, 3:], point[k] - position[body])
+            # across as the way has it, along the normal as the gap closes
+            out[k] += side * (mean - np.dot(mean, n) * n - told)
+        out[k] += change / h * n
+    return out, known
+
+
+@kernel
+def mean_along_arc(turn, begin, end):
+    """(3,) m/s: the mean of omega x r where a lever r (3,) goes from begin to end on an arc about omega (3,)."""
     first, last = np.cross(turn, begin), np.cross(turn, end)
-    chord, sum_ = np.linalg.norm(last - first, axis=1), np.linalg.norm(first + last, axis=1)
+    chord, both = np.sqrt(square_of(last - first)), np.sqrt(square_of(first + last))
     # tan(alpha / 2); a lever that comes out on the other side has not gone there on an arc
-    tangent = np.divide(chord, sum_, out=np.zeros_like(chord), where=chord < sum_)
-    factor = np.divide(tangent, np.arctan(tangent), out=np.ones_like(tangent), where=tangent > 0.0)
-    return 0.5 * factor[:, None] * (first + last)
-
-
-def dot(x: Floats, y: Floats) -> Floats:
-    """(m,) of vectors (m, 3)."""
-    return np.einsum("ki,ki->k", x, y)
+    tangent = chord / both if chord < both else 0.0
+    return (0.5 * tangent / np.arctan(tangent) if tangent > 0.0 else 0.5) * (first + last)

@@ -21,7 +21,7 @@ from ..solvers.kaufman_2008.projection import CONTACT, DISK, MULTIPLIER_STEPS, f
 from .bodies import Model
 from .islands import connected
 from .predict import Begin
-from .rest_gaps import REST_OFFSET, rest_offsets
+from .rest_gaps import REST_OFFSET
 
 __all__ = ["leave_what_gets_worse", "left_to_limits", "separation"]
 
@@ -70,7 +70,7 @@ def separation(
     body_a, body_b, gap = contacts.body_a, contacts.body_b, contacts.gap
     out = np.zeros_like(v)
     size = np.minimum(model.size[body_a], model.size[body_b])
-    offset, rest = rest_offsets(size), begin.rest_gaps(contacts)
+    rest, offset, _ = begin.at_rest(contacts)
     every = relative_velocities(system, v)
     velocity = every[: len(gap)]
     missing = rest - gap - h * np.maximum(velocity[:, 0], 0.0)

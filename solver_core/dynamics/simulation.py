@@ -375,8 +375,9 @@ class Simulation:
             contacts = self._collider.contacts(state, begin.awake, begin.bodies.predicted, h, begin.bodies.rotation)
             woken = self._sleep.to_wake(contacts.body_a, contacts.body_b, begin.awake)
             if not woken.any():
-                begin = begin._replace(contacts=contacts, rest=self._together.rest)
-                return bearing_until_met(begin, state, self._memory, self._crowds.members)
+                begin = begin.with_contacts(contacts, self._together.rest)
+                speed = self._impacts.reach(begin.bodies.twist, 1.0)
+                return bearing_until_met(begin, state, speed, self._memory, self._crowds.members)
             self._wake(woken)
 
     def _moved(self, begin: Begin, v: Floats, apart: Floats | None = None) -> State:

@@ -29,7 +29,7 @@ from .pivot_step import sliding_directions, solve_islands_by_pivoting
 from .predict import Begin
 from .propagation import Blow, pass_on
 from .rebounds import lowered, taken
-from .rolling import Rolling, moved_as_before
+from .rolling import Rolling
 from .separation import separation
 
 __all__ = ["StepSolver"]
@@ -134,14 +134,10 @@ class StepSolver:
         drift = self._deformation.drift(contacts.body_a, contacts.body_b, contacts.point, state.position, begin.bodies.rotation)
         known = memory, self._rules, least_bounce, self._joints.held
         beyond = none_beyond(len(contacts))._replace(drift=drift)
-        problem = build_system(begin, state, contacts, beyond, *known)
-        rolls = self._rolling.contacts(begin, contacts, problem.system, problem.impulse)
-        if not rolls.any():
-            return problem
-        v = moved_as_before(problem.system, problem.impulse)
-        twist = begin.bodies.predicted.copy()
-        twist[begin.awake] = begin.twists(v)
-        beyond = Beyond(drift, *self._rolling.turning(begin, state, moved(v), twist, contacts, rolls))
+        rolls, twist = self._rolling.contacts(begin, state, contacts, memory)
+        if rolls.any():
+            moved_on = moved(begin.unknowns(twist))
+            beyond = Beyond(drift, *self._rolling.turning(begin, state, moved_on, twist, contacts, rolls))
         return build_system(begin, state, contacts, beyond, *known)
 
     def _pass_on(

@@ -56,8 +56,9 @@ def first_of_some(
 def follows(begin: Begin, solution: Solution) -> Flags:
     """(m,) contacts of a solution that bounce, and that have held bodies back which were apart, one of which meets a third body
     in the step as well, or has just parted from one; or pushes one that it touches, at a speed with which it would bounce."""
-    system, gap = solution.system, solution.contacts.gap
-    holds = solution.bouncing & ~begin.touching(solution.contacts)
+    system, gap, holds = solution.system, solution.contacts.gap, solution.bouncing
+    if holds.any():
+        holds = holds & ~begin.touching(solution.contacts)
     if not holds.any():
         return holds
     acts = holds | np.isfinite(solution.struck) | (solution.bouncing & (system.slack < 0.0))
