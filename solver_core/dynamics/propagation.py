@@ -28,7 +28,7 @@ from .build import StepProblem
 from .predict import Begin
 from .separation import left_to_limits
 
-__all__ = ["Blow", "pass_on"]
+__all__ = ["MOST_TOGETHER", "Blow", "pass_on"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
