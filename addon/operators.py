@@ -23,6 +23,7 @@ from .contact_points import remove_points
 from .keyframes import commit
 from .libraries import baked_elsewhere
 from .pieces import remove_pieces
+from .process import Idle
 from .ready import is_idle, load_what_reads, may_read_scene
 from .turns import Steps, Turns, at_once
 
@@ -142,7 +143,7 @@ class STICTION_OT_bake(Operator):
         from .runner import begin
 
         say = partial(self.say, context)
-        return (yield from begin(context, say, resume=self.resume, keep_to=keep_to, report=report))
+        return (yield from begin(context, say, resume=self.resume, keep_to=keep_to, report=report, idle=self.idle))
 
     @contextmanager
     def told(self, context: Context) -> Iterator[None]:
@@ -380,6 +381,7 @@ register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSE
 
 def register() -> None:
     """Add the operators, and look at every file that is opened."""
+    STICTION_OT_bake.idle = Idle()
     register_classes()
     bpy.app.handlers.load_post.append(forget_session)
 
@@ -388,3 +390,4 @@ def unregister() -> None:
     """Take away what `register` added."""
     bpy.app.handlers.load_post.remove(forget_session)
     unregister_classes()
+    STICTION_OT_bake.idle.end()

@@ -50,6 +50,7 @@ from .job import (
 )
 from .made_from import made_from, written
 from .outdated import release_copies
+from .process import Idle
 from .restore import baked_objects, give_back, take_over, unset_all
 from .turns import Steps, aside
 from .worker import Worker
@@ -66,12 +67,14 @@ def begin(
     resume: bool = False,
     keep_to: int | None = None,
     report: Path | None = None,
+    idle: Idle | None = None,
 ) -> Steps[Bake]:
     """Read the context's scene and start the worker; nothing of the scene may be changed between the steps.
 
     Raises SceneError, WorkerError, CacheError or OSError, and then has changed nothing.
 
     resume: go on after the frames that hold. keep_to: go on after this frame of the bake there is, whatever has changed.
+    idle: the processes that earlier bakes left, None for a bake with a process of its own.
     """
     scene = context.scene
     release_copies(scene)
@@ -85,7 +88,7 @@ def begin(
         files = bake_files(scene, (yield from aside(WRITING, partial(snapshot_digest, *content))))
     files.snapshot.parent.mkdir(parents=True, exist_ok=True)
     yield from aside(WRITING, partial(write_snapshot, files.snapshot, *content))
-    return Bake(scene, say, extraction, files, resume=resume, report=report)
+    return Bake(scene, say, extraction, files, resume=resume, report=report, idle=idle)
 
 
 class Bake:
@@ -100,6 +103,7 @@ class Bake:
         *,
         resume: bool = False,
         report: Path | None = None,
+        idle: Idle | None = None,
     ):
         """Start the worker on the snapshot that is in its file; raises WorkerError, CacheError or OSError."""
         self._scene, self._say = scene.session_uid, say
@@ -121,7 +125,7 @@ class Bake:
             say("INFO", self._earlier)
         own = scene.stiction
         how = {"resume": resume, "contacts": own.keep_contacts, "threads": own.threads}
-        self._worker = Worker(self._files.snapshot, self._files.cache, report=report, **how)
+        self._worker = Worker(self._files.snapshot, self._files.cache, report=report, idle=idle, **how)
 
     @property
     def extraction_warnings(self) -> tuple[SceneWarning, ...]:

@@ -1,34 +1,26 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The worker process: found a Python for, started, listened to, ended. Knows nothing of scenes."""
+"""A bake in a worker process, and what such a process is made of: Python, libraries and folders. Knows nothing of scenes."""
 
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
-import queue
-import subprocess
 import sys
-import threading
-from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from queue import Empty, SimpleQueue
 
 import bpy
 
-from ..solver_core.compile.trust import written_by_us_alone
-from .job import Event, WorkerEnded, WorkerMessage
+from ..solver_core.compile.trust import doubt, written_by_us_alone
+from .job import Event, WorkerEnded
+from .process import Events, Idle, MadeOf, Process, stamps
 
 __all__ = ["Worker", "WorkerError", "find_python", "lasting_folder", "worker_environment"]
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = __name__.rpartition(".addon.")[0]
 LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")
-LAST_LINES = 20
-# More than the worker itself gives a step before it ends by force: only for one that hangs altogether.
-SECONDS_TO_END = 8.0
 SECONDS_BETWEEN_LOOKS = 0.25
 
 
@@ -37,11 +29,8 @@ class WorkerError(RuntimeError):
 
 
 class Worker:
-    """A running `python -m solver_core.worker SNAPSHOT CACHE`; its lines arrive as events, in order, its end as the last.
-
-    It ends when its standard input does, the other end of which only this object holds: at `stop`, and when this process
-    ends in whatever way. What is written there lets it pause and go on.
-    """
+    """A bake in a process of its own, or in one that an earlier bake left; what that says arrives as events, in order, the end
+    of the bake as the last. No process outlives this one."""
 
     def __init__(
         self,
@@ -52,87 +41,63 @@ class Worker:
         contacts: bool = False,
         threads: int = 0,
         report: Path | None = None,
+        idle: Idle | None = None,
     ):
-        command = [find_python(), "-s", "-P", "-m", "solver_core.worker", str(snapshot), str(cache), "--parent-pipe"]
+        """idle: what has a process left, and keeps this one; None for a process that ends with the bake. Raises WorkerError and
+        OSError."""
+        # whole, for a process that is there already may be in another folder
+        arguments = [os.path.abspath(snapshot), os.path.abspath(cache)]
         if resume:
-            command.append("--resume")
+            arguments.append("--resume")
         if contacts:
-            command.append("--contacts")
+            arguments.append("--contacts")
         if threads > 0:
-            command += ["--threads", str(threads)]
+            arguments += ["--threads", str(threads)]
         if report is not None:
-            command += ["--report", str(report)]
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=worker_environment(),
-            encoding="utf-8",
-            errors="replace",
-            creationflags=subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0,
-        )
-        assert self._process.stdout is not None and self._process.stderr is not None
-        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-        self._trouble: deque[str] = deque(maxlen=LAST_LINES)
-        self._errors = threading.Thread(target=self._collect, args=(self._process.stderr,), daemon=True)
-        self._errors.start()
-        # The threads only move lines from a pipe to a queue; everything that touches Blender happens on the main thread.
-        threading.Thread(target=self._listen, args=(self._process.stdout,), daemon=True).start()
+            arguments += ["--report", os.path.abspath(report)]
+        self._events: Events = SimpleQueue()
+        program = [find_python(), "-s", "-P", "-m"]
+        if idle is None:
+            command = (*program, "solver_core.worker", *arguments, "--parent-pipe")
+            self._process = Process(MadeOf(command, worker_environment()), self._events)
+        else:
+            made_of = made_of_today((*program, "solver_core.warm_worker"))
+            process = idle.asked(made_of, arguments, self._events)
+            self._process = process or Process(made_of, self._events, arguments, idle)
 
     def new_events(self) -> Iterator[Event]:
         """What has happened since the last call; does not wait."""
         while True:
             try:
                 yield self._events.get_nowait()
-            except queue.Empty:
+            except Empty:
                 return
 
     def all_events(self, check: Callable[[], None] = lambda: None) -> Iterator[Event]:
-        """Everything that happens until the worker has ended; waits for it, and calls `check` every now and then."""
+        """Everything that happens until the bake has ended; waits for it, and calls `check` every now and then."""
         while True:
             check()
             try:
                 # Windows would hold back Ctrl+C for as long as this waits.
                 event = self._events.get(timeout=SECONDS_BETWEEN_LOOKS)
-            except queue.Empty:
+            except Empty:
                 continue
             yield event
             if isinstance(event, WorkerEnded):
                 return
 
     def stop(self) -> None:
-        """Ask the process to end, which it does within seconds; the frames written so far stay readable."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        deadline = threading.Timer(SECONDS_TO_END, self._process.kill)
-        deadline.daemon = True
-        deadline.start()
+        """Ask for the end of the bake, which comes within seconds; the frames written so far stay readable."""
+        self._process.stop(self._events)
 
     def pause(self, pause: bool) -> None:
-        """Ask the process to wait before its next step, or to go on; one that has just ended does neither."""
-        assert self._process.stdin is not None
-        with suppress(OSError):
-            self._process.stdin.write("pause\n" if pause else "continue\n")
-            self._process.stdin.flush()
+        """Ask the bake to wait before its next step, or to go on; one that has just ended does neither."""
+        self._process.pause(self._events, pause)
 
     def end(self) -> None:
         """Ask the process to end, and wait until it has."""
-        self.stop()
+        self._process.close()
         self._process.wait()
-
-    def _collect(self, pipe: IO[str]) -> None:
-        self._trouble.extend(line.rstrip() for line in pipe)
-
-    def _listen(self, pipe: IO[str]) -> None:
-        for line in pipe:
-            try:
-                self._events.put(WorkerMessage(json.loads(line)))
-            except json.JSONDecodeError:
-                # A library that prints to standard output; worth keeping in case of trouble, and no event.
-                self._trouble.append(line.rstrip())
-        self._errors.join()
-        self._events.put(WorkerEnded(self._process.wait(), "\n".join(self._trouble)))
 
 
 def find_python() -> str:
@@ -169,6 +134,15 @@ def worker_environment() -> dict[str, str]:
     # Compiling takes minutes, loading what was compiled a fraction of a second.
     environment.setdefault("NUMBA_CACHE_DIR", str(lasting_folder("compiled")))
     return environment
+
+
+def made_of_today(command: tuple[str, ...]) -> MadeOf:
+    """What a process with this command would be made of now. Raises WorkerError."""
+    environment = worker_environment()
+    libraries = [spec.origin for library in LIBRARIES if (spec := importlib.util.find_spec(library)) and spec.origin]
+    files = stamps([*(ROOT / "solver_core").rglob("*.py"), *map(Path, libraries)])
+    # looked at anew each time: rights may have changed
+    return MadeOf(command, environment, files, doubt.__wrapped__(Path(environment["NUMBA_CACHE_DIR"])))
 
 
 def lasting_folder(name: str) -> Path:

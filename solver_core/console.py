@@ -14,7 +14,7 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
-__all__ = ["one_line", "prepare_streams", "tell"]
+__all__ = ["flush_output", "one_line", "prepare_streams", "tell"]
 
 # Control characters, line breaks of every kind, what turns the direction of writing, and halves of letters.
 ODD = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -34,6 +34,15 @@ def tell(text: str, stream: TextIO) -> None:
         # a closed pipe, as of `| head`: what is written there from now on goes nowhere
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def flush_output() -> None:
+    """Flush standard output as the last thing: Python would do so once more on its way out, and complain about a pipe that
+    nobody reads any more."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def prepare_streams() -> None:

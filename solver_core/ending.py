@@ -15,18 +15,45 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Protocol
 
-__all__ = ["Ending", "StopAsked", "end_by_force", "hear_parent", "hear_signals"]
+__all__ = [
+    "PARENT_GONE",
+    "SECONDS_TO_STAY",
+    "STOPPED",
+    "Ending",
+    "StopAsked",
+    "end_by_force",
+    "hear_parent",
+    "hear_signals",
+    "lines_heard",
+    "obey",
+]
 
 # From the wish to the end by force: longer than usual steps take, short enough for whoever waits.
 GRACE_SECONDS = 3.0
 # For a record that is just being written, and for the last words; a disk or a reader that does not answer must not keep us.
 WRITING_SECONDS = 1.0
 SECONDS_BETWEEN_LOOKS = 0.25
+# Of a process without a bake: longer than somebody looks at one before the next. Who has turned to something else gets the
+# memory back.
+SECONDS_TO_STAY = 600.0
+PARENT_GONE = "the process that started it has ended, or wants it to end"
+STOPPED = "the process that started it wants it to end"
 
 
 class StopAsked(Exception):
     """The bake has to end here; says who asked for it."""
+
+
+class Askable(Protocol):
+    """What signals speak to."""
+
+    def ask(self, reason: str) -> None:
+        """Ask for the end; `reason` says who does."""
+
+    def hasten(self) -> None:
+        """Do not wait for the step that is in work."""
 
 
 class Ending:
@@ -79,9 +106,11 @@ class Ending:
             raise StopAsked(self.reason)
 
     def done(self) -> None:
-        """The bake has ended by itself, and force has nothing to do any more."""
+        """The bake has ended by itself, and force has nothing to do any more: whoever waits goes."""
         with self.writing:
             self._done = True
+        self._at_once.set()
+        self._asked.set()
 
     def wait(self) -> bool:
         """Wait for the wish, and then until the bake should have ended; whether it has."""
@@ -106,7 +135,7 @@ def end_by_force(ending: Ending, status: int) -> None:
     threading.Thread(target=force, name="end by force", daemon=True).start()
 
 
-def hear_signals(ending: Ending) -> None:
+def hear_signals(ending: Askable) -> None:
     """Let signals that end processes ask for the end, and a second one not wait; to be called on the main thread.
 
     No exception is raised, as Python does for Ctrl+C: it would come up wherever the process happens to be, in a callback of the
@@ -136,21 +165,36 @@ def hear_signals(ending: Ending) -> None:
 
 def hear_parent(ending: Ending) -> None:
     """Let the end of standard input ask for the end: a pipe whose other end whoever started the bake holds, and loses when it
-    ends, in whatever way. The lines "pause" and "continue" there do what they say."""
-    read = read_on_windows if sys.platform == "win32" else read_input
+    ends, in whatever way. What `obey` knows is done as well."""
 
     def listen() -> None:
-        rest = b""
-        for data in read():
-            *lines, rest = (rest + data).split(b"\n")
-            for line in lines:
-                if line.strip() == b"pause":
-                    ending.pause()
-                elif line.strip() == b"continue":
-                    ending.go_on()
-        ending.ask("the process that started it has ended, or wants it to end")
+        for line in lines_heard():
+            obey(line, ending)
+        ending.ask(PARENT_GONE)
 
     threading.Thread(target=listen, name="parent", daemon=True).start()
+
+
+def obey(line: bytes, ending: Ending) -> bool:
+    """Do what a line says that is "pause", "continue" or "stop"; whether it is one of them."""
+    match line.strip():
+        case b"pause":
+            ending.pause()
+        case b"continue":
+            ending.go_on()
+        case b"stop":
+            ending.ask(STOPPED)
+        case _:
+            return False
+    return True
+
+
+def lines_heard() -> Iterator[bytes]:
+    """The lines of standard input, each as soon as it is whole, until it ends."""
+    rest = b""
+    for data in read_on_windows() if sys.platform == "win32" else read_input():
+        *lines, rest = (rest + data).split(b"\n")
+        yield from lines
 
 
 def read_input() -> Iterator[bytes]:

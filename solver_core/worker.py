@@ -22,7 +22,8 @@ output; "event" tells them apart:
 Exit status: 0 baked, 2 bad usage or input, 3 baked and at least one step missed its tolerance, 4 the cache was taken away, cut
 or replaced meanwhile, 1 anything else.
 
-With --parent-pipe the line "pause" on standard input lets it wait before its next time step, and "continue" go on.
+With --parent-pipe the line "pause" on standard input lets it wait before its next time step, "continue" go on, and "stop" end
+there. `warm_worker` does the same for one bake after another.
 
 SIGINT (Ctrl+C), SIGTERM, SIGHUP, CTRL_BREAK and, with --parent-pipe, the end of standard input stop it before its next time
 step. Where that takes more than a few seconds, as a long step and compiling may, and at a second signal, the process is ended
@@ -47,7 +48,7 @@ from .compile.ahead import SHIPPED, misfit
 from .compile.kernel_cache import use_kernel_cache
 from .compile.stock import Stock
 from .compile.trust import doubt
-from .console import prepare_streams
+from .console import flush_output, prepare_streams
 from .dynamics.frame import Frame
 from .ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
 from .events import ListenerGone, emit, emit_warnings
@@ -396,9 +397,5 @@ if __name__ == "__main__":
     end_by_force(asked_to_end, ExitStatus.FAILED)
     status = main(sys.argv[1:], asked_to_end)
     asked_to_end.done()
-    try:
-        sys.stdout.flush()
-    except OSError:
-        # Python would flush once more on its way out and complain about a pipe that `main` has reported already.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    flush_output()
     sys.exit(status)

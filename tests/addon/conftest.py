@@ -93,9 +93,11 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
             contacts: bool = False,
             threads: int = 0,
             report: Path | None = None,
+            idle: object = None,
         ):
             self.spec, self.settings = read_snapshot(snapshot)
             self.cache, self.resume, self.report, self.contacts, self.threads = cache, resume, report, contacts, threads
+            self.idle = idle
 
         def all_events(self, check=lambda: None):
             spec = self.spec

@@ -91,7 +91,9 @@ def test_a_worker_is_told_to_wait_and_to_go_on_by_lines_on_its_input(start, work
 
 
 def test_a_worker_that_hangs_is_killed(start, worker, monkeypatch):
-    monkeypatch.setattr(worker, "SECONDS_TO_END", 0.5)
+    from stiction.addon import process as processes
+
+    monkeypatch.setattr(processes, "SECONDS_TO_END", 0.5)
     process = start("import time; time.sleep(3600)")
     begin = time.monotonic()
     process.end()

@@ -22,10 +22,10 @@ from solver_core.io.snapshot import write_snapshot
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
 from solver_core.worker import main
 
+from .worker_runs import DOUBLE, SECONDS_TO_END, poses
+
 ROOT = Path(__file__).resolve().parents[2]
 POSIX_ONLY = pytest.mark.skipif(sys.platform == "win32", reason="Windows ends processes without a signal that they could see")
-# Of what would else take half an hour. On a busy machine it takes a while until Python has begun, so the bound is wide.
-SECONDS_TO_END = 60.0
 # s: a time for the bake to end by itself that nobody waits for here, if it does end by itself, or need not
 LONG_GRACE = 600.0
 
@@ -34,27 +34,6 @@ BALL = BodySpec("Ball", BodyKind.ACTIVE, SPHERE, position=np.array([0.0, 0.0, 1.
 SPEC = SceneSpec((BodySpec("Floor", BodyKind.PASSIVE, ShapeSpec(ShapeKind.PLANE)), BALL), frame_start=1, frame_end=12)
 SETTINGS = SolverSettings(substeps=4)
 
-# The worker, except that something takes half an hour of one uninterrupted call that lets threads run, as kernels do.
-DOUBLE = """
-import hashlib, runpy, sys
-import solver_core.ending
-from solver_core.compile.kernel_cache import use_kernel_cache
-use_kernel_cache()
-from solver_core.dynamics.simulation import Simulation
-def take_half_an_hour():
-    hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)
-place, solver_core.ending.GRACE_SECONDS = sys.argv.pop(1), float(sys.argv.pop(1))
-before = Simulation._advance_steps
-def step(self, substep):
-    if self._frame == 4 and substep == 2:
-        take_half_an_hour()
-    return before(self, substep)
-if place == "step":
-    Simulation._advance_steps = step
-if place == "compiling":
-    Simulation.__init__ = lambda *_, **__: take_half_an_hour()
-runpy.run_module("solver_core.worker", run_name="__main__")
-"""
 # What starts a worker, and holds its standard input. Both share our end of standard output: it ends when both are gone.
 PARENT = """
 import subprocess, sys
@@ -99,10 +78,6 @@ def rest_of(process):
     seconds = time.monotonic() - begin
     process.wait(timeout=60)
     return [json.loads(line) for line in said.splitlines()], errors, seconds
-
-
-def poses(cache):
-    return [(frame.frame, frame.poses.tobytes(), frame.velocities.tobytes()) for frame in FrameCacheReader(cache)]
 
 
 @pytest.fixture(scope="module")

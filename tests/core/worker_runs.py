@@ -11,11 +11,35 @@ from pathlib import Path
 
 import numpy as np
 
+from solver_core.io.cache import FrameCacheReader
 from solver_core.io.snapshot import write_snapshot
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
 from solver_core.worker import main
 
 ROOT = Path(__file__).resolve().parents[2]
+# Of what would else take half an hour. On a busy machine it takes a while until Python has begun, so the bound is wide.
+SECONDS_TO_END = 60.0
+# The worker, except that something takes half an hour of one uninterrupted call that lets threads run, as kernels do.
+DOUBLE = """
+import hashlib, runpy, sys
+import solver_core.ending
+from solver_core.compile.kernel_cache import use_kernel_cache
+use_kernel_cache()
+from solver_core.dynamics.simulation import Simulation
+def take_half_an_hour():
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)
+place, solver_core.ending.GRACE_SECONDS = sys.argv.pop(1), float(sys.argv.pop(1))
+before = Simulation._advance_steps
+def step(self, substep):
+    if self._frame == 4 and substep == 2:
+        take_half_an_hour()
+    return before(self, substep)
+if place == "step":
+    Simulation._advance_steps = step
+if place == "compiling":
+    Simulation.__init__ = lambda *_, **__: take_half_an_hour()
+runpy.run_module("solver_core.worker", run_name="__main__")
+"""
 
 CUBE = ShapeSpec(ShapeKind.HULL, np.array(list(itertools.product((-0.1, 0.1), repeat=3))))
 ROUGH = MaterialSpec(0.8, 0.6, 0.1)
@@ -53,6 +77,10 @@ def snapshot(folder, spec=SPEC, settings=SETTINGS):
     path = folder / "scene.snapshot"
     write_snapshot(path, spec, settings)
     return str(path)
+
+
+def poses(cache):
+    return [(frame.frame, frame.poses.tobytes(), frame.velocities.tobytes()) for frame in FrameCacheReader(cache)]
 
 
 def lines(text):

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How much memory this process has had."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["most_memory"]
+
+KIBIBYTE = 1024
+
+
+def most_memory() -> int:
+    """The most that this process had in memory at any time, in bytes."""
+    if sys.platform == "win32":
+        return most_on_windows()
+    if sys.platform == "linux":
+        # getrusage counts what the process that started this one had, too
+        with open("/proc/self/status", encoding="ascii") as status:
+            return next(int(line.split()[1]) * KIBIBYTE for line in status if line.startswith("VmHWM:"))
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def most_on_windows() -> int:
+    import ctypes
+    from ctypes import wintypes
+
+    class Counters(ctypes.Structure):
+        """PROCESS_MEMORY_COUNTERS"""
+
+        _fields_ = (
+            ("cb", wintypes.DWORD),
+            ("PageFaultCount", wintypes.DWORD),
+            ("PeakWorkingSetSize", ctypes.c_size_t),
+            ("others", ctypes.c_size_t * 7),
+        )
+
+    kernel = ctypes.WinDLL("kernel32", use_last_error=True)  # type: ignore[attr-defined]
+    kernel.GetCurrentProcess.restype = wintypes.HANDLE
+    kernel.K32GetProcessMemoryInfo.argtypes = (wintypes.HANDLE, ctypes.POINTER(Counters), wintypes.DWORD)
+    found = Counters(cb=ctypes.sizeof(Counters))
+    if not kernel.K32GetProcessMemoryInfo(kernel.GetCurrentProcess(), ctypes.byref(found), found.cb):
+        raise ctypes.WinError(ctypes.get_last_error())  # type: ignore[attr-defined]
+    return found.PeakWorkingSetSize
