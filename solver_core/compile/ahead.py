@@ -3,8 +3,8 @@
 
 A folder of compiled kernels has one folder for each state of a file's sources (`kernel_cache.py`), and, once all kernels are
 in it, `compiled.json`, which tells what they fit. It may have been brought along by the package, each file's kernels packed, or
-be common to the machines of a farm and not to be written to. Kernels are copied from there, a file's at a time, to where this
-machine keeps its own: for numba writes next to what it reads.
+be common to the machines of a farm and not to be written to. Kernels are copied from there to where this machine keeps its own,
+for numba writes next to what it reads: each when it is first called, since a bake calls two dozen of the 750 that there are.
 
 What numba reads there are pickles, which can do anything that Python can. So nothing is read but the package's own folder,
 which is as much to be trusted as the package, and the one that the user names by NUMBA_CACHE_DIR, where nobody else could have
@@ -15,20 +15,20 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import tarfile
-import tempfile
 from functools import cache
 from pathlib import Path
 
 from .trust import doubt, written_by_us_alone
 
-__all__ = ["MADE_FOR", "SHIPPED", "bring", "is_complete", "made_for", "misfit", "pack", "say_what_for"]
+__all__ = ["INDEX", "MADE_FOR", "SHIPPED", "bring", "is_complete", "made_for", "misfit", "pack", "say_what_for"]
 
 SHIPPED = Path(__file__).resolve().parents[1] / "compiled"
 MADE_FOR = "compiled.json"
 PACKED = ".tar.xz"
+# files of numba
+INDEX, CODE = ".nbi", ".nbc"
 
 
 def made_for() -> dict[str, str]:
@@ -82,38 +82,54 @@ def pack(folder: Path, into: Path) -> None:
         archive.add(folder, folder.name)
 
 
-def unpack(packed: Path, folder: Path) -> None:
-    """Unpack the files of an archive into a new folder, whatever folders they claim to be in.
-
-    Python 3.11 has the filters of `extractall` from its fourth release on only.
-    """
-    folder.mkdir()
+def files_of(kernel: str, ahead: Path, folder: str) -> list[tuple[str, bytes]]:
+    """Name and content of the files of a kernel that a folder of those compiled ahead has, as they are or packed."""
+    plain, packed = ahead / folder, ahead / f"{folder}{PACKED}"
+    if plain.is_dir():
+        return [(file.name, file.read_bytes()) for file in plain.iterdir() if is_of(kernel, file.name)]
+    if not packed.is_file():
+        return []
+    found = []
+    # in one go: to go back in it is to unpack it again
     with tarfile.open(packed) as archive:
         for member in archive:
-            content = archive.extractfile(member)
+            # whatever folder it claims to be in; Python 3.11 has the filters of `extractall` from its fourth release on only
+            name = Path(member.name).name
+            content = archive.extractfile(member) if is_of(kernel, name) else None
             if content is not None:
-                with content, open(folder / Path(member.name).name, "wb") as file:
-                    shutil.copyfileobj(content, file)
+                found.append((name, content.read()))
+    return found
 
 
-def bring(folder: Path) -> None:
-    """Fill the folder for a file's kernels, which is not there yet, with those compiled ahead, if there are any that fit."""
+def is_of(kernel: str, name: str) -> bool:
+    """Whether a file is numba's index of a kernel, or code of it."""
+    return f".{kernel}." in name and name.endswith((INDEX, CODE))
+
+
+def bring(folder: Path, kernel: str) -> None:
+    """Have the files of a kernel in its folder, from those compiled ahead if there are any that fit, unless they are there.
+
+    kernel: name and line. To be called when it is first called, for most kernels never are, by whoever holds its lock.
+    """
+    if any(is_of(kernel, file.name) for file in folder.glob(f"*{INDEX}")):
+        return
     named = os.environ.get("NUMBA_CACHE_DIR")
     for ahead in (SHIPPED, *([Path(named)] if named and doubt(Path(named)) is None else [])):
-        plain, packed = ahead / folder.name, ahead / f"{folder.name}{PACKED}"
-        if plain == folder or not (plain.is_dir() or packed.is_file()) or misfit(ahead):
+        if ahead / folder.name == folder or misfit(ahead):
             continue
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        # another process may be about the same
-        with tempfile.TemporaryDirectory(dir=folder.parent) as beside:
-            copy = Path(beside) / folder.name
-            if plain.is_dir():
-                shutil.copytree(plain, copy, copy_function=shutil.copyfile)
-            else:
-                unpack(packed, copy)
-            try:
-                os.rename(copy, folder)
-            except OSError:
-                if not folder.is_dir():
-                    raise
-        return
+        files = files_of(kernel, ahead, folder.name)
+        # numba looks for nothing that the index does not name, so that comes last
+        for name, content in sorted(files, key=lambda file: file[0].endswith(INDEX)):
+            put(folder / name, content)
+        if files:
+            return
+
+
+def put(file: Path, content: bytes) -> None:
+    """Write a file that is there whole or not at all; raises OSError."""
+    part = file.with_name(f"{file.name}.{os.getpid()}.tmp")
+    try:
+        part.write_bytes(content)
+        os.replace(part, file)
+    finally:
+        part.unlink(missing_ok=True)

@@ -20,7 +20,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .ahead import bring
 from .kernel_lock import compile_in_turn
 from .processor import WITHOUT_VECTORS, use_level
 from .trust import doubt, written_by_us_alone
@@ -51,8 +50,6 @@ class KernelLocator:
         folder = kernel_folder(Path(base), source)
         try:
             with written_by_us_alone():
-                if not folder.is_dir():
-                    bring(folder)
                 folder.mkdir(parents=True, exist_ok=True)
         except OSError:
             return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A kernel is compiled by one process at a time: others that want it wait, and load it.
+"""A kernel is compiled, or taken from those compiled ahead, by one process at a time: others that want it wait, and load it.
 
 Two bakes that start at once, or the tests in several processes, would compile everything twice. And numba's own index of a
 kernel's specializations is read, added to and written back without a lock: two processes that compile the same kernel for
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..file_lock import FileLock, LockHeld
+from .ahead import bring
 from .processor import vectors_of
 from .trust import written_by_us_alone
 
@@ -25,8 +26,8 @@ SECONDS_FOR_KERNEL = 600.0
 
 
 def compile_in_turn() -> None:
-    """Make every compilation of a cached kernel, in this process, hold a lock beside its cache, and have the vectors of its
-    module; a second call does nothing.
+    """Make every compilation of a cached kernel, in this process, hold a lock beside its cache, look first at what was compiled
+    ahead, and have the vectors of its module; a second call does nothing.
 
     No two processes wait for each other: a kernel's lock is held while those that it calls are compiled, and none calls itself.
     """
@@ -43,7 +44,9 @@ def compile_in_turn() -> None:
         with vectors_of(function.__module__), written_by_us_alone():
             if folder is None:
                 return compile_alone(dispatcher, signature)
-            with in_turn(Path(folder) / f"{function.__qualname__}-{function.__code__.co_firstlineno}", held):
+            kernel = f"{function.__qualname__}-{function.__code__.co_firstlineno}"
+            with in_turn(Path(folder) / kernel, held):
+                bring(Path(folder), kernel)
                 return compile_alone(dispatcher, signature)
 
     setattr(Dispatcher, "compile", compile_with_lock)  # noqa: B010, numba's stubs give the method another type

@@ -7,13 +7,13 @@ import re
 from functools import cached_property
 from pathlib import Path
 
+from .ahead import INDEX
 from .kernel_cache import imported_sources, kernel_folder
 
 __all__ = ["Stock"]
 
 # Kernels that are compiled by themselves; numba keeps an index for each.
 KERNEL = re.compile(rb"^@(?:kernel|inner_kernel|leaf_kernel|inlined_kernel)$", re.MULTILINE)
-INDEX = "*.nbi"
 ALL_KERNELS = Path(__file__).parents[1] / "compile_all" / "rehearsal.py"
 
 
@@ -37,4 +37,4 @@ class Stock:
     @property
     def there(self) -> int:
         """How many are there now."""
-        return sum(1 for folder in self._kernels for _ in folder.glob(INDEX))
+        return sum(1 for folder in self._kernels for _ in folder.glob(f"*{INDEX}"))

@@ -107,13 +107,67 @@ def test_those_that_do_not_fit_are_compiled_anew_and_the_reason_is_told(call, ma
     assert loaded == 0 and "for numpy 9" in why
 
 
-def test_a_folder_that_another_process_brought_meanwhile_stays(made, packed, tmp_path, monkeypatch):
-    monkeypatch.setattr(ahead, "SHIPPED", packed)
-    name, cache = next(path.parent.name for path in made.rglob("*.nbc")), tmp_path / "cache"
-    (cache / name).mkdir(parents=True)
-    (cache / name / "theirs").touch()
-    ahead.bring(cache / name)
-    assert [path.name for path in cache.iterdir()] == [name] and (cache / name / "theirs").exists()
+def brought(folder, kernel):
+    """Have a kernel from what the package brings; the names of the files that the folder then has."""
+    folder.mkdir(exist_ok=True)
+    ahead.bring(folder, kernel)
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture(params=["packed", "plain"])
+def two(request, made, packed, tmp_path, monkeypatch):
+    """A folder for the kernels of a file, of which two, `write_matrix` and `other`, are compiled ahead."""
+    shipped = packed if request.param == "packed" else tmp_path / "plain"
+    if request.param == "plain":
+        shutil.copytree(made, shipped)
+    source = next(path.parent for path in made.rglob("*.nbc"))
+    whole = tmp_path / "whole" / source.name
+    shutil.copytree(source, whole)
+    for path in list(whole.glob("*.nb?")):
+        shutil.copyfile(path, path.with_name(path.name.replace("write_matrix-", "other-")))
+    if request.param == "packed":
+        ahead.pack(whole, shipped)
+    else:
+        shutil.copytree(whole, shipped / source.name, dirs_exist_ok=True)
+    monkeypatch.setattr(ahead, "SHIPPED", shipped)
+    return tmp_path / source.name
+
+
+def line_of(folder_of_kernels, name):
+    """A kernel as its files are named after it: with its line."""
+    file = next(folder_of_kernels.rglob(f"*.{name}-*.nbi"))
+    return file.name.split(".")[1]
+
+
+def test_only_the_kernel_that_is_called_is_brought(two, made):
+    called = line_of(made, "write_matrix")
+    files = brought(two, called)
+    assert len(files) == 2 and all(f".{called}." in file for file in files)
+    ahead.bring(two, called.replace("write_matrix", "other"))
+    assert len(list(two.iterdir())) == 4
+    for file in two.glob("*write_matrix*"):
+        assert file.read_bytes() == next(made.rglob(file.name)).read_bytes()
+
+
+def test_a_kernel_whose_name_begins_alike_or_that_is_not_there_is_not_brought(two, made):
+    name, _, line = line_of(made, "write_matrix").rpartition("-")
+    for another in (f"{name}-{line[:-1]}", f"matrix-{line}", f"{name}-{line}0", "nothing-1"):
+        assert brought(two, another) == []
+
+
+def test_a_kernel_that_is_there_stays_as_it_is(two, made):
+    called = line_of(made, "write_matrix")
+    two.mkdir()
+    index = next(made.rglob(f"*.{called}.*.nbi")).name
+    (two / index).write_bytes(b"theirs")
+    assert brought(two, called) == [index] and (two / index).read_bytes() == b"theirs"
+
+
+def test_an_index_comes_after_the_code_that_it_names(two, made, monkeypatch):
+    written = []
+    monkeypatch.setattr(ahead, "put", lambda file, content: written.append(file.suffix))
+    brought(two, line_of(made, "write_matrix"))
+    assert written == [".nbc", ".nbi"]
 
 
 def test_processors_are_compiled_for_by_published_levels():

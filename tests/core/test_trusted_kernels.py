@@ -115,11 +115,14 @@ def test_kernels_are_not_copied_from_a_folder_that_is_doubted(kernels, tmp_path,
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(kernels))
     monkeypatch.setattr(ahead, "misfit", lambda _folder: None)
     monkeypatch.setattr(ahead, "SHIPPED", tmp_path / "none")
+    theirs, own = kernels / "vec3-0123" / "vec3.dot-1.py311.nbi", tmp_path / "own" / "vec3-0123"
+    theirs.touch(mode=0o755)
+    own.mkdir(parents=True)
     for mode, there in ((0o777, False), (0o755, True)):
         doubt.cache_clear()
         (kernels / "vec3-0123").chmod(mode)
-        ahead.bring(tmp_path / "own" / "vec3-0123")
-        assert (tmp_path / "own" / "vec3-0123").is_dir() == there
+        ahead.bring(own, "dot-1")
+        assert (own / theirs.name).exists() == there
 
 
 def test_nothing_is_compiled_into_a_folder_that_is_doubted(kernels, capsys):
