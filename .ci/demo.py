@@ -115,7 +115,7 @@ def main() -> None:
     installed = run_stage(blender, "installing the zip into a Blender that holds nothing else", "install", str(package))
     scene = run_stage(blender, "adding the card house from the Add menu", "scene")
     bullet = run_stage(blender, "playing it with Blender's own Bullet", "bullet")
-    bake = run_stage(blender, "baking it with Stiction; the first bake compiles its kernels", "bake")
+    bake = run_stage(blender, "baking it with Stiction, whose zip brings compiled kernels", "bake")
     stiction = run_stage(blender, "measuring the keyframes, with the extension switched off", "measure")
 
     houses = {"Stiction": stiction, "Bullet": bullet, "Bullet, tuned": bullet["tuned"]}

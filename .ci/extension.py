@@ -38,7 +38,9 @@ MANIFEST = ROOT / "blender_manifest.toml"
 SUMS = ROOT / ".ci" / "wheels.sha256"
 WHEELS = ROOT / "build" / "wheels"
 STAGE = ROOT / "build" / "extension"
+# Apart from those of the other commands, among which are kernels for types that only tests call them with.
 COMPILED = ROOT / "build" / "compiled"
+KERNELS = ROOT / "build" / "numba"
 DIST = ROOT / "dist"
 
 # What travels, beside the manifest, the wheels and the pages of the manual.
@@ -235,6 +237,22 @@ def add_kernels(folder: Path) -> None:
         # the folder may be there without kernels, or not at all
         if any(kernels.glob("*.nbc")):
             pack(kernels, shipped)
+            hand_on(kernels, KERNELS / kernels.name)
+
+
+def hand_on(kernels: Path, others: Path) -> None:
+    """Put a file's kernels where the other commands of the Makefile look for them, but for those that are there: what was
+    compiled for the zip is not compiled once more by them."""
+    from solver_core.compile.ahead import INDEX, put
+    from solver_core.compile.trust import written_by_us_alone
+
+    with written_by_us_alone():
+        others.mkdir(parents=True, exist_ok=True)
+        for index in kernels.glob(f"*{INDEX}"):
+            if not (others / index.name).exists():
+                # what an index names is there before it
+                for file in (*kernels.glob(f"{index.stem}.*.nbc"), index):
+                    put(others / file.name, file.read_bytes())
 
 
 def build(target: Target, kernels: bool = True, publisher: dict[str, str] | None = None) -> Path:

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from .trust import doubt, written_by_us_alone
 
-__all__ = ["INDEX", "MADE_FOR", "SHIPPED", "bring", "is_complete", "made_for", "misfit", "pack", "say_what_for"]
+__all__ = ["INDEX", "MADE_FOR", "SHIPPED", "bring", "is_complete", "made_for", "misfit", "pack", "put", "say_what_for"]
 
 SHIPPED = Path(__file__).resolve().parents[1] / "compiled"
 MADE_FOR = "compiled.json"

@@ -142,6 +142,29 @@ def test_each_python_is_offered_to_the_blenders_that_ship_it(extension):
     assert "blender_version_max" not in offered["cp313"]
 
 
+def test_kernels_of_the_zip_are_those_of_the_other_commands_too_which_keep_their_own(extension, tmp_path):
+    compiled, others = tmp_path / "compiled", tmp_path / "numba" / "vec3-0123"
+    compiled.mkdir()
+    others.mkdir(parents=True)
+    for kernel in ("vec3.dot-1.py311", "vec3.dot-12.py311"):
+        for name in (f"{kernel}.nbi", f"{kernel}.1.nbc", f"{kernel}.2.nbc"):
+            (compiled / name).write_text("compiled for the zip")
+    (compiled / "dot-1.lock").touch()
+    for name in ("vec3.dot-1.py311.nbi", "vec3.dot-1.py311.1.nbc"):
+        (others / name).write_text("compiled for a test")
+    extension.hand_on(compiled, others)
+    found = {file.name: file.read_text().rpartition(" ")[2] for file in others.iterdir()}
+    brought = {f"vec3.dot-12.py311.{end}": "zip" for end in ("nbi", "1.nbc", "2.nbc")}
+    assert found == brought | {"vec3.dot-1.py311.nbi": "test", "vec3.dot-1.py311.1.nbc": "test"}
+    extension.hand_on(compiled, tmp_path / "numba" / "new")
+    assert len(list((tmp_path / "numba" / "new").iterdir())) == 6
+
+
+def test_the_makefile_looks_where_kernels_of_the_zip_are_handed_on_to(extension):
+    (folder,) = re.findall(r"^export NUMBA_CACHE_DIR := \$\(CURDIR\)/(.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert ROOT / folder == extension.KERNELS
+
+
 def test_a_wheel_that_is_not_the_recorded_one_is_refused(extension, monkeypatch, tmp_path):
     wheel = extension.wheels_of(manifest())[0]
     monkeypatch.setattr(extension, "WHEELS", tmp_path)
