@@ -177,6 +177,16 @@ def test_the_environment_of_a_new_process_is_that_of_now(start, monkeypatch):
     assert said.record["environment"] == "another"
 
 
+def test_a_bake_that_nobody_listens_to_any_more_disturbs_no_other(start, started):
+    """As when another file is opened meanwhile."""
+    first = start("long")
+    first.stop()
+    for _ in range(3):
+        words, end = told(start())
+        assert len(words) == 1 and end.status == 0
+    assert len(started) <= 2 and told(first)[1].status == 1
+
+
 def test_two_bakes_at_once_have_two_processes(start, started):
     both = start("long"), start("long")
     for work in both:
@@ -189,7 +199,7 @@ def test_processes_end_with_the_extension_also_one_that_bakes_at_that_time(start
     busy = start("long")
     told(start())
     idle.end()
-    started[1].wait(timeout=SECONDS_TO_END)
+    assert started[0].poll() is None and started[1].poll() is not None
     busy.stop()
     assert told(busy)[1].status == 1
     started[0].wait(timeout=SECONDS_TO_END)
