@@ -22,8 +22,7 @@ from .problem.result import Found, Status
 from .scene.joints import JointSpec
 from .scene.spec import BodyKind, SceneSpec, SceneWarning, SolverSettings
 from .scene.words import distance, figure
-from .validation.findings import SceneProblem, listed
-from .validation.surprises import FARTHEST_TURN
+from .validation.findings import FARTHEST_TURN, SceneProblem, listed
 
 __all__ = [
     "VISIBLE_OVERLAP",

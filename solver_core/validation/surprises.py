@@ -16,16 +16,15 @@ from ..geometry.solids import shape_mass_properties
 from ..geometry.surfaces import mesh_surface
 from ..scene.spec import BodyKind, SceneSpec, SceneWarning, ShapeKind, ShapeSpec, SolverSettings, strongest_gravity
 from ..scene.words import distance, figure
+from .findings import FARTHEST_TURN
 from .paths import followed_frames
 
-__all__ = ["FARTHEST_TURN", "surprises", "thickness"]
+__all__ = ["surprises", "thickness"]
 
 # Beyond this ratio of masses no scene was measured.
 LARGEST_MASS_RATIO = 1e6
 # Steps in which a body falls by its own thickness from rest, below which its bounces and tumbling are a matter of chance.
 FEWEST_STEPS = 2
-# Radians in a step: up to that a top on its tip stays within 0.3 degrees and 1 mm of its motion for 2 s, at 0.63 it does not.
-FARTHEST_TURN = 0.5
 
 
 def surprises(spec: SceneSpec, settings: SolverSettings) -> tuple[SceneWarning, ...]:
