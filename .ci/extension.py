@@ -215,9 +215,11 @@ def add_pages(folder: Path) -> None:
 
 
 def add_kernels(folder: Path) -> None:
-    """Compile all kernels for this machine's level of processors, and put those of today's sources into a staged package."""
+    """Compile all kernels for this machine's level of processors, and put those of today's sources that Python calls into a
+    staged package."""
     from solver_core.compile.ahead import MADE_FOR, SHIPPED, pack
     from solver_core.compile.kernel_cache import PACKAGE, kernel_folder
+    from solver_core.compile.stock import called_by_python
 
     print("extension: compiling all kernels", flush=True)
     compiled = COMPILED / Target.of_this_machine().python
@@ -236,7 +238,7 @@ def add_kernels(folder: Path) -> None:
         kernels = kernel_folder(compiled, source)
         # the folder may be there without kernels, or not at all
         if any(kernels.glob("*.nbc")):
-            pack(kernels, shipped)
+            pack(kernels, called_by_python(source), shipped)
             hand_on(kernels, KERNELS / kernels.name)
 
 

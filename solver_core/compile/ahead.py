@@ -17,6 +17,8 @@ import json
 import os
 import sys
 import tarfile
+from collections.abc import Collection
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
@@ -76,10 +78,16 @@ def is_complete(folder: Path, sources: str) -> bool:
     return json.loads((folder / MADE_FOR).read_text(encoding="utf-8"))["sources"] == sources
 
 
-def pack(folder: Path, into: Path) -> None:
-    """Pack a folder with a file's kernels into one archive, in another folder: a fifth of its size."""
-    with tarfile.open(into / f"{folder.name}{PACKED}", "w:xz") as archive:
-        archive.add(folder, folder.name)
+def pack(folder: Path, kernels: Collection[str], into: Path) -> None:
+    """Pack what a folder has of these kernels, by their names, into one archive in another folder, a fifth of its size.
+
+    Where it has nothing of them there is no archive.
+    """
+    files = [file for file in folder.iterdir() if any(is_of(f"{kernel}-*", file.name) for kernel in kernels)]
+    if files:
+        with tarfile.open(into / f"{folder.name}{PACKED}", "w:xz") as archive:
+            for file in sorted(files):
+                archive.add(file, file.name)
 
 
 def files_of(kernel: str, ahead: Path, folder: str) -> list[tuple[str, bytes]]:
@@ -102,8 +110,8 @@ def files_of(kernel: str, ahead: Path, folder: str) -> list[tuple[str, bytes]]:
 
 
 def is_of(kernel: str, name: str) -> bool:
-    """Whether a file is numba's index of a kernel, or code of it."""
-    return f".{kernel}." in name and name.endswith((INDEX, CODE))
+    """Whether a file is numba's index of a kernel, or code of it. kernel: its name and line, or `name-*`."""
+    return fnmatchcase(name, f"*.{kernel}.*") and name.endswith((INDEX, CODE))
 
 
 def bring(folder: Path, kernel: str) -> None:

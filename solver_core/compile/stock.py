@@ -10,11 +10,18 @@ from pathlib import Path
 from .ahead import INDEX
 from .kernel_cache import imported_sources, kernel_folder
 
-__all__ = ["Stock"]
+__all__ = ["Stock", "called_by_python"]
 
 # Kernels that are compiled by themselves; numba keeps an index for each.
 KERNEL = re.compile(rb"^@(?:kernel|inner_kernel|leaf_kernel|inlined_kernel)$", re.MULTILINE)
+CALLED = re.compile(r"^@kernel\ndef (\w+)", re.MULTILINE)
 ALL_KERNELS = Path(__file__).parents[1] / "compile_all" / "rehearsal.py"
+
+
+def called_by_python(source: Path) -> frozenset[str]:
+    """The names of the kernels of a source file that Python calls, the only ones that a bake loads: the machine code of each
+    has all that it calls."""
+    return frozenset(CALLED.findall(source.read_text(encoding="utf-8")))
 
 
 class Stock:

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import pytest
 from solver_core.compile import ahead, kernel, process, watch
 from solver_core.compile.kernel_cache import kernel_folder
 from solver_core.compile.processor import V2, V3, level_of
-from solver_core.compile.stock import Stock
+from solver_core.compile.stock import Stock, called_by_python
 from solver_core.compile_all import __main__ as command
 from solver_core.compile_all import rehearsal
 from solver_core.ending import Ending, StopAsked
@@ -43,6 +44,30 @@ if sys.argv[2] == "ahead":
 """
 
 
+# Prints the kernels that a bake has numba load or compile for Python, but for those that these call.
+LOADED = """
+from solver_core.compile.kernel_cache import use_kernel_cache
+use_kernel_cache()
+from numba.core.dispatcher import Dispatcher
+from solver_core.scenes import arch, card_house
+from solver_core.dynamics.simulation import Simulation
+compiled, depth, plain = [], [], Dispatcher.compile
+def compile(dispatcher, signature):
+    if not depth:
+        function = dispatcher.py_func
+        compiled.append(f"{function.__module__.rpartition('.')[2]}.{function.__name__}")
+    depth.append(1)
+    try:
+        return plain(dispatcher, signature)
+    finally:
+        depth.pop()
+Dispatcher.compile = compile
+for spec, method in ((card_house(2), "staggered"), (arch(), "pivot")):
+    Simulation(spec, method=method, substeps=2).run(2)
+print(*compiled)
+"""
+
+
 @pytest.fixture
 def call(tmp_path):
     """Calls a kernel in a process of its own: whether it was loaded, where kernels are kept, why those brought are not used."""
@@ -65,7 +90,7 @@ def packed(made, tmp_path):
     shipped.mkdir()
     shutil.copyfile(made / ahead.MADE_FOR, shipped / ahead.MADE_FOR)
     for folder in {path.parent for path in made.rglob("*.nbc")}:
-        ahead.pack(folder, shipped)
+        ahead.pack(folder, ["write_matrix"], shipped)
     return shipped
 
 
@@ -126,7 +151,7 @@ def two(request, made, packed, tmp_path, monkeypatch):
     for path in list(whole.glob("*.nb?")):
         shutil.copyfile(path, path.with_name(path.name.replace("write_matrix-", "other-")))
     if request.param == "packed":
-        ahead.pack(whole, shipped)
+        ahead.pack(whole, ["write_matrix", "other"], shipped)
     else:
         shutil.copytree(whole, shipped / source.name, dirs_exist_ok=True)
     monkeypatch.setattr(ahead, "SHIPPED", shipped)
@@ -161,6 +186,27 @@ def test_a_kernel_that_is_there_stays_as_it_is(two, made):
     index = next(made.rglob(f"*.{called}.*.nbi")).name
     (two / index).write_bytes(b"theirs")
     assert brought(two, called) == [index] and (two / index).read_bytes() == b"theirs"
+
+
+def test_only_kernels_that_are_named_are_packed(made, tmp_path):
+    (folder,) = {path.parent for path in made.rglob("*.nbc") if "write_matrix" in path.name}
+    (folder / "leftover.lock").touch()
+    for names, there in ((["write_matrix", "rows"], {"write_matrix"}), (["matrix", "write"], set())):
+        into = tmp_path / "-".join(names)
+        into.mkdir()
+        ahead.pack(folder, names, into)
+        assert [path.name for path in into.iterdir()] == [f"{folder.name}.tar.xz"] * bool(there)
+        for path in into.iterdir():
+            with tarfile.open(path) as archive:
+                assert {name.split(".")[1].partition("-")[0] for name in archive.getnames()} == there
+
+
+def test_all_that_a_bake_loads_is_called_by_python(tmp_path):
+    code = [sys.executable, "-c", LOADED]
+    loaded = subprocess.run(code, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    assert len(loaded) > 10
+    by_python = {f"{path.stem}.{name}" for path in (ROOT / "solver_core").rglob("*.py") for name in called_by_python(path)}
+    assert set(loaded) - by_python == set()
 
 
 def test_an_index_comes_after_the_code_that_it_names(two, made, monkeypatch):
