@@ -27,7 +27,7 @@ from ..solver_core.scene.spec import (
 )
 from ..solver_core.validation.findings import SceneError, SceneProblem
 from ..solver_core.validation.scene import validate
-from . import actions, properties, rotations
+from . import actions, overflow, properties, rotations
 from .effectors import has_field
 from .fields import read_fields
 from .gravity import gravity_now, gravity_path, may_change, read_on_the_way
@@ -386,8 +386,8 @@ def read_body(ob: Object, kind: BodyKind, shape: ShapeSpec, position: Array, rot
         shape=shape,
         position=position,
         orientation=rotations.quaternion_of_matrix(rotation),
-        mass=None if by_density else body.mass,
-        density=own.density if by_density else None,
+        mass=None if by_density else overflow.number(body.mass),
+        density=overflow.number(own.density) if by_density else None,
         material=effective_material(ob),
         collections=sum(1 << index for index, member in enumerate(body.collision_collections) if member),
         linear_damping=body.linear_damping,

@@ -16,7 +16,7 @@ from ..solver_core.scene.fields import AbsorberSpec, Falloff, FieldKind, FieldSh
 from ..solver_core.scene.spec import SceneWarning
 from ..solver_core.scene.words import in_words
 from ..solver_core.validation.findings import SceneProblem
-from . import actions, noise
+from . import actions, noise, overflow
 from .effectors import absorbers_of, effectors_of, has_field, particle_fields, weight_of
 from .gravity import may_change
 from .motion import can_change
@@ -240,7 +240,7 @@ def unit(rows: Array) -> Array:
 
 def numbers_of(own: FieldSettings) -> dict[str, float]:
     """The numbers of a field; what is switched off is as if it were not there."""
-    return {
+    values = {
         "strength": own.strength,
         # what the panel calls linear drag is the strength, which Blender takes for the quadratic part; and the other way round
         "damping": {"DRAG": own.quadratic_drag, "HARMONIC": own.harmonic_damping}.get(own.type, 0.0),
@@ -254,6 +254,7 @@ def numbers_of(own: FieldSettings) -> dict[str, float]:
         "radial_min": own.radial_min if own.use_radial_min else 0.0,
         "radial_max": own.radial_max if own.use_radial_max else math.inf,
     }
+    return {name: overflow.number(value) for name, value in values.items()}
 
 
 def mesh_now(ob: Object, world: Array) -> tuple[Array, Array, NDArray[np.int32]]:
@@ -266,7 +267,7 @@ def mesh_now(ob: Object, world: Array) -> tuple[Array, Array, NDArray[np.int32]]
     mesh.vertices.foreach_get("normal", normals)
     mesh.loop_triangles.foreach_get("vertices", triangles)
     turn = world[:3, :3].T
-    placed_vertices = vertices.reshape(-1, 3).astype(np.float64) @ turn + world[:3, 3]
+    placed_vertices = overflow.places(vertices.reshape(-1, 3).astype(np.float64)) @ turn + world[:3, 3]
     return placed_vertices, unit(normals.reshape(-1, 3).astype(np.float64) @ turn), triangles.reshape(-1, 3)
 
 
@@ -307,7 +308,7 @@ def keyed_numbers(rows: list[dict[str, Any]], names: Collection[str]) -> tuple[d
 def path_of(rows: list[dict[str, Any]], name: str) -> Array:
     """What is the same at all frames once, else that of each frame."""
     arrays = [np.asarray(row[name], dtype=np.float64) for row in rows]
-    return arrays[0] if all(np.array_equal(one, arrays[0]) for one in arrays) else np.array(arrays)
+    return arrays[0] if all(np.array_equal(one, arrays[0], equal_nan=True) for one in arrays) else np.array(arrays)
 
 
 def absorber_now(absorber: Absorber, depsgraph: Depsgraph) -> dict[str, Any]:

@@ -9,6 +9,8 @@ import numpy as np
 from bpy.types import Context, Scene
 from numpy.typing import NDArray
 
+from .overflow import numbers
+
 __all__ = ["PATHS", "gravity_now", "gravity_path", "may_change", "read_on_the_way"]
 
 Array = NDArray[np.float64]
@@ -23,7 +25,7 @@ def gravity_now(context: Context) -> Array:
     if not scene.use_gravity:
         return np.zeros(3)
     weights = scene.rigidbody_world.effector_weights
-    return np.array(scene.gravity, dtype=np.float64) * weights.gravity * weights.all
+    return numbers(scene.gravity) * weights.gravity * weights.all
 
 
 def may_change(scene: Scene) -> bool:

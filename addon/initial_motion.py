@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..solver_core.scene.spec import BodySpec
 from ..solver_core.validation.findings import SceneProblem
 from . import actions, rotations
+from .overflow import numbers
 from .placement import PlacementError, placed
 
 __all__ = [
@@ -72,7 +73,7 @@ def set_in_motion(body: BodySpec, ob: Object) -> BodySpec:
     own = ob.stiction
     if own.initial_motion != "VALUES":
         return body
-    return replace(body, velocity=np.array(own.velocity[:]), angular_velocity=np.array(own.angular_velocity[:]))
+    return replace(body, velocity=numbers(own.velocity), angular_velocity=numbers(own.angular_velocity))
 
 
 def in_motion(

@@ -20,7 +20,7 @@ from bpy.types import Context, Object, RigidBodyConstraint, RigidBodyWorld
 from ..solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointChange, JointSpec
 from ..solver_core.scene.spec import SceneWarning
 from ..solver_core.validation.findings import SceneProblem
-from . import actions, rotations
+from . import actions, overflow, rotations
 from .members import constraints_of
 from .motion import unfollowed_values
 from .placement import PlacementError, placed
@@ -112,7 +112,7 @@ def may_change(ob: Object) -> bool:
 def state_now(ob: Object, frame: int, context: Context) -> JointChange:
     """What the object's constraint is at the frame that is shown, which is so many after the first."""
     constraint = ob.evaluated_get(context.evaluated_depsgraph_get()).rigid_body_constraint
-    breaking = constraint.breaking_threshold if constraint.use_breaking else math.inf
+    breaking = value_of(constraint, "breaking_threshold") if constraint.use_breaking else math.inf
     return JointChange(frame, *axes_of(constraint), breaking, constraint.enabled)
 
 
@@ -157,10 +157,14 @@ def axes_of(constraint: RigidBodyConstraint) -> tuple[Axes, Axes]:
     raise ValueError(f"unknown type of rigid body constraint {constraint.type}")
 
 
+def value_of(constraint: RigidBodyConstraint, name: str) -> float:
+    return overflow.number(getattr(constraint, name))
+
+
 def limited(constraint: RigidBodyConstraint, axis: str) -> AxisSpec:
     if not getattr(constraint, f"use_limit_{axis}"):
         return FREE_AXIS
-    return AxisSpec(getattr(constraint, f"limit_{axis}_lower"), getattr(constraint, f"limit_{axis}_upper"))
+    return AxisSpec(value_of(constraint, f"limit_{axis}_lower"), value_of(constraint, f"limit_{axis}_upper"))
 
 
 def turned(axis: AxisSpec) -> AxisSpec:
@@ -171,14 +175,14 @@ def turned(axis: AxisSpec) -> AxisSpec:
 def sprung(axis: AxisSpec, constraint: RigidBodyConstraint, name: str) -> AxisSpec:
     if not getattr(constraint, f"use_spring_{name}"):
         return axis
-    damping = getattr(constraint, f"spring_damping_{name}") if constraint.spring_type == "SPRING2" else 0.0
-    return replace(axis, stiffness=getattr(constraint, f"spring_stiffness_{name}"), damping=damping)
+    damping = value_of(constraint, f"spring_damping_{name}") if constraint.spring_type == "SPRING2" else 0.0
+    return replace(axis, stiffness=value_of(constraint, f"spring_stiffness_{name}"), damping=damping)
 
 
 def driven(constraint: RigidBodyConstraint, name: str) -> AxisSpec:
     if not getattr(constraint, f"use_motor_{name}"):
         return FREE_AXIS
-    velocity, force = (getattr(constraint, f"motor_{name}_{value}") for value in ("target_velocity", "max_impulse"))
+    velocity, force = (value_of(constraint, f"motor_{name}_{value}") for value in ("target_velocity", "max_impulse"))
     return AxisSpec(motor_velocity=-velocity, motor_force=force)
 
 

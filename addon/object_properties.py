@@ -22,6 +22,7 @@ from bpy.props import (
 from bpy.types import Object, PropertyGroup
 
 from ..solver_core.scene.spec import MaterialSpec
+from .overflow import number
 
 __all__ = ["effective_material", "names_of_materials", "register", "unknown_choices", "unregister"]
 
@@ -214,10 +215,10 @@ CLASSES = (ChangedConstraint, ChangedTrack, ChangedDriver, ObjectBackup, ObjectS
 def effective_material(ob: Object) -> MaterialSpec:
     """The surface of a rigid body: Blender's values where the user set no others."""
     own, body = ob.stiction, ob.rigid_body
-    mu_static = own.mu_static if own.use_mu_static else body.friction
+    mu_static = number(own.mu_static if own.use_mu_static else body.friction)
     return MaterialSpec(
         mu_static=mu_static,
-        mu_dynamic=own.mu_dynamic if own.use_mu_dynamic else mu_static,
+        mu_dynamic=number(own.mu_dynamic) if own.use_mu_dynamic else mu_static,
         restitution=own.restitution if own.use_restitution else body.restitution,
         name=own.material,
     )

@@ -16,6 +16,7 @@ from bpy.types import Depsgraph, Object
 from numpy.typing import NDArray
 
 from . import rotations
+from .overflow import places
 
 __all__ = [
     "Channels",
@@ -39,8 +40,6 @@ Array = NDArray[np.float64]
 SMALLEST_SCALE = 1e-9
 # Volume that three axes of length 1 span, below which they lie in a plane. Blender's matrices are exact to about 1e-7.
 FLATTEST = 1e-6
-# What a driver makes too large for Blender's numbers is not a number up to 4.5, and their largest from 5.0 on.
-LARGEST = float(np.finfo(np.float32).max)
 
 
 class PlacementError(ValueError):
@@ -52,7 +51,7 @@ class PlacementError(ValueError):
 
 
 class NowhereError(PlacementError):
-    """The object's place is not a number."""
+    """The object's place is not a number, or too large."""
 
 
 @dataclass(frozen=True)
@@ -65,21 +64,21 @@ class Channels:
 
 
 def matrix(value: Sequence[Sequence[float]]) -> Array:
-    """A matrix of Blender's as an array."""
-    return np.array([list(row) for row in value], dtype=np.float64)
+    """A matrix of Blender's as an array; what is too large in it is not a number."""
+    return places(np.array([list(row) for row in value], dtype=np.float64))
 
 
 def matrices_now(objects: Iterable[Object], depsgraph: Depsgraph) -> Array:
-    """World matrices (objects, 4, 4) at the depsgraph's frame."""
+    """World matrices (objects, 4, 4) at the depsgraph's frame; what is too large in them is not a number."""
     rows = [[list(row) for row in ob.evaluated_get(depsgraph).matrix_world] for ob in objects]
-    return np.array(rows, dtype=np.float64).reshape(-1, 4, 4)
+    return places(np.array(rows, dtype=np.float64).reshape(-1, 4, 4))
 
 
 def placed(ob: Object, depsgraph: Depsgraph) -> tuple[Array, Array]:
     """World matrix (4, 4) of an object, and the rotation (3, 3) nearest to it, its body's. Raises PlacementError."""
     world = matrix(ob.evaluated_get(depsgraph).matrix_world)
-    if not (np.abs(world) < LARGEST).all():
-        message = "its place is not a number; repair its location, rotation, scale or parents, and what drives them"
+    if not np.isfinite(world).all():
+        message = "its place is not a number or too large; repair its location, rotation, scale or parents and what drives them"
         raise NowhereError("matrix_world", message)
     if not is_solid(world):
         # The topmost of its parents without volume takes that of all below it.

@@ -21,6 +21,7 @@ from ..solver_core.scene.parts import BOX_TRIANGLES, box_shape
 from ..solver_core.scene.spec import ChildSpec, ShapeKind, ShapeSpec
 from ..solver_core.validation.shapes import why_no_inside
 from . import rotations
+from .overflow import places
 from .placement import placed
 
 __all__ = [
@@ -256,9 +257,9 @@ def raw_mesh(mesh: Mesh | None) -> RawMesh:
     triangles = np.empty(3 * len(mesh.loop_triangles), dtype=np.int32)
     mesh.loop_triangles.foreach_get("vertices", triangles)
     vertices = vertices.astype(np.float64).reshape(-1, 3)
-    if not np.isfinite(vertices).all():
-        index = int(np.flatnonzero(~np.isfinite(vertices).all(axis=1))[0])
-        raise ShapeError("mesh", f"vertex {index} is at {tuple(vertices[index])}, which is no place; repair the mesh")
+    if not (is_there := np.isfinite(places(vertices)).all(axis=1)).all():
+        index = int(np.argmin(is_there))
+        raise ShapeError("mesh", f"vertex {index} is at {tuple(vertices[index].tolist())}, which is no place; repair the mesh")
     return RawMesh(vertices, triangles.reshape(-1, 3))
 
 

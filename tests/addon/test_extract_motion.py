@@ -60,12 +60,26 @@ def by_constraint(ob):
     ob.constraints.new("COPY_LOCATION").target = target
 
 
+def by_half_a_constraint(ob):
+    by_constraint(ob)
+    ob.constraints[0].influence = 0.5
+
+
 def by_parent(ob):
     ob.parent = add_empty("Carrier", (0, 0, 0), (0, 0, 0))
     by_driver(ob.parent)
 
 
-@pytest.mark.parametrize("lose", [by_key, by_driver, by_constraint, by_parent])
+def by_turned_parent(ob):
+    by_parent(ob)
+    ob.parent.parent = add_empty("Turned", (0, 0, 0), (0.3, -0.4, 0.7))
+
+
+@pytest.mark.parametrize(
+    "lose",
+    [by_key, by_driver, by_constraint, by_half_a_constraint, by_parent, by_turned_parent],
+    ids=lambda lose: lose.__name__,
+)
 def test_an_animated_body_is_followed_to_the_frame_before_its_place_is_not_a_number(animated, lose):
     lose(animated)
     found = read()
