@@ -9,18 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .held_together import OF_PAIRS
+
 __all__ = ["checkpoint_problem", "missing_in"]
 
 Arrays = Mapping[str, NDArray[Any]]
 
-# What is remembered of contacts has as many rows as there were contacts.
-REMEMBERED = ("memory_", "asleep_")
+# What is remembered of contacts has as many rows as there were contacts, and of pairs as there were pairs.
+REMEMBERED = ("memory_", "asleep_", "together_", "neighbours")
 # Of bodies.
-INDICES = ("memory_body_a", "memory_body_b", "asleep_body_a", "asleep_body_b", "sleep_island")
+INDICES = ("memory_body_a", "memory_body_b", "asleep_body_a", "asleep_body_b", "sleep_island", "neighbours")
 # Speeds of those that were not solved are infinite.
 MAY_BE_INFINITE = ("sleep_fastest", "sleep_before")
 # What an earlier version did not have.
-MAY_LACK = ("crowd_members",)
+MAY_LACK = ("crowd_members", *OF_PAIRS)
 
 
 def checkpoint_problem(found: Arrays, like: Arrays) -> str:
@@ -39,9 +41,17 @@ def checkpoint_problem(found: Arrays, like: Arrays) -> str:
             return f"{name!r} is of {array.dtype} and shape {array.shape}"
         if name in INDICES and not ((array >= 0) & (array < bodies)).all():
             return f"{name!r} names bodies that the scene of {bodies} does not have"
+        if name == "together_pair" and not are_pairs(array, bodies):
+            return f"{name!r} is not of pairs, each once and in order, of the {bodies} bodies of the scene"
         if array.dtype.kind == "f" and (np.isnan(array).any() or (name not in MAY_BE_INFINITE and np.isinf(array).any())):
             return f"{name!r} has numbers that are not finite"
     return ""
+
+
+def are_pairs(pair: NDArray[np.int64], bodies: int) -> bool:
+    """Whether these (k,) are pairs as `RestGaps` has them."""
+    a, b = np.divmod(pair, bodies)
+    return bool(((a >= 0) & (a < b)).all() and (pair[1:] > pair[:-1]).all())
 
 
 def missing_in(found: Arrays, like: Arrays) -> list[str]:

@@ -24,11 +24,13 @@ from .bodies import Bodies
 from .islands import connected
 from .rest_gaps import NEAR_ENOUGH, RestGaps, rest_offsets
 
-__all__ = ["HeldTogether"]
+__all__ = ["OF_PAIRS", "HeldTogether"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+
+OF_PAIRS = ("together_pair", "together_gap", "neighbours")  # what a checkpoint has of who is held to whom
 
 
 class HeldTogether:
@@ -102,17 +104,12 @@ class HeldTogether:
 
     def checkpoint(self) -> dict[str, NDArray]:
         """All that `restore` needs, with which joints hold."""
-        return {
-            "together_pair": self.rest.pair.copy(),
-            "together_gap": self.rest.gap.copy(),
-            "together_neighbours": self._neighbours.copy(),
-        }
+        return dict(zip(OF_PAIRS, (self.rest.pair.copy(), self.rest.gap.copy(), self._neighbours.copy()), strict=True))
 
     def restore(self, checkpoint: dict[str, NDArray]) -> None:
         """Go on from a checkpoint, once `follow` was told which joints hold."""
-        pair, gap, neighbours = (np.array(checkpoint[f"together_{name}"]) for name in ("pair", "gap", "neighbours"))
+        pair, gap, self._neighbours = (np.array(checkpoint[name]) for name in OF_PAIRS)
         self.rest = RestGaps(self.rest.bodies, pair, gap, self._are_held(*np.divmod(pair, self.rest.bodies)))
-        self._neighbours = neighbours
         self._exclude()
 
     def forget(self) -> None:

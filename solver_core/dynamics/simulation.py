@@ -32,7 +32,7 @@ from .crowds import Crowds
 from .fields.fields import Fields
 from .first_look import begun_overlaps
 from .frame import Frame, require_finite
-from .held_together import HeldTogether
+from .held_together import OF_PAIRS, HeldTogether
 from .integrate import integrate
 from .joints.joints import JointMemory, Joints
 from .joints.rows import JointStep
@@ -180,9 +180,14 @@ class Simulation:
         self._sleep.restore(checkpoint)
         self._crowds.restore(checkpoint)
         self._pace.restore(checkpoint)
-        self._together.follow(self._joints.links, self._joints.is_rigid)
-        self._together.restore(checkpoint)
         self._last_step = float(checkpoint["last_step"][0])
+        self._together.follow(self._joints.links, self._joints.is_rigid)
+        if all(name in checkpoint for name in OF_PAIRS):
+            self._together.restore(checkpoint)
+        else:
+            # of an earlier version: who is held begins with the gap that there is now
+            self._together.forget()
+            self._take_gaps()
 
     def take_up(self, frame: Frame, checkpoint: dict[str, NDArray]) -> tuple[SceneWarning, ...]:
         """Go on after a frame of a simulation of another scene, with the same bodies and joints; returns what overlaps now.
