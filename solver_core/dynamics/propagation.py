@@ -28,17 +28,17 @@ from .build import StepProblem
 from .predict import Begin
 from .separation import left_to_limits
 
-__all__ = ["MOST_TOGETHER", "Blow", "pass_on"]
+__all__ = ["MOST_STRUCK", "Blow", "pass_on"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-MOST_WORK = 2**23  # impacts that follow each other, times the cube of how many bodies and contacts there are
+MOST_BLOWS = 2**23  # impacts that follow each other, times the cube of how many bodies and contacts there are
 # Bodies and contacts: in more of them all meet all in any order, and nobody could tell one order from another.
-MOST_TOGETHER = 50
+MOST_STRUCK = 50
 AT_ONCE = 1e-4  # of the time to the next impact: what meets within it meets at once
-NEGLIGIBLE = 1e-7  # of the fastest: a rebound that is slower is rounding
+NO_REBOUND = 1e-7  # of the fastest: a rebound that is slower is rounding
 
 # velocities (dof,), impulses (k, 3) and factorisations of a problem of rebounds; None where it has no answer
 Solve = Callable[[StepProblem], tuple[Floats, Floats, int] | None]
@@ -115,7 +115,7 @@ def pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: Sy
     """
     m = len(contacts)
     together = m + np.count_nonzero(begin.awake)
-    most = MOST_WORK // together**3 if together <= MOST_TOGETHER else 0
+    most = MOST_BLOWS // together**3 if together <= MOST_STRUCK else 0
     touching = that_pass_on(begin, contacts, problem, system) if most else None
     _, impulse, struck, factorisations = none = Blow.none(problem, len(system.box))
     if touching is None:
@@ -129,7 +129,7 @@ def pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: Sy
     for turn in range(most + 1):
         speed = relative_velocities(system, v)
         approach = law.approach(speed[:m, 0])
-        negligible = max(negligible, NEGLIGIBLE * float(approach[rows].max(initial=0.0)))
+        negligible = max(negligible, NO_REBOUND * float(approach[rows].max(initial=0.0)))
         rebound = np.maximum(law.rebound(approach, negligible), waiting)
         slack = np.where(rebound > 0.0, -rebound, law.room / begin.h)
         due = next_to_meet(touching, gap, -speed[rows, 0], rebound[rows] > 0.0)
@@ -158,7 +158,7 @@ def pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: Sy
 def that_pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: System) -> Touching | None:
     """What touches in the islands in which a contact bounces whose bodies could bounce off a third one."""
     fastest = float(np.abs(begin.bodies.predicted[:, :3]).max(initial=0.0))
-    bounces = -problem.system.slack > NEGLIGIBLE * fastest
+    bounces = -problem.system.slack > NO_REBOUND * fastest
     if not bounces.any():
         return None
     m, ends = len(contacts), np.column_stack([contacts.body_a, contacts.body_b])

@@ -22,15 +22,15 @@ from ..problem.system import relative_velocities
 from .look_ahead.later_contacts import normal_speed
 from .outcome import Solution
 from .predict import Begin
-from .propagation import MOST_TOGETHER
+from .propagation import MOST_STRUCK
 
 __all__ = ["first_of_some"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-MOST_WORK = 512  # turns of a step, times bodies and contacts that each solves for
-FEW = 100  # of these: where there are fewer, turns cost less, and may be more by the square of how many times fewer
+MOST_TURNS = 512  # turns of a step, times bodies and contacts that each solves for
+FEW_ROWS = 100  # of these: where there are fewer, turns cost less, and may be more by the square of how many times fewer
 NEAR_THE_END = 1e-6  # of the step: an impact that is no farther from its end is where a cut would bring it
 
 
@@ -44,7 +44,7 @@ def first_of_some(
     """
     waits = follows(begin, solution)
     size = len(solution.contacts) + np.count_nonzero(begin.awake)
-    if not 0 < np.count_nonzero(waits) <= MOST_WORK // size * max(1, FEW // size) ** 2 - turns:
+    if not 0 < np.count_nonzero(waits) <= MOST_TURNS // size * max(1, FEW_ROWS // size) ** 2 - turns:
         return np.inf
     contacts = solution.contacts.chosen(waits)
     speed = normal_speed(contacts, solve(solution.contacts.without(waits)).twist, position)
@@ -65,7 +65,7 @@ def follows(begin: Begin, solution: Solution) -> Flags:
         return holds
     acts = holds | np.isfinite(solution.struck) | (solution.bouncing & (system.slack < 0.0))
     in_turn = holds & meets_others(begin, solution, acts)
-    if len(gap) + np.count_nonzero(begin.awake) > MOST_TOGETHER:
+    if len(gap) + np.count_nonzero(begin.awake) > MOST_STRUCK:
         return in_turn
     closing = -relative_velocities(system, system.velocity)[: len(gap), 0]
     is_blow = holds & (solution.restitution * closing > begin.least_bounce)

@@ -44,7 +44,8 @@ def side_by_side(system: System, copies: int) -> System:
     def continued(begin):
         return np.concatenate([[0], *(begin[1:] + copy * begin[-1] for copy in range(copies))])
 
-    many = {name: np.concatenate([array] * copies) for name, array in zip(System._fields, system, strict=True)}
+    arrays = {name: array for name, array in system._asdict().items() if np.ndim(array)}
+    many = {name: np.concatenate([array] * copies) for name, array in arrays.items()}
     many["offset"], many["block_start"] = continued(system.offset), continued(system.block_start)
     many["body_a"], many["body_b"] = moved(system.body_a), moved(system.body_b)
     return system._replace(**many)
