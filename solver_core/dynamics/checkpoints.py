@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .held_together import OF_PAIRS
-
-__all__ = ["checkpoint_problem", "missing_in"]
+__all__ = ["OF_PAIRS", "checkpoint_problem", "missing_in"]
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -21,6 +19,7 @@ REMEMBERED = ("memory_", "asleep_", "together_", "neighbours")
 INDICES = ("memory_body_a", "memory_body_b", "asleep_body_a", "asleep_body_b", "sleep_island", "neighbours")
 # Speeds of those that were not solved are infinite.
 MAY_BE_INFINITE = ("sleep_fastest", "sleep_before")
+OF_PAIRS = ("together_pair", "together_gap", "neighbours")  # who is held to whom
 # What an earlier version did not have.
 MAY_LACK = ("crowd_members", *OF_PAIRS)
 

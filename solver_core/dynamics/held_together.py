@@ -21,16 +21,16 @@ from numpy.typing import NDArray
 from ..collision.contact_set import ContactSet
 from ..scene.spec import BodyKind, SceneSpec
 from .bodies import Bodies
+from .checkpoints import OF_PAIRS
 from .islands import connected
 from .rest_gaps import NEAR_ENOUGH, RestGaps, rest_offsets
 
-__all__ = ["OF_PAIRS", "HeldTogether"]
+__all__ = ["HeldTogether"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-OF_PAIRS = ("together_pair", "together_gap", "neighbours")  # what a checkpoint has of who is held to whom
 
 
 class HeldTogether:

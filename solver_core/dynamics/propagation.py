@@ -10,7 +10,8 @@ with the symmetry of the scene, as where a ball runs between two others.
 These impacts come before the step is solved and change the velocities that it begins with. Who met in the step before comes
 first: its bodies have been held since, and the speed that they came with is remembered (`restitution.py`). Contacts without
 restitution hold meanwhile, and joints do. What closes no faster than what rest gathers in a step is no impact and is left to
-the step, and so is what would take more impacts than a step may have: it is then answered at once.
+the step, and so is what would take more impacts than a step may have: it is then answered at once. Where there are many
+bodies that is all but what stands in rows, whose order a user sees.
 """
 
 from __future__ import annotations
@@ -28,15 +29,16 @@ from .build import StepProblem
 from .predict import Begin
 from .separation import left_to_limits
 
-__all__ = ["MOST_STRUCK", "Blow", "pass_on"]
+__all__ = ["MOST_STRUCK", "Blow", "in_rows", "islands_of", "pass_on"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 MOST_BLOWS = 2**23  # impacts that follow each other, times the cube of how many bodies and contacts there are
-# Bodies and contacts: in more of them all meet all in any order, and nobody could tell one order from another.
+# Bodies and contacts: in more of them all meet all in any order, and nobody could tell one order from another, but in rows.
 MOST_STRUCK = 50
+IN_LINE = 0.95  # of the square of the normals' tensor where all are parallel: two that are 18 degrees apart
 AT_ONCE = 1e-4  # of the time to the next impact: what meets within it meets at once
 NO_REBOUND = 1e-7  # of the fastest: a rebound that is slower is rounding
 
@@ -67,13 +69,14 @@ class Touching(NamedTuple):
     """What touches in the islands that pass on a blow.
 
     rows: (r,) contacts, and after them triples of joints; island: (r,) theirs. pair: of each of the contacts; of_pair: (pairs,)
-    the island of each.
+    the island of each; most: (pairs,) how many impacts it may have, one after the other.
     """
 
     rows: Indices
     island: Indices
     pair: Indices
     of_pair: Indices
+    most: Indices
 
     def meeting(self, due: Flags, supports: Flags) -> Indices:
         """The rows of pairs that are due (pairs,), and in their islands those that support (m,) and the joints."""
@@ -114,9 +117,7 @@ def pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: Sy
     problem: of the contacts alone; system: with the joints that hold. least: m/s, what would part no faster does not bounce.
     """
     m = len(contacts)
-    together = m + np.count_nonzero(begin.awake)
-    most = MOST_BLOWS // together**3 if together <= MOST_STRUCK else 0
-    touching = that_pass_on(begin, contacts, problem, system) if most else None
+    touching = that_pass_on(begin, contacts, problem, system)
     _, impulse, struck, factorisations = none = Blow.none(problem, len(system.box))
     if touching is None:
         return none
@@ -126,14 +127,15 @@ def pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: Sy
     gap = np.ones(len(touching.of_pair))
     gap[touching.pair[waiting[rows] > 0.0]] = 0.0
     v, slack, taken, negligible = system.velocity, problem.system.slack, problem.taken_before.copy(), 0.0
-    for turn in range(most + 1):
+    for turn in range(int(touching.most.max()) + 1):
         speed = relative_velocities(system, v)
         approach = law.approach(speed[:m, 0])
         negligible = max(negligible, NO_REBOUND * float(approach[rows].max(initial=0.0)))
         rebound = np.maximum(law.rebound(approach, negligible), waiting)
         slack = np.where(rebound > 0.0, -rebound, law.room / begin.h)
         due = next_to_meet(touching, gap, -speed[rows, 0], rebound[rows] > 0.0)
-        if turn == most or not due.any():
+        due &= turn < touching.most
+        if not due.any():
             break
         some = touching.meeting(due, problem.restitution == 0.0)
         hit = rows[due[touching.pair]]
@@ -156,25 +158,61 @@ def pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: Sy
 
 
 def that_pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: System) -> Touching | None:
-    """What touches in the islands in which a contact bounces whose bodies could bounce off a third one."""
+    """What touches in the islands in which a contact bounces whose bodies could bounce off a third one; of many bodies only
+    where all that bounces is in rows."""
     fastest = float(np.abs(begin.bodies.predicted[:, :3]).max(initial=0.0))
     bounces = -problem.system.slack > NO_REBOUND * fastest
     if not bounces.any():
         return None
     m, ends = len(contacts), np.column_stack([contacts.body_a, contacts.body_b])
     touch = begin.touching(contacts)
-    met = np.bincount(np.unique(ends[touch & (problem.restitution > 0.0)], axis=0).ravel(), minlength=len(begin.awake))
+    may_bounce = touch & (problem.restitution > 0.0)
+    met = np.bincount(np.unique(ends[may_bounce], axis=0).ravel(), minlength=len(begin.awake))
     passes = bounces & (np.where(begin.model.dof >= 0, met, 0)[ends].max(axis=1) > 1)
     if not passes.any():
         return None
     rows = np.concatenate([np.flatnonzero(touch), np.arange(m, len(system.body_a))])
-    start, order = contact_islands(len(system.offset) - 1, system.body_a[rows], system.body_b[rows])
-    island = np.empty(len(rows), np.int64)
-    island[order] = np.repeat(np.arange(len(start) - 1), np.diff(start))
-    wanted = np.isin(island, island[np.isin(rows, np.flatnonzero(passes))])
+    island, size = islands_of(system, rows)
+    many = size[island] > MOST_STRUCK
+    if many.any():
+        in_line, between = in_rows(begin, contacts, may_bounce)
+        out_of_line = np.isin(rows, np.flatnonzero(may_bounce & ~in_line))
+        passes &= between | ~np.isin(np.arange(m), rows[many])
+        many &= np.isin(island, island[out_of_line])
+    wanted = np.isin(island, island[np.isin(rows, np.flatnonzero(passes))]) & ~many
+    if not wanted.any():
+        return None
     rows, island = rows[wanted], island[wanted]
     _, first, pair = np.unique(ends[rows[rows < m]], axis=0, return_index=True, return_inverse=True)
-    return Touching(rows, island, pair.ravel(), island[first])
+    # a row of many passes each blow on once by each of its bodies
+    most = np.where(size <= MOST_STRUCK, MOST_BLOWS // size**3, size)
+    return Touching(rows, island, pair.ravel(), island[first], most[island[first]])
+
+
+def islands_of(system: System, rows: Indices) -> tuple[Indices, Indices]:
+    """The islands (r,) that some rows (r,) of a system make of its bodies, and how many rows and bodies each of them has."""
+    bodies = len(system.offset) - 1
+    a, b = system.body_a[rows], system.body_b[rows]
+    start, order = contact_islands(bodies, a, b)
+    island = np.empty(len(rows), np.int64)
+    island[order] = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    of_body = np.full(bodies + 1, -1)
+    of_body[a], of_body[b], of_body[-1] = island, island, -1
+    return island, np.diff(start) + np.bincount(of_body[of_body >= 0], minlength=len(start) - 1)
+
+
+def in_rows(begin: Begin, contacts: ContactSet, which: Flags) -> tuple[Flags, Flags]:
+    """(m,) contacts whose bodies, of those that move, have no more than two others beside them in some contacts (m,), on
+    opposite sides; and (m,) those of them of which a body has two."""
+    moves, ends = begin.model.dof >= 0, np.column_stack([contacts.body_a, contacts.body_b])
+    among = np.flatnonzero(which & moves[ends].all(axis=1))
+    pairs, first = np.unique(ends[among], axis=0, return_index=True)
+    normal, tensor = contacts.normal[among[first]], np.zeros((len(moves), 3, 3))
+    np.add.at(tensor, pairs.ravel(), np.repeat(normal[:, :, None] * normal[:, None, :], 2, axis=0))
+    met = np.bincount(pairs.ravel(), minlength=len(moves))
+    is_in_line = (met <= 2) & (np.einsum("nij,nij->n", tensor, tensor) >= IN_LINE * met * met)
+    in_line = is_in_line[ends].all(axis=1)
+    return in_line, in_line & (met[ends].max(axis=1) > 1)
 
 
 def next_to_meet(touching: Touching, gap: Floats, closing: Floats, bounces: Flags) -> Flags:

@@ -27,12 +27,13 @@ from ..validation.scene import scene_warnings, validate
 from .bodies import State, build_bodies, to_body_frames
 from .borne import bearing_until_met, with_borne
 from .build import ContactMemory
+from .checkpoints import OF_PAIRS
 from .collide import Collider
 from .crowds import Crowds
 from .fields.fields import Fields
 from .first_look import begun_overlaps
 from .frame import Frame, require_finite
-from .held_together import OF_PAIRS, HeldTogether
+from .held_together import HeldTogether
 from .integrate import integrate
 from .joints.joints import JointMemory, Joints
 from .joints.rows import JointStep

@@ -22,7 +22,7 @@ from ..problem.system import relative_velocities
 from .look_ahead.later_contacts import normal_speed
 from .outcome import Solution
 from .predict import Begin
-from .propagation import MOST_STRUCK
+from .propagation import MOST_STRUCK, in_rows, islands_of
 
 __all__ = ["first_of_some"]
 
@@ -56,8 +56,8 @@ def first_of_some(
 
 def follows(begin: Begin, solution: Solution) -> Flags:
     """(m,) contacts of a solution that bounce, and that have held bodies back which were apart, one of which meets a third body
-    in the step as well, or has just parted from one; or, where there are few, pushes one that it touches, at a speed with which
-    it would bounce."""
+    in the step as well, or has just parted from one; or, where there are few or in a row, pushes one that it touches, at a
+    speed with which it would bounce."""
     system, gap, holds = solution.system, solution.contacts.gap, solution.bouncing
     if holds.any():
         holds = holds & ~begin.touching(solution.contacts)
@@ -65,11 +65,14 @@ def follows(begin: Begin, solution: Solution) -> Flags:
         return holds
     acts = holds | np.isfinite(solution.struck) | (solution.bouncing & (system.slack < 0.0))
     in_turn = holds & meets_others(begin, solution, acts)
-    if len(gap) + np.count_nonzero(begin.awake) > MOST_STRUCK:
-        return in_turn
+    bounce = acts | solution.bouncing
     closing = -relative_velocities(system, system.velocity)[: len(gap), 0]
     is_blow = holds & (solution.restitution * closing > begin.least_bounce)
-    return in_turn | (is_blow & meets_others(begin, solution, acts | solution.bouncing))
+    if is_blow.any():
+        island, size = islands_of(system, np.arange(len(gap)))
+        many = size[island] > MOST_STRUCK
+        is_blow &= ~many | in_rows(begin, solution.contacts, bounce)[1]
+    return in_turn | (is_blow & meets_others(begin, solution, bounce))
 
 
 def meets_others(begin: Begin, solution: Solution, acts: Flags) -> Flags:

@@ -91,7 +91,7 @@ def drive(file: Path, kind: str, frames: int) -> None:
     from stiction.addon.turns import at_once
 
     bake = at_once(begin(bpy.context, lambda level, text: print(level, text, file=sys.stderr), resume=True))
-    say(pid=bake._worker._process.pid)
+    say(pid=bake._worker._process._process.pid)
     told = 0
     first: int | None = None
     while not bake.job.is_over:

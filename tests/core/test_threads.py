@@ -104,15 +104,19 @@ def test_many_small_islands_come_out_the_same_with_any_number_of_threads():
 
 
 def test_the_bell_of_a_step_is_heard_in_all_threads():
-    """A step whose time is over is not solved on, whoever does it."""
+    """A step whose time is over is not solved on, whoever does it; of each island only its first contact projection is."""
     system = side_by_side(stacked_boxes(columns=4, layers=3).system, 40)
-    effort = effort_of_a_step()
-    effort[BELL] = 2
-    counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
-    tolerances = np.full((len(system.offset) - 1, 2), 1e-12)
-    limits = np.zeros(len(tolerances), dtype=bool), 200, 0, ACCELERATED
-    solve_islands(system, np.zeros((len(system.body_a), 3)), tolerances, *limits, effort, counts, errors, 2)
-    assert counts[3] <= 40
+    factorisations = []
+    for bell in (0, 2):
+        effort = effort_of_a_step()
+        effort[BELL] = bell
+        counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
+        tolerances = np.full((len(system.offset) - 1, 2), 1e-12)
+        limits = np.zeros(len(tolerances), dtype=bool), 200, 0, ACCELERATED
+        solve_islands(system, np.zeros((len(system.body_a), 3)), tolerances, *limits, effort, counts, errors, 2)
+        factorisations.append(counts[3])
+    whole, in_time = factorisations
+    assert in_time < 0.1 * whole
 
 
 @pytest.mark.parametrize("as_hulls", [False, True])
