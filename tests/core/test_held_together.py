@@ -11,6 +11,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
+from solver_core.dynamics.checkpoints import OF_PAIRS, checkpoint_problem
 from solver_core.scene.joints import FREE_AXIS, LOCKED, JointChange, JointSpec
 from solver_core.scene.parts import box, ground
 from solver_core.scene.spec import MaterialSpec, SceneSpec
@@ -243,3 +244,28 @@ def test_a_run_that_goes_on_from_a_checkpoint_with_some_glue_broken_is_the_same_
     for _ in range(3):
         np.testing.assert_array_equal(whole.advance().poses, other.advance().poses)
     assert whole._joints.memory.broken.tolist() == [True, False, False]
+
+
+def test_a_checkpoint_may_have_fewer_pairs_than_the_scene_begins_with_but_none_that_are_not():
+    spec = glued(PAIR, kind="hinge")
+    like = sc.Simulation(spec).checkpoint()
+    assert like["together_pair"].tolist() == [1]
+    apart = like | {"together_pair": np.zeros(0, np.int64), "together_gap": np.zeros(0)}
+    assert checkpoint_problem(apart, like) == ""
+    for wrong in ([-1], [2], [3], [4]):
+        assert "not of pairs" in checkpoint_problem(like | {"together_pair": np.array(wrong)}, like)
+    assert "together_gap" in checkpoint_problem(like | {"together_gap": np.zeros(0)}, like)
+    assert "names bodies" in checkpoint_problem(like | {"neighbours": like["neighbours"] + 2}, like)
+
+
+def test_a_run_goes_on_from_a_checkpoint_that_knows_no_gaps_at_the_gaps_that_there_are():
+    spec = glued(PAIR, gap=-1e-4)
+    whole = sc.Simulation(spec, fps=24.0, substeps=10)
+    for _ in range(2):
+        frame = whole.advance()
+    known = {name: array for name, array in whole.checkpoint().items() if name not in OF_PAIRS}
+    other = sc.Simulation(spec, fps=24.0, substeps=10)
+    other.restore(frame.frame, known)
+    frames = [other.advance() for _ in range(2)]
+    assert solved(frames)
+    assert forces(frames).max() < 1e-3 * weight(spec)
