@@ -94,7 +94,7 @@ def test_a_bake_goes_on_with_the_crowds_it_had():
 def test_what_is_put_up_with_in_a_crowd_is_within_its_limit_and_saves_work():
     worst_of, factorisations = [], []
     for limit in (1e-6, 1e-3):
-        frames = sc.Simulation(falling_cubes(80), crowd_tolerance=1e-6, crowd_limit=limit).run(FPS)
+        frames = sc.Simulation(falling_cubes(70), crowd_tolerance=1e-6, crowd_limit=limit).run(FPS)
         assert not any(frame.statistics.status.any() for frame in frames[1:])
         assert (max(frame.statistics.crowd.max() for frame in frames[1:]) > 32) == (limit > 1e-6)
         worst_of.append(worst(frames))
