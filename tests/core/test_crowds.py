@@ -92,15 +92,17 @@ def test_a_bake_goes_on_with_the_crowds_it_had():
 
 @pytest.mark.slow
 def test_what_is_put_up_with_in_a_crowd_is_within_its_limit_and_saves_work():
-    worst_of, factorisations = [], []
-    for limit in (1e-6, 1e-3):
-        frames = sc.Simulation(falling_cubes(70), crowd_tolerance=1e-6, crowd_limit=limit).run(FPS)
-        assert not any(frame.statistics.status.any() for frame in frames[1:])
-        assert (max(frame.statistics.crowd.max() for frame in frames[1:]) > 32) == (limit > 1e-6)
-        worst_of.append(worst(frames))
-        factorisations.append(sum(int(frame.statistics.factorisations.sum()) for frame in frames[1:]))
-    assert worst_of[0] <= 1e-6 < worst_of[1] <= 1e-3
-    assert factorisations[1] < 0.95 * factorisations[0]
+    """Of three heaps in all, for how much each one takes is chance: a tenth more or less by its last digits."""
+    factorisations = {1e-6: 0, 1e-3: 0}
+    for count in (60, 70, 80):
+        for limit in factorisations:
+            frames = sc.Simulation(falling_cubes(count), crowd_tolerance=1e-6, crowd_limit=limit).run(FPS)
+            assert not any(frame.statistics.status.any() for frame in frames[1:])
+            assert (max(frame.statistics.crowd.max() for frame in frames[1:]) > 32) == (limit > 1e-6)
+            assert worst(frames) <= limit
+            assert worst(frames) > 1e-6 or limit == 1e-6
+            factorisations[limit] += sum(int(frame.statistics.factorisations.sum()) for frame in frames[1:])
+    assert factorisations[1e-3] < 0.95 * factorisations[1e-6]
 
 
 @pytest.mark.parametrize("field", ["crowd_tolerance", "crowd_limit"])
