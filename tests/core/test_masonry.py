@@ -87,7 +87,8 @@ def test_what_stands_stands_in_a_mirror_and_turned_in_space(spec):
 @pytest.mark.slow
 def test_what_falls_falls_alike_in_a_mirror():
     """For as long as the tolerance, which a fall multiplies, has not grown to a thousandth of the way; from the frame on in
-    which the steps have taken up their rest offsets, of 40 um each, for these are parted in no one way."""
+    which the steps have taken up their rest offsets, of 40 um each: two meet in a polygon of more than eight corners, of
+    which eight are contacts, in the mirror others, so that steps are parted with another tilt."""
     spec, way = spiral_stair(NARROW), []
     for scene in (spec, mirrored(spec)):
         places = [frame.poses[:, :3] for frame in sc.Simulation(scene, threads=1).run(4)]
