@@ -45,7 +45,7 @@ SPIN = 2e-2  # rad in a step: where neither a body nor its axis turns by more, l
 SLOW = 5e-3  # rad in a step: what turns by less has no axis to speak of
 SLOW_ABOUT_AN_AXIS = 0.5 * SLOW  # of what is as fast at least one component is more than that
 POINTS_OF_A_LINE = 2  # contacts of two bodies that bear: with more they stand on each other
-NO_TURN = 1e-9  # of a radius
+ROUND_ENOUGH = 1e-9  # of a radius, that a ball may differ by
 STILL_ITS_NORMAL = 0.7  # cosine: of normals that turn by more in the step the one says nothing about the other
 
 
@@ -100,7 +100,7 @@ def balls_and_flats(shapes: ShapeTable) -> tuple[Flags, Flags]:
     first, alone = shapes.first_collider[:-1], np.diff(shapes.first_collider) == 1
     is_flat = (shapes.kind == PLANE) | (shapes.box & (shapes.margin == 0.0))
     curved = np.bincount(shapes.body, ~is_flat, minlength=len(alone)) > 0
-    return alone & (shapes.kind[first] == HULL) & (shapes.radius <= (1.0 + NO_TURN) * shapes.margin[first]), ~curved
+    return alone & (shapes.kind[first] == HULL) & (shapes.radius <= (1.0 + ROUND_ENOUGH) * shapes.margin[first]), ~curved
 
 
 @kernel
