@@ -39,7 +39,7 @@ def bearing_until_met(begin: Begin, state: State, speed: Floats, memory: Contact
     state: as it begins; speed: (n,) m/s, of the fastest points of bodies; memory: of the contacts of the last step.
     """
     contacts, fast = begin.contacts, LEAST_IMPACT * begin.gravity_speed
-    if BEARABLE * speed.max(initial=0.0) < fast and not memory.approach.max(initial=0.0) > fast:
+    if not anything_meets(speed, memory.approach, fast):
         return begin
     where = contacts.body_a, contacts.body_b, contacts.feature, contacts.point, contacts.normal, contacts.gap
     limits = begin.h, fast, begin.force_time
@@ -48,6 +48,17 @@ def bearing_until_met(begin: Begin, state: State, speed: Floats, memory: Contact
     if not is_borne:
         return begin
     return begin._replace(bodies=begin.bodies._replace(predicted=predicted, end_momentum=momentum), borne=borne)
+
+
+@kernel
+def anything_meets(speed, approach, fast):
+    """Whether bodies with speeds (n,) could have an impact faster than `fast`, or one with approach (m,) is under way."""
+    fastest, under_way = 0.0, 0.0
+    for s in speed:
+        fastest = max(fastest, s)
+    for s in approach:
+        under_way = max(under_way, s)
+    return not BEARABLE * fastest < fast or under_way > fast
 
 
 @kernel

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -20,13 +19,13 @@ from .rest_gaps import TOUCHING_OFFSETS
 from .restitution import bounce
 
 __all__ = [
+    "NO_TURNING",
     "Beyond",
     "ContactMemory",
     "StepProblem",
     "build_contacts",
     "build_system",
     "match",
-    "none_beyond",
     "remember",
     "rules_of",
     "stick_speed",
@@ -37,6 +36,7 @@ Floats = NDArray[np.float64]
 STICK_FRACTION = 1e-3  # of the speed that gravity gives in a step: slower contacts are at rest
 STICK_SPEED = 1e-6  # m/s, where there is no gravity
 VERTICAL = 1e-12  # squared sine: a normal that leans by less is vertical
+NO_TURNING = np.zeros((0, 3))
 STATIC, DYNAMIC = range(2)  # the columns of coefficients
 PRODUCT, AVERAGE, GEOMETRIC_MEAN, MINIMUM, MAXIMUM = range(5)
 RULES = {
@@ -82,7 +82,7 @@ class Beyond(NamedTuple):
     """What velocities at m contacts are beyond J v, m/s, world.
 
     drift: (m, 3) of the surface of B against that of A beyond their rigid motions. turning: (m, 3) as levers turn along the way
-    through the step, and known: (m,) where that is known, at what rolls (`rolling.py`).
+    through the step, or `NO_TURNING`, and known: (m,) where that is known, at what rolls (`rolling.py`).
     """
 
     drift: Floats
@@ -91,21 +91,21 @@ class Beyond(NamedTuple):
 
 
 class StepContacts(NamedTuple):
-    """Contacts as `build_contacts` takes them: those of a `ContactSet`, and old (m,), from `match`; rest: (m,) m, the gaps at
-    rest, offset: (m,) m, what they are of bodies that nothing holds, held: (m,) whether joints hold their bodies there; turned:
-    (n,) of bodies, from `turned_along`."""
+    """Contacts as `build_contacts` takes them: those of a `ContactSet`; rest: (m,) m, the gaps at rest, offset: (m,) m, what
+    they are of bodies that nothing holds, held: (m,) whether joints hold their bodies there; jointed: (n,) which bodies some
+    joint holds."""
 
     body_a: NDArray[np.int64]
     body_b: NDArray[np.int64]
+    feature: NDArray[np.uint64]
     point: Floats
     normal: Floats
     gap: Floats
     beyond: Beyond
-    old: NDArray[np.int64]
     rest: Floats
     offset: Floats
     held: NDArray[np.bool_]
-    turned: NDArray[np.bool_]
+    jointed: NDArray[np.bool_]
 
 
 class ContactRows(NamedTuple):
@@ -133,11 +133,13 @@ class ContactRows(NamedTuple):
 class StepProblem(NamedTuple):
     """The contact problem of a step.
 
-    axes: (m, 3, 3). impulse: (m, 3) N s, to begin with. restitution: (m,). approach, approach_before: (m,) m/s, to be
-    remembered, and as it was remembered; taken_before: (m,) J and parting: (m,) N s, as remembered.
+    elastic: whether any contact has restitution. axes: (m, 3, 3). impulse: (m, 3) N s, to begin with. restitution: (m,).
+    approach, approach_before: (m,) m/s, to be remembered, and as it was remembered; taken_before: (m,) J and parting: (m,) N s,
+    as remembered.
     """
 
     system: System
+    elastic: bool
     axes: Floats
     impulse: Floats
     restitution: Floats
@@ -145,11 +147,6 @@ class StepProblem(NamedTuple):
     approach_before: Floats
     taken_before: Floats
     parting: Floats
-
-
-def none_beyond(count: int) -> Beyond:
-    """Of so many contacts, nothing."""
-    return Beyond(np.zeros((count, 3)), np.zeros((count, 3)), np.zeros(count, np.bool_))
 
 
 def rules_of(spec: SceneSpec) -> Rules:
@@ -164,9 +161,9 @@ def rules_of(spec: SceneSpec) -> Rules:
     return Rules(RULES[spec.friction_combine], RULES[spec.restitution_combine], surface, pairs)
 
 
-def stick_speed(gravity: Floats, h: float) -> float:
-    """m/s, a contact that slides faster than this in a step of h seconds has the dynamic coefficient; gravity: (3,) m/s^2."""
-    return max(STICK_SPEED, STICK_FRACTION * math.hypot(*gravity) * h)
+def stick_speed(gravity: float, h: float) -> float:
+    """m/s, a contact that slides faster than this in a step of h seconds has the dynamic coefficient; gravity: m/s^2."""
+    return max(STICK_SPEED, STICK_FRACTION * gravity * h)
 
 
 @leaf_kernel
@@ -284,7 +281,7 @@ def _recall(remembered, axes, impulse):
 
 @kernel
 def build_contacts(model, position, bodies, times, speeds, rules, contacts, memory):
-    """`ContactRows` of the contacts of a step.
+    """`ContactRows` of the contacts of a step, and whether any of them has restitution.
 
     position: (n, 3), where the step begins; bodies: its `Prediction`. times: s, of the step and of the one before. speeds: m/s,
     a contact that slides faster than the first has the dynamic coefficient, one that parts no faster than the second does not
@@ -309,17 +306,19 @@ def build_contacts(model, position, bodies, times, speeds, rules, contacts, memo
         np.zeros(m),
     )
     work = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
-    _fill_rows(model, position, bodies, (times, speeds), rules, (contacts, memory), work, rows)
-    return rows
+    old = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
+    turns = turned_along(bodies.twist, (model.dof < 0) | contacts.jointed, contacts.body_a, contacts.body_b)
+    elastic = _fill_rows(model, position, bodies, (times, speeds), rules, (contacts, memory, old, turns), work, rows)
+    return rows, elastic
 
 
 @leaf_kernel
 def _fill_rows(model, position, bodies, limits, rules, known, work, rows):
-    """The same, into `rows`; work: four arrays (3,)."""
-    (times, speeds), (contacts, memory), (arm, at_a, at_b, u) = limits, known, work
-    twist, h, stick_speed = bodies.twist, times[0], speeds[0]
+    """The same, into `rows`; work: four arrays (3,). Whether any contact has restitution."""
+    (times, speeds), (contacts, memory, rows_before, turns), (arm, at_a, at_b, u) = limits, known, work
+    twist, h, stick_speed, elastic = bodies.twist, times[0], speeds[0], False
     for k in range(contacts.body_a.size):
-        a, b, old = contacts.body_a[k], contacts.body_b[k], contacts.old[k]
+        a, b, old = contacts.body_a[k], contacts.body_b[k], rows_before[k]
         is_known_a, is_known_b = model.dof[a] < 0, model.dof[b] < 0
         axes = rows.axes[k]
         _tangents(contacts.normal[k, 0], contacts.normal[k, 1], contacts.normal[k, 2], axes)
@@ -338,7 +337,7 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, rows):
             swing(axes, twist[a], twist[b], contacts.point[k], position[a], position[b], h, rows.bias[k])
         elif contacts.beyond.known[k]:
             _add_turning(axes, contacts.beyond.turning[k], u, rows.bias[k])
-        elif contacts.turned[a]:
+        elif turns[a]:
             for i in range(3):
                 arm[i] = position[a, i] - position[b, i]
             carry(axes, twist[a], twist[b], arm, h, rows.bias[k])
@@ -355,6 +354,8 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, rows):
         pull = _pulled_together(axes[0], twist, bodies.predicted, a, b) / (0.5 * (times[0] + times[1]))
         rebound, rows.approach[k] = bounce(-u[0], pull, gap, times, rows.approach_before[k], e, speeds[1], touches)
         rows.slack[k] = -rebound if rebound > 0.0 else gap / h
+        elastic |= e > 0.0
+    return elastic
 
 
 @kernel
@@ -384,12 +385,10 @@ def build_system(
     """
     model, h = begin.model, begin.h
     body_a, body_b = contacts.body_a, contacts.body_b
-    old = match(memory, body_a, body_b, contacts.feature)
-    turned = turned_along(begin.bodies.twist, (model.dof < 0) | held, body_a, body_b)
     places = contacts.point, contacts.normal, contacts.gap, beyond
-    given = StepContacts(body_a, body_b, *places, old, *begin.at_rest(contacts), turned)
-    times, speeds = (h, begin.last_step), (stick_speed(model.gravity, h), least_bounce)
-    rows = build_contacts(model, state.position, begin.bodies, times, speeds, rules, given, memory)
+    given = StepContacts(body_a, body_b, contacts.feature, *places, *begin.at_rest(contacts), held)
+    times, speeds = (h, begin.last_step), (stick_speed(begin.gravity, h), least_bounce)
+    rows, elastic = build_contacts(model, state.position, begin.bodies, times, speeds, rules, given, memory)
     system = System(
         offset=begin.offset,
         block_start=begin.block_start,
@@ -407,4 +406,4 @@ def build_system(
         least_scale=begin.least_scale,
     )
     remembered = rows.approach_before, rows.taken_before, rows.parting
-    return StepProblem(system, rows.axes, rows.impulse, rows.restitution, rows.approach, *remembered)
+    return StepProblem(system, elastic, rows.axes, rows.impulse, rows.restitution, rows.approach, *remembered)

@@ -49,6 +49,7 @@ class Crowds:
         if self._accelerated:
             self._of_crowds = max(settings.tolerance, settings.crowd_tolerance)
             self._limit = max(self._of_crowds, settings.crowd_limit)
+        self._tolerances = self._tolerance, max(self._tolerance, JOINED * self._of_crowds), self._of_crowds, self._limit
 
     def look(self, begin: Begin, system: System) -> tuple[Floats, Flags]:
         """The tolerances (moving, 2) of the island of each body that the solver moves: what is asked for, and what is put up
@@ -57,16 +58,8 @@ class Crowds:
         moving = len(begin.offset) - 1
         if not self._accelerated:
             return np.full((moving, 2), self._tolerance), np.zeros(moving, dtype=bool)
-        now = begin.unknowns(begin.bodies.twist)
-        tumbling, many, fast, joined = who_tumbles(system, now, begin.gravity_speed, self.tumbling[begin.awake])
-        crowd = tumbling & many & (self._limit > self._tolerance)
-        self.members[:] = self.tumbling[:] = False
-        self.members[begin.awake], self.tumbling[begin.awake] = crowd, tumbling
-        of_crowds = np.where(joined, max(self._tolerance, JOINED * self._of_crowds), self._of_crowds)
-        asked = np.where(crowd, (of_crowds, np.where(fast, self._limit, of_crowds)), self._tolerance)
-        self._asked[:] = self._tolerance
-        self._asked[begin.awake] = asked[0]
-        return asked.T.copy(), tumbling
+        now, of_bodies = begin.unknowns(begin.bodies.twist), (self.tumbling, self.members, self._asked)
+        return who_tumbles(system, begin.model.dof, now, begin.gravity_speed, self._tolerances, of_bodies)
 
     def still(self) -> Floats:
         """(n,) what bodies in equilibrium may move at for no better reason than that it is solved to a tolerance, of the speed
@@ -85,36 +78,47 @@ class Crowds:
 
 
 @kernel
-def who_tumbles(system, now, speed, tumbling):
-    """(bodies,) who is in an island that has a body which tumbles already, (bodies,), or a contact that moves faster than
-    `speed` at velocities `now` (dof,); (bodies,) who is in an island of many; (bodies,) who is in one without joints in which a
-    contact is fast; and (bodies,) who is in one with joints."""
+def who_tumbles(system, dof, now, speed, tolerances, of_bodies):
+    """(moving, 2) and (moving,) as of `Crowds.look`, for contacts that move faster than `speed` at velocities `now` (dof,).
+
+    dof: (n,) of a `Model`. tolerances: that of what is no crowd, of crowds with joints, of the others, and what is put up with
+    of fast ones. of_bodies: (n,) who tumbles, is in a crowd, and what is asked of each, all of which is brought up to date.
+    """
+    (tolerance, of_joined, of_crowds, limit), (tumbling, members, asked_of) = tolerances, of_bodies
     bodies = system.offset.size - 1
     size, fastest = np.zeros(bodies, np.int64), np.zeros(bodies)
     stirred, jointed = np.zeros(bodies, np.bool_), np.zeros(bodies, np.bool_)
-    together, many = np.empty(bodies, np.bool_), np.empty(bodies, np.bool_)
-    fast, joined = np.empty(bodies, np.bool_), np.empty(bodies, np.bool_)
+    asked, together = np.full((bodies, 2), tolerance), np.empty(bodies, np.bool_)
     parent = np.arange(bodies)
-    _look_at_islands(system, now, tumbling, parent, size, fastest, stirred, jointed)
-    for b in range(bodies):
+    _look_at_islands(system, dof, now, tumbling, parent, (size, fastest, stirred, jointed))
+    for i in range(dof.size):
+        b = dof[i]
+        tumbling[i], members[i], asked_of[i] = False, False, tolerance
+        if b < 0:
+            continue
         first = root(parent, b)
-        together[b], many[b] = stirred[first] or fastest[first] > speed * speed, size[first] > MANY
-        fast[b], joined[b] = fastest[first] > (MUCH_FASTER * speed) ** 2 and not jointed[first], jointed[first]
-    return together, many, fast, joined
+        together[b] = tumbling[i] = stirred[first] or fastest[first] > speed * speed
+        members[i] = tumbling[i] and size[first] > MANY and limit > tolerance
+        if members[i]:
+            is_fast = fastest[first] > (MUCH_FASTER * speed) ** 2 and not jointed[first]
+            asked[b, 0] = asked_of[i] = of_joined if jointed[first] else of_crowds
+            asked[b, 1] = limit if is_fast else asked[b, 0]
+    return asked, together
 
 
 @leaf_kernel
-def _look_at_islands(system, now, tumbling, parent, size, fastest, stirred, jointed):
+def _look_at_islands(system, dof, now, tumbling, parent, out):
     """For the first body of each island how many there are, the square of its fastest contact, and whether something in it
-    tumbles, or is joined; parent: (bodies,) their disjoint sets."""
-    bodies = parent.size
+    tumbles, (n,) of bodies, or is joined; parent: (moving,) their disjoint sets."""
+    size, fastest, stirred, jointed = out
     for k in range(system.body_a.size):
         if system.body_a[k] >= 0 and system.body_b[k] >= 0:
             join(parent, system.body_a[k], system.body_b[k])
-    for b in range(bodies):
-        first = root(parent, b)
-        size[first] += 1
-        stirred[first] |= tumbling[b]
+    for i in range(dof.size):
+        if dof[i] >= 0:
+            first = root(parent, dof[i])
+            size[first] += 1
+            stirred[first] |= tumbling[i]
     for k in range(system.mu.size):
         first = root(parent, system.body_a[k] if system.body_a[k] >= 0 else system.body_b[k])
         n, t1, t2 = relative_velocity(system, k, now)

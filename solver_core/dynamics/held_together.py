@@ -32,7 +32,6 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-
 class HeldTogether:
     """Who is held to whom among n bodies. rest: the gaps of those that begin near each other. excluded: (k, 2) sorted pairs
     that do not collide, those of the scene and those that are held in all coordinates."""
@@ -86,9 +85,9 @@ class HeldTogether:
     def loosen(self, contacts: ContactSet, awake: Flags) -> None:
         """Let those whose joints broke keep the gap that they have in some contacts, if they are farther apart than they were;
         who has none is an ordinary pair again. awake: (n,), of others contacts say nothing."""
-        free = ~self.rest.held
-        if not free.any():
+        if self.rest.held.all():
             return
+        free = ~self.rest.held
         now = np.full(len(free), np.inf)
         row = self.rest.find(contacts.body_a, contacts.body_b)
         np.minimum.at(now, row[row >= 0], contacts.gap[row >= 0])

@@ -53,7 +53,7 @@ class KeptContacts:
         names = FrameImpacts.__dataclass_fields__
         impacts = [*self._impacts, NOTHING_MET]
         joined = FrameImpacts(**{name: np.concatenate([getattr(one, name) for one in impacts]) for name in names})
-        return contacts_of(begin, solution, stick_speed(begin.model.gravity, begin.h), joined)
+        return contacts_of(begin, solution, stick_speed(begin.gravity, begin.h), joined)
 
 
 def contacts_of(begin: Begin, solution: Solution, slow: float, impacts: FrameImpacts) -> FrameContacts:

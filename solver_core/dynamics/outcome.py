@@ -77,7 +77,7 @@ class Solution(NamedTuple):
     @property
     def may_improve(self) -> bool:
         """Whether other contacts, or a shorter step, could help."""
-        return not self.worked_off and self.counts[0] not in (Status.INFEASIBLE, Status.TIME_LIMIT)
+        return not self.worked_off and int(self.counts[0]) not in (Status.INFEASIBLE, Status.TIME_LIMIT)
 
 
 class Attempt(NamedTuple):
@@ -105,7 +105,7 @@ def step_row(
     ended. joined: (t, 2) the bodies of the triples of rows of joints, which come after the contacts."""
     counts, errors, contacts = last.counts, last.errors, last.contacts
     before = begin.contacts.deepest(begin.model.size)
-    spin, spinning = fastest_of(contacts, begin.bodies.twist * max(begin.h, begin.single))
+    spin, spinning = fastest_of(contacts, begin.bodies.twist, max(begin.h, begin.single))
     deepest = max(before, after, key=lambda overlap: overlap.ratio)
     return {
         "status": counts[0],
@@ -141,19 +141,19 @@ def combined(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return worst | most | sums | overlap | {name: fastest[name] for name in ("spin", "spinning_body")}
 
 
-def fastest_of(contacts: ContactSet, way: Floats) -> tuple[float, int]:
-    """How far the body with contacts that turns farthest does, in rad, and which it is, -1 for none; way: (n, 6)."""
-    square, body = fastest_turn(contacts.body_a, contacts.body_b, way)
-    return math.sqrt(square), body
+def fastest_of(contacts: ContactSet, twist: Floats, h: float) -> tuple[float, int]:
+    """How far in rad the body with contacts that turns fastest, of twists (n, 6), does in h seconds; and which it is, or -1."""
+    square, body = fastest_turn(contacts.body_a, contacts.body_b, twist)
+    return h * math.sqrt(square), body
 
 
 @kernel
-def fastest_turn(body_a, body_b, way):
-    """The same, squared."""
+def fastest_turn(body_a, body_b, twist):
+    """The square of the fastest turn in rad/s, and whose it is, -1 for none."""
     most, fastest = 0.0, -1
     for bodies in (body_a, body_b):
         for body in bodies:
-            turn = way[body, 3] ** 2 + way[body, 4] ** 2 + way[body, 5] ** 2
+            turn = twist[body, 3] ** 2 + twist[body, 4] ** 2 + twist[body, 5] ** 2
             if fastest < 0 or turn > most:
                 most, fastest = turn, body
     return most, fastest

@@ -50,7 +50,8 @@ class Begin(NamedTuple):
     at: time steps since the first frame; h, last_step: s, this step and the one before; single: s, one of the scene's time
     steps, of which a step may be some or a part. awake: (n,). model: with degrees of freedom for those awake only. offset:
     (moving + 1,) the first degree of freedom of each body that the solver moves, block_start: where its mass begins, as in a
-    `System`; rigid: (moving, 6) its degrees of freedom. bodies: what is predicted of them. contacts: those that may close in
+    `System`; rigid: (moving, 6) its degrees of freedom. gravity: m/s^2, how strong it is. smallest: m, the half extent of the
+    smallest awake, infinite of none. bodies: what is predicted of them. contacts: those that may close in
     the step; rest: the gaps that they keep; resting: those of the contacts, None where they were not looked up. borne: (k, 4)
     N s, what of the remembered impulses of contacts is in the prediction.
     """
@@ -64,6 +65,8 @@ class Begin(NamedTuple):
     offset: NDArray[np.int64]
     block_start: NDArray[np.int64]
     rigid: NDArray[np.int64]
+    gravity: float
+    smallest: float
     bodies: Prediction
     contacts: ContactSet
     rest: RestGaps
@@ -83,21 +86,20 @@ class Begin(NamedTuple):
     @property
     def gravity_speed(self) -> float:
         """The speed in m/s that gravity gives in a single step, or in a part of one: what is slower may be at rest."""
-        return math.hypot(*self.model.gravity) * min(self.h, self.single)
+        return self.gravity * min(self.h, self.single)
 
     @property
     def least_scale(self) -> float:
         """The speed in m/s that errors are measured by at least: what gravity gives in this step, or in a single one of
         several, by which what rests would move without its contacts; or where that is little a millionth of the smallest body
         in a step, as much as a joint may be off."""
-        fall = math.hypot(*self.model.gravity) * min(self.force_time, self.single)
-        smallest = float(self.model.size[self.awake].min(initial=np.inf))
-        return max(fall, LEAST_MOTION * smallest / self.single) if math.isfinite(smallest) else fall
+        fall = self.gravity * min(self.force_time, self.single)
+        return max(fall, LEAST_MOTION * self.smallest / self.single) if math.isfinite(self.smallest) else fall
 
     @property
     def least_bounce(self) -> float:
         """The speed in m/s that gravity gives in a single step: bodies that would part no faster do not bounce."""
-        return math.hypot(*self.model.gravity) * self.single
+        return self.gravity * self.single
 
     def at_rest(self, contacts: ContactSet) -> AtRest:
         """The gaps that the bodies of contacts keep at rest."""
@@ -133,6 +135,30 @@ class Begin(NamedTuple):
     def twists(self, v: Floats) -> Floats:
         """(moving, 6) the twists of the bodies that the solver moves, from their velocities (dof,)."""
         return v[self.rigid]
+
+    def all_twists(self, v: Floats) -> Floats:
+        """(n, 6) the twists of all bodies, of those that the solver moves from their velocities (dof,)."""
+        return all_twists(self.model.dof, self.bodies.predicted, v)
+
+
+@kernel
+def all_twists(dof, predicted, v):
+    """The same."""
+    out = predicted.copy()
+    for b in range(dof.size):
+        if dof[b] >= 0:
+            out[b] = v[RIGID * dof[b] : RIGID * (dof[b] + 1)]
+    return out
+
+
+@kernel
+def degrees_of_freedom(awake, size):
+    """The `dof` (n,) of a `Model` of which some are awake (n,), how many these are, and the smallest of their sizes (n,)."""
+    dof, moving, smallest = np.full(awake.size, -1, np.int64), 0, np.inf
+    for b in range(awake.size):
+        if awake[b]:
+            dof[b], moving, smallest = moving, moving + 1, min(smallest, size[b])
+    return dof, moving, smallest
 
 
 @leaf_kernel
@@ -218,8 +244,8 @@ def predicted_step(
 ) -> Begin:
     """Predict a step of h seconds after one of `last_step` seconds; who is not awake (n,) is treated as static. single: as in
     `Begin`."""
-    n, moving = len(awake), int(awake.sum())
-    model = model._replace(dof=np.where(awake, np.cumsum(awake) - 1, -1))
+    dof, moving, smallest = degrees_of_freedom(awake, model.size)
+    n, model = len(awake), model._replace(dof=dof)
     bodies = Prediction(
         rotation=np.empty((n, 3, 3)),
         twist=np.empty((n, RIGID)),
@@ -230,7 +256,8 @@ def predicted_step(
     )
     offset = np.arange(moving + 1) * RIGID
     rigid = np.arange(moving * RIGID).reshape(moving, RIGID)
-    unknowns, rest = (offset, RIGID * offset, rigid), NO_REST_GAPS._replace(bodies=n)
-    begin = Begin(at, h, last_step, single, awake, model, *unknowns, bodies, NO_CONTACTS, rest, NONE_BORNE)
+    unknowns, scales = (offset, RIGID * offset, rigid), (math.hypot(*model.gravity), smallest)
+    rest = RestGaps(n, NO_REST_GAPS.pair, NO_REST_GAPS.gap, NO_REST_GAPS.held)
+    begin = Begin(at, h, last_step, single, awake, model, *unknowns, *scales, bodies, NO_CONTACTS, rest, NONE_BORNE)
     predict(model, state, prescribed, h, begin.force_time, bodies)
     return begin

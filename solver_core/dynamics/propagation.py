@@ -11,7 +11,7 @@ These impacts come before the step is solved and change the velocities that it b
 first: its bodies have been held since, and the speed that they came with is remembered (`restitution.py`). Contacts without
 restitution hold meanwhile, and joints do. What closes no faster than what rest gathers in a step is no impact and is left to
 the step, and so is what would take more impacts than a step may have: it is then answered at once. Where there are many
-bodies that is all but what stands in rows, whose order a user sees.
+bodies, or where two meet at several points, that is all but what stands in rows, whose order a user sees.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .build import StepProblem
 from .predict import Begin
 from .separation import left_to_limits
 
-__all__ = ["MOST_STRUCK", "Blow", "in_rows", "islands_of", "pass_on"]
+__all__ = ["Blow", "have_no_order", "in_rows", "islands_of", "pass_on"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -158,8 +158,8 @@ def pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: Sy
 
 
 def that_pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: System) -> Touching | None:
-    """What touches in the islands in which a contact bounces whose bodies could bounce off a third one; of many bodies only
-    where all that bounces is in rows."""
+    """What touches in the islands in which a contact bounces whose bodies could bounce off a third one; where impacts have no
+    order only if all that bounces is in rows."""
     fastest = float(np.abs(begin.bodies.predicted[:, :3]).max(initial=0.0))
     bounces = -problem.system.slack > NO_REBOUND * fastest
     if not bounces.any():
@@ -173,13 +173,13 @@ def that_pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, syste
         return None
     rows = np.concatenate([np.flatnonzero(touch), np.arange(m, len(system.body_a))])
     island, size = islands_of(system, rows)
-    many = size[island] > MOST_STRUCK
-    if many.any():
+    mixed = have_no_order(contacts, rows, island, size)
+    if mixed.any():
         in_line, between = in_rows(begin, contacts, may_bounce)
         out_of_line = np.isin(rows, np.flatnonzero(may_bounce & ~in_line))
-        passes &= between | ~np.isin(np.arange(m), rows[many])
-        many &= np.isin(island, island[out_of_line])
-    wanted = np.isin(island, island[np.isin(rows, np.flatnonzero(passes))]) & ~many
+        passes &= between | ~np.isin(np.arange(m), rows[mixed])
+        mixed &= np.isin(island, island[out_of_line])
+    wanted = np.isin(island, island[np.isin(rows, np.flatnonzero(passes))]) & ~mixed
     if not wanted.any():
         return None
     rows, island = rows[wanted], island[wanted]
@@ -187,6 +187,15 @@ def that_pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, syste
     # a row of many passes each blow on once by each of its bodies
     most = np.where(size <= MOST_STRUCK, MOST_BLOWS // size**3, size)
     return Touching(rows, island, pair.ravel(), island[first], most[island[first]])
+
+
+def have_no_order(contacts: ContactSet, rows: Indices, island: Indices, size: Indices) -> Flags:
+    """(r,) which rows, ascending, are of islands (r,) of such sizes whose impacts have no order that anybody could tell: those
+    of many, or in which two bodies meet at several points."""
+    chosen = rows[rows < len(contacts)]
+    a, b = contacts.body_a[chosen], contacts.body_b[chosen]
+    again = (a[1:] == a[:-1]) & (b[1:] == b[:-1])
+    return (size[island] > MOST_STRUCK) | np.isin(island, island[1 : len(chosen)][again])
 
 
 def islands_of(system: System, rows: Indices) -> tuple[Indices, Indices]:
@@ -256,5 +265,5 @@ def of_rows(problem: StepProblem, system: System, rows: Indices, slack: Floats, 
         mu=system.mu[some],
         box=box,
     )
-    of_contacts = (array[some] for array in problem[3:])
-    return StepProblem(part, problem.axes[some], np.zeros((len(rows), 3)), *of_contacts)
+    of_contacts = (array[some] for array in problem[4:])
+    return StepProblem(part, problem.elastic, problem.axes[some], np.zeros((len(rows), 3)), *of_contacts)

@@ -32,9 +32,9 @@ EXACT = 1e-6  # of what rebounds give: what a solve's tolerance may add to it
 def lowered(problem: StepProblem, v: Floats) -> Floats | None:
     """(m,) what a step's rebounds have to be multiplied by for the velocities (dof,) that they led to, None where they may
     stay."""
-    rebound = np.maximum(-problem.system.slack, 0.0)
-    if not rebound.any():
+    if not problem.elastic or not (problem.system.slack < 0.0).any():
         return None
+    rebound = np.maximum(-problem.system.slack, 0.0)
     island, work = _work(problem, v)
     given = 0.5 * problem.impulse[: len(rebound), 0] * rebound
     may, given, work = (np.bincount(island, x) for x in (_may_give(problem), given, work))
@@ -48,6 +48,8 @@ def lowered(problem: StepProblem, v: Floats) -> Floats | None:
 
 def taken(problem: StepProblem, v: Floats) -> Floats:
     """(m,) J that contacts have taken from bodies that they slow down, and that they have not given back, after a step."""
+    if not problem.elastic:
+        return np.zeros(len(problem.approach))
     slows = (problem.approach > 0.0) & (problem.restitution > 0.0)
     if not slows.any():
         return np.zeros(len(slows))

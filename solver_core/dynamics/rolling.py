@@ -63,7 +63,7 @@ class Rolling:
         # a part of a step is no other law
         step = max(begin.h, begin.single)
         predicted = begin.bodies.predicted
-        if not np.abs(predicted[:, 3:]).max(initial=0.0) * step > SLOW_ABOUT_AN_AXIS:
+        if not anything_turns(predicted, SLOW_ABOUT_AN_AXIS / step):
             return np.zeros(len(contacts), np.bool_), predicted
         # neither meshes that deform, whose surface is not where it will be, nor crowds, which nobody looks at so closely
         apart = ~self._crowds.members & (self._deformation.reach(begin.h) == 0.0)
@@ -101,6 +101,16 @@ def balls_and_flats(shapes: ShapeTable) -> tuple[Flags, Flags]:
     is_flat = (shapes.kind == PLANE) | (shapes.box & (shapes.margin == 0.0))
     curved = np.bincount(shapes.body, ~is_flat, minlength=len(alone)) > 0
     return alone & (shapes.kind[first] == HULL) & (shapes.radius <= (1.0 + ROUND_ENOUGH) * shapes.margin[first]), ~curved
+
+
+@kernel
+def anything_turns(twist, speed):
+    """Whether any of twists (n, 6) turns faster than a speed in rad/s about an axis of the world."""
+    for i in range(len(twist)):
+        for row in range(3, 6):
+            if abs(twist[i, row]) > speed:
+                return True
+    return False
 
 
 @kernel

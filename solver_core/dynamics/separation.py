@@ -68,16 +68,14 @@ def separation(
     effort, threads, pushed = means
     model, h = begin.model, begin.h
     body_a, body_b, gap = contacts.body_a, contacts.body_b, contacts.gap
-    out = np.zeros_like(v)
-    size = np.minimum(model.size[body_a], model.size[body_b])
+    out, pushes = np.zeros_like(v), np.zeros(len(gap))
     rest, offset, _ = begin.at_rest(contacts)
+    missing, near, is_any = nearer_than_rest(system, v, gap, rest, offset, h)
+    if not is_any:
+        return out, pushes
+    size = np.minimum(model.size[body_a], model.size[body_b])
     every = relative_velocities(system, v)
     velocity = every[: len(gap)]
-    missing = rest - gap - h * np.maximum(velocity[:, 0], 0.0)
-    near = missing > NEGLIGIBLE * offset
-    pushes = np.zeros(len(near))
-    if not near.any():
-        return out, pushes
     inward = _speed_of_entry(model, body_a, body_b, velocity[:, 1:], twist, h)
     room = np.maximum(gap + (offset - rest) - CLEAR * offset + h * velocity[:, 0], 0.0)
     wanted = np.where(near, -np.minimum(missing / h, recovery_speed * size + inward), room / h)
@@ -105,6 +103,18 @@ def separation(
         impulse[:] = 0.0
     leave_what_gets_worse(model, apart, islands, contacts, rest, size, h, out)
     return out, pushes
+
+
+@kernel
+def nearer_than_rest(system, v, gap, rest, offset, h):
+    """(m,) m, by how much bodies at gaps (m,) come nearer than they rest with velocities v (dof,) in h seconds, or are; (m,)
+    whether that is more than negligible beside their rest offsets (m,), and whether any is."""
+    missing, near, is_any = np.empty(gap.size), np.empty(gap.size, np.bool_), False
+    for k in range(gap.size):
+        missing[k] = rest[k] - gap[k] - h * max(relative_velocity(system, k, v)[0], 0.0)
+        near[k] = missing[k] > NEGLIGIBLE * offset[k]
+        is_any |= near[k]
+    return missing, near, is_any
 
 
 def _part_by(solve: Part, apart: System, acting: Bools, fastest: float, effort: Indices, impulse: Floats, out: Floats) -> bool:

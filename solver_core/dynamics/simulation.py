@@ -294,7 +294,9 @@ class Simulation:
         joints = self._joints.step(begin, self._state) if len(self._joints) else None
         # impulses are remembered as those of a single step
         span = begin.span
-        memory, held = self._memory._replace(impulse=span * self._memory.impulse), span * self._joints.memory.impulse
+        memory, held = self._memory, span * self._joints.memory.impulse
+        if span > 1.0:
+            memory = memory._replace(impulse=span * memory.impulse)
         tries: list[Attempt] = []
         while True:
             solve = partial(self._solved, begin, joints, memory, held)
@@ -408,7 +410,7 @@ class Simulation:
         self._state, self._last_step = best.moved, begin.h
         self._predicted = begin.bodies.predicted
         span = begin.span
-        self._sleep.record_motion(solution.twist, solution.counts[0] == 0, span)
+        self._sleep.record_motion(solution.twist, solution.counts[0] == Status.SOLVED, span)
         kept = with_borne(solution.memory, self._memory, begin.borne)
         found = {"approach": solution.approach, "taken": solution.taken}
         # what parts the overlaps of the next step is found anew: who pushed once would push for ever, a little

@@ -19,6 +19,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compile.kernel import kernel
 from ..scene.spec import SceneSpec
 from .build import ContactMemory
 from .islands import connected
@@ -100,8 +101,7 @@ class Sleep:
         """Take in the twists (n, 6) with which bodies moved in some steps that were taken as one, or in a part of a step, and
         whether it was solved. span: how many steps that was, or 1."""
         if self._enabled:
-            speed = (np.linalg.norm(twist[:, :3], axis=1) + self._radius * np.linalg.norm(twist[:, 3:], axis=1)) / span
-            self._fastest = np.maximum(self._fastest, speed if solved else np.inf)
+            keep_fastest(twist, self._radius, span, solved, self._fastest)
 
     def update(
         self,
@@ -165,6 +165,16 @@ class Sleep:
         """Of those that sleep from the start, wake all that did not sleep any more at a checkpoint."""
         self.untouched &= np.array(checkpoint["sleep_untouched"])
         self.asleep = self.untouched.copy()
+
+
+@kernel
+def keep_fastest(twist, radius, span, solved, fastest):
+    """fastest (n,) := the larger of itself and the speeds of bodies' farthest points in a single step of those of a span;
+    infinite where that was not solved. radius: (n,) m."""
+    for b in range(fastest.size):
+        v, w = twist[b, :3], twist[b, 3:]
+        straight, turning = np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]), np.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+        fastest[b] = max(fastest[b], (straight + radius[b] * turning) / span) if solved else np.inf
 
 
 def laid_asleep(spec: SceneSpec) -> tuple[Flags, NDArray[np.int64], NDArray[np.int64]]:

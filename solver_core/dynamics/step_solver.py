@@ -17,7 +17,7 @@ from ..scene.spec import ContactMethod, SceneSpec, SolverSettings
 from ..solvers.effort import effort_of_a_step, is_worked_off, ringing
 from ..solvers.kaufman_2008.staggered import VARIANTS
 from .bodies import State
-from .build import Beyond, ContactMemory, StepProblem, build_system, none_beyond, remember, rules_of
+from .build import NO_TURNING, Beyond, ContactMemory, StepProblem, build_system, remember, rules_of
 from .crowds import Crowds
 from .energy_step import solve_islands_by_energy
 from .islands import COUNTS, solve_islands
@@ -112,13 +112,10 @@ class StepSolver:
             held = np.zeros_like(held)
             held[joints.triples] = problem.impulse[len(contacts) :]
             box = joints.holding(box)
-        twist = begin.bodies.predicted.copy()
-        twist[begin.awake] = begin.twists(v)
-        speed = self._settings.recovery_speed
-        joined = self._joints.pairs, box
+        speed, joined = self._settings.recovery_speed, (self._joints.pairs, box)
         means = self._effort, self._threads, problem.parting
-        apart, parting = separation(begin, problem.system, contacts, joined, v, twist, speed, means)
-        twist[begin.awake] += begin.twists(apart)
+        apart, parting = separation(begin, problem.system, contacts, joined, v, begin.all_twists(v), speed, means)
+        twist = begin.all_twists(v + apart)
         impulse = remember(problem.axes, problem.impulse[: len(contacts)])
         before = problem.approach_before, problem.taken_before
         kept = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, impulse, *before, parting)
@@ -133,19 +130,19 @@ class StepSolver:
         """The contact problem of the step, without joints; what rolls has it about the motion of the last step's impulses."""
         drift = self._deformation.drift(contacts.body_a, contacts.body_b, contacts.point, state.position, begin.bodies.rotation)
         known = memory, self._rules, least_bounce, self._joints.held
-        beyond = none_beyond(len(contacts))._replace(drift=drift)
         rolls, twist = self._rolling.contacts(begin, state, contacts, memory)
+        turning = NO_TURNING, rolls
         if rolls.any():
             moved_on = moved(begin.unknowns(twist))
-            beyond = Beyond(drift, *self._rolling.turning(begin, state, moved_on, twist, contacts, rolls))
-        return build_system(begin, state, contacts, beyond, *known)
+            turning = self._rolling.turning(begin, state, moved_on, twist, contacts, rolls)
+        return build_system(begin, state, contacts, Beyond(drift, *turning), *known)
 
     def _pass_on(
         self, begin: Begin, joints: JointStep | None, contacts: ContactSet, problem: StepProblem, least_bounce: float
     ) -> Blow:
         """The impacts of bodies that touch, before the step is solved."""
         system = problem.system
-        if not (system.slack < 0.0).any():
+        if not problem.elastic or not (system.slack < 0.0).any():
             return Blow.none(problem, 0 if joints is None else len(joints.triples))
         if joints is not None:
             rows = joints.straight_rows(begin.force_time, self._settings.recovery_speed)

@@ -6,8 +6,8 @@ that very step, their contact holds it back before it has come there: at what sp
 and the two answer what should be one impact after the other as one. So such a step ends where the first of them touch: each
 impact then has a part of its own, as it would between shorter steps.
 
-That is done where there are few bodies and contacts. In a crowd all meet all in any order, and nobody could tell one order
-from another.
+That is done where there are few bodies and contacts, and no two meet at several points, or in rows. In a crowd all meet all in
+any order, and nobody could tell one order from another.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..problem.system import relative_velocities
 from .look_ahead.later_contacts import normal_speed
 from .outcome import Solution
 from .predict import Begin
-from .propagation import MOST_STRUCK, in_rows, islands_of
+from .propagation import have_no_order, in_rows, islands_of
 
 __all__ = ["first_of_some"]
 
@@ -55,24 +55,24 @@ def first_of_some(
 
 
 def follows(begin: Begin, solution: Solution) -> Flags:
-    """(m,) contacts of a solution that bounce, and that have held bodies back which were apart, one of which meets a third body
-    in the step as well, or has just parted from one; or, where there are few or in a row, pushes one that it touches, at a
-    speed with which it would bounce."""
+    """(m,) contacts of a solution that bounce, have an order, and have held bodies back which were apart, one of which meets a
+    third body in the step as well, or has just parted from one; or pushes one that it touches, at a speed with which it would
+    bounce."""
     system, gap, holds = solution.system, solution.contacts.gap, solution.bouncing
     if holds.any():
         holds = holds & ~begin.touching(solution.contacts)
     if not holds.any():
         return holds
+    rows, contacts = np.arange(len(gap)), solution.contacts
     acts = holds | np.isfinite(solution.struck) | (solution.bouncing & (system.slack < 0.0))
-    in_turn = holds & meets_others(begin, solution, acts)
     bounce = acts | solution.bouncing
+    island, size = islands_of(system, rows)
+    mixed = have_no_order(contacts, rows, island, size)
+    if (holds & mixed).any():
+        holds &= ~mixed | in_rows(begin, contacts, bounce)[1]
     closing = -relative_velocities(system, system.velocity)[: len(gap), 0]
-    is_blow = holds & (solution.restitution * closing > begin.least_bounce)
-    if is_blow.any():
-        island, size = islands_of(system, np.arange(len(gap)))
-        many = size[island] > MOST_STRUCK
-        is_blow &= ~many | in_rows(begin, solution.contacts, bounce)[1]
-    return in_turn | (is_blow & meets_others(begin, solution, bounce))
+    is_blow = solution.restitution * closing > begin.least_bounce
+    return holds & (meets_others(begin, solution, acts) | (is_blow & meets_others(begin, solution, bounce)))
 
 
 def meets_others(begin: Begin, solution: Solution, acts: Flags) -> Flags:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import solver_core as sc
-from solver_core.dynamics.build import build_system, none_beyond, rules_of
+from solver_core.dynamics.build import NO_TURNING, Beyond, build_system, rules_of
 from solver_core.jointed_scenes import four_ball_solid
 from solver_core.scene.parts import sphere_shape
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
@@ -114,7 +114,9 @@ def test_what_tumbles_nearly_as_one_can_stick_by_all_its_contacts():
     ]
     simulation = sc.Simulation(scene(*thrown))
     begin = simulation._begin(0.0, simulation._step)
-    known = none_beyond(len(begin.contacts)), simulation._memory, rules_of(simulation.spec)
+    count = len(begin.contacts)
+    beyond = Beyond(np.zeros((count, 3)), NO_TURNING, np.zeros(count, dtype=bool))
+    known = beyond, simulation._memory, rules_of(simulation.spec)
     given = begin, simulation._state, begin.contacts, *known, np.inf
     system = build_system(*given, np.zeros(3, dtype=bool)).system
     assert {*zip(system.body_a, system.body_b, strict=True)} == {(0, 1), (0, 2), (1, 2)}

@@ -137,24 +137,37 @@ def chain_of_contacts(bodies, velocity):
     )
 
 
+def asked_of(system, tumbling):
+    """Who tumbles, who is a member, and the two tolerances, of bodies some of which tumbled, where gravity gives 0.05 m/s."""
+    count = len(tumbling)
+    tumbled, member, asked = tumbling.copy(), np.zeros(count, dtype=bool), np.zeros(count)
+    both, tumbles = who_tumbles(
+        system, np.arange(count), system.velocity, 0.05, (1e-6, 1e-4, 1e-3, 1e-2), (tumbled, member, asked)
+    )
+    np.testing.assert_array_equal(both[:, 0], asked)
+    np.testing.assert_array_equal(tumbles, tumbled)
+    return tumbles, member, both
+
+
 def test_it_is_motion_against_each_other_that_makes_a_crowd_and_not_motion():
     carried, stirred = np.full(80, 5.0), np.full(80, 5.0)
     stirred[40] += 0.1
     nobody = np.zeros(80, dtype=bool)
-    for velocity, expected in ((carried, False), (stirred, True)):
-        system = chain_of_contacts(80, velocity)
-        tumbling, many, fast, _ = who_tumbles(system, system.velocity, 0.05, nobody)
+    for velocity, expected, asked in ((carried, False, 1e-6), (stirred, True, 1e-3)):
+        tumbling, member, both = asked_of(chain_of_contacts(80, velocity), nobody)
         assert (tumbling == expected).all()
-        assert many.all() and not fast.any()
-    member = nobody.copy()
-    member[79] = True
-    assert who_tumbles(chain_of_contacts(80, carried), chain_of_contacts(80, carried).velocity, 0.05, member)[0].all()
+        assert (member == expected).all()
+        np.testing.assert_array_equal(both, asked)
+    some = nobody.copy()
+    some[79] = True
+    assert asked_of(chain_of_contacts(80, carried), some)[0].all()
     stirred[40] += 1.0
     system = chain_of_contacts(80, stirred)
-    assert who_tumbles(system, system.velocity, 0.05, nobody)[2].all()
+    np.testing.assert_array_equal(asked_of(system, nobody)[2], np.tile([1e-3, 1e-2], (80, 1)))
     jointed = system._replace(mu=system.mu[:-1], slack=system.slack[:-1], box=np.zeros((1, 3, 3)))
-    assert not who_tumbles(jointed, jointed.velocity, 0.05, nobody)[2].any()
-    assert who_tumbles(jointed, jointed.velocity, 0.05, nobody)[3].all()
-    few = chain_of_contacts(30, stirred[25:55])
-    assert who_tumbles(few, few.velocity, 0.05, np.zeros(30, dtype=bool))[0].all()
-    assert not who_tumbles(few, few.velocity, 0.05, np.ones(30, dtype=bool))[1].any()
+    np.testing.assert_array_equal(asked_of(jointed, nobody)[2], 1e-4)
+    for before in (np.zeros(30, dtype=bool), np.ones(30, dtype=bool)):
+        tumbling, member, both = asked_of(chain_of_contacts(30, stirred[25:55]), before)
+        assert tumbling.all()
+        assert not member.any()
+        np.testing.assert_array_equal(both, 1e-6)

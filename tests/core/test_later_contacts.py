@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 import solver_core as sc
 from solver_core.collision.contact_set import NO_CONTACTS, ContactSet, merged
 from solver_core.collision.detect import detect
-from solver_core.dynamics.build import build_system, none_beyond, rules_of
+from solver_core.dynamics.build import NO_TURNING, Beyond, build_system, rules_of
 from solver_core.dynamics.look_ahead.impacts import NO_IMPACTS
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.dynamics.parts import MAX_CUTS, Cut
@@ -290,7 +290,8 @@ def test_a_parting_that_brings_the_deepest_overlap_deeper_is_left_out(speed, kep
     contacts = begin.contacts
     assert contacts.gap.min() == pytest.approx(-0.001)
     state = simulation._state
-    given = begin, state, contacts, none_beyond(len(contacts)), simulation._memory, rules_of(simulation.spec)
+    beyond = Beyond(np.zeros((len(contacts), 3)), NO_TURNING, np.zeros(len(contacts), dtype=bool))
+    given = begin, state, contacts, beyond, simulation._memory, rules_of(simulation.spec)
     system = build_system(*given, True, np.zeros(2, dtype=bool)).system
     size, islands, v = np.full(len(contacts), 0.01), np.array([0, 1]), np.array([0.0, 0.0, speed, 0.0, 0.0, 0.0])
     leave_what_gets_worse(begin.model, system, islands, contacts, rest_offsets(size), size, h, v)
