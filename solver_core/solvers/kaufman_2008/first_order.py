@@ -31,6 +31,9 @@ Ints = NDArray[np.int64]
 START, SWEPT, BY_ADMM = 0, 5, 6  # values of Found
 NEARBY = 1e-3  # of the fastest velocity: from there Newton's method needs few steps
 GAIN = 1.0 / 3.0  # of an error, that a look's sweeps should take away, or BY_ADMM is faster
+# Products of blocks in a factorisation, a body: where bodies hang together in trees, or nearly, it takes as long as an
+# iteration of first order, which hands on from joint to joint what the factor knows.
+OF_A_TREE = 3
 WORTH_HELP = 1500  # contacts: of fewer, an iteration is over before a helper is told of it
 FACTORISING = 30  # iterations of a solve, of which it may do the factorisations
 
@@ -39,7 +42,8 @@ FACTORISING = 30  # iterations of a solve, of which it may do the factorisations
 def propose(system, blocks, values, aim, tumbling, effort, impulse, v):
     """Improve impulses (m, 3) and their velocities v (n,) by what needs few factorisations or none; returns what found them,
     and whether Newton's method has the next word. aim: its limit is at least what is enough. tumbling: whether few bodies are
-    known to be no structure. Large systems begin with `begin_large` (`regions.py`), and are left as they are."""
+    known to be no structure. Large systems begin with `begin_large` (`regions.py`), and are left as they are, as are few bodies
+    that joints hold in trees."""
     degrees = system.velocity.size  # of freedom: a problem given as a matrix is one body of many
     few = degrees <= 6 * FEW_BODIES
     work = np.empty(degrees)
@@ -54,6 +58,8 @@ def propose(system, blocks, values, aim, tumbling, effort, impulse, v):
         return START, False
     if system.offset.size - 1 > LARGE:
         return START, error > aim.limit
+    if few and system.box.shape[0] > 0 and blocks.structure.target.size <= OF_A_TREE * (system.offset.size - 1):
+        return START, True
     enough, limit = aim.enough, aim.limit
     if few:
         # the last digits of few are Newton's method's, which is quick from the first ones on

@@ -46,6 +46,9 @@ HOLDS = 1e-8  # of the fastest velocity: no contact is said to be broken that is
 BROKEN = 10.0  # times a residual: what breaks contact has to be so much better than what holds it
 HOPELESS = 3  # iterations one after the other whose contact projection fails: friction is not what is wrong
 TURN = 10  # iterations with the radii held, then as many without, where Newton's method fails
+# Of the tolerance, what projections and Newton's method aim at: what stands keeps for good what a step leaves over, what
+# tumbles has forgotten it a step later.
+AIM, AIM_OF_TUMBLING = 1e-3, 1e-1
 PROGRESS = 0.1  # of the residual of the iteration before: a proposal that comes so near is taken, though it is no solution yet
 
 
@@ -142,7 +145,8 @@ def staggered(system, impulse, tolerance, limit, tumbling, max_iterations, sides
     velocity = np.empty((m, 3))
     value, index = np.empty(5), np.empty(5, np.int64)
     fastest, _ = scales(system, impulse)
-    goal = 1e-3 * max(min(tolerance, 1e-4), 1e-10) * fastest  # what projections aim at, in m/s
+    aimed_at = AIM_OF_TUMBLING if tumbling else AIM
+    goal = aimed_at * max(min(tolerance, 1e-4), 1e-10) * fastest  # what projections aim at, in m/s
     enough = 0.7 * limit * fastest  # and what keeps the natural map, and with it the rest, within the limit
     holds = max(limit, HOLDS)
     radius, held, memory = np.zeros(m), np.zeros(m), anderson(m)
