@@ -36,6 +36,7 @@ __all__ = [
     "effort_of_a_step",
     "is_over",
     "is_worked_off",
+    "patience",
     "ringing",
     "spent",
 ]
@@ -44,6 +45,8 @@ BELL, DONE, MOST, COST, WORK = range(5)
 FACTORISATIONS_PER_ITERATION = 80  # for each iteration that is allowed
 LEAST = 400  # factorisations that any solve may do, some iterations
 MULTIPLICATIONS = 30_000_000_000  # in a step: about half a minute
+PATIENT_PART = 40  # of the factorisations that a solve may do: one that does not halve an error is enough
+WITHOUT_PROGRESS = 100_000_000  # multiplications, about a tenth of a second, that may well do no good
 OF_A_CONTACT_IN_ALL_TRIES = 6_400_000  # in a step of many: eight tries, of what one takes in a heap of 8,000 cubes
 OF_A_PRODUCT = 216  # multiplications, of two blocks of six by six
 OF_A_CONTACT = 400  # about, to put it into the matrix and to look at it
@@ -88,6 +91,13 @@ def is_worked_off(effort: NDArray[np.int64], contacts: int = 0) -> bool:
 def spent(effort):
     """Whether nothing but a contact projection should be begun."""
     return effort[BELL] >= LAST_CALL or effort[DONE] >= effort[MOST]
+
+
+@leaf_kernel
+def patience(effort):
+    """Factorisations after which what has not halved its error is given up: a part of what the solve may do, more of small
+    matrices."""
+    return max(LEAST, effort[MOST] // PATIENT_PART, WITHOUT_PROGRESS // effort[COST])
 
 
 @leaf_kernel

@@ -25,7 +25,7 @@ from ...problem.system import apply_inverse_mass, apply_mass, relative_velocity
 from ..effort import count_factorisation, spent
 from .projection import BOTH, JOINT_PENALTY, add_product, gap_velocity, generalised_impulse, velocity_after
 
-__all__ = ["assemble_unsymmetric", "coulomb_newton"]
+__all__ = ["SHORTEST_STEP", "assemble_unsymmetric", "coulomb_newton", "find_imbalance"]
 
 FIRST_PENALTIES = (1e2, 1e1, 1e3, 1e0)  # rho_k times the effective inverse mass, one try after the other
 LAST_JOINT_PENALTY = 1e6
@@ -131,7 +131,7 @@ def _respond_all(system, sides, rho, y, v, u, w, fresh, derivative):
 
 
 @inner_kernel
-def _imbalance(system, sides, rho, y, v, fresh, derivative, work, gradient, back):
+def find_imbalance(system, sides, rho, y, v, fresh, derivative, work, gradient, back):
     """The kinetic norm of M (v - v_hat) - J^T fresh, fresh := (alpha, beta)(v); it is left in gradient, and its derivative's
     D."""
     _respond_all(system, sides, rho, y, v, np.empty(3), np.empty(3), fresh, derivative)
@@ -165,7 +165,7 @@ def coulomb_newton(system, blocks, lower, upper, sides, inverse, kappa, attempt,
     uphill = JOINT_UPHILL_STEPS
     penalty, least, factored, joined = first, np.inf, False, system.box.shape[0] > 0
     for _ in range(JOINT_MULTIPLIER_STEPS):
-        now, last = _imbalance(system, sides, rho, y, now_v, fresh, derivative, work, gradient, back), np.inf
+        now, last = find_imbalance(system, sides, rho, y, now_v, fresh, derivative, work, gradient, back), np.inf
         for _newton in range(JOINT_NEWTON_STEPS):
             fastest = 0.0
             for k in range(m):
@@ -190,19 +190,19 @@ def coulomb_newton(system, blocks, lower, upper, sides, inverse, kappa, attempt,
             while True:
                 for i in range(n):
                     trial[i] = now_v[i] + t * step[i]
-                after = _imbalance(system, sides, rho, y, trial, fresh, derivative, work, gradient, back)
+                after = find_imbalance(system, sides, rho, y, trial, fresh, derivative, work, gradient, back)
                 if after < (1.0 - 0.1 * t) * now or t < SHORTEST_STEP:
                     break
                 t *= 0.5
             if not after < now and not is_new:
                 # not along the step of a factor that was another place's
                 factored = False
-                now = _imbalance(system, sides, rho, y, now_v, fresh, derivative, work, gradient, back)
+                now = find_imbalance(system, sides, rho, y, now_v, fresh, derivative, work, gradient, back)
                 continue
             if not after < now:
                 if fastest <= 0.1 * enough:
                     # round-off, on what is almost solved: the multipliers have the last word
-                    _imbalance(system, sides, rho, y, now_v, fresh, derivative, work, gradient, back)
+                    find_imbalance(system, sides, rho, y, now_v, fresh, derivative, work, gradient, back)
                     break
                 if uphill == 0:
                     return least
@@ -210,7 +210,7 @@ def coulomb_newton(system, blocks, lower, upper, sides, inverse, kappa, attempt,
                 uphill -= 1
                 for i in range(n):
                     trial[i] = now_v[i] + step[i]
-                after = _imbalance(system, sides, rho, y, trial, fresh, derivative, work, gradient, back)
+                after = find_imbalance(system, sides, rho, y, trial, fresh, derivative, work, gradient, back)
             now = after
             now_v[:] = trial
         y[:] = fresh

@@ -7,11 +7,12 @@ leaves over: (25) and (24). Algorithm 1 repeats the two projections, (27), from 
 two iterations agrees (28). The friction with the smallest residual (29) is kept, and a contact projection always comes last, so
 that the answer never violates contact however early it is asked for.
 
-Beyond the paper: an iterate is accepted only when its relative Coulomb residuals, too, are within the tolerance; one that is
-not accepted is returned by the smallest of these; and iterations may begin with a proposal. Staggering converges as slowly as
-normal and tangential impulses are coupled (a leaning card, section 4 of the paper), so contact and friction are solved
-together: by Newton's method on both, at its second try on contacts that give way ever less (`stiffening_bodies.py`), or, in
-every other turn of iterations where that gets nowhere, by one projection onto both with the friction radii held, which leaves
+Beyond the paper: an iterate is accepted only when its relative Coulomb residuals, too, are within the tolerance; what is
+returned where none is has the smallest of these, proposals among them; nothing more is tried where all has failed to halve them
+for long; and iterations may begin with a proposal. Staggering converges as slowly as normal and tangential impulses are coupled
+(a leaning card, section 4 of the paper), so contact and friction are solved together: by Newton's method on both, then on
+contacts that give way ever less (`stiffening_bodies.py`) and with penalties that rise and fall (`multipliers.py`), or, in every
+other turn of iterations where that gets nowhere, by one projection onto both with the friction radii held, which leaves
 only the dependence of the radii on alpha to be iterated, r := mu alpha(r), and that Anderson's method accelerates. Turns,
 because each of the two settles where the other does not. Where the start is far from a solution, as where bodies tumble, or
 bodies are many, proposals come first that need a factorisation or none: Gauss-Seidel sweeps and the alternating direction
@@ -25,13 +26,14 @@ import numpy as np
 
 from ...compile.kernel import kernel_part, leaf_kernel
 from ...linalg.block_cholesky import room_of_factor
-from ...problem.residuals import effective_masses, relative_coulomb, scales
+from ...problem.residuals import effective_masses, natural_error, relative_coulomb, scales
 from ...problem.system import apply_inverse_mass, effective_inverse_mass, relative_velocity
-from ..effort import BELL, DONE, allow, spent
+from ..effort import BELL, DONE, allow, patience, spent
 from .aim import MOST_LOOKS, Aim
 from .anderson import accelerate, anderson
 from .coulomb_newton import coulomb_newton
 from .first_order import START, propose
+from .multipliers import Means, multipliers
 from .projection import BOTH, CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, generalised_impulse, project, velocity_after
 from .stiffening_bodies import Factors, stiffening_bodies
 
@@ -44,11 +46,14 @@ VARIANTS = {"accelerated": ACCELERATED, "plain": PLAIN, "published": PUBLISHED}
 
 HOLDS = 1e-8  # of the fastest velocity: no contact is said to be broken that is left by less
 BROKEN = 10.0  # times a residual: what breaks contact has to be so much better than what holds it
+HARDLY = 1e-3  # of the fastest velocity: what leaves a contact by more is no answer, however good the rest
 HOPELESS = 3  # iterations one after the other whose contact projection fails: friction is not what is wrong
 TURN = 10  # iterations with the radii held, then as many without, where Newton's method fails
 # Of the tolerance, what projections and Newton's method aim at: what stands keeps for good what a step leaves over, what
 # tumbles has forgotten it a step later.
 AIM, AIM_OF_TUMBLING = 1e-3, 1e-1
+JAMMED = (3, 5)  # tries, by multipliers: what Newton's method and stiffening do not solve in the first three may jam
+KINDS_OF_PROPOSALS = 4  # each of which has had its turn before a solve is given up
 PROGRESS = 0.1  # of the residual of the iteration before: a proposal that comes so near is taken, though it is no solution yet
 
 
@@ -122,6 +127,19 @@ def _score(coulomb, off, holds, fastest):
 
 
 @kernel_part
+def _by_newton(system, means, aims, tries, jammed, effort, impulse, v):
+    """Improve impulses (m, 3) and their velocities v (n,) by what is due after so many tries; returns the natural map, m/s.
+    aims: as of `multipliers`, which are due where jammed."""
+    (blocks, lower, upper), sides, inverse, kappa = means
+    goal, enough, fastest = aims
+    if jammed:
+        return multipliers(system, means, aims, effort, impulse, v)
+    if sides == 0 and tries == 1:
+        return stiffening_bodies(system, means.factors, kappa, enough, fastest, effort, impulse, v)
+    return coulomb_newton(system, blocks, lower, upper, sides, inverse, kappa, tries, goal, enough, effort, impulse, v)
+
+
+@kernel_part
 def staggered(system, impulse, tolerance, limit, tumbling, max_iterations, sides, staggering, effort, history, v):
     """Solve a `System` by Algorithm 1.
 
@@ -157,6 +175,8 @@ def staggered(system, impulse, tolerance, limit, tumbling, max_iterations, sides
     started, done, broken, tries, coulomb = False, 0, 0, 0, np.inf
     first_contact, first_friction = 0, 0
     coarse = False
+    means = Means(Factors(blocks, values, upper), sides, inverse, kappa)
+    nearest, v_nearest, near, mark, progressed = impulse.copy(), v.copy(), np.inf, np.inf, 0
     if staggering == ACCELERATED and sides == 0:
         aim = Aim(inverse, kappa, goal, 0.7 * tolerance * fastest, enough, 0, MOST_LOOKS)
         found, coarse = propose(system, blocks, values, aim, tumbling, effort, impulse, v)
@@ -166,22 +186,26 @@ def staggered(system, impulse, tolerance, limit, tumbling, max_iterations, sides
             least = _score(proposed, off, holds, fastest)
             best[:] = impulse
             v_best[:] = v
+        nearest[:] = impulse
     for i in range(max_iterations):
         done = i + 1
         before = effort[DONE]
         if i > 0:
             found = STAGGERING
         if staggering == ACCELERATED and (i > 0 or coarse):
-            candidate[:] = impulse
-            if tries == 1 and sides == 0:
-                reached = stiffening_bodies(
-                    system, Factors(blocks, values, upper), kappa, enough, fastest, effort, candidate, v
-                )
-            else:
-                reached = coulomb_newton(
-                    system, blocks, values, upper, sides, inverse, kappa, tries, goal, enough, effort, candidate, v
-                )
+            if tries == 0:
+                # what the iterations began with
+                generalised_impulse(system, BOTH, m, nearest, f_next)
+                velocity_after(system, system.velocity, f_next, v_nearest)
+                near = natural_error(system, nearest, v_nearest, kappa, sides) / fastest
+            jammed = not tumbling and tries in JAMMED
+            candidate[:] = nearest if jammed and near < coulomb else impulse
+            reached = _by_newton(system, means, (goal, enough, fastest), tries, jammed, effort, candidate, v)
             tries += 1
+            if reached < near * fastest:
+                near = reached / fastest
+                nearest[:] = candidate
+                v_nearest[:] = v
             if reached <= max(enough, PROGRESS * coulomb * fastest):
                 impulse[:] = candidate
                 found = NEWTON
@@ -259,8 +283,21 @@ def staggered(system, impulse, tolerance, limit, tumbling, max_iterations, sides
         if staggering == PUBLISHED and history[i, 1] < least and not spent(effort):
             least = history[i, 1]
             best[:] = impulse
-        if spent(effort) or broken == HOPELESS:
+        if min(near, coulomb) <= 0.5 * mark:
+            mark, progressed = min(near, coulomb), effort[DONE]
+        if (
+            spent(effort)
+            or broken == HOPELESS
+            or (tries >= KINDS_OF_PROPOSALS and effort[DONE] - progressed >= patience(effort))
+        ):
             break
+    if near < np.inf and effort[BELL] == 0:
+        # when time is over nothing comes after contact
+        off = _gap_velocities(system, v_nearest, velocity)
+        coulomb, _ = relative_coulomb(system, nearest, velocity, kappa, sides, fastest, value, index)
+        if off <= HARDLY * fastest and _score(coulomb, off, holds, fastest) < least:
+            best[:] = nearest
+            v_best[:] = v_nearest
     impulse[:] = best
     v[:] = v_best
     if staggering == PUBLISHED:

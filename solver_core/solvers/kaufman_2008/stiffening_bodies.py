@@ -23,7 +23,7 @@ from ...linalg.block_lu import factorise_lu, solve_lu_in_place
 from ...problem.cones import project_disk, project_half_line, project_interval
 from ...problem.residuals import natural_error
 from ...problem.system import relative_velocity
-from ..effort import DONE, count_factorisation, spent
+from ..effort import DONE, count_factorisation, patience, spent
 from .compliances import BEGIN, MOST_COMPLIANCES, ROUGHLY, next_compliance
 from .coulomb_newton import assemble_unsymmetric
 from .projection import BOTH, Blocks, gap_velocity, generalised_impulse, velocity_after
@@ -256,7 +256,8 @@ def stiffening_bodies(system, factors, kappa, enough, fastest, effort, impulse, 
     least = natural_error(system, impulse, v, kappa, 0)
     best, v_best = impulse.copy(), v.copy()
     course = BEGIN
-    most = effort[DONE] + FACTORISATIONS_OF_STIFFENING
+    last = effort[DONE] + FACTORISATIONS_OF_STIFFENING
+    most, mark = min(last, effort[DONE] + patience(effort)), least
     for _ in range(MOST_COMPLIANCES):
         if not least > enough or spent(effort) or effort[DONE] >= most:
             break
@@ -264,6 +265,8 @@ def stiffening_bodies(system, factors, kappa, enough, fastest, effort, impulse, 
         near = max(0.1 * enough, ROUGHLY * course[0] * fastest)
         answered = _newton(system, factors, kappa, Giving(known, course[0]), near, effort, found, v_found)
         error = natural_error(system, found, v_found, kappa, 0)
+        if error < 0.5 * mark:
+            mark, most = error, min(last, effort[DONE] + patience(effort))
         if error < least:
             least = error
             best[:] = found
