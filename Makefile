@@ -61,10 +61,13 @@ quick: environment
 kernels: environment
 	$(RUN) -m solver_core.compile_all $(NUMBA_CACHE_DIR)
 
+# Types are those of numpy 1.26, which Python 3.11 has here: the stubs of numpy 2 take other types for the same arrays.
 lint: environment
 	$(RUN) -m ruff check .
 	$(RUN) .ci/exceptions.py
-	$(RUN) -m basedpyright --level error
+	@if $(RUN) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; \
+	then echo $(RUN) -m basedpyright --level error; $(RUN) -m basedpyright --level error; \
+	else echo "lint: types are checked with Python 3.11 only"; fi
 
 docs: environment
 	$(RUN) .ci/pages.py
