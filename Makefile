@@ -55,8 +55,9 @@ test: environment
 	$(MAKE) --no-print-directory -j2 lint kernels
 	$(PYTEST)
 
+# TESTS='tests/addon tests/packaging' are these alone.
 quick: environment
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "not slow" $(TESTS)
 
 kernels: environment
 	$(RUN) -m solver_core.compile_all $(NUMBA_CACHE_DIR)
