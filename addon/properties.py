@@ -187,6 +187,7 @@ class SceneStiction(PropertyGroup):
         min=0.0,
         soft_max=60.0,
         precision=3,
+        subtype="TIME_ABSOLUTE",
     )
     recovery_speed: FloatProperty(
         name="Recovery Speed",

@@ -237,7 +237,10 @@ class STICTION_PT_scene_range(SceneChildPanel, Panel):
         layout.use_property_split = True
         layout.use_property_decorate = False
         own = context.scene.stiction
-        layout.prop(own, "use_frame_range")
+        row = layout.row()
+        # a split leaves too little for this name
+        row.use_property_split = False
+        row.prop(own, "use_frame_range")
         source = own if own.use_frame_range else context.scene.rigidbody_world.point_cache
         column = layout.column(align=True)
         column.enabled = own.use_frame_range

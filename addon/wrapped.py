@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 from bpy.types import Context, UILayout
@@ -12,6 +13,9 @@ __all__ = ["characters_in_row", "draw_wrapped", "wrapped"]
 # Of the panel's frame and icons, and of an average character, at the usual size of the interface.
 MARGIN_PIXELS = 62
 CHARACTER_PIXELS = 5.9
+# The space between a number and its unit: both stay in one row.
+BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:mm|m|s|min|h|kg|N|kB|MB|GB|%)(?!\w))")
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def draw_wrapped(layout: UILayout, text: str, icon: str, width: int) -> None:
@@ -23,7 +27,7 @@ def draw_wrapped(layout: UILayout, text: str, icon: str, width: int) -> None:
 
 def wrapped(text: str, width: int) -> list[str]:
     """A text as rows of so many characters."""
-    return textwrap.wrap(text, width)
+    return textwrap.wrap(BEFORE_UNIT.sub(NO_BREAK, text), width)
 
 
 def characters_in_row(context: Context) -> int:

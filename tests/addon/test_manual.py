@@ -102,7 +102,7 @@ def test_every_setting_has_its_unit_its_default_and_its_cost_in_the_manual(exten
         else:
             assert default == default_of(prop), (name, default, default_of(prop))
         if prop.unit not in ("NONE", "LENGTH"):
-            units = {"VELOCITY": "m/s", "ROTATION": "degrees"}
+            units = {"VELOCITY": "m/s", "ROTATION": "degrees", "TIME_ABSOLUTE": "s"}
             assert found["unit"].startswith(units[prop.unit]), (name, found["unit"])
 
 

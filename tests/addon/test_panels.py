@@ -110,7 +110,7 @@ def test_one_quality_is_pressed_and_says_what_it_costs(make_body):
         bpy.ops.stiction.apply_solver_preset(preset=name)
         assert pressed() == [name]
         text = " ".join(drawn("scene_solver").labels)
-        assert " s" in text and "mm" in text
+        assert "\N{NO-BREAK SPACE}s" in text and "mm" in text
     bpy.context.scene.stiction.tolerance = 3e-5
     assert pressed() == []
 
@@ -130,6 +130,19 @@ def test_what_is_below_a_running_bake_stays_where_it_is(make_body, width):
         heights.append(len(drawn("scene", width).labels))
     session.is_baking = False
     assert len(set(heights)) == 1
+
+
+@pytest.mark.parametrize("unit", ["mm", "m", "s", "min", "MB", "%"])
+def test_a_number_and_its_unit_are_in_one_row_and_words_break_as_ever(make_body, unit):
+    from stiction.addon.wrapped import wrapped
+
+    text = f"deepest overlap 0.019 {unit}, frame 136 more"
+    for width in range(16, len(text)):
+        rows = wrapped(text, width)
+        assert all(len(row) <= width for row in rows)
+        assert " ".join(rows).replace("\N{NO-BREAK SPACE}", " ") == text
+        assert sum(f"0.019\N{NO-BREAK SPACE}{unit}" in row for row in rows) == 1
+    assert wrapped("frame 136 more", 10) == ["frame 136", "more"]
 
 
 def test_what_solved_the_islands_is_among_the_statistics(make_body):

@@ -5,9 +5,9 @@
     blender --window-fullscreen --enable-event-simulate --python-exit-code 3 --python tests/visit/visit.py
 
 Any Blender will do in which the extension is installed and enabled. It adds the card house, bakes, scrubs, looks at contacts
-and statistics, changes friction, bakes the rest from the frame that is shown, writes keyframes, undoes and frees, and looks at
-every dialogue on the way; what it finds wrong ends Blender with status 3. Without STICTION_PICTURES it draws nothing; what
-the manual does not show goes into the folder more/ there.
+and statistics, changes friction, bakes the rest from the frame that is shown, writes keyframes, undoes and frees, stops a bake,
+loses its frames and finds them, sets thresholds, and looks at every dialogue on the way; what it finds wrong ends Blender with
+status 3. Without STICTION_PICTURES it draws nothing; what the manual does not show goes into the folder more/ there.
 STICTION_GRAB is a command that writes a picture of the whole screen to the file that follows it, such as
 `import -window root`, for graphics drivers under which Blender's own pictures of its window are black.
 """
@@ -15,13 +15,9 @@ STICTION_GRAB is a command that writes a picture of the whole screen to the file
 from __future__ import annotations
 
 import os
-import shlex
-import subprocess
 import sys
-import tempfile
-import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,150 +25,19 @@ import bpy
 import mathutils
 import numpy as np
 
-PICTURES = os.environ.get("STICTION_PICTURES")
-GRAB = shlex.split(os.environ.get("STICTION_GRAB", ""))
-# Of a bake on a machine that has other work, with everything to compile.
-LONGEST = 1800.0
+# Blender runs this file by its name, and finds nothing beside it
+sys.path.append(str(Path(__file__).parent))
+
+from window import area_of, call, dialogue, shoot, show, until, window
+
 MIDDLE = 120
 # before all is asleep, and bears nothing that is kept
 EARLY = 8
 # From the right, a little from above.
 DIRECTION = (1.3, 0.0, 0.5)
 SLIPPERY = 0.05
-NOTCHES = 20
-# Stiction's panels in the tabs of the properties editor, in their order, and what they are when they are not registered.
-PANELS = {
-    "SCENE": (
-        *("scene_check", "scene_solver", "scene_advanced"),
-        *("scene_pairs", "scene_range", "scene_contacts", "scene_statistics"),
-    ),
-    "PHYSICS": ("object_surface", "object_motion", "object_pairs", "object_bake"),
-}
-CLASSES: dict[str, type[bpy.types.Panel]] = {}
-
-
-def window() -> bpy.types.Window:
-    return bpy.context.window_manager.windows[0]
-
-
-def area_of(kind: str) -> bpy.types.Area:
-    return next(area for area in window().screen.areas if area.type == kind)
-
-
-def context_of(kind: str) -> dict:
-    """To override the context with: that of an editor's main region."""
-    area = area_of(kind)
-    region = next(region for region in area.regions if region.type == "WINDOW")
-    return {"window": window(), "screen": window().screen, "area": area, "region": region}
-
-
-def call(operator: Callable, *arguments: str, kind: str = "VIEW_3D", **values: object) -> None:
-    """Call an operator from an editor, as its buttons do."""
-    with bpy.context.temp_override(**context_of(kind)):
-        operator(*arguments, **values)
-
-
-def until(condition: Callable[[], bool], what: str, longest: float = LONGEST) -> Iterator[float]:
-    """Wait for it, and fail where it does not come."""
-    end = time.monotonic() + longest
-    while not condition():
-        if time.monotonic() > end:
-            raise TimeoutError(f"in {longest:g} s there was no {what}")
-        yield 0.2
-
-
-def press(key: str) -> None:
-    """A key, with the mouse in the middle of the window."""
-    x, y = window().width // 2, window().height // 2
-    for value in ("PRESS", "RELEASE"):
-        window().event_simulate(type=key, value=value, x=x, y=y)
-
-
-# Pictures
-
-
-def grab() -> np.ndarray:
-    """The pixels of the window, [rows, columns, 4], the lowest row first."""
-    file = Path(tempfile.gettempdir()) / "stiction-window.png"
-    if GRAB:
-        subprocess.run([*GRAB, str(file)], check=True)
-    else:
-        with bpy.context.temp_override(window=window()):
-            bpy.ops.screen.screenshot(filepath=str(file))
-    image = bpy.data.images.load(str(file))
-    pixels = np.array(image.pixels, dtype=np.float32).reshape(image.size[1], image.size[0], 4)
-    bpy.data.images.remove(image)
-    file.unlink()
-    return pixels
-
-
-def write(pixels: np.ndarray, name: str) -> None:
-    file = Path(PICTURES or "") / f"{name}.png"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    image = bpy.data.images.new(file.stem, width=pixels.shape[1], height=pixels.shape[0])
-    image.pixels.foreach_set(np.ascontiguousarray(pixels).ravel())
-    image.filepath_raw, image.file_format = str(file), "PNG"
-    image.save()
-    bpy.data.images.remove(image)
-    print("visit: drawn", name, pixels.shape[1], pixels.shape[0], flush=True)
-
-
-def shoot(name: str, kind: str | None = None, around: tuple[int, int] | None = None) -> Iterator[float]:
-    """A picture of the window, of an editor without the empty part below its contents, or of the dialogue at a place."""
-    for _ in range(3):
-        for each in window().screen.areas:
-            each.tag_redraw()
-        yield 0.8
-        if any(each.type == "PROPERTIES" for each in window().screen.areas):
-            # Stiction's panels come last, and a call scrolls by one notch
-            for _ in range(NOTCHES):
-                call(bpy.ops.view2d.scroll_down, kind="PROPERTIES")
-    yield 0.8
-    if PICTURES is None:
-        return
-    pixels = grab()
-    if kind is not None:
-        area = area_of(kind)
-        pixels = pixels[area.y : area.y + area.height, area.x : area.x + area.width]
-        # where the bar for scrolling and the rounded corners are not
-        inner = pixels[12:, 12:-24]
-        busy = np.abs(inner - inner[:, :1]).max(axis=(1, 2)) > 0.02
-        pixels = pixels[max(0, int(np.argmax(busy)) + 12 - 10) :]
-    if around is not None:
-        x, y = around
-        # the pointer is over the button that confirms
-        pixels = pixels[y - 230 : y + 150, x - 330 : x + 80]
-    write(pixels, name)
-
-
-def show(tab: str, *panels: str) -> Iterator[float]:
-    """Let the properties editor have the tab of this name, and of Stiction's panels in it only these, all open."""
-    area_of("PROPERTIES").spaces[0].context = tab
-    classes = {name: CLASSES.setdefault(name, getattr(bpy.types, f"STICTION_PT_{name}", None)) for name in PANELS[tab]}
-    # a panel goes after those within it, and comes before them
-    for panel in reversed(classes.values()):
-        if panel.is_registered:
-            bpy.utils.unregister_class(panel)
-    for name, panel in classes.items():
-        panel.bl_options = set()
-        if name in panels:
-            bpy.utils.register_class(panel)
-    area_of("PROPERTIES").tag_redraw()
-    yield 0.6
-
-
-def dialogue(name: str, operator: Callable, *, fills_window: bool = False, **values: object) -> Iterator[float]:
-    """Open a dialogue, draw it, and leave it by Esc."""
-    place = window().width // 3, window().height * 2 // 3
-    window().cursor_warp(*place)
-    yield 0.3
-    call(operator, "INVOKE_DEFAULT", **values)
-    yield from shoot(name, around=None if fills_window else place)
-    press("ESC")
-    yield 0.5
-
-
-# The visit
+# of a bake that takes half a minute
+MANY_SUBSTEPS = 40
 
 
 def scene() -> bpy.types.Scene:
@@ -216,14 +81,10 @@ def add_house() -> Iterator[float]:
     yield from shoot("added")
 
 
-def bake_and_wait(picture: str | None = None, **values: object) -> Iterator[float]:
-    """Press Bake, and look at the panel on the way."""
+def bake_and_wait(**values: object) -> Iterator[float]:
+    """Press Bake, and wait for its end."""
     session = bpy.context.window_manager.stiction
     call(bpy.ops.stiction.bake, "INVOKE_DEFAULT", **values)
-    if picture is not None:
-        # the bar goes with the reading of the scene as well; details are of frames
-        yield from until(lambda: not session.is_baking or (session.details and session.factor > 0.3), "third of a bake")
-        yield from shoot(picture, "PROPERTIES")
     yield from until(lambda: not session.is_baking, "end of a bake")
     yield 1.0
 
@@ -232,7 +93,7 @@ def first_bake() -> Iterator[float]:
     scene().stiction.keep_contacts = True
     built = places(1)
     yield from show("SCENE", "scene_check")
-    yield from bake_and_wait("running")
+    yield from bake_and_wait()
     assert bake().state == "CACHED", bake().state
     assert not bake().missed_steps, bake().missed_steps
     assert moved(places(scene().frame_end), built) < 1e-3, "the house does not stand"
@@ -317,6 +178,38 @@ def commit_undo_and_free() -> Iterator[float]:
     yield from shoot("more/freed", "PROPERTIES")
 
 
+def look_at_a_running_bake() -> Iterator[float]:
+    """One that takes long enough to be looked at, and is stopped."""
+    own, session = scene().stiction, bpy.context.window_manager.stiction
+    own.use_substeps, own.substeps, own.use_sleeping = True, MANY_SUBSTEPS, False
+    call(bpy.ops.stiction.bake, "INVOKE_DEFAULT")
+    # the bar goes with the reading of the scene as well; details are of frames
+    yield from until(lambda: not session.is_baking or (session.details and session.factor > 0.2), "fifth of a bake")
+    assert session.is_baking, "it was over before it could be looked at"
+    yield from shoot("running", "PROPERTIES")
+    call(bpy.ops.stiction.cancel)
+    yield from until(lambda: not session.is_baking, "end of a bake that is stopped", 30.0)
+    yield 1.0
+    assert bake().state == "CACHED" and bake().last_frame < scene().frame_end, (bake().state, bake().last_frame)
+    yield from shoot("more/stopped", "PROPERTIES")
+
+
+def lose_frames_and_find_them() -> Iterator[float]:
+    changes = bpy.context.window_manager.stiction.changes
+    cache = Path(bpy.path.abspath(bake().cache))
+    elsewhere = cache.parent / "elsewhere"
+    elsewhere.mkdir()
+    cache.rename(elsewhere / cache.name)
+    yield from until(lambda: any(change.is_lost for change in changes), "word that the frames are gone", 30.0)
+    yield from shoot("more/lost", "PROPERTIES")
+    yield from dialogue("more/find-frames", bpy.ops.stiction.find_frames, fills_window=True)
+    call(bpy.ops.stiction.find_frames, "EXEC_DEFAULT", True, filepath=str(elsewhere))
+    yield from until(lambda: not any(change.is_lost for change in changes), "word that the frames are there", 30.0)
+    call(bpy.ops.stiction.free_bake, "EXEC_DEFAULT", True)
+    scene().stiction.use_substeps, scene().stiction.use_sleeping = False, True
+    yield 1.0
+
+
 def look_at_pairs() -> Iterator[float]:
     """Five published materials against each other, and the dialogue that keeps them."""
     for ob, name in zip(cards(), ("Steel", "Wood", "Ice", "Rubber", "Concrete"), strict=False):
@@ -325,6 +218,12 @@ def look_at_pairs() -> Iterator[float]:
     yield from show("SCENE", "scene_pairs")
     yield from shoot("pairs", "PROPERTIES")
     yield from dialogue("more/save-pairs", bpy.ops.stiction.save_pairs)
+
+
+def check_and_wait() -> Iterator[float]:
+    session = bpy.context.window_manager.stiction
+    call(bpy.ops.stiction.check_scene, "INVOKE_DEFAULT")
+    yield from until(lambda: session.was_checked and not session.is_checking, "end of the check", 300.0)
 
 
 def look_at_a_check() -> Iterator[float]:
@@ -339,9 +238,8 @@ def look_at_a_check() -> Iterator[float]:
     scene().rigidbody_world.collection.objects.link(empty)
     yield 0.5
     yield from show("SCENE", "scene_check")
-    call(bpy.ops.stiction.check_scene, "INVOKE_DEFAULT")
+    yield from check_and_wait()
     session = bpy.context.window_manager.stiction
-    yield from until(lambda: session.was_checked and not session.is_checking, "end of the check", 300.0)
     assert len(session.findings) > 1, [finding.name for finding in session.findings]
     yield from show("SCENE", "scene_check")
     yield from shoot("check", "PROPERTIES")
@@ -355,6 +253,28 @@ def look_at_a_check() -> Iterator[float]:
     yield from shoot("more/refused", "PROPERTIES")
 
 
+def set_thresholds() -> Iterator[float]:
+    """A wall whose joints bear next to nothing, until they are told to bear twice their load."""
+    for ob in list(bpy.data.objects):
+        bpy.data.objects.remove(ob)
+    call(bpy.ops.stiction.add_breakable_wall)
+    joints = [ob.rigid_body_constraint for ob in scene().rigidbody_world.constraints.objects]
+    for joint in joints:
+        joint.breaking_threshold = 1e-6
+    session = bpy.context.window_manager.stiction
+    yield from show("SCENE", "scene_check")
+    yield from check_and_wait()
+    yield from show("SCENE", "scene_check")
+    yield from shoot("more/loads", "PROPERTIES")
+    loads = [index for index, finding in enumerate(session.findings) if finding.field == "breaking_threshold"]
+    assert len(loads) == 1, [finding.name for finding in session.findings]
+    yield from dialogue("more/thresholds", bpy.ops.stiction.set_thresholds, index=loads[0])
+    call(bpy.ops.stiction.set_thresholds, "EXEC_DEFAULT", True, index=loads[0])
+    yield from until(lambda: session.was_checked and not session.is_checking, "end of the second check", 300.0)
+    assert min(joint.breaking_threshold for joint in joints) > 1e-6
+    yield from shoot("more/loads-after", "PROPERTIES")
+
+
 VISIT = (
     add_house,
     first_bake,
@@ -362,8 +282,11 @@ VISIT = (
     look_at_settings,
     change_and_go_on,
     commit_undo_and_free,
+    look_at_a_running_bake,
+    lose_frames_and_find_them,
     look_at_pairs,
     look_at_a_check,
+    set_thresholds,
 )
 
 
