@@ -22,12 +22,13 @@ def draw_bake(layout: UILayout, context: Context, *, has_findings: bool = False)
     session, bake = context.window_manager.stiction, context.scene.stiction.bake
     if session.is_baking:
         row = layout.row(align=True)
-        # how many contacts the frame had is said below, where there is room
-        row.progress(factor=session.factor, text=session.status.partition(",")[0])
+        # what goes on; more of it is said below, where there is room
+        text, _, more = session.status.partition(", ")
+        row.progress(factor=session.factor, text=text)
         if not session.is_reading:
             row.operator("stiction.pause", text="", icon="PLAY" if session.is_paused else "PAUSE")
             row.operator("stiction.cancel", text="", icon="CANCEL")
-        draw_details(layout, session.details.splitlines(), characters_in_row(context))
+        draw_details(layout, session.details.splitlines() or [more], characters_in_row(context))
     else:
         column = layout.column(align=True)
         row = column.row(align=True)
@@ -47,7 +48,7 @@ def draw_bake(layout: UILayout, context: Context, *, has_findings: bool = False)
         draw_result(layout, context, width)
         if session.compiling:
             row = layout.row(align=True)
-            row.progress(factor=session.compiling_factor, text="Compiling, once")
+            row.progress(factor=session.compiling_factor, text="Compiling once")
             row.operator("stiction.stop_compiling", text="", icon="CANCEL")
             draw_wrapped(layout.column(align=True), session.compiling, "BLANK1", width)
     draw_messages(layout, context)

@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 LOADING = "Loading"
-COMPILING = "Compiling, once"
+COMPILING = "Compiling once"
 # how the panel names what a report counts
 FOUND = {
     "start": "at once",
@@ -267,7 +267,7 @@ def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, 
             if job.stopping:
                 return job, ()
             there, whole = record["there"], record["whole"]
-            status = f"{COMPILING}: {there} kernels, {whole} if all are needed"
+            status = f"{COMPILING}, {there} kernels of at most {whole}; later bakes find them compiled"
             return replace(job, status=status, compiled=there / max(whole, 1)), ()
         case "started":
             started = replace(

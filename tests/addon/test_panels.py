@@ -16,13 +16,14 @@ NARROW, WIDE = 200, 900
 
 
 class Drawn:
-    """Stands for a layout, and writes down what is drawn: buttons, properties and labels, with the row that each is in."""
+    """Stands for a layout, and writes down what is drawn: buttons, properties, labels, bars, with the row that each is in."""
 
     def __init__(self, root: Drawn | None = None):
         self.root = self if root is None else root
         self.operators: list[tuple[Drawn, str, dict[str, Any], SimpleNamespace]] = []
         self.props: list[tuple[Any, str, dict[str, Any]]] = []
         self.labels: list[str] = []
+        self.bars: list[str] = []
 
     def within(self, **_: Any) -> Drawn:
         return Drawn(self.root)
@@ -40,6 +41,9 @@ class Drawn:
 
     def label(self, *, text: str = "", icon: str = "") -> None:
         self.root.labels.append(text)
+
+    def progress(self, *, factor: float, text: str) -> None:
+        self.root.bars.append(text)
 
     def __getattr__(self, name: str) -> Any:
         return lambda *_, **__: None
@@ -143,6 +147,21 @@ def test_a_number_and_its_unit_are_in_one_row_and_words_break_as_ever(make_body,
         assert " ".join(rows).replace("\N{NO-BREAK SPACE}", " ") == text
         assert sum(f"0.019\N{NO-BREAK SPACE}{unit}" in row for row in rows) == 1
     assert wrapped("frame 136 more", 10) == ["frame 136", "more"]
+
+
+def test_a_first_bake_says_below_its_bar_what_it_compiles_and_that_this_is_done_once(make_body):
+    make_body()
+    session = bpy.context.window_manager.stiction
+    session.is_baking, session.details = True, ""
+    session.status = "Compiling once, 136 kernels of at most 544; later bakes find them compiled"
+    layout = drawn("scene", WIDE)
+    assert layout.bars == ["Compiling once"]
+    assert layout.labels[0] == "136 kernels of at most 544; later bakes find them compiled"
+    session.status, session.details = "Frame 3 of 5, 12 contacts", "2 s left, 1 frames/s\n12 contacts, 3 iterations"
+    layout = drawn("scene", WIDE)
+    session.is_baking = False
+    assert layout.bars == ["Frame 3 of 5"]
+    assert [text.replace("\N{NO-BREAK SPACE}", " ") for text in layout.labels[:2]] == session.details.splitlines()
 
 
 def test_what_solved_the_islands_is_among_the_statistics(make_body):
