@@ -120,6 +120,9 @@ def look_at_contacts() -> Iterator[float]:
     scene().stiction_display.show_contacts = False
     scene().stiction_display.show_statistics = True
     yield from show("SCENE", "scene_statistics")
+    # the overlay reads a few frames a redraw
+    overlay = next(module for name, module in sys.modules.items() if name.endswith("stiction.addon.statistics_overlay"))
+    yield from until(lambda: len(overlay.Plots.figures.frames) == scene().frame_end, "plot of all frames", 60.0)
     yield from shoot("statistics")
     for measure in ("residual", "overlap", "iterations", "seconds"):
         call(bpy.ops.stiction.jump_to_worst, measure=measure)
@@ -263,20 +266,21 @@ def set_thresholds() -> Iterator[float]:
     for ob in list(bpy.data.objects):
         bpy.data.objects.remove(ob)
     call(bpy.ops.stiction.add_breakable_wall)
-    joints = [ob.rigid_body_constraint for ob in scene().rigidbody_world.constraints.objects]
-    for joint in joints:
-        joint.breaking_threshold = 1e-6
+    for ob in scene().rigidbody_world.constraints.objects:
+        ob.rigid_body_constraint.breaking_threshold = 1e-6
     session = bpy.context.window_manager.stiction
     yield from show("SCENE", "scene_check")
     yield from check_and_wait()
     yield from show("SCENE", "scene_check")
     yield from shoot("more/loads", "PROPERTIES")
     loads = [index for index, finding in enumerate(session.findings) if finding.field == "breaking_threshold"]
-    assert len(loads) == 1, [finding.name for finding in session.findings]
+    assert [session.findings[index].level for index in loads] == ["WARNING"], [finding.name for finding in session.findings]
     yield from dialogue("more/thresholds", bpy.ops.stiction.set_thresholds, index=loads[0])
     call(bpy.ops.stiction.set_thresholds, "EXEC_DEFAULT", True, index=loads[0])
-    yield from until(lambda: session.was_checked and not session.is_checking, "end of the second check", 300.0)
-    assert min(joint.breaking_threshold for joint in joints) > 1e-6
+    yield 1.0
+    yield from until(lambda: not session.is_checking, "end of the second check", 300.0)
+    levels = [finding.level for finding in session.findings if finding.field == "breaking_threshold"]
+    assert levels == ["INFO"], [finding.name for finding in session.findings]
     yield from shoot("more/loads-after", "PROPERTIES")
 
 
