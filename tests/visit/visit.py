@@ -89,14 +89,18 @@ def bake_and_wait(**values: object) -> Iterator[float]:
     yield 1.0
 
 
+def is_compiling() -> bool:
+    return bpy.context.window_manager.stiction.status.startswith("Compiling")
+
+
 def first_bake() -> Iterator[float]:
     scene().stiction.keep_contacts = True
     built = places(1)
     yield from show("SCENE", "scene_check")
     session = bpy.context.window_manager.stiction
     call(bpy.ops.stiction.bake, "INVOKE_DEFAULT")
-    yield from until(lambda: not session.is_baking or session.details or session.factor > 0.1, "progress")
-    if session.status.startswith("Compiling"):
+    yield from until(lambda: not session.is_baking or session.details or is_compiling(), "progress")
+    if is_compiling():
         yield from shoot("more/compiling", "PROPERTIES")
     yield from until(lambda: not session.is_baking, "end of the first bake")
     assert bake().state == "CACHED", bake().state
@@ -309,6 +313,7 @@ def main() -> None:
     """Take one step of the walk after the other, from a timer, so that Blender draws between them."""
     # now, for in a timer it is too late
     bpy.context.preferences.view.show_splash = False
+    bpy.context.preferences.view.show_tooltips = False
     bpy.context.preferences.view.filebrowser_display_type = "SCREEN"
     bpy.context.preferences.filepaths.use_auto_save_temporary_files = False
     steps = walk()
