@@ -12,7 +12,7 @@ import pytest
 
 from .fuzzing import Window
 
-NARROW, WIDE = 200, 900
+NARROW, USUAL, WIDE = 200, 250, 900
 
 
 class Drawn:
@@ -162,6 +162,24 @@ def test_a_first_bake_says_below_its_bar_what_it_compiles_and_that_this_is_done_
     session.is_baking = False
     assert layout.bars == ["Frame 3 of 5"]
     assert [text.replace("\N{NO-BREAK SPACE}", " ") for text in layout.labels[:2]] == session.details.splitlines()
+
+
+@pytest.mark.parametrize("frame", [120, 12345])
+def test_the_button_that_bakes_the_rest_names_its_frame_and_is_not_cut_at_the_usual_width(make_body, frame):
+    from stiction.addon.wrapped import characters_in_row
+
+    make_body()
+    scene, changes = bpy.context.scene, bpy.context.window_manager.stiction.changes
+    bake = scene.stiction.bake
+    bake.state, bake.frame_start, bake.last_frame, bake.frame_end = "CACHED", 1, 20000, 20000
+    change = changes.add()
+    change.scene, change.name = scene.name_full, "friction of Body"
+    scene.frame_set(frame)
+    texts = [options["text"] for _, _, options, asked in drawn("scene").operators if hasattr(asked, "from_here")]
+    changes.clear()
+    context = Window()
+    context.region = SimpleNamespace(width=USUAL)
+    assert len(texts) == 1 and str(frame) in texts[0] and len(texts[0]) <= characters_in_row(context)
 
 
 def test_what_solved_the_islands_is_among_the_statistics(make_body):
