@@ -289,12 +289,12 @@ def _sum_up(outcome, figures, counts, errors):
         counts[2] = max(counts[2], outcome[i, ITERATIONS])
         counts[3] += outcome[i, FACTORISATIONS]
         # a nan is the worst there is
-        if not figures[i, WORST] <= errors[WORST]:
+        if figures[i, WORST] > errors[WORST] or np.isnan(figures[i, WORST]):
             counts[4] = outcome[i, WORST_CONTACT]
         if outcome[i, STATUS] == SOLVED:
             counts[5 + outcome[i, FOUND]] += 1
         for j in range(errors.size):
             if j == RESIDUAL:
                 errors[j] += figures[i, j]
-            elif not figures[i, j] <= errors[j]:
+            elif figures[i, j] > errors[j] or np.isnan(figures[i, j]):
                 errors[j] = figures[i, j]

@@ -69,7 +69,7 @@ def solve_one_by_one(
         errors[6] = max(errors[6], getattr(measured, law.natural).relative, measured.joint.relative)
         if result.status is Status.SOLVED:
             counts[5 + found] += 1
-        if not worst.relative <= errors[5]:
+        if worst.relative > errors[5] or np.isnan(worst.relative):
             errors[5] = worst.relative
             at = worst.index + (part.mu.size if worst is measured.joint else 0)
             counts[4] = chosen[at] if worst.index >= 0 else -1

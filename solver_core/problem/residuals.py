@@ -202,7 +202,7 @@ def natural_error(system, impulse, v, kappa, sides):
     contacts = system.mu.size
     of_joints, _ = natural_error_between(system, impulse, v, kappa, sides, contacts, kappa.size, np.inf)
     of_contacts, _ = natural_error_between(system, impulse, v, kappa, sides, 0, contacts, np.inf)
-    return of_contacts if not of_contacts <= of_joints else of_joints
+    return of_contacts if of_contacts > of_joints or np.isnan(of_contacts) else of_joints
 
 
 @leaf_kernel
@@ -213,7 +213,7 @@ def natural_error_between(system, impulse, v, kappa, sides, first, last, good):
     for k in range(max(first, contacts), last):
         u, u1, u2 = inlined_relative_velocity(system, k, v)
         here = joint_map(system.box[k - contacts], impulse[k], u, u1, u2, kappa[k])
-        if not here <= error:
+        if here > error or np.isnan(here):
             error = here
         if not here <= good:
             far += 1
@@ -221,7 +221,7 @@ def natural_error_between(system, impulse, v, kappa, sides, first, last, good):
         u, u1, u2 = inlined_relative_velocity(system, k, v)
         n, t1, t2 = impulse[k, 0], impulse[k, 1], impulse[k, 2]
         here = _natural_map(n, t1, t2, u + system.slack[k], u1, u2, system.mu[k] * max(n, 0.0), kappa[k], sides)
-        if not here <= error:
+        if here > error or np.isnan(here):
             error = here
         if not here <= good:
             far += 1
@@ -322,7 +322,7 @@ def relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, in
         over = fastest if i in (PENETRATION, NATURAL_MAP) else (largest if i == CONE_EXCESS else largest * fastest)
         if value[i] > 0.0 or np.isnan(value[i]):
             ratio = value[i] / over if over > 0.0 else np.inf
-            if not ratio <= worst:
+            if ratio > worst or np.isnan(ratio):
                 worst, which = ratio, i
     return worst, which
 

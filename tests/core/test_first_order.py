@@ -13,6 +13,7 @@ import solver_core as sc
 from solver_core.dynamics.islands import COUNTS, WORST, solve_islands
 from solver_core.solvers.effort import effort_of_a_step
 from solver_core.solvers.kaufman_2008.contact_law import one_contact, respond, responses
+from solver_core.solvers.kaufman_2008.first_order import sweep_and_split
 from solver_core.solvers.kaufman_2008.staggered import ACCELERATED
 
 from .contact_problems import random_bodies
@@ -83,6 +84,19 @@ def test_few_bodies_that_are_known_to_tumble_take_half_the_factorisations_to_the
             total += int(counts[3])
         factorisations.append(total)
     assert factorisations[1] < 0.5 * factorisations[0]
+
+
+@pytest.mark.parametrize("swept", [False, True])
+@pytest.mark.parametrize("size", [1e100, 1e155, 1e300])
+def test_impulses_beyond_all_numbers_are_an_infinite_error_and_not_none(size, swept):
+    """Their squares overflow from 1e154 on, and a maximum over what is no number is 0: a bake ended by it."""
+    system = random_bodies(1, contacts=40, bodies=12, mu=(0.4, 0.8)).system
+    impulse, v = np.full((40, 3), 0.1 * size), np.empty_like(system.velocity)
+    impulse[:, 0] = size
+    _, error = sweep_and_split(system, (1e-6, 1e-5, 1e-4), effort_of_a_step(), impulse, v, 1, swept=swept)
+    assert error <= 1e-5 if size < 1e154 else error == np.inf
+    assert np.isfinite(impulse).all()
+    assert np.isfinite(v).all()
 
 
 def test_the_same_bits_in_every_run():

@@ -337,7 +337,7 @@ def largest_change(rows, fixed, before, after):
         if rows.kind[r] <= AT_MOST:
             change = abs(after[rows.triple[r], rows.place[r]] - before[rows.triple[r], rows.place[r]])
             change /= fixed.length[r]
-            if not change <= largest:
+            if change > largest or np.isnan(change):
                 largest = change
     return largest
 

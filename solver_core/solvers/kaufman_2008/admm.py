@@ -71,19 +71,6 @@ def _factor(work, effort):
 
 
 @inner_kernel
-def _look(work):
-    """The natural map of the impulses that x says, and of how many triples it is far.
-
-    With s renewed x may grow beyond all numbers. What is none is larger than nothing and would count as no error: it is an
-    infinite one.
-    """
-    error, far = measure_split(work), how_many_far(work)
-    if not np.isfinite(error + work.impulse.sum()):
-        return np.inf, 0
-    return error, far
-
-
-@inner_kernel
 def admm(work, aim, effort):
     """Iterate until the natural map is at most `aim.goal`, or `aim.enough` and that is slow, or `aim.limit` and the penalty is
     not right; returns the least that was seen.
@@ -104,7 +91,8 @@ def admm(work, aim, effort):
         iterate(work, ITERATIONS_A_LOOK)
         count_products(effort, ITERATIONS_A_LOOK * (work.blocks.structure.length // 100 + impulse.shape[0]))
         before, least_before = error, least
-        error, far = _look(work)
+        error = measure_split(work)
+        far = how_many_far(work)
         if error < least or 0 < far <= aim.few:
             least = error
             best[:] = impulse

@@ -157,7 +157,7 @@ def _measure(work, part):
     for kind in range(2):
         first, last = work.triple[kind, 2 * part], work.triple[kind, 2 * part + 2]
         here, beyond = natural_error_between(work.system, work.impulse, work.v, work.kappa, 0, first, last, work.enough[0])
-        if not here <= error:
+        if here > error or np.isnan(here):
             error = here
         far += beyond
     work.error[part], work.far[part] = error, far
@@ -260,7 +260,7 @@ def _measured(work, stage):
     error = 0.0
     for here in work.error:
         # a nan is the worst there is
-        if not here <= error:
+        if here > error or np.isnan(here):
             error = here
     return error
 

@@ -311,7 +311,7 @@ def _distance(system, sets, kappa, impulse, v, u):
                     system.box[k - contacts, r, 2],
                 )
                 total += natural_interval(impulse[k, r], u[r], kappa[k], low, high, gamma) ** 2
-            if not np.sqrt(total) <= error:
+            if np.sqrt(total) > error or np.isnan(total):
                 error = np.sqrt(total)
             continue
         normal = 0.0 if sets.kind == FRICTION else natural_normal(impulse[k, 0], u[0], kappa[k])
@@ -319,7 +319,7 @@ def _distance(system, sets, kappa, impulse, v, u):
         if sets.kind != CONTACT:
             friction = natural_friction(impulse[k, 1], impulse[k, 2], u[1], u[2], sets.radius[k], kappa[k], sets.sides)
         off = np.sqrt(normal * normal + friction * friction)
-        if not off <= error:
+        if off > error or np.isnan(off):
             error = off
     return error
 
