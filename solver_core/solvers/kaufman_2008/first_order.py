@@ -42,8 +42,8 @@ FACTORISING = 30  # iterations of a solve, of which it may do the factorisations
 def propose(system, blocks, values, aim, tumbling, effort, impulse, v):
     """Improve impulses (m, 3) and their velocities v (n,) by what needs few factorisations or none; returns what found them,
     and whether Newton's method has the next word. aim: its limit is at least what is enough. tumbling: whether few bodies are
-    known to be no structure. Large systems begin with `begin_large` (`regions.py`), and are left as they are, as are few bodies
-    that joints hold in trees."""
+    known to be no structure. Large systems begin with `begin_large` (`regions.py`), and are left as they are, as is what is
+    mostly joints, or hangs together in trees with some."""
     degrees = system.velocity.size  # of freedom: a problem given as a matrix is one body of many
     few = degrees <= 6 * FEW_BODIES
     work = np.empty(degrees)
@@ -58,7 +58,8 @@ def propose(system, blocks, values, aim, tumbling, effort, impulse, v):
         return START, False
     if system.offset.size - 1 > LARGE:
         return START, error > aim.limit
-    if few and system.box.shape[0] > 0 and blocks.structure.target.size <= OF_A_TREE * (system.offset.size - 1):
+    in_trees = blocks.structure.target.size <= OF_A_TREE * (system.offset.size - 1)
+    if system.box.shape[0] > 0 and (in_trees or system.box.shape[0] >= system.mu.size):
         return START, True
     enough, limit = aim.enough, aim.limit
     if few:
