@@ -41,7 +41,7 @@ import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .command_line import ExitStatus, Parser, UsageError, status_of
 from .compile.ahead import SHIPPED, misfit
@@ -85,10 +85,6 @@ from .scene.spec import SceneSpec, SceneWarning, SolverSettings
 from .threads.count import MOST_ASKED
 from .validation.findings import SceneError, SceneProblem
 from .validation.scene import validate
-
-if TYPE_CHECKING:
-    # numba takes a while to load
-    pass
 
 __all__ = ["main"]
 

@@ -10,13 +10,22 @@ import numpy as np
 import pytest
 
 import solver_core as sc
+from solver_core.dynamics import step_solver
 from solver_core.dynamics.islands import COUNTS, WORST, solve_islands
+from solver_core.linalg.block_cholesky import room_of_factor
+from solver_core.problem.residuals import effective_masses
+from solver_core.problem.system import System, effective_inverse_mass
+from solver_core.scene.parts import ground
 from solver_core.solvers.effort import effort_of_a_step
+from solver_core.solvers.kaufman_2008.aim import MOST_LOOKS, Aim
 from solver_core.solvers.kaufman_2008.contact_law import one_contact, respond, responses
-from solver_core.solvers.kaufman_2008.first_order import sweep_and_split
+from solver_core.solvers.kaufman_2008.first_order import START, propose, sweep_and_split
+from solver_core.solvers.kaufman_2008.projection import find_blocks
 from solver_core.solvers.kaufman_2008.staggered import ACCELERATED
 
+from .bodies import material
 from .contact_problems import random_bodies
+from .dolls import doll, together
 from .kernels import callable_from_python
 from .piles import stacked_boxes
 
@@ -84,6 +93,35 @@ def test_few_bodies_that_are_known_to_tumble_take_half_the_factorisations_to_the
             total += int(counts[3])
         factorisations.append(total)
     assert factorisations[1] < 0.5 * factorisations[0]
+
+
+def test_what_is_mostly_joints_is_left_to_newtons_method_however_far_it_is_from_a_solution(monkeypatch):
+    """Sweeps and ADMM hand on from joint to joint what a factorisation knows: they took most of a ragdoll's step."""
+    left, seen = callable_from_python(propose), []
+
+    def see(system, impulse, *rest):
+        if (impulse[:, 0] != 0.0).any() and len(system.mu) > 0:
+            seen.append(System(*map(np.copy, system[:-1]), system.least_scale))
+        return solve_islands(system, impulse, *rest)
+
+    monkeypatch.setattr(step_solver, "solve_islands", see)
+    sc.Simulation(together(doll((0.0, 0.0, 1.1)), bodies=(ground(material(0.5)),)), fps=24, substeps=10).run(16)
+    assert len(seen) > 10
+    for jointed, expected in ((True, START), (False, sc.Found.ADMM)):
+        system = seen[-1]
+        if not jointed:
+            # the same bodies, and contacts between them where joints were
+            rows = np.arange(len(system.body_a))
+            system = system._replace(mu=np.full(len(rows), 0.5), slack=np.zeros(len(rows)), box=system.box[:0])
+        m, blocks = len(system.body_a), find_blocks(system)
+        inverse = effective_inverse_mass(system)
+        kappa, v = callable_from_python(effective_masses)(inverse), np.empty_like(system.velocity)
+        aim, values = Aim(inverse, kappa, 1e-9, 1e-7, 1e-7, 0, MOST_LOOKS), room_of_factor(blocks.structure)
+        impulse = np.full((m, 3), 1e-3)
+        found, by_newton = left(system, blocks, values, aim, True, effort_of_a_step(), impulse, v)
+        assert found == expected
+        assert by_newton
+        assert (impulse == 1e-3).all() == jointed
 
 
 @pytest.mark.parametrize("swept", [False, True])

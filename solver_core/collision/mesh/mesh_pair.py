@@ -19,7 +19,6 @@ __all__ = [
     "MeshPair",
     "Side",
     "add_mesh_contact",
-    "in_axes_of",
     "in_pair_axes",
     "may_penetrate",
     "pair_feature",
@@ -85,12 +84,6 @@ def side_of(pair, is_first):
 def in_pair_axes(pair, is_first, vector):
     """A vector in the axes of one of the surfaces, in those of the pair."""
     return (vector[0], vector[1], vector[2]) if is_first else rotated(pair.at.turn, vector)
-
-
-@inlined_kernel
-def in_axes_of(pair, is_first, vector):
-    """A vector in the pair's axes, in those of one of the surfaces."""
-    return vector if is_first else rotated_back(pair.at.turn, vector)
 
 
 @inlined_kernel
