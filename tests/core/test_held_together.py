@@ -8,15 +8,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
+from solver_core.collision import detect
 from solver_core.dynamics.checkpoints import OF_PAIRS, checkpoint_problem
+from solver_core.geometry import build_shapes
 from solver_core.scene.joints import FREE_AXIS, LOCKED, JointChange, JointSpec
-from solver_core.scene.parts import box, ground
-from solver_core.scene.spec import MaterialSpec, SceneSpec
+from solver_core.scene.parts import box, ground, sphere_shape
+from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 
 from .bodies import poses
+from .fractured import fractured
 
 G = 9.81
 ROUGH = MaterialSpec(0.7, 0.7)
@@ -269,3 +273,45 @@ def test_a_run_goes_on_from_a_checkpoint_that_knows_no_gaps_at_the_gaps_that_the
     frames = [other.advance() for _ in range(2)]
     assert solved(frames)
     assert forces(frames).max() < 1e-3 * weight(spec)
+
+
+@pytest.mark.parametrize("shrunk", [0.0, 0.002])
+def test_a_block_glued_of_broken_pieces_stands_until_it_is_hit_and_cracks_with_the_energy_of_what_hit_it(shrunk):
+    """24 pieces that fit exactly, or shrunk as add-ons do it, fixed to each other wherever they have a face in common."""
+    pieces = [corners + np.array([0.0, 0.0, 0.5]) for corners in fractured(3, 24, thin=False)]
+    middles = np.array([corners.mean(axis=0) for corners in pieces])
+    shapes = [ShapeSpec(ShapeKind.HULL, corners - middle) for corners, middle in zip(pieces, middles, strict=True)]
+    every = np.ones(len(pieces), dtype=np.int64)
+    touch = detect(build_shapes(shapes), middles, np.tile(np.eye(3), (len(pieces), 1, 1)), 1e-6 * every, every, every > 0)
+    ends = np.column_stack([touch.body_a, touch.body_b])
+    glue = [
+        JointSpec(f"{a}-{b}", str(a), str(b), touch.point[(ends == (a, b)).all(axis=1)].mean(axis=0), breaking_impulse=40.0)
+        for a, b in np.unique(ends, axis=0).tolist()
+        if (ends == (a, b)).all(axis=1).sum() >= 3
+    ]
+    assert len(glue) > 40
+    bodies = [
+        BodySpec(str(i), BodyKind.ACTIVE, replace(shape, vertices=(1.0 - shrunk) * shape.vertices), position=middle)
+        for i, (shape, middle) in enumerate(zip(shapes, middles, strict=True))
+    ]
+    mass = [2000.0 * ConvexHull(corners).volume for corners in pieces]
+    bodies = [replace(one, mass=m, material=ROUGH) for one, m in zip(bodies, mass, strict=True)]
+    ball = BodySpec(
+        "Ball", BodyKind.ACTIVE, sphere_shape(0.2), mass=100.0, material=ROUGH, position=np.array([0.03, -2.0, 0.6])
+    )
+    ball.velocity[:] = 0.0, 10.0, 0.6
+    energy = 0.5 * ball.mass * float(ball.velocity @ ball.velocity) + G * ball.mass * 0.6
+    frames = sc.Simulation(SceneSpec((ground(ROUGH), *bodies, ball), fps=24, joints=tuple(glue)), substeps=10).run(16)
+    before, after = frames[3], frames[-1]
+    assert not before.broken.any()
+    moved = before.poses[1:-1, :3] - middles
+    # all by the rest offset, none against the others
+    assert np.abs(moved).max() < 2e-4 + shrunk
+    assert np.abs(moved - moved.mean(axis=0)).max() < 1e-6 + shrunk
+    assert 0 < np.count_nonzero(after.broken) < len(glue)
+    for frame in frames[1:]:
+        assert (frame.statistics.status == sc.Status.SOLVED).all()
+        moving = 0.5 * np.array([*mass, ball.mass]) @ (frame.velocities[1:, :3] ** 2).sum(axis=1)
+        assert moving < 1.001 * energy
+    # what cracks stays: nothing is blown out of a block that fits
+    assert np.abs(after.poses[1:-1, :3] - middles).max() < 0.1
