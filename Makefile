@@ -74,27 +74,27 @@ docs: environment
 	$(RUN) .ci/pages.py
 
 bench: environment
-	$(RUN) tests/bench/rates.py --seconds 2
-	$(RUN) tests/bench/collision.py
-	$(RUN) tests/bench/collision_against_mujoco.py
-	$(RUN) tests/bench/sleeping.py
-	$(RUN) tests/bench/heaps.py --limit 60
-	$(RUN) tests/bench/heaps_profile.py --scenes cubes:125 table wall --frames 24
-	$(RUN) tests/bench/drift.py --cubes 27
-	$(RUN) tests/bench/captured_phases.py --capture build/bench/captured --solve build/bench/captured --limit 10
-	$(RUN) tests/bench/roofline.py build/bench/captured --seconds 0.3
-	$(RUN) tests/bench/given_as_matrix.py --limit 20
-	$(RUN) tests/bench/staggered_against_quadprog.py
-	$(RUN) tests/bench/published.py
-	$(RUN) tests/bench/paper_tables.py --steps 30 --cold 5
-	$(RUN) tests/bench/captured.py
-	$(RUN) tests/bench/pivot.py
-	$(RUN) tests/bench/contacts_against_oracles.py
-	$(RUN) tests/bench/mesh_scenes.py --seconds 2
-	$(RUN) tests/bench/beside_the_solve.py --cubes 1000
-	$(RUN) tests/bench/fuzz.py --cases 10000
-	$(RUN) tests/bench/interruptions.py --interruptions 200
-	$(RUN) tests/bench/first_bake.py
+	$(RUN) -m tests.bench.rates --seconds 2
+	$(RUN) -m tests.bench.collision
+	$(RUN) -m tests.bench.collision_against_mujoco
+	$(RUN) -m tests.bench.sleeping
+	$(RUN) -m tests.bench.heaps --limit 60
+	$(RUN) -m tests.bench.heaps_profile --scenes cubes:125 table wall --frames 24
+	$(RUN) -m tests.bench.drift --cubes 27
+	$(RUN) -m tests.bench.captured_phases --capture build/bench/captured --solve build/bench/captured --limit 10
+	$(RUN) -m tests.bench.roofline build/bench/captured --seconds 0.3
+	$(RUN) -m tests.bench.given_as_matrix --limit 20
+	$(RUN) -m tests.bench.staggered_against_quadprog
+	$(RUN) -m tests.bench.published
+	$(RUN) -m tests.bench.paper_tables --steps 30 --cold 5
+	$(RUN) -m tests.bench.captured
+	$(RUN) -m tests.bench.pivot
+	$(RUN) -m tests.bench.contacts_against_oracles
+	$(RUN) -m tests.bench.mesh_scenes --seconds 2
+	$(RUN) -m tests.bench.beside_the_solve --cubes 1000
+	$(RUN) -m tests.bench.fuzz --cases 10000
+	$(RUN) -m tests.bench.interruptions --interruptions 200
+	$(RUN) -m tests.bench.first_bake
 
 extension: environment
 	$(RUN) .ci/extension.py

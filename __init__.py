@@ -28,7 +28,7 @@ def main() -> NoReturn:
     """The command `stiction`. Where it cannot even be loaded, as for want of memory, the process ends with 1 all the same:
     Blender's own end, as a module, would wait for ever then."""
     try:
-        from .addon.console import main as run
+        from .addon.command.console import main as run
     except BaseException as error:
         try:
             sys.stderr.write(f"stiction: error: cannot be loaded: {type(error).__name__}: {error}\n")

@@ -3,34 +3,15 @@
 
 from __future__ import annotations
 
-from . import (
-    check,
-    cli,
-    compiling,
-    contact_points,
-    demos,
-    display,
-    file_moves,
-    find_frames,
-    libraries,
-    loaded,
-    manual,
-    materials,
-    menu,
-    object_properties,
-    operators,
-    outdated,
-    overlay,
-    pairs,
-    pieces,
-    playback,
-    properties,
-    reactions,
-    statistics,
-    statistics_overlay,
-    timeline,
-    ui,
-)
+from . import demos
+from .bake import compiling, file_moves, find_frames, outdated, playback
+from .blender import libraries
+from .blender import sanitize_loaded_file as loaded
+from .command import cli
+from .output import contact_points, pieces, reactions
+from .panels import check, manual, menu, operators, pairs, ui
+from .settings import display, materials, object_properties, properties
+from .show import overlay, statistics, statistics_overlay, timeline
 
 __all__ = ["register", "unregister"]
 

@@ -15,13 +15,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import configurations, scenes
-    from .dynamics.frame import Frame, FrameStatistics
+    from .dynamics.model.frame import Frame, FrameStatistics
     from .dynamics.simulation import Simulation
+    from .problem import configurations
     from .problem.contact_problem import ContactProblem
     from .problem.residuals import Residual, Residuals, residuals
     from .problem.result import Result, Statistics, Status
     from .scene.spec import SceneSpec, SolverSettings
+    from .scenes import plain as scenes
     from .solvers.baraff_1991.creep import creep_problem
     from .solvers.lcp import LcpResult, lcp_residual, solve_lcp
     from .solvers.solve import solve
@@ -55,8 +56,8 @@ __all__ = [
 _HOMES = {
     "ContactProblem": "problem.contact_problem",
     "Found": "problem.result",
-    "Frame": "dynamics.frame",
-    "FrameStatistics": "dynamics.frame",
+    "Frame": "dynamics.model.frame",
+    "FrameStatistics": "dynamics.model.frame",
     "LcpResult": "solvers.lcp",
     "Residual": "problem.residuals",
     "Residuals": "problem.residuals",
@@ -77,8 +78,10 @@ _HOMES = {
 
 
 def __getattr__(name: str):
-    if name in ("configurations", "scenes"):
-        return import_module(f".{name}", __name__)
+    if name == "scenes":
+        return import_module(".scenes", __name__)
+    if name == "configurations":
+        return import_module(".problem.configurations", __name__)
     if name in _HOMES:
         return getattr(import_module(f".{_HOMES[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

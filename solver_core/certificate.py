@@ -13,15 +13,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from .certificate_page import page
-from .command_line import ExitStatus, Parser, UsageError
-from .console import prepare_streams, tell
+from .bake.certificate_page import page
+from .bake.report import build_report, report_bytes
 from .io import tables
 from .io.cache import CacheError, FrameCacheReader
 from .io.container import ContainerError
 from .io.outputs import PAGE, REPORT, TABLE, OutputKind, is_stream, refuse_output, write_output
 from .io.snapshot import read_snapshot, snapshot_digest
-from .report import build_report, report_bytes
+from .process.command_line import ExitStatus, Parser, UsageError
+from .process.console import prepare_streams, tell
 
 __all__ = ["FORMATS", "certificate_of", "main", "refuse_certificate", "write_certificate"]
 

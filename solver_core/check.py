@@ -14,12 +14,12 @@ import json
 import sys
 from collections.abc import Sequence
 
-from .command_line import ExitStatus
 from .compile.kernel_cache import use_kernel_cache
-from .console import prepare_streams
-from .ending import Ending, end_by_force, hear_parent, hear_signals
 from .io.outputs import REPORT, refuse_output, write_output
 from .io.snapshot import read_snapshot
+from .process.command_line import ExitStatus
+from .process.console import prepare_streams
+from .process.ending import Ending, end_by_force, hear_parent, hear_signals
 from .validation.surprises import surprises
 
 __all__ = ["main"]
@@ -32,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
     spec, settings = read_snapshot(snapshot)
     use_kernel_cache()
     # only now, for numba takes a while to load
-    from .breaking_loads import breaking_loads
+    from .bake.breaking_loads import breaking_loads
     from .dynamics.simulation import Simulation
 
     warnings = (*surprises(spec, settings), *Simulation(spec, settings).warnings)

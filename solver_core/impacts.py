@@ -14,14 +14,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .command_line import ExitStatus, Parser, UsageError
-from .console import prepare_streams, tell
-from .dynamics.frame import FrameImpacts
+from .dynamics.model.frame import FrameImpacts
 from .io import tables
 from .io.cache import CacheError, FrameCacheReader
 from .io.container import ContainerError
 from .io.outputs import TABLE, refuse_output, write_output
 from .io.snapshot import read_snapshot
+from .process.command_line import ExitStatus, Parser, UsageError
+from .process.console import prepare_streams, tell
 from .scene.spec import SceneSpec
 
 __all__ = ["Impact", "impacts_of", "main", "merged_impacts", "write_impacts"]

@@ -19,11 +19,11 @@ import queue
 import sys
 import threading
 
-from .command_line import ExitStatus
-from .console import flush_output, prepare_streams
-from .ending import PARENT_GONE, SECONDS_TO_STAY, STOPPED, Ending, end_by_force, hear_signals, lines_heard, obey
-from .events import ListenerGone, emit
-from .memory import most_memory
+from .bake.events import ListenerGone, emit
+from .process.command_line import ExitStatus
+from .process.console import flush_output, prepare_streams
+from .process.ending import PARENT_GONE, SECONDS_TO_STAY, STOPPED, Ending, end_by_force, hear_signals, lines_heard, obey
+from .process.memory import most_memory
 from .worker import main as bake
 
 __all__ = ["Orders", "main"]

@@ -43,29 +43,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from .command_line import ExitStatus, Parser, UsageError, status_of
-from .compile.ahead import SHIPPED, misfit
-from .compile.kernel_cache import use_kernel_cache
-from .compile.stock import Stock
-from .compile.trust import doubt
-from .console import flush_output, prepare_streams
-from .dynamics.frame import Frame
-from .ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
-from .events import ListenerGone, emit, emit_warnings
-from .io.cache import (
-    CacheError,
-    CacheHeld,
-    CacheLost,
-    FrameCacheReader,
-    FrameCacheWriter,
-    cache_digest,
-    cache_has_begun,
-    refuse_other_scene,
-)
-from .io.container import ContainerError
-from .io.outputs import REPORT, STANDARD_OUTPUT, refuse_one_for_another, refuse_output, write_output
-from .io.snapshot import read_snapshot, snapshot_digest
-from .report import (
+from .bake.events import ListenerGone, emit, emit_warnings
+from .bake.report import (
     RESIDUALS,
     breaking_warnings,
     broken_joints,
@@ -80,7 +59,28 @@ from .report import (
     spin_warnings,
     worst,
 )
-from .resuming import came_out_otherwise, go_on, is_same_motion, told_so_far
+from .bake.resuming import came_out_otherwise, go_on, is_same_motion, told_so_far
+from .compile.ahead import SHIPPED, misfit
+from .compile.kernel_cache import use_kernel_cache
+from .compile.stock import Stock
+from .compile.trust import doubt
+from .dynamics.model.frame import Frame
+from .io.cache import (
+    CacheError,
+    CacheHeld,
+    CacheLost,
+    FrameCacheReader,
+    FrameCacheWriter,
+    cache_digest,
+    cache_has_begun,
+    refuse_other_scene,
+)
+from .io.container import ContainerError
+from .io.outputs import REPORT, STANDARD_OUTPUT, refuse_one_for_another, refuse_output, write_output
+from .io.snapshot import read_snapshot, snapshot_digest
+from .process.command_line import ExitStatus, Parser, UsageError, status_of
+from .process.console import flush_output, prepare_streams
+from .process.ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
 from .scene.spec import SceneSpec, SceneWarning, SolverSettings
 from .threads.count import MOST_ASKED
 from .validation.findings import SceneError, SceneProblem

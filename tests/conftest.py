@@ -14,8 +14,6 @@ from solver_core.compile.kernel_cache import use_kernel_cache
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).resolve().parent.parent / "build" / "numba"))
 use_kernel_cache()
-# a folder of tests finds the helpers of another
-sys.path.append(str(Path(__file__).resolve().parent))
 
 STATUS = pytest.StashKey[int]()
 

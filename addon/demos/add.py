@@ -7,7 +7,7 @@ from __future__ import annotations
 from bpy.types import Context, Operator
 
 from ...solver_core.scene.spec import FrictionCombine, SceneSpec
-from ..demo_scene import build_scene, hidden_by
+from .demo_scene import build_scene, hidden_by
 
 __all__ = ["AddDemo"]
 

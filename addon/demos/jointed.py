@@ -7,7 +7,7 @@ from __future__ import annotations
 from bpy.props import FloatProperty, IntProperty
 from bpy.types import Context, Operator
 
-from ...solver_core import jointed_scenes
+from ...solver_core.scenes import jointed as jointed_scenes
 from .add import AddDemo
 
 __all__ = ["JOINTED"]

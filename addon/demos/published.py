@@ -7,7 +7,7 @@ from __future__ import annotations
 from bpy.props import FloatProperty, IntProperty
 from bpy.types import Context, Operator
 
-from ...solver_core import published_scenes
+from ...solver_core.scenes import published as published_scenes
 from .add import AddDemo
 
 __all__ = ["PUBLISHED"]

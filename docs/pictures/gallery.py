@@ -154,7 +154,7 @@ def make(name: str) -> None:
 def main() -> None:
     """Make the pictures that are named, or all."""
     sys.path.insert(0, str(ROOT / "tests" / "addon"))
-    from blender import load_extension
+    from loading import load_extension
 
     extension = load_extension()
     extension.register()

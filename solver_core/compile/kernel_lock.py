@@ -14,7 +14,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from ..file_lock import FileLock, LockHeld
+from ..process.file_lock import FileLock, LockHeld
 from .ahead import bring
 from .processor import vectors_of
 from .trust import written_by_us_alone

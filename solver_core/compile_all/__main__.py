@@ -22,9 +22,9 @@ from ..compile.kernel_cache import imported_sources, sources_digest, use_kernel_
 from ..compile.process import start
 from ..compile.stock import Stock
 from ..compile.trust import doubt, written_by_us_alone
-from ..console import prepare_streams
-from ..ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
-from ..file_lock import FileLock, LockHeld
+from ..process.console import prepare_streams
+from ..process.ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
+from ..process.file_lock import FileLock, LockHeld
 
 __all__ = ["compile_all", "main"]
 

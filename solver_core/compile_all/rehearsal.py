@@ -16,18 +16,18 @@ import numpy as np
 from ..collision.contact_set import ContactSet
 from ..collision.detect import detect
 from ..collision.time_of_impact import OVERLAP_ALLOWED, Motion
-from ..dynamics.bodies import build_bodies
-from ..dynamics.held_together import HeldTogether
 from ..dynamics.look_ahead.impacts import ImpactFinder
+from ..dynamics.model.bodies import build_bodies
+from ..dynamics.model.held_together import HeldTogether
+from ..dynamics.model.rest_gaps import rest_offsets
 from ..dynamics.motion.deformation import Deformation
 from ..dynamics.motion.rotation import matrices
-from ..dynamics.rest_gaps import rest_offsets
 from ..dynamics.simulation import Simulation
 from ..problem.system import one_body
 from ..scene.fields import FieldKind, FieldSpec
 from ..scene.parts import BOX_TRIANGLES, box, box_shape, cone_shape, cylinder_shape, ground
 from ..scene.spec import BodyKind, BodySpec, ChildSpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec, Staggering
-from ..scenes import card_house, chain, jamming_rod, slope
+from ..scenes.plain import card_house, chain, jamming_rod, slope
 from ..solvers.effort import effort_of_a_step
 from ..solvers.kaufman_2008.regions import begin_large, regions_around, solve_regions
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from ..problem.residuals import effective_masses
 from ..problem.system import effective_inverse_mass, relative_velocities
-from .build import remember, stick_speed
-from .frame import ContactState, FrameContacts, FrameImpacts
-from .outcome import Solution
-from .predict import Begin
+from .contact.build import remember, stick_speed
+from .model.frame import ContactState, FrameContacts, FrameImpacts
+from .model.predict import Begin
+from .solve.outcome import Solution
 
 __all__ = ["KeptContacts"]
 

@@ -24,33 +24,33 @@ from ..scene.spec import (
 )
 from ..threads.count import number_of_threads
 from ..validation.scene import scene_warnings, validate
-from .bodies import State, build_bodies, to_body_frames
-from .borne import bearing_until_met, with_borne
-from .build import ContactMemory
-from .checkpoints import OF_PAIRS
-from .collide import Collider
-from .crowds import Crowds
+from .contact.borne import bearing_until_met, with_borne
+from .contact.build import ContactMemory
+from .contact.collide import Collider
+from .contact.first_look import begun_overlaps
+from .contact.rolling import Rolling
 from .fields.fields import Fields
-from .first_look import begun_overlaps
-from .frame import Frame, require_finite
-from .held_together import HeldTogether
-from .integrate import integrate
 from .joints.joints import JointMemory, Joints
 from .joints.rows import JointStep
 from .kept_contacts import KeptContacts
-from .look_ahead.impacts import NO_IMPACTS, ImpactFinder
+from .look_ahead.impacts import NO_IMPACTS, Cut, ImpactFinder
 from .look_ahead.later_contacts import NOTHING_LATER, LaterContacts, twist_between
+from .model.bodies import State, build_bodies, to_body_frames
+from .model.checkpoints import OF_PAIRS
+from .model.crowds import Crowds
+from .model.frame import Frame, require_finite
+from .model.held_together import HeldTogether
+from .model.integrate import integrate
+from .model.predict import Begin, predicted_step
+from .model.prescribed import Prescribed
+from .model.taking_up import state_at
 from .motion.deformation import Deformation
-from .outcome import Attempt, Solution, combined, frame_statistics, step_row
-from .pace import Pace
-from .parts import MAX_CUTS, Cut, Parts
-from .predict import Begin, predicted_step
-from .prescribed import Prescribed
-from .rolling import Rolling
+from .pacing.pace import Pace
+from .pacing.parts import MAX_CUTS, Parts
+from .pacing.successions import first_of_some
 from .sleeping import Sleep, laid_asleep, none_remembered, remembered
-from .step_solver import StepSolver
-from .successions import first_of_some
-from .taking_up import state_at
+from .solve.outcome import Attempt, Solution, combined, frame_statistics, step_row
+from .solve.step_solver import StepSolver
 
 __all__ = ["Simulation"]
 

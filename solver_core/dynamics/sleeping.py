@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compile.kernel import kernel
+from ..linalg.disjoint_sets import connected
 from ..scene.spec import SceneSpec
-from .build import ContactMemory
-from .islands import connected
+from .contact.build import ContactMemory
 
 __all__ = ["Sleep", "laid_asleep", "none_remembered", "remembered"]
 

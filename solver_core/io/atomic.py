@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from ..plain_files import FLAGS
+from ..process.plain_files import FLAGS
 
 __all__ = ["copy_atomically", "write_atomically"]
 

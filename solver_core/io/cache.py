@@ -18,9 +18,9 @@ from typing import Any, BinaryIO, Self, TypeVar
 
 from numpy.typing import NDArray
 
-from ..dynamics.frame import Frame, FrameContacts
-from ..file_lock import FileLock, LockHeld
-from ..plain_files import open_plain
+from ..dynamics.model.frame import Frame, FrameContacts
+from ..process.file_lock import FileLock, LockHeld
+from ..process.plain_files import open_plain
 from ..scene.spec import SceneSpec, SolverSettings
 from .container import (
     Chunk,

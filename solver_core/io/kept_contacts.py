@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dynamics.frame import ContactState, FrameContacts, FrameImpacts
+from ..dynamics.model.frame import ContactState, FrameContacts, FrameImpacts
 
 __all__ = ["contacts_from", "contacts_to_arrays"]
 

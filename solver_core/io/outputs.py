@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..command_line import UsageError
-from ..plain_files import PathRefused
+from ..process.command_line import UsageError
+from ..process.plain_files import PathRefused
 from .atomic import write_atomically
 
 __all__ = [

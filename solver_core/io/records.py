@@ -25,7 +25,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dynamics.frame import TAKEN_UP, Frame, FrameStatistics
+from ..dynamics.model.frame import TAKEN_UP, Frame, FrameStatistics
 from ..problem.result import Found, Status
 from .container import Chunk, ChunkPlace, ContainerError, TruncatedError, encode_chunk, locate_chunk, read_chunk
 from .kept_contacts import contacts_from, contacts_to_arrays

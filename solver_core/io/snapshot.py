@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..plain_files import PathRefused
+from ..process.plain_files import PathRefused
 from ..scene.field_types import field_types, is_array, optional
 from ..scene.spec import SceneSpec, SolverSettings
 from .atomic import write_atomically

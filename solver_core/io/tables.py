@@ -7,7 +7,7 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
-from ..console import one_line
+from ..process.console import one_line
 
 __all__ = ["table"]
 

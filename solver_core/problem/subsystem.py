@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compile.kernel import inner_kernel, kernel, leaf_kernel
-from ..disjoint_sets import join, root
+from ..linalg.disjoint_sets import join, root
 from .system import System
 
 __all__ = ["contact_islands", "in_order", "subsystem"]

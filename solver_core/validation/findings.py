@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..console import one_line
+from ..process.console import one_line
 
 __all__ = [
     "FARTHEST_TURN",

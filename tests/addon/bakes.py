@@ -43,7 +43,7 @@ def closeness(found: np.ndarray, wanted: np.ndarray) -> float:
 
 
 def read_names() -> list[str]:
-    from stiction.addon.extract import extract
+    from stiction.addon.read.extract import extract
 
     return [body.name for body in extract(bpy.context).spec.bodies]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
-from .blender import load_extension
+from .loading import load_extension
 
 # isort: split
 # Only now, for Blender looks for its settings when it is imported.
@@ -61,9 +61,10 @@ def make_body(scene: bpy.types.Scene) -> Callable[..., bpy.types.Object]:
 @pytest.fixture
 def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
     """Replaces the worker process: body number b follows displacement(b, frame), a (4, 4) rigid motion, from its first pose."""
-    from stiction.addon import job, rotations, runner
-    from stiction.solver_core.dynamics.frame import Frame, FrameContacts, FrameImpacts
-    from stiction.solver_core.dynamics.outcome import frame_statistics
+    from stiction.addon.bake import job, runner
+    from stiction.addon.blender import rotations
+    from stiction.solver_core.dynamics.model.frame import Frame, FrameContacts, FrameImpacts
+    from stiction.solver_core.dynamics.solve.outcome import frame_statistics
     from stiction.solver_core.io.snapshot import read_snapshot
     from stiction.solver_core.scene.spec import BodyKind
     from stiction.solver_core.worker import open_cache

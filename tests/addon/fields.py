@@ -76,8 +76,8 @@ def bullet_forces(frames, bodies) -> Measured:
 
 def solver_forces(tmp_path: Path, measured: Measured) -> np.ndarray:
     """(steps, n, 3) N: what the solver's fields do to the same bodies at the same places."""
-    from solver_core.dynamics.bodies import build_bodies
     from solver_core.dynamics.fields.fields import Fields
+    from solver_core.dynamics.model.bodies import build_bodies
     from solver_core.io.snapshot import read_snapshot
     from stiction.solver_core.io.snapshot import write_snapshot
 

@@ -18,9 +18,9 @@ from typing import Any
 
 import bpy
 import numpy as np
-from core.fuzzing import Finding
-from core.spoiling import Random, spoilt
 
+from ..core.fuzzing import Finding
+from ..core.spoiling import Random, spoilt
 from .objects import box_mesh
 from .spoiling import CHANGES, chosen
 
@@ -148,7 +148,7 @@ def draw_panels() -> None:
 
 def command(*arguments: object) -> int:
     """The command line's status."""
-    from stiction.addon import cli
+    from stiction.addon.command import cli
 
     status, said = heard(lambda: cli.run([str(argument) for argument in arguments]))
     if status not in (0, 1, 2, 3) or (status in (1, 2) and not said.strip()):
@@ -158,7 +158,7 @@ def command(*arguments: object) -> int:
 
 def look_at_bake() -> None:
     """What the panels and the timeline tell of a bake."""
-    from stiction.addon.outdated import changes, what_is_lost
+    from stiction.addon.bake.outdated import changes, what_is_lost
 
     for scene in bpy.data.scenes:
         what_is_lost(scene)

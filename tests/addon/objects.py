@@ -32,7 +32,7 @@ def kept(owner: bpy.types.ID) -> Any:
 
 
 def read():
-    from stiction.addon.extract import extract
+    from stiction.addon.read.extract import extract
 
     return extract(bpy.context)
 
@@ -50,7 +50,7 @@ def problems_of(run) -> dict[tuple[str, str], str]:
 
 
 def corners_in_world(body) -> np.ndarray:
-    from stiction.addon.rotations import matrix_of_quaternion
+    from stiction.addon.blender.rotations import matrix_of_quaternion
 
     return body.shape.vertices @ matrix_of_quaternion(body.orientation).T + body.position
 

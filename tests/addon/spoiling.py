@@ -8,8 +8,8 @@ import math
 from typing import Any
 
 import bpy
-from core.spoiling import Random
 
+from ..core.spoiling import Random
 from .objects import kept
 
 FLOATS = (math.nan, math.inf, -math.inf, 0.0, -1.0, 1e-40, 1e-9, 1e9, 3e38)

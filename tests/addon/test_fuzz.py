@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import bpy
 import pytest
-from core.fuzzing import try_case
 
+from ..core.fuzzing import try_case
 from .fuzzing import KINDS, Room
 from .objects import kept, problems_of, read
 
@@ -27,7 +27,7 @@ def test_a_few_of_what_strangers_send(kind, room):
 
 
 def test_code_in_a_strangers_file_is_not_run(extension, tmp_path, capsys):
-    from stiction.addon import cli
+    from stiction.addon.command import cli
 
     marks = [tmp_path / name for name in ("by text", "by driver")]
     bpy.ops.wm.read_factory_settings(use_empty=True)
@@ -89,7 +89,7 @@ def test_nothing_is_said_of_a_file_that_was_only_baked(scene, make_body, fake_wo
 
 @pytest.mark.parametrize("path", ["", ".", "/", "//", ".."])
 def test_a_bake_whose_cache_is_no_file_is_refused_by_whoever_reads_it(scene, make_body, tmp_path, capsys, path):
-    from stiction.addon import cli
+    from stiction.addon.command import cli
 
     make_body("Box")
     scene.stiction.bake.state, scene.stiction.bake.cache = "CACHED", path

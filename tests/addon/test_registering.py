@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TWICE = """
 import sys, warnings
 warnings.simplefilter("error")
-sys.path.insert(0, {tests!r})
-from addon.blender import load_extension
+sys.path.insert(0, {root!r})
+from tests.addon.loading import load_extension
 extension = load_extension()
 import bpy
 
@@ -43,7 +43,7 @@ os._exit(0)
 @pytest.mark.slow
 def test_registering_twice_leaves_nothing_and_says_nothing():
     done = subprocess.run(
-        [sys.executable, "-c", TWICE.format(tests=str(ROOT / "tests"))],
+        [sys.executable, "-c", TWICE.format(root=str(ROOT))],
         capture_output=True,
         text=True,
         env=dict(os.environ),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whether a looser tolerance solves what a tighter one solves, in random problems of any friction and mass ratio.
 
-    python tests/bench/asked_for_less.py [--problems 1000] [--tolerances 1e-2 1e-3 ... 1e-8]
+    python -m tests.bench.asked_for_less [--problems 1000] [--tolerances 1e-2 1e-3 ... 1e-8]
 
 A thousand take about three minutes.
 """
@@ -9,22 +9,12 @@ A thousand take about three minutes.
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 from time import process_time
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "core")]
+import solver_core as sc
 
-from records import on_one_thread, write_rows  # noqa: E402
-
-from solver_core.compile.kernel_cache import use_kernel_cache  # noqa: E402
-
-use_kernel_cache()
-
-from contact_problems import any_friction  # noqa: E402
-
-import solver_core as sc  # noqa: E402
+from ..core.contact_problems import any_friction
+from .records import on_one_thread, write_rows
 
 
 def main() -> None:

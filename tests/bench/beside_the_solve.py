@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a bake costs beside its solve: reading the scene, snapshot, building, cache, playback, keyframes; and the cache's size.
 
-    python tests/bench/beside_the_solve.py [--cubes 1000 8000] [--frames 12] [--in-blender]
+    python -m tests.bench.beside_the_solve [--cubes 1000 8000] [--frames 12] [--in-blender]
 
 A heap of cubes of `heap_scenes.py`, baked here for so many frames. For each side its processor time, a frame or once a bake,
 and its share of the solve's. --in-blender: the same heap as objects of Blender (bpy), read, baked by a real worker and written
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,18 +21,15 @@ from time import perf_counter, process_time
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+import solver_core as sc
+from solver_core.bake.report import build_report
+from solver_core.io.cache import FrameCacheReader, FrameCacheWriter
+from solver_core.io.records import Checkpoint, encode_checkpoint
+from solver_core.io.snapshot import read_snapshot, write_snapshot
 
-from heap_scenes import EDGE, FPS, MU, heap_of_cubes, places  # noqa: E402
-from heaps import SUBSTEPS  # noqa: E402
-from records import on_one_thread, write_rows  # noqa: E402
-
-import solver_core as sc  # noqa: E402
-from solver_core.io.cache import FrameCacheReader, FrameCacheWriter  # noqa: E402
-from solver_core.io.records import Checkpoint, encode_checkpoint  # noqa: E402
-from solver_core.io.snapshot import read_snapshot, write_snapshot  # noqa: E402
-from solver_core.report import build_report  # noqa: E402
+from .heap_scenes import EDGE, FPS, MU, heap_of_cubes, places
+from .heaps import SUBSTEPS
+from .records import on_one_thread, write_rows
 
 TOLERANCES = {"tolerance": 1e-4, "crowd_tolerance": 1e-3}
 Row = dict[str, object]
@@ -90,16 +86,15 @@ def in_the_worker(cubes: int, frames: int, folder: Path) -> tuple[Clock, Row]:
 
 def in_blender(cubes: int, frames: int, folder: Path) -> tuple[Clock, Row]:
     """The sides of Blender's process, and the longest time for one thing that the worker said, in s of the processor."""
-    sys.path.insert(0, str(ROOT / "tests"))
-    from addon.blender import load_extension
+    from ..addon.loading import load_extension
 
     extension = load_extension()
     extension.register()
     import bpy
 
-    from stiction.addon.keyframes import commit
-    from stiction.addon.runner import begin
-    from stiction.addon.turns import at_once
+    from stiction.addon.bake.runner import begin
+    from stiction.addon.blender.cooperative import at_once
+    from stiction.addon.output.keyframes import commit
 
     clock, scene = Clock(), blender_scene(cubes, frames, folder)
     with clock.on("scene read, snapshot written"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How many of 640 contact problems each method solves, cold: 200 random ones, 200 random stacks, 240 islands out of scenes.
 
-    python tests/bench/captured.py [--tolerances 1e-6 1e-8] [--methods published accelerated pivot] [--problems FILE]
+    python -m tests.bench.captured [--tolerances 1e-6 1e-8] [--methods published accelerated pivot] [--problems FILE]
                                    [--answers FILE] [--judge FILE]
 
 --problems: where the captured problems are kept, so that two versions can be given the same; written if it is not there.
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import math
 import pickle
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,25 +20,17 @@ from time import process_time
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "core")]
+import solver_core as sc
+from solver_core.problem.subsystem import contact_islands, subsystem
+from solver_core.problem.system import System
+from solver_core.scene import parts
+from solver_core.scene.spec import MaterialSpec, SceneSpec
+from solver_core.scenes import plain as scenes
 
-from records import on_one_thread, write_rows  # noqa: E402
-
-from solver_core.compile.kernel_cache import use_kernel_cache  # noqa: E402
-
-use_kernel_cache()
-
-from contact_problems import random_stack  # noqa: E402
-from random_contacts import contact_problem  # noqa: E402
-from scenes import intercepted_solves  # noqa: E402
-
-import solver_core as sc  # noqa: E402
-from solver_core import scenes  # noqa: E402
-from solver_core.problem.subsystem import contact_islands, subsystem  # noqa: E402
-from solver_core.problem.system import System  # noqa: E402
-from solver_core.scene import parts  # noqa: E402
-from solver_core.scene.spec import MaterialSpec, SceneSpec  # noqa: E402
+from ..core.contact_problems import random_stack
+from .random_contacts import contact_problem
+from .records import on_one_thread, write_rows
+from .scenes import intercepted_solves
 
 METHODS: dict[str, tuple[str, dict[str, object]]] = {
     "published": ("staggered", {"staggering": "plain"}),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Contact problems captured from the crowded scenes, and what each phase of a solve makes of them, alone and together.
 
-    python tests/bench/captured_phases.py --capture FOLDER [--scenes cubes:125 wall] [--at 60 120 240] [--tolerance 1e-4]
-    python tests/bench/captured_phases.py --solve FOLDER [--tolerances 1e-2 1e-3 1e-4 1e-6 1e-8] [--phases ...] [--limit 10]
+    python -m tests.bench.captured_phases --capture FOLDER [--scenes cubes:125 wall] [--at 60 120 240] [--tolerance 1e-4]
+    python -m tests.bench.captured_phases --solve FOLDER [--tolerances 1e-2 1e-3 1e-4 1e-6 1e-8] [--phases ...] [--limit 10]
                                           [--matrix] [--plot FILE]
 
 --capture writes the largest island of the steps --at of each scene of `heap_scenes.py`, with the step's warm start. --solve
@@ -15,7 +15,6 @@ processor's, in ms; --limit is of the wall, in s, a solve. --matrix gives proble
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from time import process_time
@@ -23,30 +22,29 @@ from time import process_time
 import numpy as np
 from numba import njit
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from captured import kept_system, of_system  # noqa: E402
-from heap_scenes import SCENES, named  # noqa: E402
-from heaps_plot import plotted  # noqa: E402
-from records import on_one_thread, write_rows  # noqa: E402
-from scenes import intercepted_solves, largest_island  # noqa: E402
-
-import solver_core as sc  # noqa: E402
-from solver_core.compile.kernel import FALSE  # noqa: E402
-from solver_core.problem.residuals import effective_masses, natural_error, scales  # noqa: E402
-from solver_core.problem.system import (  # noqa: E402
+import solver_core as sc
+from solver_core.compile.kernel import FALSE
+from solver_core.problem.residuals import effective_masses, natural_error, scales
+from solver_core.problem.system import (
     System,
     apply_inverse_mass,
     effective_inverse_mass,
     transpose_product,
 )
-from solver_core.solvers.effort import DONE, allow, effort_of_a_step, ringing  # noqa: E402
-from solver_core.solvers.kaufman_2008.clusters import OF_A_CLUSTER, propose_by_clusters  # noqa: E402
-from solver_core.solvers.kaufman_2008.coulomb_newton import coulomb_newton  # noqa: E402
-from solver_core.solvers.kaufman_2008.projection import DISK, find_blocks  # noqa: E402
-from solver_core.solvers.kaufman_2008.regions import begin_large  # noqa: E402
-from solver_core.solvers.kaufman_2008.staggered import ACCELERATED, staggered  # noqa: E402
+from solver_core.solvers.effort import DONE, allow, effort_of_a_step, ringing
+from solver_core.solvers.kaufman_2008.clusters import OF_A_CLUSTER, propose_by_clusters
+from solver_core.solvers.kaufman_2008.coulomb_newton import coulomb_newton
+from solver_core.solvers.kaufman_2008.projection import DISK, find_blocks
+from solver_core.solvers.kaufman_2008.regions import begin_large
+from solver_core.solvers.kaufman_2008.staggered import ACCELERATED, staggered
+
+from .captured import kept_system, of_system
+from .heap_scenes import SCENES, named
+from .heaps_plot import plotted
+from .records import on_one_thread, write_rows
+from .scenes import intercepted_solves, largest_island
+
+ROOT = Path(__file__).resolve().parents[2]
 
 SUBSTEPS = 10
 PIVOTED = 100  # contacts up to which pivoting is tried

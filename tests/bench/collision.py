@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How the time of the collision step grows with the number of bodies.
 
-    python tests/bench/collision.py [--most 20000]
+    python -m tests.bench.collision [--most 20000]
 
 A pile: cubes of 1 m, turned every way, on a grid of 0.95 m from which they are moved by up to 0.1 m, so that each overlaps or
 touches its neighbours. A mixed pile: the same places, cubes of 1 m, 50 mm and 10 mm in turn, and a ground of 1 km under them.
@@ -19,13 +19,14 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-from records import on_one_thread, write_rows
 from scipy.spatial.transform import Rotation
 
 from solver_core.collision.broad_phase import candidate_pairs
 from solver_core.collision.detect import NO_PAIRS, detect
 from solver_core.geometry import build_shapes
 from solver_core.scene.spec import ShapeKind, ShapeSpec
+
+from .records import on_one_thread, write_rows
 
 CUBE = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
 COUNTS = (100, 1000, 8000, 20000)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The collision step against MuJoCo's, on heaps of boxes and of convex hulls of 30 vertices, one thread each.
 
-    python tests/bench/collision_against_mujoco.py [--bodies 1000] [--poses 20]
+    python -m tests.bench.collision_against_mujoco [--bodies 1000] [--poses 20]
 
 MuJoCo drops the bodies into a pit of five planes and lets them settle. The poses of the next steps of 1/240 s go to `detect`
 and to `mj_collision`, broad and narrow phase, with the same largest gap. A heap at random is timed too: poses on a grid,
@@ -19,11 +19,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from records import on_one_thread, write_rows
 
 from solver_core.collision.detect import detect
 from solver_core.geometry import build_shapes
 from solver_core.scene.spec import ShapeKind, ShapeSpec
+
+from .records import on_one_thread, write_rows
 
 Floats = NDArray[np.float64]
 mujoco: Any = import_module("mujoco")  # compiled, without types

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Contacts of all 21 pairs of convex shapes against proof, search and MuJoCo, in random poses.
 
-    python tests/bench/contacts_against_oracles.py [--poses 1000] [--seed 1]
+    python -m tests.bench.contacts_against_oracles [--poses 1000] [--seed 1]
 
 What is judged and how is in tests/core/contact_oracle.py. The status is 1 when a contact is wrong, missed or invented, or a
 disagreement with MuJoCo is not settled. Without MuJoCo only proof and search are used.
@@ -13,14 +13,11 @@ import argparse
 import sys
 from dataclasses import asdict
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
-from records import write_rows
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from tests.core.contact_oracle import PAIRS, pool, poses, tally
+from ..core.contact_oracle import PAIRS, pool, poses, tally
+from .records import write_rows
 
 COLUMNS = (
     ("apart", "apart", "d"),
@@ -49,7 +46,7 @@ def main() -> int:
     mujoco = None
     solids = pool()
     if find_spec("mujoco") is not None:
-        from tests.core.mujoco_oracle import MujocoOracle
+        from ..core.mujoco_oracle import MujocoOracle
 
         mujoco = MujocoOracle(solids)
         solids = mujoco.solids | {"cone": solids["cone"]}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How deep bodies come into each other when they crash.
 
-    python tests/bench/crashes.py [--crashes 2000] [--seed 1] [--first 0] [--steps 60]
+    python -m tests.bench.crashes [--crashes 2000] [--seed 1] [--first 0] [--steps 60]
 
 In each crash 2 to 60 bodies of all shapes fly at each other from all sides, or fall on the ground: sizes 1 to 100, masses 1 to
 a million, speeds up to 30 m/s, spins up to 50 rad/s, friction 0 to 1.5, restitution 0 to 0.8. The first two bodies go through
@@ -15,21 +15,19 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
-from pathlib import Path
 from time import process_time
 from typing import Any
 
 import numpy as np
-from records import on_one_thread, write_rows
 from scipy.spatial.transform import Rotation
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "core"))
-from meshes import CUBE, angle_bracket, chair, torus
 
 from solver_core.collision.detect import detect
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.dynamics.simulation import Simulation
 from solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
+
+from ..core.meshes import CUBE, angle_bracket, chair, torus
+from .records import on_one_thread, write_rows
 
 GOAL, LIMIT = 1e-3, 1e-2  # half extents of the smaller body
 KINDS = ("box", "plate", "hull", "ball", "capsule", "cylinder", "cone", "compound", "bracket", "torus", "chair")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How far the cubes of a settled heap drift, by the tolerance that it is solved to, and what each tolerance costs.
 
-    python tests/bench/drift.py [--cubes 27 125] [--tolerances 1e-2 1e-3 1e-4 1e-5 1e-6 1e-8] [--settle 5] [--seconds 10]
+    python -m tests.bench.drift [--cubes 27 125] [--tolerances 1e-2 1e-3 1e-4 1e-5 1e-6 1e-8] [--settle 5] [--seconds 10]
 
 A heap of `heap_scenes.py` falls and settles for --settle seconds at the defaults, but that nothing sleeps; from there it is
 gone on with for --seconds to each tolerance, crowd or not, without a limit beyond it, and without sleep. `farthest` and
@@ -15,22 +15,17 @@ start at each tolerance, when the last cube of the heap falls asleep, s; empty w
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 from time import process_time
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+import solver_core as sc
+from solver_core.dynamics.model.crowds import AT_REST
+from solver_core.scene.spec import SceneSpec
 
-from heap_scenes import FPS, SEED, heap_of_cubes  # noqa: E402
-from heaps import SUBSTEPS  # noqa: E402
-from records import on_one_thread, write_rows  # noqa: E402
-
-import solver_core as sc  # noqa: E402
-from solver_core.dynamics.crowds import AT_REST  # noqa: E402
-from solver_core.scene.spec import SceneSpec  # noqa: E402
+from .heap_scenes import FPS, SEED, heap_of_cubes
+from .heaps import SUBSTEPS
+from .records import on_one_thread, write_rows
 
 WEARS_OFF = FPS // 2  # frames
 

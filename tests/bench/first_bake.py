@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a first bake waits for: processor time of compiling, and which kernels it goes to.
 
-    python tests/bench/first_bake.py [SCENE ...] [--slowest 12]
+    python -m tests.bench.first_bake [SCENE ...] [--slowest 12]
 
 Two frames of each scene are baked in a process of its own that finds nothing compiled, and again in one that finds it all. The
 time of a kernel is its own, without the kernels that are compiled for it.
@@ -20,7 +20,7 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-from records import write_rows
+from .records import write_rows
 
 SCENES = ("card house", "card house, pivot", "card house and a cylinder", "card house on a mesh")
 
@@ -33,7 +33,7 @@ def scene(name: str):
 
     from solver_core.scene.parts import cylinder_shape
     from solver_core.scene.spec import BodyKind, BodySpec, ShapeKind, ShapeSpec
-    from solver_core.scenes import card_house
+    from solver_core.scenes.plain import card_house
 
     spec = card_house(levels=3)
     if name == "card house and a cylinder":
@@ -80,7 +80,7 @@ def bake(name: str) -> None:
 
 
 def measured(name: str, cache: str) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--within", name]
+    command = [sys.executable, "-m", "tests.bench.first_bake", "--within", name]
     root = Path(__file__).resolve().parents[2]
     path = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
     environment = os.environ | {"NUMBA_CACHE_DIR": cache, "PYTHONPATH": path}

@@ -2,7 +2,7 @@
 """Thousands of scenes, snapshots, caches, reports, .blend files and command lines that nobody means; see `fuzzing.py` in
 `tests/core` and in `tests/addon`.
 
-    python tests/bench/fuzz.py [--cases 10000] [--first 0] [--only cache] [--gigabytes 4]
+    python -m tests.bench.fuzz [--cases 10000] [--first 0] [--only cache] [--gigabytes 4]
 
 The same numbers are the same cases on every run, so that a long one may be done in parts. Each finding is printed with its kind
 and number, and its trace once; the status is 1 when there was one. Memory is limited, so that whoever believes a file which
@@ -21,15 +21,9 @@ from collections import Counter
 from pathlib import Path
 from time import process_time
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-sys.path.insert(0, str(ROOT / "tests"))
-
-import records  # noqa: E402, F401 (before any kernel is loaded)
-from addon.blender import load_extension  # noqa: E402
-from core import fuzzing  # noqa: E402
-
-from addon import fuzzing as of_addon  # noqa: E402
+from ..addon import fuzzing as of_addon
+from ..addon.loading import load_extension
+from ..core import fuzzing
 
 KINDS = {**fuzzing.KINDS, **of_addon.KINDS}
 # the add-on's start processes: they come once where the others come three times
@@ -108,7 +102,7 @@ def main() -> None:
         print(f"  {count:6d}  {place}")
     sys.stdout.flush()
     sys.stderr.flush()
-    # Blender's own end may crash or wait for ever, as `addon/console.py` says
+    # Blender's own end may crash or wait for ever, as `addon/command/console.py` says
     os._exit(1 if found else 0)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How long problems take that are given as a matrix: heaps of cubes as they come to rest, and random contacts.
 
-    python tests/bench/given_as_matrix.py [--heaps 27:240 64:240 125:240] [--random 30 100 276] [--seeds 1] [--mu 0.6 0]
+    python -m tests.bench.given_as_matrix [--heaps 27:240 64:240 125:240] [--random 30 100 276] [--seeds 1] [--mu 0.6 0]
                                           [--tolerances 1e-4 1e-6 1e-8] [--methods staggered pivot] [--limit 60]
 
 Heaps are the largest islands of the steps named, solved to 1e-4 until then. Times are the processor's; --limit is of the wall,
@@ -11,22 +11,17 @@ in s, a solve. The residual is the outside measure of the method's own law.
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 from time import process_time
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+import solver_core as sc
 
-from captured import of_system  # noqa: E402
-from heap_scenes import SEED, heap_of_cubes  # noqa: E402
-from random_contacts import given_number  # noqa: E402
-from records import on_one_thread, write_rows  # noqa: E402
-from scenes import capture  # noqa: E402
-
-import solver_core as sc  # noqa: E402
+from .captured import of_system
+from .heap_scenes import SEED, heap_of_cubes
+from .random_contacts import given_number
+from .records import on_one_thread, write_rows
+from .scenes import capture
 
 Floats = np.ndarray
 FEW = 5

@@ -4,20 +4,17 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "core"))
-from meshes import angle_bracket, blocks, chair, torus
-
-from solver_core import scenes
 from solver_core.scene import parts
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
+from solver_core.scenes import plain as scenes
+
+from ..core.meshes import angle_bracket, blocks, chair, torus
 
 __all__ = ["FPS", "SCENES", "SEED", "heap_of_cubes", "named"]
 

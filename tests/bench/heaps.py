@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What crowds of bodies cost, beside Bullet and MuJoCo: heaps, a wall that is hit, dominoes, a bin of meshes, a laid table.
 
-    python tests/bench/heaps.py [--scenes cubes:125 wall table] [--all] [--tolerances 1e-6] [--crowds 1e-3 1e-4:1e-3 1e-6]
+    python -m tests.bench.heaps [--scenes cubes:125 wall table] [--all] [--tolerances 1e-6] [--crowds 1e-3 1e-4:1e-3 1e-6]
                                 [--seconds 3] [--limit 600] [--engines stiction bullet mujoco] [--plot FILE]
 
 Scenes are those of `heap_scenes.py`, at 24 frames a second and 10 steps a frame, sleep as by default; each tolerance with each
@@ -21,28 +21,26 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from itertools import product
 from pathlib import Path
 from time import perf_counter, process_time
 
 import numpy as np
 
+import solver_core as sc
+from solver_core.bake.report import coarse_steps
+from solver_core.dynamics.model.bodies import build_bodies
+from solver_core.dynamics.model.frame import Frame
+from solver_core.dynamics.motion.rotation import matrices
+from solver_core.problem.result import Found
+from solver_core.scene.spec import BodyKind, SceneSpec
+
+from .heap_scenes import FPS, SCENES, SEED, heap_of_cubes, named
+from .heaps_plot import plot_times
+from .other_engines import ENGINES, missing
+from .records import forget_peak, on_one_thread, peak_memory, write_rows
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from heap_scenes import FPS, SCENES, SEED, heap_of_cubes, named  # noqa: E402
-from heaps_plot import plot_times  # noqa: E402
-from other_engines import ENGINES, missing  # noqa: E402
-from records import forget_peak, on_one_thread, peak_memory, write_rows  # noqa: E402
-
-import solver_core as sc  # noqa: E402
-from solver_core.dynamics.bodies import build_bodies  # noqa: E402
-from solver_core.dynamics.frame import Frame  # noqa: E402
-from solver_core.dynamics.motion.rotation import matrices  # noqa: E402
-from solver_core.problem.result import Found  # noqa: E402
-from solver_core.report import coarse_steps  # noqa: E402
-from solver_core.scene.spec import BodyKind, SceneSpec  # noqa: E402
 
 SUBSTEPS = 10
 LAST = FPS // 2  # frames in which what has come to rest should not move

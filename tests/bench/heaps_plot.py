@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pictures of the benchmark of heaps, from its rows or out of its files, as SVG.
 
-python tests/bench/heaps_plot.py OUTPUT.svg build/bench/heaps-*.csv
+python -m tests.bench.heaps_plot OUTPUT.svg build/bench/heaps-*.csv
 """
 
 from __future__ import annotations

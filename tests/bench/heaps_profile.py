@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Where the time of a crowded scene's steps goes, stage by stage.
 
-    python tests/bench/heaps_profile.py [--scenes cubes:125 wall:500] [--frames 72] [--from 0] [--tolerance 1e-6]
+    python -m tests.bench.heaps_profile [--scenes cubes:125 wall:500] [--frames 72] [--from 0] [--tolerance 1e-6]
                                         [--crowd 1e-3] [--limit 300] [--threads 1]
 
 Scenes are those of `heap_scenes.py`, at 24 frames a second and 10 steps a frame. Of each, the processor time of a step from the
@@ -12,31 +12,27 @@ has used --limit seconds of the processor ends after the frame.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from time import process_time
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+import solver_core as sc
+from solver_core.dynamics import simulation
+from solver_core.dynamics.contact.collide import Collider
+from solver_core.dynamics.look_ahead.impacts import ImpactFinder
+from solver_core.dynamics.look_ahead.later_contacts import LaterContacts
+from solver_core.dynamics.sleeping import Sleep
+from solver_core.dynamics.solve import islands, step_solver
+from solver_core.problem.result import Found
+from solver_core.solvers.kaufman_2008 import clusters
 
-from heap_scenes import SCENES, heap_of_cubes, named  # noqa: E402
-from heaps import SUBSTEPS, tolerance_and_limit  # noqa: E402
-from records import on_one_thread, write_rows  # noqa: E402
-
-import solver_core as sc  # noqa: E402
-from solver_core.dynamics import islands, simulation, step_solver  # noqa: E402
-from solver_core.dynamics.collide import Collider  # noqa: E402
-from solver_core.dynamics.look_ahead.impacts import ImpactFinder  # noqa: E402
-from solver_core.dynamics.look_ahead.later_contacts import LaterContacts  # noqa: E402
-from solver_core.dynamics.sleeping import Sleep  # noqa: E402
-from solver_core.problem.result import Found  # noqa: E402
-from solver_core.solvers.kaufman_2008 import clusters  # noqa: E402
+from .heap_scenes import SCENES, heap_of_cubes, named
+from .heaps import SUBSTEPS, tolerance_and_limit
+from .records import on_one_thread, write_rows
 
 # where the function of each stage is looked up when it is called
 STAGES: dict[str, tuple[object, str]] = {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Bakes that are interrupted in every way, again and again, and gone on with; nothing may be lost but the frame in work.
 
-    python tests/bench/interruptions.py [--interruptions 200] [--first 0] [--seed 1] [--only kill "full disk" ...] [--log FILE]
+    python -m tests.bench.interruptions [--interruptions 200] [--first 0] [--seed 1] [--only kill "full disk" ...] [--log FILE]
 
 Interrupted are worker processes (kill, signals, a closed pipe, a reader that is gone, a full disk) and Blender processes (kill,
 close, cancel, undo, reload, a baked object that is deleted), each after a random number of frames; the bake is then resumed,
@@ -34,8 +34,6 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-sys.path.insert(0, str(ROOT / "tests"))
 
 FRAMES, CUBES = 60, 6
 OF_WORKER = ("kill", "terminate", "interrupt", "close pipe", "deaf", "full disk")
@@ -76,7 +74,7 @@ def make_file(file: Path) -> None:
 
 def drive(file: Path, kind: str, frames: int) -> None:
     """Blender's part: bake, let the interruption happen after so many new frames, and wait for the worker's end."""
-    from addon.blender import load_extension
+    from ..addon.loading import load_extension
 
     extension = load_extension()
     extension.register()
@@ -87,8 +85,8 @@ def drive(file: Path, kind: str, frames: int) -> None:
         extension.unregister()
         return
     bpy.ops.wm.open_mainfile(filepath=str(file))
-    from stiction.addon.runner import begin
-    from stiction.addon.turns import at_once
+    from stiction.addon.bake.runner import begin
+    from stiction.addon.blender.cooperative import at_once
 
     bake = at_once(begin(bpy.context, lambda level, text: print(level, text, file=sys.stderr), resume=True))
     say(pid=bake._worker._process._process.pid)
@@ -151,7 +149,7 @@ class Trial:
 
     def __init__(self, folder: Path):
         self.file = folder / "scene.blend"
-        self.program = [sys.executable, str(Path(__file__).resolve()), "--drive", str(self.file)]
+        self.program = [sys.executable, "-m", "tests.bench.interruptions", "--drive", str(self.file)]
         subprocess.run([*self.program, "make", "0"], check=True, capture_output=True)
         self.digest = hashlib.sha256(self.file.read_bytes()).digest()
         subprocess.run([*self.program, "none", "100000"], check=True, capture_output=True)

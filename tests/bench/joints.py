@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Joints: how far they open, what pendulums and springs are off, what a bridge bears, and random jointed problems.
 
-    python tests/bench/joints.py [--seconds 60] [--problems 500] [--only chain ring bridge pendulum random scenes]
+    python -m tests.bench.joints [--seconds 60] [--problems 500] [--only chain ring bridge pendulum random scenes]
 
 A chain of 100 links that swings, a ring of 20 that is closed, a bridge of 50 planks of 1 kg with a load of 1,000 kg, at 24
 frames a second and 10 steps a frame without sleep; a physical pendulum let go horizontally, at 60 to 960 steps a second; and
@@ -16,30 +16,21 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from pathlib import Path
 from time import process_time
 
 import numpy as np
+from scipy.special import ellipk
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+import solver_core as sc
+from solver_core.scene.joints import FREE_AXIS, LOCKED, JointSpec
+from solver_core.scene.parts import box
+from solver_core.scene.spec import MaterialSpec, SceneSpec
 
-from records import on_one_thread, write_rows  # noqa: E402
-
-from solver_core.compile.kernel_cache import use_kernel_cache  # noqa: E402
-
-use_kernel_cache()
-
-from scipy.special import ellipk  # noqa: E402
-
-import solver_core as sc  # noqa: E402
-from solver_core.scene.joints import FREE_AXIS, LOCKED, JointSpec  # noqa: E402
-from solver_core.scene.parts import box  # noqa: E402
-from solver_core.scene.spec import MaterialSpec, SceneSpec  # noqa: E402
-from tests.core.bodies import gaps  # noqa: E402
-from tests.core.jointed_problems import HELD, random_joined  # noqa: E402
-from tests.core.random_joints import answers_seen, random_jointed_scene  # noqa: E402
-from tests.core.test_joints import box_moments, energies  # noqa: E402
+from ..core.bodies import gaps
+from ..core.dynamics.test_joints import box_moments, energies
+from ..core.jointed_problems import HELD, random_joined
+from ..core.random_joints import answers_seen, random_jointed_scene
+from .records import on_one_thread, write_rows
 
 G = 9.81
 

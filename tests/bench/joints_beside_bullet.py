@@ -2,7 +2,7 @@
 """Scenes with constraints in Blender's own simulation and in ours: a chain's joints, a bridge's sag, under a load that falls on
 it and under one that stands on it at rest (with 40 substeps in ours), a pendulum's period.
 
-    python tests/bench/joints_beside_bullet.py [--seconds 4] [--links 40] [--planks 12] [--load 1000] [--only bridge pendulum]
+    python -m tests.bench.joints_beside_bullet [--seconds 4] [--links 40] [--planks 12] [--load 1000] [--only bridge pendulum]
 
 The scenes are made as objects with rigid body constraints, what holds on to the world as a passive post. Bullet moves them with
 10 substeps and 10 iterations, as a new file has them, and with 40 and 50; Stiction bakes what it reads of the same objects with
@@ -19,28 +19,30 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from tests.addon.blender import load_extension  # noqa: E402
+from ..addon.loading import load_extension
 
 load_extension()
+# ruff: noqa: E402 (what follows is found only now)
 
-import bpy  # noqa: E402
-import numpy as np  # noqa: E402
-from records import write_rows  # noqa: E402
-from scipy.special import ellipk  # noqa: E402
+import bpy
+import numpy as np
+from scipy.special import ellipk
 
-import stiction.addon  # noqa: E402
-from stiction.addon.demo_scene import build_scene  # noqa: E402
-from stiction.addon.extract import extract  # noqa: E402
-from stiction.addon.rotations import matrix_of_quaternion  # noqa: E402
-from stiction.solver_core import jointed_scenes, scenes  # noqa: E402
-from stiction.solver_core.io.cache import FrameCacheReader  # noqa: E402
-from stiction.solver_core.io.snapshot import write_snapshot  # noqa: E402
-from stiction.solver_core.scene.joints import FREE_AXIS, LOCKED, JointSpec  # noqa: E402
-from stiction.solver_core.scene.parts import box  # noqa: E402
-from stiction.solver_core.scene.spec import BodyKind, MaterialSpec, SceneSpec  # noqa: E402
+import stiction.addon
+from stiction.addon.blender.rotations import matrix_of_quaternion
+from stiction.addon.demos.demo_scene import build_scene
+from stiction.addon.read.extract import extract
+from stiction.solver_core.io.cache import FrameCacheReader
+from stiction.solver_core.io.snapshot import write_snapshot
+from stiction.solver_core.scene.joints import FREE_AXIS, LOCKED, JointSpec
+from stiction.solver_core.scene.parts import box
+from stiction.solver_core.scene.spec import BodyKind, MaterialSpec, SceneSpec
+from stiction.solver_core.scenes import jointed as jointed_scenes
+from stiction.solver_core.scenes import plain as scenes
+
+from .records import write_rows
+
+ROOT = Path(__file__).resolve().parents[2]
 
 G = 9.81
 FPS = 24.0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Every shipped scene for ten minutes of film, as Kaufman et al. 2008 did: energy, momentum, drift, overlap, missed steps.
 
-    python tests/bench/long_and_steady.py [--frames 14400] [--minutes 30] [--only NAME ...] [--plot docs/pictures/long.svg]
+    python -m tests.bench.long_and_steady [--frames 14400] [--minutes 30] [--only NAME ...] [--plot docs/pictures/long.svg]
 
 Sleep is on, as a user has it, but for the scenes whose names end in "awake". A scene is left when it has taken so many minutes
 of the processor; the table says how far it came. Figures of every second of film go to build/bench/long as they come, one file
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -23,17 +22,18 @@ from time import process_time
 
 import numpy as np
 
+import solver_core as sc
+from solver_core.dynamics.model.bodies import build_bodies
+from solver_core.dynamics.model.frame import Frame
+from solver_core.dynamics.motion.rotation import matrices
+from solver_core.scene.spec import SceneSpec
+from solver_core.scenes import jointed as jointed_scenes
+from solver_core.scenes import plain as scenes
+from solver_core.scenes import published as published_scenes
+
+from .records import on_one_thread
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT)]
-
-from records import on_one_thread  # noqa: E402
-
-import solver_core as sc  # noqa: E402
-from solver_core import jointed_scenes, published_scenes, scenes  # noqa: E402
-from solver_core.dynamics.bodies import build_bodies  # noqa: E402
-from solver_core.dynamics.frame import Frame  # noqa: E402
-from solver_core.dynamics.motion.rotation import matrices  # noqa: E402
-from solver_core.scene.spec import SceneSpec  # noqa: E402
 
 FOLDER = ROOT / "build" / "bench" / "long"
 COLUMNS = ("seconds", "energy", "kinetic", "momentum", "turning", "drift", "overlap", "missed", "asleep", "processor")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How long a step with meshes takes, and whether what hangs and stands on them stays there.
 
-    python tests/bench/mesh_scenes.py [--seconds 10]
+    python -m tests.bench.mesh_scenes [--seconds 10]
 
 Simulated are a torus hung in a torus, a chair on uneven ground, 20 chairs and 20 balls on an uneven ground of 100,000
 triangles, a moving body of 5,000 triangles on that ground, a heap of concave meshes, and a ring dropped over a peg, at 24
@@ -14,22 +14,20 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from records import on_one_thread, write_rows
 from scipy.spatial.transform import Rotation
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "core"))
-from meshes import CUBE, angle_bracket, bumpy, chair, torus
-
 from solver_core.collision import detect
-from solver_core.dynamics.bodies import build_bodies
-from solver_core.dynamics.frame import Frame
+from solver_core.dynamics.model.bodies import build_bodies
+from solver_core.dynamics.model.frame import Frame
 from solver_core.dynamics.simulation import Simulation
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
+
+from ..core.meshes import CUBE, angle_bracket, bumpy, chair, torus
+from .records import on_one_thread, write_rows
 
 FPS = 24.0
 GRIP = MaterialSpec(0.8, 0.8)

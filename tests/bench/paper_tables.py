@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The tables of the papers with our figures beside theirs.
 
-    python tests/bench/paper_tables.py [--only kaufman baraff faure shipped] [--steps 100] [--cold 20]
+    python -m tests.bench.paper_tables [--only kaufman baraff faure shipped] [--steps 100] [--cold 20]
 
 Kaufman et al. 2008, tables 1 and 2: the scenes of `published_scenes` with the paper's time steps, at (28) of 1e-1, 1e-4 and
 1e-8; bodies, contacts, iterations with and without warm start, time a solve. Published is Algorithm 1 with its own stopping
@@ -19,29 +19,26 @@ Times are the processor's, on one thread. Files are written to build/bench.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from time import process_time
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT)]
+import solver_core as sc
+from solver_core.dynamics.motion.rotation import matrices
+from solver_core.dynamics.solve import step_solver
+from solver_core.scene import parts
+from solver_core.scene.spec import BodyKind, SceneSpec
+from solver_core.scenes import jointed as jointed_scenes
+from solver_core.scenes import plain as scenes
+from solver_core.scenes import published as published_scenes
+from solver_core.solvers.baraff_1994.lcp import pivot_lcp
 
-from captured import of_system  # noqa: E402
-from records import on_one_thread, write_rows  # noqa: E402
-from scenes import capture  # noqa: E402
-
-import solver_core as sc  # noqa: E402
-from solver_core import jointed_scenes, published_scenes, scenes  # noqa: E402
-from solver_core.dynamics import step_solver  # noqa: E402
-from solver_core.dynamics.motion.rotation import matrices  # noqa: E402
-from solver_core.scene import parts  # noqa: E402
-from solver_core.scene.spec import BodyKind, SceneSpec  # noqa: E402
-from solver_core.solvers.baraff_1994.lcp import pivot_lcp  # noqa: E402
+from .captured import of_system
+from .records import on_one_thread, write_rows
+from .scenes import capture
 
 TOLERANCES = (1e-1, 1e-4, 1e-8)
 MOST = 2000  # iterations

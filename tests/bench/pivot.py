@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Baraff's pivoting solver: how often it solves, how many drives it needs, and how fast it is.
 
-    python tests/bench/pivot.py [--problems 1000] [--plot docs/drives.svg]
+    python -m tests.bench.pivot [--problems 1000] [--plot docs/drives.svg]
 
 1. Random frictionless problems of up to 150 contacts to 1e-10, and random problems with static friction in two and three
    dimensions to 1e-8; the calls to `drive_to_zero` from empty sets against n, of which the paper says "about linear".
@@ -26,13 +26,14 @@ import daqp
 import numpy as np
 import quadprog
 import scipy.sparse
-from random_contacts import contact_problem, frictionless_problem
-from records import on_one_thread, write_rows
 
 import solver_core as sc
-from solver_core import scenes
 from solver_core.scene.spec import SceneSpec
+from solver_core.scenes import plain as scenes
 from solver_core.solvers.baraff_1994.lcp import pivot_lcp
+
+from .random_contacts import contact_problem, frictionless_problem
+from .records import on_one_thread, write_rows
 
 SCENES = {
     "box on a slope": scenes.slope,

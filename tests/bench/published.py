@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Algorithm 1 as published, with its own stopping rule, in the sizes of Kaufman et al. 2008: iterations a step, cold and warm.
 
-    python tests/bench/published.py [--steps 100]
+    python -m tests.bench.published [--steps 100]
 
 The paper's house of cards has 342 degrees of freedom and its arch 162 (section 8.2, tables 1 and 2); both are stopped by (28)
 at 1e-4. Contacts differ: the paper's collision detection finds more of them. Beside the iterations stands what the rule leaves
@@ -11,22 +11,13 @@ of Coulomb's law.
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 from time import process_time
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT)]
+import solver_core as sc
 
-from records import on_one_thread, write_rows  # noqa: E402
-
-from solver_core.compile.kernel_cache import use_kernel_cache  # noqa: E402
-
-use_kernel_cache()
-
-import solver_core as sc  # noqa: E402
+from .records import on_one_thread, write_rows
 
 # scene, h in s, iterations in the paper: (warm, cold)
 SCENES = {

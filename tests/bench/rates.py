@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How many factorisations projections need, and how fast whole scenes are baked.
 
-    python tests/bench/rates.py [--seconds 10] [--tolerance 1e-6]
+    python -m tests.bench.rates [--seconds 10] [--tolerance 1e-6]
 
 Each scene is simulated for some seconds of film at 24 frames a second and 10 steps a frame. In every step the largest island is
 also solved to its first contact and friction projection from the warm start of the step before, and in every twentieth step
@@ -17,15 +17,16 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-from records import on_one_thread, write_rows
-from scenes import house_with_box, intercepted_solves, largest_island
 
-from solver_core import scenes
 from solver_core.compile.kernel import FALSE
 from solver_core.dynamics.simulation import Simulation
 from solver_core.scene.spec import SceneSpec
+from solver_core.scenes import plain as scenes
 from solver_core.solvers.effort import effort_of_a_step
 from solver_core.solvers.kaufman_2008.staggered import ACCELERATED, staggered
+
+from .records import on_one_thread, write_rows
+from .scenes import house_with_box, intercepted_solves, largest_island
 
 COLD_GOAL, WARM_GOAL = 20, 4.0  # factorisations: the most of a cold projection, the median of a warm one
 EVERY = 20

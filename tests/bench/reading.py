@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How long Blender stands still while a scene is read, when Bake is pressed.
 
-    python tests/bench/reading.py [--bodies 500] [--animated 200] [--frames 250]
+    python -m tests.bench.reading [--bodies 500] [--animated 200] [--frames 250]
 
 Scenes of so many bodies: boxes, hulls and concave meshes, all of one mesh or each of its own, boxes that have a bake of two
 frames already, and animated ones over so many frames. Of three readings that with the least of the main thread's processor
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -22,11 +21,8 @@ from time import perf_counter, thread_time
 import bpy
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
-
-from addon.blender import load_extension  # noqa: E402
-from records import write_rows  # noqa: E402
+from ..addon.loading import load_extension
+from .records import write_rows
 
 Array = np.ndarray
 CUBE = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
@@ -129,9 +125,9 @@ def scenes(bodies: int, animated: int, frames: int) -> dict[str, Callable[[], No
 
 def read() -> tuple[list[tuple[float, float]], object]:
     """Read and begin as Bake does; wall and processor time of the main thread in each turn, and the bake."""
-    from stiction.addon.operators import SECONDS_A_TURN
-    from stiction.addon.runner import begin
-    from stiction.addon.turns import Turns
+    from stiction.addon.bake.runner import begin
+    from stiction.addon.blender.cooperative import Turns
+    from stiction.addon.panels.operators import SECONDS_A_TURN
 
     stretches, is_over = [], False
     turns = Turns(begin(bpy.context, lambda level, text: print(level, text) if level == "ERROR" else None))

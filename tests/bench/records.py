@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How benchmarks run and write: on one thread, into a CSV whose every row has the machine, the commit and the date.
-
-Importing this keeps kernels as bakes and tests do: a benchmark that imports kernels before it, or without it, may be timing
-kernels of sources that have changed since.
-"""
+"""How benchmarks run and write: on one thread, into a CSV whose every row has the machine, the commit and the date."""
 
 from __future__ import annotations
 
@@ -17,13 +13,9 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from solver_core.compile.kernel_cache import use_kernel_cache
-
 __all__ = ["forget_peak", "on_one_thread", "peak_memory", "write_rows"]
 
 ROOT = Path(__file__).resolve().parents[2]
-os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "numba"))
-use_kernel_cache()
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -31,7 +23,7 @@ def on_one_thread() -> None:
     """Begin this script again with one thread for linear algebra, which numpy reads when it is loaded, unless it has one."""
     if any(os.environ.get(name) != "1" for name in THREADS):
         sys.stdout.flush()
-        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | dict.fromkeys(THREADS, "1"))
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], os.environ | dict.fromkeys(THREADS, "1"))
 
 
 def forget_peak() -> float:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How far the kernels that heaps spend their time in are from what this machine's memory and processor allow.
 
-    python tests/bench/roofline.py FOLDER [--only cubes_125_240 ...] [--seconds 1] [--plot FILE]
+    python -m tests.bench.roofline FOLDER [--only cubes_125_240 ...] [--seconds 1] [--plot FILE]
 
 FOLDER: contact problems of `captured_phases.py --capture`. First the machine, on one thread: the bandwidth of a triad (McCalpin
 1995) over arrays in L1, L2, L3 and memory, and the operations of a product of large matrices (BLAS), of matrices of six by six,
@@ -18,7 +18,6 @@ Of each the shortest of many runs counts, by the processor's time, so that other
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -26,29 +25,28 @@ from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from captured import kept_system  # noqa: E402
-from heaps_plot import plotted  # noqa: E402
-from numba import njit  # noqa: E402
-from records import on_one_thread, write_rows  # noqa: E402
-
-from solver_core.linalg.block_triangular import solve_backward, solve_forward  # noqa: E402
-from solver_core.problem.residuals import effective_masses  # noqa: E402
-from solver_core.problem.system import effective_inverse_mass  # noqa: E402
-from solver_core.solvers.kaufman_2008.pieces import (  # noqa: E402
+from solver_core.linalg.block_triangular import solve_backward, solve_forward
+from solver_core.problem.residuals import effective_masses
+from solver_core.problem.system import effective_inverse_mass
+from solver_core.solvers.kaufman_2008.pieces import (
     factorise_pieces,
     iterate,
     measure_split,
     respond_all,
     sweep_all,
 )
-from solver_core.solvers.kaufman_2008.projection import assemble  # noqa: E402
-from solver_core.solvers.kaufman_2008.splitting import start  # noqa: E402
-from solver_core.solvers.kaufman_2008.workspace import workspace_in_parts  # noqa: E402
-from solver_core.threads.board import new_board  # noqa: E402
+from solver_core.solvers.kaufman_2008.projection import assemble
+from solver_core.solvers.kaufman_2008.splitting import start
+from solver_core.solvers.kaufman_2008.workspace import workspace_in_parts
+from solver_core.threads.board import new_board
+
+from .captured import kept_system
+from .heaps_plot import plotted
+from .records import on_one_thread, write_rows
+
+ROOT = Path(__file__).resolve().parents[2]
 
 Floats = np.ndarray
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from solver_core import scenes
-from solver_core.dynamics import step_solver
 from solver_core.dynamics.simulation import Simulation
+from solver_core.dynamics.solve import step_solver
 from solver_core.problem.subsystem import contact_islands, subsystem
 from solver_core.problem.system import System
 from solver_core.scene import parts
 from solver_core.scene.spec import SceneSpec
+from solver_core.scenes import plain as scenes
 
 __all__ = ["StepProblem", "capture", "house_with_box", "intercepted_solves", "largest_island"]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What sleeping islands cost: stacks at rest beside a ball that rolls.
 
-    python tests/bench/sleeping.py [--stacks 1000]
+    python -m tests.bench.sleeping [--stacks 1000]
 
 Stacks of five cubes stand on the ground, a ball rolls along them. Two seconds of film are simulated at 24 frames a second and
 10 steps a frame, with sleep and without; compared are the steps of the last half second. Times are the processor's, on one
@@ -17,11 +17,12 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-from records import on_one_thread, write_rows
 
 from solver_core.dynamics.simulation import Simulation
 from solver_core.scene.parts import box, ground
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
+
+from .records import on_one_thread, write_rows
 
 FPS, SECONDS, MEASURED = 24, 2, 12
 HEIGHT, GOAL, SAME = 5, 1.0 / 30.0, 1e-6

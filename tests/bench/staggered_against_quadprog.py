@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Staggered Projections, compiled and sparse, against the same algorithm with dense projections by quadprog.
 
-    python tests/bench/staggered_against_quadprog.py [--tolerance 1e-6] [--cap 60]
+    python -m tests.bench.staggered_against_quadprog [--tolerance 1e-6] [--cap 60]
 
 A house of 77 thin cards is simulated while a box falls on it, and the contact problems of some of its steps are solved again,
 from the warm starts that the simulation had, by
@@ -26,9 +26,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from quadprog_reference import DenseProblem, contact_projection, friction_projection, in_velocities, staggered_projections
-from records import on_one_thread, write_rows
-from scenes import StepProblem, capture, house_with_box
 
 from solver_core.compile.kernel import FALSE
 from solver_core.linalg.block_cholesky import room_of_factor
@@ -37,6 +34,10 @@ from solver_core.problem.system import effective_inverse_mass
 from solver_core.solvers.effort import DONE, allow, effort_of_a_step
 from solver_core.solvers.kaufman_2008.projection import CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, project
 from solver_core.solvers.kaufman_2008.staggered import VARIANTS, staggered
+
+from .quadprog_reference import DenseProblem, contact_projection, friction_projection, in_velocities, staggered_projections
+from .records import on_one_thread, write_rows
+from .scenes import StepProblem, capture, house_with_box
 
 SIDES = 8
 # the step of the first contact, settling, settled, the box's impact and what follows

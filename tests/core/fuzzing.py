@@ -22,13 +22,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from solver_core import certificate, impacts, scenes, worker
+from solver_core import certificate, impacts, worker
+from solver_core.bake.report import build_report, report_bytes
 from solver_core.dynamics.simulation import Simulation
 from solver_core.io.cache import CacheError, FrameCacheReader, FrameCacheWriter
 from solver_core.io.container import ContainerError
 from solver_core.io.snapshot import read_snapshot, snapshot_digest, write_snapshot
-from solver_core.report import build_report, report_bytes
 from solver_core.scene.spec import SceneSpec, SolverSettings
+from solver_core.scenes import plain as scenes
 from solver_core.validation.findings import SceneError
 
 from .spoiling import Random, spoilt, spoilt_bytes, with_other_body, with_other_field, with_other_numbers

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
-from solver_core.dynamics import step_solver
+from solver_core.dynamics.solve import step_solver
 from solver_core.problem.system import relative_velocities
 from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
 from solver_core.scene.parts import box, ground

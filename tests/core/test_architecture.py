@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The picture of the imports: arrows between the folders of the core, and between the files of each, go one way only."""
+"""The picture of the imports: arrows between folders, and between the files of each, go one way only."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-CORE = Path(__file__).resolve().parents[2] / "solver_core"
-FOLDERS = sorted(file.parent for file in CORE.rglob("__init__.py"))
+ROOT = Path(__file__).resolve().parents[2]
+CORE = ROOT / "solver_core"
+FOLDERS = sorted(file.parent for top in (CORE, ROOT / "addon") for file in top.rglob("__init__.py"))
 
 
 @cache
 def imports(source: Path) -> set[Path]:
-    """The files of the core that a file names in its imports, wherever in it they stand."""
+    """The files of the repository that a file names in its relative imports, wherever in it they stand."""
     found = set()
     for node in ast.walk(ast.parse(source.read_text())):
         if isinstance(node, ast.ImportFrom) and node.level > 0:
@@ -39,7 +40,7 @@ def arrows(folder: Path) -> dict[str, set[str]]:
     return rooms
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(CORE.parent)))
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(ROOT)))
 def test_imports_go_one_way(folder):
     try:
         TopologicalSorter(arrows(folder)).prepare()
@@ -50,6 +51,7 @@ def test_imports_go_one_way(folder):
 def test_the_arrows_are_seen():
     assert "collision" in arrows(CORE)["dynamics"]
     assert "polyhedra" in arrows(CORE / "collision")["mesh"]
+    assert "bake" in arrows(ROOT / "addon")["output"]
     assert sum(map(len, map(arrows, FOLDERS))) > 50
 
 
@@ -65,6 +67,10 @@ def test_the_arrows_are_seen():
 def test_what_a_folder_knows_nothing_of(below, above):
     """A solver sees a contact problem and no body; collision sees shapes and no impulse."""
     assert not arrows(CORE)[below] & above
+
+
+def test_no_file_of_the_core_knows_the_addon():
+    assert not {file for source in CORE.rglob("*.py") for file in imports(source) if file.is_relative_to(ROOT / "addon")}
 
 
 def test_the_outside_measures_come_before_all_solvers():

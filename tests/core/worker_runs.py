@@ -22,13 +22,13 @@ SECONDS_TO_END = 60.0
 # The worker, except that something takes half an hour of one uninterrupted call that lets threads run, as kernels do.
 DOUBLE = """
 import hashlib, runpy, sys
-import solver_core.ending
+import solver_core.process.ending
 from solver_core.compile.kernel_cache import use_kernel_cache
 use_kernel_cache()
 from solver_core.dynamics.simulation import Simulation
 def take_half_an_hour():
     hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)
-place, solver_core.ending.GRACE_SECONDS = sys.argv.pop(1), float(sys.argv.pop(1))
+place, solver_core.process.ending.GRACE_SECONDS = sys.argv.pop(1), float(sys.argv.pop(1))
 before = Simulation._advance_steps
 def step(self, substep):
     if self._frame == 4 and substep == 2:

@@ -125,7 +125,7 @@ def look_at_contacts() -> Iterator[float]:
     scene().stiction_display.show_statistics = True
     yield from show("SCENE", "scene_statistics")
     # the overlay reads a few frames a redraw
-    overlay = next(module for name, module in sys.modules.items() if name.endswith("stiction.addon.statistics_overlay"))
+    overlay = next(module for name, module in sys.modules.items() if name.endswith("stiction.addon.show.statistics_overlay"))
     yield from until(lambda: len(overlay.Plots.figures.frames) == scene().frame_end, "plot of all frames", 60.0)
     yield from shoot("statistics")
     for measure in ("residual", "overlap", "iterations", "seconds"):

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...compile.kernel import FALSE, inlined_kernel, inner_kernel, leaf_kernel
-from ...disjoint_sets import join, root
+from ...linalg.disjoint_sets import join, root
 from ...linalg.vec3 import ZERO, add, advanced, cross, distance2, divided, dot, norm, scaled, set_vec, sub, vec
 from ..manifold import EDGE_FACE, FACE_EDGE
 from .buffer import buffer, joined, leave_out_overlaps

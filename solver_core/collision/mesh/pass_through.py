@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...compile.kernel import inlined_kernel, inner_kernel, leaf_kernel
-from ...disjoint_sets import join, root
+from ...linalg.disjoint_sets import join, root
 from ...linalg.vec3 import distance2, dot, negative, norm2, sub, vec
 from .crossings import ONE, OTHER
 from .mesh_pair import in_pair_axes, pair_of, side_of

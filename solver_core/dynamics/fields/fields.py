@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...scene.spec import BodyKind, SceneSpec
-from ..bodies import Bodies, State
+from ..model.bodies import Bodies, State
+from ..model.predict import Begin
 from ..motion.rotation import matrices
-from ..predict import Begin
 from .forces import Effects, FieldTable, accumulate
 from .table import FieldFrames
 

@@ -14,9 +14,9 @@ from ...problem.system import System
 from ...scene.spec import SceneSpec, SceneWarning
 from ...solvers.contradicting_joints import contradicting_rows
 from ...validation.findings import listed
-from ..bodies import Model, State
+from ..model.bodies import Model, State
+from ..model.predict import Begin
 from ..motion.rotation import matrices
-from ..predict import Begin
 from .coordinates import VECTOR, farthest_off, measured
 from .rows import JointRows, JointStep
 from .table import AT_LEAST, AT_MOST, COORDINATES, HOLD, MOTOR, at_frame, choose, joint_table

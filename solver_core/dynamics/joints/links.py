@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from ...scene.joints import JointSpec
 from ...scene.spec import SceneSpec, SceneWarning, SolverSettings
-from ..bodies import build_bodies
-from ..frame import Frame
+from ..model.bodies import build_bodies
+from ..model.frame import Frame
 from ..motion.rotation import matrices
 from .table import joint_table
 from .tension import FOLLOWED, geometric_stiffness

@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 
 from ...compile.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
 from ...linalg.vec3 import cross, scaled, set_vec, sub, vec
-from ..bodies import RIGID, State
+from ..model.bodies import RIGID, State
+from ..model.predict import Begin
 from ..motion.rotation import matrices
-from ..predict import Begin
 from .coordinates import farthest_off, measured
 from .table import AT_LEAST, AT_MOST, HOLD, SPRING, Chosen, Frames
 from .tension import held_in_line

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...scene.joints import AxisSpec, JointChange, JointSpec
 from ...scene.spec import SceneSpec
-from ..bodies import Model, State
+from ..model.bodies import Model, State
 from ..motion.rotation import matrices
 from .coordinates import AT_LEAST, AT_MOST, HOLD, angular_form
 

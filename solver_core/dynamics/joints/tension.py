@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..predict import Begin
+from ..model.predict import Begin
 
 __all__ = ["FOLLOWED", "geometric_stiffness", "held_in_line"]
 

@@ -10,6 +10,7 @@ impact is left to `later_contacts`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,16 +21,24 @@ from ...collision.detect import collider_poses, work_for_rounds
 from ...collision.mesh.swept_triangles import all_triangles, with_scratch
 from ...collision.time_of_impact import HARMLESS_MOTION, OVERLAP_ALLOWED, Motion, earliest_impacts, thicknesses
 from ...compile.kernel import FALSE, TRUE, kernel
-from ..bodies import Bodies
-from ..held_together import HeldTogether
+from ..model.bodies import Bodies
+from ..model.held_together import HeldTogether
+from ..model.rest_gaps import rest_offsets
 from ..motion.deformation import Deformation
-from ..parts import Cut
-from ..rest_gaps import rest_offsets
 
-__all__ = ["NO_IMPACTS", "ImpactFinder", "Impacts"]
+__all__ = ["NO_IMPACTS", "Cut", "ImpactFinder", "Impacts"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+class Cut(NamedTuple):
+    """A step refused: the time in s after which it has to end, whether each that follows it in the same time step has to be no
+    longer, and whether that is so that an impact has its turn (`successions.py`)."""
+
+    time: float
+    repeatedly: bool
+    is_turn: bool = False
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 from ...collision.contact_set import NO_CONTACTS, NO_OVERLAP, ContactSet, Overlap, merged
 from ...collision.detect import detect
 from ...collision.time_of_impact import Motion
-from ..bodies import Bodies, State
-from ..held_together import HeldTogether
+from ..model.bodies import Bodies, State
+from ..model.held_together import HeldTogether
+from ..model.rest_gaps import rest_offsets
 from ..motion.deformation import Deformation
 from ..motion.rotation import matrices, rotated_by, rotation_vectors
-from ..rest_gaps import rest_offsets
 from .impacts import ImpactFinder, Impacts
 
 __all__ = ["NOTHING_LATER", "Later", "LaterContacts", "twist_between"]

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What gives the values of an ID their motion, as plain values to compare: its curves, drivers and strips, of what a bake moves
+those that it had before."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import numpy as np
+from bpy.types import ID, AnimData, NlaTrack, Object
+
+from ..blender import actions
+from ..blender.rigid_bodies import is_baked
+
+__all__ = ["animated_paths", "curves_of", "digest_of_arrays", "plain_values"]
+
+PLAIN = frozenset(["BOOLEAN", "INT", "FLOAT", "STRING", "ENUM"])
+# What of a constraint or a modifier changes only how it is shown; and whether it is on, which a bake changes and which is asked
+# of each one by itself.
+DISPLAY = frozenset(["show_expanded", "show_on_cageedit", "show_in_editmode", "is_active", "active", "mute", "enabled"])
+
+
+def animated_paths(owner: ID) -> frozenset[str]:
+    """The data paths of the owner that something else gives their values."""
+    data = owner.animation_data
+    if data is None:
+        return frozenset()
+    paths = {curve.data_path for curve in own_curves(owner, data)} | {driver.data_path for driver in data.drivers}
+    return frozenset(paths | set(actions.TRANSFORMS)) if own_tracks(owner) else frozenset(paths)
+
+
+def own_tracks(owner: ID) -> list[NlaTrack]:
+    """The owner's tracks that play, or those that did before a bake."""
+    if not (isinstance(owner, Object) and is_baked(owner)):
+        return actions.tracks_that_play(owner)
+    return [track for track in owner.animation_data.nla_tracks if track.name in owner.stiction.backup.tracks]
+
+
+def own_curves(owner: ID, data: AnimData) -> Iterator[Any]:
+    """The curves of the owner's action, or of the one that it had before a bake."""
+    if isinstance(owner, Object) and is_baked(owner):
+        yield from actions.curves_in(owner.stiction.backup.action, owner.stiction.backup.action_slot)
+    else:
+        yield from actions.curves_in(data.action, actions.slot_identifier(owner))
+
+
+def curves_of(owner: ID) -> Any:
+    """The owner's curves, drivers and strips."""
+    data = owner.animation_data
+    if data is None:
+        return ()
+    curves = tuple(curve_of(curve) for curve in own_curves(owner, data) if curve.data_path not in actions.COME_OF_BAKES)
+    drivers = tuple(
+        (one.data_path, one.array_index, one.driver.type, one.driver.expression, curve_of(one)) for one in data.drivers
+    )
+    strips = tuple(plain_values(strip, "", ()) for track in own_tracks(owner) for strip in track.strips)
+    # Blender makes animation data without anything in it, too.
+    return (curves, drivers, strips) if curves or drivers or strips else ()
+
+
+def curve_of(curve: Any) -> tuple[Any, ...]:
+    points = curve.keyframe_points
+    places, shapes = np.empty((3, 2 * len(points)), dtype=np.float32), np.empty(len(points), dtype=np.int32)
+    for row, name in zip(places, ("co", "handle_left", "handle_right"), strict=True):
+        points.foreach_get(name, row)
+    points.foreach_get("interpolation", shapes)
+    modifiers = tuple(plain_values(modifier, "", ()) for modifier in curve.modifiers)
+    return (curve.data_path, curve.array_index, curve.extrapolation, digest_of_arrays(places, shapes), modifiers)
+
+
+def plain_values(item: Any, prefix: str, moving: Collection[str]) -> tuple[Any, ...]:
+    """The values that a user gives an item, but for those at data paths that something moves; prefix: of the item's paths."""
+    return tuple(
+        (prop.identifier, tuple(value) if getattr(prop, "is_array", False) else value)
+        for prop in item.bl_rna.properties
+        if prop.type in PLAIN and not prop.is_readonly and prop.identifier not in DISPLAY
+        if not prop.identifier.startswith("open_")
+        if prefix + prop.identifier not in moving
+        for value in [getattr(item, prop.identifier)]
+    )
+
+
+def digest_of_arrays(*arrays: np.ndarray) -> str:
+    """One short text for all of their bytes."""
+    whole = hashlib.blake2b(digest_size=8)
+    for array in arrays:
+        whole.update(array.tobytes())
+    return whole.hexdigest()

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where a scene's bakes are on disk: a snapshot and a frame cache each, named after the scene, its file, and what was baked.
+
+Another scene, another file, another setting: no bake overwrites what another one reads, and undo finds the frames of the bake
+that it goes back to. What is not used any more is removed, but for the newest few; nothing is that another file made or shows.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import bpy
+from bpy.types import Scene
+
+from ...solver_core.io.cache import (
+    CacheError,
+    EarlierFrames,
+    FrameCacheReader,
+    cache_digest,
+    cache_has_begun,
+    refuse_other_scene,
+)
+from ...solver_core.io.container import ContainerError
+from ...solver_core.io.continuation import continue_from, earlier_frames, frames_that_hold
+from ...solver_core.io.snapshot import read_snapshot, snapshot_digest
+from ...solver_core.process.console import one_line
+from ...solver_core.process.file_lock import FileLock, LockHeld
+from ...solver_core.process.plain_files import PathRefused
+from ...solver_core.scene.spec import SceneSpec, SolverSettings
+from .bake_users import KEY, key_of, notes_on, open_file
+from .fingerprint import changes_since, made_from
+
+__all__ = [
+    "BakeFiles",
+    "bake_files",
+    "cache_path",
+    "caches_in_use",
+    "files_to_go_on",
+    "files_to_resume",
+    "relative_if_asked",
+    "remove_old_bakes",
+    "snapshot_of",
+    "told_parts",
+]
+
+DIGITS = 12
+# So many bakes can undo go back, and so many can this file be baked again while a copy under another name plays the first.
+BAKES_KEPT = 8
+
+
+@dataclass(frozen=True)
+class BakeFiles:
+    """The files of one bake. digest: of the scene and the settings that it was made from."""
+
+    digest: str
+    snapshot: Path
+    cache: Path
+
+
+def bake_files(scene: Scene, digest: str) -> BakeFiles:
+    """The files of a new bake, in the folder that the user chose; raises PathRefused where that is none."""
+    folder = scene.stiction.cache_directory
+    if folder.startswith("//") and not bpy.data.filepath:
+        # A file that was never saved has no folder of its own; its cache lives as long as the session.
+        directory = Path(bpy.app.tempdir) / folder.removeprefix("//")
+    else:
+        directory = Path(bpy.path.abspath(folder))
+    if directory.exists() and not directory.is_dir():
+        raise PathRefused(directory, "is a file; the cache folder has to be a folder")
+    stem = bpy.path.clean_name(f"{Path(bpy.data.filepath).stem or 'untitled'}-{scene.name}")
+    name = f"{stem}-{key_of(open_file(), directory)}-{digest[:DIGITS]}"
+    return BakeFiles(digest, directory / f"{name}.snapshot", directory / f"{name}.cache")
+
+
+def files_to_resume(scene: Scene, content: tuple[SceneSpec, SolverSettings]) -> BakeFiles:
+    """The files of the bake that the scene has, wherever they are; or new ones that begin with those frames of an earlier bake
+    which hold for the scene as it is now, or empty ones.
+
+    Raises OSError, and CacheError when the scene has a bake of which no frame holds.
+    """
+    own, snapshot = scene.stiction.bake, snapshot_digest(*content)
+    shown = Path(cache_path(scene)) if own.state == "CACHED" else None
+    parts = parts_of_cache(shown)
+    digest = cache_digest(snapshot, parts)
+    if shown is not None and own.digest == digest and shown.exists() and cache_has_begun(shown):
+        refuse_stranger(shown, digest, content)
+        return BakeFiles(digest, snapshot_of(shown), shown)
+    files = bake_files(scene, digest)
+    if cache_has_begun(files.cache):
+        return files
+    others = () if parts else bakes_beside(files)
+    candidates = {*others, *([] if shown is None else [shown])}
+    found = ((last_that_holds(cache, content, parts), cache) for cache in candidates)
+    last, source = max(found, default=(None, None), key=by_frame)
+    if last is not None and source is not None:
+        files.cache.parent.mkdir(parents=True, exist_ok=True)
+        continue_from(source, files.cache, content, last, parts)
+    elif shown is not None and own.digest != digest:
+        changed = "; ".join(changes_since(own.made_from, made_from(scene))) or "its snapshot"
+        raise CacheError(f"the scene has changed since the bake that is to be resumed ({changed}); no frame holds, bake again")
+    return files
+
+
+def refuse_stranger(cache: Path, digest: str, content: tuple[SceneSpec, SolverSettings]) -> None:
+    """Raise CacheError where the files that a .blend file names are not those of its bake: it may name anybody's, and they
+    would be written to."""
+    refuse_other_scene(str(cache), FrameCacheReader(cache, digest).info, content[0])
+    snapshot = snapshot_of(cache)
+    # one that is gone or damaged is written anew
+    with suppress(FileNotFoundError, ContainerError):
+        if snapshot_digest(*read_snapshot(snapshot)) != snapshot_digest(*content):
+            raise CacheError(f"{snapshot}: is of another scene or of other settings, and is left as it is; bake again")
+
+
+def files_to_go_on(scene: Scene, content: tuple[SceneSpec, SolverSettings], frame: int) -> BakeFiles:
+    """New files that begin with the frames up to `frame` of the bake that the scene has, although the scene has changed since.
+
+    Raises OSError, and CacheError where there is no such bake, or its frames cannot be the first ones of the scene.
+    """
+    own = scene.stiction.bake
+    if own.state == "NONE":
+        raise CacheError("the scene has no bake of which frames could be kept")
+    shown = Path(cache_path(scene))
+    reader = FrameCacheReader(shown, own.digest)
+    try:
+        before = read_snapshot(snapshot_of(shown))
+    except ContainerError as error:
+        raise CacheError(f"what the frames were baked from cannot be read: {error}; bake again") from error
+    parts = earlier_frames(reader, before, content, frame)
+    files = bake_files(scene, cache_digest(snapshot_digest(*content), parts))
+    if not cache_has_begun(files.cache) or frame not in FrameCacheReader(files.cache).frames:
+        files.cache.parent.mkdir(parents=True, exist_ok=True)
+        continue_from(shown, files.cache, content, frame, parts)
+    return files
+
+
+def parts_of_cache(cache: Path | None) -> tuple[EarlierFrames, ...]:
+    """Which frames of a cache are of other bakes than the rest; none where it cannot be read."""
+    if cache is None:
+        return ()
+    try:
+        return FrameCacheReader(cache).info.earlier
+    except (OSError, CacheError):
+        return ()
+
+
+def told_parts(cache: Path) -> str:
+    """A sentence for each part of a cache that is of another bake, a line each."""
+    begin, lines = FrameCacheReader(cache).info.frame_start, []
+    for part in parts_of_cache(cache):
+        lines.append(one_line(f"Frames {begin} to {part.last_frame} are of another bake: {', '.join(part.differences)}"))
+        begin = part.last_frame + 1
+    return "\n".join(lines)
+
+
+def by_frame(found: tuple[int | None, Path]) -> float:
+    return -math.inf if found[0] is None else found[0]
+
+
+def last_that_holds(cache: Path, content: tuple[SceneSpec, SolverSettings], parts: tuple[EarlierFrames, ...]) -> int | None:
+    """The last frame of another bake that is right for this scene, None where none is or the bake cannot be read.
+
+    parts: those of its first frames that are wanted from bakes of other scenes.
+    """
+    try:
+        last = frames_that_hold(read_snapshot(snapshot_of(cache)), content)
+        reader = FrameCacheReader(cache)
+    except (OSError, CacheError, ContainerError):
+        return None
+    if last is None or not reader.frames or reader.info.earlier != parts:
+        return None
+    last = min(last, reader.frames[-1])
+    return None if parts and last < parts[-1].last_frame else last
+
+
+def cache_path(scene: Scene) -> str:
+    """Where the frames of the scene's bake are."""
+    return bpy.path.abspath(scene.stiction.bake.cache)
+
+
+def snapshot_of(cache: Path) -> Path:
+    """Where the snapshot is that a cache was baked from: beside it; also for a path that names no file, as a scene may have."""
+    return cache.parent / f"{cache.stem}.snapshot"
+
+
+def relative_if_asked(scene: Scene, cache: Path, file: str = "") -> str:
+    """How a scene remembers where its frames are: relative to its .blend file if the user's folder is, wherever they lie.
+
+    file: where the .blend file is, or is going to be; that of the open one when empty.
+    """
+    file = file or bpy.data.filepath
+    if not scene.stiction.cache_directory.startswith("//") or not file:
+        return str(cache)
+    folder = Path(os.path.abspath(file)).parent
+    try:
+        relative = Path(os.path.relpath(cache, folder))
+        # on another drive there is no such way, and through a link another one
+        leads_there = (folder / relative).resolve() == cache.resolve()
+    except ValueError:
+        return str(cache)
+    return f"//{relative.as_posix()}" if leads_there else str(cache)
+
+
+def caches_in_use() -> set[Path]:
+    """The caches that scenes of the open file show, or have their keyframes from."""
+    baked = [scene for scene in bpy.data.scenes if scene.stiction.bake.state != "NONE" and scene.stiction.bake.cache]
+    return {Path(cache_path(scene)) for scene in baked}
+
+
+def remove_old_bakes(files: BakeFiles, in_use: Collection[Path]) -> None:
+    """Remove what earlier bakes of the scene in its file left beside these files, except the newest ones, those in use, those
+    that a .blend file shows as it was saved, and those that some process is writing."""
+    ages = bakes_beside(files, of_its_file=True)
+    for cache in sorted(ages, key=ages.__getitem__, reverse=True)[BAKES_KEPT:]:
+        if cache != files.cache and cache not in in_use and not notes_on(cache):
+            remove_bake(cache)
+
+
+def bakes_beside(files: BakeFiles, *, of_its_file: bool = False) -> dict[Path, float]:
+    """The caches in the folder of these files that bear the names of the scene and of its file, or are of this very file, with
+    the times at which they were last used."""
+    end = re.compile(rf"({KEY}-)[0-9a-f]{{{DIGITS}}}$").search(files.cache.stem)
+    if end is None:
+        return {}
+    stem, key = re.escape(files.cache.stem[: end.start()]), end[1] if of_its_file else f"(?:{KEY}-)?"
+    ours = re.compile(rf"{stem}{key}[0-9a-f]{{{DIGITS}}}\.(cache|snapshot)")
+    ages: dict[Path, float] = {}
+    for path in files.cache.parent.iterdir() if files.cache.parent.is_dir() else ():
+        # Another process may remove them, too.
+        with suppress(FileNotFoundError):
+            if ours.fullmatch(path.name):
+                cache = path.with_suffix(".cache")
+                ages[cache] = max(ages.get(cache, 0.0), path.stat().st_mtime)
+    return ages
+
+
+def remove_bake(cache: Path) -> None:
+    try:
+        lock = FileLock.acquire(cache)
+    except (LockHeld, OSError):
+        return  # somebody writes it, or it is not ours to remove
+    try:
+        # On Windows a file that somebody reads stays; the next bake tries again.
+        with suppress(OSError):
+            if lock.holds:
+                cache.unlink(missing_ok=True)
+                snapshot_of(cache).unlink(missing_ok=True)
+    finally:
+        lock.release()

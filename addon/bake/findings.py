@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What would go wrong in a bake of the scene, or surprise, found before it: problems, warnings, and what is good to know."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import bpy
+import numpy as np
+from bpy.types import Context, Object, Scene
+
+from ...solver_core.geometry.solids import shape_mass_properties
+from ...solver_core.io.snapshot import write_snapshot
+from ...solver_core.process.console import one_line
+from ...solver_core.scene.spec import SceneSpec
+from ...solver_core.scene.words import figure, in_words
+from ...solver_core.validation.findings import first_few
+from ..blender.cooperative import Steps, aside, at_once
+from ..blender.libraries import baked_elsewhere, has_keys_of_bake, linked_and_baked
+from ..blender.restore import baked_objects
+from ..blender.rigid_bodies import bodies_of, is_baked
+from ..read.extract import Extraction, inspecting
+from ..settings.properties import effective_rule
+from .worker import find_python, worker_environment
+
+__all__ = ["LEVELS", "Contacts", "Finding", "Look", "look", "looking", "objects_of"]
+
+LEVELS = ("ERROR", "WARNING", "INFO")
+
+# Relative to the geometric mean of two coefficients: a rule that gives less than this surprises.
+SURPRISING_SHARE = 0.75
+# How far the scale of an object may be from 1.
+UNSCALED = 1e-5
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was found. level: ERROR for what keeps the scene from being baked, WARNING, or INFO. values: one for each
+    of the objects, where there is a figure to go by."""
+
+    level: str
+    objects: tuple[str, ...]
+    field: str
+    message: str
+    values: tuple[float, ...] = ()
+
+    def __str__(self) -> str:
+        about = f"{first_few(self.objects)}: " if self.objects else ""
+        return one_line(f"{about}{in_words(self.field)}: {self.message}")
+
+
+@dataclass(frozen=True)
+class Look:
+    """What can be told at once. sound: what to look for contacts in, without what keeps the scene from being baked; None where
+    nothing is left."""
+
+    findings: tuple[Finding, ...]
+    sound: Extraction | None
+
+
+def look(context: Context) -> Look:
+    """Everything that is wrong, odd or good to know in the context's scene, but for what the solver sees in it."""
+    return at_once(looking(context))
+
+
+def looking(context: Context) -> Steps[Look]:
+    """The same in steps, between which nothing of the scene may be changed."""
+    scene = context.scene
+    found = yield from inspecting(context)
+    findings = [Finding("ERROR", (one.object,), one.field, one.message) for one in found.problems]
+    findings += [Finding("WARNING", one.objects, one.field, one.message) for one in found.warnings]
+    if scene.rigidbody_world is not None and scene.rigidbody_world.collection is not None:
+        findings += [*strangers(scene), *unseen(context), *instanced(scene), *scales(scene)]
+    findings += [*bakes_of_other_files(scene), *places_of_files(scene)]
+    if found.sound is not None:
+        findings += yield from aside("Weighing bodies", partial(masses, found.sound.spec))
+    # of most scenes it is true, so it comes after what is of this one
+    findings += product_rule(scene)
+    return Look(tuple(findings), found.sound)
+
+
+class Contacts:
+    """The solver's own look at the scene, in a process of its own: overlaps at the first frame, masses, sizes and speeds."""
+
+    def __init__(self, extraction: Extraction):
+        """Start it. Raises WorkerError and OSError."""
+        self._folder = tempfile.TemporaryDirectory(prefix="stiction-check-", ignore_cleanup_errors=True)
+        snapshot, self._answer = (Path(self._folder.name) / name for name in ("scene.snapshot", "findings.json"))
+        write_snapshot(snapshot, extraction.spec, extraction.settings)
+        self._errors = open(Path(self._folder.name) / "errors", "w+", encoding="utf-8")  # noqa: SIM115 (closed by `end`)
+        command = [find_python(), "-s", "-P", "-m", "solver_core.check", str(snapshot), str(self._answer)]
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=self._errors,
+            stderr=self._errors,
+            env=worker_environment(),
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+
+    @property
+    def runs(self) -> bool:
+        """Whether it is still at work."""
+        return self._process.poll() is None
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What it found; waits for it."""
+        status = self._process.wait()
+        if status != 0:
+            self._errors.seek(0)
+            reason = self._errors.read().strip().splitlines()[-1:] or [f"its process ended with status {status}"]
+            return (Finding("ERROR", (), "contacts", f"the look for contacts failed: {reason[0]}"),)
+        said = json.loads(self._answer.read_text(encoding="utf-8"))
+        found = [Finding("WARNING", tuple(one["objects"]), one["field"], one["message"]) for one in said["warnings"]]
+        return (*found, *loads(said["loads"]))
+
+    def end(self) -> None:
+        """End it, and remove its files."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+        self._errors.close()
+        self._folder.cleanup()
+
+
+def strangers(scene: Scene) -> Iterator[Finding]:
+    """Objects with a rigid body that the rigid body world does not know."""
+    members = {ob.session_uid for ob in scene.rigidbody_world.collection.all_objects}
+    for ob in scene.objects:
+        if ob.rigid_body is not None and ob.session_uid not in members and not is_baked(ob):
+            message = "it has a rigid body, but is not in the collection of the rigid body world: it takes no part"
+            yield Finding("WARNING", (ob.name_full,), "membership", message)
+
+
+def unseen(context: Context) -> Iterator[Finding]:
+    """Bodies that nobody sees and that are baked all the same, but for those that are shown as pieces of one object."""
+    shown_otherwise = {one.body for one in context.scene.stiction_display.hidden_bodies}
+    bodies = [*bodies_of(context.scene.rigidbody_world), *baked_objects(context.scene)]
+    hidden = {ob.name_full for ob in bodies if not ob.visible_get(view_layer=context.view_layer) and ob not in shown_otherwise}
+    if hidden:
+        message = "hidden, disabled in viewports or excluded from the view layer, and baked all the same, as in Blender"
+        yield Finding("INFO", tuple(sorted(hidden)), "hidden", message)
+
+
+def instanced(scene: Scene) -> Iterator[Finding]:
+    """Instances of collections with rigid bodies, which are only pictures of them."""
+    for ob in scene.objects:
+        collection = ob.instance_collection if ob.instance_type == "COLLECTION" else None
+        if collection is not None and any(one.rigid_body is not None for one in collection.all_objects):
+            message = (
+                f"it shows instances of the rigid bodies in {collection.name}, which take no part; Object > Apply > Make "
+                "Instances Real makes bodies of them, to be put into the rigid body world"
+            )
+            yield Finding("WARNING", (ob.name_full,), "instance_collection", message)
+
+
+def bakes_of_other_files(scene: Scene) -> Iterator[Finding]:
+    """Bodies that were appended, linked or overridden with what a bake in their own file has made of them."""
+    here = baked_elsewhere(scene)
+    keyed = tuple(ob.name_full for ob in here if has_keys_of_bake(ob))
+    still = tuple(ob.name_full for ob in here if not has_keys_of_bake(ob))
+    then = "Bake takes them as they were before it, and Free Bake brings that back"
+    if keyed:
+        yield Finding("INFO", keyed, "bake", f"they have the keyframes of a bake in another file; {then}")
+    if still:
+        message = f"they come from a bake in another file, whose frames play only there, and stand still; {then}"
+        yield Finding("WARNING", still, "bake", message)
+    linked = tuple(ob.name_full for ob in linked_and_baked(scene))
+    if linked:
+        message = "they are linked from a file in which they are baked: they are Animated here, and follow its keyframes"
+        yield Finding("INFO", linked, "library", message)
+
+
+def product_rule(scene: Scene) -> Iterator[Finding]:
+    """What the scene's rule makes of the friction that most bodies have from Blender."""
+    plain = [ob for ob in bodies_of(scene.rigidbody_world) if not ob.stiction.use_mu_static]
+    rule = effective_rule(scene)
+    common = Counter(round(ob.rigid_body.friction, 6) for ob in plain).most_common()
+    mu = next((mu for mu, _ in common if rule.pair(mu, mu) < SURPRISING_SHARE * mu), None)
+    if mu is not None:
+        pair = rule.pair(mu, mu)
+        message = (
+            f"two surfaces of {mu:.3g} meet with {pair:.3g}, as in Blender, which multiplies: what stands at {mu:.3g} may "
+            "slide. Give them materials, or choose the rule Geometric Mean, which keeps the number"
+        )
+        yield Finding("INFO", (), "friction_combine", message)
+
+
+def scales(scene: Scene) -> Iterator[Finding]:
+    bodies = bodies_of(scene.rigidbody_world)
+    scaled = {ob.name_full: np.array(ob.scale) for ob in bodies if np.abs(np.array(ob.scale) - 1.0).max() > UNSCALED}
+    uneven = tuple(name for name, scale in scaled.items() if np.ptp(np.abs(scale)) > UNSCALED)
+    even = tuple(name for name in scaled if name not in uneven)
+    for names, what in ((uneven, "not the same along all axes"), (even, "not applied")):
+        if names:
+            message = f"the scale is {what}; shapes are taken as they are seen"
+            yield Finding("INFO", names, "scale", message)
+
+
+def masses(spec: SceneSpec) -> list[Finding]:
+    """What bodies weigh whose mass follows from a density, together those of the same one."""
+    found: dict[float, dict[str, float]] = {}
+    for body in spec.bodies:
+        if body.density is not None:
+            of_density = found.setdefault(body.density, {})
+            of_density[body.name] = shape_mass_properties(body.shape, density=body.density).mass
+    findings = []
+    for density, weighed in sorted(found.items()):
+        least, most = min(weighed.values()), max(weighed.values())
+        each = f"{figure(most, 4)} kg" if least == most else f"{figure(least, 4)} to {figure(most, 4)} kg"
+        in_all = f", {figure(sum(weighed.values()), 4)} kg in all" if len(weighed) > 1 else ""
+        findings.append(Finding("INFO", tuple(weighed), "density", f"a density of {density:.6g} kg/m³ gives {each}{in_all}"))
+    return findings
+
+
+def loads(of_joints: dict[str, list[float]]) -> Iterator[Finding]:
+    """What breakable constraints bear as the scene begins; of_joints: of each N s in a time step, and its threshold."""
+    most = max((bears for bears, _ in of_joints.values()), default=0.0)
+    if not most > 0.0:
+        return
+    breaking = {name: bears for name, (bears, breaks_at) in of_joints.items() if bears >= breaks_at}
+    if breaking:
+        count = f"{len(breaking)} of {len(of_joints)} breakable constraints break" if len(of_joints) > 1 else "it breaks"
+        message = f"{count} in the first two frames: in a time step they bear up to {figure(max(breaking.values()))} N s"
+        yield Finding("WARNING", tuple(breaking), "breaking_threshold", message, tuple(breaking.values()))
+        return
+    share = max(bears / breaks_at for bears, breaks_at in of_joints.values())
+    message = (
+        f"breakable constraints bear up to {figure(most)} N s in a time step of the first two frames, and at most "
+        f"{figure(100.0 * share, 2)} % of their thresholds"
+    )
+    yield Finding("INFO", tuple(of_joints), "breaking_threshold", message, tuple(bears for bears, _ in of_joints.values()))
+
+
+def places_of_files(scene: Scene) -> Iterator[Finding]:
+    folder = scene.stiction.cache_directory
+    if not bpy.data.filepath and folder.startswith("//"):
+        yield Finding(
+            "INFO", (), "cache_directory", "the file was never saved, so its frames go with this session; save it first"
+        )
+        return
+    path = Path(bpy.path.abspath(folder))
+    there = next((one for one in (path, *path.parents) if one.exists()), path)
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        yield Finding("ERROR", (), "cache_directory", f"the cache folder {path} cannot be written to; choose another one")
+
+
+def objects_of(scene: Scene, names: Iterable[str]) -> list[Object]:
+    """The objects of the scene with these full names."""
+    by_name = {ob.name_full: ob for ob in scene.objects}
+    return [by_name[name] for name in names if name in by_name]

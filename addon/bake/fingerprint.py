@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a bake is made from, as digests that are quick to take, object by object: two of them say what changed in between.
+
+The objects are those of the bodies, of the rigid body constraints, and of the force fields with what absorbs them; one may be
+several of these.
+
+They are taken of Blender's data as it stands, without showing a frame: many times cheaper than reading the scene, and possible
+while a panel waits. So a digest may differ where a bake would come out the same, as after a modifier that changes nothing; and
+what a driver's expression or a node tree reads elsewhere is not followed. The bake itself compares the snapshots, bit by bit.
+Objects that a bake moves are seen as they were before it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from bpy.types import Object, Scene
+
+from ...solver_core.scene.words import in_words
+from ..blender import actions
+from ..blender.restore import baked_objects
+from ..blender.rigid_bodies import bodies_of, constraints_of, is_baked
+from ..read.effectors import WEIGHTS, absorbers_of, effectors_of, has_field
+from ..read.gravity import PATHS
+from ..settings import properties
+from ..settings.object_properties import effective_material
+from .animation_sources import animated_paths, curves_of, digest_of_arrays, plain_values
+
+__all__ = [
+    "ONLY_THE_END",
+    "SCENE",
+    "Digests",
+    "changes_since",
+    "differences",
+    "made_from",
+    "of_object",
+    "of_scene",
+    "parts_of",
+    "written",
+]
+
+# By the name of the body or constraint, "" for the scene: what is said of it, such as "friction", to a digest.
+Digests = Mapping[str, Mapping[str, str]]
+
+SCENE = ""
+WEIGHT_PATHS = tuple(f"rigidbody_world.effector_weights.{name}" for name in ("all", *WEIGHTS.values()))
+# Names of a field's values that Blender keeps in one place.
+SAME_VALUES = (
+    frozenset(["strength", "linear_drag", "guide_minimum"]),
+    frozenset(["harmonic_damping", "quadratic_drag"]),
+    frozenset(["flow", "inflow"]),
+    frozenset(["size", "rest_length"]),
+)
+# In place of the differences where what was written down of the bake is not what `written` writes.
+UNREADABLE = "what the bake was made from cannot be told, for the file's note of it cannot be read"
+# The one difference after which the frames so far may hold.
+ONLY_THE_END = "last frame of the scene"
+MOST_NAMED = 2
+
+
+def made_from(scene: Scene) -> Digests:
+    """What a bake of the scene as it is now would be made from."""
+    meshes: dict[int, Any] = {}
+    return {SCENE: of_scene(scene)} | {name: of_object(ob, meshes) for name, ob in parts_of(scene)}
+
+
+def written(digests: Digests) -> str:
+    """Digests as the text that a bake keeps of them in its file."""
+    return json.dumps(digests, separators=(",", ":"))
+
+
+def changes_since(text: str, now: Digests) -> list[str]:
+    """The differences between digests that were written and those of now. A file may come from anyone, and have any text."""
+    try:
+        before = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return [UNREADABLE]
+    parts = list(before.values()) if isinstance(before, dict) else [None]
+    if not all(isinstance(part, dict) and all(isinstance(one, str) for one in part.values()) for part in parts):
+        return [UNREADABLE]
+    return differences(before, now)
+
+
+def of_scene(scene: Scene) -> dict[str, str]:
+    """Digests of what is no body's; the scene must have a rigid body world."""
+    world = scene.rigidbody_world
+    start, end = properties.effective_frame_range(scene)
+    settings = properties.effective_settings(scene)
+    values = {
+        "gravity": values_at(scene, PATHS),
+        "force field weights": (values_at(scene, WEIGHT_PATHS), scene.rigidbody_world.effector_weights.collection is None),
+        "first frame": start,
+        "last frame": end,
+        "frame rate": (scene.render.fps, scene.render.fps_base, world.time_scale),
+        "friction rule": scene.stiction.friction_combine,
+        "pairs": properties.effective_pairs(scene),
+        **{in_words(field.name): getattr(settings, field.name) for field in fields(settings)},
+    }
+    return {what: digest(value) for what, value in values.items()}
+
+
+def values_at(scene: Scene, paths: Collection[str]) -> tuple[Any, ...]:
+    """The scene's values at some paths, such as those that gravity is made of, and what moves them."""
+    has_strips = scene.animation_data is not None and bool(scene.animation_data.nla_tracks)
+    moving = paths if has_strips else animated_paths(scene)
+    values = tuple("keyed" if path in moving else in_full(scene.path_resolve(path)) for path in paths)
+    curves, drivers, strips = curves_of(scene) or ((), (), ())
+    movers = tuple(one for one in (*curves, *drivers) if one[0] in paths)
+    return (values, movers, strips)
+
+
+def in_full(value: Any) -> Any:
+    return tuple(value) if hasattr(value, "__len__") else value
+
+
+def parts_of(scene: Scene) -> list[tuple[str, Object]]:
+    """All bodies, constraints and force fields of the scene, each object once, with their names: of what a bake moves, those in
+    the cache."""
+    world = scene.rigidbody_world
+    baked = {ob.session_uid: ob for ob in baked_objects(scene)}
+    parts = [*bodies_of(world), *constraints_of(world), *fields_and_absorbers(scene)]
+    others = {ob.session_uid: ob for ob in parts if ob.session_uid not in baked}
+    return [(ob.stiction.backup.body, ob) for ob in baked.values()] + [(ob.name_full, ob) for ob in others.values()]
+
+
+def of_object(ob: Object, meshes: dict[int, Any]) -> dict[str, str]:
+    """Digests of an object's values, as a body or as a constraint. meshes: the digests of meshes that were read already, by
+    their session_uid."""
+    values: dict[str, Any] = {} if ob.rigid_body is None else of_body(ob, meshes)
+    if ob.rigid_body_constraint is not None:
+        values["constraint"] = of_constraint(ob)
+    if has_field(ob):
+        values["force field"] = of_field(ob, meshes)
+    if ob.collision is not None and ob.collision.use:
+        values["absorption"] = of_absorber(ob, meshes)
+    values |= {"place": place_of(ob, animated_paths(ob)), "animation": animation_of(ob, set())}
+    return {what: digest(value) for what, value in values.items()}
+
+
+def of_constraint(ob: Object) -> tuple[Any, ...]:
+    """A constraint's values, and where its two objects are, for their names may change without any other change."""
+    constraint, moving = ob.rigid_body_constraint, animated_paths(ob)
+    ends = tuple(
+        None if end is None else place_of(end, animated_paths(end)) for end in (constraint.object1, constraint.object2)
+    )
+    is_on = "keyed" if "rigid_body_constraint.enabled" in moving else constraint.enabled
+    return (is_on, ends, plain_values(constraint, "rigid_body_constraint.", moving))
+
+
+def fields_and_absorbers(scene: Scene) -> list[Object]:
+    """The objects with force fields that reach the rigid bodies, and those that absorb them, if any is absorbed."""
+    layer = scene.view_layers[0]
+    fields = effectors_of(scene, layer)
+    return fields + (absorbers_of(layer) if any(has_field(ob) and ob.field.use_absorption for ob in fields) else [])
+
+
+def of_field(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
+    """A field's values; some of them have several names."""
+    paths = {path.removeprefix("field.") for path in animated_paths(ob) if path.startswith("field.")}
+    moving = paths.union(*(names for names in SAME_VALUES if not paths.isdisjoint(names)))
+    has_mesh = ob.field.shape in ("SURFACE", "POINTS")
+    return (plain_values(ob.field, "", moving), mesh_as_seen(ob, meshes) if has_mesh else None)
+
+
+def of_absorber(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
+    """What of an object that collides with particles concerns force fields."""
+    own = ob.collision
+    absorption = "keyed" if "collision.absorption" in animated_paths(ob) else own.absorption
+    return (absorption, own.thickness_outer, mesh_as_seen(ob, meshes))
+
+
+def mesh_as_seen(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
+    """A mesh and what changes it."""
+    if ob.data is not None and ob.data.session_uid not in meshes:
+        meshes[ob.data.session_uid] = mesh_of(ob)
+    modifiers = tuple(settings_of(one, "modifiers", ob, set()) for one in ob.modifiers)
+    return (None if ob.data is None else meshes[ob.data.session_uid], modifiers)
+
+
+def of_body(ob: Object, meshes: dict[int, Any]) -> dict[str, Any]:
+    body, own, backup = ob.rigid_body, ob.stiction, ob.stiction.backup
+    moving = animated_paths(ob)
+
+    def kept(path: str, value: Any) -> Any:
+        """What is keyed differs from frame to frame; its keys are told of instead."""
+        return "keyed" if path in moving else value
+
+    kinematic = backup.kinematic if is_baked(ob) else body.kinematic
+    return {
+        "type": (body.type, kept("rigid_body.enabled", body.enabled), kept("rigid_body.kinematic", kinematic)),
+        "friction": (
+            kept("stiction.mu_static" if own.use_mu_static else "rigid_body.friction", friction_of(ob)[0]),
+            kept("stiction.mu_dynamic", friction_of(ob)[1]) if own.use_mu_dynamic else None,
+        ),
+        "material": own.material,
+        "bounciness": kept("stiction.restitution", own.restitution)
+        if own.use_restitution
+        else kept("rigid_body.restitution", body.restitution),
+        "mass": kept("stiction.density", own.density) if own.mass_source == "DENSITY" else kept("rigid_body.mass", body.mass),
+        "shape": shape_of(ob, meshes),
+        "collision collections": tuple(body.collision_collections),
+        "initial motion": initial_motion_of(ob),
+        "damping or locks": (
+            kept("rigid_body.linear_damping", body.linear_damping),
+            kept("rigid_body.angular_damping", body.angular_damping),
+            tuple(ob.lock_location),
+            tuple(ob.lock_rotation),
+        ),
+    }
+
+
+def initial_motion_of(ob: Object) -> tuple[Any, ...]:
+    own, body = ob.stiction, ob.rigid_body
+    values = (tuple(own.velocity), tuple(own.angular_velocity)) if own.initial_motion == "VALUES" else None
+    return (own.initial_motion, values, body.use_deactivation and body.use_start_deactivated)
+
+
+def differences(before: Digests, now: Digests) -> list[str]:
+    """What changed, a line each: what of which bodies, the added and the removed ones, and what of the scene.
+
+    A body under another name that is the same otherwise is no difference.
+    """
+    added = [name for name in now if name not in before]
+    removed = [name for name in before if name not in now]
+    for name in list(removed):
+        renamed = next((other for other in added if now[other] == before[name]), None)
+        if renamed is not None:
+            removed.remove(name)
+            added.remove(renamed)
+    lines = [f"{what} of the scene" for what in changed_in(before.get(SCENE, {}), now.get(SCENE, {}))]
+    by_what: dict[str, list[str]] = {}
+    for name, values in now.items():
+        for what in changed_in(before[name], values) if name and name in before else ():
+            by_what.setdefault(what, []).append(name)
+    for what, names in by_what.items():
+        lines.append(f"{some(names)} moved" if what == "place" else f"{what} of {some(names)}")
+    lines += [f"{some(names)} {what}" for names, what in ((added, "added"), (removed, "removed")) if names]
+    return lines
+
+
+def changed_in(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    return [what for what in now if before.get(what) != now[what]]
+
+
+def some(names: list[str]) -> str:
+    if len(names) <= MOST_NAMED + 1:
+        return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
+
+
+def digest(value: Any) -> str:
+    return hashlib.blake2b(repr(value).encode(), digest_size=5).hexdigest()
+
+
+def friction_of(ob: Object) -> tuple[float, float]:
+    material = effective_material(ob)
+    return material.mu_static, material.mu_dynamic
+
+
+def place_of(ob: Object, moving: Collection[str]) -> tuple[Any, ...]:
+    """What puts an object where it is, but for its animation: its channels, and its parents with theirs."""
+    source = ob.stiction.backup if is_baked(ob) else ob
+    channels = tuple("keyed" if path in moving else tuple(getattr(source, path)) for path in actions.TRANSFORMS)
+    if ob.parent is None:
+        return (channels, ob.rotation_mode)
+    inverse = tuple(value for row in ob.matrix_parent_inverse for value in row)
+    above = place_of(ob.parent, animated_paths(ob.parent))
+    return (channels, ob.rotation_mode, ob.parent_type, ob.parent_bone, inverse, above)
+
+
+def shape_of(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
+    body = ob.rigid_body
+    margin = body.collision_margin if body.use_margin else None
+    chosen = (body.collision_shape, body.mesh_source, body.use_deform, margin)
+    if body.collision_shape == "COMPOUND":
+        return chosen
+    changed = () if body.mesh_source == "BASE" else tuple(settings_of(one, "modifiers", ob, set()) for one in ob.modifiers)
+    if ob.data is not None and ob.data.session_uid not in meshes:
+        meshes[ob.data.session_uid] = mesh_of(ob)
+    return (chosen, None if ob.data is None else meshes[ob.data.session_uid], changed)
+
+
+def mesh_of(ob: Object) -> Any:
+    """A digest of an object's own mesh, before its modifiers; of what is no mesh, its plain values."""
+    data = ob.data
+    if ob.type != "MESH":
+        return plain_values(data, "", ()) if data is not None else None
+    points = np.empty(3 * len(data.vertices), dtype=np.float32)
+    corners, lengths = np.empty(len(data.loops), dtype=np.int32), np.empty(len(data.polygons), dtype=np.int32)
+    data.vertices.foreach_get("co", points)
+    data.loops.foreach_get("vertex_index", corners)
+    data.polygons.foreach_get("loop_total", lengths)
+    keys = data.shape_keys
+    if keys is None:
+        return digest_of_arrays(points, corners, lengths)
+    moving = animated_paths(keys)
+    values = [plain_values(block, f'key_blocks["{block.name}"].', moving) for block in keys.key_blocks]
+    return (digest_of_arrays(points, corners, lengths), values, curves_of(keys))
+
+
+def animation_of(ob: Object, seen: set[int]) -> Any:
+    """What moves an object from frame to frame: its curves, drivers and constraints, and those of what it follows."""
+    if ob.session_uid in seen:
+        return ()
+    seen.add(ob.session_uid)
+    backup = ob.stiction.backup
+    constraints = tuple(
+        settings_of(one, "constraints", ob, seen)
+        for one in ob.constraints
+        if not one.mute or (is_baked(ob) and one.name in backup.constraints)
+    )
+    return (curves_of(ob), constraints, () if ob.parent is None else animation_of(ob.parent, seen))
+
+
+def settings_of(item: Any, kind: str, ob: Object, seen: set[int]) -> tuple[Any, ...]:
+    """A constraint or a modifier: its values, and where the objects are that it names."""
+    inputs = inputs_of(item) if getattr(item, "type", "") == "NODES" else []
+    named = [getattr(item, prop.identifier) for prop in item.bl_rna.properties if prop.type == "POINTER"]
+    targets = []
+    for target in [*named, *(value for _, value in inputs)]:
+        if isinstance(target, Object) and target != ob and target.session_uid not in seen:
+            data = mesh_of(target) if kind == "modifiers" and target.type == "MESH" else None
+            targets.append((place_of(target, animated_paths(target)), data, animation_of(target, seen)))
+    nodes = tuple((name, repr(value)) for name, value in inputs)
+    return (plain_values(item, f'{kind}["{item.name}"].', animated_paths(ob)), tuple(targets), nodes)
+
+
+def inputs_of(modifier: Any) -> list[tuple[str, Any]]:
+    """The inputs of a node group that a modifier has, by their identifiers."""
+    if not hasattr(modifier, "properties"):
+        return [(name, modifier[name]) for name in modifier.keys()]  # noqa: SIM118 (no dictionary)
+    # From Blender 5.2 on they are properties like others.
+    inputs = modifier.properties.inputs
+    names = [prop.identifier for prop in inputs.bl_rna.properties if prop.type == "POINTER" and prop.identifier != "rna_type"]
+    return [
+        (f"{name}.{field}", getattr(getattr(inputs, name), field))
+        for name in names
+        for field in ("type", "value", "attribute_name")
+        if hasattr(getattr(inputs, name), field)
+    ]

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Says when the scene is not any more what its bake was made from, and follows what the user does to baked objects meanwhile.
+
+Blender tells of every change, in the middle of dragging too, so what happens then only marks the bake. A timer looks at the
+scene a few milliseconds at a time once there was a mark, and the panels show what it found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import bpy
+from bpy.app.handlers import persistent
+from bpy.types import Context, Depsgraph, Object, Scene
+
+from ...solver_core.io.cache import CacheError
+from ..blender.redraw import redraw
+from ..blender.restore import baked_objects, copies_of_baked, let_go, start_from_here
+from ..blender.rigid_bodies import is_baked
+from .fingerprint import SCENE, Digests, changes_since, made_from, of_object, of_scene, parts_of
+from .playback import open_cache
+
+__all__ = ["changes", "register", "release_copies", "unregister"]
+
+# The look begins when nothing has changed for so long, and then takes so much of each of its turns.
+SECONDS_OF_CALM = 0.2
+SECONDS_WHILE_PLAYING = 0.5
+SECONDS_BETWEEN_TURNS = 0.02
+SECONDS_A_TURN = 0.008
+
+
+def changes(scene: Scene) -> list[str]:
+    """What changed since the scene was baked, a line each; empty when nothing did, or there is no bake."""
+    return changes_from(scene, made_from(scene)) if scene.stiction.bake.state != "NONE" else []
+
+
+def changes_from(scene: Scene, now: Digests) -> list[str]:
+    return changes_since(scene.stiction.bake.made_from, now)
+
+
+def what_is_lost(scene: Scene) -> str:
+    """Why the frames of a scene that plays from its cache cannot be shown; empty when they can."""
+    bake = scene.stiction.bake
+    if bake.state != "CACHED":
+        return ""
+    try:
+        frames = open_cache(scene).frames
+    except FileNotFoundError as error:
+        return f"The frames are gone: there is no file {error.filename}; find them, or bake again"
+    except (OSError, CacheError) as error:
+        return f"The frames cannot be read: {error}"
+    if not frames or frames[-1] < bake.last_frame:
+        there = f"ends at frame {frames[-1]} of {bake.last_frame}" if frames else "has no frames"
+        return f"The cache {there}; resume, or bake again"
+    return ""
+
+
+def release_copies(scene: Scene) -> int:
+    """Make duplicates of baked objects bodies of their own; returns their number. Those with keyframes keep them."""
+    copies = copies_of_baked(scene) if scene.stiction.bake.state == "CACHED" else []
+    for ob in copies:
+        let_go(ob)
+    return len(copies)
+
+
+class Watch:
+    """Looks at the scenes that have a bake, in turns, after each mark anew. Keeps ids of objects, no references."""
+
+    def __init__(self) -> None:
+        self._todo: list[tuple[str, int, str]] | None = None
+        self._found: dict[str, dict[str, dict[str, str]]] = {}
+        self._meshes: dict[int, Any] = {}
+        self.turn: Callable[[], float | None] = self._turn
+
+    def mark(self) -> None:
+        """Something may have changed."""
+        self._todo = None
+        if not bpy.app.background and not bpy.app.timers.is_registered(self.turn):
+            bpy.app.timers.register(self.turn, first_interval=SECONDS_OF_CALM)
+
+    def stop(self) -> None:
+        """Look no more."""
+        if bpy.app.timers.is_registered(self.turn):
+            bpy.app.timers.unregister(self.turn)
+
+    def _turn(self) -> float | None:
+        if any(window.screen.is_animation_playing for window in bpy.context.window_manager.windows):
+            return SECONDS_WHILE_PLAYING
+        if self._todo is None:
+            self._begin()
+        todo = self._todo or []
+        by_uid = {ob.session_uid: ob for ob in bpy.data.objects}
+        end = perf_counter() + SECONDS_A_TURN
+        while todo:
+            scene, uid, name = todo.pop()
+            if uid in by_uid:
+                self._found[scene][name] = of_object(by_uid[uid], self._meshes)
+            if perf_counter() > end:
+                break
+        if todo:
+            return SECONDS_BETWEEN_TURNS
+        self._publish()
+        return None
+
+    def _begin(self) -> None:
+        self._todo, self._found, self._meshes = [], {}, {}
+        for scene in bpy.data.scenes:
+            if scene.stiction.bake.state != "NONE" and scene.rigidbody_world is not None:
+                release_copies(scene)
+                self._found[scene.name_full] = {SCENE: of_scene(scene)}
+                self._todo += [(scene.name_full, ob.session_uid, name) for name, ob in parts_of(scene)]
+
+    def _publish(self) -> None:
+        tell(bpy.context, {scene: found for scene, found in self._found.items() if scene in bpy.data.scenes})
+
+
+def tell(context: Context, found: dict[str, Any]) -> None:
+    """Let the panels show what changed in each scene since its bake."""
+    said = context.window_manager.stiction.changes
+    lines = []
+    for name, now in found.items():
+        scene = bpy.data.scenes[name]
+        lost = what_is_lost(scene)
+        lines += [(name, text, bool(lost)) for text in ([lost] if lost else changes_from(scene, now))]
+    if lines == [(line.scene, line.name, line.is_lost) for line in said]:
+        return
+    said.clear()
+    for scene_name, text, is_lost in lines:
+        line = said.add()
+        line.scene, line.name, line.is_lost = scene_name, text, is_lost
+    redraw()
+
+
+def make_handlers(watch: Watch) -> dict[str, Callable[..., None]]:
+    def follow_moves(scene: Scene, objects: list[Object]) -> None:
+        """The first frame shows where the bodies begin: who moves one there moves its start."""
+        if scene.stiction.bake.state == "CACHED" and scene.stiction.bake.shows_start:
+            for ob in objects:
+                start_from_here(ob)
+
+    @persistent
+    def after_update(scene: Scene, depsgraph: Depsgraph) -> None:
+        if scene.stiction.bake.state == "NONE" or bpy.app.is_job_running("RENDER"):
+            return
+        moved = [one.id.original for one in depsgraph.updates if one.is_updated_transform and isinstance(one.id, Object)]
+        follow_moves(scene, [ob for ob in moved if is_baked(ob)])
+        watch.mark()
+
+    @persistent
+    def after_undo(_scene: Scene | None, _depsgraph: Depsgraph | None = None) -> None:
+        for scene in bpy.data.scenes:
+            # Undo may have brought back the object without what was remembered of its move, or the other way round.
+            follow_moves(scene, baked_objects(scene) if scene.stiction.bake.state == "CACHED" else [])
+        watch.mark()
+
+    @persistent
+    def after_load(_file: str) -> None:
+        for manager in bpy.data.window_managers:
+            manager.stiction.changes.clear()
+        watch.mark()
+
+    return {"depsgraph_update_post": after_update, "undo_post": after_undo, "redo_post": after_undo, "load_post": after_load}
+
+
+# What `register` made, for `unregister`: Blender's lists of handlers hold it.
+WATCHES = "stiction_watch"
+
+
+def register() -> None:
+    """Begin to watch."""
+    watch = Watch()
+    for name, handler in make_handlers(watch).items():
+        setattr(handler, WATCHES, watch)
+        getattr(bpy.app.handlers, name).append(handler)
+
+
+def unregister() -> None:
+    """Watch no more."""
+    for name in ("depsgraph_update_post", "undo_post", "redo_post", "load_post"):
+        handlers = getattr(bpy.app.handlers, name)
+        for handler in [one for one in handlers if hasattr(one, WATCHES)]:
+            getattr(handler, WATCHES).stop()
+            handlers.remove(handler)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a bake that runs says of itself: how fast it is, how long it will take, what its last frame had, how large it gets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...solver_core.scene.words import distance, figure
+
+__all__ = ["Progress", "duration", "with_frame"]
+
+# A heap that falls becomes slower from frame to frame: only the last frames say how it goes on.
+RECENT_FRAMES = 6
+MINUTE, HOUR = 60.0, 3600.0
+UNIT = 1000.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The last frame of a run: its counts, its overlap in m with the two bodies, how long the last frames took, s, the latest
+    first, and the size of the cache in bytes. is_warm: whether frames were taken in that had no kernels to load or compile."""
+
+    contacts: int = 0
+    iterations: int = 0
+    overlap: float | None = 0.0
+    pair: tuple[str, ...] = ()
+    seconds: tuple[float, ...] = ()
+    is_warm: bool = False
+    size: int = 0
+
+    @property
+    def seconds_a_frame(self) -> float | None:
+        """Of the last frames; None before there were any that a step led to."""
+        return sum(self.seconds) / len(self.seconds) if self.seconds else None
+
+    def lines(self, first: int, last: int, end: int) -> tuple[str, ...]:
+        """What is said of a bake of the frames first to end that has got to the frame `last`."""
+        said = []
+        pace = self.seconds_a_frame
+        if pace is not None:
+            said.append(f"{duration(pace * (end - last))} left, {rate(pace)}")
+            said.append(f"{self.contacts} contacts, {self.iterations} iterations")
+        if self.pair:
+            depth = "not finite" if self.overlap is None else distance(self.overlap)
+            said.append(f"Overlap {depth}, {' and '.join(self.pair)}")
+        if self.size and last > first:
+            whole = self.size * (end - first + 1) / (last - first + 1)
+            said.append(f"{amount(self.size)} on disk, {amount(whole)} in the end")
+        return tuple(said)
+
+
+def with_frame(progress: Progress, record: Mapping[str, Any], is_first: bool) -> Progress:
+    """The progress after the frame on record; is_first: no step led to it."""
+    seconds, is_warm = progress.seconds, progress.is_warm
+    if not is_first:
+        # with the first step kernels are loaded, or compiled: it says nothing of the others
+        seconds = (record["seconds"], *(seconds if is_warm else ()))[:RECENT_FRAMES]
+        is_warm = is_warm or bool(progress.seconds)
+    return replace(
+        progress,
+        contacts=record["contacts"],
+        iterations=record["iterations"],
+        overlap=record["deepest_overlap"],
+        pair=tuple(record["deepest_pair"]),
+        seconds=seconds,
+        is_warm=is_warm,
+        size=record.get("size", 0),
+    )
+
+
+def duration(seconds: float) -> str:
+    """As hours, minutes and seconds, whichever it has."""
+    if seconds < MINUTE:
+        return f"{seconds:.0f} s"
+    whole = round(seconds)
+    if whole < HOUR:
+        return f"{whole // 60}:{whole % 60:02d} min"
+    return f"{whole // 3600}:{whole % 3600 // 60:02d} h"
+
+
+def rate(seconds_a_frame: float) -> str:
+    if 0.0 < seconds_a_frame < 1.0:
+        return f"{figure(1.0 / seconds_a_frame, 2)} frames/s"
+    return f"{figure(seconds_a_frame, 2)} s a frame"
+
+
+def amount(size: float) -> str:
+    """Bytes in the unit in which they are less than a thousand."""
+    for unit in ("B", "kB", "MB"):
+        if size < UNIT:
+            return f"{figure(size)} {unit}"
+        size /= UNIT
+    return f"{figure(size)} GB"

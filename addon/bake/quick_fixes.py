@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What can be done about a finding with one click: for each field, what the button says, where it helps, and what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bpy.types import Object, Scene
+from mathutils import Matrix
+
+from ..blender.rigid_bodies import is_baked
+from ..settings.properties import effective_settings
+
+__all__ = ["MENDS", "Mend", "mend_for"]
+
+MOST_SUBSTEPS = 32767
+
+
+@dataclass(frozen=True)
+class Mend:
+    """label: of the button. helps: whether it does for an object; do: mends it. tip: a sentence without its full stop."""
+
+    label: str
+    tip: str
+    helps: Callable[[Object], bool]
+    do: Callable[[Scene, Object], None]
+
+
+@dataclass(frozen=True)
+class SceneMend:
+    """As `Mend`, for what belongs to the scene."""
+
+    label: str
+    tip: str
+    do: Callable[[Scene], None]
+
+
+def has_body(ob: Object) -> bool:
+    return ob.rigid_body is not None and ob.library is None
+
+
+def own_mesh(ob: Object) -> bool:
+    return ob.type == "MESH" and ob.data.library is None and ob.mode == "OBJECT"
+
+
+def can_apply_scale(ob: Object) -> bool:
+    """Whether nothing else depends on the scale or the mesh."""
+    data = ob.animation_data
+    is_free = data is None or (data.action is None and not data.nla_tracks and not data.drivers)
+    return own_mesh(ob) and ob.data.users == 1 and not ob.children and not ob.modifiers and is_free and 0.0 not in ob.scale
+
+
+def apply_scale(_scene: Scene, ob: Object) -> None:
+    ob.data.transform(Matrix.Diagonal((*ob.scale, 1.0)), shape_keys=True)
+    if ob.scale[0] * ob.scale[1] * ob.scale[2] < 0.0:
+        ob.data.flip_normals()
+    ob.scale = (1.0, 1.0, 1.0)
+    ob.data.update()
+    if is_baked(ob):
+        ob.stiction.backup.scale = ob.scale
+
+
+def flip_normals(_scene: Scene, ob: Object) -> None:
+    ob.data.flip_normals()
+    ob.data.update()
+
+
+def use_hull(_scene: Scene, ob: Object) -> None:
+    ob.rigid_body.collision_shape = "CONVEX_HULL"
+
+
+def leave_world(scene: Scene, ob: Object) -> None:
+    collection = scene.rigidbody_world.collection
+    if any(member == ob for member in collection.objects):
+        collection.objects.unlink(ob)
+
+
+def join_world(scene: Scene, ob: Object) -> None:
+    scene.rigidbody_world.collection.objects.link(ob)
+
+
+def follow_keys(_scene: Scene, ob: Object) -> None:
+    ob.rigid_body.kinematic = True
+
+
+def lower_dynamic(_scene: Scene, ob: Object) -> None:
+    ob.stiction.mu_dynamic = ob.stiction.mu_static if ob.stiction.use_mu_static else ob.rigid_body.friction
+
+
+def has_constraint(ob: Object) -> bool:
+    return ob.rigid_body_constraint is not None and ob.library is None
+
+
+def switch_off(_scene: Scene, ob: Object) -> None:
+    ob.rigid_body_constraint.enabled = False
+
+
+def use_damped_springs(_scene: Scene, ob: Object) -> None:
+    ob.rigid_body_constraint.spring_type = "SPRING2"
+
+
+def swap_limits(axis: str) -> Callable[[Scene, Object], None]:
+    """What swaps the limits of one axis of a constraint, such as ang_x."""
+
+    def swap(_scene: Scene, ob: Object) -> None:
+        constraint, lower, upper = ob.rigid_body_constraint, f"limit_{axis}_lower", f"limit_{axis}_upper"
+        low, high = sorted((getattr(constraint, lower), getattr(constraint, upper)))
+        setattr(constraint, lower, low)
+        setattr(constraint, upper, high)
+
+    return swap
+
+
+def more_substeps(scene: Scene) -> None:
+    substeps = min(2 * effective_settings(scene).substeps, MOST_SUBSTEPS)
+    scene.stiction.use_substeps = True
+    scene.stiction.substeps = substeps
+
+
+def keep_numbers(scene: Scene) -> None:
+    scene.stiction.friction_combine = "GEOMETRIC_MEAN"
+
+
+def free_bake(scene: Scene) -> None:
+    from .runner import free
+
+    free(scene)
+
+
+def switch_on_world(scene: Scene) -> None:
+    scene.rigidbody_world.enabled = True
+
+
+MENDS: dict[str, Mend | SceneMend] = {
+    "collision_shape": Mend("Convex Hull", "Let it collide as its convex hull", has_body, use_hull),
+    "mesh": Mend("Take Out", "Take it out of the rigid body world", has_body, leave_world),
+    "hidden": Mend("Take Out", "Take it out of the rigid body world", has_body, leave_world),
+    "membership": Mend("Let It Take Part", "Put it into the rigid body world's collection", has_body, join_world),
+    "normals": Mend("Flip Normals", "Turn the faces of its mesh around", own_mesh, flip_normals),
+    "scale": Mend("Apply Scale", "Put its scale into its mesh; it stays as large as it is", can_apply_scale, apply_scale),
+    "kinematic": Mend("Animated", "Let it follow its animation", has_body, follow_keys),
+    "mu_dynamic": Mend("Lower It", "Make dynamic friction as high as static friction", has_body, lower_dynamic),
+    "object1": Mend("Switch Off", "Switch the constraint off", has_constraint, switch_off),
+    "object2": Mend("Switch Off", "Switch the constraint off", has_constraint, switch_off),
+    "spring_type": Mend("Blender 2.8", "Let its springs be those of Blender 2.8", has_constraint, use_damped_springs),
+    "substeps": SceneMend("Double Substeps", "Take twice as many time steps a frame", more_substeps),
+    "friction_combine": SceneMend(
+        "Change Rule", "Choose the rule Geometric Mean: let two equal coefficients meet with just that", keep_numbers
+    ),
+    "bake": SceneMend("Free Bake", "Bring back what the bake in the other file has changed", free_bake),
+    "rigidbody_world.enabled": SceneMend("Switch On", "Switch the rigid body world on", switch_on_world),
+} | {
+    f"{field}.{axis}.lower": Mend("Swap Limits", "Swap the two limits", has_constraint, swap_limits(f"{field[:3]}_{axis}"))
+    for field in ("linear", "angular")
+    for axis in "xyz"
+}
+
+
+def mend_for(field: str, objects: list[Object]) -> Mend | SceneMend | None:
+    """What helps against a finding about these objects, None where only the user can tell."""
+    mend = MENDS.get(field)
+    if isinstance(mend, Mend) and not any(mend.helps(ob) for ob in objects):
+        return None
+    return mend

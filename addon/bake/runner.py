@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs a bake: reads the scene, starts the worker, feeds the job with what it says, and does the effects in Blender.
+
+The same object serves the window (polled by a modal operator) and background mode (`run`). It holds names and ids, never
+references to Blender's data, for undo may replace that while the worker runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import bpy
+from bpy.types import Context, Scene
+
+from ...solver_core.bake.report import VISIBLE_OVERLAP
+from ...solver_core.io.cache import CacheError, FrameCacheReader, cache_has_begun
+from ...solver_core.io.snapshot import snapshot_digest, write_snapshot
+from ...solver_core.process.console import one_line
+from ...solver_core.scene.spec import SceneWarning
+from ...solver_core.scene.words import in_words
+from ...solver_core.validation.findings import SceneProblem, first_few
+from ..blender.cooperative import Steps, aside
+from ..blender.restore import baked_objects, give_back, take_over, unset_all
+from ..read.extract import Extraction, extracting
+from .bake_files import (
+    BakeFiles,
+    bake_files,
+    cache_path,
+    caches_in_use,
+    files_to_go_on,
+    files_to_resume,
+    relative_if_asked,
+    remove_old_bakes,
+    told_parts,
+)
+from .fingerprint import made_from, written
+from .job import (
+    CancelRequested,
+    Event,
+    Job,
+    LetWorkerGoOn,
+    PauseRequested,
+    PauseWorker,
+    Report,
+    ShowFrames,
+    StartPlayback,
+    StopWorker,
+    WorkerEnded,
+    advance,
+)
+from .outdated import release_copies
+from .process import Idle
+from .worker import Worker
+
+__all__ = ["Bake", "begin", "describe", "free"]
+
+WRITING = "Writing what was read"
+
+
+def begin(
+    context: Context,
+    say: Callable[[str, str], None],
+    *,
+    resume: bool = False,
+    keep_to: int | None = None,
+    report: Path | None = None,
+    idle: Idle | None = None,
+) -> Steps[Bake]:
+    """Read the context's scene and start the worker; nothing of the scene may be changed between the steps.
+
+    Raises SceneError, WorkerError, CacheError or OSError, and then has changed nothing.
+
+    resume: go on after the frames that hold. keep_to: go on after this frame of the bake there is, whatever has changed.
+    idle: the processes that earlier bakes left, None for a bake with a process of its own.
+    """
+    scene = context.scene
+    release_copies(scene)
+    extraction = yield from extracting(context)
+    content = extraction.spec, extraction.settings
+    if keep_to is not None:
+        files, resume = files_to_go_on(scene, content, keep_to), True
+    elif resume:
+        files = files_to_resume(scene, content)
+    else:
+        files = bake_files(scene, (yield from aside(WRITING, partial(snapshot_digest, *content))))
+    files.snapshot.parent.mkdir(parents=True, exist_ok=True)
+    yield from aside(WRITING, partial(write_snapshot, files.snapshot, *content))
+    return Bake(scene, say, extraction, files, resume=resume, report=report, idle=idle)
+
+
+class Bake:
+    """One bake of a scene. `job` says how it stands; `say` is called with a level and a text for the user."""
+
+    def __init__(
+        self,
+        scene: Scene,
+        say: Callable[[str, str], None],
+        extraction: Extraction,
+        files: BakeFiles,
+        *,
+        resume: bool = False,
+        report: Path | None = None,
+        idle: Idle | None = None,
+    ):
+        """Start the worker on the snapshot that is in its file; raises WorkerError, CacheError or OSError."""
+        self._scene, self._say = scene.session_uid, say
+        self._extraction, self._files = extraction, files
+        self._made_from = written(made_from(scene))
+        found = self._extraction.warnings
+        warnings = tuple(one_line(f"{first_few(w.objects)}: {in_words(w.field)}: {w.message}") for w in found)
+        self.job = replace(Job(), warnings=warnings)
+        for text in warnings:
+            say("WARNING", text)
+        if resume and not cache_has_begun(self._files.cache):
+            folder = self._files.cache.parent
+            say(
+                "WARNING",
+                f"no bake of this scene with these settings is in {folder}, there is nothing to resume; it begins anew",
+            )
+        self._earlier = told_parts(self._files.cache) if resume and cache_has_begun(self._files.cache) else ""
+        if self._earlier:
+            say("INFO", self._earlier)
+        own = scene.stiction
+        how = {"resume": resume, "contacts": own.keep_contacts, "threads": own.threads}
+        self._worker = Worker(self._files.snapshot, self._files.cache, report=report, idle=idle, **how)
+
+    @property
+    def extraction_warnings(self) -> tuple[SceneWarning, ...]:
+        """What was odd in the Blender scene, before the worker saw it."""
+        return self._extraction.warnings
+
+    @property
+    def kept(self) -> int | None:
+        """The last frame of this bake that can be read; None where none can."""
+        try:
+            frames = FrameCacheReader(self._files.cache, self._files.digest).frames
+        except (OSError, CacheError):
+            return None
+        return frames[-1] if frames else None
+
+    def run(self, on_event: Callable[[Job], None] = lambda _job: None, check: Callable[[], None] = lambda: None) -> Job:
+        """Bake to the end, and wait for it; what `check` raises, which is called again and again meanwhile, ends the bake."""
+        try:
+            for event in self._worker.all_events(check):
+                self.handle(event)
+                on_event(self.job)
+        except BaseException:
+            self._worker.end()
+            raise
+        return self.job
+
+    def poll(self) -> Job:
+        """Handle what has happened since the last call."""
+        for event in self._worker.new_events():
+            self.handle(event)
+        return self.job
+
+    def cancel(self) -> None:
+        """Ask for the end of the bake; the frames so far stay."""
+        self.handle(CancelRequested())
+
+    def pause(self, pause: bool) -> None:
+        """Ask the bake to wait, or to go on; the frames so far can be looked at meanwhile."""
+        self.handle(PauseRequested(pause))
+
+    def handle(self, event: Event) -> None:
+        """Take in what has happened, and do what has to be done for it."""
+        if isinstance(event, WorkerEnded):
+            event = replace(event, kept=self.kept)
+        self.job, effects = advance(self.job, event)
+        for effect in effects:
+            match effect:
+                case StopWorker():
+                    self._worker.stop()
+                case PauseWorker():
+                    self._worker.pause(True)
+                case LetWorkerGoOn():
+                    self._worker.pause(False)
+                case Report(level, text):
+                    self._say(level, text)
+                case StartPlayback():
+                    self._take_over(self._find_scene())
+                case ShowFrames(frame):
+                    self._show(self._find_scene(), frame)
+        if self.job.is_over and self.job.last_frame is not None and (scene := self._find_scene()) and self._is_shown(scene):
+            scene.stiction.bake.summary = self.job.summary
+            scene.stiction.bake.solved_by = self.job.solved_by
+            overlap = self.job.overlap
+            scene.stiction.bake.overlap = "" if overlap is None else str(overlap)
+            scene.stiction.bake.overlap_is_visible = overlap is not None and overlap.ratio > VISIBLE_OVERLAP
+            scene.stiction.bake.last_frame = self.job.last_frame
+            scene.stiction.bake.missed_steps = self.job.missed_steps
+            scene.stiction.bake.crowd = self.job.crowd
+            scene.stiction.bake.coarse_steps = self.job.coarse_steps
+
+    def _find_scene(self) -> Scene | None:
+        # lasts through undo and renaming, and no other file has it
+        return next((scene for scene in bpy.data.scenes if scene.session_uid == self._scene), None)
+
+    def _is_shown(self, scene: Scene) -> bool:
+        bake = scene.stiction.bake
+        is_ours = (bake.state, bake.digest) == ("CACHED", self._files.digest)
+        return is_ours and Path(cache_path(scene)) == self._files.cache
+
+    def _take_over(self, scene: Scene | None) -> None:
+        if scene is None:
+            return
+        free(scene)
+        by_uid = {ob.session_uid: ob for ob in bpy.data.objects}
+        for body, rest in self._extraction.rest.items():
+            if (ob := by_uid.get(rest.uid)) is not None:
+                take_over(ob, scene, body, rest.world, rest.transforms)
+        bake = scene.stiction.bake
+        bake.state = "CACHED"
+        bake.cache, bake.digest = relative_if_asked(scene, self._files.cache), self._files.digest
+        bake.made_from, bake.earlier = self._made_from, self._earlier
+        bake.frame_start, bake.frame_end = self.job.frame_start, self.job.frame_end
+        bake.last_frame = self.job.frame_start if self.job.last_frame is None else self.job.last_frame
+        remove_old_bakes(self._files, caches_in_use())
+
+    def _show(self, scene: Scene | None, frame: int) -> None:
+        if scene is None:
+            self.cancel()
+            return
+        if not self._is_shown(scene):
+            # Undo of whatever came after the click on Bake brings back the scene of before that.
+            self._take_over(scene)
+        scene.stiction.bake.last_frame = frame
+        # Whoever waits at a frame that was not there yet sees it now; whoever looks at another one is left alone.
+        if scene.frame_current >= frame and not bpy.app.background:
+            scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
+
+
+def free(scene: Scene) -> int:
+    """Bring back every value that a bake changed in the scene; returns the number of its objects."""
+    objects = baked_objects(scene)
+    for ob in objects:
+        give_back(ob)
+    unset_all(scene.stiction.bake)
+    return len(objects)
+
+
+def describe(problems: Iterable[SceneProblem]) -> str:
+    """Problems as one readable message."""
+    lines = [one_line(f"{problem.object}: {in_words(problem.field)}: {problem.message}") for problem in problems]
+    count = "1 problem" if len(lines) == 1 else f"{len(lines)} problems"
+    return "\n".join([f"Not baked, and nothing was changed: {count}", *lines])

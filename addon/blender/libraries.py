@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bodies that come from other files: linked, overridden, or with what a bake there has left on them.
+
+In a library override Blender keeps nothing of a rigid body: the next time the file is opened it has what the library has. So an
+overridden body that a bake moves cannot be *Animated*. It leaves the rigid body world instead (`restore.collection_to_leave`),
+which the file keeps, and which whoever opens it without Stiction sees as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import bpy
+from bpy.app.handlers import persistent
+from bpy.types import Object, Scene
+
+from ...solver_core.scene.spec import BodyKind, SceneWarning
+from ...solver_core.validation.findings import SceneProblem
+from . import actions
+from .restore import baked_objects, collection_to_leave
+from .rigid_bodies import is_baked, is_linked
+from .sanitize_loaded_file import kept
+
+__all__ = [
+    "baked_elsewhere",
+    "has_keys_of_bake",
+    "library_problems",
+    "library_warnings",
+    "linked_and_baked",
+    "register",
+    "unregister",
+]
+
+
+def library_problems(ob: Object, kind: BodyKind, scene: Scene) -> Iterator[SceneProblem]:
+    """What keeps a body of a library from being moved by a bake here."""
+    if kind is not BodyKind.ACTIVE:
+        return
+    message = ""
+    if is_linked(ob):
+        message = f"it is linked from {library_of(ob)}, so it cannot be moved here; make an editable library override of it"
+    elif ob.override_library is not None and collection_to_leave(ob, scene) is None:
+        is_direct = any(member == ob for member in scene.rigidbody_world.collection.objects)
+        how = (
+            "put it into another collection of the scene as well"
+            if is_direct
+            else "put the object itself into that collection, and take out the one that brings it there"
+        )
+        message = f"it is a library override, which has to leave the rigid body world's collection when it is baked; {how}"
+    if message:
+        yield SceneProblem(ob.name_full, "library", message)
+
+
+def library_warnings(ob: Object) -> Iterator[SceneWarning]:
+    """What of a body of a library is not here, or will not be."""
+    if is_linked(ob) and ob.stiction.backup.baked and not has_keys_of_bake(ob):
+        message = (
+            f"it is linked from {library_of(ob)}, whose cached bake plays only there: it stands still here; press Bake to "
+            "Keyframes there"
+        )
+        yield SceneWarning((ob.name_full,), "library", message)
+    changed = changed_settings(ob)
+    if changed:
+        message = (
+            f"it is a library override, in which Blender keeps no rigid body settings: {', '.join(changed)} will be those of "
+            f"{library_of(ob)} when this file is opened again; set them there"
+        )
+        yield SceneWarning((ob.name_full,), "library", message)
+
+
+def changed_settings(ob: Object) -> list[str]:
+    """The names of the rigid body's settings that an override does not have from its library; *Animated* is a bake's matter."""
+    reference = ob.override_library.reference if ob.override_library is not None else None
+    if reference is None or reference.rigid_body is None or ob.rigid_body is None:
+        return []
+    mine, its = ob.rigid_body, reference.rigid_body
+    settings = [prop for prop in mine.bl_rna.properties if not prop.is_readonly and prop.identifier != "kinematic"]
+    return [prop.name for prop in settings if plain(getattr(mine, prop.identifier)) != plain(getattr(its, prop.identifier))]
+
+
+def plain(value: Any) -> Any:
+    return tuple(value) if hasattr(value, "__len__") and not isinstance(value, str) else value
+
+
+def baked_elsewhere(scene: Scene) -> list[Object]:
+    """The objects that came from another file with a bake of it, when the scene has none of its own."""
+    return baked_objects(scene) if scene.stiction.bake.state == "NONE" else []
+
+
+def linked_and_baked(scene: Scene) -> list[Object]:
+    """The bodies that follow the keyframes of a bake in the file that they are linked from."""
+    world = scene.rigidbody_world
+    members = world.collection.all_objects if world is not None and world.collection is not None else ()
+    return [ob for ob in members if is_linked(ob) and ob.stiction.backup.baked and has_keys_of_bake(ob)]
+
+
+def has_keys_of_bake(ob: Object) -> bool:
+    """Whether a baked object moves by keyframes, and not by frames in a cache."""
+    return bool(actions.bake_tracks(ob)) or any(actions.is_transform(curve.data_path) for curve in actions.curves(ob) or ())
+
+
+def library_of(ob: Object) -> str:
+    reference = ob.override_library.reference if ob.override_library is not None else None
+    library = ob.library or (reference.library if reference is not None else None)
+    return library.name if library is not None else "a library"
+
+
+@persistent
+def set_free_again(_file: str) -> None:
+    """Free Bake has switched off *Animated* of an override whose library is baked, and the file does not know it any more."""
+    for ob in bpy.data.objects:
+        reference = ob.override_library.reference if ob.override_library is not None else None
+        if reference is None or is_linked(ob) or is_baked(ob) or ob.rigid_body is None:
+            continue
+        if reference.stiction.backup.baked:
+            ob.rigid_body.kinematic = reference.stiction.backup.kinematic
+
+
+@persistent
+def let_overrides_be_compared(_file: str) -> None:
+    """Blender 5 writes our values of an override one by one only where the library's object has any: else it writes that all
+    of them are others, which it cannot read again."""
+    for ob in bpy.data.objects:
+        override = ob.override_library
+        if override is None or override.reference is None or is_linked(ob) or kept(ob).get("stiction") is None:
+            continue
+        # what is set is there, and is as it was
+        backup = override.reference.stiction.backup
+        backup.body = backup.body
+        override.operations_update()
+
+
+def register() -> None:
+    """Look at every file that is opened or saved."""
+    bpy.app.handlers.load_post.append(set_free_again)
+    bpy.app.handlers.save_pre.append(let_overrides_be_compared)
+
+
+def unregister() -> None:
+    """Look no more."""
+    bpy.app.handlers.save_pre.remove(let_overrides_be_compared)
+    bpy.app.handlers.load_post.remove(set_free_again)

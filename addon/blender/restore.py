@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a bake changes on an object, and how every value of it comes back.
+
+The object remembers its state in `object.stiction.backup`, a property that is saved with the file; the action in it counts as a
+user, so the old action survives as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import bpy
+import numpy as np
+from bpy.types import Action, Collection, Object, Scene
+from numpy.typing import NDArray
+
+from . import actions
+from .placement import ancestors
+from .rigid_bodies import is_baked
+
+__all__ = [
+    "baked_objects",
+    "collection_to_leave",
+    "copies_of_baked",
+    "give_back",
+    "is_moved_otherwise",
+    "let_go",
+    "originals",
+    "rest_worlds",
+    "show_start",
+    "start_from_here",
+    "take_over",
+    "unset_all",
+]
+
+
+@dataclass(frozen=True)
+class ObjectState:
+    """Everything that a bake changes.
+
+    constraints, drivers and tracks name those that are on now and that a bake switches off; solo_track is the track that alone
+    plays, if any. member_of: the collection of the rigid body world when a bake takes the object out of it.
+    """
+
+    kinematic: bool
+    member_of: Collection | None
+    transforms: dict[str, tuple[float, ...]]
+    had_animation_data: bool
+    action: Action | None
+    action_slot: str
+    use_nla: bool
+    tracks: tuple[str, ...]
+    solo_track: str
+    constraints: tuple[str, ...]
+    drivers: tuple[tuple[str, int], ...]
+
+
+def baked_objects(scene: Scene) -> list[Object]:
+    """The objects that a bake moves, those of the rigid body world first, each once."""
+    return list(originals_and_copies(scene)[0].values())
+
+
+def copies_of_baked(scene: Scene) -> list[Object]:
+    """Duplicates of objects that a bake moves: they came with all that their originals remember, and are in no bake."""
+    return originals_and_copies(scene)[1]
+
+
+def originals_and_copies(scene: Scene) -> tuple[dict[str, Object], list[Object]]:
+    """The objects that a bake moves by their names in it, and the duplicates; of two, the one made earlier is the original."""
+    world = scene.rigidbody_world
+    members = list(world.collection.all_objects) if world is not None and world.collection is not None else []
+    unique = {ob.session_uid: ob for ob in [*members, *scene.objects] if is_baked(ob)}
+    first: dict[str, Object] = {}
+    for ob in unique.values():
+        earlier = first.get(ob.stiction.backup.body)
+        if earlier is None or ob.session_uid < earlier.session_uid:
+            first[ob.stiction.backup.body] = ob
+    return first, [ob for ob in unique.values() if first[ob.stiction.backup.body] != ob]
+
+
+def rest_worlds(objects: Iterable[Object]) -> NDArray[np.float64]:
+    """World matrices (objects, 4, 4) of baked objects at the first frame of their bake."""
+    return np.array([ob.stiction.backup.rest_world[:] for ob in objects], dtype=np.float64).reshape(-1, 4, 4)
+
+
+def take_over(ob: Object, scene: Scene, body: str, rest_world: NDArray[np.float64], rest: dict[str, tuple[float, ...]]) -> None:
+    """Remember the object's state and hand its motion to the bake.
+
+    body: its name in the cache. rest_world: its world matrix (4, 4) at the first frame. rest: its transform channels there.
+    """
+    state = replace(capture(ob), member_of=collection_to_leave(ob, scene))
+    store(ob, state, body, rest_world)
+    ob.rigid_body.kinematic = True
+    set_muted(ob, state, True)
+    set_member(ob, state, False)
+    if ob.animation_data is not None:
+        ob.animation_data.use_nla = False
+        actions.without_motion(ob, f"{ob.name} Baked")
+    for name, values in rest.items():
+        setattr(ob, name, values)
+
+
+def give_back(ob: Object) -> None:
+    """Bring back every value that the bake changed, and forget them."""
+    own = ob.animation_data.action if ob.animation_data is not None else None
+    state = remembered(ob)
+    actions.remove_bake_tracks(ob)
+    apply(ob, state)
+    if own is not None:
+        actions.remove_if_made_by_bake(own)
+    forget(ob)
+
+
+def let_go(copy: Object) -> None:
+    """Make a duplicate of a baked object a body of its own, where it is now, with everything else as the original had it."""
+    here = {name: tuple(getattr(copy, name)) for name in actions.TRANSFORMS}
+    is_placed_by_bake = not is_moved_otherwise(copy)
+    give_back(copy)
+    if is_placed_by_bake:
+        for name, values in here.items():
+            setattr(copy, name, values)
+
+
+def is_moved_otherwise(ob: Object) -> bool:
+    """Whether something else than the user gave a baked object its place: keys, strips, drivers, constraints."""
+    state = remembered(ob)
+    if state.constraints or any(actions.is_transform(path) for path, _ in state.drivers):
+        return True
+    if state.use_nla and state.tracks:
+        return True
+    return any(actions.is_transform(curve.data_path) for curve in actions.curves_in(state.action, state.action_slot))
+
+
+def start_from_here(ob: Object) -> bool:
+    """Let the next bake, and Free Bake, have a baked object where the user put it now, at the first frame; True if that is
+    another place than before."""
+    backup = ob.stiction.backup
+    moved = {name: value for name in actions.TRANSFORMS if (value := tuple(getattr(ob, name))) != tuple(getattr(backup, name))}
+    if not moved or is_moved_otherwise(ob):
+        return False
+    for name, value in moved.items():
+        setattr(backup, name, value)
+    return True
+
+
+def show_start(ob: Object) -> None:
+    """Put a baked object where its bake begins, to the last bit as the user put it there."""
+    for name, values in remembered(ob).transforms.items():
+        setattr(ob, name, values)
+
+
+@contextmanager
+def originals(scene: Scene) -> Iterator[None]:
+    """Show the objects as they were before the bake, and after the block as they are baked."""
+    objects = baked_objects(scene)
+    baked = {ob.session_uid: capture(ob) for ob in objects}
+    # The state also tells the playback to keep still.
+    state, scene.stiction.bake.state = scene.stiction.bake.state, "NONE"
+    try:
+        for ob in objects:
+            for track in actions.bake_tracks(ob):
+                track.mute = True
+            apply(ob, remembered(ob))
+        yield
+    finally:
+        for ob in objects:
+            for track in actions.bake_tracks(ob):
+                track.mute = False
+            set_muted(ob, remembered(ob), True)
+            set_member(ob, remembered(ob), False)
+            apply(ob, baked[ob.session_uid])
+        scene.stiction.bake.state = state
+
+
+def capture(ob: Object) -> ObjectState:
+    data = ob.animation_data
+    drivers = data.drivers if data is not None else ()
+    return ObjectState(
+        kinematic=ob.rigid_body.kinematic if ob.rigid_body is not None else False,
+        member_of=None,
+        transforms={name: tuple(getattr(ob, name)) for name in actions.TRANSFORMS},
+        had_animation_data=data is not None,
+        action=data.action if data is not None else None,
+        action_slot=actions.slot_identifier(ob),
+        use_nla=data.use_nla if data is not None else False,
+        tracks=tuple(track.name for track in actions.tracks_that_play(ob)),
+        solo_track=next((track.name for track in (data.nla_tracks if data is not None else ()) if track.is_solo), ""),
+        constraints=tuple(constraint.name for constraint in ob.constraints if not constraint.mute),
+        drivers=tuple((d.data_path, d.array_index) for d in drivers if actions.is_put_aside(d.data_path) and not d.mute),
+    )
+
+
+def apply(ob: Object, state: ObjectState) -> None:
+    if ob.rigid_body is not None:
+        ob.rigid_body.kinematic = state.kinematic
+    set_muted(ob, state, False)
+    set_member(ob, state, True)
+    if state.had_animation_data:
+        actions.assign(ob, state.action, state.action_slot)
+        ob.animation_data.use_nla = state.use_nla
+    elif actions.bake_tracks(ob):
+        # muted for now, and still wanted
+        actions.assign(ob, None, "")
+    elif ob.animation_data is not None:
+        ob.animation_data_clear()
+    for name, values in state.transforms.items():
+        setattr(ob, name, values)
+
+
+def collection_to_leave(ob: Object, scene: Scene) -> Collection | None:
+    """The rigid body world's collection if the object has to leave it, and can: one with another body among its parents has to,
+    and a library override.
+
+    Blender's simulation waits for all of its members, and what hangs on a member waits for the simulation: a circle, in which
+    Blender shows some object where it was a frame ago. And in an override Blender keeps nothing of a rigid body: *Animated*
+    would be off when the file is opened again, and the bodies would have Blender's motion.
+    """
+    world = scene.rigidbody_world
+    collection = world.collection if world is not None else None
+    is_below_body = any(ancestor.rigid_body is not None for ancestor in ancestors(ob))
+    if collection is None or not (is_below_body or ob.override_library is not None):
+        return None
+    # Out of its only collection, it would be out of the scene as well.
+    is_direct = any(member == ob for member in collection.objects)
+    return collection if is_direct and len(ob.users_collection) > 1 else None
+
+
+def set_member(ob: Object, state: ObjectState, present: bool) -> None:
+    if state.member_of is None:
+        return
+    is_there = any(member == ob for member in state.member_of.objects)
+    if present and not is_there:
+        state.member_of.objects.link(ob)
+    elif is_there and not present:
+        state.member_of.objects.unlink(ob)
+
+
+def set_muted(ob: Object, state: ObjectState, mute: bool) -> None:
+    for constraint in ob.constraints:
+        if constraint.name in state.constraints:
+            constraint.mute = mute
+    data = ob.animation_data
+    for track in data.nla_tracks if data is not None else ():
+        if track.name in state.tracks:
+            track.mute = mute
+        if track.name == state.solo_track and track.is_solo == mute:
+            track.is_solo = not mute
+    for driver in data.drivers if data is not None else ():
+        if (driver.data_path, driver.array_index) in state.drivers:
+            driver.mute = mute
+
+
+def store(ob: Object, state: ObjectState, body: str, rest_world: NDArray[np.float64]) -> None:
+    """Remember a state. What has its default stays unset: whenever a frame moves the object, Blender copies all that is set."""
+    backup = ob.stiction.backup
+    unset_all(backup)
+    values = {
+        "baked": True,
+        "body": body,
+        "rest_world": tuple(rest_world.ravel().tolist()),
+        "kinematic": state.kinematic,
+        "member_of": state.member_of,
+        **state.transforms,
+        "had_animation_data": state.had_animation_data,
+        "action": state.action,
+        "action_slot": state.action_slot,
+        "use_nla": state.use_nla,
+        "solo_track": state.solo_track,
+    }
+    for name, value in values.items():
+        unset = getattr(backup, name)
+        if (tuple(unset) if isinstance(value, tuple) else unset) != value:
+            setattr(backup, name, value)
+    fill(backup.tracks, ((name, {}) for name in state.tracks))
+    fill(backup.constraints, ((name, {}) for name in state.constraints))
+    fill(backup.drivers, ((path, {"index": index}) for path, index in state.drivers))
+
+
+def fill(collection: bpy.types.bpy_prop_collection, items: Iterable[tuple[str, dict[str, int]]]) -> None:
+    for name, values in items:
+        item = collection.add()
+        item.name = name
+        for key, value in values.items():
+            setattr(item, key, value)
+
+
+def remembered(ob: Object) -> ObjectState:
+    backup = ob.stiction.backup
+    return ObjectState(
+        kinematic=backup.kinematic,
+        member_of=backup.member_of,
+        transforms={name: tuple(getattr(backup, name)) for name in actions.TRANSFORMS},
+        had_animation_data=backup.had_animation_data,
+        action=backup.action,
+        action_slot=backup.action_slot,
+        use_nla=backup.use_nla,
+        tracks=tuple(item.name for item in backup.tracks),
+        solo_track=backup.solo_track,
+        constraints=tuple(item.name for item in backup.constraints),
+        drivers=tuple((item.name, item.index) for item in backup.drivers),
+    )
+
+
+def forget(ob: Object) -> None:
+    unset_all(ob.stiction.backup)
+
+
+def unset_all(group: bpy.types.PropertyGroup) -> None:
+    """Unset every value of the group, pointers among them, so that it is no user of what they point to any more."""
+    for prop in group.bl_rna.properties:
+        if prop.identifier not in ("rna_type", "name"):
+            group.property_unset(prop.identifier)

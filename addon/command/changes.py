@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the command line changes in the open scene, and in its bodies, before a bake; wrong values are refused, not clamped."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import bpy
+from bpy.types import Object, Scene
+
+from ...solver_core.process.command_line import UsageError
+from ...solver_core.scene.spec import ContactMethod, Staggering
+from ..settings.properties import effective_frame_range
+
+__all__ = ["FIELDS", "set_body", "set_checked", "set_scene"]
+
+
+def set_scene(scene: Scene, arguments: argparse.Namespace) -> None:
+    """Set what the options say of the scene. Raises UsageError, and may then have set a part."""
+    own = scene.stiction
+    if arguments.start is not None or arguments.end is not None:
+        if scene.rigidbody_world is not None:
+            own.frame_start, own.frame_end = effective_frame_range(scene)
+        own.use_frame_range = True
+        for name, argument in (("frame_start", "start"), ("frame_end", "end")):
+            set_checked(own, name, getattr(arguments, argument), f"--{argument}")
+    if arguments.method is not None:
+        own.method = ContactMethod(arguments.method).name
+    set_checked(own, "tolerance", arguments.tolerance, "--tolerance")
+    set_checked(own, "crowd_tolerance", arguments.crowd_tolerance, "--crowd-tolerance")
+    set_checked(own, "crowd_limit", arguments.crowd_limit, "--crowd-limit")
+    set_checked(own, "max_iterations", arguments.max_iterations, "--max-iterations")
+    if arguments.staggering is not None:
+        own.staggering = Staggering(arguments.staggering).name
+    set_checked(own, "step_time_limit", arguments.step_time_limit, "--step-time-limit")
+    set_checked(own, "recovery_speed", arguments.recovery_speed, "--recovery-speed")
+    if arguments.substeps is not None:
+        own.use_substeps = True
+        set_checked(own, "substeps", arguments.substeps, "--substeps")
+    set_checked(own, "step_accuracy", arguments.step_accuracy, "--step-accuracy")
+    if arguments.cache is not None:
+        own.cache_directory = str(Path(arguments.cache).resolve())
+
+
+def set_checked(owner: Any, name: str, value: float | None, label: str) -> None:
+    """Set a property, or leave it without a value; Blender alone would clamp a wrong one in silence. Raises UsageError."""
+    if value is None:
+        return
+    limits = owner.bl_rna.properties[name]
+    # The limits are in single precision, as the property is.
+    low, high = limits.hard_min, limits.hard_max
+    if not (math.isfinite(value) and low <= value <= high):
+        raise UsageError(f"{label}: {value} is not between {low:.6g} and {high:.6g}")
+    setattr(owner, name, value)
+
+
+def set_friction(ob: Object, value: float, label: str) -> None:
+    set_own("mu_static")(ob, value, label)
+    set_own("mu_dynamic")(ob, value, label)
+
+
+def set_own(name: str) -> Callable[[Object, float, str], None]:
+    def assign(ob: Object, value: float, label: str) -> None:
+        set_checked(ob.stiction, name, value, label)
+        setattr(ob.stiction, f"use_{name}", True)
+
+    return assign
+
+
+def set_mass(ob: Object, value: float, label: str) -> None:
+    set_checked(ob.rigid_body, "mass", value, label)
+    ob.stiction.mass_source = "MASS"
+
+
+def set_density(ob: Object, value: float, label: str) -> None:
+    set_checked(ob.stiction, "density", value, label)
+    ob.stiction.mass_source = "DENSITY"
+
+
+def set_blender(name: str) -> Callable[[Object, float, str], None]:
+    return lambda ob, value, label: set_checked(ob.rigid_body, name, value, label)
+
+
+FIELDS: dict[str, Callable[[Object, float, str], None]] = {
+    "friction": set_friction,
+    "mu_static": set_own("mu_static"),
+    "mu_dynamic": set_own("mu_dynamic"),
+    "restitution": set_own("restitution"),
+    "mass": set_mass,
+    "density": set_density,
+    "linear_damping": set_blender("linear_damping"),
+    "angular_damping": set_blender("angular_damping"),
+}
+
+
+def set_body(assignment: str) -> None:
+    """Do OBJECT:FIELD=VALUE; an object's name may hold colons and equals signs itself. Raises UsageError."""
+    label = f"--set {assignment!r}"
+    match = re.fullmatch(r"(?P<object>.+):(?P<field>[^:=]+)=(?P<value>[^=]*)", assignment)
+    if match is None:
+        raise UsageError(f"{label}: must look like OBJECT:FIELD=VALUE")
+    ob = bpy.context.scene.objects.get(match["object"])
+    if ob is None:
+        raise UsageError(f"{label}: the scene has no object {match['object']!r}")
+    if ob.rigid_body is None:
+        raise UsageError(f"{label}: the object {match['object']!r} has no rigid body")
+    if match["field"] not in FIELDS:
+        raise UsageError(f"{label}: there is no field {match['field']!r}; the fields are {', '.join(FIELDS)}")
+    try:
+        value = float(match["value"])
+    except ValueError:
+        raise UsageError(f"{label}: {match['value']!r} is not a number") from None
+    FIELDS[match["field"]](ob, value, label)

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The options of the command line."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+from ...solver_core.process.command_line import Parser, UsageError
+from ...solver_core.scene.spec import ContactMethod, Staggering
+from ..output.channel_tracks import Keys, Tolerance
+from .changes import FIELDS
+
+__all__ = ["PROGRAM", "keys_wanted", "make_parser"]
+
+PROGRAM = "stiction"
+
+
+def make_parser() -> Parser:
+    """All commands with their options; what it parses has the attributes that the commands read."""
+    parser = Parser(prog=PROGRAM, description="Bakes rigid bodies with friction that is solved.")
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {version()}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
+    compile_command = commands.add_parser(
+        "compile",
+        help="compile all that bakes need",
+        description="Compiles all that bakes need into a folder. Bakes with NUMBA_CACHE_DIR set to it, or to a copy of it on "
+        "another machine of the same kind, compile nothing.",
+    )
+    compile_command.add_argument("folder", metavar="FOLDER", help="the folder; what is there already stays")
+    compile_command.add_argument("--processes", type=int, metavar="N", help="how many processes compile at once")
+    command = commands.add_parser(
+        "bake", help="bake a scene to keyframes", description="Bakes the rigid bodies of a .blend file to keyframes."
+    )
+    command.add_argument(
+        "-o", "--output", required=True, metavar="BAKED.blend", help="the file to write, the same one if you want"
+    )
+    add_scene_options(command)
+    begin = command.add_mutually_exclusive_group()
+    begin.add_argument("--resume", action="store_true", help="go on after the last good frame of the cache")
+    begin.add_argument(
+        "--keep-to",
+        type=int,
+        metavar="FRAME",
+        help="keep the frames of the bake that the file has up to this one, and bake those after it as everything is now",
+    )
+    command.add_argument("--threads", type=int, metavar="N", help="threads for large heaps, 0 for one a processor")
+    command.add_argument("--contacts", action="store_true", help="keep the contacts of every frame in the cache, to look at")
+    command.add_argument("--report", metavar="FILE.json", help="write a JSON report of every frame")
+    add_key_options(command)
+    check_command = commands.add_parser(
+        "check",
+        help="say what would go wrong in a bake",
+        description="Says what would go wrong in a bake of a .blend file, or surprise, before it is baked; changes nothing. "
+        "Ends with 2 when it cannot be baked.",
+    )
+    add_scene_options(check_command)
+    check_command.add_argument("--report", metavar="FILE.json", help="write what was found as JSON")
+    report_command = commands.add_parser(
+        "report",
+        help="say how accurate a bake is",
+        description="Writes how accurate the bake is that a .blend file has, frame by frame, as a page, a table or JSON: by "
+        "what the names of the files end with. Ends with 3 when a step missed its tolerance.",
+    )
+    add_scene(report_command)
+    report_command.add_argument(
+        "-o", "--output", required=True, action="append", metavar="FILE", help="a name that ends with .html, .csv or .json"
+    )
+    impacts_command = commands.add_parser(
+        "impacts",
+        help="write the impacts of a bake",
+        description="Writes time, place, impulse, bodies and materials of the impacts of the bake that a .blend file has, as a "
+        "table. The bake has to have kept its contacts.",
+    )
+    add_scene(impacts_command)
+    impacts_command.add_argument("-o", "--output", required=True, nargs=1, metavar="FILE.csv", help="the file to write")
+    return parser
+
+
+def version() -> str:
+    """Of this extension, or of this package where it is installed as one."""
+    manifest = Path(__file__).resolve().parents[2] / "blender_manifest.toml"
+    if manifest.is_file():
+        return tomllib.loads(manifest.read_text(encoding="utf-8"))["version"]
+    return metadata.version("stiction")
+
+
+def add_scene(command: Parser) -> None:
+    """Which file a command is about, and which of its scenes."""
+    command.add_argument("scene", nargs="?", metavar="SCENE.blend", help="the file; the open one when left out")
+    command.add_argument(
+        "--scene", dest="scene_name", metavar="NAME", help="which of its scenes, if not the one that was open when it was saved"
+    )
+
+
+def add_scene_options(command: Parser) -> None:
+    """Which file a command is about, and what is different from what it says."""
+    add_scene(command)
+    command.add_argument("--start", type=int, metavar="FRAME", help="first frame")
+    command.add_argument("--end", type=int, metavar="FRAME", help="last frame")
+    command.add_argument("--method", choices=[method.value for method in ContactMethod], help="the solver")
+    command.add_argument("--tolerance", type=float, help="relative error that every step has to reach")
+    command.add_argument(
+        "--crowd-tolerance", type=float, metavar="TOLERANCE", help="relative error that is enough for heaps that tumble"
+    )
+    command.add_argument(
+        "--crowd-limit", type=float, metavar="TOLERANCE", help="that is put up with in heaps where it is not to be had soon"
+    )
+    command.add_argument("--max-iterations", type=int, metavar="N", help="iterations a step may take")
+    command.add_argument(
+        "--staggering", choices=[variant.value for variant in Staggering], help="how the staggered solver goes about it"
+    )
+    command.add_argument(
+        "--step-time-limit", type=float, metavar="SECONDS", help="time a step may take; 0 for as long as it needs"
+    )
+    command.add_argument(
+        "--recovery-speed", type=float, metavar="SPEED", help="at which overlaps are undone, in half sizes of the body a second"
+    )
+    command.add_argument("--substeps", type=int, metavar="N", help="time steps a frame")
+    command.add_argument(
+        "--step-accuracy", type=float, metavar="PART", help="of its half size that a body may be off for steps taken as one"
+    )
+    command.add_argument("--cache", metavar="DIR", help="folder for the baked frames")
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="OBJECT:FIELD=VALUE",
+        dest="assignments",
+        help=f"change a body before the bake; FIELD is one of {', '.join(FIELDS)}; can be given more than once",
+    )
+
+
+def add_key_options(command: Parser) -> None:
+    """Which keyframes are written."""
+    which = command.add_mutually_exclusive_group()
+    which.add_argument("--keys-step", type=int, default=1, metavar="N", help="a key at every so many frames, and at the last")
+    which.add_argument(
+        "--keys-within",
+        type=float,
+        nargs=2,
+        metavar=("MM", "DEGREES"),
+        help="only so many keys that every body stays so near to where it was baked, at every frame",
+    )
+    command.add_argument("--keys-a-frame", type=int, default=1, metavar="N", help="keys between frames too, for motion blur")
+    command.add_argument("--nla", action="store_true", help="write the keys into NLA strips, and leave the actions free")
+
+
+def keys_wanted(arguments: argparse.Namespace) -> Keys:
+    """What the arguments say of keyframes. Raises UsageError."""
+    for option in ("keys_step", "keys_a_frame"):
+        if getattr(arguments, option) < 1:
+            raise UsageError(f"--{option.replace('_', '-')}: {getattr(arguments, option)} is less than 1")
+    if arguments.keys_step > 1 and arguments.keys_a_frame > 1:
+        raise UsageError("--keys-step and --keys-a-frame exclude each other")
+    tolerance = None
+    if arguments.keys_within is not None:
+        millimetres, degrees = arguments.keys_within
+        if not (0.0 < millimetres < math.inf and 0.0 < degrees < math.inf):
+            raise UsageError(f"--keys-within: {millimetres:g} mm and {degrees:g} degrees have to be more than 0, and finite")
+        tolerance = Tolerance(1e-3 * millimetres, math.radians(degrees))
+    return Keys(arguments.keys_step, arguments.keys_a_frame, tolerance, arguments.nla)

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A scene of the solver as Blender objects with Blender's own rigid body settings: the way back from `extract.py`."""
+# pyright: reportMissingImports=false
+
+from __future__ import annotations
+
+import math
+
+import bmesh
+import bpy
+import numpy as np
+from bpy.types import Collection, Context, Mesh, Object, Scene
+from mathutils import Quaternion, Vector
+
+from ...solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
+from ..blender import actions
+from .constraints import add_constraint
+
+__all__ = ["build_scene", "hidden_by"]
+
+# A half-space becomes a slab that many times as wide as what stands on it.
+GROUND_WIDTH = 6.0
+GROUND_THICKNESS = 0.1
+COPLANAR = math.radians(0.05)
+# Around a ball or a cylinder; those of a ball are a multiple of four, so that its mesh is as wide as the ball along every axis.
+SEGMENTS = 32
+
+
+def build_scene(context: Context, spec: SceneSpec, name: str) -> Collection:
+    """Make the bodies of `spec` around the 3D cursor, in a collection of their own, and select them."""
+    scene = context.scene
+    members = world_members(context)
+    collection = bpy.data.collections.new(name)
+    scene.collection.children.link(collection)
+    meshes: dict[bytes, Mesh] = {}
+    objects: dict[str, Object] = {}
+    for ob in context.selected_objects:
+        ob.select_set(False)
+    for body in spec.bodies:
+        objects[body.name] = ob = build_body(body, spec, meshes)
+        ob.location += scene.cursor.location
+        collection.objects.link(ob)
+        # A mesh that joins the collection of the rigid body world becomes a rigid body.
+        members.objects.link(ob)
+        set_rigid_body(ob, body)
+        if body.kind is BodyKind.ACTIVE and body.path is not None:
+            hold(ob, body.path, spec.frame_start)
+        if body.kind is BodyKind.ACTIVE:
+            ob.select_set(True)
+            context.view_layer.objects.active = ob
+    for joint in spec.joints:
+        ob = add_constraint(joint, spec, objects, scene.rigidbody_world)
+        ob.location += scene.cursor.location
+        collection.objects.link(ob)
+    set_scene(scene, spec)
+    return collection
+
+
+def world_members(context: Context) -> Collection:
+    scene = context.scene
+    if scene.rigidbody_world is None:
+        bpy.ops.rigidbody.world_add()
+    world = scene.rigidbody_world
+    assert world is not None
+    if world.collection is None:
+        world.collection = bpy.data.collections.new("RigidBodyWorld")
+    return world.collection
+
+
+def set_scene(scene: Scene, spec: SceneSpec) -> None:
+    scene.gravity = spec.gravity
+    scene.use_gravity = True
+    cache = scene.rigidbody_world.point_cache
+    cache.frame_start, cache.frame_end = spec.frame_start, spec.frame_end
+    scene.frame_start, scene.frame_end = spec.frame_start, spec.frame_end
+    scene.render.fps, scene.render.fps_base = round(spec.fps), 1.0
+    scene.rigidbody_world.time_scale = spec.time_scale
+    scene.stiction.friction_combine = spec.friction_combine.name
+
+
+def build_body(body: BodySpec, spec: SceneSpec, meshes: dict[bytes, Mesh]) -> Object:
+    position, orientation = Vector(body.position), Quaternion(body.orientation)
+    if body.shape.kind is ShapeKind.PLANE:
+        # Bullet centres a box on its object's origin, so that is where the middle of the slab has to be.
+        ob = bpy.data.objects.new(body.name, slab_mesh(body.name, spec))
+        position -= orientation @ Vector((0.0, 0.0, 0.5 * GROUND_THICKNESS * ground_width(spec)))
+    else:
+        # Bodies of one shape share one mesh, as copies made by hand would.
+        shape = body.shape
+        key = repr((shape.kind, shape.margin, shape.radius)).encode() + shape.vertices.tobytes() + shape.triangles.tobytes()
+        if key not in meshes:
+            meshes[key] = shape_mesh(body.name, shape)
+        ob = bpy.data.objects.new(body.name, meshes[key])
+    ob.rotation_mode = "QUATERNION"
+    ob.location = position
+    ob.rotation_quaternion = orientation
+    return ob
+
+
+def set_rigid_body(ob: Object, body: BodySpec) -> None:
+    rigid, own, material = ob.rigid_body, ob.stiction, body.material
+    rigid.type = "ACTIVE" if body.kind is BodyKind.ACTIVE else "PASSIVE"
+    rigid.collision_shape = collision_shape(body.shape)
+    rigid.friction = material.mu_static
+    rigid.restitution = material.restitution
+    rigid.linear_damping, rigid.angular_damping = body.linear_damping, body.angular_damping
+    if material.mu_dynamic != material.mu_static:
+        own.use_mu_dynamic = True
+        own.mu_dynamic = material.mu_dynamic
+    if body.velocity.any() or body.angular_velocity.any():
+        own.initial_motion, own.velocity, own.angular_velocity = "VALUES", body.velocity, body.angular_velocity
+    if body.density is not None:
+        own.mass_source, own.density = "DENSITY", body.density
+        rigid.mass = body.density * mesh_volume(ob.data)
+    elif body.mass is not None:
+        rigid.mass = body.mass
+
+
+def hold(ob: Object, path: np.ndarray, start: int) -> None:
+    """Key the object along the path of an active body, which is *Animated* until the path ends."""
+    first, last = start, start + len(path) - 1
+    at = Vector(ob.location)
+    # It rests but for the last two frames; see `let_go`.
+    for frame in sorted({first, max(first, last - 2), last}):
+        ob.location = at + Vector(path[frame - start, :3] - path[0, :3])
+        ob.keyframe_insert("location", frame=frame)
+    ob.location = at
+    for frame, held in ((first, True), (last + 1, False)):
+        ob.rigid_body.kinematic = held
+        ob.keyframe_insert("rigid_body.kinematic", frame=frame)
+    ob.rigid_body.kinematic = True
+    for curve in actions.curves(ob):
+        for point in curve.keyframe_points:
+            point.interpolation = "LINEAR" if curve.data_path == "location" else "CONSTANT"
+
+
+def collision_shape(shape: ShapeSpec) -> str:
+    """Blender's name of a shape."""
+    if shape.kind is ShapeKind.PLANE or is_box(shape):
+        return "BOX"
+    if is_sphere(shape):
+        return "SPHERE"
+    return {ShapeKind.CYLINDER: "CYLINDER", ShapeKind.MESH: "MESH"}.get(shape.kind, "CONVEX_HULL")
+
+
+def is_sphere(shape: ShapeSpec) -> bool:
+    return shape.kind is ShapeKind.HULL and len(shape.vertices) == 1 and not shape.vertices.any() and shape.margin > 0.0
+
+
+def shape_mesh(name: str, shape: ShapeSpec) -> Mesh:
+    """What a shape looks like: faces in one plane are one polygon."""
+    sheet = bmesh.new()
+    if is_sphere(shape):
+        bmesh.ops.create_uvsphere(sheet, u_segments=SEGMENTS, v_segments=SEGMENTS // 2, radius=shape.margin)
+        for face in sheet.faces:
+            face.smooth = True
+        return finish_mesh(sheet, name)
+    if shape.margin > 0.0:
+        raise ValueError(f"{name}: a shape with a margin cannot be drawn as a mesh")
+    if shape.kind is ShapeKind.CYLINDER:
+        height = float(np.ptp(shape.vertices[:, 2]))
+        bmesh.ops.create_cone(
+            sheet, cap_ends=True, segments=2 * SEGMENTS, radius1=shape.radius, radius2=shape.radius, depth=height
+        )
+        return finish_mesh(sheet, name)
+    corners = [sheet.verts.new(vertex) for vertex in shape.vertices]
+    if shape.kind is ShapeKind.MESH:
+        for triangle in shape.triangles:
+            sheet.faces.new([corners[i] for i in triangle])
+    elif shape.kind is ShapeKind.HULL:
+        bmesh.ops.convex_hull(sheet, input=corners)
+    else:
+        raise ValueError(f"{name}: a {shape.kind.value} cannot be drawn as a mesh")
+    bmesh.ops.dissolve_limit(sheet, angle_limit=COPLANAR, verts=sheet.verts, edges=sheet.edges)
+    return finish_mesh(sheet, name)
+
+
+def slab_mesh(name: str, spec: SceneSpec) -> Mesh:
+    """A flat box about its own centre, under everything in the scene."""
+    width = ground_width(spec)
+    sheet = bmesh.new()
+    bmesh.ops.create_cube(sheet, size=width)
+    for vertex in sheet.verts:
+        vertex.co.z *= GROUND_THICKNESS
+    return finish_mesh(sheet, name)
+
+
+def ground_width(spec: SceneSpec) -> float:
+    return GROUND_WIDTH * max((float(np.abs(body.position).max() + radius(body.shape)) for body in spec.bodies), default=1.0)
+
+
+def finish_mesh(sheet: bmesh.types.BMesh, name: str) -> Mesh:
+    mesh = bpy.data.meshes.new(name)
+    sheet.to_mesh(mesh)
+    sheet.free()
+    return mesh
+
+
+def mesh_volume(mesh: Mesh) -> float:
+    sheet = bmesh.new()
+    sheet.from_mesh(mesh)
+    volume = sheet.calc_volume()
+    sheet.free()
+    return volume
+
+
+def radius(shape: ShapeSpec) -> float:
+    return float(np.linalg.norm(shape.vertices, axis=1).max(initial=0.0)) + shape.margin + shape.radius
+
+
+def is_box(shape: ShapeSpec) -> bool:
+    """Whether the vertices are exactly the corners of their bounding box."""
+    if shape.kind is not ShapeKind.HULL:
+        return False
+    low, high = shape.vertices.min(axis=0), shape.vertices.max(axis=0)
+    at_corner = np.isclose(shape.vertices, low, atol=1e-9) | np.isclose(shape.vertices, high, atol=1e-9)
+    return len(shape.vertices) == 8 and bool(at_corner.all())
+
+
+def hidden_by(others: set[Object], added: set[Object]) -> list[str]:
+    """Names of meshes that were there, in whose bounds the middle of an added active body lies."""
+    bpy.context.view_layer.update()
+    middles = [ob.matrix_world.translation for ob in added if ob.rigid_body is not None and ob.rigid_body.type == "ACTIVE"]
+    found = []
+    for ob in others:
+        if ob.type != "MESH" or not ob.visible_get() or 0.0 in ob.dimensions:
+            continue
+        low, high = Vector(ob.bound_box[0]), Vector(ob.bound_box[6])
+        to_local = ob.matrix_world.inverted()
+        if any(all(a < x < b for a, x, b in zip(low, to_local @ middle, high, strict=True)) for middle in middles):
+            found.append(ob.name)
+    return found

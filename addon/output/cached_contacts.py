@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The contacts of a frame from the cache of a scene's bake, each read once while the frame is the same."""
+
+from __future__ import annotations
+
+from bpy.types import Object, Scene
+
+from ...solver_core.dynamics.model.frame import FrameContacts
+from ...solver_core.io.cache import CacheError, FrameCacheReader
+from ...solver_core.process.console import one_line
+from ..bake.bake_files import cache_path
+from ..bake.playback import open_cache
+from ..blender.restore import baked_objects
+from ..blender.rigid_bodies import is_baked
+
+__all__ = ["CachedContacts", "objects_of_bodies"]
+
+
+class CachedContacts:
+    """Reads contacts for whoever shows them; remembers one cache, and one frame of it."""
+
+    def __init__(self) -> None:
+        self._bake = ("", "")
+        self._reader: FrameCacheReader | None = None
+        self._frame: int | None = None
+        self._contacts: FrameContacts | None = None
+
+    def reader(self, scene: Scene) -> FrameCacheReader | None:
+        """The cache of the scene's bake as it is now, None when there is none that can be read."""
+        bake = scene.stiction.bake
+        if bake.state == "NONE" or not bake.cache:
+            self.forget()
+            return None
+        name = cache_path(scene), bake.digest
+        try:
+            if self._reader is None or name != self._bake:
+                self.forget()
+                self._reader, self._bake = open_cache(scene), name
+            else:
+                self._reader.refresh()
+        except (OSError, CacheError):
+            # that they are gone, and where they should be, is what `outdated` tells
+            self.forget()
+        return self._reader
+
+    def of_frame(self, scene: Scene) -> FrameContacts | None:
+        """The contacts of the scene's current frame, None where none were kept."""
+        if self._reader is not None and self._frame == scene.frame_current and self._is_of(scene):
+            return self._contacts
+        reader = self.reader(scene)
+        self._frame, self._contacts = None, None
+        if reader is not None and scene.frame_current in reader.frames:
+            try:
+                self._contacts = reader.contacts(scene.frame_current)
+            except (OSError, CacheError) as error:
+                print(one_line(f"Stiction: the contacts of frame {scene.frame_current} cannot be shown: {error}"))
+        if self._contacts is not None:
+            self._frame = scene.frame_current
+        return self._contacts
+
+    def forget(self) -> None:
+        """Let go of the cache."""
+        self._reader, self._bake = None, ("", "")
+        self._frame, self._contacts = None, None
+
+    def _is_of(self, scene: Scene) -> bool:
+        bake = scene.stiction.bake
+        return bake.state != "NONE" and (cache_path(scene), bake.digest) == self._bake
+
+
+def objects_of_bodies(scene: Scene) -> dict[str, Object]:
+    """The scene's objects by the names of their bodies in its bake."""
+    world = scene.rigidbody_world
+    members = world.collection.all_objects if world is not None and world.collection is not None else ()
+    others = {ob.name_full: ob for ob in members if ob.rigid_body is not None and not is_baked(ob)}
+    return others | {ob.stiction.backup.body: ob for ob in baked_objects(scene)}

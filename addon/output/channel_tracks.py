@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which samples of the channels of baked objects become keys, and how far what Blender makes of them is off.
+
+Linear keys, so what Blender makes of them is known: each number goes straight from key to key, and is then taken as a rotation.
+So errors of places are measured in the world, and those of rotations as angles, whatever the rotation mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from bpy.types import Object
+from numpy.typing import NDArray
+
+from ...solver_core.bake.thinning import Deviation, interpolated, keys_within
+from ..blender import rotations
+from ..blender.placement import Channels, inverse
+
+__all__ = ["Keys", "Samples", "Tolerance", "Track", "tracks_of"]
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+class Tolerance(NamedTuple):
+    """How far keyframes may be off the cache: places in m, rotations in rad."""
+
+    place: float
+    rotation: float
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Which keys are wanted, and where to.
+
+    step: at the first of so many samples, and at the last. a_frame: samples a frame. tolerance: of all samples only as many as
+    it needs; step is 1 then. to_strip: into a strip of the NLA instead of into the action.
+    """
+
+    step: int = 1
+    a_frame: int = 1
+    tolerance: Tolerance | None = None
+    to_strip: bool = False
+
+    @property
+    def are_all(self) -> bool:
+        """Whether every sample becomes a key."""
+        return self.step == 1 and self.tolerance is None
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The motion of objects: world matrices (samples, objects, 4, 4) at times (samples,) in frames, and whether a body is hit
+    about then (objects, samples)."""
+
+    objects: list[Object]
+    times: Array
+    worlds: Array
+    hit: Flags
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """A channel, by its data path, of the objects with these indices.
+
+    values: (k, samples, channels). keys: (k, samples). errors: (k, samples) of what Blender makes of them, in m or rad.
+    """
+
+    path: str
+    indices: list[int]
+    values: Array
+    keys: Flags
+    errors: Array
+
+    @property
+    def is_place(self) -> bool:
+        """Whether it is a place, and errors are in m."""
+        return self.path == "location"
+
+
+def tracks_of(samples: Samples, basis: Array, channels: Sequence[Channels], keys: Keys) -> list[Track]:
+    """The tracks of all objects, whose channels give them the basis matrices (samples, objects, 4, 4)."""
+    values = in_single_precision([one.location for one in channels])
+    to_world = None
+    if any(ob.parent is not None for ob in samples.objects):
+        to_world = np.swapaxes(samples.worlds @ inverse(basis), 0, 1)[..., :3, :3].reshape(-1, 3, 3)
+    every = list(range(len(samples.objects)))
+    result = [track("location", every, values, samples, keys, distance(values, to_world))] if every else []
+    by_mode: dict[str, list[int]] = {}
+    for index, ob in enumerate(samples.objects):
+        by_mode.setdefault(ob.rotation_mode, []).append(index)
+    for mode, indices in by_mode.items():
+        values = in_single_precision([channels[index].rotation for index in indices])
+        result.append(track(channels[indices[0]].path, indices, values, samples, keys, angle(values, mode)))
+    return result
+
+
+def track(path: str, indices: list[int], values: Array, samples: Samples, keys: Keys, error: Deviation) -> Track:
+    """The track of a channel; error: how far other values are off it, in m or rad."""
+    times, count = samples.times, len(samples.times)
+    chosen = np.zeros(values.shape[:2], dtype=bool)
+    if keys.tolerance is None:
+        chosen[:, :: keys.step] = chosen[:, -1] = True
+    else:
+        most = keys.tolerance.place if path == "location" else keys.tolerance.rotation
+        chosen = keys_within(times, values, lambda which, others: error(which, others) / most, samples.hit[indices])
+    errors = np.zeros(values.shape[:2])
+    if not keys.are_all:
+        between = interpolated(times, values, chosen).reshape(-1, values.shape[-1])
+        errors = error(np.arange(len(indices) * count), between).reshape(len(indices), count)
+    return Track(path, indices, values, chosen, errors)
+
+
+def in_single_precision(values: Sequence[Array]) -> Array:
+    """What Blender keeps of values (samples, channels) of each object: (objects, samples, channels)."""
+    return np.array(values, dtype=np.float32).astype(np.float64)
+
+
+def distance(values: Array, to_world: Array | None) -> Deviation:
+    """In m, of places (objects, samples, 3). to_world: (objects x samples, 3, 3) from their parents' axes, None without."""
+    rows = values.reshape(-1, 3)
+
+    def measured(which: NDArray[np.int64], others: Array) -> Array:
+        off = others - rows[which]
+        if to_world is not None:
+            off = (to_world[which] @ off[..., None])[..., 0]
+        length: Array = np.linalg.norm(off, axis=-1)
+        return length
+
+    return measured
+
+
+def angle(values: Array, mode: str) -> Deviation:
+    """In rad, of rotations as channels (objects, samples, 3 or 4) of that rotation mode have them."""
+    matrices = rotations.matrix_of_channel(values, mode).reshape(-1, 3, 3)
+    return lambda which, others: rotations.angle_between(matrices[which], rotations.matrix_of_channel(others, mode))

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Contacts for geometry nodes: an object whose mesh has a point for each contact and each impact of the frame that is shown.
+
+The points carry what is known of them as attributes; the mesh is filled from the cache whenever the frame changes. And the
+impacts of the whole bake as a table.
+"""
+# pyright: reportInvalidTypeForm=false
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import bpy
+import numpy as np
+from bpy.app.handlers import persistent
+from bpy.props import BoolProperty, StringProperty
+from bpy.types import Context, Depsgraph, Mesh, Operator, Scene
+from numpy.typing import NDArray
+
+from ...solver_core.dynamics.model.frame import FrameContacts
+from ...solver_core.impacts import write_impacts
+from ..bake.bake_files import cache_path, snapshot_of
+from ..blender.export_operator import ExportOperator
+from ..settings.display import remove_shown
+from .cached_contacts import CachedContacts, objects_of_bodies
+from .contact_nodes import add_example
+
+__all__ = ["IMPACT", "fill", "register", "remove_points", "unregister"]
+
+UNDOABLE = {"REGISTER", "UNDO"}
+NAME = "Stiction Contacts"
+# The state of a point that is an impact, beside those of contacts.
+IMPACT = 3
+NO_MATERIAL = -1
+
+
+class Attribute(NamedTuple):
+    """Blender's name for the type of an attribute, and of where its values are."""
+
+    type: str
+    key: str
+
+
+FLOAT, WHOLE, VECTOR = Attribute("FLOAT", "value"), Attribute("INT", "value"), Attribute("FLOAT_VECTOR", "vector")
+ATTRIBUTES = {
+    "impulse": FLOAT,
+    "force": FLOAT,
+    "slip_speed": FLOAT,
+    "state": WHOLE,
+    "body_a": WHOLE,
+    "body_b": WHOLE,
+    "material_a": WHOLE,
+    "material_b": WHOLE,
+    "contact_normal": VECTOR,
+    "friction": VECTOR,
+    "slip": VECTOR,
+}
+
+
+class Points:
+    """What has been read last."""
+
+    contacts = CachedContacts()
+
+
+def attributes_of(contacts: FrameContacts, step: float, materials: NDArray[np.int32]) -> dict[str, NDArray]:
+    """The points (m, 3) as "position", and their attributes: those of the contacts, then of the impacts. step: s; materials:
+    (bodies,) the number of the material of each."""
+    impacts = contacts.impacts
+    zeros = np.zeros((len(impacts.time), 3), np.float32)
+    body_a, body_b = (np.concatenate([getattr(contacts, name), getattr(impacts, name)]) for name in ("body_a", "body_b"))
+    force = np.concatenate([contacts.force, impacts.impulse / step])
+    return {
+        "position": np.concatenate([contacts.point, impacts.point]),
+        "impulse": np.concatenate([contacts.force * step, impacts.impulse]),
+        "force": force,
+        "slip_speed": np.concatenate([np.linalg.norm(contacts.slip, axis=1), zeros[:, 0]]),
+        "state": np.concatenate([contacts.state, np.full(len(zeros), IMPACT)]),
+        "body_a": body_a,
+        "body_b": body_b,
+        "material_a": materials[body_a],
+        "material_b": materials[body_b],
+        "contact_normal": np.concatenate([contacts.normal, impacts.normal]),
+        "friction": np.concatenate([contacts.friction, zeros]),
+        "slip": np.concatenate([contacts.slip, zeros]),
+    }
+
+
+def fill(scene: Scene) -> None:
+    """Let the scene's points be those of its current frame; none where no contacts were kept."""
+    ob = scene.stiction_display.points_object
+    if ob is None or ob.type != "MESH":
+        return
+    contacts = Points.contacts.of_frame(scene)
+    reader = Points.contacts.reader(scene) if contacts is not None else None
+    if contacts is None or reader is None:
+        write_points(ob.data, {})
+        return
+    info = reader.info
+    names = sorted(set(materials_of(scene, info.bodies)) - {""})
+    number = {name: index for index, name in enumerate(names)}
+    materials = np.array([number.get(name, NO_MATERIAL) for name in materials_of(scene, info.bodies)], dtype=np.int32)
+    step = info.time_scale / (info.fps * info.substeps)
+    write_points(ob.data, attributes_of(contacts, step, materials))
+    # what the numbers stand for; written only where it is another, lest every frame be a change of the object
+    for name, words in (("bodies", info.bodies), ("materials", names)):
+        if ob.get(name) != ", ".join(words):
+            ob[name] = ", ".join(words)
+
+
+def materials_of(scene: Scene, bodies: tuple[str, ...]) -> list[str]:
+    objects = objects_of_bodies(scene)
+    return [objects[name].stiction.material if name in objects else "" for name in bodies]
+
+
+def write_points(mesh: Mesh, values: dict[str, NDArray]) -> None:
+    mesh.clear_geometry()
+    count = len(values.get("position", ()))
+    mesh.vertices.add(count)
+    if count:
+        mesh.vertices.foreach_set("co", values["position"].astype(np.float32).ravel())
+    for name, (kind, key) in ATTRIBUTES.items():
+        attribute = mesh.attributes.new(name, kind, "POINT")
+        if count:
+            attribute.data.foreach_set(key, values[name].astype(np.int32 if kind == "INT" else np.float32).ravel())
+    mesh.update()
+
+
+def remove_points(scene: Scene) -> None:
+    """Take the object away, with its mesh."""
+    ob = scene.stiction_display.points_object
+    if ob is None:
+        return
+    scene.stiction_display.points_object = None
+    remove_shown(ob)
+
+
+class STICTION_OT_add_contact_points(Operator):
+    """Add an object with a point for each contact and impact of the current frame, for geometry nodes; Free Bake removes it"""
+
+    bl_idname = "stiction.add_contact_points"
+    bl_label = "Contacts as Points"
+    bl_options = UNDOABLE
+
+    with_marks: BoolProperty(
+        name="With Marks",
+        description="Add an example of geometry nodes as well: a ball wherever something slides or meets, by its impulse",
+        default=True,
+    )
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        ob = context.scene.stiction_display.points_object
+        if ob is not None and ob.name in context.scene.objects:
+            cls.poll_message_set(f"The points are there already: {ob.name}")
+            return False
+        return has_contacts(cls, context)
+
+    def execute(self, context: Context) -> set[str]:
+        scene = context.scene
+        ob = bpy.data.objects.new(NAME, bpy.data.meshes.new(NAME))
+        context.collection.objects.link(ob)
+        scene.stiction_display.points_object = ob
+        fill(scene)
+        if self.with_marks:
+            add_example(ob)
+        for other in context.selected_objects:
+            other.select_set(False)
+        ob.select_set(True)
+        context.view_layer.objects.active = ob
+        return {"FINISHED"}
+
+
+class STICTION_OT_export_impacts(ExportOperator, Operator):
+    """Write time, place, impulse, bodies and materials of all impacts to a table, for sound"""
+
+    bl_idname = "stiction.export_impacts"
+    bl_label = "Export Impacts"
+
+    filter_glob: StringProperty(default="*.csv", options={"HIDDEN"})
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return has_contacts(cls, context)
+
+    def ending(self) -> str:
+        return "impacts.csv"
+
+    def write(self, scene: Scene, file: Path) -> str:
+        cache = Path(cache_path(scene))
+        return f"Wrote {write_impacts(snapshot_of(cache), cache, file)} impacts to {file}"
+
+
+def has_contacts(operator: type[Operator], context: Context) -> bool:
+    reader = Points.contacts.reader(context.scene)
+    if reader is None:
+        operator.poll_message_set("There is no bake")
+        return False
+    if not reader.has_contacts:
+        operator.poll_message_set("This bake kept no contacts; bake again with Keep Contacts")
+        return False
+    return True
+
+
+@persistent
+def follow_frame(scene: Scene, _depsgraph: Depsgraph | None = None) -> None:
+    """Before the frame is evaluated, so that nodes see its points."""
+    if scene.stiction_display.points_object is not None:
+        fill(scene)
+
+
+register_classes, unregister_classes = bpy.utils.register_classes_factory(
+    (STICTION_OT_add_contact_points, STICTION_OT_export_impacts)
+)
+
+
+def register() -> None:
+    """Add the operators, and follow the frames."""
+    register_classes()
+    bpy.app.handlers.frame_change_pre.append(follow_frame)
+
+
+def unregister() -> None:
+    """Follow them no more."""
+    bpy.app.handlers.frame_change_pre.remove(follow_frame)
+    Points.contacts.forget()
+    unregister_classes()

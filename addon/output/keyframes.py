@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Writes the cached poses as keyframes: at every frame, at every n-th, or only where a tolerance needs them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from bpy.types import Action, Context, Object, Scene
+from numpy.typing import NDArray
+
+from ...solver_core.bake.thinning import sharp_turns
+from ...solver_core.io.between_frames import poses_at
+from ...solver_core.io.cache import CacheError, FrameCacheReader
+from ...solver_core.scene.words import distance, figure
+from ..bake.playback import open_cache
+from ..blender import actions
+from ..blender.placement import basis_at, channels_of, place, world_matrices
+from ..blender.restore import baked_objects, rest_worlds
+from .channel_tracks import Keys, Samples, Track, tracks_of
+
+__all__ = ["EVERY_FRAME", "Written", "commit"]
+
+Array = NDArray[np.float64]
+
+EVERY_FRAME = Keys()
+TRACK = "Stiction Bake"
+# A body whose speed changes by so much more than falling changes it in a frame was hit. Friction alone does less.
+IMPACT = 2.0
+# Where a scene has no gravity, m/s^2.
+USUAL_GRAVITY = 9.81
+
+
+class Worst(NamedTuple):
+    """Where keyframes are furthest from the cache: by how much, in m or rad, which object, and at which frame."""
+
+    error: float
+    name: str
+    frame: float
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written: how many keys, how many there would be with one at every frame, and what is furthest from the cache;
+    None where every frame has its key."""
+
+    frames: range
+    keys: int
+    keys_at_every_frame: int
+    place: Worst | None
+    rotation: Worst | None
+
+    def __str__(self) -> str:
+        text = f"Frames {self.frames[0]} to {self.frames[-1]} written as keyframes"
+        if self.place is None or self.rotation is None:
+            return text
+        place, turn = self.place, self.rotation
+        return (
+            f"{text}: {self.keys} keys, {self.keys_at_every_frame} at every frame would be; off the cache by at most "
+            f"{distance(place.error)} ({place.name}, frame {place.frame:g}) and "
+            f"{figure(math.degrees(turn.error))} degrees ({turn.name}, frame {turn.frame:g})"
+        )
+
+
+def commit(context: Context, keys: Keys = EVERY_FRAME) -> Written:
+    """Turn the cached bake of the context's scene into keyframes.
+
+    Raises OSError or CacheError, and then has changed nothing.
+    """
+    scene = context.scene
+    reader, last = open_cache(scene), scene.stiction.bake.last_frame
+    if last not in reader.frames:
+        there = f"only frames {reader.frames[0]} to {reader.frames[-1]}" if reader.frames else "no frames"
+        raise CacheError(f"{reader.path}: there are {there}, but frame {last} was baked; resume the bake")
+    samples = read_samples(reader, baked_objects(scene), keys.a_frame, IMPACT * speed_of_falling(scene, reader))
+    # From here on the playback keeps still.
+    scene.stiction.bake.state = "KEYED"
+    tracks = write_keyframes(context, samples, keys)
+    scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
+    return summary(reader.frames, samples, tracks, keys)
+
+
+def speed_of_falling(scene: Scene, reader: FrameCacheReader) -> float:
+    """What a falling body gains in a frame, m/s."""
+    gravity = scene.gravity.length if scene.use_gravity else 0.0
+    return (gravity or USUAL_GRAVITY) * reader.info.time_scale / reader.info.fps
+
+
+def read_samples(reader: FrameCacheReader, objects: list[Object], a_frame: int, impact: float) -> Samples:
+    """The motion of the baked objects that the cache knows, `a_frame` times a frame.
+
+    impact: the change of speed from frame to frame, m/s, that means a hit.
+    """
+    index = {name: column for column, name in enumerate(reader.info.bodies)}
+    known = [ob for ob in objects if ob.stiction.backup.body in index]
+    columns = [index[ob.stiction.backup.body] for ob in known]
+    frames = list(reader)
+    times = reader.frames[0] + np.arange(a_frame * (len(frames) - 1) + 1) / a_frame
+    if a_frame == 1:
+        poses = np.array([frame.poses[columns] for frame in frames])
+    else:
+        poses = np.array([poses_at(reader, float(time))[columns] for time in times])
+    hit = np.zeros((len(known), len(times)), dtype=bool)
+    velocities = np.array([frame.velocities[columns, :3] for frame in frames])
+    hit[:, ::a_frame] = sharp_turns(np.swapaxes(velocities, 0, 1), impact)
+    return Samples(known, times, world_matrices(poses, poses[0], rest_worlds(known)), hit)
+
+
+def write_keyframes(context: Context, samples: Samples, keys: Keys) -> list[Track]:
+    """Give each object linear keys in its own rotation mode and in its parent's space; returns what was written."""
+    objects = samples.objects
+    # Only a parent can make the way from world to channels differ from frame to frame; then the scene has to be evaluated.
+    is_placed = any(ob.parent is not None for ob in objects)
+    basis = placed_basis(context, samples) if is_placed else samples.worlds
+    tracks = tracks_of(samples, basis, channels_of(objects, basis), keys)
+    own = [begin_action(ob, anew=keys.to_strip) for ob in objects]
+    for track in tracks:
+        for index, values, chosen in zip(track.indices, track.values, track.keys, strict=True):
+            for component in range(values.shape[1]):
+                actions.write_curve(objects[index], track.path, component, samples.times[chosen], values[chosen, component])
+    if keys.to_strip:
+        for ob, (action, slot) in zip(objects, own, strict=True):
+            actions.push_down(ob, TRACK)
+            actions.assign(ob, action, slot)
+            ob.animation_data.use_nla = True
+    return tracks
+
+
+def begin_action(ob: Object, *, anew: bool) -> tuple[Action | None, str]:
+    """Give the object an action to write to, a new one where it has none or `anew`; returns what it had, and the slot of it."""
+    own = ob.animation_data.action if ob.animation_data is not None else None
+    slot = actions.slot_identifier(ob)
+    if own is None or anew:
+        actions.empty_action(ob, f"{ob.name} Baked")
+    return own, slot
+
+
+def placed_basis(context: Context, samples: Samples) -> Array:
+    """The objects' own matrices (samples, objects, 4, 4), past their parents, which are looked at sample by sample."""
+    scene = context.scene
+    current, subframe = scene.frame_current, scene.frame_subframe
+    result = np.empty_like(samples.worlds)
+    for row, (time, worlds) in enumerate(zip(samples.times, samples.worlds, strict=True)):
+        scene.frame_set(math.floor(time), subframe=time - math.floor(time))
+        result[row] = basis_at(samples.objects, worlds, context.evaluated_depsgraph_get())
+        # a parent may follow one of them
+        place(samples.objects, result[row])
+    scene.frame_set(current, subframe=subframe)
+    return result
+
+
+def summary(frames: range, samples: Samples, tracks: list[Track], keys: Keys) -> Written:
+    channels = sum(len(track.indices) * track.values.shape[2] for track in tracks)
+    written = sum(int(track.keys.sum()) * track.values.shape[2] for track in tracks)
+    worst = {}
+    for is_place in (True, False):
+        found = [worst_of(track, samples) for track in tracks if track.is_place == is_place]
+        worst[is_place] = max(found, default=None) if not keys.are_all else None
+    return Written(frames, written, len(frames) * channels, worst[True], worst[False])
+
+
+def worst_of(track: Track, samples: Samples) -> Worst:
+    row, sample = np.unravel_index(np.argmax(track.errors), track.errors.shape)
+    name = samples.objects[track.indices[row]].name
+    return Worst(float(track.errors[row, sample]), name, float(samples.times[sample]))

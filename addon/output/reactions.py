@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What joints bore in a bake as curves: custom properties of the constraints' objects, keyed at every frame."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+from bpy.types import Context, Operator
+
+from ...solver_core.io.cache import CacheError
+from ..bake.playback import open_cache
+from ..blender import actions
+from ..blender.poll import has_bake
+from ..blender.rigid_bodies import constraints_of
+
+__all__ = ["register", "unregister"]
+
+UNDOABLE = {"REGISTER", "UNDO"}
+
+
+class STICTION_OT_reactions_to_curves(Operator):
+    """Key what each constraint bore in the bake as custom properties of its object: the force in N on its second body, and the
+    torque in N m about it, along the world's axes, the mean of each frame. A motor's are what it drives with"""
+
+    bl_idname = "stiction.reactions_to_curves"
+    bl_label = "Reactions to F-Curves"
+    bl_options = UNDOABLE
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return has_bake(cls, context)
+
+    def execute(self, context: Context) -> set[str]:
+        try:
+            reader = open_cache(context.scene)
+            frames = [reader.read(number) for number in reader.frames]
+        except (OSError, CacheError) as error:
+            self.report({"ERROR"}, f"The bake cannot be read: {error}")
+            return {"CANCELLED"}
+        objects = {ob.name_full: ob for ob in constraints_of(context.scene.rigidbody_world)}
+        numbers = np.array([frame.frame for frame in frames], dtype=np.float64)
+        written, lost = 0, []
+        for joint, name in enumerate(reader.info.joints):
+            if name not in objects:
+                lost.append(name)
+                continue
+            write_reactions(objects[name], numbers, np.array([frame.reactions[joint] for frame in frames]))
+            written += 1
+        if lost:
+            self.report({"WARNING"}, f"There is no constraint any more named {', '.join(lost)}")
+        self.report({"INFO"}, f"The reactions of {written} constraints are keyed")
+        return {"FINISHED"} if written else {"CANCELLED"}
+
+
+def write_reactions(ob: bpy.types.Object, frames: np.ndarray, reactions: np.ndarray) -> None:
+    """Key the properties of an object at frames (n,), by reactions (n, 6)."""
+    data = ob.animation_data or ob.animation_data_create()
+    if data.action is None:
+        actions.assign(ob, None, "")
+        actions.empty_action(ob, f"{ob.name} Reactions")
+    for name, first in ((actions.REACTION_FORCE, 0), (actions.REACTION_TORQUE, 3)):
+        ob[name] = [0.0, 0.0, 0.0]
+        for axis in range(3):
+            actions.write_curve(ob, f'["{name}"]', axis, frames, reactions[:, first + axis])
+
+
+register_classes, unregister_classes = bpy.utils.register_classes_factory((STICTION_OT_reactions_to_curves,))
+
+
+def register() -> None:
+    """Add the operator."""
+    register_classes()
+
+
+def unregister() -> None:
+    """Take it away."""
+    unregister_classes()

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the panels, and the timeline, say of a bake: how it goes, what came out, what has changed since, and what is wrong."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.types import Context, UILayout
+
+from ..bake.fingerprint import ONLY_THE_END
+from ..blender.label_wrapping import characters_in_row, draw_wrapped, wrapped
+from ..blender.libraries import baked_elsewhere
+
+__all__ = ["draw_bake", "draw_in_timeline"]
+
+MOST_MESSAGES = 12
+ROWS_OF_DETAILS = 7
+MOST_CHANGES = 5
+
+
+def draw_bake(layout: UILayout, context: Context, *, has_findings: bool = False) -> None:
+    """Draw the buttons of a bake, and what there is to say of it. has_findings: whether what a check finds is shown below."""
+    session, bake = context.window_manager.stiction, context.scene.stiction.bake
+    if session.is_baking:
+        row = layout.row(align=True)
+        # what goes on; more of it is said below, where there is room
+        text, _, more = session.status.partition(", ")
+        row.progress(factor=session.factor, text=text)
+        if not session.is_reading:
+            row.operator("stiction.pause", text="", icon="PLAY" if session.is_paused else "PAUSE")
+            row.operator("stiction.cancel", text="", icon="CANCEL")
+        draw_details(layout, session.details.splitlines() or [more], characters_in_row(context))
+    else:
+        column = layout.column(align=True)
+        row = column.row(align=True)
+        is_longer = [change.name for change in changes_shown(context)] == [ONLY_THE_END]
+        is_partial = bake.state == "CACHED" and (bake.last_frame < bake.frame_end or is_longer)
+        row.operator("stiction.bake", text="Bake Again" if bake.state != "NONE" else "Bake", icon="PHYSICS").resume = False
+        if has_findings:
+            # three in a row would be cut at the usual width
+            row.operator("stiction.check_scene")
+        row = column.row(align=True)
+        if is_partial:
+            row.operator("stiction.bake", text="Resume").resume = True
+        row.operator("stiction.free_bake")
+        draw_from_here(column, context)
+        column.operator("stiction.bake_to_keyframes", icon="KEYFRAME")
+        width = characters_in_row(context)
+        draw_result(layout, context, width)
+        if session.compiling:
+            row = layout.row(align=True)
+            row.progress(factor=session.compiling_factor, text="Compiling once")
+            row.operator("stiction.stop_compiling", text="", icon="CANCEL")
+            draw_wrapped(layout.column(align=True), session.compiling, "BLANK1", width)
+    draw_messages(layout, context)
+
+
+def draw_details(layout: UILayout, lines: list[str], width: int) -> None:
+    """How a bake goes, in as many rows at any time: what is below stays where it is."""
+    column = layout.column(align=True)
+    rows = [row for line in lines for row in wrapped(line, width)][:ROWS_OF_DETAILS]
+    for row in rows + [""] * (ROWS_OF_DETAILS - len(rows)):
+        column.label(text=row, icon="BLANK1")
+
+
+def draw_from_here(column: UILayout, context: Context) -> None:
+    """Where the scene is not what it was baked from: the rest of the bake, from the frame that is shown."""
+    bake, frame, found = context.scene.stiction.bake, context.scene.frame_current, changes_shown(context)
+    is_there = bake.state == "CACHED" and bake.frame_start <= frame <= bake.last_frame
+    if is_there and found and not any(change.is_lost for change in found):
+        column.operator("stiction.bake", text=f"Keep to {frame}, Bake the Rest").from_here = True
+
+
+def draw_result(layout: UILayout, context: Context, width: int) -> None:
+    bake = context.scene.stiction.bake
+    if bake.state == "NONE":
+        draw_bakes_of_other_files(layout, context, width)
+        return
+    found = changes_shown(context)
+    where = "Keyframes at" if bake.state == "KEYED" else "Cached"
+    column = layout.column(align=True)
+    if any(change.is_lost for change in found):
+        draw_wrapped(column, found[0].name, "ERROR", width)
+        column.operator("stiction.find_frames", icon="VIEWZOOM")
+        return
+    column.label(text=f"{where} frames {bake.frame_start} to {bake.last_frame}", icon="ERROR" if found else "CHECKMARK")
+    if found:
+        draw_outdated(column, bake, [change.name for change in found], width)
+    for line in bake.earlier.splitlines():
+        draw_wrapped(column, line, "INFO", width)
+    if bake.last_frame < bake.frame_end:
+        column.label(text=f"Stopped before frame {bake.frame_end}", icon="INFO")
+    if bake.missed_steps:
+        steps = "1 step" if bake.missed_steps == 1 else f"{bake.missed_steps} steps"
+        column.label(text=f"{steps} missed the tolerance", icon="ERROR")
+    else:
+        within = "limits" if bake.coarse_steps else "tolerance"
+        column.label(text=f"Every step within {within}", icon="CHECKMARK")
+    if bake.crowd:
+        steps = "1 step" if bake.coarse_steps == 1 else f"{bake.coarse_steps} steps"
+        within = f": {steps} beyond their tolerance, within their limit" if bake.coarse_steps else ", within their tolerance"
+        draw_wrapped(column, f"Up to {bake.crowd} bodies in crowds{within}", "INFO", width)
+    if bake.overlap:
+        icon = "ERROR" if bake.overlap_is_visible else "CHECKMARK"
+        draw_wrapped(column, f"Deepest overlap: {bake.overlap}", icon, width)
+
+
+def draw_bakes_of_other_files(layout: UILayout, context: Context, width: int) -> None:
+    there = baked_elsewhere(context.scene)
+    if there:
+        bodies = f"{there[0].name} comes" if len(there) == 1 else f"{len(there)} bodies come"
+        text = f"{bodies} with a bake of another file. Bake begins where they began, Free Bake brings back what they were"
+        draw_wrapped(layout.column(align=True), text, "INFO", width)
+
+
+def changes_shown(context: Context) -> list[bpy.types.PropertyGroup]:
+    """What is known to have changed in the scene since its bake."""
+    if context.scene.stiction.bake.state == "NONE":
+        return []
+    return [change for change in context.window_manager.stiction.changes if change.scene == context.scene.name_full]
+
+
+def draw_outdated(column: UILayout, bake: bpy.types.PropertyGroup, lines: list[str], width: int) -> None:
+    draw_wrapped(column, "Outdated: since the bake changed", "BLANK1", width)
+    for line in lines[:MOST_CHANGES]:
+        draw_wrapped(column, line, "DOT", width)
+    if len(lines) > MOST_CHANGES:
+        column.label(text=f"and {len(lines) - MOST_CHANGES} more", icon="BLANK1")
+    if lines == [ONLY_THE_END] and bake.state == "CACHED":
+        draw_wrapped(column, f"Resume from frame {bake.last_frame}", "INFO", width)
+    else:
+        draw_wrapped(column, f"Bake again from frame {bake.frame_start}, or the rest from any frame on", "INFO", width)
+
+
+def draw_in_timeline(self: bpy.types.Header, context: Context) -> None:
+    """The timeline shows frames, so it says when those of the bodies are not the scene's any more."""
+    found = changes_shown(context) if context.scene is not None else []
+    if found and context.space_data.mode == "TIMELINE":
+        self.layout.label(text="Bake lost" if any(change.is_lost for change in found) else "Bake outdated", icon="ERROR")
+
+
+def draw_messages(layout: UILayout, context: Context) -> None:
+    messages = context.window_manager.stiction.messages
+    if not messages:
+        return
+    width = characters_in_row(context)
+    box = layout.box().column(align=True)
+    for message in list(messages)[:MOST_MESSAGES]:
+        draw_wrapped(box, message.name, "CANCEL" if message.is_error else "ERROR", width)
+    if len(messages) > MOST_MESSAGES:
+        box.label(text=f"and {len(messages) - MOST_MESSAGES} more, see the Info editor", icon="BLANK1")
+    box.operator("stiction.open_manual", text="Troubleshooting", icon="HELP").page = "docs/troubleshooting.html"

@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Check Scene: lists what would go wrong or surprise in a bake, selects what it is about, and mends what one click can mend."""
+# pyright: reportInvalidTypeForm=false
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import bpy
+from bpy.props import EnumProperty, FloatProperty, IntProperty
+from bpy.types import Context, Event, Operator, OperatorProperties, Panel, UILayout
+
+from ..blender.cooperative import Steps, Turns, aside, at_once
+from ..blender.label_wrapping import characters_in_row, draw_wrapped
+from ..blender.poll import load_what_reads, may_read_scene
+from ..blender.redraw import redraw
+from .ui import SceneChildPanel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..bake.findings import Contacts, Finding
+
+__all__ = ["register", "unregister"]
+
+# While the scene is read: as long as the window may stand still, and rest enough to draw it.
+SECONDS_A_TURN = 0.04
+SECONDS_BETWEEN_TURNS = 0.02
+MOST_SHOWN = 20
+MOST_NAMED = 3
+ICONS = {"ERROR": "CANCEL", "WARNING": "ERROR", "INFO": "INFO"}
+# Blender wants plain sets; these are never changed.
+UNDOABLE = {"REGISTER", "UNDO"}
+LOADS = "breaking_threshold"  # the field of what breakable constraints bear
+
+
+class STICTION_OT_check_scene(Operator):
+    """List what would go wrong in a bake of this scene, or surprise, before it is baked"""
+
+    bl_idname = "stiction.check_scene"
+    bl_label = "Check Scene"
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return may_read_scene(cls, context)
+
+    def execute(self, context: Context) -> set[str]:
+        contacts = at_once(self.beginning(context))
+        if contacts is not None:
+            self.finish(context, contacts)
+        return {"FINISHED"}
+
+    def invoke(self, context: Context, event: Event) -> set[str]:
+        self._contacts, self._turns = None, Turns(self.beginning(context))
+        self._timer = context.window_manager.event_timer_add(SECONDS_BETWEEN_TURNS, window=context.window)
+        state = self.read_on(context)
+        if "RUNNING_MODAL" in state:
+            self._number = context.window_manager.stiction.check_number
+            context.window_manager.modal_handler_add(self)
+        return state
+
+    def read_on(self, context: Context) -> set[str]:
+        """Read another part of the scene."""
+        redraw()
+        if not self._turns.turn(SECONDS_A_TURN):
+            context.window_manager.stiction.check_status = self._turns.step.status
+            return {"RUNNING_MODAL"}
+        self._contacts = self._turns.result
+        if self._contacts is not None:
+            context.window_manager.stiction.check_status = "Looking for contacts"
+            return {"RUNNING_MODAL"}
+        self.leave(context)
+        return {"FINISHED"}
+
+    def modal(self, context: Context, event: Event) -> set[str]:
+        if self._contacts is None:
+            return self.modal_while_reading(context, event)
+        if event.type != "TIMER":
+            return {"PASS_THROUGH"}
+        is_latest = context.window_manager.stiction.check_number == self._number
+        if is_latest and self._contacts.runs:
+            return {"PASS_THROUGH"}
+        context.window_manager.event_timer_remove(self._timer)
+        if is_latest:
+            self.finish(context, self._contacts)
+        else:
+            self._contacts.end()
+        redraw()
+        return {"FINISHED"}
+
+    def modal_while_reading(self, context: Context, event: Event) -> set[str]:
+        """The scene stays as it is until it is read: nothing that the user does reaches it but Esc."""
+        if event.type == "ESC" and event.value == "PRESS":
+            self._turns.end()
+            context.window_manager.stiction.was_checked = False
+            self.leave(context)
+            return {"CANCELLED"}
+        return self.read_on(context) if event.type == "TIMER" else {"RUNNING_MODAL"}
+
+    def leave(self, context: Context) -> None:
+        context.window_manager.event_timer_remove(self._timer)
+        context.window_manager.stiction.is_checking = False
+        redraw()
+
+    def cancel(self, context: Context) -> None:
+        """Blender ends, or loads another file."""
+        context.window_manager.event_timer_remove(self._timer)
+        if self._contacts is None:
+            self._turns.end()
+        else:
+            self._contacts.end()
+
+    def beginning(self, context: Context) -> Steps[Contacts | None]:
+        """The steps at whose end the solver looks at the scene, if it can be baked."""
+        session = context.window_manager.stiction
+        session.findings.clear()
+        session.check_number += 1
+        session.was_checked = session.is_checking = True
+        yield from load_what_reads()
+        from ..bake.findings import Contacts, Finding, looking
+        from ..bake.worker import WorkerError
+
+        try:
+            found = yield from looking(context)
+        except ReferenceError:
+            message = "the scene was changed while it was read; check once more"
+            tell(context, [Finding("ERROR", (), "scene", message)])
+            return None
+        tell(context, found.findings)
+        if found.sound is None:
+            return None
+        try:
+            return (yield from aside("Writing what was read", partial(Contacts, found.sound)))
+        except (WorkerError, OSError) as error:
+            tell(context, [Finding("ERROR", (), "contacts", f"contacts cannot be looked for: {error}")])
+            return None
+
+    def finish(self, context: Context, contacts: Contacts) -> None:
+        try:
+            tell(context, contacts.findings())
+        finally:
+            contacts.end()
+            context.window_manager.stiction.is_checking = False
+        count = len(context.window_manager.stiction.findings)
+        self.report({"INFO"}, f"{count} found" if count else "Nothing was found")
+
+
+def tell(context: Context, findings: Iterable[Finding]) -> None:
+    """Add findings to those that the panel shows, the worst first."""
+    session = context.window_manager.stiction
+    for finding in findings:
+        line = session.findings.add()
+        line.name, line.level, line.field = finding.message, finding.level, finding.field
+        for row, name in enumerate(finding.objects):
+            item = line.objects.add()
+            item.name = name
+            item.value = finding.values[row] if finding.values else 0.0
+    order = list(ICONS)
+    for end in range(1, len(session.findings)):
+        place = end
+        while place and order.index(session.findings[place].level) < order.index(session.findings[place - 1].level):
+            session.findings.move(place, place - 1)
+            place -= 1
+
+
+def check_again() -> None:
+    bpy.ops.stiction.check_scene("EXEC_DEFAULT" if bpy.app.background else "INVOKE_DEFAULT")
+
+
+class FindingOperator:
+    index: IntProperty(options={"HIDDEN", "SKIP_SAVE"})
+
+    def finding(self, context: Context) -> bpy.types.PropertyGroup | None:
+        findings = context.window_manager.stiction.findings
+        return findings[self.index] if self.index < len(findings) else None
+
+    def objects(self, context: Context) -> list[bpy.types.Object]:
+        from ..bake.findings import objects_of
+
+        finding = self.finding(context)
+        return [] if finding is None else objects_of(context.scene, [item.name for item in finding.objects])
+
+
+class STICTION_OT_select_found(FindingOperator, Operator):
+    """Select the objects that this is about"""
+
+    bl_idname = "stiction.select_found"
+    bl_label = "Select"
+    bl_options = UNDOABLE
+
+    def execute(self, context: Context) -> set[str]:
+        objects = [ob for ob in self.objects(context) if ob.visible_get() and not ob.hide_select]
+        if not objects:
+            self.report({"WARNING"}, "None of them is there any more, or can be selected: they may be hidden")
+            return {"CANCELLED"}
+        for ob in context.selected_objects:
+            ob.select_set(False)
+        for ob in objects:
+            ob.select_set(True)
+        context.view_layer.objects.active = objects[0]
+        return {"FINISHED"}
+
+
+class STICTION_OT_mend_found(FindingOperator, Operator):
+    """Mend this, and check again"""
+
+    bl_idname = "stiction.mend_found"
+    bl_label = "Mend"
+    bl_options = UNDOABLE
+
+    @classmethod
+    def description(cls, context: Context, properties: OperatorProperties) -> str:
+        from ..bake.quick_fixes import MENDS
+
+        findings = context.window_manager.stiction.findings
+        mend = MENDS.get(findings[properties.index].field) if properties.index < len(findings) else None
+        return "" if mend is None else f"{mend.tip}, and check again"
+
+    def execute(self, context: Context) -> set[str]:
+        from ..bake.quick_fixes import Mend, mend_for
+
+        finding, objects = self.finding(context), self.objects(context)
+        mend = None if finding is None else mend_for(finding.field, objects)
+        if mend is None:
+            self.report({"WARNING"}, "This cannot be mended any more; check the scene again")
+            return {"CANCELLED"}
+        if isinstance(mend, Mend):
+            for ob in objects:
+                if mend.helps(ob):
+                    mend.do(context.scene, ob)
+        else:
+            mend.do(context.scene)
+        check_again()
+        return {"FINISHED"}
+
+
+class STICTION_OT_set_thresholds(FindingOperator, Operator):
+    """Set the breaking thresholds to a multiple of what the constraints bear as the scene begins, and check again"""
+
+    bl_idname = "stiction.set_thresholds"
+    bl_label = "Set Thresholds"
+    bl_options = UNDOABLE
+
+    factor: FloatProperty(name="Times", description="Of what they bear", default=2.0, min=1.001, soft_max=10.0)
+    of: EnumProperty(
+        name="Of",
+        items=(
+            ("MOST", "Most Loaded", "One threshold for all: a multiple of what the most loaded of them bears"),
+            ("EACH", "Each", "For each a multiple of what it bears itself"),
+        ),
+    )
+
+    def invoke(self, context: Context, event: Event) -> set[str]:
+        return context.window_manager.invoke_props_dialog(self)
+
+    def execute(self, context: Context) -> set[str]:
+        from ..bake.quick_fixes import has_constraint
+
+        finding = self.finding(context)
+        bears = {} if finding is None else {item.name: item.value for item in finding.objects}
+        objects = [ob for ob in self.objects(context) if has_constraint(ob)]
+        if finding is None or finding.field != LOADS or not objects:
+            self.report({"WARNING"}, "None of the constraints is there any more; check the scene again")
+            return {"CANCELLED"}
+        most = max(bears.values())
+        for ob in objects:
+            load = bears[ob.name_full] if self.of == "EACH" else most
+            # what bears nothing, as in free fall, keeps its own
+            if load > 0.0:
+                ob.rigid_body_constraint.breaking_threshold = self.factor * load
+        check_again()
+        return {"FINISHED"}
+
+
+class STICTION_PT_scene_check(SceneChildPanel, Panel):
+    bl_label = "Check"
+    # right below the button, which is beside Bake: before the others
+    bl_order = 0
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return super().poll(context) and context.window_manager.stiction.was_checked
+
+    def draw(self, context: Context) -> None:
+        session = context.window_manager.stiction
+        layout = self.layout
+        width = characters_in_row(context)
+        for index, finding in enumerate(list(session.findings)[:MOST_SHOWN]):
+            draw_finding(layout, context, index, finding, width)
+        if len(session.findings) > MOST_SHOWN:
+            layout.label(text=f"and {len(session.findings) - MOST_SHOWN} more", icon="BLANK1")
+        if session.is_checking:
+            draw_wrapped(layout, session.check_status, "TEMP", width)
+        elif session.was_checked and not session.findings:
+            layout.label(text="Nothing was found", icon="CHECKMARK")
+
+
+def draw_finding(layout: UILayout, context: Context, index: int, finding: bpy.types.PropertyGroup, width: int) -> None:
+    from ..bake.findings import objects_of
+    from ..bake.quick_fixes import mend_for
+
+    names = [item.name for item in finding.objects]
+    shown = ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
+    box = layout.box().column(align=True)
+    is_named = all(name in finding.name for name in names)
+    draw_wrapped(box, sentence(finding.name) if is_named else f"{shown}: {finding.name}", ICONS[finding.level], width)
+    objects = objects_of(context.scene, names)
+    mend = mend_for(finding.field, objects)
+    row = box.row(align=True)
+    if objects:
+        # beside a button that says what it mends there is no room for another word
+        text = "Select" if mend is None and finding.field != LOADS else ""
+        row.operator("stiction.select_found", text=text, icon="RESTRICT_SELECT_OFF").index = index
+    if mend is not None:
+        row.operator("stiction.mend_found", text=mend.label, icon="TOOL_SETTINGS").index = index
+    if objects and finding.field == LOADS:
+        row.operator("stiction.set_thresholds", icon="TOOL_SETTINGS").index = index
+
+
+def sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+CLASSES = (
+    STICTION_OT_check_scene,
+    STICTION_OT_select_found,
+    STICTION_OT_mend_found,
+    STICTION_OT_set_thresholds,
+    STICTION_PT_scene_check,
+)
+
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The manual: pages that came with the extension, opened by buttons, and by *Online Manual* in the menu of every setting.
+
+They are files, for the project has no place on the net that could be relied on; `make docs` makes them where the zip has them.
+"""
+# pyright: reportInvalidTypeForm=false
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy
+from bpy.props import StringProperty
+from bpy.types import Context, Operator
+
+__all__ = ["ANCHORS", "FRONT", "PAGES", "PLACES", "register", "unregister"]
+
+PAGES = Path(__file__).resolve().parents[2] / "manual"
+FRONT = "README.html"
+SETTINGS = "docs/settings.html"
+BAKING = "docs/baking.html"
+
+# Which heading of the page of settings tells of a property, by the type that has it.
+ANCHORS = {
+    "ObjectStiction": {
+        "material": "material",
+        "use_mu_static": "static-friction",
+        "mu_static": "static-friction",
+        "use_mu_dynamic": "dynamic-friction",
+        "mu_dynamic": "dynamic-friction",
+        "use_restitution": "bounciness",
+        "restitution": "bounciness",
+        "mass_source": "mass-from",
+        "density": "density",
+        "initial_motion": "begins",
+        "velocity": "velocity",
+        "angular_velocity": "angular-velocity",
+    },
+    "SceneStiction": {
+        "method": "method",
+        "tolerance": "tolerance",
+        "crowd_tolerance": "crowd-tolerance",
+        "crowd_limit": "crowd-limit",
+        "max_iterations": "maximum-iterations",
+        "staggering": "staggering",
+        "threads": "threads",
+        "step_time_limit": "step-time-limit",
+        "recovery_speed": "recovery-speed",
+        "use_substeps": "substeps",
+        "substeps": "substeps",
+        "step_accuracy": "step-accuracy",
+        "use_frame_range": "own-frame-range",
+        "frame_start": "start",
+        "frame_end": "end",
+        "friction_cone": "friction-cone",
+        "polygon_sides": "sides",
+        "use_sleeping": "sleep-at-rest",
+        "friction_combine": "combine-friction",
+        "cache_directory": "cache-folder",
+        "keep_contacts": "keep-contacts",
+        "pair_object": "against",
+    },
+    "PairFriction": {
+        "a": "material-of-a-pair",
+        "b": "against-in-a-pair",
+        "mu_static": "static-friction-of-a-pair",
+        "mu_dynamic": "dynamic-friction-of-a-pair",
+    },
+    "SceneDisplay": {
+        "show_contacts": "contacts-in-the-viewport",
+        "show_normal_forces": "normal-forces",
+        "show_friction_forces": "friction-forces",
+        "show_friction_cones": "friction-cones",
+        "only_selected": "only-selected",
+        "force_length": "length-per-newton",
+        "show_statistics": "plots",
+        "statistics_corner": "corner",
+        "show_frames": "frames-in-timeline",
+    },
+}
+# Where the buttons are told of, by how the names of their operators begin. With fields of dialogues Blender asks for these too.
+PLACES = {
+    "bake_to_keyframes": f"{BAKING}#bake-to-keyframes",
+    "bake": f"{BAKING}#bake-pause-and-resume",
+    "pause": f"{BAKING}#bake-pause-and-resume",
+    "cancel": f"{BAKING}#bake-pause-and-resume",
+    "free_bake": f"{BAKING}#free-bake",
+    "find_frames": f"{BAKING}#files-and-the-cache",
+    "add_pieces": f"{BAKING}#bodies-as-one-object",
+    "remove_pieces": f"{BAKING}#bodies-as-one-object",
+    "check_scene": f"{BAKING}#check-scene",
+    "select_found": f"{BAKING}#check-scene",
+    "mend_found": f"{BAKING}#check-scene",
+    "set_thresholds": f"{BAKING}#check-scene",
+    "add_contact_points": f"{BAKING}#contacts-for-geometry-nodes-impacts-for-sound",
+    "export_impacts": f"{BAKING}#contacts-for-geometry-nodes-impacts-for-sound",
+    "fit_forces": f"{SETTINGS}#length-per-newton",
+    "jump_to_worst": f"{BAKING}#statistics",
+    "export_certificate": f"{BAKING}#statistics",
+    "reactions_to_curves": "docs/scene.html#rigid-body-constraints",
+    "stop_compiling": "docs/headless.html#compiling-and-farms",
+    "copy_to_selected": f"{SETTINGS}#surface",
+    "apply_material": f"{SETTINGS}#surface",
+    "apply_solver_preset": f"{SETTINGS}#solver",
+    "add_pair": f"{SETTINGS}#pairs",
+    "remove_pair": f"{SETTINGS}#pairs",
+    "add_published_pairs": f"{SETTINGS}#pairs",
+    "save_pairs": f"{SETTINGS}#pairs",
+    "load_pairs": f"{SETTINGS}#pairs",
+    "add_": "docs/gallery.html",
+    "open_manual": FRONT,
+}
+
+
+def manual_map() -> tuple[str, tuple[tuple[str, str], ...]]:
+    """As Blender asks for it: what the addresses begin with, and by patterns of lower-case names how they end."""
+    if not PAGES.is_dir():
+        return "", ()
+    settings = [
+        (f"bpy.types.{owner.lower()}.{name}", f"{SETTINGS}#{anchor}")
+        for owner, anchors in ANCHORS.items()
+        for name, anchor in anchors.items()
+    ]
+    buttons = [(f"bpy.ops.stiction.{name}*", place) for name, place in PLACES.items()]
+    return f"{PAGES.as_uri()}/", (*settings, *buttons)
+
+
+class STICTION_OT_open_manual(Operator):
+    """Open the manual, which came with Stiction"""
+
+    bl_idname = "stiction.open_manual"
+    bl_label = "Manual"
+
+    page: StringProperty(name="Page", description="With the heading after #", default=FRONT, options={"HIDDEN", "SKIP_SAVE"})
+
+    def execute(self, context: Context) -> set[str]:
+        file = PAGES / self.page.partition("#")[0]
+        if not file.is_file():
+            self.report({"ERROR"}, f"There is no file {file}; install Stiction again, or run `make docs` in its repository")
+            return {"CANCELLED"}
+        bpy.ops.wm.url_open(url=f"{PAGES.as_uri()}/{self.page}")
+        return {"FINISHED"}
+
+
+def register() -> None:
+    """Add the operator, and the addresses for *Online Manual*."""
+    bpy.utils.register_class(STICTION_OT_open_manual)
+    bpy.utils.register_manual_map(manual_map)
+
+
+def unregister() -> None:
+    """Take both away."""
+    bpy.utils.unregister_manual_map(manual_map)
+    bpy.utils.unregister_class(STICTION_OT_open_manual)

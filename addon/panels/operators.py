@@ -1,0 +1,393 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bake, Pause, Cancel, Free Bake, Bake to Keyframes."""
+# pyright: reportInvalidTypeForm=false
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import bpy
+from bpy.app.handlers import persistent
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
+from bpy.types import Context, Event, Operator
+
+from ...solver_core.io.cache import CacheError
+from ...solver_core.validation.findings import SceneError
+from ..bake.process import Idle
+from ..blender.cooperative import Steps, Turns, at_once
+from ..blender.libraries import baked_elsewhere
+from ..blender.poll import is_idle, load_what_reads, may_read_scene
+from ..output.channel_tracks import Keys, Tolerance
+from ..output.contact_points import remove_points
+from ..output.keyframes import commit
+from ..output.pieces import remove_pieces
+
+if TYPE_CHECKING:
+    from ..bake.runner import Bake
+
+__all__ = ["register", "unregister"]
+
+POLL_SECONDS = 0.1
+# While the scene is read: as long as the window may stand still, and rest enough to draw it.
+SECONDS_A_TURN = 0.04
+SECONDS_BETWEEN_TURNS = 0.02
+# Blender wants plain sets; these are never changed.
+UNDOABLE = {"REGISTER", "UNDO"}
+UNDO_ONLY = {"UNDO"}
+
+
+class STICTION_OT_bake(Operator):
+    """Simulate the rigid bodies with solved friction and play them from the cache; Esc stops and keeps the frames so far"""
+
+    bl_idname = "stiction.bake"
+    bl_label = "Bake"
+    # Not REGISTER: the panel to adjust the last operation would bake anew at every touch.
+    bl_options = UNDO_ONLY
+
+    resume: BoolProperty(
+        name="Resume",
+        description="Go on after the last good frame of the cache instead of starting anew",
+        options={"SKIP_SAVE"},
+    )
+    from_here: BoolProperty(
+        name="From Here",
+        description="Keep the frames up to the current one as they are, and bake those after it with the scene as it is now",
+        options={"SKIP_SAVE"},
+    )
+    report_path: StringProperty(
+        name="Report", description="File for a JSON report of every frame", subtype="FILE_PATH", options={"HIDDEN", "SKIP_SAVE"}
+    )
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return may_read_scene(cls, context)
+
+    def execute(self, context: Context) -> set[str]:
+        with self.told(context):
+            bake = at_once(self.beginning(context))
+            bake.run()
+            return self.end(context, bake)
+        return {"CANCELLED"}
+
+    def invoke(self, context: Context, event: Event) -> set[str]:
+        self._bake, self._turns = None, Turns(self.beginning(context))
+        self._timer = context.window_manager.event_timer_add(SECONDS_BETWEEN_TURNS, window=context.window)
+        session = context.window_manager.stiction
+        session.is_baking, session.is_cancelled, session.is_paused = True, False, False
+        session.details = ""
+        state = self.read_on(context)
+        if "RUNNING_MODAL" in state:
+            context.window_manager.modal_handler_add(self)
+        return state
+
+    def read_on(self, context: Context) -> set[str]:
+        """Another part of what comes before the first step."""
+        with self.told(context):
+            if not self._turns.turn(SECONDS_A_TURN):
+                step = self._turns.step
+                self.show(context, step.share, step.status, ())
+                return {"RUNNING_MODAL"}
+            self._bake = self._turns.result
+            context.window_manager.event_timer_remove(self._timer)
+            self._timer = context.window_manager.event_timer_add(POLL_SECONDS, window=context.window)
+            self.show_job(context, self._bake)
+            return {"RUNNING_MODAL"}
+        self.leave(context)
+        return {"CANCELLED"}
+
+    def modal(self, context: Context, event: Event) -> set[str]:
+        if self._bake is None:
+            return self.modal_while_reading(context, event)
+        # Esc that ends the playback is not meant for the bake
+        is_esc = event.type == "ESC" and event.value == "PRESS" and not plays(context)
+        if is_esc or context.window_manager.stiction.is_cancelled:
+            self._bake.cancel()
+        elif event.type != "TIMER":
+            return {"PASS_THROUGH"}
+        self._bake.pause(context.window_manager.stiction.is_paused)
+        job = self._bake.poll()
+        self.show_job(context, self._bake)
+        if not job.is_over:
+            return {"RUNNING_MODAL" if is_esc else "PASS_THROUGH"}
+        self.leave(context)
+        return self.end(context, self._bake)
+
+    def modal_while_reading(self, context: Context, event: Event) -> set[str]:
+        """The scene stays as it is until it is read: nothing that the user does reaches it but Esc."""
+        if event.type == "ESC" and event.value == "PRESS":
+            self._turns.end()
+            self.leave(context)
+            self.report({"INFO"}, "Stopped before the bake began, and nothing was changed")
+            return {"CANCELLED"}
+        return self.read_on(context) if event.type == "TIMER" else {"RUNNING_MODAL"}
+
+    def cancel(self, context: Context) -> None:
+        """Blender ends, or loads another file: nobody will be there to hear the worker."""
+        if self._bake is None:
+            self._turns.end()
+        else:
+            self._bake.cancel()
+        self.leave(context)
+
+    def beginning(self, context: Context) -> Steps[Bake]:
+        """The steps at whose end the worker runs."""
+        context.window_manager.stiction.messages.clear()
+        report = Path(bpy.path.abspath(self.report_path)) if self.report_path else None
+        keep_to = context.scene.frame_current if self.from_here else None
+        yield from load_what_reads()
+        from ..bake.runner import begin
+
+        say = partial(self.say, context)
+        return (yield from begin(context, say, resume=self.resume, keep_to=keep_to, report=report, idle=self.idle))
+
+    @contextmanager
+    def told(self, context: Context) -> Iterator[None]:
+        """Tell the user of what keeps a bake from beginning; the block ends there."""
+        from ..bake.worker import WorkerError
+
+        try:
+            yield
+        except SceneError as error:
+            from ..bake.runner import describe
+
+            self.say(context, "ERROR", describe(error.problems))
+        except (WorkerError, CacheError, OSError) as error:
+            self.say(context, "ERROR", f"The bake cannot begin: {error}")
+        except ReferenceError:
+            self.say(context, "ERROR", "The scene was changed while it was read; bake once more")
+
+    def say(self, context: Context, level: str, text: str) -> None:
+        for line in text.splitlines():
+            if level != "INFO":
+                message = context.window_manager.stiction.messages.add()
+                message.name, message.is_error = line, level == "ERROR"
+        self.report({level}, text)
+
+    def show_job(self, context: Context, bake: Bake) -> None:
+        self.show(context, bake.job.factor, bake.job.status, bake.job.details)
+
+    def show(self, context: Context, factor: float, status: str, details: Sequence[str]) -> None:
+        session = context.window_manager.stiction
+        session.factor, session.status = factor, status
+        session.details = "\n".join(details)
+        said = ", ".join((status, *details[:1]))
+        if context.workspace is not None:
+            context.workspace.status_text_set(f"Stiction: {said}    Esc: Stop")
+        for window in context.window_manager.windows:
+            for area in window.screen.areas:
+                if area.type == "PROPERTIES":
+                    area.tag_redraw()
+
+    def leave(self, context: Context) -> None:
+        context.window_manager.event_timer_remove(self._timer)
+        context.window_manager.stiction.is_baking = False
+        if context.workspace is not None:
+            context.workspace.status_text_set(None)
+
+    def end(self, context: Context, bake: Bake) -> set[str]:
+        # The playback follows frame changes; this is the first time that all frames are there.
+        if context.scene.stiction.bake.state == "CACHED":
+            context.scene.frame_set(context.scene.frame_current, subframe=context.scene.frame_subframe)
+        return {"FINISHED"} if bake.job.last_frame is not None else {"CANCELLED"}
+
+
+def plays(context: Context) -> bool:
+    """Whether an animation is playing in any window."""
+    return any(window.screen.is_animation_playing for window in context.window_manager.windows)
+
+
+def is_baking(cls: type[Operator], context: Context) -> bool:
+    """Whether a bake is running; for `poll`, which is told why not."""
+    if not context.window_manager.stiction.is_baking:
+        cls.poll_message_set("No bake is running")
+        return False
+    return True
+
+
+class STICTION_OT_cancel(Operator):
+    """Stop the bake that is running and keep the frames so far"""
+
+    bl_idname = "stiction.cancel"
+    bl_label = "Cancel"
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return is_baking(cls, context)
+
+    def execute(self, context: Context) -> set[str]:
+        context.window_manager.stiction.is_cancelled = True
+        return {"FINISHED"}
+
+
+class STICTION_OT_pause(Operator):
+    """Let the bake that is running wait, or go on; meanwhile it takes no time of the processor"""
+
+    bl_idname = "stiction.pause"
+    bl_label = "Pause"
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return is_baking(cls, context)
+
+    def execute(self, context: Context) -> set[str]:
+        session = context.window_manager.stiction
+        session.is_paused = not session.is_paused
+        return {"FINISHED"}
+
+
+class STICTION_OT_free_bake(Operator):
+    """Bring back everything that the bake changed: motion, actions, constraints and the Animated option"""
+
+    bl_idname = "stiction.free_bake"
+    bl_label = "Free Bake"
+    bl_options = UNDOABLE
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        is_missing = context.scene.stiction.bake.state == "NONE" and not baked_elsewhere(context.scene)
+        return may_change_bake(cls, context, is_missing, "There is no bake")
+
+    def execute(self, context: Context) -> set[str]:
+        from ..bake.runner import free
+
+        count = free(context.scene)
+        remove_points(context.scene)
+        remove_pieces(context.scene)
+        context.window_manager.stiction.messages.clear()
+        self.report({"INFO"}, f"{count} objects are as they were before the bake")
+        return {"FINISHED"}
+
+
+class STICTION_OT_bake_to_keyframes(Operator):
+    """Give the baked objects keyframes, so that the cache is not needed any more"""
+
+    bl_idname = "stiction.bake_to_keyframes"
+    bl_label = "Bake to Keyframes"
+    bl_options = UNDOABLE
+
+    where: EnumProperty(
+        name="Keys",
+        description="Which frames have keys",
+        items=(
+            ("EVERY", "Every Frame", "A key at every frame"),
+            ("STEP", "In Steps", "A key at every so many frames, and at the last"),
+            ("TOLERANCE", "As Few as Needed", "Only so many keys that the motion stays within a tolerance of the cache"),
+        ),
+    )
+    place_error: FloatProperty(
+        name="Distance",
+        description="How far a body may be from where the cache has it, at any frame",
+        default=0.001,
+        min=1e-6,
+        soft_max=0.1,
+        precision=4,
+        subtype="DISTANCE",
+        unit="LENGTH",
+    )
+    rotation_error: FloatProperty(
+        name="Angle",
+        description="How far a body may be turned from how the cache has it, at any frame",
+        default=math.radians(0.5),
+        min=math.radians(0.001),
+        soft_max=math.radians(10.0),
+        max=math.pi,
+        precision=3,
+        subtype="ANGLE",
+        unit="ROTATION",
+    )
+    step: IntProperty(name="Step", description="Frames from key to key", default=2, min=1, soft_max=20)
+    a_frame: IntProperty(
+        name="Keys a Frame",
+        description="Keys between frames too, for motion blur of what turns by more than a quarter of a turn in a frame",
+        default=1,
+        min=1,
+        soft_max=8,
+        max=64,
+    )
+    to_strip: BoolProperty(
+        name="NLA Strip",
+        description="Write the keys into a strip in a track of its own, and leave the action free for what is added to it",
+    )
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return may_change_bake(
+            cls, context, context.scene.stiction.bake.state != "CACHED", "There are no cached frames; bake first"
+        )
+
+    def execute(self, context: Context) -> set[str]:
+        try:
+            written = commit(context, self.keys())
+        except (OSError, CacheError) as error:
+            self.report({"ERROR"}, f"The cached frames cannot be read: {error}")
+            return {"CANCELLED"}
+        self.report({"INFO"}, str(written))
+        return {"FINISHED"}
+
+    def invoke(self, context: Context, event: Event) -> set[str]:
+        return context.window_manager.invoke_props_dialog(self)
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        layout.prop(self, "where")
+        column = layout.column(align=True)
+        column.prop(self, "place_error")
+        column.prop(self, "rotation_error")
+        column.active = self.where == "TOLERANCE"
+        step = layout.column()
+        step.active = self.where == "STEP"
+        step.prop(self, "step")
+        samples = layout.column()
+        samples.active = self.where != "STEP"
+        samples.prop(self, "a_frame")
+        layout.prop(self, "to_strip")
+
+    def keys(self) -> Keys:
+        """What the properties ask for."""
+        if self.where == "STEP":
+            return Keys(step=self.step, to_strip=self.to_strip)
+        tolerance = Tolerance(self.place_error, self.rotation_error) if self.where == "TOLERANCE" else None
+        return Keys(a_frame=self.a_frame, tolerance=tolerance, to_strip=self.to_strip)
+
+
+def may_change_bake(cls: type[Operator], context: Context, is_missing: bool, message: str) -> bool:
+    if is_missing:
+        cls.poll_message_set(message)
+        return False
+    return is_idle(cls, context)
+
+
+@persistent
+def forget_session(_file: str) -> None:
+    """A file that was saved during a bake says so, and is wrong about it."""
+    for manager in bpy.data.window_managers:
+        manager.stiction.is_baking = manager.stiction.is_reading = False
+        manager.stiction.messages.clear()
+        manager.stiction.findings.clear()
+        manager.stiction.is_checking = manager.stiction.was_checked = False
+
+
+CLASSES = (STICTION_OT_bake, STICTION_OT_pause, STICTION_OT_cancel, STICTION_OT_free_bake, STICTION_OT_bake_to_keyframes)
+
+register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSES)
+
+
+def register() -> None:
+    """Add the operators, and look at every file that is opened."""
+    STICTION_OT_bake.idle = Idle()
+    register_classes()
+    bpy.app.handlers.load_post.append(forget_session)
+
+
+def unregister() -> None:
+    """Take away what `register` added."""
+    bpy.app.handlers.load_post.remove(forget_session)
+    unregister_classes()
+    STICTION_OT_bake.idle.end()

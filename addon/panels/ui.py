@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The panels: Stiction in Properties > Physics for the object, in Properties > Scene for the solver, and the bake in both."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.types import Context, Object, Panel, UILayout
+
+from ...solver_core.scene.spec import ContactMethod, Staggering, pair_friction
+from ..blender.label_wrapping import characters_in_row, draw_wrapped
+from ..settings import properties
+from ..settings.materials import QUALITIES, has_preset
+from ..settings.object_properties import effective_material
+from .bake_panel import draw_bake, draw_in_timeline
+from .manual import FRONT
+
+__all__ = ["register", "unregister"]
+
+MOST_PAIRS = 6
+# Of a panel of the usual width, what a character takes of a label.
+SHARE_OF_CHARACTER = 0.024
+# Of a button, beside its text.
+MARGIN_CHARACTERS = 4
+# Blender wants a plain set; this one is never changed.
+CLOSED = {"DEFAULT_CLOSED"}
+
+
+class PropertiesPanel:
+    bl_space_type = "PROPERTIES"
+    bl_region_type = "WINDOW"
+
+
+class PhysicsPanel(PropertiesPanel):
+    """Of what takes part in the simulation: bodies, and the objects of rigid body constraints."""
+
+    bl_context = "physics"
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        ob = context.object
+        takes_part = ob is not None and (ob.rigid_body is not None or ob.rigid_body_constraint is not None)
+        return takes_part and has_world(context)
+
+
+class ObjectPanel(PropertiesPanel):
+    bl_context = "physics"
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return context.object is not None and context.object.rigid_body is not None and has_world(context)
+
+
+class ScenePanel(PropertiesPanel):
+    bl_context = "scene"
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return has_world(context)
+
+
+class SceneChildPanel(ScenePanel):
+    """Below the bake; what a check found comes before all others."""
+
+    bl_parent_id = "STICTION_PT_scene"
+    bl_order = 1
+
+
+def has_world(context: Context) -> bool:
+    return context.scene is not None and context.scene.rigidbody_world is not None
+
+
+def overridable(
+    layout: UILayout, heading: str, own: bpy.types.PropertyGroup, name: str, other: bpy.types.bpy_struct, other_name: str
+) -> None:
+    """A row with a switch and one value: ours when the switch is on, else the one that holds otherwise, greyed out."""
+    row = layout.row(align=True, heading=heading)
+    row.prop(own, f"use_{name}", text="")
+    value = row.row(align=True)
+    if getattr(own, f"use_{name}"):
+        # as Blender shows its own
+        value.prop(own, name, text="", slider=True)
+    else:
+        value.enabled = False
+        value.prop(other, other_name, text="")
+
+
+class STICTION_PT_object(PhysicsPanel, Panel):
+    bl_label = "Stiction"
+    bl_idname = "STICTION_PT_object"
+
+    def draw_header_preset(self, context: Context) -> None:
+        draw_help(self.layout, "docs/settings.html#surface")
+
+    def draw(self, context: Context) -> None:
+        pass
+
+
+class STICTION_PT_object_surface(ObjectPanel, Panel):
+    bl_label = "Surface"
+    bl_parent_id = "STICTION_PT_object"
+
+    def draw_header_preset(self, context: Context) -> None:
+        self.layout.menu("STICTION_MT_materials", text="", icon="PRESET")
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        ob = context.object
+        own, body = ob.stiction, ob.rigid_body
+        layout.prop(own, "material")
+        column = layout.column()
+        overridable(column, "Friction", own, "mu_static", body, "friction")
+        if own.use_mu_static:
+            overridable(column, "Dynamic", own, "mu_dynamic", own, "mu_static")
+        else:
+            overridable(column, "Dynamic", own, "mu_dynamic", body, "friction")
+        overridable(column, "Bounciness", own, "restitution", body, "restitution")
+        column = layout.column()
+        column.row().prop(own, "mass_source", expand=True)
+        # the mass itself is Blender's, above
+        if own.mass_source == "DENSITY":
+            column.prop(own, "density", text="kg/m³")
+
+
+class STICTION_PT_object_motion(ObjectPanel, Panel):
+    bl_label = "Initial Motion"
+    bl_parent_id = "STICTION_PT_object"
+    bl_options = CLOSED
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        own = context.object.stiction
+        # what is not active moves as Blender has it
+        layout.active = context.object.rigid_body.type == "ACTIVE"
+        layout.prop(own, "initial_motion", text="Begins")
+        if own.initial_motion == "VALUES":
+            layout.prop(own, "velocity")
+            layout.prop(own, "angular_velocity", text="Spin")
+
+
+class STICTION_PT_object_pairs(ObjectPanel, Panel):
+    bl_label = "Friction of Pairs"
+    bl_parent_id = "STICTION_PT_object"
+    bl_options = CLOSED
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        layout.prop(context.scene.stiction, "pair_object")
+        layout.prop(context.scene.stiction, "friction_combine", text="Combine")
+        table = layout.column(align=True)
+        titles = table_row(table, "Against", "BLANK1", "Static", "Dyn.")
+        titles.active = False
+        for label, icon, static, dynamic in pairs(context, context.object):
+            table_row(table, label, icon, f"{static:.3f}", f"{dynamic:.3f}")
+
+
+class STICTION_PT_object_bake(PhysicsPanel, Panel):
+    bl_label = "Bake"
+    bl_parent_id = "STICTION_PT_object"
+
+    def draw(self, context: Context) -> None:
+        draw_bake(self.layout, context)
+
+
+class STICTION_PT_scene(ScenePanel, Panel):
+    bl_label = "Stiction"
+    bl_idname = "STICTION_PT_scene"
+
+    def draw_header_preset(self, context: Context) -> None:
+        draw_help(self.layout, FRONT)
+
+    def draw(self, context: Context) -> None:
+        draw_bake(self.layout, context, has_findings=True)
+
+
+class STICTION_PT_scene_solver(SceneChildPanel, Panel):
+    bl_label = "Solver"
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        own = context.scene.stiction
+        column = layout.column()
+        draw_qualities(column, context)
+        # in place of a split, which leaves too little for these names
+        overridable(column, "Substeps", own, "substeps", context.scene.rigidbody_world, "substeps_per_frame")
+        choice(column, own, "friction_combine")
+
+
+class STICTION_PT_scene_advanced(ScenePanel, Panel):
+    bl_label = "Advanced"
+    bl_parent_id = "STICTION_PT_scene_solver"
+    bl_options = CLOSED
+
+    def draw_header_preset(self, context: Context) -> None:
+        self.layout.menu("STICTION_MT_solver_presets", text="", icon="PRESET")
+
+    def draw(self, context: Context) -> None:
+        # names are in their fields, where there is room for them in full
+        layout = self.layout
+        own = context.scene.stiction
+        is_staggered = own.method == ContactMethod.STAGGERED.name
+        layout.prop(own, "method", text="")
+        column = layout.column(align=True)
+        column.prop(own, "tolerance")
+        crowds = column.column(align=True)
+        # other methods, and what was published, know no crowds
+        crowds.active = is_staggered and own.staggering == Staggering.ACCELERATED.name
+        crowds.prop(own, "crowd_tolerance")
+        crowds.prop(own, "crowd_limit")
+        column = layout.column(align=True)
+        column.prop(own, "max_iterations")
+        column.prop(own, "step_time_limit")
+        column.prop(own, "step_accuracy")
+        column.prop(own, "recovery_speed")
+        column.prop(own, "threads")
+        column = layout.column()
+        # other methods have the exact cone whatever is chosen here
+        column.active = is_staggered
+        choice(column, own, "friction_cone")
+        if own.friction_cone == "POLYGON":
+            column.prop(own, "polygon_sides")
+        choice(column, own, "staggering")
+        layout.prop(own, "use_sleeping")
+
+
+class STICTION_PT_scene_range(SceneChildPanel, Panel):
+    bl_label = "Frames and Cache"
+    bl_options = CLOSED
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        own = context.scene.stiction
+        row = layout.row()
+        # a split leaves too little for this name
+        row.use_property_split = False
+        row.prop(own, "use_frame_range")
+        source = own if own.use_frame_range else context.scene.rigidbody_world.point_cache
+        column = layout.column(align=True)
+        column.enabled = own.use_frame_range
+        column.prop(source, "frame_start", text="Start")
+        column.prop(source, "frame_end", text="End")
+        layout.row().prop(own, "cache_directory", text="")
+        is_one = context.scene.stiction_display.pieces_object is not None
+        layout.operator("stiction.remove_pieces" if is_one else "stiction.add_pieces")
+        layout.column(heading="Timeline").prop(context.scene.stiction_display, "show_frames", text="Show")
+
+
+def choice(layout: UILayout, own: bpy.types.PropertyGroup, name: str) -> None:
+    """A choice with its name in full, to which Blender itself would leave a third of the row."""
+    label = own.bl_rna.properties[name].name
+    row = layout.split(factor=0.2 + SHARE_OF_CHARACTER * len(label))
+    row.label(text=label)
+    row.prop(own, name, text="")
+
+
+def draw_qualities(layout: UILayout, context: Context) -> None:
+    """The presets that differ in what most people ask for, as a row, and what the one that holds costs and gives."""
+    # as wide as their names, for shares alike would cut the longest
+    widths = [len(name) + MARGIN_CHARACTERS for name in QUALITIES]
+    row = layout
+    for place, name in enumerate(QUALITIES):
+        if place + 1 < len(widths):
+            row = row.split(factor=widths[place] / sum(widths[place:]), align=True)
+        is_chosen = has_preset(context.scene, name)
+        row.operator("stiction.apply_solver_preset", text=name, depress=is_chosen).preset = name
+    chosen = next((name for name in QUALITIES if has_preset(context.scene, name)), None)
+    if chosen is not None:
+        draw_wrapped(layout.column(align=True), QUALITIES[chosen], "INFO", characters_in_row(context))
+
+
+def draw_help(layout: UILayout, page: str) -> None:
+    layout.operator("stiction.open_manual", text="", icon="HELP", emboss=False).page = page
+
+
+def table_row(table: UILayout, label: str, icon: str, *cells: str) -> UILayout:
+    row = table.split(factor=0.5)
+    row.label(text=label, icon=icon)
+    rest = row.row()
+    for cell in cells:
+        rest.label(text=cell)
+    return row
+
+
+def pairs(context: Context, ob: Object) -> list[tuple[str, str, float, float]]:
+    """Label, icon, static and dynamic coefficient: with an equal body, the chosen one, and the others that are selected."""
+    others = [context.scene.stiction.pair_object, *context.selected_objects]
+    bodies = {other.name_full: other for other in others if other is not None and other != ob and other.rigid_body is not None}
+    rule = properties.effective_rule(context.scene)
+    a = effective_material(ob)
+    rows = [("Equal Body", "DUPLICATE", a)]
+    rows += [(name, "OBJECT_DATA", effective_material(body)) for name, body in list(bodies.items())[:MOST_PAIRS]]
+    table = properties.effective_pairs(context.scene)
+    return [(label, icon, *pair_friction(table, rule, a, b)) for label, icon, b in rows]
+
+
+CLASSES = (
+    STICTION_PT_object,
+    STICTION_PT_object_surface,
+    STICTION_PT_object_motion,
+    STICTION_PT_object_pairs,
+    STICTION_PT_object_bake,
+    STICTION_PT_scene,
+    STICTION_PT_scene_solver,
+    STICTION_PT_scene_advanced,
+    STICTION_PT_scene_range,
+)
+
+register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSES)
+
+
+def register() -> None:
+    """Add the panels, and a word in the timeline."""
+    register_classes()
+    bpy.types.DOPESHEET_HT_header.append(draw_in_timeline)
+
+
+def unregister() -> None:
+    """Take away what `register` added."""
+    bpy.types.DOPESHEET_HT_header.remove(draw_in_timeline)
+    unregister_classes()

@@ -1,0 +1,402 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads a Blender scene's rigid bodies into a `SceneSpec`, and leaves the scene as it was.
+
+All that is wrong is found in one go. Only the rigid body world's collection decides who takes part: Blender simulates its
+members also when they are hidden, excluded from the view layer, or in no scene at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+from bpy.types import Context, Object, PropertyGroup, RigidBodyWorld, Scene
+from numpy.typing import NDArray
+
+from ...solver_core.scene.joints import JointChange
+from ...solver_core.scene.spec import (
+    BodyKind,
+    BodySpec,
+    SceneSpec,
+    SceneWarning,
+    ShapeSpec,
+    SolverSettings,
+)
+from ...solver_core.validation.findings import SceneError, SceneProblem
+from ...solver_core.validation.scene import validate
+from ..blender import actions, overflow, rotations
+from ..blender.cooperative import Step, Steps, aside, at_once
+from ..blender.placement import ancestors, placed
+from ..blender.restore import baked_objects, originals
+from ..blender.rigid_bodies import bodies_of, body_kind
+from ..settings import properties
+from ..settings.object_properties import effective_material, unknown_choices
+from .containers import with_rooms
+from .effectors import has_field
+from .fields import read_fields
+from .gravity import gravity_now, gravity_path, may_change, read_on_the_way
+from .initial_motion import (
+    ANIMATED,
+    follows_animation,
+    frames_held,
+    in_motion,
+    is_animated_throughout,
+    is_caught_again,
+    set_in_motion,
+)
+from .joints import read_joints, watched, with_changes
+from .motion import FrozenTransform, can_change, frozen_body, frozen_part, read_motion
+from .object_findings import object_problems, object_warnings, shape_warnings
+from .shapes import ShapeError, compound_parts, deforms, is_compound_part, read_shape
+
+__all__ = ["Extraction", "Inspection", "RestState", "extract", "extracting", "inspecting"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RestState:
+    """Where a simulated object is at the first frame: its world matrix (4, 4) and its transform channels.
+
+    uid: the object's session_uid, which lasts through renaming and undo.
+    """
+
+    uid: int
+    world: Array
+    transforms: dict[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """A scene that can be baked: `rest` has the objects that the solver moves, by the names of their bodies."""
+
+    spec: SceneSpec
+    settings: SolverSettings
+    rest: dict[str, RestState]
+    warnings: tuple[SceneWarning, ...]
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """All that is wrong and all that is odd in a scene; the extraction, where nothing is wrong.
+
+    sound: the scene without the bodies and joints that something is wrong with, where that is a scene still.
+    """
+
+    extraction: Extraction | None
+    sound: Extraction | None
+    problems: tuple[SceneProblem, ...]
+    warnings: tuple[SceneWarning, ...]
+
+
+def extract(context: Context) -> Extraction:
+    """Read the context's scene. Raises SceneError with all problems; changes nothing in the file."""
+    return at_once(extracting(context))
+
+
+def extracting(context: Context) -> Steps[Extraction]:
+    """The same in steps, between which nothing of the scene may be changed."""
+    found = yield from inspecting(context)
+    if found.extraction is None:
+        raise SceneError(found.problems)
+    return found.extraction
+
+
+def inspecting(context: Context) -> Steps[Inspection]:
+    """Read the context's scene, and say what is wrong with it; changes nothing in the file when it is over, or given up."""
+    scene = context.scene
+    world = scene.rigidbody_world
+    try:
+        require_world(scene, world)
+    except SceneError as error:
+        return Inspection(None, None, error.problems, ())
+    with marked(context.window_manager.stiction), originals(scene), undisturbed(scene, world):
+        read = yield from reading(context, scene, world)
+    return (yield from aside("Checking what was read", partial(judged, read)))
+
+
+def require_world(scene: Scene, world: RigidBodyWorld | None) -> None:
+    def refuse(field: str, message: str) -> None:
+        raise SceneError((SceneProblem(scene.name, field, message),))
+
+    if world is None:
+        refuse("rigidbody_world", "the scene has no rigid body world; add rigid bodies to objects first")
+        return
+    if not world.enabled:
+        refuse("rigidbody_world.enabled", "the rigid body world is switched off; switch it on in the Scene properties")
+    # what a bake has taken out of the world comes back while it is read
+    if world.collection is None or not (bodies_of(world) or baked_objects(scene)):
+        refuse("rigidbody_world.collection", "the rigid body world has no rigid bodies; add some in the Physics properties")
+
+
+@contextmanager
+def marked(session: PropertyGroup) -> Iterator[None]:
+    """Let others know that the scene is not as the user left it."""
+    session.is_reading = True
+    try:
+        yield
+    finally:
+        session.is_reading = False
+
+
+@contextmanager
+def undisturbed(scene: Scene, world: RigidBodyWorld) -> Iterator[None]:
+    """Keep Blender's own simulation out of what is read, and come back to the frame that was shown."""
+    frame, subframe = scene.frame_current, scene.frame_subframe
+    world.enabled = False
+    try:
+        yield
+    finally:
+        world.enabled = True
+        scene.frame_set(frame, subframe=subframe)
+
+
+@dataclass
+class Reading:
+    """What has been read so far: bodies, by their names what else is to be known of some, and what is wrong or odd.
+
+    frozen: what keeps its state of the first frame. meshes: the bodies of the shape Mesh. launched: those that begin with the
+    motion of their animation. held: for how many frames active ones follow it, and then go on by themselves.
+    """
+
+    problems: list[SceneProblem]
+    warnings: list[SceneWarning]
+    bodies: list[BodySpec] = field(default_factory=list)
+    rest: dict[str, RestState] = field(default_factory=dict)
+    animated: dict[str, Object] = field(default_factory=dict)
+    deforming: dict[str, Object] = field(default_factory=dict)
+    launched: dict[str, Object] = field(default_factory=dict)
+    held: dict[str, int] = field(default_factory=dict)
+    frozen: list[FrozenTransform] = field(default_factory=list)
+    meshes: set[str] = field(default_factory=set)
+
+
+def read_object(found: Reading, ob: Object, context: Context, frames: tuple[int, int]) -> None:
+    """Read one object of the rigid body world at the frame that is shown, the first of the frames."""
+    held = frames_held(ob, *frames) if body_kind(ob) is BodyKind.ANIMATED else 0
+    kind = BodyKind.ACTIVE if held else body_kind(ob)
+    pose_problems = list(object_problems(ob, kind, context))
+    found.problems += [*pose_problems, *choice_problems(ob.name_full, ob.stiction)]
+    parts = list(all_parts(ob, context))
+    # A part moves with its compound, which reads its shape; what is wrong with its place is said here, once.
+    if pose_problems or is_compound_part(ob) or any(list(object_problems(part, kind, context)) for part in parts):
+        return
+    depsgraph = context.evaluated_depsgraph_get()
+    rest_world, rotation = placed(ob, depsgraph)
+    try:
+        shape = read_shape(ob, rotation.T @ rest_world[:3, :3], context, ob.rigid_body.type == "ACTIVE")
+    except ShapeError as error:
+        found.problems.append(SceneProblem(error.object or ob.name_full, error.field, str(error)))
+        return
+    has_followed_switch = held or is_animated_throughout(ob, *frames)
+    found.warnings += object_warnings(ob, kind, rest_world, (ANIMATED,) if has_followed_switch else ())
+    if held and is_caught_again(ob, frames[0] + held, frames[1]):
+        message = "it is Animated again later, which is not followed: once let go it stays with the solver"
+        found.warnings.append(SceneWarning((ob.name_full,), "kinematic", message))
+    found.warnings += [warning for one in (ob, *parts) for warning in shape_warnings(one)]
+    if can_change(ob) and not (kind is BodyKind.ANIMATED and deforms(ob)):
+        found.frozen.append(frozen_body(ob, kind, depsgraph))
+    found.frozen += [frozen_part(part, depsgraph) for part in parts if can_change(part)]
+    found.bodies.append(read_body(ob, kind, shape, rest_world[:3, 3], rotation))
+    if kind is BodyKind.ACTIVE:
+        transforms = {name: tuple(getattr(ob.evaluated_get(depsgraph), name)) for name in actions.TRANSFORMS}
+        found.rest[ob.name_full] = RestState(ob.session_uid, rest_world, transforms)
+        # Blender lets what it held for one frame only go from rest
+        if held > 1:
+            found.animated[ob.name_full], found.held[ob.name_full] = ob, held
+        elif follows_animation(ob):
+            found.launched[ob.name_full] = ob
+    elif kind is BodyKind.ANIMATED:
+        found.animated[ob.name_full] = ob
+    if ob.rigid_body.collision_shape == "MESH":
+        found.meshes.add(ob.name_full)
+    if deforms(ob):
+        found.deforming[ob.name_full] = ob
+
+
+def choice_problems(name: str, own: PropertyGroup) -> Iterator[SceneProblem]:
+    """What of an object's or a scene's settings this version has no such choice for."""
+    for field_name in unknown_choices(own):
+        message = "the file has a choice that this version of Stiction does not know; choose another, or use the later version"
+        yield SceneProblem(name, field_name, message)
+
+
+@dataclass(frozen=True)
+class Read:
+    """All that was read of a scene; nothing of Blender's data. lost: the names of bodies whose paths could not be read."""
+
+    spec: SceneSpec
+    settings: SolverSettings
+    rest: dict[str, RestState]
+    problems: tuple[SceneProblem, ...]
+    warnings: tuple[SceneWarning, ...]
+    lost: frozenset[str]
+
+
+def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read]:
+    """Read everything. The first frame stays the one that is shown until all bodies are read, and then each of the others."""
+    start, end = properties.effective_frame_range(scene)
+    settings = properties.effective_settings(scene)
+    found = Reading([], [])
+    problems, warnings = found.problems, found.warnings
+    problems += choice_problems(scene.name, scene.stiction)
+    if start > end:
+        problems.append(SceneProblem(scene.name, "frame_start", f"the first frame {start} comes after the last frame {end}"))
+    times = generations(context)
+    show_frame(context, start, times)
+    # By name, for the order in the collection changes when an object leaves it and comes back.
+    objects = sorted((ob for ob in world.collection.all_objects if ob.rigid_body is not None), key=lambda ob: ob.name_full)
+    for number, ob in enumerate(objects):
+        read_object(found, ob, context, (start, end))
+        yield Step(f"Reading body {number + 1} of {len(objects)}", (number + 1) / len(objects))
+    bodies, rooms = with_rooms(found.bodies, found.meshes)
+    warnings += rooms
+    joined = read_joints(world, {body.name for body in bodies}, context)
+    problems += joined.problems
+    warnings += joined.warnings
+    gravity = gravity_now(context)
+    fields = read_fields(context, found.rest)
+    fps = scene.render.fps / scene.render.fps_base
+    bodies, lost = in_motion(
+        bodies, found.launched, context, lambda: show_frame(context, start + 1, times), world.time_scale / fps
+    )
+    problems += lost
+    moves = found.animated or found.deforming or found.frozen or joined.keyed or may_change(scene) or fields.may_change(context)
+    frames = each_frame(context, range(start, end + 1)) if moves else iter(())
+    gravities: list[Array] = []
+    if moves:
+        frames = fields.read_on_the_way(context, read_on_the_way(context, frames, gravities))
+    states: dict[str, list[JointChange]] = {}
+    frames = watched(joined, context, frames, states)
+    motion = yield from read_motion(context, frames, found.animated, found.deforming, found.frozen, end - start + 1)
+    problems += [*motion.problems, *fields.problems]
+    warnings += [*motion.warnings, *fields.warnings]
+    spec = SceneSpec(
+        bodies=tuple(
+            replace(
+                body,
+                path=motion.paths[body.name][: found.held.get(body.name)] if body.name in motion.paths else None,
+                deformation=motion.deformations.get(body.name),
+                starts_asleep=body.starts_asleep and body.name not in found.held,
+            )
+            for body in bodies
+        ),
+        gravity=gravity,
+        frame_start=start,
+        frame_end=end,
+        fps=fps,
+        time_scale=world.time_scale,
+        friction_combine=properties.effective_rule(scene),
+        excluded=tuple(sorted(joined.excluded)),
+        pairs=properties.effective_pairs(scene),
+        joints=tuple(with_changes(joint, states.get(joint.name, [])) for joint in joined.joints),
+        gravity_path=gravity_path(gravities),
+        fields=fields.specs(float(scene.render.fps)),
+        absorbers=fields.absorber_specs(),
+    )
+    lost_paths = frozenset(problem.object for problem in motion.problems)
+    return Read(spec, settings, found.rest, tuple(problems), together(warnings), lost_paths)
+
+
+def together(warnings: Iterable[SceneWarning]) -> tuple[SceneWarning, ...]:
+    """What is said of several objects one by one, said once of all of them; what is about two of them stays as it is."""
+    objects: dict[tuple[str, str, object], list[str]] = {}
+    for one in warnings:
+        key = one.field, one.message, None if len(one.objects) == 1 else one.objects
+        objects.setdefault(key, []).extend(one.objects)
+    return tuple(SceneWarning(tuple(dict.fromkeys(names)), field, message) for (field, message, _), names in objects.items())
+
+
+def judged(read: Read) -> Inspection:
+    """What was read, and what is wrong with it."""
+    problems = read.problems
+    try:
+        validate(read.spec, read.settings)
+    except SceneError as error:
+        # Bodies and paths that could not be read are not missing; what is wrong with each is said already.
+        problems += tuple(
+            problem
+            for problem in error.problems
+            if not (read.problems and problem.field == "bodies")
+            and not (problem.object in read.lost and problem.field == "path")
+        )
+    whole = Extraction(read.spec, read.settings, read.rest, read.warnings)
+    if not problems:
+        return Inspection(whole, whole, problems, read.warnings)
+    rest = replace(whole, spec=without(read.spec, {problem.object for problem in problems}))
+    return Inspection(None, rest if is_valid(rest) else None, problems, read.warnings)
+
+
+def without(spec: SceneSpec, names: Collection[str]) -> SceneSpec:
+    """The scene without some of its bodies and joints, and the joints of those bodies."""
+    bodies = tuple(body for body in spec.bodies if body.name not in names)
+    there = {"", *(body.name for body in bodies)}
+    joints = (joint for joint in spec.joints if joint.name not in names and {joint.body_a, joint.body_b} <= there)
+    excluded = tuple(pair for pair in spec.excluded if there.issuperset(pair))
+    return replace(spec, bodies=bodies, joints=tuple(joints), excluded=excluded)
+
+
+def is_valid(extraction: Extraction) -> bool:
+    try:
+        validate(extraction.spec, extraction.settings)
+    except SceneError:
+        return False
+    return True
+
+
+def each_frame(context: Context, frames: range) -> Iterator[int]:
+    """The frames, each shown while it is at hand."""
+    times = generations(context)
+    for frame in frames:
+        show_frame(context, frame, times)
+        yield frame
+
+
+def show_frame(context: Context, frame: int, times: int) -> None:
+    """Go to a frame, as often as there are generations of bodies."""
+    for _ in range(times):
+        context.scene.frame_set(frame)
+
+
+def generations(context: Context) -> int:
+    """How many evaluations it takes to see a frame: more than one where bodies or force fields have bodies among their parents.
+
+    To Blender's simulation such are a circle of dependencies, and each evaluation brings one generation up to date.
+    """
+    bodies = [ob for ob in context.scene.rigidbody_world.collection.all_objects if ob.rigid_body is not None]
+    fields = [ob for ob in context.scene.objects if has_field(ob)]
+    return 1 + max((sum(a.rigid_body is not None for a in ancestors(ob)) for ob in (*bodies, *fields)), default=0)
+
+
+def all_parts(ob: Object, context: Context) -> Iterator[Object]:
+    """The parts of a compound, those of the compounds among them included; none of another body."""
+    for part in compound_parts(ob, context) if ob.rigid_body.collision_shape == "COMPOUND" else ():
+        yield part
+        yield from all_parts(part, context)
+
+
+def read_body(ob: Object, kind: BodyKind, shape: ShapeSpec, position: Array, rotation: Array) -> BodySpec:
+    body, own = ob.rigid_body, ob.stiction
+    by_density = own.mass_source == "DENSITY"
+    spec = BodySpec(
+        name=ob.name_full,
+        kind=kind,
+        shape=shape,
+        position=position,
+        orientation=rotations.quaternion_of_matrix(rotation),
+        mass=None if by_density else overflow.number(body.mass),
+        density=overflow.number(own.density) if by_density else None,
+        material=effective_material(ob),
+        collections=sum(1 << index for index, member in enumerate(body.collision_collections) if member),
+        linear_damping=body.linear_damping,
+        angular_damping=body.angular_damping,
+        linear_factor=np.array([0.0 if locked else 1.0 for locked in ob.lock_location]),
+        angular_factor=np.array([0.0 if locked else 1.0 for locked in ob.lock_rotation]),
+        # as in Blender, where only a body with Deactivation can be deactivated
+        starts_asleep=kind is BodyKind.ACTIVE and body.use_deactivation and body.use_start_deactivated,
+        feels_fields=not has_field(ob),
+    )
+    return set_in_motion(spec, ob) if kind is BodyKind.ACTIVE else spec

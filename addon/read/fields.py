@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Force fields read from Blender, frame by frame, as Blender's own rigid bodies feel them; what cannot be followed is named."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from bpy.types import Context, Depsgraph, FieldSettings, Object
+from numpy.typing import NDArray
+
+from ...solver_core.scene.fields import AbsorberSpec, Falloff, FieldKind, FieldShape, FieldSpec, Keyed, ZDirection
+from ...solver_core.scene.spec import SceneWarning
+from ...solver_core.scene.words import in_words
+from ...solver_core.validation.findings import SceneProblem
+from ..blender import actions, overflow
+from ..blender.placement import PlacementError, ancestors, matrix, placed
+from . import noise
+from .effectors import absorbers_of, effectors_of, has_field, particle_fields, weight_of
+from .gravity import may_change
+from .motion import can_change
+
+__all__ = ["Fields", "read_fields"]
+
+Array = NDArray[np.float64]
+
+KINDS = {
+    "FORCE": FieldKind.FORCE,
+    "WIND": FieldKind.WIND,
+    "VORTEX": FieldKind.VORTEX,
+    "MAGNET": FieldKind.MAGNETIC,
+    "HARMONIC": FieldKind.HARMONIC,
+    "TURBULENCE": FieldKind.TURBULENCE,
+    "DRAG": FieldKind.DRAG,
+    "GUIDE": FieldKind.GUIDE,
+    "CHARGE": FieldKind.FLOW,
+    "LENNARDJ": FieldKind.FLOW,
+}
+# What a field is made of besides numbers; of these the first frame's count.
+CHOICES = (
+    "type",
+    "shape",
+    "falloff_type",
+    "z_direction",
+    "apply_to_location",
+    "use_absorption",
+    "use_gravity_falloff",
+    "use_global_coords",
+    "seed",
+)
+# Modifiers that fields come with, and that leave a mesh as it is.
+UNCHANGING = ("SURFACE", "COLLISION")
+HAS_MESH = (FieldShape.SURFACE, FieldShape.POINTS)
+
+
+class FieldError(ValueError):
+    """A field, or what absorbs it, cannot be followed; `field` names what is in the way."""
+
+    def __init__(self, field: str, message: str):
+        super().__init__(message)
+        self.field = field
+
+
+@dataclass(eq=False)
+class Absorber:
+    """An object that absorbs fields, and the body that carries it, or None. rows: what it is, by name, frame after frame."""
+
+    ob: Object
+    carrier: Object | None
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Take in the next frame. Raises FieldError when its mesh has not the vertices that it had."""
+        if self.rows and "triangles" in row and not np.array_equal(row["triangles"], self.rows[0]["triangles"]):
+            raise FieldError(
+                "modifiers",
+                "its mesh is made of other faces than at the first frame; switch off the modifier that changes them",
+            )
+        self.rows.append(row)
+
+
+@dataclass(eq=False)
+class Source(Absorber):
+    """An object whose field acts, and where it acts from."""
+
+    kind: FieldKind = FieldKind.FLOW
+    shape: FieldShape = FieldShape.POINT
+
+
+@dataclass
+class Fields:
+    """The force fields of a scene and what absorbs them, and what is wrong or odd."""
+
+    sources: list[Source] = field(default_factory=list)
+    absorbers: list[Absorber] = field(default_factory=list)
+    problems: list[SceneProblem] = field(default_factory=list)
+    warnings: list[SceneWarning] = field(default_factory=list)
+
+    def may_change(self, context: Context) -> bool:
+        """Whether anything is there that could make a field another one from frame to frame."""
+        scene = context.scene
+        return any(
+            can_change(one.ob) or may_change(scene) or source_meshes_change(one) for one in (*self.sources, *self.absorbers)
+        )
+
+    def read_on_the_way(self, context: Context, frames: Iterator[int]) -> Iterator[int]:
+        """The frames, each shown while it is at hand; the fields are read at each."""
+        for one in (*self.sources, *self.absorbers):
+            one.rows.clear()
+        for frame in frames:
+            self.read_now(context)
+            yield frame
+
+    def read_now(self, context: Context) -> None:
+        """Read the fields at the frame that is shown."""
+        depsgraph = context.evaluated_depsgraph_get()
+        lost = []
+        for one in (*self.sources, *self.absorbers):
+            try:
+                one.add(source_now(one, depsgraph) if isinstance(one, Source) else absorber_now(one, depsgraph))
+            except FieldError as error:
+                message = f"at frame {context.scene.frame_current}: {error}"
+                self.problems.append(SceneProblem(one.ob.name_full, error.field, message))
+                lost.append(one)
+        self.sources = [one for one in self.sources if one not in lost]
+        self.absorbers = [one for one in self.absorbers if one not in lost]
+
+    def specs(self, rate: float) -> tuple[FieldSpec, ...]:
+        """The fields that were read. rate: frames a second, by which Blender's own units of them go."""
+        has_turbulence = any(source.kind is FieldKind.TURBULENCE for source in self.sources)
+        own = {"permutation": noise.permutation()} if has_turbulence else {}
+        return tuple(source_spec(source, rate, own) for source in self.sources)
+
+    def absorber_specs(self) -> tuple[AbsorberSpec, ...]:
+        """The absorbers that were read."""
+        return tuple(absorber_spec(absorber) for absorber in self.absorbers)
+
+
+def read_fields(context: Context, simulated: Collection[str]) -> Fields:
+    """Read the force fields that reach the rigid bodies at the frame that is shown, the first. simulated: the names of the
+    bodies that the solver moves."""
+    scene, found = context.scene, Fields()
+    for ob in effectors_of(scene, context.view_layer):
+        for system in particle_fields(ob):
+            message = f"the force field of its particles {system} does not act on the bodies; give a field to an object instead"
+            found.warnings.append(SceneWarning((ob.name_full,), "particle_systems", message))
+        if has_field(ob) and acts(ob, found):
+            found.warnings += unfollowed_choices(ob)
+            found.sources.append(Source(ob, carrier_of(ob, simulated), [], KINDS[ob.field.type], shape_of(ob, found)))
+    if any(source.ob.field.use_absorption for source in found.sources):
+        meshes = [ob for ob in absorbers_of(context.view_layer) if ob.type == "MESH"]
+        found.absorbers = [Absorber(ob, carrier_of(ob, simulated)) for ob in meshes]
+    found.read_now(context)
+    return found
+
+
+def acts(ob: Object, found: Fields) -> bool:
+    """Whether a field does anything to rigid bodies; what is not followed is named."""
+    own = ob.field
+    if own.type == "TEXTURE" and own.texture is not None:
+        message = "a field of the type Texture does not act on the bodies here; Turbulence does"
+        found.warnings.append(SceneWarning((ob.name_full,), "field.type", message))
+    elif own.type == "FLUID_FLOW" and own.source_object is not None:
+        message = "a field of the type Fluid Flow does not act on the bodies here; Wind and Drag do"
+        found.warnings.append(SceneWarning((ob.name_full,), "field.type", message))
+    elif own.type in ("CHARGE", "LENNARDJ", "BOID") and own.flow == 0.0:
+        name = own.bl_rna.properties["type"].enum_items[own.type].name
+        message = f"a field of the type {name} acts on particles only; it does nothing to rigid bodies, nor does it in Blender"
+        found.warnings.append(SceneWarning((ob.name_full,), "field.type", message))
+    has_points = own.shape != "POINTS" or ob.type == "MESH"
+    return own.type in KINDS and has_points and own.apply_to_location
+
+
+def shape_of(ob: Object, found: Fields) -> FieldShape:
+    """Where the field acts from: without a mesh a surface is its object's origin, as in Blender."""
+    shape = FieldShape[ob.field.shape]
+    if shape is FieldShape.SURFACE and (ob.type != "MESH" or all(one.type != "SURFACE" for one in ob.modifiers)):
+        message = "its shape is Surface, which is followed for meshes with a modifier Surface; it acts from the object's origin"
+        found.warnings.append(SceneWarning((ob.name_full,), "field.shape", message))
+        return FieldShape.POINT
+    return shape
+
+
+def unfollowed_choices(ob: Object) -> Iterator[SceneWarning]:
+    """A warning for each of a field's choices that is keyed or driven: it keeps that of the first frame."""
+    drivers = ob.animation_data.drivers if ob.animation_data is not None else ()
+    moving = {one.data_path for one in (*(actions.curves(ob) or ()), *drivers)}
+    for name in CHOICES:
+        if f"field.{name}" in moving:
+            message = f"what moves it from frame to frame is not followed; {in_words(name)} keeps the value of the first frame"
+            yield SceneWarning((ob.name_full,), f"field.{name}", message)
+
+
+def source_meshes_change(one: Source | Absorber) -> bool:
+    """Whether the mesh that a field acts from, or is absorbed by, may change by itself."""
+    if isinstance(one, Source) and one.shape not in HAS_MESH:
+        return False
+    data = one.ob.data
+    changing = any(modifier.type not in UNCHANGING for modifier in one.ob.modifiers)
+    return changing or (data is not None and data.shape_keys is not None)
+
+
+def source_now(source: Source, depsgraph: Depsgraph) -> dict[str, Any]:
+    """A field at the frame that is shown."""
+    ob = source.ob.evaluated_get(depsgraph)
+    row: dict[str, Any] = numbers_of(ob.field) | {"weight": weight_of(depsgraph.scene_eval, ob.field.type)}
+    world = seen_from_carrier(source, depsgraph)
+    row |= {"position": world[:3, 3], "axis": unit(world[:3, 2])}
+    if source.shape in HAS_MESH:
+        row["vertices"], row["normals"], row["triangles"] = mesh_now(ob, world)
+    return row
+
+
+def carrier_of(ob: Object, simulated: Collection[str]) -> Object | None:
+    """The body that the solver moves and that takes an object along, be it the object itself."""
+    return next((one for one in (ob, *ancestors(ob)) if one.name_full in simulated), None)
+
+
+def seen_from_carrier(one: Absorber, depsgraph: Depsgraph) -> Array:
+    """The matrix (4, 4) of an object in the frame of the body that carries it, or in the world."""
+    world = matrix(one.ob.evaluated_get(depsgraph).matrix_world)
+    if one.carrier is None:
+        return world
+    try:
+        carrier, rotation = placed(one.carrier, depsgraph)
+    except PlacementError as error:
+        raise FieldError("parent", f"{one.carrier.name_full}, which carries it: {error}") from error
+    frame = np.eye(4)
+    frame[:3, :3], frame[:3, 3] = rotation, carrier[:3, 3]
+    return np.linalg.inv(frame) @ world
+
+
+def unit(rows: Array) -> Array:
+    """Vectors (..., 3) with length 1; zero stays zero."""
+    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0.0)
+
+
+def numbers_of(own: FieldSettings) -> dict[str, float]:
+    """The numbers of a field; what is switched off is as if it were not there."""
+    values = {
+        "strength": own.strength,
+        # what the panel calls linear drag is the strength, which Blender takes for the quadratic part; and the other way round
+        "damping": {"DRAG": own.quadratic_drag, "HARMONIC": own.harmonic_damping}.get(own.type, 0.0),
+        "size": {"TURBULENCE": own.size, "HARMONIC": own.rest_length}.get(own.type, 0.0),
+        "flow": own.flow,
+        "noise": own.noise,
+        "power": own.falloff_power,
+        "min_distance": own.distance_min if own.use_min_distance else 0.0,
+        "max_distance": own.distance_max if own.use_max_distance else math.inf,
+        "radial_power": own.radial_falloff,
+        "radial_min": own.radial_min if own.use_radial_min else 0.0,
+        "radial_max": own.radial_max if own.use_radial_max else math.inf,
+    }
+    return {name: overflow.number(value) for name, value in values.items()}
+
+
+def mesh_now(ob: Object, world: Array) -> tuple[Array, Array, NDArray[np.int32]]:
+    """Vertices (n, 3), their normals (n, 3) and triangles (t, 3) of an evaluated mesh object, by a matrix (4, 4)."""
+    mesh = ob.data
+    mesh.calc_loop_triangles()
+    vertices, normals = (np.empty(3 * len(mesh.vertices), dtype=np.float32) for _ in range(2))
+    triangles = np.empty(3 * len(mesh.loop_triangles), dtype=np.int32)
+    mesh.vertices.foreach_get("co", vertices)
+    mesh.vertices.foreach_get("normal", normals)
+    mesh.loop_triangles.foreach_get("vertices", triangles)
+    turn = world[:3, :3].T
+    placed_vertices = overflow.places(vertices.reshape(-1, 3).astype(np.float64)) @ turn + world[:3, 3]
+    return placed_vertices, unit(normals.reshape(-1, 3).astype(np.float64) @ turn), triangles.reshape(-1, 3)
+
+
+def source_spec(source: Source, rate: float, own: dict[str, Any]) -> FieldSpec:
+    """A field, of what was read of it at all frames."""
+    settings = source.ob.field
+    arrays = {
+        name: path_of(source.rows, name) for name in ("position", "axis", "vertices", "normals") if name in source.rows[0]
+    }
+    numbers, keyed = keyed_numbers(source.rows, (*numbers_of(settings), "weight"))
+    return FieldSpec(
+        name=source.ob.name_full,
+        kind=source.kind,
+        shape=source.shape,
+        carrier="" if source.carrier is None else source.carrier.name_full,
+        seed=settings.seed,
+        rate=rate,
+        falloff=Falloff[settings.falloff_type],
+        z_direction=ZDirection[settings.z_direction],
+        inverse_square=settings.use_gravity_falloff,
+        global_coordinates=settings.use_global_coords,
+        absorbed=settings.use_absorption,
+        keyed=keyed,
+        **arrays,
+        **({"triangles": source.rows[0]["triangles"]} if source.shape in HAS_MESH else {}),
+        **numbers,
+        **own,
+    )
+
+
+def keyed_numbers(rows: list[dict[str, Any]], names: Collection[str]) -> tuple[dict[str, float], tuple[Keyed, ...]]:
+    """The numbers of the first frame, and those of all frames of what is not always the same."""
+    paths = {name: np.array([row[name] for row in rows], dtype=np.float64) for name in names}
+    changing = tuple(Keyed(name, path) for name, path in paths.items() if (path != path[0]).any())
+    return {name: float(path[0]) for name, path in paths.items()}, changing
+
+
+def path_of(rows: list[dict[str, Any]], name: str) -> Array:
+    """What is the same at all frames once, else that of each frame."""
+    arrays = [np.asarray(row[name], dtype=np.float64) for row in rows]
+    return arrays[0] if all(np.array_equal(one, arrays[0], equal_nan=True) for one in arrays) else np.array(arrays)
+
+
+def absorber_now(absorber: Absorber, depsgraph: Depsgraph) -> dict[str, Any]:
+    """An absorber at the frame that is shown."""
+    evaluated = absorber.ob.evaluated_get(depsgraph)
+    vertices, _, triangles = mesh_now(evaluated, seen_from_carrier(absorber, depsgraph))
+    return {"vertices": vertices, "triangles": triangles, "absorption": evaluated.collision.absorption}
+
+
+def absorber_spec(absorber: Absorber) -> AbsorberSpec:
+    numbers, keyed = keyed_numbers(absorber.rows, ("absorption",))
+    return AbsorberSpec(
+        name=absorber.ob.name_full,
+        vertices=path_of(absorber.rows, "vertices"),
+        carrier="" if absorber.carrier is None else absorber.carrier.name_full,
+        triangles=absorber.rows[0]["triangles"],
+        margin=absorber.ob.collision.thickness_outer,
+        keyed=keyed,
+        **numbers,
+    )

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of a bake is shown beside its motion, as the user sets it: `scene.stiction_display`; no part of what is baked."""
+# pyright: reportInvalidTypeForm=false
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, PointerProperty
+from bpy.types import Collection, Context, Object, PropertyGroup, Scene
+
+from ..blender.redraw import redraw_views
+
+__all__ = ["register", "remove_shown", "unregister"]
+
+
+def show_anew(self: PropertyGroup, context: Context) -> None:
+    redraw_views()
+
+
+class HiddenBody(PropertyGroup):
+    """A body that is hidden while it is shown as a piece, and whether it was hidden before."""
+
+    body: PointerProperty(type=Object)
+    in_viewport: BoolProperty()
+    in_render: BoolProperty()
+
+
+class SceneDisplay(PropertyGroup):
+    """How the viewport and the timeline show a bake."""
+
+    show_contacts: BoolProperty(
+        name="Contacts", description="Show the contacts of the current frame in the viewport", update=show_anew
+    )
+    show_normal_forces: BoolProperty(
+        name="Normal Forces", description="Show what presses the bodies apart, as lines", default=True, update=show_anew
+    )
+    show_friction_forces: BoolProperty(
+        name="Friction Forces",
+        description="Show what friction exerts along the surfaces, as lines",
+        default=True,
+        update=show_anew,
+    )
+    show_friction_cones: BoolProperty(
+        name="Friction Cones",
+        description="Show the cone that bounds the force of each contact; a contact slides where its force lies on it",
+        update=show_anew,
+    )
+    only_selected: BoolProperty(
+        name="Only Selected",
+        description="Show only the contacts of selected objects, with the forces on these",
+        update=show_anew,
+    )
+    force_length: FloatProperty(
+        name="Length per Newton",
+        description="Length of the line of a force of 1 N; until it is set, lines are fitted to each frame",
+        default=0.01,
+        min=1e-9,
+        soft_max=1.0,
+        precision=4,
+        subtype="DISTANCE",
+        update=show_anew,
+    )
+    points_object: PointerProperty(
+        name="Points", description="Object whose points are the contacts of the current frame", type=Object
+    )
+    pieces_object: PointerProperty(
+        name="Pieces", description="Object whose instances are the baked bodies at the current frame", type=Object
+    )
+    pieces: PointerProperty(type=Collection)
+    hidden_bodies: CollectionProperty(type=HiddenBody)
+    show_statistics: BoolProperty(
+        name="Plots", description="Draw what the solver did over the frames, in the corner of the viewport", update=show_anew
+    )
+    statistics_corner: EnumProperty(
+        name="Corner",
+        description="Where in the viewport the plots are drawn",
+        items=(("LEFT", "Left", "Bottom left"), ("RIGHT", "Right", "Bottom right")),
+        update=show_anew,
+    )
+    show_frames: BoolProperty(
+        name="Frames in Timeline",
+        description="Show in the timeline which frames are cached, outdated and missing",
+        default=True,
+        update=show_anew,
+    )
+
+
+def remove_shown(ob: Object) -> None:
+    """Take away an object that was made to show something, and its mesh if nothing else has it."""
+    mesh = ob.data
+    bpy.data.objects.remove(ob)
+    if mesh is not None and not mesh.users:
+        bpy.data.meshes.remove(mesh)
+
+
+def register() -> None:
+    """Give scenes the properties."""
+    bpy.utils.register_class(HiddenBody)
+    bpy.utils.register_class(SceneDisplay)
+    Scene.stiction_display = PointerProperty(type=SceneDisplay)
+
+
+def unregister() -> None:
+    """Take them away."""
+    del Scene.stiction_display
+    bpy.utils.unregister_class(SceneDisplay)
+    bpy.utils.unregister_class(HiddenBody)

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Presets for surfaces and for the solver, applied from the menus of the panels; and the settings of one body for others."""
+# pyright: reportInvalidTypeForm=false
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import bpy
+from bpy.props import EnumProperty
+from bpy.types import Context, Menu, Object, Operator, OperatorProperties, Scene
+
+from ...presets import MATERIALS, SOLVER
+from ...solver_core.scene.spec import FrictionCombine
+from .properties import effective_rule
+
+__all__ = [
+    "QUALITIES",
+    "apply_material",
+    "copy_settings",
+    "has_preset",
+    "register",
+    "unregister",
+]
+
+# Blender wants plain sets; these are never changed.
+UNDOABLE = {"REGISTER", "UNDO"}
+# Of `scene.stiction`, what a solver preset sets, beside substeps.
+SET_BY_PRESETS = ("tolerance", "crowd_tolerance", "crowd_limit", "max_iterations", "step_accuracy", "friction_cone")
+# Of `object.stiction`, what belongs to one object only.
+NOT_SETTINGS = frozenset(["rna_type", "name", "backup"])
+
+
+def share_of(pair: float, combine: FrictionCombine) -> float:
+    """What each of two equal bodies needs for the pair to have the coefficient `pair`."""
+    return math.sqrt(pair) if combine is FrictionCombine.PRODUCT else pair
+
+
+def apply_material(ob: Object, material: dict[str, Any], combine: FrictionCombine) -> None:
+    """Give a rigid body the material's values; those that it does not have stay."""
+    own, friction = ob.stiction, material["friction"]
+    own.material = material["name"]
+    own.use_mu_static = own.use_mu_dynamic = True
+    own.mu_static = share_of(friction["static"], combine)
+    own.mu_dynamic = share_of(friction["dynamic"], combine)
+    if "restitution" in material:
+        own.use_restitution = True
+        # Restitution is always multiplied, as in Blender's own rigid bodies.
+        own.restitution = share_of(material["restitution"]["value"], FrictionCombine.PRODUCT)
+    if "density" in material:
+        own.mass_source = "DENSITY"
+        own.density = material["density"]["value"]
+
+
+def material_tip(material: dict[str, Any]) -> str:
+    friction = material["friction"]
+    return f"{friction['static']:g} at rest, {friction['dynamic']:g} sliding ({friction['pair']})"
+
+
+MATERIAL_ITEMS = [(name, name, material_tip(material)) for name, material in MATERIALS.items()]
+# What presets had for names, in scripts and keymaps of users.
+FORMER_NAMES = {"Structure": "Exact"}
+SOLVER_ITEMS = [(name, name, preset["description"]) for name, preset in SOLVER.items()]
+FORMER_ITEMS = [(name, now, SOLVER[now]["description"]) for name, now in FORMER_NAMES.items()]
+# Those that the panel has as a row: what they cost and give, in short.
+QUALITIES = {name: preset["figures"] for name, preset in SOLVER.items() if "figures" in preset}
+
+
+SUBSTEPS_OF_PRESETS = frozenset(preset["substeps"] for preset in SOLVER.values() if "substeps" in preset)
+
+
+class STICTION_OT_apply_material(Operator):
+    """Give the selected rigid bodies the friction, bounciness and density of a material"""
+
+    bl_idname = "stiction.apply_material"
+    bl_label = "Apply Material"
+    bl_options = UNDOABLE
+
+    material: EnumProperty(name="Material", items=MATERIAL_ITEMS)
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        if not bodies_to_change(context):
+            cls.poll_message_set("Select an object with a rigid body")
+            return False
+        return True
+
+    def execute(self, context: Context) -> set[str]:
+        combine = effective_rule(context.scene)
+        bodies = bodies_to_change(context)
+        for ob in bodies:
+            apply_material(ob, MATERIALS[self.material], combine)
+        self.report({"INFO"}, f"{self.material} given to {len(bodies)} objects")
+        return {"FINISHED"}
+
+
+class STICTION_OT_apply_solver_preset(Operator):
+    """Set tolerances, iterations and friction cone for a purpose, and substeps where it needs its own"""
+
+    bl_idname = "stiction.apply_solver_preset"
+    bl_label = "Apply Solver Preset"
+    bl_options = UNDOABLE
+
+    preset: EnumProperty(name="Preset", items=[*SOLVER_ITEMS, *FORMER_ITEMS])
+
+    @classmethod
+    def description(cls, _context: Context, properties: OperatorProperties) -> str:
+        return preset_named(properties.preset)["description"]
+
+    def execute(self, context: Context) -> set[str]:
+        preset = preset_named(self.preset)
+        for field in SET_BY_PRESETS:
+            setattr(context.scene.stiction, field, preset[field])
+        own = context.scene.stiction
+        if "substeps" in preset:
+            own.use_substeps, own.substeps = True, preset["substeps"]
+        elif own.substeps in SUBSTEPS_OF_PRESETS:
+            # those that the user chose stay
+            own.use_substeps = False
+        # Blender tells nobody of values that a script sets, and the bake is outdated by these
+        context.scene.update_tag()
+        return {"FINISHED"}
+
+
+def preset_named(name: str) -> dict[str, Any]:
+    return SOLVER[FORMER_NAMES.get(name, name)]
+
+
+def has_preset(scene: Scene, name: str) -> bool:
+    """Whether the scene has all values of a solver preset."""
+    own, preset = scene.stiction, preset_named(name)
+    are_same = all(is_value(getattr(own, field), preset[field]) for field in SET_BY_PRESETS)
+    of_another = own.substeps if own.use_substeps and own.substeps in SUBSTEPS_OF_PRESETS else None
+    return are_same and of_another == preset.get("substeps")
+
+
+def is_value(value: Any, wanted: Any) -> bool:
+    """Whether a property has a value, which Blender keeps in single precision."""
+    return math.isclose(value, wanted, rel_tol=1e-6) if isinstance(wanted, float) else value == wanted
+
+
+class STICTION_OT_copy_to_selected(Operator):
+    """Give the other selected rigid bodies all of Stiction's settings of the active one, with their switches"""
+
+    bl_idname = "stiction.copy_to_selected"
+    bl_label = "Copy Stiction to Selected"
+    bl_options = UNDOABLE
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        if context.object is None or context.object.rigid_body is None:
+            cls.poll_message_set("The active object has no rigid body")
+            return False
+        if not [ob for ob in bodies_to_change(context) if ob != context.object]:
+            cls.poll_message_set("Select other objects with a rigid body as well")
+            return False
+        return True
+
+    def execute(self, context: Context) -> set[str]:
+        source = context.object
+        others = [ob for ob in bodies_to_change(context) if ob != source]
+        for ob in others:
+            copy_settings(source, ob)
+        self.report({"INFO"}, f"Settings of {source.name} given to {len(others)} objects")
+        return {"FINISHED"}
+
+
+def copy_settings(source: Object, target: Object) -> None:
+    """Give a body the values, and the switches, of another; what only follows Blender's value goes on doing so."""
+    for prop in source.stiction.bl_rna.properties:
+        name = prop.identifier
+        if name in NOT_SETTINGS:
+            continue
+        # Set in any case: a switch that is set for the first time fetches a value, which ours replaces after it.
+        if source.stiction.is_property_set(name):
+            setattr(target.stiction, name, getattr(source.stiction, name))
+        else:
+            target.stiction.property_unset(name)
+
+
+class STICTION_MT_materials(Menu):
+    bl_label = "Materials"
+    bl_description = "Friction, bounciness and density of common materials"
+
+    def draw(self, context: Context) -> None:
+        self.layout.operator("stiction.copy_to_selected", text="Copy to Selected", icon="COPYDOWN")
+        self.layout.separator()
+        self.layout.operator_enum(STICTION_OT_apply_material.bl_idname, "material")
+
+
+class STICTION_MT_solver_presets(Menu):
+    bl_label = "Solver Presets"
+    bl_description = "Solver settings by purpose"
+
+    def draw(self, context: Context) -> None:
+        for name in SOLVER:
+            self.layout.operator(STICTION_OT_apply_solver_preset.bl_idname, text=name).preset = name
+
+
+def bodies_to_change(context: Context) -> list[Object]:
+    chosen = {ob.name_full: ob for ob in [*context.selected_objects, context.object] if ob is not None}
+    return [ob for ob in chosen.values() if ob.rigid_body is not None and ob.library is None]
+
+
+CLASSES = (
+    STICTION_OT_apply_material,
+    STICTION_OT_copy_to_selected,
+    STICTION_OT_apply_solver_preset,
+    STICTION_MT_materials,
+    STICTION_MT_solver_presets,
+)
+
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

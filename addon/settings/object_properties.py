@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the user sets for an object, `object.stiction`, and what a bake remembers of it.
+
+A value that Blender has already (friction, restitution, mass) is Blender's until the user says so, with a switch `use_...`;
+`effective_material` says which of the two holds.
+"""
+# pyright: reportInvalidTypeForm=false
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    FloatVectorProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+from bpy.types import Object, PropertyGroup
+
+from ...presets import MATERIALS
+from ...solver_core.scene.spec import MaterialSpec
+from ..blender.overflow import number
+
+__all__ = ["effective_material", "names_of_materials", "register", "unknown_choices", "unregister"]
+
+OVERRIDABLE = {"LIBRARY_OVERRIDABLE"}
+
+
+def start_from_static(self: ObjectStiction, context: bpy.types.Context) -> None:
+    body = self.id_data.rigid_body
+    if self.use_mu_static and not self.is_property_set("mu_static") and body is not None:
+        self.mu_static = body.friction
+
+
+def start_from_dynamic(self: ObjectStiction, context: bpy.types.Context) -> None:
+    if self.use_mu_dynamic and not self.is_property_set("mu_dynamic") and self.id_data.rigid_body is not None:
+        self.mu_dynamic = effective_material(self.id_data).mu_static
+
+
+def start_from_restitution(self: ObjectStiction, context: bpy.types.Context) -> None:
+    body = self.id_data.rigid_body
+    if self.use_restitution and not self.is_property_set("restitution") and body is not None:
+        self.restitution = body.restitution
+
+
+class ChangedConstraint(PropertyGroup):
+    """Name (`name`) of an object constraint that a bake switched off."""
+
+
+class ChangedTrack(PropertyGroup):
+    """Name (`name`) of a track of the NLA that a bake switched off."""
+
+
+class ChangedDriver(PropertyGroup):
+    """Data path (`name`) and index of a driver that a bake switched off."""
+
+    index: IntProperty(override=OVERRIDABLE)
+
+
+class ObjectBackup(PropertyGroup):
+    """Everything that a bake changed on an object, as it was; saved with the file, so that Free Bake works after loading it."""
+
+    baked: BoolProperty(name="Baked", description="Moved by a bake", override=OVERRIDABLE)
+    body: StringProperty(name="Body", description="Name of the body in the frame cache", override=OVERRIDABLE)
+    # Row by row. Blender's own matrix subtype takes rows and gives columns.
+    rest_world: FloatVectorProperty(
+        name="Rest Matrix", description="World matrix at the first frame", size=16, override=OVERRIDABLE
+    )
+    kinematic: BoolProperty(name="Animated", override=OVERRIDABLE)
+    member_of: PointerProperty(type=bpy.types.Collection, override=OVERRIDABLE)
+    location: FloatVectorProperty(size=3, override=OVERRIDABLE)
+    rotation_euler: FloatVectorProperty(size=3, override=OVERRIDABLE)
+    rotation_quaternion: FloatVectorProperty(size=4, default=(1.0, 0.0, 0.0, 0.0), override=OVERRIDABLE)
+    rotation_axis_angle: FloatVectorProperty(size=4, default=(0.0, 0.0, 1.0, 0.0), override=OVERRIDABLE)
+    scale: FloatVectorProperty(size=3, default=(1.0, 1.0, 1.0), override=OVERRIDABLE)
+    delta_location: FloatVectorProperty(size=3, override=OVERRIDABLE)
+    delta_rotation_euler: FloatVectorProperty(size=3, override=OVERRIDABLE)
+    delta_rotation_quaternion: FloatVectorProperty(size=4, default=(1.0, 0.0, 0.0, 0.0), override=OVERRIDABLE)
+    delta_scale: FloatVectorProperty(size=3, default=(1.0, 1.0, 1.0), override=OVERRIDABLE)
+    had_animation_data: BoolProperty(override=OVERRIDABLE)
+    action: PointerProperty(type=bpy.types.Action, override=OVERRIDABLE)
+    action_slot: StringProperty(override=OVERRIDABLE)
+    use_nla: BoolProperty(override=OVERRIDABLE)
+    tracks: CollectionProperty(type=ChangedTrack, override=OVERRIDABLE | {"USE_INSERTION"})
+    solo_track: StringProperty(override=OVERRIDABLE)
+    constraints: CollectionProperty(type=ChangedConstraint, override=OVERRIDABLE | {"USE_INSERTION"})
+    drivers: CollectionProperty(type=ChangedDriver, override=OVERRIDABLE | {"USE_INSERTION"})
+
+
+def names_of_materials(self: PropertyGroup, context: bpy.types.Context, text: str) -> list[str]:
+    """The names that can be chosen: those in the scene's pairs, and those of the presets."""
+    used = {name for pair in context.scene.stiction.pairs for name in (pair.a, pair.b)} if context.scene is not None else set()
+    return sorted(name for name in used | set(MATERIALS) if name and text.lower() in name.lower())
+
+
+class ObjectStiction(PropertyGroup):
+    """How Stiction sees a rigid body, where that differs from how Blender does."""
+
+    material: StringProperty(
+        name="Material",
+        description="Name by which the scene's Pairs know this surface; it changes nothing by itself",
+        search=names_of_materials,
+        search_options={"SUGGESTION"},
+        override=OVERRIDABLE,
+    )
+    use_mu_static: BoolProperty(
+        name="Own Static Friction",
+        description="Use the coefficient here instead of the friction of Blender's rigid body",
+        override=OVERRIDABLE,
+        update=start_from_static,
+    )
+    mu_static: FloatProperty(
+        name="Static Friction",
+        description="Coefficient of friction of this surface while it does not slide",
+        default=0.5,
+        min=0.0,
+        soft_max=1.5,
+        precision=3,
+        step=1,
+        override=OVERRIDABLE,
+    )
+    use_mu_dynamic: BoolProperty(
+        name="Own Dynamic Friction",
+        description="Use another coefficient while the surface slides; otherwise it equals that of static friction",
+        override=OVERRIDABLE,
+        update=start_from_dynamic,
+    )
+    mu_dynamic: FloatProperty(
+        name="Dynamic Friction",
+        description="Coefficient of friction of this surface while it slides",
+        default=0.5,
+        min=0.0,
+        soft_max=1.5,
+        precision=3,
+        step=1,
+        override=OVERRIDABLE,
+    )
+    use_restitution: BoolProperty(
+        name="Own Bounciness",
+        description="Use the coefficient here instead of the bounciness of Blender's rigid body",
+        override=OVERRIDABLE,
+        update=start_from_restitution,
+    )
+    restitution: FloatProperty(
+        name="Bounciness",
+        description="Share of the approaching speed that is left after an impact",
+        default=0.0,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+        precision=3,
+        override=OVERRIDABLE,
+    )
+    mass_source: EnumProperty(
+        name="Mass From",
+        description="Where the mass comes from",
+        items=(
+            ("MASS", "Mass", "The mass of Blender's rigid body"),
+            ("DENSITY", "Density", "Density times the volume of the collision shape"),
+        ),
+        override=OVERRIDABLE,
+    )
+    density: FloatProperty(
+        name="Density",
+        description="Mass per volume in kg/m³",
+        default=1000.0,
+        min=0.0,
+        soft_min=1.0,
+        soft_max=20000.0,
+        precision=1,
+        override=OVERRIDABLE,
+    )
+    initial_motion: EnumProperty(
+        name="Initial Motion",
+        description="How an active body moves when the simulation begins",
+        items=(
+            ("REST", "At Rest", "It begins at rest"),
+            ("VALUES", "Values", "It begins with the velocities that are set here"),
+            ("ANIMATION", "Animation", "It goes on as its animation moves it from the first frame to the second"),
+        ),
+        override=OVERRIDABLE,
+    )
+    velocity: FloatVectorProperty(
+        name="Velocity",
+        description="Velocity of the object's origin at the first frame, along the axes of the world",
+        size=3,
+        subtype="VELOCITY",
+        unit="VELOCITY",
+        precision=3,
+        override=OVERRIDABLE,
+    )
+    angular_velocity: FloatVectorProperty(
+        name="Angular Velocity",
+        description="How far it turns in a second at the first frame, about the axes of the world",
+        size=3,
+        subtype="XYZ",
+        unit="ROTATION",
+        override=OVERRIDABLE,
+    )
+    backup: PointerProperty(type=ObjectBackup, override=OVERRIDABLE)
+
+
+CLASSES = (ChangedConstraint, ChangedTrack, ChangedDriver, ObjectBackup, ObjectStiction)
+
+
+def effective_material(ob: Object) -> MaterialSpec:
+    """The surface of a rigid body: Blender's values where the user set no others."""
+    own, body = ob.stiction, ob.rigid_body
+    mu_static = number(own.mu_static if own.use_mu_static else body.friction)
+    return MaterialSpec(
+        mu_static=mu_static,
+        mu_dynamic=number(own.mu_dynamic) if own.use_mu_dynamic else mu_static,
+        restitution=own.restitution if own.use_restitution else body.restitution,
+        name=own.material,
+    )
+
+
+def unknown_choices(own: PropertyGroup) -> list[str]:
+    """The values that are none of the choices of this version, as in a file of a later one; Blender has no names for them."""
+    return [prop.identifier for prop in own.bl_rna.properties if prop.type == "ENUM" and getattr(own, prop.identifier) == ""]
+
+
+register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSES)
+
+
+def register() -> None:
+    """Give objects their properties."""
+    register_classes()
+    Object.stiction = PointerProperty(type=ObjectStiction, override=OVERRIDABLE)
+
+
+def unregister() -> None:
+    """Take the properties away."""
+    del Object.stiction
+    unregister_classes()

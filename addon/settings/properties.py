@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the user sets for a scene, `scene.stiction`, and what the session knows, `window_manager.stiction`.
+
+A value that Blender has already (substeps, frame range) is Blender's until the user says so. Each has a switch `use_...`, off
+at first, and the `effective_...` functions below say which of the two holds.
+"""
+# pyright: reportInvalidTypeForm=false
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+from bpy.types import Object, PropertyGroup, Scene
+
+from ...solver_core.scene.spec import ContactMethod, FrictionCombine, PairSpec, SolverSettings, Staggering
+from ...solver_core.threads.count import MOST_ASKED
+from .object_properties import names_of_materials
+
+__all__ = [
+    "effective_frame_range",
+    "effective_pairs",
+    "effective_rule",
+    "effective_settings",
+    "register",
+    "unregister",
+]
+
+# Where Blender has this option, a path without it that begins with // counts as an error.
+BLEND_RELATIVE = {"PATH_SUPPORTS_BLEND_RELATIVE"} if bpy.app.version >= (4, 5, 0) else {"ANIMATABLE"}
+
+
+def name_pair(self: PairFriction, context: bpy.types.Context) -> None:
+    # what the list shows, and its filter looks at
+    self.name = f"{self.a or '?'} – {self.b or '?'}"  # noqa: RUF001 (a dash between two names)
+
+
+class PairFriction(PropertyGroup):
+    """Friction of two materials against each other."""
+
+    a: StringProperty(
+        name="Material",
+        description="Name of a material, as objects have it",
+        search=names_of_materials,
+        search_options={"SUGGESTION"},
+        update=name_pair,
+    )
+    b: StringProperty(
+        name="Against",
+        description="Name of the other material, which may be the same",
+        search=names_of_materials,
+        search_options={"SUGGESTION"},
+        update=name_pair,
+    )
+    mu_static: FloatProperty(
+        name="Static Friction",
+        description="Coefficient of friction of the two materials while they do not slide",
+        default=0.5,
+        min=0.0,
+        soft_max=1.5,
+        precision=3,
+        step=1,
+    )
+    mu_dynamic: FloatProperty(
+        name="Dynamic Friction",
+        description="Coefficient of friction of the two materials while they slide",
+        default=0.5,
+        min=0.0,
+        soft_max=1.5,
+        precision=3,
+        step=1,
+    )
+
+
+class SceneBake(PropertyGroup):
+    """The bake that a scene has; saved with the file."""
+
+    state: EnumProperty(
+        name="State",
+        items=(
+            ("NONE", "Not Baked", "There is no bake"),
+            ("CACHED", "Cached", "The bodies follow the frames in the cache"),
+            ("KEYED", "Keyframes", "The bodies have keyframes"),
+        ),
+    )
+    cache: StringProperty(name="Cache File", subtype="FILE_PATH", options=BLEND_RELATIVE)
+    digest: StringProperty(name="Digest", description="Of the scene and the settings that the frames were baked from")
+    made_from: StringProperty(name="Made From", description="Digests of each body and of the scene, to tell what changed")
+    earlier: StringProperty(name="Earlier Frames", description="Which of the first frames are of other bakes, a line each")
+    shows_start: BoolProperty(name="Shows Start", description="The bodies are shown at the first frame")
+    frame_start: IntProperty()
+    frame_end: IntProperty()
+    last_frame: IntProperty()
+    missed_steps: IntProperty()
+    crowd: IntProperty()
+    coarse_steps: IntProperty()
+    summary: StringProperty()
+    solved_by: StringProperty()
+    overlap: StringProperty()
+    overlap_is_visible: BoolProperty()
+
+
+class SceneStiction(PropertyGroup):
+    """How a scene is baked."""
+
+    method: EnumProperty(
+        name="Method",
+        description="Algorithm that finds the contact and friction forces of every step",
+        items=(
+            (ContactMethod.STAGGERED.name, "Staggered Projections", "Contact and friction solved in turn until both agree"),
+            (ContactMethod.PIVOT.name, "Pivoting", "Contacts established one by one; exact, for scenes of few contacts"),
+            (
+                ContactMethod.ENERGY.name,
+                "Energy",
+                "Loads shared by the smallest forces, for scenes of few contacts",
+            ),
+        ),
+    )
+    tolerance: FloatProperty(
+        name="Tolerance",
+        description="Relative error that every step has to reach",
+        default=SolverSettings.tolerance,
+        min=1e-12,
+        max=1e-1,
+        soft_min=1e-10,
+        precision=6,
+        step=1,
+    )
+    crowd_tolerance: FloatProperty(
+        name="Crowd Tolerance",
+        description="Relative error that is enough for more than 32 bodies in contact that have tumbled, until they sleep; "
+        "what stands has the tolerance above. The last digits of a heap take ten times as long. Staggered Projections only",
+        default=SolverSettings.crowd_tolerance,
+        min=1e-12,
+        max=1e-1,
+        soft_min=1e-10,
+        precision=6,
+        step=1,
+    )
+    crowd_limit: FloatProperty(
+        name="Crowd Limit",
+        description="Relative error that is put up with in such a heap where its tolerance is not to be had soon, as while a "
+        "wall comes down. Such steps are counted",
+        default=SolverSettings.crowd_limit,
+        min=1e-12,
+        max=1e-1,
+        soft_min=1e-10,
+        precision=6,
+        step=1,
+    )
+    max_iterations: IntProperty(
+        name="Maximum Iterations",
+        description="Iterations after which a step goes on with the best result so far, and is reported",
+        default=SolverSettings.max_iterations,
+        min=1,
+        soft_max=1000,
+    )
+    staggering: EnumProperty(
+        name="Staggering",
+        description="How Staggered Projections get to their answer: as fast as they can, or step by step as published",
+        items=(
+            (
+                Staggering.ACCELERATED.name,
+                "Accelerated",
+                "The fastest: Newton's method and others propose, the projections check",
+            ),
+            (Staggering.PLAIN.name, "Plain", "The published algorithm, each step as exact as the tolerance"),
+            (
+                Staggering.PUBLISHED.name,
+                "As Published",
+                "The published algorithm and its own stopping rule, which lets more pass",
+            ),
+        ),
+    )
+    step_time_limit: FloatProperty(
+        name="Step Time Limit",
+        description="Seconds after which a step goes on with the best result so far, and is reported; 0 for as long as it "
+        "needs. With a limit, two bakes of one scene may differ",
+        default=SolverSettings.step_time_limit,
+        min=0.0,
+        soft_max=60.0,
+        precision=3,
+        subtype="TIME_ABSOLUTE",
+    )
+    recovery_speed: FloatProperty(
+        name="Recovery Speed",
+        description="How fast bodies that overlap are parted, without giving them any speed of their own: half sizes of the "
+        "smaller one a second",
+        default=SolverSettings.recovery_speed,
+        min=0.001,
+        soft_max=5.0,
+        max=100.0,
+        precision=3,
+    )
+    use_substeps: BoolProperty(
+        name="Own Substeps", description="Use another number of time steps a frame than Blender's rigid body world"
+    )
+    substeps: IntProperty(
+        name="Substeps", description="Time steps a frame", default=SolverSettings.substeps, min=1, soft_max=100, max=32767
+    )
+    step_accuracy: FloatProperty(
+        name="Step Accuracy",
+        description="Take several time steps as one where no body is off by more of its half size for it: what flies, rests or "
+        "slides evenly. 0 for single steps throughout",
+        default=SolverSettings.step_accuracy,
+        min=0.0,
+        soft_max=0.01,
+        max=1.0,
+        precision=4,
+        step=0.01,
+    )
+    use_frame_range: BoolProperty(
+        name="Own Frame Range", description="Bake other frames than the range of the rigid body world's cache"
+    )
+    frame_start: IntProperty(name="Start", description="First frame of the bake", default=1, min=-1048574, max=1048574)
+    frame_end: IntProperty(name="End", description="Last frame of the bake", default=250, min=-1048574, max=1048574)
+    friction_cone: EnumProperty(
+        name="Friction Cone",
+        description="Shape that bounds the friction force at a contact; Pivoting always has the exact one",
+        items=(
+            ("DISK", "Disk", "The exact cone, the same in all directions"),
+            ("POLYGON", "Polygon", "A cone with flat sides, as in most of the literature"),
+        ),
+    )
+    polygon_sides: IntProperty(name="Sides", description="Sides of the friction cone", default=8, min=3, soft_max=32, max=256)
+    use_sleeping: BoolProperty(
+        name="Sleep at Rest",
+        description="Leave out of the steps what is at rest as exactly as it is solved, until something comes near it",
+        default=SolverSettings.sleeping,
+    )
+    friction_combine: EnumProperty(
+        name="Combine Friction",
+        description="How the coefficients of two touching bodies become that of the pair",
+        items=(
+            (FrictionCombine.PRODUCT.name, "Product", "Product of the two, as in Blender's own rigid bodies"),
+            (FrictionCombine.AVERAGE.name, "Average", "Mean of the two"),
+            (FrictionCombine.GEOMETRIC_MEAN.name, "Geometric Mean", "Square root of the product"),
+            (FrictionCombine.MINIMUM.name, "Minimum", "The smaller of the two"),
+            (FrictionCombine.MAXIMUM.name, "Maximum", "The larger of the two"),
+        ),
+    )
+    pairs: CollectionProperty(type=PairFriction)
+    pair_index: IntProperty(name="Pair", description="The pair that is shown", options=set())
+    cache_directory: StringProperty(
+        name="Cache Folder",
+        description="Folder for the baked frames; // is the folder of the .blend file",
+        subtype="DIR_PATH",
+        options=BLEND_RELATIVE,
+        default="//stiction_cache",
+    )
+    keep_contacts: BoolProperty(
+        name="Keep Contacts",
+        description="Keep the contacts of every frame in the cache, with their forces, to look at; the motion is the same",
+    )
+    threads: IntProperty(
+        name="Threads",
+        description="Threads that large heaps are solved in, 0 for one a processor. The motion is the same with any number",
+        default=0,
+        min=0,
+        soft_max=16,
+        max=MOST_ASKED,
+    )
+    pair_object: PointerProperty(
+        name="Against",
+        description="Body whose contact with the active one is looked at",
+        type=Object,
+        poll=lambda _self, other: other.rigid_body is not None,
+    )
+    bake: PointerProperty(type=SceneBake)
+
+
+class SessionMessage(PropertyGroup):
+    """A line (`name`) that the panel shows."""
+
+    is_error: BoolProperty()
+
+
+class SessionChange(PropertyGroup):
+    """What (`name`) changed in a scene since its bake."""
+
+    scene: StringProperty()
+    is_lost: BoolProperty(name="Lost", description="The frames themselves are not there")
+
+
+class SessionObject(PropertyGroup):
+    """An object (`name`), and a figure that was found of it."""
+
+    value: FloatProperty()
+
+
+class SessionFinding(PropertyGroup):
+    """What Check Scene says (`name`), of which objects, and which of their values it is about."""
+
+    level: StringProperty()
+    field: StringProperty()
+    objects: CollectionProperty(type=SessionObject)
+
+
+class SessionStiction(PropertyGroup):
+    """What goes on now; never saved, and untouched by undo."""
+
+    is_baking: BoolProperty(options={"SKIP_SAVE"})
+    is_cancelled: BoolProperty(options={"SKIP_SAVE"})
+    is_paused: BoolProperty(options={"SKIP_SAVE"})
+    factor: FloatProperty(options={"SKIP_SAVE"})
+    status: StringProperty(options={"SKIP_SAVE"})
+    details: StringProperty(options={"SKIP_SAVE"})
+    compiling: StringProperty(options={"SKIP_SAVE"})
+    compiling_factor: FloatProperty(options={"SKIP_SAVE"})
+    messages: CollectionProperty(type=SessionMessage, options={"SKIP_SAVE"})
+    changes: CollectionProperty(type=SessionChange, options={"SKIP_SAVE"})
+    findings: CollectionProperty(type=SessionFinding, options={"SKIP_SAVE"})
+    check_number: IntProperty(options={"SKIP_SAVE"})
+    was_checked: BoolProperty(options={"SKIP_SAVE"})
+    is_checking: BoolProperty(options={"SKIP_SAVE"})
+    check_status: StringProperty(options={"SKIP_SAVE"})
+    # while the scene is not as the user left it
+    is_reading: BoolProperty(options={"SKIP_SAVE"})
+
+
+CLASSES = (
+    PairFriction,
+    SceneBake,
+    SceneStiction,
+    SessionMessage,
+    SessionChange,
+    SessionObject,
+    SessionFinding,
+    SessionStiction,
+)
+
+
+def effective_pairs(scene: Scene) -> tuple[PairSpec, ...]:
+    """The scene's table of pairs."""
+    return tuple(PairSpec(pair.a, pair.b, pair.mu_static, pair.mu_dynamic) for pair in scene.stiction.pairs)
+
+
+def effective_rule(scene: Scene) -> FrictionCombine:
+    """How the coefficients of two bodies are combined; what is unknown as in `effective_settings`."""
+    return FrictionCombine.__members__.get(scene.stiction.friction_combine, FrictionCombine.PRODUCT)
+
+
+def effective_frame_range(scene: Scene) -> tuple[int, int]:
+    """First and last frame of the bake; the rigid body world must exist."""
+    own = scene.stiction
+    if own.use_frame_range:
+        return own.frame_start, own.frame_end
+    cache = scene.rigidbody_world.point_cache
+    return cache.frame_start, cache.frame_end
+
+
+def effective_settings(scene: Scene) -> SolverSettings:
+    """How the scene is solved; the rigid body world must exist. A choice that this version does not have counts as the default,
+    and `unknown_choices` tells of it.
+
+    Other methods than Staggered Projections have the exact friction cone only: the panel greys out the choice of another one.
+    """
+    own = scene.stiction
+    method = ContactMethod.__members__.get(own.method, SolverSettings.method)
+    is_polygon = own.friction_cone == "POLYGON" and method is ContactMethod.STAGGERED
+    return SolverSettings(
+        method=method,
+        tolerance=own.tolerance,
+        crowd_tolerance=own.crowd_tolerance,
+        crowd_limit=own.crowd_limit,
+        max_iterations=own.max_iterations,
+        substeps=own.substeps if own.use_substeps else scene.rigidbody_world.substeps_per_frame,
+        polygon_sides=own.polygon_sides if is_polygon else 0,
+        sleeping=own.use_sleeping,
+        staggering=Staggering.__members__.get(own.staggering, SolverSettings.staggering),
+        step_time_limit=own.step_time_limit,
+        recovery_speed=own.recovery_speed,
+        step_accuracy=own.step_accuracy,
+    )
+
+
+register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSES)
+
+
+def register() -> None:
+    """Give scenes and the session their properties."""
+    register_classes()
+    Scene.stiction = PointerProperty(type=SceneStiction)
+    bpy.types.WindowManager.stiction = PointerProperty(type=SessionStiction)
+
+
+def unregister() -> None:
+    """Take the properties away."""
+    del bpy.types.WindowManager.stiction
+    del Scene.stiction
+    unregister_classes()

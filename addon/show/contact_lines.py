@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Contacts as points and lines: where they are, what they bear, how friction pulls, and the cone that bounds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...solver_core.dynamics.model.frame import ContactState, FrameContacts
+
+__all__ = ["COLOURS", "Drawing", "Wanted", "draw_contacts", "fitting_length"]
+
+Singles = NDArray[np.float32]
+Flags = NDArray[np.bool_]
+
+# Told apart by those who see no red or no green, too (Okabe and Ito).
+COLOURS = {
+    ContactState.SEPARATING: (0.75, 0.75, 0.75, 0.6),
+    ContactState.STICKING: (0.34, 0.71, 0.91, 1.0),
+    ContactState.SLIDING: (0.90, 0.62, 0.0, 1.0),
+}
+NORMALS_FADED, CONES_FADED = 0.75, 0.35
+CIRCLE = 16
+GENERATORS = 4
+# The force whose line is to be as long as a body: single ones may be far above all others.
+MOST_FORCES = 0.95
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is drawn. force_length: m for 1 N."""
+
+    normals: bool
+    friction: bool
+    cones: bool
+    force_length: float
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """points: (m, 3) with their colours (m, 4); lines: (2 n, 3), two ends each, with the colours (2 n, 4) of these."""
+
+    points: Singles
+    point_colours: Singles
+    lines: Singles
+    line_colours: Singles
+
+
+def draw_contacts(contacts: FrameContacts, wanted: Wanted, on: Flags, only_on: bool) -> Drawing:
+    """The drawing of a frame's contacts.
+
+    on: (bodies,) those on which forces are shown; of two such bodies it is the second, of none as well. only_on: leave out the
+    contacts of all others.
+    """
+    a, b = contacts.body_a, contacts.body_b
+    rows = np.flatnonzero(on[a] | on[b]) if only_on else np.arange(len(contacts))
+    state = contacts.state[rows]
+    points = contacts.point[rows]
+    colours = np.array([COLOURS[one] for one in ContactState], dtype=np.float32)[state]
+    sign = np.where(on[a[rows]] & ~on[b[rows]], -1.0, 1.0)[:, None]
+    bears = state != ContactState.SEPARATING
+    reach = wanted.force_length * contacts.force[rows]
+    axis = sign * contacts.normal[rows]
+    ends: list[NDArray[np.floating]] = []
+    shades: list[NDArray[np.floating]] = []
+
+    def add(begin: NDArray[np.floating], end: NDArray[np.floating], alpha: float) -> None:
+        ends.append(np.stack([begin, end], axis=1).reshape(-1, 3))
+        faded = colours[bears] * [1.0, 1.0, 1.0, alpha]
+        shades.append(np.repeat(faded, 2 * len(begin) // max(1, int(bears.sum())), axis=0))
+
+    at = points[bears]
+    if wanted.normals:
+        add(at, at + reach[bears, None] * axis[bears], NORMALS_FADED)
+    if wanted.friction:
+        add(at, at + wanted.force_length * (sign * contacts.friction[rows])[bears], 1.0)
+    if wanted.cones and bears.any():
+        add(*cones(at, axis[bears], reach[bears], contacts.mu[rows][bears]), CONES_FADED)
+    empty = np.zeros((0, 3)), np.zeros((0, 4))
+    return Drawing(
+        points=points.astype(np.float32),
+        point_colours=colours,
+        lines=np.concatenate([empty[0], *ends]).astype(np.float32),
+        line_colours=np.concatenate([empty[1], *shades]).astype(np.float32),
+    )
+
+
+def cones(at: Singles, axis: Singles, height: Singles, mu: Singles) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    """Begins and ends (m (circle + generators), 3), contact by contact, of the lines of cones with their tips at the points."""
+    other = np.where(np.abs(axis[:, 2:]) < np.sqrt(0.5), [[0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0]])
+    t1 = np.cross(axis, other)
+    t1 /= np.linalg.norm(t1, axis=1, keepdims=True)
+    t2 = np.cross(axis, t1)
+    angle = np.linspace(0.0, 2.0 * np.pi, CIRCLE + 1)[None, :, None]
+    radius = (mu * height)[:, None, None]
+    rim = (at + height[:, None] * axis)[:, None] + radius * (np.cos(angle) * t1[:, None] + np.sin(angle) * t2[:, None])
+    spokes = rim[:, : CIRCLE : CIRCLE // GENERATORS]
+    tips = np.broadcast_to(at[:, None], spokes.shape)
+    begin, end = np.concatenate([rim[:, :-1], tips], axis=1), np.concatenate([rim[:, 1:], spokes], axis=1)
+    return begin.reshape(-1, 3), end.reshape(-1, 3)
+
+
+def fitting_length(contacts: FrameContacts, size: float) -> float | None:
+    """m for 1 N at which nearly all forces of a frame are no longer than `size` m; None where nothing bears."""
+    forces = contacts.force[contacts.state != ContactState.SEPARATING]
+    most = float(np.quantile(forces, MOST_FORCES)) if forces.size else 0.0
+    return size / most if most > 0.0 else None

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The contacts of the current frame in the 3D viewport: points, forces and friction cones, drawn from the cache alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+import gpu
+import numpy as np
+from bpy.types import Context, Operator, Panel, Scene, UILayout
+from gpu_extras.batch import batch_for_shader
+
+from ...solver_core.dynamics.model.frame import FrameContacts
+from ..blender.poll import has_bake
+from ..blender.restore import baked_objects
+from ..output.cached_contacts import CachedContacts, objects_of_bodies
+from ..panels.ui import SceneChildPanel
+from .contact_lines import Drawing, Wanted, draw_contacts, fitting_length
+
+__all__ = ["register", "unregister"]
+
+POINT_PIXELS = 6.0
+LINE_PIXELS = 2.0
+UNDOABLE = {"REGISTER", "UNDO"}
+CLOSED = {"DEFAULT_CLOSED"}
+
+
+class Overlay:
+    """What is drawn, for as long as nothing of it changes, and the handle that Blender wants back."""
+
+    handle: Any = None
+    contacts = CachedContacts()
+    drawn: tuple[Any, Any, Any] | None = None
+
+
+def draw() -> None:
+    """Draw the contacts of the current frame into the viewport that Blender draws."""
+    context = bpy.context
+    scene, space = context.scene, context.space_data
+    if not scene.stiction_display.show_contacts or not space.overlay.show_overlays:
+        return
+    contacts = Overlay.contacts.of_frame(scene)
+    if contacts is None or not len(contacts):
+        return
+    key = look_of(scene, context)
+    if Overlay.drawn is None or Overlay.drawn[0] is not contacts or Overlay.drawn[1] != key:
+        Overlay.drawn = contacts, key, batches(drawing_of(scene, contacts))
+    ui_scale = context.preferences.system.ui_scale
+    (points, point_shader), (lines, line_shader) = Overlay.drawn[2]
+    depth_test = gpu.state.depth_test_get()
+    gpu.state.blend_set("ALPHA")
+    # most contacts lie inside of what they are between
+    gpu.state.depth_test_set("NONE")
+    if lines is not None:
+        line_shader.uniform_float("viewportSize", gpu.state.viewport_get()[2:])
+        line_shader.uniform_float("lineWidth", LINE_PIXELS * ui_scale)
+        lines.draw(line_shader)
+    if points is not None:
+        gpu.state.point_size_set(POINT_PIXELS * ui_scale)
+        points.draw(point_shader)
+        gpu.state.point_size_set(1.0)
+    gpu.state.depth_test_set(depth_test)
+    gpu.state.blend_set("NONE")
+
+
+def look_of(scene: Scene, context: Context) -> tuple[Any, ...]:
+    """All that a drawing depends on beside the contacts."""
+    own = scene.stiction_display
+    selected = tuple(sorted(ob.session_uid for ob in context.selected_objects)) if own.only_selected else ()
+    return (
+        own.show_normal_forces,
+        own.show_friction_forces,
+        own.show_friction_cones,
+        own.force_length,
+        own.only_selected,
+        selected,
+    )
+
+
+def drawing_of(scene: Scene, contacts: FrameContacts) -> Drawing:
+    """The drawing of contacts as the user wants it."""
+    own = scene.stiction_display
+    reader = Overlay.contacts.reader(scene)
+    names = reader.info.bodies if reader is not None else ()
+    if own.only_selected:
+        wanted = {name for name, ob in objects_of_bodies(scene).items() if ob.select_get()}
+    else:
+        wanted = {ob.stiction.backup.body for ob in baked_objects(scene)}
+    on = np.array([name in wanted for name in names], dtype=bool)
+    fitted = None if own.is_property_set("force_length") else length_for(scene, contacts)
+    length = own.force_length if fitted is None else fitted
+    look = Wanted(own.show_normal_forces, own.show_friction_forces, own.show_friction_cones, length)
+    return draw_contacts(contacts, look, on, own.only_selected)
+
+
+def length_for(scene: Scene, contacts: FrameContacts) -> float | None:
+    """m for 1 N at which forces are about as long as the bodies; None where nothing bears, or there are no bodies."""
+    sizes = [max(ob.dimensions) for ob in baked_objects(scene)]
+    return fitting_length(contacts, float(np.median(sizes))) if sizes else None
+
+
+def batches(drawing: Drawing) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Points and lines with their shaders, as the graphics card takes them; None, where there are none, which it refuses."""
+    point_shader, line_shader = shader_for_points(), gpu.shader.from_builtin("POLYLINE_FLAT_COLOR")
+    points = lines = None
+    if len(drawing.points):
+        points = batch_for_shader(point_shader, "POINTS", {"pos": drawing.points, "color": drawing.point_colours})
+    if len(drawing.lines):
+        lines = batch_for_shader(line_shader, "LINES", {"pos": drawing.lines, "color": drawing.line_colours})
+    return (points, point_shader), (lines, line_shader)
+
+
+def shader_for_points() -> Any:
+    # Points of more than a pixel have a shader of their own from 4.5 on.
+    return gpu.shader.from_builtin("POINT_FLAT_COLOR" if bpy.app.version >= (4, 5, 0) else "FLAT_COLOR")
+
+
+class STICTION_OT_fit_forces(Operator):
+    """Make the lines of the current frame's forces about as long as the bodies are large"""
+
+    bl_idname = "stiction.fit_forces"
+    bl_label = "Fit Length"
+    bl_options = UNDOABLE
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return has_bake(cls, context)
+
+    def execute(self, context: Context) -> set[str]:
+        scene = context.scene
+        contacts = Overlay.contacts.of_frame(scene)
+        length = None if contacts is None else length_for(scene, contacts)
+        if length is None:
+            self.report({"WARNING"}, f"No contact of frame {scene.frame_current} bears anything")
+            return {"CANCELLED"}
+        scene.stiction_display.force_length = length
+        return {"FINISHED"}
+
+
+class STICTION_PT_scene_contacts(SceneChildPanel, Panel):
+    bl_label = "Contacts"
+    bl_options = CLOSED
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        layout.prop(context.scene.stiction, "keep_contacts")
+        draw_settings(layout, context)
+        column = layout.column(align=True)
+        column.operator("stiction.add_contact_points", icon="OUTLINER_OB_POINTCLOUD")
+        column.operator("stiction.export_impacts", icon="EXPORT")
+
+
+def draw_settings(layout: UILayout, context: Context) -> None:
+    """The overlay's settings, for the panel and for the viewport's own list of overlays."""
+    own = context.scene.stiction_display
+    layout.prop(own, "show_contacts", text="In Viewport")
+    column = layout.column()
+    column.active = own.show_contacts
+    column.prop(own, "show_normal_forces")
+    column.prop(own, "show_friction_forces")
+    column.prop(own, "show_friction_cones")
+    column.prop(own, "only_selected")
+    row = column.row(align=True)
+    row.prop(own, "force_length", text="One Newton")
+    row.operator("stiction.fit_forces", text="", icon="FULLSCREEN_EXIT")
+    if own.show_contacts and context.scene.stiction.bake.state != "NONE":
+        reader = Overlay.contacts.reader(context.scene)
+        if reader is not None and not reader.has_contacts:
+            layout.label(text="This bake kept no contacts", icon="INFO")
+
+
+def draw_in_overlays(self: Panel, context: Context) -> None:
+    if context.scene.rigidbody_world is not None:
+        self.layout.label(text="Stiction")
+        draw_settings(self.layout.column(), context)
+
+
+CLASSES = (STICTION_OT_fit_forces, STICTION_PT_scene_contacts)
+
+register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSES)
+
+
+def register() -> None:
+    """Add the panel, and draw where there is a window to draw in."""
+    register_classes()
+    bpy.types.VIEW3D_PT_overlay.append(draw_in_overlays)
+    if not bpy.app.background:
+        Overlay.handle = bpy.types.SpaceView3D.draw_handler_add(draw, (), "WINDOW", "POST_VIEW")
+
+
+def unregister() -> None:
+    """Draw no more, and take away what `register` added."""
+    if Overlay.handle is not None:
+        bpy.types.SpaceView3D.draw_handler_remove(Overlay.handle, "WINDOW")
+    Overlay.handle, Overlay.drawn = None, None
+    Overlay.contacts.forget()
+    bpy.types.VIEW3D_PT_overlay.remove(draw_in_overlays)
+    unregister_classes()

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A strip in the timeline: which frames of the bake are there, which are not any more what the scene would give, which are
+missing."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import bpy
+import gpu
+import numpy as np
+from bpy.types import Context, Menu, Scene
+from gpu_extras.batch import batch_for_shader
+
+from ..bake.fingerprint import ONLY_THE_END
+
+__all__ = ["Strip", "register", "strips_of", "unregister"]
+
+# In pixels of an interface that is not scaled; Blender's own strips of point caches are as high.
+HEIGHT = 4.0
+CACHED = (0.34, 0.71, 0.91, 0.9)
+OUTDATED = (0.90, 0.62, 0.0, 0.9)
+LOST = (0.84, 0.37, 0.0, 0.9)
+MISSING = (0.34, 0.71, 0.91, 0.25)
+
+
+class Strip(NamedTuple):
+    """Frames of one kind: the first and the last of them."""
+
+    first: int
+    last: int
+    colour: tuple[float, float, float, float]
+
+
+def strips_of(scene: Scene, changes: list[str], is_lost: bool) -> list[Strip]:
+    """The strips of a scene's bake. changes: what is known to have changed since; is_lost: the frames are not on disk."""
+    bake = scene.stiction.bake
+    if bake.state != "CACHED":
+        return []
+    # a longer scene has the frames that were baked
+    is_outdated = bool(changes) and changes != [ONLY_THE_END]
+    strips = [Strip(bake.frame_start, bake.last_frame, LOST if is_lost else OUTDATED if is_outdated else CACHED)]
+    if bake.last_frame < bake.frame_end:
+        strips.append(Strip(bake.last_frame + 1, bake.frame_end, MISSING))
+    return strips
+
+
+class Timeline:
+    """The handle that Blender wants back."""
+
+    handle: Any = None
+
+
+def draw() -> None:
+    """Draw the strips into the editor that Blender draws."""
+    context = bpy.context
+    scene = context.scene
+    if scene is None or not scene.stiction_display.show_frames or context.space_data.mode != "TIMELINE":
+        return
+    found = [one for one in context.window_manager.stiction.changes if one.scene == scene.name_full]
+    strips = strips_of(scene, [one.name for one in found], any(one.is_lost for one in found))
+    if strips:
+        draw_strips(context, strips)
+
+
+def draw_strips(context: Context, strips: list[Strip]) -> None:
+    shader = gpu.shader.from_builtin("UNIFORM_COLOR")
+    height = HEIGHT * context.preferences.system.ui_scale
+    gpu.state.blend_set("ALPHA")
+    for strip in strips:
+        left, right = (context.region.view2d.view_to_region(x, 0.0, clip=False)[0] for x in (strip.first, strip.last + 1))
+        corners = np.array([(left, 0.0), (right, 0.0), (right, height), (left, height)], dtype=np.float32)
+        batch = batch_for_shader(shader, "TRIS", {"pos": corners}, indices=((0, 1, 2), (0, 2, 3)))
+        shader.uniform_float("color", strip.colour)
+        batch.draw(shader)
+    gpu.state.blend_set("NONE")
+
+
+def draw_option(self: Menu, context: Context) -> None:
+    """Beside the options for Blender's own caches."""
+    self.layout.separator()
+    self.layout.prop(context.scene.stiction_display, "show_frames", text="Stiction Bake")
+
+
+def menu_of_caches() -> Any:
+    """Blender's menu of the caches that the timeline shows; another one from 5.0 on."""
+    return bpy.types.DOPESHEET_MT_cache if hasattr(bpy.types, "DOPESHEET_MT_cache") else bpy.types.TIME_MT_cache
+
+
+def register() -> None:
+    """Draw where there is a window to draw in."""
+    menu_of_caches().append(draw_option)
+    if not bpy.app.background:
+        Timeline.handle = bpy.types.SpaceDopeSheetEditor.draw_handler_add(draw, (), "WINDOW", "POST_PIXEL")
+
+
+def unregister() -> None:
+    """Draw no more."""
+    if Timeline.handle is not None:
+        bpy.types.SpaceDopeSheetEditor.draw_handler_remove(Timeline.handle, "WINDOW")
+        Timeline.handle = None
+    menu_of_caches().remove(draw_option)

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What breakable joints bear as a scene begins, beside what they break at."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dynamics.simulation import Simulation
+from ..scene.spec import SceneSpec, SolverSettings
+
+__all__ = ["FRAMES", "breaking_loads"]
+
+FRAMES = 2  # that are simulated: what stands or hangs bears its weight then, and little has come down yet
+
+
+def breaking_loads(spec: SceneSpec, settings: SolverSettings) -> dict[str, tuple[float, float]]:
+    """For each enabled joint that may break, by its name: the largest impulse in N s, or N m s, that one of its coordinates
+    bears in a time step of the first frames, were none to break, and its breaking impulse."""
+    chosen = [i for i, joint in enumerate(spec.joints) if joint.enabled and np.isfinite(joint.breaking_impulse)]
+    if not chosen:
+        return {}
+    joints = tuple(replace(joint, breaking_impulse=np.inf, changes=()) for joint in spec.joints)
+    simulation = Simulation(replace(spec, joints=joints), settings)
+    bears: NDArray[np.float64] = np.zeros(len(joints))
+
+    def look() -> None:
+        np.maximum(bears, np.abs(simulation.held_in_step).max(axis=1), out=bears)
+
+    for _ in range(min(FRAMES, spec.frame_end - spec.frame_start)):
+        simulation.advance(look)
+        look()
+    return {spec.joints[i].name: (float(bears[i]), float(spec.joints[i].breaking_impulse)) for i in chosen}

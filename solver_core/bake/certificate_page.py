@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A report as a page of HTML: what was baked, whether it is as accurate as was asked, and plots over the frames, drawn as SVG.
+
+Everything is in the page: it loads nothing and runs nothing, and names of objects are text in it, whatever they are.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ..process.console import one_line
+from ..scene.words import distance, figure
+from .report import RESIDUALS
+
+__all__ = ["page"]
+
+WIDTH, HEIGHT = 860, 150
+MARGIN_LEFT, MARGIN_RIGHT, MARGIN_TOP, MARGIN_BOTTOM = 70, 10, 8, 22
+BOX_WIDTH, BOX_HEIGHT = WIDTH - MARGIN_LEFT - MARGIN_RIGHT, HEIGHT - MARGIN_TOP - MARGIN_BOTTOM
+MOST_ROWS = 100
+# What is smaller is drawn as this: below the round-off of double precision there is nothing to tell.
+SMALLEST = 1e-17
+
+STYLE = """
+body { font: 14px/1.45 system-ui, sans-serif; max-width: 900px; margin: 2em auto; padding: 0 1em; color: #222 }
+h1 { font-size: 22px } h2 { font-size: 16px; margin: 1.6em 0 .4em }
+.verdict { padding: .7em 1em; border-left: 6px solid; background: #f4f4f4 }
+.good { border-color: #0072b2 } .bad { border-color: #d55e00 }
+table { border-collapse: collapse } td, th { padding: 2px 14px 2px 0; text-align: left; vertical-align: top }
+th { font-weight: 600 }
+svg { display: block } svg text { font: 11px system-ui, sans-serif; fill: #555 }
+.frame { stroke: #ccc; fill: none } .line { stroke: #0072b2; fill: none; stroke-width: 1.3 }
+.limit { stroke: #d55e00; stroke-dasharray: 5 4 } .broken { fill: #d55e00 }
+"""
+
+
+class Plot(NamedTuple):
+    """One value a frame; None is a number that is not finite. limit: what it should be below, drawn as a line."""
+
+    title: str
+    unit: str
+    frames: Sequence[int]
+    values: Sequence[float | None]
+    logarithmic: bool
+    limit: float | None = None
+
+
+def escape(text: str) -> str:
+    """Text that is shown as it is, also where it has letters that cannot be seen."""
+    return html.escape(one_line(text))
+
+
+def page(report: dict[str, Any]) -> bytes:
+    """The page of a report."""
+    frames, totals, settings = report["frames"], report["totals"], report["settings"]
+    numbers = [row["frame"] for row in frames]
+    stepped = [row for row in frames if row["steps"]]
+    at = [row["frame"] for row in stepped]
+    tolerance = settings["tolerance"]
+    worst = [None if any(row[name] is None for name in RESIDUALS) else max(row[name] for name in RESIDUALS) for row in stepped]
+    depths = [None if row["deepest_overlap"] is None else 1e3 * row["deepest_overlap"] for row in stepped]
+    plots = [
+        Plot("Largest relative residual", "", at, worst, True, tolerance),
+        Plot("Iterations", "", at, [row["iterations"] for row in stepped], False),
+        Plot("Contacts", "", at, [row["contacts"] for row in stepped], False),
+        Plot("Deepest overlap", "mm", at, depths, False),
+        Plot("Time", "s", at, [row["seconds"] for row in stepped], False),
+    ]
+    title = f"Frames {numbers[0]} to {numbers[-1]}" if numbers else "No frames"
+    parts = [
+        f"<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><title>Stiction: {title}</title>",
+        # no page that is opened from a disk may do more than show itself
+        "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; style-src 'unsafe-inline'\">",
+        f"<style>{STYLE}</style></head><body>",
+        f"<h1>Accuracy of a bake: {title}</h1>",
+        verdict(totals, settings),
+        "<h2>What was baked</h2>",
+        pairs(scene_lines(report)),
+        "<h2>How it went</h2>",
+        pairs(total_lines(totals)),
+        *(f"<h2>{escape(plot.title)}{f' ({plot.unit})' if plot.unit else ''}</h2>{svg(plot)}" for plot in plots),
+        missed(report["missed"]),
+        warnings(report["warnings"]),
+        "</body></html>\n",
+    ]
+    return "\n".join(part for part in parts if part).encode()
+
+
+def verdict(totals: dict[str, Any], settings: dict[str, Any]) -> str:
+    tolerance, most, coarse = settings["tolerance"], totals["most_in_crowds"], totals["coarse_steps"]
+    of_crowds = max(tolerance, settings["crowd_tolerance"])
+    crowds = f", crowds of up to {most} bodies within {of_crowds:.3g}" if most else ""
+    if coarse:
+        steps = "1 step" if coarse == 1 else f"{coarse} steps"
+        crowds += f" ({steps} of them within {max(of_crowds, settings['crowd_limit']):.3g})"
+    if totals["missed_steps"]:
+        text = f"{totals['missed_steps']} of {totals['steps']} time steps missed the tolerance of {tolerance:.3g}{crowds}"
+        return f"<p class='verdict bad'>{text}.</p>"
+    text = f"All {totals['steps']} time steps are within the tolerance of {tolerance:.3g}{crowds}"
+    return f"<p class='verdict good'>{text}: contact, Coulomb's law and maximal dissipation, measured after each step.</p>"
+
+
+def scene_lines(report: dict[str, Any]) -> Iterable[tuple[str, str]]:
+    scene, settings = report["scene"], report["settings"]
+    yield "Bodies", ", ".join(f"{number} {kind}" for kind, number in scene["bodies"].items() if number)
+    yield (
+        "Frames",
+        f"{scene['frame_start']} to {scene['frame_end']} at {scene['fps']:.6g} a second, {scene['substeps']} steps each",
+    )
+    for part in report["earlier"]:
+        yield f"Up to frame {part['last_frame']}", f"another bake, {part['digest'][:8]}, with {', '.join(part['differences'])}"
+    yield "Solver", ", ".join(f"{name.replace('_', ' ')} {plain(value)}" for name, value in settings.items())
+    yield "Friction of two bodies", f"{scene['friction_combine'].replace('_', ' ')}, {len(scene['pairs'])} pairs of materials"
+    if "digest" in report:
+        yield "Digest of scene and settings", report["digest"]
+
+
+def total_lines(totals: dict[str, Any]) -> Iterable[tuple[str, str]]:
+    taken = "" if totals["steps"] == totals["single_steps"] else f" in place of {totals['single_steps']} single ones"
+    yield "Frames, time steps", f"{totals['frames']}, {totals['steps']}{taken}"
+    yield "Most contacts in a step", str(totals["most_contacts"])
+    for name in RESIDUALS:
+        yield f"Largest {name.replace('_', ' ')}", number(totals[name])
+    if totals["deepest_frame"] is not None:
+        where = f"{' and '.join(totals['deepest_pair'])}, frame {totals['deepest_frame']}"
+        depth = "not finite" if totals["deepest_overlap"] is None else distance(totals["deepest_overlap"])
+        yield "Deepest overlap", f"{depth}: {where}"
+    if totals["spinning_frame"] is not None:
+        where = f"{totals['spinning_body']}, frame {totals['spinning_frame']}"
+        yield "Farthest turn in a step", f"{'not finite' if totals['spin'] is None else figure(totals['spin'])} rad: {where}"
+    yield "Iterations", str(totals["iterations"])
+    yield "Time of all steps", "not finite" if totals["seconds"] is None else f"{totals['seconds']:.1f} s"
+
+
+def missed(rows: Sequence[dict[str, Any]]) -> str:
+    """A table of the steps that missed their tolerance; empty where none did."""
+    if not rows:
+        return ""
+    head = "<tr><th>Frame</th><th>Step</th><th>Ended as</th><th>Worst</th><th>Between</th></tr>"
+    body = []
+    for row in rows[:MOST_ROWS]:
+        above = ", ".join(f"{name.replace('_', ' ')} {number(row[name])}" for name in row["above_tolerance"])
+        cells = (row["frame"], row["substep"], row["status"].replace("_", " "), above, " and ".join(row["bodies"]))
+        body.append(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in cells)}</tr>")
+    more = f"<p>and {len(rows) - MOST_ROWS} more</p>" if len(rows) > MOST_ROWS else ""
+    return f"<h2>Steps that missed the tolerance</h2><table>{head}{''.join(body)}</table>{more}"
+
+
+def warnings(rows: Sequence[dict[str, Any]]) -> str:
+    """A list of the warnings; empty where there are none."""
+    items = "".join(f"<li>{escape(row['message'])}</li>" for row in rows[:MOST_ROWS])
+    more = f"<p>and {len(rows) - MOST_ROWS} more</p>" if len(rows) > MOST_ROWS else ""
+    return f"<h2>Warnings</h2><ul>{items}</ul>{more}" if items else ""
+
+
+def pairs(lines: Iterable[tuple[str, str]]) -> str:
+    return f"<table>{''.join(f'<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>' for name, text in lines)}</table>"
+
+
+def plain(value: Any) -> str:
+    """A setting; what Blender keeps in single precision without the digits that come of that."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def number(value: float | None) -> str:
+    return "not finite" if value is None else figure(value)
+
+
+def svg(plot: Plot) -> str:
+    """A plot of values over frames; those that are not finite are marked at the top."""
+    low, high = extent([value for value in plot.values if value is not None], plot)
+    first, last = (plot.frames[0], plot.frames[-1]) if plot.frames else (0, 1)
+
+    def x(frame: float) -> str:
+        return f"{MARGIN_LEFT + BOX_WIDTH * (frame - first) / max(1, last - first):.1f}"
+
+    def y(at: float) -> float:
+        """Of a place on the axis."""
+        return MARGIN_TOP + BOX_HEIGHT * (high - at) / (high - low)
+
+    parts = [f"<rect class='frame' x='{MARGIN_LEFT}' y='{MARGIN_TOP}' width='{BOX_WIDTH}' height='{BOX_HEIGHT}'/>"]
+    if plot.limit is not None:
+        level = y(scaled(plot.limit, plot.logarithmic))
+        parts.append(f"<line class='limit' x1='{MARGIN_LEFT}' x2='{WIDTH - MARGIN_RIGHT}' y1='{level:.1f}' y2='{level:.1f}'/>")
+        parts.append(text_at(str(WIDTH - MARGIN_RIGHT), level - 4, f"tolerance {plot.limit:.3g}", "end"))
+    path, pen = [], "M"
+    for frame, value in zip(plot.frames, plot.values, strict=True):
+        if value is None:
+            parts.append(f"<circle class='broken' cx='{x(frame)}' cy='{MARGIN_TOP}' r='3'/>")
+            pen = "M"
+            continue
+        path.append(f"{pen}{x(frame)} {y(scaled(value, plot.logarithmic)):.1f}")
+        pen = "L"
+    parts.append(f"<path class='line' d='{' '.join(path)}'/>" if path else "")
+    for at in (low, high):
+        parts.append(text_at(str(MARGIN_LEFT - 6), y(at) + 4, figure(10.0**at if plot.logarithmic else at), "end"))
+    parts += [text_at(x(first), HEIGHT - 6, str(first), "middle"), text_at(x(last), HEIGHT - 6, str(last), "end")]
+    label = f"role='img' aria-label='{escape(plot.title)} over the frames'"
+    return f"<svg width='{WIDTH}' height='{HEIGHT}' {label}>{''.join(parts)}</svg>"
+
+
+def extent(finite: Sequence[float], plot: Plot) -> tuple[float, float]:
+    """Lowest and highest of the axis, in decades where it is logarithmic."""
+    shown = [*finite, *([] if plot.limit is None else [plot.limit])]
+    if plot.logarithmic:
+        decades = [scaled(value, True) for value in shown] or [0.0]
+        low, high = math.floor(min(decades)), math.ceil(max(decades))
+        return low, high if high > low else low + 1
+    high = max(shown, default=0.0)
+    return 0.0, high if high > 0.0 else 1.0
+
+
+def scaled(value: float, logarithmic: bool) -> float:
+    return math.log10(max(value, SMALLEST)) if logarithmic else value
+
+
+def text_at(x: str, y: float, text: str, anchor: str) -> str:
+    return f"<text x='{x}' y='{y:.1f}' text-anchor='{anchor}'>{escape(text)}</text>"

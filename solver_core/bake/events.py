@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a worker says while it bakes: JSON objects, one a line, on standard output; `worker` has the list of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from ..scene.spec import SceneWarning
+
+__all__ = ["ListenerGone", "emit", "emit_warnings"]
+
+
+class ListenerGone(Exception):
+    """Standard output cannot be written to: whoever started the bake is no longer there."""
+
+
+def emit(event: str, **values: Any) -> None:
+    """Print one event; raises ListenerGone when it cannot be delivered."""
+    line = json.dumps({"event": event, **values}, allow_nan=False) + "\n"
+    try:
+        sys.stdout.write(line)
+        sys.stdout.flush()
+    except OSError as error:
+        raise ListenerGone(str(error)) from error
+
+
+def emit_warnings(warnings: Iterable[SceneWarning]) -> None:
+    """Print an event for each."""
+    for warning in warnings:
+        emit("warning", **dataclasses.asdict(warning))

@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report of a bake: what was simulated, what every frame cost, and where a step missed its tolerance.
+
+Plain JSON: a number that is not finite is null. The same scene gives the same report on every run but for the seconds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from ..dynamics.model.frame import Frame, FrameStatistics
+from ..io.cache import EarlierFrames
+from ..problem.result import Found, Status
+from ..scene.joints import JointSpec
+from ..scene.spec import BodyKind, SceneSpec, SceneWarning, SolverSettings
+from ..scene.words import distance, figure
+from ..validation.findings import FARTHEST_TURN, SceneProblem, listed
+
+__all__ = [
+    "VISIBLE_OVERLAP",
+    "breaking_warnings",
+    "broken_joints",
+    "build_report",
+    "coarse_steps",
+    "contradiction_warnings",
+    "deepest_overlap",
+    "error_report",
+    "frame_summary",
+    "missed_steps",
+    "overlap_warnings",
+    "report_bytes",
+    "spin_warnings",
+    "worst_pair",
+]
+
+# Of the layout of the report; goes up when a field changes its name or its meaning.
+VERSION = 1
+
+# Of the smaller body's half extent: an overlap that is seen.
+VISIBLE_OVERLAP = 0.01
+
+RESIDUALS = ("relative_error", "cone", "complementarity", "dissipation", "natural_map")
+
+
+def build_report(
+    spec: SceneSpec,
+    settings: SolverSettings,
+    frames: Iterable[Frame],
+    warnings: Iterable[SceneWarning] = (),
+    earlier: Iterable[EarlierFrames] = (),
+) -> dict[str, Any]:
+    """The report of the whole bake; `frames` are all of its frames in order, of this run or of an earlier one.
+
+    earlier: which of the first ones are of bakes of other scenes.
+    """
+    rows: list[dict[str, Any]] = []
+    missed: list[dict[str, Any]] = []
+    warnings, seen = tuple(warnings), list[SceneWarning]()
+    joints = [joint_entry(joint) for joint in spec.joints]
+    for frame in frames:
+        deepest = deepest_overlap(frame, spec)
+        worst_at, summary = worst_contact(frame, spec), frame_summary(frame.statistics)
+        summary["coarse_steps"] = coarse_steps(frame.statistics, settings)
+        of_bodies = {**worst_at, **deepest, **farthest_turn(frame, spec)}
+        rows.append({"frame": frame.frame, "bodies": len(frame.poses), **summary, **of_bodies})
+        add_reactions(frame, joints)
+        seen.extend(breaking_warnings(frame, spec, {entry["joint"] for entry in joints if entry["broke"] is not None}))
+        known = {name for w in (*warnings, *seen) if w.field == "contradiction" for name in w.objects}
+        seen.extend(contradiction_warnings(frame, spec, known))
+        note_breaking(frame, joints)
+        seen.extend(overlap_warnings(frame, spec, {w.objects for w in (*warnings, *seen) if w.field == "overlap"}))
+        seen.extend(spin_warnings(frame, spec, settings, {w.objects for w in (*warnings, *seen) if w.field == "substeps"}))
+        missed.extend(missed_steps(frame, spec, settings))
+    kinds = Counter(body.kind for body in spec.bodies)
+    report = {
+        "version": VERSION,
+        "scene": {
+            "bodies": {kind.value: kinds[kind] for kind in BodyKind},
+            "frame_start": spec.frame_start,
+            "frame_end": spec.frame_end,
+            "fps": spec.fps,
+            "time_scale": spec.time_scale,
+            "substeps": settings.substeps,
+            "gravity": [number_or_null(value) for value in np.asarray(spec.gravity, dtype=np.float64)],
+            "friction_combine": spec.friction_combine.value,
+            "restitution_combine": spec.restitution_combine.value,
+            "pairs": [dataclasses.asdict(pair) for pair in spec.pairs],
+        },
+        "settings": {
+            key: value.value if isinstance(value, Enum) else value for key, value in dataclasses.asdict(settings).items()
+        },
+        "earlier": [dataclasses.asdict(part) for part in earlier],
+        "frames": rows,
+        "joints": joints,
+        "missed": missed,
+        "warnings": [dataclasses.asdict(warning) for warning in (*warnings, *seen)],
+        "totals": {
+            "frames": len(rows),
+            "steps": sum(row["steps"] for row in rows),
+            "single_steps": sum(row["single_steps"] for row in rows),
+            "missed_steps": len(missed),
+            "coarse_steps": sum(row["coarse_steps"] for row in rows),
+            "iterations": sum(row["iterations"] for row in rows),
+            "factorisations": sum(row["factorisations"] for row in rows),
+            "found": {which.name.lower(): sum(row["found"][which.name.lower()] for row in rows) for which in Found},
+            "out_of_time": sum(row["status"] == Status.TIME_LIMIT.name.lower() for row in missed),
+            "infeasible": sum(row["status"] == Status.INFEASIBLE.name.lower() for row in missed),
+            "cuts": sum(row["cuts"] for row in rows),
+            "most_contacts": max((row["contacts"] for row in rows), default=0),
+            "most_in_crowds": max((row["crowd"] for row in rows), default=0),
+            **{name: worst(row[name] for row in rows) for name in RESIDUALS},
+            **deepest_of(rows),
+            **farthest_of(rows),
+            "seconds": sum(row["seconds"] for row in rows),
+        },
+    }
+    return with_nulls(report)
+
+
+def with_nulls(value: Any) -> Any:
+    """A part of a report with null for every number in it that is not finite."""
+    if isinstance(value, dict):
+        return {key: with_nulls(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(with_nulls(item) for item in value)
+    return number_or_null(value) if isinstance(value, float) else value
+
+
+def error_report(message: str, problems: Iterable[SceneProblem] = ()) -> dict[str, Any]:
+    """The report of a bake that was not done."""
+    return {"version": VERSION, "error": message, "problems": [dataclasses.asdict(problem) for problem in problems]}
+
+
+def report_bytes(report: dict[str, Any]) -> bytes:
+    """The report as it is written to a file."""
+    return (json.dumps(report, indent=1, allow_nan=False) + "\n").encode()
+
+
+def frame_summary(statistics: FrameStatistics) -> dict[str, Any]:
+    """One frame's steps in single numbers: how many, and how many single ones these were; the most contacts, the sums of counts
+    and seconds, how many islands were solved by
+    what (see `Found`), the worst of each residual, how many bodies slept at the end, and the most that were in crowds."""
+    return {
+        "steps": len(statistics.status),
+        "single_steps": int(statistics.span.sum()),
+        "contacts": int(statistics.contacts.max(initial=0)),
+        "iterations": int(statistics.iterations.sum()),
+        "factorisations": int(statistics.factorisations.sum()),
+        "found": {which.name.lower(): int(statistics.found[:, which].sum()) for which in Found},
+        "cuts": int(statistics.cuts.sum()),
+        **{name: worst(getattr(statistics, name)) for name in RESIDUALS},
+        "asleep": int(statistics.asleep[-1]) if len(statistics.asleep) else 0,
+        "crowd": int(statistics.crowd.max(initial=0)),
+        "missed_steps": int(np.count_nonzero(statistics.status != Status.SOLVED)),
+        "seconds": float(statistics.seconds.sum()),
+    }
+
+
+def coarse_steps(statistics: FrameStatistics, settings: SolverSettings) -> int:
+    """How many steps are solved, but in a crowd to no more than its limit."""
+    tolerance = max(settings.tolerance, settings.crowd_tolerance)
+    largest = np.max([getattr(statistics, name) for name in RESIDUALS], axis=0)
+    return int(np.count_nonzero((statistics.status == Status.SOLVED) & (largest > tolerance)))
+
+
+def worst_contact(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
+    """worst_pair: the names of the bodies at the worst contact of the step whose residuals are largest, none where there is
+    none."""
+    return {"worst_pair": [spec.bodies[body].name for body in worst_pair(frame.statistics)]}
+
+
+def worst_pair(statistics: FrameStatistics) -> list[int]:
+    """The indices of the bodies at the worst contact of the step whose residuals are largest."""
+    if not len(statistics.status):
+        return []
+    # a nan is the largest there is
+    step = int(np.argmax(np.max([getattr(statistics, name) for name in RESIDUALS], axis=0)))
+    return [int(body) for body in statistics.worst_pair[step] if body >= 0]
+
+
+def deepest_overlap(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
+    """The overlap of the frame's steps that is deepest for the size of the smaller body: deepest_overlap in m, overlap_ratio in
+    half extents of that body, deepest_pair the names of the two, none where nothing overlaps."""
+    statistics = frame.statistics
+    if not len(statistics.overlap_ratio):
+        return {"deepest_overlap": 0.0, "overlap_ratio": 0.0, "deepest_pair": []}
+    # a nan is the largest there is
+    step = int(np.argmax(statistics.overlap_ratio))
+    return {
+        "deepest_overlap": number_or_null(statistics.deepest_overlap[step]),
+        "overlap_ratio": number_or_null(statistics.overlap_ratio[step]),
+        "deepest_pair": [spec.bodies[body].name for body in statistics.deepest_pair[step] if body >= 0],
+    }
+
+
+def deepest_of(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Of the rows of frames, what the one with the deepest overlap says of it, and its number."""
+    names = ("deepest_overlap", "overlap_ratio", "deepest_pair")
+    row = max(rows, key=lambda row: math.inf if row["overlap_ratio"] is None else row["overlap_ratio"], default=None)
+    if row is None or not row["deepest_pair"]:
+        return {"deepest_overlap": 0.0, "overlap_ratio": 0.0, "deepest_pair": [], "deepest_frame": None}
+    return {name: row[name] for name in names} | {"deepest_frame": row["frame"]}
+
+
+def overlap_warnings(frame: Frame, spec: SceneSpec, known: Collection[tuple[str, ...]]) -> Iterator[SceneWarning]:
+    """A warning for each two bodies that come visibly into each other in the frame, but for those whose names are known."""
+    statistics = frame.statistics
+    warned = set(known)
+    for step in np.flatnonzero(statistics.overlap_ratio > VISIBLE_OVERLAP):
+        a, b = (spec.bodies[body].name for body in statistics.deepest_pair[step])
+        if (a, b) in warned:
+            continue
+        warned.add((a, b))
+        depth, ratio = float(statistics.deepest_overlap[step]), float(statistics.overlap_ratio[step])
+        share = f"{figure(100.0 * ratio, 2)} % of the smaller one's half extent"
+        message = f"{a} and {b} overlap by {distance(depth)} at frame {frame.frame}, {share}: they are pushed apart slowly; "
+        yield SceneWarning((a, b), "overlap", message + "more substeps help")
+
+
+def farthest_turn(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
+    """Of the bodies with contacts the one that turns farthest in a step of the frame: spin in rad, spinning_body its name."""
+    statistics = frame.statistics
+    step = int(np.argmax(statistics.spin)) if len(statistics.spin) else -1
+    if step < 0 or statistics.spinning_body[step] < 0:
+        return {"spin": 0.0, "spinning_body": ""}
+    return {
+        "spin": number_or_null(statistics.spin[step]),
+        "spinning_body": spec.bodies[statistics.spinning_body[step]].name,
+    }
+
+
+def farthest_of(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Of the rows of frames, what the one with the farthest turn in a step says of it, and its number."""
+    row = max(rows, key=lambda row: math.inf if row["spin"] is None else row["spin"], default=None)
+    if row is None or not row["spinning_body"]:
+        return {"spin": 0.0, "spinning_body": "", "spinning_frame": None}
+    return {"spin": row["spin"], "spinning_body": row["spinning_body"], "spinning_frame": row["frame"]}
+
+
+def spin_warnings(
+    frame: Frame, spec: SceneSpec, settings: SolverSettings, known: Collection[tuple[str, ...]]
+) -> Iterator[SceneWarning]:
+    """A warning for a body that turns too far for its contacts in most steps of the frame, but for those whose names are known.
+
+    What touches something in a step or two of a frame, as debris that tumbles does, is hit rather than carried.
+    """
+    statistics = frame.statistics
+    too_far = statistics.spinning_body[statistics.spin > FARTHEST_TURN]
+    for body in np.unique(too_far):
+        name = spec.bodies[body].name
+        if 2 * np.count_nonzero(too_far == body) <= len(statistics.spin) or (name,) in known:
+            continue
+        turn = float(statistics.spin[statistics.spinning_body == body].max())
+        wanted = math.ceil(settings.substeps * turn / FARTHEST_TURN)
+        message = (
+            f"it turns by {figure(turn, 2)} rad in a step while it touches something, at frame {frame.frame}: what it does on "
+            f"a tip, a rim or an edge is coarse; {wanted} substeps make it {FARTHEST_TURN}"
+        )
+        yield SceneWarning((name,), "substeps", message)
+
+
+def joint_entry(joint: JointSpec) -> dict[str, Any]:
+    """What the report says of a joint: its two bodies ("" is the world), the frame in which it broke or null, the most that it
+    gave way, in m, and frame by frame the force in N and the torque in N m on the second body, about the joint, world axes,
+    each the mean over the frame."""
+    bodies = [joint.body_a, joint.body_b]
+    return {"joint": joint.name, "bodies": bodies, "broke": None, "gave_way": 0.0, "force": [], "torque": []}
+
+
+def add_reactions(frame: Frame, joints: list[dict[str, Any]]) -> None:
+    for entry, reaction, off in zip(joints, frame.reactions, frame.giving_way, strict=True):
+        entry["gave_way"] = max(entry["gave_way"], float(off))
+        entry["force"].append([number_or_null(value) for value in reaction[:3]])
+        entry["torque"].append([number_or_null(value) for value in reaction[3:]])
+
+
+def note_breaking(frame: Frame, joints: list[dict[str, Any]]) -> None:
+    for entry, broken in zip(joints, frame.broken, strict=True):
+        if broken and entry["broke"] is None:
+            entry["broke"] = frame.frame
+
+
+def breaking_warnings(frame: Frame, spec: SceneSpec, known: Collection[str]) -> Iterator[SceneWarning]:
+    """One for all joints that are broken at a frame's end, but for those that are known to be."""
+    broken = tuple(name for name in broken_joints(frame, spec) if name not in known)
+    if broken:
+        yield SceneWarning(broken, "joints", f"broke at frame {frame.frame}")
+
+
+def broken_joints(frame: Frame, spec: SceneSpec) -> tuple[str, ...]:
+    """The names of the joints that are broken at a frame's end."""
+    return tuple(spec.joints[k].name for k in np.flatnonzero(frame.broken))
+
+
+def contradiction_warnings(frame: Frame, spec: SceneSpec, known: Collection[str]) -> Iterator[SceneWarning]:
+    """One for each joint that gives way at a frame's end, with those that it contradicts, but for joints that are known to.
+
+    These are the joints that its forces go on through: about as large in them, by way of active bodies.
+    """
+    gives_way = np.flatnonzero(frame.giving_way)
+    told = set(known)
+    for joint in gives_way[np.argsort(-frame.giving_way[gives_way], kind="stable")]:
+        if spec.joints[joint].name in told:
+            continue
+        members = borne_with(frame, spec, int(joint))
+        names = [spec.joints[member].name for member in members]
+        told.update(names)
+        off, at = distance(float(frame.giving_way[joint])), f"at frame {frame.frame}"
+        if len(members) == 1:
+            said = f"the joint {names[0]} is off by {off} {at}: what holds its bodies beside it contradicts it"
+        else:
+            said = f"the joints {listed(names)} contradict each other: {names[0]} is off by {off} {at}"
+        advice = "the bake goes on with the least error; change their limits, or what moves their ends, or let them break"
+        yield SceneWarning(tuple(names), "contradiction", f"{said}; {advice}")
+
+
+def borne_with(frame: Frame, spec: SceneSpec, joint: int) -> list[int]:
+    """A joint and after it those that bear what it bears: joined to it by active bodies, with half its force or torque."""
+    active = {body.name for body in spec.bodies if body.kind is BodyKind.ACTIVE}
+    force, torque = (np.linalg.norm(frame.reactions[:, part], axis=1) for part in (slice(0, 3), slice(3, 6)))
+    bears = ((force >= 0.5 * force[joint]) & (force > 0.0)) | ((torque >= 0.5 * torque[joint]) & (torque > 0.0))
+    at: dict[str, list[int]] = {}
+    for k in np.flatnonzero(bears & ~frame.broken):
+        for name in active.intersection((spec.joints[k].body_a, spec.joints[k].body_b)):
+            at.setdefault(name, []).append(int(k))
+    found = [joint]
+    for k in found:
+        for name in (spec.joints[k].body_a, spec.joints[k].body_b):
+            found += [other for other in at.pop(name, ()) if other not in found]
+    return found
+
+
+def missed_steps(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> Iterator[dict[str, Any]]:
+    """Where in the frame a step missed its tolerance, by how much, and between which bodies.
+
+    substep counts from 1; time is the end of the step in s of simulated time since the first frame.
+    """
+    statistics = frame.statistics
+    # as many as the frame had: those of another bake may be more or fewer
+    steps = len(statistics.status)
+    step = spec.time_scale / (spec.fps * max(steps, 1))
+    steps_before = (frame.frame - spec.frame_start - 1) * steps
+    for index in np.flatnonzero(statistics.status != Status.SOLVED):
+        values = {name: float(getattr(statistics, name)[index]) for name in RESIDUALS}
+        asked = settings.tolerance
+        if statistics.crowd[index]:
+            # what is off by no more than crowds may be is off in no crowd
+            of_crowds = max(asked, settings.crowd_tolerance, settings.crowd_limit)
+            asked = of_crowds if any(not value <= of_crowds for value in values.values()) else asked
+        yield {
+            "frame": frame.frame,
+            "substep": int(index) + 1,
+            "time": (steps_before + int(index) + 1) * step,
+            "status": Status(int(statistics.status[index])).name.lower(),
+            **{name: number_or_null(value) for name, value in values.items()},
+            # Written so that what is not a number counts as above the tolerance.
+            "above_tolerance": [name for name, value in values.items() if not value <= asked],
+            "bodies": [spec.bodies[body].name for body in statistics.worst_pair[index] if body >= 0],
+        }
+
+
+def worst(values: Iterable[float | None]) -> float | None:
+    """The largest of them, 0 when there are none, null when one of them is not a finite number."""
+    largest = 0.0
+    for value in values:
+        if value is None or not math.isfinite(value):
+            return None
+        largest = max(largest, float(value))
+    return largest
+
+
+def number_or_null(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

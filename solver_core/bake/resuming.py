@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a bake goes on: the simulation brought to where its cache ends, and what the frames that are there tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..dynamics.model.checkpoints import checkpoint_problem, missing_in
+from ..dynamics.model.frame import Frame
+from ..io.cache import CacheError, FrameCacheReader, FrameCacheWriter, LastFrame
+from ..scene.spec import SceneSpec, SceneWarning
+from .report import broken_joints, frame_summary
+
+if TYPE_CHECKING:
+    from ..dynamics.simulation import Simulation
+
+__all__ = ["came_out_otherwise", "go_on", "is_same_motion", "told_so_far"]
+
+
+def go_on(simulation: Simulation, writer: FrameCacheWriter, there: FrameCacheReader) -> tuple[int, Sequence[SceneWarning]]:
+    """Bring a simulation to the newest checkpoint of the cache, or where its frames of other bakes end; returns the number of
+    the frame that comes next, which may be there already, and what is odd where frames of another bake are gone on after.
+    Raises CacheError where the checkpoint makes no sense."""
+    last = writer.last
+    if last is None:
+        return writer.info.frame_start, ()
+    part = writer.info.earlier[-1].last_frame if writer.info.earlier else None
+    refuse_odd_checkpoint(last, simulation, there.path)
+    if last.checkpoint is not None and (part is None or last.checkpoint.frame > part):
+        simulation.restore(last.checkpoint.frame, last.checkpoint.arrays)
+        return last.checkpoint.frame + 1, ()
+    if part is None or last.seam is None:
+        return writer.info.frame_start, ()
+    return part + 1, simulation.take_up(there.read(part), last.seam)
+
+
+def refuse_odd_checkpoint(last: LastFrame, simulation: Simulation, path: str) -> None:
+    """Raise CacheError where what is to be gone on from makes no sense: kernels would believe it."""
+    like, whole = simulation.checkpoint(), last.checkpoint
+    missing = [] if whole is None else missing_in(whole.arrays, like)
+    problem = f"it has no {missing[0]!r}" if missing else ""
+    for arrays in ({} if whole is None else whole.arrays, last.seam or {}):
+        problem = problem or checkpoint_problem(arrays, like)
+    if problem:
+        raise CacheError(f"{path}: its checkpoint makes no sense: {problem}; bake anew")
+
+
+def told_so_far(there: FrameCacheReader, frames: Iterable[int], spec: SceneSpec) -> tuple[int, tuple[str, ...], set[str]]:
+    """Of frames in the cache: how many steps missed their tolerance, and the joints that were broken or gave way."""
+    missed, broken, gave_way = 0, tuple[str, ...](), set[str]()
+    for frame in map(there.read, frames):
+        missed += frame_summary(frame.statistics)["missed_steps"]
+        broken = broken_joints(frame, spec)
+        gave_way |= {spec.joints[k].name for k in np.flatnonzero(frame.giving_way)}
+    return missed, broken, gave_way
+
+
+def is_same_motion(a: Frame, b: Frame) -> bool:
+    """Whether two frames have the same bits."""
+    return a.poses.tobytes() == b.poses.tobytes() and a.velocities.tobytes() == b.velocities.tobytes()
+
+
+def came_out_otherwise(number: int, cache: str) -> SceneWarning:
+    """What is said of a frame that has other bits than the one that the cache has."""
+    message = (
+        f"frame {number} came out otherwise when it was simulated once more, so it and those after it are baked anew; "
+        "another processor or another version of Stiction baked them"
+    )
+    return SceneWarning((cache,), "cache", message)

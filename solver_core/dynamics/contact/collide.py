@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The stage collide: the contacts that can close within a step, and who is near enough to what moves to be woken by it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...collision.contact_set import ContactSet
+from ...collision.detect import Scene, detect, detect_all, pairs_near
+from ..look_ahead.impacts import ImpactFinder
+from ..model.bodies import Bodies, State
+from ..model.held_together import HeldTogether
+from ..model.rest_gaps import rest_offsets
+from ..motion.deformation import Deformation
+from ..motion.rotation import matrices
+
+__all__ = ["Collider"]
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+STILL_MOTION = 1e-12  # m in a step: what interpolation between equal poses may come to
+
+
+class Collider:
+    """Finds contacts of a scene's n bodies."""
+
+    def __init__(
+        self, bodies: Bodies, together: HeldTogether, impacts: ImpactFinder, deformation: Deformation, threads: int
+    ) -> None:
+        self._bodies, self._impacts, self._deformation, self._threads = bodies, impacts, deformation, threads
+        self._together = together
+        self._rest = rest_offsets(bodies.model.size)
+
+    def contacts(self, state: State, movable: Flags, twist: Floats, h: float, rotation: Floats | None = None) -> ContactSet:
+        """Contacts that can close within h seconds with twists (n, 6); of two bodies one is movable (n,).
+
+        rotation: (n, 3, 3) of the state's orientations, where it is known already.
+        """
+        shapes, model, excluded = self._bodies.shapes, self._bodies.model, self._together.excluded
+        rotation = matrices(state.orientation) if rotation is None else rotation
+        reach = 2.0 * self._rest + self._impacts.turning_reach(twist, h) + self._deformation.reach(h)
+        scene = Scene(state.position, rotation, reach, h * twist[:, :3], model.collections, movable, excluded)
+        return detect_all(shapes, scene, self._threads)
+
+    def neighbours(self, state: State) -> Ints:
+        """(k, 2) bodies a < b, sorted, whose boxes meet where they are, each grown by half of its half extent."""
+        shapes, model = self._bodies.shapes, self._bodies.model
+        reach = np.where(np.isfinite(model.size), 0.5 * model.size, 0.0)
+        still, every, excluded = np.zeros_like(state.position), np.ones(len(reach), np.bool_), self._bodies.excluded
+        scene = Scene(state.position, matrices(state.orientation), reach, still, model.collections, every, excluded)
+        _, colliders = pairs_near(shapes._replace(surfaces=None), scene)
+        return np.unique(np.sort(shapes.body[colliders], axis=1), axis=0)
+
+    def moves(self, prescribed: Floats, h: float) -> tuple[Floats, Flags]:
+        """(n,) how far in m an animated or deforming body comes within h seconds, with twists (n, 6), and whether it moves."""
+        motion = self._impacts.reach(prescribed, h) + self._deformation.reach(h)
+        return motion, motion > STILL_MOTION
+
+    def near(self, state: State, asleep: Flags, moving: Flags, motion: Floats) -> ContactSet:
+        """Contacts of those asleep (n,) with those that move (n,) by so many m (n,)."""
+        bodies, rotation = self._bodies, matrices(state.orientation)
+        collections = np.where(asleep | moving, bodies.model.collections, 0)
+        reach = 2.0 * self._rest + motion
+        return detect(bodies.shapes, state.position, rotation, reach, collections, moving, self._together.excluded)

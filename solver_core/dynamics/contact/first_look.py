@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is odd about a scene as it begins, and shows only once its contacts are known."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...collision.contact_set import ContactSet
+from ...scene.spec import SceneWarning
+from ...scene.words import distance
+from ..model.rest_gaps import rest_offsets
+
+__all__ = ["begun_overlaps"]
+
+
+def begun_overlaps(contacts: ContactSet, size: NDArray[np.float64], names: list[str], frame: int) -> tuple[SceneWarning, ...]:
+    """A warning for each pair of bodies that overlap at a frame by more than their rest offset; size: (n,) half extents, m."""
+    deepest: dict[tuple[int, int], float] = {}
+    overlapping = contacts.gap < -rest_offsets(np.minimum(size[contacts.body_a], size[contacts.body_b]))
+    contacts = contacts.chosen(overlapping)
+    for a, b, gap in zip(contacts.body_a.tolist(), contacts.body_b.tolist(), contacts.gap.tolist(), strict=True):
+        deepest[a, b] = min(gap, deepest.get((a, b), 0.0))
+    return tuple(
+        SceneWarning(
+            (names[a], names[b]),
+            "overlap",
+            f"{names[a]} and {names[b]} overlap by {distance(-gap)} at frame {frame}: they are pushed apart slowly",
+        )
+        for (a, b), gap in deepest.items()
+    )

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bodies that joints hold to each other, directly or through others: what they ask of contacts between them.
+
+Contacts want their rest offset, and joints want everything where it began. Where both hold the same two bodies they have to
+agree on the gap that these begin with, or each step solves the contradiction exactly, with any force. So
+
+- bodies that are held in all six coordinates can touch in no other way than they do: they have no contacts with each other,
+  and the joints bear everything;
+- others that begin nearer than their rest offset, as a door in its frame, rest at the gap that they begin with
+  (`rest_gaps.py`).
+
+When the joints break, the bodies rest at the gap that they then have until they are farther apart. Who is held to each other
+but meets later, as the ends of a chain, has the rest offset of all others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...collision.contact_set import ContactSet
+from ...linalg.disjoint_sets import connected
+from ...scene.spec import BodyKind, SceneSpec
+from .bodies import Bodies
+from .checkpoints import OF_PAIRS
+from .rest_gaps import NEAR_ENOUGH, RestGaps, rest_offsets
+
+__all__ = ["HeldTogether"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+class HeldTogether:
+    """Who is held to whom among n bodies. rest: the gaps of those that begin near each other. excluded: (k, 2) sorted pairs
+    that do not collide, those of the scene and those that are held in all coordinates."""
+
+    def __init__(self, spec: SceneSpec, bodies: Bodies) -> None:
+        n = len(spec.bodies)
+        self._size, self._of_scene = bodies.model.size, bodies.excluded
+        # what never moves is one thing with the world, the last node; what deforms is no rigid thing
+        is_fixed = [body.kind is BodyKind.PASSIVE and body.deformation is None for body in spec.bodies]
+        self._node = np.append(np.where(is_fixed, n, np.arange(n)), n)
+        self._deforms = np.array([body.deformation is not None for body in spec.bodies] + [False])
+        self._touching, self._rigid = np.arange(n + 1), np.arange(n + 1)
+        self._neighbours = np.zeros((0, 2), np.int64)
+        self.rest = RestGaps.of_scene(n)
+        self.excluded = bodies.excluded
+
+    def follow(self, links: Ints, rigid: Flags) -> bool:
+        """Take in which joints hold now, links (j, 2) of bodies, -1 for the world, and which of them in all six coordinates
+        (j,); whether they hold bodies to each other that they did not hold before."""
+        rigid = rigid & ~self._deforms[links].any(axis=1)
+        before = self._touching, self._rigid
+        self._touching, self._rigid = self._sets(links), self._sets(links[rigid])
+        a, b = self._node[links].T
+        grown = (before[0][a] != before[0][b]) | (rigid & (before[1][a] != before[1][b]))
+        self.rest = self.rest._replace(held=self._are_held(*np.divmod(self.rest.pair, self.rest.bodies)))
+        self._exclude()
+        return bool(grown.any())
+
+    def begin(self, neighbours: Ints, contacts: ContactSet) -> None:
+        """Take the gaps that bodies have now for those at which they are held. neighbours: (k, 2) bodies a < b that are near
+        each other; contacts: all that there are but those that the scene excludes."""
+        self._neighbours = neighbours
+        self._exclude()
+        a, b = contacts.body_a, contacts.body_b
+        near = contacts.gap < NEAR_ENOUGH * rest_offsets(np.minimum(self._size[a], self._size[b]))
+        # who is held already is held at the gap that he began with, wherever he is now
+        known = np.isin(a * self.rest.bodies + b, self.rest.pair[self.rest.held])
+        new = near & self._are_held(a, b) & ~known
+        if not new.any():
+            return
+        pair, place = np.unique((a * self.rest.bodies + b)[new], return_inverse=True)
+        gap = np.full(len(pair), np.inf)
+        np.minimum.at(gap, place, contacts.gap[new])
+        kept = ~np.isin(self.rest.pair, pair)
+        pair = np.concatenate([self.rest.pair[kept], pair])
+        order = np.argsort(pair)
+        gap = np.concatenate([self.rest.gap[kept], gap])
+        held = np.concatenate([self.rest.held[kept], np.ones(len(pair) - int(kept.sum()), np.bool_)])
+        self.rest = self.rest._replace(pair=pair[order], gap=gap[order], held=held[order])
+
+    def loosen(self, contacts: ContactSet, awake: Flags) -> None:
+        """Let those whose joints broke keep the gap that they have in some contacts, if they are farther apart than they were;
+        who has none is an ordinary pair again. awake: (n,), of others contacts say nothing."""
+        if self.rest.held.all():
+            return
+        free = ~self.rest.held
+        now = np.full(len(free), np.inf)
+        row = self.rest.find(contacts.body_a, contacts.body_b)
+        np.minimum.at(now, row[row >= 0], contacts.gap[row >= 0])
+        a, b = np.divmod(self.rest.pair, self.rest.bodies)
+        now[~(awake[a] | awake[b])] = -np.inf
+        gap = np.where(free, np.maximum(self.rest.gap, now), self.rest.gap)
+        kept = np.isfinite(gap)
+        self.rest = self.rest._replace(pair=self.rest.pair[kept], gap=gap[kept], held=self.rest.held[kept])
+
+    def are_held(self, contacts: ContactSet) -> Flags:
+        """(m,) whether the bodies of contacts are held to each other."""
+        return self._are_held(contacts.body_a, contacts.body_b)
+
+    def checkpoint(self) -> dict[str, NDArray]:
+        """All that `restore` needs, with which joints hold."""
+        return dict(zip(OF_PAIRS, (self.rest.pair.copy(), self.rest.gap.copy(), self._neighbours.copy()), strict=True))
+
+    def restore(self, checkpoint: dict[str, NDArray]) -> None:
+        """Go on from a checkpoint, once `follow` was told which joints hold."""
+        pair, gap, self._neighbours = (np.array(checkpoint[name]) for name in OF_PAIRS)
+        self.rest = RestGaps(self.rest.bodies, pair, gap, self._are_held(*np.divmod(pair, self.rest.bodies)))
+        self._exclude()
+
+    def forget(self) -> None:
+        """Hold nothing to anything, as before the first `begin`."""
+        self.rest = RestGaps.of_scene(self.rest.bodies)
+        self._neighbours = self._neighbours[:0]
+        self._exclude()
+
+    def _sets(self, links: Ints) -> Ints:
+        """(n + 1,) for each node the first one of those that links hold together."""
+        a, b = self._node[links].T
+        found = connected(len(self._node), np.ones(len(self._node), np.bool_), a.copy(), b.copy())
+        return found[self._node]
+
+    def _are_held(self, a: Ints, b: Ints) -> Flags:
+        return self._touching[a] == self._touching[b]
+
+    def _exclude(self) -> None:
+        a, b = self._neighbours.T
+        still = self._neighbours[self._rigid[a] == self._rigid[b]]
+        self.excluded = np.unique(np.concatenate([self._of_scene, still]), axis=0) if len(still) else self._of_scene

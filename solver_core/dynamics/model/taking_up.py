@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The state of bodies at a frame of another simulation, from what such a frame has of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..motion.rotation import matrices, rotate
+from .bodies import Bodies, State
+from .frame import Frame
+
+__all__ = ["state_at"]
+
+
+def state_at(bodies: Bodies, frame: Frame) -> State:
+    """The state in which bodies have the poses and velocities of a frame, whatever masses and shapes they had in it."""
+    orientation, angular = np.ascontiguousarray(frame.poses[:, 3:]), frame.velocities[:, 3:]
+    arm = rotate(orientation, bodies.center_of_mass)
+    rotation = matrices(orientation)
+    momentum = np.einsum("nij,njk,nlk,nl->ni", rotation, bodies.model.inertia, rotation, angular)
+    return State(frame.poses[:, :3] + arm, orientation, frame.velocities[:, :3] + np.cross(angular, arm), momentum)

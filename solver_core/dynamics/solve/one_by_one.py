@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Islands solved one by one by a method that takes a contact problem, and measured by its own law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...problem.contact_problem import ContactProblem
+from ...problem.residuals import Residual, Residuals, residuals
+from ...problem.result import Found, Result, Status
+from ...problem.subsystem import subsystem
+from ...problem.system import System
+from .islands import begin_islands
+
+__all__ = ["BARAFF", "COULOMB", "Law", "solve_one_by_one"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+# A part of a step's system, the triples of rows that it has of it, and impulses to start from: its problem, with the law at
+# every contact that the result is of.
+SolvePart = Callable[[System, Indices, Floats], tuple[ContactProblem, Result]]
+
+
+class Law(NamedTuple):
+    """A method's law: its residuals, and which of them is its natural map."""
+
+    parts: tuple[str, ...]
+    natural: str
+
+    def of(self, measured: Residuals) -> tuple[Residual, ...]:
+        """The residuals of the law."""
+        return tuple(getattr(measured, name) for name in self.parts)
+
+
+COULOMB = Law(("penetration", "cone", "complementarity", "dissipation", "natural_map", "joint"), "natural_map")
+BARAFF = Law(("penetration", "cone", "complementarity", "opposition", "saturation", "static_map", "joint"), "static_map")
+
+
+def solve_one_by_one(
+    system: System,
+    impulse: Floats,
+    solve: SolvePart,
+    law: Law,
+    found: Found,
+    counts: Indices,
+    errors: Floats,
+) -> Floats:
+    """Solve every island; impulse (m, 3) is warm start and answer. found: what to count as having found the answers. counts and
+    errors: as in `solve_islands`, but that there is no relative error of Kaufman et al. Returns the velocities (n,)."""
+    v = system.velocity.copy()
+    start, contacts, number = begin_islands(system, counts, errors)
+    for i in range(start.size - 1):
+        chosen = contacts[start[i] : start[i + 1]]
+        part, bodies = subsystem(system, chosen, number)
+        problem, result = solve(part, chosen, impulse[chosen])
+        measured = residuals(problem, result)
+        worst = max(law.of(measured), key=lambda residual: residual.relative)
+        counts[0] = max(counts[0], int(result.status))
+        counts[2] = max(counts[2], result.stats.iterations)
+        counts[3] += result.stats.factorisations
+        errors[2] = max(errors[2], measured.cone.relative)
+        errors[3] = max(errors[3], measured.complementarity.relative)
+        errors[4] = max(errors[4], measured.dissipation.relative)
+        errors[6] = max(errors[6], getattr(measured, law.natural).relative, measured.joint.relative)
+        if result.status is Status.SOLVED:
+            counts[5 + found] += 1
+        if worst.relative > errors[5] or np.isnan(worst.relative):
+            errors[5] = worst.relative
+            at = worst.index + (part.mu.size if worst is measured.joint else 0)
+            counts[4] = chosen[at] if worst.index >= 0 else -1
+        impulse[chosen] = result.impulse
+        for j, body in enumerate(bodies):
+            v[system.offset[body] : system.offset[body + 1]] = result.body_velocity[part.offset[j] : part.offset[j + 1]]
+    return v

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a step was solved for, its row of statistics, and how rows become the statistics of a frame."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...collision.contact_set import ContactSet, Overlap
+from ...compile.kernel import kernel
+from ...problem.result import Found, Status
+from ...problem.system import System
+from ..contact.build import ContactMemory
+from ..look_ahead.impacts import Impacts
+from ..look_ahead.later_contacts import Later
+from ..model.bodies import State
+from ..model.frame import FrameStatistics
+from ..model.predict import Begin
+
+__all__ = ["Attempt", "Solution", "combined", "frame_statistics", "step_row"]
+
+Floats = NDArray[np.float64]
+
+RELATIVE = ("cone", "complementarity", "dissipation", "natural_map")
+WHOLE = (
+    "status",
+    "contacts",
+    "islands",
+    "iterations",
+    "factorisations",
+    "found",
+    "solves",
+    "cuts",
+    "span",
+    "asleep",
+    "crowd",
+    "worst_pair",
+    "deepest_pair",
+    "spinning_body",
+)
+PAIRS = ("worst_pair", "deepest_pair")
+
+
+class Solution(NamedTuple):
+    """A step solved for some contacts.
+
+    system: of the contacts alone; axes: (m, 3, 3) of each, rows n, t1, t2. v, apart: (dof,) velocities, and those that part
+    overlaps on top of them; twist: (n, 6) the sum of both. memory: what to begin with when the step is solved again; held:
+    (t, 3) the impulses of all joints; approach: (m,) m/s, taken: (m,) J, what the next step has to know. restitution: (m,);
+    bouncing: (m,) those with some that push, with rebounds as fast as they should be; struck: (m,) m/s, the fastest that
+    impacts before the step closed at, -inf where there was none. counts: (COUNTS,), errors: (7,) of
+    `solve_islands`. worked_off: whether the step has done all the work that it may. is_loose: whether joints
+    are off where the step ends.
+    """
+
+    contacts: ContactSet
+    system: System
+    v: Floats
+    apart: Floats
+    twist: Floats
+    memory: ContactMemory
+    held: Floats
+    approach: Floats
+    taken: Floats
+    restitution: Floats
+    bouncing: NDArray[np.bool_]
+    struck: Floats
+    counts: NDArray[np.int64]
+    errors: Floats
+    worked_off: bool
+    axes: Floats
+    is_loose: bool
+
+    @property
+    def may_improve(self) -> bool:
+        """Whether other contacts, or a shorter step, could help."""
+        return not self.worked_off and int(self.counts[0]) not in (Status.INFEASIBLE, Status.TIME_LIMIT)
+
+
+class Attempt(NamedTuple):
+    """A step solved, the state that it leads to, the impacts on the way there, and what else it runs into."""
+
+    solution: Solution
+    moved: State
+    impacts: Impacts
+    later: Later
+
+    def harm(self) -> tuple[int, float]:
+        """What passes through something counts before what overlaps."""
+        return len(self.impacts), self.later.deepened
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether bodies pass through each other or come too far into each other."""
+        return len(self.impacts) > 0 or self.later.too_far
+
+
+def step_row(
+    begin: Begin, last: Solution, joined: NDArray[np.int64] | None, solved: list[Solution], after: Overlap
+) -> dict[str, Any]:
+    """The row of a step that ended with one solution of those that were solved for; with the deepest overlap as the step
+    ended. joined: (t, 2) the bodies of the triples of rows of joints, which come after the contacts."""
+    counts, errors, contacts = last.counts, last.errors, last.contacts
+    before = begin.contacts.deepest(begin.model.size)
+    spin, spinning = fastest_of(contacts, begin.bodies.twist, max(begin.h, begin.single))
+    deepest = max(before, after, key=lambda overlap: overlap.ratio)
+    return {
+        "status": counts[0],
+        "contacts": len(contacts),
+        "islands": counts[1],
+        "iterations": sum(int(solution.counts[2]) for solution in solved),
+        "factorisations": sum(int(solution.counts[3]) for solution in solved),
+        "solves": len(solved),
+        "found": counts[5:],
+        "relative_error": errors[0],
+        "residual": errors[1],
+        "cone": errors[2],
+        "complementarity": errors[3],
+        "dissipation": errors[4],
+        "natural_map": errors[6],
+        "worst_pair": _bodies_of(contacts, joined, int(counts[4])),
+        "deepest_overlap": deepest.depth,
+        "overlap_ratio": deepest.ratio,
+        "deepest_pair": deepest.pair,
+        "spin": spin,
+        "spinning_body": spinning,
+    }
+
+
+def combined(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """One row of statistics for a step that was advanced in several: sums of what it cost, the worst of how it went."""
+    worst = max(rows, key=lambda row: (row["status"], *sorted((row[name] for name in RELATIVE), reverse=True)))
+    sums = {name: sum(row[name] for row in rows) for name in ("iterations", "factorisations", "found", "solves", "residual")}
+    most = {name: max(row[name] for row in rows) for name in ("contacts", "islands", "relative_error", *RELATIVE)}
+    deepest = max(rows, key=lambda row: row["overlap_ratio"])
+    overlap = {name: deepest[name] for name in ("deepest_overlap", "overlap_ratio", "deepest_pair")}
+    fastest = max(rows, key=lambda row: row["spin"])
+    return worst | most | sums | overlap | {name: fastest[name] for name in ("spin", "spinning_body")}
+
+
+def fastest_of(contacts: ContactSet, twist: Floats, h: float) -> tuple[float, int]:
+    """How far in rad the body with contacts that turns fastest, of twists (n, 6), does in h seconds; and which it is, or -1."""
+    square, body = fastest_turn(contacts.body_a, contacts.body_b, twist)
+    return h * math.sqrt(square), body
+
+
+@kernel
+def fastest_turn(body_a, body_b, twist):
+    """The square of the fastest turn in rad/s, and whose it is, -1 for none."""
+    most, fastest = 0.0, -1
+    for bodies in (body_a, body_b):
+        for body in bodies:
+            turn = twist[body, 3] ** 2 + twist[body, 4] ** 2 + twist[body, 5] ** 2
+            if fastest < 0 or turn > most:
+                most, fastest = turn, body
+    return most, fastest
+
+
+def _bodies_of(contacts: ContactSet, joined: NDArray[np.int64] | None, triple: int) -> tuple[int, int]:
+    """The two bodies of a contact, or of what comes after them; -1 for the world, and where there is none."""
+    if triple < 0:
+        return -1, -1
+    if joined is not None and triple >= len(contacts):
+        return tuple(joined[triple - len(contacts)])
+    return contacts.body_a[triple], contacts.body_b[triple]
+
+
+def frame_statistics(rows: list[dict[str, Any]]) -> FrameStatistics:
+    """The statistics of a frame from the rows of its steps."""
+    columns = {name: np.array([row[name] for row in rows]) for name in FrameStatistics.__dataclass_fields__}
+    for name, column in columns.items():
+        columns[name] = column.astype(np.int64 if name in WHOLE else np.float64)
+    for name in PAIRS:
+        columns[name] = columns[name].reshape(len(rows), 2)
+    columns["found"] = columns["found"].reshape(len(rows), len(Found))
+    return FrameStatistics(**columns)

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Overlaps undone without giving bodies momentum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...collision.contact_set import ContactSet
+from ...compile.kernel import kernel
+from ...linalg.block_cholesky import room_of_factor
+from ...linalg.disjoint_sets import connected
+from ...problem.subsystem import contact_islands, subsystem
+from ...problem.system import System, effective_inverse_mass, relative_velocities, relative_velocity
+from ...solvers.effort import allow
+from ...solvers.kaufman_2008.aim import FEW_BODIES
+from ...solvers.kaufman_2008.first_order import sweep_and_split
+from ...solvers.kaufman_2008.projection import CONTACT, DISK, MULTIPLIER_STEPS, find_blocks, project
+from ..model.bodies import Model
+from ..model.predict import Begin
+from ..model.rest_gaps import REST_OFFSET
+
+__all__ = ["leave_what_gets_worse", "left_to_limits", "separation"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Part = Callable[[System, Indices, float, Indices, Floats, Floats], bool]
+
+# Of the multipliers, where overlaps contradict each other, for a compromise: a peg that fills its hole would slip out along
+# normals that hardly lean.
+COMPROMISE = np.int64(1)
+CONTRADICTION = 0.25  # what contradicts each other would be parted faster than that by one over this
+# Times the fastest that a contact of an island is to open at: the most that bodies in it move against each other.
+FASTEST = 1.5
+FACTORISING = 30  # iterations of a solve, of which it may do the factorisations
+# Of the fastest that a contact is to open at: what is aimed at, and what will do where that is slow.
+PARTED, NEARLY_PARTED = 1e-3, 1e-2
+CLEAR = 10.0  # rest offsets: nearer bodies may bear each other, and are brought no nearer; what is beyond is room
+PUSHING_ROUNDS = 12  # each with the contacts that the one before pushed against; then come all
+NEGLIGIBLE = 0.05  # of the rest offset: what is nearer than this to its place is left there
+
+
+def separation(
+    begin: Begin,
+    system: System,
+    contacts: ContactSet,
+    joined: tuple[Indices, Floats],
+    v: Floats,
+    twist: Floats,
+    recovery_speed: float,
+    means: tuple[Indices, int, Floats],
+) -> tuple[Floats, Floats]:
+    """Velocities (dof,) that, over this step and in addition to v, part bodies that are nearer than their rest offset.
+
+    They move positions only, so an overlap is undone without a pop: the smallest motion in the kinetic metric (a contact
+    projection, by sweeps and ADMM where these come near enough) that opens overlaps at no more than the recovery speed, in half
+    extents of the smaller body a second, beyond what they let in themselves, and closes no gap but of what stands clear: who
+    must not come nearer to that is pressed deeper into what it overlaps. Where overlaps contradict each other, a compromise,
+    unless it makes the deepest deeper. What v opens by itself is left to it. Joints hold meanwhile; joined: (k, 2) bodies that
+    they hold together, and (j, 3, 3) what they do. twist: (n, 6) of all bodies. means: effort, what it may
+    cost, with all else in the step, threads, and a warm start: (m,) N s, what contacts parted by in the try before of
+    this step. Also returns what they part by in this one.
+    """
+    effort, threads, pushed = means
+    model, h = begin.model, begin.h
+    body_a, body_b, gap = contacts.body_a, contacts.body_b, contacts.gap
+    out, pushes = np.zeros_like(v), np.zeros(len(gap))
+    rest, offset, _ = begin.at_rest(contacts)
+    missing, near, is_any = nearer_than_rest(system, v, gap, rest, offset, h)
+    if not is_any:
+        return out, pushes
+    size = np.minimum(model.size[body_a], model.size[body_b])
+    every = relative_velocities(system, v)
+    velocity = every[: len(gap)]
+    inward = _speed_of_entry(model, body_a, body_b, velocity[:, 1:], twist, h)
+    room = np.maximum(gap + (offset - rest) - CLEAR * offset + h * velocity[:, 0], 0.0)
+    wanted = np.where(near, -np.minimum(missing / h, recovery_speed * size + inward), room / h)
+    (pairs, box), bias = joined, np.zeros_like(system.bias)
+    bias[len(gap) :] = left_to_limits(every[len(gap) :], box)
+    apart = system._replace(velocity=np.zeros_like(v), bias=bias, slack=wanted, mu=np.zeros_like(system.mu), box=box)
+    linked_a, linked_b = np.concatenate([body_a, pairs[:, 0]]), np.concatenate([body_b, pairs[:, 1]])
+    islands = connected(len(model.dof), model.dof >= 0, linked_a, linked_b)
+    impulse, acting = np.zeros((len(system.body_a), 3)), np.zeros(len(system.body_a), dtype=np.bool_)
+    acting[: len(near)] = near | (pushed > 0.0)
+    # of those that pushed, those that what overlaps now pushes against
+    overlapping = np.zeros_like(acting)
+    overlapping[: len(near)] = near
+    chosen = islands_with(apart, acting, overlapping)
+    acting[:] = False
+    acting[chosen] = True
+    impulse[: len(near), 0] = np.where(acting[: len(near)], pushed, 0.0)
+    ways: tuple[Part, ...] = partial(_part_soon, threads), _project_apart, _compromise_apart
+    for solve in ways:
+        if _part_by(solve, apart, acting, -wanted.min(), effort, impulse, out) and (
+            slow_down(model, apart, islands, body_a, body_b, -wanted, out) > CONTRADICTION
+        ):
+            pushes[:] = impulse[: len(near), 0]
+            return out, pushes
+        impulse[:] = 0.0
+    leave_what_gets_worse(model, apart, islands, contacts, rest, size, h, out)
+    return out, pushes
+
+
+@kernel
+def nearer_than_rest(system, v, gap, rest, offset, h):
+    """(m,) m, by how much bodies at gaps (m,) come nearer than they rest with velocities v (dof,) in h seconds, or are; (m,)
+    whether that is more than negligible beside their rest offsets (m,), and whether any is."""
+    missing, near, is_any = np.empty(gap.size), np.empty(gap.size, np.bool_), False
+    for k in range(gap.size):
+        missing[k] = rest[k] - gap[k] - h * max(relative_velocity(system, k, v)[0], 0.0)
+        near[k] = missing[k] > NEGLIGIBLE * offset[k]
+        is_any |= near[k]
+    return missing, near, is_any
+
+
+def _part_by(solve: Part, apart: System, acting: Bools, fastest: float, effort: Indices, impulse: Floats, out: Floats) -> bool:
+    """Velocities (n,) that part what overlaps, by some of the contacts, (m,): those that overlap, and whatever these push
+    against. False where the way to solve it comes to nothing.
+
+    What is pushed less, the farther away it is, ends with the contacts near by: a heap of a thousand bodies in which two
+    overlap is not asked as a whole.
+    """
+    # what rests is parted exactly, lest it be moved a little in every other step
+    slow = (NEARLY_PARTED if len(apart.offset) - 1 > FEW_BODIES else PARTED) * fastest
+    new = acting
+    out[:] = 0.0
+    for rounds in range(1, PUSHING_ROUNDS + 2):
+        if not solve(apart, islands_with(apart, acting, new), fastest, effort, impulse, out):
+            return False
+        resisting = resists(apart, acting, slow, out)
+        if not resisting.any():
+            return True
+        new = resisting if rounds < PUSHING_ROUNDS else ~acting
+        acting |= new
+    return True
+
+
+@kernel
+def islands_with(system, acting, new):
+    """Of the contacts that act, (m,), those of islands that have a new one, (m,); ascending. The others are as they were."""
+    chosen = np.flatnonzero(acting)
+    start, contacts = contact_islands(system.offset.size - 1, system.body_a[chosen], system.body_b[chosen])
+    wanted = np.zeros(chosen.size, np.bool_)
+    for i in range(start.size - 1):
+        island = contacts[start[i] : start[i + 1]]
+        wanted[island] = new[chosen[island]].any()
+    return chosen[wanted]
+
+
+@kernel
+def scatter(system, bodies, some, out):
+    """out (n,) := the velocities of some bodies, in their rows."""
+    at = 0
+    for body in bodies:
+        for row in range(system.offset[body], system.offset[body + 1]):
+            out[row] = some[at]
+            at += 1
+
+
+@kernel
+def resists(system, acting, slow, out):
+    """(m,) which contacts, and rows of joints, velocities (n,) would break by more than `slow`, of those that do not act."""
+    contacts, resisting = system.mu.size, np.zeros(acting.size, np.bool_)
+    for k in range(acting.size):
+        if acting[k]:
+            continue
+        u = relative_velocity(system, k, out)
+        if k < contacts:
+            resisting[k] = u[0] + system.slack[k] < -slow
+            continue
+        for r in range(3):
+            low, high = system.box[k - contacts, r, 0], system.box[k - contacts, r, 1]
+            resisting[k] |= (high > 0.0 and u[r] < -slow) or (low < 0.0 and u[r] > slow)
+    return resisting
+
+
+def left_to_limits(velocity: Floats, box: Floats) -> Floats:
+    """(j, 3) what of velocities (j, 3) in the rows of joints may be used up by velocities on top of them: what is left up to a
+    limit, by the laws (j, 3, 3)."""
+    to_lower, to_upper = box[..., 0] == 0.0, box[..., 1] == 0.0
+    return np.where(to_lower, np.maximum(velocity, 0.0), np.where(to_upper, np.minimum(velocity, 0.0), 0.0))
+
+
+def _part_soon(
+    threads: int, apart: System, chosen: Indices, fastest: float, effort: Indices, impulse: Floats, out: Floats
+) -> bool:
+    """By methods of first order, to a hundredth of what is wanted, or exactly where bodies are few; False where the first do
+    not reach that."""
+    if how_many(apart, chosen) <= FEW_BODIES:
+        return _project_apart(apart, chosen, fastest, effort, impulse, out)
+    part, bodies = subsystem(apart, chosen, np.full(len(apart.offset) - 1, -1))
+    velocity, pushes = np.zeros_like(part.velocity), impulse[chosen]
+    aims = PARTED * fastest, NEARLY_PARTED * fastest, NEARLY_PARTED * fastest
+    _, error = sweep_and_split(part, aims, effort, pushes, velocity, threads)
+    if not error <= aims[1]:
+        return False
+    impulse[chosen] = pushes
+    scatter(apart, bodies, velocity, out)
+    return True
+
+
+def _project_apart(apart: System, chosen: Indices, fastest: float, effort: Indices, impulse: Floats, out: Floats) -> bool:
+    """By a contact projection."""
+    project_chosen(apart, chosen, fastest, MULTIPLIER_STEPS, effort, impulse, out)
+    return True
+
+
+def _compromise_apart(apart: System, chosen: Indices, fastest: float, effort: Indices, impulse: Floats, out: Floats) -> bool:
+    """By a contact projection of so few multiplier steps that overlaps which contradict each other share what they can have:
+    from none each time, for with every step more the impulses of a contradiction grow."""
+    impulse[chosen] = 0.0
+    project_chosen(apart, chosen, fastest, COMPROMISE, effort, impulse, out)
+    return True
+
+
+@kernel
+def project_chosen(apart, chosen, fastest, steps, effort, impulse, out):
+    """By a contact projection of some contacts, impulse (m, 3), and the velocities (n,) of their bodies."""
+    part, bodies = subsystem(apart, chosen, np.full(apart.offset.size - 1, -1))
+    m, blocks = chosen.size, find_blocks(part)
+    allow(effort, FACTORISING, blocks.structure.target.size, m)
+    values, pushes, velocity = room_of_factor(blocks.structure), impulse[chosen], np.zeros_like(part.velocity)
+    goal, enough, inverse = PARTED * fastest, NEARLY_PARTED * fastest, effective_inverse_mass(part)
+    radius, target = np.zeros(m), np.zeros_like(velocity)
+    project(part, blocks, values, CONTACT, DISK, radius, target, inverse, goal, enough, effort, pushes, velocity, steps)
+    for i in range(m):
+        impulse[chosen[i]] = pushes[i]
+    scatter(apart, bodies, velocity, out)
+
+
+@kernel
+def how_many(system, chosen):
+    """Bodies that some contacts are between."""
+    seen, count = np.zeros(system.offset.size, np.bool_), 0
+    for k in chosen:
+        for body in (system.body_a[k], system.body_b[k]):
+            if body >= 0 and not seen[body]:
+                seen[body] = True
+                count += 1
+    return count
+
+
+def _speed_of_entry(model: Model, body_a: Indices, body_b: Indices, slip: Floats, twist: Floats, h: float) -> Floats:
+    """(m,) how fast the steps themselves let bodies into each other.
+
+    A contact's normal velocity is not negative where the step begins. Over the step, a point at a distance r from the axis of a
+    rotating body leaves its tangent by omega^2 r h^2 / 2, and what slides over a surface of radius r leaves that by
+    u_t^2 h^2 / 2 r; half extents stand for both.
+    """
+    size = np.minimum(model.size[body_a], model.size[body_b])
+    square = np.einsum("bi,bi->b", twist[:, 3:], twist[:, 3:])
+    spin = np.where(square > 0.0, model.size, 0.0) * square
+    return 0.5 * h * (spin[body_a] + spin[body_b] + np.einsum("ki,ki->k", slip, slip) / size)
+
+
+@kernel
+def slow_down(model, system, islands, body_a, body_b, speed, out):
+    """Scales the velocities (dof,) of islands so that in none bodies move against each other faster than FASTEST times what its
+    contacts are to open at, speed (m,); returns the smallest scale. islands: (n,) as from `connected`.
+
+    What parts two overlaps whose normals nearly oppose each other is a fast motion across both.
+    """
+    wanted, found = np.zeros(islands.size), np.zeros(islands.size)
+    for k in range(speed.size):
+        u, s, t = relative_velocity(system, k, out)
+        island = islands[body_a[k] if model.dof[body_a[k]] >= 0 else body_b[k]]
+        wanted[island] = max(wanted[island], speed[k])
+        found[island] = max(found[island], np.sqrt(u * u + s * s + t * t))
+    least = 1.0
+    for b in range(islands.size):
+        island, d = islands[b], model.dof[b]
+        if d < 0 or found[island] <= FASTEST * wanted[island]:
+            continue
+        scale = FASTEST * wanted[island] / found[island]
+        least = min(least, scale)
+        for row in range(system.offset[d], system.offset[d + 1]):
+            out[row] *= scale
+    return least
+
+
+def leave_what_gets_worse(
+    model: Model, apart: System, islands: Indices, contacts: ContactSet, rest: Floats, size: Floats, h: float, out: Floats
+) -> None:
+    """Stops those islands (n,) in which the velocities (dof,) bring the deepest overlap deeper within h seconds.
+
+    apart: the system, without bias. rest, size: (m,) m, of the contacts, the gaps at rest and the smaller half extents. A light
+    body between the ground and a heavy one that leans on it has no room to be parted in, and the nearest that there is to it
+    may be far down.
+    """
+    before = (rest - contacts.gap) / size
+    after = before - h * relative_velocities(apart, out)[: len(size), 0] / size
+    island = islands[np.where(model.dof[contacts.body_a] >= 0, contacts.body_a, contacts.body_b)]
+    deepest, deeper = np.zeros(islands.size), np.zeros(islands.size)
+    np.maximum.at(deepest, island, before)
+    np.maximum.at(deeper, island, after)
+    worse = deeper > deepest + NEGLIGIBLE * REST_OFFSET
+    for body in np.flatnonzero(worse[islands] & (model.dof >= 0)):
+        dof = model.dof[body]
+        out[apart.offset[dof] : apart.offset[dof + 1]] = 0.0

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The stages build, solve and separate: a step's contact problem, with joints in it, solved by the method that was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...collision.contact_set import ContactSet
+from ...problem.result import Status
+from ...scene.spec import ContactMethod, SceneSpec, SolverSettings
+from ...solvers.effort import effort_of_a_step, is_worked_off, ringing
+from ...solvers.kaufman_2008.staggered import VARIANTS
+from ..contact.build import NO_TURNING, Beyond, ContactMemory, StepProblem, build_system, remember, rules_of
+from ..contact.rebounds import lowered, taken
+from ..contact.rolling import Rolling
+from ..joints.joints import Joints, with_inertia, with_joints
+from ..joints.rows import JointStep
+from ..model.bodies import State
+from ..model.crowds import Crowds
+from ..model.predict import Begin
+from ..motion.deformation import Deformation
+from .energy_step import solve_islands_by_energy
+from .islands import COUNTS, solve_islands
+from .outcome import Solution
+from .pivot_step import sliding_directions, solve_islands_by_pivoting
+from .propagation import Blow, pass_on
+from .separation import separation
+
+__all__ = ["StepSolver"]
+
+Floats = NDArray[np.float64]
+
+CORRECTIONS = 3  # times that a step is solved, each with joints told about the velocities that came out
+MOST_CORRECTIONS = 6  # the same where joints are loose after that, but come nearer
+JOINT_DRIFT = 1e-6  # of a joint's length: what it may be off at a step's end, or the step is solved once more
+JOINT_LOOSE = 1e-4  # of it: what it may be off after that, or the step is too long
+JOINT_OFF = 1e-3  # of it: the same where a shorter step may be none, or an end is driven, which could ask for what cannot be
+LOWERINGS = 6  # times that bounces which give too much are lowered; the last time to none
+MOST_GAIN = 3e-2  # of the energy of motion: what joints, which do no work, may give in a step, or it is too long
+IMPACT_TOLERANCE = 1e-10  # of impacts that follow each other: each begins with what those before it left over
+CALM = 0.1  # of a motion: where joints that give way need no more than that, they contradict each other
+
+Moved = Callable[[Floats], State]  # the state at a step's end, of velocities (dof,)
+# a problem with its impulses, velocities (dof,), counts, errors, and whether joints are loose
+Solved = tuple[StepProblem, Floats, NDArray[np.int64], Floats, bool]
+# the same, and (m,) which contacts push at the rebounds that were asked for
+Outcome = tuple[StepProblem, Floats, NDArray[np.int64], Floats, bool, NDArray[np.bool_]]
+
+
+class StepSolver:
+    """Solves the contact problems of a scene's steps, one after the other, each within its effort."""
+
+    def __init__(
+        self,
+        spec: SceneSpec,
+        settings: SolverSettings,
+        joints: Joints,
+        deformation: Deformation,
+        crowds: Crowds,
+        rolling: Rolling,
+        threads: int,
+    ) -> None:
+        self._settings, self._joints, self._deformation, self._crowds = settings, joints, deformation, crowds
+        self._rolling, self._threads = rolling, threads
+        self._rules = rules_of(spec)
+        self._effort = effort_of_a_step()
+        self._deadline = np.inf
+
+    @contextmanager
+    def one_step(self) -> Iterator[None]:
+        """What is solved in here is a step's, and shares its bounds on work and time."""
+        seconds = self._settings.step_time_limit or np.inf
+        self._deadline = perf_counter() + seconds
+        with ringing(self._effort, seconds):
+            yield
+
+    def solve(
+        self,
+        begin: Begin,
+        state: State,
+        joints: JointStep | None,
+        contacts: ContactSet,
+        memory: ContactMemory,
+        held: Floats,
+        bounces: bool,
+        moved: Moved,
+    ) -> Solution:
+        """Build the contact problem, solve it island by island, and part what overlaps.
+
+        state: as the step begins. memory, held: what is known of the impulses of contacts, and of all joints, (t, 3). bounces:
+        whether what meets bounces; a step with joints that is not to bounce is not to be cut either.
+        """
+        # a bounce off one body into another, both in this step, has no solution that keeps to both
+        least_bounce = begin.least_bounce if bounces else np.inf
+        problem = self._posed(begin, state, contacts, memory, least_bounce, moved)
+        if not self._settings.warm_start:
+            problem.impulse[:], held = 0.0, np.zeros_like(held)
+        blow = self._pass_on(begin, joints, contacts, problem, least_bounce)
+        system = blow.problem.system
+        problem, v, counts, errors, is_loose, pushes = self._solve_bounces(begin, joints, blow.problem, held, bounces, moved)
+        counts[3] += blow.factorisations
+        remembered = problem.approach, taken(problem, v)
+        problem = problem._replace(impulse=problem.impulse + blow.impulse)
+        box = problem.system.box
+        if joints is not None:
+            held = np.zeros_like(held)
+            held[joints.triples] = problem.impulse[len(contacts) :]
+            box = joints.holding(box)
+        speed, joined = self._settings.recovery_speed, (self._joints.pairs, box)
+        means = self._effort, self._threads, problem.parting
+        apart, parting = separation(begin, problem.system, contacts, joined, v, begin.all_twists(v), speed, means)
+        twist = begin.all_twists(v + apart)
+        impulse = remember(problem.axes, problem.impulse[: len(contacts)])
+        before = problem.approach_before, problem.taken_before
+        kept = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, impulse, *before, parting)
+        worked_off = is_worked_off(self._effort, len(contacts))
+        found = counts, errors, worked_off, problem.axes, is_loose
+        bounces_off = problem.restitution, pushes & (problem.restitution > 0.0), blow.struck
+        return Solution(contacts, system, v, apart, twist, kept, held, *remembered, *bounces_off, *found)
+
+    def _posed(
+        self, begin: Begin, state: State, contacts: ContactSet, memory: ContactMemory, least_bounce: float, moved: Moved
+    ) -> StepProblem:
+        """The contact problem of the step, without joints; what rolls has it about the motion of the last step's impulses."""
+        drift = self._deformation.drift(contacts.body_a, contacts.body_b, contacts.point, state.position, begin.bodies.rotation)
+        known = memory, self._rules, least_bounce, self._joints.held
+        rolls, twist = self._rolling.contacts(begin, state, contacts, memory)
+        turning = NO_TURNING, rolls
+        if rolls.any():
+            moved_on = moved(begin.unknowns(twist))
+            turning = self._rolling.turning(begin, state, moved_on, twist, contacts, rolls)
+        return build_system(begin, state, contacts, Beyond(drift, *turning), *known)
+
+    def _pass_on(
+        self, begin: Begin, joints: JointStep | None, contacts: ContactSet, problem: StepProblem, least_bounce: float
+    ) -> Blow:
+        """The impacts of bodies that touch, before the step is solved."""
+        system = problem.system
+        if not problem.elastic or not (system.slack < 0.0).any():
+            return Blow.none(problem, 0 if joints is None else len(joints.triples))
+        if joints is not None:
+            rows = joints.straight_rows(begin.force_time, self._settings.recovery_speed)
+            system = with_joints(system, rows._replace(box=joints.holding(rows.box)))
+
+        def solve_once(bounce: StepProblem) -> Solved:
+            return bounce, *self._solve_islands(begin, bounce, is_impact=True), False
+
+        def solve(bounce: StepProblem) -> tuple[Floats, Floats, int] | None:
+            solved, v, counts, *_ = solve_lowered(bounce, solve_once)
+            return (v, solved.impulse, int(counts[3])) if counts[0] == Status.SOLVED else None
+
+        return pass_on(begin, contacts, problem, system, least_bounce, solve)
+
+    def _solve_bounces(
+        self, begin: Begin, joints: JointStep | None, problem: StepProblem, held: Floats, may_cut: bool, moved: Moved
+    ) -> Outcome:
+        """Solve the contact problem, with joints if there are some, and again where bounces give more than was taken."""
+
+        def solve(problem: StepProblem) -> Solved:
+            if joints is None:
+                return problem, *self._solve_islands(begin, problem), False
+            return self._solve_joined(begin, joints, problem, held, may_cut, moved)
+
+        return solve_lowered(problem, solve)
+
+    def _solve_joined(
+        self, begin: Begin, joints: JointStep, problem: StepProblem, held: Floats, may_cut: bool, moved: Moved
+    ) -> Solved:
+        """Solve the contact problem with joints in it, about velocities that come nearer to the answer each time; whether they
+        did not, which a shorter step could mend. Where it may not be cut, joints are then straight, and give way."""
+        limits = begin.force_time, self._settings.recovery_speed
+        contacts, impulse = problem.system, np.concatenate([problem.impulse, held[joints.triples]])
+        pulled, inertia = joints.in_line(held[joints.triples])
+        if pulled.size:
+            contacts = with_inertia(contacts, pulled, inertia)
+        struck = problem.system.velocity - begin.unknowns(begin.bodies.predicted)
+        v = expected = begin.unknowns(self._joints.expected(begin)) + struck
+        rows = joints.rows(moved(v), v, *limits)
+        factorisations, drift, change = 0, np.inf, np.inf
+        solves = 0
+        while True:
+            problem = problem._replace(system=with_joints(contacts, rows), impulse=impulse)
+            v, counts, errors = self._solve_islands(begin, problem)
+            counts[3] += factorisations
+            factorisations, before, drift_before = counts[3], rows, drift
+            change = min(change, np.abs(v - expected).max(initial=0.0))
+            rows = joints.rows(moved(v), v, *limits)
+            drift = joints.drift(before, rows)
+            solves += 1
+            # what turns by an angle in the step comes nearer by about that factor; parts of it would take as many solves each
+            most = CORRECTIONS if drift <= JOINT_LOOSE else MOST_CORRECTIONS
+            if drift <= JOINT_DRIFT or solves >= most or not drift < drift_before:
+                break
+        is_loose = not drift <= (JOINT_LOOSE if may_cut and not joints.are_driven else JOINT_OFF)
+        straight = joints.straight_rows(*limits)
+        moving = max(begin.kinetic(begin.unknowns(begin.bodies.twist)), begin.kinetic(v))
+        is_loose |= joints.gain(problem.impulse[len(contacts.mu) :], before, straight, JOINT_DRIFT) > MOST_GAIN * moving
+        # to stay where they are keeps all joints whose ends nobody drives apart, so that a shorter step mends it
+        if not is_loose or (may_cut and not joints.are_driven):
+            return problem, v, counts, errors, is_loose
+        problem = problem._replace(system=with_joints(contacts, straight))
+        v, counts, errors = self._solve_islands(begin, problem)
+        counts[3] += factorisations
+        # what is off already, a shorter step would have to make good in less time
+        contradict = joints.off > JOINT_OFF or np.abs(v - expected).max() <= CALM * change
+        return problem, v, counts, errors, may_cut and not contradict
+
+    def _solve_islands(
+        self, begin: Begin, problem: StepProblem, is_impact: bool = False
+    ) -> tuple[Floats, NDArray[np.int64], Floats]:
+        """Solve the contact problem, its impulse being warm start and answer; velocities (dof,), counts, errors. is_impact:
+        whether it is of impacts alone, which say nothing of who tumbles."""
+        settings, system, impulse = self._settings, problem.system, problem.impulse
+        counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
+        limits = settings.tolerance, settings.max_iterations
+        if settings.method is ContactMethod.STAGGERED:
+            tolerances, tumbling = of_impacts(begin, settings) if is_impact else self._crowds.look(begin, system)
+            options = settings.max_iterations, settings.polygon_sides, VARIANTS[settings.staggering.value]
+            limits = tolerances, tumbling, *options
+            v = solve_islands(system, impulse, *limits, self._effort, counts, errors, self._threads)
+        elif settings.method is ContactMethod.PIVOT:
+            fall = float(np.linalg.norm(begin.model.gravity)) * begin.h
+            direction = sliding_directions(system, begin.unknowns(begin.bodies.twist), fall)
+            v = solve_islands_by_pivoting(system, direction, impulse, *limits, self._deadline, counts, errors)
+        elif settings.method is ContactMethod.ENERGY:
+            v = solve_islands_by_energy(system, impulse, *limits, self._deadline, counts, errors)
+        else:
+            assert_never(settings.method)
+        return v, counts, errors
+
+
+def solve_lowered(problem: StepProblem, solve: Callable[[StepProblem], Solved]) -> Outcome:
+    """Solve a problem, and again with lower rebounds where they give more than was taken."""
+    contacts, factorisations, lowerings = problem.system, 0, 0
+    pushes = np.zeros(len(contacts.mu), np.bool_)
+    while True:
+        solved, v, counts, errors, is_loose = solve(problem)
+        counts[3] += factorisations
+        factorisations = counts[3]
+        if lowerings == 0:
+            pushes = solved.impulse[: len(pushes), 0] > 0.0
+        share = lowered(solved, v)
+        if share is None or lowerings == LOWERINGS:
+            return solved, v, counts, errors, is_loose, pushes
+        lowerings += 1
+        if lowerings == LOWERINGS:
+            share = np.where(share < 1.0, 0.0, 1.0)
+        contacts = contacts._replace(slack=np.where(contacts.slack < 0.0, share * contacts.slack, contacts.slack))
+        problem = problem._replace(system=contacts, impulse=solved.impulse[: len(problem.impulse)].copy())
+
+
+def of_impacts(begin: Begin, settings: SolverSettings) -> tuple[Floats, NDArray[np.bool_]]:
+    """The tolerances (moving, 2) of impacts, asked for and put up with, and who tumbles (moving,): nobody."""
+    moving = len(begin.offset) - 1
+    return np.tile([min(IMPACT_TOLERANCE, settings.tolerance), settings.tolerance], (moving, 1)), np.zeros(moving, np.bool_)

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The scenes of Kaufman et al. 2008, the rods of Baraff 1991 and the bar of Faure 1996, in m, kg and s; as in `scenes.py`.
+
+Kaufman et al. give coefficients, numbers of degrees of freedom and what happens. Where a docstring does not name the paper, a
+number is ours, as are all sizes and masses.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from ..scene.parts import axis_angle, block, box, ground, let_go, pair_material, sphere_shape
+from ..scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
+from .plain import card_house
+
+__all__ = ["bar_on_four_feet", "bombarded_card_house", "catenary_arch", "jamming_tube", "log_house", "rods_of_1991"]
+
+FPS = 24.0
+# Where blocks fall on the house of cards, in halves of its width: on its top, and on its flanks.
+TARGETS = 0.07, 0.6, -0.6, -0.3
+NEAR_TARGET = 0.05  # m from there, in which the highest card is what a block falls on
+DENSITY, OF_WOOD = 2400.0, 500.0  # of stone and of wood, kg / m^3
+
+
+def bombarded_card_house(
+    levels: int = 6,
+    blocks: int = 2,
+    mu: float = 0.8,
+    restitution: float = 0.1,
+    edge: float = 0.015,
+    first: float = 1.0,
+    every: float = 3.0,
+    frames: int = 193,
+) -> SceneSpec:
+    """A house of cards on which small blocks fall, one after the other: a section comes down, and what is left stands again.
+
+    The paper's are mu, the restitution and the degrees of freedom: 348, which are six levels of 57 cards and one block. edge:
+    m, of a block. first, every: s, when the first is let go and how long after it the next.
+    """
+    house = card_house(levels=levels, mu=mu, lean=math.radians(28.0))
+    material = pair_material(mu, restitution=restitution)
+    bodies = [replace(body, material=material) for body in house.bodies]
+    places = np.array([body.position for body in bodies[1:]])
+    for i in range(blocks):
+        x = TARGETS[i % len(TARGETS)] * places[:, 0].max()
+        below = places[np.abs(places[:, 0] - x) < NEAR_TARGET, 2].max()
+        dropped = box(f"Block {i + 1}", (edge, edge, edge), (x, 0.0, below + 0.145), material, 1000.0 * edge**3)
+        bodies.append(let_go(dropped, round(FPS * (first + i * every))))
+    return replace(house, bodies=tuple(bodies), frame_end=frames)
+
+
+def catenary_arch(
+    blocks: int = 27,
+    mu: float = 0.6,
+    dropped: int = 1,
+    thrown: int = 2,
+    speed: float = 10.0,
+    line=(2.0, 1.5),
+    section=(0.4, 0.11),
+    frames: int = 241,
+) -> SceneSpec:
+    """An arch of blocks without mortar, in the line of a hanging chain turned over; blocks fall on it and are thrown at a leg.
+
+    The paper's are mu and 162 degrees of freedom, which are 27 bodies, and that the arch finds a new equilibrium under what
+    falls on its keystone, and comes down when its leg is hit. dropped: blocks let go over the keystone, a second apart.
+    thrown: blocks thrown at the left leg at `speed` m/s, after that. line: m, span and height of the line in the middle of the
+    arch. section: m, its depth and thickness.
+    """
+    material = pair_material(mu)
+    (span, height), (depth, thickness), edge = line, section, 0.25
+    scale = _catenary_scale(0.5 * span, height)
+    reach = scale * math.sinh(0.5 * span / scale)  # arc length from the crown to a foot
+    bodies = [ground(material)]
+    cuts = []
+    for s in np.linspace(-reach, reach, blocks + 1):
+        x, slope = scale * math.asinh(s / scale), s / scale
+        middle = np.array([x, 0.0, height - scale * (math.cosh(x / scale) - 1.0)])
+        outward = np.array([slope, 0.0, 1.0]) / math.hypot(1.0, slope)
+        cuts.append((middle - 0.5 * thickness * outward, middle + 0.5 * thickness * outward))
+    # feet are cut along the ground, in which the outer edge of a square cut would be
+    for i, (near, far) in ((0, cuts[0]), (-1, cuts[-1])):
+        along = np.array([far[2] - near[2], 0.0, near[0] - far[0]]) / thickness
+        cuts[i] = tuple(edge - edge[2] / along[2] * along for edge in (near, far))
+    for i in range(blocks):
+        corners = np.array(
+            [
+                edge + np.array([0.0, y, 0.0])
+                for edges in zip(cuts[i + 1], cuts[i], strict=True)
+                for y in (-0.5 * depth, 0.5 * depth)
+                for edge in edges
+            ]
+        )
+        bodies.append(block(f"Voussoir {i + 1}", corners, material, DENSITY))
+    mass = DENSITY * edge**3
+    for i in range(dropped):
+        place = (0.0, 0.0, height + 0.5 * thickness + 0.5 * edge + 0.5 + 1.5 * i * edge)
+        bodies.append(let_go(box(f"Dropped {i + 1}", (edge, edge, edge), place, material, mass), round(FPS * (1.0 + i))))
+    for i in range(thrown):
+        place = (-0.5 * span - 2.0 - 1.5 * i * edge, 0.0, 0.3 * height)
+        flying = box(f"Thrown {i + 1}", (edge, edge, edge), place, material, mass, velocity=(speed, 0.0, 1.0))
+        bodies.append(let_go(flying, round(FPS * (dropped + 2.5 + 0.5 * i))))
+    return SceneSpec(tuple(bodies), frame_end=frames)
+
+
+def jamming_tube(
+    mu: float = 0.5,
+    layers: int = 6,
+    edge: float = 0.1,
+    neck: float = 2.2,
+    taper: float = math.radians(25.0),
+    seed: int = 1,
+    frames: int = 121,
+) -> SceneSpec:
+    """Cubes dropped into a square tube with a neck: they come through without friction, and the more of it the sooner they jam.
+
+    The paper drops rigid and deformable things into tight tubes and has them jam less as mu falls. Layers are of four cubes, of
+    `edge` m, at turns that `seed` draws. neck: edges that the neck is wide, the tube above it 4.2. taper: rad, by which its
+    sides lean.
+    """
+    material = pair_material(mu)
+    half, wide, bottom, rise = 0.5 * neck * edge, 2.1 * edge, 6.5 * edge, (2.0 * layers + 2.0) * edge
+    shoulder = bottom + 2.5 * edge
+    collar = shoulder + (wide - half) / math.tan(taper)
+    bodies = [ground(material)]
+    sections = (
+        ("Neck", half, bottom, half, shoulder),
+        ("Taper", half, shoulder, wide, collar),
+        ("Tube", wide, collar, wide, collar + rise),
+    )
+    for name, low_reach, low, high_reach, high in sections:
+        outer = high_reach + 0.5 * edge
+        profile = ((low_reach, low), (high_reach, high), (outer, high), (outer, low))
+        corners = np.array([[x, y, z] for x, z in profile for y in (-outer, outer)])
+        centre = corners.mean(axis=0)
+        for k in range(4):
+            angle = 0.5 * math.pi * k
+            place = np.array([math.cos(angle) * centre[0], math.sin(angle) * centre[0], centre[2]])
+            shape = ShapeSpec(ShapeKind.HULL, corners - centre)
+            turn = axis_angle((0.0, 0.0, 1.0), angle)
+            bodies.append(
+                BodySpec(f"{name} {k + 1}", BodyKind.PASSIVE, shape, position=place, orientation=turn, material=material)
+            )
+    random = np.random.default_rng(seed)
+    for layer in range(layers):
+        for i, (x, y) in enumerate(((-edge, -edge), (-edge, edge), (edge, -edge), (edge, edge))):
+            turn = random.normal(size=4)
+            place = (x, y, collar + edge * (1.0 + 2.0 * layer))
+            bodies.append(
+                box(f"Cube {4 * layer + i + 1}", (edge, edge, edge), place, material, 1.0, turn / np.linalg.norm(turn))
+            )
+    return SceneSpec(tuple(bodies), frame_end=frames)
+
+
+def log_house(
+    courses: int = 15,
+    roof: int = 9,
+    speed: float = 7.0,
+    mu: float = 0.5,
+    mu_ground: float = 0.1,
+    length: float = 1.4,
+    log: float = 0.1,
+    frames: int = 97,
+) -> SceneSpec:
+    """A house of notched logs that slides over the ground, jumps a ramp, runs into a curb and breaks up.
+
+    The paper's are 414 degrees of freedom, which are 69 logs, and what happens. courses: of logs in each of the four walls.
+    roof: planks laid across the top. speed: m/s. length, log: m, of a log and of the edges of its section. mu_ground: of logs
+    on the ground and on the ramp.
+    """
+    material = pair_material(mu)
+    slippery = MaterialSpec(mu_ground / material.mu_static, mu_ground / material.mu_static)
+    # Logs rest in each other's notches alone, for they are lower than the wall's courses are apart.
+    lower = 0.98 * log
+    at = 0.5 * length - log
+    notched = _notched_log((length, log, lower), at, 1.02 * log, 0.25 * log - 0.5 * (log - lower))
+    mass = OF_WOOD * log * lower * length
+    across = axis_angle((0.0, 0.0, 1.0), 0.5 * math.pi)
+    first = -0.5 * length - 0.5
+
+    def laid(name: str, place, turn=(1.0, 0.0, 0.0, 0.0)) -> BodySpec:
+        where = np.array([first, 0.0, 0.0]) + place
+        body = box(name, (length, log, log), where, material, mass, turn, (speed, 0.0, 0.0))
+        return replace(body, shape=notched)
+
+    curb = box("Curb", (0.3, 2.0 * length, 0.25), (5.0, 0.0, 0.125), material)
+    bodies = [
+        ground(slippery),
+        replace(_ramp(2.0, 0.3, 2.0 * length), material=slippery),
+        replace(curb, kind=BodyKind.PASSIVE, mass=None),
+    ]
+    for i in range(courses):
+        for side, y in (("Left", at), ("Right", -at)):
+            bodies.append(laid(f"{side} {i + 1}", (0.0, y, (i + 0.5) * log - 0.5 * (log - lower))))
+        for side, x in (("Front", at), ("Back", -at)):
+            bodies.append(laid(f"{side} {i + 1}", (x, 0.0, (i + 1.0) * log - 0.5 * (log - lower)), across))
+    top = (courses + 0.5) * log
+    for i in range(roof):
+        x = (i - 0.5 * (roof - 1)) * 2.0 * (at - log) / max(roof - 1, 1)
+        plank = box(f"Roof {i + 1}", (0.5 * log, length, 0.3 * log), (first + x, 0.0, top), material, 0.15 * mass)
+        bodies.append(replace(plank, velocity=np.array([speed, 0.0, 0.0])))
+    return SceneSpec(tuple(bodies), frame_end=frames)
+
+
+def rods_of_1991(speed: float = 2.0, mu: float = 0.75, frames: int = 49) -> SceneSpec:
+    """The two rods of Baraff 1991, whose tips slide over the ground: one that turns, and one that does not.
+
+    The paper's are the length of 2 m, tan theta = 3, mu = 3/4, the moment of inertia m / 16 and, of figure 3, the spin with
+    |omega|^2 sin(theta) - g = 1: a rod that turns so has two contact forces that are right, 0 and m. Of figure 4 is the rod
+    that does not turn: whatever presses it up, friction draws it down more, so that only an impulse ends its sliding. Its
+    mass is in a block of 0.3 m in its middle, which with a rod of 48.7 mm has that moment of inertia to 3 %. speed: m/s, of the
+    tips along -x.
+    """
+    material = pair_material(mu)
+    theta, block, thick = math.atan(3.0), 0.3, 0.0487
+    sine, cosine = math.sin(theta), math.cos(theta)
+    lines = [-0.5 * block, -0.5 * thick, 0.5 * thick, 0.5 * block]
+    filled = np.zeros((3, 3, 3), dtype=bool)
+    filled[:, :, 1] = filled[1, 1, :] = True
+    rod = cells_shape(lines, lines, [-1.0, lines[0], lines[-1], 1.0], filled)
+    turn = axis_angle((0.0, 1.0, 0.0), 0.5 * math.pi - theta)
+    # the lower one of the two edges of the end
+    height = sine + 0.5 * thick * cosine
+    spin = math.sqrt((9.81 + 1.0) / sine)
+    bodies = [ground(material)]
+    for name, y, omega in (("Turning Rod", -0.5, -spin), ("Sliding Rod", 0.5, 0.0)):
+        velocity = (omega * sine - speed, 0.0, -omega * cosine)
+        body = box(name, (block, block, block), (0.0, y, height), material, 1.0, turn, velocity)
+        bodies.append(replace(body, shape=rod, angular_velocity=np.array([0.0, omega, 0.0])))
+    return SceneSpec(tuple(bodies), frame_end=frames)
+
+
+def bar_on_four_feet(head: float = 0.5, frames: int = 49) -> SceneSpec:
+    """A bar on four feet that is pressed down beyond the last of them, about which it pivots: figure 4 of Faure 1996.
+
+    The paper finds that in three solutions: all four feet bear, two of them by pulling; the first two let go; the third does.
+    It gives no numbers. Its force is the weight of a head at the end of the bar here. head: m, an edge of that; with less than
+    0.45 the bar stands.
+    """
+    thick, inner, top = 0.08, 1.7, 0.6
+    z = [-0.5 * thick, 0.5 * thick, head - 0.5 * thick]
+    across = [-0.5 * head, -0.5 * thick, 0.5 * thick, 0.5 * head]
+    filled = np.zeros((2, 3, 2), dtype=bool)
+    filled[0, 1, 0] = filled[1] = True
+    bar = cells_shape([-2.0, inner, inner + head], across, z, filled)
+    material = pair_material(0.5)
+    bodies = [ground(material)]
+    for i, x in enumerate((-1.5, -0.5, 0.5, 1.5)):
+        place = np.array([x, 0.0, top - 0.5 * thick - 0.05])
+        bodies.append(BodySpec(f"Foot {i + 1}", BodyKind.PASSIVE, sphere_shape(0.05), position=place, material=material))
+    body = box("Bar", (1.0, 1.0, 1.0), (0.0, 0.0, top), material, 10.0)
+    return SceneSpec((*bodies, replace(body, shape=bar)), frame_end=frames)
+
+
+def cells_shape(x, y, z, filled) -> ShapeSpec:
+    """The solid of the filled cells of a grid as a mesh: x (i + 1,), y (j + 1,) and z (k + 1,) where its planes are, filled
+    (i, j, k)."""
+    lines = [np.asarray(line, dtype=np.float64) for line in (x, y, z)]
+    inside = np.pad(np.asarray(filled, dtype=bool), 1)
+    corners: dict[tuple[int, ...], int] = {}
+    triangles = []
+    for cell in np.argwhere(inside):
+        for axis in range(3):
+            u, v = np.eye(3, dtype=int)[[(axis + 1) % 3, (axis + 2) % 3]]
+            for side in (0, 1):
+                step = np.eye(3, dtype=int)[axis]
+                if inside[tuple(cell + (2 * side - 1) * step)]:
+                    continue
+                begin = cell - 1 + side * step
+                loop = [begin, begin + u, begin + u + v, begin + v]
+                a, b, c, d = (corners.setdefault(tuple(corner), len(corners)) for corner in (loop if side else loop[::-1]))
+                triangles += [[a, b, c], [a, c, d]]
+    vertices = np.array([[line[i] for line, i in zip(lines, corner, strict=True)] for corner in corners])
+    return ShapeSpec(ShapeKind.MESH, vertices, np.array(triangles, dtype=np.int32))
+
+
+def _notched_log(size, at: float, notch: float, depth: float) -> ShapeSpec:
+    """A log along x with notches on top and below, `notch` wide and `depth` deep, `at` from its middle on both sides."""
+    length, width, height = size
+    x = [-0.5 * length, *(s * at + t * 0.5 * notch for s in (-1.0, 1.0) for t in (-1.0, 1.0)), 0.5 * length]
+    z = [-0.5 * height, depth - 0.5 * height, 0.5 * height - depth, 0.5 * height]
+    filled = np.ones((5, 1, 3), dtype=bool)
+    filled[1::2, :, ::2] = False
+    return cells_shape(x, [-0.5 * width, 0.5 * width], z, filled)
+
+
+def _ramp(length: float, height: float, width: float) -> BodySpec:
+    """A passive wedge that rises along x from the origin. Its edge is below the ground: what slides along meets its face."""
+    low = -0.1
+    profile = ((low * length, low * height), (length, low * height), (length, height))
+    corners = np.array([[x, y, z] for y in (-0.5 * width, 0.5 * width) for x, z in profile])
+    return BodySpec("Ramp", BodyKind.PASSIVE, ShapeSpec(ShapeKind.HULL, corners))
+
+
+def _catenary_scale(half: float, height: float) -> float:
+    """The c of z = c (cosh(x / c) - 1) that rises by `height` at x = `half`, by bisection of its inverse."""
+    low, high = 1e-6, 50.0  # of half / c
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if math.cosh(middle) - 1.0 < height / half * middle else (low, middle)
+    return half / low

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A demo of the Add menu, read back, is the scene that the solver's own tests use."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+
+def read():
+    from stiction.addon.read.extract import extract
+
+    return extract(bpy.context).spec
+
+
+@pytest.fixture
+def scenes(extension):
+    from stiction.solver_core.scenes import plain as scenes
+
+    return scenes
+
+
+def scene_named(name):
+    """The scene that the operator of this name adds."""
+    from stiction.solver_core.scenes import jointed as jointed_scenes
+    from stiction.solver_core.scenes import plain as scenes
+    from stiction.solver_core.scenes import published as published_scenes
+
+    return next(getattr(of, name) for of in (scenes, jointed_scenes, published_scenes) if name in of.__all__)()
+
+
+def rotated(body) -> np.ndarray:
+    from stiction.addon.blender.rotations import matrix_of_quaternion
+
+    return body.shape.vertices @ matrix_of_quaternion(body.orientation).T + body.position
+
+
+JOINTED = [
+    "hanging_chain",
+    "chain_of_rings",
+    "rope_bridge",
+    "drawbridge",
+    "breakable_wall",
+    "newtons_cradle",
+    "four_ball_solid",
+]
+PUBLISHED = ["bombarded_card_house", "catenary_arch", "jamming_tube", "log_house", "rods_of_1991", "bar_on_four_feet"]
+PLAIN = ["card_house", "arch", "tower", "wall", "dominoes", "slope", "dropped_cube", "jamming_rod"]
+
+
+@pytest.mark.parametrize("name", [*PLAIN, *PUBLISHED, *JOINTED])
+def test_what_is_added_is_what_is_meant(scene, extension, name):
+    wanted = scene_named(name)
+    assert getattr(bpy.ops.stiction, f"add_{name}")() == {"FINISHED"}
+    found = read()
+    assert len(found.bodies) == len(wanted.bodies)
+    assert (found.frame_start, found.frame_end, found.fps) == (wanted.frame_start, wanted.frame_end, wanted.fps)
+    assert np.allclose(found.gravity, wanted.gravity)
+    by_name = {body.name: body for body in found.bodies}
+    for body in wanted.bodies:
+        other = by_name[body.name]
+        assert other.kind is body.kind
+        assert other.material.mu_static == pytest.approx(body.material.mu_static, rel=1e-6)
+        assert other.material.mu_dynamic == pytest.approx(body.material.mu_dynamic, rel=1e-6)
+        assert other.material.restitution == pytest.approx(body.material.restitution, rel=1e-6)
+        assert (other.linear_damping, other.angular_damping) == (body.linear_damping, body.angular_damping)
+        if body.kind.name != "ACTIVE":
+            continue
+        assert np.allclose(other.velocity, body.velocity)
+        assert (other.mass, other.density) == (body.mass, body.density) or other.mass == pytest.approx(body.mass)
+        assert np.allclose(other.angular_velocity, body.angular_velocity)
+        assert other.shape.kind is body.shape.kind
+        assert (other.shape.margin, other.shape.radius) == pytest.approx((body.shape.margin, body.shape.radius), rel=1e-6)
+        assert (other.path is None) == (body.path is None)
+        if body.path is not None:
+            assert other.path.shape == body.path.shape and np.allclose(other.path, body.path, atol=1e-6)
+        distances = np.linalg.norm(rotated(body)[:, None] - rotated(other)[None], axis=2)
+        size = np.ptp(body.shape.vertices, axis=0).max()
+        assert max(distances.min(axis=0).max(), distances.min(axis=1).max()) < 1e-6 * max(size, 1.0)
+
+
+@pytest.mark.parametrize("name", JOINTED)
+def test_joints_are_added_as_they_are_meant(scene, extension, name):
+    wanted = scene_named(name)
+    scene.cursor.location = (1.0, 2.0, 0.0)
+    assert getattr(bpy.ops.stiction, f"add_{name}")() == {"FINISHED"}
+    found = read()
+    assert {frozenset(pair) for pair in found.excluded} == {frozenset(pair) for pair in wanted.excluded}
+    by_name = {joint.name: joint for joint in found.joints}
+    assert by_name.keys() == {joint.name for joint in wanted.joints}
+    for joint in wanted.joints:
+        other = by_name[joint.name]
+        assert (other.body_a, other.body_b) == (joint.body_a, joint.body_b)
+        assert np.allclose(other.position, joint.position + np.array([1.0, 2.0, 0.0]), atol=1e-6)
+        assert abs(other.orientation @ joint.orientation) == pytest.approx(1.0)
+        assert other.breaking_impulse == pytest.approx(joint.breaking_impulse)
+        for axis, meant in zip((*other.linear, *other.angular), (*joint.linear, *joint.angular), strict=True):
+            assert tuple(vars(axis).values()) == pytest.approx(tuple(vars(meant).values()), rel=1e-6)
+
+
+def test_the_ground_is_the_plane_and_carries_the_whole_scene(scene, scenes):
+    bpy.ops.stiction.add_slope(tangent=0.5)
+    ground = next(body for body in read().bodies if body.name == "Ground")
+    corners = rotated(ground)
+    normal = np.array([0.5, 0.0, 1.0]) / np.sqrt(1.25)
+    top = corners[np.abs(corners @ normal) < 1e-5]
+    assert len(top) == 4 and (corners @ normal).max() < 1e-5
+    assert np.ptp(top @ np.array([0.0, 1.0, 0.0])) > 1.0
+
+
+def test_a_demo_is_one_undoable_step_at_the_cursor_with_the_bodies_selected(scene):
+    scene.cursor.location = (3.0, 0.0, 1.0)
+    bpy.ops.stiction.add_tower(boxes=3)
+    boxes = [ob for ob in bpy.data.objects if ob.name.startswith("Box")]
+    assert len(boxes) == 3 and all(ob.select_get() for ob in boxes)
+    assert min(ob.location.z for ob in boxes) == pytest.approx(1.1) and boxes[0].location.x == pytest.approx(3.0)
+    assert len({ob.data for ob in boxes}) == 1
+    from stiction.addon.demos import DEMOS
+
+    assert all({"REGISTER", "UNDO"} <= operator.bl_options for operator in DEMOS)
+
+
+def test_demos_come_without_a_rigid_body_world(extension):
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    assert bpy.context.scene.rigidbody_world is None
+    assert bpy.ops.stiction.add_card_house(levels=1) == {"FINISHED"}
+    assert len(bpy.context.scene.rigidbody_world.collection.objects) == 3
+
+
+def test_a_demo_says_what_hides_it(scene, capsys):
+    bpy.ops.mesh.primitive_cube_add(size=2.0)
+    assert bpy.ops.stiction.add_card_house(levels=1) == {"FINISHED"}
+    assert "inside of Cube" in capsys.readouterr().out
+
+
+def test_every_scene_of_the_menu_is_tested(extension):
+    from stiction.addon.demos import DEMOS
+
+    names = {operator.bl_idname.removeprefix("stiction.add_") for operator in DEMOS}
+    assert names == {*PLAIN, *PUBLISHED, *JOINTED}
+
+
+def test_newtons_cradle_sets_the_substeps_that_it_needs_and_refuses_more_balls_than_it_has(scene):
+    assert bpy.ops.stiction.add_newtons_cradle() == {"FINISHED"}
+    assert scene.rigidbody_world.substeps_per_frame == 40
+    with pytest.raises(RuntimeError, match="3 balls cannot have 4"):
+        bpy.ops.stiction.add_newtons_cradle(balls=3, raised=4)
+
+
+def test_one_looks_into_the_tube(scene):
+    bpy.ops.stiction.add_jamming_tube(layers=1)
+    shown = {ob.name: ob.display_type for ob in bpy.data.objects}
+    assert shown["Neck 1"] == shown["Tube 4"] == "WIRE" and shown["Cube 1"] == "TEXTURED"

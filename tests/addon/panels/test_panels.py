@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The panels show what is needed first, call it what the manual calls it, and stand still while a bake runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import bpy
+import pytest
+
+from ..fuzzing import Window
+
+NARROW, USUAL, WIDE = 200, 250, 900
+
+
+class Drawn:
+    """Stands for a layout, and writes down what is drawn: buttons, properties, labels, bars, with the row that each is in."""
+
+    def __init__(self, root: Drawn | None = None):
+        self.root = self if root is None else root
+        self.operators: list[tuple[Drawn, str, dict[str, Any], SimpleNamespace]] = []
+        self.props: list[tuple[Any, str, dict[str, Any]]] = []
+        self.labels: list[str] = []
+        self.bars: list[str] = []
+
+    def within(self, **_: Any) -> Drawn:
+        return Drawn(self.root)
+
+    row = column = box = split = grid_flow = within
+
+    def operator(self, name: str, **options: Any) -> SimpleNamespace:
+        asked = SimpleNamespace()
+        self.root.operators.append((self, name, options, asked))
+        return asked
+
+    def prop(self, owner: Any, name: str, **options: Any) -> None:
+        getattr(owner, name)
+        self.root.props.append((owner, name, options))
+
+    def label(self, *, text: str = "", icon: str = "") -> None:
+        self.root.labels.append(text)
+
+    def progress(self, *, factor: float, text: str) -> None:
+        self.root.bars.append(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_, **__: None
+
+
+def drawn(panel: str, width: int = 300) -> Drawn:
+    context, layout = Window(), Drawn()
+    context.region = SimpleNamespace(width=width)
+    getattr(bpy.types, f"STICTION_PT_{panel}").draw(SimpleNamespace(layout=layout), context)
+    return layout
+
+
+def scene_panels(*, closed: bool) -> Iterator[str]:
+    for panel in bpy.types.Panel.__subclasses__():
+        is_closed = "DEFAULT_CLOSED" in getattr(panel, "bl_options", ())
+        if panel.__name__.startswith("STICTION_PT_scene") and is_closed == closed and panel.poll(bpy.context):
+            yield panel.__name__.removeprefix("STICTION_PT_")
+
+
+def test_a_new_scene_shows_buttons_a_quality_substeps_and_how_friction_combines(make_body):
+    make_body()
+    opened = list(scene_panels(closed=False))
+    assert set(opened) == {"scene", "scene_solver"}
+    shown = {name for panel in opened for _, name, _ in drawn(panel).props}
+    assert shown == {"use_substeps", "substeps_per_frame", "friction_combine"}
+    rest = {name for panel in scene_panels(closed=True) for _, name, _ in drawn(panel).props}
+    assert {"method", "tolerance", "crowd_tolerance", "crowd_limit", "max_iterations", "threads", "staggering"} <= rest
+
+
+def test_check_scene_is_beside_bake_and_its_findings_are_right_below(make_body):
+    make_body()
+    rows = {name: row for row, name, _, _ in drawn("scene").operators}
+    assert rows["stiction.check_scene"] is rows["stiction.bake"]
+    panel = bpy.types.STICTION_PT_scene_check
+    others = [getattr(bpy.types, f"STICTION_PT_{name}") for name in scene_panels(closed=True)]
+    below = [other for other in others if other.bl_parent_id == "STICTION_PT_scene"]
+    assert not panel.poll(bpy.context) and len(below) > 2 and all(panel.bl_order < other.bl_order for other in below)
+    bpy.context.window_manager.stiction.was_checked = True
+    assert panel.poll(bpy.context)
+
+
+def test_settings_of_a_scene_have_the_same_name_in_panel_and_manual(make_body):
+    from stiction.addon.panels.manual import ANCHORS
+
+    make_body()
+    bpy.context.scene.stiction.friction_cone = "POLYGON"
+    told = ANCHORS["SceneStiction"]
+    for panel in [*scene_panels(closed=False), *scene_panels(closed=True)]:
+        for owner, name, options in drawn(panel).props:
+            if owner != bpy.context.scene.stiction or name not in told:
+                continue
+            label = owner.bl_rna.properties[name].name
+            assert options.get("text", label) in ("", label), (panel, name)
+            if not name.startswith("use_"):
+                assert told[name] == label.lower().replace(" ", "-"), (panel, name)
+
+
+def test_one_quality_is_pressed_and_says_what_it_costs(make_body):
+    make_body()
+
+    def pressed() -> list[str]:
+        buttons = [(options, asked) for _, name, options, asked in drawn("scene_solver").operators]
+        assert [options["text"] for options, _ in buttons] == ["Draft", "Production", "Exact"]
+        return [asked.preset for options, asked in buttons if options["depress"]]
+
+    assert pressed() == ["Production"]
+    for name in ("Draft", "Exact", "Production"):
+        bpy.ops.stiction.apply_solver_preset(preset=name)
+        assert pressed() == [name]
+        text = " ".join(drawn("scene_solver").labels)
+        assert "\N{NO-BREAK SPACE}s" in text and "mm" in text
+    bpy.context.scene.stiction.tolerance = 3e-5
+    assert pressed() == []
+
+
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+def test_what_is_below_a_running_bake_stays_where_it_is(make_body, width):
+    make_body()
+    session = bpy.context.window_manager.stiction
+    session.is_baking = True
+    heights = []
+    for details in (
+        "",
+        "1:20 min left, 3.2 frames/s",
+        "\n".join(["1:20 min left, 3.2 frames/s", "1234 contacts, 12 iterations", "Overlap 0.01 mm, " + "Card " * 30, "3 MB"]),
+    ):
+        session.details = details
+        heights.append(len(drawn("scene", width).labels))
+    session.is_baking = False
+    assert len(set(heights)) == 1
+
+
+@pytest.mark.parametrize("unit", ["mm", "m", "s", "min", "MB", "%"])
+def test_a_number_and_its_unit_are_in_one_row_and_words_break_as_ever(make_body, unit):
+    from stiction.addon.blender.label_wrapping import wrapped
+
+    text = f"deepest overlap 0.019 {unit}, frame 136 more"
+    for width in range(16, len(text)):
+        rows = wrapped(text, width)
+        assert all(len(row) <= width for row in rows)
+        assert " ".join(rows).replace("\N{NO-BREAK SPACE}", " ") == text
+        assert sum(f"0.019\N{NO-BREAK SPACE}{unit}" in row for row in rows) == 1
+    assert wrapped("frame 136 more", 10) == ["frame 136", "more"]
+
+
+def test_a_first_bake_says_below_its_bar_what_it_compiles_and_that_this_is_done_once(make_body):
+    make_body()
+    session = bpy.context.window_manager.stiction
+    session.is_baking, session.details = True, ""
+    session.status = "Compiling once, 136 kernels of at most 544; later bakes find them compiled"
+    layout = drawn("scene", WIDE)
+    assert layout.bars == ["Compiling once"]
+    assert layout.labels[0] == "136 kernels of at most 544; later bakes find them compiled"
+    session.status, session.details = "Frame 3 of 5, 12 contacts", "2 s left, 1 frames/s\n12 contacts, 3 iterations"
+    layout = drawn("scene", WIDE)
+    session.is_baking = False
+    assert layout.bars == ["Frame 3 of 5"]
+    assert [text.replace("\N{NO-BREAK SPACE}", " ") for text in layout.labels[:2]] == session.details.splitlines()
+
+
+@pytest.mark.parametrize("frame", [120, 12345])
+def test_the_button_that_bakes_the_rest_names_its_frame_and_is_not_cut_at_the_usual_width(make_body, frame):
+    from stiction.addon.blender.label_wrapping import characters_in_row
+
+    make_body()
+    scene, changes = bpy.context.scene, bpy.context.window_manager.stiction.changes
+    bake = scene.stiction.bake
+    bake.state, bake.frame_start, bake.last_frame, bake.frame_end = "CACHED", 1, 20000, 20000
+    change = changes.add()
+    change.scene, change.name = scene.name_full, "friction of Body"
+    scene.frame_set(frame)
+    texts = [options["text"] for _, _, options, asked in drawn("scene").operators if hasattr(asked, "from_here")]
+    changes.clear()
+    context = Window()
+    context.region = SimpleNamespace(width=USUAL)
+    assert len(texts) == 1 and str(frame) in texts[0] and len(texts[0]) <= characters_in_row(context)
+
+
+def test_what_solved_the_islands_is_among_the_statistics(make_body):
+    make_body()
+    bake = bpy.context.scene.stiction.bake
+    bake.state, bake.solved_by = "KEYED", "50 % by ADMM"
+    assert not any("ADMM" in text for text in drawn("scene").labels)
+    assert any("ADMM" in text for text in drawn("scene_statistics").labels)
+
+
+def test_searching_for_stiction_finds_no_list_of_materials(make_body):
+    """F3 lists all entries of a menu and of the menus within, the shortest first: "Ice" came before "Bake"."""
+    menus = []
+
+    class Menus(Drawn):
+        def menu(self, name: str, **_: Any) -> None:
+            menus.append(name)
+
+    layout = Menus()
+    bpy.types.STICTION_MT_rigid_body.draw(SimpleNamespace(layout=layout), bpy.context)
+    assert menus == []
+    texts = [options.get("text") for _, _, options, _ in layout.operators]
+    assert layout.operators[0][1] == "stiction.bake" and "Material" in texts

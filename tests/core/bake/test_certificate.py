@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The certificate of a bake says the same in all of its forms, and its page is text whatever objects are called."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from solver_core.certificate import main
+from solver_core.dynamics.model.frame import Frame
+from solver_core.dynamics.solve.outcome import frame_statistics
+from solver_core.io.cache import FrameCacheWriter
+from solver_core.io.snapshot import write_snapshot
+from solver_core.problem.result import Found, Status
+from solver_core.process.command_line import ExitStatus
+from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
+
+EVIL = "<script>alert('&')</script>"
+HULL = ShapeSpec(ShapeKind.HULL)
+SPEC = SceneSpec(
+    (BodySpec(EVIL, BodyKind.ACTIVE, HULL, mass=1.0), BodySpec('Floor, "the"', BodyKind.PASSIVE, ShapeSpec(ShapeKind.PLANE))),
+    frame_start=3,
+    frame_end=6,
+)
+SETTINGS = SolverSettings(substeps=2, tolerance=1e-6)
+
+
+def row(**changes):
+    return {
+        "status": 0,
+        "contacts": 4,
+        "islands": 1,
+        "iterations": 3,
+        "factorisations": 2,
+        "solves": 1,
+        "found": np.arange(len(Found)),
+        "cuts": 0,
+        "asleep": 0,
+        "crowd": 0,
+        "span": 1,
+        "spin": 0.0,
+        "spinning_body": -1,
+        "relative_error": 1e-8,
+        "residual": 1e-9,
+        "cone": 1e-12,
+        "complementarity": 3e-8,
+        "dissipation": 0.0,
+        "natural_map": 2e-8,
+        "worst_pair": (0, 1),
+        "deepest_overlap": 2e-5,
+        "overlap_ratio": 1e-4,
+        "deepest_pair": (0, 1),
+        "seconds": 0.25,
+    } | changes
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes the certificate of a bake whose frames after the first have these pairs of steps; status, and a file of each."""
+
+    def make(*steps, settings=SETTINGS):
+        snapshot, cache = tmp_path / "scene.snapshot", tmp_path / "scene.cache"
+        write_snapshot(snapshot, SPEC, settings)
+        with FrameCacheWriter.create(cache, SPEC, settings) as writer:
+            for number, rows in enumerate([[], *steps], SPEC.frame_start):
+                writer.append(Frame(number, np.zeros((2, 7)), np.zeros((2, 6)), frame_statistics(rows)), {})
+        files = [tmp_path / f"certificate{suffix}" for suffix in (".json", ".csv", ".html")]
+        status = main([str(snapshot), str(cache), *map(str, files)])
+        return status, *(file.read_text(encoding="utf-8") for file in files)
+
+    return make
+
+
+GOOD = [row(), row(iterations=5)]
+MISSED = [row(), row(status=int(Status.MAX_ITERATIONS), natural_map=4e-3)]
+BROKEN = [row(), row(status=int(Status.NOT_FINITE), natural_map=float("nan"), overlap_ratio=np.inf, deepest_overlap=np.inf)]
+
+
+class Page(HTMLParser):
+    """The tags, the attributes and the text of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.said = [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data):
+        self.said.append(data)
+
+
+def test_a_row_of_the_table_is_a_frame_of_the_report(write):
+    status, report, table, _ = write(GOOD, GOOD)
+    assert status == ExitStatus.BAKED
+    rows, frames = list(csv.DictReader(table.splitlines())), json.loads(report)["frames"]
+    assert [int(one["frame"]) for one in rows] == [one["frame"] for one in frames] == [3, 4, 5]
+    assert (rows[1]["iterations"], rows[1]["found_newton"], float(rows[1]["complementarity"])) == ("8", "4", 3e-8)
+    assert (rows[1]["worst_pair_1"], rows[1]["deepest_pair_2"]) == (EVIL, 'Floor, "the"')
+
+
+def test_the_page_says_whether_every_step_is_as_exact_as_was_asked(write):
+    assert "All 4 time steps are within the tolerance of 1e-06" in "".join(Page(write(GOOD, GOOD)[3]).said)
+    status, _, _, page = write(GOOD, MISSED, BROKEN)
+    said = "".join(Page(page).said)
+    assert status == ExitStatus.MISSED_TOLERANCE and "2 of 6 time steps missed" in said
+    assert "max iterations" in said and "natural map 0.004" in said and "not finite" in said
+
+
+def test_names_are_text_and_the_page_loads_and_runs_nothing(write):
+    page = Page(write(GOOD, MISSED)[3])
+    assert EVIL in "".join(page.said)
+    assert not {"script", "link", "img", "iframe", "object", "embed", "a", "form", "base"} & set(page.tags)
+    assert not [name for name, _ in page.attributes if name in ("src", "href", "style") or name.startswith("on")]
+    assert page.tags.count("svg") == 5
+
+
+def test_what_is_not_finite_is_an_empty_cell_and_a_mark_and_never_a_number(write):
+    _, report, table, page = write(GOOD, BROKEN)
+    assert json.loads(report)["frames"][2]["natural_map"] is None
+    assert list(csv.DictReader(table.splitlines()))[2]["natural_map"] == ""
+    values = [value for name, value in Page(page).attributes if name in ("d", "cx", "cy", "x", "y", "y1", "y2")]
+    assert not [value for value in values if "nan" in value or "inf" in value]
+    assert ("class", "broken") in Page(page).attributes
+
+
+def test_the_same_bake_gives_the_same_bytes(write):
+    assert write(GOOD, MISSED) == write(GOOD, MISSED)
+
+
+def test_a_bake_without_frames_has_a_certificate_too(write):
+    assert write()[0] == ExitStatus.BAKED
+
+
+def test_what_cannot_be_read_or_written_is_named(tmp_path, write, capsys):
+    write(GOOD)
+    here = [str(tmp_path / "scene.snapshot"), str(tmp_path / "scene.cache")]
+    for arguments, word in (
+        ([here[0], str(tmp_path / "gone.cache"), "x.csv"], "gone.cache"),
+        ([*here, str(tmp_path / "x.pdf")], "must end with .json, .csv, .html"),
+        (here, "FILE"),
+        ([here[1], here[0], "x.csv"], "scene.cache"),
+    ):
+        assert main(arguments) == ExitStatus.BAD_INPUT
+        assert word in capsys.readouterr().err
+
+
+def test_the_page_says_that_some_steps_were_taken_as_one(write):
+    single = "".join(Page(write([row(), row()], GOOD)[3]).said)
+    assert "single ones" not in single
+    page = "".join(Page(write([row(), row(span=7)], GOOD)[3]).said)
+    assert "4 in place of 10 single ones" in page
+
+
+def test_the_page_says_what_was_held_to_the_tolerance_of_crowds(write):
+    page = "".join(Page(write([row(), row(crowd=90)], GOOD)[3]).said)
+    assert "crowds of up to 90 bodies within 0.001: " in page
+
+
+def test_the_page_says_in_how_many_steps_crowds_kept_to_their_limit_only(write):
+    strict = replace(SETTINGS, crowd_tolerance=1e-4)
+    page = "".join(Page(write([row(crowd=90, natural_map=4e-4), row(crowd=90)], GOOD, settings=strict)[3]).said)
+    assert "crowds of up to 90 bodies within 0.0001 (1 step of them within 0.001): " in page

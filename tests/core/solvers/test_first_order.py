@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sweeps and the alternating direction method: what they propose, and that it counts only where the law holds."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import solver_core as sc
+from solver_core.dynamics.solve import step_solver
+from solver_core.dynamics.solve.islands import COUNTS, WORST, solve_islands
+from solver_core.linalg.block_cholesky import room_of_factor
+from solver_core.problem.residuals import effective_masses
+from solver_core.problem.system import System, effective_inverse_mass
+from solver_core.scene.parts import ground
+from solver_core.solvers.effort import effort_of_a_step
+from solver_core.solvers.kaufman_2008.aim import MOST_LOOKS, Aim
+from solver_core.solvers.kaufman_2008.contact_law import one_contact, respond, responses
+from solver_core.solvers.kaufman_2008.first_order import START, propose, sweep_and_split
+from solver_core.solvers.kaufman_2008.projection import find_blocks
+from solver_core.solvers.kaufman_2008.staggered import ACCELERATED
+
+from ..bodies import material
+from ..contact_problems import random_bodies
+from ..dolls import doll, together
+from ..kernels import callable_from_python
+from ..piles import stacked_boxes
+
+FIRST_ORDER = {sc.Found.SWEEPS, sc.Found.ADMM}
+MANY = {"contacts": 240, "bodies": 80}
+
+
+@pytest.mark.parametrize("mu", [pytest.param(0.0, marks=pytest.mark.slow), 0.3, pytest.param(1.2, marks=pytest.mark.slow)])
+def test_the_law_of_one_contact_holds_exactly(mu):
+    """It parts with no impulse, sticks within the cone, or slides against all the friction there is."""
+    law, room, fill = map(callable_from_python, (one_contact, responses, respond))
+    seen = set()
+    for seed in range(200):
+        problem = random_bodies(seed, contacts=1, bodies=1, mu=(mu, mu))
+        system = problem.system
+        mine = room(1, 6)
+        fill(system, 0, 1, mine)
+        G, g = mine.delassus[0], problem.free_velocity[0]
+        impulse = np.array(law(G, mine.inverse[0], mine.slip[0], mu, *g))
+        u = G @ impulse + g
+        size, slip = np.linalg.norm(impulse[1:]), np.linalg.norm(u[1:])
+        scale, force = np.linalg.norm(g), max(np.linalg.norm(impulse), 1e-300)
+        assert u[0] >= -1e-10 * scale
+        assert impulse[0] >= 0.0
+        assert size <= mu * impulse[0] + 1e-12 * force
+        assert abs(impulse[0] * u[0]) <= 1e-10 * force * scale
+        assert abs(impulse[1:] @ u[1:] + mu * impulse[0] * slip) <= 1e-9 * force * scale
+        seen.add("part" if impulse[0] == 0.0 else "stick" if slip <= 1e-10 * scale else "slide")
+    assert seen == ({"part", "slide"} if mu == 0.0 else {"part", "stick", "slide"})
+
+
+@pytest.mark.parametrize("mu", [(0.0, 0.0), (0.1, 0.4), pytest.param((0.6, 1.2), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("tolerance", [pytest.param(1e-2, marks=pytest.mark.slow), 1e-3, 1e-6])
+def test_many_bodies_are_solved_within_the_tolerance_as_measured_from_outside(mu, tolerance):
+    found = []
+    for seed in range(6):
+        problem = random_bodies(seed, mu=mu, **MANY)
+        result = sc.solve(problem, tolerance=tolerance)
+        found.append(result.stats.found)
+        assert result.status == sc.Status.SOLVED
+        assert sc.residuals(problem, result).coulomb <= tolerance
+    assert FIRST_ORDER & set(found) or tolerance < 1e-3
+
+
+def test_few_factorisations_are_enough_for_a_coarse_answer():
+    for seed in range(6):
+        problem = random_bodies(seed, **MANY)
+        result = sc.solve(problem, tolerance=1e-2)
+        assert result.stats.found in FIRST_ORDER
+        assert result.stats.factorisations <= 3
+
+
+def test_few_bodies_that_are_known_to_tumble_take_half_the_factorisations_to_the_same_tolerance():
+    factorisations = []
+    for tumbles in (False, True):
+        total = 0
+        for seed in range(12):
+            problem = random_bodies(seed, contacts=30, bodies=10, mu=(0.4, 0.8))
+            system, counts, errors = problem.system, np.zeros(COUNTS, np.int64), np.zeros(7)
+            impulse = np.abs(np.random.default_rng(seed).normal(0.0, 0.02, (30, 3)))
+            tolerances, tumbling = np.full((10, 2), 1e-6), np.full(10, tumbles)
+            solve_islands(system, impulse, tolerances, tumbling, 200, 0, ACCELERATED, effort_of_a_step(), counts, errors)
+            assert counts[0] == sc.Status.SOLVED
+            assert errors[WORST] <= 1e-6
+            total += int(counts[3])
+        factorisations.append(total)
+    assert factorisations[1] < 0.5 * factorisations[0]
+
+
+def test_what_is_mostly_joints_is_left_to_newtons_method_however_far_it_is_from_a_solution(monkeypatch):
+    """Sweeps and ADMM hand on from joint to joint what a factorisation knows: they took most of a ragdoll's step."""
+    left, seen = callable_from_python(propose), []
+
+    def see(system, impulse, *rest):
+        if (impulse[:, 0] != 0.0).any() and len(system.mu) > 0:
+            seen.append(System(*map(np.copy, system[:-1]), system.least_scale))
+        return solve_islands(system, impulse, *rest)
+
+    monkeypatch.setattr(step_solver, "solve_islands", see)
+    sc.Simulation(together(doll((0.0, 0.0, 1.1)), bodies=(ground(material(0.5)),)), fps=24, substeps=10).run(16)
+    assert len(seen) > 10
+    for jointed, expected in ((True, START), (False, sc.Found.ADMM)):
+        system = seen[-1]
+        if not jointed:
+            # the same bodies, and contacts between them where joints were
+            rows = np.arange(len(system.body_a))
+            system = system._replace(mu=np.full(len(rows), 0.5), slack=np.zeros(len(rows)), box=system.box[:0])
+        m, blocks = len(system.body_a), find_blocks(system)
+        inverse = effective_inverse_mass(system)
+        kappa, v = callable_from_python(effective_masses)(inverse), np.empty_like(system.velocity)
+        aim, values = Aim(inverse, kappa, 1e-9, 1e-7, 1e-7, 0, MOST_LOOKS), room_of_factor(blocks.structure)
+        impulse = np.full((m, 3), 1e-3)
+        found, by_newton = left(system, blocks, values, aim, True, effort_of_a_step(), impulse, v)
+        assert found == expected
+        assert by_newton
+        assert (impulse == 1e-3).all() == jointed
+
+
+@pytest.mark.parametrize("swept", [False, True])
+@pytest.mark.parametrize("size", [1e100, 1e155, 1e300])
+def test_impulses_beyond_all_numbers_are_an_infinite_error_and_not_none(size, swept):
+    """Their squares overflow from 1e154 on, and a maximum over what is no number is 0: a bake ended by it."""
+    system = random_bodies(1, contacts=40, bodies=12, mu=(0.4, 0.8)).system
+    impulse, v = np.full((40, 3), 0.1 * size), np.empty_like(system.velocity)
+    impulse[:, 0] = size
+    _, error = sweep_and_split(system, (1e-6, 1e-5, 1e-4), effort_of_a_step(), impulse, v, 1, swept=swept)
+    assert error <= 1e-5 if size < 1e154 else error == np.inf
+    assert np.isfinite(impulse).all()
+    assert np.isfinite(v).all()
+
+
+def test_the_same_bits_in_every_run():
+    problem = random_bodies(3, **MANY)
+    first, second = (sc.solve(problem, tolerance=1e-4) for _ in range(2))
+    assert np.array_equal(first.impulse, second.impulse)
+
+
+def test_light_bodies_among_heavy_ones_are_solved_too():
+    """A chain of mass ratios of a million: what is light is measured by its own mass, and counts as much."""
+    base = random_bodies(5, **MANY)
+    system = base.system
+    factor = np.where(np.arange(MANY["bodies"]) % 2 == 0, 1e6, 1.0).repeat(36)
+    problem = sc.ContactProblem.of_system(system._replace(mass=system.mass * factor, inverse_mass=system.inverse_mass / factor))
+    result = sc.solve(problem, tolerance=1e-4)
+    assert result.status == sc.Status.SOLVED
+    assert sc.residuals(problem, result).coulomb <= 1e-4
+
+
+def test_contacts_that_contradict_each_other_are_still_told_from_a_failure():
+    """A plate closes in from above on many bodies that lie on the ground: nothing holds it, nothing is called a solution."""
+    bodies = 70
+    masses = [np.eye(3)] * bodies
+    normal = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    jacobian = np.concatenate([np.tile(normal, (bodies, 1, 1)), np.tile(-normal, (bodies, 1, 1))])
+    left = np.zeros_like(jacobian)
+    order = np.tile(np.arange(bodies), 2)
+    joined = np.concatenate([jacobian, np.tile(normal, (bodies - 1, 1, 1))])
+    left = np.concatenate([left, np.tile(-normal, (bodies - 1, 1, 1))])
+    body_a = np.concatenate([np.full(2 * bodies, -1), np.arange(bodies - 1)])
+    body_b = np.concatenate([order, np.arange(1, bodies)])
+    bias = np.zeros((body_a.size, 3))
+    bias[bodies : 2 * bodies, 0] = -1.0  # the plate comes down at 1 m/s
+    velocity = np.zeros(3 * bodies)
+    problem = sc.ContactProblem.from_bodies(masses, velocity, body_a, body_b, left, joined, 0.5, bias=bias)
+    result = sc.solve(problem, tolerance=1e-4)
+    assert result.status == sc.Status.INFEASIBLE
+
+
+@pytest.mark.parametrize("tolerance", [1e-6, pytest.param(1e-8, marks=pytest.mark.slow)])
+def test_the_last_digits_of_many_bodies_come_by_clusters(tolerance):
+    """A bed of boxes on the ground, each on two below, pushed aside: more bodies than one cluster holds."""
+    problem = stacked_boxes(columns=15, layers=10)
+    result = sc.solve(problem, tolerance=tolerance)
+    assert result.status == sc.Status.SOLVED
+    assert sc.residuals(problem, result).coulomb <= tolerance
+    again = sc.solve(problem, tolerance=tolerance)
+    assert np.array_equal(result.impulse, again.impulse)
+
+
+def test_all_that_a_solve_tries_shares_its_time(monkeypatch):
+    """A matrix without friction is pivoted first: the projections have what time that leaves, and not the whole of it again."""
+    module = importlib.import_module("solver_core.solvers.solve")
+    rest, clock, given = module._staggered_contacts, [100.0], []
+
+    def pivoted(problem, tolerance, time_limit):
+        clock[0] += 0.75 * time_limit
+        return np.zeros((problem.contacts, 3))
+
+    def staggered(problem, limits, *others):
+        given.append(limits.time_limit)
+        return rest(problem, replace(limits, time_limit=np.inf), *others)
+
+    monkeypatch.setattr(module, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(module, "complementary_impulses", pivoted)
+    monkeypatch.setattr(module, "_staggered_contacts", staggered)
+    factor = np.random.default_rng(0).normal(size=(12, 12))
+    problem = sc.ContactProblem.from_delassus(factor @ factor.T, -np.ones(12), mu=0.0)
+    assert sc.solve(problem, time_limit=8.0).status is sc.Status.SOLVED
+    assert given == [pytest.approx(2.0)]

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The same bits, whoever does the work and whoever comes late to it."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+import solver_core as sc
+from solver_core.collision.detect import Scene, detect_all
+from solver_core.dynamics.model.bodies import build_bodies
+from solver_core.dynamics.motion.rotation import matrices
+from solver_core.dynamics.solve.islands import COUNTS, solve_islands
+from solver_core.problem.residuals import effective_masses, natural_error, scales
+from solver_core.problem.system import System, apply_inverse_mass, effective_inverse_mass, transpose_product
+from solver_core.solvers.effort import BELL, WORK, effort_of_a_step
+from solver_core.solvers.kaufman_2008.aim import MOST_LOOKS
+from solver_core.solvers.kaufman_2008.first_order import hand_back, lead, sweep_and_split
+from solver_core.solvers.kaufman_2008.staggered import ACCELERATED
+from solver_core.solvers.kaufman_2008.workspace import workspace_in_parts
+from solver_core.threads import board
+from solver_core.threads.count import number_of_threads
+from solver_core.threads.helpers import helped
+from solver_core.threads.side_by_side import runs
+
+from ..kernels import callable_from_python
+from ..piles import falling_cubes, pile, stacked_boxes
+
+WALL = stacked_boxes(columns=20, layers=10).system
+
+
+def side_by_side(system: System, copies: int) -> System:
+    """A problem so many times over, none of them touching another."""
+    bodies = len(system.offset) - 1
+    shift = np.repeat(bodies * np.arange(copies), len(system.body_a))
+
+    def moved(body):
+        whole = np.tile(body, copies)
+        return np.where(whole >= 0, whole + shift, -1)
+
+    def continued(begin):
+        return np.concatenate([[0], *(begin[1:] + copy * begin[-1] for copy in range(copies))])
+
+    arrays = {name: array for name, array in system._asdict().items() if np.ndim(array)}
+    many = {name: np.concatenate([array] * copies) for name, array in arrays.items()}
+    many["offset"], many["block_start"] = continued(system.offset), continued(system.block_start)
+    many["body_a"], many["body_b"] = moved(system.body_a), moved(system.body_b)
+    return system._replace(**many)
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_islands_come_out_the_same_with_any_number_of_threads(copies):
+    """One wall of 200 bodies, and three of them that are islands of their own."""
+    system = side_by_side(WALL, copies)
+    answers = []
+    for threads in (1, 2, 3):
+        impulse = np.zeros((len(system.body_a), 3))
+        tolerances = np.full((len(system.offset) - 1, 2), 1e-4)
+        limits = np.zeros(len(tolerances), dtype=bool), 200, 0, ACCELERATED
+        counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
+        v = solve_islands(system, impulse, tolerances, *limits, effort_of_a_step(), counts, errors, threads)
+        assert counts[0] == sc.Status.SOLVED and counts[1] == copies
+        answers.append((v, impulse, counts, errors))
+    for answer in answers[1:]:
+        for mine, first in zip(answer, answers[0], strict=True):
+            np.testing.assert_array_equal(mine, first)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_is_solved_in_parts_is_a_solution(threads):
+    """Its own measure is that of the impulses and the velocities in the order of the problem."""
+    impulse, v = np.zeros((len(WALL.body_a), 3)), np.zeros_like(WALL.velocity)
+    enough = 3e-4 * scales(WALL, impulse)[0]
+    _, error = sweep_and_split(WALL, (0.1 * enough, enough, enough), effort_of_a_step(), impulse, v, threads)
+    velocities = WALL.velocity.copy()
+    momentum = np.zeros_like(v)
+    transpose_product(WALL, impulse, momentum)
+    apply_inverse_mass(WALL, momentum, velocities)
+    velocities += WALL.velocity
+    np.testing.assert_allclose(v, velocities, rtol=1e-12, atol=1e-12)
+    kappa = effective_masses(effective_inverse_mass(WALL))
+    assert callable_from_python(natural_error)(WALL, impulse, v, kappa, 0) == pytest.approx(error, rel=1e-9)
+    assert error <= enough
+
+
+def test_many_small_islands_come_out_the_same_with_any_number_of_threads():
+    """Walls of 12 bodies, 40 of them: 16 runs of islands."""
+    system = side_by_side(stacked_boxes(columns=4, layers=3).system, 40)
+    answers = []
+    for threads in (1, 2, 3):
+        impulse, effort = np.zeros((len(system.body_a), 3)), effort_of_a_step()
+        counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
+        tolerances = np.full((len(system.offset) - 1, 2), 1e-6)
+        limits = np.zeros(len(tolerances), dtype=bool), 200, 0, ACCELERATED
+        v = solve_islands(system, impulse, tolerances, *limits, effort, counts, errors, threads)
+        assert counts[0] == sc.Status.SOLVED and counts[1] == 40 and effort[WORK] > 0
+        answers.append((v, impulse, counts, errors, effort))
+    for answer in answers[1:]:
+        for mine, first in zip(answer, answers[0], strict=True):
+            np.testing.assert_array_equal(mine, first)
+
+
+def test_the_bell_of_a_step_is_heard_in_all_threads():
+    """A step whose time is over is not solved on, whoever does it; of each island only its first contact projection is."""
+    system = side_by_side(stacked_boxes(columns=4, layers=3).system, 40)
+    factorisations = []
+    for bell in (0, 2):
+        effort = effort_of_a_step()
+        effort[BELL] = bell
+        counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
+        tolerances = np.full((len(system.offset) - 1, 2), 1e-12)
+        limits = np.zeros(len(tolerances), dtype=bool), 200, 0, ACCELERATED
+        solve_islands(system, np.zeros((len(system.body_a), 3)), tolerances, *limits, effort, counts, errors, 2)
+        factorisations.append(counts[3])
+    whole, in_time = factorisations
+    assert in_time < 0.1 * whole
+
+
+@pytest.mark.parametrize("as_hulls", [False, True])
+def test_contacts_are_found_the_same_with_any_number_of_threads(as_hulls):
+    """Of 400 cubes at random turns, in their order and to the last bit, as boxes and as any other polyhedra."""
+    bodies, state = build_bodies(falling_cubes(400))
+    shapes, model = bodies.shapes, bodies.model
+    if as_hulls:
+        shapes = shapes._replace(box=np.zeros_like(shapes.box))
+    count, rotation = len(model.dof), matrices(state.orientation)
+    reach, travel = np.full(count, 0.1), np.zeros((count, 3))
+    scene = Scene(state.position, rotation, reach, travel, model.collections, model.dof >= 0, bodies.excluded)
+    one, two, three = (detect_all(shapes, scene, threads) for threads in (1, 2, 3))
+    assert len(one) > 1000
+    for other in (two, three):
+        for field in fields(one):
+            np.testing.assert_array_equal(getattr(other, field.name), getattr(one, field.name))
+
+
+@pytest.mark.parametrize("sizes", [[], [5], [300, 1, 1, 1], [1] * 1000, [10000, 1, 10000]])
+def test_runs_are_all_items_in_their_order(sizes):
+    found = runs(np.array(sizes, dtype=np.int64), 256)
+    assert [i for first, last in found for i in range(first, last)] == list(range(len(sizes)))
+    assert all(last > first for first, last in found)
+
+
+def test_a_simulation_is_the_same_with_any_number_of_threads():
+    spec = pile(14, 10)
+    slab = replace(spec.bodies[1], velocity=np.array([1.0, 0.0, 0.0]))
+    spec = replace(spec, bodies=(spec.bodies[0], slab, *spec.bodies[2:]))
+    one, two = (sc.Simulation(spec, threads=threads, substeps=2).run(1)[-1] for threads in (1, 2))
+    assert one.statistics.found[:, [sc.Found.SWEEPS, sc.Found.ADMM]].any()
+    np.testing.assert_array_equal(one.poses, two.poses)
+    np.testing.assert_array_equal(one.velocities, two.velocities)
+
+
+def test_a_helper_that_never_comes_is_not_waited_for():
+    impulse, alone = np.zeros((len(WALL.body_a), 3)), np.zeros((len(WALL.body_a), 3))
+    fastest, _ = scales(WALL, impulse)
+    aims = 1e-7 * fastest, 0.7e-4 * fastest, 0.7e-4 * fastest
+    sweep_and_split(WALL, aims, effort_of_a_step(), alone, np.empty_like(WALL.velocity), 1)
+    gate = threading.Event()
+
+    def late(work, number):
+        gate.wait(30.0)
+        return False
+
+    with helped(2, late, lambda shared: workspace_in_parts(shared, WALL, impulse)) as work:
+        lead(work, *aims, 0, MOST_LOOKS, effort_of_a_step(), True)
+        gate.set()
+    hand_back(work, WALL, impulse, np.empty_like(WALL.velocity))
+    np.testing.assert_allclose(impulse, alone, rtol=1e-9, atol=1e-15)
+
+
+def test_what_goes_wrong_in_a_helper_is_told():
+    def broken(work, number):
+        raise ValueError("no hands")
+
+    with pytest.raises(ValueError, match="no hands"), helped(3, broken, lambda shared: shared) as shared:
+        assert shared[board.HELPERS] == 2
+
+
+@pytest.mark.parametrize("asked", [-1, 1000, 1.5, "two", None, True])
+def test_a_number_of_threads_that_is_none_is_named(asked):
+    with pytest.raises(ValueError, match="threads must be a whole number from 1 to 256, or 0"):
+        number_of_threads(asked)
+    with pytest.raises(ValueError, match="threads"):
+        sc.Simulation(sc.scenes.slope(), threads=asked)
+
+
+def test_none_asked_for_is_one_a_processor():
+    assert number_of_threads(0) >= 1
+    assert number_of_threads(3) == 3
