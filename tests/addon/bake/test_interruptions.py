@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from bench.interruptions import FRAMES, KINDS, OF_WORKER, Trial, can_mount
+
+from ...bench.interruptions import FRAMES, KINDS, OF_WORKER, Trial, can_mount
 
 
 @pytest.fixture(scope="module")
