@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compile.kernel import inner_kernel, kernel, leaf_kernel
-from .cones import natural_friction, natural_interval, natural_normal
+from .cones import natural_interval
 from .contact_problem import ContactProblem
+from .coulomb import natural_map
 from .result import Result
 from .system import (
     apply_inverse_mass,
@@ -151,15 +152,6 @@ def _support(u1, u2, sides):
 
 
 @leaf_kernel
-def _natural_map(n, t1, t2, v, u1, u2, bound, kappa, sides):
-    """The natural map of one contact, m/s; where nothing can move, its penetration."""
-    if kappa == 0.0:
-        return max(0.0, -v)
-    normal, friction = natural_normal(n, v, kappa), natural_friction(t1, t2, u1, u2, bound, kappa, sides)
-    return np.sqrt(normal * normal + friction * friction)
-
-
-@leaf_kernel
 def joint_map(box, impulse, u0, u1, u2, kappa):
     """The natural map of the three rows of a joint, m/s; where nothing can move, how fast is what should not be."""
     total = 0.0
@@ -220,7 +212,7 @@ def natural_error_between(system, impulse, v, kappa, sides, first, last, good):
     for k in range(first, min(last, contacts)):
         u, u1, u2 = inlined_relative_velocity(system, k, v)
         n, t1, t2 = impulse[k, 0], impulse[k, 1], impulse[k, 2]
-        here = _natural_map(n, t1, t2, u + system.slack[k], u1, u2, system.mu[k] * max(n, 0.0), kappa[k], sides)
+        here = natural_map((n, t1, t2), (u + system.slack[k], u1, u2), system.mu[k] * max(n, 0.0), kappa[k], sides)
         if here > error or np.isnan(here):
             error = here
         if not here <= good:
@@ -301,7 +293,7 @@ def measure(system, impulse, velocity, kappa, sides, value, index):
         found[CONE_EXCESS] = max(0.0, np.sqrt(t1 * t1 + t2 * t2) - bound, -n)
         found[COMPLEMENTARITY] = abs(n * v)
         found[DISSIPATION] = abs(bound * _support(u1, u2, sides) + t1 * u1 + t2 * u2)
-        found[NATURAL_MAP] = _natural_map(n, t1, t2, v, u1, u2, bound, kappa[k], sides)
+        found[NATURAL_MAP] = natural_map((n, t1, t2), (v, u1, u2), bound, kappa[k], sides)
         for i in range(5):
             # a nan is the worst there is, and stays: nothing compares greater than it
             if found[i] > value[i] or np.isnan(found[i]):

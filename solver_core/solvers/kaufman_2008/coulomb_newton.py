@@ -19,7 +19,8 @@ import numpy as np
 from ...compile.kernel import inlined_kernel, inner_kernel, kernel_part, leaf_kernel
 from ...linalg.block_lu import factorise_lu, solve_lu_in_place
 from ...linalg.rows_of_six import weigh_rows
-from ...problem.cones import project_disk, project_half_line, project_interval, project_polygon
+from ...problem.cones import project_interval
+from ...problem.coulomb import respond
 from ...problem.residuals import natural_error
 from ...problem.system import apply_inverse_mass, apply_mass, relative_velocity
 from ..effort import count_factorisation, spent
@@ -38,29 +39,11 @@ KEEPS = 0.1  # of what is out of balance: a factor that leaves no more of it a s
 
 @leaf_kernel
 def _respond_of_joint(box, joint, rho, w, y, d):
-    """The same for the rows of a joint, each by itself."""
+    """y := (alpha, beta) for the trial impulse w of the rows of a joint, each by itself; d (3, 3) := -dy/du = rho dy/dw."""
     d[:] = 0.0
     for r in range(3):
         y[r], slope = project_interval(w[r], box[joint, r, 0], box[joint, r, 1], 1.0 + rho * box[joint, r, 2])
         d[r, r] = rho * slope
-
-
-@leaf_kernel
-def _respond(mu, sides, rho, w, y, d):
-    """y := (alpha, beta) for the trial impulse w; d (3, 3) := -dy/du = rho dy/dw."""
-    y[0], slope = project_half_line(w[0])
-    radius = mu * y[0]
-    if sides == 0:
-        y[1], y[2], d11, d12, d22 = project_disk(w[1], w[2], radius)
-    else:
-        y[1], y[2], d11, d12, d22 = project_polygon(w[1], w[2], radius, sides)
-    d[0, 0], d[0, 1], d[0, 2] = rho * slope, 0.0, 0.0
-    d[1, 0], d[1, 1], d[1, 2] = 0.0, rho * d11, rho * d12
-    d[2, 0], d[2, 1], d[2, 2] = 0.0, rho * d12, rho * d22
-    if radius > 0.0:
-        # growing with the radius, y moves by (1 - dP/dw) y / radius: not at all inside, outwards on the rim
-        d[1, 0] = rho * slope * mu * ((1.0 - d11) * y[1] - d12 * y[2]) / radius
-        d[2, 0] = rho * slope * mu * ((1.0 - d22) * y[2] - d12 * y[1]) / radius
 
 
 @inlined_kernel
@@ -125,7 +108,7 @@ def _respond_all(system, sides, rho, y, v, u, w, fresh, derivative):
         for r in range(3):
             w[r] = y[k, r] - rho[k] * u[r]
         if k < system.mu.size:
-            _respond(system.mu[k], sides, rho[k], w, fresh[k], derivative[k])
+            respond(system.mu[k], sides, rho[k], w, fresh[k], derivative[k])
         else:
             _respond_of_joint(system.box, k - system.mu.size, rho[k], w, fresh[k], derivative[k])
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...problem.coulomb import project_onto_cones
 from ...problem.residuals import scales
 from ...problem.result import Found
 from ...problem.system import System, relative_velocities
@@ -84,16 +85,6 @@ def _solve_island(island: Island, impulse: Floats, tolerance: float, fastest: fl
     return impulse, Found.NEWTON, cost + more
 
 
-def _into_cone(mu: Floats, x: Floats) -> Floats:
-    """P_K(x), K = {|t| <= mu n}, of each row."""
-    size = np.linalg.norm(x[:, 1:], axis=1)
-    n = np.maximum((x[:, 0] + mu * size) / (1.0 + mu * mu), 0.0)
-    inside = size <= mu * x[:, 0]
-    n = np.where(inside, x[:, 0], n)
-    scale = np.where(inside, 1.0, mu * n / np.maximum(size, np.finfo(float).tiny))
-    return np.concatenate([n[:, None], scale[:, None] * x[:, 1:]], axis=1)
-
-
 def _first_order(island: Island, impulse: Floats, enough: float, effort: Indices) -> tuple[Floats, float, int]:
     """Impulses (k, 3) improved until their natural map is at most `enough` or that takes too long, their natural map, and the
     factorisations."""
@@ -108,7 +99,7 @@ def _first_order(island: Island, impulse: Floats, enough: float, effort: Indices
         if solve is None:
             solve = solver(with_diagonal(island.matrix, np.repeat(1.0 / rho[:, 0], 3)), symmetric=True)
             cost += 1
-        w = -_into_cone(island.mu, -x)
+        w = -project_onto_cones(island.mu, -x)
         z = x - w
         pull = z - w
         pull[:, 0] -= island.mu * np.linalg.norm(z[:, 1:], axis=1)
@@ -116,7 +107,7 @@ def _first_order(island: Island, impulse: Floats, enough: float, effort: Indices
         x = x + RELAXATION * (moved - pull - w)
         if done % ITERATIONS_A_LOOK > 0:
             continue
-        impulse = rho * _into_cone(island.mu, -x)
+        impulse = rho * project_onto_cones(island.mu, -x)
         error = natural_map(island, impulse).max()
         if error < least:
             best, least = impulse, error

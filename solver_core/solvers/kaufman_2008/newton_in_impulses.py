@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import splu
 
+from ...problem.coulomb import natural_maps, responses
 from .coulomb_newton import SHORTEST_STEP
 
 __all__ = ["Island", "island_of", "natural_map", "newton", "solver", "with_diagonal"]
@@ -69,16 +70,7 @@ def island_of(matrix: Floats, free: Floats, mu: Floats) -> Island:
 
 def natural_map(island: Island, impulse: Floats) -> Floats:
     """(k,) m/s, how far impulses and their velocities are from one fixed point of the two projections."""
-    kappa = island.mass
-    u = island.velocity(impulse)
-    pushed = np.maximum(impulse[:, 0], 0.0)
-    normal = np.minimum(u[:, 0], impulse[:, 0] / kappa)
-    trial = impulse[:, 1:] - kappa[:, None] * u[:, 1:]
-    radius, size = island.mu * pushed, np.linalg.norm(trial, axis=1)
-    shrink = np.divide(radius, size, out=np.ones_like(size), where=size > radius)[:, None]
-    off = (impulse[:, 1:] - shrink * trial) / kappa[:, None]
-    friction = np.where(size <= radius, np.linalg.norm(u[:, 1:], axis=1), np.linalg.norm(off, axis=1))
-    return np.where(island.kappa > 0.0, np.hypot(normal, friction), 0.0)
+    return natural_maps(island.mu, impulse, island.velocity(impulse), island.kappa)
 
 
 class _At(NamedTuple):
@@ -118,28 +110,9 @@ def newton(island: Island, impulse: Floats, enough: float) -> tuple[Floats, bool
 
 def _at(island: Island, impulse: Floats) -> _At:
     kappa = island.mass[:, None]
-    wanted, D = _respond(island.mu, impulse - kappa * island.velocity(impulse))
+    wanted, D = responses(island.mu, impulse - kappa * island.velocity(impulse))
     off = wanted - impulse
     return _At(impulse, off, D, float(np.linalg.norm(off / np.sqrt(kappa))))
-
-
-def _respond(mu: Floats, trial: Floats) -> tuple[Floats, Floats]:
-    """(y (k, 3), D = dy/dw (k, 3, 3)) of trial impulses w (k, 3)."""
-    y, D = np.zeros_like(trial), np.zeros((len(trial), 3, 3))
-    pressed = trial[:, 0] > 0.0
-    y[:, 0] = np.where(pressed, trial[:, 0], 0.0)
-    D[:, 0, 0] = pressed
-    radius, size = mu * y[:, 0], np.linalg.norm(trial[:, 1:], axis=1)
-    sticks = (size <= radius) & (radius > 0.0)
-    y[sticks, 1:] = trial[sticks, 1:]
-    D[sticks, 1, 1] = D[sticks, 2, 2] = 1.0
-    slides = (size > radius) & (radius > 0.0)
-    along = trial[slides, 1:] / size[slides, None]
-    y[slides, 1:] = radius[slides, None] * along
-    D[slides, 1:, 0] = mu[slides, None] * along
-    across = np.stack([-along[:, 1], along[:, 0]], axis=1)
-    D[slides, 1:, 1:] = (radius[slides] / size[slides])[:, None, None] * across[:, :, None] * across[:, None, :]
-    return y, D
 
 
 def _step(island: Island, now: _At) -> Floats:

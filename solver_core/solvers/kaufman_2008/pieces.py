@@ -27,22 +27,22 @@ from ...threads.board import (
     wait_for_all,
     wait_for_work,
 )
-from .contact_law import respond, sweep
+from .gauss_seidel import fill_delassus_blocks, sweep
 from .splitting import pull_contact, pull_joint, push, relax, split
 
 __all__ = [
     "assist",
     "factorise_pieces",
+    "fill_all_delassus_blocks",
     "how_many_far",
     "iterate",
     "measure",
     "measure_split",
-    "respond_all",
     "sweep_all",
 ]
 
 # stages
-FORWARD, BACK_AND_FORTH, BACKWARD, SPLIT, ADD_UP, MEASURE, RESPOND, SWEEP_ON, SWEEP_BACK, FACTORISE = range(10)
+FORWARD, BACK_AND_FORTH, BACKWARD, SPLIT, ADD_UP, MEASURE, FILL, SWEEP_ON, SWEEP_BACK, FACTORISE = range(10)
 
 
 @inlined_kernel
@@ -169,7 +169,7 @@ def _sweep(work, part, backwards):
     for i in range(2):
         kind = 1 - i if backwards else i
         first, last = work.triple[kind, 2 * part], work.triple[kind, 2 * part + 1]
-        sweep(work.system, work.responses, first, last, backwards, work.impulse, work.v)
+        sweep(work.system, work.delassus, first, last, backwards, work.impulse, work.v)
 
 
 @leaf_kernel
@@ -183,16 +183,16 @@ def _sweep_between(work, backwards):
         for j in range(2):
             kind = 1 - j if backwards else j
             first, last = work.triple[kind, 2 * part + 1], work.triple[kind, 2 * part + 2]
-            sweep(work.system, work.responses, first, last, backwards, work.impulse, work.v)
+            sweep(work.system, work.delassus, first, last, backwards, work.impulse, work.v)
     if not backwards:
         _sweep(work, parts, FALSE)
 
 
 @leaf_kernel
-def _respond(work, part):
+def _fill(work, part):
     for kind in range(2):
         first, last = work.triple[kind, 2 * part], work.triple[kind, 2 * part + 2]
-        respond(work.system, first, last, work.responses)
+        fill_delassus_blocks(work.system, first, last, work.delassus)
 
 
 @inlined_kernel
@@ -204,8 +204,8 @@ def _do(work, stage, part):
         _add_up(work, part, stage == SPLIT)
     elif stage == MEASURE:
         _measure(work, part)
-    elif stage == RESPOND:
-        _respond(work, part)
+    elif stage == FILL:
+        _fill(work, part)
     elif stage == FACTORISE:
         work.positive[part] = 1 if factorise_part(work.blocks.structure, work.parts, work.values, part) else 0
     else:
@@ -284,10 +284,10 @@ def measure_split(work):
 
 
 @leaf_kernel
-def respond_all(work):
-    """Fill in `responses`."""
-    _together(work, RESPOND)
-    _respond(work, work.parts.number)
+def fill_all_delassus_blocks(work):
+    """Fill in the diagonal blocks of the Delassus operator."""
+    _together(work, FILL)
+    _fill(work, work.parts.number)
 
 
 @leaf_kernel

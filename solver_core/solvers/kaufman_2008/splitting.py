@@ -8,28 +8,13 @@ import numpy as np
 
 from ...compile.kernel import inlined_kernel, leaf_kernel
 from ...problem.cones import project_interval
+from ...problem.coulomb import project_cone
 from ...problem.system import inlined_relative_velocity, push_body
 
 __all__ = ["RELAXATION", "carry_on", "change_penalty", "pull_contact", "pull_joint", "push", "relax", "split", "start"]
 
 JOINT_FACTOR = 1e2  # times that of contacts, for joints: what is linear has nothing to find out
 RELAXATION = 1.6
-
-
-@inlined_kernel
-def _project_cone(mu, x0, x1, x2):
-    """P_K(x), K = {|t| <= mu n}, and how far its tangential part is from that of x."""
-    square = x1 * x1 + x2 * x2
-    # by squares: where nothing slides no root is waited for
-    if x0 >= 0.0 and square <= mu * mu * x0 * x0:
-        return x0, x1, x2, 0.0
-    size = np.sqrt(square)
-    if x0 <= 0.0 and mu * mu * square <= x0 * x0:
-        return 0.0, 0.0, 0.0, size
-    # of divisions only one waits for the root
-    over, along = 1.0 / (1.0 + mu * mu), 1.0 / size
-    n, share = over * (x0 + mu * size), over * mu * (x0 * along + mu)
-    return n, share * x1, share * x2, size - mu * n
 
 
 @inlined_kernel
@@ -64,7 +49,7 @@ def split(system, rho, k, x, impulse):
         for r in range(3):
             impulse[k, r] = _joint_impulse(system, rho, k, r, x[k, r])
         return
-    n, t1, t2, _ = _project_cone(system.mu[k], -x[k, 0], -x[k, 1], -x[k, 2])
+    n, t1, t2, _ = project_cone(system.mu[k], -x[k, 0], -x[k, 1], -x[k, 2])
     impulse[k, 0], impulse[k, 1], impulse[k, 2] = rho[k] * n, rho[k] * t1, rho[k] * t2
 
 
@@ -72,7 +57,7 @@ def split(system, rho, k, x, impulse):
 def pull_contact(system, rho, k, x, offset, z):
     """z := P_K*(x), s := mu |z_t|, x being three numbers; returns rho (z - w - c - s e_n), what v is pulled to."""
     mu, (x0, x1, x2) = system.mu[k], x
-    n, t1, t2, slip = _project_cone(mu, -x0, -x1, -x2)
+    n, t1, t2, slip = project_cone(mu, -x0, -x1, -x2)
     z0, z1, z2 = x0 + n, x1 + t1, x2 + t2
     z[k, 0], z[k, 1], z[k, 2] = z0, z1, z2
     offset[k] = mu * slip

@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 
 from ...compile.kernel import inner_kernel, kernel_part, leaf_kernel
 from ...linalg.block_lu import factorise_lu, solve_lu_in_place
-from ...problem.cones import project_disk, project_half_line, project_interval
+from ...problem.cones import project_interval
+from ...problem.coulomb import respond
 from ...problem.residuals import natural_error
 from ...problem.system import relative_velocity
 from ..effort import DONE, count_factorisation, patience, spent
 from .compliances import BEGIN, MOST_COMPLIANCES, ROUGHLY, next_compliance
 from .coulomb_newton import assemble_unsymmetric
-from .projection import BOTH, Blocks, gap_velocity, generalised_impulse, velocity_after
+from .projection import BOTH, DISK, Blocks, gap_velocity, generalised_impulse, velocity_after
 
 __all__ = ["Factors", "stiffening_bodies"]
 
@@ -82,21 +83,9 @@ def _invert(a, b, out):
 
 
 @leaf_kernel
-def _law(mu, w, wanted, slope):
-    """wanted := P(w) of a contact, slope (3, 3) := dP/dw."""
-    wanted[0], pressed = project_half_line(w[0])
-    radius = mu * wanted[0]
-    wanted[1], wanted[2], d11, d12, d22 = project_disk(w[1], w[2], radius)
-    slope[:] = 0.0
-    slope[0, 0], slope[1, 1], slope[1, 2], slope[2, 1], slope[2, 2] = pressed, d11, d12, d12, d22
-    if radius > 0.0:
-        slope[1, 0] = pressed * mu * ((1.0 - d11) * wanted[1] - d12 * wanted[2]) / radius
-        slope[2, 0] = pressed * mu * ((1.0 - d22) * wanted[2] - d12 * wanted[1]) / radius
-
-
-@leaf_kernel
 def _law_of_joint(box, kappa, impulse, w, wanted, slope):
-    """The same of the rows of a joint; w is without what its own compliance makes of impulses (3,)."""
+    """wanted := P(w) of the rows of a joint, slope (3, 3) := dP/dw; w lacks what the compliance of a row makes of impulses
+    (3,)."""
     slope[:] = 0.0
     for r in range(3):
         low, high, gamma = box[r]
@@ -128,7 +117,7 @@ def _look_at_all(system, kappa, giving, impulse, v, out, change, work):
         for r in range(3):
             w[r] = impulse[k, r] - kappa[k] * u[r] - compliance * (impulse[k, r] - giving.known[k, r])
         if k < contacts:
-            _law(system.mu[k], w, wanted[:, 0], slope)
+            respond(system.mu[k], DISK, 1.0, w, wanted[:, 0], slope)
         else:
             _law_of_joint(system.box[k - contacts], kappa[k], impulse[k], w, wanted[:, 0], slope)
         for r in range(3):

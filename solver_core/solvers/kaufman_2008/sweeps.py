@@ -22,7 +22,7 @@ import numpy as np
 from ...compile.kernel import inner_kernel
 from ..effort import count_products, spent
 from .aim import is_near
-from .pieces import how_many_far, measure, respond_all, sweep_all
+from .pieces import fill_all_delassus_blocks, how_many_far, measure, sweep_all
 
 __all__ = ["sweeps"]
 
@@ -34,8 +34,8 @@ SWEEPS_A_LOOK = 5  # sweeps between two looks at the residuals
 def sweeps(work, aim, gain, effort):
     """Sweep until the natural map is at most `aim.goal`, or `aim.enough` and that is slow, or all is slow; returns it.
 
-    work: a `Workspace` with room for responses, whose impulse is warm start and answer, and v that of the answer. gain: the
-    share of the natural map that a look's sweeps should at least take away.
+    work: a `Workspace` with room for the Delassus blocks, whose impulse is warm start and answer, and v that of the answer.
+    gain: the share of the natural map that a look's sweeps should at least take away.
     """
     before, error = np.inf, np.inf
     for done in range(MOST_SWEEPS + 1):
@@ -46,7 +46,7 @@ def sweeps(work, aim, gain, effort):
             if slow or is_near(aim, error, before, how_many_far(work)) or spent(effort):
                 break
             if done == 0:
-                respond_all(work)
+                fill_all_delassus_blocks(work)
         if done < MOST_SWEEPS:
             sweep_all(work, done % 2 == 1)
     return error

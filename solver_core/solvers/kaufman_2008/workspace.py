@@ -18,7 +18,7 @@ from ...linalg.elimination_parts import Parts, parts_of, reorder
 from ...problem.subsystem import in_order
 from ...problem.system import System, apply_mass
 from ...threads.board import HELPERS, MOST_PIECES, Board, new_board
-from .contact_law import Responses, responses
+from .gauss_seidel import DelassusBlocks, allocate_delassus_blocks
 from .projection import Blocks, find_places
 
 __all__ = ["Workspace", "workspace", "workspace_in_parts"]
@@ -57,7 +57,7 @@ class Workspace(NamedTuple):
     triple: Ints
     contact: Ints
     body: Ints
-    responses: Responses
+    delassus: DelassusBlocks
     kappa: Floats
     rho: Floats
     offset: Floats
@@ -109,7 +109,7 @@ def _room(board, system, blocks, values, order, impulse, v):
         order.triple,
         order.contact,
         order.body,
-        responses(m, system.jacobian_a.shape[2]),
+        allocate_delassus_blocks(m, system.jacobian_a.shape[2]),
         np.empty(m),
         np.empty(m),
         np.empty(m),

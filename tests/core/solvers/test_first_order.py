@@ -13,13 +13,14 @@ import solver_core as sc
 from solver_core.dynamics.solve import step_solver
 from solver_core.dynamics.solve.islands import COUNTS, WORST, solve_islands
 from solver_core.linalg.block_cholesky import room_of_factor
+from solver_core.problem.coulomb import solve_contact
 from solver_core.problem.residuals import effective_masses
 from solver_core.problem.system import System, effective_inverse_mass
 from solver_core.scene.parts import ground
 from solver_core.solvers.effort import effort_of_a_step
 from solver_core.solvers.kaufman_2008.aim import MOST_LOOKS, Aim
-from solver_core.solvers.kaufman_2008.contact_law import one_contact, respond, responses
 from solver_core.solvers.kaufman_2008.first_order import START, propose, sweep_and_split
+from solver_core.solvers.kaufman_2008.gauss_seidel import allocate_delassus_blocks, fill_delassus_blocks
 from solver_core.solvers.kaufman_2008.projection import find_blocks
 from solver_core.solvers.kaufman_2008.staggered import ACCELERATED
 
@@ -36,7 +37,7 @@ MANY = {"contacts": 240, "bodies": 80}
 @pytest.mark.parametrize("mu", [pytest.param(0.0, marks=pytest.mark.slow), 0.3, pytest.param(1.2, marks=pytest.mark.slow)])
 def test_the_law_of_one_contact_holds_exactly(mu):
     """It parts with no impulse, sticks within the cone, or slides against all the friction there is."""
-    law, room, fill = map(callable_from_python, (one_contact, responses, respond))
+    law, room, fill = map(callable_from_python, (solve_contact, allocate_delassus_blocks, fill_delassus_blocks))
     seen = set()
     for seed in range(200):
         problem = random_bodies(seed, contacts=1, bodies=1, mu=(mu, mu))

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Coulomb's law of one contact: its projections with their derivatives, its natural map, and its exact solution.
+
+Contact and friction hold at impulses lam = (n, t) and velocities u, u_n with what separation is asked for, when lam = y(lam -
+rho u) for any rho > 0, with
+
+    y_n(w) = max(0, w_n),    y_t(w) = P(w_t), P onto the disk of radius mu y_n                (Alart and Curnier 1991),
+
+which every Newton method here differentiates; or when lam is the projection of lam - rho (u + mu |u_t| e_n) onto the cone K =
+{|t| <= mu n} (De Saxce and Feng 1998), which methods of first order repeat. What is zero then is the natural map.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compile.kernel import inlined_kernel, kernel, leaf_kernel
+from .cones import natural_friction, natural_normal, project_disk, project_half_line, project_polygon
+
+__all__ = [
+    "decompose",
+    "natural_map",
+    "natural_maps",
+    "project_cone",
+    "project_onto_cones",
+    "respond",
+    "responses",
+    "solve_contact",
+]
+
+REGULAR = 1e-12  # of G_kk's trace, added to its diagonal: what nothing moves in a direction is moved by no impulse in it
+ROOT_STEPS = 40
+ROOT_ERROR = 1e-13  # of the friction force, that the root may be off
+
+
+@leaf_kernel
+def respond(mu, sides, scale, w, y, slope):
+    """y (3,) := y(w) of a trial impulse w (3,), slope (3, 3) := scale dy/dw. sides: of a friction polygon, 0 for the disk."""
+    y[0], pressed = project_half_line(w[0])
+    radius = mu * y[0]
+    if sides == 0:
+        y[1], y[2], d11, d12, d22 = project_disk(w[1], w[2], radius)
+    else:
+        y[1], y[2], d11, d12, d22 = project_polygon(w[1], w[2], radius, sides)
+    slope[0, 0], slope[0, 1], slope[0, 2] = scale * pressed, 0.0, 0.0
+    slope[1, 0], slope[1, 1], slope[1, 2] = 0.0, scale * d11, scale * d12
+    slope[2, 0], slope[2, 1], slope[2, 2] = 0.0, scale * d12, scale * d22
+    if radius > 0.0:
+        # growing with the radius, y moves by (1 - dP/dw) y / radius: not at all inside, outwards on the rim
+        slope[1, 0] = scale * pressed * mu * ((1.0 - d11) * y[1] - d12 * y[2]) / radius
+        slope[2, 0] = scale * pressed * mu * ((1.0 - d22) * y[2] - d12 * y[1]) / radius
+
+
+@kernel
+def responses(mu, w):
+    """(y (m, 3), dy/dw (m, 3, 3)) of trial impulses w (m, 3), as of `respond`, for the disk."""
+    y, slope = np.empty(w.shape), np.empty((w.shape[0], 3, 3))
+    for k in range(w.shape[0]):
+        respond(mu[k], 0, 1.0, w[k], y[k], slope[k])
+    return y, slope
+
+
+@inlined_kernel
+def project_cone(mu, x0, x1, x2):
+    """P_K(x), and how far its tangential part is from that of x."""
+    square = x1 * x1 + x2 * x2
+    # by squares: where nothing slides no root is waited for
+    if x0 >= 0.0 and square <= mu * mu * x0 * x0:
+        return x0, x1, x2, 0.0
+    size = np.sqrt(square)
+    if x0 <= 0.0 and mu * mu * square <= x0 * x0:
+        return 0.0, 0.0, 0.0, size
+    # of divisions only one waits for the root
+    over, along = 1.0 / (1.0 + mu * mu), 1.0 / size
+    n, share = over * (x0 + mu * size), over * mu * (x0 * along + mu)
+    return n, share * x1, share * x2, size - mu * n
+
+
+@kernel
+def project_onto_cones(mu, x):
+    """P_K(x) of each row of x (m, 3)."""
+    y = np.empty(x.shape)
+    for k in range(x.shape[0]):
+        y[k, 0], y[k, 1], y[k, 2], _ = project_cone(mu[k], x[k, 0], x[k, 1], x[k, 2])
+    return y
+
+
+@leaf_kernel
+def natural_map(impulse, velocity, bound, kappa, sides):
+    """|lam - y(lam - kappa u)| / kappa of one contact, m/s, friction within a given bound; where nothing can move, its
+    penetration. impulse, velocity: three numbers each, N s and m/s. kappa: kg, the effective mass."""
+    (n, t1, t2), (v, u1, u2) = impulse, velocity
+    if kappa == 0.0:
+        return max(0.0, -v)
+    normal, friction = natural_normal(n, v, kappa), natural_friction(t1, t2, u1, u2, bound, kappa, sides)
+    return np.sqrt(normal * normal + friction * friction)
+
+
+@kernel
+def natural_maps(mu, impulse, velocity, kappa):
+    """(m,) natural maps of impulses (m, 3) and velocities (m, 3), these with what separation is asked for, m/s; 0 where nothing
+    can move."""
+    off = np.zeros(mu.size)
+    for k in range(mu.size):
+        if kappa[k] > 0.0:
+            lam = impulse[k, 0], impulse[k, 1], impulse[k, 2]
+            u = velocity[k, 0], velocity[k, 1], velocity[k, 2]
+            off[k] = natural_map(lam, u, mu[k] * max(lam[0], 0.0), kappa[k], 0)
+    return off
+
+
+@inlined_kernel
+def _half_of(x, y, size):
+    """Cosine and sine of half the angle of the vector (x, y) of a size."""
+    if size == 0.0:
+        return 1.0, 0.0
+    if x >= 0.0:
+        c = np.sqrt(0.5 + 0.5 * x / size)
+        return c, 0.5 * y / (size * c)
+    s = np.sqrt(0.5 - 0.5 * x / size) * (1.0 if y >= 0.0 else -1.0)
+    return 0.5 * y / (size * s), s
+
+
+@leaf_kernel
+def decompose(g, inverse, slip):
+    """inverse (3, 3) := that of G_kk, made regular in place; slip (6,) := what the sliding case needs: of the
+    Schur complement of G_nn its eigenvalues, the first eigenvector, and G_tn in the eigenvectors' axes."""
+    regular = REGULAR * (g[0, 0] + g[1, 1] + g[2, 2]) / 3.0
+    for r in range(3):
+        g[r, r] += regular
+    c0 = g[1, 1] * g[2, 2] - g[1, 2] * g[2, 1]
+    c1 = g[1, 2] * g[2, 0] - g[1, 0] * g[2, 2]
+    c2 = g[1, 0] * g[2, 1] - g[1, 1] * g[2, 0]
+    over = 1.0 / (g[0, 0] * c0 + g[0, 1] * c1 + g[0, 2] * c2)
+    inverse[0, 0], inverse[1, 0], inverse[2, 0] = c0 * over, c1 * over, c2 * over
+    inverse[0, 1] = (g[0, 2] * g[2, 1] - g[0, 1] * g[2, 2]) * over
+    inverse[1, 1] = (g[0, 0] * g[2, 2] - g[0, 2] * g[2, 0]) * over
+    inverse[2, 1] = (g[0, 1] * g[2, 0] - g[0, 0] * g[2, 1]) * over
+    inverse[0, 2] = (g[0, 1] * g[1, 2] - g[0, 2] * g[1, 1]) * over
+    inverse[1, 2] = (g[0, 2] * g[1, 0] - g[0, 0] * g[1, 2]) * over
+    inverse[2, 2] = (g[0, 0] * g[1, 1] - g[0, 1] * g[1, 0]) * over
+    n = g[0, 0]
+    s11, s12, s22 = g[1, 1] - g[1, 0] * g[1, 0] / n, g[1, 2] - g[1, 0] * g[2, 0] / n, g[2, 2] - g[2, 0] * g[2, 0] / n
+    half, difference = 0.5 * (s11 + s22), 0.5 * (s11 - s22)
+    reach = np.sqrt(difference * difference + s12 * s12)
+    c, s = _half_of(difference, s12, reach)
+    slip[0], slip[1], slip[2], slip[3] = half + reach, max(half - reach, 0.0), c, s
+    slip[4], slip[5] = c * g[1, 0] + s * g[2, 0], c * g[2, 0] - s * g[1, 0]
+
+
+@leaf_kernel
+def _slide(g, slip, mu, g0, g1, g2):
+    """The impulse that slides: |lam_t| = mu lam_n, against u_t, and u_n + c = 0.
+
+    With S the Schur complement of G_nn, h = g_t - G_tn g_n / G_nn and eta >= 0 the ratio of |u_t| and |lam_t|, (S + eta) lam_t
+    = -h; what is left is one equation in eta, |lam_t| = mu lam_n, for Newton's method within a bracket.
+    """
+    nn = g[0, 0]
+    h1, h2 = g1 - g[1, 0] * g0 / nn, g2 - g[2, 0] * g0 / nn
+    c, s = slip[2], slip[3]
+    a1, a2 = c * h1 + s * h2, c * h2 - s * h1
+    s1, s2, q1, q2 = slip[0], slip[1], slip[4], slip[5]
+    low, high = 0.0, -1.0
+    eta = max(np.sqrt(a1 * a1 + a2 * a2) * nn / (mu * -g0) - 0.5 * (s1 + s2), 1e-3 * s1)
+    n = 0.0
+    for _ in range(ROOT_STEPS):
+        d1, d2 = s1 + eta, s2 + eta
+        y1, y2 = a1 / d1, a2 / d2
+        n = (-g0 + q1 * y1 + q2 * y2) / nn
+        size = np.sqrt(y1 * y1 + y2 * y2)
+        excess = size - mu * n
+        if abs(excess) <= ROOT_ERROR * (size + mu * abs(n)):
+            break
+        if excess > 0.0:
+            low = eta
+        else:
+            high = eta
+        slope = mu * (q1 * y1 / d1 + q2 * y2 / d2) / nn - (y1 * y1 / d1 + y2 * y2 / d2) / size
+        after = eta - excess / slope
+        if not (after > low and (high < 0.0 or after < high)):
+            after = 2.0 * eta + s1 if high < 0.0 else 0.5 * (low + high)
+        if abs(after - eta) <= 1e-15 * eta:
+            break
+        eta = after
+    y1, y2 = -a1 / (s1 + eta), -a2 / (s2 + eta)
+    n = max(n, 0.0)
+    t1, t2 = c * y1 - s * y2, s * y1 + c * y2
+    size, bound = np.sqrt(t1 * t1 + t2 * t2), mu * n
+    if size > bound:
+        t1, t2 = t1 * bound / size, t2 * bound / size
+    return n, t1, t2
+
+
+@leaf_kernel
+def solve_contact(g, inverse, slip, mu, g0, g1, g2):
+    """The impulse of one contact by Coulomb's law, u + c = G_kk lam + g: it parts, sticks or slides."""
+    if g0 >= 0.0:
+        return 0.0, 0.0, 0.0
+    n = -(inverse[0, 0] * g0 + inverse[0, 1] * g1 + inverse[0, 2] * g2)
+    t1 = -(inverse[1, 0] * g0 + inverse[1, 1] * g1 + inverse[1, 2] * g2)
+    t2 = -(inverse[2, 0] * g0 + inverse[2, 1] * g1 + inverse[2, 2] * g2)
+    if n >= 0.0 and t1 * t1 + t2 * t2 <= mu * mu * n * n:
+        return n, t1, t2
+    if mu == 0.0:
+        return -g0 / g[0, 0], 0.0, 0.0
+    return _slide(g, slip, mu, g0, g1, g2)

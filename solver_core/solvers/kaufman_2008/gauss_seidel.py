@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Block Gauss-Seidel: a sweep over contacts that gives each Coulomb's law in turn, exactly, with all others held."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compile.kernel import inner_kernel, leaf_kernel
+from ...linalg.rows_of_six import weigh_six_rows
+from ...problem.coulomb import decompose, solve_contact
+from ...problem.system import add_velocity, push_body
+
+__all__ = ["DelassusBlocks", "allocate_delassus_blocks", "fill_delassus_blocks", "sweep"]
+
+Floats = NDArray[np.float64]
+
+
+class DelassusBlocks(NamedTuple):
+    """The diagonal blocks of the Delassus operator, with M^-1 J^T, of m contacts and joints.
+
+    of_a, of_b: (m, 3, widest) rows of (M^-1 J^T)^T. delassus: (m, 3, 3) G_kk. inverse: (m, 3, 3). slip: (m, 6) of the Schur
+    complement of G_nn: its eigenvalues, the first eigenvector, and G_tn in the eigenvectors' axes.
+    """
+
+    of_a: Floats
+    of_b: Floats
+    delassus: Floats
+    inverse: Floats
+    slip: Floats
+
+
+@leaf_kernel
+def _fill_block(system, k, body, jacobian, out, delassus):
+    """out[k] := (M^-1 J_k^T)^T of one body, delassus += J_k out[k]^T."""
+    size = system.offset[body + 1] - system.offset[body]
+    inverse, rows, answer = system.inverse_mass[system.block_start[body] :], jacobian[k], out[k]
+    for row in range(3):
+        if size == 6:
+            # M is symmetric: its rows are its columns
+            weigh_six_rows(answer[row], rows[row], inverse)
+        else:
+            for i in range(size):
+                s = 0.0
+                for j in range(size):
+                    s += inverse[i * size + j] * rows[row, j]
+                answer[row, i] = s
+    for row in range(3):
+        for column in range(3):
+            for i in range(size):
+                delassus[row, column] += rows[row, i] * answer[column, i]
+
+
+@inner_kernel
+def allocate_delassus_blocks(count, widest):
+    """`DelassusBlocks` of so many contacts, zero."""
+    return DelassusBlocks(
+        np.zeros((count, 3, widest)),
+        np.zeros((count, 3, widest)),
+        np.zeros((count, 3, 3)),
+        np.zeros((count, 3, 3)),
+        np.zeros((count, 6)),
+    )
+
+
+@leaf_kernel
+def fill_delassus_blocks(system, first, last, out):
+    """out: `DelassusBlocks` of triples first <= k < last of a `System`."""
+    for k in range(first, last):
+        if system.body_a[k] >= 0:
+            _fill_block(system, k, system.body_a[k], system.jacobian_a, out.of_a, out.delassus[k])
+        if system.body_b[k] >= 0:
+            _fill_block(system, k, system.body_b[k], system.jacobian_b, out.of_b, out.delassus[k])
+        if out.delassus[k, 0, 0] > 0.0 and k < system.mu.size:
+            decompose(out.delassus[k], out.inverse[k], out.slip[k])
+
+
+@leaf_kernel
+def _one_joint(g, box, joint, impulse, velocity):
+    """The impulses of the rows of a joint, one after the other, from those before and the velocities with them, both (3,)."""
+    changes = (0.0, 0.0, 0.0)
+    for r in range(3):
+        if not g[r, r] > 0.0:
+            continue
+        low, high, gamma = box[joint, r, 0], box[joint, r, 1], box[joint, r, 2]
+        u = velocity[r] + g[r, 0] * changes[0] + g[r, 1] * changes[1] + g[r, 2] * changes[2]
+        after = min(max(impulse[r] - (u + gamma * impulse[r]) / (g[r, r] + gamma), low), high)
+        change = after - impulse[r]
+        changes = (
+            change if r == 0 else changes[0],
+            change if r == 1 else changes[1],
+            change if r == 2 else changes[2],
+        )
+    return impulse[0] + changes[0], impulse[1] + changes[1], impulse[2] + changes[2]
+
+
+@leaf_kernel
+def sweep(system, blocks, first, last, backwards, impulse, v):
+    """One sweep over the triples first <= k < last; v (n,) follows the impulses (m, 3)."""
+    contacts = system.mu.size
+    for i in range(first, last):
+        k = first + last - 1 - i if backwards else i
+        g = blocks.delassus[k]
+        if not g[0, 0] > 0.0 and k < contacts:
+            continue
+        a, b = system.body_a[k], system.body_b[k]
+        first_a, first_b, size_a, size_b = 0, 0, 0, 0
+        u0, u1, u2 = system.bias[k, 0], system.bias[k, 1], system.bias[k, 2]
+        if k < contacts:
+            u0 += system.slack[k]
+        if a >= 0:
+            first_a = system.offset[a]
+            size_a = system.offset[a + 1] - first_a
+            u0, u1, u2 = add_velocity(system.jacobian_a, k, v, first_a, size_a, u0, u1, u2)
+        if b >= 0:
+            first_b = system.offset[b]
+            size_b = system.offset[b + 1] - first_b
+            u0, u1, u2 = add_velocity(system.jacobian_b, k, v, first_b, size_b, u0, u1, u2)
+        l0, l1, l2 = impulse[k, 0], impulse[k, 1], impulse[k, 2]
+        if k < contacts:
+            n, t1, t2 = solve_contact(
+                g,
+                blocks.inverse[k],
+                blocks.slip[k],
+                system.mu[k],
+                u0 - (g[0, 0] * l0 + g[0, 1] * l1 + g[0, 2] * l2),
+                u1 - (g[1, 0] * l0 + g[1, 1] * l1 + g[1, 2] * l2),
+                u2 - (g[2, 0] * l0 + g[2, 1] * l1 + g[2, 2] * l2),
+            )
+        else:
+            n, t1, t2 = _one_joint(g, system.box, k - contacts, (l0, l1, l2), (u0, u1, u2))
+        d0, d1, d2 = n - l0, t1 - l1, t2 - l2
+        if d0 == 0.0 and d1 == 0.0 and d2 == 0.0:
+            continue
+        impulse[k, 0], impulse[k, 1], impulse[k, 2] = n, t1, t2
+        if a >= 0:
+            push_body(blocks.of_a, k, d0, d1, d2, v, first_a, size_a)
+        if b >= 0:
+            push_body(blocks.of_b, k, d0, d1, d2, v, first_b, size_b)
