@@ -31,10 +31,11 @@ from solver_core.problem.system import (
     effective_inverse_mass,
     transpose_product,
 )
+from solver_core.solvers.block_operator import find_blocks
 from solver_core.solvers.effort import DONE, allow, effort_of_a_step, ringing
 from solver_core.solvers.kaufman_2008.clusters import OF_A_CLUSTER, propose_by_clusters
 from solver_core.solvers.kaufman_2008.coulomb_newton import coulomb_newton
-from solver_core.solvers.kaufman_2008.projection import DISK, find_blocks
+from solver_core.solvers.kaufman_2008.projection import DISK
 from solver_core.solvers.kaufman_2008.regions import begin_large
 from solver_core.solvers.kaufman_2008.staggered import ACCELERATED, staggered
 

@@ -31,8 +31,9 @@ from solver_core.compile.kernel import FALSE
 from solver_core.linalg.block_cholesky import room_of_factor
 from solver_core.problem.result import Status
 from solver_core.problem.system import effective_inverse_mass
+from solver_core.solvers.block_operator import CONTACT, FRICTION, find_blocks
 from solver_core.solvers.effort import DONE, allow, effort_of_a_step
-from solver_core.solvers.kaufman_2008.projection import CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, project
+from solver_core.solvers.kaufman_2008.projection import MULTIPLIER_STEPS, project
 from solver_core.solvers.kaufman_2008.staggered import VARIANTS, staggered
 
 from .quadprog_reference import DenseProblem, contact_projection, friction_projection, in_velocities, staggered_projections

@@ -23,8 +23,9 @@ from ...problem.cones import project_interval
 from ...problem.coulomb import respond
 from ...problem.residuals import natural_error
 from ...problem.system import apply_inverse_mass, apply_mass, relative_velocity
+from ..block_operator import BOTH, add_product, gap_velocity, generalised_impulse, velocity_after
 from ..effort import count_factorisation, spent
-from .projection import BOTH, JOINT_PENALTY, add_product, gap_velocity, generalised_impulse, velocity_after
+from .projection import JOINT_PENALTY
 
 __all__ = ["SHORTEST_STEP", "assemble_unsymmetric", "coulomb_newton", "find_imbalance"]
 

@@ -15,11 +15,11 @@ from ...problem.residuals import effective_masses, natural_error, scales
 from ...problem.result import Found
 from ...problem.system import System, effective_inverse_mass
 from ...threads.helpers import helped
+from ..block_operator import BOTH, generalised_impulse, velocity_after
 from ..effort import allow
 from .admm import admm
 from .aim import COARSE, FEW_BODIES, LARGE, MOST_LOOKS, Aim
 from .pieces import assist, how_many_far
-from .projection import BOTH, generalised_impulse, velocity_after
 from .sweeps import sweeps
 from .workspace import workspace, workspace_in_parts
 

@@ -20,9 +20,10 @@ from ...compile.kernel import inner_kernel, kernel_part, leaf_kernel
 from ...linalg.block_lu import factorise_lu, solve_lu_in_place
 from ...problem.residuals import natural_error
 from ...problem.system import relative_velocity
+from ..block_operator import BOTH, generalised_impulse, velocity_after
 from ..effort import DONE, count_factorisation, patience, spent
 from .coulomb_newton import SHORTEST_STEP, assemble_unsymmetric, find_imbalance
-from .projection import BOTH, JOINT_PENALTY, generalised_impulse, velocity_after
+from .projection import JOINT_PENALTY
 from .stiffening_bodies import Factors
 
 __all__ = ["Means", "multipliers"]

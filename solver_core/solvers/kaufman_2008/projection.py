@@ -29,9 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
-from ...linalg.block_cholesky import Structure, analyse, factorise, find_block
+from ...linalg.block_cholesky import factorise
 from ...linalg.block_triangular import solve_in_place
-from ...linalg.rows_of_six import add_three_rows, weigh_rows
+from ...linalg.rows_of_six import weigh_rows
 from ...problem.cones import (
     natural_friction,
     natural_interval,
@@ -41,72 +41,26 @@ from ...problem.cones import (
     project_interval,
     project_polygon,
 )
-from ...problem.system import apply_inverse_mass, apply_mass, effective_mass, push_body, relative_velocity
+from ...problem.system import apply_inverse_mass, apply_mass, effective_mass, relative_velocity
+from ..block_operator import (
+    CONTACT,
+    FRICTION,
+    add_product,
+    gap_velocity,
+    generalised_impulse,
+    rows_of_kind,
+    velocity_after,
+)
 from ..effort import count_factorisation, is_over, spent
 
-__all__ = [
-    "BOTH",
-    "CONTACT",
-    "DISK",
-    "FRICTION",
-    "JOINT_PENALTY",
-    "MULTIPLIER_STEPS",
-    "Blocks",
-    "add_product",
-    "assemble",
-    "find_blocks",
-    "find_places",
-    "gap_velocity",
-    "generalised_impulse",
-    "project",
-    "velocity_after",
-]
+__all__ = ["DISK", "JOINT_PENALTY", "MULTIPLIER_STEPS", "assemble", "project"]
 
-# numpy's integers, since numba compiles a kernel once for each literal of Python's
-CONTACT, FRICTION, BOTH = np.int64(0), np.int64(1), np.int64(2)
+# numpy's integers: a Python literal triggers its own specialisation
 DISK = np.int64(0)  # the number of sides that stands for the exact friction disk
 FIRST_PENALTY, LAST_PENALTY = 3e1, 3e10  # rho_k times the effective inverse mass
 JOINT_PENALTY = 1e3  # times that of contacts, for joints
 MULTIPLIER_STEPS = np.int64(40)
 NEWTON_STEPS = 60
-
-
-class Blocks(NamedTuple):
-    """Where each contact adds to the Hessian: positions of the two diagonal blocks (-1: none) and of the one off the diagonal.
-
-    b_is_row: whether the rows of the off-diagonal block belong to body B.
-    """
-
-    structure: Structure
-    diagonal_a: NDArray[np.int64]
-    diagonal_b: NDArray[np.int64]
-    between: NDArray[np.int64]
-    b_is_row: NDArray[np.bool_]
-
-
-@kernel
-def find_blocks(system):
-    """Analyse the contact graph of a `System` once for all the projections of a step."""
-    return find_places(system, analyse(system.offset, system.body_a, system.body_b))
-
-
-@inner_kernel
-def find_places(system, structure):
-    """The `Blocks` of a `System` and the structure of its contact graph."""
-    m = system.body_a.size
-    diagonal_a, diagonal_b, between = np.full(m, -1, np.int64), np.full(m, -1, np.int64), np.full(m, -1, np.int64)
-    b_is_row = np.zeros(m, np.bool_)
-    for k in range(m):
-        a, b = system.body_a[k], system.body_b[k]
-        if a >= 0:
-            diagonal_a[k] = structure.diagonal[structure.rank[a]]
-        if b >= 0:
-            diagonal_b[k] = structure.diagonal[structure.rank[b]]
-        if a >= 0 and b >= 0:
-            rank_a, rank_b = structure.rank[a], structure.rank[b]
-            b_is_row[k] = rank_b > rank_a
-            between[k] = find_block(structure, min(rank_a, rank_b), max(rank_a, rank_b))
-    return Blocks(structure, diagonal_a, diagonal_b, between, b_is_row)
 
 
 class Sets(NamedTuple):
@@ -154,18 +108,6 @@ def _weigh(jacobian, size, d, out):
 
 
 @inlined_kernel
-def add_product(block, left, rows, right, columns):
-    """block += J^T X, for the left body's J and X = D J of the right one."""
-    for i in range(rows):
-        row = block[i * columns :]
-        if columns == 6:
-            add_three_rows(row, left[0, i], left[1, i], left[2, i], right)
-            continue
-        for j in range(columns):
-            row[j] += left[0, i] * right[0, j] + left[1, i] * right[1, j] + left[2, i] * right[2, j]
-
-
-@inlined_kernel
 def _add_triple(values, system, blocks, k, d, weighed_a, weighed_b):
     """J_k^T D J_k on top of its blocks."""
     a, b = system.body_a[k], system.body_b[k]
@@ -208,52 +150,10 @@ def assemble(values, system, blocks, derivative):
     _assemble(values, system, blocks, derivative, np.empty((3, widest)), np.empty((3, widest)))
 
 
-@leaf_kernel
-def gap_velocity(system, k, v, out):
-    """out := J_k v + c_k."""
-    out[0], out[1], out[2] = relative_velocity(system, k, v)
-    if k < system.slack.size:
-        out[0] += system.slack[k]
-
-
-@leaf_kernel
-def generalised_impulse(system, kind, count, y, out):
-    """out := N alpha for contact, D beta for friction, their sum for both: the rows of J^T y, y = (alpha, beta), of this
-    kind, of the first `count` triples: all, or the contacts alone. Joints have all of their rows in it."""
-    out[:] = 0.0
-    for k in range(count):
-        first, last = _rows(kind, k >= system.mu.size)
-        n = y[k, 0] if first == 0 else 0.0
-        t1, t2 = (y[k, 1], y[k, 2]) if last == 3 else (0.0, 0.0)
-        if n == 0.0 and t1 == 0.0 and t2 == 0.0:
-            continue
-        a, b = system.body_a[k], system.body_b[k]
-        if a >= 0:
-            push_body(system.jacobian_a, k, n, t1, t2, out, system.offset[a], system.offset[a + 1] - system.offset[a])
-        if b >= 0:
-            push_body(system.jacobian_b, k, n, t1, t2, out, system.offset[b], system.offset[b + 1] - system.offset[b])
-
-
-@inlined_kernel
-def _rows(kind, of_joint):
-    """The first of the rows of a triple that are of a kind, and the one after the last."""
-    if of_joint:
-        return 0, 3
-    return 1 if kind == FRICTION else 0, 1 if kind == CONTACT else 3
-
-
 @inlined_kernel
 def _joint_penalty(penalty):
     """That of joints, at a penalty of contacts."""
     return min(JOINT_PENALTY * penalty, LAST_PENALTY)
-
-
-@leaf_kernel
-def velocity_after(system, base, p, v):
-    """v := base + M^-1 p."""
-    apply_inverse_mass(system, p, v)
-    for i in range(v.size):
-        v[i] += base[i]
 
 
 @leaf_kernel
@@ -339,7 +239,7 @@ def _choose_penalties(system, kind, penalty, inverse, rho, kappa):
     """rho, penalty times the inverse of a triple's rows of this kind, and kappa, the effective masses, both (m,)."""
     contacts = system.mu.size
     for k in range(rho.size):
-        first, last = _rows(kind, k >= contacts)
+        first, last = rows_of_kind(kind, k >= contacts)
         total, rows = 0.0, 0
         for r in range(first, last):
             if inverse[k, r] > 0.0:
@@ -353,7 +253,7 @@ def _choose_penalties(system, kind, penalty, inverse, rho, kappa):
 def _take(kind, contacts, y, impulse):
     """impulse := y in the rows of this kind."""
     for k in range(impulse.shape[0]):
-        first, last = _rows(kind, k >= contacts)
+        first, last = rows_of_kind(kind, k >= contacts)
         for r in range(first, last):
             impulse[k, r] = y[k, r]
 
@@ -371,7 +271,7 @@ def _respond_all(system, sets, rho, impulse, v, u, w, y, derivative):
     """w := impulse - rho (J v + c), y := P(w), derivative := rho times that of P."""
     contacts = system.mu.size
     for k in range(rho.size):
-        first, last = _rows(sets.kind, k >= contacts)
+        first, last = rows_of_kind(sets.kind, k >= contacts)
         gap_velocity(system, k, v, u)
         for r in range(first, last):
             w[k, r] = impulse[k, r] - rho[k] * u[r]
@@ -386,7 +286,7 @@ def _velocities_of_step(system, kind, step, out):
     contacts = system.mu.size
     for k in range(out.shape[0]):
         n, t1, t2 = relative_velocity(system, k, step)
-        first, last = _rows(kind, k >= contacts)
+        first, last = rows_of_kind(kind, k >= contacts)
         if first == 0:
             out[k, 0] = n - system.bias[k, 0]
         if last == 3:

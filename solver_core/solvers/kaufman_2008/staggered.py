@@ -28,13 +28,14 @@ from ...compile.kernel import kernel_part, leaf_kernel
 from ...linalg.block_cholesky import room_of_factor
 from ...problem.residuals import effective_masses, natural_error, relative_coulomb, scales
 from ...problem.system import apply_inverse_mass, effective_inverse_mass, relative_velocity
+from ..block_operator import BOTH, CONTACT, FRICTION, find_blocks, generalised_impulse, velocity_after
 from ..effort import BELL, DONE, allow, patience, spent
 from .aim import MOST_LOOKS, Aim
 from .anderson import accelerate, anderson
 from .coulomb_newton import coulomb_newton
 from .first_order import START, propose
 from .multipliers import Means, multipliers
-from .projection import BOTH, CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, generalised_impulse, project, velocity_after
+from .projection import MULTIPLIER_STEPS, project
 from .stiffening_bodies import Factors, stiffening_bodies
 
 __all__ = ["ACCELERATED", "SOLVED", "VARIANTS", "staggered"]

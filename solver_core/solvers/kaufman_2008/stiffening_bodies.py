@@ -24,10 +24,11 @@ from ...problem.cones import project_interval
 from ...problem.coulomb import respond
 from ...problem.residuals import natural_error
 from ...problem.system import relative_velocity
+from ..block_operator import BOTH, Blocks, gap_velocity, generalised_impulse, velocity_after
 from ..effort import DONE, count_factorisation, patience, spent
 from .compliances import BEGIN, MOST_COMPLIANCES, ROUGHLY, next_compliance
 from .coulomb_newton import assemble_unsymmetric
-from .projection import BOTH, DISK, Blocks, gap_velocity, generalised_impulse, velocity_after
+from .projection import DISK
 
 __all__ = ["Factors", "stiffening_bodies"]
 

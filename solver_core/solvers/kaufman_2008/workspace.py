@@ -18,8 +18,8 @@ from ...linalg.elimination_parts import Parts, parts_of, reorder
 from ...problem.subsystem import in_order
 from ...problem.system import System, apply_mass
 from ...threads.board import HELPERS, MOST_PIECES, Board, new_board
+from ..block_operator import Blocks, find_places
 from .gauss_seidel import DelassusBlocks, allocate_delassus_blocks
-from .projection import Blocks, find_places
 
 __all__ = ["Workspace", "workspace", "workspace_in_parts"]
 

@@ -17,11 +17,11 @@ from solver_core.problem.coulomb import solve_contact
 from solver_core.problem.residuals import effective_masses
 from solver_core.problem.system import System, effective_inverse_mass
 from solver_core.scene.parts import ground
+from solver_core.solvers.block_operator import find_blocks
 from solver_core.solvers.effort import effort_of_a_step
 from solver_core.solvers.kaufman_2008.aim import MOST_LOOKS, Aim
 from solver_core.solvers.kaufman_2008.first_order import START, propose, sweep_and_split
 from solver_core.solvers.kaufman_2008.gauss_seidel import allocate_delassus_blocks, fill_delassus_blocks
-from solver_core.solvers.kaufman_2008.projection import find_blocks
 from solver_core.solvers.kaufman_2008.staggered import ACCELERATED
 
 from ..bodies import material

@@ -13,9 +13,9 @@ from solver_core.dynamics.solve import step_solver
 from solver_core.problem.residuals import effective_masses, natural_error, scales
 from solver_core.problem.subsystem import contact_islands, subsystem
 from solver_core.problem.system import System, effective_inverse_mass
+from solver_core.solvers.block_operator import find_blocks
 from solver_core.solvers.effort import DONE, allow, effort_of_a_step
 from solver_core.solvers.kaufman_2008.multipliers import Means, multipliers
-from solver_core.solvers.kaufman_2008.projection import find_blocks
 from solver_core.solvers.kaufman_2008.stiffening_bodies import Factors
 
 from ..contact_problems import random_bodies

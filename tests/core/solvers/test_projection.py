@@ -11,8 +11,9 @@ from scipy.optimize import minimize
 import solver_core as sc
 from solver_core.linalg.block_cholesky import room_of_factor
 from solver_core.problem.system import effective_inverse_mass
+from solver_core.solvers.block_operator import BOTH, CONTACT, FRICTION, find_blocks
 from solver_core.solvers.effort import allow, effort_of_a_step
-from solver_core.solvers.kaufman_2008.projection import BOTH, CONTACT, FRICTION, MULTIPLIER_STEPS, find_blocks, project
+from solver_core.solvers.kaufman_2008.projection import MULTIPLIER_STEPS, project
 
 GOAL = 1e-11
 DISK, OCTAGON = np.int64(0), np.int64(8)

@@ -10,8 +10,8 @@ import solver_core as sc
 from solver_core.compile.kernel import kernel
 from solver_core.problem.residuals import effective_masses, natural_error, scales
 from solver_core.problem.system import System, effective_inverse_mass
+from solver_core.solvers.block_operator import find_blocks
 from solver_core.solvers.effort import DONE, allow, effort_of_a_step
-from solver_core.solvers.kaufman_2008.projection import find_blocks
 from solver_core.solvers.kaufman_2008.stiffening_bodies import Factors, stiffening_bodies
 
 from ..contact_problems import random_bodies

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The operator M + J^T D J of bodies in blocks, one a body and one a pair that touches, and impulses in its terms.
+
+D has one block (3, 3) for each contact and joint. Structure and places of the blocks are found once a solve, for all D.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compile.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
+from ..linalg.block_cholesky import Structure, analyse, find_block
+from ..linalg.rows_of_six import add_three_rows
+from ..problem.system import apply_inverse_mass, push_body, relative_velocity
+
+__all__ = [
+    "BOTH",
+    "CONTACT",
+    "FRICTION",
+    "Blocks",
+    "add_product",
+    "find_blocks",
+    "find_places",
+    "gap_velocity",
+    "generalised_impulse",
+    "rows_of_kind",
+    "velocity_after",
+]
+
+# numpy's integers: a Python literal triggers its own specialisation
+CONTACT, FRICTION, BOTH = np.int64(0), np.int64(1), np.int64(2)
+
+
+class Blocks(NamedTuple):
+    """Where each contact adds to the Hessian: positions of the two diagonal blocks (-1: none) and of the one off the diagonal.
+
+    b_is_row: whether the rows of the off-diagonal block belong to body B.
+    """
+
+    structure: Structure
+    diagonal_a: NDArray[np.int64]
+    diagonal_b: NDArray[np.int64]
+    between: NDArray[np.int64]
+    b_is_row: NDArray[np.bool_]
+
+
+@kernel
+def find_blocks(system):
+    """Analyse the contact graph of a `System` once for all the projections of a step."""
+    return find_places(system, analyse(system.offset, system.body_a, system.body_b))
+
+
+@inner_kernel
+def find_places(system, structure):
+    """The `Blocks` of a `System` and the structure of its contact graph."""
+    m = system.body_a.size
+    diagonal_a, diagonal_b, between = np.full(m, -1, np.int64), np.full(m, -1, np.int64), np.full(m, -1, np.int64)
+    b_is_row = np.zeros(m, np.bool_)
+    for k in range(m):
+        a, b = system.body_a[k], system.body_b[k]
+        if a >= 0:
+            diagonal_a[k] = structure.diagonal[structure.rank[a]]
+        if b >= 0:
+            diagonal_b[k] = structure.diagonal[structure.rank[b]]
+        if a >= 0 and b >= 0:
+            rank_a, rank_b = structure.rank[a], structure.rank[b]
+            b_is_row[k] = rank_b > rank_a
+            between[k] = find_block(structure, min(rank_a, rank_b), max(rank_a, rank_b))
+    return Blocks(structure, diagonal_a, diagonal_b, between, b_is_row)
+
+
+@inlined_kernel
+def add_product(block, left, rows, right, columns):
+    """block += J^T X, for the left body's J and X = D J of the right one."""
+    for i in range(rows):
+        row = block[i * columns :]
+        if columns == 6:
+            add_three_rows(row, left[0, i], left[1, i], left[2, i], right)
+            continue
+        for j in range(columns):
+            row[j] += left[0, i] * right[0, j] + left[1, i] * right[1, j] + left[2, i] * right[2, j]
+
+
+@leaf_kernel
+def gap_velocity(system, k, v, out):
+    """out := J_k v + c_k."""
+    out[0], out[1], out[2] = relative_velocity(system, k, v)
+    if k < system.slack.size:
+        out[0] += system.slack[k]
+
+
+@inlined_kernel
+def rows_of_kind(kind, of_joint):
+    """The first of the rows of a triple that are of a kind, and the one after the last."""
+    if of_joint:
+        return 0, 3
+    return 1 if kind == FRICTION else 0, 1 if kind == CONTACT else 3
+
+
+@leaf_kernel
+def generalised_impulse(system, kind, count, y, out):
+    """out := N alpha for contact, D beta for friction, their sum for both: the rows of J^T y, y = (alpha, beta), of this
+    kind, of the first `count` triples: all, or the contacts alone. Joints have all of their rows in it."""
+    out[:] = 0.0
+    for k in range(count):
+        first, last = rows_of_kind(kind, k >= system.mu.size)
+        n = y[k, 0] if first == 0 else 0.0
+        t1, t2 = (y[k, 1], y[k, 2]) if last == 3 else (0.0, 0.0)
+        if n == 0.0 and t1 == 0.0 and t2 == 0.0:
+            continue
+        a, b = system.body_a[k], system.body_b[k]
+        if a >= 0:
+            push_body(system.jacobian_a, k, n, t1, t2, out, system.offset[a], system.offset[a + 1] - system.offset[a])
+        if b >= 0:
+            push_body(system.jacobian_b, k, n, t1, t2, out, system.offset[b], system.offset[b + 1] - system.offset[b])
+
+
+@leaf_kernel
+def velocity_after(system, base, p, v):
+    """v := base + M^-1 p."""
+    apply_inverse_mass(system, p, v)
+    for i in range(v.size):
+        v[i] += base[i]
