@@ -28,8 +28,8 @@ from ..scene.fields import FieldKind, FieldSpec
 from ..scene.parts import BOX_TRIANGLES, box, box_shape, cone_shape, cylinder_shape, ground
 from ..scene.spec import BodyKind, BodySpec, ChildSpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec, Staggering
 from ..scenes.plain import card_house, chain, jamming_rod, slope
+from ..solvers.coulomb.regions import begin_large, regions_around, solve_regions
 from ..solvers.effort import effort_of_a_step
-from ..solvers.kaufman_2008.regions import begin_large, regions_around, solve_regions
 
 __all__ = ["PARTS", "Part"]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..compile.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
 from ..linalg.block_cholesky import Structure, analyse, find_block
-from ..linalg.rows_of_six import add_three_rows
+from ..linalg.rows_of_six import add_three_rows, weigh_rows
 from ..problem.system import apply_inverse_mass, push_body, relative_velocity
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "FRICTION",
     "Blocks",
     "add_product",
+    "assemble_unsymmetric",
     "find_blocks",
     "find_places",
     "gap_velocity",
@@ -82,6 +83,60 @@ def add_product(block, left, rows, right, columns):
             continue
         for j in range(columns):
             row[j] += left[0, i] * right[0, j] + left[1, i] * right[1, j] + left[2, i] * right[2, j]
+
+
+@inlined_kernel
+def _weigh(d, jacobian, size, out):
+    """out[:, :size] := D J."""
+    if size == 6:
+        weigh_rows(out[0], d[0, 0], d[0, 1], d[0, 2], jacobian)
+        weigh_rows(out[1], d[1, 0], d[1, 1], d[1, 2], jacobian)
+        weigh_rows(out[2], d[2, 0], d[2, 1], d[2, 2], jacobian)
+        return
+    for r in range(3):
+        for j in range(size):
+            out[r, j] = d[r, 0] * jacobian[0, j] + d[r, 1] * jacobian[1, j] + d[r, 2] * jacobian[2, j]
+
+
+@inlined_kernel
+def _add_contact(lower, upper, system, blocks, k, d, weighed_a, weighed_b):
+    """J_k^T D J_k on top of all four blocks."""
+    a, b = system.body_a[k], system.body_b[k]
+    size_a = system.offset[a + 1] - system.offset[a] if a >= 0 else 0
+    size_b = system.offset[b + 1] - system.offset[b] if b >= 0 else 0
+    ja, jb = system.jacobian_a[k], system.jacobian_b[k]
+    if a >= 0:
+        _weigh(d, ja, size_a, weighed_a)
+        add_product(lower[blocks.diagonal_a[k] :], ja, size_a, weighed_a, size_a)
+    if b >= 0:
+        _weigh(d, jb, size_b, weighed_b)
+        add_product(lower[blocks.diagonal_b[k] :], jb, size_b, weighed_b, size_b)
+    if a >= 0 and b >= 0:
+        of_b, of_a = (lower, upper) if blocks.b_is_row[k] else (upper, lower)
+        add_product(of_b[blocks.between[k] :], jb, size_b, weighed_a, size_a)
+        add_product(of_a[blocks.between[k] :], ja, size_a, weighed_b, size_b)
+
+
+@leaf_kernel
+def _assemble(lower, upper, system, blocks, derivative, weighed_a, weighed_b):
+    structure = blocks.structure
+    for i in range(structure.length):
+        lower[i] = upper[i] = 0.0
+    for j in range(structure.order.size):
+        at, block = structure.diagonal[j], system.block_start[structure.order[j]]
+        for i in range(structure.size[j] * structure.size[j]):
+            lower[at + i] = system.mass[block + i]
+    for k in range(system.body_a.size):
+        d = derivative[k]
+        if d[0, 0] != 0.0 or k >= system.mu.size:
+            _add_contact(lower, upper, system, blocks, k, d, weighed_a, weighed_b)
+
+
+@inner_kernel
+def assemble_unsymmetric(lower, upper, system, blocks, derivative):
+    """M + J^T D J, all blocks."""
+    widest = system.jacobian_a.shape[2]
+    _assemble(lower, upper, system, blocks, derivative, np.empty((3, widest)), np.empty((3, widest)))
 
 
 @leaf_kernel

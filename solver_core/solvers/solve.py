@@ -11,25 +11,23 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..compile.kernel import FALSE
 from ..problem.arguments import require_limits, require_truth, require_whole
 from ..problem.contact_problem import ContactProblem, finite_array
 from ..problem.residuals import residuals
 from ..problem.result import Found, Result, Statistics, Status
-from ..problem.system import System, apply_inverse_mass, relative_velocities, transpose_product
+from ..problem.system import apply_inverse_mass, relative_velocities, transpose_product
 from .baraff_1991.creep import creep_problem
 from .baraff_1991.dynamic_friction import dynamic_friction
 from .baraff_1991.signs import sign_guessing
 from .baraff_1994.contacts import pivot
 from .bilateral import without_bilateral
+from .coulomb.beforehand import propose_beforehand
+from .coulomb.cascade import ACCELERATED, VARIANTS, Request, solve_system
 from .effort import DONE, effort_of_a_step, ringing
 from .faure_1996.energy import energy
+from .frictionless import complementary_impulses, is_frictionless_matrix
 from .infeasible import told_from_failure
 from .joints_as_contacts import joints_as_contacts
-from .kaufman_2008.clusters import OF_A_CLUSTER, is_large, propose_by_clusters
-from .kaufman_2008.given_as_matrix import is_matrix, propose_for_matrix
-from .kaufman_2008.staggered import ACCELERATED, VARIANTS, staggered
-from .last_proposal import complementary_impulses, last_proposals, turns_kept
 
 __all__ = ["METHODS", "Limits", "solve"]
 
@@ -68,39 +66,32 @@ def _solve_staggered(
     _require_options(problem, polygon_sides, staggering)
     free = without_bilateral(problem)
     most = STAGGERED_ITERATIONS if limits.max_iterations is None else limits.max_iterations
-    kept = turns_kept(problem.contacts, most) if VARIANTS[staggering] == ACCELERATED else 0
     deadline = perf_counter() + limits.time_limit
 
     def left() -> float:
         return max(deadline - perf_counter(), 0.0)
 
-    def run(start: Floats | None, iterations: int, tolerance: float) -> Result:
+    def run(start: Floats | None, tolerance: float) -> Result:
         within = replace(limits, tolerance=tolerance, time_limit=left())
-        result = _staggered_contacts(free.problem, within, start, iterations, polygon_sides, VARIANTS[staggering])
+        result = _staggered_contacts(free.problem, within, start, most, polygon_sides, VARIANTS[staggering])
         if problem.bilateral_constraints:
             held = free.bilateral(result.impulse)
             result = replace(result, bilateral=held, body_velocity=velocity_after_impulses(problem, result.impulse, held))
         return _confirmed(result, residuals(problem, result, polygon_sides=polygon_sides).coulomb, within)
 
     def attempt(tolerance: float) -> Result:
-        result = run(limits.warm_start, most - kept, tolerance)
-        if kept == 0 or result.status in (Status.SOLVED, Status.NOT_FINITE, Status.TIME_LIMIT):
-            return result
-        for proposal, found in last_proposals(free.problem, result.impulse, tolerance, left):
-            last = run(proposal, kept, tolerance)
-            if last.status is Status.SOLVED:
-                return replace(last, stats=_together(result.stats, last.stats, found))
-        return result
+        return run(limits.warm_start, tolerance)
 
-    if VARIANTS[staggering] == ACCELERATED and limits.warm_start is None and _is_frictionless_matrix(free.problem):
+    accelerated = VARIANTS[staggering] == ACCELERATED
+    if accelerated and limits.warm_start is None and is_frictionless_matrix(free.problem):
         # a linear complementarity problem, whose dense matrix pivoting factorises once and not once a step
-        pivoted = run(complementary_impulses(free.problem, limits.tolerance, left()), most - kept, limits.tolerance)
+        pivoted = run(complementary_impulses(free.problem, limits.tolerance, left()), limits.tolerance)
         if pivoted.status is Status.TIME_LIMIT:
             return pivoted
         if pivoted.status is Status.SOLVED:
             return replace(pivoted, stats=replace(pivoted.stats, found=Found.PIVOTING))
     result = attempt(limits.tolerance)
-    if kept == 0 or limits.max_iterations is not None:
+    if not accelerated or limits.max_iterations is not None:
         return result
     return _asked_for_more(problem, limits.tolerance, result, attempt)
 
@@ -121,13 +112,6 @@ def _asked_for_more(problem: ContactProblem, tolerance: float, result: Result, a
             break
         stats = _together(stats, other.stats, None)
     return replace(result, stats=stats)
-
-
-def _is_frictionless_matrix(problem: ContactProblem) -> bool:
-    """Whether a problem has no friction and is given as a matrix that couples more than a body could."""
-    system = problem.system
-    wide = (system.body_a < 0).all() and np.diff(system.offset).max(initial=0) > 6
-    return bool(wide) and not system.mu.any() and not problem.joints
 
 
 def _together(first: Statistics, last: Statistics, found: Found | None) -> Statistics:
@@ -155,40 +139,27 @@ def _staggered_contacts(
     history, effort = np.zeros((most, 3)), effort_of_a_step()
     v = np.empty_like(system.velocity)
     begin = perf_counter()
-    factorisations, proposed = 0, Found.START
-
-    def solve_part(part: System, some: Floats, tolerance: float) -> int:
-        few, done = min(most, OF_A_CLUSTER), np.empty_like(part.velocity)
-        staggered(part, some, tolerance, tolerance, FALSE, few, 0, ACCELERATED, effort, np.zeros((few, 3)), done)
-        return int(effort[DONE])
-
+    request = Request(limits.tolerance, limits.tolerance, False, most, int(polygon_sides))
     with ringing(effort, limits.time_limit):
-        if variant == ACCELERATED and polygon_sides == 0 and is_large(system):
-            aims = limits.tolerance, limits.tolerance
-            factorisations, proposed = propose_by_clusters(system, impulse, aims, False, effort, solve_part, 1)
-        elif variant == ACCELERATED and polygon_sides == 0 and is_matrix(system):
-            factorisations, proposed = propose_for_matrix(system, impulse, limits.tolerance, effort)
-        status, iterations, found, contact, friction = staggered(
-            system, impulse, limits.tolerance, limits.tolerance, FALSE, most, int(polygon_sides), variant, effort, history, v
-        )
+        factorisations, proposed = propose_beforehand(system, request, variant, effort, impulse, 1)
+        answer = solve_system(system, request, variant, effort, impulse, v, history)
     seconds = perf_counter() - begin
     velocity = relative_velocities(system, v)[:, :dim]
-    if found == Found.START:
-        found = proposed
+    found = proposed if answer.found == Found.START else answer.found
     return Result(
-        status=Status(status),
+        status=Status(answer.status),
         impulse=impulse[:, :dim].copy(),
         velocity=velocity,
         body_velocity=v,
         stats=Statistics(
-            iterations=iterations,
+            iterations=answer.iterations,
             factorisations=factorisations + int(effort[DONE]),
             seconds=seconds,
-            first_projections=np.array([contact, friction]),
-            relative_error=history[:iterations, 0].copy(),
-            residual=history[:iterations, 1].copy(),
-            coulomb=history[:iterations, 2].copy(),
-            found=Found(found) if status == Status.SOLVED else None,
+            first_projections=np.array([answer.first_contact, answer.first_friction]),
+            relative_error=history[: answer.iterations, 0].copy(),
+            residual=history[: answer.iterations, 1].copy(),
+            coulomb=history[: answer.iterations, 2].copy(),
+            found=Found(found) if answer.status == Status.SOLVED else None,
         ),
         solver="staggered",
     )

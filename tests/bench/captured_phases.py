@@ -23,7 +23,6 @@ import numpy as np
 from numba import njit
 
 import solver_core as sc
-from solver_core.compile.kernel import FALSE
 from solver_core.problem.residuals import effective_masses, natural_error, scales
 from solver_core.problem.system import (
     System,
@@ -32,12 +31,12 @@ from solver_core.problem.system import (
     transpose_product,
 )
 from solver_core.solvers.block_operator import find_blocks
+from solver_core.solvers.coulomb.clusters import propose_by_clusters
+from solver_core.solvers.coulomb.newton import FIRST_PENALTIES, NewtonMatrices
+from solver_core.solvers.coulomb.regions import begin_large
+from solver_core.solvers.criteria import ACCEPTABLE, TARGET
 from solver_core.solvers.effort import DONE, allow, effort_of_a_step, ringing
-from solver_core.solvers.kaufman_2008.clusters import OF_A_CLUSTER, propose_by_clusters
-from solver_core.solvers.kaufman_2008.coulomb_newton import coulomb_newton
 from solver_core.solvers.kaufman_2008.projection import DISK
-from solver_core.solvers.kaufman_2008.regions import begin_large
-from solver_core.solvers.kaufman_2008.staggered import ACCELERATED, staggered
 
 from .captured import kept_system, of_system
 from .heap_scenes import SCENES, named
@@ -90,13 +89,8 @@ def first_order(problem: sc.ContactProblem, start: Floats, tolerance: float, lim
 def clusters(problem: sc.ContactProblem, start: Floats, tolerance: float, limit: float) -> Outcome:
     impulse, effort = start.copy(), effort_of_a_step()
 
-    def solve(part: System, some: Floats, aim: float) -> int:
-        done = np.empty_like(part.velocity)
-        staggered(part, some, aim, aim, FALSE, OF_A_CLUSTER, 0, ACCELERATED, effort, np.zeros((OF_A_CLUSTER, 3)), done)
-        return int(effort[DONE])
-
     with ringing(effort, limit):
-        factorisations, _ = propose_by_clusters(problem.system, impulse, (tolerance, tolerance), True, effort, solve, 1)
+        factorisations, _ = propose_by_clusters(problem.system, impulse, (tolerance, tolerance), True, effort, 1)
     return natural_map(problem.system, impulse), factorisations
 
 
@@ -110,9 +104,10 @@ def newton(problem: sc.ContactProblem, start: Floats, tolerance: float, limit: f
         for attempt in range(NEWTON_TRIES):
             impulse, v = best.copy(), np.empty_like(system.velocity)
             allow(effort, 200, blocks.structure.target.size, len(impulse))
-            goals = 1e-3 * tolerance * fastest, 0.7 * tolerance * fastest
-            lower, upper = np.empty(length), np.empty(length)
-            coulomb_newton(system, blocks, lower, upper, DISK, inverse, kappa, attempt, *goals, effort, impulse, v)
+            aims = TARGET * tolerance * fastest, ACCEPTABLE * tolerance * fastest, fastest
+            matrices = NewtonMatrices(blocks, np.empty(length), np.empty(length), DISK, inverse, kappa)
+            penalty = FIRST_PENALTIES[attempt % len(FIRST_PENALTIES)]
+            newton_in_velocities(system, matrices, aims, penalty, effort, impulse, v)
             reached, total = natural_map(system, impulse), total + int(effort[DONE])
             if reached < least:
                 best, least = impulse, reached

@@ -28,7 +28,7 @@ from solver_core.dynamics.look_ahead.later_contacts import LaterContacts
 from solver_core.dynamics.sleeping import Sleep
 from solver_core.dynamics.solve import islands, step_solver
 from solver_core.problem.result import Found
-from solver_core.solvers.kaufman_2008 import clusters
+from solver_core.solvers.coulomb import clusters
 
 from .heap_scenes import SCENES, heap_of_cubes, named
 from .heaps import SUBSTEPS, tolerance_and_limit
@@ -40,9 +40,8 @@ STAGES: dict[str, tuple[object, str]] = {
     "the problem built": (step_solver, "build_system"),
     "islands told apart": (step_solver, "solve_islands"),
     "large islands begun": (clusters, "begin_large"),
-    "their clusters": (islands, "propose_by_clusters"),
+    "proposals to them": (islands, "propose_beforehand"),
     "islands solved and accepted": (islands, "_solve_each"),
-    "pivoting's guess": (islands, "last_proposal"),
     "overlaps parted": (step_solver, "separation"),
     "impacts looked for": (ImpactFinder, "find"),
     "what is run into": (LaterContacts, "find"),

@@ -18,12 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from solver_core.compile.kernel import FALSE
 from solver_core.dynamics.simulation import Simulation
 from solver_core.scene.spec import SceneSpec
 from solver_core.scenes import plain as scenes
+from solver_core.solvers.coulomb.cascade import ACCELERATED, Request, solve_system
 from solver_core.solvers.effort import effort_of_a_step
-from solver_core.solvers.kaufman_2008.staggered import ACCELERATED, staggered
 
 from .records import on_one_thread, write_rows
 from .scenes import house_with_box, intercepted_solves, largest_island
@@ -43,7 +42,7 @@ def _measure(name: str, spec: SceneSpec, seconds: float, tolerance: float) -> di
     apart = 0.0
     step = 0
     history = np.zeros((1, 3))
-    one_iteration = tolerance, tolerance, FALSE, 1, 0, ACCELERATED
+    once = Request(tolerance, tolerance, False, 1, 0), ACCELERATED
 
     def see(system, impulse) -> None:
         nonlocal apart, step
@@ -53,10 +52,10 @@ def _measure(name: str, spec: SceneSpec, seconds: float, tolerance: float) -> di
         if contacts.size:
             start = impulse[contacts].copy()
             if start.any():
-                warm.append(staggered(island, start, *one_iteration, effort_of_a_step(), history, v)[3:])
+                warm.append(solve_system(island, *once, effort_of_a_step(), start, v, history)[3:])
             if step % EVERY == 0:
                 nothing = np.zeros((contacts.size, 3))
-                cold.append(staggered(island, nothing, *one_iteration, effort_of_a_step(), history, v)[3:])
+                cold.append(solve_system(island, *once, effort_of_a_step(), nothing, v, history)[3:])
         step += 1
         apart += process_time() - begin
 

@@ -30,16 +30,16 @@ from numba import njit
 from solver_core.linalg.block_triangular import solve_backward, solve_forward
 from solver_core.problem.residuals import effective_masses
 from solver_core.problem.system import effective_inverse_mass
-from solver_core.solvers.kaufman_2008.pieces import (
+from solver_core.solvers.coulomb.pieces import (
     factorise_pieces,
     iterate,
     measure_split,
     respond_all,
     sweep_all,
 )
+from solver_core.solvers.coulomb.splitting import start
+from solver_core.solvers.coulomb.workspace import workspace_in_parts
 from solver_core.solvers.kaufman_2008.projection import assemble
-from solver_core.solvers.kaufman_2008.splitting import start
-from solver_core.solvers.kaufman_2008.workspace import workspace_in_parts
 from solver_core.threads.board import new_board
 
 from .captured import kept_system

@@ -27,14 +27,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solver_core.compile.kernel import FALSE
 from solver_core.linalg.block_cholesky import room_of_factor
 from solver_core.problem.result import Status
 from solver_core.problem.system import effective_inverse_mass
 from solver_core.solvers.block_operator import CONTACT, FRICTION, find_blocks
+from solver_core.solvers.coulomb.cascade import VARIANTS, Request, solve_system
 from solver_core.solvers.effort import DONE, allow, effort_of_a_step
 from solver_core.solvers.kaufman_2008.projection import MULTIPLIER_STEPS, project
-from solver_core.solvers.kaufman_2008.staggered import VARIANTS, staggered
 
 from .quadprog_reference import DenseProblem, contact_projection, friction_projection, in_velocities, staggered_projections
 from .records import on_one_thread, write_rows
@@ -70,19 +69,9 @@ def _ours(problem: StepProblem, tolerance: float, max_iterations: int, sides: in
         impulse = problem.warm_start.copy()
         begin = process_time()
         effort = effort_of_a_step()
-        status, iterations, _, _, _ = staggered(
-            problem.system,
-            impulse,
-            tolerance,
-            tolerance,
-            FALSE,
-            max_iterations,
-            sides,
-            VARIANTS[staggering],
-            effort,
-            history,
-            v,
-        )
+        request = Request(tolerance, tolerance, False, max_iterations, sides)
+        answer = solve_system(problem.system, request, VARIANTS[staggering], effort, impulse, v, history)
+        status, iterations = answer.status, answer.iterations
         factorisations = int(effort[DONE])
         seconds = min(seconds, process_time() - begin)
     return Run(status == Status.SOLVED, iterations, factorisations, seconds, v)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +24,11 @@ from ...problem.residuals import (
 from ...problem.result import Found, Status
 from ...problem.subsystem import contact_islands, subsystem
 from ...problem.system import System, apply_inverse_mass, effective_inverse_mass, relative_velocities, transpose_product
+from ...solvers.coulomb.beforehand import is_large, propose_beforehand
+from ...solvers.coulomb.cascade import Request, solve_system
+from ...solvers.criteria import LARGE
 from ...solvers.effort import BELL, DONE, WORK
 from ...solvers.infeasible import contradiction
-from ...solvers.kaufman_2008.aim import LARGE
-from ...solvers.kaufman_2008.clusters import OF_A_CLUSTER, is_large, propose_by_clusters
-from ...solvers.kaufman_2008.staggered import ACCELERATED, SOLVED, staggered
-from ...solvers.last_proposal import last_proposal, turns_kept
 from ...threads.side_by_side import runs, side_by_side
 
 Floats = NDArray[np.float64]
@@ -37,10 +37,8 @@ Indices = NDArray[np.int64]
 __all__ = ["COUNTS", "begin_islands", "measure_island", "solve_islands"]
 
 COUNTS = 5 + len(Found)
-# of the outcome of an island, and of its figures
-STATUS, ITERATIONS, FACTORISATIONS, FOUND, WORST_CONTACT = range(5)
+# of the errors of an island
 RELATIVE_ERROR, RESIDUAL, FIRST_LAW, WORST, NATURAL = 0, 1, 2, 5, 6
-UNCONFIRMED = 6  # value of Status
 OF_A_RUN = 256  # contacts, of islands that one thread solves: less is done sooner than told
 
 
@@ -81,32 +79,46 @@ def measure_island(system, impulse, sides, relative):
     return worst, index[which if worst > 0.0 else PENETRATION], natural
 
 
-@kernel
-def _solve_each(
-    system,
-    which,
-    again,
-    start,
-    contacts,
-    number,
-    tolerance,
-    tumbling,
-    max_iterations,
-    sides,
-    staggering,
-    effort,
-    impulse,
-    v,
-    outcome,
-    figures,
-):
-    """Solve some islands by Staggered Projections; impulse (m, 3) is warm start and answer, v (n,) answer.
+class Islands(NamedTuple):
+    """The islands of a system: the contacts of island i are contacts[start[i] : start[i + 1]]; number: (bodies,) work array of
+    `subsystem`."""
 
-    which: indices of the islands. tolerance: (islands, 2) that is asked for, and that is put up with. tumbling: (islands,).
-    again: whether they begin with the last proposal. number: as for `subsystem`. Out: outcome (islands, 5): status, iterations,
-    factorisations, what found it, worst contact; figures (islands, 7): relative error (28), residual (29), cone,
-    complementarity, dissipation, the worst of all, the natural map.
-    """
+    start: Indices
+    contacts: Indices
+    number: Indices
+
+
+class Requests(NamedTuple):
+    """What is asked of each island: asked, tolerance (islands,) and moving (islands,), and of all, as of `Request` and
+    `solve_system`."""
+
+    asked: Floats
+    tolerance: Floats
+    moving: NDArray[np.bool_]
+    max_iterations: int
+    sides: int
+    variant: int
+
+
+class Outcomes(NamedTuple):
+    """What became of each island: status, iterations, factorisations, values of `Found`, the worst contact (-1: none), all
+    (islands,); errors: (islands, 7) relative error (28), residual (29), cone, complementarity, dissipation, the worst of all,
+    the natural map."""
+
+    status: Indices
+    iterations: Indices
+    factorisations: Indices
+    found: Indices
+    worst_contact: Indices
+    errors: Floats
+
+
+@kernel
+def _solve_each(system, islands, requests, which, effort, impulse, v, out):
+    """Solve some islands, by their indices, by Staggered Projections; impulse (m, 3) is warm start and answer, v (n,) answer.
+    out: `Outcomes`."""
+    start, contacts, number = islands
+    asked, tolerance, moving, max_iterations, sides, variant = requests
     history = np.empty((max_iterations, 3))
     for i in which:
         chosen = contacts[start[i] : start[i + 1]]
@@ -114,32 +126,18 @@ def _solve_each(
         some = impulse[chosen]
         velocity = np.empty(part.velocity.size)
         history[:] = 0.0
-        kept = turns_kept(chosen.size, max_iterations) if staggering == ACCELERATED and not again else 0
-        status, iterations, found, _, _ = staggered(
-            part,
-            some,
-            tolerance[i, 0],
-            tolerance[i, 1],
-            tumbling[i],
-            max_iterations - kept,
-            sides,
-            staggering,
-            effort,
-            history,
-            velocity,
-        )
-        worst, contact, natural = measure_island(part, some, sides, figures[i, FIRST_LAW:])
-        if status == SOLVED and not worst <= tolerance[i, 1]:
-            status = UNCONFIRMED
-        outcome[i, STATUS] = status
-        outcome[i, ITERATIONS] = iterations
-        outcome[i, FACTORISATIONS] = effort[DONE]
-        outcome[i, FOUND] = found
-        outcome[i, WORST_CONTACT] = chosen[contact] if contact >= 0 else -1
-        figures[i, RELATIVE_ERROR] = history[iterations - 1, 0]
-        figures[i, RESIDUAL] = history[iterations - 1, 1]
-        figures[i, WORST] = worst
-        figures[i, NATURAL] = natural
+        request = Request(asked[i], tolerance[i], moving[i], max_iterations, sides)
+        answer = solve_system(part, request, variant, effort, some, velocity, history)
+        worst, contact, natural = measure_island(part, some, sides, out.errors[i, FIRST_LAW:])
+        out.status[i] = answer.status
+        if answer.status == Status.SOLVED and not worst <= tolerance[i]:
+            out.status[i] = Status.UNCONFIRMED
+        out.iterations[i], out.factorisations[i], out.found[i] = answer.iterations, effort[DONE], answer.found
+        out.worst_contact[i] = chosen[contact] if contact >= 0 else -1
+        out.errors[i, RELATIVE_ERROR] = history[answer.iterations - 1, 0]
+        out.errors[i, RESIDUAL] = history[answer.iterations - 1, 1]
+        out.errors[i, WORST] = worst
+        out.errors[i, NATURAL] = natural
         for j in range(chosen.size):
             impulse[chosen[j]] = some[j]
         for j in range(bodies.size):
@@ -152,9 +150,9 @@ def solve_islands(system, impulse, tolerances, tumbling, max_iterations, sides, 
     """Solve every island with Staggered Projections; impulse (m, 3) is warm start and answer.
 
     tolerances: (bodies, 2) that is asked for, and that is put up with where proposals do not get that far. tumbling: (bodies,).
-    Both are the same for all of an island. An island that is missed is begun once more from pivoting's
-    answer, and where contact itself fails, a proof is looked for that it must. effort: (5,) whose bell ends all this when the
-    step's time is over. threads: that large islands are begun in, and islands solved; no answer depends on their number.
+    Both are the same for all of an island. Where contact itself fails, a proof is looked for that it must. effort: (5,) whose
+    bell ends all this when the step's time is over. threads: that large islands are begun in, and islands solved; no answer
+    depends on their number.
 
     Out: counts (COUNTS,): worst status, islands, most iterations, all factorisations, and the worst contact (or -1), then how
     many islands were solved by each of `Found`; errors (7,): worst relative error (28), sum of the residuals (29), worst cone,
@@ -162,58 +160,32 @@ def solve_islands(system, impulse, tolerances, tumbling, max_iterations, sides, 
     """
     v = system.velocity.copy()
     start, contacts, number = begin_islands(system, counts, errors)
-    islands = start.size - 1
-    outcome, figures = np.zeros((islands, 5), np.int64), np.zeros((islands, 7))
+    count = start.size - 1
+    islands = Islands(start, contacts, number)
     first = contacts[start[:-1]]
     some_body = np.maximum(system.body_a[first], system.body_b[first])
-    tolerance, tumbles = tolerances[some_body], tumbling[some_body]
-
-    def solve(which, again, iterations, number, effort):
-        limits = tolerance, tumbles, iterations, sides, staggering
-        _solve_each(system, which, again, start, contacts, number, *limits, effort, impulse, v, outcome, figures)
-
-    def solve_all():
-        pieces = runs(np.diff(start), OF_A_RUN) if len(contacts) > OF_A_RUN else []
-        if len(pieces) < 2:
-            solve(np.arange(islands), False, max_iterations, number, effort)
-            return
+    asked, tolerance = np.ascontiguousarray(tolerances[some_body].T)
+    requests = Requests(asked, tolerance, tumbling[some_body], max_iterations, sides, staggering)
+    whole = [np.zeros(count, np.int64) for _ in range(5)]
+    out = Outcomes(*whole, np.zeros((count, 7)))
+    factorisations, proposed = _propose(system, islands, requests, effort, impulse, threads)
+    pieces = runs(np.diff(start), OF_A_RUN) if len(contacts) > OF_A_RUN else []
+    if len(pieces) < 2:
+        _solve_each(system, islands, requests, np.arange(count), effort, impulse, v, out)
+    else:
         efforts, numbers = np.tile(effort, (len(pieces), 1)), np.tile(number, (len(pieces), 1))
-        parts = [(np.arange(*piece), False, max_iterations) for piece in pieces]
-        tasks = [partial(solve, *part, numbers[i], efforts[i]) for i, part in enumerate(parts)]
+        each = [(islands._replace(number=numbers[i]), requests, np.arange(*piece)) for i, piece in enumerate(pieces)]
+        tasks = [partial(_solve_each, system, *one, efforts[i], impulse, v, out) for i, one in enumerate(each)]
         side_by_side(threads, tasks, partial(_pass_on, effort, efforts))
         effort[WORK] += (efforts[:, WORK] - effort[WORK]).sum()
-
-    before = np.zeros((islands, 2), np.int64)
-    if is_large(system) and staggering == ACCELERATED and sides == 0:
-        before = _propose(system, (start, contacts, number), tolerance, tumbles, max_iterations, effort, impulse, threads)
-    solve_all()
-    outcome[:, FACTORISATIONS] += before[:, 0]
-    outcome[:, FOUND] = np.where(outcome[:, FOUND] == Found.START, before[:, 1], outcome[:, FOUND])
-    if not outcome[:, STATUS].any():
-        _sum_up(outcome, figures, counts, errors)
-        return v
-    missed = (outcome[:, STATUS] == Status.MAX_ITERATIONS) | (outcome[:, STATUS] == Status.UNCONFIRMED)
-    for i in np.flatnonzero(missed):
+    out.factorisations[:] += factorisations
+    out.found[:] = np.where(out.found == Found.START, proposed, out.found)
+    for i in np.flatnonzero((out.status == Status.MAX_ITERATIONS) | (out.status == Status.UNCONFIRMED)):
         chosen = contacts[start[i] : start[i + 1]]
         problem = ContactProblem.of_system(subsystem(system, chosen, number)[0])
-        if _is_infeasible(problem, relative_velocities(system, v)[chosen], tolerance[i, 1]):
-            outcome[i, STATUS] = Status.INFEASIBLE
-            continue
-        turns = turns_kept(chosen.size, max_iterations) if staggering == ACCELERATED else 0
-        if turns > 0 and effort[BELL] == 0:
-            before = impulse.copy(), v.copy(), outcome[i].copy(), figures[i].copy()
-            proposal = last_proposal(problem, tolerance[i, 1])
-            if proposal is not None:
-                impulse[chosen] = proposal
-                solve(np.array([i]), True, turns, number, effort)
-                spent = before[2][[ITERATIONS, FACTORISATIONS]]
-                if outcome[i, STATUS] == Status.SOLVED:
-                    outcome[i, FOUND] = Found.PIVOTING
-                elif not figures[i, WORST] < before[3][WORST]:
-                    impulse[:], v[:], outcome[i], figures[i] = before
-                    spent[:] = 0
-                outcome[i, [ITERATIONS, FACTORISATIONS]] += spent
-    _sum_up(outcome, figures, counts, errors)
+        if _is_infeasible(problem, relative_velocities(system, v)[chosen], tolerance[i]):
+            out.status[i] = Status.INFEASIBLE
+    _sum_up(out, counts, errors)
     return v
 
 
@@ -223,41 +195,23 @@ def _pass_on(effort: Indices, efforts: Indices) -> None:
 
 
 def _propose(
-    system: System,
-    islands: tuple[Indices, Indices, Indices],
-    tolerance: Floats,
-    tumbles: NDArray[np.bool_],
-    max_iterations: int,
-    effort: Indices,
-    impulse: Floats,
-    threads: int,
-) -> Indices:
-    """Improve the impulses (m, 3) of large islands; (islands, 2) the factorisations that each took, and what found them.
-
-    islands: start, contacts and work array as from `begin_islands`. tolerance: (islands, 2), tumbles: (islands,).
-    """
+    system: System, islands: Islands, requests: Requests, effort: Indices, impulse: Floats, threads: int
+) -> tuple[Indices, Indices]:
+    """Improve the impulses (m, 3) of large islands; the factorisations that each took, and what found them, (islands,)."""
     start, contacts, number = islands
-    done = np.zeros((start.size - 1, 2), np.int64)
+    cost, found = np.zeros(start.size - 1, np.int64), np.zeros(start.size - 1, np.int64)
+    if not is_large(system):
+        return cost, found
+    asked, tolerance, moving, max_iterations, sides, variant = requests
     for i in np.flatnonzero(np.diff(start) > LARGE).tolist():
         chosen = contacts[start[i] : start[i + 1]]
         part, _ = subsystem(system, chosen, number)
         if is_large(part):
             some = impulse[chosen]
-            solve = partial(_solve_part, max_iterations, effort)
-            aims = float(tolerance[i, 0]), float(tolerance[i, 1])
-            done[i] = propose_by_clusters(part, some, aims, bool(tumbles[i]), effort, solve, threads)
+            request = Request(float(asked[i]), float(tolerance[i]), bool(moving[i]), max_iterations, sides)
+            cost[i], found[i] = propose_beforehand(part, request, variant, effort, some, threads)
             impulse[chosen] = some
-    return done
-
-
-def _solve_part(max_iterations: int, effort: Indices, part: System, impulse: Floats, tolerance: float) -> int:
-    """Solve a part of an island, impulse (m, 3) being warm start and answer; returns the factorisations that it took."""
-    m, bodies = len(impulse), len(part.offset) - 1
-    outcome, figures = np.zeros((1, 5), np.int64), np.zeros((1, 7))
-    of_island = np.zeros(1, np.int64), False, np.array([0, m]), np.arange(m), np.full(bodies, -1)
-    limits = np.full((1, 2), tolerance), np.zeros(1, np.bool_), min(max_iterations, OF_A_CLUSTER), 0, ACCELERATED
-    _solve_each(part, *of_island, *limits, effort, impulse, np.empty_like(part.velocity), outcome, figures)
-    return int(outcome[0, FACTORISATIONS])
+    return cost, found
 
 
 def _is_infeasible(problem: ContactProblem, velocity: Floats, tolerance: float) -> bool:
@@ -269,19 +223,19 @@ def _is_infeasible(problem: ContactProblem, velocity: Floats, tolerance: float) 
 
 
 @kernel
-def _sum_up(outcome, figures, counts, errors):
+def _sum_up(out, counts, errors):
     """Counts and errors of a step out of those of its islands."""
-    for i in range(len(outcome)):
-        counts[0] = max(counts[0], outcome[i, STATUS])
-        counts[2] = max(counts[2], outcome[i, ITERATIONS])
-        counts[3] += outcome[i, FACTORISATIONS]
+    for i in range(out.status.size):
+        counts[0] = max(counts[0], out.status[i])
+        counts[2] = max(counts[2], out.iterations[i])
+        counts[3] += out.factorisations[i]
         # a nan is the worst there is
-        if figures[i, WORST] > errors[WORST] or np.isnan(figures[i, WORST]):
-            counts[4] = outcome[i, WORST_CONTACT]
-        if outcome[i, STATUS] == SOLVED:
-            counts[5 + outcome[i, FOUND]] += 1
+        if out.errors[i, WORST] > errors[WORST] or np.isnan(out.errors[i, WORST]):
+            counts[4] = out.worst_contact[i]
+        if out.status[i] == Status.SOLVED:
+            counts[5 + out.found[i]] += 1
         for j in range(errors.size):
             if j == RESIDUAL:
-                errors[j] += figures[i, j]
-            elif figures[i, j] > errors[j] or np.isnan(figures[i, j]):
-                errors[j] = figures[i, j]
+                errors[j] += out.errors[i, j]
+            elif out.errors[i, j] > errors[j] or np.isnan(out.errors[i, j]):
+                errors[j] = out.errors[i, j]

@@ -16,9 +16,9 @@ from ...linalg.disjoint_sets import connected
 from ...problem.subsystem import contact_islands, subsystem
 from ...problem.system import System, effective_inverse_mass, relative_velocities, relative_velocity
 from ...solvers.block_operator import CONTACT, find_blocks
+from ...solvers.coulomb.first_order import sweep_and_split
+from ...solvers.criteria import FEW_BODIES
 from ...solvers.effort import allow
-from ...solvers.kaufman_2008.aim import FEW_BODIES
-from ...solvers.kaufman_2008.first_order import sweep_and_split
 from ...solvers.kaufman_2008.projection import DISK, MULTIPLIER_STEPS, project
 from ..model.bodies import Model
 from ..model.predict import Begin

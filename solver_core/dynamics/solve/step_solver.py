@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from ...collision.contact_set import ContactSet
 from ...problem.result import Status
 from ...scene.spec import ContactMethod, SceneSpec, SolverSettings
+from ...solvers.coulomb.cascade import VARIANTS
 from ...solvers.effort import effort_of_a_step, is_worked_off, ringing
-from ...solvers.kaufman_2008.staggered import VARIANTS
 from ..contact.build import NO_TURNING, Beyond, ContactMemory, StepProblem, build_system, remember, rules_of
 from ..contact.rebounds import lowered, taken
 from ..contact.rolling import Rolling

@@ -9,7 +9,7 @@ import pytest
 import solver_core as sc
 from solver_core.scene.parts import box, ground, pair_material
 from solver_core.scene.spec import SceneSpec
-from solver_core.solvers.kaufman_2008.aim import LARGE
+from solver_core.solvers.criteria import LARGE
 
 BRICK = np.array([0.4, 0.2, 0.2])
 

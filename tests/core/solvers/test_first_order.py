@@ -18,11 +18,11 @@ from solver_core.problem.residuals import effective_masses
 from solver_core.problem.system import System, effective_inverse_mass
 from solver_core.scene.parts import ground
 from solver_core.solvers.block_operator import find_blocks
+from solver_core.solvers.coulomb.cascade import ACCELERATED
+from solver_core.solvers.coulomb.first_order import propose, sweep_and_split
+from solver_core.solvers.coulomb.gauss_seidel import allocate_delassus_blocks, fill_delassus_blocks
+from solver_core.solvers.criteria import MAX_CHECKS, Aim
 from solver_core.solvers.effort import effort_of_a_step
-from solver_core.solvers.kaufman_2008.aim import MOST_LOOKS, Aim
-from solver_core.solvers.kaufman_2008.first_order import START, propose, sweep_and_split
-from solver_core.solvers.kaufman_2008.gauss_seidel import allocate_delassus_blocks, fill_delassus_blocks
-from solver_core.solvers.kaufman_2008.staggered import ACCELERATED
 
 from ..bodies import material
 from ..contact_problems import random_bodies
@@ -108,7 +108,7 @@ def test_what_is_mostly_joints_is_left_to_newtons_method_however_far_it_is_from_
     monkeypatch.setattr(step_solver, "solve_islands", see)
     sc.Simulation(together(doll((0.0, 0.0, 1.1)), bodies=(ground(material(0.5)),)), fps=24, substeps=10).run(16)
     assert len(seen) > 10
-    for jointed, expected in ((True, START), (False, sc.Found.ADMM)):
+    for jointed, expected in ((True, sc.Found.START), (False, sc.Found.ADMM)):
         system = seen[-1]
         if not jointed:
             # the same bodies, and contacts between them where joints were
@@ -117,7 +117,7 @@ def test_what_is_mostly_joints_is_left_to_newtons_method_however_far_it_is_from_
         m, blocks = len(system.body_a), find_blocks(system)
         inverse = effective_inverse_mass(system)
         kappa, v = callable_from_python(effective_masses)(inverse), np.empty_like(system.velocity)
-        aim, values = Aim(inverse, kappa, 1e-9, 1e-7, 1e-7, 0, MOST_LOOKS), room_of_factor(blocks.structure)
+        aim, values = Aim(inverse, kappa, 1e-9, 1e-7, 1e-7, 0, MAX_CHECKS), room_of_factor(blocks.structure)
         impulse = np.full((m, 3), 1e-3)
         found, by_newton = left(system, blocks, values, aim, True, effort_of_a_step(), impulse, v)
         assert found == expected

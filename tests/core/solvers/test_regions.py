@@ -11,10 +11,10 @@ from solver_core.problem.residuals import effective_masses, scales
 from solver_core.problem.subsystem import contact_islands
 from solver_core.problem.system import System, effective_inverse_mass
 from solver_core.solvers import effort as effort_module
+from solver_core.solvers.coulomb.domains import domains_of
+from solver_core.solvers.coulomb.regions import ACCEPTABLE, begin_large, measure_each, regions_around
 from solver_core.solvers.effort import BELL, MULTIPLICATIONS, WORK, effort_of_a_step
 from solver_core.solvers.kaufman_2008 import regions
-from solver_core.solvers.kaufman_2008.domains import domains_of
-from solver_core.solvers.kaufman_2008.regions import GOOD_ENOUGH, begin_large, measure_each, regions_around
 
 from ..piles import stacked_boxes
 
@@ -52,7 +52,7 @@ def test_one_body_that_is_pushed_is_solved_where_it_is(at_rest):
     system, impulse, effort = pushed(WALL, body, 0.05 * fastest), at_rest.copy(), effort_of_a_step()
     assert worst(system, impulse) > 100.0 * TOLERANCE
     begin_large(system, TOLERANCE, TOLERANCE, effort, impulse, 1)
-    assert worst(system, impulse) <= GOOD_ENOUGH * TOLERANCE
+    assert worst(system, impulse) <= ACCEPTABLE * TOLERANCE
     moved = (impulse != at_rest).any(axis=1)
     assert 0 < np.count_nonzero(moved) < 0.5 * len(impulse)
     everything = effort_of_a_step()
@@ -130,7 +130,7 @@ def test_a_wall_of_several_domains_is_solved_as_well_as_one_and_the_same_with_an
     for threads in (1, 2, 3):
         impulse, effort = np.zeros((len(WALL.body_a), 3)), effort_of_a_step()
         begin_large(WALL, TOLERANCE, TOLERANCE, effort, impulse, threads)
-        assert worst(WALL, impulse) <= GOOD_ENOUGH * TOLERANCE
+        assert worst(WALL, impulse) <= ACCEPTABLE * TOLERANCE
         answers.append((impulse, effort))
     for answer in answers[1:]:
         for mine, first in zip(answer, answers[0], strict=True):
@@ -145,4 +145,4 @@ def test_a_large_island_goes_on_for_as_long_as_a_step_of_so_many_contacts_may(at
     assert begin_large(system, TOLERANCE, TOLERANCE, effort, impulse, 1) == (0, sc.Found.START)
     monkeypatch.setattr(effort_module, "OF_A_CONTACT_IN_ALL_TRIES", 2 * MULTIPLICATIONS // len(impulse))
     begin_large(system, TOLERANCE, TOLERANCE, effort, impulse, 1)
-    assert worst(system, impulse) <= GOOD_ENOUGH * TOLERANCE
+    assert worst(system, impulse) <= ACCEPTABLE * TOLERANCE

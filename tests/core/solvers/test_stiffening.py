@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import solver_core as sc
+from solver_core.solvers.coulomb.newton_in_impulses import island_of, natural_map
+from solver_core.solvers.coulomb.stiffening import stiffening
 from solver_core.solvers.effort import effort_of_a_step
-from solver_core.solvers.kaufman_2008.newton_in_impulses import island_of, natural_map
-from solver_core.solvers.kaufman_2008.stiffening import stiffening
 
 
 def tangled(seed, contacts, doubled=0):

@@ -16,11 +16,11 @@ from solver_core.dynamics.motion.rotation import matrices
 from solver_core.dynamics.solve.islands import COUNTS, solve_islands
 from solver_core.problem.residuals import effective_masses, natural_error, scales
 from solver_core.problem.system import System, apply_inverse_mass, effective_inverse_mass, transpose_product
+from solver_core.solvers.coulomb.cascade import ACCELERATED
+from solver_core.solvers.coulomb.first_order import hand_back, lead, sweep_and_split
+from solver_core.solvers.coulomb.workspace import workspace_in_parts
+from solver_core.solvers.criteria import MAX_CHECKS
 from solver_core.solvers.effort import BELL, WORK, effort_of_a_step
-from solver_core.solvers.kaufman_2008.aim import MOST_LOOKS
-from solver_core.solvers.kaufman_2008.first_order import hand_back, lead, sweep_and_split
-from solver_core.solvers.kaufman_2008.staggered import ACCELERATED
-from solver_core.solvers.kaufman_2008.workspace import workspace_in_parts
 from solver_core.threads import board
 from solver_core.threads.count import number_of_threads
 from solver_core.threads.helpers import helped
@@ -165,7 +165,7 @@ def test_a_helper_that_never_comes_is_not_waited_for():
         return False
 
     with helped(2, late, lambda shared: workspace_in_parts(shared, WALL, impulse)) as work:
-        lead(work, *aims, 0, MOST_LOOKS, effort_of_a_step(), True)
+        lead(work, *aims, 0, MAX_CHECKS, effort_of_a_step(), True)
         gate.set()
     hand_back(work, WALL, impulse, np.empty_like(WALL.velocity))
     np.testing.assert_allclose(impulse, alone, rtol=1e-9, atol=1e-15)

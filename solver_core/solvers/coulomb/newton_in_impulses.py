@@ -24,7 +24,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import splu
 
 from ...problem.coulomb import natural_maps, responses
-from .coulomb_newton import SHORTEST_STEP
+from .newton import SHORTEST_STEP
 
 __all__ = ["Island", "island_of", "natural_map", "newton", "solver", "with_diagonal"]
 

@@ -16,21 +16,20 @@ from ...problem.result import Found
 from ...problem.system import System, effective_inverse_mass
 from ...threads.helpers import helped
 from ..block_operator import BOTH, generalised_impulse, velocity_after
+from ..criteria import COARSE, FEW_BODIES, LARGE, MAX_CHECKS, Aim
 from ..effort import allow
 from .admm import admm
-from .aim import COARSE, FEW_BODIES, LARGE, MOST_LOOKS, Aim
 from .pieces import assist, how_many_far
 from .sweeps import sweeps
 from .workspace import workspace, workspace_in_parts
 
-__all__ = ["START", "lead", "propose", "sweep_and_split"]
+__all__ = ["lead", "propose", "sweep_and_split"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-START, SWEPT, BY_ADMM = 0, 5, 6  # values of Found
 NEARBY = 1e-3  # of the fastest velocity: from there Newton's method needs few steps
-GAIN = 1.0 / 3.0  # of an error, that a look's sweeps should take away, or BY_ADMM is faster
+GAIN = 1.0 / 3.0  # of an error, that a look's sweeps should take away, or the alternating direction method is faster
 # Products of blocks in a factorisation, a body: where bodies hang together in trees, or nearly, it takes as long as an
 # iteration of first order, which hands on from joint to joint what the factor knows.
 OF_A_TREE = 3
@@ -55,24 +54,24 @@ def propose(system, blocks, values, aim, tumbling, effort, impulse, v):
     # projections spread loads evenly over redundant contacts
     exact = not (tumbling or aim.enough >= 0.5 * COARSE * fastest) or not impulse.any()
     if error <= aim.enough or (few and (exact or error <= NEARBY * fastest)):
-        return START, False
+        return Found.START, False
     if system.offset.size - 1 > LARGE:
-        return START, error > aim.limit
+        return Found.START, error > aim.limit
     in_trees = blocks.structure.target.size <= OF_A_TREE * (system.offset.size - 1)
     if system.box.shape[0] > 0 and (in_trees or system.box.shape[0] >= system.mu.size):
-        return START, True
+        return Found.START, True
     enough, limit = aim.enough, aim.limit
     if few:
         # the last digits of few are Newton's method's, which is quick from the first ones on
         coarse = 0.5 * COARSE * fastest
         most = max(aim.limit, coarse)
-        aim = Aim(aim.inverse, aim.kappa, max(aim.goal, 0.1 * coarse), max(enough, coarse), most, 0, MOST_LOOKS)
+        aim = Aim(aim.inverse, aim.kappa, max(aim.goal, 0.1 * coarse), max(enough, coarse), most, 0, MAX_CHECKS)
     work = workspace(system, blocks, values, impulse, v)
     work.kappa[:] = aim.kappa
     error = sweeps(work, aim, GAIN, effort)
     if error <= aim.enough:
-        return SWEPT, error > enough
-    return BY_ADMM, admm(work, aim, effort) > limit
+        return Found.SWEEPS, error > enough
+    return Found.ADMM, admm(work, aim, effort) > limit
 
 
 def sweep_and_split(
@@ -91,7 +90,7 @@ def sweep_and_split(
     of threads."""
     helpers = threads if len(impulse) >= WORTH_HELP else 1
     with helped(helpers, assist, lambda board: workspace_in_parts(board, system, impulse)) as work:
-        found, error = lead(work, *aims, few, MOST_LOOKS, effort, swept)
+        found, error = lead(work, *aims, few, MAX_CHECKS, effort, swept)
     hand_back(work, system, impulse, v)
     return Found(found), error
 
@@ -107,8 +106,8 @@ def lead(work, goal, enough, limit, few, looks, effort, swept):
     if swept:
         error = sweeps(work, aim, GAIN, effort)
         if error <= enough or 0 < how_many_far(work) <= few:
-            return SWEPT, error
-    return BY_ADMM, admm(work, aim, effort)
+            return Found.SWEEPS, error
+    return Found.ADMM, admm(work, aim, effort)
 
 
 @kernel

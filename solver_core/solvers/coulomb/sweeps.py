@@ -20,8 +20,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...compile.kernel import inner_kernel
+from ..criteria import is_near
 from ..effort import count_products, spent
-from .aim import is_near
 from .pieces import fill_all_delassus_blocks, how_many_far, measure, sweep_all
 
 __all__ = ["sweeps"]

@@ -11,31 +11,30 @@ proposal, like all others. What stands has its digits without them (`begin_stand
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
+from ...compile.kernel import kernel
 from ...problem.residuals import effective_masses, scales
 from ...problem.result import Found
 from ...problem.subsystem import subsystem
 from ...problem.system import System, effective_inverse_mass
-from ..effort import BELL, is_worked_off
-from .aim import COARSE, LARGE
-from .regions import GOOD_ENOUGH, MOST_TOGETHER, begin_large, begin_standing, measure_each, velocities
+from ..criteria import ACCEPTABLE, COARSE, LARGE
+from ..effort import BELL, DONE, is_worked_off
+from .cascade import Request, solve_island
+from .regions import MOST_TOGETHER, begin_large, begin_standing, measure_each, velocities
 
-__all__ = ["OF_A_CLUSTER", "SolvePart", "is_large", "propose_by_clusters"]
+__all__ = ["is_large", "propose_by_clusters"]
 
 CLUSTER = 64  # in a cluster: with 8 the rounds stall, with 32 there are three times as many solves
 CENTRE = 32  # of these, the nearest, that no other cluster of a round may begin in
 BETTER = 0.3  # of the tolerance, that clusters are solved to, and what is good enough not to begin one
 ROUNDS = 30
-OF_A_CLUSTER = 20  # iterations
+MAX_ITERATIONS = 20  # of a cluster
 PATIENT_ROUNDS = 6  # rounds without progress
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
-SolvePart = Callable[[System, Floats, float], int]
 
 
 def is_large(system: System) -> bool:
@@ -49,14 +48,12 @@ def propose_by_clusters(
     aims: tuple[float, float],
     tumbling: bool,
     effort: Indices,
-    solve: SolvePart,
     threads: int,
 ) -> tuple[int, Found]:
     """Improve impulses (m, 3) until their natural map is within a tolerance, or within a limit where that is not to be had, or
     that is slow, first by what large ones begin with, in so many threads; returns the factorisations, and what found them.
 
     aims: tolerance and limit. tumbling: whether the system is known to be no structure; what may be one has no clusters.
-    solve: Staggered Projections for a part: system, impulses (k, 3) that are improved, tolerance; returns its factorisations.
     """
     tolerance, limit = aims
     if not tumbling and limit < COARSE and len(system.offset) - 1 <= MOST_TOGETHER:
@@ -65,12 +62,12 @@ def propose_by_clusters(
     kappa, v, errors = effective_masses(effective_inverse_mass(system)), np.empty_like(system.velocity), np.empty(len(impulse))
     factorisations, found = begin_large(system, max(tolerance, COARSE), max(limit, COARSE), effort, impulse, threads)
     measure_each(system, impulse, kappa, v, errors)
-    if errors.max() <= GOOD_ENOUGH * limit * fastest:
+    if errors.max() <= ACCEPTABLE * limit * fastest:
         return factorisations, found
     start, neighbours = _neighbours(system)
     best, least, since = impulse.copy(), errors.max(), 0
     for _ in range(ROUNDS):
-        if errors.max() <= GOOD_ENOUGH * limit * fastest or since == PATIENT_ROUNDS:
+        if errors.max() <= ACCEPTABLE * limit * fastest or since == PATIENT_ROUNDS:
             break
         taken = np.zeros(len(start) - 1, dtype=bool)
         for k in np.argsort(-errors, kind="stable"):
@@ -81,7 +78,7 @@ def propose_by_clusters(
                 continue
             cluster = _around(seeds, start, neighbours)
             taken[cluster[:CENTRE]] = True
-            factorisations += _solve_cluster(system, cluster, impulse, BETTER * limit * fastest, solve)
+            factorisations += _solve_cluster(system, cluster, impulse, BETTER * limit * fastest, effort)
         measure_each(system, impulse, kappa, v, errors)
         since += 1
         if errors.max() < least:
@@ -90,7 +87,7 @@ def propose_by_clusters(
     return factorisations, Found.CLUSTERS
 
 
-def _solve_cluster(system: System, cluster: Indices, impulse: Floats, speed: float, solve: SolvePart) -> int:
+def _solve_cluster(system: System, cluster: Indices, impulse: Floats, speed: float, effort: Indices) -> int:
     """Solve for the impulses of contacts within a cluster, to `speed` (m/s), with all others held."""
     bodies = len(system.offset) - 1
     inside = np.zeros(bodies + 1, dtype=bool)
@@ -105,10 +102,19 @@ def _solve_cluster(system: System, cluster: Indices, impulse: Floats, speed: flo
     fastest, _ = scales(part, some)
     if fastest == 0.0:
         return 0
-    factorisations = solve(part, some, speed / fastest)
+    factorisations = _solve_part(part, some, speed / fastest, effort)
     if np.isfinite(some).all():
         impulse[chosen] = some
     return factorisations
+
+
+@kernel
+def _solve_part(system, impulse, tolerance, effort):
+    """Solve for impulses (m, 3), which are improved; returns the factorisations."""
+    history = np.empty((MAX_ITERATIONS, 3))
+    request = Request(tolerance, tolerance, False, MAX_ITERATIONS, 0)
+    solve_island(system, request, effort, impulse, np.empty(system.velocity.size), history)
+    return effort[DONE]
 
 
 def _neighbours(system: System) -> tuple[Indices, Indices]:

@@ -31,10 +31,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...compile.kernel import inner_kernel, leaf_kernel
+from ..criteria import is_near
 from ..effort import count_factorisation, count_products, spent
-from .aim import is_near
+from ..kaufman_2008.projection import assemble
 from .pieces import factorise_pieces, how_many_far, iterate, measure, measure_split
-from .projection import assemble
 from .splitting import carry_on, change_penalty, start
 
 __all__ = ["admm"]
@@ -83,7 +83,7 @@ def admm(work, aim, effort):
     start(work.system, aim.inverse, ADMM_PENALTY, impulse, work.v, work.rho, x)
     least, base, error_kept, jump, penalty = error, error, np.inf, FIRST_JUMP, ADMM_PENALTY
     factored, followed, jumped, looks, least_of_round = False, False, False, 0, np.inf
-    for _ in range(aim.looks):
+    for _ in range(aim.checks):
         if not factored:
             factored = _factor(work, effort)
             if not factored:

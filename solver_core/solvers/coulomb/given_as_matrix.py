@@ -23,10 +23,9 @@ from ...problem.coulomb import project_onto_cones
 from ...problem.residuals import scales
 from ...problem.result import Found
 from ...problem.system import System, relative_velocities
+from ..criteria import ACCEPTABLE, COARSE
 from ..effort import BELL, LAST_CALL
 from .admm import ADMM_PENALTY, CHANGE, ITERATIONS_A_LOOK, LAST_ADMM_PENALTY
-from .aim import COARSE
-from .clusters import GOOD_ENOUGH
 from .newton_in_impulses import Island, island_of, natural_map, solver, with_diagonal
 from .splitting import RELAXATION
 from .stiffening import stiffening
@@ -74,11 +73,11 @@ def _island(system: System, body: int, chosen: Indices, free: Floats) -> Island:
 
 def _solve_island(island: Island, impulse: Floats, tolerance: float, fastest: float, effort: Indices):
     """(impulses (k, 3), what found them, factorisations)."""
-    enough = GOOD_ENOUGH * tolerance * fastest
+    enough = ACCEPTABLE * tolerance * fastest
     error = natural_map(island, impulse).max(initial=0.0)
     if error <= enough or fastest == 0.0:
         return impulse, Found.START, 0
-    impulse, error, cost = _first_order(island, impulse, max(enough, GOOD_ENOUGH * COARSE * fastest), effort)
+    impulse, error, cost = _first_order(island, impulse, max(enough, ACCEPTABLE * COARSE * fastest), effort)
     if error <= enough:
         return impulse, Found.ADMM, cost
     impulse, _, more = stiffening(island, impulse, enough, fastest, effort)

@@ -28,14 +28,13 @@ from ...problem.subsystem import subsystem
 from ...problem.system import System, apply_inverse_mass, effective_inverse_mass, transpose_product
 from ...threads.board import new_board
 from ...threads.side_by_side import runs, side_by_side
+from ..criteria import ACCEPTABLE, COARSE, MAX_CHECKS
 from ..effort import BELL, DONE, WORK, is_worked_off
-from .aim import COARSE, MOST_LOOKS
 from .domains import domains_of
 from .first_order import lead, sweep_and_split
 from .workspace import workspace_in_parts
 
 __all__ = [
-    "GOOD_ENOUGH",
     "MOST_TOGETHER",
     "begin_large",
     "begin_standing",
@@ -45,7 +44,6 @@ __all__ = [
     "velocities",
 ]
 
-GOOD_ENOUGH = 0.7  # of the tolerance
 TO_SPARE = 0.1  # of it: what is left over moves what stands by as much more in each step, until impulses are looked for again
 FEW_FAR = 0.01  # of the contacts: what is left to regions
 RINGS = 3  # of bodies around those of a contact that is not good: with two there are half as many rounds again
@@ -68,8 +66,8 @@ def begin_large(
     is not to be had, or that is slow, in so many threads; returns the factorisations, and what found them. No answer depends on
     the number of threads."""
     fastest, _ = scales(system, impulse)
-    enough = GOOD_ENOUGH * tolerance * fastest
-    at_most = GOOD_ENOUGH * limit * fastest
+    enough = ACCEPTABLE * tolerance * fastest
+    at_most = ACCEPTABLE * limit * fastest
     aims, some = (1e-3 * tolerance * fastest, enough, at_most), int(FEW_FAR * len(impulse))
     kappa, v, errors = effective_masses(effective_inverse_mass(system)), np.empty_like(system.velocity), np.empty(len(impulse))
     bodies = len(system.offset) - 1
@@ -109,12 +107,12 @@ def begin_standing(system: System, tolerance: float, effort: Indices, impulse: F
     fastest, _ = scales(system, impulse)
     kappa, v, errors = effective_masses(effective_inverse_mass(system)), np.empty_like(system.velocity), np.empty(len(impulse))
     measure_each(system, impulse, kappa, v, errors)
-    if errors.max() <= GOOD_ENOUGH * tolerance * fastest or effort[BELL] > 0 or is_worked_off(effort, len(impulse)):
+    if errors.max() <= ACCEPTABLE * tolerance * fastest or effort[BELL] > 0 or is_worked_off(effort, len(impulse)):
         return 0, Found.START
     if errors.max() > fastest:
         # worse than none: contacts that fit exactly get other features by rounding, and impulses of some of a face unbalance it
         impulse[:] = 0.0
-    aims = 1e-3 * tolerance * fastest, TO_SPARE * tolerance * fastest, GOOD_ENOUGH * COARSE * fastest
+    aims = 1e-3 * tolerance * fastest, TO_SPARE * tolerance * fastest, ACCEPTABLE * COARSE * fastest
     found, _ = sweep_and_split(system, aims, effort, impulse, v, threads, swept=False)
     return int(effort[DONE]), found
 
@@ -157,7 +155,7 @@ def _solve_each(system, domains, enough, before, after, which, effort):
         for k in chosen:
             is_whole &= owner[k] == i
         work = workspace_in_parts(new_board(0), part, some)
-        few, looks = (0, OF_A_REGION) if is_whole else (int(FEW_FAR * chosen.size), MOST_LOOKS)
+        few, looks = (0, OF_A_REGION) if is_whole else (int(FEW_FAR * chosen.size), MAX_CHECKS)
         _, error = lead(work, enough, enough, enough, few, looks, effort, TRUE)
         factorisations += effort[DONE]
         if np.isfinite(error):

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is proposed before a solve as a whole, by Python: for large islands, and for problems given as a matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...problem.result import Found
+from ...problem.system import System
+from .cascade import ACCELERATED, Request
+from .clusters import is_large, propose_by_clusters
+
+__all__ = ["is_large", "propose_beforehand"]
+
+
+def propose_beforehand(
+    system: System, request: Request, variant: int, effort: NDArray[np.int64], impulse: NDArray[np.float64], threads: int
+) -> tuple[int, Found]:
+    """Improve impulses (m, 3) of a system that is large or given as a matrix; returns the factorisations, and what found them.
+
+    variant: of Staggered Projections; only the accelerated one, with the friction disk, has proposals. threads: that large
+    systems are begun in; no answer depends on their number.
+    """
+    if variant != ACCELERATED or request.sides > 0:
+        return 0, Found.START
+    if is_large(system):
+        aims = request.asked, request.tolerance
+        return propose_by_clusters(system, impulse, aims, request.moving, effort, threads)
+    from .given_as_matrix import is_matrix, propose_for_matrix  # scipy's matrices take as long to load as the kernels
+
+    return propose_for_matrix(system, impulse, request.tolerance, effort) if is_matrix(system) else (0, Found.START)

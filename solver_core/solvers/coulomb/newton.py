@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Newton's method on contact and Coulomb friction together, in the method of multipliers, with the penalty that it bears.
+
+With y = (alpha, beta), rho > 0 and the response y(w) of `problem/coulomb.py`, whose friction radii are those of its own alpha,
+
+    M (v - v_hat) = J^T y(v),    y(v) = y(y_k - rho (J v + c)),
+
+is solved for v by a semismooth Newton method with the derivative  M + J^T D J,  and y_(k+1) := y(v) repeats (Alart and Curnier
+1991, "A mixed formulation for frictional contact problems prone to Newton like solution methods"). A contact that slides makes
+the derivative unsymmetric, there is no function that every step brings down, and convergence is only local: this is a way to
+propose impulses, never to accept them.
+
+Each y_(k+1) is a proximal point step: the impulses of contacts with the compliance 1/rho about y_k (Rockafellar 1976). With a
+small rho each contact answers mostly to itself, and Newton's method gets there from nearly anywhere; with a large one few steps
+are needed. Where bodies fit exactly, redundant contacts hand impulses on among them before anything slides: multipliers drift,
+by as much in every step as rho is large, while errors stay as they are. So rho rises after each step in which Newton's method
+is quick, and falls where it does not come to an end: those multipliers are dropped (Bertsekas 1982, "Constrained Optimization
+and Lagrange Multiplier Methods", sections 2.2 and 5.2, on when to raise a penalty). The nearest of all steps is proposed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compile.kernel import inner_kernel, kernel_part, leaf_kernel
+from ...linalg.block_lu import factorise_lu, solve_lu_in_place
+from ...problem.cones import project_interval
+from ...problem.coulomb import respond
+from ...problem.residuals import natural_error
+from ...problem.system import System, apply_inverse_mass, apply_mass, relative_velocity
+from ..block_operator import BOTH, Blocks, assemble_unsymmetric, gap_velocity, generalised_impulse, velocity_after
+from ..effort import DONE, count_factorisation, patience, spent
+
+__all__ = ["FIRST_PENALTIES", "NewtonMatrices", "newton"]
+
+Floats = NDArray[np.float64]
+
+# rho_k times the effective inverse mass. Tries of a solve begin with the first ones in turn: which of them leads to a solution
+# differs from problem to problem.
+FIRST_PENALTIES = (1e2, 1e0, 1e1)
+LEAST_PENALTY, LARGEST_PENALTY = 1e-2, 1e7
+JOINT_PENALTY = 1e5  # the same of joints, at any penalty of contacts: what is linear needs no other
+RISE, FALL = 3.0, 0.1  # factors of the penalty, where Newton's method is quick, and where it does not come to an end
+QUICK_STEPS, MAX_STEPS, UPHILL_STEPS = 5, 12, 4  # of Newton's method
+MAX_FALLS = 2  # of the penalty, one after the other
+SLOW = 0.1  # of the least natural map so far: a multiplier step that leaves more is slow, and what is enough will do then
+WITHIN = 1e-2  # of the least natural map so far, that Newton's method leaves
+SHORTEST_STEP = 0.06
+REUSE = 0.1  # of the imbalance: a factor that leaves no more of it a step is used again where joints, linear, prevail
+
+
+class NewtonMatrices(NamedTuple):
+    """What Newton's method works with: blocks of the operator and room for its factors; sides: of a friction polygon, 0 for the
+    disk; inverse: (m, 3) diagonal of the Delassus operator; kappa: (m,) effective masses."""
+
+    blocks: Blocks
+    lower: Floats
+    upper: Floats
+    sides: int
+    inverse: Floats
+    kappa: Floats
+
+
+class _Law(NamedTuple):
+    """The law whose velocities are looked for: a `System`, sides of the friction polygon, rho (m,) and multipliers y (m, 3)."""
+
+    system: System
+    sides: int
+    rho: Floats
+    y: Floats
+
+
+class _Trial(NamedTuple):
+    """What velocities v lead to: the response y(v) (m, 3) and D (m, 3, 3); gradient: (n,) M (v - v_hat) - J^T y(v), and M^-1
+    of it; work: (n,)."""
+
+    response: Floats
+    derivative: Floats
+    gradient: Floats
+    back: Floats
+    work: Floats
+
+
+@leaf_kernel
+def _respond_of_joint(box, rho, w, y, d):
+    """y := (alpha, beta) for the trial impulse w of the rows of a joint, each by itself; d (3, 3) := -dy/du = rho dy/dw."""
+    d[:] = 0.0
+    for r in range(3):
+        y[r], slope = project_interval(w[r], box[r, 0], box[r, 1], 1.0 + rho * box[r, 2])
+        d[r, r] = rho * slope
+
+
+@leaf_kernel
+def _respond_all(law, v, work, trial):
+    """The response y(v) and D of all contacts and joints; work: u and w, (3,) each."""
+    (system, sides, rho, y), (u, w) = law, work
+    for k in range(rho.size):
+        gap_velocity(system, k, v, u)
+        for r in range(3):
+            w[r] = y[k, r] - rho[k] * u[r]
+        if k < system.mu.size:
+            respond(system.mu[k], sides, rho[k], w, trial.response[k], trial.derivative[k])
+        else:
+            _respond_of_joint(system.box[k - system.mu.size], rho[k], w, trial.response[k], trial.derivative[k])
+
+
+@inner_kernel
+def _imbalance(law, v, trial):
+    """The kinetic norm of M (v - v_hat) - J^T y(v), all of `trial` being brought up to v."""
+    system = law.system
+    _respond_all(law, v, (np.empty(3), np.empty(3)), trial)
+    generalised_impulse(system, BOTH, law.rho.size, trial.response, trial.work)
+    apply_mass(system, v - system.velocity, trial.gradient)
+    for i in range(v.size):
+        trial.gradient[i] -= trial.work[i]
+    apply_inverse_mass(system, trial.gradient, trial.back)
+    return np.sqrt(max(0.0, np.dot(trial.gradient, trial.back)))
+
+
+@leaf_kernel
+def _fastest(system, change):
+    """The largest relative velocity that a change of velocities (n,) makes, m/s."""
+    largest = 0.0
+    for k in range(system.body_a.size):
+        n, t1, t2 = relative_velocity(system, k, change)
+        largest = max(largest, abs(n - system.bias[k, 0]), abs(t1 - system.bias[k, 1]), abs(t2 - system.bias[k, 2]))
+    return largest
+
+
+@inner_kernel
+def _factorise(system, matrices, derivative, effort):
+    """Whether M + J^T D J has a factorisation, which the matrices have then."""
+    assemble_unsymmetric(matrices.lower, matrices.upper, system, matrices.blocks, derivative)
+    count_factorisation(effort)
+    return factorise_lu(matrices.blocks.structure, matrices.lower, matrices.upper)
+
+
+@inner_kernel
+def _search(law, v, step, now, trial, at):
+    """The imbalance after as much of a step as brings it down, and whether any does; at (n,) := the velocities there."""
+    t, after = 1.0, np.inf
+    while t >= SHORTEST_STEP and not after < (1.0 - 0.1 * t) * now:
+        for i in range(v.size):
+            at[i] = v[i] + t * step[i]
+        after = _imbalance(law, at, trial)
+        t *= 0.5
+    return after
+
+
+@inner_kernel
+def _settle(law, matrices, near, effort, v, trial):
+    """Newton's method for the velocities v (n,) of a law, within `near`, m/s; returns its steps, -1 where
+    it does not come to an end. The next multipliers are the response of the trial."""
+    system, at = law.system, np.empty(v.size)
+    last, factored, linear, uphill = np.inf, False, system.box.shape[0] > 0, UPHILL_STEPS
+    now = _imbalance(law, v, trial)
+    for done in range(MAX_STEPS):
+        if _fastest(system, trial.back) <= near:
+            return done
+        if spent(effort):
+            return -1
+        fresh = not (factored and linear) or now > REUSE * last
+        if fresh and not _factorise(system, matrices, trial.derivative, effort):
+            return -1
+        factored, last = True, now
+        step = -trial.gradient
+        solve_lu_in_place(matrices.blocks.structure, matrices.lower, matrices.upper, step)
+        after = _search(law, v, step, now, trial, at)
+        if not after < now and not fresh:
+            # not along the step of a factor of another place
+            factored = False
+            now = _imbalance(law, v, trial)
+            continue
+        if not after < now:
+            if uphill == 0:
+                return -1
+            # where pieces of the response meet, the whole step often leads on
+            uphill -= 1
+            for i in range(v.size):
+                at[i] = v[i] + step[i]
+            after = _imbalance(law, at, trial)
+        now = after
+        v[:] = at
+    return -1
+
+
+@leaf_kernel
+def _penalties(system, inverse, penalty, rho):
+    """rho (m,) of contacts, at a penalty, and of joints, kg."""
+    for k in range(rho.size):
+        total = inverse[k, 0] + inverse[k, 1] + inverse[k, 2]
+        rho[k] = 3.0 * (penalty if k < system.mu.size else JOINT_PENALTY) / total if total > 0.0 else 0.0
+
+
+@kernel_part
+def newton(system, matrices, aims, first_penalty, effort, impulse, v):
+    """Improve impulses (m, 3) and their velocities v (n,) until their natural map is good, or enough and slow to fall, or is
+    not halved any more; returns it. aims: what is good, what is enough, and the velocity that errors are a part of, m/s."""
+    goal, enough, fastest = aims
+    m, n = impulse.shape[0], v.size
+    rho, work = np.empty(m), np.empty(n)
+    trial = _Trial(np.zeros((m, 3)), np.zeros((m, 3, 3)), np.empty(n), np.empty(n), work)
+    y, now_v, trial_v = impulse.copy(), np.empty(n), np.empty(n)
+    generalised_impulse(system, BOTH, m, y, work)
+    velocity_after(system, system.velocity, work, now_v)
+    v[:] = now_v
+    least = natural_error(system, y, now_v, matrices.kappa, matrices.sides)
+    # what is asked to be better may be good by this measure, and is not by another one
+    goal, falls = min(goal, SLOW * least), 0
+    penalty, mark, progressed, slow = first_penalty, least, effort[DONE], False
+    while least > (enough if slow else goal) and penalty >= LEAST_PENALTY and not spent(effort):
+        if effort[DONE] - progressed >= patience(effort):
+            break
+        trial_v[:] = now_v
+        before = effort[DONE]
+        near = WITHIN * min(least, 1e-4 * fastest)
+        _penalties(system, matrices.inverse, penalty, rho)
+        law = _Law(system, matrices.sides, rho, y)
+        steps = _settle(law, matrices, near, effort, trial_v, trial)
+        if steps < 0:
+            falls += 1
+            if least <= enough or falls > MAX_FALLS:
+                break
+            penalty *= FALL
+            continue
+        falls = 0
+        y[:] = trial.response
+        generalised_impulse(system, BOTH, m, y, work)
+        velocity_after(system, system.velocity, work, now_v)
+        error = natural_error(system, y, now_v, matrices.kappa, matrices.sides)
+        slow = not error < SLOW * least
+        if error < least:
+            least = error
+            impulse[:] = y
+            v[:] = now_v
+        if least <= 0.5 * mark:
+            mark, progressed = least, effort[DONE]
+        if steps <= QUICK_STEPS:
+            penalty = min(RISE * penalty, LARGEST_PENALTY)
+        if effort[DONE] == before and penalty == LARGEST_PENALTY:
+            break
+    return least
