@@ -33,6 +33,7 @@ from solver_core.problem.system import (
 from solver_core.solvers.block_operator import find_blocks
 from solver_core.solvers.coulomb.clusters import propose_by_clusters
 from solver_core.solvers.coulomb.newton import FIRST_PENALTIES, NewtonMatrices
+from solver_core.solvers.coulomb.newton import newton as newton_in_velocities
 from solver_core.solvers.coulomb.regions import begin_large
 from solver_core.solvers.criteria import ACCEPTABLE, TARGET
 from solver_core.solvers.effort import DONE, allow, effort_of_a_step, ringing

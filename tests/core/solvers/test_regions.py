@@ -11,10 +11,10 @@ from solver_core.problem.residuals import effective_masses, scales
 from solver_core.problem.subsystem import contact_islands
 from solver_core.problem.system import System, effective_inverse_mass
 from solver_core.solvers import effort as effort_module
+from solver_core.solvers.coulomb import regions
 from solver_core.solvers.coulomb.domains import domains_of
 from solver_core.solvers.coulomb.regions import ACCEPTABLE, begin_large, measure_each, regions_around
 from solver_core.solvers.effort import BELL, MULTIPLICATIONS, WORK, effort_of_a_step
-from solver_core.solvers.kaufman_2008 import regions
 
 from ..piles import stacked_boxes
 
