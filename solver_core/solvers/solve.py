@@ -164,8 +164,7 @@ def _staggered_contacts(
 
     with ringing(effort, limits.time_limit):
         if variant == ACCELERATED and polygon_sides == 0 and is_large(system):
-            aims = limits.tolerance, limits.tolerance
-            factorisations, proposed = propose_by_clusters(system, impulse, aims, False, effort, solve_part, 1)
+            factorisations, proposed = propose_by_clusters(system, impulse, limits.tolerance, False, effort, solve_part, 1)
         elif variant == ACCELERATED and polygon_sides == 0 and is_matrix(system):
             factorisations, proposed = propose_for_matrix(system, impulse, limits.tolerance, effort)
         status, iterations, found, contact, friction = staggered(

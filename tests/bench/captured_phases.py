@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contact problems captured from the crowded scenes, and what each phase of a solve makes of them, alone and together.
+"""Contact problems captured from the large scenes, and what each phase of a solve makes of them, alone and together.
 
     python -m tests.bench.captured_phases --capture FOLDER [--scenes cubes:125 wall] [--at 60 120 240] [--tolerance 1e-4]
     python -m tests.bench.captured_phases --solve FOLDER [--tolerances 1e-2 1e-3 1e-4 1e-6 1e-8] [--phases ...] [--limit 10]
@@ -82,7 +82,7 @@ def natural_map(system: System, impulse: Floats) -> float:
 def first_order(problem: sc.ContactProblem, start: Floats, tolerance: float, limit: float) -> Outcome:
     impulse, effort = start.copy(), effort_of_a_step()
     with ringing(effort, limit):
-        factorisations, _ = begin_large(problem.system, tolerance, tolerance, effort, impulse, 1)
+        factorisations, _ = begin_large(problem.system, tolerance, effort, impulse, 1)
     return natural_map(problem.system, impulse), factorisations
 
 
@@ -95,7 +95,7 @@ def clusters(problem: sc.ContactProblem, start: Floats, tolerance: float, limit:
         return int(effort[DONE])
 
     with ringing(effort, limit):
-        factorisations, _ = propose_by_clusters(problem.system, impulse, (tolerance, tolerance), True, effort, solve, 1)
+        factorisations, _ = propose_by_clusters(problem.system, impulse, tolerance, True, effort, solve, 1)
     return natural_map(problem.system, impulse), factorisations
 
 

@@ -90,6 +90,7 @@ def _solve_each(
     contacts,
     number,
     tolerance,
+    asked,
     tumbling,
     max_iterations,
     sides,
@@ -102,8 +103,8 @@ def _solve_each(
 ):
     """Solve some islands by Staggered Projections; impulse (m, 3) is warm start and answer, v (n,) answer.
 
-    which: indices of the islands. tolerance: (islands, 2) that is asked for, and that is put up with. tumbling: (islands,).
-    again: whether they begin with the last proposal. number: as for `subsystem`. Out: outcome (islands, 5): status, iterations,
+    which: indices of the islands. tolerance: (islands,). asked: as of `solve_islands`. tumbling: (islands,). again: whether
+    they begin with the last proposal. number: as for `subsystem`. Out: outcome (islands, 5): status, iterations,
     factorisations, what found it, worst contact; figures (islands, 7): relative error (28), residual (29), cone,
     complementarity, dissipation, the worst of all, the natural map.
     """
@@ -118,8 +119,8 @@ def _solve_each(
         status, iterations, found, _, _ = staggered(
             part,
             some,
-            tolerance[i, 0],
-            tolerance[i, 1],
+            min(tolerance[i], asked),
+            tolerance[i],
             tumbling[i],
             max_iterations - kept,
             sides,
@@ -129,7 +130,7 @@ def _solve_each(
             velocity,
         )
         worst, contact, natural = measure_island(part, some, sides, figures[i, FIRST_LAW:])
-        if status == SOLVED and not worst <= tolerance[i, 1]:
+        if status == SOLVED and not worst <= tolerance[i]:
             status = UNCONFIRMED
         outcome[i, STATUS] = status
         outcome[i, ITERATIONS] = iterations
@@ -148,13 +149,15 @@ def _solve_each(
                 v[first + d] = velocity[part.offset[j] + d]
 
 
-def solve_islands(system, impulse, tolerances, tumbling, max_iterations, sides, staggering, effort, counts, errors, threads=1):
+def solve_islands(
+    system, impulse, tolerances, tumbling, max_iterations, sides, staggering, effort, counts, errors, threads=1, asked=np.inf
+):
     """Solve every island with Staggered Projections; impulse (m, 3) is warm start and answer.
 
-    tolerances: (bodies, 2) that is asked for, and that is put up with where proposals do not get that far. tumbling: (bodies,).
-    Both are the same for all of an island. An island that is missed is begun once more from pivoting's
-    answer, and where contact itself fails, a proof is looked for that it must. effort: (5,) whose bell ends all this when the
-    step's time is over. threads: that large islands are begun in, and islands solved; no answer depends on their number.
+    tolerances: (bodies,), of what is accepted. tumbling: (bodies,). Both are the same for all of an island. An island that is
+    missed is begun once more from pivoting's answer, and where contact itself fails, a proof is looked for that it must.
+    effort: (5,) whose bell ends all this when the step's time is over. threads: that large islands are begun in, and islands
+    solved; no answer depends on their number. asked: what proposals and projections aim at where a tolerance is larger.
 
     Out: counts (COUNTS,): worst status, islands, most iterations, all factorisations, and the worst contact (or -1), then how
     many islands were solved by each of `Found`; errors (7,): worst relative error (28), sum of the residuals (29), worst cone,
@@ -169,7 +172,7 @@ def solve_islands(system, impulse, tolerances, tumbling, max_iterations, sides, 
     tolerance, tumbles = tolerances[some_body], tumbling[some_body]
 
     def solve(which, again, iterations, number, effort):
-        limits = tolerance, tumbles, iterations, sides, staggering
+        limits = tolerance, asked, tumbles, iterations, sides, staggering
         _solve_each(system, which, again, start, contacts, number, *limits, effort, impulse, v, outcome, figures)
 
     def solve_all():
@@ -196,13 +199,13 @@ def solve_islands(system, impulse, tolerances, tumbling, max_iterations, sides, 
     for i in np.flatnonzero(missed):
         chosen = contacts[start[i] : start[i + 1]]
         problem = ContactProblem.of_system(subsystem(system, chosen, number)[0])
-        if _is_infeasible(problem, relative_velocities(system, v)[chosen], tolerance[i, 1]):
+        if _is_infeasible(problem, relative_velocities(system, v)[chosen], tolerance[i]):
             outcome[i, STATUS] = Status.INFEASIBLE
             continue
         turns = turns_kept(chosen.size, max_iterations) if staggering == ACCELERATED else 0
         if turns > 0 and effort[BELL] == 0:
             before = impulse.copy(), v.copy(), outcome[i].copy(), figures[i].copy()
-            proposal = last_proposal(problem, tolerance[i, 1])
+            proposal = last_proposal(problem, tolerance[i])
             if proposal is not None:
                 impulse[chosen] = proposal
                 solve(np.array([i]), True, turns, number, effort)
@@ -234,7 +237,7 @@ def _propose(
 ) -> Indices:
     """Improve the impulses (m, 3) of large islands; (islands, 2) the factorisations that each took, and what found them.
 
-    islands: start, contacts and work array as from `begin_islands`. tolerance: (islands, 2), tumbles: (islands,).
+    islands: start, contacts and work array as from `begin_islands`. tolerance, tumbles: (islands,).
     """
     start, contacts, number = islands
     done = np.zeros((start.size - 1, 2), np.int64)
@@ -244,8 +247,7 @@ def _propose(
         if is_large(part):
             some = impulse[chosen]
             solve = partial(_solve_part, max_iterations, effort)
-            aims = float(tolerance[i, 0]), float(tolerance[i, 1])
-            done[i] = propose_by_clusters(part, some, aims, bool(tumbles[i]), effort, solve, threads)
+            done[i] = propose_by_clusters(part, some, float(tolerance[i]), bool(tumbles[i]), effort, solve, threads)
             impulse[chosen] = some
     return done
 
@@ -255,7 +257,7 @@ def _solve_part(max_iterations: int, effort: Indices, part: System, impulse: Flo
     m, bodies = len(impulse), len(part.offset) - 1
     outcome, figures = np.zeros((1, 5), np.int64), np.zeros((1, 7))
     of_island = np.zeros(1, np.int64), False, np.array([0, m]), np.arange(m), np.full(bodies, -1)
-    limits = np.full((1, 2), tolerance), np.zeros(1, np.bool_), min(max_iterations, OF_A_CLUSTER), 0, ACCELERATED
+    limits = np.full(1, tolerance), np.inf, np.zeros(1, np.bool_), min(max_iterations, OF_A_CLUSTER), 0, ACCELERATED
     _solve_each(part, *of_island, *limits, effort, impulse, np.empty_like(part.velocity), outcome, figures)
     return int(outcome[0, FACTORISATIONS])
 

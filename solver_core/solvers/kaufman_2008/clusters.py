@@ -46,42 +46,41 @@ def is_large(system: System) -> bool:
 def propose_by_clusters(
     system: System,
     impulse: Floats,
-    aims: tuple[float, float],
+    tolerance: float,
     tumbling: bool,
     effort: Indices,
     solve: SolvePart,
     threads: int,
 ) -> tuple[int, Found]:
-    """Improve impulses (m, 3) until their natural map is within a tolerance, or within a limit where that is not to be had, or
-    that is slow, first by what large ones begin with, in so many threads; returns the factorisations, and what found them.
+    """Improve impulses (m, 3) until their natural map is within a tolerance, first by what large ones begin with, in so many
+    threads; returns the factorisations, and what found them.
 
-    aims: tolerance and limit. tumbling: whether the system is known to be no structure; what may be one has no clusters.
+    tumbling: whether the system is known to be no structure; what may be one has no clusters.
     solve: Staggered Projections for a part: system, impulses (k, 3) that are improved, tolerance; returns its factorisations.
     """
-    tolerance, limit = aims
-    if not tumbling and limit < COARSE and len(system.offset) - 1 <= MOST_TOGETHER:
-        return begin_standing(system, limit, effort, impulse, threads)
+    if not tumbling and tolerance < COARSE and len(system.offset) - 1 <= MOST_TOGETHER:
+        return begin_standing(system, tolerance, effort, impulse, threads)
     fastest, _ = scales(system, impulse)
     kappa, v, errors = effective_masses(effective_inverse_mass(system)), np.empty_like(system.velocity), np.empty(len(impulse))
-    factorisations, found = begin_large(system, max(tolerance, COARSE), max(limit, COARSE), effort, impulse, threads)
+    factorisations, found = begin_large(system, max(tolerance, COARSE), effort, impulse, threads)
     measure_each(system, impulse, kappa, v, errors)
-    if errors.max() <= GOOD_ENOUGH * limit * fastest:
+    if errors.max() <= GOOD_ENOUGH * tolerance * fastest:
         return factorisations, found
     start, neighbours = _neighbours(system)
     best, least, since = impulse.copy(), errors.max(), 0
     for _ in range(ROUNDS):
-        if errors.max() <= GOOD_ENOUGH * limit * fastest or since == PATIENT_ROUNDS:
+        if errors.max() <= GOOD_ENOUGH * tolerance * fastest or since == PATIENT_ROUNDS:
             break
         taken = np.zeros(len(start) - 1, dtype=bool)
         for k in np.argsort(-errors, kind="stable"):
-            if errors[k] <= BETTER * limit * fastest or effort[BELL] > 0 or is_worked_off(effort, len(impulse)):
+            if errors[k] <= BETTER * tolerance * fastest or effort[BELL] > 0 or is_worked_off(effort, len(impulse)):
                 break
             seeds = [int(body) for body in (system.body_a[k], system.body_b[k]) if body >= 0]
             if taken[seeds].any():
                 continue
             cluster = _around(seeds, start, neighbours)
             taken[cluster[:CENTRE]] = True
-            factorisations += _solve_cluster(system, cluster, impulse, BETTER * limit * fastest, solve)
+            factorisations += _solve_cluster(system, cluster, impulse, BETTER * tolerance * fastest, solve)
         measure_each(system, impulse, kappa, v, errors)
         since += 1
         if errors.max() < least:

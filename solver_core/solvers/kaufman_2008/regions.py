@@ -61,16 +61,12 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-def begin_large(
-    system: System, tolerance: float, limit: float, effort: Indices, impulse: Floats, threads: int
-) -> tuple[int, Found]:
-    """Improve the impulses (m, 3) of a large system until their natural map is within a tolerance, or within a limit where that
-    is not to be had, or that is slow, in so many threads; returns the factorisations, and what found them. No answer depends on
-    the number of threads."""
+def begin_large(system: System, tolerance: float, effort: Indices, impulse: Floats, threads: int) -> tuple[int, Found]:
+    """Improve the impulses (m, 3) of a large system until their natural map is within a tolerance, in so many threads; returns
+    the factorisations, and what found them. No answer depends on the number of threads."""
     fastest, _ = scales(system, impulse)
     enough = GOOD_ENOUGH * tolerance * fastest
-    at_most = GOOD_ENOUGH * limit * fastest
-    aims, some = (1e-3 * tolerance * fastest, enough, at_most), int(FEW_FAR * len(impulse))
+    aims, some = (1e-3 * tolerance * fastest, enough, enough), int(FEW_FAR * len(impulse))
     kappa, v, errors = effective_masses(effective_inverse_mass(system)), np.empty_like(system.velocity), np.empty(len(impulse))
     bodies = len(system.offset) - 1
     together = bodies <= MOST_TOGETHER
@@ -92,8 +88,6 @@ def begin_large(
             return factorisations, found
         chosen = regions_around(system, errors, enough)
         if together and len(chosen) > MOST_IN_REGIONS * len(impulse):
-            if errors.max() <= at_most:
-                return factorisations, found
             break
         factorisations += solve_regions(system, chosen, v, WITHIN_REGIONS * enough, of_a_domain, effort, impulse, threads)
         found = Found.ADMM

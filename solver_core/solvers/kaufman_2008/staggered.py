@@ -140,15 +140,16 @@ def _by_newton(system, means, aims, tries, jammed, effort, impulse, v):
 
 
 @kernel_part
-def staggered(system, impulse, tolerance, limit, tumbling, max_iterations, sides, staggering, effort, history, v):
+def staggered(system, impulse, asked, tolerance, tumbling, max_iterations, sides, staggering, effort, history, v):
     """Solve a `System` by Algorithm 1.
 
-    impulse: (m, 3) alpha and beta of each contact, and the rows of joints, warm start and answer. tolerance: what proposals aim
-    at. limit: the tolerance of what is accepted, at least as large. tumbling: whether it is known to be no structure (see
-    `propose`). sides: 0 for the friction disk, else K. staggering: ACCELERATED begins with proposals, PLAIN does without,
-    PUBLISHED also stops, and chooses what to return, as the paper does. effort: what it may cost. history: (max_iterations, 3)
-    relative error (28), residual (29) and relative Coulomb residual of each iteration. v: (n,) velocities, answer. Returns
-    (status, iterations, what found the answer, factorisations of the first contact and of the first friction projection).
+    impulse: (m, 3) alpha and beta of each contact, and the rows of joints, warm start and answer. asked: what proposals and
+    projections aim at, at most the tolerance, which is that of what is accepted. tumbling: whether it is known to be no
+    structure (see `propose`). sides: 0 for the friction disk, else K. staggering: ACCELERATED begins with proposals, PLAIN does
+    without, PUBLISHED also stops, and chooses what to return, as the paper does. effort: what it may cost. history:
+    (max_iterations, 3) relative error (28), residual (29) and relative Coulomb residual of each iteration. v: (n,) velocities,
+    answer. Returns (status, iterations, what found the answer, factorisations of the first contact and of the first friction
+    projection).
     """
     m, n, contacts = system.body_a.size, system.velocity.size, system.mu.size
     v[:] = system.velocity
@@ -164,9 +165,9 @@ def staggered(system, impulse, tolerance, limit, tumbling, max_iterations, sides
     value, index = np.empty(5), np.empty(5, np.int64)
     fastest, _ = scales(system, impulse)
     aimed_at = AIM_OF_TUMBLING if tumbling else AIM
-    goal = aimed_at * max(min(tolerance, 1e-4), 1e-10) * fastest  # what projections aim at, in m/s
-    enough = 0.7 * limit * fastest  # and what keeps the natural map, and with it the rest, within the limit
-    holds = max(limit, HOLDS)
+    goal = aimed_at * max(min(asked, 1e-4), 1e-10) * fastest  # what projections aim at, in m/s
+    enough = 0.7 * tolerance * fastest  # and what keeps the natural map, and with it the rest, within the tolerance
+    holds = max(tolerance, HOLDS)
     radius, held, memory = np.zeros(m), np.zeros(m), anderson(m)
     target, c, f, f_next, work = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     candidate, v_candidate = np.empty((m, 3)), np.empty(n)
@@ -178,7 +179,7 @@ def staggered(system, impulse, tolerance, limit, tumbling, max_iterations, sides
     means = Means(Factors(blocks, values, upper), sides, inverse, kappa)
     nearest, v_nearest, near, mark, progressed = impulse.copy(), v.copy(), np.inf, np.inf, 0
     if staggering == ACCELERATED and sides == 0:
-        aim = Aim(inverse, kappa, goal, 0.7 * tolerance * fastest, enough, 0, MOST_LOOKS)
+        aim = Aim(inverse, kappa, goal, 0.7 * asked * fastest, enough, 0, MOST_LOOKS)
         found, coarse = propose(system, blocks, values, aim, tumbling, effort, impulse, v)
         if coarse:
             off = _gap_velocities(system, v, velocity)
@@ -275,7 +276,7 @@ def staggered(system, impulse, tolerance, limit, tumbling, max_iterations, sides
         generalised_impulse(system, FRICTION, contacts, impulse, f_next)
         history[i, 0] = _relative_error(system, c, f, f_next, work)
         history[i, 1] = _residual(system, impulse, v)
-        if history[i, 0] <= limit and (coulomb <= limit or staggering == PUBLISHED):
+        if history[i, 0] <= tolerance and (coulomb <= tolerance or staggering == PUBLISHED):
             # f and P_F(alpha) agree: f is a fixed point, and the contact projection that goes with it is done
             impulse[:] = candidate
             v[:] = v_candidate

@@ -86,7 +86,7 @@ def test_few_bodies_that_are_known_to_tumble_take_half_the_factorisations_to_the
             problem = random_bodies(seed, contacts=30, bodies=10, mu=(0.4, 0.8))
             system, counts, errors = problem.system, np.zeros(COUNTS, np.int64), np.zeros(7)
             impulse = np.abs(np.random.default_rng(seed).normal(0.0, 0.02, (30, 3)))
-            tolerances, tumbling = np.full((10, 2), 1e-6), np.full(10, tumbles)
+            tolerances, tumbling = np.full(10, 1e-6), np.full(10, tumbles)
             solve_islands(system, impulse, tolerances, tumbling, 200, 0, ACCELERATED, effort_of_a_step(), counts, errors)
             assert counts[0] == sc.Status.SOLVED
             assert errors[WORST] <= 1e-6
