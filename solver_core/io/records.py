@@ -280,7 +280,7 @@ def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
     for name in ("poses", "velocities"):
         if not np.isfinite(arrays[name]).all():
             raise ValueError(f"array {name!r} has numbers that are not finite")
-    for name in PAIRS:
+    for name in (*PAIRS, "spinning_body"):
         if not ((statistics[name] >= -1) & (statistics[name] < bodies)).all():
             raise ValueError(f"array {name!r} names bodies that the scene of {bodies} does not have")
     if not np.isin(statistics["status"], list(Status)).all():

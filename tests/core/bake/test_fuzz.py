@@ -143,6 +143,19 @@ def test_a_head_that_makes_no_sense_is_no_head_of_this_scene(folder, field, valu
     assert worked(folder.path / "sound.snapshot", cache, "--resume")[0] == 2
 
 
+@pytest.mark.parametrize("name", ["worst_pair", "deepest_pair", "spinning_body"])
+def test_a_frame_that_names_bodies_which_are_not_there_is_no_frame(folder, name):
+    def change(fields, arrays):
+        if fields["frame"] == folder.spec.frame_start + 1:
+            arrays[f"statistics.{name}"][:] = len(folder.spec.bodies)
+
+    cache = folder.path / "case.cache"
+    cache.write_bytes(folder.cache)
+    rewrite(cache, lambda kind, fields, arrays: change(fields, arrays) if kind == "fram" else None)
+    with pytest.raises(CacheError, match=f"{name!r} names bodies"):
+        FrameCacheReader(cache).read(folder.spec.frame_start + 1)
+
+
 def test_a_frame_whose_numbers_are_not_finite_is_refused_and_baked_again(folder):
     def change(fields, arrays):
         arrays["poses"][0, 0] = np.nan
