@@ -22,7 +22,7 @@ help:
 	@echo "make lint            ruff and basedpyright only"
 	@echo "make docs            the manual as pages, in manual/; manual/index.html is the front page"
 	@echo "make kernels         compile the kernels that are not compiled yet, in several processes"
-	@echo "make bench           factorisations, bake times, collision, sleep, crowds beside Bullet and MuJoCo, contacts, captured problems, the papers' figures; writes build/bench"
+	@echo "make bench           factorisations, bake times, collision, sleep, heaps beside Bullet and MuJoCo, contacts, captured problems, the papers' figures; writes build/bench"
 	@echo "make extension       dist/stiction-VERSION-PLATFORM-PYTHON.zip for every platform and Python"
 	@echo "make extension-this  only the zip for this machine and this Python"
 	@echo "make extension-platform  the zips for Blender's extensions platform: no compiled kernels, one for all Pythons"

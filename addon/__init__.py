@@ -10,7 +10,7 @@ from .blender import sanitize_loaded_file as loaded
 from .command import cli
 from .output import contact_points, pieces, reactions
 from .panels import check, manual, menu, operators, pairs, ui
-from .settings import display, materials, object_properties, properties
+from .settings import display, former_settings, materials, object_properties, properties
 from .show import overlay, statistics, statistics_overlay, timeline
 
 __all__ = ["register", "unregister"]
@@ -20,6 +20,7 @@ PARTS = (
     properties,
     display,
     loaded,
+    former_settings,
     libraries,
     materials,
     operators,

@@ -19,7 +19,7 @@ from .io import tables
 from .io.cache import CacheError, FrameCacheReader
 from .io.container import ContainerError
 from .io.outputs import PAGE, REPORT, TABLE, OutputKind, is_stream, refuse_output, write_output
-from .io.snapshot import read_snapshot, snapshot_digest
+from .io.snapshot import file_digest, read_snapshot
 from .process.command_line import ExitStatus, Parser, UsageError
 from .process.console import prepare_streams, tell
 
@@ -29,8 +29,8 @@ __all__ = ["FORMATS", "certificate_of", "main", "refuse_certificate", "write_cer
 def certificate_of(snapshot: Path, cache: Path) -> dict[str, Any]:
     """The report of a bake from its two files. Raises CacheError, ContainerError and OSError."""
     spec, settings = read_snapshot(snapshot)
-    digest = snapshot_digest(spec, settings)
-    frames = FrameCacheReader.of_snapshot(cache, spec, settings)
+    digest = file_digest(snapshot)
+    frames = FrameCacheReader.of_snapshot(cache, spec, digest)
     return {"digest": digest, **build_report(spec, settings, frames, earlier=frames.info.earlier)}
 
 

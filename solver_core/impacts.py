@@ -19,7 +19,7 @@ from .io import tables
 from .io.cache import CacheError, FrameCacheReader
 from .io.container import ContainerError
 from .io.outputs import TABLE, refuse_output, write_output
-from .io.snapshot import read_snapshot
+from .io.snapshot import file_digest, read_snapshot
 from .process.command_line import ExitStatus, Parser, UsageError
 from .process.console import prepare_streams, tell
 from .scene.spec import SceneSpec
@@ -117,8 +117,8 @@ def table(impacts: Sequence[Impact], spec: SceneSpec) -> bytes:
 def write_impacts(snapshot: Path, cache: Path, file: Path) -> int:
     """Write the impacts of a bake to a file; returns their number. Raises CacheError, ContainerError and OSError."""
     refuse_output(file, TABLE)
-    spec, settings = read_snapshot(snapshot)
-    impacts = impacts_of(FrameCacheReader.of_snapshot(cache, spec, settings))
+    spec, _ = read_snapshot(snapshot)
+    impacts = impacts_of(FrameCacheReader.of_snapshot(cache, spec, file_digest(snapshot)))
     write_output(file, TABLE, table(impacts, spec))
     return len(impacts)
 

@@ -12,7 +12,7 @@ output; "event" tells them apart:
     warning     objects, field, message
     kept        of a frame that the cache has, and that is gone on after: what `frame` has, but for size
     repeated    the same, and last: of one that was simulated once more, of those from its newest checkpoint to the frame `last`
-    frame       frame, contacts, iterations, found, worst_error, missed, crowd, coarse, deepest_overlap, overlap_ratio,
+    frame       frame, contacts, iterations, found, worst_error, missed, moving, deepest_overlap, overlap_ratio,
                 deepest_pair, seconds, size (of the whole cache, in bytes)
     paused      it waits; nothing more comes until it goes on
     finished    frames, missed_steps (of the whole cache), seconds (of this run)
@@ -49,7 +49,6 @@ from .bake.report import (
     breaking_warnings,
     broken_joints,
     build_report,
-    coarse_steps,
     contradiction_warnings,
     deepest_overlap,
     error_report,
@@ -77,7 +76,7 @@ from .io.cache import (
 )
 from .io.container import ContainerError
 from .io.outputs import REPORT, STANDARD_OUTPUT, refuse_one_for_another, refuse_output, write_output
-from .io.snapshot import read_snapshot, snapshot_digest
+from .io.snapshot import file_digest, read_snapshot
 from .process.command_line import ExitStatus, Parser, UsageError, status_of
 from .process.console import flush_output, prepare_streams
 from .process.ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
@@ -148,7 +147,7 @@ def run(arguments: argparse.Namespace, ending: Ending) -> int:
     try:
         spec, settings = read_snapshot(arguments.snapshot)
         validate(spec, settings)
-        writer = open_cache(arguments.cache, spec, settings, resume=arguments.resume)
+        writer = open_cache(arguments.cache, spec, settings, file_digest(arguments.snapshot), resume=arguments.resume)
     except SceneError as error:
         return fail(ExitStatus.BAD_INPUT, f"the scene cannot be simulated:\n{error}", arguments.report, error.problems)
     except CacheHeld as error:
@@ -215,9 +214,9 @@ def keep_checkpoint(writer: FrameCacheWriter) -> None:
         print(f"the newest checkpoint could not be written, so Resume simulates some frames again: {error}", file=sys.stderr)
 
 
-def open_cache(path: str, spec: SceneSpec, settings: SolverSettings, *, resume: bool) -> FrameCacheWriter:
+def open_cache(path: str, spec: SceneSpec, settings: SolverSettings, digest: str, *, resume: bool) -> FrameCacheWriter:
     if resume and cache_has_begun(path):
-        info, digest = FrameCacheReader(path).info, snapshot_digest(spec, settings)
+        info = FrameCacheReader(path).info
         if info.digest == cache_digest(digest, info.earlier):
             refuse_other_scene(path, info, spec)
         writer = FrameCacheWriter.resume(path, digest, patience=SECONDS_FOR_LOCK)
@@ -229,7 +228,7 @@ def open_cache(path: str, spec: SceneSpec, settings: SolverSettings, *, resume: 
                 "bake anew, or from a frame of that bake again"
             )
         return writer
-    return FrameCacheWriter.create(path, spec, settings, patience=SECONDS_FOR_LOCK)
+    return FrameCacheWriter.create(path, spec, settings, digest=digest, patience=SECONDS_FOR_LOCK)
 
 
 def bake(
@@ -284,7 +283,7 @@ def simulate(
     emit_warnings(odd)
     missed, broken, gave_way = told_so_far(there, there.frames, spec)
     for number in range(spec.frame_start, first):
-        emit("kept", **figures(there.read(number), spec, settings))
+        emit("kept", **figures(there.read(number), spec))
     links = links_of(spec, settings)
     swing = swing_warnings(map(there.read, there.frames), spec, settings, links)
 
@@ -298,7 +297,7 @@ def simulate(
         frame = simulation.first_frame() if number == spec.frame_start else simulation.advance(before_step)
         if writer.last_frame is not None and number <= writer.last_frame:
             if is_same_motion(frame, there.read(number)):
-                emit("repeated", last=writer.last_frame, **figures(frame, spec, settings))
+                emit("repeated", last=writer.last_frame, **figures(frame, spec))
                 writer.remember(number, simulation.checkpoint())
                 continue
             emit_warnings([came_out_otherwise(number, arguments.cache)])
@@ -317,7 +316,7 @@ def simulate(
             swing = swing_warnings((frame,), spec, settings, links)
             emit_warnings(swing)
         broken = broken_joints(frame, spec)
-        told = figures(frame, spec, settings)
+        told = figures(frame, spec)
         missed += told["missed"]
         emit("frame", **told, size=writer.size)
     with ending.writing:
@@ -333,7 +332,7 @@ def simulate(
     return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.BAKED
 
 
-def figures(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> dict[str, Any]:
+def figures(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
     """What is told of a frame."""
     summary = frame_summary(frame.statistics)
     return {
@@ -343,8 +342,7 @@ def figures(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> dict[str
         "found": summary["found"],
         "worst_error": worst(summary[name] for name in RESIDUALS),
         "missed": summary["missed_steps"],
-        "crowd": summary["crowd"],
-        "coarse": coarse_steps(frame.statistics, settings),
+        "moving": summary["moving"],
         **deepest_overlap(frame, spec),
         "seconds": summary["seconds"],
     }

@@ -61,6 +61,8 @@ UNREADABLE = "what the bake was made from cannot be told, for the file's note of
 # The one difference after which the frames so far may hold.
 ONLY_THE_END = "last frame of the scene"
 MOST_NAMED = 2
+# What bakes of earlier versions wrote down by another name.
+FORMER = {"tolerance in motion": "crowd tolerance"}
 
 
 def made_from(scene: Scene) -> Digests:
@@ -244,7 +246,7 @@ def differences(before: Digests, now: Digests) -> list[str]:
 
 
 def changed_in(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    return [what for what in now if before.get(what) != now[what]]
+    return [what for what in now if before.get(what, before.get(FORMER.get(what, what))) != now[what]]
 
 
 def some(names: list[str]) -> str:

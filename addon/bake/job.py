@@ -102,8 +102,7 @@ class Job:
     frame_end: int = 0
     last_frame: int | None = None
     missed_steps: int = 0
-    crowd: int = 0  # bodies, the most that were in crowds
-    coarse_steps: int = 0  # in which a crowd is only within its limit
+    moving: int = 0  # bodies, the most that were in large islands in motion
     overlap: Overlap | None = None
     found: tuple[tuple[str, int], ...] = ()
     seconds: float = 0.0
@@ -144,9 +143,7 @@ class Job:
         """One line on what came out."""
         if self.last_frame is None:
             return self.error or self.status
-        within = f"every step within tolerance, or in {self.coarse_steps} the limit of crowds"
-        within = within if self.coarse_steps else "every step within tolerance"
-        missed = f"{self.missed_steps} steps missed the tolerance" if self.missed_steps else within
+        missed = f"{self.missed_steps} steps missed the tolerance" if self.missed_steps else "every step within tolerance"
         frames = f"frames {self.frame_start} to {self.last_frame}"
         if self.last_frame < self.frame_end:
             frames += f" of {self.frame_end}"
@@ -321,8 +318,7 @@ def with_figures(job: Job, record: Mapping[str, Any]) -> Job:
     return replace(
         job,
         missed_steps=job.missed_steps + record["missed"],
-        crowd=max(job.crowd, record["crowd"]),
-        coarse_steps=job.coarse_steps + record["coarse"],
+        moving=max(job.moving, record["moving"]),
         found=added(job.found, record["found"]),
         overlap=deeper(job.overlap, record),
     )

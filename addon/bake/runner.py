@@ -193,8 +193,7 @@ class Bake:
             scene.stiction.bake.overlap_is_visible = overlap is not None and overlap.ratio > VISIBLE_OVERLAP
             scene.stiction.bake.last_frame = self.job.last_frame
             scene.stiction.bake.missed_steps = self.job.missed_steps
-            scene.stiction.bake.crowd = self.job.crowd
-            scene.stiction.bake.coarse_steps = self.job.coarse_steps
+            scene.stiction.bake.moving = self.job.moving
 
     def _find_scene(self) -> Scene | None:
         # lasts through undo and renaming, and no other file has it

@@ -17,7 +17,7 @@ from ...solver_core.process.command_line import UsageError
 from ...solver_core.scene.spec import ContactMethod, Staggering
 from ..settings.properties import effective_frame_range
 
-__all__ = ["FIELDS", "set_body", "set_checked", "set_scene"]
+__all__ = ["FIELDS", "set_body", "set_checked", "set_scene", "warnings_of"]
 
 
 def set_scene(scene: Scene, arguments: argparse.Namespace) -> None:
@@ -32,19 +32,33 @@ def set_scene(scene: Scene, arguments: argparse.Namespace) -> None:
     if arguments.method is not None:
         own.method = ContactMethod(arguments.method).name
     set_checked(own, "tolerance", arguments.tolerance, "--tolerance")
-    set_checked(own, "crowd_tolerance", arguments.crowd_tolerance, "--crowd-tolerance")
-    set_checked(own, "crowd_limit", arguments.crowd_limit, "--crowd-limit")
+    set_checked(own, "moving_tolerance", arguments.moving_tolerance, "--moving-tolerance")
     set_checked(own, "max_iterations", arguments.max_iterations, "--max-iterations")
-    if arguments.staggering is not None:
-        own.staggering = Staggering(arguments.staggering).name
     set_checked(own, "step_time_limit", arguments.step_time_limit, "--step-time-limit")
     set_checked(own, "recovery_speed", arguments.recovery_speed, "--recovery-speed")
     if arguments.substeps is not None:
         own.use_substeps = True
         set_checked(own, "substeps", arguments.substeps, "--substeps")
-    set_checked(own, "step_accuracy", arguments.step_accuracy, "--step-accuracy")
     if arguments.cache is not None:
         own.cache_directory = str(Path(arguments.cache).resolve())
+
+
+def warnings_of(arguments: argparse.Namespace) -> list[str]:
+    """What is to be said of options that earlier versions had: those that change no bake for the worse are accepted without
+    effect. Raises UsageError for one that asks for another algorithm."""
+    if arguments.staggering not in (None, Staggering.ACCELERATED.value):
+        raise UsageError(
+            f"--staggering: bakes are accelerated; {arguments.staggering} is for the tables of papers, and an argument of the "
+            f"library: solver_core.Simulation(spec, staggering={arguments.staggering!r})"
+        )
+    said = []
+    if arguments.crowd_limit is not None:
+        said.append("--crowd-limit has no effect any more: what is in motion is accepted at --moving-tolerance alone")
+    if arguments.step_accuracy is not None:
+        said.append("--step-accuracy has no effect any more: every time step is taken by itself")
+    if arguments.staggering is not None:
+        said.append("--staggering has no effect any more: bakes are accelerated")
+    return said
 
 
 def set_checked(owner: Any, name: str, value: float | None, label: str) -> None:

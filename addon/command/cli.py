@@ -26,7 +26,7 @@ from ...solver_core.process.console import one_line, prepare_streams, tell
 from ..bake.bake_files import cache_path, snapshot_of
 from ..bake.job import Job, Phase
 from ..bake.progress import duration
-from .changes import set_body, set_checked, set_scene
+from .changes import set_body, set_checked, set_scene, warnings_of
 from .options import PROGRAM, keys_wanted, make_parser
 from .outputs import refuse_blend, refuse_outputs, standard_output_kept, why_not_saved
 
@@ -93,10 +93,13 @@ def compile_kernels(arguments: argparse.Namespace) -> int:
 
 def prepare(arguments: argparse.Namespace) -> None:
     """Open the file and change it as the arguments say. Raises UsageError."""
+    warnings = [] if arguments.command in ("report", "impacts") else warnings_of(arguments)
     open_scene(arguments)
     refuse_outputs(arguments)
     if arguments.command in ("report", "impacts"):
         return
+    for sentence in warnings:
+        say("WARNING", sentence)
     if arguments.command == "bake":
         keys_wanted(arguments)
         set_checked(bpy.context.scene.stiction, "threads", arguments.threads, "--threads")

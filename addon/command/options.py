@@ -104,15 +104,9 @@ def add_scene_options(command: Parser) -> None:
     command.add_argument("--method", choices=[method.value for method in ContactMethod], help="the solver")
     command.add_argument("--tolerance", type=float, help="relative error that every step has to reach")
     command.add_argument(
-        "--crowd-tolerance", type=float, metavar="TOLERANCE", help="relative error that is enough for heaps that tumble"
-    )
-    command.add_argument(
-        "--crowd-limit", type=float, metavar="TOLERANCE", help="that is put up with in heaps where it is not to be had soon"
+        "--moving-tolerance", type=float, metavar="TOLERANCE", help="relative error that is enough for heaps that tumble"
     )
     command.add_argument("--max-iterations", type=int, metavar="N", help="iterations a step may take")
-    command.add_argument(
-        "--staggering", choices=[variant.value for variant in Staggering], help="how the staggered solver goes about it"
-    )
     command.add_argument(
         "--step-time-limit", type=float, metavar="SECONDS", help="time a step may take; 0 for as long as it needs"
     )
@@ -120,9 +114,6 @@ def add_scene_options(command: Parser) -> None:
         "--recovery-speed", type=float, metavar="SPEED", help="at which overlaps are undone, in half sizes of the body a second"
     )
     command.add_argument("--substeps", type=int, metavar="N", help="time steps a frame")
-    command.add_argument(
-        "--step-accuracy", type=float, metavar="PART", help="of its half size that a body may be off for steps taken as one"
-    )
     command.add_argument("--cache", metavar="DIR", help="folder for the baked frames")
     command.add_argument(
         "--set",
@@ -132,6 +123,11 @@ def add_scene_options(command: Parser) -> None:
         dest="assignments",
         help=f"change a body before the bake; FIELD is one of {', '.join(FIELDS)}; can be given more than once",
     )
+    # of earlier versions, for the command lines of farms: see `changes.warnings_of`
+    command.add_argument("--crowd-tolerance", dest="moving_tolerance", type=float, help=argparse.SUPPRESS)
+    command.add_argument("--crowd-limit", type=float, help=argparse.SUPPRESS)
+    command.add_argument("--step-accuracy", type=float, help=argparse.SUPPRESS)
+    command.add_argument("--staggering", choices=[variant.value for variant in Staggering], help=argparse.SUPPRESS)
 
 
 def add_key_options(command: Parser) -> None:

@@ -93,12 +93,9 @@ def draw_result(layout: UILayout, context: Context, width: int) -> None:
         steps = "1 step" if bake.missed_steps == 1 else f"{bake.missed_steps} steps"
         column.label(text=f"{steps} missed the tolerance", icon="ERROR")
     else:
-        within = "limits" if bake.coarse_steps else "tolerance"
-        column.label(text=f"Every step within {within}", icon="CHECKMARK")
-    if bake.crowd:
-        steps = "1 step" if bake.coarse_steps == 1 else f"{bake.coarse_steps} steps"
-        within = f": {steps} beyond their tolerance, within their limit" if bake.coarse_steps else ", within their tolerance"
-        draw_wrapped(column, f"Up to {bake.crowd} bodies in crowds{within}", "INFO", width)
+        column.label(text="Every step within tolerance", icon="CHECKMARK")
+    if bake.moving:
+        draw_wrapped(column, f"Up to {bake.moving} bodies in motion, to Tolerance in Motion", "INFO", width)
     if bake.overlap:
         icon = "ERROR" if bake.overlap_is_visible else "CHECKMARK"
         draw_wrapped(column, f"Deepest overlap: {bake.overlap}", icon, width)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 from bpy.types import Context, Object, Panel, UILayout
 
-from ...solver_core.scene.spec import ContactMethod, Staggering, pair_friction
+from ...solver_core.scene.spec import ContactMethod, pair_friction
 from ..blender.label_wrapping import characters_in_row, draw_wrapped
 from ..settings import properties
 from ..settings.materials import QUALITIES, has_preset
@@ -181,11 +181,24 @@ class STICTION_PT_scene(ScenePanel, Panel):
 class STICTION_PT_scene_solver(SceneChildPanel, Panel):
     bl_label = "Solver"
 
+    def draw_header_preset(self, context: Context) -> None:
+        self.layout.menu("STICTION_MT_solver_presets", text="", icon="PRESET")
+
     def draw(self, context: Context) -> None:
         layout = self.layout
         own = context.scene.stiction
+        # names are in their fields, where there is room for them in full
         column = layout.column()
         draw_qualities(column, context)
+        column.prop(own, "method", text="")
+        tolerances = layout.column(align=True)
+        tolerances.prop(own, "tolerance")
+        in_motion = tolerances.column(align=True)
+        # other methods have one tolerance for all
+        in_motion.active = own.method == ContactMethod.STAGGERED.name
+        in_motion.prop(own, "moving_tolerance")
+        tolerances.prop(own, "max_iterations")
+        column = layout.column()
         # in place of a split, which leaves too little for these names
         overridable(column, "Substeps", own, "substeps", context.scene.rigidbody_world, "substeps_per_frame")
         choice(column, own, "friction_combine")
@@ -196,36 +209,14 @@ class STICTION_PT_scene_advanced(ScenePanel, Panel):
     bl_parent_id = "STICTION_PT_scene_solver"
     bl_options = CLOSED
 
-    def draw_header_preset(self, context: Context) -> None:
-        self.layout.menu("STICTION_MT_solver_presets", text="", icon="PRESET")
-
     def draw(self, context: Context) -> None:
-        # names are in their fields, where there is room for them in full
         layout = self.layout
         own = context.scene.stiction
-        is_staggered = own.method == ContactMethod.STAGGERED.name
-        layout.prop(own, "method", text="")
-        column = layout.column(align=True)
-        column.prop(own, "tolerance")
-        crowds = column.column(align=True)
-        # other methods, and what was published, know no crowds
-        crowds.active = is_staggered and own.staggering == Staggering.ACCELERATED.name
-        crowds.prop(own, "crowd_tolerance")
-        crowds.prop(own, "crowd_limit")
-        column = layout.column(align=True)
-        column.prop(own, "max_iterations")
-        column.prop(own, "step_time_limit")
-        column.prop(own, "step_accuracy")
-        column.prop(own, "recovery_speed")
-        column.prop(own, "threads")
-        column = layout.column()
-        # other methods have the exact cone whatever is chosen here
-        column.active = is_staggered
-        choice(column, own, "friction_cone")
-        if own.friction_cone == "POLYGON":
-            column.prop(own, "polygon_sides")
-        choice(column, own, "staggering")
         layout.prop(own, "use_sleeping")
+        column = layout.column(align=True)
+        column.prop(own, "threads")
+        column.prop(own, "recovery_speed")
+        column.prop(own, "step_time_limit")
 
 
 class STICTION_PT_scene_range(SceneChildPanel, Panel):

@@ -27,7 +27,7 @@ __all__ = [
 # Blender wants plain sets; these are never changed.
 UNDOABLE = {"REGISTER", "UNDO"}
 # Of `scene.stiction`, what a solver preset sets, beside substeps.
-SET_BY_PRESETS = ("tolerance", "crowd_tolerance", "crowd_limit", "max_iterations", "step_accuracy", "friction_cone")
+SET_BY_PRESETS = ("tolerance", "moving_tolerance", "max_iterations")
 # Of `object.stiction`, what belongs to one object only.
 NOT_SETTINGS = frozenset(["rna_type", "name", "backup"])
 
@@ -60,7 +60,7 @@ def material_tip(material: dict[str, Any]) -> str:
 
 MATERIAL_ITEMS = [(name, name, material_tip(material)) for name, material in MATERIALS.items()]
 # What presets had for names, in scripts and keymaps of users.
-FORMER_NAMES = {"Structure": "Exact"}
+FORMER_NAMES = {"Structure": "Exact", "Draft": "Production"}
 SOLVER_ITEMS = [(name, name, preset["description"]) for name, preset in SOLVER.items()]
 FORMER_ITEMS = [(name, now, SOLVER[now]["description"]) for name, now in FORMER_NAMES.items()]
 # Those that the panel has as a row: what they cost and give, in short.
@@ -96,7 +96,7 @@ class STICTION_OT_apply_material(Operator):
 
 
 class STICTION_OT_apply_solver_preset(Operator):
-    """Set tolerances, iterations and friction cone for a purpose, and substeps where it needs its own"""
+    """Set tolerances and iterations for a purpose, and substeps where it needs its own"""
 
     bl_idname = "stiction.apply_solver_preset"
     bl_label = "Apply Solver Preset"

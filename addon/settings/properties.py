@@ -20,7 +20,7 @@ from bpy.props import (
 )
 from bpy.types import Object, PropertyGroup, Scene
 
-from ...solver_core.scene.spec import ContactMethod, FrictionCombine, PairSpec, SolverSettings, Staggering
+from ...solver_core.scene.spec import ContactMethod, FrictionCombine, PairSpec, SolverSettings
 from ...solver_core.threads.count import MOST_ASKED
 from .object_properties import names_of_materials
 
@@ -99,8 +99,7 @@ class SceneBake(PropertyGroup):
     frame_end: IntProperty()
     last_frame: IntProperty()
     missed_steps: IntProperty()
-    crowd: IntProperty()
-    coarse_steps: IntProperty()
+    moving: IntProperty()
     summary: StringProperty()
     solved_by: StringProperty()
     overlap: StringProperty()
@@ -133,22 +132,11 @@ class SceneStiction(PropertyGroup):
         precision=6,
         step=1,
     )
-    crowd_tolerance: FloatProperty(
-        name="Crowd Tolerance",
+    moving_tolerance: FloatProperty(
+        name="Tolerance in Motion",
         description="Relative error that is enough for more than 32 bodies in contact that have tumbled, until they sleep; "
         "what stands has the tolerance above. The last digits of a heap take ten times as long. Staggered Projections only",
-        default=SolverSettings.crowd_tolerance,
-        min=1e-12,
-        max=1e-1,
-        soft_min=1e-10,
-        precision=6,
-        step=1,
-    )
-    crowd_limit: FloatProperty(
-        name="Crowd Limit",
-        description="Relative error that is put up with in such a heap where its tolerance is not to be had soon, as while a "
-        "wall comes down. Such steps are counted",
-        default=SolverSettings.crowd_limit,
+        default=SolverSettings.moving_tolerance,
         min=1e-12,
         max=1e-1,
         soft_min=1e-10,
@@ -161,23 +149,6 @@ class SceneStiction(PropertyGroup):
         default=SolverSettings.max_iterations,
         min=1,
         soft_max=1000,
-    )
-    staggering: EnumProperty(
-        name="Staggering",
-        description="How Staggered Projections get to their answer: as fast as they can, or step by step as published",
-        items=(
-            (
-                Staggering.ACCELERATED.name,
-                "Accelerated",
-                "The fastest: Newton's method and others propose, the projections check",
-            ),
-            (Staggering.PLAIN.name, "Plain", "The published algorithm, each step as exact as the tolerance"),
-            (
-                Staggering.PUBLISHED.name,
-                "As Published",
-                "The published algorithm and its own stopping rule, which lets more pass",
-            ),
-        ),
     )
     step_time_limit: FloatProperty(
         name="Step Time Limit",
@@ -205,31 +176,11 @@ class SceneStiction(PropertyGroup):
     substeps: IntProperty(
         name="Substeps", description="Time steps a frame", default=SolverSettings.substeps, min=1, soft_max=100, max=32767
     )
-    step_accuracy: FloatProperty(
-        name="Step Accuracy",
-        description="Take several time steps as one where no body is off by more of its half size for it: what flies, rests or "
-        "slides evenly. 0 for single steps throughout",
-        default=SolverSettings.step_accuracy,
-        min=0.0,
-        soft_max=0.01,
-        max=1.0,
-        precision=4,
-        step=0.01,
-    )
     use_frame_range: BoolProperty(
         name="Own Frame Range", description="Bake other frames than the range of the rigid body world's cache"
     )
     frame_start: IntProperty(name="Start", description="First frame of the bake", default=1, min=-1048574, max=1048574)
     frame_end: IntProperty(name="End", description="Last frame of the bake", default=250, min=-1048574, max=1048574)
-    friction_cone: EnumProperty(
-        name="Friction Cone",
-        description="Shape that bounds the friction force at a contact; Pivoting always has the exact one",
-        items=(
-            ("DISK", "Disk", "The exact cone, the same in all directions"),
-            ("POLYGON", "Polygon", "A cone with flat sides, as in most of the literature"),
-        ),
-    )
-    polygon_sides: IntProperty(name="Sides", description="Sides of the friction cone", default=8, min=3, soft_max=32, max=256)
     use_sleeping: BoolProperty(
         name="Sleep at Rest",
         description="Leave out of the steps what is at rest as exactly as it is solved, until something comes near it",
@@ -358,26 +309,18 @@ def effective_frame_range(scene: Scene) -> tuple[int, int]:
 
 def effective_settings(scene: Scene) -> SolverSettings:
     """How the scene is solved; the rigid body world must exist. A choice that this version does not have counts as the default,
-    and `unknown_choices` tells of it.
-
-    Other methods than Staggered Projections have the exact friction cone only: the panel greys out the choice of another one.
-    """
+    and `unknown_choices` tells of it. What the published tables vary beside this has its default."""
     own = scene.stiction
     method = ContactMethod.__members__.get(own.method, SolverSettings.method)
-    is_polygon = own.friction_cone == "POLYGON" and method is ContactMethod.STAGGERED
     return SolverSettings(
         method=method,
         tolerance=own.tolerance,
-        crowd_tolerance=own.crowd_tolerance,
-        crowd_limit=own.crowd_limit,
+        moving_tolerance=own.moving_tolerance,
         max_iterations=own.max_iterations,
         substeps=own.substeps if own.use_substeps else scene.rigidbody_world.substeps_per_frame,
-        polygon_sides=own.polygon_sides if is_polygon else 0,
         sleeping=own.use_sleeping,
-        staggering=Staggering.__members__.get(own.staggering, SolverSettings.staggering),
         step_time_limit=own.step_time_limit,
         recovery_speed=own.recovery_speed,
-        step_accuracy=own.step_accuracy,
     )
 
 

@@ -90,16 +90,13 @@ def page(report: dict[str, Any]) -> bytes:
 
 
 def verdict(totals: dict[str, Any], settings: dict[str, Any]) -> str:
-    tolerance, most, coarse = settings["tolerance"], totals["most_in_crowds"], totals["coarse_steps"]
-    of_crowds = max(tolerance, settings["crowd_tolerance"])
-    crowds = f", crowds of up to {most} bodies within {of_crowds:.3g}" if most else ""
-    if coarse:
-        steps = "1 step" if coarse == 1 else f"{coarse} steps"
-        crowds += f" ({steps} of them within {max(of_crowds, settings['crowd_limit']):.3g})"
+    tolerance, most = settings["tolerance"], totals["most_moving"]
+    in_motion = max(tolerance, settings["moving_tolerance"])
+    moving = f", large islands of up to {most} bodies in motion within {in_motion:.3g}" if most else ""
     if totals["missed_steps"]:
-        text = f"{totals['missed_steps']} of {totals['steps']} time steps missed the tolerance of {tolerance:.3g}{crowds}"
+        text = f"{totals['missed_steps']} of {totals['steps']} time steps missed the tolerance of {tolerance:.3g}{moving}"
         return f"<p class='verdict bad'>{text}.</p>"
-    text = f"All {totals['steps']} time steps are within the tolerance of {tolerance:.3g}{crowds}"
+    text = f"All {totals['steps']} time steps are within the tolerance of {tolerance:.3g}{moving}"
     return f"<p class='verdict good'>{text}: contact, Coulomb's law and maximal dissipation, measured after each step.</p>"
 
 
@@ -119,8 +116,7 @@ def scene_lines(report: dict[str, Any]) -> Iterable[tuple[str, str]]:
 
 
 def total_lines(totals: dict[str, Any]) -> Iterable[tuple[str, str]]:
-    taken = "" if totals["steps"] == totals["single_steps"] else f" in place of {totals['single_steps']} single ones"
-    yield "Frames, time steps", f"{totals['frames']}, {totals['steps']}{taken}"
+    yield "Frames, time steps", f"{totals['frames']}, {totals['steps']}"
     yield "Most contacts in a step", str(totals["most_contacts"])
     for name in RESIDUALS:
         yield f"Largest {name.replace('_', ' ')}", number(totals[name])

@@ -29,7 +29,6 @@ __all__ = [
     "breaking_warnings",
     "broken_joints",
     "build_report",
-    "coarse_steps",
     "contradiction_warnings",
     "deepest_overlap",
     "error_report",
@@ -42,7 +41,7 @@ __all__ = [
 ]
 
 # Of the layout of the report; goes up when a field changes its name or its meaning.
-VERSION = 1
+VERSION = 2
 
 # Of the smaller body's half extent: an overlap that is seen.
 VISIBLE_OVERLAP = 0.01
@@ -68,7 +67,6 @@ def build_report(
     for frame in frames:
         deepest = deepest_overlap(frame, spec)
         worst_at, summary = worst_contact(frame, spec), frame_summary(frame.statistics)
-        summary["coarse_steps"] = coarse_steps(frame.statistics, settings)
         of_bodies = {**worst_at, **deepest, **farthest_turn(frame, spec)}
         rows.append({"frame": frame.frame, "bodies": len(frame.poses), **summary, **of_bodies})
         add_reactions(frame, joints)
@@ -105,9 +103,7 @@ def build_report(
         "totals": {
             "frames": len(rows),
             "steps": sum(row["steps"] for row in rows),
-            "single_steps": sum(row["single_steps"] for row in rows),
             "missed_steps": len(missed),
-            "coarse_steps": sum(row["coarse_steps"] for row in rows),
             "iterations": sum(row["iterations"] for row in rows),
             "factorisations": sum(row["factorisations"] for row in rows),
             "found": {which.name.lower(): sum(row["found"][which.name.lower()] for row in rows) for which in Found},
@@ -115,7 +111,7 @@ def build_report(
             "infeasible": sum(row["status"] == Status.INFEASIBLE.name.lower() for row in missed),
             "cuts": sum(row["cuts"] for row in rows),
             "most_contacts": max((row["contacts"] for row in rows), default=0),
-            "most_in_crowds": max((row["crowd"] for row in rows), default=0),
+            "most_moving": max((row["moving"] for row in rows), default=0),
             **{name: worst(row[name] for row in rows) for name in RESIDUALS},
             **deepest_of(rows),
             **farthest_of(rows),
@@ -145,12 +141,11 @@ def report_bytes(report: dict[str, Any]) -> bytes:
 
 
 def frame_summary(statistics: FrameStatistics) -> dict[str, Any]:
-    """One frame's steps in single numbers: how many, and how many single ones these were; the most contacts, the sums of counts
-    and seconds, how many islands were solved by
-    what (see `Found`), the worst of each residual, how many bodies slept at the end, and the most that were in crowds."""
+    """One frame's steps in single numbers: how many; the most contacts, the sums of counts and seconds, how many islands were
+    solved by what (see `Found`), the worst of each residual, how many bodies slept at the end, and the most that were in large
+    islands in motion."""
     return {
         "steps": len(statistics.status),
-        "single_steps": int(statistics.span.sum()),
         "contacts": int(statistics.contacts.max(initial=0)),
         "iterations": int(statistics.iterations.sum()),
         "factorisations": int(statistics.factorisations.sum()),
@@ -158,17 +153,10 @@ def frame_summary(statistics: FrameStatistics) -> dict[str, Any]:
         "cuts": int(statistics.cuts.sum()),
         **{name: worst(getattr(statistics, name)) for name in RESIDUALS},
         "asleep": int(statistics.asleep[-1]) if len(statistics.asleep) else 0,
-        "crowd": int(statistics.crowd.max(initial=0)),
+        "moving": int(statistics.moving.max(initial=0)),
         "missed_steps": int(np.count_nonzero(statistics.status != Status.SOLVED)),
         "seconds": float(statistics.seconds.sum()),
     }
-
-
-def coarse_steps(statistics: FrameStatistics, settings: SolverSettings) -> int:
-    """How many steps are solved, but in a crowd to no more than its limit."""
-    tolerance = max(settings.tolerance, settings.crowd_tolerance)
-    largest = np.max([getattr(statistics, name) for name in RESIDUALS], axis=0)
-    return int(np.count_nonzero((statistics.status == Status.SOLVED) & (largest > tolerance)))
 
 
 def worst_contact(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
@@ -351,10 +339,10 @@ def missed_steps(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> Ite
     for index in np.flatnonzero(statistics.status != Status.SOLVED):
         values = {name: float(getattr(statistics, name)[index]) for name in RESIDUALS}
         asked = settings.tolerance
-        if statistics.crowd[index]:
-            # what is off by no more than crowds may be is off in no crowd
-            of_crowds = max(asked, settings.crowd_tolerance, settings.crowd_limit)
-            asked = of_crowds if any(not value <= of_crowds for value in values.values()) else asked
+        if statistics.moving[index]:
+            # what is off by no more than islands in motion may be is off in none of them
+            in_motion = max(asked, settings.moving_tolerance)
+            asked = in_motion if any(not value <= in_motion for value in values.values()) else asked
         yield {
             "frame": frame.frame,
             "substep": int(index) + 1,

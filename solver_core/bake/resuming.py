@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..dynamics.model.checkpoints import checkpoint_problem, missing_in
+from ..dynamics.model.checkpoints import checkpoint_problem, missing_in, of_this_version
 from ..dynamics.model.frame import Frame
-from ..io.cache import CacheError, FrameCacheReader, FrameCacheWriter, LastFrame
+from ..io.cache import CacheError, FrameCacheReader, FrameCacheWriter
 from ..scene.spec import SceneSpec, SceneWarning
 from .report import broken_joints, frame_summary
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from ..dynamics.simulation import Simulation
 
 __all__ = ["came_out_otherwise", "go_on", "is_same_motion", "told_so_far"]
+
+Arrays = Mapping[str, NDArray[Any]]
 
 
 def go_on(simulation: Simulation, writer: FrameCacheWriter, there: FrameCacheReader) -> tuple[int, Sequence[SceneWarning]]:
@@ -28,21 +31,22 @@ def go_on(simulation: Simulation, writer: FrameCacheWriter, there: FrameCacheRea
     if last is None:
         return writer.info.frame_start, ()
     part = writer.info.earlier[-1].last_frame if writer.info.earlier else None
-    refuse_odd_checkpoint(last, simulation, there.path)
-    if last.checkpoint is not None and (part is None or last.checkpoint.frame > part):
-        simulation.restore(last.checkpoint.frame, last.checkpoint.arrays)
+    whole = None if last.checkpoint is None else of_this_version(last.checkpoint.arrays)
+    refuse_odd_checkpoint(whole, last.seam, simulation, there.path)
+    if whole is not None and last.checkpoint is not None and (part is None or last.checkpoint.frame > part):
+        simulation.restore(last.checkpoint.frame, whole)
         return last.checkpoint.frame + 1, ()
     if part is None or last.seam is None:
         return writer.info.frame_start, ()
     return part + 1, simulation.take_up(there.read(part), last.seam)
 
 
-def refuse_odd_checkpoint(last: LastFrame, simulation: Simulation, path: str) -> None:
+def refuse_odd_checkpoint(whole: Arrays | None, seam: Arrays | None, simulation: Simulation, path: str) -> None:
     """Raise CacheError where what is to be gone on from makes no sense: kernels would believe it."""
-    like, whole = simulation.checkpoint(), last.checkpoint
-    missing = [] if whole is None else missing_in(whole.arrays, like)
+    like = simulation.checkpoint()
+    missing = [] if whole is None else missing_in(whole, like)
     problem = f"it has no {missing[0]!r}" if missing else ""
-    for arrays in ({} if whole is None else whole.arrays, last.seam or {}):
+    for arrays in (whole or {}, seam or {}):
         problem = problem or checkpoint_problem(arrays, like)
     if problem:
         raise CacheError(f"{path}: its checkpoint makes no sense: {problem}; bake anew")

@@ -37,16 +37,15 @@ from .look_ahead.impacts import NO_IMPACTS, Cut, ImpactFinder
 from .look_ahead.later_contacts import NOTHING_LATER, LaterContacts, twist_between
 from .model.bodies import State, build_bodies, to_body_frames
 from .model.checkpoints import OF_PAIRS
-from .model.crowds import Crowds
 from .model.frame import Frame, require_finite
 from .model.held_together import HeldTogether
 from .model.integrate import integrate
+from .model.moving import MovingIslands
 from .model.predict import Begin, predicted_step
 from .model.prescribed import Prescribed
 from .model.taking_up import state_at
 from .motion.deformation import Deformation
-from .pacing.pace import Pace
-from .pacing.parts import MAX_CUTS, Parts
+from .pacing.parts import Parts
 from .pacing.successions import first_of_some
 from .sleeping import Sleep, laid_asleep, none_remembered, remembered
 from .solve.outcome import Attempt, Solution, combined, frame_statistics, step_row
@@ -95,8 +94,7 @@ class Simulation:
         self._memory = none_remembered()
         gravity_speed = strongest_gravity(spec) * self._step
         movable, radius = self._bodies.model.dof >= 0, self._bodies.shapes.radius
-        self._crowds = Crowds(len(spec.bodies), self.settings)
-        self._pace = Pace(radius, self._bodies.model.size, self.settings)
+        self._moving = MovingIslands(len(spec.bodies), self.settings)
         self._sleep = Sleep(movable, radius, gravity_speed, self._step, self.settings.sleeping)
         self._sleep.lay(*laid_asleep(spec))
         self._deformation = Deformation(spec, self._bodies.shapes)
@@ -112,8 +110,8 @@ class Simulation:
         self._prescribed(0.0, 1.0, self._step)
         self._fields = Fields(spec, self._bodies, self.settings.substeps) if spec.fields else None
         self._joints = Joints(spec, self._bodies.model, self._state)
-        solved = self._joints, self._deformation, self._crowds
-        rolling = Rolling(self._bodies, self._impacts, self._deformation, self._crowds)
+        solved = self._joints, self._deformation, self._moving
+        rolling = Rolling(self._bodies, self._impacts, self._deformation, self._moving)
         self._solver = StepSolver(spec, self.settings, *solved, rolling, threads)
         self._reaction, self._held = np.zeros((len(self._joints), 6)), np.zeros((len(self._joints), 6))
         self.warnings: tuple[SceneWarning, ...] = (*scene_warnings(spec), *self._begin_contacts(), *self._of_joints())
@@ -136,11 +134,9 @@ class Simulation:
         self._reaction[:] = 0.0
         if self._kept is not None:
             self._kept.begin_frame()
-        substep = 0
-        while substep < self.settings.substeps:
+        for substep in range(self.settings.substeps):
             before_step()
-            rows.append(self._advance_steps(substep))
-            substep += rows[-1]["span"]
+            rows.append(self._advance_step(substep))
         self._frame += 1
         frame = self._record(rows)
         require_finite(frame, tuple(body.name for body in self.spec.bodies))
@@ -166,8 +162,7 @@ class Simulation:
             | memory
             | joints
             | self._sleep.checkpoint()
-            | self._crowds.checkpoint()
-            | self._pace.checkpoint()
+            | self._moving.checkpoint()
             | self._together.checkpoint()
             | {"last_step": np.array([self._last_step])}
         )
@@ -179,8 +174,7 @@ class Simulation:
         self._memory = remembered(checkpoint, "memory")
         self._joints.restore(JointMemory(*(np.array(checkpoint[f"joint_{name}"]) for name in JointMemory._fields)))
         self._sleep.restore(checkpoint)
-        self._crowds.restore(checkpoint)
-        self._pace.restore(checkpoint)
+        self._moving.restore(checkpoint)
         self._last_step = float(checkpoint["last_step"][0])
         self._together.follow(self._joints.links, self._joints.is_rigid)
         if all(name in checkpoint for name in OF_PAIRS):
@@ -228,40 +222,24 @@ class Simulation:
             asleep, untouched = self._sleep.asleep, self._sleep.untouched
             self._wake(self._sleep.islands_of(self._fields.wakes(frame, self._state, asleep, untouched)))
 
-    def _advance_steps(self, substep: int) -> dict[str, Any]:
-        """Advance by as many time steps of the frame as may be taken as one, from the given one on; their row of statistics."""
+    def _advance_step(self, substep: int) -> dict[str, Any]:
+        """Advance by a time step of the frame; its row of statistics."""
         begin = perf_counter()
         first = (self._frame - self.spec.frame_start) * self.settings.substeps + substep
         self._held[:] = 0.0
-        span, rows = self._advance_several(first, self.settings.substeps - substep)
-        if not rows:
-            with self._solver.one_step():
-                span, rows = 1, self._advance_single(first)
+        with self._solver.one_step():
+            rows = self._advance_in_parts(first)
         asleep = int(self._sleep.asleep.sum())
         if len(self._joints) and self._joints.break_by(self._held):
             self._follow_joints()
-        crowd = int(np.count_nonzero(self._crowds.members))
+        moving = int(np.count_nonzero(self._moving.members))
         joined = self._joints.pairs, self._joints.driven
-        self._memory = self._sleep.update(first, span, self._memory, *joined, self._crowds.still, self._met_asleep)
+        self._memory = self._sleep.update(first, self._memory, *joined, self._moving.still, self._met_asleep)
         row = rows[0] if len(rows) == 1 else combined(rows)
-        spent = {"cuts": len(rows) - 1, "span": span, "seconds": perf_counter() - begin}
-        return row | spent | {"asleep": asleep, "crowd": crowd}
+        spent = {"cuts": len(rows) - 1, "seconds": perf_counter() - begin}
+        return row | spent | {"asleep": asleep, "moving": moving}
 
-    def _advance_several(self, first: int, most: int) -> tuple[int, list[dict[str, Any]]]:
-        """Advance by several time steps as one; how many, and the row of it, or none where they have to be single."""
-        while (span := min(self._pace.span, most)) > 1 or self._last_step > self._step:
-            with self._solver.one_step():
-                outcome = self._attempt(float(first), span * self._step, MAX_CUTS)
-            if not isinstance(outcome, Cut):
-                return span, [outcome]
-            if span > 1:
-                self._pace.shorten(span)
-            else:
-                self._pace.bring_up(self._state, self._last_step)
-                self._last_step = 0.0
-        return 0, []
-
-    def _advance_single(self, step: int) -> list[dict[str, Any]]:
+    def _advance_in_parts(self, step: int) -> list[dict[str, Any]]:
         """Advance by a time step, in parts from impact to impact where bodies would pass each other; the rows of these."""
         rows: list[dict[str, Any]] = []
         parts = Parts(self._step)
@@ -286,17 +264,13 @@ class Simulation:
         distant = self._impacts.distant(contacts, begin.bodies.predicted, h)
         if distant.any():
             impacts = self._impacts.find(self._motion(begin, begin.bodies.predicted), begin.awake)
-            impacts = impacts.among(contacts.chosen(distant)).outside(self._crowds.members)
+            impacts = impacts.among(contacts.chosen(distant)).outside(self._moving.members)
             if 0 < len(impacts) <= cuts - KEPT_CUTS:
                 return impacts.first()
             # those that are met will be found once more, with the direction that they are met from
             contacts = contacts.without(distant)
         joints = self._joints.step(begin, self._state) if len(self._joints) else None
-        # impulses are remembered as those of a single step
-        span = begin.span
-        memory, held = self._memory, span * self._joints.memory.impulse
-        if span > 1.0:
-            memory = memory._replace(impulse=span * memory.impulse)
+        memory, held = self._memory, self._joints.memory.impulse
         tries: list[Attempt] = []
         while True:
             solve = partial(self._solved, begin, joints, memory, held)
@@ -310,8 +284,8 @@ class Simulation:
                 break
             motion = self._motion(begin, twist_between(self._state, moved, solution.twist, h))
             impacts = self._impacts.find(motion, begin.awake)
-            # a crowd does not wait for two of its bodies: what they meet at are contacts
-            alone = impacts.outside(self._crowds.members)
+            # a large island in motion does not wait for two of its bodies: what they meet at are contacts
+            alone = impacts.outside(self._moving.members)
             if 0 < len(alone) <= cuts - KEPT_CUTS and solution.may_improve:
                 return alone.first()
             later = self._later.find(begin.contacts, contacts, self._state, motion, moved, impacts, begin.awake)
@@ -350,8 +324,6 @@ class Simulation:
 
     def _refused(self, begin: Begin, solution: Solution, cuts: int) -> Cut | None:
         """Where a step has to be cut for what its solution says alone; None where it has not."""
-        if self._pace.is_too_long(begin, solution):
-            return Cut(0.5 * begin.h, repeatedly=True)
         if cuts == 0 or not solution.may_improve:
             return None
         if solution.is_loose:
@@ -385,7 +357,7 @@ class Simulation:
             if not woken.any():
                 begin = begin.with_contacts(contacts, self._together.rest)
                 speed = self._impacts.reach(begin.bodies.twist, 1.0)
-                return bearing_until_met(begin, state, speed, self._memory, self._crowds.members)
+                return bearing_until_met(begin, state, speed, self._memory, self._moving.members)
             self._wake(woken)
 
     def _moved(self, begin: Begin, v: Floats, apart: Floats | None = None) -> State:
@@ -405,21 +377,19 @@ class Simulation:
         solution = best.solution
         if self._kept is not None:
             self._kept.add(begin, solution)
-        self._pace.advance(begin, solution.v, self._state, best.moved)
         self._together.loosen(begin.contacts, begin.awake)
         self._state, self._last_step = best.moved, begin.h
         self._predicted = begin.bodies.predicted
-        span = begin.span
-        self._sleep.record_motion(solution.twist, solution.counts[0] == Status.SOLVED, span)
+        self._sleep.record_motion(solution.twist, solution.counts[0] == Status.SOLVED)
         kept = with_borne(solution.memory, self._memory, begin.borne)
         found = {"approach": solution.approach, "taken": solution.taken}
         # what parts the overlaps of the next step is found anew: who pushed once would push for ever, a little
-        self._memory = kept._replace(impulse=kept.impulse / span, parting=np.zeros_like(kept.parting), **found)
+        self._memory = kept._replace(parting=np.zeros_like(kept.parting), **found)
         if joints is not None:
             done = joints.held(solution.held[joints.triples])
-            self._held += done.by_coordinate / span
+            self._held += done.by_coordinate
             self._reaction += done.on_b
-            self._joints.advance(self._state, solution.held / span, begin.bodies.twist)
+            self._joints.advance(self._state, solution.held, begin.bodies.twist)
         joined = None if joints is None else joints.bodies
         return step_row(begin, solution, joined, solved, best.later.deepest)
 

@@ -97,29 +97,27 @@ class Sleep:
         self._fastest[woken], self._before[woken] = np.inf, np.inf
         return chosen(merged, np.lexsort((merged.feature, merged.body_b, merged.body_a)))
 
-    def record_motion(self, twist: Floats, solved: bool, span: float) -> None:
-        """Take in the twists (n, 6) with which bodies moved in some steps that were taken as one, or in a part of a step, and
-        whether it was solved. span: how many steps that was, or 1."""
+    def record_motion(self, twist: Floats, solved: bool) -> None:
+        """Take in the twists (n, 6) with which bodies moved in a step, or in a part of one, and whether it was solved."""
         if self._enabled:
-            keep_fastest(twist, self._radius, span, solved, self._fastest)
+            keep_fastest(twist, self._radius, solved, self._fastest)
 
     def update(
         self,
         number: int,
-        span: int,
         memory: ContactMemory,
         joined: Indices,
         driven: Indices,
         still: Callable[[], Floats],
         met: Callable[[Flags], Flags],
     ) -> ContactMemory:
-        """After `span` time steps from `number` on, let fall asleep who may; returns the memory of those that stay awake.
+        """After the time step `number`, let fall asleep who may; returns the memory of those that stay awake.
 
         joined: (k, 2) bodies that joints hold together. driven: bodies that never rest, for a motor drives them.
         still: (n,) of the speed that gravity gives in a step, what their tolerance lets bodies at rest move at. met: who of
         some bodies (n,) would be woken by others at once, were they to sleep; they wait for them.
         """
-        if not self._enabled or (number + span) // self._window == number // self._window:
+        if not self._enabled or (number + 1) // self._window == number // self._window:
             return memory
         n, awake = len(self.asleep), self.awake
         a, b = np.concatenate([memory.body_a, joined[:, 0]]), np.concatenate([memory.body_b, joined[:, 1]])
@@ -168,13 +166,13 @@ class Sleep:
 
 
 @kernel
-def keep_fastest(twist, radius, span, solved, fastest):
-    """fastest (n,) := the larger of itself and the speeds of bodies' farthest points in a single step of those of a span;
-    infinite where that was not solved. radius: (n,) m."""
+def keep_fastest(twist, radius, solved, fastest):
+    """fastest (n,) := the larger of itself and the speeds of bodies' farthest points in a step; infinite where that was not
+    solved. radius: (n,) m."""
     for b in range(fastest.size):
         v, w = twist[b, :3], twist[b, 3:]
         straight, turning = np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]), np.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
-        fastest[b] = max(fastest[b], (straight + radius[b] * turning) / span) if solved else np.inf
+        fastest[b] = max(fastest[b], straight + radius[b] * turning) if solved else np.inf
 
 
 def laid_asleep(spec: SceneSpec) -> tuple[Flags, NDArray[np.int64], NDArray[np.int64]]:

@@ -117,10 +117,12 @@ class FrameCacheWriter:
         spec: SceneSpec,
         settings: SolverSettings,
         *,
+        digest: str | None = None,
         earlier: tuple[EarlierFrames, ...] = (),
         patience: float = 0.0,
     ) -> Self:
-        """Start a cache; one that exists is emptied. earlier: of which bakes its first frames will be.
+        """Start a cache; one that exists is emptied. digest: of the snapshot file, if there is one that an earlier version may
+        have written. earlier: of which bakes its first frames will be.
 
         Raises CacheHeld when another process still writes to it after `patience` seconds, CacheError when `path` is some other
         file, and OSError.
@@ -128,7 +130,7 @@ class FrameCacheWriter:
         if is_foreign(path, HEAD):
             raise CacheError(OTHER_FILE.format(path))
         info = CacheInfo(
-            digest=cache_digest(snapshot_digest(spec, settings), earlier),
+            digest=cache_digest(digest or snapshot_digest(spec, settings), earlier),
             bodies=tuple(body.name for body in spec.bodies),
             joints=tuple(joint.name for joint in spec.joints),
             frame_start=spec.frame_start,
@@ -263,11 +265,11 @@ class FrameCacheReader:
         self.refresh(anew=True)
 
     @classmethod
-    def of_snapshot(cls, path: str | os.PathLike[str], spec: SceneSpec, settings: SolverSettings) -> Self:
-        """The reader of a cache that was baked from a snapshot of this scene, after other bakes or alone."""
+    def of_snapshot(cls, path: str | os.PathLike[str], spec: SceneSpec, digest: str) -> Self:
+        """The reader of a cache that was baked from the snapshot of this scene with this digest, after other bakes or alone."""
         reader = cls(path)
         refuse_other_scene(reader.path, reader.info, spec)
-        reader.digest = cache_digest(snapshot_digest(spec, settings), reader.info.earlier)
+        reader.digest = cache_digest(digest, reader.info.earlier)
         reader.refresh()
         return reader
 

@@ -70,7 +70,9 @@ TYPES = {
     for field in dataclasses.fields(FrameStatistics)
 }
 # Those that the caches of an earlier version do not have, and what all of its steps had.
-LATER = {"crowd": 0, "span": 1, "spin": 0.0, "spinning_body": -1}
+LATER = {"moving": 0, "spin": 0.0, "spinning_body": -1}
+# What some were called there.
+FORMER_STATISTICS = {"moving": "crowd"}
 
 
 class CacheError(ValueError):
@@ -263,7 +265,9 @@ def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
     arrays["giving_way"] = chunk.arrays.get("giving_way", np.zeros(joints))
     statistics = {name: chunk.arrays[f"statistics.{name}"] for name in STATISTICS if name not in LATER}
     steps = statistics["status"].size
-    statistics |= {name: chunk.arrays.get(f"statistics.{name}", np.full(steps, of_all)) for name, of_all in LATER.items()}
+    for name, of_all in LATER.items():
+        there = (f"statistics.{one}" for one in (name, FORMER_STATISTICS.get(name, name)))
+        statistics[name] = next((chunk.arrays[one] for one in there if one in chunk.arrays), np.full(steps, of_all))
     statistics["found"] = with_later_columns(statistics["found"])
     shapes = {"poses": (bodies, 7), "velocities": (bodies, 6), "reactions": (joints, 6)}
     shapes |= {"broken": (joints,), "giving_way": (joints,)}
@@ -276,7 +280,7 @@ def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
     for name in ("poses", "velocities"):
         if not np.isfinite(arrays[name]).all():
             raise ValueError(f"array {name!r} has numbers that are not finite")
-    for name in PAIRS:
+    for name in (*PAIRS, "spinning_body"):
         if not ((statistics[name] >= -1) & (statistics[name] < bodies)).all():
             raise ValueError(f"array {name!r} names bodies that the scene of {bodies} does not have")
     if not np.isin(statistics["status"], list(Status)).all():

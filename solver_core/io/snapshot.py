@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from ..process.plain_files import PathRefused
 from ..scene.field_types import field_types, is_array, optional
-from ..scene.spec import SceneSpec, SolverSettings
+from ..scene.spec import FORMER_SETTINGS, SceneSpec, SolverSettings
 from .atomic import write_atomically
 from .container import Chunk, ContainerError, encode_chunk, is_foreign, locate_chunk, open_file, read_chunk
 
-__all__ = ["decode", "read_snapshot", "snapshot_digest", "write_snapshot"]
+__all__ = ["decode", "file_digest", "read_snapshot", "snapshot_digest", "write_snapshot"]
 
 KIND = "snap"
 
@@ -67,10 +67,26 @@ def read_snapshot(path: str | os.PathLike[str]) -> tuple[SceneSpec, SolverSettin
         chunk = read_chunk(file, place)
     try:
         spec = decode(chunk.fields["scene"], SceneSpec, "scene", chunk)
-        settings = decode(chunk.fields["settings"], SolverSettings, "settings", chunk)
+        settings = decode(of_this_version(chunk.fields["settings"]), SolverSettings, "settings", chunk)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ContainerError(str(path), 0, f"not a snapshot that this version of Stiction knows: {error}") from error
     return spec, settings
+
+
+def of_this_version(settings: Any) -> Any:
+    """The settings of a snapshot as this version has them; those of an earlier one as exact as it claims its steps to be."""
+    if not isinstance(settings, dict):
+        return settings
+    now = {name: value for name, value in settings.items() if name not in FORMER_SETTINGS}
+    former = [float(settings[name]) for name in ("crowd_tolerance", "crowd_limit") if name in settings]
+    # where the first was not reached the second was accepted, if it was larger
+    return now | {"moving_tolerance": max(former)} if former else now
+
+
+def file_digest(path: str | os.PathLike[str]) -> str:
+    """`snapshot_digest` of what is in a file, as the version of Stiction that wrote it has it; raises OSError."""
+    with open_file(path) as file:
+        return hashlib.blake2b(file.read(), digest_size=16).hexdigest()
 
 
 def snapshot_digest(spec: SceneSpec, settings: SolverSettings) -> str:

@@ -30,11 +30,11 @@ class Found(IntEnum):
     START = 0  # nothing: the impulses that it was started from were good, or none were needed
     STAGGERING = 1  # no proposal: the projections (24) and (25) alone
     NEWTON = 2  # Newton's method on contact and friction together
-    HELD_RADII = 3  # a projection onto both, the friction radii held
+    HELD_RADII = 3  # only in caches of earlier versions: a projection onto both, with Tresca friction
     PIVOTING = 4  # Baraff's algorithm
     SWEEPS = 5  # Gauss-Seidel sweeps over the contacts
     ADMM = 6  # the alternating direction method of multipliers
-    CLUSTERS = 7  # clusters of bodies around the worst contacts, solved one by one
+    CLUSTERS = 7  # only in caches of earlier versions: clusters of bodies around the worst contacts
     ENERGY = 8  # redistributions of energy (Faure 1996)
 
 

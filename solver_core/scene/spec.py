@@ -210,21 +210,18 @@ class SolverSettings:
     tolerance is both the relative error (28) of Kaufman et al. 2008 and the bound on each relative residual of the method's
     law.
     max_iterations: staggered iterations, pivots a contact, or redistributions of energy.
-    crowd_tolerance: the same for islands of more than 32 bodies that have tumbled, of Staggered Projections with proposals,
-    where it is the larger one. crowd_limit: what is put up with in those where proposals come no nearer, if
-    it is larger.
+    moving_tolerance: the same for islands of more than 32 bodies that have tumbled, until they sleep, of Staggered Projections
+    with proposals, where it is the larger one.
     polygon_sides is 0 for the exact friction disk, else the K of the K-sided polygon. substeps: time steps a frame. sleeping:
     leave islands that are at rest to within the tolerance out of the steps until something comes near.
     staggering: how Staggered Projections go about it. step_time_limit: s that solving a step may take, 0 for as long as it
     needs; a bake with one need not come out the same twice. recovery_speed: half extents of the smaller body a second, at which
-    bodies that overlap are parted. step_accuracy: half extents, several time steps are taken as one where no body is off by
-    more of its own for it; 0 for single steps throughout.
+    bodies that overlap are parted.
     """
 
     method: ContactMethod = ContactMethod.STAGGERED
     tolerance: float = 1e-6
-    crowd_tolerance: float = 1e-3
-    crowd_limit: float = 1e-3
+    moving_tolerance: float = 1e-3
     max_iterations: int = 200
     substeps: int = 10
     polygon_sides: int = 0
@@ -233,7 +230,14 @@ class SolverSettings:
     staggering: Staggering = Staggering.ACCELERATED
     step_time_limit: float = 0.0
     recovery_speed: float = 0.2
-    step_accuracy: float = 0.0
+
+
+# What settings of earlier versions are called now, or why they are none any more.
+FORMER_SETTINGS = {
+    "crowd_tolerance": "it is called moving_tolerance now",
+    "crowd_limit": "large islands in motion are accepted at moving_tolerance alone",
+    "step_accuracy": "every time step is taken by itself",
+}
 
 
 def changed(settings: SolverSettings, changes: Mapping[str, Any]) -> SolverSettings:
@@ -243,7 +247,8 @@ def changed(settings: SolverSettings, changes: Mapping[str, Any]) -> SolverSetti
     values = dict(changes)
     for name, value in values.items():
         if name not in known:
-            raise TypeError(f"{name!r} is no setting; there are {', '.join(known)}")
+            why = f": {FORMER_SETTINGS[name]}" if name in FORMER_SETTINGS else f"; there are {', '.join(known)}"
+            raise TypeError(f"{name!r} is no setting{why}")
         now = known[name]
         if isinstance(now, Enum) and not isinstance(value, type(now)):
             choices = list(type(now))

@@ -15,6 +15,7 @@ WORDS = {
     "restitution": "bounciness",
     "fps": "frame rate",
     "kinematic": "animated",
+    "moving_tolerance": "tolerance in motion",
     "max_iterations": "maximum iterations",
     "friction_combine": "combine friction",
     "rigidbody_world": "rigid body world",

@@ -136,18 +136,12 @@ def pair_problems(pairs: tuple[PairSpec, ...]) -> Iterator[SceneProblem]:
 
 
 def settings_problems(settings: SolverSettings) -> Iterator[SceneProblem]:
-    if not is_positive(settings.tolerance):
-        message = f"is {settings.tolerance}; choose a number above 0, such as 1e-6"
-        yield SceneProblem(SETTINGS, "tolerance", message)
-    for field, usual in (("crowd_tolerance", "1e-3"), ("crowd_limit", "1e-3")):
+    for field, usual in (("tolerance", "1e-6"), ("moving_tolerance", "1e-3")):
         value = getattr(settings, field)
         if not is_positive(value):
             yield SceneProblem(SETTINGS, field, f"is {value}; choose a number above 0, such as {usual}")
     if not settings.max_iterations >= 1:
         yield SceneProblem(SETTINGS, "max_iterations", f"is {settings.max_iterations}; allow at least 1")
-    if not 0.0 <= settings.step_accuracy < np.inf:
-        message = f"is {settings.step_accuracy}; choose 0 for single steps, or a part of a body such as 0.001"
-        yield SceneProblem(SETTINGS, "step_accuracy", message)
     if not settings.substeps >= 1:
         yield SceneProblem(SETTINGS, "substeps", f"is {settings.substeps}; a frame needs at least 1")
     if settings.polygon_sides != 0 and not settings.polygon_sides >= 3:

@@ -65,7 +65,7 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
     from stiction.addon.blender import rotations
     from stiction.solver_core.dynamics.model.frame import Frame, FrameContacts, FrameImpacts
     from stiction.solver_core.dynamics.solve.outcome import frame_statistics
-    from stiction.solver_core.io.snapshot import read_snapshot
+    from stiction.solver_core.io.snapshot import file_digest, read_snapshot
     from stiction.solver_core.scene.spec import BodyKind
     from stiction.solver_core.worker import open_cache
 
@@ -96,7 +96,7 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
             report: Path | None = None,
             idle: object = None,
         ):
-            self.spec, self.settings = read_snapshot(snapshot)
+            (self.spec, self.settings), self.digest = read_snapshot(snapshot), file_digest(snapshot)
             self.cache, self.resume, self.report, self.contacts, self.threads = cache, resume, report, contacts, threads
             self.idle = idle
 
@@ -104,7 +104,7 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
             spec = self.spec
             yield job.WorkerMessage({"event": "compiling"})
             last = spec.frame_end if type(self).last_frame is None else type(self).last_frame
-            with open_cache(str(self.cache), spec, self.settings, resume=self.resume) as writer:
+            with open_cache(str(self.cache), spec, self.settings, self.digest, resume=self.resume) as writer:
                 started = {"frame_start": spec.frame_start, "frame_end": spec.frame_end, "resumed_from": writer.last_frame}
                 yield job.WorkerMessage({"event": "started", "bodies": len(spec.bodies), **started})
                 for warning in type(self).warnings:
@@ -116,8 +116,7 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
                         "iterations": 0,
                         "worst_error": 0.0,
                         "missed": 0,
-                        "crowd": 0,
-                        "coarse": 0,
+                        "moving": 0,
                         "deepest_overlap": 0.0,
                         "overlap_ratio": 0.0,
                         "deepest_pair": [],

@@ -279,6 +279,7 @@ OPTIONS = {
         *SHORT[::2],
         "--report",
         "--tolerance",
+        "--moving-tolerance",
         "--crowd-tolerance",
         "--crowd-limit",
         "--method",

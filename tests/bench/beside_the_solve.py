@@ -31,7 +31,7 @@ from .heap_scenes import EDGE, FPS, MU, heap_of_cubes, places
 from .heaps import SUBSTEPS
 from .records import on_one_thread, write_rows
 
-TOLERANCES = {"tolerance": 1e-4, "crowd_tolerance": 1e-3}
+TOLERANCES = {"tolerance": 1e-4, "moving_tolerance": 1e-3}
 Row = dict[str, object]
 
 
@@ -128,7 +128,7 @@ def blender_scene(cubes: int, frames: int, folder: Path):
     world.point_cache.frame_start, world.point_cache.frame_end = 1, 1 + frames
     world.substeps_per_frame = SUBSTEPS
     scene.stiction.cache_directory = str(folder)
-    scene.stiction.tolerance, scene.stiction.crowd_tolerance = TOLERANCES.values()
+    scene.stiction.tolerance, scene.stiction.moving_tolerance = TOLERANCES.values()
     corners = [(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]
     faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
     cube = bpy.data.meshes.new("Cube")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contact problems captured from the crowded scenes, and what each phase of a solve makes of them, alone and together.
+"""Contact problems captured from the large scenes, and what each phase of a solve makes of them, alone and together.
 
     python -m tests.bench.captured_phases --capture FOLDER [--scenes cubes:125 wall] [--at 60 120 240] [--tolerance 1e-4]
     python -m tests.bench.captured_phases --solve FOLDER [--tolerances 1e-2 1e-3 1e-4 1e-6 1e-8] [--phases ...] [--limit 10]
                                           [--matrix] [--plot FILE]
 
 --capture writes the largest island of the steps --at of each scene of `heap_scenes.py`, with the step's warm start. --solve
-takes each from there and from nothing: by the methods of first order alone, by clusters of bodies, by Newton's method alone, by
+takes each from there and from nothing: by the methods of first order alone, by Newton's method alone, by
 the published projections alone, by all of them as a bake does, and by pivoting where contacts are few. Solved is what the
 outside measure, the relative natural map or for whole methods all Coulomb residuals, finds within the tolerance. Times are the
 processor's, in ms; --limit is of the wall, in s, a solve. --matrix gives problems as a matrix instead.
@@ -31,7 +31,6 @@ from solver_core.problem.system import (
     transpose_product,
 )
 from solver_core.solvers.block_operator import find_blocks
-from solver_core.solvers.coulomb.clusters import propose_by_clusters
 from solver_core.solvers.coulomb.newton import FIRST_PENALTIES, NewtonMatrices
 from solver_core.solvers.coulomb.newton import newton as newton_in_velocities
 from solver_core.solvers.coulomb.regions import begin_large
@@ -83,15 +82,7 @@ def natural_map(system: System, impulse: Floats) -> float:
 def first_order(problem: sc.ContactProblem, start: Floats, tolerance: float, limit: float) -> Outcome:
     impulse, effort = start.copy(), effort_of_a_step()
     with ringing(effort, limit):
-        factorisations, _ = begin_large(problem.system, tolerance, tolerance, effort, impulse, 1)
-    return natural_map(problem.system, impulse), factorisations
-
-
-def clusters(problem: sc.ContactProblem, start: Floats, tolerance: float, limit: float) -> Outcome:
-    impulse, effort = start.copy(), effort_of_a_step()
-
-    with ringing(effort, limit):
-        factorisations, _ = propose_by_clusters(problem.system, impulse, (tolerance, tolerance), True, effort, 1)
+        factorisations, _ = begin_large(problem.system, tolerance, effort, impulse, 1)
     return natural_map(problem.system, impulse), factorisations
 
 
@@ -131,7 +122,6 @@ def method(name: str, **options) -> Callable[[sc.ContactProblem, Floats, float, 
 
 PHASES: dict[str, Callable[[sc.ContactProblem, Floats, float, float], Outcome]] = {
     "first order": first_order,
-    "clusters": clusters,
     "Newton": newton,
     "projections": method("staggered", staggering="plain"),
     "all": method("staggered"),

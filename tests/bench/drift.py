@@ -4,7 +4,7 @@
     python -m tests.bench.drift [--cubes 27 125] [--tolerances 1e-2 1e-3 1e-4 1e-5 1e-6 1e-8] [--settle 5] [--seconds 10]
 
 A heap of `heap_scenes.py` falls and settles for --settle seconds at the defaults, but that nothing sleeps; from there it is
-gone on with for --seconds to each tolerance, crowd or not, without a limit beyond it, and without sleep. `farthest` and
+gone on with for --seconds to each tolerance, in motion or not, and without sleep. `farthest` and
 `median` say how far cubes are from where they were, mm, after the first half second, in which the change of tolerance wears
 off; `turned` by how much the one that turned most, mrad; `slip` is the fastest of contacts that bear, `mean_slip` their mean
 weighed by their force, mm/s, over all frames; `sank` how far the mean of all is lower, mm; `fastest` what the fastest cube
@@ -20,7 +20,7 @@ from time import process_time
 import numpy as np
 
 import solver_core as sc
-from solver_core.dynamics.model.crowds import AT_REST
+from solver_core.dynamics.model.moving import AT_REST
 from solver_core.scene.spec import SceneSpec
 
 from .heap_scenes import FPS, SEED, heap_of_cubes
@@ -41,7 +41,7 @@ def settled(spec: SceneSpec, seconds: float):
 
 def gone_on(spec: SceneSpec, begin, tolerance: float, seconds: float) -> dict[str, object]:
     """A row: what a settled heap does at one tolerance."""
-    to = dict.fromkeys(("tolerance", "crowd_tolerance", "crowd_limit"), tolerance)
+    to = dict.fromkeys(("tolerance", "moving_tolerance"), tolerance)
     simulation = sc.Simulation(spec, substeps=SUBSTEPS, sleeping=False, keep_contacts=True, **to)
     simulation.restore(*begin)
     frames, taken = [], process_time()
@@ -79,7 +79,7 @@ def gone_on(spec: SceneSpec, begin, tolerance: float, seconds: float) -> dict[st
 
 def falls_asleep(spec: SceneSpec, tolerance: float, seconds: float) -> dict[str, object]:
     """When all of a heap sleep, and what it took until then."""
-    to = dict.fromkeys(("tolerance", "crowd_tolerance", "crowd_limit"), tolerance)
+    to = dict.fromkeys(("tolerance", "moving_tolerance"), tolerance)
     simulation, taken = sc.Simulation(spec, substeps=SUBSTEPS, **to), process_time()
     for number in range(1, round(FPS * seconds) + 1):
         if simulation.advance().statistics.asleep[-1] == len(spec.bodies) - 1:

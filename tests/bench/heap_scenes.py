@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The crowded scenes of the benchmark: heaps, a wall that is hit, a row of dominoes, a bin of concave meshes, a laid table."""
+"""The large scenes of the benchmark: heaps, a wall that is hit, a row of dominoes, a bin of concave meshes, a laid table."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What crowds of bodies cost, beside Bullet and MuJoCo: heaps, a wall that is hit, dominoes, a bin of meshes, a laid table.
+"""What many bodies cost, beside Bullet and MuJoCo: heaps, a wall that is hit, dominoes, a bin of meshes, a laid table.
 
-    python -m tests.bench.heaps [--scenes cubes:125 wall table] [--all] [--tolerances 1e-6] [--crowds 1e-3 1e-4:1e-3 1e-6]
+    python -m tests.bench.heaps [--scenes cubes:125 wall table] [--all] [--tolerances 1e-6] [--moving 1e-3 1e-4 1e-6]
                                 [--seconds 3] [--limit 600] [--engines stiction bullet mujoco] [--plot FILE]
 
 Scenes are those of `heap_scenes.py`, at 24 frames a second and 10 steps a frame, sleep as by default; each tolerance with each
-one of crowds, which their limit may follow, else it is the same. Times are the processor's and the wall's, on one thread; a run
+one in motion. Times are the processor's and the wall's, on one thread; a run
 that has used its limit of processor time, in s, ends after the frame, and `share` says how much of the film it came to. Bullet
 is Blender's (bpy), 10 substeps, 10 iterations; MuJoCo has its defaults and elliptic cones; one that is not installed, or cannot
-run a scene, is named and left out. `coarse` steps are those in which a crowd was only within its limit.
+run a scene, is named and left out.
 
 `drift` is how far the farthest body went in the last half second, in mm, `energy_gained` the most that bodies gain from one
 frame to the next, relative to what they lose in all. `memory_mb` is the most that the process held in memory during the run,
@@ -28,7 +28,6 @@ from time import perf_counter, process_time
 import numpy as np
 
 import solver_core as sc
-from solver_core.bake.report import coarse_steps
 from solver_core.dynamics.model.bodies import build_bodies
 from solver_core.dynamics.model.frame import Frame
 from solver_core.dynamics.motion.rotation import matrices
@@ -46,9 +45,7 @@ SUBSTEPS = 10
 LAST = FPS // 2  # frames in which what has come to rest should not move
 EMPTY: dict[str, object] = {
     "tolerance": math.nan,
-    "crowd_tolerance": math.nan,
-    "crowd_limit": math.nan,
-    "coarse": math.nan,
+    "moving_tolerance": math.nan,
     "contacts": math.nan,
     "most_contacts": math.nan,
     "iterations_a_step": math.nan,
@@ -91,24 +88,20 @@ def drift(positions: np.ndarray, moving: np.ndarray) -> float:
     return 1e3 * float(np.linalg.norm(positions[-1] - positions[-1 - LAST], axis=1)[moving].max())
 
 
-def stiction(spec: SceneSpec, frames: int, tolerance: float, of_crowds: tuple[float, float], limit: float) -> dict[str, object]:
+def stiction(spec: SceneSpec, frames: int, tolerance: float, in_motion: float, limit: float) -> dict[str, object]:
     """A run of ours: time, work, what was missed, the worst residual of solved steps, overlap, energy and drift."""
-    simulation = sc.Simulation(
-        spec, tolerance=tolerance, crowd_tolerance=of_crowds[0], crowd_limit=of_crowds[1], substeps=SUBSTEPS
-    )
+    simulation = sc.Simulation(spec, tolerance=tolerance, moving_tolerance=in_motion, substeps=SUBSTEPS)
     for warning in simulation.warnings:
         print(f"odd from the start: {warning.message}", flush=True)
     energy_of = Energy(spec)
     sc.Simulation(spec, tolerance=tolerance, substeps=1).advance()  # kernels of its shapes, before the clock starts
     steps: list[dict[str, float]] = []
-    coarse = 0
     positions, energies = [np.array([body.position for body in spec.bodies])], []
     begin, wall, seconds = process_time(), perf_counter(), 0.0
     while len(positions) <= frames and seconds < limit:
         frame = simulation.advance()
         seconds = process_time() - begin
         s = frame.statistics
-        coarse += coarse_steps(s, simulation.settings)
         positions.append(frame.poses[:, :3].copy())
         energies.append(energy_of(frame))
         for i in range(len(s.status)):
@@ -128,9 +121,7 @@ def stiction(spec: SceneSpec, frames: int, tolerance: float, of_crowds: tuple[fl
         "wall_s": elapsed,
         "drift_mm": drift(np.array(positions), np.array([body.kind is BodyKind.ACTIVE for body in spec.bodies])),
         "tolerance": tolerance,
-        "crowd_tolerance": of_crowds[0],
-        "crowd_limit": of_crowds[1],
-        "coarse": coarse,
+        "moving_tolerance": in_motion,
         "contacts": mean["contacts"],
         "most_contacts": max(row["contacts"] for row in steps),
         "iterations_a_step": mean["its"],
@@ -156,18 +147,12 @@ def other(engine: str, spec: SceneSpec, frames: int, limit: float) -> dict[str, 
     return row | {"drift_mm": drift(positions, moving)} | EMPTY
 
 
-def tolerance_and_limit(text: str) -> tuple[float, float]:
-    """Of crowds, from an argument such as 1e-4:1e-3, or 1e-6 for both."""
-    tolerance, _, limit = text.partition(":")
-    return float(tolerance), float(limit or tolerance)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scenes", nargs="+", default=["cubes:27", *SCENES], metavar="NAME[:NUMBER]")
     parser.add_argument("--all", action="store_true", help="all scenes in all their sizes, which takes a day")
     parser.add_argument("--tolerances", type=float, nargs="+", default=[1e-6])
-    parser.add_argument("--crowds", type=tolerance_and_limit, nargs="+", default=[(1e-3, 1e-3)], metavar="TOLERANCE[:LIMIT]")
+    parser.add_argument("--moving", type=float, nargs="+", default=[1e-3], metavar="TOLERANCE")
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--limit", type=float, default=600.0)
     parser.add_argument("--engines", nargs="+", choices=["stiction", *ENGINES], default=["stiction", *ENGINES])
@@ -185,7 +170,7 @@ def main() -> None:
     rows: list[dict[str, object]] = []
     for name, number in chosen:
         spec = SCENES[name][0](number)
-        runs = list(product(arguments.tolerances, arguments.crowds)) if "stiction" in arguments.engines else []
+        runs = list(product(arguments.tolerances, arguments.moving)) if "stiction" in arguments.engines else []
         todo = [("stiction", run) for run in runs] + [(engine, None) for engine in ENGINES if engine in arguments.engines]
         for engine, run in todo:
             why = "" if run else missing(engine, spec)

@@ -64,8 +64,8 @@ def plot_times(rows: Sequence[Mapping[str, object]], path: Path) -> Path:
     series: dict[str, list[tuple[float, float]]] = {}
     for row in rows:
         seconds, share, film = (float(str(row[name])) for name in ("processor_s", "share", "film_s"))
-        tolerance = float(str(row["crowd_tolerance"]))
-        name = f"{row['scene']}, {row['engine']}" + ("" if math.isnan(tolerance) else f", crowds {tolerance:.0e}")
+        tolerance = float(str(row["moving_tolerance"]))
+        name = f"{row['scene']}, {row['engine']}" + ("" if math.isnan(tolerance) else f", in motion {tolerance:.0e}")
         if share > 0.0:
             series.setdefault(name, []).append((float(str(row["bodies"])), seconds / (share * film)))
     return plotted(series, "bodies", "processor time of a second of film, s", path)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the time of a crowded scene's steps goes, stage by stage.
+"""Where the time of a large scene's steps goes, stage by stage.
 
     python -m tests.bench.heaps_profile [--scenes cubes:125 wall:500] [--frames 72] [--from 0] [--tolerance 1e-6]
-                                        [--crowd 1e-3] [--limit 300] [--threads 1]
+                                        [--moving 1e-3] [--limit 300] [--threads 1]
 
 Scenes are those of `heap_scenes.py`, at 24 frames a second and 10 steps a frame. Of each, the processor time of a step from the
 frame --from on, by what it went to, each stage without those within it, and how many islands were solved by what. A run that
@@ -28,10 +28,10 @@ from solver_core.dynamics.look_ahead.later_contacts import LaterContacts
 from solver_core.dynamics.sleeping import Sleep
 from solver_core.dynamics.solve import islands, step_solver
 from solver_core.problem.result import Found
-from solver_core.solvers.coulomb import clusters
+from solver_core.solvers.coulomb import beforehand
 
 from .heap_scenes import SCENES, heap_of_cubes, named
-from .heaps import SUBSTEPS, tolerance_and_limit
+from .heaps import SUBSTEPS
 from .records import on_one_thread, write_rows
 
 # where the function of each stage is looked up when it is called
@@ -39,7 +39,7 @@ STAGES: dict[str, tuple[object, str]] = {
     "contacts": (Collider, "contacts"),
     "the problem built": (step_solver, "build_system"),
     "islands told apart": (step_solver, "solve_islands"),
-    "large islands begun": (clusters, "begin_large"),
+    "large islands begun": (beforehand, "begin_large"),
     "proposals to them": (islands, "propose_beforehand"),
     "islands solved and accepted": (islands, "_solve_each"),
     "overlaps parted": (step_solver, "separation"),
@@ -84,8 +84,7 @@ class Stages:
 
 def profiled(name: str, number: int, arguments: argparse.Namespace) -> list[dict[str, object]]:
     """A row a stage."""
-    crowd = dict(zip(("crowd_tolerance", "crowd_limit"), arguments.crowd, strict=True))
-    settings = sc.SolverSettings(tolerance=arguments.tolerance, substeps=SUBSTEPS, **crowd)
+    settings = sc.SolverSettings(tolerance=arguments.tolerance, moving_tolerance=arguments.moving, substeps=SUBSTEPS)
     running = sc.Simulation(SCENES[name][0](number), settings, threads=arguments.threads)
     for _ in range(arguments.first):
         running.advance()
@@ -94,7 +93,7 @@ def profiled(name: str, number: int, arguments: argparse.Namespace) -> list[dict
     for _ in range(arguments.frames):
         with stages.counting():
             frame = running.advance()
-        steps += int(frame.statistics.span.sum())
+        steps += len(frame.statistics.status)
         solves += int(frame.statistics.solves.sum())
         missed += int(np.count_nonzero(frame.statistics.status))
         found += frame.statistics.found.sum(axis=0)
@@ -122,7 +121,7 @@ def main() -> None:
     parser.add_argument("--frames", type=int, default=72)
     parser.add_argument("--from", type=int, default=0, dest="first")
     parser.add_argument("--tolerance", type=float, default=1e-6)
-    parser.add_argument("--crowd", type=tolerance_and_limit, default=(1e-3, 1e-3), metavar="TOLERANCE[:LIMIT]")
+    parser.add_argument("--moving", type=float, default=1e-3, metavar="TOLERANCE")
     parser.add_argument("--limit", type=float, default=300.0)
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()

@@ -9,9 +9,12 @@ import numpy as np
 
 from solver_core.dynamics.model.frame import Frame, FrameContacts, FrameImpacts, FrameStatistics
 from solver_core.io.cache import FrameCacheWriter
+from solver_core.io.container import encode_chunk
 from solver_core.io.snapshot import snapshot_digest
 from solver_core.problem.result import Found, Status
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
+
+from .spoiling import chunks_of
 
 BODIES = 3
 SPEC = SceneSpec(
@@ -32,6 +35,7 @@ def frame(number):
     }
     statistics["status"] = rng.integers(0, len(Status), size=steps)
     statistics["found"] = rng.integers(0, 9, size=(steps, len(Found)))
+    statistics["spinning_body"] = rng.integers(-1, BODIES, size=steps)
     for pair in ("worst_pair", "deepest_pair"):
         statistics[pair] = rng.integers(-1, BODIES, size=(steps, 2))
     return Frame(number, rng.normal(size=(BODIES, 7)), rng.normal(size=(BODIES, 6)), FrameStatistics(**statistics))
@@ -48,6 +52,24 @@ def write(path, *numbers, kept=()):
     with FrameCacheWriter.create(path, SPEC, SETTINGS) as writer:
         append(writer, *numbers, kept=kept)
     return path.read_bytes()
+
+
+def rewrite(path, change):
+    """Have `change` change the kind, fields and arrays of every chunk of a snapshot or a cache."""
+    chunks = chunks_of(path)
+    for chunk in chunks:
+        change(*chunk)
+    path.write_bytes(b"".join(encode_chunk(*chunk) for chunk in chunks))
+
+
+def give_settings_of_an_earlier_version(snapshot, **values):
+    """Make a snapshot one of the version that had two settings for heaps that tumble, and one for steps taken as one."""
+
+    def change(kind, fields, arrays):
+        del fields["settings"]["moving_tolerance"]
+        fields["settings"] |= {"crowd_tolerance": 1e-3, "crowd_limit": 1e-3, "step_accuracy": 0.0} | values
+
+    rewrite(snapshot, change)
 
 
 def append(writer, *numbers, kept=()):

@@ -33,8 +33,8 @@ LEAST_IMPACT = 2.0  # times the speed that gravity gives in a step: what closes 
 BEARABLE = 4.0  # times the fastest point: contacts, which may lie outside of both bodies, close no faster
 
 
-def bearing_until_met(begin: Begin, state: State, speed: Floats, memory: ContactMemory, crowd: Flags) -> Begin:
-    """The step with what bodies (n,) of no crowd stood on in their prediction, up to their impacts.
+def bearing_until_met(begin: Begin, state: State, speed: Floats, memory: ContactMemory, moving: Flags) -> Begin:
+    """The step with what bodies (n,) of no large island in motion stood on in their prediction, up to their impacts.
 
     state: as it begins; speed: (n,) m/s, of the fastest points of bodies; memory: of the contacts of the last step.
     """
@@ -43,7 +43,7 @@ def bearing_until_met(begin: Begin, state: State, speed: Floats, memory: Contact
         return begin
     where = contacts.body_a, contacts.body_b, contacts.feature, contacts.point, contacts.normal, contacts.gap
     limits = begin.h, fast, begin.force_time
-    found = borne_until_met(begin.model, begin.bodies, state.position, where, begin.at_rest(contacts), memory, crowd, limits)
+    found = borne_until_met(begin.model, begin.bodies, state.position, where, begin.at_rest(contacts), memory, moving, limits)
     is_borne, predicted, momentum, borne = found
     if not is_borne:
         return begin
@@ -62,7 +62,7 @@ def anything_meets(speed, approach, fast):
 
 
 @kernel
-def borne_until_met(model, bodies, position, contacts, rest, memory, crowd, limits):
+def borne_until_met(model, bodies, position, contacts, rest, memory, moving, limits):
     """Whether anything is borne, the velocities (n, 6) and momenta (n, 3) predicted with it, and (k, 4) N s, how much of what
     the remembered contacts bore."""
     (body_a, body_b, feature, point, normal, gap), (h, fast, force_time) = contacts, limits
@@ -74,7 +74,7 @@ def borne_until_met(model, bodies, position, contacts, rest, memory, crowd, limi
         return False, predicted, momentum, borne
     pushed, bears, some = np.zeros_like(predicted), np.zeros(body_a.size, np.bool_), False
     support = np.full(len(position), -2)
-    _only_support(model.dof, body_a, body_b, crowd, support)
+    _only_support(model.dof, body_a, body_b, moving, support)
     for k in range(body_a.size):
         a_moves = model.dof[body_a[k]] >= 0
         i, other = (body_a[k], body_b[k]) if a_moves else (body_b[k], body_a[k])
@@ -105,11 +105,12 @@ def borne_until_met(model, bodies, position, contacts, rest, memory, crowd, limi
 
 
 @leaf_kernel
-def _only_support(dof, body_a, body_b, crowd, out):
-    """out: (n,), all -2: the only body that each one of no crowd has contacts with, if no impulse moves that, else negative."""
+def _only_support(dof, body_a, body_b, moving, out):
+    """out: (n,), all -2: the only body that each one of no large island in motion touches, if no impulse moves that, else
+    negative."""
     for k in range(body_a.size):
         for i, other in ((body_a[k], body_b[k]), (body_b[k], body_a[k])):
-            is_first = out[i] == -2 and dof[i] >= 0 and dof[other] < 0 and not crowd[i]
+            is_first = out[i] == -2 and dof[i] >= 0 and dof[other] < 0 and not moving[i]
             out[i] = other if is_first or out[i] == other else -1
 
 

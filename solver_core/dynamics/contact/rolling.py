@@ -29,7 +29,7 @@ from ...geometry.shapes import HULL, PLANE, ShapeTable
 from ..look_ahead.impacts import ImpactFinder
 from ..look_ahead.later_contacts import twist_between
 from ..model.bodies import Bodies, State
-from ..model.crowds import Crowds
+from ..model.moving import MovingIslands
 from ..model.predict import Begin
 from ..model.rest_gaps import rest_offsets
 from ..motion.deformation import Deformation
@@ -52,8 +52,8 @@ STILL_ITS_NORMAL = 0.7  # cosine: of normals that turn by more in the step the o
 class Rolling:
     """Finds by how much the velocities at contacts of what rolls differ from J v; made once for a scene."""
 
-    def __init__(self, bodies: Bodies, impacts: ImpactFinder, deformation: Deformation, crowds: Crowds) -> None:
-        self._bodies, self._impacts, self._deformation, self._crowds = bodies, impacts, deformation, crowds
+    def __init__(self, bodies: Bodies, impacts: ImpactFinder, deformation: Deformation, moving: MovingIslands) -> None:
+        self._bodies, self._impacts, self._deformation, self._moving = bodies, impacts, deformation, moving
         self._rest = rest_offsets(bodies.model.size)
         self._balls, self._flat = balls_and_flats(bodies.shapes)
 
@@ -61,12 +61,12 @@ class Rolling:
         """(m,) which contacts are of bodies that roll, and (n, 6) the velocities of all bodies, of these with the impulses of
         the last step."""
         # a part of a step is no other law
-        step = max(begin.h, begin.single)
+        step = begin.single
         predicted = begin.bodies.predicted
         if not anything_turns(predicted, SLOW_ABOUT_AN_AXIS / step):
             return np.zeros(len(contacts), np.bool_), predicted
-        # neither meshes that deform, whose surface is not where it will be, nor crowds, which nobody looks at so closely
-        apart = ~self._crowds.members & (self._deformation.reach(begin.h) == 0.0)
+        # neither meshes that deform, whose surface is not where it will be, nor large islands in motion, where nobody sees it
+        apart = ~self._moving.members & (self._deformation.reach(begin.h) == 0.0)
         where = contacts.body_a, contacts.body_b, contacts.feature, contacts.point, contacts.normal
         of_bodies = apart, self._balls, self._flat
         return that_roll(begin.model, begin.bodies, state.position, where, memory, of_bodies, step, begin.force_time)

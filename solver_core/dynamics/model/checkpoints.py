@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["OF_PAIRS", "checkpoint_problem", "missing_in"]
+__all__ = ["OF_PAIRS", "checkpoint_problem", "missing_in", "of_this_version"]
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -21,7 +21,18 @@ INDICES = ("memory_body_a", "memory_body_b", "asleep_body_a", "asleep_body_b", "
 MAY_BE_INFINITE = ("sleep_fastest", "sleep_before")
 OF_PAIRS = ("together_pair", "together_gap", "neighbours")  # who is held to whom
 # What an earlier version did not have.
-MAY_LACK = ("crowd_members", *OF_PAIRS)
+MAY_LACK = ("moving_members", *OF_PAIRS)
+# What an earlier version had, by what it is called now, None for what is not needed any more.
+FORMER_ARRAYS = {
+    "crowd_members": "moving_members",
+    **dict.fromkeys(("pace_span", "pace_jerk", "pace_acceleration", "pace_force")),
+}
+
+
+def of_this_version(arrays: Arrays) -> dict[str, NDArray[Any]]:
+    """A checkpoint, or a part of one, that an earlier version may have written, by the names of this one."""
+    named = ((FORMER_ARRAYS.get(name, name), array) for name, array in arrays.items())
+    return {name: array for name, array in named if name is not None}
 
 
 def checkpoint_problem(found: Arrays, like: Arrays) -> str:

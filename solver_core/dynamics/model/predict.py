@@ -48,7 +48,7 @@ class Begin(NamedTuple):
     """A step as it begins.
 
     at: time steps since the first frame; h, last_step: s, this step and the one before; single: s, one of the scene's time
-    steps, of which a step may be some or a part. awake: (n,). model: with degrees of freedom for those awake only. offset:
+    steps, of which a step may be a part. awake: (n,). model: with degrees of freedom for those awake only. offset:
     (moving + 1,) the first degree of freedom of each body that the solver moves, block_start: where its mass begins, as in a
     `System`; rigid: (moving, 6) its degrees of freedom. gravity: m/s^2, how strong it is. smallest: m, the half extent of the
     smallest awake, infinite of none. bodies: what is predicted of them. contacts: those that may close in
@@ -79,26 +79,21 @@ class Begin(NamedTuple):
         return 0.5 * (self.last_step + self.h)
 
     @property
-    def span(self) -> float:
-        """How many single steps forces act for, and 1 where that is less."""
-        return max(1.0, self.force_time / self.single)
-
-    @property
     def gravity_speed(self) -> float:
-        """The speed in m/s that gravity gives in a single step, or in a part of one: what is slower may be at rest."""
-        return self.gravity * min(self.h, self.single)
+        """The speed in m/s that gravity gives in the step: what is slower may be at rest."""
+        return self.gravity * self.h
 
     @property
     def least_scale(self) -> float:
-        """The speed in m/s that errors are measured by at least: what gravity gives in this step, or in a single one of
-        several, by which what rests would move without its contacts; or where that is little a millionth of the smallest body
-        in a step, as much as a joint may be off."""
-        fall = self.gravity * min(self.force_time, self.single)
+        """The speed in m/s that errors are measured by at least: what gravity gives in this step, by which what
+        rests would move without its contacts; or where that is little a millionth of the smallest body in a whole step, as
+        much as a joint may be off."""
+        fall = self.gravity * self.force_time
         return max(fall, LEAST_MOTION * self.smallest / self.single) if math.isfinite(self.smallest) else fall
 
     @property
     def least_bounce(self) -> float:
-        """The speed in m/s that gravity gives in a single step: bodies that would part no faster do not bounce."""
+        """The speed in m/s that gravity gives in a whole step: bodies that would part no faster do not bounce."""
         return self.gravity * self.single
 
     def at_rest(self, contacts: ContactSet) -> AtRest:

@@ -6,7 +6,7 @@ that very step, their contact holds it back before it has come there: at what sp
 and the two answer what should be one impact after the other as one. So such a step ends where the first of them touch: each
 impact then has a part of its own, as it would between shorter steps.
 
-That is done where there are few bodies and contacts, and no two meet at several points, or in rows. In a crowd all meet all in
+That is done where there are few bodies and contacts, and no two meet at several points, or in rows. In a heap all meet all in
 any order, and nobody could tell one order from another.
 """
 

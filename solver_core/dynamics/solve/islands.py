@@ -146,13 +146,15 @@ def _solve_each(system, islands, requests, which, effort, impulse, v, out):
                 v[first + d] = velocity[part.offset[j] + d]
 
 
-def solve_islands(system, impulse, tolerances, tumbling, max_iterations, sides, staggering, effort, counts, errors, threads=1):
+def solve_islands(
+    system, impulse, tolerances, moving, max_iterations, sides, staggering, effort, counts, errors, threads=1, asked=np.inf
+):
     """Solve every island with Staggered Projections; impulse (m, 3) is warm start and answer.
 
-    tolerances: (bodies, 2) that is asked for, and that is put up with where proposals do not get that far. tumbling: (bodies,).
-    Both are the same for all of an island. Where contact itself fails, a proof is looked for that it must. effort: (5,) whose
-    bell ends all this when the step's time is over. threads: that large islands are begun in, and islands solved; no answer
-    depends on their number.
+    tolerances: (bodies,), of what is accepted. moving: (bodies,). Both are the same for all of an island. Where contact itself
+    fails, a proof is looked for that it must. effort: (5,) whose bell ends all this when the step's time is over. threads: that
+    large islands are begun in, and islands solved; no answer depends on their number. asked: what proposals and projections aim
+    at where a tolerance is larger.
 
     Out: counts (COUNTS,): worst status, islands, most iterations, all factorisations, and the worst contact (or -1), then how
     many islands were solved by each of `Found`; errors (7,): worst relative error (28), sum of the residuals (29), worst cone,
@@ -164,8 +166,8 @@ def solve_islands(system, impulse, tolerances, tumbling, max_iterations, sides, 
     islands = Islands(start, contacts, number)
     first = contacts[start[:-1]]
     some_body = np.maximum(system.body_a[first], system.body_b[first])
-    asked, tolerance = np.ascontiguousarray(tolerances[some_body].T)
-    requests = Requests(asked, tolerance, tumbling[some_body], max_iterations, sides, staggering)
+    tolerance = tolerances[some_body]
+    requests = Requests(np.minimum(tolerance, asked), tolerance, moving[some_body], max_iterations, sides, staggering)
     whole = [np.zeros(count, np.int64) for _ in range(5)]
     out = Outcomes(*whole, np.zeros((count, 7)))
     factorisations, proposed = _propose(system, islands, requests, effort, impulse, threads)

@@ -34,9 +34,8 @@ WHOLE = (
     "found",
     "solves",
     "cuts",
-    "span",
     "asleep",
-    "crowd",
+    "moving",
     "worst_pair",
     "deepest_pair",
     "spinning_body",
@@ -105,7 +104,7 @@ def step_row(
     ended. joined: (t, 2) the bodies of the triples of rows of joints, which come after the contacts."""
     counts, errors, contacts = last.counts, last.errors, last.contacts
     before = begin.contacts.deepest(begin.model.size)
-    spin, spinning = fastest_of(contacts, begin.bodies.twist, max(begin.h, begin.single))
+    spin, spinning = fastest_of(contacts, begin.bodies.twist, begin.single)
     deepest = max(before, after, key=lambda overlap: overlap.ratio)
     return {
         "status": counts[0],

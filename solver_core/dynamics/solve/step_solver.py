@@ -22,7 +22,7 @@ from ..contact.rolling import Rolling
 from ..joints.joints import Joints, with_inertia, with_joints
 from ..joints.rows import JointStep
 from ..model.bodies import State
-from ..model.crowds import Crowds
+from ..model.moving import MovingIslands
 from ..model.predict import Begin
 from ..motion.deformation import Deformation
 from .energy_step import solve_islands_by_energy
@@ -43,7 +43,7 @@ JOINT_LOOSE = 1e-4  # of it: what it may be off after that, or the step is too l
 JOINT_OFF = 1e-3  # of it: the same where a shorter step may be none, or an end is driven, which could ask for what cannot be
 LOWERINGS = 6  # times that bounces which give too much are lowered; the last time to none
 MOST_GAIN = 3e-2  # of the energy of motion: what joints, which do no work, may give in a step, or it is too long
-IMPACT_TOLERANCE = 1e-10  # of impacts that follow each other: each begins with what those before it left over
+IMPACT_TOLERANCE = 1e-10  # what impacts that follow each other are aimed at: each begins with what those before it left over
 CALM = 0.1  # of a motion: where joints that give way need no more than that, they contradict each other
 
 Moved = Callable[[Floats], State]  # the state at a step's end, of velocities (dof,)
@@ -62,11 +62,11 @@ class StepSolver:
         settings: SolverSettings,
         joints: Joints,
         deformation: Deformation,
-        crowds: Crowds,
+        moving: MovingIslands,
         rolling: Rolling,
         threads: int,
     ) -> None:
-        self._settings, self._joints, self._deformation, self._crowds = settings, joints, deformation, crowds
+        self._settings, self._joints, self._deformation, self._moving = settings, joints, deformation, moving
         self._rolling, self._threads = rolling, threads
         self._rules = rules_of(spec)
         self._effort = effort_of_a_step()
@@ -220,10 +220,11 @@ class StepSolver:
         counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
         limits = settings.tolerance, settings.max_iterations
         if settings.method is ContactMethod.STAGGERED:
-            tolerances, tumbling = of_impacts(begin, settings) if is_impact else self._crowds.look(begin, system)
+            tolerances, tumbling = of_impacts(begin, settings) if is_impact else self._moving.look(begin, system)
             options = settings.max_iterations, settings.polygon_sides, VARIANTS[settings.staggering.value]
             limits = tolerances, tumbling, *options
-            v = solve_islands(system, impulse, *limits, self._effort, counts, errors, self._threads)
+            asked = IMPACT_TOLERANCE if is_impact else np.inf
+            v = solve_islands(system, impulse, *limits, self._effort, counts, errors, self._threads, asked)
         elif settings.method is ContactMethod.PIVOT:
             fall = float(np.linalg.norm(begin.model.gravity)) * begin.h
             direction = sliding_directions(system, begin.unknowns(begin.bodies.twist), fall)
@@ -256,6 +257,6 @@ def solve_lowered(problem: StepProblem, solve: Callable[[StepProblem], Solved]) 
 
 
 def of_impacts(begin: Begin, settings: SolverSettings) -> tuple[Floats, NDArray[np.bool_]]:
-    """The tolerances (moving, 2) of impacts, asked for and put up with, and who tumbles (moving,): nobody."""
+    """The tolerance (moving,) of impacts, and who tumbles (moving,): nobody."""
     moving = len(begin.offset) - 1
-    return np.tile([min(IMPACT_TOLERANCE, settings.tolerance), settings.tolerance], (moving, 1)), np.zeros(moving, np.bool_)
+    return np.full(moving, settings.tolerance), np.zeros(moving, np.bool_)

@@ -8,10 +8,16 @@ from numpy.typing import NDArray
 
 from ...problem.result import Found
 from ...problem.system import System
+from ..criteria import COARSE, LARGE
 from .cascade import ACCELERATED, Request
-from .clusters import is_large, propose_by_clusters
+from .regions import MOST_TOGETHER, begin_large, begin_standing
 
 __all__ = ["is_large", "propose_beforehand"]
+
+
+def is_large(system: System) -> bool:
+    """Whether a system is worth taking apart."""
+    return len(system.offset) - 1 > LARGE
 
 
 def propose_beforehand(
@@ -25,8 +31,11 @@ def propose_beforehand(
     if variant != ACCELERATED or request.sides > 0:
         return 0, Found.START
     if is_large(system):
-        aims = request.asked, request.tolerance
-        return propose_by_clusters(system, impulse, aims, request.moving, effort, threads)
+        # what moves needs its last digits from Newton's method, what stands has them from many iterations of first order
+        together = len(system.offset) - 1 <= MOST_TOGETHER
+        if not request.moving and request.tolerance < COARSE and together:
+            return begin_standing(system, request.tolerance, effort, impulse, threads)
+        return begin_large(system, max(request.tolerance, COARSE), effort, impulse, threads)
     from .given_as_matrix import is_matrix, propose_for_matrix  # scipy's matrices take as long to load as the kernels
 
     return propose_for_matrix(system, impulse, request.tolerance, effort) if is_matrix(system) else (0, Found.START)

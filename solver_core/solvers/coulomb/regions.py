@@ -28,7 +28,7 @@ from ...problem.subsystem import subsystem
 from ...problem.system import System, apply_inverse_mass, effective_inverse_mass, transpose_product
 from ...threads.board import new_board
 from ...threads.side_by_side import runs, side_by_side
-from ..criteria import ACCEPTABLE, COARSE, MAX_CHECKS
+from ..criteria import ACCEPTABLE, COARSE, MAX_CHECKS, TARGET
 from ..effort import BELL, DONE, WORK, is_worked_off
 from .domains import domains_of
 from .first_order import lead, sweep_and_split
@@ -59,16 +59,12 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-def begin_large(
-    system: System, tolerance: float, limit: float, effort: Indices, impulse: Floats, threads: int
-) -> tuple[int, Found]:
-    """Improve the impulses (m, 3) of a large system until their natural map is within a tolerance, or within a limit where that
-    is not to be had, or that is slow, in so many threads; returns the factorisations, and what found them. No answer depends on
-    the number of threads."""
+def begin_large(system: System, tolerance: float, effort: Indices, impulse: Floats, threads: int) -> tuple[int, Found]:
+    """Improve the impulses (m, 3) of a large system until their natural map is within a tolerance, in so many threads; returns
+    the factorisations, and what found them. No answer depends on the number of threads."""
     fastest, _ = scales(system, impulse)
     enough = ACCEPTABLE * tolerance * fastest
-    at_most = ACCEPTABLE * limit * fastest
-    aims, some = (1e-3 * tolerance * fastest, enough, at_most), int(FEW_FAR * len(impulse))
+    aims, some = (TARGET * tolerance * fastest, enough, enough), int(FEW_FAR * len(impulse))
     kappa, v, errors = effective_masses(effective_inverse_mass(system)), np.empty_like(system.velocity), np.empty(len(impulse))
     bodies = len(system.offset) - 1
     together = bodies <= MOST_TOGETHER
@@ -90,8 +86,6 @@ def begin_large(
             return factorisations, found
         chosen = regions_around(system, errors, enough)
         if together and len(chosen) > MOST_IN_REGIONS * len(impulse):
-            if errors.max() <= at_most:
-                return factorisations, found
             break
         factorisations += solve_regions(system, chosen, v, WITHIN_REGIONS * enough, of_a_domain, effort, impulse, threads)
         found = Found.ADMM
@@ -112,7 +106,7 @@ def begin_standing(system: System, tolerance: float, effort: Indices, impulse: F
     if errors.max() > fastest:
         # worse than none: contacts that fit exactly get other features by rounding, and impulses of some of a face unbalance it
         impulse[:] = 0.0
-    aims = 1e-3 * tolerance * fastest, TO_SPARE * tolerance * fastest, ACCEPTABLE * COARSE * fastest
+    aims = TARGET * tolerance * fastest, TO_SPARE * tolerance * fastest, ACCEPTABLE * COARSE * fastest
     found, _ = sweep_and_split(system, aims, effort, impulse, v, threads, swept=False)
     return int(effort[DONE]), found
 

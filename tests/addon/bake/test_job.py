@@ -26,8 +26,7 @@ def frame(number: int, *, missed: int = 0, overlap: float | None = 0.0) -> dict:
         "iterations": 1,
         "worst_error": 0.0,
         "missed": missed,
-        "crowd": 0,
-        "coarse": 0,
+        "moving": 0,
         "deepest_overlap": overlap,
         "overlap_ratio": None if overlap is None else 10.0 * overlap,
         "deepest_pair": [] if overlap == 0.0 else ["Box", "Floor"],
@@ -114,11 +113,9 @@ def test_what_frames_of_an_earlier_run_had_counts_when_a_bake_was_resumed(job):
     def had(event, number, **figures):
         return {**frame(number), "event": event, "last": 2, **figures}
 
-    earlier = had(
-        "kept", 1, missed=1, crowd=40, coarse=2, deepest_overlap=0.003, deepest_pair=["Box", "Floor"], overlap_ratio=0.03
-    )
-    state, effects = play(job, {**STARTED, "resumed_from": 2}, earlier, had("repeated", 2, coarse=5), frame(3))
-    assert (state.missed_steps, state.crowd, state.coarse_steps) == (1, 40, 7)
+    earlier = had("kept", 1, missed=1, moving=40, deepest_overlap=0.003, deepest_pair=["Box", "Floor"], overlap_ratio=0.03)
+    state, effects = play(job, {**STARTED, "resumed_from": 2}, earlier, had("repeated", 2), frame(3))
+    assert (state.missed_steps, state.moving) == (1, 40)
     assert str(state.overlap) == "3 mm, Box and Floor, frame 1"
     assert dict(state.found) == {"start": 9, "newton": 3}
     # they are shown already, and this run did not take their time
@@ -268,13 +265,6 @@ def test_time_left_and_rate_are_those_of_the_last_frames_without_the_one_that_lo
     assert (fast.details[0], very_slow.details[0]) == ("1 s left, 150 frames/s", "4:00 h left, 150 s a frame")
     assert slower.details[1] == "3 contacts, 1 iterations"
     assert slower.details[-1] == "60 kB on disk, 101 kB in the end"
-
-
-def test_steps_in_which_a_crowd_is_only_within_its_limit_are_told(job):
-    state, _ = play(job, STARTED, frame(1), {**frame(2), "coarse": 3, "crowd": 40})
-    assert "every step within tolerance, or in 3 the limit of crowds" in state.summary
-    state, _ = play(job, STARTED, frame(1), {**frame(2), "crowd": 40})
-    assert "every step within tolerance, " in state.summary and "limit" not in state.summary
 
 
 def test_the_deepest_overlap_of_the_last_frame_is_told_with_its_bodies(job):

@@ -103,20 +103,14 @@ def test_arguments_reach_the_solver_and_the_bodies(run, file, fake_worker, tmp_p
             "1e-4",
             "--max-iterations",
             77,
-            "--staggering",
-            "published",
             "--step-time-limit",
             2.5,
-            "--crowd-tolerance",
+            "--moving-tolerance",
             0.01,
-            "--crowd-limit",
-            0.02,
             "--substeps",
             13,
             "--threads",
             3,
-            "--step-accuracy",
-            2e-4,
             "--cache",
             tmp_path / "elsewhere",
             "--resume",
@@ -127,9 +121,8 @@ def test_arguments_reach_the_solver_and_the_bodies(run, file, fake_worker, tmp_p
     assert status == 0
     spec, settings = seen["spec"], seen["settings"]
     assert (spec.frame_start, spec.frame_end, settings.substeps, settings.max_iterations) == (2, 4, 13, 77)
-    assert (settings.staggering.value, settings.step_time_limit) == ("published", 2.5)
-    assert (settings.tolerance, settings.crowd_tolerance, settings.crowd_limit) == pytest.approx((1e-4, 0.01, 0.02))
-    assert settings.step_accuracy == pytest.approx(2e-4)
+    assert settings.step_time_limit == 2.5
+    assert (settings.tolerance, settings.moving_tolerance) == pytest.approx((1e-4, 0.01))
     assert seen["cache"].parent == tmp_path / "elsewhere" and seen["resume"] is True and seen["threads"] == 3
     bodies = {body.name: body for body in spec.bodies}
     cube, odd = bodies["Cube.001"], bodies["Odd:name=x"]
@@ -138,10 +131,42 @@ def test_arguments_reach_the_solver_and_the_bodies(run, file, fake_worker, tmp_p
     assert (odd.mass, odd.density) == (None, 750.0)
 
 
+def test_a_command_line_of_a_farm_for_an_earlier_version_bakes_and_is_told_what_has_no_effect(
+    run, file, fake_worker, tmp_path, monkeypatch, capsys
+):
+    seen = []
+    plain = fake_worker.__init__
+
+    def remember(self, snapshot, cache, **options):
+        plain(self, snapshot, cache, **options)
+        seen.append(self.settings)
+
+    monkeypatch.setattr(fake_worker, "__init__", remember)
+    command = "bake", file, "-o", tmp_path / "baked.blend", "--tolerance", "1e-5"
+    former = "--crowd-tolerance", "1e-4", "--crowd-limit", "1e-3", "--step-accuracy", "1e-3", "--staggering", "accelerated"
+    assert run(*command, *former) == 0
+    said = capsys.readouterr().out
+    for option in ("--crowd-limit", "--step-accuracy", "--staggering"):
+        assert f"warning: {option} has no effect any more" in said
+    assert "--moving-tolerance" in said and "--crowd-tolerance" not in said
+    assert run(*command, "--moving-tolerance", "1e-4") == 0
+    assert "warning" not in capsys.readouterr().out
+    assert seen[0] == seen[1] and seen[0].moving_tolerance == pytest.approx(1e-4)
+
+
+def test_the_help_has_no_options_of_earlier_versions(run, capsys):
+    assert run("bake", "--help") == 0
+    said = capsys.readouterr().out
+    assert "--moving-tolerance" in said
+    assert not any(option in said for option in ("crowd", "--step-accuracy", "--staggering"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ((), ["COMMAND"]),
+        (("bake", "{file}", "-o", "{out}", "--staggering", "plain"), ["--staggering", "staggering='plain'"]),
+        (("bake", "{file}", "-o", "{out}", "--crowd-tolerance", "-1"), ["--moving-tolerance", "-1"]),
         (("cook",), ["cook"]),
         (("bake", "{file}"), ["--output"]),
         (("bake", "missing.blend", "-o", "{out}"), ["missing.blend"]),

@@ -116,7 +116,7 @@ def test_online_manual_finds_every_setting_and_every_button(extension, tmp_path,
     def place(name: str) -> str:
         return next((suffix for pattern, suffix in mapping if fnmatchcase(name.lower(), pattern)), "")
 
-    assert place("bpy.types.SceneStiction.crowd_tolerance") == "docs/settings.html#crowd-tolerance"
+    assert place("bpy.types.SceneStiction.moving_tolerance") == "docs/settings.html#tolerance-in-motion"
     assert place("bpy.ops.stiction.bake_to_keyframes") == "docs/baking.html#bake-to-keyframes"
     assert place("bpy.ops.stiction.bake") == "docs/baking.html#bake-pause-and-resume"
     assert place("bpy.ops.stiction.add_arch") == "docs/gallery.html"

@@ -63,14 +63,15 @@ def scene_panels(*, closed: bool) -> Iterator[str]:
             yield panel.__name__.removeprefix("STICTION_PT_")
 
 
-def test_a_new_scene_shows_buttons_a_quality_substeps_and_how_friction_combines(make_body):
+def test_a_new_scene_shows_buttons_a_quality_and_what_a_shot_turns(make_body):
     make_body()
     opened = list(scene_panels(closed=False))
     assert set(opened) == {"scene", "scene_solver"}
     shown = {name for panel in opened for _, name, _ in drawn(panel).props}
-    assert shown == {"use_substeps", "substeps_per_frame", "friction_combine"}
-    rest = {name for panel in scene_panels(closed=True) for _, name, _ in drawn(panel).props}
-    assert {"method", "tolerance", "crowd_tolerance", "crowd_limit", "max_iterations", "threads", "staggering"} <= rest
+    solver = {"method", "tolerance", "moving_tolerance", "max_iterations"}
+    assert shown == solver | {"use_substeps", "substeps_per_frame", "friction_combine"}
+    advanced = {name for _, name, _ in drawn("scene_advanced").props}
+    assert advanced == {"use_sleeping", "threads", "recovery_speed", "step_time_limit"}
 
 
 def test_check_scene_is_beside_bake_and_its_findings_are_right_below(make_body):
@@ -89,7 +90,6 @@ def test_settings_of_a_scene_have_the_same_name_in_panel_and_manual(make_body):
     from stiction.addon.panels.manual import ANCHORS
 
     make_body()
-    bpy.context.scene.stiction.friction_cone = "POLYGON"
     told = ANCHORS["SceneStiction"]
     for panel in [*scene_panels(closed=False), *scene_panels(closed=True)]:
         for owner, name, options in drawn(panel).props:
@@ -106,11 +106,11 @@ def test_one_quality_is_pressed_and_says_what_it_costs(make_body):
 
     def pressed() -> list[str]:
         buttons = [(options, asked) for _, name, options, asked in drawn("scene_solver").operators]
-        assert [options["text"] for options, _ in buttons] == ["Draft", "Production", "Exact"]
+        assert [options["text"] for options, _ in buttons] == ["Production", "Exact"]
         return [asked.preset for options, asked in buttons if options["depress"]]
 
     assert pressed() == ["Production"]
-    for name in ("Draft", "Exact", "Production"):
+    for name in ("Exact", "Production"):
         bpy.ops.stiction.apply_solver_preset(preset=name)
         assert pressed() == [name]
         text = " ".join(drawn("scene_solver").labels)

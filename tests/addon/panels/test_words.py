@@ -22,11 +22,9 @@ OWNERS = {
         ("rigid_body", "collision_shape"),
         ("rigid_body", "mass"),
         ("scene", "tolerance"),
-        ("scene", "crowd_tolerance"),
-        ("scene", "crowd_limit"),
+        ("scene", "moving_tolerance"),
         ("scene", "max_iterations"),
         ("scene", "recovery_speed"),
-        ("scene", "step_accuracy"),
         ("scene", "friction_combine"),
     ],
 )

@@ -112,23 +112,13 @@ def test_the_scene_settings(scene, make_body):
     scene.use_gravity = False
     own.use_frame_range, own.frame_start, own.frame_end = True, 3, 9
     own.use_substeps, own.substeps = True, 20
-    own.friction_cone, own.polygon_sides, own.friction_combine = "POLYGON", 6, "MINIMUM"
+    own.friction_combine = "MINIMUM"
     own.use_sleeping = False
     extraction = read()
     assert not extraction.spec.gravity.any()
     assert (extraction.spec.frame_start, extraction.spec.frame_end) == (3, 9)
-    assert (extraction.settings.substeps, extraction.settings.polygon_sides, extraction.settings.sleeping) == (20, 6, False)
+    assert (extraction.settings.substeps, extraction.settings.sleeping) == (20, False)
     assert extraction.spec.friction_combine.name == "MINIMUM"
-
-
-def test_pivoting_has_the_exact_cone_whatever_was_chosen_for_the_other_solver(scene, make_body):
-    make_body()
-    own = scene.stiction
-    own.method, own.friction_cone, own.polygon_sides = "PIVOT", "POLYGON", 6
-    settings = read().settings
-    assert (settings.method.name, settings.polygon_sides) == ("PIVOT", 0)
-    own.method = "STAGGERED"
-    assert read().settings.polygon_sides == 6
 
 
 def test_paths_of_animated_bodies_are_read_at_every_frame_and_the_shown_frame_stays(scene, make_body):
@@ -302,7 +292,7 @@ def test_what_is_not_simulated_yet_is_said(scene, make_body):
     assert {"parent", "kinematic"} <= fields
 
 
-@pytest.mark.parametrize("field", ["method", "staggering", "friction_cone", "friction_combine"])
+@pytest.mark.parametrize("field", ["method", "friction_combine"])
 def test_a_choice_of_a_later_version_is_refused_by_name_and_panels_go_on(scene, make_body, field):
     from stiction.addon.bake.outdated import changes
 

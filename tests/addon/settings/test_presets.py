@@ -80,7 +80,7 @@ def test_production_is_what_a_new_scene_has(scene):
     from stiction.addon.settings.properties import effective_settings
 
     before = effective_settings(scene)
-    for preset, substeps in (("Draft", 5), ("Paper", 20), ("Exact", 10)):
+    for preset, substeps in (("Paper", 20), ("Exact", 10)):
         assert bpy.ops.stiction.apply_solver_preset(preset=preset) == {"FINISHED"}
         assert effective_settings(scene) != before and effective_settings(scene).substeps == substeps
         bpy.ops.stiction.apply_solver_preset(preset="Production")
@@ -94,11 +94,12 @@ def test_a_preset_keeps_the_substeps_that_the_user_chose(scene):
     assert own.use_substeps and own.substeps == 17
 
 
-def test_a_preset_is_there_under_the_name_that_it_had(scene):
+@pytest.mark.parametrize(("former", "now"), [("Structure", "Exact"), ("Draft", "Production")])
+def test_a_preset_is_there_under_the_name_that_it_had(scene, former, now):
     from stiction.addon.settings.properties import effective_settings
 
-    bpy.ops.stiction.apply_solver_preset(preset="Exact")
-    exact = effective_settings(scene)
-    bpy.ops.stiction.apply_solver_preset(preset="Production")
-    bpy.ops.stiction.apply_solver_preset(preset="Structure")
-    assert effective_settings(scene) == exact
+    bpy.ops.stiction.apply_solver_preset(preset=now)
+    wanted = effective_settings(scene)
+    bpy.ops.stiction.apply_solver_preset(preset="Paper")
+    bpy.ops.stiction.apply_solver_preset(preset=former)
+    assert effective_settings(scene) == wanted

@@ -16,10 +16,11 @@ from solver_core.dynamics.model.checkpoints import checkpoint_problem
 from solver_core.dynamics.simulation import Simulation
 from solver_core.io.cache import CacheError, FrameCacheReader, FrameCacheWriter
 from solver_core.io.container import ContainerError, encode_chunk
-from solver_core.io.snapshot import read_snapshot, write_snapshot
+from solver_core.io.snapshot import file_digest, read_snapshot, snapshot_digest, write_snapshot
 from solver_core.problem.result import Status
 from solver_core.scene.spec import ContactMethod
 
+from ..caches import give_settings_of_an_earlier_version, rewrite
 from ..fuzzing import KINDS, Folder, try_case, worked
 from ..spoiling import checked_chunk, chunks_of
 
@@ -85,6 +86,30 @@ def test_a_checkpoint_whose_numbers_a_kernel_would_believe_is_refused(folder, na
     assert status == 2 and words in said and errors == ""
 
 
+def test_a_bake_of_an_earlier_version_is_gone_on_with_to_the_same_bits(folder):
+    snapshot, cache = folder.path / "earlier.snapshot", folder.path / "earlier.cache"
+    snapshot.write_bytes(folder.snapshot)
+    cache.write_bytes(folder.cache)
+    give_settings_of_an_earlier_version(snapshot, step_accuracy=1e-3)
+
+    def change(kind, fields, arrays):
+        if kind == "head":
+            fields["digest"] = file_digest(snapshot)
+        if kind == "chkp":
+            arrays["crowd_members"] = arrays.pop("moving_members")
+            arrays |= {
+                "pace_span": np.array([3]),
+                "pace_jerk": np.zeros(1),
+                "pace_force": np.zeros((len(folder.spec.bodies), 6)),
+            }
+
+    rewrite(cache, change)
+    status, said, errors = worked(snapshot, cache, "--resume")
+    assert status == 0 and errors == "" and '"resumed_from": 4' in said and "came out otherwise" not in said
+    whole = Simulation(folder.spec, folder.settings).run()
+    assert [frame.poses.tobytes() for frame in FrameCacheReader(cache)] == [frame.poses.tobytes() for frame in whole]
+
+
 def test_a_checkpoint_of_another_shape_is_refused(folder):
     def change(fields, arrays):
         arrays["velocity"] = arrays["velocity"][:2]
@@ -114,8 +139,21 @@ def test_a_checkpoint_as_it_is_taken_has_nothing_wrong(folder):
 def test_a_head_that_makes_no_sense_is_no_head_of_this_scene(folder, field, value):
     cache = with_chunk(folder, "head", lambda fields, arrays: fields.update({field: value}))
     with pytest.raises(CacheError):
-        FrameCacheReader.of_snapshot(cache, folder.spec, folder.settings)
+        FrameCacheReader.of_snapshot(cache, folder.spec, snapshot_digest(folder.spec, folder.settings))
     assert worked(folder.path / "sound.snapshot", cache, "--resume")[0] == 2
+
+
+@pytest.mark.parametrize("name", ["worst_pair", "deepest_pair", "spinning_body"])
+def test_a_frame_that_names_bodies_which_are_not_there_is_no_frame(folder, name):
+    def change(fields, arrays):
+        if fields["frame"] == folder.spec.frame_start + 1:
+            arrays[f"statistics.{name}"][:] = len(folder.spec.bodies)
+
+    cache = folder.path / "case.cache"
+    cache.write_bytes(folder.cache)
+    rewrite(cache, lambda kind, fields, arrays: change(fields, arrays) if kind == "fram" else None)
+    with pytest.raises(CacheError, match=f"{name!r} names bodies"):
+        FrameCacheReader(cache).read(folder.spec.frame_start + 1)
 
 
 def test_a_frame_whose_numbers_are_not_finite_is_refused_and_baked_again(folder):

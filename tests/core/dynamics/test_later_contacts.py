@@ -317,8 +317,8 @@ def test_what_contacts_foresaw_is_not_told_again_but_is_too_far_all_the_same():
     assert len(again.contacts) == 0
 
 
-@pytest.mark.parametrize("crowded", [False, True])
-def test_a_step_is_cut_at_an_impact_of_two_unless_one_is_in_a_crowd(crowded):
+@pytest.mark.parametrize("in_motion", [False, True])
+def test_a_step_is_cut_at_an_impact_of_two_unless_one_is_in_a_large_island_in_motion(in_motion):
     """All others would wait for the two, and the more bodies there are, the surer two of them meet; held by the contacts at
     which it is met, a pellet that flies through a quarter of a metre in a step does not pass either."""
     random, h = np.random.default_rng(0), 1.0 / 240.0
@@ -326,10 +326,10 @@ def test_a_step_is_cut_at_an_impact_of_two_unless_one_is_in_a_crowd(crowded):
     pellet = ShapeSpec(ShapeKind.HULL, np.zeros((1, 3)), margin=0.005)
     shot = body("Pellet", pellet, random, (0.02, 0.01, 0.1), (3.0, 1.0, -60.0), 0.0, 0.01)
     simulation = sc.Simulation(SceneSpec((plate, shot), gravity=NO_GRAVITY, fps=240.0), substeps=1)
-    simulation._crowds.look = lambda begin, system: (np.full((1, 2), 1e-6), np.zeros(1, dtype=bool))
-    simulation._crowds.members[1] = crowded
+    simulation._moving.look = lambda begin, system: (np.full(1, 1e-6), np.zeros(1, dtype=bool))
+    simulation._moving.members[1] = in_motion
     outcome = simulation._attempt(0.0, h, MAX_CUTS)
-    if crowded:
+    if in_motion:
         assert not isinstance(outcome, Cut)
         assert simulation._state.position[1, 2] > 0.0
     else:

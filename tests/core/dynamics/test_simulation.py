@@ -272,5 +272,7 @@ def test_settings_are_given_whole_or_one_by_one():
 
 
 def test_a_setting_that_does_not_exist_is_named():
+    with pytest.raises(TypeError, match="'crowd_tolerance' is no setting: it is called moving_tolerance now"):
+        sc.Simulation(sc.scenes.slope(), crowd_tolerance=1e-3)
     with pytest.raises(TypeError, match="'substep' is no setting; there are method, tolerance"):
         sc.Simulation(sc.scenes.slope(), substep=4)

@@ -14,7 +14,7 @@ from solver_core.io.container import encode_chunk, locate_chunk
 from solver_core.io.snapshot import snapshot_digest
 from solver_core.problem.result import Found
 
-from ..caches import DIGEST, SETTINGS, SPEC, append, checkpoint, frame, same_checkpoints, same_frames, write
+from ..caches import DIGEST, SETTINGS, SPEC, append, checkpoint, frame, rewrite, same_checkpoints, same_frames, write
 
 
 def test_frames_come_back_by_number_with_the_names_of_their_bodies(tmp_path):
@@ -144,6 +144,20 @@ def test_a_cache_of_an_earlier_version_is_read_and_gone_on_with(tmp_path):
         append(writer, 13, 14, kept=(13,))
     assert reader.refresh() == range(10, 15)
     assert all(same_frames(reader.read(number), frame(number)) for number in range(10, 15))
+
+
+def test_columns_of_statistics_are_read_by_the_names_of_an_earlier_version(tmp_path):
+    path = tmp_path / "cache"
+
+    def change(kind, fields, arrays):
+        if "statistics.moving" in arrays:
+            arrays["statistics.crowd"] = arrays.pop("statistics.moving")
+            arrays["statistics.span"] = np.ones_like(arrays["statistics.crowd"])
+
+    write(path, 10, 11, 12)
+    rewrite(path, change)
+    reader = FrameCacheReader(path)
+    assert all(same_frames(reader.read(number), frame(number)) for number in (10, 11, 12))
 
 
 def test_a_cache_of_another_scene_is_refused_and_left_as_it_is(tmp_path):

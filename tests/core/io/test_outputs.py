@@ -20,7 +20,7 @@ from solver_core.io.snapshot import write_snapshot
 from solver_core.process.command_line import ExitStatus, UsageError
 from solver_core.process.plain_files import PathRefused
 
-from ..caches import SETTINGS, SPEC, write, write_contacts
+from ..caches import DIGEST, SETTINGS, SPEC, write, write_contacts
 
 ROOT = Path(__file__).resolve().parents[3]
 KINDS = {"report": REPORT, "table": TABLE, "page": PAGE, "blend": BLEND}
@@ -141,7 +141,7 @@ def test_a_cache_is_no_snapshot_and_a_snapshot_no_cache(folder):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     for resume in (False, True):
         with pytest.raises(CacheError, match="not a frame cache"):
-            worker.open_cache(str(folder / "scene.snapshot"), SPEC, SETTINGS, resume=resume)
+            worker.open_cache(str(folder / "scene.snapshot"), SPEC, SETTINGS, DIGEST, resume=resume)
     with pytest.raises(PathRefused, match="not a scene snapshot"):
         write_snapshot(folder / "scene.cache", SPEC, SETTINGS)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

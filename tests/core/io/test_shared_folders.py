@@ -55,7 +55,7 @@ def test_no_link_is_followed(places, what, name, resume):
         write(shared / "other.cache", 10)
         os.rename(shared / "other.cache", shared / "a.cache")
     with pytest.raises((PathRefused, CacheError), match=r"is a link|not a frame cache"):
-        worker.open_cache(str(shared / "a.cache"), SPEC, SETTINGS, resume=resume)
+        worker.open_cache(str(shared / "a.cache"), SPEC, SETTINGS, DIGEST, resume=resume)
     assert contents(victim) == before and (shared / name).is_symlink()
 
 

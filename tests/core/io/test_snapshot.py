@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from solver_core.io.container import ContainerError, encode_chunk
-from solver_core.io.snapshot import read_snapshot, snapshot_digest, write_snapshot
+from solver_core.io.snapshot import file_digest, read_snapshot, snapshot_digest, write_snapshot
 from solver_core.scene.spec import (
     BodyKind,
     BodySpec,
@@ -26,6 +26,8 @@ from solver_core.scene.spec import (
     ShapeSpec,
     SolverSettings,
 )
+
+from ..caches import give_settings_of_an_earlier_version
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -167,6 +169,17 @@ def test_other_files_are_refused_with_their_name(tmp_path):
         path.write_bytes(content)
         with pytest.raises(ContainerError, match="other"):
             read_snapshot(path)
+
+
+@pytest.mark.parametrize(("tolerance", "limit", "accepted"), [(1e-3, 1e-3, 1e-3), (1e-4, 1e-3, 1e-3), (1e-2, 1e-5, 1e-2)])
+def test_a_snapshot_of_an_earlier_version_claims_no_more_than_was_accepted_there(tmp_path, tolerance, limit, accepted):
+    path, (spec, settings) = tmp_path / "earlier", scene()
+    write_snapshot(path, spec, settings)
+    assert file_digest(path) == snapshot_digest(spec, settings)
+    give_settings_of_an_earlier_version(path, crowd_tolerance=tolerance, crowd_limit=limit, step_accuracy=1e-3)
+    back, back_settings = read_snapshot(path)
+    assert same(back, spec)
+    assert back_settings == dataclasses.replace(settings, moving_tolerance=accepted)
 
 
 def test_a_field_that_this_version_does_not_know_is_not_dropped_silently(tmp_path):

@@ -114,14 +114,14 @@ def test_the_top_of_a_house_of_cards_comes_down_and_the_rest_stands():
 def test_a_house_at_rest_under_a_block_falls_asleep():
     """58 bodies, at a tolerance that lets them move on by as much as what sleeps may."""
     spec = published_scenes.bombarded_card_house(blocks=1)
-    frames = sc.Simulation(spec, tolerance=1e-4, crowd_tolerance=1e-4).run(7 * FPS)
+    frames = sc.Simulation(spec, tolerance=1e-4, moving_tolerance=1e-4).run(7 * FPS)
     assert frames[-1].statistics.asleep[-1] == 58
     assert at_rest(frames[-1])
 
 
 @pytest.mark.slow
 def test_a_house_that_came_down_falls_asleep_before_it_creeps_by_what_can_be_seen():
-    """A crowd, to its default tolerance, which leaves more motion to what rests."""
+    """A large island in motion, to its default tolerance, which leaves more motion to what rests."""
     spec = published_scenes.bombarded_card_house(blocks=1)
     frames = sc.Simulation(spec, tolerance=1e-4).run(7 * FPS)
     asleep = [frame.statistics.asleep[-1] == 58 for frame in frames[1:]]

@@ -41,7 +41,7 @@ def pushed(system: System, body: int, speed: float) -> System:
 def at_rest():
     """The impulses of a wall that stands, well within the tolerance."""
     impulse = np.zeros((len(WALL.body_a), 3))
-    begin_large(WALL, 0.1 * TOLERANCE, 0.1 * TOLERANCE, effort_of_a_step(), impulse, 1)
+    begin_large(WALL, 0.1 * TOLERANCE, effort_of_a_step(), impulse, 1)
     assert worst(WALL, impulse) <= 0.1 * TOLERANCE
     return impulse
 
@@ -51,12 +51,12 @@ def test_one_body_that_is_pushed_is_solved_where_it_is(at_rest):
     body = int(WALL.body_b.max())
     system, impulse, effort = pushed(WALL, body, 0.05 * fastest), at_rest.copy(), effort_of_a_step()
     assert worst(system, impulse) > 100.0 * TOLERANCE
-    begin_large(system, TOLERANCE, TOLERANCE, effort, impulse, 1)
+    begin_large(system, TOLERANCE, effort, impulse, 1)
     assert worst(system, impulse) <= ACCEPTABLE * TOLERANCE
     moved = (impulse != at_rest).any(axis=1)
     assert 0 < np.count_nonzero(moved) < 0.5 * len(impulse)
     everything = effort_of_a_step()
-    begin_large(system, TOLERANCE, TOLERANCE, everything, np.zeros_like(impulse), 1)
+    begin_large(system, TOLERANCE, everything, np.zeros_like(impulse), 1)
     assert effort[WORK] < 0.25 * everything[WORK]
 
 
@@ -67,7 +67,7 @@ def test_regions_come_out_the_same_with_any_number_of_threads(at_rest):
     answers = []
     for threads in (1, 2, 3):
         impulse, effort = at_rest.copy(), effort_of_a_step()
-        found = begin_large(system, TOLERANCE, TOLERANCE, effort, impulse, threads)
+        found = begin_large(system, TOLERANCE, effort, impulse, threads)
         assert found[1] == sc.Found.ADMM
         answers.append((impulse, effort, found))
     for answer in answers[1:]:
@@ -92,7 +92,7 @@ def test_nothing_is_begun_when_the_time_is_over(at_rest):
     fastest, _ = scales(WALL, at_rest)
     system, impulse, effort = pushed(WALL, 0, 0.5 * fastest), at_rest.copy(), effort_of_a_step()
     effort[BELL] = 1
-    assert begin_large(system, TOLERANCE, TOLERANCE, effort, impulse, 1) == (0, sc.Found.START)
+    assert begin_large(system, TOLERANCE, effort, impulse, 1) == (0, sc.Found.START)
     np.testing.assert_array_equal(impulse, at_rest)
 
 
@@ -129,7 +129,7 @@ def test_a_wall_of_several_domains_is_solved_as_well_as_one_and_the_same_with_an
     answers = []
     for threads in (1, 2, 3):
         impulse, effort = np.zeros((len(WALL.body_a), 3)), effort_of_a_step()
-        begin_large(WALL, TOLERANCE, TOLERANCE, effort, impulse, threads)
+        begin_large(WALL, TOLERANCE, effort, impulse, threads)
         assert worst(WALL, impulse) <= ACCEPTABLE * TOLERANCE
         answers.append((impulse, effort))
     for answer in answers[1:]:
@@ -142,7 +142,7 @@ def test_a_large_island_goes_on_for_as_long_as_a_step_of_so_many_contacts_may(at
     fastest, _ = scales(WALL, at_rest)
     system, impulse, effort = pushed(WALL, 0, 0.5 * fastest), at_rest.copy(), effort_of_a_step()
     effort[WORK] = MULTIPLICATIONS
-    assert begin_large(system, TOLERANCE, TOLERANCE, effort, impulse, 1) == (0, sc.Found.START)
+    assert begin_large(system, TOLERANCE, effort, impulse, 1) == (0, sc.Found.START)
     monkeypatch.setattr(effort_module, "OF_A_CONTACT_IN_ALL_TRIES", 2 * MULTIPLICATIONS // len(impulse))
-    begin_large(system, TOLERANCE, TOLERANCE, effort, impulse, 1)
+    begin_large(system, TOLERANCE, effort, impulse, 1)
     assert worst(system, impulse) <= ACCEPTABLE * TOLERANCE

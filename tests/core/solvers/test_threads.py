@@ -58,7 +58,7 @@ def test_islands_come_out_the_same_with_any_number_of_threads(copies):
     answers = []
     for threads in (1, 2, 3):
         impulse = np.zeros((len(system.body_a), 3))
-        tolerances = np.full((len(system.offset) - 1, 2), 1e-4)
+        tolerances = np.full(len(system.offset) - 1, 1e-4)
         limits = np.zeros(len(tolerances), dtype=bool), 200, 0, ACCELERATED
         counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
         v = solve_islands(system, impulse, tolerances, *limits, effort_of_a_step(), counts, errors, threads)
@@ -93,7 +93,7 @@ def test_many_small_islands_come_out_the_same_with_any_number_of_threads():
     for threads in (1, 2, 3):
         impulse, effort = np.zeros((len(system.body_a), 3)), effort_of_a_step()
         counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
-        tolerances = np.full((len(system.offset) - 1, 2), 1e-6)
+        tolerances = np.full(len(system.offset) - 1, 1e-6)
         limits = np.zeros(len(tolerances), dtype=bool), 200, 0, ACCELERATED
         v = solve_islands(system, impulse, tolerances, *limits, effort, counts, errors, threads)
         assert counts[0] == sc.Status.SOLVED and counts[1] == 40 and effort[WORK] > 0
@@ -111,7 +111,7 @@ def test_the_bell_of_a_step_is_heard_in_all_threads():
         effort = effort_of_a_step()
         effort[BELL] = bell
         counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
-        tolerances = np.full((len(system.offset) - 1, 2), 1e-12)
+        tolerances = np.full(len(system.offset) - 1, 1e-12)
         limits = np.zeros(len(tolerances), dtype=bool), 200, 0, ACCELERATED
         solve_islands(system, np.zeros((len(system.body_a), 3)), tolerances, *limits, effort, counts, errors, 2)
         factorisations.append(counts[3])

@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who tumbles, and crowds: islands of many bodies that tumble, which are solved to a tolerance of their own.
+"""Which bodies tumble, and large islands in motion, which are solved to a tolerance of their own.
 
 What stands keeps what its steps leave over, so a wall is asked for all the digits of the tolerance, and has them for nothing:
 the impulses of the step before are the answer. In a heap that tumbles few of them hold for a step, the last digits cost ten
 times what the first three do, and a settled one drifts by a hundredth of a millimetre in ten seconds without them. So an
 island tumbles from the step on in which anything in it slides, rolls or parts faster than gravity makes it within a step, and
-its bodies do until they sleep. While they are many they are a crowd. Joints open by what is left of an error: crowds that are
-joined are asked for a tenth of it.
-
-Where something in a crowd is much faster than that, errors are parts of a speed beside which they are not seen, and problems
-are the hardest: there a limit beyond the tolerance is put up with, unless joints would open by it. What comes to rest has to
-be within the tolerance, or it would not be known to rest.
+its bodies do until they sleep. While they are many they are an island in motion, and asked for the tolerance in motion. Joints
+open by what is left of an error: islands in motion that are joined are asked for a tenth of it.
 """
 
 from __future__ import annotations
@@ -24,19 +20,19 @@ from ...problem.system import System, relative_velocity
 from ...scene.spec import ContactMethod, SolverSettings, Staggering
 from .predict import Begin
 
-__all__ = ["Crowds"]
+__all__ = ["MovingIslands"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-MANY = 32  # bodies, of which no crowd is made: the last digits of so few are found soon
-MUCH_FASTER = 10.0  # times what gravity gives within a step
-JOINED = 0.1  # of the tolerance of crowds: what is asked of those with joints
+MANY = 32  # bodies: the last digits of an island of no more are found soon
+JOINED = 0.1  # of the tolerance in motion: what is asked of islands with joints
 AT_REST = 30.0  # tolerances: what equilibria that are solved to one leave bodies moving at
 
 
-class Crowds:
-    """Who of n bodies tumbles, and who is in a crowd. tumbling, members: (n,), as of the last step that was solved.
+class MovingIslands:
+    """Which of n bodies tumble, and which are in a large island in motion. tumbling, members: (n,), as of the last step that
+    was solved.
 
     Both are only for Staggered Projections with proposals: the other methods are what was published.
     """
@@ -45,19 +41,17 @@ class Crowds:
         self.members, self.tumbling = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
         self._asked = np.full(count, settings.tolerance)
         self._accelerated = settings.method is ContactMethod.STAGGERED and settings.staggering is Staggering.ACCELERATED
-        self._tolerance = self._of_crowds = self._limit = settings.tolerance
+        self._tolerance = self._in_motion = settings.tolerance
         if self._accelerated:
-            self._of_crowds = max(settings.tolerance, settings.crowd_tolerance)
-            self._limit = max(self._of_crowds, settings.crowd_limit)
-        self._tolerances = self._tolerance, max(self._tolerance, JOINED * self._of_crowds), self._of_crowds, self._limit
+            self._in_motion = max(settings.tolerance, settings.moving_tolerance)
+        self._tolerances = self._tolerance, max(self._tolerance, JOINED * self._in_motion), self._in_motion
 
     def look(self, begin: Begin, system: System) -> tuple[Floats, Flags]:
-        """The tolerances (moving, 2) of the island of each body that the solver moves: what is asked for, and what is put up
-        with where proposals do not get that far; and whether it tumbles (moving,). Who does, and who is in a crowd, is known
-        then."""
+        """The tolerance (moving,) that the island of each body that the solver moves is solved to, and whether it tumbles
+        (moving,). Which bodies do, and which are in a large island in motion, is known then."""
         moving = len(begin.offset) - 1
         if not self._accelerated:
-            return np.full((moving, 2), self._tolerance), np.zeros(moving, dtype=bool)
+            return np.full(moving, self._tolerance), np.zeros(moving, dtype=bool)
         now, of_bodies = begin.unknowns(begin.bodies.twist), (self.tumbling, self.members, self._asked)
         return who_tumbles(system, begin.model.dof, now, begin.gravity_speed, self._tolerances, of_bodies)
 
@@ -68,27 +62,27 @@ class Crowds:
 
     def checkpoint(self) -> dict[str, NDArray]:
         """All that `restore` needs."""
-        return {"crowd_members": self.members.copy(), "tumbling": self.tumbling.copy(), "asked": self._asked.copy()}
+        return {"moving_members": self.members.copy(), "tumbling": self.tumbling.copy(), "asked": self._asked.copy()}
 
     def restore(self, checkpoint: dict[str, NDArray]) -> None:
-        """Go on from a checkpoint, of a version that knew no crowds too."""
-        self.members = np.array(checkpoint.get("crowd_members", np.zeros_like(self.members)))
+        """Go on from a checkpoint, also of a version that had one tolerance for all."""
+        self.members = np.array(checkpoint.get("moving_members", np.zeros_like(self.members)))
         self.tumbling = np.array(checkpoint.get("tumbling", self.members))
-        self._asked = np.array(checkpoint.get("asked", np.where(self.members, self._of_crowds, self._tolerance)))
+        self._asked = np.array(checkpoint.get("asked", np.where(self.members, self._in_motion, self._tolerance)))
 
 
 @kernel
 def who_tumbles(system, dof, now, speed, tolerances, of_bodies):
-    """(moving, 2) and (moving,) as of `Crowds.look`, for contacts that move faster than `speed` at velocities `now` (dof,).
+    """(moving,) and (moving,) as of `MovingIslands.look`, for contacts faster than `speed` at velocities `now` (dof,).
 
-    dof: (n,) of a `Model`. tolerances: that of what is no crowd, of crowds with joints, of the others, and what is put up with
-    of fast ones. of_bodies: (n,) who tumbles, is in a crowd, and what is asked of each, all of which is brought up to date.
+    dof: (n,) of a `Model`. tolerances: of what is in no large island in motion, of those with joints, and of the others.
+    of_bodies: (n,) who tumbles, is in one, and what is asked of each, all of which is brought up to date.
     """
-    (tolerance, of_joined, of_crowds, limit), (tumbling, members, asked_of) = tolerances, of_bodies
+    (tolerance, of_joined, in_motion), (tumbling, members, asked_of) = tolerances, of_bodies
     bodies = system.offset.size - 1
     size, fastest = np.zeros(bodies, np.int64), np.zeros(bodies)
     stirred, jointed = np.zeros(bodies, np.bool_), np.zeros(bodies, np.bool_)
-    asked, together = np.full((bodies, 2), tolerance), np.empty(bodies, np.bool_)
+    asked, together = np.full(bodies, tolerance), np.empty(bodies, np.bool_)
     parent = np.arange(bodies)
     _look_at_islands(system, dof, now, tumbling, parent, (size, fastest, stirred, jointed))
     for i in range(dof.size):
@@ -98,11 +92,9 @@ def who_tumbles(system, dof, now, speed, tolerances, of_bodies):
             continue
         first = root(parent, b)
         together[b] = tumbling[i] = stirred[first] or fastest[first] > speed * speed
-        members[i] = tumbling[i] and size[first] > MANY and limit > tolerance
+        members[i] = tumbling[i] and size[first] > MANY and in_motion > tolerance
         if members[i]:
-            is_fast = fastest[first] > (MUCH_FASTER * speed) ** 2 and not jointed[first]
-            asked[b, 0] = asked_of[i] = of_joined if jointed[first] else of_crowds
-            asked[b, 1] = limit if is_fast else asked[b, 0]
+            asked[b] = asked_of[i] = of_joined if jointed[first] else in_motion
     return asked, together
 
 

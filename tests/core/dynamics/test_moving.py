@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Crowds: many bodies that tumble are solved to their own tolerance, what stands and what is few to the scene's."""
+"""Large islands in motion are solved to a tolerance of their own, what stands and what is few to the scene's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import solver_core as sc
-from solver_core.dynamics.model.crowds import who_tumbles
+from solver_core.dynamics.model.moving import who_tumbles
 from solver_core.problem.system import System
 
 from ..chains import ball
@@ -25,11 +25,11 @@ def worst(frames):
 
 
 @pytest.mark.slow
-def test_a_heap_that_tumbles_is_a_crowd_to_its_tolerance_and_falls_asleep_soon_after_rest():
+def test_a_heap_that_tumbles_is_in_motion_to_its_tolerance_and_falls_asleep_soon_after_rest():
     frames = sc.Simulation(falling_cubes(96)).run(10 * FPS)
-    crowd = np.concatenate([frame.statistics.crowd for frame in frames[1:]])
+    moving_bodies = np.concatenate([frame.statistics.moving for frame in frames[1:]])
     status = np.concatenate([frame.statistics.status for frame in frames[1:]])
-    assert 64 < crowd.max() <= 96
+    assert 64 < moving_bodies.max() <= 96
     assert not status.any()
     assert 1e-6 < worst(frames) <= 1e-3
     moving = [np.abs(after.poses - before.poses).max() > 1e-6 for before, after in pairwise(frames)]
@@ -37,24 +37,24 @@ def test_a_heap_that_tumbles_is_a_crowd_to_its_tolerance_and_falls_asleep_soon_a
     asleep = np.array([frame.statistics.asleep[-1] for frame in frames[1:]])
     assert asleep[-1] == 96
     assert int(np.argmax(asleep == 96)) <= at_rest + FPS
-    assert crowd[-1] == 0
+    assert moving_bodies[-1] == 0
 
 
-def test_what_stands_is_no_crowd_however_many_it_is():
+def test_what_stands_is_not_in_motion_however_many_it_is():
     frames = sc.Simulation(pile(14, 5), sleeping=False).run(6)
-    assert not any(frame.statistics.crowd.any() for frame in frames[1:])
+    assert not any(frame.statistics.moving.any() for frame in frames[1:])
     assert worst(frames) <= 1e-6
 
 
-def test_a_few_that_tumble_are_no_crowd():
+def test_a_few_that_tumble_keep_the_tolerance_of_the_scene():
     frames = sc.Simulation(falling_cubes(30)).run(FPS)
-    assert not any(frame.statistics.crowd.any() for frame in frames[1:])
+    assert not any(frame.statistics.moving.any() for frame in frames[1:])
     assert worst(frames) <= 1e-6
 
 
-def test_a_coarser_tolerance_of_the_scene_is_that_of_its_crowds():
-    frames = sc.Simulation(falling_cubes(80), tolerance=1e-2, crowd_tolerance=1e-4, crowd_limit=1e-3).run(20)
-    assert not any(frame.statistics.crowd.any() for frame in frames[1:])
+def test_a_coarser_tolerance_of_the_scene_is_that_in_motion_too():
+    frames = sc.Simulation(falling_cubes(80), tolerance=1e-2, moving_tolerance=1e-4).run(20)
+    assert not any(frame.statistics.moving.any() for frame in frames[1:])
 
 
 def pushed_pile():
@@ -64,51 +64,35 @@ def pushed_pile():
     return replace(spec, bodies=(spec.bodies[0], slab, *spec.bodies[2:]))
 
 
-def test_a_crowd_that_is_joined_is_asked_for_a_tenth_of_what_others_are():
+def test_an_island_in_motion_that_is_joined_is_asked_for_a_tenth_of_what_others_are():
     spec = pushed_pile()
     loose = sc.Simulation(spec).run(3)
     assert 1e-4 < worst(loose) <= 1e-3
     first, second = spec.bodies[2], spec.bodies[3]
     middle = 0.5 * (first.position + second.position)
     joined = sc.Simulation(replace(spec, joints=(ball("Joint", first.name, second.name, middle),))).run(3)
-    assert joined[-1].statistics.crowd.max() == 71
+    assert joined[-1].statistics.moving.max() == 71
     assert worst(joined) <= 1e-4
 
 
-def test_what_was_published_knows_no_crowds():
-    assert sc.Simulation(pushed_pile()).run(1)[-1].statistics.crowd.max() == 71
+def test_what_was_published_has_one_tolerance():
+    assert sc.Simulation(pushed_pile()).run(1)[-1].statistics.moving.max() == 71
     plain = sc.Simulation(pushed_pile(), staggering="published").run(1)[-1]
-    assert plain.statistics.crowd.max() == 0
+    assert plain.statistics.moving.max() == 0
 
 
-def test_a_bake_goes_on_with_the_crowds_it_had():
+def test_a_bake_goes_on_with_the_islands_in_motion_that_it_had():
     whole = sc.Simulation(pushed_pile())
     whole.run(2)
-    assert whole.checkpoint()["crowd_members"].any()
+    assert whole.checkpoint()["moving_members"].any()
     other = sc.Simulation(pushed_pile())
     other.restore(3, whole.checkpoint())
     np.testing.assert_array_equal(other.advance().poses, whole.advance().poses)
 
 
-@pytest.mark.slow
-def test_what_is_put_up_with_in_a_crowd_is_within_its_limit_and_saves_work():
-    """Of three heaps in all, for how much each one takes is chance: a tenth more or less by its last digits."""
-    factorisations = {1e-6: 0, 1e-3: 0}
-    for count in (60, 70, 80):
-        for limit in factorisations:
-            frames = sc.Simulation(falling_cubes(count), crowd_tolerance=1e-6, crowd_limit=limit).run(FPS)
-            assert not any(frame.statistics.status.any() for frame in frames[1:])
-            assert (max(frame.statistics.crowd.max() for frame in frames[1:]) > 32) == (limit > 1e-6)
-            assert worst(frames) <= limit
-            assert worst(frames) > 1e-6 or limit == 1e-6
-            factorisations[limit] += sum(int(frame.statistics.factorisations.sum()) for frame in frames[1:])
-    assert factorisations[1e-3] < 0.95 * factorisations[1e-6]
-
-
-@pytest.mark.parametrize("field", ["crowd_tolerance", "crowd_limit"])
-def test_a_tolerance_that_is_none_is_named(field):
-    with pytest.raises(sc.SceneError, match=field):
-        sc.Simulation(falling_cubes(2), **{field: 0.0})
+def test_an_invalid_tolerance_is_reported_by_name():
+    with pytest.raises(sc.SceneError, match="moving_tolerance"):
+        sc.Simulation(falling_cubes(2), moving_tolerance=0.0)
 
 
 def chain_of_contacts(bodies, velocity):
@@ -138,36 +122,36 @@ def chain_of_contacts(bodies, velocity):
 
 
 def asked_of(system, tumbling):
-    """Who tumbles, who is a member, and the two tolerances, of bodies some of which tumbled, where gravity gives 0.05 m/s."""
+    """Who tumbles, who is a member, and the tolerances, of bodies some of which tumbled, where gravity gives 0.05 m/s."""
     count = len(tumbling)
     tumbled, member, asked = tumbling.copy(), np.zeros(count, dtype=bool), np.zeros(count)
-    both, tumbles = who_tumbles(
-        system, np.arange(count), system.velocity, 0.05, (1e-6, 1e-4, 1e-3, 1e-2), (tumbled, member, asked)
+    tolerance, tumbles = who_tumbles(
+        system, np.arange(count), system.velocity, 0.05, (1e-6, 1e-4, 1e-3), (tumbled, member, asked)
     )
-    np.testing.assert_array_equal(both[:, 0], asked)
+    np.testing.assert_array_equal(tolerance, asked)
     np.testing.assert_array_equal(tumbles, tumbled)
-    return tumbles, member, both
+    return tumbles, member, tolerance
 
 
-def test_it_is_motion_against_each_other_that_makes_a_crowd_and_not_motion():
+def test_it_is_motion_against_each_other_that_counts():
     carried, stirred = np.full(80, 5.0), np.full(80, 5.0)
     stirred[40] += 0.1
     nobody = np.zeros(80, dtype=bool)
     for velocity, expected, asked in ((carried, False, 1e-6), (stirred, True, 1e-3)):
-        tumbling, member, both = asked_of(chain_of_contacts(80, velocity), nobody)
+        tumbling, member, tolerance = asked_of(chain_of_contacts(80, velocity), nobody)
         assert (tumbling == expected).all()
         assert (member == expected).all()
-        np.testing.assert_array_equal(both, asked)
+        np.testing.assert_array_equal(tolerance, asked)
     some = nobody.copy()
     some[79] = True
     assert asked_of(chain_of_contacts(80, carried), some)[0].all()
     stirred[40] += 1.0
     system = chain_of_contacts(80, stirred)
-    np.testing.assert_array_equal(asked_of(system, nobody)[2], np.tile([1e-3, 1e-2], (80, 1)))
+    np.testing.assert_array_equal(asked_of(system, nobody)[2], 1e-3)
     jointed = system._replace(mu=system.mu[:-1], slack=system.slack[:-1], box=np.zeros((1, 3, 3)))
     np.testing.assert_array_equal(asked_of(jointed, nobody)[2], 1e-4)
     for before in (np.zeros(30, dtype=bool), np.ones(30, dtype=bool)):
-        tumbling, member, both = asked_of(chain_of_contacts(30, stirred[25:55]), before)
+        tumbling, member, tolerance = asked_of(chain_of_contacts(30, stirred[25:55]), before)
         assert tumbling.all()
         assert not member.any()
-        np.testing.assert_array_equal(both, 1e-6)
+        np.testing.assert_array_equal(tolerance, 1e-6)
