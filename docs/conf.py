@@ -27,7 +27,21 @@ PAGES = {
     ),
     "For pipelines": ("docs/headless",),
     "For the curious": ("docs/theory", "solver_core/README", "docs/measured"),
-    "For those who build it": ("CONTRIBUTING", "docs/decisions", "docs/glossary", "CHANGELOG"),
+    "For those who build it": ("CONTRIBUTING", "docs/glossary", "docs/experiments", "CHANGELOG"),
+    "Decisions": (
+        "docs/design/house",
+        "docs/design/solvers",
+        "docs/design/many-bodies",
+        "docs/design/published",
+        "docs/design/dynamics",
+        "docs/design/impacts",
+        "docs/design/joints",
+        "docs/design/collision",
+        "docs/design/compile",
+        "docs/design/reading",
+        "docs/design/baking",
+        "docs/design/files",
+    ),
 }
 
 project = "Stiction"

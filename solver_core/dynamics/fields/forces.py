@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What force fields do to bodies at an instant: a force, a drag and a magnetic field for each.
 
-The laws are Blender's, as its rigid bodies feel them: units, falloffs and odd cases were measured there, see docs/decisions.md.
+The laws are Blender's, as its rigid bodies feel them: units, falloffs and odd cases as measured there (docs/design/reading.md).
 """
 
 from __future__ import annotations
