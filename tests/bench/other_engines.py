@@ -16,7 +16,7 @@ from scipy.spatial import ConvexHull
 
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
 
-__all__ = ["ENGINES", "Motion", "missing"]
+__all__ = ["ENGINES", "Motion", "bullet", "missing"]
 
 Floats = NDArray[np.float64]
 
@@ -38,15 +38,16 @@ def missing(engine: str, spec: SceneSpec) -> str:
     return ""
 
 
-def _bullet(spec: SceneSpec, frames: int, limit: float) -> Motion:
+def bullet(spec: SceneSpec, frames: int, limit: float, substeps: int = SUBSTEPS, iterations: int = ITERATIONS) -> Motion:
+    """A scene in Blender's own simulation, which is given up after `limit` s of the processor."""
     import bpy
 
     bpy.ops.wm.read_factory_settings(use_empty=True)
     scene = bpy.context.scene
-    scene.render.fps = round(spec.fps)
+    scene.render.fps, scene.gravity = round(spec.fps), spec.gravity
     bpy.ops.rigidbody.world_add()
     world = scene.rigidbody_world
-    world.substeps_per_frame, world.solver_iterations = SUBSTEPS, ITERATIONS
+    world.substeps_per_frame, world.solver_iterations = substeps, iterations
     world.collection = bpy.data.collections.new("Rigid Bodies")
     meshes: dict[int, Any] = {}
     objects = []
@@ -65,6 +66,7 @@ def _bullet(spec: SceneSpec, frames: int, limit: float) -> Motion:
         of.collision_shape = _bullet_shape(body.shape)
         of.friction, of.restitution = body.material.mu_static, body.material.restitution
         of.mass = body.mass or 1.0
+        of.linear_damping, of.angular_damping = body.linear_damping, body.angular_damping
         of.use_margin, of.collision_margin = True, 0.0
         if np.any(body.velocity) or np.any(body.angular_velocity):
             _lead_in(ob, body, 1.0 / spec.fps)
@@ -186,4 +188,4 @@ def _mujoco_model(mujoco: Any, spec: SceneSpec) -> Any:
     return made.compile()
 
 
-ENGINES: dict[str, Callable[[SceneSpec, int, float], Motion]] = {"bullet": _bullet, "mujoco": _mujoco}
+ENGINES: dict[str, Callable[[SceneSpec, int, float], Motion]] = {"bullet": bullet, "mujoco": _mujoco}
