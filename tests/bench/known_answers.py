@@ -4,8 +4,8 @@
     python -m tests.bench.known_answers [--only tower] [--limit 120]
 
 What should stand is to stay where it was after the first half second, for ten seconds of film; a box that slides down a slope
-is to go as far as g (sin - mu cos) t^2 / 2. `off_mm` is how far the farthest body is from there. All have 24 frames a second and
-10 steps a frame, Bullet also 40 steps with 50 iterations. Slopes are level ground under a gravity that leans.
+is to go as far as g (sin - mu cos) t^2 / 2. `off_mm` is how far the farthest body is from there. All have 24 frames a second
+and 10 steps a frame, Bullet also 40 steps with 50 iterations. Slopes are level ground under a gravity that leans.
 """
 
 from __future__ import annotations
