@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Tables of a page from CSV files of benchmarks, with where their rows come from.
 
-A table stands between `<!-- table NAME -->` and `<!-- end -->`; its last line has the commits, dates, machines and seeds of the
+A table stands between `<!--table NAME-->` and `<!--end-->`; its last line has the commits, dates, machines and seeds of the
 rows.
 """
 
@@ -17,7 +17,7 @@ __all__ = ["PROVENANCE", "Row", "Table", "number", "page_with_tables", "pair", "
 
 PROVENANCE = ("date", "machine", "commit", "seed")
 NOT_RANDOM = "none"  # how the seed of rows begins in which nothing is random
-BLOCK = re.compile(r"<!-- table (\w+) -->\n.*?<!-- end -->", re.DOTALL)
+BLOCK = re.compile(r"<!--table (\w+)-->\n.*?<!--end-->", re.DOTALL)
 
 Row = Mapping[str, str]
 Cell = Callable[[Row], str]
@@ -116,7 +116,7 @@ def _block(name: str, tables: Mapping[str, Table], folder: Path) -> str:
     rows = _rows(path)
     cells = [list(table.columns), ["---"] * len(table.columns), *table.lines(rows)]
     lines = [f"| {' | '.join(line)} |" for line in cells]
-    return "\n".join([f"<!-- table {name} -->", "", *lines, "", _source(path.stem, rows), "", "<!-- end -->"])
+    return "\n".join([f"<!--table {name}-->", "", *lines, "", _source(path.stem, rows), "", "<!--end-->"])
 
 
 def page_with_tables(page: str, tables: Mapping[str, Table], folder: Path) -> str:

@@ -56,6 +56,11 @@ def time_of(engine: str) -> Cell:
     return lambda row: seconds(row) if row.get(f"{engine} share", "1.0") == "1.0" else f"over {seconds(row)}"
 
 
+def first_part(row: Row) -> str:
+    """How much of the film was simulated, where that is not all."""
+    return "" if float(row["share"]) == 1.0 else f" ({float(row['share']):.0%} of it)"
+
+
 def is_awake(row: Row) -> bool:
     return float(row["processor_s"]) > 0.0 and (row["drift_mm"] != "0" or row["energy_at_end_j"] != "0")
 
@@ -128,7 +133,8 @@ TABLES = {
             "median": number("iterations, median"),
             "most": text("most"),
             "paper": text("the paper's"),
-        }
+        },
+        where=lambda row: row["the paper's"] != "",
     ),
     "heaps": Table(
         {
@@ -145,12 +151,10 @@ TABLES = {
     ),
     "artist_scenes": Table(
         {
-            "scene": text("scene"),
-            "film": number("share"),
+            "scene": pair(text("scene"), first_part, "{}{}"),
             "Stiction, s": number("processor_s"),
-            "overlap, mm": number("overlap_mm"),
             "Bullet, s": number("bullet_s"),
-            "its overlap, mm": number("bullet_overlap_mm"),
+            "overlaps, mm": pair(number("overlap_mm"), number("bullet_overlap_mm"), "{}, {}"),
             "times Bullet": number("times_bullet"),
         }
     ),
@@ -201,18 +205,8 @@ TABLES = {
         },
     ),
     "tunnelling": Table({"scene": text("scene"), "passed": text("passed"), "overlap": text("overlap")}),
-    "meshes": Table(
-        {
-            "scene": text("scene"),
-            "contacts": text("contacts"),
-            "ms a step": number("milliseconds_a_step"),
-            "missed": text("unsolved"),
-            "overlap, mm": number("deepest_overlap", scale=1e3),
-        }
-    ),
     "sleeping": Table(
         {
-            "bodies": number("bodies"),
             "asleep": number("asleep"),
             "contacts solved": number("contacts"),
             "ms a step": number("step", scale=1e3),
@@ -226,7 +220,6 @@ TABLES = {
             "change at the end": number("energy_at_end_j"),
             "drift, mm": number("drift_mm"),
             "missed": text("missed"),
-            "processor, s": number("processor_s"),
         },
         where=is_awake,
     ),
@@ -234,7 +227,6 @@ TABLES = {
         {"situation": text("situation"), "processor, s": text("processor_s"), "by the clock, s": text("wall_s")}
     ),
     "sizes": Table({"what": text("what"), "size": text("size")}),
-    "beside_the_solve": Table({"side": text("side"), "s": number("seconds"), "of the solve, %": number("share", scale=100.0)}),
     "fuzz": Table({"cases": number("cases"), "findings": text("findings"), "processor, s": number("processor_s")}),
     "interruptions": Table({"kinds": text("kinds"), "interruptions": text("interruptions"), "did harm": text("harm")}),
     "blenders": Table(
