@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Tables of a page from CSV files of benchmarks, with where their rows come from.
 
-A table stands between `<!--table NAME-->` and `<!--end-->`; its last line has the commits, dates, machines and seeds of the
-rows.
+A table stands between `<!--table NAME-->` and `<!--end-->`; its last line has the commits, dates and seeds of its rows.
 """
 
 from __future__ import annotations
@@ -101,9 +100,8 @@ def _source(name: str, rows: list[dict[str, str]]) -> str:
     changed = " with changes" if any(row.get("changed") == "True" for row in rows) else ""
     commits = ", ".join(dict.fromkeys(row["commit"][:7] for row in rows)) + changed
     dates = ", ".join(dict.fromkeys(row["date"][:10] for row in rows))
-    machines = ", ".join(dict.fromkeys(row["machine"] for row in rows))
     seeds = ", ".join(seed for seed in dict.fromkeys(row["seed"] for row in rows) if not seed.startswith(NOT_RANDOM))
-    return f"`{name}.csv`: {commits}; {dates}; {machines}" + (f"; seed {seeds}" if seeds else "")
+    return f"`{name}.csv`: {commits}; {dates}" + (f"; seed {seeds}" if seeds else "")
 
 
 def _block(name: str, tables: Mapping[str, Table], folder: Path) -> str:

@@ -49,6 +49,7 @@ def test_every_row_has_where_it_comes_from(path):
         assert all(row[name] for name in PROVENANCE)
         assert re.fullmatch(r"[0-9a-f]{40}", row["commit"])
         assert row["changed"] != "True", "measured with changes that no commit has"
+        assert row["machine"] in PAGES[1].read_text(encoding="utf-8"), "the introduction names the machines"
 
 
 @pytest.mark.parametrize(
