@@ -41,13 +41,16 @@ class Table:
 
     def lines(self, rows: Iterable[Row]) -> list[list[str]]:
         """The cells of each line."""
+        chosen = [row for row in rows if self.where(row)]
+        nothing = {f"{row[self.across]} {name}": "" for row in chosen for name in row} if self.across else {}
         groups: dict[object, list[Row]] = {}
-        for number_of_row, row in enumerate(filter(self.where, rows)):
-            key = number_of_row if self.by is None else tuple(row[name] for name in self.by)
+        for index, row in enumerate(chosen):
+            key = index if self.by is None else tuple(row[name] for name in self.by)
             groups.setdefault(key, []).append(row)
-        return [[cell(self._joined(group)) for cell in self.columns.values()] for group in groups.values()]
+        lines = [nothing | self._joined(group) for group in groups.values()]
+        return [[cell(line) for cell in self.columns.values()] for line in lines]
 
-    def _joined(self, group: list[Row]) -> Row:
+    def _joined(self, group: list[Row]) -> dict[str, str]:
         line = dict(group[0])
         line |= {name: str(combine([row[name] for row in group])) for name, combine in self.combine.items()}
         for row in group if self.across else ():
@@ -66,18 +69,18 @@ def shown(value: float, digits: int = 2) -> str:
 
 
 def text(name: str) -> Cell:
-    """What stands in the row, nothing where the row has no such figure."""
-    return lambda row: row.get(name, "")
+    """What stands in the row."""
+    return lambda row: row[name]
 
 
 def number(name: str, digits: int = 2, scale: float = 1.0) -> Cell:
     """A figure times `scale`, nothing where the row has none."""
-    return lambda row: shown(scale * float(row[name]), digits) if row.get(name) else ""
+    return lambda row: shown(scale * float(row[name]), digits) if row[name] else ""
 
 
 def ratio(over: str, under: str, digits: int = 2) -> Cell:
     """One figure over another, nothing where the row lacks one."""
-    return lambda row: shown(float(row[over]) / float(row[under]), digits) if row.get(over) and row.get(under) else ""
+    return lambda row: shown(float(row[over]) / float(row[under]), digits) if row[over] and row[under] else ""
 
 
 def pair(first: Cell, second: Cell, form: str = "{} ({})") -> Cell:
@@ -112,7 +115,10 @@ def _block(name: str, tables: Mapping[str, Table], folder: Path) -> str:
     if not path.exists():
         raise SystemExit(f"table {name}: {path} is missing; run its benchmark and copy what it wrote there")
     rows = _rows(path)
-    cells = [list(table.columns), ["---"] * len(table.columns), *table.lines(rows)]
+    try:
+        cells = [list(table.columns), ["---"] * len(table.columns), *table.lines(rows)]
+    except KeyError as absent:
+        raise SystemExit(f"table {name}: {path} has no column {absent}; copy the file as the benchmark wrote it") from None
     lines = [f"| {' | '.join(line)} |" for line in cells]
     return "\n".join([f"<!--table {name}-->", "", *lines, "", _source(path.stem, rows), "", "<!--end-->"])
 

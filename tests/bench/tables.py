@@ -47,13 +47,13 @@ def true(values: list[str]) -> float:
 
 def first(*names: str) -> Cell:
     """The first of these figures that the row has."""
-    return lambda row: next((number(name)(row) for name in names if row.get(name)), "")
+    return lambda row: next((number(name)(row) for name in names if row[name]), "")
 
 
 def time_of(engine: str) -> Cell:
     """Processor time, "over" what a run took that did not come to the end of the film."""
     seconds = number(f"{engine} processor_s")
-    return lambda row: seconds(row) if row.get(f"{engine} share", "1.0") == "1.0" else f"over {seconds(row)}"
+    return lambda row: seconds(row) if row[f"{engine} share"] in ("", "1.0") else f"over {seconds(row)}"
 
 
 def first_part(row: Row) -> str:

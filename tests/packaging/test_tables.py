@@ -58,6 +58,7 @@ def test_every_row_has_where_it_comes_from(path):
         ("nothing", "", "no table is called nothing"),
         ("sizes", "machine", "line 2: no machine"),
         ("sizes", "file", "is missing"),
+        ("sizes", "column", "no column 'size'"),
     ],
 )
 def test_what_a_table_lacks_is_named(tmp_path, name, wrong, said):
@@ -65,6 +66,8 @@ def test_what_a_table_lacks_is_named(tmp_path, name, wrong, said):
     path = folder / "sizes.csv"
     if wrong == "machine":
         path.write_text(re.sub(r'"Linux[^"]*"', "", path.read_text(encoding="utf-8")), encoding="utf-8")
+    if wrong == "column":
+        path.write_text(path.read_text(encoding="utf-8").replace(",size", ",length", 1), encoding="utf-8")
     if wrong == "file":
         path.unlink()
     with pytest.raises(SystemExit, match=said):
