@@ -65,7 +65,7 @@ def shown(value: float, digits: int = 2) -> str:
     if abs(value) >= 1e-3:
         return f"{value:.{digits}g}"
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
-    return f"{mantissa}e{int(exponent)}"
+    return f"{mantissa.removesuffix('.0')}e{int(exponent)}"
 
 
 def text(name: str) -> Cell:

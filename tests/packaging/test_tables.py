@@ -75,7 +75,16 @@ def test_what_a_table_lacks_is_named(tmp_path, name, wrong, said):
 
 
 def test_figures_have_the_digits_that_count():
-    figures = {0.0: "0", 1234.5: "1,234", 12.34: "12", 1.26: "1.3", 0.0123: "0.012", -2.345e-7: "-2.3e-7", 7500.0: "7,500"}
+    figures = {
+        0.0: "0",
+        1234.5: "1,234",
+        12.34: "12",
+        1.26: "1.3",
+        0.0123: "0.012",
+        -2.345e-7: "-2.3e-7",
+        1e-6: "1e-6",
+        7500.0: "7,500",
+    }
     assert {value: shown(value) for value in figures} == figures
     assert shown(1.54321, 3) == "1.54"
 
