@@ -121,7 +121,6 @@ TABLES = {
             "rule": named("rule", PROJECTIONS),
             "warm (paper)": pair(number("iterations warm"), text("paper's warm")),
             "cold (paper)": pair(number("iterations cold"), text("paper's cold")),
-            "ms warm": number("ms a solve warm"),
             "ms cold (paper)": pair(number("ms a solve cold"), number("paper's ms")),
             "moved, mm": number("moved mm"),
         },
@@ -164,7 +163,6 @@ TABLES = {
             "farthest, mm": number("farthest_mm"),
             "median, mm": number("median_mm"),
             "fastest slip, mm/s": number("slip_mm_s"),
-            "asleep after, s": number("asleep_s"),
             "ms a step": number("ms_a_step"),
         }
     ),
@@ -259,7 +257,6 @@ TABLES = {
             "scene": text("scene"),
             "energy, ms a step": number("energy_ms"),
             "default": number("staggered_ms"),
-            "pivoting": number("pivot_ms"),
         }
     ),
 }
