@@ -109,8 +109,7 @@ TABLES = {
             "contacts": text("contacts"),
             "ms a step": number("milliseconds_a_step"),
             "iterations (most)": pair(number("iterations_mean", 3), text("iterations_most")),
-            "contact, warm": pair(number("warm_contact_median"), text("warm_contact_most")),
-            "friction, warm": pair(number("warm_friction_median"), text("warm_friction_most")),
+            "factorisations": number("factorisations_mean"),
             "contact, cold": pair(number("cold_contact_median"), text("cold_contact_most")),
             "friction, cold": pair(number("cold_friction_median"), text("cold_friction_most")),
         }
