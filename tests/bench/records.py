@@ -84,7 +84,7 @@ def write_rows(name: str, rows: list[dict[str, object]]) -> Path:
     path = ROOT / "build" / "bench" / f"{name}-{now:%Y%m%dT%H%M%SZ}.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(dict.fromkeys(chain(where, *rows))))
+        writer = csv.DictWriter(file, list(dict.fromkeys(chain(where, *rows))), lineterminator="\n")
         writer.writeheader()
         writer.writerows(where | row for row in rows)
     return path
