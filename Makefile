@@ -12,7 +12,7 @@ RUN := .venv/bin/python
 # Compiled kernels outlive a run; they are kept out of the source tree.
 export NUMBA_CACHE_DIR := $(CURDIR)/build/numba
 
-.PHONY: help environment demo test quick kernels lint docs exceptions lock bench extension extension-this extension-platform clean distclean
+.PHONY: help environment demo test quick kernels lint docs exceptions lock bench figures extension extension-this extension-platform clean distclean
 .DEFAULT_GOAL := help
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make docs            the manual as pages, in manual/; manual/index.html is the front page"
 	@echo "make kernels         compile the kernels that are not compiled yet, in several processes"
 	@echo "make bench           factorisations, bake times, collision, sleep, heaps beside Bullet and MuJoCo, contacts, captured problems, the papers' figures; writes build/bench"
+	@echo "make figures         write the tables of README.md and docs/measured.md from docs/measured/*.csv"
 	@echo "make extension       dist/stiction-VERSION-PLATFORM-PYTHON.zip for every platform and Python"
 	@echo "make extension-this  only the zip for this machine and this Python"
 	@echo "make extension-platform  the zips for Blender's extensions platform: no compiled kernels, one for all Pythons"
@@ -74,6 +75,7 @@ docs: environment
 	$(RUN) .ci/pages.py
 
 bench: environment
+	$(RUN) -m tests.bench.known_answers
 	$(RUN) -m tests.bench.rates --seconds 2
 	$(RUN) -m tests.bench.collision
 	$(RUN) -m tests.bench.collision_against_mujoco
@@ -95,6 +97,10 @@ bench: environment
 	$(RUN) -m tests.bench.fuzz --cases 10000
 	$(RUN) -m tests.bench.interruptions --interruptions 200
 	$(RUN) -m tests.bench.first_bake
+
+# What a benchmark wrote to build/bench is copied to docs/measured/ first.
+figures: environment
+	$(RUN) -m tests.bench.tables
 
 extension: environment
 	$(RUN) .ci/extension.py

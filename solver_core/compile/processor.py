@@ -2,7 +2,7 @@
 """The processor that kernels are compiled for, a published level, not the very one that they are compiled on, and its vectors.
 
 So kernels can be compiled on one machine and used on another. What newer processors can do beyond the level was measured to
-gain nothing here (docs/measured.md). What is done to neighbouring numbers alike is done with vectors, also outside of loops
+gain nothing here. What is done to neighbouring numbers alike is done with vectors, also outside of loops
 ("superword-level parallelism"): as all C compilers that are built on LLVM do by default, and numba did until, with LLVM 14, it
 led to wrong code. It changes the order of no sum, and halves what blocks of rigid bodies take; collision is without.
 """

@@ -35,7 +35,8 @@ def main() -> None:
             seconds[tolerance] += process_time() - begin
             missed[tolerance] += not solved[-1]
         worse += [(seed, tolerances[i]) for i, one in enumerate(solved) if not one and any(solved[i:])]
-    rows = [{"tolerance": tolerance, "missed": missed[tolerance], "seconds": seconds[tolerance]} for tolerance in tolerances]
+    seeds = f"0 to {arguments.problems - 1}"
+    rows = [{"seed": seeds, "tolerance": one, "missed": missed[one], "seconds": seconds[one]} for one in tolerances]
     for row in rows:
         print(f"{row['tolerance']:6.0e}  missed {row['missed']:3} of {arguments.problems}, {row['seconds']:6.1f} s")
     print(f"missed though solved at a tighter tolerance: {len(worse)}", *worse[:20])

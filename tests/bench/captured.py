@@ -38,6 +38,7 @@ METHODS: dict[str, tuple[str, dict[str, object]]] = {
     "pivot": ("pivot", {}),
 }
 PER_SCENE = 20
+RANDOM = 200  # problems of each random kind, from as many seeds
 
 
 def heap(mu: float, seed: int = 0, boxes: int = 12, edge: float = 0.2) -> SceneSpec:
@@ -114,9 +115,9 @@ def kept_system(arrays: Mapping[str, np.ndarray]) -> System:
 
 
 def problems() -> Iterator[tuple[str, sc.ContactProblem]]:
-    for seed in range(200):
+    for seed in range(RANDOM):
         yield "random", sc.ContactProblem.from_delassus(*contact_problem(np.random.default_rng(seed), 3))
-    for seed in range(200):
+    for seed in range(RANDOM):
         yield "stacks", sc.ContactProblem.from_delassus(*random_stack(np.random.default_rng(seed), 3))
     for name, (spec, frames) in SCENES.items():
         for system in islands(spec, frames):
@@ -176,6 +177,7 @@ def main() -> None:
                 solved = sum(results[i].status == sc.Status.SOLVED for i in mine)
                 time = [seconds[i] for i in mine]
                 row = {"method": name, "tolerance": tolerance, "problems": group, "number": len(mine), "solved": solved}
+                row |= {"seed": f"0 to {RANDOM - 1}"} if group in ("random", "stacks") else {}
                 rows.append(row | {"median_ms": 1e3 * float(np.median(time)), "seconds": sum(time)})
             total = sum(result.status == sc.Status.SOLVED for result in results)
             print(f"{name:12} {tolerance:6.0e}  {total:3} of {len(results)} solved in {sum(seconds):6.1f} s", flush=True)

@@ -101,8 +101,8 @@ def pit(width: float) -> list[tuple[float, float, float, list[float]]]:
     ]
 
 
-def settled(kind: str, count: int, poses: int) -> tuple[Any, Floats]:
-    """The model, and the coordinates of that many steps at the end of the fall, (poses, nq)."""
+def settled(kind: str, count: int, poses: int) -> tuple[int, Any, Floats]:
+    """The seed, the model, and the coordinates of that many steps at the end of the fall, (poses, nq)."""
     rng = np.random.default_rng(count)
     width = 1.6 * np.ceil(count ** (1.0 / 3.0))
     model, data = mujoco_heap(kind, count, width)
@@ -116,10 +116,10 @@ def settled(kind: str, count: int, poses: int) -> tuple[Any, Floats]:
     for _ in range(poses):
         mujoco.mj_step(model, data)
         passed.append(data.qpos.copy())
-    return model, np.array(passed)
+    return count, model, np.array(passed)
 
 
-def at_random(kind: str, count: int, poses: int) -> tuple[Any, Floats]:
+def at_random(kind: str, count: int, poses: int) -> tuple[int, Any, Floats]:
     """The same for bodies on a grid, shaken, that overlap."""
     rng = np.random.default_rng(count + 1)
     model, _ = mujoco_heap(kind, count, 1e3)
@@ -127,7 +127,7 @@ def at_random(kind: str, count: int, poses: int) -> tuple[Any, Floats]:
     passed = [
         np.column_stack([place + rng.uniform(-0.1, 0.1, (count, 3)), quaternions(rng, count)]).ravel() for _ in range(poses)
     ]
-    return model, np.array(passed)
+    return count + 1, model, np.array(passed)
 
 
 def specs_of(model: Any) -> list[ShapeSpec]:
@@ -145,7 +145,7 @@ def specs_of(model: Any) -> list[ShapeSpec]:
     return specs
 
 
-def race(name: str, model: Any, coordinates: Floats) -> dict[str, object]:
+def race(name: str, seed: int, model: Any, coordinates: Floats) -> dict[str, object]:
     """Times of both on the same poses, in ms."""
     data = mujoco.MjData(model)
     model.geom_margin[:] = GAP / 2  # the largest gap is the sum of both
@@ -180,7 +180,7 @@ def race(name: str, model: Any, coordinates: Floats) -> dict[str, object]:
             times.append(process_time() - begin)
         return times, len(found), len(set(zip(found.body_a.tolist(), found.body_b.tolist(), strict=True)))
 
-    row: dict[str, object] = {"heap": name, "bodies": model.nbody - 1}
+    row: dict[str, object] = {"heap": name, "bodies": model.nbody - 1, "seed": seed}
     for label, (times, contacts, pairs) in (("ours", ours()), ("mujoco", theirs(0)), ("mujoco single", theirs(SINGLE))):
         row |= {f"{label} ms": 1e3 * float(np.mean(times)), f"{label} least ms": 1e3 * min(times)}
         row |= {f"{label} contacts": contacts, f"{label} pairs": pairs}

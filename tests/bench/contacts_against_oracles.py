@@ -55,7 +55,7 @@ def main() -> int:
     for number, pair in enumerate(PAIRS):
         random = np.random.default_rng([arguments.seed, number])
         row = asdict(tally(random, poses(random, solids, pair, arguments.poses), mujoco))
-        rows.append({"pair": "-".join(pair), "random_seed": arguments.seed} | row)
+        rows.append({"pair": "-".join(pair), "seed": arguments.seed} | row)
         print(f"{'-'.join(pair):18s}" + "".join(f"{row[key]:>10{shown}}" for key, _, shown in COLUMNS), flush=True)
     print(f"{sum(row['poses'] for row in rows)} poses; figures in {write_rows('contacts_against_oracles', rows)}")
     return int(any(row[key] for row in rows for key in ("wrong", "missed", "invented", "unsettled")))

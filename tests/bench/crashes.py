@@ -143,6 +143,7 @@ def measured(number: int, seed: int, steps: int) -> dict[str, Any]:
     names = [spec.bodies[body].name for body in at] if worst > 0.0 else ["", ""]
     return {
         "crash": number,
+        "seed": seed,
         "bodies": len(spec.bodies),
         "overlap": worst,
         "a": names[0],

@@ -24,6 +24,7 @@ from time import process_time
 from ..addon import fuzzing as of_addon
 from ..addon.loading import load_extension
 from ..core import fuzzing
+from .records import write_rows
 
 KINDS = {**fuzzing.KINDS, **of_addon.KINDS}
 # the add-on's start processes: they come once where the others come three times
@@ -100,6 +101,8 @@ def main() -> None:
     print(f"cases {cases.start} to {cases.stop - 1} in {seconds:.0f} s of processor time, {found.total()} findings")
     for place, count in found.most_common():
         print(f"  {count:6d}  {place}")
+    seed = f"{cases.start} to {cases.stop - 1}"
+    print(write_rows("fuzz", [{"seed": seed, "cases": len(cases), "findings": found.total(), "processor_s": seconds}]))
     sys.stdout.flush()
     sys.stderr.flush()
     # Blender's own end may crash or wait for ever, as `addon/command/console.py` says

@@ -46,7 +46,14 @@ def measured(name: str, given: tuple[Floats, Floats, Floats], mu: float, method:
     result = sc.solve(problem, method, tolerance=tolerance, time_limit=limit)
     done = process_time()
     residuals = sc.residuals(problem, result)
-    row = {"problem": name, "contacts": problem.contacts, "rank": problem.system.velocity.size, "mu": mu, "method": method}
+    row = {
+        "problem": name,
+        "seed": SEED if name.startswith("heap") else name.rpartition(" ")[2],
+        "contacts": problem.contacts,
+        "rank": problem.system.velocity.size,
+        "mu": mu,
+        "method": method,
+    }
     row |= {"tolerance": tolerance, "made_s": made - begin, "solved_s": done - made, "status": result.status.name}
     reached = residuals.static_friction if method == "pivot" else residuals.coulomb
     return row | {"residual": reached, "factorisations": result.stats.factorisations}

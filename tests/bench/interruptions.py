@@ -33,6 +33,8 @@ from typing import Any
 
 import numpy as np
 
+from .records import write_rows
+
 ROOT = Path(__file__).resolve().parents[2]
 
 FRAMES, CUBES = 60, 6
@@ -337,6 +339,8 @@ def main() -> None:
     sequence = {number: planned(arguments.seed, kinds, number) for number in numbers}
     with tempfile.TemporaryDirectory() as folder:
         counts, harm = run(Trial(Path(folder)), sequence, arguments.log)
+    rows = [{"seed": arguments.seed, "kinds": len(counts), "interruptions": counts.total(), "harm": harm}]
+    print(write_rows("interruptions", rows))
     print(f"{counts.total()} interruptions, {harm} did harm: {', '.join(f'{n} {kind}' for kind, n in sorted(counts.items()))}")
     sys.exit(1 if harm else 0)
 

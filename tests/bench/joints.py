@@ -95,7 +95,17 @@ def random_problems(count: int) -> list[dict[str, object]]:
                 solved, worst = solved + 1, max(worst, measured)
                 false += not measured <= 1e-8
         time = process_time() - begin
-        rows.append({"method": method, "problems": count, "solved": solved, "false": false, "worst": worst, "s": time})
+        rows.append(
+            {
+                "method": method,
+                "seed": f"0 to {count - 1}",
+                "problems": count,
+                "solved": solved,
+                "false": false,
+                "worst": worst,
+                "s": time,
+            }
+        )
     return rows
 
 
@@ -125,7 +135,7 @@ def random_scenes(count: int) -> list[dict[str, object]]:
                 between = np.abs(results["pivot"].body_velocity - results["staggered"].body_velocity).max()
                 apart[kind].append(float(between / np.abs(system.velocity).max()))
     found = {f"apart{kind}, {share:g}": float(np.quantile(ones, share)) for kind, ones in apart.items() for share in (0.9, 1.0)}
-    counts = {"scenes": count, "steps": steps, "solved": solved, "false": false, "worst": worst}
+    counts = {"scenes": count, "seed": f"0 to {count - 1}", "steps": steps, "solved": solved, "false": false, "worst": worst}
     return [counts | {f"to 1e-8, {name}": number for name, number in of_method.items()} | found | {"s": process_time() - begin}]
 
 

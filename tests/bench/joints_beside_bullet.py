@@ -176,15 +176,16 @@ def main() -> int:
         "pendulum": lambda: SceneSpec((rod,), joints=(nail,)),
     }
     frames = round(FPS * arguments.seconds) + 1
+    rows: list[dict[str, object]] = []
     for name in arguments.only:
-        spec, rows = undamped(with_posts(made[name](), frames)), []
+        spec = undamped(with_posts(made[name](), frames))
         for who in ("Stiction", *BULLET):
             worlds = by_stiction(spec, SUBSTEPS.get(name, 10)) if who == "Stiction" else by_bullet(spec, *BULLET[who])
             row = {"scene": name, "by": who, **figures(name, spec, worlds)}
             rows.append(row)
             values = (f"{value:.4g}" if isinstance(value, float) else value for value in row.values())
             print(*(f"{key} {value}" for key, value in zip(row, values, strict=True)), sep="  ", flush=True)
-        write_rows(f"joints_beside_bullet_{name}", rows)
+    print(write_rows("joints_beside_bullet", rows))
     return 0
 
 

@@ -31,7 +31,7 @@ from solver_core.scenes import jointed as jointed_scenes
 from solver_core.scenes import plain as scenes
 from solver_core.scenes import published as published_scenes
 
-from .records import on_one_thread
+from .records import on_one_thread, write_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -141,6 +141,23 @@ def read(name: str) -> dict[str, np.ndarray]:
     return {column: np.array([float(row[column]) for row in rows]) for column in COLUMNS} if rows else {}
 
 
+def row(name: str, found: dict[str, np.ndarray]) -> dict[str, object]:
+    """The scene's row: energies are relative to that of the first minute, or second, that was simulated."""
+    late = found["seconds"] >= FIRST_MINUTE
+    energy = found["energy"][late] if late.any() else found["energy"]
+    return {
+        "scene": name,
+        "film_s": found["seconds"][-1],
+        "energy_j": energy[0],
+        "energy_at_end_j": energy[-1] - energy[0],
+        "energy_at_most_j": max(0.0, float(energy.max() - energy[0])),
+        "drift_mm": found["drift"].max() if late.any() else "",
+        "overlap_mm": found["overlap"].max(),
+        "missed": int(found["missed"][-1]),
+        "processor_s": found["processor"][-1],
+    }
+
+
 def summary(name: str, found: dict[str, np.ndarray]) -> str:
     """The scene's line of the table."""
     late = found["seconds"] >= FIRST_MINUTE
@@ -201,6 +218,7 @@ def main() -> None:
         "| deepest overlap, mm | missed | processor, s |\n| --- | --- | --- | --- | --- | --- | --- | --- |"
     )
     print("\n".join(summary(name, found) for name, found in results.items()))
+    print(write_rows("long_and_steady", [row(name, found) for name, found in results.items()]))
     plot(results, arguments.plot)
     print(arguments.plot)
 

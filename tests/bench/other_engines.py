@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
+from solver_core.dynamics.model.bodies import build_bodies
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
 
-__all__ = ["ENGINES", "Motion", "missing"]
+__all__ = ["ENGINES", "Motion", "bullet", "missing"]
 
 Floats = NDArray[np.float64]
 
@@ -38,19 +39,20 @@ def missing(engine: str, spec: SceneSpec) -> str:
     return ""
 
 
-def _bullet(spec: SceneSpec, frames: int, limit: float) -> Motion:
+def bullet(spec: SceneSpec, frames: int, limit: float, substeps: int = SUBSTEPS, iterations: int = ITERATIONS) -> Motion:
+    """A scene in Blender's own simulation, which is given up after `limit` s of the processor."""
     import bpy
 
     bpy.ops.wm.read_factory_settings(use_empty=True)
     scene = bpy.context.scene
-    scene.render.fps = round(spec.fps)
+    scene.render.fps, scene.gravity = round(spec.fps), spec.gravity
     bpy.ops.rigidbody.world_add()
     world = scene.rigidbody_world
-    world.substeps_per_frame, world.solver_iterations = SUBSTEPS, ITERATIONS
+    world.substeps_per_frame, world.solver_iterations = substeps, iterations
     world.collection = bpy.data.collections.new("Rigid Bodies")
     meshes: dict[int, Any] = {}
     objects = []
-    for body in spec.bodies:
+    for body, mass in zip(spec.bodies, build_bodies(spec)[0].model.mass, strict=True):
         if id(body.shape) not in meshes:
             meshes[id(body.shape)] = bpy.data.meshes.new(body.name)
             meshes[id(body.shape)].from_pydata(*_surface(body.shape))
@@ -64,7 +66,8 @@ def _bullet(spec: SceneSpec, frames: int, limit: float) -> Motion:
         of.type = "ACTIVE" if body.kind is BodyKind.ACTIVE else "PASSIVE"
         of.collision_shape = _bullet_shape(body.shape)
         of.friction, of.restitution = body.material.mu_static, body.material.restitution
-        of.mass = body.mass or 1.0
+        of.mass = mass if body.kind is BodyKind.ACTIVE else 1.0
+        of.linear_damping, of.angular_damping = body.linear_damping, body.angular_damping
         of.use_margin, of.collision_margin = True, 0.0
         if np.any(body.velocity) or np.any(body.angular_velocity):
             _lead_in(ob, body, 1.0 / spec.fps)
@@ -159,7 +162,7 @@ def _mujoco_model(mujoco: Any, spec: SceneSpec) -> Any:
     made.option.timestep, made.option.cone = 1.0 / (spec.fps * SUBSTEPS), mujoco.mjtCone.mjCONE_ELLIPTIC
     made.option.gravity = spec.gravity
     known: dict[int, str] = {}
-    for body in spec.bodies:
+    for body, mass in zip(spec.bodies, build_bodies(spec)[0].model.mass, strict=True):
         active, shape = body.kind is BodyKind.ACTIVE, body.shape
         of = made.worldbody.add_body(pos=body.position, quat=body.orientation) if active else made.worldbody
         if active:
@@ -182,8 +185,8 @@ def _mujoco_model(mujoco: Any, spec: SceneSpec) -> Any:
             geom = of.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name, **place)
         geom.friction = [body.material.mu_static**2, 0.0, 0.0]  # it takes the larger one of a pair
         if active:
-            geom.mass = body.mass
+            geom.mass = mass
     return made.compile()
 
 
-ENGINES: dict[str, Callable[[SceneSpec, int, float], Motion]] = {"bullet": _bullet, "mujoco": _mujoco}
+ENGINES: dict[str, Callable[[SceneSpec, int, float], Motion]] = {"bullet": bullet, "mujoco": _mujoco}

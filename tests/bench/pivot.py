@@ -44,6 +44,7 @@ SCENES = {
     "wall, 20 bricks": scenes.wall,
     "card house, 4 levels": lambda: scenes.card_house(levels=4),
 }
+SEED = 1994  # plus the number of dimensions where there is friction; of a race the number of contacts
 SOLVED_GOAL = 0.999
 RATIO_GOAL, FASTER_GOAL = 3.0, 5.0
 RUNS = 200
@@ -51,7 +52,7 @@ RUNS = 200
 
 def _frictionless(problems: int) -> tuple[int, list[tuple[int, int]]]:
     """(problems not solved, (n, drives from empty sets) of each)."""
-    random, missed, drives = np.random.default_rng(1994), 0, []
+    random, missed, drives = np.random.default_rng(SEED), 0, []
     for _ in range(problems):
         n = int(random.integers(1, 151))
         A, b = frictionless_problem(random, n)
@@ -64,7 +65,7 @@ def _frictionless(problems: int) -> tuple[int, list[tuple[int, int]]]:
 
 def _static(problems: int, dim: int) -> tuple[int, float, int]:
     """(problems not solved, pivots a contact in the mean, how many took more than one trial)."""
-    random, missed, pivots, again = np.random.default_rng(1994 + dim), 0, [], 0
+    random, missed, pivots, again = np.random.default_rng(SEED + dim), 0, [], 0
     for _ in range(problems):
         G, g, mu = contact_problem(random, dim)
         result = sc.solve(sc.ContactProblem.from_delassus(G, g, mu, dim=dim), "pivot", tolerance=1e-8)
@@ -117,7 +118,7 @@ def _race(kind: str, n: int) -> dict[str, object]:
 
     solvers = {"pivot": by_pivot, "daqp": by_daqp, "quadprog": by_quadprog, "clarabel": by_clarabel}
     times = _least_times([lambda: np.linalg.solve(raised, b), *solvers.values()], RUNS)
-    row: dict[str, object] = {"kind": kind, "n": n, "numpy_microseconds": 1e6 * times[0]}
+    row: dict[str, object] = {"kind": kind, "seed": n, "n": n, "numpy_microseconds": 1e6 * times[0]}
     for (name, call), time in zip(solvers.items(), times[1:], strict=True):
         row[f"{name}_microseconds"] = 1e6 * time
         row[f"{name}_residual"] = sc.lcp_residual(A, b, call())
@@ -171,19 +172,26 @@ def main() -> int:
     _plot(drives, slope, options.plot)
     print(f"frictionless: {missed} of {options.problems} not solved to 1e-10; drives grow like n^{power:.2f}, {slope:.2f} n")
     met &= missed == 0
+    random = [{"seed": SEED, "kind": "frictionless", "number": options.problems, "missed": missed, "drives_a_contact": slope}]
     for dim in (2, 3):
         missed, pivots, again = _static(options.problems, dim)
         print(
             f"static friction, {dim}D: {missed} of {options.problems} not solved to 1e-8, {again} by more than one trial, "
             f"{pivots:.2f} pivots a contact"
         )
+        row = {"seed": SEED + dim, "kind": f"static friction, {dim}D", "number": options.problems, "missed": missed}
+        random.append(row | {"pivots_a_contact": pivots, "more_than_one_trial": again})
         met &= missed <= (1.0 - SOLVED_GOAL) * options.problems
 
     print("\nscene                 contacts  pivot: s a frame, unsolved, moved   staggered: s a frame, unsolved, moved")
+    baked: list[dict[str, object]] = []
     for name, make in SCENES.items():
         figures = [_bake(make(), method) for method in ("pivot", "staggered")]
         shown = "   ".join(f"{seconds:9.4f} {missed:3d} {moved:.0e} m" for _, missed, seconds, moved in figures)
         print(f"{name:22s} {figures[0][0]:4d}     {shown}")
+        for method, (contacts, missed, seconds, moved) in zip(("pivot", "staggered"), figures, strict=True):
+            row = {"scene": name, "contacts": contacts, "method": method, "missed": missed}
+            baked.append(row | {"seconds_a_frame": seconds, "moved_m": moved})
 
     rows = [_race(kind, size) for kind in ("regular", "contacts") for size in (50, 100, 150)]
     print("\nkind       n   numpy us  pivot us  over numpy (goal 3)  best rival  pivot is faster by (goal 5)  residuals")
@@ -199,6 +207,8 @@ def main() -> int:
         )
         met &= row["kind"] != "regular" or float(row["over_numpy"]) <= RATIO_GOAL
         met &= float(row["faster_than_best"]) >= FASTER_GOAL
+    write_rows("pivot_random", random)
+    write_rows("pivot_scenes", baked)
     print(f"\nwritten to {write_rows('pivot', rows)} and {options.plot}")
     return 0 if met else 1
 

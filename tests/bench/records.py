@@ -11,6 +11,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 
 __all__ = ["forget_peak", "on_one_thread", "peak_memory", "write_rows"]
@@ -67,7 +68,7 @@ def _git(*arguments: str) -> str:
 
 
 def write_rows(name: str, rows: list[dict[str, object]]) -> Path:
-    """Write rows, all with the same keys, to build/bench/NAME-DATE.csv; what is random tells its "seed"."""
+    """Write rows to build/bench/NAME-DATE.csv, empty where one lacks a figure; rows of what is random have their "seed"."""
     now = datetime.now(UTC)
     where = {
         "date": now.isoformat(timespec="seconds"),
@@ -83,7 +84,7 @@ def write_rows(name: str, rows: list[dict[str, object]]) -> Path:
     path = ROOT / "build" / "bench" / f"{name}-{now:%Y%m%dT%H%M%SZ}.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(where | rows[0]))
+        writer = csv.DictWriter(file, list(dict.fromkeys(chain(where, *rows))), lineterminator="\n")
         writer.writeheader()
         writer.writerows(where | row for row in rows)
     return path

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Write the tables of README.md and docs/measured.md from docs/measured/*.csv.
+
+    python -m tests.bench.tables [--check]
+
+What a benchmark wrote to build/bench is shown once it is copied to docs/measured under the name of its table. With --check
+nothing is written, and the status is 1 where a page and the files differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from .csv_tables import Cell, Row, Table, number, page_with_tables, pair, ratio, text
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = ROOT / "docs" / "measured"
+PAGES = (ROOT / "README.md", ROOT / "docs" / "measured.md")
+
+BULLET, BULLET_MORE = "Bullet, 10 and 10", "Bullet, 40 and 50"
+METHODS = {"published": "plain", "accelerated": "default", "pivot": "pivoting"}
+PROJECTIONS = {"published": "Algorithm 1", "accelerated": "default"}
+BODIES = {"cubes": "cubes", "hulls": "convex hulls", "dominoes": "dominoes", "wall": "bricks in a wall that is hit"}
+
+
+def named(name: str, names: dict[str, str]) -> Cell:
+    return lambda row: names[row[name]]
+
+
+def total(values: list[str]) -> float:
+    return sum(map(float, values))
+
+
+def mean(values: list[str]) -> float:
+    return total(values) / len(values)
+
+
+def most(values: list[str]) -> float:
+    return max(map(float, values))
+
+
+def true(values: list[str]) -> float:
+    return values.count("True")
+
+
+def first(*names: str) -> Cell:
+    """The first of these figures that the row has."""
+    return lambda row: next((number(name)(row) for name in names if row[name]), "")
+
+
+def time_of(engine: str) -> Cell:
+    """Processor time, "over" what a run took that did not come to the end of the film."""
+    seconds = number(f"{engine} processor_s")
+    return lambda row: seconds(row) if row[f"{engine} share"] in ("", "1.0") else f"over {seconds(row)}"
+
+
+def first_part(row: Row) -> str:
+    """How much of the film was simulated, where that is not all."""
+    return "" if float(row["share"]) == 1.0 else f" ({float(row['share']):.0%} of it)"
+
+
+def is_awake(row: Row) -> bool:
+    return float(row["processor_s"]) > 0.0 and (row["drift_mm"] != "0" or row["energy_at_end_j"] != "0")
+
+
+TABLES = {
+    "known_answers": Table(
+        {
+            "off by, mm": text("scene"),
+            "Stiction": number("Stiction off_mm"),
+            "Bullet": number(f"{BULLET} off_mm"),
+            "Bullet, 40 and 50": number(f"{BULLET_MORE} off_mm"),
+            "MuJoCo": number("MuJoCo off_mm"),
+        },
+        by=("scene",),
+        across="by",
+    ),
+    "what_touches": Table({"scene": text("scene"), "measured": text("measured"), "right": text("right")}),
+    "captured": Table(
+        {
+            "method": named("method", METHODS),
+            "tolerance": number("tolerance"),
+            "solved": pair(number("solved"), number("number"), "{} of {}"),
+            "seconds": number("seconds"),
+        },
+        by=("method", "tolerance"),
+        combine={"solved": total, "number": total, "seconds": total},
+    ),
+    "staggered_against_quadprog": Table(
+        {
+            "s a solve (solved)": lambda row: "mean of 15 steps",
+            "quadprog": pair(number("reference_seconds"), number("reference_converged")),
+            "same algorithm, our projections": pair(number("published_seconds"), number("published_converged")),
+            "our solver, 8 sides": pair(number("polygon_seconds"), number("polygon_converged")),
+            "our solver, disk": pair(number("disk_seconds"), number("disk_converged")),
+        },
+        by=("cap",),
+        combine={
+            f"{name}_{figure}": combine
+            for name in ("reference", "published", "polygon", "disk")
+            for figure, combine in (("seconds", mean), ("converged", true))
+        },
+    ),
+    "rates": Table(
+        {
+            "scene": text("scene"),
+            "contacts": text("contacts"),
+            "ms a step": number("milliseconds_a_step"),
+            "iterations (most)": pair(number("iterations_mean", 3), text("iterations_most")),
+            "factorisations": number("factorisations_mean"),
+            "contact, cold": pair(number("cold_contact_median"), text("cold_contact_most")),
+            "friction, cold": pair(number("cold_friction_median"), text("cold_friction_most")),
+        }
+    ),
+    "paper_tables_kaufman": Table(
+        {
+            "scene": text("scene"),
+            "rule": named("rule", PROJECTIONS),
+            "warm (paper)": pair(number("iterations warm"), text("paper's warm")),
+            "cold (paper)": pair(number("iterations cold"), text("paper's cold")),
+            "ms cold (paper)": pair(number("ms a solve cold"), number("paper's ms")),
+            "moved, mm": number("moved mm"),
+        },
+        where=lambda row: float(row["tolerance"]) == 1e-4,
+    ),
+    "paper_tables_faure": Table(
+        {
+            "scene": text("scene"),
+            "median": number("iterations, median"),
+            "most": text("most"),
+            "paper": text("the paper's"),
+        },
+        where=lambda row: row["the paper's"] != "",
+    ),
+    "heaps": Table(
+        {
+            "scene": pair(number("bodies"), named("scene", BODIES), "{} {}"),
+            "Stiction, s": time_of("stiction"),
+            "Bullet, s": time_of("bullet"),
+            "MuJoCo, s": time_of("mujoco"),
+            "times Bullet": ratio("stiction processor_s", "bullet processor_s"),
+            "missed": text("stiction missed"),
+            "overlap, mm": number("stiction overlap_mm"),
+        },
+        by=("scene", "bodies"),
+        across="engine",
+    ),
+    "artist_scenes": Table(
+        {
+            "scene": pair(text("scene"), first_part, "{}{}"),
+            "Stiction, s": number("processor_s"),
+            "Bullet, s": number("bullet_s"),
+            "overlaps, mm": pair(number("overlap_mm"), number("bullet_overlap_mm"), "{}, {}"),
+            "times Bullet": number("times_bullet"),
+        }
+    ),
+    "drift": Table(
+        {
+            "tolerance": number("tolerance"),
+            "farthest, mm": number("farthest_mm"),
+            "median, mm": number("median_mm"),
+            "fastest slip, mm/s": number("slip_mm_s"),
+            "ms a step": number("ms_a_step"),
+        }
+    ),
+    "joints_beside_bullet": Table(
+        {
+            "scene": text("scene"),
+            "joints open, mm": number("Stiction joints open by mm"),
+            "Bullet": number(f"{BULLET} joints open by mm"),
+            "40 and 50": number(f"{BULLET_MORE} joints open by mm"),
+            "other figure": first("Stiction sag m", "Stiction moved by mm", "Stiction period off"),
+            "Bullet's": first(f"{BULLET} sag m", f"{BULLET} moved by mm", f"{BULLET} period off"),
+            "40 and 50's": first(f"{BULLET_MORE} sag m", f"{BULLET_MORE} moved by mm", f"{BULLET_MORE} period off"),
+        },
+        by=("scene",),
+        across="by",
+    ),
+    "collision_against_mujoco": Table(
+        {
+            "bodies": pair(number("bodies"), text("heap"), "{} {}"),
+            "pairs": number("ours pairs"),
+            "ours, ms": number("ours ms"),
+            "MuJoCo, ms": number("mujoco ms"),
+            "one contact a pair, ms": number("mujoco single ms"),
+        }
+    ),
+    "contacts_against_oracles": Table(
+        {
+            "poses": number("poses"),
+            "missed, invented, wrong": pair(pair(number("missed"), number("invented"), "{}, {}"), number("wrong"), "{}, {}"),
+            "worst distance, m": number("distance"),
+            "worst depth, m": number("depth"),
+            "as MuJoCo": pair(number("agreed"), number("compared"), "{} of {}"),
+        },
+        by=(),
+        combine={
+            **dict.fromkeys(("poses", "missed", "invented", "wrong", "agreed", "compared"), total),
+            **dict.fromkeys(("distance", "depth"), most),
+        },
+    ),
+    "tunnelling": Table({"scene": text("scene"), "passed": text("passed"), "overlap": text("overlap")}),
+    "sleeping": Table(
+        {
+            "asleep": number("asleep"),
+            "contacts solved": number("contacts"),
+            "ms a step": number("step", scale=1e3),
+        }
+    ),
+    "long_and_steady": Table(
+        {
+            "scene": text("scene"),
+            "film, s": number("film_s", 3),
+            "relative change of energy": ratio("energy_at_end_j", "energy_j"),
+            "drift, mm": number("drift_mm"),
+            "missed": text("missed"),
+        },
+        where=is_awake,
+    ),
+    "first_frame": Table(
+        {"situation": text("situation"), "processor, s": text("processor_s"), "by the clock, s": text("wall_s")}
+    ),
+    "sizes": Table({"what": text("what"), "size": text("size")}),
+    "fuzz": Table({"cases": number("cases"), "findings": text("findings"), "processor, s": number("processor_s")}),
+    "interruptions": Table({"kinds": text("kinds"), "interruptions": text("interruptions"), "did harm": text("harm")}),
+    "blenders": Table(
+        {"Blender": text("blender"), "Python": text("python"), "passed": number("passed"), "failed": text("failed")}
+    ),
+    "presets": Table(
+        {
+            "preset": text("preset"),
+            "card house": number("house_s"),
+            "27 cubes": number("heap_27_s"),
+            "wall of 60": number("wall_60_s"),
+            "125 cubes": number("heap_125_s"),
+        }
+    ),
+    "pivot_scenes": Table(
+        {
+            "scene": text("scene"),
+            "contacts": text("contacts"),
+            "pivoting, s a frame": number("pivot seconds_a_frame"),
+            "default": number("staggered seconds_a_frame"),
+            "moved with pivoting, m": number("pivot moved_m"),
+        },
+        by=("scene",),
+        across="method",
+        where=lambda row: (
+            row["scene"] in ("card house, 2 levels", "arch, 11 blocks", "card house, 3 levels", "wall, 20 bricks")
+        ),
+    ),
+    "energy_scenes": Table(
+        {
+            "scene": text("scene"),
+            "energy, ms a step": number("energy_ms"),
+            "default": number("staggered_ms"),
+        }
+    ),
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; the status is 1 where a page differs")
+    check = parser.parse_args().check
+    different = []
+    for page in PAGES:
+        before = page.read_text(encoding="utf-8")
+        after = page_with_tables(before, TABLES, FILES)
+        if after != before:
+            different.append(page.name)
+            if not check:
+                page.write_text(after, encoding="utf-8")
+    print(f"{'different from docs/measured/' if check else 'written'}: {', '.join(different) or 'none'}")
+    return int(check and bool(different))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
