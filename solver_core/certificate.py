@@ -81,9 +81,9 @@ def format_of(file: Path) -> tuple[OutputKind, Callable[[dict[str, Any]], bytes]
 
 def main(argv: Sequence[str]) -> int:
     """Write what the command line `argv` (without the program's name) asks for; returns the exit status."""
-    parser = Parser(prog="python -m solver_core.certificate", description="Says how accurate a bake is.")
-    parser.add_argument("snapshot", metavar="SNAPSHOT", type=Path, help="what was baked")
-    parser.add_argument("cache", metavar="CACHE", type=Path, help="its frames")
+    parser = Parser(prog="python -m solver_core.certificate", description="Reports the accuracy of a bake.")
+    parser.add_argument("snapshot", metavar="SNAPSHOT", type=Path, help="the snapshot of the bake")
+    parser.add_argument("cache", metavar="CACHE", type=Path, help="its frame cache")
     endings = f"a name that ends with {', '.join(FORMATS)}, or - for standard output"
     parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help=endings)
     try:

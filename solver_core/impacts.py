@@ -126,9 +126,9 @@ def write_impacts(snapshot: Path, cache: Path, file: Path) -> int:
 def main(argv: Sequence[str]) -> int:
     """Write what the command line `argv` (without the program's name) asks for; returns the exit status."""
     parser = Parser(prog="python -m solver_core.impacts", description="Writes the impacts of a bake.")
-    parser.add_argument("snapshot", metavar="SNAPSHOT", type=Path, help="what was baked")
-    parser.add_argument("cache", metavar="CACHE", type=Path, help="its frames, with their contacts")
-    parser.add_argument("file", metavar="FILE.csv", type=Path, help="what to write")
+    parser.add_argument("snapshot", metavar="SNAPSHOT", type=Path, help="the snapshot of the bake")
+    parser.add_argument("cache", metavar="CACHE", type=Path, help="its frame cache, with contacts")
+    parser.add_argument("file", metavar="FILE.csv", type=Path, help="the table to write")
     try:
         arguments = parser.parse_args(argv)
         write_impacts(arguments.snapshot, arguments.cache, arguments.file)

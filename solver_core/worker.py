@@ -99,18 +99,18 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
     parser = Parser(prog="python -m solver_core.worker", description="Bakes a scene snapshot into a frame cache.")
     parser.add_argument("snapshot", metavar="SNAPSHOT", help="the scene and the solver settings")
     parser.add_argument("cache", metavar="CACHE", help="the frame cache to write; one that exists is started anew")
-    parser.add_argument("--resume", action="store_true", help="go on after the last good frame of the cache, if it has any")
-    parser.add_argument("--report", metavar="FILE", help="write a JSON report of the whole bake, or of what was wrong")
-    parser.add_argument("--contacts", action="store_true", help="keep the contacts of every frame in the cache, to look at")
+    parser.add_argument("--resume", action="store_true", help="continue after the last good frame of the cache, if it has any")
+    parser.add_argument("--report", metavar="FILE", help="write a JSON report of the bake, or of its errors")
+    parser.add_argument("--contacts", action="store_true", help="keep the contacts of every frame in the cache")
     parser.add_argument(
         "--threads",
         type=int,
         default=0,
         metavar="N",
-        help="threads for large heaps, 0 (the default) for one a processor; the frames are the same with any number",
+        help="threads for large heaps, 0 (the default) for one per processor; the frames are the same with any number",
     )
     parser.add_argument(
-        "--parent-pipe", action="store_true", help="stop when standard input ends, a pipe that whoever starts this holds open"
+        "--parent-pipe", action="store_true", help="stop when standard input ends, a pipe held open by the starting process"
     )
     ending = Ending() if ending is None else ending
     try:
@@ -188,7 +188,7 @@ def bake_or_say_why_not(
         return stopped(writer.last_frame, str(reason), arguments.report)
     except SceneError as error:
         writer.check()
-        at = f"stopped after frame {writer.last_frame}, from which the scene cannot be followed further"
+        at = f"stopped after frame {writer.last_frame}, because the scene is invalid after it"
         return fail(ExitStatus.FAILED, f"{at}:\n{error}", arguments.report, error.problems)
     except ListenerGone:
         keep_checkpoint(writer)
@@ -350,7 +350,7 @@ def figures(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
 
 def lock_warnings(writer: FrameCacheWriter, path: str) -> Iterator[SceneWarning]:
     if not writer.is_locked:
-        message = "this file system locks no files; see to it that no two bakes write to the same cache at once"
+        message = "this file system has no file locks; make sure that no two bakes write to the same cache at once"
         yield SceneWarning((path,), "cache", message)
 
 

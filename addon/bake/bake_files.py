@@ -103,7 +103,7 @@ def files_to_resume(scene: Scene, content: tuple[SceneSpec, SolverSettings]) -> 
         continue_from(source, files.cache, content, last, parts)
     elif shown is not None and own.digest != digest:
         changed = "; ".join(changes_since(own.made_from, made_from(scene))) or "its snapshot"
-        raise CacheError(f"the scene has changed since the bake that is to be resumed ({changed}); no frame holds, bake again")
+        raise CacheError(f"the scene has changed since the bake ({changed}); no frame is still valid, bake again")
     return files
 
 
@@ -115,7 +115,7 @@ def refuse_stranger(cache: Path, digest: str, content: tuple[SceneSpec, SolverSe
     # one that is gone or damaged is written anew
     with suppress(FileNotFoundError, ContainerError):
         if snapshot_digest(*read_snapshot(snapshot)) != snapshot_digest(*content):
-            raise CacheError(f"{snapshot}: is of another scene or of other settings, and is left as it is; bake again")
+            raise CacheError(f"{snapshot}: belongs to another scene or other settings, and was not changed; bake again")
 
 
 def files_to_go_on(scene: Scene, content: tuple[SceneSpec, SolverSettings], frame: int) -> BakeFiles:
@@ -125,13 +125,13 @@ def files_to_go_on(scene: Scene, content: tuple[SceneSpec, SolverSettings], fram
     """
     own = scene.stiction.bake
     if own.state == "NONE":
-        raise CacheError("the scene has no bake of which frames could be kept")
+        raise CacheError("the scene has no bake to keep frames of")
     shown = Path(cache_path(scene))
     reader = FrameCacheReader(shown, own.digest)
     try:
         before = read_snapshot(snapshot_of(shown))
     except ContainerError as error:
-        raise CacheError(f"what the frames were baked from cannot be read: {error}; bake again") from error
+        raise CacheError(f"the snapshot of the bake cannot be read: {error}; bake again") from error
     parts = earlier_frames(reader, before, content, frame)
     files = bake_files(scene, cache_digest(snapshot_digest(*content), parts))
     if not cache_has_begun(files.cache) or frame not in FrameCacheReader(files.cache).frames:

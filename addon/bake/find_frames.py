@@ -55,13 +55,13 @@ def places_below(scene: Scene, chosen: Path) -> Iterator[Path]:
 
 
 class STICTION_OT_find_frames(Operator):
-    """Look for the frames of this bake around the .blend file, and ask where they are if they are not there"""
+    """Search for the frames of this bake around the .blend file, and otherwise ask for their folder"""
 
     bl_idname = "stiction.find_frames"
     bl_label = "Find Frames"
     bl_options = {"REGISTER", "UNDO"}  # noqa: RUF012 (Blender wants a plain set)
 
-    filepath: StringProperty(name="Cache", description="The cache, or a folder that it is in", subtype="FILE_PATH")
+    filepath: StringProperty(name="Cache", description="The cache, or a folder that contains it", subtype="FILE_PATH")
     filter_glob: StringProperty(default="*.cache", options={"HIDDEN"})
 
     @classmethod

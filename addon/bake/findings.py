@@ -81,7 +81,7 @@ def looking(context: Context) -> Steps[Look]:
         findings += [*strangers(scene), *unseen(context), *instanced(scene), *scales(scene)]
     findings += [*bakes_of_other_files(scene), *places_of_files(scene)]
     if found.sound is not None:
-        findings += yield from aside("Weighing bodies", partial(masses, found.sound.spec))
+        findings += yield from aside("Computing masses", partial(masses, found.sound.spec))
     # of most scenes it is true, so it comes after what is of this one
     findings += product_rule(scene)
     return Look(tuple(findings), found.sound)
@@ -117,7 +117,7 @@ class Contacts:
         if status != 0:
             self._errors.seek(0)
             reason = self._errors.read().strip().splitlines()[-1:] or [f"its process ended with status {status}"]
-            return (Finding("ERROR", (), "contacts", f"the look for contacts failed: {reason[0]}"),)
+            return (Finding("ERROR", (), "contacts", f"the contact check failed: {reason[0]}"),)
         said = json.loads(self._answer.read_text(encoding="utf-8"))
         found = [Finding("WARNING", tuple(one["objects"]), one["field"], one["message"]) for one in said["warnings"]]
         return (*found, *loads(said["loads"]))
@@ -136,7 +136,7 @@ def strangers(scene: Scene) -> Iterator[Finding]:
     members = {ob.session_uid for ob in scene.rigidbody_world.collection.all_objects}
     for ob in scene.objects:
         if ob.rigid_body is not None and ob.session_uid not in members and not is_baked(ob):
-            message = "it has a rigid body, but is not in the collection of the rigid body world: it takes no part"
+            message = "it has a rigid body, but is not in the collection of the rigid body world, and is not simulated"
             yield Finding("WARNING", (ob.name_full,), "membership", message)
 
 
@@ -156,8 +156,8 @@ def instanced(scene: Scene) -> Iterator[Finding]:
         collection = ob.instance_collection if ob.instance_type == "COLLECTION" else None
         if collection is not None and any(one.rigid_body is not None for one in collection.all_objects):
             message = (
-                f"it shows instances of the rigid bodies in {collection.name}, which take no part; Object > Apply > Make "
-                "Instances Real makes bodies of them, to be put into the rigid body world"
+                f"it shows instances of the rigid bodies in {collection.name}, which are not simulated; use Object > Apply "
+                "> Make Instances Real, and add the new objects to the rigid body world"
             )
             yield Finding("WARNING", (ob.name_full,), "instance_collection", message)
 
@@ -167,11 +167,11 @@ def bakes_of_other_files(scene: Scene) -> Iterator[Finding]:
     here = baked_elsewhere(scene)
     keyed = tuple(ob.name_full for ob in here if has_keys_of_bake(ob))
     still = tuple(ob.name_full for ob in here if not has_keys_of_bake(ob))
-    then = "Bake takes them as they were before it, and Free Bake brings that back"
+    then = "Bake uses their state before it, and Free Bake restores that"
     if keyed:
         yield Finding("INFO", keyed, "bake", f"they have the keyframes of a bake in another file; {then}")
     if still:
-        message = f"they come from a bake in another file, whose frames play only there, and stand still; {then}"
+        message = f"they come from a bake in another file, whose frames play only there, so they stand still; {then}"
         yield Finding("WARNING", still, "bake", message)
     linked = tuple(ob.name_full for ob in linked_and_baked(scene))
     if linked:
@@ -188,8 +188,8 @@ def product_rule(scene: Scene) -> Iterator[Finding]:
     if mu is not None:
         pair = rule.pair(mu, mu)
         message = (
-            f"two surfaces of {mu:.3g} meet with {pair:.3g}, as in Blender, which multiplies: what stands at {mu:.3g} may "
-            "slide. Give them materials, or choose the rule Geometric Mean, which keeps the number"
+            f"two surfaces of {mu:.3g} have a friction of {pair:.3g}, because Blender multiplies: a body that holds at "
+            f"{mu:.3g} may slide. Give them materials, or choose the rule Geometric Mean, which keeps the number"
         )
         yield Finding("INFO", (), "friction_combine", message)
 
@@ -201,7 +201,7 @@ def scales(scene: Scene) -> Iterator[Finding]:
     even = tuple(name for name in scaled if name not in uneven)
     for names, what in ((uneven, "not the same along all axes"), (even, "not applied")):
         if names:
-            message = f"the scale is {what}; shapes are taken as they are seen"
+            message = f"the scale is {what}; shapes have their size in the viewport"
             yield Finding("INFO", names, "scale", message)
 
 
@@ -229,7 +229,7 @@ def loads(of_joints: dict[str, list[float]]) -> Iterator[Finding]:
     breaking = {name: bears for name, (bears, breaks_at) in of_joints.items() if bears >= breaks_at}
     if breaking:
         count = f"{len(breaking)} of {len(of_joints)} breakable constraints break" if len(of_joints) > 1 else "it breaks"
-        message = f"{count} in the first two frames: in a time step they bear up to {figure(max(breaking.values()))} N s"
+        message = f"{count} in the first two frames: they bear up to {figure(max(breaking.values()))} N s in a time step"
         yield Finding("WARNING", tuple(breaking), "breaking_threshold", message, tuple(breaking.values()))
         return
     share = max(bears / breaks_at for bears, breaks_at in of_joints.values())
@@ -244,7 +244,7 @@ def places_of_files(scene: Scene) -> Iterator[Finding]:
     folder = scene.stiction.cache_directory
     if not bpy.data.filepath and folder.startswith("//"):
         yield Finding(
-            "INFO", (), "cache_directory", "the file was never saved, so its frames go with this session; save it first"
+            "INFO", (), "cache_directory", "the file is not saved, so its frames are lost when Blender ends; save it first"
         )
         return
     path = Path(bpy.path.abspath(folder))

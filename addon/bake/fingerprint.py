@@ -57,7 +57,7 @@ SAME_VALUES = (
     frozenset(["size", "rest_length"]),
 )
 # In place of the differences where what was written down of the bake is not what `written` writes.
-UNREADABLE = "what the bake was made from cannot be told, for the file's note of it cannot be read"
+UNREADABLE = "the inputs of the bake are unknown, because the file's record of them cannot be read"
 # The one difference after which the frames so far may hold.
 ONLY_THE_END = "last frame of the scene"
 MOST_NAMED = 2

@@ -49,7 +49,7 @@ FOUND = {
     "start": "at once",
     "staggering": "by staggering",
     "newton": "by Newton's method",
-    "held_radii": "with held radii",
+    "held_radii": "with Tresca friction",
     "pivoting": "by pivoting",
     "sweeps": "by sweeps",
     "admm": "by ADMM",
@@ -259,12 +259,12 @@ def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, 
     match record.get("event"):
         case "compiling":
             unfit = record.get("unfit")
-            return replace(job, status=LOADING), (Report("INFO", f"Compiling anew: {unfit}"),) if unfit else ()
+            return replace(job, status=LOADING), (Report("INFO", f"Recompiling: {unfit}"),) if unfit else ()
         case "compiled":
             if job.stopping:
                 return job, ()
             there, whole = record["there"], record["whole"]
-            status = f"{COMPILING}, {there} kernels of at most {whole}; later bakes find them compiled"
+            status = f"{COMPILING}, {there} kernels of at most {whole}; later bakes reuse them"
             return replace(job, status=status, compiled=there / max(whole, 1)), ()
         case "started":
             started = replace(
@@ -336,7 +336,7 @@ def status_at(job: Job, frame: int, contacts: int) -> str:
 def status_again(job: Job, record: Mapping[str, Any]) -> str:
     if job.stopping or job.pausing or record["event"] == "kept":
         return job.status
-    return f"Frame {record['frame']} once more, of those up to {record['last']} that are there"
+    return f"Frame {record['frame']} again, of existing frames up to {record['last']}"
 
 
 def ended(job: Job, status: int, trouble: str, kept: int | None) -> tuple[Job, tuple[Effect, ...]]:
@@ -347,19 +347,17 @@ def ended(job: Job, status: int, trouble: str, kept: int | None) -> tuple[Job, t
         over = replace(job, phase=Phase.MISSED)
         return over, (Report("WARNING", f"Baked {over.summary}"),)
     if status == ExitStatus.CACHE_LOST:
-        over = replace(job, phase=Phase.LOST, error=job.error or "the cache was taken away while it was baked")
+        over = replace(job, phase=Phase.LOST, error=job.error or "the cache was removed during the bake")
         return over, (Report("ERROR", over.error),)
     if job.stopping:
         over = replace(job, phase=Phase.STOPPED, status="Stopped", error="")
         return over, (Report("INFO", f"Stopped: {over.summary}"),)
     if status == ExitStatus.BAD_INPUT:
-        over = replace(
-            job, phase=Phase.REFUSED, error=job.error or trouble or "the worker refused the scene without saying why"
-        )
+        over = replace(job, phase=Phase.REFUSED, error=job.error or trouble or "the worker refused the scene without a message")
     else:
         error = job.error or f"{how_it_ended(status)}\n{trouble}".strip()
         if kept is not None:
-            error += f"\nframes up to {kept} are in the cache; Resume (--resume on the command line) goes on after them"
+            error += f"\nframes up to {kept} are in the cache; Resume (--resume on the command line) continues after them"
         over = replace(job, phase=Phase.FAILED, error=error)
     return over, (Report("ERROR", "\n".join([over.error, *(line for line in over.problems if line not in over.error)])),)
 
@@ -371,5 +369,5 @@ def how_it_ended(status: int) -> str:
     except ValueError:
         return f"the worker ended with status {status}"
     # what the system does when memory runs out
-    hint = "; perhaps for want of memory" if name == "SIGKILL" else ""
+    hint = "; perhaps out of memory" if name == "SIGKILL" else ""
     return f"the worker was ended by {name}{hint}"

@@ -133,22 +133,22 @@ def switch_on_world(scene: Scene) -> None:
 
 
 MENDS: dict[str, Mend | SceneMend] = {
-    "collision_shape": Mend("Convex Hull", "Let it collide as its convex hull", has_body, use_hull),
-    "mesh": Mend("Take Out", "Take it out of the rigid body world", has_body, leave_world),
-    "hidden": Mend("Take Out", "Take it out of the rigid body world", has_body, leave_world),
-    "membership": Mend("Let It Take Part", "Put it into the rigid body world's collection", has_body, join_world),
-    "normals": Mend("Flip Normals", "Turn the faces of its mesh around", own_mesh, flip_normals),
-    "scale": Mend("Apply Scale", "Put its scale into its mesh; it stays as large as it is", can_apply_scale, apply_scale),
+    "collision_shape": Mend("Convex Hull", "Use its convex hull as the collision shape", has_body, use_hull),
+    "mesh": Mend("Remove from World", "Remove it from the rigid body world", has_body, leave_world),
+    "hidden": Mend("Remove from World", "Remove it from the rigid body world", has_body, leave_world),
+    "membership": Mend("Add to World", "Add it to the rigid body world's collection", has_body, join_world),
+    "normals": Mend("Flip Normals", "Flip the faces of its mesh", own_mesh, flip_normals),
+    "scale": Mend("Apply Scale", "Apply its scale to its mesh; its size stays the same", can_apply_scale, apply_scale),
     "kinematic": Mend("Animated", "Let it follow its animation", has_body, follow_keys),
-    "mu_dynamic": Mend("Lower It", "Make dynamic friction as high as static friction", has_body, lower_dynamic),
+    "mu_dynamic": Mend("Lower It", "Lower dynamic friction to static friction", has_body, lower_dynamic),
     "object1": Mend("Switch Off", "Switch the constraint off", has_constraint, switch_off),
     "object2": Mend("Switch Off", "Switch the constraint off", has_constraint, switch_off),
-    "spring_type": Mend("Blender 2.8", "Let its springs be those of Blender 2.8", has_constraint, use_damped_springs),
-    "substeps": SceneMend("Double Substeps", "Take twice as many time steps a frame", more_substeps),
+    "spring_type": Mend("Blender 2.8", "Use the springs of Blender 2.8", has_constraint, use_damped_springs),
+    "substeps": SceneMend("Double Substeps", "Double the time steps of a frame", more_substeps),
     "friction_combine": SceneMend(
-        "Change Rule", "Choose the rule Geometric Mean: let two equal coefficients meet with just that", keep_numbers
+        "Change Rule", "Choose the rule Geometric Mean, which keeps two equal coefficients", keep_numbers
     ),
-    "bake": SceneMend("Free Bake", "Bring back what the bake in the other file has changed", free_bake),
+    "bake": SceneMend("Free Bake", "Restore everything that the bake in the other file changed", free_bake),
     "rigidbody_world.enabled": SceneMend("Switch On", "Switch the rigid body world on", switch_on_world),
 } | {
     f"{field}.{axis}.lower": Mend("Swap Limits", "Swap the two limits", has_constraint, swap_limits(f"{field[:3]}_{axis}"))

@@ -57,7 +57,7 @@ from .worker import Worker
 
 __all__ = ["Bake", "begin", "describe", "free"]
 
-WRITING = "Writing what was read"
+WRITING = "Writing the scene"
 
 
 def begin(
@@ -118,7 +118,7 @@ class Bake:
             folder = self._files.cache.parent
             say(
                 "WARNING",
-                f"no bake of this scene with these settings is in {folder}, there is nothing to resume; it begins anew",
+                f"{folder} has no bake of this scene with these settings to resume; the bake starts anew",
             )
         self._earlier = told_parts(self._files.cache) if resume and cache_has_begun(self._files.cache) else ""
         if self._earlier:

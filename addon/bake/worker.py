@@ -111,7 +111,7 @@ def find_python() -> str:
         if candidate.name.lower().startswith("python") and os.access(candidate, os.X_OK) and candidate.is_file():
             return str(candidate)
     tried = "\n".join(f"  {candidate}" for candidate in dict.fromkeys(candidates))
-    raise WorkerError(f"the Python program that belongs to this Blender was not found; tried\n{tried}")
+    raise WorkerError(f"Blender's Python program was not found; tried\n{tried}")
 
 
 def worker_environment() -> dict[str, str]:
@@ -122,7 +122,7 @@ def worker_environment() -> dict[str, str]:
         if spec is None or not spec.submodule_search_locations:
             raise WorkerError(
                 f"the Python library {library} is missing; install the extension from its zip for this platform, "
-                "which brings it along"
+                "which includes it"
             )
         folders.append(str(Path(next(iter(spec.submodule_search_locations))).parent))
     environment = dict(os.environ)

@@ -20,7 +20,7 @@ __all__ = ["ExportOperator"]
 class ExportOperator:
     """Asks for the file, beside the .blend file and named after it at first, and writes it."""
 
-    filepath: StringProperty(name="File", description="Where it is written to", subtype="FILE_PATH", options={"SKIP_SAVE"})
+    filepath: StringProperty(name="File", description="File to write", subtype="FILE_PATH", options={"SKIP_SAVE"})
 
     def ending(self) -> str:
         """How the proposed name ends, after that of the .blend file."""

@@ -45,7 +45,7 @@ def library_problems(ob: Object, kind: BodyKind, scene: Scene) -> Iterator[Scene
         how = (
             "put it into another collection of the scene as well"
             if is_direct
-            else "put the object itself into that collection, and take out the one that brings it there"
+            else "put the object itself into that collection, and remove from it the collection that contains the object"
         )
         message = f"it is a library override, which has to leave the rigid body world's collection when it is baked; {how}"
     if message:

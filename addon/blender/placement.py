@@ -78,7 +78,7 @@ def placed(ob: Object, depsgraph: Depsgraph) -> tuple[Array, Array]:
     """World matrix (4, 4) of an object, and the rotation (3, 3) nearest to it, its body's. Raises PlacementError."""
     world = matrix(ob.evaluated_get(depsgraph).matrix_world)
     if not np.isfinite(world).all():
-        message = "its place is not a number or too large; repair its location, rotation, scale or parents and what drives them"
+        message = "its transform is not a number or too large; check its location, rotation, scale, parents and drivers"
         raise NowhereError("matrix_world", message)
     if not is_solid(world):
         # The topmost of its parents without volume takes that of all below it.

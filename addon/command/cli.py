@@ -142,7 +142,7 @@ def check(arguments: argparse.Namespace) -> int:
         try:
             contacts = Contacts(found.sound)
         except (WorkerError, OSError) as error:
-            say("ERROR", f"contacts cannot be looked for: {error}")
+            say("ERROR", f"contacts cannot be checked: {error}")
             return ExitStatus.FAILED
         try:
             findings += contacts.findings()
@@ -257,7 +257,7 @@ def begun(arguments: argparse.Namespace, report: Path | None) -> Bake | ExitStat
 
 
 def in_the_cache(kept: int | None) -> str:
-    return "" if kept is None else f"; frames up to {kept} are in the cache, --resume goes on after them"
+    return "" if kept is None else f"; frames up to {kept} are in the cache, --resume continues after them"
 
 
 @contextmanager

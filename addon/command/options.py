@@ -21,16 +21,16 @@ PROGRAM = "stiction"
 
 def make_parser() -> Parser:
     """All commands with their options; what it parses has the attributes that the commands read."""
-    parser = Parser(prog=PROGRAM, description="Bakes rigid bodies with friction that is solved.")
+    parser = Parser(prog=PROGRAM, description="Bakes rigid bodies with solved friction.")
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {version()}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
     compile_command = commands.add_parser(
         "compile",
-        help="compile all that bakes need",
-        description="Compiles all that bakes need into a folder. Bakes with NUMBA_CACHE_DIR set to it, or to a copy of it on "
+        help="compile all kernels of bakes",
+        description="Compiles all kernels of bakes into a folder. Bakes with NUMBA_CACHE_DIR set to it, or to a copy of it on "
         "another machine of the same kind, compile nothing.",
     )
-    compile_command.add_argument("folder", metavar="FOLDER", help="the folder; what is there already stays")
+    compile_command.add_argument("folder", metavar="FOLDER", help="the folder; existing kernels stay")
     compile_command.add_argument("--processes", type=int, metavar="N", help="how many processes compile at once")
     command = commands.add_parser(
         "bake", help="bake a scene to keyframes", description="Bakes the rigid bodies of a .blend file to keyframes."
@@ -40,30 +40,30 @@ def make_parser() -> Parser:
     )
     add_scene_options(command)
     begin = command.add_mutually_exclusive_group()
-    begin.add_argument("--resume", action="store_true", help="go on after the last good frame of the cache")
+    begin.add_argument("--resume", action="store_true", help="continue after the last good frame of the cache")
     begin.add_argument(
         "--keep-to",
         type=int,
         metavar="FRAME",
-        help="keep the frames of the bake that the file has up to this one, and bake those after it as everything is now",
+        help="keep the frames of the present bake up to this one, and bake the rest with the present scene",
     )
-    command.add_argument("--threads", type=int, metavar="N", help="threads for large heaps, 0 for one a processor")
-    command.add_argument("--contacts", action="store_true", help="keep the contacts of every frame in the cache, to look at")
+    command.add_argument("--threads", type=int, metavar="N", help="threads for large heaps, 0 for one per processor")
+    command.add_argument("--contacts", action="store_true", help="keep the contacts of every frame in the cache")
     command.add_argument("--report", metavar="FILE.json", help="write a JSON report of every frame")
     add_key_options(command)
     check_command = commands.add_parser(
         "check",
-        help="say what would go wrong in a bake",
-        description="Says what would go wrong in a bake of a .blend file, or surprise, before it is baked; changes nothing. "
-        "Ends with 2 when it cannot be baked.",
+        help="list the problems of a bake beforehand",
+        description="Lists the problems and surprises of a bake of a .blend file beforehand; changes nothing. "
+        "Exits with 2 if it cannot be baked.",
     )
     add_scene_options(check_command)
-    check_command.add_argument("--report", metavar="FILE.json", help="write what was found as JSON")
+    check_command.add_argument("--report", metavar="FILE.json", help="write the findings as JSON")
     report_command = commands.add_parser(
         "report",
-        help="say how accurate a bake is",
-        description="Writes how accurate the bake is that a .blend file has, frame by frame, as a page, a table or JSON: by "
-        "what the names of the files end with. Ends with 3 when a step missed its tolerance.",
+        help="report the accuracy of a bake",
+        description="Writes the accuracy of the bake of a .blend file, frame by frame, as a page, a table or JSON, by "
+        "file extension. Exits with 3 if a step missed its tolerance.",
     )
     add_scene(report_command)
     report_command.add_argument(
@@ -72,8 +72,8 @@ def make_parser() -> Parser:
     impacts_command = commands.add_parser(
         "impacts",
         help="write the impacts of a bake",
-        description="Writes time, place, impulse, bodies and materials of the impacts of the bake that a .blend file has, as a "
-        "table. The bake has to have kept its contacts.",
+        description="Writes time, place, impulse, bodies and materials of the impacts of a .blend file's bake as a "
+        "table. Needs a bake with contacts kept.",
     )
     add_scene(impacts_command)
     impacts_command.add_argument("-o", "--output", required=True, nargs=1, metavar="FILE.csv", help="the file to write")
@@ -90,9 +90,9 @@ def version() -> str:
 
 def add_scene(command: Parser) -> None:
     """Which file a command is about, and which of its scenes."""
-    command.add_argument("scene", nargs="?", metavar="SCENE.blend", help="the file; the open one when left out")
+    command.add_argument("scene", nargs="?", metavar="SCENE.blend", help="the file; by default the open one")
     command.add_argument(
-        "--scene", dest="scene_name", metavar="NAME", help="which of its scenes, if not the one that was open when it was saved"
+        "--scene", dest="scene_name", metavar="NAME", help="which of its scenes; by default the one open when it was saved"
     )
 
 
@@ -104,14 +104,14 @@ def add_scene_options(command: Parser) -> None:
     command.add_argument("--method", choices=[method.value for method in ContactMethod], help="the solver")
     command.add_argument("--tolerance", type=float, help="relative error that every step has to reach")
     command.add_argument(
-        "--moving-tolerance", type=float, metavar="TOLERANCE", help="relative error that is enough for heaps that tumble"
+        "--moving-tolerance", type=float, metavar="TOLERANCE", help="relative error that is enough for large moving islands"
     )
     command.add_argument("--max-iterations", type=int, metavar="N", help="iterations a step may take")
     command.add_argument(
-        "--step-time-limit", type=float, metavar="SECONDS", help="time a step may take; 0 for as long as it needs"
+        "--step-time-limit", type=float, metavar="SECONDS", help="time limit of a step; 0 for none"
     )
     command.add_argument(
-        "--recovery-speed", type=float, metavar="SPEED", help="at which overlaps are undone, in half sizes of the body a second"
+        "--recovery-speed", type=float, metavar="SPEED", help="speed of separating overlaps, in half sizes of the body a second"
     )
     command.add_argument("--substeps", type=int, metavar="N", help="time steps a frame")
     command.add_argument("--cache", metavar="DIR", help="folder for the baked frames")
@@ -133,13 +133,13 @@ def add_scene_options(command: Parser) -> None:
 def add_key_options(command: Parser) -> None:
     """Which keyframes are written."""
     which = command.add_mutually_exclusive_group()
-    which.add_argument("--keys-step", type=int, default=1, metavar="N", help="a key at every so many frames, and at the last")
+    which.add_argument("--keys-step", type=int, default=1, metavar="N", help="a key every N frames, and at the last")
     which.add_argument(
         "--keys-within",
         type=float,
         nargs=2,
         metavar=("MM", "DEGREES"),
-        help="only so many keys that every body stays so near to where it was baked, at every frame",
+        help="as few keys as keep every body this near to the bake at every frame",
     )
     command.add_argument("--keys-a-frame", type=int, default=1, metavar="N", help="keys between frames too, for motion blur")
     command.add_argument("--nla", action="store_true", help="write the keys into NLA strips, and leave the actions free")

@@ -42,7 +42,7 @@ class AddDemo:
                 ob.display_type = "WIRE"
         hiding = hidden_by(before, set(context.scene.objects) - before)
         if hiding:
-            self.report({"WARNING"}, f"It stands inside of {', '.join(sorted(hiding))}: delete or move that to see it")
+            self.report({"WARNING"}, f"It stands inside {', '.join(sorted(hiding))}: delete or move that to see it")
         else:
             self.report({"INFO"}, "Gravity, frame rate and frame range are those of the demo")
         return {"FINISHED"}

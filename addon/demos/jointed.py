@@ -14,13 +14,13 @@ __all__ = ["JOINTED"]
 
 
 class STICTION_OT_add_newtons_cradle(AddDemo, Operator):
-    """Add Newton's cradle: as many balls as come swing on"""
+    """Add Newton's cradle: as many balls swing out as strike"""
 
     bl_idname = "stiction.add_newtons_cradle"
     bl_label = "Newton's Cradle"
 
-    balls: IntProperty(name="Balls", description="How many hang in a row", default=5, min=2, soft_max=9)
-    raised: IntProperty(name="Raised", description="How many are let go", default=1, min=1, soft_max=8)
+    balls: IntProperty(name="Balls", description="Number of balls in the row", default=5, min=2, soft_max=9)
+    raised: IntProperty(name="Raised", description="Number of balls let go", default=1, min=1, soft_max=8)
     restitution: FloatProperty(name="Bounciness", description="Restitution of ball on ball", default=1.0, min=0.0, max=1.0)
 
     def execute(self, context: Context) -> set[str]:
@@ -37,7 +37,7 @@ class STICTION_OT_add_four_ball_solid(AddDemo, Operator):
     bl_idname = "stiction.add_four_ball_solid"
     bl_label = "Four Balls on a Turning Plane"
 
-    speed: FloatProperty(name="Speed", description="Radians a second at which the plane turns", default=1.0, soft_max=5.0)
+    speed: FloatProperty(name="Speed", description="Angular speed of the plane, in rad/s", default=1.0, soft_max=5.0)
     dark: FloatProperty(name="Dark", description="Coefficient of friction of the dark ball", default=0.7, min=0.0, soft_max=1.5)
     light: FloatProperty(name="Light", description="Coefficient of friction of the others", default=0.2, min=0.0, soft_max=1.5)
 
@@ -59,14 +59,18 @@ class STICTION_OT_add_hanging_chain(AddDemo, Operator):
 
 
 class STICTION_OT_add_chain_of_rings(AddDemo, Operator):
-    """Add a chain of rings that go through each other, between two posts"""
+    """Add a chain of linked rings between two posts"""
 
     bl_idname = "stiction.add_chain_of_rings"
     bl_label = "Chain of Rings"
 
     links: IntProperty(name="Rings", description="Number of rings", default=13, min=2, soft_max=50)
     slack: FloatProperty(
-        name="Slack", description="Length of the chain against the way between the posts", default=1.15, min=1.001, soft_max=1.5
+        name="Slack",
+        description="Ratio of chain length to post distance",
+        default=1.15,
+        min=1.001,
+        soft_max=1.5,
     )
 
     def execute(self, context: Context) -> set[str]:
@@ -74,13 +78,13 @@ class STICTION_OT_add_chain_of_rings(AddDemo, Operator):
 
 
 class STICTION_OT_add_rope_bridge(AddDemo, Operator):
-    """Add a bridge of planks on ropes that bears a load of a thousand of its planks, at rest"""
+    """Add a rope bridge at rest under a thousand times the mass of a plank"""
 
     bl_idname = "stiction.add_rope_bridge"
     bl_label = "Rope Bridge"
 
     planks: IntProperty(name="Planks", description="Number of planks, of 1 kg each", default=50, min=3, soft_max=100)
-    load: FloatProperty(name="Load", description="Mass of what stands in the middle", default=1000.0, min=0.01, unit="MASS")
+    load: FloatProperty(name="Load", description="Mass of the load in the middle", default=1000.0, min=0.01, unit="MASS")
     rise: FloatProperty(
         name="Rise", description="Tangent of the slope of the planks beside the loaded one", default=0.5, min=0.05, soft_max=2.0
     )
@@ -96,9 +100,7 @@ class STICTION_OT_add_drawbridge(AddDemo, Operator):
     bl_idname = "stiction.add_drawbridge"
     bl_label = "Drawbridge"
 
-    speed: FloatProperty(
-        name="Speed", description="Radians a second at which it is lifted", default=0.35, min=0.0, soft_max=2.0
-    )
+    speed: FloatProperty(name="Speed", description="Angular speed of the bridge, in rad/s", default=0.35, min=0.0, soft_max=2.0)
     torque: FloatProperty(name="Torque", description="Largest torque of the motor, in N m", default=4000.0, min=0.0)
 
     def execute(self, context: Context) -> set[str]:
@@ -106,14 +108,14 @@ class STICTION_OT_add_drawbridge(AddDemo, Operator):
 
 
 class STICTION_OT_add_breakable_wall(AddDemo, Operator):
-    """Add a wall of bricks with joints that break, and a ball that is shot at it"""
+    """Add a wall of bricks with breakable joints, and a ball shot at it"""
 
     bl_idname = "stiction.add_breakable_wall"
     bl_label = "Breakable Wall"
 
     columns: IntProperty(name="Columns", description="Bricks in a row", default=10, min=2, soft_max=30)
     rows: IntProperty(name="Rows", description="Rows of bricks", default=6, min=1, soft_max=20)
-    strength: FloatProperty(name="Strength", description="What a joint bears in a time step, in N s", default=3.0, min=0.0)
+    strength: FloatProperty(name="Strength", description="Breaking threshold of a joint, in N s", default=3.0, min=0.0)
     shot: FloatProperty(name="Shot", description="Speed of the ball", default=12.0, min=0.0, unit="VELOCITY")
 
     def execute(self, context: Context) -> set[str]:

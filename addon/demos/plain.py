@@ -44,13 +44,13 @@ class STICTION_OT_add_arch(AddDemo, Operator):
 
 
 class STICTION_OT_add_tower(AddDemo, Operator):
-    """Add a tower of boxes whose top one is far heavier than the others"""
+    """Add a tower of boxes with a far heavier one on top"""
 
     bl_idname = "stiction.add_tower"
     bl_label = "Heavy Tower"
 
     boxes: IntProperty(name="Boxes", description="Number of boxes", default=10, min=2, soft_max=50)
-    heaviest: FloatProperty(name="Heaviest", description="Mass of the top box against the others'", default=1000.0, min=1.0)
+    heaviest: FloatProperty(name="Heaviest", description="Mass of the top box relative to the others", default=1000.0, min=1.0)
 
     def execute(self, context: Context) -> set[str]:
         return self.add(context, scenes.tower(boxes=self.boxes, heaviest=self.heaviest))
@@ -73,18 +73,16 @@ class STICTION_OT_add_wall(AddDemo, Operator):
 
 
 class STICTION_OT_add_dominoes(AddDemo, Operator):
-    """Add a row of dominoes, the first of which is pushed"""
+    """Add a row of dominoes and push the first"""
 
     bl_idname = "stiction.add_dominoes"
     bl_label = "Dominoes"
 
-    tiles: IntProperty(name="Dominoes", description="How many stand in the row", default=30, min=1, soft_max=200)
+    tiles: IntProperty(name="Dominoes", description="Number of dominoes", default=30, min=1, soft_max=200)
     pitch: FloatProperty(
-        name="Pitch", description="From one domino to the next", default=0.02, min=0.008, soft_max=0.1, unit="LENGTH"
+        name="Pitch", description="Distance from one domino to the next", default=0.02, min=0.008, soft_max=0.1, unit="LENGTH"
     )
-    bend: FloatProperty(
-        name="Bend", description="Angle by which the row turns in all", default=0.8, subtype="ANGLE", unit="ROTATION"
-    )
+    bend: FloatProperty(name="Bend", description="Total turn of the row", default=0.8, subtype="ANGLE", unit="ROTATION")
     push: FloatProperty(
         name="Push", description="Speed of the upper edge of the first domino", default=0.25, min=0.0, unit="VELOCITY"
     )
@@ -94,7 +92,7 @@ class STICTION_OT_add_dominoes(AddDemo, Operator):
 
 
 class STICTION_OT_add_slope(AddDemo, Operator):
-    """Add a box on a slope that it holds or slides down, by its friction"""
+    """Add a box that holds or slides on a slope, depending on friction"""
 
     bl_idname = "stiction.add_slope"
     bl_label = "Box on a Slope"
@@ -110,26 +108,24 @@ class STICTION_OT_add_slope(AddDemo, Operator):
 
 
 class STICTION_OT_add_dropped_cube(AddDemo, Operator):
-    """Add a cube that is dropped flat on the ground"""
+    """Add a cube that drops flat on the ground"""
 
     bl_idname = "stiction.add_dropped_cube"
     bl_label = "Dropped Cube"
 
-    height: FloatProperty(
-        name="Height", description="From the ground to the cube's lower face", default=4.0, min=0.0, unit="LENGTH"
-    )
+    height: FloatProperty(name="Height", description="Height of the cube's lower face", default=4.0, min=0.0, unit="LENGTH")
 
     def execute(self, context: Context) -> set[str]:
         return self.add(context, scenes.dropped_cube(height=self.height))
 
 
 class STICTION_OT_add_jamming_rod(AddDemo, Operator):
-    """Add a rod that is pushed over the ground ahead of its middle and jams, as chalk on a board"""
+    """Add a rod that is pushed over the ground and jams, like chalk on a board"""
 
     bl_idname = "stiction.add_jamming_rod"
     bl_label = "Jamming Rod"
 
-    speed: FloatProperty(name="Speed", description="At which it is pushed", default=3.0, min=0.0, unit="VELOCITY")
+    speed: FloatProperty(name="Speed", description="Speed of the push", default=3.0, min=0.0, unit="VELOCITY")
     friction: FloatProperty(
         name="Friction",
         description="Coefficient of friction of rod on ground; it jams above 4/3",

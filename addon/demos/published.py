@@ -14,13 +14,13 @@ __all__ = ["PUBLISHED"]
 
 
 class STICTION_OT_add_bombarded_card_house(AddDemo, Operator):
-    """Add a house of cards that stands until small blocks fall on it, and part of which comes down"""
+    """Add a card house that stands until small blocks fall on it, then partly collapses"""
 
     bl_idname = "stiction.add_bombarded_card_house"
     bl_label = "Card House under Blocks"
 
     levels: IntProperty(name="Levels", description="Rows of leaning cards", default=6, min=2, soft_max=10)
-    blocks: IntProperty(name="Blocks", description="How many fall, one after the other", default=2, min=0, soft_max=10)
+    blocks: IntProperty(name="Blocks", description="Number of blocks that fall in turn", default=2, min=0, soft_max=10)
     friction: FloatProperty(
         name="Friction", description="Coefficient of friction of card on card", default=0.8, min=0.0, soft_max=1.5
     )
@@ -36,15 +36,15 @@ class STICTION_OT_add_bombarded_card_house(AddDemo, Operator):
 
 
 class STICTION_OT_add_catenary_arch(AddDemo, Operator):
-    """Add an arch in the line of a hanging chain, on which a block falls, and at whose leg others are thrown"""
+    """Add an arch in the shape of a hanging chain, with a block falling on it and others thrown at a leg"""
 
     bl_idname = "stiction.add_catenary_arch"
     bl_label = "Catenary Arch"
 
     blocks: IntProperty(name="Blocks", description="Number of blocks in the arch", default=27, min=5, soft_max=61)
-    dropped: IntProperty(name="Dropped", description="How many blocks fall on the keystone", default=1, min=0, soft_max=5)
-    thrown: IntProperty(name="Thrown", description="How many blocks are thrown at a leg", default=2, min=0, soft_max=5)
-    speed: FloatProperty(name="Speed", description="At which blocks are thrown", default=10.0, min=0.0, unit="VELOCITY")
+    dropped: IntProperty(name="Dropped", description="Number of blocks that fall on the keystone", default=1, min=0, soft_max=5)
+    thrown: IntProperty(name="Thrown", description="Number of blocks thrown at a leg", default=2, min=0, soft_max=5)
+    speed: FloatProperty(name="Speed", description="Speed of the thrown blocks", default=10.0, min=0.0, unit="VELOCITY")
     friction: FloatProperty(
         name="Friction", description="Coefficient of friction of block on block", default=0.6, min=0.0, soft_max=1.5
     )
@@ -57,13 +57,13 @@ class STICTION_OT_add_catenary_arch(AddDemo, Operator):
 
 
 class STICTION_OT_add_bar_on_four_feet(AddDemo, Operator):
-    """Add the bar of Faure's paper of 1996: on four feet, and so heavy at one end that it pivots about the last of them"""
+    """Add the bar of Faure's 1996 paper: on four feet, with one end so heavy that it pivots about the last foot"""
 
     bl_idname = "stiction.add_bar_on_four_feet"
     bl_label = "Bar on Four Feet"
 
     head: FloatProperty(
-        name="Head", description="Edge of the cube at its end; below 0.45 m the bar stands", default=0.5, min=0.1, unit="LENGTH"
+        name="Head", description="Edge of the cube at one end; below 0.45 m the bar stands", default=0.5, min=0.1, unit="LENGTH"
     )
 
     def execute(self, context: Context) -> set[str]:
@@ -71,20 +71,20 @@ class STICTION_OT_add_bar_on_four_feet(AddDemo, Operator):
 
 
 class STICTION_OT_add_rods_of_1991(AddDemo, Operator):
-    """Add the two rods of Baraff's paper of 1991: one is free of the ground at once, only an impulse stops the other"""
+    """Add the two rods of Baraff's 1991 paper: one leaves the ground at once, only an impulse stops the other"""
 
     bl_idname = "stiction.add_rods_of_1991"
     bl_label = "Rods of 1991"
 
-    speed: FloatProperty(name="Speed", description="Of the tips over the ground", default=2.0, min=0.0, unit="VELOCITY")
-    friction: FloatProperty(name="Friction", description="Of rod on ground", default=0.75, min=0.0, soft_max=1.5)
+    speed: FloatProperty(name="Speed", description="Speed of the tips over the ground", default=2.0, min=0.0, unit="VELOCITY")
+    friction: FloatProperty(name="Friction", description="Friction of rod on ground", default=0.75, min=0.0, soft_max=1.5)
 
     def execute(self, context: Context) -> set[str]:
         return self.add(context, published_scenes.rods_of_1991(speed=self.speed, mu=self.friction))
 
 
 class STICTION_OT_add_jamming_tube(AddDemo, Operator):
-    """Add a tube with a neck, and cubes that fall through it, or jam in it with more friction"""
+    """Add a tube with a neck, and cubes that fall through or jam, depending on friction"""
 
     bl_idname = "stiction.add_jamming_tube"
     bl_label = "Jamming Tube"
@@ -96,9 +96,9 @@ class STICTION_OT_add_jamming_tube(AddDemo, Operator):
         min=0.0,
         soft_max=1.5,
     )
-    layers: IntProperty(name="Layers", description="Of four cubes each", default=6, min=1, soft_max=20)
+    layers: IntProperty(name="Layers", description="Layers of four cubes each", default=6, min=1, soft_max=20)
     neck: FloatProperty(name="Neck", description="Width of the neck in edges of a cube", default=2.2, min=1.0, max=4.0)
-    seed: IntProperty(name="Seed", description="Draws the turns of the cubes", default=1, min=0)
+    seed: IntProperty(name="Seed", description="Seed of the random rotations of the cubes", default=1, min=0)
 
     def execute(self, context: Context) -> set[str]:
         spec = published_scenes.jamming_tube(mu=self.friction, layers=self.layers, neck=self.neck, seed=self.seed)
@@ -113,7 +113,7 @@ class STICTION_OT_add_log_house(AddDemo, Operator):
 
     courses: IntProperty(name="Courses", description="Logs above each other in every wall", default=15, min=1, soft_max=20)
     roof: IntProperty(name="Roof", description="Planks laid across the top", default=9, min=0, soft_max=20)
-    speed: FloatProperty(name="Speed", description="At which the house slides", default=7.0, min=0.0, unit="VELOCITY")
+    speed: FloatProperty(name="Speed", description="Speed of the sliding house", default=7.0, min=0.0, unit="VELOCITY")
     friction: FloatProperty(
         name="Friction", description="Coefficient of friction of log on log", default=0.5, min=0.01, soft_max=1.5
     )

@@ -31,7 +31,7 @@ def make_tree() -> NodeTree:
     tree.interface.new_socket("Geometry", in_out="INPUT", socket_type="NodeSocketGeometry")
     size = tree.interface.new_socket("Size", in_out="INPUT", socket_type="NodeSocketFloat")
     size.default_value, size.min_value, size.subtype = SIZE, 0.0, "DISTANCE"
-    size.description = "Of the mark of an impulse of 1 N s"
+    size.description = "Size of the mark of an impulse of 1 N s"
     tree.interface.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
     given, result = tree.nodes.new("NodeGroupInput"), tree.nodes.new("NodeGroupOutput")
     state, impulse = named(tree, "state"), named(tree, "impulse")

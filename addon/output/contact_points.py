@@ -145,7 +145,7 @@ class STICTION_OT_add_contact_points(Operator):
 
     with_marks: BoolProperty(
         name="With Marks",
-        description="Add an example of geometry nodes as well: a ball wherever something slides or meets, by its impulse",
+        description="Add example geometry nodes as well: a ball at each slide or impact, sized by its impulse",
         default=True,
     )
 

@@ -58,7 +58,7 @@ class Written:
             return text
         place, turn = self.place, self.rotation
         return (
-            f"{text}: {self.keys} keys, {self.keys_at_every_frame} at every frame would be; off the cache by at most "
+            f"{text}: {self.keys} keys, {self.keys_at_every_frame} with one at every frame; off the cache by at most "
             f"{distance(place.error)} ({place.name}, frame {place.frame:g}) and "
             f"{figure(math.degrees(turn.error))} degrees ({turn.name}, frame {turn.frame:g})"
         )

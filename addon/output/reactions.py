@@ -19,8 +19,8 @@ UNDOABLE = {"REGISTER", "UNDO"}
 
 
 class STICTION_OT_reactions_to_curves(Operator):
-    """Key what each constraint bore in the bake as custom properties of its object: the force in N on its second body, and the
-    torque in N m about it, along the world's axes, the mean of each frame. A motor's are what it drives with"""
+    """Key the load of each constraint in the bake as custom properties of its object: force in N and torque in N m on its
+    second body, along the world's axes, the mean of each frame. For a motor they are its drive"""
 
     bl_idname = "stiction.reactions_to_curves"
     bl_label = "Reactions to F-Curves"
@@ -47,7 +47,7 @@ class STICTION_OT_reactions_to_curves(Operator):
             write_reactions(objects[name], numbers, np.array([frame.reactions[joint] for frame in frames]))
             written += 1
         if lost:
-            self.report({"WARNING"}, f"There is no constraint any more named {', '.join(lost)}")
+            self.report({"WARNING"}, f"These constraints no longer exist: {', '.join(lost)}")
         self.report({"INFO"}, f"The reactions of {written} constraints are keyed")
         return {"FINISHED"} if written else {"CANCELLED"}
 

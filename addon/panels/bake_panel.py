@@ -104,8 +104,8 @@ def draw_result(layout: UILayout, context: Context, width: int) -> None:
 def draw_bakes_of_other_files(layout: UILayout, context: Context, width: int) -> None:
     there = baked_elsewhere(context.scene)
     if there:
-        bodies = f"{there[0].name} comes" if len(there) == 1 else f"{len(there)} bodies come"
-        text = f"{bodies} with a bake of another file. Bake begins where they began, Free Bake brings back what they were"
+        bodies = f"{there[0].name} has" if len(there) == 1 else f"{len(there)} bodies have"
+        text = f"{bodies} a bake of another file. Bake uses their state before it, Free Bake restores that"
         draw_wrapped(layout.column(align=True), text, "INFO", width)
 
 
@@ -117,7 +117,7 @@ def changes_shown(context: Context) -> list[bpy.types.PropertyGroup]:
 
 
 def draw_outdated(column: UILayout, bake: bpy.types.PropertyGroup, lines: list[str], width: int) -> None:
-    draw_wrapped(column, "Outdated: since the bake changed", "BLANK1", width)
+    draw_wrapped(column, "Outdated. Changed since the bake:", "BLANK1", width)
     for line in lines[:MOST_CHANGES]:
         draw_wrapped(column, line, "DOT", width)
     if len(lines) > MOST_CHANGES:
@@ -125,7 +125,7 @@ def draw_outdated(column: UILayout, bake: bpy.types.PropertyGroup, lines: list[s
     if lines == [ONLY_THE_END] and bake.state == "CACHED":
         draw_wrapped(column, f"Resume from frame {bake.last_frame}", "INFO", width)
     else:
-        draw_wrapped(column, f"Bake again from frame {bake.frame_start}, or the rest from any frame on", "INFO", width)
+        draw_wrapped(column, f"Bake again from frame {bake.frame_start}, or the rest from any frame", "INFO", width)
 
 
 def draw_in_timeline(self: bpy.types.Header, context: Context) -> None:

@@ -36,7 +36,7 @@ LOADS = "breaking_threshold"  # the field of what breakable constraints bear
 
 
 class STICTION_OT_check_scene(Operator):
-    """List what would go wrong in a bake of this scene, or surprise, before it is baked"""
+    """List the problems and surprises of a bake of this scene beforehand"""
 
     bl_idname = "stiction.check_scene"
     bl_label = "Check Scene"
@@ -68,7 +68,7 @@ class STICTION_OT_check_scene(Operator):
             return {"RUNNING_MODAL"}
         self._contacts = self._turns.result
         if self._contacts is not None:
-            context.window_manager.stiction.check_status = "Looking for contacts"
+            context.window_manager.stiction.check_status = "Checking contacts"
             return {"RUNNING_MODAL"}
         self.leave(context)
         return {"FINISHED"}
@@ -131,9 +131,9 @@ class STICTION_OT_check_scene(Operator):
         if found.sound is None:
             return None
         try:
-            return (yield from aside("Writing what was read", partial(Contacts, found.sound)))
+            return (yield from aside("Writing the scene", partial(Contacts, found.sound)))
         except (WorkerError, OSError) as error:
-            tell(context, [Finding("ERROR", (), "contacts", f"contacts cannot be looked for: {error}")])
+            tell(context, [Finding("ERROR", (), "contacts", f"contacts cannot be checked: {error}")])
             return None
 
     def finish(self, context: Context, contacts: Contacts) -> None:
@@ -183,7 +183,7 @@ class FindingOperator:
 
 
 class STICTION_OT_select_found(FindingOperator, Operator):
-    """Select the objects that this is about"""
+    """Select the objects of this finding"""
 
     bl_idname = "stiction.select_found"
     bl_label = "Select"
@@ -192,7 +192,7 @@ class STICTION_OT_select_found(FindingOperator, Operator):
     def execute(self, context: Context) -> set[str]:
         objects = [ob for ob in self.objects(context) if ob.visible_get() and not ob.hide_select]
         if not objects:
-            self.report({"WARNING"}, "None of them is there any more, or can be selected: they may be hidden")
+            self.report({"WARNING"}, "None of the objects can be selected; they may be hidden or deleted")
             return {"CANCELLED"}
         for ob in context.selected_objects:
             ob.select_set(False)
@@ -203,10 +203,10 @@ class STICTION_OT_select_found(FindingOperator, Operator):
 
 
 class STICTION_OT_mend_found(FindingOperator, Operator):
-    """Mend this, and check again"""
+    """Fix this and check again"""
 
     bl_idname = "stiction.mend_found"
-    bl_label = "Mend"
+    bl_label = "Fix"
     bl_options = UNDOABLE
 
     @classmethod
@@ -223,7 +223,7 @@ class STICTION_OT_mend_found(FindingOperator, Operator):
         finding, objects = self.finding(context), self.objects(context)
         mend = None if finding is None else mend_for(finding.field, objects)
         if mend is None:
-            self.report({"WARNING"}, "This cannot be mended any more; check the scene again")
+            self.report({"WARNING"}, "This can no longer be fixed; check the scene again")
             return {"CANCELLED"}
         if isinstance(mend, Mend):
             for ob in objects:
@@ -236,18 +236,18 @@ class STICTION_OT_mend_found(FindingOperator, Operator):
 
 
 class STICTION_OT_set_thresholds(FindingOperator, Operator):
-    """Set the breaking thresholds to a multiple of what the constraints bear as the scene begins, and check again"""
+    """Set the breaking thresholds to a multiple of the constraints' initial loads, and check again"""
 
     bl_idname = "stiction.set_thresholds"
     bl_label = "Set Thresholds"
     bl_options = UNDOABLE
 
-    factor: FloatProperty(name="Times", description="Of what they bear", default=2.0, min=1.001, soft_max=10.0)
+    factor: FloatProperty(name="Times", description="Multiple of the load", default=2.0, min=1.001, soft_max=10.0)
     of: EnumProperty(
         name="Of",
         items=(
-            ("MOST", "Most Loaded", "One threshold for all: a multiple of what the most loaded of them bears"),
-            ("EACH", "Each", "For each a multiple of what it bears itself"),
+            ("MOST", "Most Loaded", "One threshold for all: a multiple of the largest load"),
+            ("EACH", "Each", "For each a multiple of its own load"),
         ),
     )
 
@@ -261,7 +261,7 @@ class STICTION_OT_set_thresholds(FindingOperator, Operator):
         bears = {} if finding is None else {item.name: item.value for item in finding.objects}
         objects = [ob for ob in self.objects(context) if has_constraint(ob)]
         if finding is None or finding.field != LOADS or not objects:
-            self.report({"WARNING"}, "None of the constraints is there any more; check the scene again")
+            self.report({"WARNING"}, "The constraints no longer exist; check the scene again")
             return {"CANCELLED"}
         most = max(bears.values())
         for ob in objects:

@@ -121,7 +121,7 @@ def manual_map() -> tuple[str, tuple[tuple[str, str], ...]]:
 
 
 class STICTION_OT_open_manual(Operator):
-    """Open the manual, which came with Stiction"""
+    """Open the manual of Stiction"""
 
     bl_idname = "stiction.open_manual"
     bl_label = "Manual"

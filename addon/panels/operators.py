@@ -51,12 +51,12 @@ class STICTION_OT_bake(Operator):
 
     resume: BoolProperty(
         name="Resume",
-        description="Go on after the last good frame of the cache instead of starting anew",
+        description="Continue after the last good frame of the cache instead of starting anew",
         options={"SKIP_SAVE"},
     )
     from_here: BoolProperty(
         name="From Here",
-        description="Keep the frames up to the current one as they are, and bake those after it with the scene as it is now",
+        description="Keep the frames up to the current one, and bake the rest with the present scene",
         options={"SKIP_SAVE"},
     )
     report_path: StringProperty(
@@ -210,7 +210,7 @@ def is_baking(cls: type[Operator], context: Context) -> bool:
 
 
 class STICTION_OT_cancel(Operator):
-    """Stop the bake that is running and keep the frames so far"""
+    """Stop the running bake and keep the frames so far"""
 
     bl_idname = "stiction.cancel"
     bl_label = "Cancel"
@@ -225,7 +225,7 @@ class STICTION_OT_cancel(Operator):
 
 
 class STICTION_OT_pause(Operator):
-    """Let the bake that is running wait, or go on; meanwhile it takes no time of the processor"""
+    """Pause the running bake, or continue it; a paused bake uses no processor time"""
 
     bl_idname = "stiction.pause"
     bl_label = "Pause"
@@ -241,7 +241,7 @@ class STICTION_OT_pause(Operator):
 
 
 class STICTION_OT_free_bake(Operator):
-    """Bring back everything that the bake changed: motion, actions, constraints and the Animated option"""
+    """Restore everything that the bake changed: motion, actions, constraints and the Animated option"""
 
     bl_idname = "stiction.free_bake"
     bl_label = "Free Bake"
@@ -264,7 +264,7 @@ class STICTION_OT_free_bake(Operator):
 
 
 class STICTION_OT_bake_to_keyframes(Operator):
-    """Give the baked objects keyframes, so that the cache is not needed any more"""
+    """Give the baked objects keyframes, so that the cache is no longer needed"""
 
     bl_idname = "stiction.bake_to_keyframes"
     bl_label = "Bake to Keyframes"
@@ -275,13 +275,13 @@ class STICTION_OT_bake_to_keyframes(Operator):
         description="Which frames have keys",
         items=(
             ("EVERY", "Every Frame", "A key at every frame"),
-            ("STEP", "In Steps", "A key at every so many frames, and at the last"),
-            ("TOLERANCE", "As Few as Needed", "Only so many keys that the motion stays within a tolerance of the cache"),
+            ("STEP", "In Steps", "A key every few frames, and at the last"),
+            ("TOLERANCE", "As Few as Needed", "As few keys as keep the motion within a tolerance of the cache"),
         ),
     )
     place_error: FloatProperty(
         name="Distance",
-        description="How far a body may be from where the cache has it, at any frame",
+        description="Largest distance of a body from its cached place, at any frame",
         default=0.001,
         min=1e-6,
         soft_max=0.1,
@@ -291,7 +291,7 @@ class STICTION_OT_bake_to_keyframes(Operator):
     )
     rotation_error: FloatProperty(
         name="Angle",
-        description="How far a body may be turned from how the cache has it, at any frame",
+        description="Largest angle of a body from its cached rotation, at any frame",
         default=math.radians(0.5),
         min=math.radians(0.001),
         soft_max=math.radians(10.0),
@@ -303,7 +303,7 @@ class STICTION_OT_bake_to_keyframes(Operator):
     step: IntProperty(name="Step", description="Frames from key to key", default=2, min=1, soft_max=20)
     a_frame: IntProperty(
         name="Keys a Frame",
-        description="Keys between frames too, for motion blur of what turns by more than a quarter of a turn in a frame",
+        description="Keys between frames too, for motion blur of bodies that turn by more than a quarter turn in a frame",
         default=1,
         min=1,
         soft_max=8,
@@ -311,7 +311,7 @@ class STICTION_OT_bake_to_keyframes(Operator):
     )
     to_strip: BoolProperty(
         name="NLA Strip",
-        description="Write the keys into a strip in a track of its own, and leave the action free for what is added to it",
+        description="Write the keys into a strip in a separate track, and leave the action free for additions",
     )
 
     @classmethod

@@ -48,7 +48,7 @@ def presets_folder(*, create: bool = False) -> Path:
 
 
 class STICTION_OT_add_pair(Operator):
-    """Add a pair of materials, those of the active and of another selected object if they have any"""
+    """Add a pair of materials, by default those of the active and of another selected object"""
 
     bl_idname = "stiction.add_pair"
     bl_label = "Add Pair"
@@ -67,7 +67,7 @@ class STICTION_OT_add_pair(Operator):
 
 
 class STICTION_OT_remove_pair(Operator):
-    """Remove the pair; the scene's rule counts again for its materials"""
+    """Remove the pair; the scene's rule applies to its materials again"""
 
     bl_idname = "stiction.remove_pair"
     bl_label = "Remove Pair"
@@ -87,7 +87,7 @@ class STICTION_OT_remove_pair(Operator):
 
 
 class STICTION_OT_add_published_pairs(Operator):
-    """Add the published friction of all pairs of materials that objects of this scene have"""
+    """Add the published friction of all pairs of materials of objects in this scene"""
 
     bl_idname = "stiction.add_published_pairs"
     bl_label = "Add Published Pairs"
@@ -96,8 +96,8 @@ class STICTION_OT_add_published_pairs(Operator):
     which: EnumProperty(
         name="Pairs",
         items=(
-            ("USED", "Of This Scene", "Those whose two materials objects of this scene have"),
-            ("ALL", "All", "All that are known"),
+            ("USED", "Of This Scene", "Pairs of materials of objects in this scene"),
+            ("ALL", "All", "All published pairs"),
         ),
     )
 
@@ -107,7 +107,7 @@ class STICTION_OT_add_published_pairs(Operator):
         for (a, b), pair in chosen.items():
             add_pair(context.scene, a, b, pair["static"], pair["dynamic"])
         if not chosen:
-            self.report({"WARNING"}, "No two materials of this scene have a published friction; objects choose their Material")
+            self.report({"WARNING"}, "No two materials of this scene have a published friction; choose their Material")
             return {"CANCELLED"}
         self.report({"INFO"}, f"{len(chosen)} pairs")
         return {"FINISHED"}

@@ -115,7 +115,7 @@ def inspecting(context: Context) -> Steps[Inspection]:
         return Inspection(None, None, error.problems, ())
     with marked(context.window_manager.stiction), originals(scene), undisturbed(scene, world):
         read = yield from reading(context, scene, world)
-    return (yield from aside("Checking what was read", partial(judged, read)))
+    return (yield from aside("Checking the scene", partial(judged, read)))
 
 
 def require_world(scene: Scene, world: RigidBodyWorld | None) -> None:
@@ -194,7 +194,7 @@ def read_object(found: Reading, ob: Object, context: Context, frames: tuple[int,
     has_followed_switch = held or is_animated_throughout(ob, *frames)
     found.warnings += object_warnings(ob, kind, rest_world, (ANIMATED,) if has_followed_switch else ())
     if held and is_caught_again(ob, frames[0] + held, frames[1]):
-        message = "it is Animated again later, which is not followed: once let go it stays with the solver"
+        message = "Animated is keyed on again later, which is not followed: the solver moves it from the first release on"
         found.warnings.append(SceneWarning((ob.name_full,), "kinematic", message))
     found.warnings += [warning for one in (ob, *parts) for warning in shape_warnings(one)]
     if can_change(ob) and not (kind is BodyKind.ANIMATED and deforms(ob)):

@@ -77,7 +77,7 @@ class Absorber:
         if self.rows and "triangles" in row and not np.array_equal(row["triangles"], self.rows[0]["triangles"]):
             raise FieldError(
                 "modifiers",
-                "its mesh is made of other faces than at the first frame; switch off the modifier that changes them",
+                "its mesh has other faces than at the first frame; switch off the modifier that changes them",
             )
         self.rows.append(row)
 
@@ -168,7 +168,7 @@ def acts(ob: Object, found: Fields) -> bool:
         found.warnings.append(SceneWarning((ob.name_full,), "field.type", message))
     elif own.type in ("CHARGE", "LENNARDJ", "BOID") and own.flow == 0.0:
         name = own.bl_rna.properties["type"].enum_items[own.type].name
-        message = f"a field of the type {name} acts on particles only; it does nothing to rigid bodies, nor does it in Blender"
+        message = f"a field of the type {name} acts on particles only; it has no effect on rigid bodies, as in Blender"
         found.warnings.append(SceneWarning((ob.name_full,), "field.type", message))
     has_points = own.shape != "POINTS" or ob.type == "MESH"
     return own.type in KINDS and has_points and own.apply_to_location
@@ -178,7 +178,7 @@ def shape_of(ob: Object, found: Fields) -> FieldShape:
     """Where the field acts from: without a mesh a surface is its object's origin, as in Blender."""
     shape = FieldShape[ob.field.shape]
     if shape is FieldShape.SURFACE and (ob.type != "MESH" or all(one.type != "SURFACE" for one in ob.modifiers)):
-        message = "its shape is Surface, which is followed for meshes with a modifier Surface; it acts from the object's origin"
+        message = "its shape Surface needs a mesh with a Surface modifier; it acts from the object's origin"
         found.warnings.append(SceneWarning((ob.name_full,), "field.shape", message))
         return FieldShape.POINT
     return shape
@@ -190,7 +190,7 @@ def unfollowed_choices(ob: Object) -> Iterator[SceneWarning]:
     moving = {one.data_path for one in (*(actions.curves(ob) or ()), *drivers)}
     for name in CHOICES:
         if f"field.{name}" in moving:
-            message = f"what moves it from frame to frame is not followed; {in_words(name)} keeps the value of the first frame"
+            message = f"its animation is not followed; {in_words(name)} keeps the value of the first frame"
             yield SceneWarning((ob.name_full,), f"field.{name}", message)
 
 

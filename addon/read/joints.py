@@ -195,9 +195,9 @@ def end_problems(ob: Object, ends: tuple[Object | None, ...], world: RigidBodyWo
         if end.rigid_body is None:
             message = f"{end.name_full} has no rigid body, so nothing can be joined to it; add one, or choose another object"
         elif is_compound_part(end):
-            message = f"{end.name_full} is part of a compound and no body of its own; choose {end.parent.name_full}"
+            message = f"{end.name_full} is part of a compound and not a separate body; choose {end.parent.name_full}"
         elif end.session_uid not in members:
-            message = f"{end.name_full} is not in the collection of the rigid body world, so it takes no part; put it there"
+            message = f"{end.name_full} is not in the collection of the rigid body world, so it is not simulated; add it"
         else:
             continue
         yield SceneProblem(ob.name_full, name, message)
@@ -223,7 +223,7 @@ def constraint_warnings(ob: Object, names: tuple[str, ...]) -> Iterator[SceneWar
             f"one of its objects is empty, so {one} is joined to the world; in Blender's own simulation it does nothing",
         )
     if constraint.use_override_solver_iterations:
-        message = "its own number of iterations is without effect: every step is solved to the tolerance of the scene"
+        message = "its own number of iterations has no effect: every step is solved to the tolerance of the scene"
         yield warn("solver_iterations", message)
     if constraint.type == "MOTOR" and not (constraint.use_motor_lin or constraint.use_motor_ang):
         yield warn("use_motor_lin", "neither of its motors is switched on, so it does nothing")

@@ -59,13 +59,12 @@ def frozen_body(ob: Object, kind: BodyKind, depsgraph: Depsgraph) -> FrozenTrans
         switches = "Animated" if ob.rigid_body.type == "PASSIVE" else "Dynamic and Animated"
         field, message = (
             "kinematic",
-            "its place or scale changes over the frames, but it collides where and as it is at the first; switch on "
-            f"{switches} to have its motion followed",
+            f"its place or scale is animated, but it collides as at the first frame; switch on {switches} to follow its motion",
         )
     else:
         field, message = (
             "scale",
-            "its scale changes over the frames, but its collision shape keeps the size of the first; the shape Mesh of an "
+            "its scale is animated, but its collision shape keeps the size of the first frame; the shape Mesh of an "
             "Animated body follows it with Deforming and the source Deform or Final",
         )
     rest = matrix(ob.evaluated_get(depsgraph).matrix_world)
@@ -76,8 +75,8 @@ def frozen_part(ob: Object, depsgraph: Depsgraph) -> FrozenTransform:
     """A part of a compound keeps its place in it."""
     world, around = (matrix(one.evaluated_get(depsgraph).matrix_world) for one in (ob, ob.parent))
     message = (
-        "its place or scale in its compound changes over the frames, but it collides there as at the first; to have it "
-        "followed, make it an Animated body that is not parented to the compound"
+        "its place or scale in its compound is animated, but it collides as at the first frame; to follow it, "
+        "make it an Animated body that is not parented to the compound"
     )
     warning = SceneWarning((ob.name_full, ob.parent.name_full), "matrix_world", message)
     return FrozenTransform(ob, ob.parent, np.linalg.inv(around) @ world, False, warning)

@@ -37,7 +37,7 @@ def permutation() -> NDArray[np.float64]:
         h = (along_z + first) % CODES
         if len(set((np.roll(h, -first) - along_y) % CODES)) == 1 and len(set(h)) == CODES:
             return h.astype(np.float64)
-    raise RuntimeError("the noise of this Blender is made otherwise: fields of the type Turbulence cannot be read")
+    raise RuntimeError("the noise of this Blender is different: fields of the type Turbulence cannot be read")
 
 
 def point_of_cell(x: int, y: int, z: int) -> NDArray[np.float64]:

@@ -45,13 +45,13 @@ def object_warnings(ob: Object, kind: BodyKind, world: Array, followed: tuple[st
         yield SceneWarning(
             (ob.name_full,),
             "matrix_world",
-            "it is sheared by the scale of its parents; its keyframes can only come close to that",
+            "it is sheared by the scale of its parents; its keyframes can only approximate this",
         )
     if kind is BodyKind.ACTIVE and ob.parent is not None and ob.parent_type != "OBJECT":
         yield SceneWarning(
             (ob.name_full,),
             "parent_type",
-            "its parent is no plain object; it is kept in place against that from frame to frame",
+            "its parent is not a plain object; its place is corrected for the parent's motion at every frame",
         )
     if kind is not BodyKind.ACTIVE:
         movers = [a for a in ancestors(ob) if a.rigid_body is not None and body_kind(a) is BodyKind.ACTIVE]
@@ -59,7 +59,7 @@ def object_warnings(ob: Object, kind: BodyKind, world: Array, followed: tuple[st
             yield SceneWarning(
                 (ob.name_full, movers[0].name_full),
                 "parent",
-                "its parent is simulated, but it collides where it is without that motion",
+                "its parent is simulated, but it collides as without that motion",
             )
     yield from library_warnings(ob)
     yield from unfollowed_values(ob, VALUES, followed)
@@ -70,12 +70,12 @@ def shape_warnings(ob: Object) -> Iterator[SceneWarning]:
     shape = ob.rigid_body.collision_shape
     extents = np.array(ob.dimensions)
     if shape == "SPHERE" and extents.max() > ROUND * extents.min():
-        yield SceneWarning((ob.name_full,), "collision_shape", "the object is no sphere; the largest extent is the diameter")
+        yield SceneWarning((ob.name_full,), "collision_shape", "the object is not a sphere; its largest extent is the diameter")
     if shape in ("CAPSULE", "CYLINDER", "CONE") and extents[:2].max() > ROUND * extents[:2].min():
         yield SceneWarning(
             (ob.name_full,),
             "collision_shape",
-            f"the object is not round about its Z axis; the larger of its widths is the diameter of the {shape.lower()}",
+            f"the object is not round about its Z axis; its larger width is the diameter of the {shape.lower()}",
         )
     if shape == "MESH":
         edges, vertices = loose_parts(ob)

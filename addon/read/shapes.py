@@ -259,7 +259,7 @@ def raw_mesh(mesh: Mesh | None) -> RawMesh:
     vertices = vertices.astype(np.float64).reshape(-1, 3)
     if not (is_there := np.isfinite(places(vertices)).all(axis=1)).all():
         index = int(np.argmin(is_there))
-        raise ShapeError("mesh", f"vertex {index} is at {tuple(vertices[index].tolist())}, which is no place; repair the mesh")
+        raise ShapeError("mesh", f"vertex {index} is at {tuple(vertices[index].tolist())}, not finite; repair the mesh")
     return RawMesh(vertices, triangles.reshape(-1, 3))
 
 

@@ -32,11 +32,11 @@ class SceneDisplay(PropertyGroup):
         name="Contacts", description="Show the contacts of the current frame in the viewport", update=show_anew
     )
     show_normal_forces: BoolProperty(
-        name="Normal Forces", description="Show what presses the bodies apart, as lines", default=True, update=show_anew
+        name="Normal Forces", description="Show the normal force of each contact as a line", default=True, update=show_anew
     )
     show_friction_forces: BoolProperty(
         name="Friction Forces",
-        description="Show what friction exerts along the surfaces, as lines",
+        description="Show the friction force of each contact as a line",
         default=True,
         update=show_anew,
     )
@@ -69,11 +69,11 @@ class SceneDisplay(PropertyGroup):
     pieces: PointerProperty(type=Collection)
     hidden_bodies: CollectionProperty(type=HiddenBody)
     show_statistics: BoolProperty(
-        name="Plots", description="Draw what the solver did over the frames, in the corner of the viewport", update=show_anew
+        name="Plots", description="Plot the work of the solver over the frames, in a corner of the viewport", update=show_anew
     )
     statistics_corner: EnumProperty(
         name="Corner",
-        description="Where in the viewport the plots are drawn",
+        description="Corner of the viewport for the plots",
         items=(("LEFT", "Left", "Bottom left"), ("RIGHT", "Right", "Bottom right")),
         update=show_anew,
     )

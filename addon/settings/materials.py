@@ -141,7 +141,7 @@ def is_value(value: Any, wanted: Any) -> bool:
 
 
 class STICTION_OT_copy_to_selected(Operator):
-    """Give the other selected rigid bodies all of Stiction's settings of the active one, with their switches"""
+    """Copy all Stiction settings of the active rigid body to the other selected ones"""
 
     bl_idname = "stiction.copy_to_selected"
     bl_label = "Copy Stiction to Selected"

@@ -102,7 +102,7 @@ class ObjectStiction(PropertyGroup):
 
     material: StringProperty(
         name="Material",
-        description="Name by which the scene's Pairs know this surface; it changes nothing by itself",
+        description="Name of this surface in the scene's Pairs; it has no effect by itself",
         search=names_of_materials,
         search_options={"SUGGESTION"},
         override=OVERRIDABLE,
@@ -125,7 +125,7 @@ class ObjectStiction(PropertyGroup):
     )
     use_mu_dynamic: BoolProperty(
         name="Own Dynamic Friction",
-        description="Use another coefficient while the surface slides; otherwise it equals that of static friction",
+        description="Use another coefficient while the surface slides; otherwise static friction",
         override=OVERRIDABLE,
         update=start_from_dynamic,
     )
@@ -147,7 +147,7 @@ class ObjectStiction(PropertyGroup):
     )
     restitution: FloatProperty(
         name="Bounciness",
-        description="Share of the approaching speed that is left after an impact",
+        description="Ratio of the speeds after and before an impact",
         default=0.0,
         min=0.0,
         max=1.0,
@@ -157,7 +157,7 @@ class ObjectStiction(PropertyGroup):
     )
     mass_source: EnumProperty(
         name="Mass From",
-        description="Where the mass comes from",
+        description="Source of the mass",
         items=(
             ("MASS", "Mass", "The mass of Blender's rigid body"),
             ("DENSITY", "Density", "Density times the volume of the collision shape"),
@@ -176,11 +176,11 @@ class ObjectStiction(PropertyGroup):
     )
     initial_motion: EnumProperty(
         name="Initial Motion",
-        description="How an active body moves when the simulation begins",
+        description="Motion of an active body at the start of the simulation",
         items=(
             ("REST", "At Rest", "It begins at rest"),
-            ("VALUES", "Values", "It begins with the velocities that are set here"),
-            ("ANIMATION", "Animation", "It goes on as its animation moves it from the first frame to the second"),
+            ("VALUES", "Values", "It begins with the velocities set here"),
+            ("ANIMATION", "Animation", "It continues the motion of its animation from the first frame to the second"),
         ),
         override=OVERRIDABLE,
     )
@@ -195,7 +195,7 @@ class ObjectStiction(PropertyGroup):
     )
     angular_velocity: FloatVectorProperty(
         name="Angular Velocity",
-        description="How far it turns in a second at the first frame, about the axes of the world",
+        description="Angular velocity at the first frame, about the axes of the world",
         size=3,
         subtype="XYZ",
         unit="ROTATION",

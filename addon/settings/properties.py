@@ -47,7 +47,7 @@ class PairFriction(PropertyGroup):
 
     a: StringProperty(
         name="Material",
-        description="Name of a material, as objects have it",
+        description="Name of a material of objects",
         search=names_of_materials,
         search_options={"SUGGESTION"},
         update=name_pair,
@@ -114,11 +114,11 @@ class SceneStiction(PropertyGroup):
         description="Algorithm that finds the contact and friction forces of every step",
         items=(
             (ContactMethod.STAGGERED.name, "Staggered Projections", "Contact and friction solved in turn until both agree"),
-            (ContactMethod.PIVOT.name, "Pivoting", "Contacts established one by one; exact, for scenes of few contacts"),
+            (ContactMethod.PIVOT.name, "Pivoting", "Contacts added one by one; exact, for scenes of few contacts"),
             (
                 ContactMethod.ENERGY.name,
                 "Energy",
-                "Loads shared by the smallest forces, for scenes of few contacts",
+                "The smallest forces, with evenly shared loads; for scenes of few contacts",
             ),
         ),
     )
@@ -152,8 +152,8 @@ class SceneStiction(PropertyGroup):
     )
     step_time_limit: FloatProperty(
         name="Step Time Limit",
-        description="Seconds after which a step goes on with the best result so far, and is reported; 0 for as long as it "
-        "needs. With a limit, two bakes of one scene may differ",
+        description="Seconds after which a step goes on with the best result so far, and is reported; 0 for no "
+        "limit. With a limit, two bakes of one scene may differ",
         default=SolverSettings.step_time_limit,
         min=0.0,
         soft_max=60.0,
@@ -162,8 +162,8 @@ class SceneStiction(PropertyGroup):
     )
     recovery_speed: FloatProperty(
         name="Recovery Speed",
-        description="How fast bodies that overlap are parted, without giving them any speed of their own: half sizes of the "
-        "smaller one a second",
+        description="Speed at which overlapping bodies are separated, in half sizes of the smaller one a second. It adds "
+        "no velocity to them",
         default=SolverSettings.recovery_speed,
         min=0.001,
         soft_max=5.0,
@@ -171,24 +171,24 @@ class SceneStiction(PropertyGroup):
         precision=3,
     )
     use_substeps: BoolProperty(
-        name="Own Substeps", description="Use another number of time steps a frame than Blender's rigid body world"
+        name="Own Substeps", description="Use a number of time steps a frame different from Blender's rigid body world"
     )
     substeps: IntProperty(
         name="Substeps", description="Time steps a frame", default=SolverSettings.substeps, min=1, soft_max=100, max=32767
     )
     use_frame_range: BoolProperty(
-        name="Own Frame Range", description="Bake other frames than the range of the rigid body world's cache"
+        name="Own Frame Range", description="Bake a frame range different from that of the rigid body world's cache"
     )
     frame_start: IntProperty(name="Start", description="First frame of the bake", default=1, min=-1048574, max=1048574)
     frame_end: IntProperty(name="End", description="Last frame of the bake", default=250, min=-1048574, max=1048574)
     use_sleeping: BoolProperty(
         name="Sleep at Rest",
-        description="Leave out of the steps what is at rest as exactly as it is solved, until something comes near it",
+        description="Leave resting bodies out of the steps until something approaches them",
         default=SolverSettings.sleeping,
     )
     friction_combine: EnumProperty(
         name="Combine Friction",
-        description="How the coefficients of two touching bodies become that of the pair",
+        description="Rule that combines the coefficients of two touching bodies",
         items=(
             (FrictionCombine.PRODUCT.name, "Product", "Product of the two, as in Blender's own rigid bodies"),
             (FrictionCombine.AVERAGE.name, "Average", "Mean of the two"),
@@ -208,11 +208,11 @@ class SceneStiction(PropertyGroup):
     )
     keep_contacts: BoolProperty(
         name="Keep Contacts",
-        description="Keep the contacts of every frame in the cache, with their forces, to look at; the motion is the same",
+        description="Keep the contacts of every frame in the cache, with their forces, for display; the motion is the same",
     )
     threads: IntProperty(
         name="Threads",
-        description="Threads that large heaps are solved in, 0 for one a processor. The motion is the same with any number",
+        description="Threads for large heaps, 0 for one per processor. The motion is the same with any number",
         default=0,
         min=0,
         soft_max=16,
@@ -220,7 +220,7 @@ class SceneStiction(PropertyGroup):
     )
     pair_object: PointerProperty(
         name="Against",
-        description="Body whose contact with the active one is looked at",
+        description="Body whose friction with the active one is shown",
         type=Object,
         poll=lambda _self, other: other.rigid_body is not None,
     )

@@ -117,7 +117,7 @@ def shader_for_points() -> Any:
 
 
 class STICTION_OT_fit_forces(Operator):
-    """Make the lines of the current frame's forces about as long as the bodies are large"""
+    """Scale the force lines of the current frame to the size of the bodies"""
 
     bl_idname = "stiction.fit_forces"
     bl_label = "Fit Length"
@@ -132,7 +132,7 @@ class STICTION_OT_fit_forces(Operator):
         contacts = Overlay.contacts.of_frame(scene)
         length = None if contacts is None else length_for(scene, contacts)
         if length is None:
-            self.report({"WARNING"}, f"No contact of frame {scene.frame_current} bears anything")
+            self.report({"WARNING"}, f"No contact of frame {scene.frame_current} carries a load")
             return {"CANCELLED"}
         scene.stiction_display.force_length = length
         return {"FINISHED"}

@@ -25,15 +25,15 @@ __all__ = ["export", "register", "unregister"]
 UNDOABLE = {"REGISTER", "UNDO"}
 CLOSED = {"DEFAULT_CLOSED"}
 WORST = (
-    ("residual", "Residual", "The frame whose steps are least exact, and the two bodies at its worst contact"),
-    ("overlap", "Overlap", "The frame with the overlap that is deepest for the size of the smaller body, and these two"),
+    ("residual", "Residual", "The least accurate frame, and the two bodies at its worst contact"),
+    ("overlap", "Overlap", "The frame with the deepest overlap relative to the smaller body, and the two bodies"),
     ("iterations", "Iterations", "The frame that took the most iterations, and the two bodies at its worst contact"),
     ("seconds", "Time", "The frame that took longest, and the two bodies at its worst contact"),
 )
 SUFFIXES = (
-    (".html", "Page", "A page with plots, that opens in any browser and needs no network"),
+    (".html", "Page", "A page with plots, for any browser and without a network"),
     (".csv", "Table", "A row of comma separated values for each frame"),
-    (".json", "JSON", "The report as the command line writes it"),
+    (".json", "JSON", "The report of the command line"),
 )
 
 
@@ -47,13 +47,13 @@ def export(scene: Scene, file: Path) -> int:
 
 
 class STICTION_OT_jump_to_worst(Operator):
-    """Go to the frame that is worst in one respect, and select the two bodies that it is about"""
+    """Go to the worst frame in one respect, and select its two bodies"""
 
     bl_idname = "stiction.jump_to_worst"
     bl_label = "Jump to Worst Frame"
     bl_options = UNDOABLE
 
-    measure: EnumProperty(name="Worst In", description="What the frame is worst in", items=WORST)
+    measure: EnumProperty(name="Worst In", description="Criterion of the worst frame", items=WORST)
 
     @classmethod
     def poll(cls, context: Context) -> bool:
@@ -65,7 +65,7 @@ class STICTION_OT_jump_to_worst(Operator):
         figures.read(scene)
         found = figures.worst(self.measure)
         if found is None:
-            self.report({"WARNING"}, "There is nothing in any frame" if figures.frames else "There are no frames to look at")
+            self.report({"WARNING"}, "There is nothing in any frame" if figures.frames else "There are no frames")
             return {"CANCELLED"}
         pair = found.deepest_pair if self.measure == "overlap" else found.worst_pair
         names = [figures.bodies[body] for body in pair]
@@ -88,12 +88,12 @@ class STICTION_OT_jump_to_worst(Operator):
 
 
 class STICTION_OT_export_certificate(ExportOperator, Operator):
-    """Write how accurate the bake is, frame by frame, to a file"""
+    """Write the accuracy of the bake, frame by frame, to a file"""
 
     bl_idname = "stiction.export_certificate"
     bl_label = "Export Accuracy"
 
-    suffix: EnumProperty(name="As", description="What is written", items=SUFFIXES)
+    suffix: EnumProperty(name="As", description="Format of the file", items=SUFFIXES)
     filter_glob: StringProperty(default="*.html;*.csv;*.json", options={"HIDDEN"})
 
     @classmethod

@@ -208,7 +208,7 @@ def overlap_warnings(frame: Frame, spec: SceneSpec, known: Collection[tuple[str,
             continue
         warned.add((a, b))
         depth, ratio = float(statistics.deepest_overlap[step]), float(statistics.overlap_ratio[step])
-        share = f"{figure(100.0 * ratio, 2)} % of the smaller one's half extent"
+        share = f"{figure(100.0 * ratio, 2)} % of the smaller one's half size"
         message = f"{a} and {b} overlap by {distance(depth)} at frame {frame.frame}, {share}: they are pushed apart slowly; "
         yield SceneWarning((a, b), "overlap", message + "more substeps help")
 
@@ -249,8 +249,8 @@ def spin_warnings(
         turn = float(statistics.spin[statistics.spinning_body == body].max())
         wanted = math.ceil(settings.substeps * turn / FARTHEST_TURN)
         message = (
-            f"it turns by {figure(turn, 2)} rad in a step while it touches something, at frame {frame.frame}: what it does on "
-            f"a tip, a rim or an edge is coarse; {wanted} substeps make it {FARTHEST_TURN}"
+            f"it turns by {figure(turn, 2)} rad in a step while it touches something, at frame {frame.frame}: its motion on "
+            f"a tip, a rim or an edge is coarse; {wanted} substeps reduce it to {FARTHEST_TURN}"
         )
         yield SceneWarning((name,), "substeps", message)
 
@@ -303,10 +303,10 @@ def contradiction_warnings(frame: Frame, spec: SceneSpec, known: Collection[str]
         told.update(names)
         off, at = distance(float(frame.giving_way[joint])), f"at frame {frame.frame}"
         if len(members) == 1:
-            said = f"the joint {names[0]} is off by {off} {at}: what holds its bodies beside it contradicts it"
+            said = f"the joint {names[0]} is off by {off} {at}: other constraints on its bodies contradict it"
         else:
             said = f"the joints {listed(names)} contradict each other: {names[0]} is off by {off} {at}"
-        advice = "the bake goes on with the least error; change their limits, or what moves their ends, or let them break"
+        advice = "the bake goes on with the least error; change their limits or the motion of their ends, or let them break"
         yield SceneWarning(tuple(names), "contradiction", f"{said}; {advice}")
 
 

@@ -49,7 +49,7 @@ def refuse_odd_checkpoint(whole: Arrays | None, seam: Arrays | None, simulation:
     for arrays in (whole or {}, seam or {}):
         problem = problem or checkpoint_problem(arrays, like)
     if problem:
-        raise CacheError(f"{path}: its checkpoint makes no sense: {problem}; bake anew")
+        raise CacheError(f"{path}: its checkpoint is invalid: {problem}; bake anew")
 
 
 def told_so_far(there: FrameCacheReader, frames: Iterable[int], spec: SceneSpec) -> tuple[int, tuple[str, ...], set[str]]:
@@ -70,7 +70,7 @@ def is_same_motion(a: Frame, b: Frame) -> bool:
 def came_out_otherwise(number: int, cache: str) -> SceneWarning:
     """What is said of a frame that has other bits than the one that the cache has."""
     message = (
-        f"frame {number} came out otherwise when it was simulated once more, so it and those after it are baked anew; "
+        f"frame {number} came out different when it was simulated again, so it and later frames are baked anew; "
         "another processor or another version of Stiction baked them"
     )
     return SceneWarning((cache,), "cache", message)

@@ -60,14 +60,14 @@ def is_tested(version: str) -> bool:
 def inner_options() -> dict[str, Any]:
     """What makes a kernel one that only kernels call; none for a numba whose insides may be others, which is warned of."""
     if os.environ.get("STICTION_PLAIN_KERNELS") == "1":
-        why = "as STICTION_PLAIN_KERNELS asks for"
+        why = "because of STICTION_PLAIN_KERNELS"
     elif not is_tested(numba.__version__):
-        why = f"for numba {numba.__version__} was not tried, but {TESTED[0][0]}.{TESTED[0][1]}"
+        why = f"because numba {numba.__version__} is untested ({TESTED[0][0]}.{TESTED[0][1]} is tested)"
     else:
         from .inner_library import InnerCompiler
 
         return {"no_cpython_wrapper": True, "pipeline_class": InnerCompiler}
-    warnings.warn(f"kernels are compiled plainly, {why}: that and the steps take longer", RuntimeWarning, stacklevel=2)
+    warnings.warn(f"kernels are compiled plainly, {why}: compiling and steps take longer", RuntimeWarning, stacklevel=2)
     return {}
 
 

@@ -33,7 +33,7 @@ def doubt(folder: Path) -> str | None:
     whys = (who_else(str(one), is_shared_well=bool(one.stat().st_mode & stat.S_ISVTX)) for one in above)
     inside = map(who_else, all_in(place)) if there == place else ()
     why = next(filter(None, (*whys, *inside)), None)
-    return why and f"the kernels in {folder} are not used, for they are code, and {why}"
+    return why and f"the kernels in {folder} are not used, because they are code and {why}"
 
 
 def all_in(folder: Path) -> Iterator[str]:

@@ -38,16 +38,16 @@ SECONDS_FOR_ANOTHER = 30.0
 
 def main(argv: Sequence[str], ending: Ending) -> int:
     """Compile as the command line `argv` (without the program's name) says; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m solver_core.compile_all", description="Compiles all kernels ahead.")
-    parser.add_argument("folder", metavar="FOLDER", type=Path, help="where they are kept; what is there stays")
-    parser.add_argument("--processes", type=int, metavar="N", default=min(3, os.cpu_count() or 1), help="at once (%(default)s)")
+    parser = argparse.ArgumentParser(prog="python -m solver_core.compile_all", description="Compiles all kernels.")
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="their folder; existing kernels stay")
+    parser.add_argument("--processes", type=int, metavar="N", default=min(3, os.cpu_count() or 1), help="(%(default)s)")
     parser.add_argument("--part", metavar="NAME", help="one part only, in this process")
     parser.add_argument(
         "--background",
         action="store_true",
-        help="do nothing where another process does this already, and goes on, or the package brings all",
+        help="do nothing if another process already does this, or the package contains all kernels",
     )
-    parser.add_argument("--low-priority", action="store_true", help="let whatever else runs go first")
+    parser.add_argument("--low-priority", action="store_true", help="run at low priority")
     parser.add_argument("--parent-pipe", action="store_true", help="stop when standard input ends")
     try:
         arguments = parser.parse_args(argv)
@@ -83,7 +83,7 @@ def main(argv: Sequence[str], ending: Ending) -> int:
             return compile_in_background(folder, arguments.processes, ending)
         return compile_all(folder, arguments.processes, ending)
     except StopAsked as reason:
-        print(f"stopped ({reason}); what was compiled stays", flush=True)
+        print(f"stopped ({reason}); compiled kernels stay", flush=True)
         return 1
 
 
@@ -196,7 +196,7 @@ def compile_all(folder: Path, processes: int, ending: Ending) -> int:
             process.end()
     say_what_for(folder, sources)
     megabytes = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
-    print(f"all kernels are in {folder}, {megabytes:.0f} MB; {MADE_FOR} tells what they fit", flush=True)
+    print(f"all kernels are in {folder}, {megabytes:.0f} MB; {MADE_FOR} names their platform", flush=True)
     return 0
 
 

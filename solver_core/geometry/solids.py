@@ -64,8 +64,8 @@ def solid_mass_properties(shape: ShapeSpec, mass: float | None, density: float |
     if surface.volume == 0.0:
         raise ValueError("the mesh is open, so it has no inside")
     if surface.volume < 0.0:
-        raise ValueError("the normals of the mesh point inwards, so it is a room and no solid")
+        raise ValueError("the normals of the mesh point inwards, so it is a container and not a solid")
     properties = mass_properties(surface.vertices, surface.triangles, mass=mass, density=density)
     if not properties.closed:
-        raise ValueError("the mesh crosses itself or is partly inside out, so its inside cannot be told")
+        raise ValueError("the mesh crosses itself or is partly inside out, so its inside is undefined")
     return properties

@@ -408,7 +408,7 @@ def refuse_other_scene(path: str, info: CacheInfo, spec: SceneSpec) -> None:
     """Raise CacheError unless a head has the names and times of a scene: a digest is a claim, which anybody can copy."""
     for what, names, parts in (("bodies", info.bodies, spec.bodies), ("joints", info.joints, spec.joints)):
         if names != tuple(part.name for part in parts):
-            raise CacheError(f"{path}: its {what} are not those of the scene that it says it was baked from; bake again")
+            raise CacheError(f"{path}: its {what} do not match the scene of its digest; bake again")
     times = (info.frame_start, info.frame_end, info.fps, info.time_scale)
     if times != (spec.frame_start, spec.frame_end, spec.fps, spec.time_scale):
-        raise CacheError(f"{path}: its frames are not those of the scene that it says it was baked from; bake again")
+        raise CacheError(f"{path}: its frames do not match the scene of its digest; bake again")

@@ -204,7 +204,7 @@ def read_chunk(file: BinaryIO, place: ChunkPlace) -> Chunk:
         fields = dict(header["fields"])
         arrays = {name: decode_array(name, descriptor, data) for name, descriptor in header["arrays"].items()}
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
-        reason = f"the header of the {place.kind!r} chunk makes no sense: {error}"
+        reason = f"the header of the {place.kind!r} chunk is invalid: {error}"
         raise ContainerError(path, place.offset, reason) from error
     return Chunk(place.kind, fields, arrays)
 

@@ -81,7 +81,7 @@ def earlier_frames(reader: FrameCacheReader, before: Content, now: Content, last
         there = f"frames {reader.frames[0]} to {reader.frames[-1]}" if reader.frames else "no frames"
         raise CacheError(f"frame {last} is not in the cache, which has {there}")
     if last >= now[0].frame_end:
-        raise CacheError(f"frame {last} is the last of the bake, nothing comes after it; choose an earlier one")
+        raise CacheError(f"frame {last} is the last of the bake, no frames follow; choose an earlier one")
     refuse_another_beginning(before[0], now[0])
     found = differences(before, now)
     if not found:
@@ -100,7 +100,7 @@ def refuse_another_beginning(before: SceneSpec, now: SceneSpec) -> None:
     wrong: list[str] = []
     for what, old, new in (("body", before.bodies, now.bodies), ("joint", before.joints, now.joints)):
         names = [one.name for one in old], [one.name for one in new]
-        wrong += [f"the {what} {name} is not there any more" for name in names[0] if name not in names[1]]
+        wrong += [f"the {what} {name} is missing" for name in names[0] if name not in names[1]]
         wrong += [f"the {what} {name} was added" for name in names[1] if name not in names[0]]
         if sorted(names[0]) == sorted(names[1]) and names[0] != names[1]:
             wrong.append(f"each {what} is there, but in another order")

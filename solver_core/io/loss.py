@@ -30,12 +30,12 @@ def refuse_lost(file: BinaryIO, begins: Sequence[int]) -> None:
     except FileNotFoundError:
         raise CacheLost(f"{path}: the cache was removed or moved away while it was baked; bake again") from None
     except OSError as error:
-        raise CacheLost(f"{path}: the cache cannot be reached any more, nor its frames: {error.strerror}") from error
+        raise CacheLost(f"{path}: the cache and its frames are no longer accessible: {error.strerror}") from error
     if not os.path.samestat(here, there):
-        raise CacheLost(f"{path}: another file took the place of the cache while it was baked; bake again")
+        raise CacheLost(f"{path}: another file replaced the cache while it was baked; bake again")
     if here.st_size < size:
         whole = sum(end <= here.st_size for end in (*begins[1:], size))
-        left = f"resume, which keeps those of its first {whole} frames that are whole" if whole else "bake again"
+        left = f"resume, which keeps the intact ones of its first {whole} frames" if whole else "bake again"
         raise CacheLost(f"{path}: the cache was cut to {here.st_size} of {size} bytes while it was baked; {left}")
     if here.st_size > size:
-        raise CacheLost(f"{path}: something else wrote to the cache while it was baked; resume, which cuts that off")
+        raise CacheLost(f"{path}: another program wrote to the cache while it was baked; resume, which removes its data")

@@ -62,7 +62,7 @@ def number_findings(one: FieldSpec | AbsorberSpec, names: tuple[str, ...], start
     for keyed in one.keyed:
         values = np.asarray(keyed.values)
         if keyed.name not in names or keyed.name == "margin":
-            yield "keyed", f"{keyed.name!r} cannot differ from frame to frame; what can is {', '.join(names)}"
+            yield "keyed", f"{keyed.name!r} cannot change from frame to frame; only these can: {', '.join(names)}"
         elif values.shape != (frames,):
             yield keyed.name, f"has the shape {values.shape}; {frames} frames need ({frames},)"
         elif not (np.isfinite(values) | ((keyed.name in DISTANCES) & (values == math.inf))).all():

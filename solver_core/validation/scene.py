@@ -44,7 +44,7 @@ def scene_warnings(spec: SceneSpec) -> tuple[SceneWarning, ...]:
             (body.name,),
             "mu_dynamic",
             f"dynamic friction {body.material.mu_dynamic:g} is above static friction {body.material.mu_static:g}: "
-            "what begins to slide is gripped harder and may stutter; real surfaces have it the other way round",
+            "a body that begins to slide is braked harder and may stutter; on real surfaces it is the other way round",
         )
         for body in spec.bodies
         if body.material.mu_dynamic > body.material.mu_static

@@ -70,7 +70,7 @@ def mesh_findings(body: BodySpec, vertices: Array, triangles: Array) -> Findings
     if body.kind is BodyKind.ACTIVE and volume == 0.0:
         yield "shape", why_no_inside(vertices, triangles)
     elif body.kind is BodyKind.ACTIVE and volume < 0.0:
-        yield "normals", "the normals of the mesh point inwards; flip them, or make the body Passive, as a room"
+        yield "normals", "the normals of the mesh point inwards; flip them, or make the body Passive, as a container"
 
 
 def why_no_inside(vertices: Array, triangles: Array) -> str:

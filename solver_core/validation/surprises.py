@@ -46,7 +46,7 @@ def mass_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
     ]
     (light, lightest), (heavy, heaviest) = min(masses), max(masses)
     if heavy > LARGEST_MASS_RATIO * light:
-        message = f"{figure(heavy)} kg against {figure(light)} kg: ratios above {LARGEST_MASS_RATIO:.0e} were never measured"
+        message = f"{figure(heavy)} kg against {figure(light)} kg: ratios above {LARGEST_MASS_RATIO:.0e} are untested"
         yield SceneWarning((heaviest, lightest), "mass", message)
 
 
@@ -60,8 +60,8 @@ def size_surprises(spec: SceneSpec, settings: SolverSettings) -> Iterator[SceneW
         steps = math.sqrt(2.0 * thin / g) / step
         wanted = math.ceil(settings.substeps * FEWEST_STEPS / steps)
         message = (
-            f"it is {distance(thin)} thin and falls by that in {steps:.1f} steps: it rests as it should, but how it bounces "
-            f"and tumbles is coarse; {wanted} substeps give it {FEWEST_STEPS}. Is the scene meant to be that small?"
+            f"it is {distance(thin)} thin and falls by that in {steps:.1f} steps: it rests correctly, but bounces and "
+            f"tumbles coarsely; {wanted} substeps give {FEWEST_STEPS} steps. Is the scene intended to be that small?"
         )
         yield SceneWarning((body.name,), "substeps", message)
 
@@ -79,8 +79,8 @@ def speed_surprises(spec: SceneSpec, settings: SolverSettings) -> Iterator[Scene
         if ways[worst] > thin:
             frame = spec.frame_start + worst
             message = (
-                f"from frame {frame} to {frame + 1} it moves {distance(ways[worst])} a step, more than {thinnest} is thick "
-                f"({distance(thin)}): it meets everything on its way, but hits are coarse; more substeps make them finer"
+                f"from frame {frame} to {frame + 1} it moves {distance(ways[worst])} a step, more than the thickness of "
+                f"{thinnest} ({distance(thin)}): it misses nothing on its way, but hits are coarse; more substeps help"
             )
             yield SceneWarning((body.name, thinnest), "substeps", message)
 
@@ -93,8 +93,8 @@ def spin_surprises(spec: SceneSpec, settings: SolverSettings) -> Iterator[SceneW
         if body.kind is BodyKind.ACTIVE and turn > FARTHEST_TURN:
             wanted = math.ceil(settings.substeps * turn / FARTHEST_TURN)
             message = (
-                f"it turns by {turn:.2g} rad in a step: flight is exact, but what it does on a tip, a rim or an edge is "
-                f"coarse; {wanted} substeps make it {FARTHEST_TURN}"
+                f"it turns by {turn:.2g} rad in a step: flight is exact, but motion on a tip, a rim or an edge is "
+                f"coarse; {wanted} substeps reduce it to {FARTHEST_TURN}"
             )
             yield SceneWarning((body.name,), "substeps", message)
 
@@ -106,7 +106,7 @@ def room_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
             part.shape.kind is ShapeKind.MESH and mesh_surface(part.shape.vertices, part.shape.triangles).volume < 0.0
             for part in parts(body.shape)
         ):
-            message = "its normals point inwards, so it is a room: what is inside stays there; flip them if it is a solid"
+            message = "its normals point inwards, so it is a container: bodies inside stay there; flip them if it is a solid"
             yield SceneWarning((body.name,), "normals", message)
 
 

@@ -104,14 +104,14 @@ class Joints:
             off = {HOLD: abs(target), AT_LEAST: target, AT_MOST: -target}.get(int(kind), 0.0)
             if off > 0.0:
                 (name, bodies), unit = self._names[joint], "m" if coordinate < 3 else "rad"
-                where = f"the joint {name} begins {off:.3g} {unit} from where it may be in {COORDINATES[coordinate]}"
-                found.append(SceneWarning(bodies, "joints", f"{where}: its bodies are brought there slowly"))
+                where = f"the joint {name} begins {off:.3g} {unit} out of place in {COORDINATES[coordinate]}"
+                found.append(SceneWarning(bodies, "joints", f"{where}: its bodies are moved into place slowly"))
         return found
 
     def too_stiff(self, begin: Begin, state: State) -> list[SceneWarning]:
         """One for all joints with a spring that does not swing, since the step is too long for it."""
         found = tuple(self._names[joint][0] for joint in self.step(begin, state).too_stiff())
-        what = "a spring swings faster than the time step follows: it is pulled to its place at once instead"
+        what = "a spring swings faster than the time step resolves: it moves to its rest position at once"
         return [SceneWarning(found, "joints", f"{what}; more substeps or less stiffness let it swing")] if found else []
 
     def contradictions(self, begin: Begin, state: State) -> list[SceneWarning]:
@@ -141,9 +141,9 @@ class Joints:
             return []
         bears = np.abs(proof).max(axis=1) > IN_PROOF
         names = sorted({self._names[of_triple[triple]][0] for triple in step.triples[bears].tolist()})
-        what = "contradict each other" if len(names) > 1 else "asks for what its bodies cannot do"
+        what = "contradict each other" if len(names) > 1 else "cannot be satisfied by its bodies"
         which = f"the joints {listed(names)}" if len(names) > 1 else f"the joint {names[0]}"
-        advice = "the bake goes on with the least error; change their limits, or what moves their ends"
+        advice = "the bake goes on with the least error; change their limits or the motion of their ends"
         return [SceneWarning(tuple(names), "contradiction", f"{which} {what} as the scene begins; {advice}")]
 
     def expected(self, begin: Begin) -> Floats:

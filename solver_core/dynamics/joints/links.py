@@ -81,7 +81,7 @@ def swing_warnings(
         names = tuple(spec.bodies[body].name for body in np.flatnonzero(swing > MOST_SWING))
         if names:
             enough = math.ceil(settings.substeps * float(swing.max()) / MOST_SWING)
-            what = f"pulled so hard at frame {frame.frame} that they swing faster than the time step follows"
-            message = f"{what}: they are held in line, and swing slower; {enough} substeps let them swing as they should"
+            what = f"under such tension at frame {frame.frame} that they swing faster than the time step resolves"
+            message = f"{what}: they are kept in line and swing too slowly; {enough} substeps resolve their swing"
             return (SceneWarning(names, "swing", message),)
     return ()

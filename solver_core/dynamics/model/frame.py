@@ -144,7 +144,7 @@ def require_finite(frame: Frame, bodies: tuple[str, ...]) -> None:
     """Raise SceneError with the names of the bodies whose poses or velocities in a frame are no numbers."""
     is_lost = ~(np.isfinite(frame.poses).all(axis=1) & np.isfinite(frame.velocities).all(axis=1))
     message = (
-        f"its motion is too large for numbers in frame {frame.frame}; look for what drives it: gravity, velocities, force "
+        f"its motion is too large to compute in frame {frame.frame}; check its causes: gravity, velocities, force "
         "fields, masses, or very few frames a second"
     )
     if is_lost.any():

@@ -71,10 +71,10 @@ CHANGES = {
 def test_a_note_of_the_bake_that_somebody_else_wrote_is_said_to_be_unreadable(scene, baked, changes, text):
     scene.stiction.bake.made_from = text
     (line,) = changes()
-    assert line.startswith("what the bake was made from cannot be told")
+    assert line.startswith("the inputs of the bake are unknown")
     baked[1].location.x += 1.0
     scene.stiction.bake.digest = "another"
-    with pytest.raises(RuntimeError, match="the file's note of it cannot be read"):
+    with pytest.raises(RuntimeError, match="the file's record of them cannot be read"):
         bpy.ops.stiction.bake(resume=True)
 
 

@@ -374,10 +374,10 @@ def test_resuming_what_is_not_there_begins_and_says_so(run, file, fake_worker, t
     assert run("bake", file, "-o", output) == 0
     capsys.readouterr()
     assert run("bake", file, "-o", output, "--resume") == 0
-    assert "nothing to resume" not in capsys.readouterr().out
+    assert "to resume; the bake starts anew" not in capsys.readouterr().out
     assert run("bake", file, "-o", output, "--resume", "--set", "Cube.001:friction=0.25") == 0
     said = capsys.readouterr().out
-    assert "nothing to resume" in said and str(tmp_path / "cache") in said
+    assert "to resume; the bake starts anew" in said and str(tmp_path / "cache") in said
 
 
 def test_bakes_of_one_file_with_other_settings_have_files_of_their_own(run, file, fake_worker, tmp_path):

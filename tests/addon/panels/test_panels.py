@@ -153,10 +153,10 @@ def test_a_first_bake_says_below_its_bar_what_it_compiles_and_that_this_is_done_
     make_body()
     session = bpy.context.window_manager.stiction
     session.is_baking, session.details = True, ""
-    session.status = "Compiling once, 136 kernels of at most 544; later bakes find them compiled"
+    session.status = "Compiling once, 136 kernels of at most 544; later bakes reuse them"
     layout = drawn("scene", WIDE)
     assert layout.bars == ["Compiling once"]
-    assert layout.labels[0] == "136 kernels of at most 544; later bakes find them compiled"
+    assert layout.labels[0] == "136 kernels of at most 544; later bakes reuse them"
     session.status, session.details = "Frame 3 of 5, 12 contacts", "2 s left, 1 frames/s\n12 contacts, 3 iterations"
     layout = drawn("scene", WIDE)
     session.is_baking = False

@@ -98,4 +98,4 @@ def test_a_part_that_moves_in_its_compound_is_named_and_one_that_moves_with_it_i
             table[name].keyframe_insert(path, frame=frame)
     warnings = read().warnings
     assert [warning.objects for warning in warnings] == [("Leg.2", "Table")]
-    assert "in its compound changes" in warnings[0].message
+    assert "in its compound is animated" in warnings[0].message

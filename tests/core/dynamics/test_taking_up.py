@@ -176,7 +176,7 @@ def test_what_cannot_go_on_from_there_is_refused_by_name(tmp_path):
     floor, slider = spec.bodies
     more = replace(slider, name="More", position=np.array([0.0, 3.0, 0.05]))
     cases = {
-        "Slider is not there any more": replace(spec, bodies=(floor, replace(slider, name="Renamed"))),
+        "Slider is missing": replace(spec, bodies=(floor, replace(slider, name="Renamed"))),
         "More was added": replace(spec, bodies=(floor, slider, more)),
         "another order": replace(spec, bodies=(slider, floor)),
         "Slider begins at another place": replace(spec, bodies=(floor, replace(slider, position=np.array([0.1, 0.0, 0.05])))),

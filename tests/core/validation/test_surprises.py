@@ -54,7 +54,7 @@ def test_tiny_is_what_falls_by_its_thickness_in_two_steps(substeps):
 def test_the_substeps_that_are_named_are_enough():
     scene = sc.SceneSpec((FLOOR, body(size=1e-4)))
     (warning,) = surprises(scene, SolverSettings())
-    wanted = int(warning.message.split(" substeps give it")[0].split()[-1])
+    wanted = int(warning.message.split(" substeps give ")[0].split()[-1])
     assert surprises(scene, SolverSettings(substeps=wanted)) == ()
     assert surprises(scene, SolverSettings(substeps=wanted - 1)) != ()
 
@@ -76,7 +76,7 @@ def test_what_spins_too_fast_for_its_steps_is_named_with_those_that_it_needs():
     assert said(turning[1]) == [(("Box",), "substeps")]
     spec = sc.SceneSpec((turning[1],))
     (warning,) = surprises(spec, SolverSettings())
-    wanted = int(warning.message.split(" substeps make it")[0].split()[-1])
+    wanted = int(warning.message.split(" substeps reduce it")[0].split()[-1])
     assert wanted == 17
     assert surprises(spec, SolverSettings(substeps=wanted)) == ()
 
