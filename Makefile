@@ -12,7 +12,7 @@ RUN := .venv/bin/python
 # Compiled kernels outlive a run; they are kept out of the source tree.
 export NUMBA_CACHE_DIR := $(CURDIR)/build/numba
 
-.PHONY: help environment demo test quick kernels lint docs exceptions lock bench extension extension-this extension-platform clean distclean
+.PHONY: help environment demo test quick kernels lint docs exceptions lock bench ablation extension extension-this extension-platform clean distclean
 .DEFAULT_GOAL := help
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make docs            the manual as pages, in manual/; manual/index.html is the front page"
 	@echo "make kernels         compile the kernels that are not compiled yet, in several processes"
 	@echo "make bench           factorisations, bake times, collision, sleep, crowds beside Bullet and MuJoCo, contacts, captured problems, the papers' figures; writes build/bench"
+	@echo "make ablation        what each mechanism of the solver pays, switched off in turn; goes on where it was stopped; hours"
 	@echo "make extension       dist/stiction-VERSION-PLATFORM-PYTHON.zip for every platform and Python"
 	@echo "make extension-this  only the zip for this machine and this Python"
 	@echo "make extension-platform  the zips for Blender's extensions platform: no compiled kernels, one for all Pythons"
@@ -95,6 +96,10 @@ bench: environment
 	$(RUN) -m tests.bench.fuzz --cases 10000
 	$(RUN) -m tests.bench.interruptions --interruptions 200
 	$(RUN) -m tests.bench.first_bake
+
+# MECHANISMS='"held radii" sweeps' are these alone.
+ablation: environment
+	$(RUN) -m tests.bench.ablation $(if $(MECHANISMS),--mechanisms $(MECHANISMS))
 
 extension: environment
 	$(RUN) .ci/extension.py
