@@ -71,8 +71,9 @@ def test_what_pays_is_a_problem_in_200_a_step_or_a_twentieth_of_the_time(scene, 
     assert bool(paid(scene, without, measure(), SOME)) == pays
 
 
-def test_a_time_within_those_measured_before_pays_nothing():
-    assert not paid(SCENE, measure((1.1, 1.1), bits="other"), measure((1.5, 1.0, 1.2)), SOME)
+def test_what_was_run_in_turns_goes_by_their_median():
+    assert not paid(SCENE, measure((1.2, 1.2), bits="other") | {"turns": [1.3, 1.01, 0.9]}, measure(), SOME)
+    assert paid(SCENE, measure((1.0, 1.0), bits="other") | {"turns": [1.3, 1.06, 0.9]}, measure(), SOME)
 
 
 def test_what_keeps_all_bits_is_paid_by_time_alone():
