@@ -65,8 +65,8 @@ def block_of_cubes(edge: int) -> SceneSpec:
     for i in range(edge**3):
         at = 0.202 * np.array([i % edge, i // edge % edge, i // edge**2 + 0.5])
         cube = parts.box(f"Cube {i}", (0.2, 0.2, 0.2), at, material, 1.0)
-        bodies.append(replace(cube, velocity=random.normal(scale=0.3, size=3)))
-    return SceneSpec(tuple(bodies))
+        bodies.append(replace(cube, velocity=random.normal(scale=0.1, size=3)))
+    return SceneSpec(tuple(bodies), fps=240.0)
 
 
 def of_heaps(name: str, bodies: int) -> Callable[[], SceneSpec]:
@@ -107,7 +107,7 @@ SCENES |= {
     "cubes 216, exact": Scene("large", of_heaps("cubes", 216), 6, EXACT, first=30),
     "cubes 1000": Scene("large", of_heaps("cubes", 1000), 2, first=30),
     "cubes 1000, 2 threads": Scene("large", of_heaps("cubes", 1000), 2, first=30, threads=2),
-    "block of 6859": Scene("large", partial(block_of_cubes, 19), 1, {"substeps": 3}),
+    "block of 6859": Scene("large", partial(block_of_cubes, 19), 2, {"substeps": 1}, first=10),
     "card house 5, paced": Scene("stands", partial(plain.card_house, levels=5), 24, PACED),
     "wall 60, paced": Scene("falls", of_heaps("wall", 60), 40, PACED),
     "dominoes 60, paced": Scene("falls", of_heaps("dominoes", 60), 60, PACED),
@@ -129,7 +129,7 @@ def begun(name: str, folder: Path) -> tuple[int, dict[str, Any]]:
     """The frame and the checkpoint at which the measure of a scene begins, kept in a folder."""
     scene, kept = SCENES[name], folder / f"{name}.pickle"
     if not kept.exists():
-        running = sc.Simulation(scene.make(), threads=scene.threads)
+        running = sc.Simulation(scene.make(), threads=scene.threads, **scene.settings)
         frame = [running.advance() for _ in range(scene.first)][-1].frame
         folder.mkdir(parents=True, exist_ok=True)
         kept.write_bytes(pickle.dumps((frame, running.checkpoint())))
