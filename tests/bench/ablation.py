@@ -6,12 +6,14 @@
 
 A mechanism is switched off in a copy of the sources, by the edits of `ablation_mechanisms.py`, and the copy runs as a process
 of its own on one thread (`ablation_scenes.py`). Kernels that an edit does not touch are taken from build/numba, the others are
-compiled and kept in build/ablation, as is what was measured, so that a run that was stopped goes on; --again measures anew.
+compiled and kept in build/ablation, as is what was measured, so that a run that was stopped goes on; --again measures anew,
+--repeats 0 nothing: the table is of what is known.
 Two runs belong together if the machine had as much else to do.
 
 A cell is the processor time over that with nothing switched off, the same of factorisations, and missed steps or problems more
 than with it; "=" where the motion is the same to the last bit. A mechanism pays where without it one captured problem in 200 is
-missed, or a step, or where a scene takes 5 % longer than with it, and longer than in the slowest of the runs with it.
+missed, or a step, or where a scene takes 5 % longer. What seems to take that much longer is run again, with it and without in
+turns, and the median of the ratios counts: no machine is busier in every other run.
 """
 
 from __future__ import annotations
@@ -169,7 +171,7 @@ def cell(without: Measure | None, base: Measure, mechanism: Mechanism) -> str:
 def table(found: Mapping[str, dict[str, Measure]], base: dict[str, Measure]) -> str:
     """A row a mechanism, as Markdown."""
     scenes = [scene for scene in (*CAPTURED, *SCENES) if any(scene in measures for measures in found.values())]
-    lines = [f"| switched off | {' | '.join(scenes)} | pays |", "| --- |" * (len(scenes) + 2)]
+    lines = [f"| switched off | {' | '.join(scenes)} | pays |", "| --- " * (len(scenes) + 2) + "|"]
     whole = (f"{min(base[s]['seconds']):.1f} s / {base[s]['factorisations']} / {base[s]['missed']}" for s in scenes)
     lines.append(f"| {NOTHING} | {' | '.join(whole)} | |")
     for name, measures in found.items():
@@ -228,10 +230,14 @@ def measured(
         for scene in scenes
         if scene not in known
     }
-    if limits:
+    if limits and repeats > 0:
         for scene, measure in measures_in(tree, limits, repeats, problem_file):
             measures.keep(key, scene, measure)
-    doubtful = [scene for scene in scenes if base and turns and seems_to_pay_time(scene, known[scene], base[scene], mechanism)]
+    doubtful = [
+        scene
+        for scene in scenes
+        if base and turns and scene in known and seems_to_pay_time(scene, known[scene], base[scene], mechanism)
+    ]
     for scene, ratios in in_turns((folder_of(NOTHING), tree), doubtful, turns, problem_file).items():
         measures.keep(key, scene, {**known[scene], "turns": ratios})
     return {scene: known[scene] for scene in known if scene in scenes or not base}
@@ -261,7 +267,10 @@ def main() -> None:
         mechanism = MECHANISMS[name]
         scenes = arguments.scenes or (*USUAL, *mechanism.scenes)
         base = measured(NOTHING, Mechanism(()), scenes, {}, arguments.repeats, arguments.turns, problem_file, measures)
-        found[name] = measured(name, mechanism, scenes, base, arguments.repeats, arguments.turns, problem_file, measures)
+        one = measured(name, mechanism, scenes, base, arguments.repeats, arguments.turns, problem_file, measures)
+        if not one:
+            continue
+        found[name] = one
         arguments.table.write_text(table(found, base), encoding="utf-8")
         print(summary(name, found[name], base), flush=True)
     print(arguments.table)
