@@ -12,7 +12,7 @@ RUN := .venv/bin/python
 # Compiled kernels outlive a run; they are kept out of the source tree.
 export NUMBA_CACHE_DIR := $(CURDIR)/build/numba
 
-.PHONY: help environment demo test quick kernels lint docs exceptions lock bench figures extension extension-this extension-platform clean distclean
+.PHONY: help environment demo test quick kernels lint docs exceptions lock bench ablation figures extension extension-this extension-platform clean distclean
 .DEFAULT_GOAL := help
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo "make kernels         compile the kernels that are not compiled yet, in several processes"
 	@echo "make bench           factorisations, bake times, collision, sleep, heaps beside Bullet and MuJoCo, contacts, captured problems, the papers' figures; writes build/bench"
 	@echo "make figures         write the tables of README.md and docs/measured.md from docs/measured/*.csv"
+	@echo "make ablation        what each mechanism of the solver pays, switched off in turn; goes on where it was stopped; hours"
 	@echo "make extension       dist/stiction-VERSION-PLATFORM-PYTHON.zip for every platform and Python"
 	@echo "make extension-this  only the zip for this machine and this Python"
 	@echo "make extension-platform  the zips for Blender's extensions platform: no compiled kernels, one for all Pythons"
@@ -101,6 +102,10 @@ bench: environment
 # What a benchmark wrote to build/bench is copied to docs/measured/ first.
 figures: environment
 	$(RUN) -m tests.bench.tables
+
+# MECHANISMS='"penalties that fall" sweeps' are these alone.
+ablation: environment
+	$(RUN) -m tests.bench.ablation $(if $(MECHANISMS),--mechanisms $(MECHANISMS))
 
 extension: environment
 	$(RUN) .ci/extension.py

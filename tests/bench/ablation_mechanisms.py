@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The mechanisms of the solver, and the edits of its sources that switch each of them off.
+
+The product has no switches for this. An edit is a file of `solver_core`, a piece of its text that occurs once, and what stands
+in its place. Where the text is gone, or there twice, the edit is an error that names it: it is to be mended here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["MECHANISMS", "Edit", "Mechanism", "edited"]
+
+CASCADE = "solvers/coulomb/cascade.py"
+BEFOREHAND = "solvers/coulomb/beforehand.py"
+NEWTON = "solvers/coulomb/newton.py"
+FIRST_ORDER = "solvers/coulomb/first_order.py"
+ADMM = "solvers/coulomb/admm.py"
+REGIONS = "solvers/coulomb/regions.py"
+SOLVE = "solvers/solve.py"
+STEP_SOLVER = "dynamics/solve/step_solver.py"
+MOVING = "dynamics/model/moving.py"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A piece of the text of a file, relative to `solver_core`, and what stands in its place."""
+
+    file: str
+    text: str
+    instead: str
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """The edits without which there is no such mechanism. scenes: those that are run for it beside the usual ones. keeps_bits:
+    whether it changes no answer by design, and pays by time alone."""
+
+    edits: tuple[Edit, ...]
+    scenes: tuple[str, ...] = ()
+    keeps_bits: bool = False
+
+
+def edited(package: Path, mechanism: Mechanism) -> dict[str, str]:
+    """The text of each file, relative to the package, that the edits of a mechanism change, after them.
+
+    Raises ValueError for an edit whose text is not in its file exactly once.
+    """
+    texts: dict[str, str] = {}
+    for edit in mechanism.edits:
+        text = texts[edit.file] if edit.file in texts else (package / edit.file).read_text(encoding="utf-8")
+        times = text.count(edit.text)
+        if times != 1:
+            raise ValueError(f"{edit.file} has {times} times, not once: {edit.text!r}; mend the edit in {Path(__file__).name}")
+        texts[edit.file] = text.replace(edit.text, edit.instead)
+    return texts
+
+
+MECHANISMS: Mapping[str, Mechanism] = {
+    "nothing, once more": Mechanism(()),
+    # the last word
+    "tighter tolerances": Mechanism((Edit(SOLVE, "if not accelerated or limits.max_iterations is not None:", "if most > 0:"),)),
+    "proposals for matrices": Mechanism(
+        (Edit(BEFOREHAND, "if is_matrix(system) else (0, Found.START)", "if False else (0, Found.START)"),)
+    ),
+    # Newton's method
+    "first penalties but one": Mechanism((Edit(NEWTON, "FIRST_PENALTIES = (1e2, 1e0, 1e1)", "FIRST_PENALTIES = (1e2,)"),)),
+    "the soft first penalty": Mechanism((Edit(NEWTON, "FIRST_PENALTIES = (1e2, 1e0, 1e1)", "FIRST_PENALTIES = (1e2, 1e1)"),)),
+    "penalties that fall": Mechanism((Edit(NEWTON, "MAX_FALLS = 2 ", "MAX_FALLS = 0 "),)),
+    "penalties that rise": Mechanism((Edit(NEWTON, "RISE, FALL = 3.0, 0.1 ", "RISE, FALL = 1.0, 0.1 "),)),
+    "steps uphill": Mechanism((Edit(NEWTON, "= 5, 12, 4 ", "= 5, 12, 0 "),)),
+    "from the nearest": Mechanism((Edit(CASCADE, "if turn == len(FIRST_PENALTIES) - 1 and near < coulomb", "if turn < 0"),)),
+    "Newton's method": Mechanism((Edit(CASCADE, "if i > 0 or coarse:", "if i < 0:"),)),
+    "joints begin with Newton": Mechanism((Edit(FIRST_ORDER, "if system.box.shape[0] > 0 and (in", "if False and (in"),)),
+    # many bodies
+    "sweeps": Mechanism(
+        (
+            Edit(FIRST_ORDER, "error = sweeps(work, aim, GAIN, effort)\n    if error <=", "error = np.inf\n    if error <="),
+            Edit(FIRST_ORDER, "    if swept:\n", "    if swept and False:\n"),
+        )
+    ),
+    "ADMM": Mechanism((Edit(ADMM, "for _ in range(aim.checks):", "for _ in range(0 * aim.checks):"),)),
+    "domains": Mechanism((Edit(REGIONS, "MOST_TOGETHER = 6000", "MOST_TOGETHER = 10**9"),), ("block of 6859",)),
+    "regions": Mechanism(
+        (
+            Edit(REGIONS, "FEW_FAR = 0.01", "FEW_FAR = 0.0"),
+            Edit(REGIONS, "MOST_IN_REGIONS = 0.35", "MOST_IN_REGIONS = -1.0"),
+        ),
+        ("cubes 1000",),
+    ),
+    "what stands, begun apart": Mechanism(
+        (Edit(BEFOREHAND, "if not request.moving and request.tolerance", "if False and request.tolerance"),)
+    ),
+    "threads inside an iteration": Mechanism(
+        (Edit(FIRST_ORDER, "threads if len(impulse) >= WORTH_HELP else 1", "1"),), ("cubes 1000, 2 threads",), keeps_bits=True
+    ),
+    # beside the solver
+    "warm starts": Mechanism((Edit(STEP_SOLVER, "if not self._settings.warm_start:", "if True:"),)),
+    "polygonal cones": Mechanism(
+        (
+            Edit(
+                STEP_SOLVER, "settings.max_iterations, settings.polygon_sides, VARIANTS", "settings.max_iterations, 0, VARIANTS"
+            ),
+        ),
+        ("card house 5, octagons", "wall 60, octagons", "cubes 27, octagons"),
+    ),
+    "tolerance in motion": Mechanism(
+        (Edit(MOVING, "max(settings.tolerance, settings.moving_tolerance)", "settings.tolerance"),)
+    ),
+    "what moves aims lower": Mechanism(
+        (Edit("solvers/criteria.py", "TARGET, TARGET_OF_MOVING = 1e-3, 1e-1", "TARGET, TARGET_OF_MOVING = 1e-3, 1e-3"),)
+    ),
+    "factors used again": Mechanism(
+        (
+            Edit(NEWTON, "fresh = not (factored and linear) or now > REUSE * last", "fresh = True"),
+            Edit("solvers/kaufman_2008/projection.py", "refreshed = not factored or now > 0.1 * before", "refreshed = True"),
+        )
+    ),
+    "rolling": Mechanism(
+        (Edit("dynamics/contact/rolling.py", "if not anything_turns(predicted, SLOW_ABOUT_AN_AXIS / step):", "if step > 0.0:"),)
+    ),
+    "borne": Mechanism(
+        (Edit("dynamics/contact/borne.py", "if not anything_meets(speed, memory.approach, fast):", "if fast >= 0.0:"),)
+    ),
+    "overlaps parted by first order": Mechanism(
+        (
+            Edit(
+                "dynamics/solve/separation.py",
+                "partial(_part_soon, threads), _project_apart, _compromise_apart",
+                "_project_apart, _compromise_apart",
+            ),
+        )
+    ),
+    "look-ahead": Mechanism(
+        (Edit("dynamics/simulation.py", "if not self._later.may_matter(solution.twist, h, h / self._step):", "if h > 0.0:"),)
+    ),
+}

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The scenes of `ablation.py`, and one tree's measure of some of them: `python -m tests.bench.ablation_scenes NAME ...`.
+
+A line of JSON for each: seconds of every run (of the processor, or of the clock with several threads), factorisations, steps or
+problems that are missed, how many there are, the deepest overlap in half extents of the smaller body, a digest of all poses or
+impulses, and whether the seconds of its limit were over before the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import pickle
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any
+
+import numpy as np
+
+import solver_core as sc
+from solver_core.scene import parts
+from solver_core.scene.spec import SceneSpec
+from solver_core.scenes import jointed, plain, published
+
+from ..core.dolls import doll, together
+from ..core.masonry import barrel_vault
+from . import heap_scenes as heaps
+
+__all__ = ["CAPTURED", "SCENES", "USUAL", "Scene"]
+
+CAPTURED = {"captured, 1e-6": 1e-6, "captured, 1e-8": 1e-8}
+EXACT = {"moving_tolerance": 1e-6}
+OCTAGONS = {"polygon_sides": 8}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Frames of a scene, from the frame `first` on, to which a run without edits leads once."""
+
+    kind: str
+    make: Callable[[], SceneSpec]
+    frames: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    first: int = 0
+    threads: int = 1
+
+
+def dolls(number: int) -> SceneSpec:
+    """Dolls that fall on each other."""
+    floor = parts.ground(parts.pair_material(0.5))
+    return together(*(doll((0.3 * (i % 2), 0.0, 1.3 + 1.9 * i), name=f" {i}") for i in range(number)), bodies=(floor,))
+
+
+def block_of_cubes(edge: int) -> SceneSpec:
+    """So many cubes a side, a hair apart, each with a velocity of its own."""
+    random, material = np.random.default_rng(1), parts.pair_material(0.6)
+    bodies = [parts.ground(material)]
+    for i in range(edge**3):
+        at = 0.202 * np.array([i % edge, i // edge % edge, i // edge**2 + 0.5])
+        cube = parts.box(f"Cube {i}", (0.2, 0.2, 0.2), at, material, 1.0)
+        bodies.append(replace(cube, velocity=random.normal(scale=0.1, size=3)))
+    return SceneSpec(tuple(bodies), fps=240.0)
+
+
+def of_heaps(name: str, bodies: int) -> Callable[[], SceneSpec]:
+    return partial(heaps.SCENES[name][0], bodies)
+
+
+SCENES: dict[str, Scene] = {
+    "card house 5": Scene("stands", partial(plain.card_house, levels=5), 24),
+    "card house 9": Scene("stands", partial(plain.card_house, levels=9), 8),
+    "card house 10": Scene("stands", partial(plain.card_house, levels=10), 8),
+    "arch": Scene("stands", plain.arch, 24),
+    "tower": Scene("stands", plain.tower, 24),
+    "card house 3, slips": Scene("falls", partial(plain.card_house, levels=3, mu=0.2), 48),
+    "wall 60": Scene("falls", of_heaps("wall", 60), 40),
+    "wall 100": Scene("falls", of_heaps("wall", 100), 6),
+    "dominoes 60": Scene("falls", of_heaps("dominoes", 60), 40),
+    "vault": Scene("falls", partial(barrel_vault, 0.1), 1),
+    "cubes 27": Scene("tumbles", of_heaps("cubes", 27), 60),
+    "cubes 125": Scene("tumbles", of_heaps("cubes", 125), 30),
+    "hulls 64": Scene("tumbles", of_heaps("hulls", 64), 40),
+    "bin 16": Scene("tumbles", of_heaps("bin", 16), 24),
+    "cubes 64, exact": Scene("tumbles", of_heaps("cubes", 64), 30, EXACT),
+    "wall 60, exact": Scene("falls", of_heaps("wall", 60), 16, EXACT),
+    "drawbridge": Scene("jointed", jointed.drawbridge, 48),
+    "chain of rings": Scene("jointed", jointed.chain_of_rings, 12),
+    "breakable wall": Scene("jointed", jointed.breakable_wall, 24),
+    "dolls": Scene("jointed", partial(dolls, 4), 30),
+    "bombarded card house": Scene("papers", published.bombarded_card_house, 40),
+    "catenary arch": Scene("papers", published.catenary_arch, 72),
+    "jamming tube": Scene("papers", published.jamming_tube, 36),
+    "log house": Scene("papers", published.log_house, 2),
+    "rods of 1991": Scene("papers", published.rods_of_1991, 40),
+    "bar on four feet": Scene("papers", published.bar_on_four_feet, 40),
+}
+USUAL = (*CAPTURED, *SCENES)
+# what is run only for the mechanisms that name it
+SCENES |= {
+    "cubes 216, exact": Scene("large", of_heaps("cubes", 216), 6, EXACT, first=30),
+    "cubes 1000": Scene("large", of_heaps("cubes", 1000), 2, first=30),
+    "cubes 1000, 2 threads": Scene("large", of_heaps("cubes", 1000), 2, first=30, threads=2),
+    "block of 6859": Scene("large", partial(block_of_cubes, 19), 2, {"substeps": 1}, first=10),
+    "card house 5, octagons": Scene("stands", partial(plain.card_house, levels=5), 24, OCTAGONS),
+    "wall 60, octagons": Scene("falls", of_heaps("wall", 60), 24, OCTAGONS),
+    "cubes 27, octagons": Scene("tumbles", of_heaps("cubes", 27), 60, OCTAGONS),
+}
+
+
+class OverError(Exception):
+    """A run has used up its seconds."""
+
+
+def begun(name: str, folder: Path) -> tuple[int, dict[str, Any]]:
+    """The frame and the checkpoint at which the measure of a scene begins, kept in a folder."""
+    scene, kept = SCENES[name], folder / f"{name}.pickle"
+    if not kept.exists():
+        running = sc.Simulation(scene.make(), threads=scene.threads, **scene.settings)
+        frame = [running.advance() for _ in range(scene.first)][-1].frame
+        folder.mkdir(parents=True, exist_ok=True)
+        kept.write_bytes(pickle.dumps((frame, running.checkpoint())))
+    return pickle.loads(kept.read_bytes())
+
+
+def run_once(name: str, start: tuple[int, dict[str, Any]] | None, limit: float) -> dict[str, Any]:
+    """One run of a scene, but for its frames before the first, and what is measured of it."""
+    scene = SCENES[name]
+    running = sc.Simulation(scene.make(), threads=scene.threads, **scene.settings)
+    if start is not None:
+        running.restore(*start)
+    clock = process_time if scene.threads == 1 else perf_counter
+    missed = steps = factorisations = 0
+    overlap, poses, over, begin = 0.0, hashlib.blake2b(digest_size=8), False, clock()
+
+    def look_at_clock() -> None:
+        if clock() - begin > limit:
+            raise OverError
+
+    try:
+        for _ in range(scene.frames):
+            frame = running.advance(look_at_clock)
+            statistics = frame.statistics
+            steps += int(statistics.span.sum())
+            missed += int(np.count_nonzero(statistics.status))
+            factorisations += int(statistics.factorisations.sum())
+            overlap = max(overlap, float(statistics.deepest_overlap.max(initial=0.0)))
+            poses.update(np.ascontiguousarray(frame.poses).tobytes())
+    except OverError:
+        over = True
+    of_run = {"seconds": [clock() - begin], "factorisations": factorisations, "missed": missed, "number": steps}
+    return of_run | {"overlap": overlap, "bits": poses.hexdigest(), "over": over}
+
+
+def solve_once(problems: Iterable[tuple[str, sc.ContactProblem]], tolerance: float, limit: float) -> dict[str, Any]:
+    """One solve of each captured problem, and what is measured of it."""
+    missed = number = factorisations = 0
+    impulses, over, begin = hashlib.blake2b(digest_size=8), False, process_time()
+    for _, problem in problems:
+        result = sc.solve(problem, tolerance=tolerance)
+        number += 1
+        missed += result.status is not sc.Status.SOLVED
+        factorisations += result.stats.factorisations
+        impulses.update(result.impulse.tobytes())
+        over |= process_time() - begin > limit
+        if over:
+            break
+    of_run = {"seconds": [process_time() - begin], "factorisations": factorisations, "missed": missed, "number": number}
+    return of_run | {"overlap": 0.0, "bits": impulses.hexdigest(), "over": over}
+
+
+def measured(name: str, limit: float, arguments: argparse.Namespace) -> dict[str, Any]:
+    """What is measured of so many runs of a scene, the first of which also loads kernels, after one that compiles them."""
+    if name in CAPTURED:
+        problems = pickle.loads(arguments.problems.read_bytes())
+        solve_once(problems[:1], CAPTURED[name], math.inf)
+        once = partial(solve_once, problems, CAPTURED[name])
+    else:
+        start = begun(name, arguments.begun) if SCENES[name].first else None
+        running = sc.Simulation(SCENES[name].make(), threads=SCENES[name].threads, **SCENES[name].settings)
+        if start is not None:
+            running.restore(*start)
+        running.advance()
+        once = partial(run_once, name, start)
+    found = once(limit)
+    for _ in range(arguments.repeats - 1):
+        if not found["over"]:
+            found["seconds"] += once(math.inf)["seconds"]
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("scenes", nargs="+", choices=(*CAPTURED, *SCENES), metavar="NAME")
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--limits", type=float, nargs="+")
+    parser.add_argument("--begun", type=Path, required=True)
+    parser.add_argument("--problems", type=Path, required=True)
+    arguments = parser.parse_args()
+    limits = arguments.limits or [math.inf] * len(arguments.scenes)
+    for name, limit in zip(arguments.scenes, limits, strict=True):
+        print(json.dumps({"scene": name, **measured(name, limit, arguments)}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
