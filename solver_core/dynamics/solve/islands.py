@@ -168,8 +168,8 @@ def solve_islands(
     some_body = np.maximum(system.body_a[first], system.body_b[first])
     tolerance = tolerances[some_body]
     requests = Requests(np.minimum(tolerance, asked), tolerance, moving[some_body], max_iterations, sides, staggering)
-    whole = [np.zeros(count, np.int64) for _ in range(5)]
-    out = Outcomes(*whole, np.zeros((count, 7)))
+    status, iterations, cost, found, worst = np.zeros((5, count), np.int64)
+    out = Outcomes(status, iterations, cost, found, worst, np.zeros((count, 7)))
     factorisations, proposed = _propose(system, islands, requests, effort, impulse, threads)
     pieces = runs(np.diff(start), OF_A_RUN) if len(contacts) > OF_A_RUN else []
     if len(pieces) < 2:

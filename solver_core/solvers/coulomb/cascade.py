@@ -8,7 +8,7 @@ and from far away not at all. So impulses are proposed, in this order:
 | ------------------ | ---------------------------------------------------------- | ------------------------- |
 | impulses given     | always                                                     | the tolerance             |
 | sweeps, then ADMM  | islands that move or are large, but not mostly joints      | COARSE where few, else it |
-| both, by regions   | islands of more than LARGE bodies (`beforehand`)          | the tolerance             |
+| both, by regions   | islands of more than LARGE bodies (`beforehand`)           | the tolerance, or COARSE  |
 | Newton's method    | what is not solved, before each further iteration          | the target                |
 
 Each proposal is followed by one iteration of Algorithm 1, which accepts it as the fixed point (26) that it is or not, and

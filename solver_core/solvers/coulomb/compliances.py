@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The course of compliances of contacts that give way ever less (`stiffening.py`, `stiffening_bodies.py`)."""
+"""The compliances of a proximal point continuation (`stiffening.py`), one after the other."""
 
 from __future__ import annotations
 

@@ -42,11 +42,11 @@ Floats = NDArray[np.float64]
 # differs from problem to problem.
 FIRST_PENALTIES = (1e2, 1e0, 1e1)
 LEAST_PENALTY, LARGEST_PENALTY = 1e-2, 1e7
-JOINT_PENALTY = 1e5  # the same of joints, at any penalty of contacts: what is linear needs no other
+PENALTY_OF_JOINTS = 1e5  # at any penalty of contacts: what is linear needs no other
 RISE, FALL = 3.0, 0.1  # factors of the penalty, where Newton's method is quick, and where it does not come to an end
-QUICK_STEPS, MAX_STEPS, UPHILL_STEPS = 5, 12, 4  # of Newton's method
+QUICK_STEPS, MAX_STEPS, MAX_UPHILL = 5, 12, 4  # of Newton's method
 MAX_FALLS = 2  # of the penalty, one after the other
-SLOW = 0.1  # of the least natural map so far: a multiplier step that leaves more is slow, and what is enough will do then
+SLOW_GAIN = 0.1  # of the least natural map so far: a multiplier step that leaves more is slow, and what is enough will do then
 WITHIN = 1e-2  # of the least natural map so far, that Newton's method leaves
 SHORTEST_STEP = 0.06
 REUSE = 0.1  # of the imbalance: a factor that leaves no more of it a step is used again where joints, linear, prevail
@@ -155,7 +155,7 @@ def _settle(law, matrices, near, effort, v, trial):
     """Newton's method for the velocities v (n,) of a law, within `near`, m/s; returns its steps, -1 where
     it does not come to an end. The next multipliers are the response of the trial."""
     system, at = law.system, np.empty(v.size)
-    last, factored, linear, uphill = np.inf, False, system.box.shape[0] > 0, UPHILL_STEPS
+    last, factored, linear, uphill = np.inf, False, system.box.shape[0] > 0, MAX_UPHILL
     now = _imbalance(law, v, trial)
     for done in range(MAX_STEPS):
         if _fastest(system, trial.back) <= near:
@@ -192,7 +192,7 @@ def _penalties(system, inverse, penalty, rho):
     """rho (m,) of contacts, at a penalty, and of joints, kg."""
     for k in range(rho.size):
         total = inverse[k, 0] + inverse[k, 1] + inverse[k, 2]
-        rho[k] = 3.0 * (penalty if k < system.mu.size else JOINT_PENALTY) / total if total > 0.0 else 0.0
+        rho[k] = 3.0 * (penalty if k < system.mu.size else PENALTY_OF_JOINTS) / total if total > 0.0 else 0.0
 
 
 @kernel_part
@@ -209,7 +209,7 @@ def newton(system, matrices, aims, first_penalty, effort, impulse, v):
     v[:] = now_v
     least = natural_error(system, y, now_v, matrices.kappa, matrices.sides)
     # what is asked to be better may be good by this measure, and is not by another one
-    goal, falls = min(goal, SLOW * least), 0
+    goal, falls = min(goal, SLOW_GAIN * least), 0
     penalty, mark, progressed, slow = first_penalty, least, effort[DONE], False
     while least > (enough if slow else goal) and penalty >= LEAST_PENALTY and not spent(effort):
         if effort[DONE] - progressed >= patience(effort):
@@ -231,7 +231,7 @@ def newton(system, matrices, aims, first_penalty, effort, impulse, v):
         generalised_impulse(system, BOTH, m, y, work)
         velocity_after(system, system.velocity, work, now_v)
         error = natural_error(system, y, now_v, matrices.kappa, matrices.sides)
-        slow = not error < SLOW * least
+        slow = not error < SLOW_GAIN * least
         if error < least:
             least = error
             impulse[:] = y

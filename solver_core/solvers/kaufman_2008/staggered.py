@@ -205,7 +205,7 @@ def iterate(system, shared, effort, impulse, v, contact, v_contact):
     contact[:] = impulse
     v_contact[:] = v
     if not np.isfinite(coulomb):
-        return Iterate(off, coulomb, np.inf, np.inf, of_contact, np.int64(0))
+        return Iterate(off, coulomb, np.inf, np.inf, of_contact, 0)
     # line 6: f := P_F(alpha)(-M v_hat - N alpha)
     before = effort[DONE]
     generalised_impulse(system, CONTACT, contacts, impulse, c)
