@@ -61,7 +61,7 @@ OF_JOINTS = ("joint_angle", "joint_twist")
 # Either ends a record: the second in caches of an earlier version.
 ENDS = (SEAM, CHECKPOINT)
 
-PAIRS = ("worst_pair", "deepest_pair")
+PAIRS = ("worst_pair", "deepest_pair", "chosen_pair")
 # What a row of statistics has beyond one number a step.
 WIDTHS = {"found": (len(Found),), **dict.fromkeys(PAIRS, (2,))}
 STATISTICS = tuple(field.name for field in dataclasses.fields(FrameStatistics))
@@ -70,7 +70,7 @@ TYPES = {
     for field in dataclasses.fields(FrameStatistics)
 }
 # Those that the caches of an earlier version do not have, and what all of its steps had.
-LATER = {"crowd": 0, "span": 1, "spin": 0.0, "spinning_body": -1}
+LATER = {"crowd": 0, "span": 1, "spin": 0.0, "spinning_body": -1, "chosen_normals": 0, "chosen_pair": -1}
 
 
 class CacheError(ValueError):
@@ -263,7 +263,8 @@ def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
     arrays["giving_way"] = chunk.arrays.get("giving_way", np.zeros(joints))
     statistics = {name: chunk.arrays[f"statistics.{name}"] for name in STATISTICS if name not in LATER}
     steps = statistics["status"].size
-    statistics |= {name: chunk.arrays.get(f"statistics.{name}", np.full(steps, of_all)) for name, of_all in LATER.items()}
+    for name, of_all in LATER.items():
+        statistics[name] = chunk.arrays.get(f"statistics.{name}", np.full((steps, *WIDTHS.get(name, ())), of_all))
     statistics["found"] = with_later_columns(statistics["found"])
     shapes = {"poses": (bodies, 7), "velocities": (bodies, 6), "reactions": (joints, 6)}
     shapes |= {"broken": (joints,), "giving_way": (joints,)}

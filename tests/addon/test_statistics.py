@@ -28,6 +28,8 @@ def step(**changes):
         "asleep": 0,
         "crowd": 0,
         "span": 1,
+        "chosen_normals": 0,
+        "chosen_pair": (-1, -1),
         "spin": 0.0,
         "spinning_body": -1,
         **dict.fromkeys(("relative_error", "residual", "cone", "complementarity", "dissipation"), 0.0),

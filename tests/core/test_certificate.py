@@ -18,6 +18,7 @@ from solver_core.dynamics.outcome import frame_statistics
 from solver_core.io.cache import FrameCacheWriter
 from solver_core.io.snapshot import write_snapshot
 from solver_core.problem.result import Found, Status
+from solver_core.scene.joints import JointSpec
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
 
 EVIL = "<script>alert('&')</script>"
@@ -43,6 +44,8 @@ def row(**changes):
         "asleep": 0,
         "crowd": 0,
         "span": 1,
+        "chosen_normals": 0,
+        "chosen_pair": (-1, -1),
         "spin": 0.0,
         "spinning_body": -1,
         "relative_error": 1e-8,
@@ -63,12 +66,14 @@ def row(**changes):
 def write(tmp_path):
     """Writes the certificate of a bake whose frames after the first have these pairs of steps; status, and a file of each."""
 
-    def make(*steps, settings=SETTINGS):
+    def make(*steps, settings=SETTINGS, spec=SPEC):
         snapshot, cache = tmp_path / "scene.snapshot", tmp_path / "scene.cache"
-        write_snapshot(snapshot, SPEC, settings)
-        with FrameCacheWriter.create(cache, SPEC, settings) as writer:
-            for number, rows in enumerate([[], *steps], SPEC.frame_start):
-                writer.append(Frame(number, np.zeros((2, 7)), np.zeros((2, 6)), frame_statistics(rows)), {})
+        write_snapshot(snapshot, spec, settings)
+        of_joints = np.zeros((len(spec.joints), 6)), np.zeros(len(spec.joints), bool), np.zeros(len(spec.joints))
+        with FrameCacheWriter.create(cache, spec, settings) as writer:
+            for number, rows in enumerate([[], *steps], spec.frame_start):
+                still = np.zeros((2, 7)), np.zeros((2, 6)), frame_statistics(rows)
+                writer.append(Frame(number, *still, *of_joints), {})
         files = [tmp_path / f"certificate{suffix}" for suffix in (".json", ".csv", ".html")]
         status = main([str(snapshot), str(cache), *map(str, files)])
         return status, *(file.read_text(encoding="utf-8") for file in files)
@@ -169,3 +174,15 @@ def test_the_page_says_in_how_many_steps_crowds_kept_to_their_limit_only(write):
     strict = replace(SETTINGS, crowd_tolerance=1e-4)
     page = "".join(Page(write([row(crowd=90, natural_map=4e-4), row(crowd=90)], GOOD, settings=strict)[3]).said)
     assert "crowds of up to 90 bodies within 0.0001 (1 step of them within 0.001): " in page
+
+
+def test_the_page_says_how_many_normals_were_a_choice_and_where_and_nothing_where_none_was(write):
+    assert "is a choice" not in "".join(Page(write(GOOD, GOOD)[3]).said)
+    said = "".join(Page(write(GOOD, [row(), row(chosen_normals=3, chosen_pair=(0, 1))])[3]).said)
+    assert f'Most contacts in a step whose normal is a choice3: most between {EVIL} and Floor, "the", frame 5' in said
+
+
+def test_the_page_names_joints_whose_reactions_are_one_answer_of_many(write):
+    hinges = tuple(JointSpec(f"Hinge {z}", "", EVIL, np.array([0.0, 0.0, z])) for z in range(6))
+    said = "".join(Page(write(GOOD, spec=replace(SPEC, joints=hinges))[3]).said)
+    assert "not unique6 of 6: Hinge 0, Hinge 1, Hinge 2, Hinge 3 and 2 more" in said
