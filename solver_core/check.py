@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Says what is odd in a scene snapshot before any step of it: python -m solver_core.check SNAPSHOT FINDINGS.
 
-FINDINGS is written as JSON, {"warnings": [{"objects", "field", "message"}], "loads": {joint: [bears, breaks at]}}: what
-`surprises` says, what is odd in the materials, which bodies overlap at the first frame, for which all contacts are looked for,
-and what breakable joints bear, for which the first frames are simulated. It ends when its standard input does, a pipe that
-whoever starts it holds open.
+FINDINGS is written as JSON, {"warnings": [{"objects", "field", "message"}], "loads": {joint: [bears, breaks at]},
+"shared": {joint: may break}}: what `surprises` says, what is odd in the materials, which bodies overlap at the first frame, for
+which all contacts are looked for, what breakable joints bear, for which the first frames are simulated, and which joints'
+reactions are not unique. It ends when its standard input does, a pipe that whoever starts it holds open.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import dataclasses
 import json
 import sys
 from collections.abc import Sequence
+from math import isfinite
 
 from .compile.kernel_cache import use_kernel_cache
 from .io.outputs import REPORT, refuse_output, write_output
@@ -34,10 +35,13 @@ def main(argv: Sequence[str]) -> int:
     # only now, for numba takes a while to load
     from .bake.breaking_loads import breaking_loads
     from .dynamics.simulation import Simulation
+    from .validation.self_stress import has_unique_reaction
 
     warnings = (*surprises(spec, settings), *Simulation(spec, settings).warnings)
     entries = [dataclasses.asdict(warning) for warning in warnings]
-    found = {"warnings": entries, "loads": breaking_loads(spec, settings)}
+    unique = has_unique_reaction(spec)
+    shared = {joint.name: isfinite(joint.breaking_impulse) for joint, own in zip(spec.joints, unique, strict=True) if not own}
+    found = {"warnings": entries, "loads": breaking_loads(spec, settings), "shared": shared}
     write_output(findings, REPORT, json.dumps(found, allow_nan=False).encode())
     return ExitStatus.BAKED
 

@@ -120,7 +120,7 @@ class Contacts:
             return (Finding("ERROR", (), "contacts", f"the contact check failed: {reason[0]}"),)
         said = json.loads(self._answer.read_text(encoding="utf-8"))
         found = [Finding("WARNING", tuple(one["objects"]), one["field"], one["message"]) for one in said["warnings"]]
-        return (*found, *loads(said["loads"]))
+        return (*found, *loads(said["loads"]), *shared_reactions(said["shared"]))
 
     def end(self) -> None:
         """End it, and remove its files."""
@@ -238,6 +238,19 @@ def loads(of_joints: dict[str, list[float]]) -> Iterator[Finding]:
         f"{figure(100.0 * share, 2)} % of their thresholds"
     )
     yield Finding("INFO", tuple(of_joints), "breaking_threshold", message, tuple(bears for bears, _ in of_joints.values()))
+
+
+def shared_reactions(of_joints: dict[str, bool]) -> Iterator[Finding]:
+    """Constraints whose reactions are not unique; of_joints: by their names, whether they may break."""
+    breakable = tuple(name for name, may_break in of_joints.items() if may_break)
+    lasting = tuple(name for name, may_break in of_joints.items() if not may_break)
+    why = "they hold the same bodies several times over, and can press against each other without moving anything"
+    if breakable:
+        message = f"how {len(breakable)} breakable constraints share a load is not unique, nor which breaks first: {why}"
+        yield Finding("WARNING", breakable, "reactions", message)
+    if lasting:
+        message = f"the reactions of {len(lasting)} constraints are not unique, the motion is: {why}"
+        yield Finding("INFO", lasting, "reactions", message)
 
 
 def places_of_files(scene: Scene) -> Iterator[Finding]:

@@ -107,9 +107,7 @@ def add_scene_options(command: Parser) -> None:
         "--moving-tolerance", type=float, metavar="TOLERANCE", help="relative error that is enough for large moving islands"
     )
     command.add_argument("--max-iterations", type=int, metavar="N", help="iterations a step may take")
-    command.add_argument(
-        "--step-time-limit", type=float, metavar="SECONDS", help="time limit of a step; 0 for none"
-    )
+    command.add_argument("--step-time-limit", type=float, metavar="SECONDS", help="time limit of a step; 0 for none")
     command.add_argument(
         "--recovery-speed", type=float, metavar="SPEED", help="speed of separating overlaps, in half sizes of the body a second"
     )

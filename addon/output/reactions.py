@@ -3,11 +3,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import bpy
 import numpy as np
 from bpy.types import Context, Operator
 
 from ...solver_core.io.cache import CacheError
+from ...solver_core.io.container import ContainerError
+from ...solver_core.io.snapshot import read_snapshot
+from ...solver_core.validation.findings import first_few
+from ..bake.bake_files import cache_path, snapshot_of
 from ..bake.playback import open_cache
 from ..blender import actions
 from ..blender.poll import has_bake
@@ -34,7 +40,8 @@ class STICTION_OT_reactions_to_curves(Operator):
         try:
             reader = open_cache(context.scene)
             frames = [reader.read(number) for number in reader.frames]
-        except (OSError, CacheError) as error:
+            shared = shared_reactions(Path(cache_path(context.scene)))
+        except (OSError, CacheError, ContainerError) as error:
             self.report({"ERROR"}, f"The bake cannot be read: {error}")
             return {"CANCELLED"}
         objects = {ob.name_full: ob for ob in constraints_of(context.scene.rigidbody_world)}
@@ -48,8 +55,18 @@ class STICTION_OT_reactions_to_curves(Operator):
             written += 1
         if lost:
             self.report({"WARNING"}, f"These constraints no longer exist: {', '.join(lost)}")
-        self.report({"INFO"}, f"The reactions of {written} constraints are keyed")
+        of_many = f"; {len(shared)} are not unique: {first_few(shared)}" if shared else ""
+        self.report({"INFO"}, f"The reactions of {written} constraints are keyed{of_many}")
         return {"FINISHED"} if written else {"CANCELLED"}
+
+
+def shared_reactions(cache: Path) -> list[str]:
+    """The names of the joints of a bake whose reactions are not unique. Raises OSError and ContainerError."""
+    # not above: Blender starts without scipy
+    from ...solver_core.validation.self_stress import has_unique_reaction
+
+    spec, _ = read_snapshot(snapshot_of(cache))
+    return [joint.name for joint, unique in zip(spec.joints, has_unique_reaction(spec), strict=True) if not unique]
 
 
 def write_reactions(ob: bpy.types.Object, frames: np.ndarray, reactions: np.ndarray) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ..process.console import one_line
 from ..scene.words import distance, figure
+from ..validation.findings import first_few
 from .report import RESIDUALS
 
 __all__ = ["page"]
@@ -80,7 +81,7 @@ def page(report: dict[str, Any]) -> bytes:
         "<h2>What was baked</h2>",
         pairs(scene_lines(report)),
         "<h2>How it went</h2>",
-        pairs(total_lines(totals)),
+        pairs([*total_lines(totals), *joint_lines(report["joints"])]),
         *(f"<h2>{escape(plot.title)}{f' ({plot.unit})' if plot.unit else ''}</h2>{svg(plot)}" for plot in plots),
         missed(report["missed"]),
         warnings(report["warnings"]),
@@ -124,11 +125,21 @@ def total_lines(totals: dict[str, Any]) -> Iterable[tuple[str, str]]:
         where = f"{' and '.join(totals['deepest_pair'])}, frame {totals['deepest_frame']}"
         depth = "not finite" if totals["deepest_overlap"] is None else distance(totals["deepest_overlap"])
         yield "Deepest overlap", f"{depth}: {where}"
+    if totals["chosen_frame"] is not None:
+        where = f"most between {' and '.join(totals['chosen_pair'])}, frame {totals['chosen_frame']}"
+        yield "Most contacts in a step whose normal is a choice", f"{totals['chosen_normals']}: {where}"
     if totals["spinning_frame"] is not None:
         where = f"{totals['spinning_body']}, frame {totals['spinning_frame']}"
         yield "Farthest turn in a step", f"{'not finite' if totals['spin'] is None else figure(totals['spin'])} rad: {where}"
     yield "Iterations", str(totals["iterations"])
     yield "Time of all steps", "not finite" if totals["seconds"] is None else f"{totals['seconds']:.1f} s"
+
+
+def joint_lines(joints: Sequence[dict[str, Any]]) -> Iterable[tuple[str, str]]:
+    """Which reactions are not unique; nothing where all are."""
+    shared = [entry["joint"] for entry in joints if not entry["unique"]]
+    if shared:
+        yield "Joints whose reactions are not unique", f"{len(shared)} of {len(joints)}: {first_few(shared)}"
 
 
 def missed(rows: Sequence[dict[str, Any]]) -> str:

@@ -19,7 +19,6 @@ import numpy as np
 from ..dynamics.model.frame import Frame, FrameStatistics
 from ..io.cache import EarlierFrames
 from ..problem.result import Found, Status
-from ..scene.joints import JointSpec
 from ..scene.spec import BodyKind, SceneSpec, SceneWarning, SolverSettings
 from ..scene.words import distance, figure
 from ..validation.findings import FARTHEST_TURN, SceneProblem, listed
@@ -63,11 +62,11 @@ def build_report(
     rows: list[dict[str, Any]] = []
     missed: list[dict[str, Any]] = []
     warnings, seen = tuple(warnings), list[SceneWarning]()
-    joints = [joint_entry(joint) for joint in spec.joints]
+    joints = joint_entries(spec)
     for frame in frames:
         deepest = deepest_overlap(frame, spec)
         worst_at, summary = worst_contact(frame, spec), frame_summary(frame.statistics)
-        of_bodies = {**worst_at, **deepest, **farthest_turn(frame, spec)}
+        of_bodies = {**worst_at, **deepest, **most_chosen(frame, spec), **farthest_turn(frame, spec)}
         rows.append({"frame": frame.frame, "bodies": len(frame.poses), **summary, **of_bodies})
         add_reactions(frame, joints)
         seen.extend(breaking_warnings(frame, spec, {entry["joint"] for entry in joints if entry["broke"] is not None}))
@@ -114,6 +113,7 @@ def build_report(
             "most_moving": max((row["moving"] for row in rows), default=0),
             **{name: worst(row[name] for row in rows) for name in RESIDUALS},
             **deepest_of(rows),
+            **most_chosen_of(rows),
             **farthest_of(rows),
             "seconds": sum(row["seconds"] for row in rows),
         },
@@ -213,6 +213,25 @@ def overlap_warnings(frame: Frame, spec: SceneSpec, known: Collection[tuple[str,
         yield SceneWarning((a, b), "overlap", message + "more substeps help")
 
 
+def most_chosen(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
+    """Of the frame's steps the most contacts that bear along a normal that is a choice, chosen_normals, and in chosen_pair the
+    names of the two bodies that have most of them there, none where there is none."""
+    statistics = frame.statistics
+    step = int(np.argmax(statistics.chosen_normals)) if len(statistics.chosen_normals) else -1
+    if step < 0 or not statistics.chosen_normals[step]:
+        return {"chosen_normals": 0, "chosen_pair": []}
+    names = [spec.bodies[body].name for body in statistics.chosen_pair[step]]
+    return {"chosen_normals": int(statistics.chosen_normals[step]), "chosen_pair": names}
+
+
+def most_chosen_of(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Of the rows of frames, what the one with the most such contacts in a step says of them, and its number."""
+    row = max(rows, key=lambda row: row["chosen_normals"], default=None)
+    if row is None or not row["chosen_normals"]:
+        return {"chosen_normals": 0, "chosen_pair": [], "chosen_frame": None}
+    return {"chosen_normals": row["chosen_normals"], "chosen_pair": row["chosen_pair"], "chosen_frame": row["frame"]}
+
+
 def farthest_turn(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
     """Of the bodies with contacts the one that turns farthest in a step of the frame: spin in rad, spinning_body its name."""
     statistics = frame.statistics
@@ -255,12 +274,21 @@ def spin_warnings(
         yield SceneWarning((name,), "substeps", message)
 
 
-def joint_entry(joint: JointSpec) -> dict[str, Any]:
-    """What the report says of a joint: its two bodies ("" is the world), the frame in which it broke or null, the most that it
-    gave way, in m, and frame by frame the force in N and the torque in N m on the second body, about the joint, world axes,
-    each the mean over the frame."""
-    bodies = [joint.body_a, joint.body_b]
-    return {"joint": joint.name, "bodies": bodies, "broke": None, "gave_way": 0.0, "force": [], "torque": []}
+def joint_entries(spec: SceneSpec) -> list[dict[str, Any]]:
+    """What the report says of each joint: its two bodies ("" is the world), whether its reaction is unique as the scene begins,
+    the frame in which it broke or null, the most that it gave way, in m, and frame by frame the force in N and the torque in
+    N m on the second body, about the joint, world axes, each the mean over the frame."""
+    if not spec.joints:
+        return []
+    # not above: it loads scipy, which who only looks at frames has no use for
+    from ..validation.self_stress import has_unique_reaction
+
+    of_all = {"broke": None, "gave_way": 0.0}
+    unique = has_unique_reaction(spec).tolist()
+    return [
+        {"joint": joint.name, "bodies": [joint.body_a, joint.body_b], "unique": own, **of_all, "force": [], "torque": []}
+        for joint, own in zip(spec.joints, unique, strict=True)
+    ]
 
 
 def add_reactions(frame: Frame, joints: list[dict[str, Any]]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..collision.chosen_normals import chosen_normals
 from ..collision.contact_set import ContactSet, merged
 from ..collision.time_of_impact import OVERLAP_ALLOWED, Motion
 from ..problem.result import Status
@@ -378,6 +379,8 @@ class Simulation:
         if self._kept is not None:
             self._kept.add(begin, solution)
         self._together.loosen(begin.contacts, begin.awake)
+        poses, bears = (self._state.position, begin.bodies.rotation), solution.memory.impulse[:, 0] > 0.0
+        chosen = chosen_normals(self._bodies.shapes, *poses, solution.contacts, bears)
         self._state, self._last_step = best.moved, begin.h
         self._predicted = begin.bodies.predicted
         self._sleep.record_motion(solution.twist, solution.counts[0] == Status.SOLVED)
@@ -391,7 +394,7 @@ class Simulation:
             self._reaction += done.on_b
             self._joints.advance(self._state, solution.held, begin.bodies.twist)
         joined = None if joints is None else joints.bodies
-        return step_row(begin, solution, joined, solved, best.later.deepest)
+        return step_row(begin, solution, joined, solved, best.later.deepest, chosen)
 
     def _wake(self, woken: NDArray[np.bool_]) -> None:
         if woken.any():

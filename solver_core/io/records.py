@@ -61,7 +61,7 @@ OF_JOINTS = ("joint_angle", "joint_twist")
 # Either ends a record: the second in caches of an earlier version.
 ENDS = (SEAM, CHECKPOINT)
 
-PAIRS = ("worst_pair", "deepest_pair")
+PAIRS = ("worst_pair", "deepest_pair", "chosen_pair")
 # What a row of statistics has beyond one number a step.
 WIDTHS = {"found": (len(Found),), **dict.fromkeys(PAIRS, (2,))}
 STATISTICS = tuple(field.name for field in dataclasses.fields(FrameStatistics))
@@ -70,7 +70,7 @@ TYPES = {
     for field in dataclasses.fields(FrameStatistics)
 }
 # Those that the caches of an earlier version do not have, and what all of its steps had.
-LATER = {"moving": 0, "spin": 0.0, "spinning_body": -1}
+LATER = {"moving": 0, "spin": 0.0, "spinning_body": -1, "chosen_normals": 0, "chosen_pair": -1}
 # What some were called there.
 FORMER_STATISTICS = {"moving": "crowd"}
 
@@ -267,7 +267,8 @@ def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
     steps = statistics["status"].size
     for name, of_all in LATER.items():
         there = (f"statistics.{one}" for one in (name, FORMER_STATISTICS.get(name, name)))
-        statistics[name] = next((chunk.arrays[one] for one in there if one in chunk.arrays), np.full(steps, of_all))
+        absent = np.full((steps, *WIDTHS.get(name, ())), of_all)
+        statistics[name] = next((chunk.arrays[one] for one in there if one in chunk.arrays), absent)
     statistics["found"] = with_later_columns(statistics["found"])
     shapes = {"poses": (bodies, 7), "velocities": (bodies, 6), "reactions": (joints, 6)}
     shapes |= {"broken": (joints,), "giving_way": (joints,)}

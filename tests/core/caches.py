@@ -36,7 +36,7 @@ def frame(number):
     statistics["status"] = rng.integers(0, len(Status), size=steps)
     statistics["found"] = rng.integers(0, 9, size=(steps, len(Found)))
     statistics["spinning_body"] = rng.integers(-1, BODIES, size=steps)
-    for pair in ("worst_pair", "deepest_pair"):
+    for pair in ("worst_pair", "deepest_pair", "chosen_pair"):
         statistics[pair] = rng.integers(-1, BODIES, size=(steps, 2))
     return Frame(number, rng.normal(size=(BODIES, 7)), rng.normal(size=(BODIES, 6)), FrameStatistics(**statistics))
 

@@ -41,10 +41,12 @@ class FrameStatistics:
     relative Coulomb residuals as `solver_core.residuals` measures them; worst_pair (steps, 2) are the indices of the bodies at
     the worst of these contacts, -1 when there is none; deepest_overlap in m is that of the two bodies deepest_pair (steps, 2),
     which are deepest in each other for the size of the smaller one, and overlap_ratio the same in its half extents, 0 when
-    nothing overlaps as the step begins or ends; spin in rad is how far the body spinning_body turns in one of the scene's time
-    steps, of those with contacts the one that turns farthest, -1 when none has any; asleep counts the bodies that slept through
-    the step, whose contacts are in none of these figures, and moving those in large islands in motion, which are solved to the
-    tolerance in motion; seconds is wall time.
+    nothing overlaps as the step begins or ends; chosen_normals counts the contacts with an impulse along a normal that is a
+    choice, see `collision.chosen_normals`, and chosen_pair (steps, 2) are the two bodies with the most of them, -1 when there
+    is none; spin in rad is how far the body spinning_body turns in one of the scene's time steps, of those with contacts the
+    one that turns farthest, -1 when none has any; asleep counts the bodies that slept through the step, whose contacts are in
+    none of these figures, and moving those in large islands in motion, which are solved to the tolerance in motion; seconds is
+    wall time.
     """
 
     status: NDArray[np.int64]
@@ -67,6 +69,8 @@ class FrameStatistics:
     deepest_overlap: NDArray[np.float64]
     overlap_ratio: NDArray[np.float64]
     deepest_pair: NDArray[np.int64]
+    chosen_normals: NDArray[np.int64]
+    chosen_pair: NDArray[np.int64]
     spin: NDArray[np.float64]
     spinning_body: NDArray[np.int64]
     seconds: NDArray[np.float64]

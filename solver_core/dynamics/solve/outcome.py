@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...collision.chosen_normals import ChosenNormals
 from ...collision.contact_set import ContactSet, Overlap
 from ...compile.kernel import kernel
 from ...problem.result import Found, Status
@@ -38,9 +39,11 @@ WHOLE = (
     "moving",
     "worst_pair",
     "deepest_pair",
+    "chosen_normals",
+    "chosen_pair",
     "spinning_body",
 )
-PAIRS = ("worst_pair", "deepest_pair")
+PAIRS = ("worst_pair", "deepest_pair", "chosen_pair")
 
 
 class Solution(NamedTuple):
@@ -98,7 +101,12 @@ class Attempt(NamedTuple):
 
 
 def step_row(
-    begin: Begin, last: Solution, joined: NDArray[np.int64] | None, solved: list[Solution], after: Overlap
+    begin: Begin,
+    last: Solution,
+    joined: NDArray[np.int64] | None,
+    solved: list[Solution],
+    after: Overlap,
+    chosen: ChosenNormals,
 ) -> dict[str, Any]:
     """The row of a step that ended with one solution of those that were solved for; with the deepest overlap as the step
     ended. joined: (t, 2) the bodies of the triples of rows of joints, which come after the contacts."""
@@ -124,6 +132,8 @@ def step_row(
         "deepest_overlap": deepest.depth,
         "overlap_ratio": deepest.ratio,
         "deepest_pair": deepest.pair,
+        "chosen_normals": chosen.number,
+        "chosen_pair": chosen.pair,
         "spin": spin,
         "spinning_body": spinning,
     }
@@ -136,8 +146,9 @@ def combined(rows: list[dict[str, Any]]) -> dict[str, Any]:
     most = {name: max(row[name] for row in rows) for name in ("contacts", "islands", "relative_error", *RELATIVE)}
     deepest = max(rows, key=lambda row: row["overlap_ratio"])
     overlap = {name: deepest[name] for name in ("deepest_overlap", "overlap_ratio", "deepest_pair")}
-    fastest = max(rows, key=lambda row: row["spin"])
-    return worst | most | sums | overlap | {name: fastest[name] for name in ("spin", "spinning_body")}
+    fastest, freest = (max(rows, key=lambda row: row[name]) for name in ("spin", "chosen_normals"))
+    turn = {name: fastest[name] for name in ("spin", "spinning_body")}
+    return worst | most | sums | overlap | turn | {name: freest[name] for name in ("chosen_normals", "chosen_pair")}
 
 
 def fastest_of(contacts: ContactSet, twist: Floats, h: float) -> tuple[float, int]:

@@ -59,6 +59,18 @@ def test_what_a_constraint_bore_becomes_curves_of_its_object(scene, make_body, f
     assert list(ob.evaluated_get(bpy.context.evaluated_depsgraph_get())["reaction_torque"]) == pytest.approx(list(bore[3][3:]))
 
 
+def test_reactions_that_are_not_unique_are_named_as_they_are_keyed(scene, make_body, fake_worker, capfd):
+    """A door on two hinges, and a bell that hangs from it."""
+    door, bell = make_body("Door"), make_body("Bell")
+    hinges = [constrain("HINGE", None, door, location=(0.0, 0.0, z), name=f"Hinge {z:g}") for z in (0.5, 1.5)]
+    constrain("FIXED", door, bell, name="Cord")
+    assert bpy.ops.stiction.bake() == {"FINISHED"}
+    capfd.readouterr()
+    assert bpy.ops.stiction.reactions_to_curves() == {"FINISHED"}
+    said = capfd.readouterr().out
+    assert f"3 constraints are keyed; 2 are not unique: {hinges[0].name}, {hinges[1].name}\n" in said
+
+
 def placed_at(frame: int, ob):
     bpy.context.scene.frame_set(frame)
     return ob.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world.translation.copy()

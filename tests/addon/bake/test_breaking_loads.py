@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Check Scene says what breakable constraints bear as the scene begins, and sets their thresholds to a multiple of it."""
+"""Check Scene says what breakable constraints bear as the scene begins, sets their thresholds to a multiple of it, and names
+those whose share of a load is not unique."""
 
 from __future__ import annotations
 
@@ -48,3 +49,19 @@ def test_constraints_that_break_at_once_are_found_with_what_they_bear_and_get_a_
     _, finding = found()
     assert finding.level == "INFO"
     assert "33 % of their thresholds" in finding.name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("breaks", [False, True])
+def test_constraints_that_hold_one_body_twice_are_named_and_warned_of_where_they_may_break(scene, make_body, breaks):
+    door, bell = make_body("Door"), make_body("Bell")
+    door.location.z, bell.location.z = 5.0, 2.0
+    bpy.context.view_layer.update()
+    weak = {"use_breaking": breaks, "breaking_threshold": 1e4}
+    for z in (4.0, 6.0):
+        constrain("HINGE", None, door, location=(0.0, 0.0, z), name=f"Hinge {z:g}", **weak)
+    constrain("FIXED", door, bell, location=(0.0, 0.0, 3.5), name="Cord", **weak)
+    assert bpy.ops.stiction.check_scene() == {"FINISHED"}
+    (found,) = (one for one in bpy.context.window_manager.stiction.findings if one.field == "reactions")
+    assert [item.name for item in found.objects] == ["Hinge 4", "Hinge 6"]
+    assert found.level == ("WARNING" if breaks else "INFO")

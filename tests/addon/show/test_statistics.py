@@ -27,6 +27,8 @@ def step(**changes):
         "cuts": 0,
         "asleep": 0,
         "moving": 0,
+        "chosen_normals": 0,
+        "chosen_pair": (-1, -1),
         "spin": 0.0,
         "spinning_body": -1,
         **dict.fromkeys(("relative_error", "residual", "cone", "complementarity", "dissipation"), 0.0),

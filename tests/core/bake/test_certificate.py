@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -17,6 +18,7 @@ from solver_core.io.cache import FrameCacheWriter
 from solver_core.io.snapshot import file_digest, write_snapshot
 from solver_core.problem.result import Found, Status
 from solver_core.process.command_line import ExitStatus
+from solver_core.scene.joints import JointSpec
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
 
 from ..caches import give_settings_of_an_earlier_version
@@ -43,6 +45,8 @@ def row(**changes):
         "cuts": 0,
         "asleep": 0,
         "moving": 0,
+        "chosen_normals": 0,
+        "chosen_pair": (-1, -1),
         "spin": 0.0,
         "spinning_body": -1,
         "relative_error": 1e-8,
@@ -63,12 +67,14 @@ def row(**changes):
 def write(tmp_path):
     """Writes the certificate of a bake whose frames after the first have these pairs of steps; status, and a file of each."""
 
-    def make(*steps, settings=SETTINGS):
+    def make(*steps, settings=SETTINGS, spec=SPEC):
         snapshot, cache = tmp_path / "scene.snapshot", tmp_path / "scene.cache"
-        write_snapshot(snapshot, SPEC, settings)
-        with FrameCacheWriter.create(cache, SPEC, settings) as writer:
-            for number, rows in enumerate([[], *steps], SPEC.frame_start):
-                writer.append(Frame(number, np.zeros((2, 7)), np.zeros((2, 6)), frame_statistics(rows)), {})
+        write_snapshot(snapshot, spec, settings)
+        of_joints = np.zeros((len(spec.joints), 6)), np.zeros(len(spec.joints), bool), np.zeros(len(spec.joints))
+        with FrameCacheWriter.create(cache, spec, settings) as writer:
+            for number, rows in enumerate([[], *steps], spec.frame_start):
+                still = np.zeros((2, 7)), np.zeros((2, 6)), frame_statistics(rows)
+                writer.append(Frame(number, *still, *of_joints), {})
         files = [tmp_path / f"certificate{suffix}" for suffix in (".json", ".csv", ".html")]
         status = main([str(snapshot), str(cache), *map(str, files)])
         return status, *(file.read_text(encoding="utf-8") for file in files)
@@ -168,3 +174,15 @@ def test_what_cannot_be_read_or_written_is_named(tmp_path, write, capsys):
 def test_the_page_says_what_was_held_to_the_tolerance_in_motion(write):
     page = "".join(Page(write([row(), row(moving=90)], GOOD)[3]).said)
     assert "large islands of up to 90 bodies in motion within 0.001: " in page
+
+
+def test_the_page_says_how_many_normals_were_a_choice_and_where_and_nothing_where_none_was(write):
+    assert "is a choice" not in "".join(Page(write(GOOD, GOOD)[3]).said)
+    said = "".join(Page(write(GOOD, [row(), row(chosen_normals=3, chosen_pair=(0, 1))])[3]).said)
+    assert f'Most contacts in a step whose normal is a choice3: most between {EVIL} and Floor, "the", frame 5' in said
+
+
+def test_the_page_names_joints_whose_reactions_are_not_unique(write):
+    hinges = tuple(JointSpec(f"Hinge {z}", "", EVIL, np.array([0.0, 0.0, z])) for z in range(6))
+    said = "".join(Page(write(GOOD, spec=replace(SPEC, joints=hinges))[3]).said)
+    assert "not unique6 of 6: Hinge 0, Hinge 1, Hinge 2, Hinge 3 and 2 more" in said

@@ -52,6 +52,8 @@ def frame(number, *, steps=4, **changes):
         "deepest_pair": np.tile([0, 2], (steps, 1)),
         "asleep": np.arange(steps),
         "moving": np.zeros(steps, np.int64),
+        "chosen_normals": np.zeros(steps, np.int64),
+        "chosen_pair": np.full((steps, 2), -1),
         "spin": np.zeros(steps),
         "spinning_body": np.full(steps, -1),
         "seconds": np.full(steps, 0.25),
@@ -94,6 +96,8 @@ def test_counts_are_sums_and_errors_are_the_worst():
         "found": dict.fromkeys((which.name.lower() for which in Found), 0),
         "natural_map": 0.0,
         "seconds": 0.0,
+        "chosen_normals": 0,
+        "chosen_pair": [],
         "spin": 0.0,
         "spinning_body": "",
     }
@@ -166,6 +170,21 @@ def test_an_overlap_that_can_be_seen_is_a_warning_once_with_its_bodies_and_frame
     assert report["totals"]["deepest_overlap"] == 3e-3
     known = SceneWarning((SPEC.bodies[0].name, SPEC.bodies[2].name), "overlap", "overlap as modelled")
     assert len(build_report(SPEC, SETTINGS, [frame(6, **deep)], [known])["warnings"]) == 1
+
+
+def test_the_frame_with_the_most_chosen_normals_is_told_with_the_bodies_that_have_most_and_is_no_warning():
+    chosen = {"chosen_normals": np.array([0, 3, 2, 0]), "chosen_pair": np.array([[-1, -1], [0, 1], [0, 2], [-1, -1]])}
+    fewer = {"chosen_normals": np.array([1, 0, 0, 0]), "chosen_pair": np.array([[0, 2], *[[-1, -1]] * 3])}
+    report = build_report(SPEC, SETTINGS, [frame(5, steps=0), frame(6, **fewer), frame(7, **chosen)])
+    assert [(row["chosen_normals"], row["chosen_pair"]) for row in report["frames"]] == [
+        (0, []),
+        (1, ["Card.1", "Table"]),
+        (3, ["Card.1", "Card.2"]),
+    ]
+    most = tuple(report["totals"][name] for name in ("chosen_normals", "chosen_pair", "chosen_frame"))
+    assert most == (3, ["Card.1", "Card.2"], 7)
+    assert report["warnings"] == []
+    assert build_report(SPEC, SETTINGS, [frame(5, steps=0)])["totals"]["chosen_frame"] is None
 
 
 @pytest.mark.parametrize(("touching", "is_named"), [(4, True), (3, True), (2, False), (0, False)])

@@ -12,12 +12,11 @@ from scipy.spatial.transform import Rotation
 
 import solver_core as sc
 from solver_core.geometry import build_shapes
-from solver_core.scene.parts import ground
-from solver_core.scene.spec import BodyKind, BodySpec, ContactMethod, SceneSpec, ShapeKind, ShapeSpec
+from solver_core.scene.spec import ContactMethod, ShapeKind, ShapeSpec
 
-from ..bodies import material
+from ..leaning import leaning, standing
 from ..meshes import CUBE, CUBE_TRIANGLES
-from ..shapes import box, detected, hull, mesh, quaternion
+from ..shapes import box, detected, hull, mesh
 
 # m, for lengths of about one metre
 GAPS = (0.0, 1e-9, -1e-9, 1e-6, -1e-6, 1e-5, -1e-5, 1e-4, -1e-4)
@@ -42,16 +41,6 @@ def cylinder(thickness, _, length):
 
 
 SHAPES = {"box": box, "hull": tapered, "mesh": as_mesh, "cylinder": cylinder}
-
-
-def leaning(size, degrees, gap):
-    """Centres and turns of two boards of size (thickness, width, length) in m that lean on each other, edge on edge."""
-    thickness, _, length = size
-    angle = np.radians(degrees)
-    x = 0.5 * (length * np.cos(angle) + thickness * np.sin(angle) + gap)
-    z = 0.5 * (length * np.sin(angle) + thickness * np.cos(angle))
-    turns = [Rotation.from_rotvec((0.0, -side * np.radians(90.0 - degrees), 0.0)) for side in (-1, 1)]
-    return np.array([[-x, 0.0, z], [x, 0.0, z]]), turns
 
 
 def friction_to_lean(size, degrees):
@@ -118,18 +107,6 @@ def test_a_corner_above_the_middle_of_a_face_keeps_the_faces_normal():
         found = detected(table, [np.zeros(3), (0.1, -0.2, 0.1 - lowest + gap)], [np.eye(3), turn])
         np.testing.assert_allclose(found.normal - (0.0, 0.0, 1.0), 0.0, atol=1e-12)
         assert found.gap.min() == pytest.approx(gap, abs=1e-12)
-
-
-def standing(bodies, turn, mu):
-    """A scene of bodies, (shape, place, turn), on the ground, turned as a whole, gravity with it."""
-    surface = material(mu)
-    floor = ground(surface)
-    floor = BodySpec(floor.name, floor.kind, floor.shape, turn.apply(floor.position), quaternion(turn), material=surface)
-    active = [
-        BodySpec(f"Body {i}", BodyKind.ACTIVE, shape, turn.apply(place), quaternion(turn * own), mass=1.0, material=surface)
-        for i, (shape, place, own) in enumerate(bodies)
-    ]
-    return SceneSpec((floor, *active), gravity=turn.apply((0.0, 0.0, -9.81)))
 
 
 def sinks(spec, turn, method=ContactMethod.STAGGERED):

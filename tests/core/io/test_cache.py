@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from solver_core.io.cache import CacheError, FrameCacheReader, FrameCacheWriter, cache_has_begun
-from solver_core.io.container import encode_chunk, locate_chunk
+from solver_core.io.container import encode_chunk, locate_chunk, read_chunk
+from solver_core.io.records import LATER, decode_frame, encode_record
 from solver_core.io.snapshot import snapshot_digest
 from solver_core.problem.result import Found
 
@@ -158,6 +159,21 @@ def test_columns_of_statistics_are_read_by_the_names_of_an_earlier_version(tmp_p
     rewrite(path, change)
     reader = FrameCacheReader(path)
     assert all(same_frames(reader.read(number), frame(number)) for number in (10, 11, 12))
+
+
+def test_a_frame_of_a_version_that_counted_less_has_none_of_it():
+    """As its arrays are there, but for those of statistics that came later."""
+    with io.BytesIO(encode_record(frame(11), {})) as file:
+        file.name = "cache"
+        chunk = read_chunk(file, locate_chunk(file, 0))
+    kept = {name: array for name, array in chunk.arrays.items() if name.removeprefix("statistics.") not in LATER}
+    assert len(kept) == len(chunk.arrays) - len(LATER)
+    found = decode_frame(dataclasses.replace(chunk, arrays=kept), 3, 0)
+    steps = len(found.statistics.status)
+    assert steps > 0
+    assert found.statistics.chosen_normals.tolist() == [0] * steps
+    assert found.statistics.chosen_pair.tolist() == [[-1, -1]] * steps
+    assert found.statistics.moving.tolist() == [0] * steps
 
 
 def test_a_cache_of_another_scene_is_refused_and_left_as_it_is(tmp_path):

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Contacts whose normal is a choice: about equally good ones lie on both sides of it (`polyhedra/several_axes.py`).
+
+It is asked afterwards, of the shapes where the contacts were found: what the narrow phase knew of it would have to go through
+every store of contacts, for what is rare. Bodies that touch are parted along n' as along n if all differences d of their
+vertices, b's minus a's, have n' . d >= the separation along n, up to the margin of the narrow phase. A normal that is turned by
+a small angle about any axis has lost that where a difference with little height along n is far across it. So the one that is
+farthest across leaves two ways to turn, across itself: the normal is a choice if both can be gone.
+
+Only convex polyhedra are asked, and such parts of compounds: edges of meshes, and rims, are not counted.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compile.kernel import kernel, leaf_kernel
+from ..geometry.shapes import HULL, ShapeTable
+from ..linalg.vec3 import add, advanced, cross, divided, dot, norm, scaled, sub, vec
+from .contact_set import ContactSet
+from .detect import core_size, place_collider
+from .polyhedra.several_axes import FARTHEST, is_near_touching, margin_of
+
+__all__ = ["NONE_CHOSEN", "ChosenNormals", "chosen_normals"]
+
+Floats = NDArray[np.float64]
+
+# A normal that can be turned by that much to both sides is a choice: within a degree, a face stands in for what is beside it.
+COSINE_OF_TURN, SINE_OF_TURN = np.cos(np.radians(0.5)), np.sin(np.radians(0.5))
+
+
+class ChosenNormals(NamedTuple):
+    """How many contacts have a normal that is a choice, and which two bodies most of them, -1 for none."""
+
+    number: int
+    pair: tuple[int, int]
+
+
+NONE_CHOSEN = ChosenNormals(0, (-1, -1))
+
+
+def chosen_normals(
+    shapes: ShapeTable, position: Floats, rotation: Floats, contacts: ContactSet, bears: NDArray[np.bool_]
+) -> ChosenNormals:
+    """Those of the contacts that bear (m,). position (n, 3) m and rotation (n, 3, 3) are where they were found."""
+    where = contacts.body_a, contacts.body_b, contacts.gap, bears, shapes.radius
+    if not may_be_chosen(*where):
+        return NONE_CHOSEN
+    count, a, b = count_chosen(shapes._replace(surfaces=None), position, rotation, *where[:4], contacts.normal)
+    return ChosenNormals(count, (a, b))
+
+
+@leaf_kernel
+def touches(gap, bears, radius_a, radius_b):
+    """Whether a contact bears, of bodies so near that several axes may count."""
+    return bears and gap <= 2.0 * FARTHEST * min(radius_a, radius_b)
+
+
+@kernel
+def may_be_chosen(body_a, body_b, gap, bears, radius):
+    """Whether any of the contacts is one to look at."""
+    found = False
+    for i in range(len(gap)):
+        found |= touches(gap[i], bears[i], radius[body_a[i]], radius[body_b[i]])
+    return found
+
+
+@kernel
+def count_chosen(shapes, position, rotation, body_a, body_b, gap, bears, normal):
+    """How many contacts, which are sorted by their bodies, and of which two bodies most."""
+    most = 1
+    for i in range(len(shapes.vertex_count)):
+        most = max(most, shapes.vertex_count[i])
+    work = np.empty((2, most, 4)), np.empty(3), np.empty((3, 3))
+    total, largest, a_of_most, b_of_most = 0, 0, -1, -1
+    here, last_a, last_b = 0, -1, -1
+    for i in range(len(gap)):
+        a, b = body_a[i], body_b[i]
+        if a != last_a or b != last_b:
+            here, last_a, last_b = 0, a, b
+        if not touches(gap[i], bears[i], shapes.radius[a], shapes.radius[b]):
+            continue
+        if is_choice(shapes, position, rotation, a, b, vec(normal, i), work):
+            total += 1
+            here += 1
+            if here > largest:
+                largest, a_of_most, b_of_most = here, a, b
+    return total, a_of_most, b_of_most
+
+
+@leaf_kernel
+def is_choice(shapes, position, rotation, a, b, normal, work):
+    """Whether a normal of bodies a and b is one for two of their convex polyhedra that touch along it."""
+    corners, place, turn = work
+    for i in range(shapes.first_collider[a], shapes.first_collider[a + 1]):
+        if shapes.kind[i] != HULL:
+            continue
+        for j in range(shapes.first_collider[b], shapes.first_collider[b + 1]):
+            if shapes.kind[j] != HULL:
+                continue
+            scale = min(core_size(shapes, i), core_size(shapes, j))
+            if scale == 0.0:
+                continue
+            place_collider(shapes, i, position[a], rotation[a], place, turn)
+            highest = -write_corners(shapes, i, place, turn, vec(position, a), normal, -1.0, corners[0])
+            place_collider(shapes, j, position[b], rotation[b], place, turn)
+            lowest = write_corners(shapes, j, place, turn, vec(position, a), normal, 1.0, corners[1])
+            separation = lowest - highest
+            ends = shapes.vertex_count[i], shapes.vertex_count[j]
+            if is_near_touching(separation, scale) and can_turn(
+                corners, ends, normal, separation, margin_of(separation, scale)
+            ):
+                return True
+    return False
+
+
+@leaf_kernel
+def write_corners(shapes, collider, place, turn, origin, normal, sign, out):
+    """Writes the vertices (., 3) from an origin, and their heights along a normal times the sign: the least of these."""
+    least = np.inf
+    for k in range(shapes.vertex_count[collider]):
+        own = vec(shapes.vertices, shapes.first_vertex[collider] + k)
+        height = 0.0
+        for i in range(3):
+            out[k, i] = place[i] - origin[i] + turn[i, 0] * own[0] + turn[i, 1] * own[1] + turn[i, 2] * own[2]
+            height += sign * normal[i] * out[k, i]
+        out[k, 3] = height
+        least = min(least, height)
+    return least
+
+
+@leaf_kernel
+def can_turn(corners, ends, normal, separation, margin):
+    """Whether a normal can be turned to two opposite sides, and parts the bodies about as far. corners: (2, ., 4) as
+    `write_corners` leaves them, of so many (two) vertices."""
+    farthest, across = 0.0, normal
+    for i in range(ends[0]):
+        for j in range(ends[1]):
+            height = corners[0, i, 3] + corners[1, j, 3]
+            difference = sub(vec(corners[1], j), vec(corners[0], i))
+            beside = advanced(difference, -height, normal)
+            distance = norm(beside)
+            if distance > farthest and (height - separation + margin) * COSINE_OF_TURN < distance * SINE_OF_TURN:
+                farthest, across = distance, beside
+    if farthest == 0.0:
+        return True
+    way = divided(cross(normal, across), farthest)
+    for side in (-1.0, 1.0):
+        turned = add(scaled(COSINE_OF_TURN, normal), scaled(side * SINE_OF_TURN, way))
+        lowest, highest = np.inf, -np.inf
+        for i in range(ends[0]):
+            highest = max(highest, dot(turned, vec(corners[0], i)))
+        for j in range(ends[1]):
+            lowest = min(lowest, dot(turned, vec(corners[1], j)))
+        if lowest - highest < separation - margin:
+            return False
+    return True
