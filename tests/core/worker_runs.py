@@ -29,13 +29,13 @@ from solver_core.dynamics.simulation import Simulation
 def take_half_an_hour():
     hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)
 place, solver_core.process.ending.GRACE_SECONDS = sys.argv.pop(1), float(sys.argv.pop(1))
-before = Simulation._advance_steps
+before = Simulation._advance_step
 def step(self, substep):
     if self._frame == 4 and substep == 2:
         take_half_an_hour()
     return before(self, substep)
 if place == "step":
-    Simulation._advance_steps = step
+    Simulation._advance_step = step
 if place == "compiling":
     Simulation.__init__ = lambda *_, **__: take_half_an_hour()
 runpy.run_module("solver_core.worker", run_name="__main__")

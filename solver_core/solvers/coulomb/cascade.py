@@ -49,7 +49,7 @@ __all__ = ["ACCELERATED", "VARIANTS", "Request", "solve_island", "solve_system"]
 ACCELERATED, PLAIN, PUBLISHED = 0, 1, 2
 VARIANTS = {"accelerated": ACCELERATED, "plain": PLAIN, "published": PUBLISHED}
 
-TOO_FAST = 1e-3  # of the fastest velocity: what leaves a contact by more is no answer, however good the rest
+TOO_FAST = 1e-5  # of the fastest velocity: what leaves a contact by more is no answer, however good the rest
 PROGRESS = 0.1  # of the residual of the iteration before: a proposal that comes so near is taken, though it is no solution yet
 
 

@@ -104,7 +104,7 @@ def test_a_body_that_is_nowhere_in_mid_shot_stops_the_bake_there_and_once_it_is_
     driver.expression = "1e48 if frame > 6 else 0.1 * frame"
     with pytest.raises(RuntimeError, match=r"stopped after frame 6(.|\n)*Lift: path: the pose at frame 7 is not finite"):
         bpy.ops.stiction.bake()
-    assert "Lift: place: at frame 7: its place is not a number" in capsys.readouterr().out
+    assert "Lift: place: at frame 7: its transform is not a number" in capsys.readouterr().out
     bake = bpy.context.scene.stiction.bake
     assert (bake.state, bake.last_frame, bake.frame_end) == ("CACHED", 6, 12)
     before = heights(falling_box)[:6]

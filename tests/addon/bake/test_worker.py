@@ -52,7 +52,7 @@ def test_a_missing_library_is_named(worker, monkeypatch):
 @pytest.mark.slow
 def test_registering_loads_neither_numba_nor_scipy():
     code = (
-        "from tests.addon.loading import load_extension\n"
+        "import sys; from tests.addon.loading import load_extension\n"
         "load_extension().register(); loaded = {'numba', 'scipy'} & set(sys.modules); load_extension().unregister()\n"
         "assert not loaded, loaded"
     )

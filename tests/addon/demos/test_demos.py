@@ -131,7 +131,7 @@ def test_demos_come_without_a_rigid_body_world(extension):
 def test_a_demo_says_what_hides_it(scene, capsys):
     bpy.ops.mesh.primitive_cube_add(size=2.0)
     assert bpy.ops.stiction.add_card_house(levels=1) == {"FINISHED"}
-    assert "inside of Cube" in capsys.readouterr().out
+    assert "inside Cube" in capsys.readouterr().out
 
 
 def test_every_scene_of_the_menu_is_tested(extension):

@@ -89,7 +89,7 @@ def test_a_closed_mesh_with_a_body_inside_is_a_room_and_says_so(make_body):
     room = body_named(extraction, "Room").shape
     assert room.kind.name == "MESH" and volume_of(room) < 0.0
     assert body_named(extraction, "Pillar").shape.kind.name == body_named(extraction, "Half").shape.kind.name == "HULL"
-    warning = next(warning for warning in extraction.warnings if "room" in warning.message)
+    warning = next(warning for warning in extraction.warnings if "container" in warning.message)
     assert warning.objects == ("Room", "Inside")
 
 

@@ -85,7 +85,7 @@ def test_an_animated_body_is_followed_to_the_frame_before_its_place_is_not_a_num
     found = read()
     assert np.isfinite(body_named(found, "Door").path).all(axis=1).tolist() == [True] * 4 + [False]
     (message,) = (warning.message for warning in found.warnings if warning.field == "matrix_world")
-    assert message.startswith("at frame 5: its place is not a number")
+    assert message.startswith("at frame 5: its transform is not a number")
 
 
 def test_one_that_is_nowhere_at_the_second_frame_is_refused(animated):

@@ -72,7 +72,7 @@ def test_impulses_that_are_near_become_nearer():
     _, first, _ = proposed(system, impulse)
     _, second, _ = proposed(system, impulse)
     assert first <= TOLERANCE
-    assert second < 0.5 * first or second < 1e-12
+    assert second < 0.5 * first or second < 1e-10  # rounding
 
 
 def test_it_comes_to_an_end_where_nothing_can_move():
