@@ -31,7 +31,7 @@ from ..core.dolls import doll, together
 from ..core.masonry import barrel_vault
 from . import heap_scenes as heaps
 
-__all__ = ["CAPTURED", "SCENES", "USUAL", "Scene"]
+__all__ = ["CAPTURED", "SCENES", "USUAL", "Scene", "run_once"]
 
 CAPTURED = {"captured, 1e-6": 1e-6, "captured, 1e-8": 1e-8}
 EXACT = {"moving_tolerance": 1e-6}
@@ -145,7 +145,7 @@ def run_once(name: str, start: tuple[int, dict[str, Any]] | None, limit: float) 
         for _ in range(scene.frames):
             frame = running.advance(look_at_clock)
             statistics = frame.statistics
-            steps += int(statistics.span.sum())
+            steps += len(statistics.status)
             missed += int(np.count_nonzero(statistics.status))
             factorisations += int(statistics.factorisations.sum())
             overlap = max(overlap, float(statistics.deepest_overlap.max(initial=0.0)))

@@ -12,7 +12,7 @@ import solver_core
 
 from ..bench.ablation import cell, paid
 from ..bench.ablation_mechanisms import MECHANISMS, Edit, Mechanism, edited
-from ..bench.ablation_scenes import CAPTURED, SCENES
+from ..bench.ablation_scenes import CAPTURED, SCENES, run_once
 
 PACKAGE = Path(solver_core.__file__).parent
 SOME = Mechanism(())
@@ -30,6 +30,12 @@ def test_each_mechanism_can_be_switched_off(name):
 
 def test_scenes_of_a_mechanism_exist():
     assert {scene for mechanism in MECHANISMS.values() for scene in mechanism.scenes} <= set(SCENES)
+
+
+@pytest.mark.slow
+def test_a_scene_can_be_measured():
+    found = run_once("tower", None, 60.0)
+    assert (found["number"], found["missed"], found["over"]) == (240, 0, False)
 
 
 @pytest.mark.parametrize(("text", "times"), [("a = 1\n", 0), ("a = 2\na = 2\n", 2)])
