@@ -11,7 +11,7 @@ from .command import cli
 from .output import contact_points, pieces, reactions
 from .panels import check, manual, menu, operators, pairs, ui
 from .settings import display, former_settings, materials, object_properties, properties
-from .show import overlay, statistics, statistics_overlay, timeline
+from .show import overlay, play, statistics, statistics_overlay, timeline
 
 __all__ = ["register", "unregister"]
 
@@ -27,6 +27,7 @@ PARTS = (
     demos,
     ui,
     overlay,
+    play,
     contact_points,
     pieces,
     statistics,

@@ -97,9 +97,13 @@ class Process:
 
     def pause(self, events: Events, pause: bool) -> None:
         """Ask it to wait before the next step of this bake, or to go on."""
+        self.say(events, "pause" if pause else "continue")
+
+    def say(self, events: Events, line: str) -> None:
+        """Write a line to it, if it is still at this bake."""
         with self._lock, suppress(OSError, ValueError):
             if self._at is events:
-                self._write("pause" if pause else "continue")
+                self._write(line)
 
     def stop(self, events: Events) -> None:
         """Ask it to end this bake, which it does within seconds; the frames written so far stay readable."""

@@ -16,7 +16,7 @@ from ...solver_core.compile.trust import doubt, written_by_us_alone
 from .job import Event, WorkerEnded
 from .process import Events, Idle, MadeOf, Process, stamps
 
-__all__ = ["Worker", "WorkerError", "find_python", "lasting_folder", "worker_environment"]
+__all__ = ["Worker", "WorkerError", "find_python", "lasting_folder", "started", "worker_environment"]
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = __name__.rpartition(".addon.")[0]
@@ -56,12 +56,10 @@ class Worker:
         if report is not None:
             arguments += ["--report", os.path.abspath(report)]
         self._events: Events = SimpleQueue()
-        program = [find_python(), "-s", "-P", "-m"]
         if idle is None:
-            command = (*program, "solver_core.worker", *arguments, "--parent-pipe")
-            self._process = Process(MadeOf(command, worker_environment()), self._events)
+            self._process = started("solver_core.worker", self._events, *arguments, "--parent-pipe")
         else:
-            made_of = made_of_today((*program, "solver_core.warm_worker"))
+            made_of = made_of_today(program("solver_core.warm_worker"))
             process = idle.asked(made_of, arguments, self._events)
             self._process = process or Process(made_of, self._events, arguments, idle)
 
@@ -98,6 +96,16 @@ class Worker:
         """Ask the process to end, and wait until it has."""
         self._process.close()
         self._process.wait()
+
+
+def started(module: str, events: Events, *arguments: str) -> Process:
+    """A process of its own for a module of solver_core, which ends with this one. Raises WorkerError and OSError."""
+    return Process(MadeOf(program(module, *arguments), worker_environment()), events)
+
+
+def program(module: str, *arguments: str) -> tuple[str, ...]:
+    """The command that runs a module of solver_core on Blender's Python. Raises WorkerError."""
+    return (find_python(), "-s", "-P", "-m", module, *arguments)
 
 
 def find_python() -> str:

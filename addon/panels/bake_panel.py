@@ -44,6 +44,7 @@ def draw_bake(layout: UILayout, context: Context, *, has_findings: bool = False)
         row.operator("stiction.free_bake")
         draw_from_here(column, context)
         column.operator("stiction.bake_to_keyframes", icon="KEYFRAME")
+        column.operator("stiction.play", icon="PLAY")
         width = characters_in_row(context)
         draw_result(layout, context, width)
         if session.compiling:

@@ -31,6 +31,7 @@ from .contact.collide import Collider
 from .contact.first_look import begun_overlaps
 from .contact.rolling import Rolling
 from .fields.fields import Fields
+from .fields.pull import Pull
 from .joints.joints import JointMemory, Joints
 from .joints.rows import JointStep
 from .kept_contacts import KeptContacts
@@ -64,7 +65,8 @@ MAX_TRIES = 8  # of a step, each with the contacts that the one before ran into
 class Simulation:
     """A scene that is stepped: `first_frame`, then `advance` once a frame, or `run`.
 
-    warnings: what the user should know before the first step. Raises SceneError, naming every object and field that is wrong.
+    warnings: what the user should know before the first step. pull: a body that is pulled by a hand, None for none; it may be
+    set between steps, and is no part of a checkpoint. Raises SceneError, naming every object and field that is wrong.
     """
 
     def __init__(
@@ -110,6 +112,7 @@ class Simulation:
         self._paths.hold(0, self._state, self._sleep.held, self._last_step)
         self._prescribed(0.0, 1.0, self._step)
         self._fields = Fields(spec, self._bodies, self.settings.substeps) if spec.fields else None
+        self.pull: Pull | None = None
         self._joints = Joints(spec, self._bodies.model, self._state)
         solved = self._joints, self._deformation, self._moving
         rolling = Rolling(self._bodies, self._impacts, self._deformation, self._moving)
@@ -228,6 +231,8 @@ class Simulation:
         begin = perf_counter()
         first = (self._frame - self.spec.frame_start) * self.settings.substeps + substep
         self._held[:] = 0.0
+        if self.pull is not None:
+            self._wake(self._sleep.islands_of(np.arange(len(self.spec.bodies)) == self.pull.body))
         with self._solver.one_step():
             rows = self._advance_in_parts(first)
         asleep = int(self._sleep.asleep.sum())
@@ -353,6 +358,8 @@ class Simulation:
             )
             if self._fields is not None:
                 self._fields.push(begin, state, begin.force_time)
+            if self.pull is not None:
+                self.pull.push(begin, state, self._bodies.center_of_mass)
             contacts = self._collider.contacts(state, begin.awake, begin.bodies.predicted, h, begin.bodies.rotation)
             woken = self._sleep.to_wake(contacts.body_a, contacts.body_b, begin.awake)
             if not woken.any():

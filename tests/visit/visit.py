@@ -4,10 +4,11 @@
     export STICTION_PICTURES=docs/pictures
     blender --window-fullscreen --enable-event-simulate --python-exit-code 3 --python tests/visit/visit.py
 
-Any Blender will do in which the extension is installed and enabled. It adds the card house, bakes, scrubs, looks at contacts
-and statistics, changes friction, bakes the rest from the frame that is shown, writes keyframes, undoes and frees, stops a bake,
-loses its frames and finds them, sets thresholds, and looks at every dialogue on the way; what it finds wrong ends Blender with
-status 3. Without STICTION_PICTURES it draws nothing; what the manual does not show goes into the folder more/ there.
+Any Blender will do in which the extension is installed and enabled. It adds the card house, pulls a card out of it, bakes,
+scrubs, looks at contacts and statistics, changes friction, bakes the rest from the frame that is shown, writes keyframes,
+undoes and frees, stops a bake, loses its frames and finds them, sets thresholds, and looks at every dialogue on the way; what
+it finds wrong ends Blender with status 3. Without STICTION_PICTURES it draws nothing; what the manual does not show goes into
+the folder more/ there.
 STICTION_GRAB is a command that writes a picture of the whole screen to the file that follows it, such as
 `import -window root`, for graphics drivers under which Blender's own pictures of its window are black.
 """
@@ -24,11 +25,12 @@ from pathlib import Path
 import bpy
 import mathutils
 import numpy as np
+from bpy_extras import view3d_utils
 
 # Blender runs this file by its name, and finds nothing beside it
 sys.path.append(str(Path(__file__).parent))
 
-from window import area_of, call, dialogue, shoot, show, until, window
+from window import area_of, call, dialogue, press, shoot, show, until, window
 
 MIDDLE = 120
 # before all is asleep, and bears nothing that is kept
@@ -91,6 +93,37 @@ def bake_and_wait(**values: object) -> Iterator[float]:
 
 def is_compiling() -> bool:
     return bpy.context.window_manager.stiction.status.startswith("Compiling")
+
+
+def play_and_pull() -> Iterator[float]:
+    """A card is pulled out of the house, and afterwards everything is as it was."""
+    before, session = places(scene().frame_start), bpy.context.window_manager.stiction
+    area, window_ = area_of("VIEW_3D"), window()
+    region = next(region for region in area.regions if region.type == "WINDOW")
+    call(bpy.ops.stiction.play, "INVOKE_DEFAULT")
+    assert session.is_reading, "it does not play"
+    shown = lambda: np.array([ob.matrix_world for ob in cards()])  # noqa: E731
+    yield 5.0
+    yield from until(lambda: np.abs(shown() - before).max() > 0.0, "motion", 300.0)
+    ob = max(cards(), key=lambda ob: ob.matrix_world.translation.z)
+    view = area.spaces.active.region_3d
+    x, y = view3d_utils.location_3d_to_region_2d(region, view, ob.matrix_world.translation)
+    x, y = region.x + round(x), region.y + round(y)
+    window_.event_simulate(type="MOUSEMOVE", value="NOTHING", x=x, y=y)
+    window_.event_simulate(type="LEFTMOUSE", value="PRESS", x=x, y=y)
+    for step in range(20):
+        window_.event_simulate(type="MOUSEMOVE", value="NOTHING", x=x + 8 * step, y=y + 4 * step)
+        yield 0.1
+    yield from shoot("play", "VIEW_3D")
+    assert np.abs(shown() - before).max() > 0.02, "the card was not pulled"
+    window_.event_simulate(type="LEFTMOUSE", value="RELEASE", x=x + 152, y=y + 76)
+    yield 2.0
+    yield from shoot("more/let-go", "VIEW_3D")
+    press("ESC")
+    yield from until(lambda: not session.is_reading, "end of the play", 30.0)
+    yield 1.0
+    assert np.array_equal(places(scene().frame_start), before), "something stayed where the play had it"
+    assert scene().rigidbody_world.enabled, "Blender's simulation is off"
 
 
 def first_bake() -> Iterator[float]:
@@ -290,6 +323,7 @@ def set_thresholds() -> Iterator[float]:
 
 VISIT = (
     add_house,
+    play_and_pull,
     first_bake,
     look_at_contacts,
     look_at_settings,

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Play with Stiction: the scene at the pace of the clock in the viewport, and the mouse pulls at what it catches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+import gpu
+import numpy as np
+from bpy.types import Area, Context, Event, Object, Operator, Region
+from bpy_extras import view3d_utils
+from gpu_extras.batch import batch_for_shader
+from numpy.typing import NDArray
+
+from ...solver_core.validation.findings import SceneError
+from ..bake.worker import WorkerError
+from ..blender.cooperative import at_once
+from ..blender.poll import load_what_reads, may_read_scene
+from ..read.extract import Extraction
+from .live import Live
+
+__all__ = ["register", "unregister"]
+
+Array = NDArray[np.float64]
+
+ENDS = {"ESC", "RET", "NUMPAD_ENTER", "RIGHTMOUSE"}
+# Looking around goes on; all else would reach a scene that is not as the user left it.
+LOOKS = ("MIDDLEMOUSE", "WHEEL", "TRACKPAD", "NDOF", "NUMPAD_", "HOME", "MOUSEROTATE", "MOUSESMARTZOOM")
+HAND_COLOUR = (0.90, 0.62, 0.0, 1.0)
+LINE_PIXELS = 2.0
+LEAST_SLANT = 1e-3  # cosine of the angle between a view and the normal of the plane of the hand
+
+
+class View:
+    """A 3D viewport under the mouse, and the ray there."""
+
+    def __init__(self, area: Area, region: Region, event: Event):
+        at = event.mouse_x - region.x, event.mouse_y - region.y
+        view = area.spaces.active.region_3d
+        self.area = area
+        self.origin: Array = np.array(view3d_utils.region_2d_to_origin_3d(region, view, at))
+        self.direction: Array = np.array(view3d_utils.region_2d_to_vector_3d(region, view, at))
+
+
+def view_under(context: Context, event: Event) -> View | None:
+    """The 3D viewport under the mouse, None where there is none."""
+    for area in context.screen.areas if context.screen is not None else ():
+        for region in area.regions if area.type == "VIEW_3D" else ():
+            across, up = event.mouse_x - region.x, event.mouse_y - region.y
+            if region.type == "WINDOW" and 0 <= across < region.width and 0 <= up < region.height:
+                return View(area, region, event)
+    return None
+
+
+class Hand:
+    """What the mouse has caught: an object, by which point of its body's frame, and the plane that it is pulled in, which the
+    view is square to."""
+
+    def __init__(self, live: Live, ob: Object, caught: Array, view: View):
+        self.object, self.to = ob, caught
+        self.point = live.point_of(ob, caught)
+        self._at, self._normal = caught, view.direction
+
+    def follow(self, view: View) -> None:
+        """Go to where the mouse points in the plane; in a view along the plane there is no such place, and it stays."""
+        slant = float(view.direction @ self._normal)
+        if slant > LEAST_SLANT:
+            self.to = view.origin + float((self._at - view.origin) @ self._normal) / slant * view.direction
+
+
+class STICTION_OT_play(Operator):
+    """Simulate the scene in the viewport and pull at bodies with the mouse; afterwards everything is as it was"""
+
+    bl_idname = "stiction.play"
+    bl_label = "Play with Stiction"
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        if bpy.app.background:
+            cls.poll_message_set("There is no window to play in")
+            return False
+        return may_read_scene(cls, context)
+
+    def invoke(self, context: Context, event: Event) -> set[str]:
+        try:
+            self._live = Live(context, at_once(self.reading(context)))
+        except SceneError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        except (WorkerError, OSError) as error:
+            self.report({"ERROR"}, f"The simulation cannot begin: {error}")
+            return {"CANCELLED"}
+        self._hand: Hand | None = None
+        self._pauses = False
+        self._timer = context.window_manager.event_timer_add(1.0 / context.scene.render.fps, window=context.window)
+        self._drawing = bpy.types.SpaceView3D.draw_handler_add(self.draw_hand, (), "WINDOW", "POST_VIEW")
+        # others keep off while the scene is not as the user left it
+        context.window_manager.stiction.is_reading = True
+        context.window_manager.modal_handler_add(self)
+        return {"RUNNING_MODAL"}
+
+    def reading(self, context: Context) -> Any:
+        """The steps at whose end the scene is read."""
+        yield from load_what_reads()
+        from ..read.extract import extracting
+
+        extraction: Extraction = yield from extracting(context)
+        return extraction
+
+    def modal(self, context: Context, event: Event) -> set[str]:
+        try:
+            return self.go_on(context, event)
+        except ReferenceError:
+            self.report({"ERROR"}, "An object of the simulation is gone")
+            self.leave(context)
+            return {"CANCELLED"}
+
+    def go_on(self, context: Context, event: Event) -> set[str]:
+        """Show what has come, or do what the user wants."""
+        if event.type == "TIMER":
+            self._live.follow(context)
+            if self._live.over:
+                self.report({"ERROR"}, self._live.over)
+                self.leave(context)
+                return {"CANCELLED"}
+            said = "paused" if self._pauses else self._live.status
+            context.workspace.status_text_set(f"Stiction: {said}    Drag: Pull    Space: Pause    Esc: End")
+        elif event.type in ENDS and event.value == "PRESS":
+            self.leave(context)
+            return {"FINISHED"}
+        elif event.type == "SPACE" and event.value == "PRESS":
+            self._pauses = not self._pauses
+            self._live.pause(self._pauses)
+        elif event.type == "LEFTMOUSE" and event.value == "PRESS":
+            self.catch(context, event)
+        elif event.type == "LEFTMOUSE" and event.value == "RELEASE":
+            self.let_go()
+        elif event.type == "MOUSEMOVE" and self._hand is not None:
+            self.drag(context, event)
+        elif event.type.startswith(LOOKS):
+            return {"PASS_THROUGH"}
+        return {"RUNNING_MODAL"}
+
+    def catch(self, context: Context, event: Event) -> None:
+        """Take hold of the body under the mouse, if there is one that the solver moves."""
+        view = view_under(context, event)
+        if view is None:
+            return
+        depsgraph = context.evaluated_depsgraph_get()
+        hit, place, _, _, ob, _ = context.scene.ray_cast(depsgraph, view.origin, view.direction)
+        if hit and self._live.can_pull(ob.original):
+            self._hand = Hand(self._live, ob.original, np.array(place), view)
+            self.pull()
+
+    def drag(self, context: Context, event: Event) -> None:
+        """Pull where the mouse is now."""
+        view = view_under(context, event)
+        if view is not None and self._hand is not None:
+            self._hand.follow(view)
+            view.area.tag_redraw()
+            self.pull()
+
+    def pull(self) -> None:
+        """Ask for what the hand does."""
+        assert self._hand is not None
+        self._live.pull(self._hand.object, self._hand.point, self._hand.to)
+
+    def let_go(self) -> None:
+        """Ask for no pull."""
+        self._hand = None
+        self._live.let_go()
+
+    def draw_hand(self) -> None:
+        """A line from the body to where it is pulled to."""
+        if self._hand is None:
+            return
+        shader = gpu.shader.from_builtin("POLYLINE_UNIFORM_COLOR")
+        ends = [tuple(self._live.place_of(self._hand.object, self._hand.point)), tuple(self._hand.to)]
+        gpu.state.depth_test_set("NONE")
+        shader.uniform_float("viewportSize", gpu.state.viewport_get()[2:])
+        shader.uniform_float("lineWidth", LINE_PIXELS * bpy.context.preferences.system.ui_scale)
+        shader.uniform_float("color", HAND_COLOUR)
+        batch_for_shader(shader, "LINES", {"pos": ends}).draw(shader)
+
+    def cancel(self, context: Context) -> None:
+        """Blender ends, or loads another file."""
+        self.leave(context)
+
+    def leave(self, context: Context) -> None:
+        """Put everything back."""
+        context.window_manager.event_timer_remove(self._timer)
+        bpy.types.SpaceView3D.draw_handler_remove(self._drawing, "WINDOW")
+        context.window_manager.stiction.is_reading = False
+        if context.workspace is not None:
+            context.workspace.status_text_set(None)
+        self._live.end()
+
+
+def register() -> None:
+    """Add the operator."""
+    bpy.utils.register_class(STICTION_OT_play)
+
+
+def unregister() -> None:
+    """Take it away."""
+    bpy.utils.unregister_class(STICTION_OT_play)

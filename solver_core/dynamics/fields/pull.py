@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A body pulled by a hand: a spring from a point of it to a point of the world, as in the demonstrations of Baraff 1994.
+
+For the velocity u of the body's point p, x the point of the world, and K = J M^-1 J^T (3, 3), the inverse mass at p:
+
+    dv = h (w^2 (x - p - h u) - 2 w u) / (1 + w h)^2,      impulse = K^-1 dv
+
+is a step of backward Euler of a critically damped spring at w = 2 pi FREQUENCY on the free body: it is stable for any h, and
+never swings past x. What the body touches, or hangs on, feels the impulse as a force of the step, no stronger than STRONGEST
+times the weight that the body has on Earth.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.bodies import State
+from ..model.predict import Begin
+from ..motion.rotation import matrices
+
+__all__ = ["Pull"]
+
+Floats = NDArray[np.float64]
+
+FREQUENCY = 2.0  # Hz: slower lags behind a hand, faster tears apart what stands
+STRONGEST = 20.0  # weights of the body
+GRAVITY = 9.81  # m/s^2: a hand is as strong where there is none
+
+
+@dataclass(frozen=True)
+class Pull:
+    """body: index of an active body. point: (3,) m in the body's frame, where it is held. to: (3,) m in the world, where to."""
+
+    body: int
+    point: Floats
+    to: Floats
+
+    def push(self, begin: Begin, state: State, center_of_mass: Floats) -> None:
+        """Add what the spring changes to the velocities that a step's body is predicted to have, and to its momentum.
+
+        center_of_mass: (n, 3) in body frames. Nothing happens to a body that the solver does not move.
+        """
+        model, predicted = begin.model, begin.bodies.predicted[self.body]
+        dof = model.dof[self.body]
+        if dof < 0:
+            return
+        arm = matrices(state.orientation[[self.body]])[0] @ (np.asarray(self.point) - center_of_mass[self.body])
+        jacobian = np.hstack([np.eye(3), -_cross_matrix(arm)]) * model.lock[self.body]
+        inverse_mass = begin.bodies.inverse_mass[dof] @ jacobian.T
+        u, w, h = jacobian @ predicted, 2.0 * math.pi * FREQUENCY, begin.h
+        away = np.asarray(self.to) - (state.position[self.body] + arm)
+        wanted = h * (w**2 * (away - h * u) - 2.0 * w * u) / (1.0 + w * h) ** 2
+        # of a body that cannot move along some axis what it can
+        impulse = np.linalg.lstsq(jacobian @ inverse_mass, wanted, rcond=1e-9)[0]
+        strongest = STRONGEST * GRAVITY * model.mass[self.body] * h
+        impulse *= strongest / max(strongest, float(np.linalg.norm(impulse)))
+        change = model.lock[self.body] * (inverse_mass @ impulse)
+        predicted += change
+        begin.bodies.end_momentum[self.body] += begin.bodies.mass[dof, 3:, 3:] @ change[3:]
+
+
+def _cross_matrix(arm: Floats) -> Floats:
+    """(3, 3) what takes a vector to its product with an arm (3,) from the left."""
+    x, y, z = arm
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Simulates a snapshot at the pace of the clock, and lets somebody pull at it: python -m solver_core.live SNAPSHOT.
+
+Events on standard output, one JSON object a line:
+
+    warning     as of `worker`
+    ready       bodies (their names), frame_rate
+    frame       frame, poses (7 numbers a body), behind (s, of the clock), missed (steps of the frame beyond the tolerance)
+    over        why (the scene cannot go on, or cannot be simulated)
+
+Lines of standard input: "pause", "continue" and "stop" as of `worker`, and {"body": index, "point": [x, y, z], "to": [x, y, z]}
+in m, in the body's frame and in the world's, to pull at a body, or {"body": null} to let go. The process ends when standard
+input does.
+
+A step may take as long as the clock gives it, and no longer: contact is whole then, friction as near as there was time for.
+What takes longer still is late, in slow motion; no frame is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from .bake.events import ListenerGone, emit, emit_warnings
+from .io.snapshot import read_snapshot
+from .process.command_line import ExitStatus
+from .process.console import flush_output, prepare_streams
+from .process.ending import PARENT_GONE, Ending, StopAsked, end_by_force, hear_signals, lines_heard, obey
+from .scene.spec import SceneSpec, SolverSettings
+from .validation.findings import SceneError
+
+__all__ = ["Hand", "main", "play"]
+
+LATE = 2.0  # frames: who is behind by more does not hurry, but counts time from now on
+
+
+class Hand:
+    """What was last asked of a body by lines of standard input, heard by a thread of its own."""
+
+    def __init__(self, ending: Ending):
+        self._ending = ending
+        self._asked: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+
+    def hear(self) -> None:
+        """Listen as long as there is somebody who speaks; who has gone has asked for the end."""
+        threading.Thread(target=self._listen, name="hand", daemon=True).start()
+
+    def take(self, line: bytes) -> None:
+        """Obey a word, or remember where the hand is. Lines that are neither are left alone."""
+        if obey(line, self._ending):
+            return
+        try:
+            asked = json.loads(line)
+        except ValueError:
+            return
+        if isinstance(asked, dict) and "body" in asked:
+            self._asked.put(asked)
+
+    def newest(self) -> dict[str, Any] | None:
+        """The last line since the call before; None where there was none."""
+        found = None
+        while not self._asked.empty():
+            found = self._asked.get()
+        return found
+
+    def _listen(self) -> None:
+        for line in lines_heard():
+            self.take(line)
+        self._ending.ask(PARENT_GONE)
+
+
+def play(spec: SceneSpec, settings: SolverSettings, hand: Hand, ending: Ending) -> None:
+    """Simulate until the end is asked for. Raises SceneError where the scene cannot be simulated or cannot go on, StopAsked and
+    ListenerGone."""
+    # only now, for numba takes a while to load
+    import numpy as np
+
+    from .dynamics.fields.pull import Pull
+    from .dynamics.simulation import Simulation
+    from .scene.spec import BodyKind
+
+    seconds = 1.0 / spec.fps
+    simulation = Simulation(spec, replace(settings, step_time_limit=seconds / settings.substeps))
+    emit_warnings(simulation.warnings)
+    emit("ready", bodies=[body.name for body in spec.bodies], frame_rate=spec.fps)
+    pulled = {i for i, body in enumerate(spec.bodies) if body.kind is BodyKind.ACTIVE}
+
+    def before_step() -> None:
+        ending.check()
+        asked = hand.newest()
+        if asked is None:
+            return
+        simulation.pull = None
+        if asked["body"] in pulled:
+            point, to = (np.array(asked[name], dtype=float) for name in ("point", "to"))
+            if point.shape == to.shape == (3,) and np.isfinite([point, to]).all():
+                simulation.pull = Pull(asked["body"], point, to)
+
+    frame, due = simulation.first_frame(), time.monotonic()
+    while True:
+        behind = max(0.0, time.monotonic() - due)
+        missed = int(np.count_nonzero(frame.statistics.status))
+        emit("frame", frame=frame.frame, poses=frame.poses.round(7).ravel().tolist(), behind=behind, missed=missed)
+        due = max(due + seconds, time.monotonic() - LATE * seconds)
+        while (left := due - time.monotonic()) > 0.0:
+            ending.check()
+            time.sleep(min(left, seconds / settings.substeps))
+        frame = simulation.advance(before_step)
+
+
+def main(argv: Sequence[str], ending: Ending) -> int:
+    """Play a snapshot; returns the exit status."""
+    if len(argv) != 1:
+        print("usage: python -m solver_core.live SNAPSHOT", file=sys.stderr)
+        return ExitStatus.BAD_INPUT
+    hand = Hand(ending)
+    hand.hear()
+    try:
+        play(*read_snapshot(argv[0]), hand, ending)
+    except SceneError as error:
+        emit("over", why=str(error))
+        return ExitStatus.BAD_INPUT
+    except (StopAsked, ListenerGone):
+        return ExitStatus.BAKED
+    except (OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return ExitStatus.BAD_INPUT
+    return ExitStatus.BAKED
+
+
+if __name__ == "__main__":
+    prepare_streams()
+    ending = Ending()
+    hear_signals(ending)
+    end_by_force(ending, ExitStatus.BAKED)
+    status = main(sys.argv[1:], ending)
+    ending.done()
+    flush_output()
+    sys.exit(status)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A scene that plays: objects follow the simulation, a pull moves what it holds, and nothing of it stays in the file."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import bpy
+import numpy as np
+import pytest
+
+from ..dump import dump
+from ..objects import read, world_matrix
+
+SECONDS = 60.0  # for a process to load, on a busy machine
+
+
+def followed(live, done):
+    """Show what comes until something holds."""
+    end = time.monotonic() + SECONDS
+    while not done():
+        assert not live.over, live.over
+        assert time.monotonic() < end
+        live.follow(bpy.context)
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def falling(scene, make_body):
+    floor = make_body("Floor", kind="PASSIVE")
+    floor.scale, floor.location = (20.0, 20.0, 1.0), (0.0, 0.0, -0.1)
+    box = make_body("Box")
+    box.location = (0.0, 0.0, 0.6)
+    return box
+
+
+@pytest.fixture
+def playing(falling):
+    from stiction.addon.show.live import Live
+
+    live = Live(bpy.context, read())
+    yield live
+    live.end()
+
+
+@pytest.mark.slow
+def test_objects_follow_a_hand_pulls_and_all_is_as_it_was(scene, falling):
+    from stiction.addon.show.live import Live
+
+    scene.frame_set(3)
+    before = dump()
+    live = Live(bpy.context, read())
+    assert not scene.rigidbody_world.enabled
+    followed(live, lambda: world_matrix(falling)[2, 3] < 0.11)
+    corner = np.array([0.3, 0.2, 0.1])
+    point = live.point_of(falling, live.place_of(falling, corner))
+    np.testing.assert_allclose(point, corner, atol=1e-9)
+    live.pull(falling, corner, np.array([1.0, 0.5, 1.5]))
+    followed(live, lambda: np.linalg.norm(live.place_of(falling, corner) - [1.0, 0.5, 1.5]) < 0.1)
+    # the object is where its body is
+    corner_seen = world_matrix(falling) @ [*corner, 1.0]
+    np.testing.assert_allclose(corner_seen[:3], live.place_of(falling, corner), atol=1e-5)
+    live.let_go()
+    followed(live, lambda: world_matrix(falling)[2, 3] < 0.35)
+    live.end()
+    assert scene.rigidbody_world.enabled
+    assert dump() == before
+
+
+@pytest.mark.slow
+def test_a_pause_holds_it(playing, falling):
+    followed(playing, lambda: world_matrix(falling)[2, 3] < 0.5)
+    playing.pause(True)
+    time.sleep(0.5)
+    playing.follow(bpy.context)
+    height = world_matrix(falling)[2, 3]
+    time.sleep(0.5)
+    assert not playing.follow(bpy.context)
+    assert world_matrix(falling)[2, 3] == height
+    playing.pause(False)
+    followed(playing, lambda: world_matrix(falling)[2, 3] != height)
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_is_told(playing, falling):
+    followed(playing, partial(playing.can_pull, falling))
+    playing._process.kill()
+    end = time.monotonic() + SECONDS
+    while not playing.over and time.monotonic() < end:
+        playing.follow(bpy.context)
+        time.sleep(0.01)
+    assert "has ended" in playing.over
+
+
+def test_what_is_not_moved_by_the_solver_cannot_be_pulled(scene, make_body):
+    from stiction.addon.show.live import Live
+
+    floor, box = make_body("Floor", kind="PASSIVE"), make_body("Box")
+    floor.location = (0.0, 0.0, -1.0)
+    live = Live(bpy.context, read())
+    try:
+        # before the first frame nothing can
+        assert not live.can_pull(box)
+        live._poses = np.tile([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], (2, 1))
+        assert live.can_pull(box) and not live.can_pull(floor)
+    finally:
+        live.end()
+
+
+def test_without_a_window_nothing_plays(scene, make_body):
+    make_body("Box")
+    with pytest.raises(RuntimeError, match="window"):
+        bpy.ops.stiction.play("INVOKE_DEFAULT")

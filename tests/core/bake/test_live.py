@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A scene at the pace of the clock: frames come, a hand pulls, contact stays whole, the process ends with its parent."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from solver_core.live import Hand
+from solver_core.process.ending import Ending, StopAsked
+from solver_core.scene.parts import ground
+from solver_core.scene.spec import SolverSettings
+
+from ..bodies import body, material, scene
+from ..worker_runs import ROOT, snapshot
+
+ROUGH = material(0.6)
+PILE = scene(ground(ROUGH), *(body(f"Box {i}", position=(0.0, 0.0, 0.1 + 0.2 * i), material=ROUGH) for i in range(3)))
+
+
+def started(path):
+    command = [sys.executable, "-m", "solver_core.live", path]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, stderr=pipe, text=True, bufsize=1)
+
+
+def events(process, kind):
+    """The events of a kind, as they come."""
+    for line in process.stdout:
+        event = json.loads(line)
+        if event["event"] == kind:
+            yield event
+
+
+def poses(event):
+    return np.array(event["poses"]).reshape(-1, 7)
+
+
+@pytest.mark.slow
+def test_a_body_is_pulled_out_of_a_pile_and_the_others_come_down_without_overlap(tmp_path):
+    process = started(snapshot(tmp_path, PILE, SolverSettings()))
+    ready = next(events(process, "ready"))
+    assert ready["bodies"] == ["Ground", "Box 0", "Box 1", "Box 2"] and ready["frame_rate"] == PILE.fps
+    frames = events(process, "frame")
+    still = poses(next(frames))
+    process.stdin.write(json.dumps({"body": 2, "point": [0.0, 0.0, 0.0], "to": [0.6, 0.0, 0.3]}) + "\n")
+    for event in frames:
+        if event["frame"] == PILE.frame_start + 48:
+            break
+    then = poses(event)
+    assert np.linalg.norm(still[2, :3] - [0.0, 0.0, 0.3]) < 1e-3
+    assert then[2, 0] > 0.4
+    # the upper one came down, onto or beside the lower one, whose friction it had
+    assert then[3, 2] < 0.4 and then[3, 2] > 0.0999
+    process.stdin.write('{"body": null}\n')
+    for event in frames:
+        if event["frame"] == PILE.frame_start + 96:
+            break
+    assert poses(event)[2, 2] == pytest.approx(0.1, abs=2e-3)
+    process.stdin.close()
+    assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.slow
+def test_frames_come_no_faster_than_the_clock(tmp_path):
+    process = started(snapshot(tmp_path, replace(PILE, fps=10.0), SolverSettings(substeps=2)))
+    next(events(process, "ready"))
+    import time
+
+    frames = events(process, "frame")
+    next(frames)
+    begin = time.monotonic()
+    for event in frames:
+        if event["frame"] == PILE.frame_start + 5:
+            break
+    assert time.monotonic() - begin > 0.45
+    process.stdin.write("stop\n")
+    assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.slow
+def test_a_scene_that_cannot_be_simulated_says_why(tmp_path):
+    spec = replace(PILE, bodies=(PILE.bodies[0], replace(PILE.bodies[1], mass=-1.0)))
+    process = started(snapshot(tmp_path, spec, SolverSettings()))
+    (over,) = events(process, "over")
+    assert "Box 0" in over["why"] and "mass" in over["why"]
+    assert process.wait(timeout=60) == 2
+
+
+def test_only_the_newest_place_of_the_hand_counts():
+    hand = Hand(Ending())
+    for x in range(3):
+        hand.take(json.dumps({"body": 1, "point": [0, 0, 0], "to": [x, 0, 0]}).encode())
+    assert hand.newest()["to"] == [2, 0, 0]
+    assert hand.newest() is None
+
+
+@pytest.mark.parametrize("line", [b"", b"{", b"[1, 2]", b'"body"', b"null", b"\xff\xfe", b"3"])
+def test_what_is_no_order_is_left_alone(line):
+    hand = Hand(Ending())
+    hand.take(line)
+    assert hand.newest() is None
+
+
+def test_stop_is_obeyed():
+    ending = Ending()
+    Hand(ending).take(b"stop")
+    with pytest.raises(StopAsked):
+        ending.check()
