@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ...solver_core.process.command_line import Parser, UsageError
 from ...solver_core.scene.spec import ContactMethod, Staggering
+from ...solver_core.sweep.options import add_sweep_options
 from ..output.channel_tracks import Keys, Tolerance
 from .changes import FIELDS
 
@@ -39,6 +40,7 @@ def make_parser() -> Parser:
         "-o", "--output", required=True, metavar="BAKED.blend", help="the file to write, the same one if you want"
     )
     add_scene_options(command)
+    add_cache_option(command)
     begin = command.add_mutually_exclusive_group()
     begin.add_argument("--resume", action="store_true", help="continue after the last good frame of the cache")
     begin.add_argument(
@@ -58,7 +60,19 @@ def make_parser() -> Parser:
         "Exits with 2 if it cannot be baked.",
     )
     add_scene_options(check_command)
+    add_cache_option(check_command)
     check_command.add_argument("--report", metavar="FILE.json", help="write the findings as JSON")
+    sweep_command = commands.add_parser(
+        "sweep",
+        help="bake variations of a scene, and compare them",
+        description="Bakes every combination of values of a .blend file's rigid bodies, several at once, and writes a sheet "
+        "about what stands and what fell. Needs the Python library distributed.",
+    )
+    add_scene_options(sweep_command)
+    add_sweep_options(sweep_command)
+    sweep_command.add_argument(
+        "-o", "--output", required=True, metavar="DIR", help="folder for the bakes and the sheet; goes on with what it has"
+    )
     report_command = commands.add_parser(
         "report",
         help="report the accuracy of a bake",
@@ -112,7 +126,6 @@ def add_scene_options(command: Parser) -> None:
         "--recovery-speed", type=float, metavar="SPEED", help="speed of separating overlaps, in half sizes of the body a second"
     )
     command.add_argument("--substeps", type=int, metavar="N", help="time steps a frame")
-    command.add_argument("--cache", metavar="DIR", help="folder for the baked frames")
     command.add_argument(
         "--set",
         action="append",
@@ -126,6 +139,11 @@ def add_scene_options(command: Parser) -> None:
     command.add_argument("--crowd-limit", type=float, help=argparse.SUPPRESS)
     command.add_argument("--step-accuracy", type=float, help=argparse.SUPPRESS)
     command.add_argument("--staggering", choices=[variant.value for variant in Staggering], help=argparse.SUPPRESS)
+
+
+def add_cache_option(command: Parser) -> None:
+    """Where the frames go."""
+    command.add_argument("--cache", metavar="DIR", help="folder for the baked frames")
 
 
 def add_key_options(command: Parser) -> None:

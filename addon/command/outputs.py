@@ -48,6 +48,8 @@ def refuse_outputs(arguments: argparse.Namespace) -> None:
             raise UsageError(f"--output: {arguments.output} is no file; name one for the .blend file that is baked")
         said("--output", lambda: refuse_blend(arguments.output))
         refuse_one_for_another((("--output", arguments.output), ("--report", report)))
+    elif arguments.command == "sweep" and is_stream(arguments.output):
+        raise UsageError(f"--output: {arguments.output} is no folder; name one for the bakes and the sheet")
     for option, file, kind in named:
         said(option, lambda file=file, kind=kind: refuse_output(file, kind))
 
