@@ -78,7 +78,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is to be baked: the folder, the digest of the scene's snapshot in it, the variations, how fast a seed pushes, in m/s,
+    """What is to be baked: the folder, the digest of the scene's snapshot in it, the variations, how fast a seed pushes in m/s,
     and how many threads each bake gets."""
 
     folder: Path
