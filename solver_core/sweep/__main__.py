@@ -85,7 +85,7 @@ def failed(status: ExitStatus, message: str) -> ExitStatus:
 
 
 def sweep(arguments: argparse.Namespace, stop: Stop) -> ExitStatus:
-    """Bake all variations, write the sheet. Raises UsageError, ContainerError, OSError, ClusterError, LockHeld and StopAsked."""
+    """Bake all variations, write the sheet. Raises UsageError, ContainerError, OSError, ClusterError, LockHeld or StopAsked."""
     refuse_options(arguments)
     within = arguments.stands_within
     bound = Standing() if within is None else Standing(1e-3 * within[0], math.radians(within[1]))
