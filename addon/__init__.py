@@ -8,6 +8,7 @@ from .bake import compiling, file_moves, find_frames, outdated, playback
 from .blender import libraries
 from .blender import sanitize_loaded_file as loaded
 from .command import cli
+from .farms import export as farm_jobs
 from .output import contact_points, pieces, reactions
 from .panels import check, manual, menu, operators, pairs, ui
 from .settings import display, former_settings, materials, object_properties, properties
@@ -35,6 +36,7 @@ PARTS = (
     timeline,
     pairs,
     reactions,
+    farm_jobs,
     check,
     manual,
     menu,

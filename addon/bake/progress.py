@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...solver_core.scene.words import distance, figure
+from ...solver_core.scene.words import distance, duration, figure
 
-__all__ = ["Progress", "duration", "with_frame"]
+__all__ = ["Progress", "with_frame"]
 
 # A heap that falls becomes slower from frame to frame: only the last frames say how it goes on.
 RECENT_FRAMES = 6
-MINUTE, HOUR = 60.0, 3600.0
 UNIT = 1000.0
 
 
@@ -68,16 +67,6 @@ def with_frame(progress: Progress, record: Mapping[str, Any], is_first: bool) ->
         is_warm=is_warm,
         size=record.get("size", 0),
     )
-
-
-def duration(seconds: float) -> str:
-    """As hours, minutes and seconds, whichever it has."""
-    if seconds < MINUTE:
-        return f"{seconds:.0f} s"
-    whole = round(seconds)
-    if whole < HOUR:
-        return f"{whole // 60}:{whole % 60:02d} min"
-    return f"{whole // 3600}:{whole % 3600 // 60:02d} h"
 
 
 def rate(seconds_a_frame: float) -> str:

@@ -39,7 +39,7 @@ def set_scene(scene: Scene, arguments: argparse.Namespace) -> None:
     if arguments.substeps is not None:
         own.use_substeps = True
         set_checked(own, "substeps", arguments.substeps, "--substeps")
-    if arguments.cache is not None:
+    if getattr(arguments, "cache", None) is not None:
         own.cache_directory = str(Path(arguments.cache).resolve())
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line: `stiction bake`, `check`, `report`, `impacts` and `compile` on their own, and with the same arguments after
-`blender -b FILE --command`."""
+"""The command line: `stiction bake`, `sweep`, `job`, `check`, `report`, `impacts` and `compile` on their own, and with the same
+arguments after `blender -b FILE --command`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -23,9 +24,11 @@ from bpy.types import Scene
 from ...solver_core.io.outputs import REPORT, write_output
 from ...solver_core.process.command_line import ExitStatus, UsageError, status_of
 from ...solver_core.process.console import one_line, prepare_streams, tell
+from ...solver_core.scene.words import duration, in_words
+from ...solver_core.threads.count import MOST_ASKED
+from ...solver_core.validation.findings import first_few
 from ..bake.bake_files import cache_path, snapshot_of
 from ..bake.job import Job, Phase
-from ..bake.progress import duration
 from .changes import set_body, set_checked, set_scene, warnings_of
 from .options import PROGRAM, keys_wanted, make_parser
 from .outputs import refuse_blend, refuse_outputs, standard_output_kept, why_not_saved
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["register", "run", "unregister"]
 
 SECONDS_BETWEEN_LOOKS = 0.25
+# Commands that change nothing of the open file.
+AS_IT_IS = ("report", "impacts", "job")
 
 
 def run(argv: Sequence[str]) -> int:
@@ -51,7 +56,7 @@ def run(argv: Sequence[str]) -> int:
             except OSError as error:
                 # such as a name that is too long for a file
                 raise UsageError(str(error)) from error
-            commands = {"bake": bake, "check": check, "report": report, "impacts": impacts}
+            commands = {"bake": bake, "check": check, "report": report, "impacts": impacts, "sweep": sweep, "job": job}
             return commands[arguments.command](arguments)
     except UsageError as error:
         tell(f"{PROGRAM}: {error}", sys.stderr)
@@ -66,18 +71,59 @@ def run(argv: Sequence[str]) -> int:
 
 def compile_kernels(arguments: argparse.Namespace) -> int:
     """Compile everything into a folder, in other processes; returns the exit status."""
+    more = [] if arguments.processes is None else ["--processes", str(arguments.processes)]
+    return run_module("solver_core.compile_all", arguments.folder, *more)
+
+
+def sweep(arguments: argparse.Namespace) -> int:
+    """Read the open file, and bake variations of it in other processes; returns the exit status."""
+    from ...solver_core.io.snapshot import write_snapshot
+    from ...solver_core.sweep.options import as_arguments
+    from ...solver_core.validation.findings import SceneError
+    from ..bake.runner import describe
+    from ..blender.cooperative import at_once
+    from ..read.extract import extracting
+
+    try:
+        extraction = at_once(extracting(bpy.context))
+    except SceneError as error:
+        say("ERROR", describe(error.problems))
+        return ExitStatus.BAD_INPUT
+    for warning in extraction.warnings:
+        say("WARNING", f"{first_few(warning.objects)}: {in_words(warning.field)}: {warning.message}")
+    with TemporaryDirectory(prefix="stiction-") as folder:
+        snapshot = Path(folder, "scene.snapshot")
+        write_snapshot(snapshot, extraction.spec, extraction.settings)
+        return run_module("solver_core.sweep", str(snapshot), str(Path(arguments.output).resolve()), *as_arguments(arguments))
+
+
+def job(arguments: argparse.Namespace) -> int:
+    """Write a job for a farm; returns the exit status. Raises UsageError."""
+    from ..farms.written import FARMS, job_of, surprises_of, write_job
+
+    if not 0 <= arguments.threads <= MOST_ASKED:
+        raise UsageError(f"--threads: {arguments.threads} is not between 0, for one a processor, and {MOST_ASKED}")
+    for sentence in surprises_of(bpy.context.scene):
+        say("WARNING", sentence)
+    wanted = {name: getattr(arguments, name) for name in ("baked", "threads", "kernels", "blender")}
+    write_job(FARMS[arguments.farm], job_of(bpy.context.scene, **wanted), Path(arguments.output))
+    say("INFO", f"wrote {arguments.output}")
+    return ExitStatus.BAKED
+
+
+def run_module(name: str, *arguments: str) -> int:
+    """Run a module of the solver as a process that ends with this one; returns its exit status."""
     from ..bake.worker import WorkerError, find_python, worker_environment
 
-    more = [] if arguments.processes is None else ["--processes", str(arguments.processes)]
     try:
-        command = [find_python(), "-s", "-P", "-m", "solver_core.compile_all", arguments.folder, *more]
+        command = [find_python(), "-s", "-P", "-m", name, *arguments, "--parent-pipe"]
         environment = worker_environment()
     except WorkerError as error:
         say("ERROR", str(error))
         return ExitStatus.FAILED
     with ended_by_signals() as check:
         # it hears signals from a terminal as we do, and others through its standard input
-        process = subprocess.Popen([*command, "--parent-pipe"], stdin=subprocess.PIPE, env=environment)
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
         assert process.stdin is not None
         while process.poll() is None:
             try:
@@ -93,10 +139,10 @@ def compile_kernels(arguments: argparse.Namespace) -> int:
 
 def prepare(arguments: argparse.Namespace) -> None:
     """Open the file and change it as the arguments say. Raises UsageError."""
-    warnings = [] if arguments.command in ("report", "impacts") else warnings_of(arguments)
+    warnings = [] if arguments.command in AS_IT_IS else warnings_of(arguments)
     open_scene(arguments)
     refuse_outputs(arguments)
-    if arguments.command in ("report", "impacts"):
+    if arguments.command in AS_IT_IS:
         return
     for sentence in warnings:
         say("WARNING", sentence)
@@ -231,7 +277,8 @@ def bake(arguments: argparse.Namespace) -> int:
     except OSError as error:
         say("ERROR", f"the report could not be written: {error}")
         return ExitStatus.FAILED
-    return ExitStatus.MISSED_TOLERANCE if job.phase is Phase.MISSED else ExitStatus.BAKED
+    is_accepted = arguments.accept_missed or job.phase is Phase.BAKED
+    return ExitStatus.BAKED if is_accepted else ExitStatus.MISSED_TOLERANCE
 
 
 def begun(arguments: argparse.Namespace, report: Path | None) -> Bake | ExitStatus:

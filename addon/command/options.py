@@ -8,9 +8,12 @@ import math
 import tomllib
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from ...solver_core.process.command_line import Parser, UsageError
 from ...solver_core.scene.spec import ContactMethod, Staggering
+from ...solver_core.sweep.options import add_sweep_options
+from ..farms.written import FARMS
 from ..output.channel_tracks import Keys, Tolerance
 from .changes import FIELDS
 
@@ -39,6 +42,7 @@ def make_parser() -> Parser:
         "-o", "--output", required=True, metavar="BAKED.blend", help="the file to write, the same one if you want"
     )
     add_scene_options(command)
+    add_cache_option(command)
     begin = command.add_mutually_exclusive_group()
     begin.add_argument("--resume", action="store_true", help="continue after the last good frame of the cache")
     begin.add_argument(
@@ -50,6 +54,11 @@ def make_parser() -> Parser:
     command.add_argument("--threads", type=int, metavar="N", help="threads for large heaps, 0 for one per processor")
     command.add_argument("--contacts", action="store_true", help="keep the contacts of every frame in the cache")
     command.add_argument("--report", metavar="FILE.json", help="write a JSON report of every frame")
+    command.add_argument(
+        "--accept-missed",
+        action="store_true",
+        help="exit with 0, not 3, where the bake is whole and steps missed the tolerance",
+    )
     add_key_options(command)
     check_command = commands.add_parser(
         "check",
@@ -58,7 +67,20 @@ def make_parser() -> Parser:
         "Exits with 2 if it cannot be baked.",
     )
     add_scene_options(check_command)
+    add_cache_option(check_command)
     check_command.add_argument("--report", metavar="FILE.json", help="write the findings as JSON")
+    sweep_command = commands.add_parser(
+        "sweep",
+        help="bake variations of a scene, and compare them",
+        description="Bakes every combination of values of a .blend file's rigid bodies, several at once, and writes a sheet "
+        "about what stands and what fell. Needs the Python library distributed.",
+    )
+    add_scene_options(sweep_command)
+    add_sweep_options(sweep_command)
+    sweep_command.add_argument(
+        "-o", "--output", required=True, metavar="DIR", help="folder for the bakes and the sheet; goes on with what it has"
+    )
+    add_job_command(commands)
     report_command = commands.add_parser(
         "report",
         help="report the accuracy of a bake",
@@ -78,6 +100,22 @@ def make_parser() -> Parser:
     add_scene(impacts_command)
     impacts_command.add_argument("-o", "--output", required=True, nargs=1, metavar="FILE.csv", help="the file to write")
     return parser
+
+
+def add_job_command(commands: Any) -> None:
+    """The command that writes jobs for render farms."""
+    command = commands.add_parser(
+        "job",
+        help="write a job for a render farm",
+        description="Writes a job that bakes a .blend file on one machine of a farm and renders it by frames on all of them.",
+    )
+    add_scene(command)
+    command.add_argument("--farm", required=True, choices=FARMS, help="what runs the job")
+    command.add_argument("-o", "--output", required=True, metavar="FILE", help="the file to write")
+    command.add_argument("--baked", metavar="BAKED.blend", help="the file with keyframes; by default SCENE_baked.blend")
+    command.add_argument("--kernels", metavar="FOLDER", help="of `stiction compile`, where all machines read it")
+    command.add_argument("--blender", default="blender", metavar="PROGRAM", help="by default blender")
+    command.add_argument("--threads", type=int, default=0, metavar="N", help="of the bake; 0, the default, for one a processor")
 
 
 def version() -> str:
@@ -112,7 +150,6 @@ def add_scene_options(command: Parser) -> None:
         "--recovery-speed", type=float, metavar="SPEED", help="speed of separating overlaps, in half sizes of the body a second"
     )
     command.add_argument("--substeps", type=int, metavar="N", help="time steps a frame")
-    command.add_argument("--cache", metavar="DIR", help="folder for the baked frames")
     command.add_argument(
         "--set",
         action="append",
@@ -126,6 +163,11 @@ def add_scene_options(command: Parser) -> None:
     command.add_argument("--crowd-limit", type=float, help=argparse.SUPPRESS)
     command.add_argument("--step-accuracy", type=float, help=argparse.SUPPRESS)
     command.add_argument("--staggering", choices=[variant.value for variant in Staggering], help=argparse.SUPPRESS)
+
+
+def add_cache_option(command: Parser) -> None:
+    """Where the frames go."""
+    command.add_argument("--cache", metavar="DIR", help="folder for the baked frames")
 
 
 def add_key_options(command: Parser) -> None:

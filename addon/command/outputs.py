@@ -25,6 +25,7 @@ from ...solver_core.io.outputs import (
     refuse_output,
 )
 from ...solver_core.process.command_line import UsageError
+from ..farms.written import FARMS
 
 __all__ = ["refuse_blend", "refuse_outputs", "standard_output_kept", "why_not_saved"]
 
@@ -48,6 +49,10 @@ def refuse_outputs(arguments: argparse.Namespace) -> None:
             raise UsageError(f"--output: {arguments.output} is no file; name one for the .blend file that is baked")
         said("--output", lambda: refuse_blend(arguments.output))
         refuse_one_for_another((("--output", arguments.output), ("--report", report)))
+    elif arguments.command == "job":
+        named.append(("--output", arguments.output, FARMS[arguments.farm].kind))
+    elif arguments.command == "sweep" and is_stream(arguments.output):
+        raise UsageError(f"--output: {arguments.output} is no folder; name one for the bakes and the sheet")
     for option, file, kind in named:
         said(option, lambda file=file, kind=kind: refuse_output(file, kind))
 

@@ -92,6 +92,7 @@ PLACES = {
     "fit_forces": f"{SETTINGS}#length-per-newton",
     "jump_to_worst": f"{BAKING}#statistics",
     "export_certificate": f"{BAKING}#statistics",
+    "export_farm_job": "docs/farms.html",
     "reactions_to_curves": "docs/scene.html#rigid-body-constraints",
     "stop_compiling": "docs/headless.html#compiling-and-farms",
     "copy_to_selected": f"{SETTINGS}#surface",

@@ -37,6 +37,7 @@ class STICTION_MT_rigid_body(Menu):
         layout.operator("stiction.reactions_to_curves", icon="FCURVE")
         layout.operator_menu_enum("stiction.jump_to_worst", "measure")
         layout.operator("stiction.export_certificate", icon="EXPORT")
+        layout.operator("stiction.export_farm_job", icon="EXPORT")
         layout.separator()
         layout.operator("stiction.open_manual", icon="HELP").page = FRONT
 

@@ -4,10 +4,12 @@ identifiers, and all digits."""
 
 from __future__ import annotations
 
-__all__ = ["distance", "figure", "in_words"]
+__all__ = ["distance", "duration", "figure", "in_words"]
 
 # In mm.
 METRE = 1e3
+# In s.
+MINUTE, HOUR = 60.0, 3600.0
 # Where Blender's interface, and so the user, has another word for it than the code.
 WORDS = {
     "mu_static": "static friction",
@@ -39,3 +41,13 @@ def distance(metres: float) -> str:
 def figure(value: float, digits: int = 3) -> str:
     """A number with so many digits that count, without an exponent up to a million: 1520, and not 1.52e+03."""
     return f"{float(f'{value:.{digits}g}'):g}"
+
+
+def duration(seconds: float) -> str:
+    """As hours, minutes and seconds, whichever it has."""
+    if seconds < MINUTE:
+        return f"{seconds:.0f} s"
+    whole = round(seconds)
+    if whole < HOUR:
+        return f"{whole // 60}:{whole % 60:02d} min"
+    return f"{whole // 3600}:{whole % 3600 // 60:02d} h"

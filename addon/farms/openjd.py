@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A job template of Open Job Description, 2023-09, which AWS Deadline Cloud and others take, and `openjd run` runs here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ...solver_core.process.command_line import UsageError
+from .farm_job import FarmJob, bake_arguments, render_arguments
+
+__all__ = ["openjd_template"]
+
+# From the farm's notice until it ends a bake by force: it needs five at most to keep its frames.
+SECONDS_OF_NOTICE = 30
+
+
+def openjd_template(job: FarmJob, folder: Path) -> str:
+    """The template as JSON, with the paths and frames as parameters that can be given another value when it is submitted.
+
+    folder: where it will be, which its paths begin at. Raises UsageError where a file is not in it or below.
+    """
+    frames = f"{job.first}-{job.last}" + (f":{job.step}" if job.step > 1 else "")
+    template: dict[str, Any] = {
+        "specificationVersion": "jobtemplate-2023-09",
+        "name": job.name,
+        "parameterDefinitions": [
+            path("Scene", from_folder(job.scene, folder), "IN", "The .blend file to bake"),
+            path("Baked", from_folder(job.baked, folder), "OUT", "The .blend file with the keyframes, which is rendered"),
+            text("SceneName", job.scene_name, "The scene of the file"),
+            text("Frames", frames, "The frames to render, such as 1-250 or 1-9:2,20"),
+            text("Blender", job.blender, "The program, with the extension installed"),
+            {
+                "name": "Threads",
+                "type": "INT",
+                "default": job.threads,
+                "minValue": 0,
+                "description": "Threads of the bake; 0 for one a processor",
+            },
+        ],
+        "steps": [bake_step(), render_step()],
+    }
+    if job.kernels:
+        kernels = text("Kernels", job.kernels, "The folder of compiled kernels, of `stiction compile`")
+        template["parameterDefinitions"].append(kernels)
+        template["jobEnvironments"] = [{"name": "Kernels", "variables": {"NUMBA_CACHE_DIR": "{{Param.Kernels}}"}}]
+    return json.dumps(template, indent=1) + "\n"
+
+
+def bake_step() -> dict[str, Any]:
+    arguments = bake_arguments("{{Param.Scene}}", "{{Param.SceneName}}", "{{Param.Baked}}", "{{Param.Threads}}")
+    notice = {"mode": "NOTIFY_THEN_TERMINATE", "notifyPeriodInSeconds": SECONDS_OF_NOTICE}
+    return {"name": "Bake", "script": {"actions": {"onRun": run(arguments) | {"cancelation": notice}}}}
+
+
+def render_step() -> dict[str, Any]:
+    frame = {"name": "Frame", "type": "INT", "range": "{{Param.Frames}}"}
+    arguments = render_arguments("{{Param.SceneName}}", "{{Param.Baked}}", "{{Task.Param.Frame}}")
+    return {
+        "name": "Render",
+        "dependencies": [{"dependsOn": "Bake"}],
+        "parameterSpace": {"taskParameterDefinitions": [frame]},
+        "script": {"actions": {"onRun": run(arguments)}},
+    }
+
+
+def run(arguments: list[str]) -> dict[str, Any]:
+    return {"command": "{{Param.Blender}}", "args": arguments}
+
+
+def from_folder(file: str, folder: Path) -> str:
+    """A file as the template's folder sees it, for no path in a template may be absolute or lead out of it."""
+    if not Path(file).is_relative_to(folder):
+        raise UsageError(
+            f"{file} is not in {folder} or below it, as OpenJD wants of a job's files; write the job beside the scene"
+        )
+    return Path(file).relative_to(folder).as_posix()
+
+
+def path(name: str, default: str, flow: str, description: str) -> dict[str, Any]:
+    own = {"name": name, "type": "PATH", "objectType": "FILE", "dataFlow": flow}
+    return own | {"default": default, "description": description}
+
+
+def text(name: str, default: str, description: str) -> dict[str, Any]:
+    return {"name": name, "type": "STRING", "default": default, "description": description}

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The job of a scene that is open, written for one of the farms."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import bpy
+from bpy.types import Scene
+
+from ...solver_core.io.outputs import OutputKind, write_output
+from ...solver_core.process.command_line import UsageError
+from .farm_job import FarmJob
+from .flamenco import flamenco_job_type
+from .opencue import opencue_outline
+from .openjd import openjd_template
+
+__all__ = ["FARMS", "Farm", "job_of", "surprises_of", "write_job"]
+
+
+@dataclass(frozen=True)
+class Farm:
+    """How jobs for a farm are written. label: what it is called; ending: of the file's name; text: of a job that
+    will be in a folder."""
+
+    label: str
+    ending: str
+    kind: OutputKind
+    text: Callable[[FarmJob, Path], str]
+
+
+FARMS = {
+    "openjd": Farm(
+        "OpenJD",
+        ".json",
+        OutputKind("a job template of OpenJD", re.compile(rb'\{\s*"specificationVersion": "jobtemplate-')),
+        openjd_template,
+    ),
+    "flamenco": Farm(
+        "Flamenco",
+        ".js",
+        OutputKind("a job type of Stiction for Flamenco", re.compile(rb"// Stiction: a job type for Flamenco")),
+        flamenco_job_type,
+    ),
+    "opencue": Farm(
+        "OpenCue",
+        ".py",
+        OutputKind("an outline of Stiction for OpenCue", re.compile(rb"# Stiction: an outline for OpenCue")),
+        opencue_outline,
+    ),
+}
+
+
+def job_of(
+    scene: Scene, *, baked: str | None = None, threads: int = 0, kernels: str | None = None, blender: str = "blender"
+) -> FarmJob:
+    """The job of a scene of the open file. baked: the file with keyframes, by default beside the .blend file.
+
+    Raises UsageError where the file was never saved, or would be baked over itself.
+    """
+    if not bpy.data.filepath:
+        raise UsageError("the file has no name yet; save it where the farm finds it")
+    file = Path(bpy.data.filepath).resolve()
+    target = file.with_name(f"{file.stem}_baked.blend") if baked is None else Path(baked).resolve()
+    if target == file:
+        raise UsageError(f"{target}: a bake that is begun again needs the scene as it is; name another file for the baked one")
+    return FarmJob(
+        name=f"{file.stem}: bake and render",
+        scene=str(file),
+        scene_name=scene.name,
+        baked=str(target),
+        first=scene.frame_start,
+        last=scene.frame_end,
+        step=scene.frame_step,
+        threads=threads,
+        kernels="" if kernels is None else str(Path(kernels).resolve()),
+        blender=blender,
+    )
+
+
+def surprises_of(scene: Scene) -> list[str]:
+    """What of a scene would go wrong on a farm, where every machine has folders of its own."""
+    said = []
+    for what, folder in (
+        ("the cache folder", scene.stiction.cache_directory),
+        ("the render output", scene.render.filepath),
+    ):
+        place = Path(bpy.path.abspath(folder))
+        if place.is_relative_to(Path(tempfile.gettempdir())) or place.is_relative_to("/tmp"):
+            said.append(f"{what} is {place}, which every machine of a farm has for itself; choose a shared folder")
+    return said
+
+
+def write_job(farm: Farm, job: FarmJob, file: Path) -> None:
+    """Write the job to a file. Raises UsageError where a farm could not have it there, PathRefused where something else is, and
+    OSError."""
+    write_output(file, farm.kind, farm.text(job, file.resolve().parent).encode())

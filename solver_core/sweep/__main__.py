@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bakes variations of a scene snapshot, and writes a sheet about them: python -m solver_core.sweep SNAPSHOT FOLDER --vary ...
+
+In FOLDER are then sheet.html, sheet.csv and poses.csv, and in `bakes` a snapshot and a cache for each variation. Started again
+with the same folder it bakes what is missing.
+
+Exit status: 0 all baked, 2 bad usage or input, 3 all baked and a step of some missed its tolerance, 1 anything else, such as a
+variation that failed; the sheet says which. Ctrl+C and SIGTERM stop it, and with --parent-pipe the end of standard input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..io.container import ContainerError
+from ..io.outputs import PAGE, TABLE, refuse_output
+from ..io.snapshot import file_digest, read_snapshot, write_snapshot
+from ..process.command_line import ExitStatus, Parser, UsageError, status_of
+from ..process.console import flush_output, prepare_streams, tell
+from ..process.ending import Ending, StopAsked, hear_parent, hear_signals
+from ..process.file_lock import FileLock, LockHeld
+from .apply import refuse_axes, refuse_values
+from .axes import parse_axes, variations
+from .cluster import ClusterError, local_cluster, refuse_missing_library, refuse_workers, scheduler_at
+from .folder import POSES_TABLE, SCENE_FILE, SHEET_PAGE, SHEET_TABLE, make_folders
+from .options import add_sweep_options, refuse_options
+from .outcome import Standing, State
+from .results import Results
+from .run import Progress, Sweep, bake_all
+from .sheet import write_sheet
+
+__all__ = ["main"]
+
+PROGRAM = "stiction"
+
+
+class Stop(Ending):
+    """The wish that a sweep ends; a second one ends the process, and all that it started end with it."""
+
+    def hasten(self) -> None:
+        """Do not wait."""
+        os._exit(ExitStatus.FAILED)
+
+
+def make_parser() -> Parser:
+    parser = Parser(prog="python -m solver_core.sweep", description="Bakes variations of a scene snapshot.")
+    parser.add_argument("snapshot", metavar="SNAPSHOT", help="the scene and the solver settings")
+    parser.add_argument("folder", metavar="FOLDER", help="where the bakes and the sheet go; what it has is gone on with")
+    add_sweep_options(parser)
+    parser.add_argument("--parent-pipe", action="store_true", help="stop when standard input ends")
+    return parser
+
+
+def main(argv: Sequence[str]) -> int:
+    """Sweep as the command line `argv` (without the program's name) says; returns the exit status."""
+    stop = Stop()
+    try:
+        arguments = make_parser().parse_args(argv)
+        if arguments.parent_pipe:
+            hear_parent(stop)
+        return sweep(arguments, stop)
+    except (UsageError, ContainerError) as error:
+        return failed(ExitStatus.BAD_INPUT, str(error))
+    except OSError as error:
+        return failed(status_of(error), str(error))
+    except ClusterError as error:
+        return failed(ExitStatus.FAILED, f"{error}\nwhat was baked is in its caches; the same command goes on after it")
+    except LockHeld as holder:
+        return failed(ExitStatus.FAILED, f"another sweep is at work in this folder: {holder}")
+    except StopAsked as reason:
+        return failed(ExitStatus.FAILED, f"stopped ({reason}); the same command goes on after the frames so far")
+    except SystemExit:
+        # argparse ends like this after --help
+        return ExitStatus.BAKED
+
+
+def failed(status: ExitStatus, message: str) -> ExitStatus:
+    tell(f"{PROGRAM}: error: {message}", sys.stderr)
+    return status
+
+
+def sweep(arguments: argparse.Namespace, stop: Stop) -> ExitStatus:
+    """Bake all variations, write the sheet. Raises UsageError, ContainerError, OSError, ClusterError, LockHeld or StopAsked."""
+    refuse_options(arguments)
+    within = arguments.stands_within
+    bound = Standing() if within is None else Standing(1e-3 * within[0], math.radians(within[1]))
+    refuse_missing_library()
+    axes = parse_axes(arguments.vary)
+    wanted = variations(axes)
+    spec, settings = read_snapshot(arguments.snapshot)
+    refuse_axes(spec, axes)
+    refuse_values(spec, settings, axes, arguments.nudge)
+    folder = Path(arguments.folder).resolve()
+    make_folders(folder)
+    for name, kind in ((SHEET_PAGE, PAGE), (SHEET_TABLE, TABLE), (POSES_TABLE, TABLE)):
+        refuse_output(folder / name, kind)
+    lock = FileLock.acquire(folder / "sweep")
+    try:
+        write_snapshot(folder / SCENE_FILE, spec, settings)
+        hear_signals(stop)
+        scene = file_digest(folder / SCENE_FILE)
+        processes = min(arguments.workers or os.cpu_count() or 1, len(wanted))
+        cluster = scheduler_at(arguments.scheduler) if arguments.scheduler else local_cluster(processes)
+        with cluster as client:
+            refuse_workers(client, str(folder), scene)
+            progress = Progress(len(wanted), spec.frame_end - spec.frame_start + 1)
+            work = Sweep(folder, scene, wanted, arguments.nudge, arguments.threads)
+            outcomes = bake_all(client, work, progress, stop, say)
+        results = Results(spec, axes, wanted, outcomes, bound)
+        write_sheet(folder, results)
+    finally:
+        lock.release()
+    return told(results, folder)
+
+
+def told(results: Results, folder: Path) -> ExitStatus:
+    """Say what came out; returns the exit status."""
+    outcomes, missed = results.outcomes, results.count(State.MISSED)
+    bad = [outcome for outcome in outcomes if outcome.state is State.FAILED]
+    before = sum(outcome.state is not State.FAILED and not outcome.baked for outcome in outcomes)
+    notes = [f"{before} of them by an earlier run"] if before else []
+    notes += [f"{missed} with steps that missed the tolerance"] if missed else []
+    said = f"{len(outcomes) - len(bad)} of {len(outcomes)} variations are baked"
+    say(f"{', '.join([said, *notes])}; {folder / SHEET_PAGE}")
+    if bad:
+        more = f"\nand {len(bad) - 1} more, see the sheet" if len(bad) > 1 else ""
+        return failed(
+            ExitStatus.FAILED, f"{len(bad)} variations failed; the same command tries them again:\n{bad[0].said}{more}"
+        )
+    return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.BAKED
+
+
+def say(text: str) -> None:
+    tell(f"{PROGRAM}: {text}", sys.stdout)
+
+
+if __name__ == "__main__":
+    prepare_streams()
+    status = main(sys.argv[1:])
+    flush_output()
+    sys.exit(status)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a worker of the cluster does: it says what it is, and bakes a variation.
+
+The scene comes, and the frames go, by way of the sweep's folder, which all workers reach by the same path. So whoever takes a
+bake over from one that was lost finds its frames.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from distributed import get_worker
+
+from ..io.cache import CacheError, FrameCacheReader, cache_has_begun
+from ..io.container import ContainerError
+from ..io.snapshot import file_digest, read_snapshot, snapshot_digest, write_snapshot
+from ..process.command_line import ExitStatus
+from ..process.file_lock import FileLock, LockHeld
+from ..scene.spec import SceneSpec
+from .apply import applied
+from .axes import Variation
+from .baker import PLUGIN, Bakers
+from .folder import SCENE_FILE, VariationFiles, files_of
+from .outcome import Outcome, State, figures_of
+
+__all__ = ["Order", "bake_variation", "made_of", "scene_digest"]
+
+LIBRARIES = ("numpy", "scipy", "numba")
+# How often a bake is begun again whose process was ended by the system.
+ATTEMPTS = 3
+# For the process of a worker that was lost, which still writes its last frame.
+SECONDS_FOR_THE_LOST = 30.0
+SECONDS_BETWEEN_WORDS = 1.0
+
+
+@dataclass(frozen=True)
+class Order:
+    """One variation to bake. folder: of the sweep; scene: the digest of its snapshot; key: by which the progress is told under
+    `topic`; nudge: m/s; threads: of the bake."""
+
+    folder: str
+    scene: str
+    variation: Variation
+    key: int
+    topic: str
+    nudge: float
+    threads: int
+
+
+@cache
+def made_of() -> dict[str, str]:
+    """What has to be the same wherever variations of a sweep are baked: versions, and a digest of the solver's sources."""
+    content = hashlib.blake2b(digest_size=16)
+    package = Path(__file__).resolve().parents[1]
+    for file in sorted(package.rglob("*.py")):
+        content.update(file.relative_to(package).as_posix().encode())
+        content.update(file.read_bytes().replace(b"\r\n", b"\n"))
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return {"Stiction": content.hexdigest()[:12], "Python": python} | {name: metadata.version(name) for name in LIBRARIES}
+
+
+def scene_digest(folder: str) -> str:
+    """The digest of the scene in a sweep's folder, "" where this machine has none there."""
+    try:
+        return file_digest(os.path.join(folder, SCENE_FILE))
+    except (OSError, ContainerError):
+        return ""
+
+
+def bake_variation(order: Order) -> Outcome:
+    """Bake a variation, or what its cache lacks of it, and say what came out. A whole cache is read, and nothing baked."""
+    folder = Path(order.folder)
+    if scene_digest(order.folder) != order.scene:
+        why = "the scene of the sweep is not there, or is another one; all workers have to reach the folder by the same path"
+        return Outcome(State.FAILED, "", 0, f"{get_worker().address}: {folder}: {why}")
+    spec, settings = applied(*read_snapshot(folder / SCENE_FILE), order.variation, order.nudge)
+    files = files_of(folder, order.variation.name, snapshot_digest(spec, settings))
+    try:
+        return baked(order, files, spec, lambda: write_snapshot(files.snapshot, spec, settings))
+    except (OSError, CacheError, ContainerError) as error:
+        return Outcome(State.FAILED, name_in(folder, files), 0, str(error))
+
+
+def baked(order: Order, files: VariationFiles, spec: SceneSpec, write: Callable[[], None]) -> Outcome:
+    """The end of a bake. Raises OSError, CacheError and ContainerError where it cannot be done, or its frames not be read."""
+    name, telling = name_in(Path(order.folder), files), Telling(order, spec)
+    with suppress(FileNotFoundError, CacheError, ContainerError):
+        return with_figures(files, spec, name, 0)
+    write()
+    wait_for_the_lost(files.cache)
+    arguments = [str(files.snapshot), str(files.cache), "--threads", str(order.threads)]
+    bakers: Bakers = get_worker().plugins[PLUGIN]  # type: ignore[assignment]
+    status, trouble = 0, ""
+    for _ in range(ATTEMPTS):
+        resume = ["--resume"] if may_be_resumed(files, spec) else []
+        status, trouble = bakers.bake([*arguments, *resume], telling.heard)
+        if status in (ExitStatus.BAKED, ExitStatus.MISSED_TOLERANCE):
+            return with_figures(files, spec, name, telling.baked)
+        if status >= 0:
+            break
+    said = telling.why or trouble or f"the bake ended with status {status}"
+    return Outcome(State.FAILED, name, telling.baked, said)
+
+
+def with_figures(files: VariationFiles, spec: SceneSpec, name: str, baked: int) -> Outcome:
+    figures = figures_of(files, spec)
+    return Outcome(State.MISSED if figures.missed_steps else State.BAKED, name, baked, figures=figures)
+
+
+def may_be_resumed(files: VariationFiles, spec: SceneSpec) -> bool:
+    """Whether there is a cache of this variation; one whose head is damaged is begun anew."""
+    try:
+        FrameCacheReader.of_snapshot(files.cache, spec, files.digest)
+    except (FileNotFoundError, CacheError, ContainerError):
+        return False
+    return True
+
+
+def name_in(folder: Path, files: VariationFiles) -> str:
+    return files.cache.relative_to(folder).as_posix()
+
+
+def wait_for_the_lost(cache: Path) -> None:
+    """Wait for whoever still writes to a cache. Raises CacheError where that takes too long, and OSError."""
+    if not cache_has_begun(cache):
+        return
+    try:
+        FileLock.acquire(cache, SECONDS_FOR_THE_LOST).release()
+    except LockHeld as holder:
+        raise CacheError(f"{cache}: another bake is writing to this cache: {holder}") from None
+
+
+class Telling:
+    """What a bake says, passed on to whoever started the sweep, once a second at most. baked: frames of this run; why: what
+    it said when it failed."""
+
+    def __init__(self, order: Order, spec: SceneSpec):
+        self.baked = 0
+        self.why = ""
+        self._order, self._first = order, spec.frame_start
+        self._worker, self._told_at = get_worker(), 0.0
+
+    def heard(self, record: Mapping[str, Any]) -> None:
+        """Take in one event of the worker."""
+        match record.get("event"):
+            case "compiled":
+                self._tell({"kernels": record["kernels"]})
+            case "frame" | "kept" | "repeated" as what:
+                self.baked += what == "frame"
+                frames = record["frame"] - self._first + 1
+                self._tell({"key": self._order.key, "frames": frames, "baked": self.baked})
+            case "error":
+                self.why = record["message"]
+            case "stopped":
+                self.why = f"the bake was stopped: {record['reason']}"
+
+    def _tell(self, said: dict[str, int]) -> None:
+        now = time.monotonic()
+        if now - self._told_at >= SECONDS_BETWEEN_WORDS:
+            self._told_at = now
+            self._worker.log_event(self._order.topic, said)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sweeps on several workers: how long one takes beside one worker, and whether any variation is lost where workers are.
+
+    python -m tests.bench.sweeps [--rounds 2] [--short 200] [--kill 5] [--seed 1]
+
+Rows named "share" are of the same sweep of eight bakes of a card house, on one worker and on two, in turn; seconds are those of
+the whole command by the clock, with the load of the machine as it began, for other programs slow both. Rows named "short" are
+of many bakes of a few frames on four workers, of which one is killed now and then. Every frame is compared with those of the
+first sweep, by its bits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+
+from solver_core.io.cache import FrameCacheReader
+from solver_core.io.snapshot import write_snapshot
+from solver_core.scene.spec import SolverSettings
+from solver_core.scenes import card_house, dominoes
+
+from .records import write_rows
+
+ROOT = Path(__file__).resolve().parents[2]
+SECONDS_BETWEEN_KILLS = 12.0
+
+
+def sweep(snapshot: Path, folder: Path, count: int, workers: int, kills: int = 0, seed: int = 0) -> tuple[int, float, int]:
+    """Sweep over so many seeds, and kill a worker now and then; returns status, seconds and how many were killed."""
+    command = [sys.executable, "-m", "solver_core.sweep", str(snapshot), str(folder)]
+    options = [f"--vary=seed=1:{count}", f"--workers={workers}"]
+    begin, rng, killed = time.monotonic(), random.Random(seed), 0
+    process = subprocess.Popen([*command, *options], cwd=ROOT, stdout=subprocess.DEVNULL)
+    next_kill = begin + SECONDS_BETWEEN_KILLS
+    while process.poll() is None:
+        time.sleep(0.1)
+        if killed < kills and time.monotonic() >= next_kill:
+            children = psutil.Process(process.pid).children(recursive=True)
+            bakers = [one for one in children if "solver_core.warm_worker" in " ".join(one.cmdline())]
+            if bakers:
+                rng.choice(bakers).parent().kill()
+                killed += 1
+            next_kill = time.monotonic() + SECONDS_BETWEEN_KILLS
+    return process.returncode, time.monotonic() - begin, killed
+
+
+def bits(folder: Path) -> dict[str, str]:
+    """A digest of all frames of each variation that the sheet has."""
+    with (folder / "sheet.csv").open(newline="", encoding="utf-8") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["state"] != "failed"]
+    found = {}
+    for row in rows:
+        content = hashlib.blake2b()
+        for frame in FrameCacheReader(folder / row["cache"]):
+            content.update(frame.poses.tobytes() + frame.velocities.tobytes())
+        found[row["seed"]] = content.hexdigest()
+    return found
+
+
+def share(place: Path, rounds: int) -> list[dict[str, object]]:
+    """The same sweep on one worker and on two, in turn."""
+    spec = card_house(levels=4)
+    write_snapshot(place / "house.snapshot", replace(spec, frame_end=spec.frame_start + 120), SolverSettings())
+    rows, first = [], None
+    sweep(place / "house.snapshot", place / "warm", 1, 1)
+    for number in range(rounds):
+        for workers in (1, 2):
+            folder, load = place / f"share-{number}-{workers}", os.getloadavg()[0]
+            status, seconds, _ = sweep(place / "house.snapshot", folder, 8, workers)
+            found = bits(folder)
+            first = first or found
+            row = {"sweep": "share", "round": number, "workers": workers, "variations": 8, "status": status}
+            rows.append(
+                row | {"seconds": round(seconds, 1), "load": round(load, 1), "lost": 8 - len(found), "same": found == first}
+            )
+            print(rows[-1], flush=True)
+    return rows
+
+
+def short(place: Path, count: int, kills: int, seed: int) -> list[dict[str, object]]:
+    """Many short bakes on four workers."""
+    spec = dominoes()
+    write_snapshot(place / "short.snapshot", replace(spec, frame_end=spec.frame_start + 6), SolverSettings())
+    rows, first = [], None
+    for killing in (0, kills):
+        folder, load = place / f"short-{killing}", os.getloadavg()[0]
+        status, seconds, killed = sweep(place / "short.snapshot", folder, count, 4, killing, seed)
+        found = bits(folder)
+        first = first or found
+        row = {"sweep": "short", "workers": 4, "variations": count, "killed": killed, "status": status, "seed": seed}
+        rows.append(
+            row | {"seconds": round(seconds, 1), "load": round(load, 1), "lost": count - len(found), "same": found == first}
+        )
+        print(rows[-1], flush=True)
+    return rows
+
+
+def main() -> None:
+    """Sweep, and write what was measured."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--short", type=int, default=200)
+    parser.add_argument("--kill", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "numba"))
+    with tempfile.TemporaryDirectory() as folder:
+        rows = short(Path(folder), arguments.short, arguments.kill, arguments.seed) if arguments.short else []
+        rows += share(Path(folder), arguments.rounds) if arguments.rounds else []
+    print(write_rows("sweeps", rows))
+
+
+if __name__ == "__main__":
+    main()
