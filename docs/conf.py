@@ -36,6 +36,7 @@ PAGES = {
         "docs/design/dynamics",
         "docs/design/impacts",
         "docs/design/joints",
+        "docs/design/bending",
         "docs/design/collision",
         "docs/design/compile",
         "docs/design/reading",

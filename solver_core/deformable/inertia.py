@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How the inertia of a body changes as it deforms, and what its spin does to it (Shabana 2005).
+
+With displacements u = sum q_i phi_i in a frame that turns with w, all integrals over the mass,
+
+    I(q) = I(0) + tr(C) 1 - C,    C = sum q_i A_i + sum q_i q_j P_ij
+    A_i  = int x phi_i^T + phi_i x^T,    P_ij = int phi_i phi_j^T
+    L    = I(q) w + sum q_i q'_j G_ij,    G_ij = int phi_i x phi_j
+    g_i  = 1/2 w^T dI/dq_i w + 2 sum_j w . G_ij q'_j
+
+g being the centrifugal and the Coriolis force on a mode. The frame is the one that has the body's momentum, so nothing of
+first order couples it with the modes; of a body with pinned vertices `momentum` and `spin` do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array
+
+__all__ = ["ModalInertia", "angular_momentum", "inertia_change", "inertia_slopes", "modal_inertia", "quadratic_forces"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ModalInertia:
+    """Integrals over the mass of r modes, in the body's axes about its centre of mass.
+
+    momentum, spin: (r, 3) int phi_i and int x x phi_i, zero for a free body. first: (r, 3, 3) A_i. second: (r, r, 3, 3) P_ij.
+    gyroscopic: (r, r, 3) G_ij.
+    """
+
+    momentum: Array
+    spin: Array
+    first: Array
+    second: Array
+    gyroscopic: Array
+
+
+def modal_inertia(points: Array, mass: csc_array, modes: Array) -> ModalInertia:
+    """Of nodes (v, 3) m, their mass (v, v) kg, and modes (v, 3, r)."""
+    count = modes.shape[2]
+    share = mass.sum(axis=1)
+    arms = points - share @ points / share.sum()
+    weighed = (mass @ modes.reshape(len(points), -1)).reshape(modes.shape)
+    crossed = np.einsum("va,vbr->rab", arms, weighed)
+    second = np.empty((count, count, 3, 3))
+    for k in range(3):
+        second[:, :, k] = np.einsum("vi,vbj->ijb", modes[:, k], weighed, optimize=True)
+    return ModalInertia(
+        weighed.sum(axis=0).T,
+        _axial(crossed),
+        crossed + crossed.transpose(0, 2, 1),
+        second,
+        _axial(second),
+    )
+
+
+def inertia_change(terms: ModalInertia, q: Array) -> Array:
+    """(3, 3) kg m^2, I(q) - I(0)."""
+    moment = np.einsum("i,iab->ab", q, terms.first) + np.einsum("i,j,ijab->ab", q, q, terms.second)
+    return np.trace(moment) * np.eye(3) - moment
+
+
+def inertia_slopes(terms: ModalInertia, q: Array) -> Array:
+    """(r, 3, 3) dI/dq_i."""
+    moment = np.einsum("j,ijab->iab", q, terms.second)
+    moment = terms.first + moment + moment.transpose(0, 2, 1)
+    return np.trace(moment, axis1=1, axis2=2)[:, None, None] * np.eye(3) - moment
+
+
+def angular_momentum(terms: ModalInertia, q: Array, velocity: Array) -> Array:
+    """(3,) kg m^2/s, what the modes have beyond I(q) w: sum q_i q'_j G_ij."""
+    return np.einsum("i,j,ija->a", q, velocity, terms.gyroscopic)
+
+
+def quadratic_forces(terms: ModalInertia, q: Array, velocity: Array, turning: Array) -> Array:
+    """(r,) g: what a spin `turning` (3,) rad/s, in the body's axes, drives the modes with."""
+    centrifugal = 0.5 * np.einsum("a,iab,b->i", turning, inertia_slopes(terms, q), turning)
+    return centrifugal + 2.0 * np.einsum("a,ija,j->i", turning, terms.gyroscopic, velocity)
+
+
+def _axial(products: Array) -> Array:
+    """(..., 3) x x y from x y^T (..., 3, 3)."""
+    return np.stack([products[..., a, b] - products[..., b, a] for a, b in ((1, 2), (2, 0), (0, 1))], axis=-1)

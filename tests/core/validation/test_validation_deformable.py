@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bodies that cannot bend are named, with the field and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from solver_core.scene.deformable import DeformableSpec
+from solver_core.scene.parts import box_shape
+from solver_core.scene.spec import BodyKind, BodySpec
+from solver_core.validation.deformable import deformable_problems
+
+from ..deformable.beams import box, mesh
+from ..meshes import CUBE, CUBE_TRIANGLES, sheet
+
+BODY = BodySpec("Board", BodyKind.ACTIVE, box(), density=700.0)
+
+
+def found(body=BODY, **changes):
+    return {problem.field: str(problem) for problem in deformable_problems(body, replace(DeformableSpec(), **changes))}
+
+
+def test_a_board_can_bend():
+    assert found() == {}
+    assert found(pinned=np.arange(4, dtype=np.int32), poisson=0.0, damping_ratio=0.0, modes=60, resolution=40) == {}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("young", 0.0, "stiffness must be above 0 and finite"),
+        ("young", np.inf, "stiffness must be above 0 and finite"),
+        ("poisson", 0.5, "at 0.5 nothing could change its volume"),
+        ("poisson", -0.1, "it goes from 0"),
+        ("poisson", np.nan, "it goes from 0"),
+        ("modes", 0, "choose from 1 to 60"),
+        ("modes", 61, "choose from 1 to 60"),
+        ("resolution", -1, "bricks along the longest side"),
+        ("damping_ratio", -0.1, "must be 0"),
+        ("damping_ratio", np.nan, "must be 0"),
+        ("pinned", np.array([0, 8]), "are vertices 0 to 8; there are 8"),
+        ("pinned", np.array([[0, 1]]), "they must be a row of integers"),
+        ("young", "stiff", "it must be a real number"),
+        ("kind", "linear", "Elasticity.LINEAR"),
+    ],
+)
+def test_values_out_of_range_are_named(field, value, message):
+    problems = found(**{field: value})
+    assert list(problems) == [field]
+    assert problems[field].startswith(f"Board: {field}: ")
+    assert message in problems[field]
+
+
+def test_bodies_that_are_no_active_meshes_are_named():
+    assert "only an active body" in found(replace(BODY, kind=BodyKind.PASSIVE, density=None))["deformable"]
+    assert "choose the shape Mesh" in found(replace(BODY, shape=box_shape((1.0, 1.0, 1.0))))["shape"]
+
+
+def test_open_and_inside_out_meshes_are_named():
+    assert "the mesh is open" in found(replace(BODY, shape=mesh(*sheet(4, 1.0))))["shape"]
+    assert "point inwards" in found(replace(BODY, shape=mesh(CUBE, CUBE_TRIANGLES[:, ::-1])))["normals"]
+    assert "has no faces" in found(replace(BODY, shape=mesh(CUBE, CUBE_TRIANGLES[:0])))["triangles"]
+
+
+def test_bodies_without_a_mass_are_named():
+    assert "needs a mass or a density" in found(replace(BODY, density=None))["mass"]
+
+
+def test_a_body_thinner_than_a_brick_is_named_with_the_bricks_it_needs():
+    assert "40 are fine enough; choose so many, or 0" in found(resolution=10)["resolution"]
+    assert found(resolution=40) == {}
+
+
+def test_a_body_in_two_parts_is_named():
+    apart = np.concatenate([CUBE, CUBE + np.array([3.0, 0.0, 0.0])])
+    problems = found(replace(BODY, shape=mesh(apart, np.concatenate([CUBE_TRIANGLES, CUBE_TRIANGLES + 8]))))
+    assert "2 parts that hang on each other by nothing" in problems["shape"]
+
+
+def test_more_modes_than_bricks_have_are_named():
+    cube = replace(BODY, shape=box((1.0, 1.0, 1.0)))
+    assert "1 bricks have 18 shapes; choose fewer modes or more bricks" in found(cube, resolution=1)["modes"]
+    assert "pin less" in found(cube, resolution=1, pinned=np.arange(8, dtype=np.int32))["modes"]
