@@ -145,7 +145,7 @@ def run_once(name: str, start: tuple[int, dict[str, Any]] | None, limit: float) 
         for _ in range(scene.frames):
             frame = running.advance(look_at_clock)
             statistics = frame.statistics
-            steps += int(statistics.span.sum())
+            steps += len(statistics.status)
             missed += int(np.count_nonzero(statistics.status))
             factorisations += int(statistics.factorisations.sum())
             overlap = max(overlap, float(statistics.deepest_overlap.max(initial=0.0)))
