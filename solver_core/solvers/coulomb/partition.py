@@ -43,7 +43,8 @@ def domains(bodies: int, body_a: Indices, body_b: Indices, most: int) -> Subdoma
     graph = sparse.csr_matrix(one, shape=(bodies, bodies))
     graph = (graph + graph.T).tocsr()
     mover = np.where(body_a >= 0, body_a, body_b)
-    domain, count = _bisected(graph, np.unique(mover), most)
+    coupled = np.unique(np.concatenate([body_a, body_b]))
+    domain, count = _bisected(graph, coupled[coupled >= 0], most)
     chosen, inside = [], np.empty(bodies + 1, dtype=bool)
     for i in range(count):
         members = np.flatnonzero(domain == i)
