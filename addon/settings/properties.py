@@ -212,7 +212,7 @@ class SceneStiction(PropertyGroup):
     )
     threads: IntProperty(
         name="Threads",
-        description="Threads for large heaps, 0 for one per processor. The motion is the same with any number",
+        description="Threads for many islands and large heaps, 0 for one per processor. The motion is the same with any number",
         default=0,
         min=0,
         soft_max=16,

@@ -28,7 +28,9 @@ from ..scene.fields import FieldKind, FieldSpec
 from ..scene.parts import BOX_TRIANGLES, box, box_shape, cone_shape, cylinder_shape, ground
 from ..scene.spec import BodyKind, BodySpec, ChildSpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec, Staggering
 from ..scenes.plain import card_house, chain, jamming_rod, slope
-from ..solvers.coulomb.regions import begin_large, regions_around, solve_regions
+from ..solvers.block_operator import State
+from ..solvers.coulomb.subdomains import begin_large, regions_around, solve_subdomains
+from ..solvers.criteria import criteria_at
 from ..solvers.effort import effort_of_a_step
 
 __all__ = ["PARTS", "Part"]
@@ -64,13 +66,14 @@ def solve_told(**settings) -> None:
 
 
 def large() -> None:
-    """What large islands begin with, in threads and in regions, of a particle on the ground."""
+    """What large islands begin with, together and in regions, of a particle on the ground."""
     jacobian = np.zeros((1, 3, 6))
     jacobian[0, :, :3] = np.eye(3)
     system = one_body(jacobian, np.array([[-1.0, 0.5, 0.0]]), np.zeros(1), np.array([0.5]), 0.0)
-    begin_large(system, 1e-4, effort_of_a_step(), np.zeros((1, 3)), 2)
+    criteria, state = criteria_at(1e-4, 1.0), State(np.zeros((1, 3)), system.velocity.copy())
+    begin_large(system, criteria, effort_of_a_step(), state, 2)
     chosen = regions_around(system, np.ones(1), 0.0)
-    solve_regions(system, chosen, system.velocity.copy(), 1e-4, 1, effort_of_a_step(), np.zeros((1, 3)), 2)
+    solve_subdomains(system, chosen, criteria, effort_of_a_step(), state, 2)
 
 
 def staggered() -> None:

@@ -26,12 +26,9 @@ __all__ = [
     "analyse",
     "eliminate",
     "factorise",
-    "factorise_column",
     "find_block",
-    "lay_out",
     "room_of_factor",
     "subtract_product",
-    "subtract_products",
 ]
 
 Ints = NDArray[np.int64]
@@ -184,13 +181,8 @@ def analyse(offset, body_a, body_b):
     offset: (bodies + 1,) first degree of freedom of each body. body_a, body_b: (m,) coupled bodies, negative where there is
     none; pairs may repeat. Returns a `Structure`.
     """
-    return lay_out(offset, *eliminate(offset.size - 1, body_a, body_b))
-
-
-@inner_kernel
-def lay_out(offset, order, column_start, row):
-    """The `Structure` of bodies that are eliminated in an order, the rows of whose columns, as bodies, are known."""
-    bodies = order.size
+    bodies = offset.size - 1
+    order, column_start, row = eliminate(bodies, body_a, body_b)
     rank = np.empty(bodies, np.int64)
     for j in range(bodies):
         rank[order[j]] = j
@@ -322,16 +314,16 @@ def subtract_product(c, a, rows, b, columns, n):
 @leaf_kernel
 def factorise(structure, values):
     """Replace the lower blocks of H in `values` by those of L; False where H is not positive definite."""
-    start, product = structure.column_start, 0
+    product = 0
     for j in range(structure.order.size):
-        if not factorise_column(structure, values, j):
+        if not _factorise_column(structure, values, j):
             return False
-        product = subtract_products(structure, values, j, start[j], start[j + 1], product)
+        product = _subtract_column(structure, values, j, product)
     return True
 
 
 @inlined_kernel
-def factorise_column(structure, values, j):
+def _factorise_column(structure, values, j):
     """Column j of the factor, where all before have been taken from it; False where H is not positive definite."""
     start, n, diagonal = structure.column_start, structure.size[j], values[structure.diagonal[j] :]
     if not (_cholesky(diagonal, SIX) if n == 6 else _cholesky(diagonal, n)):
@@ -343,13 +335,13 @@ def factorise_column(structure, values, j):
 
 
 @inlined_kernel
-def subtract_products(structure, values, j, first, last, product):
-    """Take column j from the columns that its blocks first <= p < last are in the rows of; returns where in `target` the
-    products of the next block begin. product: where those of the first do."""
+def _subtract_column(structure, values, j, product):
+    """Take column j from the columns that its blocks are in the rows of; returns where in `target` the products of the next
+    column begin. product: where those of this one do."""
     row, block, size = structure.row, structure.block, structure.size
-    n = size[j]
+    n, first, last = size[j], structure.column_start[j], structure.column_start[j + 1]
     for p in range(first, last):
-        for q in range(p, structure.column_start[j + 1]):
+        for q in range(p, last):
             c, a, b = values[structure.target[product] :], values[block[q] :], values[structure.length + block[p] :]
             product += 1
             subtract_product(c, a, size[row[q]], b, size[row[p]], n)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from ..compile.kernel import inlined_kernel, leaf_kernel
 from .rows_of_six import SIX, minus_rows, subtract_rows
 
-__all__ = ["solve_backward", "solve_forward", "solve_in_place", "solve_lower"]
+__all__ = ["solve_in_place", "solve_lower"]
 
 
 @inlined_kernel
@@ -40,24 +40,13 @@ def _solve_lower_6(lower, y):
 @leaf_kernel
 def solve_in_place(structure, values, x):
     """x := H^-1 x with the factor in `values`; x has the bodies' own order of degrees of freedom."""
-    solve_forward(structure, values, 0, structure.order.size, x)
-    solve_backward(structure, values, 0, structure.order.size, x)
-
-
-@leaf_kernel
-def solve_forward(structure, values, first, last, x):
-    """Columns first <= j < last of x := L^-1 x."""
-    for j in range(first, last):
+    bodies = structure.order.size
+    for j in range(bodies):
         if structure.size[j] == 6:
             _forward_6(structure, values, j, x)
         else:
             _forward(structure, values, j, x)
-
-
-@leaf_kernel
-def solve_backward(structure, values, first, last, x):
-    """Columns first <= j < last of x := L^-T x."""
-    for j in range(last - 1, first - 1, -1):
+    for j in range(bodies - 1, -1, -1):
         if structure.size[j] == 6:
             _backward_6(structure, values, j, x)
         else:

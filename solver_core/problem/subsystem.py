@@ -9,7 +9,7 @@ from ..compile.kernel import inner_kernel, kernel, leaf_kernel
 from ..linalg.disjoint_sets import join, root
 from .system import System
 
-__all__ = ["contact_islands", "in_order", "subsystem"]
+__all__ = ["contact_islands", "subsystem"]
 
 
 @kernel
@@ -54,7 +54,7 @@ def subsystem(system, contacts, number):
     bodies, body_a, body_b = np.empty(2 * m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
     count = _number_bodies(system.body_a, system.body_b, contacts, number, bodies, body_a, body_b)
     bodies = bodies[:count].copy()
-    return in_order(system, contacts, bodies, body_a, body_b), bodies
+    return _in_order(system, contacts, bodies, body_a, body_b), bodies
 
 
 @leaf_kernel
@@ -85,7 +85,7 @@ def _copy_pieces(whole, start, bodies, first, out):
 
 
 @inner_kernel
-def in_order(system, contacts, bodies, body_a, body_b):
+def _in_order(system, contacts, bodies, body_a, body_b):
     """The contacts, and rows of joints, of a system, and some of its bodies, in an order.
 
     contacts: indices, those of contacts first. body_a, body_b: (m,) of these, places in `bodies`.

@@ -16,7 +16,6 @@ __all__ = [
     "System",
     "add_velocity",
     "apply_inverse_mass",
-    "apply_inverse_mass_of",
     "apply_mass",
     "effective_inverse_mass",
     "effective_mass",
@@ -208,12 +207,6 @@ def apply_mass(system, x, out):
 def apply_inverse_mass(system, x, out):
     """out := M^-1 x."""
     _apply_blocks(system, system.inverse_mass, x, out)
-
-
-@inlined_kernel
-def apply_inverse_mass_of(system, body, x, out):
-    """out := M^-1 x in the rows of one body."""
-    _apply_block(system, system.inverse_mass, body, x, out)
 
 
 @inlined_kernel

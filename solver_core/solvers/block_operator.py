@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The operator M + J^T D J of bodies in blocks, one a body and one a pair that touches, and impulses in its terms.
 
-D has one block (3, 3) for each contact and joint. Structure and places of the blocks are found once a solve, for all D.
+D has one block (3, 3) for each contact and joint. Structure and places of the blocks are found once a solve, for all D. What
+improves impulses is given an operator, criteria to stop by, what it may cost, and a state that it brings up to date.
 """
 
 from __future__ import annotations
@@ -12,22 +13,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compile.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
-from ..linalg.block_cholesky import Structure, analyse, find_block
+from ..linalg.block_cholesky import Structure, analyse, find_block, room_of_factor
 from ..linalg.rows_of_six import add_three_rows, weigh_rows
-from ..problem.system import apply_inverse_mass, push_body, relative_velocity
+from ..problem.residuals import effective_masses
+from ..problem.system import System, apply_inverse_mass, effective_inverse_mass, push_body, relative_velocity
 
 __all__ = [
     "BOTH",
     "CONTACT",
     "FRICTION",
     "Blocks",
+    "Operator",
+    "State",
     "add_product",
     "assemble_unsymmetric",
     "find_blocks",
     "find_places",
     "gap_velocity",
     "generalised_impulse",
+    "operator_of",
     "rows_of_kind",
+    "update_velocities",
     "velocity_after",
 ]
 
@@ -46,6 +52,31 @@ class Blocks(NamedTuple):
     diagonal_b: NDArray[np.int64]
     between: NDArray[np.int64]
     b_is_row: NDArray[np.bool_]
+
+
+class Operator(NamedTuple):
+    """A `System`, the blocks of its operators, and room for the factor of one of them; inverse: (m, 3) diagonal of the Delassus
+    operator; kappa: (m,) effective masses."""
+
+    system: System
+    blocks: Blocks
+    factor: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+    kappa: NDArray[np.float64]
+
+
+class State(NamedTuple):
+    """impulse: (m, 3) of each contact, and of the rows of joints; v: (n,) their velocities."""
+
+    impulse: NDArray[np.float64]
+    v: NDArray[np.float64]
+
+
+@kernel
+def operator_of(system):
+    """The `Operator` of a system."""
+    blocks, inverse = find_blocks(system), effective_inverse_mass(system)
+    return Operator(system, blocks, room_of_factor(blocks.structure), inverse, effective_masses(inverse))
 
 
 @kernel
@@ -179,3 +210,11 @@ def velocity_after(system, base, p, v):
     apply_inverse_mass(system, p, v)
     for i in range(v.size):
         v[i] += base[i]
+
+
+@inner_kernel
+def update_velocities(system, state):
+    """v := v_hat + M^-1 J^T lam of a `State`."""
+    momentum = np.empty(state.v.size)
+    generalised_impulse(system, BOTH, state.impulse.shape[0], state.impulse, momentum)
+    velocity_after(system, system.velocity, momentum, state.v)

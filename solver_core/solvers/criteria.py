@@ -9,12 +9,22 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..compile.kernel import leaf_kernel
 
-__all__ = ["ACCEPTABLE", "COARSE", "FEW_BODIES", "LARGE", "MAX_CHECKS", "TARGET", "Aim", "aimed_at", "is_near"]
+__all__ = [
+    "ACCEPTABLE",
+    "COARSE",
+    "FEW_BODIES",
+    "LARGE",
+    "MAX_CHECKS",
+    "OF_STANDING",
+    "TARGET",
+    "WITHIN_SUBDOMAINS",
+    "StoppingCriteria",
+    "criteria_at",
+    "is_converged",
+    "relative_target",
+]
 
 FEW_BODIES = 64  # in an island that Newton's method is quick with, and that may be a structure
 LARGE = 128  # in one that is worth taking apart: a cluster of what is hardly larger is most of it
@@ -23,34 +33,46 @@ ACCEPTABLE = 0.7  # of the tolerance: what keeps the other residuals, too, withi
 # Of the tolerance, what projections and Newton's method aim at: what stands keeps for good what a step leaves over, what moves
 # has forgotten it a step later.
 TARGET, TARGET_OF_MOVING = 1e-3, 1e-1
+# Of what is acceptable, what large islands that stand are solved to: what is left over moves them by as much in each step,
+# until they are solved again.
+OF_STANDING = 0.1 / ACCEPTABLE
 LEAST_AIMED, MOST_AIMED = 1e-10, 1e-4  # tolerances beyond which the target does not follow: rounding, and what costs nothing
 COARSE = 1e-4  # of the fastest velocity: what methods of first order reach soon
+WITHIN_SUBDOMAINS = 0.7  # of what is acceptable, that subdomains are solved to
 MAX_CHECKS = 600  # of residuals, in the alternating direction method
-QUICK = 0.1  # of an error from check to check: what is near enough already is still brought nearer
+QUICK = 0.1  # of an error from check to check: what is acceptable already is still brought nearer
 
 
-class Aim(NamedTuple):
-    """inverse: (m, 3) diagonal of the Delassus operator. kappa: (m,) effective masses. goal, enough, limit: of the natural map,
-    m/s: what is good, what will do where more is slow, and what is put up with where that is not to be had. few: contacts that
-    may be beyond what is enough, for others to finish; 0 for none. checks: of residuals, the most that the alternating
-    direction method makes."""
+class StoppingCriteria(NamedTuple):
+    """target, acceptable, fallback: of the natural map, m/s: where a method ends, where it ends if what more it does is slow,
+    and where it ends if it would have to change its penalty. scale: m/s, the velocity that errors are a part of.
+    max_unconverged: contacts that may be beyond what is acceptable, for others to finish. max_checks: of residuals, in the
+    alternating direction method."""
 
-    inverse: NDArray[np.float64]
-    kappa: NDArray[np.float64]
-    goal: float
-    enough: float
-    limit: float
-    few: int
-    checks: int
+    target: float
+    acceptable: float
+    fallback: float
+    scale: float
+    max_unconverged: int
+    max_checks: int
+
+
+def criteria_at(tolerance: float, scale: float, max_unconverged: int = 0) -> StoppingCriteria:
+    """The criteria of a tolerance, relative to a velocity `scale`, m/s."""
+    acceptable = ACCEPTABLE * tolerance * scale
+    return StoppingCriteria(TARGET * tolerance * scale, acceptable, acceptable, scale, max_unconverged, MAX_CHECKS)
 
 
 @leaf_kernel
-def aimed_at(tolerance, moving):
+def relative_target(tolerance, moving):
     """What projections and Newton's method aim at, relative to the fastest velocity."""
     return (TARGET_OF_MOVING if moving else TARGET) * max(min(tolerance, MOST_AIMED), LEAST_AIMED)
 
 
 @leaf_kernel
-def is_near(aim, error, before, far):
-    """Whether a natural map of `error`, after one of `before`, is near enough; far: how many are beyond `aim.enough`."""
-    return error <= aim.goal or (error <= aim.enough and error > QUICK * before) or 0 < far <= aim.few
+def is_converged(criteria, error, before, unconverged):
+    """Whether a natural map of `error`, after one of `before`, ends a method; unconverged: how many are beyond
+    `criteria.acceptable`."""
+    if error <= criteria.target or 0 < unconverged <= criteria.max_unconverged:
+        return True
+    return error <= criteria.acceptable and error > QUICK * before

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One large problem on several processors: what threads hand to each other while they are in kernels."""
+"""Several processors: tasks that do not depend on each other, and how many of them are done at once."""

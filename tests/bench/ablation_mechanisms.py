@@ -18,7 +18,7 @@ BEFOREHAND = "solvers/coulomb/beforehand.py"
 NEWTON = "solvers/coulomb/newton.py"
 FIRST_ORDER = "solvers/coulomb/first_order.py"
 ADMM = "solvers/coulomb/admm.py"
-REGIONS = "solvers/coulomb/regions.py"
+SUBDOMAINS = "solvers/coulomb/subdomains.py"
 SOLVE = "solvers/solve.py"
 STEP_SOLVER = "dynamics/solve/step_solver.py"
 MOVING = "dynamics/model/moving.py"
@@ -77,24 +77,21 @@ MECHANISMS: Mapping[str, Mechanism] = {
     # many bodies
     "sweeps": Mechanism(
         (
-            Edit(FIRST_ORDER, "error = sweeps(work, aim, GAIN, effort)\n    if error <=", "error = np.inf\n    if error <="),
+            Edit(FIRST_ORDER, "error, _ = sweeps(operator, criteria, effort, state)\n    if", "error = np.inf\n    if"),
             Edit(FIRST_ORDER, "    if swept:\n", "    if swept and False:\n"),
         )
     ),
-    "ADMM": Mechanism((Edit(ADMM, "for _ in range(aim.checks):", "for _ in range(0 * aim.checks):"),)),
-    "domains": Mechanism((Edit(REGIONS, "MOST_TOGETHER = 6000", "MOST_TOGETHER = 10**9"),), ("block of 6859",)),
+    "ADMM": Mechanism((Edit(ADMM, "for _ in range(criteria.max_checks):", "for _ in range(0 * criteria.max_checks):"),)),
+    "domains": Mechanism((Edit(SUBDOMAINS, "MOST_TOGETHER = 6000", "MOST_TOGETHER = 10**9"),), ("block of 6859",)),
     "regions": Mechanism(
         (
-            Edit(REGIONS, "FEW_FAR = 0.01", "FEW_FAR = 0.0"),
-            Edit(REGIONS, "MOST_IN_REGIONS = 0.35", "MOST_IN_REGIONS = -1.0"),
+            Edit(SUBDOMAINS, "FEW_UNCONVERGED = 0.01", "FEW_UNCONVERGED = 0.0"),
+            Edit(SUBDOMAINS, "MOST_IN_REGIONS = 0.35", "MOST_IN_REGIONS = -1.0"),
         ),
         ("cubes 1000",),
     ),
     "what stands, begun apart": Mechanism(
         (Edit(BEFOREHAND, "if not request.moving and request.tolerance", "if False and request.tolerance"),)
-    ),
-    "threads inside an iteration": Mechanism(
-        (Edit(FIRST_ORDER, "threads if len(impulse) >= WORTH_HELP else 1", "1"),), ("cubes 1000, 2 threads",), keeps_bits=True
     ),
     # beside the solver
     "warm starts": Mechanism((Edit(STEP_SOLVER, "if not self._settings.warm_start:", "if True:"),)),
@@ -128,8 +125,8 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (
             Edit(
                 "dynamics/solve/separation.py",
-                "partial(_part_soon, threads), _project_apart, _compromise_apart",
-                "_project_apart, _compromise_apart",
+                "= _part_soon, _project_apart, _compromise_apart",
+                "= _project_apart, _compromise_apart",
             ),
         )
     ),

@@ -30,11 +30,11 @@ from solver_core.problem.system import (
     effective_inverse_mass,
     transpose_product,
 )
-from solver_core.solvers.block_operator import find_blocks
+from solver_core.solvers.block_operator import State, find_blocks
 from solver_core.solvers.coulomb.newton import FIRST_PENALTIES, NewtonMatrices
 from solver_core.solvers.coulomb.newton import newton as newton_in_velocities
-from solver_core.solvers.coulomb.regions import begin_large
-from solver_core.solvers.criteria import ACCEPTABLE, TARGET
+from solver_core.solvers.coulomb.subdomains import begin_large
+from solver_core.solvers.criteria import ACCEPTABLE, TARGET, criteria_at
 from solver_core.solvers.effort import DONE, allow, effort_of_a_step, ringing
 from solver_core.solvers.kaufman_2008.projection import DISK
 
@@ -82,7 +82,9 @@ def natural_map(system: System, impulse: Floats) -> float:
 def first_order(problem: sc.ContactProblem, start: Floats, tolerance: float, limit: float) -> Outcome:
     impulse, effort = start.copy(), effort_of_a_step()
     with ringing(effort, limit):
-        factorisations, _ = begin_large(problem.system, tolerance, effort, impulse, 1)
+        criteria = criteria_at(tolerance, scales(problem.system, start)[0])
+        state = State(impulse, np.empty_like(problem.system.velocity))
+        factorisations, _ = begin_large(problem.system, criteria, effort, state, 1)
     return natural_map(problem.system, impulse), factorisations
 
 

@@ -7,7 +7,7 @@ FOLDER: contact problems of `captured_phases.py --capture`. First the machine, o
 1995) over arrays in L1, L2, L3 and memory, and the operations of a product of large matrices (BLAS), of matrices of six by six,
 which is what blocks of two rigid bodies can be had for, and of sums that wait for each other. Then, for each problem, an
 iteration of the alternating direction method, its two triangular solves, the same without them, a sweep, filling and
-factorising the matrix, and looking at the residuals: microseconds, the bytes that each has to move at least once, its
+factorising the matrix, and measuring the residuals: microseconds, the bytes that each has to move at least once, its
 operations, and how much of the roof it reaches, which is the longer of bytes over the bandwidth where they fit and operations
 over those of blocks (Williams, Waterman and Patterson 2009, "Roofline: an insightful visual performance model for multicore
 architectures").
@@ -27,20 +27,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from solver_core.linalg.block_triangular import solve_backward, solve_forward
-from solver_core.problem.residuals import effective_masses
-from solver_core.problem.system import effective_inverse_mass
-from solver_core.solvers.coulomb.pieces import (
-    factorise_pieces,
-    iterate,
-    measure_split,
-    respond_all,
-    sweep_all,
-)
-from solver_core.solvers.coulomb.splitting import start
-from solver_core.solvers.coulomb.workspace import workspace_in_parts
+from solver_core.linalg.block_cholesky import factorise
+from solver_core.linalg.block_triangular import solve_in_place
+from solver_core.solvers.block_operator import Operator, State, operator_of
+from solver_core.solvers.coulomb.admm import Workspace, iterate, workspace
+from solver_core.solvers.coulomb.gauss_seidel import DelassusBlocks, delassus_blocks, sweep
+from solver_core.solvers.coulomb.measure import measure
+from solver_core.solvers.coulomb.splitting import split_all, start
 from solver_core.solvers.kaufman_2008.projection import assemble
-from solver_core.threads.board import new_board
 
 from .captured import kept_system
 from .heaps_plot import plotted
@@ -126,63 +120,70 @@ def machine(seconds: float) -> tuple[dict[str, float], dict[str, float]]:
     return bandwidth, rates
 
 
-@njit(error_model="numpy")
-def prepare(board, system, impulse):
-    """A work space with its matrix factorised, at the first penalty."""
-    work = workspace_in_parts(board, system, impulse)
-    inverse = effective_inverse_mass(work.system)
-    work.kappa[:] = effective_masses(inverse)
-    work.v[:] = work.system.velocity
-    start(work.system, inverse, PENALTY, work.impulse, work.v, work.rho, work.x)
-    respond_all(work)
-    fill(work)
-    factorise_pieces(work)
-    return work
+class Prepared(NamedTuple):
+    """A problem's operator, factorised at the first penalty, and what its methods write to."""
+
+    operator: Operator
+    work: Workspace
+    delassus: DelassusBlocks
+    state: State
+    right: Floats
 
 
 @njit(error_model="numpy")
-def fill(work):
-    derivative = np.zeros((work.rho.size, 4))
-    for k in range(work.rho.size):
-        derivative[k, 0], derivative[k, 1], derivative[k, 3] = work.rho[k], work.rho[k], work.rho[k]
-    assemble(work.values, work.system, work.blocks, derivative)
+def prepare(system, impulse):
+    operator = operator_of(system)
+    work, state = workspace(operator), State(impulse, np.empty(system.velocity.size))
+    measure(operator, np.inf, state)
+    start(system, operator.inverse, PENALTY, impulse, state.v, work.rho, work.x)
+    prepared = Prepared(operator, work, delassus_blocks(system), state, np.empty(state.v.size))
+    fill_and_factorise(prepared)
+    return prepared
 
 
 @njit(error_model="numpy")
-def fill_and_factorise(work):
-    fill(work)
-    factorise_pieces(work)
+def fill(prepared):
+    operator, rho = prepared.operator, prepared.work.rho
+    derivative = np.zeros((rho.size, 4))
+    for k in range(rho.size):
+        derivative[k, 0], derivative[k, 1], derivative[k, 3] = rho[k], rho[k], rho[k]
+    assemble(operator.factor, operator.system, operator.blocks, derivative)
 
 
 @njit(error_model="numpy")
-def some_iterations(work):
-    iterate(work, ITERATIONS)
+def fill_and_factorise(prepared):
+    fill(prepared)
+    factorise(prepared.operator.blocks.structure, prepared.operator.factor)
 
 
 @njit(error_model="numpy")
-def triangular_solves(work, x):
-    structure = work.blocks.structure
+def some_iterations(prepared):
+    iterate(prepared.work, ITERATIONS, prepared.right)
+
+
+@njit(error_model="numpy")
+def triangular_solves(prepared, x):
     for _ in range(ITERATIONS):
         x[:] = 1.0  # solved again and again it would come down to numbers that processors are slow with
-        solve_forward(structure, work.values, 0, structure.order.size, x)
-        solve_backward(structure, work.values, 0, structure.order.size, x)
+        solve_in_place(prepared.operator.blocks.structure, prepared.operator.factor, x)
 
 
 @njit(error_model="numpy")
-def two_sweeps(work):
-    sweep_all(work, False)
-    sweep_all(work, True)
+def two_sweeps(prepared):
+    sweep(prepared.operator.system, prepared.delassus, False, prepared.state)
+    sweep(prepared.operator.system, prepared.delassus, True, prepared.state)
 
 
 @njit(error_model="numpy")
-def look(work):
-    measure_split(work)
+def residuals(prepared):
+    split_all(prepared.operator.system, prepared.work.rho, prepared.work.x, prepared.state.impulse)
+    measure(prepared.operator, np.inf, prepared.state)
 
 
-def counts(work: Any) -> dict[str, Count]:
+def counts(prepared: Any) -> dict[str, Count]:
     """What one of each kernel has to do for a problem, its blocks taken as six by six."""
-    structure = work.blocks.structure
-    m, n, bodies, blocks = len(work.impulse), len(work.v), len(structure.order), len(structure.row)
+    system, structure = prepared.operator.system, prepared.operator.blocks.structure
+    m, n, bodies, blocks = len(system.body_a), len(system.velocity), len(structure.order), len(structure.row)
     products = len(structure.target)
     of_jacobians = NUMBER * 36 * m
     # each block is read forwards and backwards; half of a diagonal block; for each block its row, place, size and first row
@@ -190,11 +191,11 @@ def counts(work: Any) -> dict[str, Count]:
         2 * (NUMBER * (36 * blocks + 21 * bodies) + 4 * INDEX * (blocks + bodies) + 2 * NUMBER * n),
         2 * (2 * 36 * blocks + 36 * bodies),
     )
-    # J v and J^T y with one look at J; x twice, z twice, the offset twice, bias, slack, mu, rho, two bodies
+    # J v and J^T y, J read once; x twice, z twice, the offset twice, bias, slack, mu, rho, two bodies
     of_contacts = Count(of_jacobians + (6 + 6 + 2 + 3 + 3 + 2) * NUMBER * m, (72 + 72 + 45) * m)
     # responses as large as J, G_kk and its inverse, what sliding needs, impulses twice, bias, slack, mu, two bodies
     sweep = Count(2 * of_jacobians + (9 + 9 + 6 + 6 + 3 + 2 + 2) * NUMBER * m, (72 + 72 + 18 + 15 + 10) * m)
-    both = int(np.count_nonzero((work.system.body_a >= 0) & (work.system.body_b >= 0)))
+    both = int(np.count_nonzero((system.body_a >= 0) & (system.body_b >= 0)))
     filled = Count(of_jacobians + NUMBER * 36 * (blocks + 2 * bodies) + 5 * INDEX * m, (2 * 126 + 36) * m + 2 * 108 * both)
     factor = Count(
         2 * NUMBER * (36 * blocks + 21 * bodies) + INDEX * products,
@@ -213,16 +214,16 @@ def counts(work: Any) -> dict[str, Count]:
     }
 
 
-def times(work: Any, seconds: float) -> dict[str, float]:
+def times(prepared: Any, seconds: float) -> dict[str, float]:
     """How long one of each takes, s."""
-    x = np.ones_like(work.v)
+    x = np.ones_like(prepared.state.v)
     found = {
-        "iteration": shortest(lambda: some_iterations(work), seconds) / ITERATIONS,
-        "of it two triangular solves": shortest(lambda: triangular_solves(work, x), seconds) / ITERATIONS,
-        "sweep": shortest(lambda: two_sweeps(work), seconds) / 2,
-        "of it filling": shortest(lambda: fill(work), seconds),
-        "filling and factorising": shortest(lambda: fill_and_factorise(work), seconds),
-        "residuals": shortest(lambda: look(work), seconds),
+        "iteration": shortest(lambda: some_iterations(prepared), seconds) / ITERATIONS,
+        "of it two triangular solves": shortest(lambda: triangular_solves(prepared, x), seconds) / ITERATIONS,
+        "sweep": shortest(lambda: two_sweeps(prepared), seconds) / 2,
+        "of it filling": shortest(lambda: fill(prepared), seconds),
+        "filling and factorising": shortest(lambda: fill_and_factorise(prepared), seconds),
+        "residuals": shortest(lambda: residuals(prepared), seconds),
     }
     found["of it contacts"] = found["iteration"] - found["of it two triangular solves"]
     found["of it factorising"] = found["filling and factorising"] - found["of it filling"]
@@ -253,12 +254,13 @@ def main() -> None:
     for path in paths:
         kept = np.load(path)
         system = kept_system(kept)
-        work = prepare(new_board(0), system, kept["impulse"])
-        of_problem = {"problem": path.stem, "contacts": len(work.impulse), "bodies": len(work.body)}
-        of_problem |= {"blocks": len(work.blocks.structure.row), "products": len(work.blocks.structure.target)}
-        measured = times(work, arguments.seconds)
-        held = counts(work)["iteration"].bytes
-        for kernel, count in counts(work).items():
+        prepared = prepare(system, kept["impulse"])
+        structure = prepared.operator.blocks.structure
+        of_problem = {"problem": path.stem, "contacts": len(system.body_a), "bodies": len(structure.order)}
+        of_problem |= {"blocks": len(structure.row), "products": len(structure.target)}
+        measured = times(prepared, arguments.seconds)
+        held = counts(prepared)["iteration"].bytes
+        for kernel, count in counts(prepared).items():
             level, taken = level_of(held), measured[kernel]
             roof = max(count.bytes / bandwidth[level], count.operations / rates["blocks of six"])
             row = of_problem | {"kernel": kernel, "us": 1e6 * taken, "bytes": count.bytes, "operations": count.operations}

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +14,9 @@ from ...linalg.block_cholesky import room_of_factor
 from ...linalg.disjoint_sets import connected
 from ...problem.subsystem import contact_islands, subsystem
 from ...problem.system import System, effective_inverse_mass, relative_velocities, relative_velocity
-from ...solvers.block_operator import CONTACT, find_blocks
-from ...solvers.coulomb.first_order import sweep_and_split
-from ...solvers.criteria import FEW_BODIES
+from ...solvers.block_operator import CONTACT, State, find_blocks
+from ...solvers.coulomb.first_order import sweeps_and_admm
+from ...solvers.criteria import FEW_BODIES, MAX_CHECKS, StoppingCriteria
 from ...solvers.effort import allow
 from ...solvers.kaufman_2008.projection import DISK, MULTIPLIER_STEPS, project
 from ..model.bodies import Model
@@ -63,10 +62,10 @@ def separation(
     must not come nearer to that is pressed deeper into what it overlaps. Where overlaps contradict each other, a compromise,
     unless it makes the deepest deeper. What v opens by itself is left to it. Joints hold meanwhile; joined: (k, 2) bodies that
     they hold together, and (j, 3, 3) what they do. twist: (n, 6) of all bodies. means: effort, what it may
-    cost, with all else in the step, threads, and a warm start: (m,) N s, what contacts parted by in the try before of
+    cost, with all else in the step, and a warm start: (m,) N s, what contacts parted by in the try before of
     this step. Also returns what they part by in this one.
     """
-    effort, threads, pushed = means
+    effort, pushed = means
     model, h = begin.model, begin.h
     body_a, body_b, gap = contacts.body_a, contacts.body_b, contacts.gap
     out, pushes = np.zeros_like(v), np.zeros(len(gap))
@@ -94,7 +93,7 @@ def separation(
     acting[:] = False
     acting[chosen] = True
     impulse[: len(near), 0] = np.where(acting[: len(near)], pushed, 0.0)
-    ways: tuple[Part, ...] = partial(_part_soon, threads), _project_apart, _compromise_apart
+    ways: tuple[Part, ...] = _part_soon, _project_apart, _compromise_apart
     for solve in ways:
         if _part_by(solve, apart, acting, -wanted.min(), effort, impulse, out) and (
             slow_down(model, apart, islands, body_a, body_b, -wanted, out) > CONTRADICTION
@@ -186,18 +185,17 @@ def left_to_limits(velocity: Floats, box: Floats) -> Floats:
     return np.where(to_lower, np.maximum(velocity, 0.0), np.where(to_upper, np.minimum(velocity, 0.0), 0.0))
 
 
-def _part_soon(
-    threads: int, apart: System, chosen: Indices, fastest: float, effort: Indices, impulse: Floats, out: Floats
-) -> bool:
+def _part_soon(apart: System, chosen: Indices, fastest: float, effort: Indices, impulse: Floats, out: Floats) -> bool:
     """By methods of first order, to a hundredth of what is wanted, or exactly where bodies are few; False where the first do
     not reach that."""
     if how_many(apart, chosen) <= FEW_BODIES:
         return _project_apart(apart, chosen, fastest, effort, impulse, out)
     part, bodies = subsystem(apart, chosen, np.full(len(apart.offset) - 1, -1))
     velocity, pushes = np.zeros_like(part.velocity), impulse[chosen]
-    aims = PARTED * fastest, NEARLY_PARTED * fastest, NEARLY_PARTED * fastest
-    _, error = sweep_and_split(part, aims, effort, pushes, velocity, threads)
-    if not error <= aims[1]:
+    nearly = NEARLY_PARTED * fastest
+    criteria = StoppingCriteria(PARTED * fastest, nearly, nearly, fastest, 0, MAX_CHECKS)
+    _, error = sweeps_and_admm(part, criteria, True, effort, State(pushes, velocity))
+    if not error <= nearly:
         return False
     impulse[chosen] = pushes
     scatter(apart, bodies, velocity, out)

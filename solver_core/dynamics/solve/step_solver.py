@@ -113,7 +113,7 @@ class StepSolver:
             held[joints.triples] = problem.impulse[len(contacts) :]
             box = joints.holding(box)
         speed, joined = self._settings.recovery_speed, (self._joints.pairs, box)
-        means = self._effort, self._threads, problem.parting
+        means = self._effort, problem.parting
         apart, parting = separation(begin, problem.system, contacts, joined, v, begin.all_twists(v), speed, means)
         twist = begin.all_twists(v + apart)
         impulse = remember(problem.axes, problem.impulse[: len(contacts)])

@@ -15,10 +15,10 @@ statistical learning via the alternating direction method of multipliers", secti
 
 where lam = -rho w are impulses, always in K, and s := mu |z_t| is renewed each time (as Carpentier, Montaut and Le Lidec 2024,
 "From compliant to rigid contact simulation", do). The matrix M + J^T rho J stays the same, so all iterations share one
-Cholesky factor. Two triangular solves and a look at each contact are an iteration: a heap's 1e-4 takes a hundred. With s
+Cholesky factor. Two triangular solves and a pass over the contacts are an iteration: a heap's 1e-4 takes a hundred. With s
 renewed it is no longer one convex function that is brought down, and where sliding and pressing depend on each other much,
 iterations go in circles; these are the narrower, the lower the penalty, which is lowered where nothing gets better. At low ones
-what carries is found slowly, so the first comes again after the last, as long as a round of them halves the error.
+the contacts that bear load are found slowly, so the first comes again after the last, as long as a round halves the error.
 
 What is slow is mostly a drift: redundant contacts hand impulses on among them, the same little in every iteration, until one of
 them lets go or slides. x then moves along a straight line, and is carried on along it (Poon and Liang 2019, "Trajectory of
@@ -28,24 +28,87 @@ did, which is taken back.
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from ...compile.kernel import inner_kernel, leaf_kernel
-from ..criteria import is_near
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, leaf_kernel
+from ...linalg.block_cholesky import factorise
+from ...linalg.block_triangular import solve_in_place
+from ...problem.system import apply_mass
+from ..block_operator import Operator
+from ..criteria import is_converged
 from ..effort import count_factorisation, count_products, spent
 from ..kaufman_2008.projection import assemble
-from .pieces import factorise_pieces, how_many_far, iterate, measure, measure_split
-from .splitting import carry_on, change_penalty, start
+from .measure import measure
+from .splitting import carry_on, change_penalty, pull_contact, pull_joint, push, relax, split_all, start
 
-__all__ = ["admm"]
+__all__ = ["Workspace", "admm", "iterate", "workspace"]
 
 ADMM_PENALTY, LAST_ADMM_PENALTY, CHANGE = 3.0, 0.3, np.sqrt(0.1)  # rho_k times the effective inverse mass
-ITERATIONS_A_LOOK = 10  # iterations between two looks at the residuals
-PATIENT_LOOKS = 25  # looks without half of an error, until the penalty is lowered
+ITERATIONS_A_CHECK = 10  # iterations between two measurements of the residuals
+PATIENT_CHECKS = 25  # checks without half of an error, until the penalty is lowered
 OF_A_ROUND = 0.5  # of an error: where all penalties in turn bring it no lower, that is all
-DRIFTING = 0.7  # of an error from look to look: x is carried on
+DRIFTING = 0.7  # of an error from check to check: x is carried on
 HARM = 2.0  # times the error before: that was too far
-FIRST_JUMP, LONGEST_JUMP = 4.0, 64.0  # times what x moved by between two looks
+FIRST_JUMP, LONGEST_JUMP = 4.0, 64.0  # times what x moved by between two checks
+
+Floats = NDArray[np.float64]
+
+
+class Workspace(NamedTuple):
+    """An `Operator` and all arrays that iterations write to beside a state. rho, offset: (m,), x, z: (m, 3), as above;
+    momentum: (n,) M v_hat; v: (n,) of the last iteration."""
+
+    operator: Operator
+    rho: Floats
+    offset: Floats
+    x: Floats
+    z: Floats
+    momentum: Floats
+    v: Floats
+
+
+@inner_kernel
+def workspace(operator):
+    """A `Workspace`, of which the momentum is filled in."""
+    m, n = operator.kappa.size, operator.system.velocity.size
+    momentum = np.empty(n)
+    apply_mass(operator.system, operator.system.velocity, momentum)
+    return Workspace(operator, np.empty(m), np.empty(m), np.empty((m, 3)), np.empty((m, 3)), momentum, np.empty(n))
+
+
+@inlined_kernel
+def _update_contacts(work, relaxed, pulled, out):
+    """Bring x up to date with new velocities, and add J^T y of what these are pulled to next to `out`."""
+    system, rho, x, z, offset, v = work.operator.system, work.rho, work.x, work.z, work.offset, work.v
+    for k in range(system.mu.size):
+        now = relax(system, k, v, offset, z, x) if relaxed else (x[k, 0], x[k, 1], x[k, 2])
+        if pulled:
+            n, t1, t2 = pull_contact(system, rho, k, now, offset, z)
+            push(system, k, n, t1, t2, out)
+    for k in range(system.mu.size, rho.size):
+        now = relax(system, k, v, offset, z, x) if relaxed else (x[k, 0], x[k, 1], x[k, 2])
+        if pulled:
+            n, t1, t2 = pull_joint(system, rho, k, now, offset, z)
+            push(system, k, n, t1, t2, out)
+
+
+@leaf_kernel
+def iterate(work, times, right):
+    """So many iterations, with the factor of M + J^T rho J. right: (n,) work array."""
+    operator, v = work.operator, work.v
+    for i in range(times):
+        right[:] = 0.0
+        if i == 0:
+            _update_contacts(work, FALSE, TRUE, right)
+        else:
+            _update_contacts(work, TRUE, TRUE, right)
+        for j in range(v.size):
+            v[j] = right[j] + work.momentum[j]
+        solve_in_place(operator.blocks.structure, operator.factor, v)
+    _update_contacts(work, TRUE, FALSE, right)
 
 
 @leaf_kernel
@@ -59,44 +122,42 @@ def _next_change(penalty, least, least_of_round):
 
 
 @inner_kernel
-def _factor(work, effort):
-    """The factor of M + J^T rho J in `values`; False where there is none."""
-    rho = work.rho
+def _factorise(work, effort):
+    """Whether M + J^T rho J has a factor, which the operator has then."""
+    rho, operator = work.rho, work.operator
     derivative = np.zeros((rho.size, 4))
     for k in range(rho.size):
         derivative[k, 0], derivative[k, 1], derivative[k, 3] = rho[k], rho[k], rho[k]
-    assemble(work.values, work.system, work.blocks, derivative)
+    assemble(operator.factor, operator.system, operator.blocks, derivative)
     count_factorisation(effort)
-    return factorise_pieces(work)
+    return factorise(operator.blocks.structure, operator.factor)
 
 
 @inner_kernel
-def admm(work, aim, effort):
-    """Iterate until the natural map is at most `aim.goal`, or `aim.enough` and that is slow, or `aim.limit` and the penalty is
-    not right; returns the least that was seen.
-
-    work: a `Workspace`, whose impulse is warm start and answer, and v that of the answer.
-    """
-    impulse, x = work.impulse, work.x
+def admm(operator, criteria, effort, state):
+    """Iterate until the natural map converges, or is within `criteria.fallback` where the penalty would have to be another one;
+    returns the least that was seen, m/s."""
+    work, impulse, right = workspace(operator), state.impulse, np.empty(state.v.size)
+    x = work.x
     x_before, x_kept, best = np.empty_like(x), np.empty_like(x), impulse.copy()
-    error = measure(work)
-    start(work.system, aim.inverse, ADMM_PENALTY, impulse, work.v, work.rho, x)
+    error, _ = measure(operator, criteria.acceptable, state)
+    start(operator.system, operator.inverse, ADMM_PENALTY, impulse, state.v, work.rho, x)
     least, base, error_kept, jump, penalty = error, error, np.inf, FIRST_JUMP, ADMM_PENALTY
-    factored, followed, jumped, looks, least_of_round = False, False, False, 0, np.inf
-    for _ in range(aim.checks):
+    factored, followed, jumped, checks, least_of_round = False, False, False, 0, np.inf
+    for _ in range(criteria.max_checks):
         if not factored:
-            factored = _factor(work, effort)
+            factored = _factorise(work, effort)
             if not factored:
                 break
-        iterate(work, ITERATIONS_A_LOOK)
-        count_products(effort, ITERATIONS_A_LOOK * (work.blocks.structure.length // 100 + impulse.shape[0]))
+        iterate(work, ITERATIONS_A_CHECK, right)
+        count_products(effort, ITERATIONS_A_CHECK * (operator.blocks.structure.length // 100 + impulse.shape[0]))
         before, least_before = error, least
-        error = measure_split(work)
-        far = how_many_far(work)
-        if error < least or 0 < far <= aim.few:
+        split_all(operator.system, work.rho, x, impulse)
+        error, unconverged = measure(operator, criteria.acceptable, state)
+        if error < least or 0 < unconverged <= criteria.max_unconverged:
             least = error
             best[:] = impulse
-        if is_near(aim, error, least_before, far) or not np.isfinite(error) or spent(effort):
+        if is_converged(criteria, error, least_before, unconverged) or not np.isfinite(error) or spent(effort):
             break
         if jumped and error > HARM * error_kept:
             x[:] = x_kept
@@ -104,18 +165,18 @@ def admm(work, aim, effort):
             followed, jumped = False, False
             continue
         jump = min(2.0 * jump, LONGEST_JUMP) if jumped else jump
-        looks += 1
+        checks += 1
         if error < 0.5 * base:
-            base, looks = error, 0
-        if looks >= PATIENT_LOOKS:
-            if least <= aim.limit:
+            base, checks = error, 0
+        if checks >= PATIENT_CHECKS:
+            if least <= criteria.fallback:
                 break
             change, least_of_round = _next_change(penalty, least, least_of_round)
             if change == 0.0:
                 break
             change_penalty(impulse, work.rho, x, change)
             penalty *= change
-            base, looks, factored, followed, jumped = error, 0, False, False, False
+            base, checks, factored, followed, jumped = error, 0, False, False, False
             continue
         jumped = followed and error > DRIFTING * before
         if jumped:
@@ -125,5 +186,5 @@ def admm(work, aim, effort):
         x_before[:] = x
         followed = True
     impulse[:] = best
-    measure(work)
+    measure(operator, criteria.acceptable, state)
     return least

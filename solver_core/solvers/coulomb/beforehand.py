@@ -6,11 +6,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...problem.residuals import scales
 from ...problem.result import Found
 from ...problem.system import System
-from ..criteria import COARSE, LARGE
+from ..block_operator import State
+from ..criteria import COARSE, LARGE, criteria_at
 from .cascade import ACCELERATED, Request
-from .regions import MOST_TOGETHER, begin_large, begin_standing
+from .subdomains import MOST_TOGETHER, begin_large, begin_standing
 
 __all__ = ["is_large", "propose_beforehand"]
 
@@ -33,9 +35,10 @@ def propose_beforehand(
     if is_large(system):
         # what moves needs its last digits from Newton's method, what stands has them from many iterations of first order
         together = len(system.offset) - 1 <= MOST_TOGETHER
+        scale, state = scales(system, impulse)[0], State(impulse, np.empty_like(system.velocity))
         if not request.moving and request.tolerance < COARSE and together:
-            return begin_standing(system, request.tolerance, effort, impulse, threads)
-        return begin_large(system, max(request.tolerance, COARSE), effort, impulse, threads)
+            return begin_standing(system, criteria_at(request.tolerance, scale), effort, state)
+        return begin_large(system, criteria_at(max(request.tolerance, COARSE), scale), effort, state, threads)
     from .given_as_matrix import is_matrix, propose_for_matrix  # scipy's matrices take as long to load as the kernels
 
     return propose_for_matrix(system, impulse, request.tolerance, effort) if is_matrix(system) else (0, Found.START)

@@ -26,8 +26,8 @@ from ...compile.kernel import inner_kernel, kernel
 from ...linalg.block_cholesky import room_of_factor
 from ...problem.residuals import natural_error, relative_coulomb
 from ...problem.result import Found, Status
-from ..block_operator import BOTH, generalised_impulse, velocity_after
-from ..criteria import ACCEPTABLE, MAX_CHECKS, Aim, aimed_at
+from ..block_operator import Operator, State, update_velocities
+from ..criteria import ACCEPTABLE, MAX_CHECKS, StoppingCriteria, relative_target
 from ..effort import BELL, DONE, allow, patience, spent
 from ..kaufman_2008.staggered import (
     HOPELESS,
@@ -119,9 +119,7 @@ def _try_newton(system, shared, matrices, tries, errors, effort, now, nearest):
 @inner_kernel
 def _natural_map(system, shared, impulse, v):
     """The natural map of impulses (m, 3), relative, and v (n,) := their velocities."""
-    momentum = np.empty(v.size)
-    generalised_impulse(system, BOTH, impulse.shape[0], impulse, momentum)
-    velocity_after(system, system.velocity, momentum, v)
+    update_velocities(system, State(impulse, v))
     return natural_error(system, impulse, v, shared.kappa, shared.sides) / shared.fastest
 
 
@@ -130,9 +128,10 @@ def _propose(system, shared, request, effort, impulse, v):
     """What methods of first order make of impulses (m, 3); returns what found them, and whether Newton's method is next."""
     if request.sides > 0:
         return Found.START, False
-    enough = ACCEPTABLE * request.asked * shared.fastest
-    aim = Aim(shared.inverse, shared.kappa, shared.goal, enough, shared.enough, 0, MAX_CHECKS)
-    return propose(system, shared.blocks, shared.factor, aim, request.moving, effort, impulse, v)
+    acceptable = ACCEPTABLE * request.asked * shared.fastest
+    criteria = StoppingCriteria(shared.goal, acceptable, shared.enough, shared.fastest, 0, MAX_CHECKS)
+    operator = Operator(system, shared.blocks, shared.factor, shared.inverse, shared.kappa)
+    return propose(operator, criteria, request.moving, effort, State(impulse, v))
 
 
 @inner_kernel
@@ -145,7 +144,7 @@ def solve_island(system, request, effort, impulse, v, history):
     """
     m, n, tolerance = system.body_a.size, system.velocity.size, request.tolerance
     v[:] = system.velocity
-    holds, aimed = holding(tolerance), aimed_at(request.asked, request.moving)
+    holds, aimed = holding(tolerance), relative_target(request.asked, request.moving)
     shared = projections(system, request.sides, impulse, aimed, ACCEPTABLE * tolerance)
     allow(effort, request.max_iterations, shared.blocks.structure.target.size, m)
     into_cones(system, impulse)

@@ -1,5 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Block Gauss-Seidel: a sweep over contacts that gives each Coulomb's law in turn, exactly, with all others held."""
+"""Block Gauss-Seidel sweeps over contacts, each given its Coulomb law exactly: the method of nonsmooth contact dynamics.
+
+Contact after contact, the impulse lam_k takes the value that solves
+
+    u = G_kk lam_k + g_k,    0 <= u_n + c  perp  lam_n >= 0,    lam_t in argmin { y . u_t : |y| <= mu lam_n },
+
+with what all others have done so far in g_k (Jean and Moreau 1992, "Unilaterality and dry friction in the dynamics of rigid
+body collections"; Jean 1999, "The non-smooth contact dynamics method"). A sweep costs about what it costs to measure the
+residuals. Every second one runs backwards: what presses at the bottom of a heap and what falls onto its top are as far from
+each other both ways. Few sweeps find the contacts that bear load, many never come to the last digits: a proposal. Of a joint
+the rows are taken one by one.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +23,17 @@ from ...compile.kernel import inner_kernel, leaf_kernel
 from ...linalg.rows_of_six import weigh_six_rows
 from ...problem.coulomb import decompose, solve_contact
 from ...problem.system import add_velocity, push_body
+from ..criteria import is_converged
+from ..effort import count_products, spent
+from .measure import measure
 
-__all__ = ["DelassusBlocks", "allocate_delassus_blocks", "fill_delassus_blocks", "sweep"]
+__all__ = ["DelassusBlocks", "delassus_blocks", "sweep", "sweeps"]
 
 Floats = NDArray[np.float64]
+
+MAX_SWEEPS = 60
+SWEEPS_A_CHECK = 5  # sweeps between two measurements of the residuals
+GAIN = 1.0 / 3.0  # of an error, that the sweeps between two checks take away, or the alternating direction method is faster
 
 
 class DelassusBlocks(NamedTuple):
@@ -54,21 +72,23 @@ def _fill_block(system, k, body, jacobian, out, delassus):
 
 
 @inner_kernel
-def allocate_delassus_blocks(count, widest):
-    """`DelassusBlocks` of so many contacts, zero."""
-    return DelassusBlocks(
+def delassus_blocks(system):
+    """The `DelassusBlocks` of a `System`."""
+    count, widest = system.body_a.size, system.jacobian_a.shape[2]
+    blocks = DelassusBlocks(
         np.zeros((count, 3, widest)),
         np.zeros((count, 3, widest)),
         np.zeros((count, 3, 3)),
         np.zeros((count, 3, 3)),
         np.zeros((count, 6)),
     )
+    _fill(system, blocks)
+    return blocks
 
 
 @leaf_kernel
-def fill_delassus_blocks(system, first, last, out):
-    """out: `DelassusBlocks` of triples first <= k < last of a `System`."""
-    for k in range(first, last):
+def _fill(system, out):
+    for k in range(system.body_a.size):
         if system.body_a[k] >= 0:
             _fill_block(system, k, system.body_a[k], system.jacobian_a, out.of_a, out.delassus[k])
         if system.body_b[k] >= 0:
@@ -97,11 +117,11 @@ def _one_joint(g, box, joint, impulse, velocity):
 
 
 @leaf_kernel
-def sweep(system, blocks, first, last, backwards, impulse, v):
-    """One sweep over the triples first <= k < last; v (n,) follows the impulses (m, 3)."""
-    contacts = system.mu.size
-    for i in range(first, last):
-        k = first + last - 1 - i if backwards else i
+def sweep(system, blocks, backwards, state):
+    """One sweep over all contacts and joints."""
+    contacts, count, impulse, v = system.mu.size, system.body_a.size, state.impulse, state.v
+    for i in range(count):
+        k = count - 1 - i if backwards else i
         g = blocks.delassus[k]
         if not g[0, 0] > 0.0 and k < contacts:
             continue
@@ -139,3 +159,22 @@ def sweep(system, blocks, first, last, backwards, impulse, v):
             push_body(blocks.of_a, k, d0, d1, d2, v, first_a, size_a)
         if b >= 0:
             push_body(blocks.of_b, k, d0, d1, d2, v, first_b, size_b)
+
+
+@inner_kernel
+def sweeps(operator, criteria, effort, state):
+    """Sweep until the natural map converges, or that is slow; returns it, m/s, and how many contacts are beyond what is
+    acceptable."""
+    system, before, error, unconverged = operator.system, np.inf, np.inf, 0
+    blocks = delassus_blocks(system)
+    for done in range(MAX_SWEEPS + 1):
+        if done % SWEEPS_A_CHECK == 0:
+            before = error
+            error, unconverged = measure(operator, criteria.acceptable, state)
+            count_products(effort, SWEEPS_A_CHECK * state.impulse.shape[0])
+            slow = error > criteria.acceptable and error > (1.0 - GAIN) * before
+            if slow or is_converged(criteria, error, before, unconverged) or spent(effort):
+                break
+        if done < MAX_SWEEPS:
+            sweep(system, blocks, done % 2 == 1, state)
+    return error, unconverged

@@ -25,7 +25,7 @@ from ...problem.result import Found
 from ...problem.system import System, relative_velocities
 from ..criteria import ACCEPTABLE, COARSE
 from ..effort import BELL, LAST_CALL
-from .admm import ADMM_PENALTY, CHANGE, ITERATIONS_A_LOOK, LAST_ADMM_PENALTY
+from .admm import ADMM_PENALTY, CHANGE, ITERATIONS_A_CHECK, LAST_ADMM_PENALTY
 from .newton_in_impulses import Island, island_of, natural_map, solver, with_diagonal
 from .splitting import RELAXATION
 from .stiffening import stiffening
@@ -104,7 +104,7 @@ def _first_order(island: Island, impulse: Floats, enough: float, effort: Indices
         pull[:, 0] -= island.mu * np.linalg.norm(z[:, 1:], axis=1)
         moved = pull - solve((pull - island.free).ravel()).reshape(-1, 3) / rho
         x = x + RELAXATION * (moved - pull - w)
-        if done % ITERATIONS_A_LOOK > 0:
+        if done % ITERATIONS_A_CHECK > 0:
             continue
         impulse = rho * project_onto_cones(island.mu, -x)
         error = natural_map(island, impulse).max()

@@ -11,7 +11,7 @@ from ...problem.cones import project_interval
 from ...problem.coulomb import project_cone
 from ...problem.system import inlined_relative_velocity, push_body
 
-__all__ = ["RELAXATION", "carry_on", "change_penalty", "pull_contact", "pull_joint", "push", "relax", "split", "start"]
+__all__ = ["RELAXATION", "carry_on", "change_penalty", "pull_contact", "pull_joint", "push", "relax", "split_all", "start"]
 
 JOINT_FACTOR = 1e2  # times that of contacts, for joints: what is linear has nothing to find out
 RELAXATION = 1.6
@@ -42,15 +42,15 @@ def push(system, k, n, t1, t2, out):
         push_body(system.jacobian_b, k, n, t1, t2, out, system.offset[b], system.offset[b + 1] - system.offset[b])
 
 
-@inlined_kernel
-def split(system, rho, k, x, impulse):
-    """impulse := -rho w, w = -P_K(-x) of triple k; of joints, the interval's in place of the cone's."""
-    if k >= system.mu.size:
+@leaf_kernel
+def split_all(system, rho, x, impulse):
+    """impulse := -rho w, w = -P_K(-x); of joints, the interval's in place of the cone's."""
+    for k in range(system.mu.size):
+        n, t1, t2, _ = project_cone(system.mu[k], -x[k, 0], -x[k, 1], -x[k, 2])
+        impulse[k, 0], impulse[k, 1], impulse[k, 2] = rho[k] * n, rho[k] * t1, rho[k] * t2
+    for k in range(system.mu.size, rho.size):
         for r in range(3):
             impulse[k, r] = _joint_impulse(system, rho, k, r, x[k, r])
-        return
-    n, t1, t2, _ = project_cone(system.mu[k], -x[k, 0], -x[k, 1], -x[k, 2])
-    impulse[k, 0], impulse[k, 1], impulse[k, 2] = rho[k] * n, rho[k] * t1, rho[k] * t2
 
 
 @inlined_kernel

@@ -25,7 +25,7 @@ from ...problem.residuals import effective_masses, relative_coulomb, scales
 from ...problem.result import Found, Status
 from ...problem.system import apply_inverse_mass, effective_inverse_mass, relative_velocity
 from ..block_operator import CONTACT, FRICTION, Blocks, find_blocks, generalised_impulse, velocity_after
-from ..criteria import ACCEPTABLE, aimed_at
+from ..criteria import ACCEPTABLE, relative_target
 from ..effort import BELL, DONE, allow, spent
 from .projection import MULTIPLIER_STEPS, project
 
@@ -228,7 +228,7 @@ def staggered(system, impulse, tolerance, max_iterations, sides, published, effo
     """
     m, n = system.body_a.size, system.velocity.size
     v[:] = system.velocity
-    shared = projections(system, sides, impulse, aimed_at(tolerance, FALSE), ACCEPTABLE * tolerance)
+    shared = projections(system, sides, impulse, relative_target(tolerance, FALSE), ACCEPTABLE * tolerance)
     allow(effort, max_iterations, shared.blocks.structure.target.size, m)
     into_cones(system, impulse)
     contact, v_contact = np.empty((m, 3)), np.empty(n)

@@ -12,16 +12,14 @@ import pytest
 import solver_core as sc
 from solver_core.dynamics.solve import step_solver
 from solver_core.dynamics.solve.islands import COUNTS, WORST, solve_islands
-from solver_core.linalg.block_cholesky import room_of_factor
 from solver_core.problem.coulomb import solve_contact
-from solver_core.problem.residuals import effective_masses
-from solver_core.problem.system import System, effective_inverse_mass
+from solver_core.problem.system import System
 from solver_core.scene.parts import ground
-from solver_core.solvers.block_operator import find_blocks
+from solver_core.solvers.block_operator import State, operator_of
 from solver_core.solvers.coulomb.cascade import ACCELERATED
-from solver_core.solvers.coulomb.first_order import propose, sweep_and_split
-from solver_core.solvers.coulomb.gauss_seidel import allocate_delassus_blocks, fill_delassus_blocks
-from solver_core.solvers.criteria import MAX_CHECKS, Aim
+from solver_core.solvers.coulomb.first_order import propose, sweeps_and_admm
+from solver_core.solvers.coulomb.gauss_seidel import delassus_blocks
+from solver_core.solvers.criteria import MAX_CHECKS, StoppingCriteria
 from solver_core.solvers.effort import effort_of_a_step
 
 from ..bodies import material
@@ -32,18 +30,18 @@ from ..piles import stacked_boxes
 
 FIRST_ORDER = {sc.Found.SWEEPS, sc.Found.ADMM}
 MANY = {"contacts": 240, "bodies": 80}
+FASTEST = 1.0  # m/s
 
 
 @pytest.mark.parametrize("mu", [pytest.param(0.0, marks=pytest.mark.slow), 0.3, pytest.param(1.2, marks=pytest.mark.slow)])
 def test_the_law_of_one_contact_holds_exactly(mu):
     """It parts with no impulse, sticks within the cone, or slides against all the friction there is."""
-    law, room, fill = map(callable_from_python, (solve_contact, allocate_delassus_blocks, fill_delassus_blocks))
+    law, blocks_of = map(callable_from_python, (solve_contact, delassus_blocks))
     seen = set()
     for seed in range(200):
         problem = random_bodies(seed, contacts=1, bodies=1, mu=(mu, mu))
         system = problem.system
-        mine = room(1, 6)
-        fill(system, 0, 1, mine)
+        mine = blocks_of(system)
         G, g = mine.delassus[0], problem.free_velocity[0]
         impulse = np.array(law(G, mine.inverse[0], mine.slip[0], mu, *g))
         u = G @ impulse + g
@@ -98,7 +96,7 @@ def test_few_bodies_that_are_known_to_tumble_take_half_the_factorisations_to_the
 
 def test_what_is_mostly_joints_is_left_to_newtons_method_however_far_it_is_from_a_solution(monkeypatch):
     """Sweeps and ADMM hand on from joint to joint what a factorisation knows: they took most of a ragdoll's step."""
-    left, seen = callable_from_python(propose), []
+    (left, whole), seen = map(callable_from_python, (propose, operator_of)), []
 
     def see(system, impulse, *rest):
         if (impulse[:, 0] != 0.0).any() and len(system.mu) > 0:
@@ -114,12 +112,9 @@ def test_what_is_mostly_joints_is_left_to_newtons_method_however_far_it_is_from_
             # the same bodies, and contacts between them where joints were
             rows = np.arange(len(system.body_a))
             system = system._replace(mu=np.full(len(rows), 0.5), slack=np.zeros(len(rows)), box=system.box[:0])
-        m, blocks = len(system.body_a), find_blocks(system)
-        inverse = effective_inverse_mass(system)
-        kappa, v = callable_from_python(effective_masses)(inverse), np.empty_like(system.velocity)
-        aim, values = Aim(inverse, kappa, 1e-9, 1e-7, 1e-7, 0, MAX_CHECKS), room_of_factor(blocks.structure)
-        impulse = np.full((m, 3), 1e-3)
-        found, by_newton = left(system, blocks, values, aim, True, effort_of_a_step(), impulse, v)
+        impulse, criteria = np.full((len(system.body_a), 3), 1e-3), StoppingCriteria(1e-9, 1e-7, 1e-7, FASTEST, 0, MAX_CHECKS)
+        state = State(impulse, np.empty_like(system.velocity))
+        found, by_newton = left(whole(system), criteria, True, effort_of_a_step(), state)
         assert found == expected
         assert by_newton
         assert (impulse == 1e-3).all() == jointed
@@ -132,7 +127,8 @@ def test_impulses_beyond_all_numbers_are_an_infinite_error_and_not_none(size, sw
     system = random_bodies(1, contacts=40, bodies=12, mu=(0.4, 0.8)).system
     impulse, v = np.full((40, 3), 0.1 * size), np.empty_like(system.velocity)
     impulse[:, 0] = size
-    _, error = sweep_and_split(system, (1e-6, 1e-5, 1e-4), effort_of_a_step(), impulse, v, 1, swept=swept)
+    criteria = StoppingCriteria(1e-6, 1e-5, 1e-4, 1.0, 0, MAX_CHECKS)
+    _, error = sweeps_and_admm(system, criteria, swept, effort_of_a_step(), State(impulse, v))
     assert error <= 1e-5 if size < 1e154 else error == np.inf
     assert np.isfinite(impulse).all()
     assert np.isfinite(v).all()

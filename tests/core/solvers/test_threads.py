@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The same bits, whoever does the work and whoever comes late to it."""
+"""The same bits with any number of threads."""
 
 from __future__ import annotations
 
-import threading
 from dataclasses import fields, replace
 
 import numpy as np
@@ -14,19 +13,12 @@ from solver_core.collision.detect import Scene, detect_all
 from solver_core.dynamics.model.bodies import build_bodies
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.dynamics.solve.islands import COUNTS, solve_islands
-from solver_core.problem.residuals import effective_masses, natural_error, scales
-from solver_core.problem.system import System, apply_inverse_mass, effective_inverse_mass, transpose_product
+from solver_core.problem.system import System
 from solver_core.solvers.coulomb.cascade import ACCELERATED
-from solver_core.solvers.coulomb.first_order import hand_back, lead, sweep_and_split
-from solver_core.solvers.coulomb.workspace import workspace_in_parts
-from solver_core.solvers.criteria import MAX_CHECKS
 from solver_core.solvers.effort import BELL, WORK, effort_of_a_step
-from solver_core.threads import board
 from solver_core.threads.count import number_of_threads
-from solver_core.threads.helpers import helped
 from solver_core.threads.side_by_side import runs
 
-from ..kernels import callable_from_python
 from ..piles import falling_cubes, pile, stacked_boxes
 
 WALL = stacked_boxes(columns=20, layers=10).system
@@ -67,23 +59,6 @@ def test_islands_come_out_the_same_with_any_number_of_threads(copies):
     for answer in answers[1:]:
         for mine, first in zip(answer, answers[0], strict=True):
             np.testing.assert_array_equal(mine, first)
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_what_is_solved_in_parts_is_a_solution(threads):
-    """Its own measure is that of the impulses and the velocities in the order of the problem."""
-    impulse, v = np.zeros((len(WALL.body_a), 3)), np.zeros_like(WALL.velocity)
-    enough = 3e-4 * scales(WALL, impulse)[0]
-    _, error = sweep_and_split(WALL, (0.1 * enough, enough, enough), effort_of_a_step(), impulse, v, threads)
-    velocities = WALL.velocity.copy()
-    momentum = np.zeros_like(v)
-    transpose_product(WALL, impulse, momentum)
-    apply_inverse_mass(WALL, momentum, velocities)
-    velocities += WALL.velocity
-    np.testing.assert_allclose(v, velocities, rtol=1e-12, atol=1e-12)
-    kappa = effective_masses(effective_inverse_mass(WALL))
-    assert callable_from_python(natural_error)(WALL, impulse, v, kappa, 0) == pytest.approx(error, rel=1e-9)
-    assert error <= enough
 
 
 def test_many_small_islands_come_out_the_same_with_any_number_of_threads():
@@ -151,32 +126,6 @@ def test_a_simulation_is_the_same_with_any_number_of_threads():
     assert one.statistics.found[:, [sc.Found.SWEEPS, sc.Found.ADMM]].any()
     np.testing.assert_array_equal(one.poses, two.poses)
     np.testing.assert_array_equal(one.velocities, two.velocities)
-
-
-def test_a_helper_that_never_comes_is_not_waited_for():
-    impulse, alone = np.zeros((len(WALL.body_a), 3)), np.zeros((len(WALL.body_a), 3))
-    fastest, _ = scales(WALL, impulse)
-    aims = 1e-7 * fastest, 0.7e-4 * fastest, 0.7e-4 * fastest
-    sweep_and_split(WALL, aims, effort_of_a_step(), alone, np.empty_like(WALL.velocity), 1)
-    gate = threading.Event()
-
-    def late(work, number):
-        gate.wait(30.0)
-        return False
-
-    with helped(2, late, lambda shared: workspace_in_parts(shared, WALL, impulse)) as work:
-        lead(work, *aims, 0, MAX_CHECKS, effort_of_a_step(), True)
-        gate.set()
-    hand_back(work, WALL, impulse, np.empty_like(WALL.velocity))
-    np.testing.assert_allclose(impulse, alone, rtol=1e-9, atol=1e-15)
-
-
-def test_what_goes_wrong_in_a_helper_is_told():
-    def broken(work, number):
-        raise ValueError("no hands")
-
-    with pytest.raises(ValueError, match="no hands"), helped(3, broken, lambda shared: shared) as shared:
-        assert shared[board.HELPERS] == 2
 
 
 @pytest.mark.parametrize("asked", [-1, 1000, 1.5, "two", None, True])

@@ -11,9 +11,12 @@ from solver_core.problem.residuals import effective_masses, scales
 from solver_core.problem.subsystem import contact_islands
 from solver_core.problem.system import System, effective_inverse_mass
 from solver_core.solvers import effort as effort_module
-from solver_core.solvers.coulomb import regions
-from solver_core.solvers.coulomb.domains import domains_of
-from solver_core.solvers.coulomb.regions import ACCEPTABLE, begin_large, measure_each, regions_around
+from solver_core.solvers.block_operator import State
+from solver_core.solvers.coulomb import subdomains
+from solver_core.solvers.coulomb.measure import measure_each
+from solver_core.solvers.coulomb.partition import domains, regions
+from solver_core.solvers.coulomb.subdomains import begin_large, regions_around
+from solver_core.solvers.criteria import ACCEPTABLE, criteria_at
 from solver_core.solvers.effort import BELL, MULTIPLICATIONS, WORK, effort_of_a_step
 
 from ..piles import stacked_boxes
@@ -25,9 +28,15 @@ BODIES = len(WALL.offset) - 1
 
 def worst(system: System, impulse) -> float:
     """The largest natural map, of the fastest velocity."""
-    kappa, v, errors = effective_masses(effective_inverse_mass(system)), np.empty_like(system.velocity), np.empty(len(impulse))
-    measure_each(system, impulse, kappa, v, errors)
+    kappa = effective_masses(effective_inverse_mass(system))
+    errors = measure_each(system, kappa, State(impulse, np.empty_like(system.velocity)))
     return errors.max() / scales(system, impulse)[0]
+
+
+def begin(system: System, tolerance: float, effort, impulse, threads: int = 1):
+    """`begin_large` on impulses."""
+    criteria = criteria_at(tolerance, scales(system, impulse)[0])
+    return begin_large(system, criteria, effort, State(impulse, np.empty_like(system.velocity)), threads)
 
 
 def pushed(system: System, body: int, speed: float) -> System:
@@ -41,7 +50,7 @@ def pushed(system: System, body: int, speed: float) -> System:
 def at_rest():
     """The impulses of a wall that stands, well within the tolerance."""
     impulse = np.zeros((len(WALL.body_a), 3))
-    begin_large(WALL, 0.1 * TOLERANCE, effort_of_a_step(), impulse, 1)
+    begin(WALL, 0.1 * TOLERANCE, effort_of_a_step(), impulse)
     assert worst(WALL, impulse) <= 0.1 * TOLERANCE
     return impulse
 
@@ -51,12 +60,12 @@ def test_one_body_that_is_pushed_is_solved_where_it_is(at_rest):
     body = int(WALL.body_b.max())
     system, impulse, effort = pushed(WALL, body, 0.05 * fastest), at_rest.copy(), effort_of_a_step()
     assert worst(system, impulse) > 100.0 * TOLERANCE
-    begin_large(system, TOLERANCE, effort, impulse, 1)
+    begin(system, TOLERANCE, effort, impulse)
     assert worst(system, impulse) <= ACCEPTABLE * TOLERANCE
     moved = (impulse != at_rest).any(axis=1)
     assert 0 < np.count_nonzero(moved) < 0.5 * len(impulse)
     everything = effort_of_a_step()
-    begin_large(system, TOLERANCE, everything, np.zeros_like(impulse), 1)
+    begin(system, TOLERANCE, everything, np.zeros_like(impulse))
     assert effort[WORK] < 0.25 * everything[WORK]
 
 
@@ -67,7 +76,7 @@ def test_regions_come_out_the_same_with_any_number_of_threads(at_rest):
     answers = []
     for threads in (1, 2, 3):
         impulse, effort = at_rest.copy(), effort_of_a_step()
-        found = begin_large(system, TOLERANCE, effort, impulse, threads)
+        found = begin(system, TOLERANCE, effort, impulse, threads)
         assert found[1] == sc.Found.ADMM
         answers.append((impulse, effort, found))
     for answer in answers[1:]:
@@ -92,7 +101,7 @@ def test_nothing_is_begun_when_the_time_is_over(at_rest):
     fastest, _ = scales(WALL, at_rest)
     system, impulse, effort = pushed(WALL, 0, 0.5 * fastest), at_rest.copy(), effort_of_a_step()
     effort[BELL] = 1
-    assert begin_large(system, TOLERANCE, effort, impulse, 1) == (0, sc.Found.START)
+    assert begin(system, TOLERANCE, effort, impulse) == (0, sc.Found.START)
     np.testing.assert_array_equal(impulse, at_rest)
 
 
@@ -101,7 +110,7 @@ def test_every_contact_has_one_domain_to_answer_for_it_which_knows_all_that_touc
     """Two walls: no domain has bodies of both."""
     wall = WALL.body_a.size
     body_a, body_b = (np.concatenate([b, np.where(b >= 0, b + BODIES, -1)]) for b in (WALL.body_a, WALL.body_b))
-    start, contacts, owner = domains_of(2 * BODIES, body_a, body_b, most)
+    start, contacts, owner = domains(2 * BODIES, body_a, body_b, most)
     assert len(start) - 1 >= 2 * BODIES / most
     for domain in range(len(start) - 1):
         known, own = contacts[start[domain] : start[domain + 1]], np.flatnonzero(owner == domain)
@@ -117,19 +126,20 @@ def test_every_contact_has_one_domain_to_answer_for_it_which_knows_all_that_touc
 
 
 def test_what_is_no_larger_than_a_domain_is_one_and_answers_for_all():
-    start, contacts, owner = domains_of(BODIES, WALL.body_a, WALL.body_b, BODIES)
-    assert start.tolist() == [0, len(owner)] and not owner.any()
-    np.testing.assert_array_equal(contacts, np.arange(len(owner)))
+    whole = domains(BODIES, WALL.body_a, WALL.body_b, BODIES), regions(BODIES, WALL.body_a, WALL.body_b)
+    for start, contacts, owner in whole:
+        assert start.tolist() == [0, len(owner)] and not owner.any()
+        np.testing.assert_array_equal(contacts, np.arange(len(owner)))
 
 
 def test_a_wall_of_several_domains_is_solved_as_well_as_one_and_the_same_with_any_number_of_threads(monkeypatch):
-    monkeypatch.setattr(regions, "MOST_TOGETHER", BODIES - 1)
-    monkeypatch.setattr(regions, "OF_A_DOMAIN", 100)
-    monkeypatch.setattr(regions, "sweep_and_split", lambda *_: pytest.fail("all of it was begun together"))
+    monkeypatch.setattr(subdomains, "MOST_TOGETHER", BODIES - 1)
+    monkeypatch.setattr(subdomains, "OF_A_DOMAIN", 100)
+    monkeypatch.setattr(subdomains, "sweeps_and_admm", lambda *_: pytest.fail("all of it was begun together"))
     answers = []
     for threads in (1, 2, 3):
         impulse, effort = np.zeros((len(WALL.body_a), 3)), effort_of_a_step()
-        begin_large(WALL, TOLERANCE, effort, impulse, threads)
+        begin(WALL, TOLERANCE, effort, impulse, threads)
         assert worst(WALL, impulse) <= ACCEPTABLE * TOLERANCE
         answers.append((impulse, effort))
     for answer in answers[1:]:
@@ -142,7 +152,7 @@ def test_a_large_island_goes_on_for_as_long_as_a_step_of_so_many_contacts_may(at
     fastest, _ = scales(WALL, at_rest)
     system, impulse, effort = pushed(WALL, 0, 0.5 * fastest), at_rest.copy(), effort_of_a_step()
     effort[WORK] = MULTIPLICATIONS
-    assert begin_large(system, TOLERANCE, effort, impulse, 1) == (0, sc.Found.START)
+    assert begin(system, TOLERANCE, effort, impulse) == (0, sc.Found.START)
     monkeypatch.setattr(effort_module, "OF_A_CONTACT_IN_ALL_TRIES", 2 * MULTIPLICATIONS // len(impulse))
-    begin_large(system, TOLERANCE, effort, impulse, 1)
+    begin(system, TOLERANCE, effort, impulse)
     assert worst(system, impulse) <= ACCEPTABLE * TOLERANCE
