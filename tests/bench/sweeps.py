@@ -3,10 +3,11 @@
 
     python -m tests.bench.sweeps [--rounds 2] [--short 200] [--kill 5] [--seed 1]
 
-Rows named "share" are of the same sweep of eight bakes of a card house, on one worker and on two, in turn; seconds are those of
-the whole command by the clock, with the load of the machine as it began, for other programs slow both. Rows named "short" are
-of many bakes of a few frames on four workers, of which one is killed now and then. Every frame is compared with those of the
-first sweep, by its bits.
+Rows named "share" are of the same sweep of eight bakes of a card house, on one worker and on two, in turn. seconds are those of
+the whole command by the clock, with the load of the machine as it began, for other programs slow both; path_s is what does not
+depend on them: the processor time of the command's own process and of that worker, with what it started, which took most.
+Rows named "short" are of many bakes of a few frames on four workers, of which one is killed now and then. Every frame is
+compared with those of the first sweep, by its bits.
 """
 
 from __future__ import annotations
@@ -36,15 +37,19 @@ ROOT = Path(__file__).resolve().parents[2]
 SECONDS_BETWEEN_KILLS = 12.0
 
 
-def sweep(snapshot: Path, folder: Path, count: int, workers: int, kills: int = 0, seed: int = 0) -> tuple[int, float, int]:
-    """Sweep over so many seeds, and kill a worker now and then; returns status, seconds and how many were killed."""
+def sweep(snapshot: Path, folder: Path, count: int, workers: int, kills: int = 0, seed: int = 0) -> dict[str, object]:
+    """Sweep over so many seeds, and kill a worker now and then; returns what is measured of it."""
     command = [sys.executable, "-m", "solver_core.sweep", str(snapshot), str(folder)]
     options = [f"--vary=seed=1:{count}", f"--workers={workers}"]
     begin, rng, killed = time.monotonic(), random.Random(seed), 0
     process = subprocess.Popen([*command, *options], cwd=ROOT, stdout=subprocess.DEVNULL)
-    next_kill = begin + SECONDS_BETWEEN_KILLS
+    next_kill, own, of_workers, load = begin + SECONDS_BETWEEN_KILLS, 0.0, dict[int, float](), os.getloadavg()[0]
     while process.poll() is None:
         time.sleep(0.1)
+        own = processor_time(process.pid) or own
+        for worker in children_of(process.pid):
+            spent = [processor_time(one.pid) for one in (worker, *children_of(worker.pid))]
+            of_workers[worker.pid] = max(of_workers.get(worker.pid, 0.0), sum(spent))
         if killed < kills and time.monotonic() >= next_kill:
             children = psutil.Process(process.pid).children(recursive=True)
             bakers = [one for one in children if "solver_core.warm_worker" in " ".join(one.cmdline())]
@@ -52,7 +57,26 @@ def sweep(snapshot: Path, folder: Path, count: int, workers: int, kills: int = 0
                 rng.choice(bakers).parent().kill()
                 killed += 1
             next_kill = time.monotonic() + SECONDS_BETWEEN_KILLS
-    return process.returncode, time.monotonic() - begin, killed
+    path = own + max(of_workers.values(), default=0.0)
+    spent = {"seconds": round(time.monotonic() - begin, 1), "path_s": round(path, 1), "load": round(load, 1)}
+    return {"killed": killed, "status": process.returncode, **spent}
+
+
+def children_of(process: int) -> list[psutil.Process]:
+    """Those that it started, while it is there."""
+    try:
+        return psutil.Process(process).children()
+    except psutil.NoSuchProcess:
+        return []
+
+
+def processor_time(process: int) -> float:
+    """Of a process so far, s; 0 once it is gone."""
+    try:
+        spent = psutil.Process(process).cpu_times()
+    except psutil.NoSuchProcess:
+        return 0.0
+    return spent.user + spent.system
 
 
 def bits(folder: Path) -> dict[str, str]:
@@ -76,14 +100,12 @@ def share(place: Path, rounds: int) -> list[dict[str, object]]:
     sweep(place / "house.snapshot", place / "warm", 1, 1)
     for number in range(rounds):
         for workers in (1, 2):
-            folder, load = place / f"share-{number}-{workers}", os.getloadavg()[0]
-            status, seconds, _ = sweep(place / "house.snapshot", folder, 8, workers)
+            folder = place / f"share-{number}-{workers}"
+            measured = sweep(place / "house.snapshot", folder, 8, workers)
             found = bits(folder)
             first = first or found
-            row = {"sweep": "share", "round": number, "workers": workers, "variations": 8, "status": status}
-            rows.append(
-                row | {"seconds": round(seconds, 1), "load": round(load, 1), "lost": 8 - len(found), "same": found == first}
-            )
+            row = {"sweep": "share", "round": number, "workers": workers, "variations": 8}
+            rows.append(row | measured | {"lost": 8 - len(found), "same": found == first})
             print(rows[-1], flush=True)
     return rows
 
@@ -94,14 +116,12 @@ def short(place: Path, count: int, kills: int, seed: int) -> list[dict[str, obje
     write_snapshot(place / "short.snapshot", replace(spec, frame_end=spec.frame_start + 6), SolverSettings())
     rows, first = [], None
     for killing in (0, kills):
-        folder, load = place / f"short-{killing}", os.getloadavg()[0]
-        status, seconds, killed = sweep(place / "short.snapshot", folder, count, 4, killing, seed)
+        folder = place / f"short-{killing}"
+        measured = sweep(place / "short.snapshot", folder, count, 4, killing, seed)
         found = bits(folder)
         first = first or found
-        row = {"sweep": "short", "workers": 4, "variations": count, "killed": killed, "status": status, "seed": seed}
-        rows.append(
-            row | {"seconds": round(seconds, 1), "load": round(load, 1), "lost": count - len(found), "same": found == first}
-        )
+        row = {"sweep": "short", "workers": 4, "variations": count, "seed": seed}
+        rows.append(row | measured | {"lost": count - len(found), "same": found == first})
         print(rows[-1], flush=True)
     return rows
 
