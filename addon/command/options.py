@@ -51,7 +51,7 @@ def make_parser() -> Parser:
         metavar="FRAME",
         help="keep the frames of the present bake up to this one, and bake the rest with the present scene",
     )
-    command.add_argument("--threads", type=int, metavar="N", help="threads for many islands and large heaps, 0 for one per processor")
+    command.add_argument("--threads", type=int, metavar="N", help="threads for islands and heaps, 0 for one per processor")
     command.add_argument("--contacts", action="store_true", help="keep the contacts of every frame in the cache")
     command.add_argument("--report", metavar="FILE.json", help="write a JSON report of every frame")
     command.add_argument(

@@ -23,11 +23,11 @@ from .rows_of_six import SIX, minus_rows, subtract_rows
 
 __all__ = [
     "Structure",
+    "allocate_factor",
     "analyse",
     "eliminate",
     "factorise",
     "find_block",
-    "room_of_factor",
     "subtract_product",
 ]
 
@@ -227,7 +227,7 @@ def analyse(offset, body_a, body_b):
 
 
 @kernel
-def room_of_factor(structure):
+def allocate_factor(structure):
     """`values` for `factorise`, not filled in."""
     return np.empty(2 * structure.length)
 

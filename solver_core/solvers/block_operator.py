@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compile.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
-from ..linalg.block_cholesky import Structure, analyse, find_block, room_of_factor
+from ..linalg.block_cholesky import Structure, allocate_factor, analyse, find_block
 from ..linalg.rows_of_six import add_three_rows, weigh_rows
 from ..problem.residuals import effective_masses
 from ..problem.system import System, apply_inverse_mass, effective_inverse_mass, push_body, relative_velocity
@@ -76,7 +76,7 @@ class State(NamedTuple):
 def operator_of(system):
     """The `Operator` of a system."""
     blocks, inverse = find_blocks(system), effective_inverse_mass(system)
-    return Operator(system, blocks, room_of_factor(blocks.structure), inverse, effective_masses(inverse))
+    return Operator(system, blocks, allocate_factor(blocks.structure), inverse, effective_masses(inverse))
 
 
 @kernel

@@ -20,6 +20,7 @@ __all__ = [
     "OF_STANDING",
     "TARGET",
     "WITHIN_SUBDOMAINS",
+    "Request",
     "StoppingCriteria",
     "criteria_at",
     "is_converged",
@@ -41,6 +42,17 @@ COARSE = 1e-4  # of the fastest velocity: what methods of first order reach soon
 WITHIN_SUBDOMAINS = 0.7  # of what is acceptable, that subdomains are solved to
 MAX_CHECKS = 600  # of residuals, in the alternating direction method
 QUICK = 0.1  # of an error from check to check: what is acceptable already is still brought nearer
+
+
+class Request(NamedTuple):
+    """What is asked of a solve: asked: what proposals and projections aim at, at most the tolerance, which is that of what is
+    accepted; moving: whether the system is known to be no structure; max_iterations; sides: 0 for the friction disk, else K."""
+
+    asked: float
+    tolerance: float
+    moving: bool
+    max_iterations: int
+    sides: int
 
 
 class StoppingCriteria(NamedTuple):

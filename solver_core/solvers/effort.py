@@ -6,7 +6,7 @@ multiplications, one of a block in two hundred pieces ten million. So a solve ha
 iterations that it is allowed, and a step has multiplications: when these are spent a solve has as many factorisations as some
 iterations take. A step is not tried again then, unless its contacts are so many that a few tries alone take as much.
 
-Kernels cannot ask the time in a way that is portable and can be cached. So they read, between any two factorisations, an array
+Kernels cannot read a clock in a way that is portable and can be cached. So they read, between any two factorisations, an array
 that a thread of Python's writes to while they run. Contact is kept when time is over, and a contact projection the last thing
 done (Kaufman et al. 2008, section 7): the clock never cuts one short, since what it has halfway is worse than nothing. It is a
 convex problem, and what it may cost is bounded in factorisations.
@@ -24,24 +24,26 @@ from numpy.typing import NDArray
 from ..compile.kernel import kernel, leaf_kernel
 
 __all__ = [
-    "BELL",
     "DONE",
     "LEAST",
     "MOST",
     "MULTIPLICATIONS",
+    "OVERDUE",
     "WORK",
     "allow",
     "count_factorisation",
     "count_products",
+    "deadline_timer",
     "effort_of_a_step",
     "is_over",
     "is_worked_off",
     "patience",
-    "ringing",
     "spent",
 ]
 
-BELL, DONE, MOST, COST, WORK = range(5)
+# entries of an effort: whether the deadline has passed; factorisations that a solve has done, how many it may do, and the
+# multiplications in one; multiplications that the step has done
+OVERDUE, DONE, MOST, COST, WORK = range(5)
 FACTORISATIONS_PER_ITERATION = 80  # for each iteration that is allowed
 LEAST = 400  # factorisations that any solve may do, some iterations
 MULTIPLICATIONS = 30_000_000_000  # in a step: about half a minute
@@ -51,12 +53,9 @@ OF_A_CONTACT_IN_ALL_TRIES = 6_400_000  # in a step of many: eight tries, of what
 OF_A_PRODUCT = 216  # multiplications, of two blocks of six by six
 OF_A_CONTACT = 400  # about, to put it into the matrix and to look at it
 
-LAST_CALL = 1  # of the bell
-
 
 def effort_of_a_step() -> NDArray[np.int64]:
-    """(5,) whether the bell has rung; factorisations that a solve has done, how many it may do and the multiplications in
-    one; multiplications that the step has done."""
+    """(5,) an effort of which nothing is done."""
     return np.zeros(5, dtype=np.int64)
 
 
@@ -90,7 +89,7 @@ def is_worked_off(effort: NDArray[np.int64], contacts: int = 0) -> bool:
 @leaf_kernel
 def spent(effort):
     """Whether nothing but a contact projection should be begun."""
-    return effort[BELL] >= LAST_CALL or effort[DONE] >= effort[MOST]
+    return effort[OVERDUE] > 0 or effort[DONE] >= effort[MOST]
 
 
 @leaf_kernel
@@ -107,19 +106,19 @@ def is_over(effort):
 
 
 @contextmanager
-def ringing(effort: NDArray[np.int64], seconds: float) -> Iterator[None]:
-    """Ring the bell of an effort after so many seconds (inf: never): what is begun after it is contact alone."""
-    effort[BELL] = effort[WORK] = 0
+def deadline_timer(effort: NDArray[np.int64], seconds: float) -> Iterator[None]:
+    """Mark an effort as overdue after so many seconds (inf: never): what is begun after that is contact alone."""
+    effort[OVERDUE] = effort[WORK] = 0
     if seconds == np.inf:
         yield
         return
     done = threading.Event()
 
-    def ring() -> None:
+    def expire() -> None:
         if not done.wait(seconds):
-            effort[BELL] = LAST_CALL
+            effort[OVERDUE] = 1
 
-    watch = threading.Thread(target=ring, daemon=True)
+    watch = threading.Thread(target=expire, daemon=True)
     watch.start()
     try:
         yield

@@ -23,7 +23,7 @@ from .baraff_1994.contacts import pivot
 from .bilateral import without_bilateral
 from .coulomb.beforehand import propose_beforehand
 from .coulomb.cascade import ACCELERATED, VARIANTS, Request, solve_system
-from .effort import DONE, effort_of_a_step, ringing
+from .effort import DONE, deadline_timer, effort_of_a_step
 from .faure_1996.energy import energy
 from .frictionless import complementary_impulses, is_frictionless_matrix
 from .infeasible import told_from_failure
@@ -140,7 +140,7 @@ def _staggered_contacts(
     v = np.empty_like(system.velocity)
     begin = perf_counter()
     request = Request(limits.tolerance, limits.tolerance, False, most, int(polygon_sides))
-    with ringing(effort, limits.time_limit):
+    with deadline_timer(effort, limits.time_limit):
         factorisations, proposed = propose_beforehand(system, request, variant, effort, impulse, 1)
         answer = solve_system(system, request, variant, effort, impulse, v, history)
     seconds = perf_counter() - begin

@@ -30,12 +30,12 @@ from solver_core.problem.system import (
     effective_inverse_mass,
     transpose_product,
 )
-from solver_core.solvers.block_operator import State, find_blocks
-from solver_core.solvers.coulomb.newton import FIRST_PENALTIES, NewtonMatrices
+from solver_core.solvers.block_operator import State, operator_of
+from solver_core.solvers.coulomb.newton import FIRST_PENALTIES
 from solver_core.solvers.coulomb.newton import newton as newton_in_velocities
 from solver_core.solvers.coulomb.subdomains import begin_large
-from solver_core.solvers.criteria import ACCEPTABLE, TARGET, criteria_at
-from solver_core.solvers.effort import DONE, allow, effort_of_a_step, ringing
+from solver_core.solvers.criteria import criteria_at
+from solver_core.solvers.effort import DONE, allow, deadline_timer, effort_of_a_step
 from solver_core.solvers.kaufman_2008.projection import DISK
 
 from .captured import kept_system, of_system
@@ -68,11 +68,6 @@ def largest_error(system, impulse, v):
     return natural_error(system, impulse, v, effective_masses(effective_inverse_mass(system)), 0)
 
 
-@njit
-def masses(inverse):
-    return effective_masses(inverse)
-
-
 def natural_map(system: System, impulse: Floats) -> float:
     fastest, _ = scales(system, impulse)
     error = largest_error(system, impulse, velocities(system, impulse))
@@ -81,7 +76,7 @@ def natural_map(system: System, impulse: Floats) -> float:
 
 def first_order(problem: sc.ContactProblem, start: Floats, tolerance: float, limit: float) -> Outcome:
     impulse, effort = start.copy(), effort_of_a_step()
-    with ringing(effort, limit):
+    with deadline_timer(effort, limit):
         criteria = criteria_at(tolerance, scales(problem.system, start)[0])
         state = State(impulse, np.empty_like(problem.system.velocity))
         factorisations, _ = begin_large(problem.system, criteria, effort, state, 1)
@@ -91,17 +86,13 @@ def first_order(problem: sc.ContactProblem, start: Floats, tolerance: float, lim
 def newton(problem: sc.ContactProblem, start: Floats, tolerance: float, limit: float) -> Outcome:
     system, effort = problem.system, effort_of_a_step()
     best, least, total = start, np.inf, 0
-    blocks, inverse = find_blocks(system), effective_inverse_mass(system)
-    kappa, length = masses(inverse), blocks.structure.length
-    fastest, _ = scales(system, start)
-    with ringing(effort, limit):
+    operator, criteria = operator_of(system), criteria_at(tolerance, scales(system, start)[0])
+    with deadline_timer(effort, limit):
         for attempt in range(NEWTON_TRIES):
             impulse, v = best.copy(), np.empty_like(system.velocity)
-            allow(effort, 200, blocks.structure.target.size, len(impulse))
-            aims = TARGET * tolerance * fastest, ACCEPTABLE * tolerance * fastest, fastest
-            matrices = NewtonMatrices(blocks, np.empty(length), np.empty(length), DISK, inverse, kappa)
+            allow(effort, 200, operator.blocks.structure.target.size, len(impulse))
             penalty = FIRST_PENALTIES[attempt % len(FIRST_PENALTIES)]
-            newton_in_velocities(system, matrices, aims, penalty, effort, impulse, v)
+            newton_in_velocities(operator, DISK, penalty, criteria, effort, State(impulse, v))
             reached, total = natural_map(system, impulse), total + int(effort[DONE])
             if reached < least:
                 best, least = impulse, reached

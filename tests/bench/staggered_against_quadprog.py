@@ -27,13 +27,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solver_core.linalg.block_cholesky import room_of_factor
 from solver_core.problem.result import Status
-from solver_core.problem.system import effective_inverse_mass
-from solver_core.solvers.block_operator import CONTACT, FRICTION, find_blocks
+from solver_core.solvers.block_operator import CONTACT, FRICTION, State, operator_of
 from solver_core.solvers.coulomb.cascade import VARIANTS, Request, solve_system
+from solver_core.solvers.criteria import StoppingCriteria
 from solver_core.solvers.effort import DONE, allow, effort_of_a_step
-from solver_core.solvers.kaufman_2008.projection import MULTIPLIER_STEPS, project
+from solver_core.solvers.kaufman_2008.projection import MULTIPLIER_STEPS, Sets, project
 
 from .quadprog_reference import DenseProblem, contact_projection, friction_projection, in_velocities, staggered_projections
 from .records import on_one_thread, write_rows
@@ -91,8 +90,7 @@ def _distances(dense: DenseProblem, friction: float, v: NDArray, other: NDArray)
 def _single_projections(problem: StepProblem, dense: DenseProblem) -> dict[str, Any]:
     """The same contact and the same friction projection by both, cold: how far apart the velocities are, and the times."""
     system, m = problem.system, problem.system.body_a.size
-    blocks, inverse = find_blocks(system), effective_inverse_mass(system)
-    values, v = room_of_factor(blocks.structure), np.empty_like(system.velocity)
+    operator, v = operator_of(system), np.empty_like(system.velocity)
     free = dense.relative(dense.velocity)
     free[:, 0] += dense.slack
     fastest = np.linalg.norm(free, axis=1).max()
@@ -104,23 +102,9 @@ def _single_projections(problem: StepProblem, dense: DenseProblem) -> dict[str, 
         impulse = np.zeros((m, 3))
         begin = process_time()
         effort = effort_of_a_step()
-        allow(effort, MAX_ITERATIONS, blocks.structure.target.size, m)
-        project(
-            system,
-            blocks,
-            values,
-            kind,
-            SIDES,
-            radius,
-            target,
-            inverse,
-            goal,
-            30.0 * goal,
-            effort,
-            impulse,
-            v,
-            MULTIPLIER_STEPS,
-        )
+        allow(effort, MAX_ITERATIONS, operator.blocks.structure.target.size, m)
+        sets, criteria = Sets(kind, SIDES, radius, system.box), StoppingCriteria(goal, 30.0 * goal, 30.0 * goal, fastest, 0, 0)
+        project(operator, sets, target, criteria, effort, State(impulse, v), MULTIPLIER_STEPS)
         factorisations = int(effort[DONE])
         out[f"{name}_seconds"] = process_time() - begin
         out[f"{name}_quadprog_seconds"] = reference_seconds

@@ -4,7 +4,7 @@
 import numpy as np
 
 from solver_core.linalg import block_cholesky
-from solver_core.linalg.block_cholesky import room_of_factor
+from solver_core.linalg.block_cholesky import allocate_factor
 
 from .kernels import callable_from_python
 
@@ -28,7 +28,7 @@ def random_problem(rng, bodies, contacts, sizes):
 
 def load(structure, offset, dense):
     """The lower blocks of a dense matrix, in the storage that the module describes."""
-    values = room_of_factor(structure)
+    values = allocate_factor(structure)
     values[:] = 0.0
     for j, body in enumerate(structure.order):
         columns = slice(offset[body], offset[body + 1])

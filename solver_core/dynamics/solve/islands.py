@@ -27,7 +27,7 @@ from ...problem.system import System, apply_inverse_mass, effective_inverse_mass
 from ...solvers.coulomb.beforehand import is_large, propose_beforehand
 from ...solvers.coulomb.cascade import Request, solve_system
 from ...solvers.criteria import LARGE
-from ...solvers.effort import BELL, DONE, WORK
+from ...solvers.effort import DONE, OVERDUE, WORK
 from ...solvers.infeasible import contradiction
 from ...threads.side_by_side import runs, side_by_side
 
@@ -152,7 +152,7 @@ def solve_islands(
     """Solve every island with Staggered Projections; impulse (m, 3) is warm start and answer.
 
     tolerances: (bodies,), of what is accepted. moving: (bodies,). Both are the same for all of an island. Where contact itself
-    fails, a proof is looked for that it must. effort: (5,) whose bell ends all this when the step's time is over. threads: that
+    fails, a proof is looked for that it must. effort: (5,) which ends all this when it is overdue. threads: that
     large islands are begun in, and islands solved; no answer depends on their number. asked: what proposals and projections aim
     at where a tolerance is larger.
 
@@ -192,8 +192,8 @@ def solve_islands(
 
 
 def _pass_on(effort: Indices, efforts: Indices) -> None:
-    """The bell of a step to those who solve its islands."""
-    efforts[:, BELL] = effort[BELL]
+    """The deadline of a step to those who solve its islands."""
+    efforts[:, OVERDUE] = effort[OVERDUE]
 
 
 def _propose(

@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 
 from ...collision.contact_set import ContactSet
 from ...compile.kernel import kernel
-from ...linalg.block_cholesky import room_of_factor
 from ...linalg.disjoint_sets import connected
 from ...problem.subsystem import contact_islands, subsystem
-from ...problem.system import System, effective_inverse_mass, relative_velocities, relative_velocity
-from ...solvers.block_operator import CONTACT, State, find_blocks
+from ...problem.system import System, relative_velocities, relative_velocity
+from ...solvers.block_operator import CONTACT, State, operator_of
 from ...solvers.coulomb.first_order import sweeps_and_admm
 from ...solvers.criteria import FEW_BODIES, MAX_CHECKS, StoppingCriteria
 from ...solvers.effort import allow
-from ...solvers.kaufman_2008.projection import DISK, MULTIPLIER_STEPS, project
+from ...solvers.kaufman_2008.projection import DISK, MULTIPLIER_STEPS, Sets, project
 from ..model.bodies import Model
 from ..model.predict import Begin
 from ..model.rest_gaps import REST_OFFSET
@@ -220,12 +219,12 @@ def _compromise_apart(apart: System, chosen: Indices, fastest: float, effort: In
 def project_chosen(apart, chosen, fastest, steps, effort, impulse, out):
     """By a contact projection of some contacts, impulse (m, 3), and the velocities (n,) of their bodies."""
     part, bodies = subsystem(apart, chosen, np.full(apart.offset.size - 1, -1))
-    m, blocks = chosen.size, find_blocks(part)
-    allow(effort, FACTORISING, blocks.structure.target.size, m)
-    values, pushes, velocity = room_of_factor(blocks.structure), impulse[chosen], np.zeros_like(part.velocity)
-    goal, enough, inverse = PARTED * fastest, NEARLY_PARTED * fastest, effective_inverse_mass(part)
-    radius, target = np.zeros(m), np.zeros_like(velocity)
-    project(part, blocks, values, CONTACT, DISK, radius, target, inverse, goal, enough, effort, pushes, velocity, steps)
+    m, operator = chosen.size, operator_of(part)
+    allow(effort, FACTORISING, operator.blocks.structure.target.size, m)
+    pushes, velocity, nearly = impulse[chosen], np.zeros_like(part.velocity), NEARLY_PARTED * fastest
+    criteria = StoppingCriteria(PARTED * fastest, nearly, nearly, fastest, 0, MAX_CHECKS)
+    sets, target = Sets(CONTACT, DISK, np.zeros(m), part.box), np.zeros_like(velocity)
+    project(operator, sets, target, criteria, effort, State(pushes, velocity), steps)
     for i in range(m):
         impulse[chosen[i]] = pushes[i]
     scatter(apart, bodies, velocity, out)

@@ -15,7 +15,7 @@ from ...collision.contact_set import ContactSet
 from ...problem.result import Status
 from ...scene.spec import ContactMethod, SceneSpec, SolverSettings
 from ...solvers.coulomb.cascade import VARIANTS
-from ...solvers.effort import effort_of_a_step, is_worked_off, ringing
+from ...solvers.effort import deadline_timer, effort_of_a_step, is_worked_off
 from ..contact.build import NO_TURNING, Beyond, ContactMemory, StepProblem, build_system, remember, rules_of
 from ..contact.rebounds import lowered, taken
 from ..contact.rolling import Rolling
@@ -77,7 +77,7 @@ class StepSolver:
         """What is solved in here is a step's, and shares its bounds on work and time."""
         seconds = self._settings.step_time_limit or np.inf
         self._deadline = perf_counter() + seconds
-        with ringing(self._effort, seconds):
+        with deadline_timer(self._effort, seconds):
             yield
 
     def solve(

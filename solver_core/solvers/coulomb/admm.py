@@ -21,7 +21,7 @@ iterations go in circles; these are the narrower, the lower the penalty, which i
 the contacts that bear load are found slowly, so the first comes again after the last, as long as a round halves the error.
 
 What is slow is mostly a drift: redundant contacts hand impulses on among them, the same little in every iteration, until one of
-them lets go or slides. x then moves along a straight line, and is carried on along it (Poon and Liang 2019, "Trajectory of
+them lets go or slides. x then moves along a straight line, and is extrapolated along it (Poon and Liang 2019, "Trajectory of
 alternating direction method of multipliers and adaptive acceleration"): by more each time that does no harm, by less where it
 did, which is taken back.
 """
@@ -42,7 +42,7 @@ from ..criteria import is_converged
 from ..effort import count_factorisation, count_products, spent
 from ..kaufman_2008.projection import assemble
 from .measure import measure
-from .splitting import carry_on, change_penalty, pull_contact, pull_joint, push, relax, split_all, start
+from .splitting import add_impulse, change_penalty, contact_target, extrapolate, joint_target, relax, split_all, start
 
 __all__ = ["Workspace", "admm", "iterate", "workspace"]
 
@@ -50,7 +50,7 @@ ADMM_PENALTY, LAST_ADMM_PENALTY, CHANGE = 3.0, 0.3, np.sqrt(0.1)  # rho_k times 
 ITERATIONS_A_CHECK = 10  # iterations between two measurements of the residuals
 PATIENT_CHECKS = 25  # checks without half of an error, until the penalty is lowered
 OF_A_ROUND = 0.5  # of an error: where all penalties in turn bring it no lower, that is all
-DRIFTING = 0.7  # of an error from check to check: x is carried on
+DRIFTING = 0.7  # of an error from check to check: x is extrapolated
 HARM = 2.0  # times the error before: that was too far
 FIRST_JUMP, LONGEST_JUMP = 4.0, 64.0  # times what x moved by between two checks
 
@@ -80,19 +80,19 @@ def workspace(operator):
 
 
 @inlined_kernel
-def _update_contacts(work, relaxed, pulled, out):
-    """Bring x up to date with new velocities, and add J^T y of what these are pulled to next to `out`."""
+def _update_contacts(work, relaxed, targeted, out):
+    """Bring x up to date with new velocities, and add J^T y of their next targets to `out`."""
     system, rho, x, z, offset, v = work.operator.system, work.rho, work.x, work.z, work.offset, work.v
     for k in range(system.mu.size):
         now = relax(system, k, v, offset, z, x) if relaxed else (x[k, 0], x[k, 1], x[k, 2])
-        if pulled:
-            n, t1, t2 = pull_contact(system, rho, k, now, offset, z)
-            push(system, k, n, t1, t2, out)
+        if targeted:
+            n, t1, t2 = contact_target(system, rho, k, now, offset, z)
+            add_impulse(system, k, n, t1, t2, out)
     for k in range(system.mu.size, rho.size):
         now = relax(system, k, v, offset, z, x) if relaxed else (x[k, 0], x[k, 1], x[k, 2])
-        if pulled:
-            n, t1, t2 = pull_joint(system, rho, k, now, offset, z)
-            push(system, k, n, t1, t2, out)
+        if targeted:
+            n, t1, t2 = joint_target(system, rho, k, now, offset, z)
+            add_impulse(system, k, n, t1, t2, out)
 
 
 @leaf_kernel
@@ -182,7 +182,7 @@ def admm(operator, criteria, effort, state):
         if jumped:
             x_kept[:] = x
             error_kept = error
-            carry_on(x, x_before, jump)
+            extrapolate(x, x_before, jump)
         x_before[:] = x
         followed = True
     impulse[:] = best

@@ -18,17 +18,14 @@ last of them from the nearest impulses so far.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ...compile.kernel import inner_kernel, kernel
-from ...linalg.block_cholesky import room_of_factor
-from ...problem.residuals import natural_error, relative_coulomb
+from ...problem.residuals import natural_error
 from ...problem.result import Found, Status
-from ..block_operator import Operator, State, update_velocities
-from ..criteria import ACCEPTABLE, MAX_CHECKS, StoppingCriteria, relative_target
-from ..effort import BELL, DONE, allow, patience, spent
+from ..block_operator import State, update_velocities
+from ..criteria import ACCEPTABLE, MAX_CHECKS, Request, StoppingCriteria, relative_target
+from ..effort import DONE, OVERDUE, allow, patience, spent
 from ..kaufman_2008.staggered import (
     HOPELESS,
     Answer,
@@ -37,12 +34,14 @@ from ..kaufman_2008.staggered import (
     into_cones,
     iterate,
     projections,
+    relative_residual,
     score,
     staggered,
+    take,
     undo_what_breaks_contact,
 )
 from .first_order import propose
-from .newton import FIRST_PENALTIES, NewtonMatrices, newton
+from .newton import FIRST_PENALTIES, newton
 
 __all__ = ["ACCELERATED", "VARIANTS", "Request", "solve_island", "solve_system"]
 
@@ -53,124 +52,98 @@ TOO_FAST = 1e-5  # of the fastest velocity: what leaves a contact by more is no 
 PROGRESS = 0.1  # of the residual of the iteration before: a proposal that comes so near is taken, though it is no solution yet
 
 
-class Request(NamedTuple):
-    """What is asked of a solve: asked: what proposals and projections aim at, at most the tolerance, which is that of what is
-    accepted; moving: whether the system is known to be no structure (see `propose`); max_iterations; sides: 0 for the friction
-    disk, else K."""
-
-    asked: float
-    tolerance: float
-    moving: bool
-    max_iterations: int
-    sides: int
+@inner_kernel
+def _measured(shared, holds, state):
+    """The score of a state, and how fast the contact is left that is broken most, m/s."""
+    velocity = np.empty((state.impulse.shape[0], 3))
+    off = gap_velocities(shared.operator.system, state.v, velocity)
+    return score(shared, relative_residual(shared, state, velocity), off, holds), off
 
 
 @inner_kernel
-def _measured(system, shared, holds, impulse, v):
-    """The score of impulses (m, 3) and their velocities v (n,), and how fast the contact is left that is broken most, m/s."""
-    velocity, value, index = np.empty((system.body_a.size, 3)), np.empty(5), np.empty(5, np.int64)
-    off = gap_velocities(system, v, velocity)
-    coulomb, _ = relative_coulomb(system, impulse, velocity, shared.kappa, shared.sides, shared.fastest, value, index)
-    return score(shared, coulomb, off, holds), off
+def _take_if_better(shared, holds, least, proposed, state):
+    """Take a proposed state where its score is below the least."""
+    rank, off = _measured(shared, holds, proposed)
+    if off <= TOO_FAST * shared.criteria.scale and rank < least:
+        take(state, proposed)
 
 
 @inner_kernel
-def _take_if_better(system, shared, holds, least, proposed, taken):
-    """Take proposed impulses and velocities, both pairs of (m, 3) and (n,), where their score is below the least."""
-    rank, off = _measured(system, shared, holds, proposed[0], proposed[1])
-    if off <= TOO_FAST * shared.fastest and rank < least:
-        taken[0][:] = proposed[0]
-        taken[1][:] = proposed[1]
+def _try_newton(shared, tries, errors, effort, state, nearest):
+    """Newton's method with the penalty whose turn it is; returns the natural map of the nearest state, relative, and whether
+    what was found is taken, in which case it is the impulses of the state. Both states are brought up to date.
 
-
-@inner_kernel
-def _newton_matrices(shared):
-    """What Newton's method works with, beside the factor of the projections."""
-    blocks = shared.blocks
-    lower, upper = room_of_factor(blocks.structure), np.empty(blocks.structure.length)
-    return NewtonMatrices(blocks, lower, upper, shared.sides, shared.inverse, shared.kappa)
-
-
-@inner_kernel
-def _try_newton(system, shared, matrices, tries, errors, effort, now, nearest):
-    """Newton's method with the penalty whose turn it is; returns the natural map of the nearest impulses, relative, and whether
-    what was found is taken, in which case it is the impulses now.
-
-    errors: natural map of the nearest and Coulomb residual of the last iteration, relative. now, nearest: impulses (m, 3) and
-    velocities (n,), both brought up to date.
+    errors: natural map of the nearest and Coulomb residual of the last iteration, relative.
     """
-    (near, coulomb), (impulse, v), (y, v_y) = errors, now, nearest
+    (near, coulomb), criteria = errors, shared.criteria
     if tries == 0:
-        near = _natural_map(system, shared, y, v_y)
-    turn, fastest = tries % len(FIRST_PENALTIES), shared.fastest
-    candidate = y.copy() if turn == len(FIRST_PENALTIES) - 1 and near < coulomb else impulse.copy()
-    aims = shared.goal, shared.enough, fastest
-    reached = newton(system, matrices, aims, FIRST_PENALTIES[turn], effort, candidate, v)
-    if reached < near * fastest:
-        near = reached / fastest
-        y[:] = candidate
-        v_y[:] = v
-    taken = reached <= max(shared.enough, PROGRESS * coulomb * fastest)
+        near = _natural_map(shared, nearest)
+    turn = tries % len(FIRST_PENALTIES)
+    start = nearest.impulse if turn == len(FIRST_PENALTIES) - 1 and near < coulomb else state.impulse
+    found = State(start.copy(), state.v)
+    reached = newton(shared.operator, shared.sides, FIRST_PENALTIES[turn], criteria, effort, found)
+    if reached < near * criteria.scale:
+        near = reached / criteria.scale
+        take(nearest, found)
+    taken = reached <= max(criteria.acceptable, PROGRESS * coulomb * criteria.scale)
     if taken:
-        impulse[:] = candidate
+        state.impulse[:] = found.impulse
     return near, taken
 
 
 @inner_kernel
-def _natural_map(system, shared, impulse, v):
-    """The natural map of impulses (m, 3), relative, and v (n,) := their velocities."""
-    update_velocities(system, State(impulse, v))
-    return natural_error(system, impulse, v, shared.kappa, shared.sides) / shared.fastest
+def _natural_map(shared, state):
+    """The natural map of a state, relative, whose velocities are brought up to date."""
+    operator = shared.operator
+    update_velocities(operator.system, state)
+    error = natural_error(operator.system, state.impulse, state.v, operator.kappa, shared.sides)
+    return error / shared.criteria.scale
 
 
 @inner_kernel
-def _propose(system, shared, request, effort, impulse, v):
-    """What methods of first order make of impulses (m, 3); returns what found them, and whether Newton's method is next."""
+def _propose(shared, request, effort, state):
+    """What methods of first order make of a state; returns what found it, and whether Newton's method is next."""
     if request.sides > 0:
         return Found.START, False
-    acceptable = ACCEPTABLE * request.asked * shared.fastest
-    criteria = StoppingCriteria(shared.goal, acceptable, shared.enough, shared.fastest, 0, MAX_CHECKS)
-    operator = Operator(system, shared.blocks, shared.factor, shared.inverse, shared.kappa)
-    return propose(operator, criteria, request.moving, effort, State(impulse, v))
+    target, fallback, scale = shared.criteria.target, shared.criteria.acceptable, shared.criteria.scale
+    criteria = StoppingCriteria(target, ACCEPTABLE * request.asked * scale, fallback, scale, 0, MAX_CHECKS)
+    return propose(shared.operator, criteria, request.moving, effort, state)
 
 
 @inner_kernel
-def solve_island(system, request, effort, impulse, v, history):
+def solve_island(system, request, effort, state, history):
     """Solve a `System` by proposals to Staggered Projections; returns an `Answer`.
 
-    request: a `Request`. effort: what it may cost. impulse: (m, 3) alpha and beta of each contact, and the rows of joints, warm
-    start and answer. v: (n,) velocities, answer. history: (max_iterations, 3) relative error (28), residual (29) and relative
-    Coulomb residual of each iteration.
+    effort: what it may cost. state: impulses of contacts, and of the rows of joints, warm start and answer; velocities, answer.
+    history: (max_iterations, 3) relative error (28), residual (29) and relative Coulomb residual of each iteration.
     """
     m, n, tolerance = system.body_a.size, system.velocity.size, request.tolerance
+    impulse, v = state.impulse, state.v
     v[:] = system.velocity
-    holds, aimed = holding(tolerance), relative_target(request.asked, request.moving)
-    shared = projections(system, request.sides, impulse, aimed, ACCEPTABLE * tolerance)
-    allow(effort, request.max_iterations, shared.blocks.structure.target.size, m)
+    holds, target = holding(tolerance), relative_target(request.asked, request.moving)
+    shared = projections(system, request.sides, impulse, target, ACCEPTABLE * tolerance)
+    allow(effort, request.max_iterations, shared.operator.blocks.structure.target.size, m)
     into_cones(system, impulse)
-    best, v_best, least = impulse.copy(), v.copy(), np.inf
-    found, coarse = _propose(system, shared, request, effort, impulse, v)
+    best, least = State(impulse.copy(), v.copy()), np.inf
+    found, coarse = _propose(shared, request, effort, state)
     if coarse:
-        least, _ = _measured(system, shared, holds, impulse, v)
-        best[:] = impulse
-        v_best[:] = v
-    matrices = _newton_matrices(shared)
-    contact, v_contact, nearest, v_nearest = np.empty((m, 3)), np.empty(n), impulse.copy(), np.empty(n)
+        least, _ = _measured(shared, holds, state)
+        take(best, state)
+    answer, nearest = State(np.empty((m, 3)), np.empty(n)), State(impulse.copy(), np.empty(n))
     near, mark, progressed, coulomb = np.inf, np.inf, 0, np.inf
     done, broken, tries, first_contact, first_friction = 0, 0, 0, 0, 0
     for i in range(request.max_iterations):
         done = i + 1
         found = found if i == 0 else Found.STAGGERING
         if i > 0 or coarse:
-            errors = near, coulomb
-            near, taken = _try_newton(system, shared, matrices, tries, errors, effort, (impulse, v), (nearest, v_nearest))
+            near, taken = _try_newton(shared, tries, (near, coulomb), effort, state, nearest)
             found = Found.NEWTON if taken else found
             tries += 1
             if i > 0 and spent(effort):
                 # a proposal cut short is none, and contact is intact in what there was before
                 done = i
                 break
-        now = iterate(system, shared, effort, impulse, v, contact, v_contact)
+        now = iterate(shared, effort, state, answer)
         coulomb = now.coulomb
         history[i, 0], history[i, 1], history[i, 2] = now.change, now.residual, coulomb
         if i == 0:
@@ -179,38 +152,36 @@ def solve_island(system, request, effort, impulse, v, history):
         if not np.isfinite(coulomb):
             return Answer(Status.NOT_FINITE, done, found, first_contact, first_friction)
         if now.change <= tolerance and coulomb <= tolerance:
-            impulse[:] = contact
-            v[:] = v_contact
+            take(state, answer)
             return Answer(Status.SOLVED, done, found, first_contact, first_friction)
-        broken = 0 if now.off <= holds * shared.fastest else broken + 1
+        broken = 0 if now.off <= holds * shared.criteria.scale else broken + 1
         rank = score(shared, coulomb, now.off, holds)
         if rank < least:
             least = rank
-            best[:] = contact
-            v_best[:] = v_contact
+            take(best, answer)
         if min(near, coulomb) <= 0.5 * mark:
             mark, progressed = min(near, coulomb), effort[DONE]
         given_up = tries >= len(FIRST_PENALTIES) and effort[DONE] - progressed >= patience(effort)
         if spent(effort) or broken == HOPELESS or given_up:
             break
-    impulse[:] = best
-    v[:] = v_best
-    if near < np.inf and effort[BELL] == 0:
+    take(state, best)
+    if near < np.inf and effort[OVERDUE] == 0:
         # when time is over nothing comes after contact
-        _take_if_better(system, shared, holds, least, (nearest, v_nearest), (impulse, v))
-    undo_what_breaks_contact(system, shared, holds, impulse, v)
-    status = Status.TIME_LIMIT if effort[BELL] > 0 else Status.MAX_ITERATIONS
+        _take_if_better(shared, holds, least, nearest, state)
+    undo_what_breaks_contact(shared, holds, state)
+    status = Status.TIME_LIMIT if effort[OVERDUE] > 0 else Status.MAX_ITERATIONS
     return Answer(status, done, found, first_contact, first_friction)
 
 
 @kernel
 def solve_system(system, request, variant, effort, impulse, v, history):
-    """Solve a `System` by a variant of Staggered Projections; arguments and `Answer` as of `solve_island`."""
+    """Solve a `System` by a variant of Staggered Projections; returns an `Answer`. impulse: (m, 3) warm start and answer. v:
+    (n,) velocities, answer. All else as of `solve_island`."""
     effort[DONE] = 0
     if system.body_a.size == 0:
         v[:] = system.velocity
         return Answer(Status.SOLVED, 0, Found.START, 0, 0)
+    state = State(impulse, v)
     if variant == ACCELERATED:
-        return solve_island(system, request, effort, impulse, v, history)
-    most, sides, published = request.max_iterations, request.sides, variant == PUBLISHED
-    return staggered(system, impulse, request.tolerance, most, sides, published, effort, history, v)
+        return solve_island(system, request, effort, state, history)
+    return staggered(system, request, variant == PUBLISHED, effort, state, history)

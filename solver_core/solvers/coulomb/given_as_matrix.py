@@ -24,7 +24,7 @@ from ...problem.residuals import scales
 from ...problem.result import Found
 from ...problem.system import System, relative_velocities
 from ..criteria import ACCEPTABLE, COARSE
-from ..effort import BELL, LAST_CALL
+from ..effort import OVERDUE
 from .admm import ADMM_PENALTY, CHANGE, ITERATIONS_A_CHECK, LAST_ADMM_PENALTY
 from .newton_in_impulses import Island, island_of, natural_map, solver, with_diagonal
 from .splitting import RELAXATION
@@ -110,7 +110,7 @@ def _first_order(island: Island, impulse: Floats, enough: float, effort: Indices
         error = natural_map(island, impulse).max()
         if error < least:
             best, least = impulse, error
-        if error <= enough or not np.isfinite(error) or effort[BELL] >= LAST_CALL:
+        if error <= enough or not np.isfinite(error) or effort[OVERDUE] > 0:
             break
         looks += 1
         if error < 0.5 * base:

@@ -31,10 +31,18 @@ from ...problem.cones import project_interval
 from ...problem.coulomb import respond
 from ...problem.residuals import natural_error
 from ...problem.system import System, apply_inverse_mass, apply_mass, relative_velocity
-from ..block_operator import BOTH, Blocks, assemble_unsymmetric, gap_velocity, generalised_impulse, velocity_after
+from ..block_operator import (
+    BOTH,
+    Operator,
+    State,
+    assemble_unsymmetric,
+    gap_velocity,
+    generalised_impulse,
+    update_velocities,
+)
 from ..effort import DONE, count_factorisation, patience, spent
 
-__all__ = ["FIRST_PENALTIES", "NewtonMatrices", "newton"]
+__all__ = ["FIRST_PENALTIES", "newton"]
 
 Floats = NDArray[np.float64]
 
@@ -48,20 +56,17 @@ QUICK_STEPS, MAX_STEPS, MAX_UPHILL = 5, 12, 4  # of Newton's method
 MAX_FALLS = 2  # of the penalty, one after the other
 SLOW_GAIN = 0.1  # of the least natural map so far: a multiplier step that leaves more is slow, and what is enough will do then
 WITHIN = 1e-2  # of the least natural map so far, that Newton's method leaves
+WITHIN_AT_MOST = 1e-4  # of the fastest velocity, in place of that map where it is larger
 SHORTEST_STEP = 0.06
 REUSE = 0.1  # of the imbalance: a factor that leaves no more of it a step is used again where joints, linear, prevail
 
 
-class NewtonMatrices(NamedTuple):
-    """What Newton's method works with: blocks of the operator and room for its factors; sides: of a friction polygon, 0 for the
-    disk; inverse: (m, 3) diagonal of the Delassus operator; kappa: (m,) effective masses."""
+class _Matrices(NamedTuple):
+    """An operator, and room for the factors of an unsymmetric one."""
 
-    blocks: Blocks
+    operator: Operator
     lower: Floats
     upper: Floats
-    sides: int
-    inverse: Floats
-    kappa: Floats
 
 
 class _Law(NamedTuple):
@@ -131,11 +136,12 @@ def _fastest(system, change):
 
 
 @inner_kernel
-def _factorise(system, matrices, derivative, effort):
+def _factorise(matrices, derivative, effort):
     """Whether M + J^T D J has a factorisation, which the matrices have then."""
-    assemble_unsymmetric(matrices.lower, matrices.upper, system, matrices.blocks, derivative)
+    operator, lower, upper = matrices
+    assemble_unsymmetric(lower, upper, operator.system, operator.blocks, derivative)
     count_factorisation(effort)
-    return factorise_lu(matrices.blocks.structure, matrices.lower, matrices.upper)
+    return factorise_lu(operator.blocks.structure, lower, upper)
 
 
 @inner_kernel
@@ -163,11 +169,11 @@ def _settle(law, matrices, near, effort, v, trial):
         if spent(effort):
             return -1
         fresh = not (factored and linear) or now > REUSE * last
-        if fresh and not _factorise(system, matrices, trial.derivative, effort):
+        if fresh and not _factorise(matrices, trial.derivative, effort):
             return -1
         factored, last = True, now
         step = -trial.gradient
-        solve_lu_in_place(matrices.blocks.structure, matrices.lower, matrices.upper, step)
+        solve_lu_in_place(matrices.operator.blocks.structure, matrices.lower, matrices.upper, step)
         after = _search(law, v, step, now, trial, at)
         if not after < now and not fresh:
             # not along the step of a factor of another place
@@ -196,46 +202,43 @@ def _penalties(system, inverse, penalty, rho):
 
 
 @kernel_part
-def newton(system, matrices, aims, first_penalty, effort, impulse, v):
-    """Improve impulses (m, 3) and their velocities v (n,) until their natural map is good, or enough and slow to fall, or is
-    not halved any more; returns it. aims: what is good, what is enough, and the velocity that errors are a part of, m/s."""
-    goal, enough, fastest = aims
-    m, n = impulse.shape[0], v.size
-    rho, work = np.empty(m), np.empty(n)
-    trial = _Trial(np.zeros((m, 3)), np.zeros((m, 3, 3)), np.empty(n), np.empty(n), work)
-    y, now_v, trial_v = impulse.copy(), np.empty(n), np.empty(n)
-    generalised_impulse(system, BOTH, m, y, work)
-    velocity_after(system, system.velocity, work, now_v)
-    v[:] = now_v
-    least = natural_error(system, y, now_v, matrices.kappa, matrices.sides)
+def newton(operator, sides, first_penalty, criteria, effort, state):
+    """Improve a state until its natural map is at most `criteria.target`, or `criteria.acceptable` and slow to fall, or is not
+    halved any more; returns it, m/s. sides: of a friction polygon, 0 for the disk."""
+    system, impulse = operator.system, state.impulse
+    m, n, length = impulse.shape[0], state.v.size, operator.blocks.structure.length
+    matrices, rho = _Matrices(operator, np.empty(length), np.empty(length)), np.empty(m)
+    trial = _Trial(np.zeros((m, 3)), np.zeros((m, 3, 3)), np.empty(n), np.empty(n), np.empty(n))
+    now, trial_v = State(impulse.copy(), np.empty(n)), np.empty(n)
+    update_velocities(system, now)
+    state.v[:] = now.v
+    least = natural_error(system, now.impulse, now.v, operator.kappa, sides)
     # what is asked to be better may be good by this measure, and is not by another one
-    goal, falls = min(goal, SLOW_GAIN * least), 0
+    target, falls = min(criteria.target, SLOW_GAIN * least), 0
     penalty, mark, progressed, slow = first_penalty, least, effort[DONE], False
-    while least > (enough if slow else goal) and penalty >= LEAST_PENALTY and not spent(effort):
+    while least > (criteria.acceptable if slow else target) and penalty >= LEAST_PENALTY and not spent(effort):
         if effort[DONE] - progressed >= patience(effort):
             break
-        trial_v[:] = now_v
+        trial_v[:] = now.v
         before = effort[DONE]
-        near = WITHIN * min(least, 1e-4 * fastest)
-        _penalties(system, matrices.inverse, penalty, rho)
-        law = _Law(system, matrices.sides, rho, y)
-        steps = _settle(law, matrices, near, effort, trial_v, trial)
+        near = WITHIN * min(least, WITHIN_AT_MOST * criteria.scale)
+        _penalties(system, operator.inverse, penalty, rho)
+        steps = _settle(_Law(system, sides, rho, now.impulse), matrices, near, effort, trial_v, trial)
         if steps < 0:
             falls += 1
-            if least <= enough or falls > MAX_FALLS:
+            if least <= criteria.acceptable or falls > MAX_FALLS:
                 break
             penalty *= FALL
             continue
         falls = 0
-        y[:] = trial.response
-        generalised_impulse(system, BOTH, m, y, work)
-        velocity_after(system, system.velocity, work, now_v)
-        error = natural_error(system, y, now_v, matrices.kappa, matrices.sides)
+        now.impulse[:] = trial.response
+        update_velocities(system, now)
+        error = natural_error(system, now.impulse, now.v, operator.kappa, sides)
         slow = not error < SLOW_GAIN * least
         if error < least:
             least = error
-            impulse[:] = y
-            v[:] = now_v
+            impulse[:] = now.impulse
+            state.v[:] = now.v
         if least <= 0.5 * mark:
             mark, progressed = least, effort[DONE]
         if steps <= QUICK_STEPS:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the alternating direction method does at each contact by itself: projections onto cones, and what velocities are pulled
-to."""
+"""What the alternating direction method does at each contact by itself: projections onto cones, and targets of velocities."""
 
 from __future__ import annotations
 
@@ -11,7 +10,17 @@ from ...problem.cones import project_interval
 from ...problem.coulomb import project_cone
 from ...problem.system import inlined_relative_velocity, push_body
 
-__all__ = ["RELAXATION", "carry_on", "change_penalty", "pull_contact", "pull_joint", "push", "relax", "split_all", "start"]
+__all__ = [
+    "RELAXATION",
+    "add_impulse",
+    "change_penalty",
+    "contact_target",
+    "extrapolate",
+    "joint_target",
+    "relax",
+    "split_all",
+    "start",
+]
 
 JOINT_FACTOR = 1e2  # times that of contacts, for joints: what is linear has nothing to find out
 RELAXATION = 1.6
@@ -33,7 +42,7 @@ def _gap_velocity(system, k, v):
 
 
 @inlined_kernel
-def push(system, k, n, t1, t2, out):
+def add_impulse(system, k, n, t1, t2, out):
     """out := out + J_k^T (n, t1, t2)."""
     a, b = system.body_a[k], system.body_b[k]
     if a >= 0:
@@ -54,8 +63,8 @@ def split_all(system, rho, x, impulse):
 
 
 @inlined_kernel
-def pull_contact(system, rho, k, x, offset, z):
-    """z := P_K*(x), s := mu |z_t|, x being three numbers; returns rho (z - w - c - s e_n), what v is pulled to."""
+def contact_target(system, rho, k, x, offset, z):
+    """z := P_K*(x), s := mu |z_t|, x being three numbers; returns rho (z - w - c - s e_n), the target of v."""
     mu, (x0, x1, x2) = system.mu[k], x
     n, t1, t2, slip = project_cone(mu, -x0, -x1, -x2)
     z0, z1, z2 = x0 + n, x1 + t1, x2 + t2
@@ -69,7 +78,7 @@ def pull_contact(system, rho, k, x, offset, z):
 
 
 @inlined_kernel
-def _pull_row(system, rho, k, r, x, z):
+def _row_target(system, rho, k, r, x, z):
     # of an impulse lam = -rho w, z = x - w and z - w = x - 2 w
     impulse = _joint_impulse(system, rho, k, r, x)
     z[k, r] = x + impulse / rho[k]
@@ -77,11 +86,11 @@ def _pull_row(system, rho, k, r, x, z):
 
 
 @inlined_kernel
-def pull_joint(system, rho, k, x, offset, z):
+def joint_target(system, rho, k, x, offset, z):
     """The same of the rows of a joint."""
     offset[k] = 0.0
     x0, x1, x2 = x
-    return _pull_row(system, rho, k, 0, x0, z), _pull_row(system, rho, k, 1, x1, z), _pull_row(system, rho, k, 2, x2, z)
+    return _row_target(system, rho, k, 0, x0, z), _row_target(system, rho, k, 1, x1, z), _row_target(system, rho, k, 2, x2, z)
 
 
 @inlined_kernel
@@ -97,7 +106,7 @@ def relax(system, k, v, offset, z, x):
 
 
 @leaf_kernel
-def carry_on(x, before, times):
+def extrapolate(x, before, times):
     """x := x + times (x - before)."""
     for k in range(x.shape[0]):
         for r in range(3):

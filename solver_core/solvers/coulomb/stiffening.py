@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..effort import BELL, LAST_CALL, LEAST
+from ..effort import LEAST, OVERDUE
 from .compliances import BEGIN, MOST_COMPLIANCES, ROUGHLY, next_compliance
 from .newton_in_impulses import Island, natural_map, newton, with_diagonal
 
@@ -40,7 +40,7 @@ def stiffening(island: Island, impulse: Floats, enough: float, fastest: float, e
     most = min(most, FACTORISATIONS_A_CONTACT * len(impulse))
     known, course = impulse, BEGIN
     for _ in range(MOST_COMPLIANCES):
-        if least <= enough or cost >= most or effort[BELL] >= LAST_CALL:
+        if least <= enough or cost >= most or effort[OVERDUE] > 0:
             break
         soft = course[0] / island.mass
         giving = island._replace(

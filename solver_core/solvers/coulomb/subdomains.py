@@ -32,7 +32,7 @@ from ...problem.system import System, apply_inverse_mass, effective_inverse_mass
 from ...threads.side_by_side import runs, side_by_side
 from ..block_operator import BOTH, State, generalised_impulse
 from ..criteria import ACCEPTABLE, COARSE, MAX_CHECKS, OF_STANDING, WITHIN_SUBDOMAINS, StoppingCriteria
-from ..effort import BELL, DONE, WORK, is_worked_off
+from ..effort import DONE, OVERDUE, WORK, is_worked_off
 from .first_order import sweeps_and_admm
 from .measure import measure_each
 from .partition import domains, regions
@@ -69,7 +69,7 @@ def begin_large(system: System, criteria: StoppingCriteria, effort: Indices, sta
         factorisations += all_together(few)
     for _ in range(ROUNDS_OF_REGIONS if together else ROUNDS_OF_DOMAINS):
         errors = measure_each(system, kappa, state)
-        if errors.max() <= acceptable or effort[BELL] > 0 or is_worked_off(effort, count):
+        if errors.max() <= acceptable or effort[OVERDUE] > 0 or is_worked_off(effort, count):
             return factorisations, found
         chosen = regions_around(system, errors, acceptable)
         if together and len(chosen) > MOST_IN_REGIONS * count:
@@ -87,7 +87,7 @@ def begin_standing(system: System, criteria: StoppingCriteria, effort: Indices, 
 
     There are no sweeps, which load redundant contacts unevenly: what begins with them is slower by half, or ends nowhere."""
     errors = measure_each(system, effective_masses(effective_inverse_mass(system)), state)
-    if errors.max() <= criteria.acceptable or effort[BELL] > 0 or is_worked_off(effort, len(errors)):
+    if errors.max() <= criteria.acceptable or effort[OVERDUE] > 0 or is_worked_off(effort, len(errors)):
         return 0, Found.START
     if errors.max() > criteria.scale:
         # worse than none: contacts that fit exactly get other features by rounding, and impulses of some of a face unbalance it
@@ -117,7 +117,7 @@ def solve_subdomains(
 
     def pass_on() -> None:
         for one in efforts:
-            one[BELL] = effort[BELL]
+            one[OVERDUE] = effort[OVERDUE]
 
     done = side_by_side(threads, tasks, pass_on)
     effort[WORK] += sum(int(one[WORK] - effort[WORK]) for one in efforts)

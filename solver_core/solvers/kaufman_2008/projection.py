@@ -41,7 +41,7 @@ from ...problem.cones import (
     project_interval,
     project_polygon,
 )
-from ...problem.system import apply_inverse_mass, apply_mass, effective_mass, relative_velocity
+from ...problem.system import apply_inverse_mass, apply_mass, relative_velocity
 from ..block_operator import (
     CONTACT,
     FRICTION,
@@ -53,7 +53,7 @@ from ..block_operator import (
 )
 from ..effort import count_factorisation, is_over, spent
 
-__all__ = ["DISK", "JOINT_PENALTY", "MULTIPLIER_STEPS", "assemble", "project"]
+__all__ = ["DISK", "MULTIPLIER_STEPS", "Sets", "assemble", "project"]
 
 # numpy's integers: a Python literal triggers its own specialisation
 DISK = np.int64(0)  # the number of sides that stands for the exact friction disk
@@ -64,7 +64,8 @@ NEWTON_STEPS = 60
 
 
 class Sets(NamedTuple):
-    """The sets S_k of m triples of rows. kind, sides: as for `project`; radius: (m,) of friction; box: of joints, the last."""
+    """The sets S_k of m triples of rows. kind: CONTACT, FRICTION or BOTH; sides: of a friction polygon, 0 for the disk; radius:
+    (m,) of friction; box: `System.box`, of joints, the last."""
 
     kind: int
     sides: int
@@ -235,9 +236,8 @@ def _differ(a, b):
 
 
 @leaf_kernel
-def _choose_penalties(system, kind, penalty, inverse, rho, kappa):
-    """rho, penalty times the inverse of a triple's rows of this kind, and kappa, the effective masses, both (m,)."""
-    contacts = system.mu.size
+def _choose_penalties(kind, contacts, penalty, inverse, rho):
+    """rho (m,), penalty times the inverse of a triple's rows of this kind."""
     for k in range(rho.size):
         first, last = rows_of_kind(kind, k >= contacts)
         total, rows = 0.0, 0
@@ -246,7 +246,6 @@ def _choose_penalties(system, kind, penalty, inverse, rho, kappa):
                 total += inverse[k, r]
                 rows += 1
         rho[k] = (penalty if k < contacts else _joint_penalty(penalty)) * rows / total if rows > 0 else 0.0
-        kappa[k] = effective_mass(inverse, k)
 
 
 @leaf_kernel
@@ -303,29 +302,29 @@ def _largest(u):
 
 
 @kernel
-def project(system, blocks, values, kind, sides, radius, target, inverse, goal, enough, effort, impulse, v, steps):
-    """Project: improve multipliers y until  max_k |P_k(y_k - kappa_k u_k) - y_k| / kappa_k <= goal  (m/s), or
-    `enough` if they begin so or that is slow.
+def project(operator, sets, target, criteria, effort, state, steps):
+    """Project: improve multipliers y until  max_k |P_k(y_k - kappa_k u_k) - y_k| / kappa_k  is at most `criteria.target`, m/s,
+    or `criteria.acceptable` if they begin so or that is slow; returns it.
 
-    values: work array of the factor. radius: (m,) of each friction set. target: (n,) velocity without these impulses. inverse:
-    (m, 3) diagonal of the Delassus operator. impulse: (m, 3); the rows of this kind are y, warm start and answer, the others
-    stay; those of joints are y too. v: (n,) answer, target + M^-1 J^T y to the last bit. effort: counts the factorisations, and
-    ends all this when it is spent, which leaves impulses that must not be used; the contact projection, never by the clock.
-    steps: of the multipliers, at the most. Returns the maximum reached.
+    target: (n,) velocity without these impulses. effort: counts the factorisations, and ends all this when it is spent, which
+    leaves impulses that must not be used; the contact projection, never by the clock. state: of its impulses the rows of this
+    kind are y, warm start and answer, the others stay; those of joints are y too; its velocities are target + M^-1 J^T y to the
+    last bit. steps: of the multipliers, at the most.
     """
+    system, blocks, values, inverse, kappa = operator
+    kind, impulse, v, goal = sets.kind, state.impulse, state.v, criteria.target
     m, n, contacts = system.body_a.size, target.size, system.mu.size
-    sets = Sets(kind, sides, radius, system.box)
-    rho, kappa, w, speed = np.empty(m), np.empty(m), np.zeros((m, 3)), np.zeros((m, 3))
+    rho, w, speed = np.empty(m), np.zeros((m, 3)), np.zeros((m, 3))
     derivative, factored_with, fresh = np.zeros((m, 4)), np.zeros((m, 4)), np.zeros((m, 3))
     work, gradient, step = np.empty(n), np.empty(n), np.empty(n)
     u, small = np.empty(3), np.empty((3, 4))
     penalty = FIRST_PENALTY
-    _choose_penalties(system, kind, penalty, inverse, rho, kappa)
+    _choose_penalties(kind, contacts, penalty, inverse, rho)
     _into_sets(sets, contacts, impulse, fresh, derivative)
     generalised_impulse(system, kind, m, impulse, work)
     velocity_after(system, target, work, v)
     error = _distance(system, sets, kappa, impulse, v, u)
-    if error <= enough:
+    if error <= criteria.acceptable:
         # to improve on what is good enough would only shift impulses among redundant contacts, away from their friction
         return error
     factored, over = False, False
@@ -381,7 +380,7 @@ def project(system, blocks, values, kind, sides, radius, target, inverse, goal, 
         before = error
         error = _distance(system, sets, kappa, impulse, v, u)
         slow = error > 0.1 * before
-        if over or error <= goal or (slow and error <= enough) or not np.isfinite(error):
+        if over or error <= goal or (slow and error <= criteria.acceptable) or not np.isfinite(error):
             break
         if slow:
             # slow: redundant contacts that all but agree shift impulses among them at a rate of rho, and so do light bodies

@@ -20,14 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import FALSE, inner_kernel, kernel_part, leaf_kernel
-from ...linalg.block_cholesky import room_of_factor
-from ...problem.residuals import effective_masses, relative_coulomb, scales
+from ...problem.residuals import relative_coulomb, scales
 from ...problem.result import Found, Status
-from ...problem.system import apply_inverse_mass, effective_inverse_mass, relative_velocity
-from ..block_operator import CONTACT, FRICTION, Blocks, find_blocks, generalised_impulse, velocity_after
-from ..criteria import ACCEPTABLE, relative_target
-from ..effort import BELL, DONE, allow, spent
-from .projection import MULTIPLIER_STEPS, project
+from ...problem.system import apply_inverse_mass, relative_velocity
+from ..block_operator import CONTACT, FRICTION, Operator, State, generalised_impulse, operator_of, velocity_after
+from ..criteria import ACCEPTABLE, MAX_CHECKS, StoppingCriteria, relative_target
+from ..effort import DONE, OVERDUE, allow, spent
+from .projection import MULTIPLIER_STEPS, Sets, project
 
 __all__ = [
     "HOPELESS",
@@ -39,8 +38,10 @@ __all__ = [
     "into_cones",
     "iterate",
     "projections",
+    "relative_residual",
     "score",
     "staggered",
+    "take",
     "undo_what_breaks_contact",
 ]
 
@@ -53,18 +54,12 @@ ROUND_OFF = 1e-20  # of the contact impulse, in the square of the kinetic norm: 
 
 
 class Projections(NamedTuple):
-    """What the projections of a system share: blocks of the operator and room for a factor; sides: of a friction polygon, 0 for
-    the disk; inverse: (m, 3) diagonal of the Delassus operator; kappa: (m,) effective masses; goal, enough: m/s, as of
-    `project`; fastest: m/s, the velocity that errors are a part of."""
+    """What the projections of a system share: its operator; sides: of a friction polygon, 0 for the disk; criteria: of a
+    projection, target and acceptable as of `project`."""
 
-    blocks: Blocks
-    factor: Floats
+    operator: Operator
     sides: int
-    inverse: Floats
-    kappa: Floats
-    goal: float
-    enough: float
-    fastest: float
+    criteria: StoppingCriteria
 
 
 class Iterate(NamedTuple):
@@ -156,7 +151,7 @@ def gap_velocities(system, v, velocity):
 @leaf_kernel
 def score(projections, coulomb, off, holds):
     """What iterates are chosen by where none is accepted: the Coulomb residual, more where contact is broken by `off`, m/s."""
-    fastest = projections.fastest
+    fastest = projections.criteria.scale
     return coulomb if off <= holds * fastest else BROKEN * max(coulomb, off / fastest)
 
 
@@ -167,43 +162,51 @@ def holding(tolerance):
 
 
 @inner_kernel
-def projections(system, sides, impulse, goal, enough):
-    """The `Projections` of a system. goal, enough: of the natural map, relative to the fastest velocity."""
-    blocks, inverse = find_blocks(system), effective_inverse_mass(system)
+def projections(system, sides, impulse, target, acceptable):
+    """The `Projections` of a system. target, acceptable: of the natural map, relative to the fastest velocity."""
     fastest, _ = scales(system, impulse)
-    factor, kappa = room_of_factor(blocks.structure), effective_masses(inverse)
-    return Projections(blocks, factor, sides, inverse, kappa, goal * fastest, enough * fastest, fastest)
+    bound = acceptable * fastest
+    criteria = StoppingCriteria(target * fastest, bound, bound, fastest, 0, MAX_CHECKS)
+    return Projections(operator_of(system), sides, criteria)
 
 
 @inner_kernel
-def _project(system, shared, kind, radius, target, effort, impulse, v):
+def _project(shared, kind, radius, target, effort, state):
     """`project` onto the sets of one kind."""
-    blocks, factor, sides, inverse, _, goal, enough, _ = shared
-    args = kind, sides, radius, target, inverse, goal, enough, effort, impulse, v, MULTIPLIER_STEPS
-    return project(system, blocks, factor, *args)
+    sets = Sets(kind, shared.sides, radius, shared.operator.system.box)
+    return project(shared.operator, sets, target, shared.criteria, effort, state, MULTIPLIER_STEPS)
+
+
+@inner_kernel
+def relative_residual(shared, state, velocity):
+    """The relative Coulomb residual of a state with the relative velocities (m, 3)."""
+    operator, value, index = shared.operator, np.empty(5), np.empty(5, np.int64)
+    system, kappa, scale = operator.system, operator.kappa, shared.criteria.scale
+    worst, _ = relative_coulomb(system, state.impulse, velocity, kappa, shared.sides, scale, value, index)
+    return worst
 
 
 @kernel_part
-def iterate(system, shared, effort, impulse, v, contact, v_contact):
+def iterate(shared, effort, state, answer):
     """Lines 5 and 6 of Algorithm 1; returns an `Iterate`.
 
-    impulse: (m, 3), in the friction and out that after the friction projection, with its velocities v (n,). contact, v_contact:
-    (m, 3) and (n,), out those after the contact projection, which are the answer.
+    state: in the friction, out that after the friction projection. answer: out the state after the contact projection.
     """
+    system, impulse = shared.operator.system, state.impulse
     m, n, contacts = system.body_a.size, system.velocity.size, system.mu.size
     target, c, f, f_next, work = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    radius, velocity, value, index = np.zeros(m), np.empty((m, 3)), np.empty(5), np.empty(5, np.int64)
+    radius, velocity = np.zeros(m), np.empty((m, 3))
     # line 5: N alpha := P_C(-M v_hat - f), in velocities: contact acts on what friction has left; joints hold in both
     # projections, so what is handed over is without them
     before = effort[DONE]
     generalised_impulse(system, FRICTION, contacts, impulse, f)
     velocity_after(system, system.velocity, f, target)
-    off = _project(system, shared, CONTACT, radius, target, effort, impulse, v)
+    off = _project(shared, CONTACT, radius, target, effort, state)
     of_contact = effort[DONE] - before
-    gap_velocities(system, v, velocity)
-    coulomb, _ = relative_coulomb(system, impulse, velocity, shared.kappa, shared.sides, shared.fastest, value, index)
-    contact[:] = impulse
-    v_contact[:] = v
+    gap_velocities(system, state.v, velocity)
+    coulomb = relative_residual(shared, state, velocity)
+    answer.impulse[:] = impulse
+    answer.v[:] = state.v
     if not np.isfinite(coulomb):
         return Iterate(off, coulomb, np.inf, np.inf, of_contact, 0)
     # line 6: f := P_F(alpha)(-M v_hat - N alpha)
@@ -211,32 +214,38 @@ def iterate(system, shared, effort, impulse, v, contact, v_contact):
     generalised_impulse(system, CONTACT, contacts, impulse, c)
     velocity_after(system, system.velocity, c, target)
     _set_radii(system, impulse, radius)
-    _project(system, shared, FRICTION, radius, target, effort, impulse, v)
+    _project(shared, FRICTION, radius, target, effort, state)
     generalised_impulse(system, FRICTION, contacts, impulse, f_next)
-    change, residual = _relative_error(system, c, f, f_next, work), _residual(system, impulse, v)
+    change, residual = _relative_error(system, c, f, f_next, work), _residual(system, impulse, state.v)
     return Iterate(off, coulomb, change, residual, of_contact, effort[DONE] - before)
 
 
+@inner_kernel
+def take(state, other):
+    """state := other."""
+    state.impulse[:] = other.impulse
+    state.v[:] = other.v
+
+
 @kernel_part
-def staggered(system, impulse, tolerance, max_iterations, sides, published, effort, history, v):
+def staggered(system, request, published, effort, state, history):
     """Solve a `System` by Algorithm 1 alone; returns an `Answer`.
 
-    impulse: (m, 3) alpha and beta of each contact, and the rows of joints, warm start and answer. sides: 0 for the friction
-    disk, else K. published: whether it also stops, and chooses what to return, as the paper does. effort: what it may cost.
-    history: (max_iterations, 3) relative error (28), residual (29) and relative Coulomb residual of each iteration. v: (n,)
-    velocities, answer.
+    published: whether it also stops, and chooses what to return, as the paper does. effort: what it may cost. state: impulses
+    of contacts, and of the rows of joints, warm start and answer; velocities, answer. history: (max_iterations, 3) relative
+    error (28), residual (29) and relative Coulomb residual of each iteration.
     """
+    impulse, v, tolerance = state.impulse, state.v, request.tolerance
     m, n = system.body_a.size, system.velocity.size
     v[:] = system.velocity
-    shared = projections(system, sides, impulse, relative_target(tolerance, FALSE), ACCEPTABLE * tolerance)
-    allow(effort, max_iterations, shared.blocks.structure.target.size, m)
+    shared = projections(system, request.sides, impulse, relative_target(tolerance, FALSE), ACCEPTABLE * tolerance)
+    allow(effort, request.max_iterations, shared.operator.blocks.structure.target.size, m)
     into_cones(system, impulse)
-    contact, v_contact = np.empty((m, 3)), np.empty(n)
-    best, v_best, least = impulse.copy(), v.copy(), np.inf
+    answer, best, least = State(np.empty((m, 3)), np.empty(n)), State(impulse.copy(), v.copy()), np.inf
     holds, done, broken, first_contact, first_friction = holding(tolerance), 0, 0, 0, 0
-    for i in range(max_iterations):
+    for i in range(request.max_iterations):
         done = i + 1
-        now = iterate(system, shared, effort, impulse, v, contact, v_contact)
+        now = iterate(shared, effort, state, answer)
         history[i, 0], history[i, 1], history[i, 2] = now.change, now.residual, now.coulomb
         if i == 0:
             first_contact, first_friction = now.of_contact, now.of_friction
@@ -244,36 +253,35 @@ def staggered(system, impulse, tolerance, max_iterations, sides, published, effo
             return Answer(Status.NOT_FINITE, done, Found.STAGGERING, first_contact, first_friction)
         if now.change <= tolerance and (now.coulomb <= tolerance or published):
             # f and P_F(alpha) agree: f is a fixed point, and the contact projection that goes with it is done
-            impulse[:] = contact
-            v[:] = v_contact
+            take(state, answer)
             found = Found.START if i == 0 and first_contact == 0 else Found.STAGGERING
             return Answer(Status.SOLVED, done, found, first_contact, first_friction)
-        broken = 0 if now.off <= holds * shared.fastest else broken + 1
+        broken = 0 if now.off <= holds * shared.criteria.scale else broken + 1
         rank = now.residual if published else score(shared, now.coulomb, now.off, holds)
         if rank < least and not (published and spent(effort)):
             least = rank
-            best[:] = impulse if published else contact
-            v_best[:] = v_contact
+            best.impulse[:] = impulse if published else answer.impulse
+            best.v[:] = answer.v
         if spent(effort) or broken == HOPELESS:
             break
-    impulse[:] = best
-    v[:] = v_best
+    take(state, best)
     if published:
         # lines 15 to 17: the best friction, and the contact projection that goes with it
         target, f = np.empty(n), np.empty(n)
         generalised_impulse(system, FRICTION, system.mu.size, impulse, f)
         velocity_after(system, system.velocity, f, target)
-        _project(system, shared, CONTACT, np.zeros(m), target, effort, impulse, v)
-    undo_what_breaks_contact(system, shared, holds, impulse, v)
-    status = Status.TIME_LIMIT if effort[BELL] > 0 else Status.MAX_ITERATIONS
+        _project(shared, CONTACT, np.zeros(m), target, effort, state)
+    undo_what_breaks_contact(shared, holds, state)
+    status = Status.TIME_LIMIT if effort[OVERDUE] > 0 else Status.MAX_ITERATIONS
     return Answer(status, done, Found.STAGGERING, first_contact, first_friction)
 
 
 @inner_kernel
-def undo_what_breaks_contact(system, shared, holds, impulse, v):
+def undo_what_breaks_contact(shared, holds, state):
     """No impulses, where a contact projection came to nothing and these do more harm than none."""
+    system = shared.operator.system
     velocity = np.empty((system.body_a.size, 3))
     without = gap_velocities(system, system.velocity, velocity)
-    if gap_velocities(system, v, velocity) > max(without, holds * shared.fastest):
-        impulse[:] = 0.0
-        v[:] = system.velocity
+    if gap_velocities(system, state.v, velocity) > max(without, holds * shared.criteria.scale):
+        state.impulse[:] = 0.0
+        state.v[:] = system.velocity

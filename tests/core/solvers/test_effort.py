@@ -15,7 +15,7 @@ from solver_core.dynamics.solve import step_solver
 from solver_core.problem.subsystem import contact_islands, subsystem
 from solver_core.scene import parts
 from solver_core.solvers import solve as solve_module
-from solver_core.solvers.effort import BELL, LEAST, MOST, MULTIPLICATIONS, WORK, allow, effort_of_a_step, is_worked_off
+from solver_core.solvers.effort import LEAST, MOST, MULTIPLICATIONS, OVERDUE, WORK, allow, effort_of_a_step, is_worked_off
 
 from ..contact_problems import leaning_cards, random_bodies
 
@@ -94,7 +94,7 @@ def test_what_penetrates_faster_than_nothing_would_is_not_returned(monkeypatch):
         yield
 
     monkeypatch.setattr(solve_module, "effort_of_a_step", exhausted)
-    monkeypatch.setattr(solve_module, "ringing", silent)
+    monkeypatch.setattr(solve_module, "deadline_timer", silent)
     result = sc.solve(problem, tolerance=1e-12, max_iterations=1)
     without = np.maximum(0.0, -(problem.free_velocity[:, 0] + problem.system.slack)).max()
     assert sc.residuals(problem, result).penetration.value <= without
@@ -130,10 +130,10 @@ def test_every_step_whose_time_is_over_before_it_is_solved_says_so(monkeypatch):
 
     @contextmanager
     def rung_at_once(effort, seconds):
-        effort[BELL] = 1
+        effort[OVERDUE] = 1
         yield
 
-    monkeypatch.setattr(step_solver, "ringing", rung_at_once)
+    monkeypatch.setattr(step_solver, "deadline_timer", rung_at_once)
     frames = sc.Simulation(sc.scenes.card_house(levels=3), tolerance=1e-12, substeps=2).run(4)[1:]
     assert all((frame.statistics.status == sc.Status.TIME_LIMIT).all() for frame in frames)
     assert all((frame.statistics.solves <= simulation.FEW_TRIES).all() for frame in frames)

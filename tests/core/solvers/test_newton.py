@@ -9,11 +9,12 @@ import pytest
 import solver_core as sc
 from solver_core.compile.kernel import kernel
 from solver_core.dynamics.solve import step_solver
-from solver_core.problem.residuals import effective_masses, natural_error, scales
+from solver_core.problem.residuals import natural_error, scales
 from solver_core.problem.subsystem import contact_islands, subsystem
-from solver_core.problem.system import System, effective_inverse_mass
-from solver_core.solvers.block_operator import find_blocks
-from solver_core.solvers.coulomb.newton import FIRST_PENALTIES, NewtonMatrices, newton
+from solver_core.problem.system import System
+from solver_core.solvers.block_operator import State, operator_of
+from solver_core.solvers.coulomb.newton import FIRST_PENALTIES, newton
+from solver_core.solvers.criteria import StoppingCriteria
 from solver_core.solvers.effort import DONE, allow, effort_of_a_step
 
 from ..contact_problems import random_bodies
@@ -25,16 +26,13 @@ TOO_THIN = 0.081  # m, three quarters of what a vault of 1 m needs
 
 @kernel
 def solve(system, tolerance, penalty, effort, impulse, v):
-    blocks = find_blocks(system)
-    allow(effort, 200, blocks.structure.target.size, impulse.shape[0])
-    inverse = effective_inverse_mass(system)
-    kappa = effective_masses(inverse)
+    operator = operator_of(system)
+    allow(effort, 200, operator.blocks.structure.target.size, impulse.shape[0])
     fastest, _ = scales(system, impulse)
-    lower, upper = np.empty(blocks.structure.length), np.empty(blocks.structure.length)
-    aims = 1e-3 * tolerance * fastest, tolerance * fastest, fastest
-    matrices = NewtonMatrices(blocks, lower, upper, 0, inverse, kappa)
-    least = newton(system, matrices, aims, penalty, effort, impulse, v)
-    return least, natural_error(system, impulse, v, kappa, 0), fastest
+    within = tolerance * fastest
+    criteria = StoppingCriteria(1e-3 * within, within, within, fastest, 0, 0)
+    least = newton(operator, 0, penalty, criteria, effort, State(impulse, v))
+    return least, natural_error(system, impulse, v, operator.kappa, 0), fastest
 
 
 def proposed(system: System, impulse: np.ndarray, penalty: float = FIRST_PENALTIES[-1]) -> tuple[float, float, int]:

@@ -9,11 +9,10 @@ import quadprog
 from scipy.optimize import minimize
 
 import solver_core as sc
-from solver_core.linalg.block_cholesky import room_of_factor
-from solver_core.problem.system import effective_inverse_mass
-from solver_core.solvers.block_operator import BOTH, CONTACT, FRICTION, find_blocks
+from solver_core.solvers.block_operator import BOTH, CONTACT, FRICTION, State, operator_of
+from solver_core.solvers.criteria import StoppingCriteria
 from solver_core.solvers.effort import allow, effort_of_a_step
-from solver_core.solvers.kaufman_2008.projection import MULTIPLIER_STEPS, project
+from solver_core.solvers.kaufman_2008.projection import MULTIPLIER_STEPS, Sets, project
 
 GOAL = 1e-11
 DISK, OCTAGON = np.int64(0), np.int64(8)
@@ -33,15 +32,12 @@ def random_problem(seed, contacts=7, bodies=3):
 def run(problem, kind, target, radius=None, sides=DISK, warm=None):
     """(v, impulses (m, 3)) of a projection of the velocity `target`."""
     system, m = problem.system, problem.contacts
-    blocks = find_blocks(system)
     impulse = np.zeros((m, 3)) if warm is None else warm.copy()
     radius = np.zeros(m) if radius is None else np.asarray(radius, dtype=float)
-    values, v = room_of_factor(blocks.structure), np.zeros(target.size)
-    inverse, effort = effective_inverse_mass(system), effort_of_a_step()
-    allow(effort, 200, blocks.structure.target.size, m)
-    reached = project(
-        system, blocks, values, kind, sides, radius, target, inverse, GOAL, GOAL, effort, impulse, v, MULTIPLIER_STEPS
-    )
+    operator, v, effort = operator_of(system), np.zeros(target.size), effort_of_a_step()
+    allow(effort, 200, operator.blocks.structure.target.size, m)
+    sets, criteria = Sets(kind, sides, radius, system.box), StoppingCriteria(GOAL, GOAL, GOAL, 1.0, 0, 0)
+    reached = project(operator, sets, target, criteria, effort, State(impulse, v), MULTIPLIER_STEPS)
     assert reached <= GOAL
     return v, impulse
 

@@ -17,7 +17,7 @@ from solver_core.solvers.coulomb.measure import measure_each
 from solver_core.solvers.coulomb.partition import domains, regions
 from solver_core.solvers.coulomb.subdomains import begin_large, regions_around
 from solver_core.solvers.criteria import ACCEPTABLE, criteria_at
-from solver_core.solvers.effort import BELL, MULTIPLICATIONS, WORK, effort_of_a_step
+from solver_core.solvers.effort import MULTIPLICATIONS, OVERDUE, WORK, effort_of_a_step
 
 from ..piles import stacked_boxes
 
@@ -100,7 +100,7 @@ def test_what_is_off_is_in_a_region_with_all_that_it_touches(at_rest):
 def test_nothing_is_begun_when_the_time_is_over(at_rest):
     fastest, _ = scales(WALL, at_rest)
     system, impulse, effort = pushed(WALL, 0, 0.5 * fastest), at_rest.copy(), effort_of_a_step()
-    effort[BELL] = 1
+    effort[OVERDUE] = 1
     assert begin(system, TOLERANCE, effort, impulse) == (0, sc.Found.START)
     np.testing.assert_array_equal(impulse, at_rest)
 

@@ -15,7 +15,7 @@ from solver_core.dynamics.motion.rotation import matrices
 from solver_core.dynamics.solve.islands import COUNTS, solve_islands
 from solver_core.problem.system import System
 from solver_core.solvers.coulomb.cascade import ACCELERATED
-from solver_core.solvers.effort import BELL, WORK, effort_of_a_step
+from solver_core.solvers.effort import OVERDUE, WORK, effort_of_a_step
 from solver_core.threads.count import number_of_threads
 from solver_core.threads.side_by_side import runs
 
@@ -78,13 +78,13 @@ def test_many_small_islands_come_out_the_same_with_any_number_of_threads():
             np.testing.assert_array_equal(mine, first)
 
 
-def test_the_bell_of_a_step_is_heard_in_all_threads():
+def test_the_deadline_of_a_step_holds_in_all_threads():
     """A step whose time is over is not solved on, whoever does it; of each island only its first contact projection is."""
     system = side_by_side(stacked_boxes(columns=4, layers=3).system, 40)
     factorisations = []
-    for bell in (0, 2):
+    for overdue in (0, 1):
         effort = effort_of_a_step()
-        effort[BELL] = bell
+        effort[OVERDUE] = overdue
         counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
         tolerances = np.full(len(system.offset) - 1, 1e-12)
         limits = np.zeros(len(tolerances), dtype=bool), 200, 0, ACCELERATED
