@@ -65,7 +65,48 @@ def is_awake(row: Row) -> bool:
     return float(row["processor_s"]) > 0.0 and (row["drift_mm"] != "0" or row["energy_at_end_j"] != "0")
 
 
+def stood(scene: str) -> Cell:
+    """How far what has to stand has moved, mm, "fell" where it did."""
+    moved = number(f"{scene} moved_mm")
+    return lambda row: "fell" if row[f"{scene} fallen"] == "True" else moved(row)
+
+
 TABLES = {
+    "rivals": Table(
+        {
+            "engine": text("engine"),
+            "125 cubes, s": number("cubes:125 processor_s"),
+            "deepest overlap, mm": number("cubes:125 overlap_mm"),
+            "1,000 cubes, s": number("cubes:1000 processor_s"),
+            "card house, s": number("house processor_s"),
+            "moved, mm": stood("house"),
+            "tower moved, mm": stood("tower"),
+        },
+        by=("engine",),
+        across="scene",
+        where=lambda row: row["is_default"] == "True",
+    ),
+    "rivals_settings": Table(
+        {
+            "engine": text("engine"),
+            "setting": text("setting"),
+            "s": number("processor_s"),
+            "overlap, mm": number("overlap_mm"),
+            "at rest, mm": number("rest_overlap_mm"),
+            "median drift, mm": number("median_drift_mm"),
+        },
+        where=lambda row: row["scene"] == "cubes:125",
+        file="rivals",
+    ),
+    "rivals_thresholds": Table(
+        {
+            "engine": text("engine"),
+            "setting": text("setting"),
+            "stands from": text("stands_from"),
+            "still falls at": text("falls_to"),
+            "out of order": pair(text("out_of_order"), text("tried"), "{} of {}"),
+        }
+    ),
     "known_answers": Table(
         {
             "off by, mm": text("scene"),

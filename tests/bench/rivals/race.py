@@ -103,7 +103,7 @@ def film(engine: str, scene: BoxScene, chosen: Setting) -> dict[str, object]:
         found, seconds = Engine(ENTRANTS[engine][0]).film(scene, chosen.hz, chosen.options | sleep)
         poses = np.asarray(found, dtype=float)
     row = {"scene": scene.name, "engine": engine, "setting": chosen.label, "hz": chosen.hz, "processor_s": seconds}
-    row |= {"share": (len(poses) - 1) / scene.frames, "missed": missed}
+    row |= {"share": (len(poses) - 1) / scene.frames, "missed": missed, "is_default": chosen is ENTRANTS[engine][1][0]}
     return row | measured(scene, poses)
 
 
