@@ -15,7 +15,6 @@ import sys
 from collections.abc import Sequence
 from math import isfinite
 
-from .compile.kernel_cache import use_kernel_cache
 from .io.outputs import REPORT, refuse_output, write_output
 from .io.snapshot import read_snapshot
 from .process.command_line import ExitStatus
@@ -31,7 +30,6 @@ def main(argv: Sequence[str]) -> int:
     snapshot, findings = argv
     refuse_output(findings, REPORT)
     spec, settings = read_snapshot(snapshot)
-    use_kernel_cache()
     # only now, for numba takes a while to load
     from .bake.breaking_loads import breaking_loads
     from .dynamics.simulation import Simulation

@@ -34,13 +34,11 @@ as well when nobody reads its output any more.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from .bake.events import ListenerGone, emit, emit_warnings
@@ -59,8 +57,8 @@ from .bake.report import (
     worst,
 )
 from .bake.resuming import came_out_otherwise, go_on, is_same_motion, told_so_far
-from .compile.ahead import SHIPPED, misfit
-from .compile.kernel_cache import use_kernel_cache
+from .compile.ahead import SHIPPED, misfit, named_folder
+from .compile.kernel_cache import folder_of_kernels
 from .compile.stock import Stock
 from .compile.trust import doubt
 from .dynamics.model.frame import Frame
@@ -236,9 +234,8 @@ def bake(
 ) -> int:
     """Load the kernels, or compile them with help from a second process, and bake. Raises StopAsked between two steps."""
     begin = time.perf_counter()
-    folder = use_kernel_cache()
-    named = os.environ.get("NUMBA_CACHE_DIR")
-    unfit = [misfit(SHIPPED) if SHIPPED.is_dir() else None, doubt(Path(named)) if named else None]
+    folder, named = folder_of_kernels(), named_folder()
+    unfit = [misfit(SHIPPED) if SHIPPED.is_dir() else None, None if named is None else doubt(named)]
     emit("compiling", unfit="; ".join(filter(None, unfit)) or None)
     # only now, for numba takes a while to load
     from .compile.watch import Watch

@@ -10,10 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from solver_core.compile.kernel_cache import use_kernel_cache
-
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).resolve().parent.parent / "build" / "numba"))
-use_kernel_cache()
 
 STATUS = pytest.StashKey[int]()
 

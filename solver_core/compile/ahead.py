@@ -7,8 +7,8 @@ be common to the machines of a farm and not to be written to. Kernels are copied
 for numba writes next to what it reads: each when it is first called, since a bake calls two dozen of the 750 that there are.
 
 What numba reads there are pickles, which can do anything that Python can. So nothing is read but the package's own folder,
-which is as much to be trusted as the package, and the one that the user names by NUMBA_CACHE_DIR, where nobody else could have
-written to it (`trust.py`).
+which is as much to be trusted as the package, and the one that is named (`named_folder`), where nobody else could have written
+to it (`trust.py`).
 """
 
 from __future__ import annotations
@@ -24,13 +24,36 @@ from pathlib import Path
 
 from .trust import doubt, written_by_us_alone
 
-__all__ = ["INDEX", "MADE_FOR", "SHIPPED", "bring", "is_complete", "made_for", "misfit", "pack", "put", "say_what_for"]
+__all__ = [
+    "INDEX",
+    "MADE_FOR",
+    "SHIPPED",
+    "bring",
+    "is_complete",
+    "made_for",
+    "misfit",
+    "named_folder",
+    "pack",
+    "put",
+    "say_what_for",
+]
 
 SHIPPED = Path(__file__).resolve().parents[1] / "compiled"
+CLONE = Path(__file__).resolve().parents[2]
+BUILT = CLONE / "build" / "numba"
 MADE_FOR = "compiled.json"
 PACKED = ".tar.xz"
 # files of numba
 INDEX, CODE = ".nbi", ".nbc"
+
+
+def named_folder() -> Path | None:
+    """Where kernels are to be kept by NUMBA_CACHE_DIR; in a clone of the repository where the Makefile has them compiled; else
+    None, and the user's cache folder has them."""
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    if named:
+        return Path(named)
+    return BUILT if (CLONE / "Makefile").is_file() and (CLONE / "pyproject.toml").is_file() else None
 
 
 def made_for() -> dict[str, str]:
@@ -121,8 +144,8 @@ def bring(folder: Path, kernel: str) -> None:
     """
     if any(is_of(kernel, file.name) for file in folder.glob(f"*{INDEX}")):
         return
-    named = os.environ.get("NUMBA_CACHE_DIR")
-    for ahead in (SHIPPED, *([Path(named)] if named and doubt(Path(named)) is None else [])):
+    named = named_folder()
+    for ahead in (SHIPPED, *([named] if named is not None and doubt(named) is None else [])):
         if ahead / folder.name == folder or misfit(ahead):
             continue
         files = files_of(kernel, ahead, folder.name)

@@ -19,6 +19,8 @@ them. Division by zero gives inf or nan, as in numpy.
 Inner and leaf kernels lean on numba's insides, which were tried with the versions in `TESTED` and may be others in the next.
 With another numba, or STICTION_PLAIN_KERNELS=1 in the environment, all kernels are compiled as numba does by itself, and a
 warning says so: the results are the same, compiling and steps take longer.
+
+Whoever imports a kernel comes by here first, so this is where they are told where they are kept (`kernel_cache.py`).
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ from typing import Any
 import numba
 import numpy as np
 from numba import njit
+
+from .kernel_cache import use_kernel_cache
 
 __all__ = ["FALSE", "TRUE", "inlined_kernel", "inner_kernel", "kernel", "kernel_part", "leaf_kernel"]
 
@@ -74,6 +78,8 @@ def inner_options() -> dict[str, Any]:
 INNER_OPTIONS: dict[str, Any] = OPTIONS | inner_options()
 LEAF_OPTIONS: dict[str, Any] = INNER_OPTIONS | ({"_nrt": False} if "pipeline_class" in INNER_OPTIONS else {})
 INLINED_OPTIONS: dict[str, Any] = LEAF_OPTIONS | {"forceinline": True}
+
+use_kernel_cache()
 
 kernel = njit(**OPTIONS)
 kernel_part = njit(**OPTIONS, inline="always")

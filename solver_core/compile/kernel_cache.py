@@ -9,7 +9,6 @@ named tuples that are arguments of kernels: no stale kernel is found there, and 
 from __future__ import annotations
 
 import ast
-import gc
 import hashlib
 import os
 import re
@@ -20,16 +19,30 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from .ahead import named_folder
 from .kernel_lock import compile_in_turn
 from .processor import WITHOUT_VECTORS, use_level
 from .trust import doubt, written_by_us_alone
 
-__all__ = ["KernelLocator", "imported_sources", "kernel_folder", "sources_digest", "use_kernel_cache"]
+__all__ = [
+    "KernelLocator",
+    "folder_of_kernels",
+    "imported_sources",
+    "kernel_folder",
+    "sources_digest",
+    "use_kernel_cache",
+]
 
 PACKAGE = Path(__file__).resolve().parents[1]
 NAMED_TUPLE = re.compile(rb"^class (\w+)\(NamedTuple\):", re.MULTILINE)
 # numba's own, for kernels of others in the same process
-OTHER_LOCATORS = ("UserProvidedCacheLocator", "InTreeCacheLocator", "UserWideCacheLocator")
+OTHER_LOCATORS = (
+    "UserProvidedCacheLocator",
+    "InTreeCacheLocator",
+    "UserWideCacheLocator",
+    "IPythonCacheLocator",
+    "ZipCacheLocator",
+)
 
 
 class KernelLocator:
@@ -41,13 +54,10 @@ class KernelLocator:
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> KernelLocator | None:
         """The locator of a function in a file; None for files of others, and where nothing can be written."""
-        from numba.core import config
-
         source = Path(py_file).resolve()
-        base = vars(config).get("CACHE_DIR")
-        if not source.is_relative_to(PACKAGE) or not base:
+        if not source.is_relative_to(PACKAGE):
             return None
-        folder = kernel_folder(Path(base), source)
+        folder = kernel_folder(folder_of_kernels(), source)
         try:
             with written_by_us_alone():
                 folder.mkdir(parents=True, exist_ok=True)
@@ -118,28 +128,32 @@ def _imports(source: Path) -> frozenset[Path]:
     return frozenset(file for file in files if file.is_relative_to(PACKAGE) and file.is_file())
 
 
-def use_kernel_cache() -> Path:
-    """Keep this process's kernels below NUMBA_CACHE_DIR, or below the user's cache folder if that is not set, cannot be written
-    to, or could have been by others (`compile/trust.py`); returns the folder. They are for the level of this processor
-    (`compile/processor.py`).
+def folder_of_kernels() -> Path:
+    """The folder that this process keeps its kernels below: that which is named (`ahead.named_folder`), or the user's cache
+    folder if there is none, it cannot be written to, or could have been by others (`compile/trust.py`)."""
+    named = named_folder()
+    if named is not None and doubt(named) is None and _can_be_written(named):
+        return named
+    return _user_cache_folder() / "stiction"
 
-    To be called before any kernel is imported. From then on one process at a time compiles a kernel, and Python's collector of
-    garbage looks less often.
+
+def use_kernel_cache() -> None:
+    """Keep this process's kernels below `folder_of_kernels`, for the level of this processor (`compile/processor.py`); from
+    then on one process at a time compiles a kernel. Kernels of other packages are kept where they were, and compiled as they
+    were but for that level.
+
+    Called where the kinds of kernel are defined (`compile/kernel.py`), so before there is any.
     """
     from numba.core import config
 
     use_level()
-    named, own = os.environ.get("NUMBA_CACHE_DIR"), _user_cache_folder() / "stiction"
-    folder = Path(named) if named and doubt(Path(named)) is None and _can_be_written(Path(named)) else own
+    others = vars(config)["CACHE_LOCATOR_CLASSES"] or ",".join(OTHER_LOCATORS)
     # numba makes its settings at run time
-    setattr(config, "CACHE_DIR", str(folder))  # noqa: B010
-    setattr(config, "CACHE_LOCATOR_CLASSES", ",".join((f"{__name__}.{KernelLocator.__name__}", *OTHER_LOCATORS)))  # noqa: B010
+    setattr(config, "CACHE_LOCATOR_CLASSES", f"{__name__}.{KernelLocator.__name__},{others}")  # noqa: B010
     compile_in_turn()
-    # what compiling makes, millions of objects, mostly stays; to look through it often took a tenth of the time
-    gc.set_threshold(10_000, 20, 50)
-    return folder
 
 
+@cache
 def _can_be_written(folder: Path) -> bool:
     try:
         with written_by_us_alone():

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..compile.ahead import MADE_FOR, SHIPPED, is_complete, say_what_for
-from ..compile.kernel_cache import imported_sources, sources_digest, use_kernel_cache
+from ..compile.kernel_cache import folder_of_kernels, imported_sources, sources_digest
 from ..compile.process import start
 from ..compile.stock import Stock
 from ..compile.trust import doubt, written_by_us_alone
@@ -69,7 +69,7 @@ def main(argv: Sequence[str], ending: Ending) -> int:
         print(f"{why}; name another folder", file=sys.stderr)
         return 2
     os.environ["NUMBA_CACHE_DIR"] = str(folder)
-    if use_kernel_cache() != folder:
+    if folder_of_kernels() != folder:
         print(f"{folder} cannot be written to; name a folder that can", file=sys.stderr)
         return 2
     try:

@@ -69,9 +69,6 @@ def bake(name: str) -> None:
 
     counts = [0]
     event.register("numba:compile", Listener())
-    from solver_core.compile.kernel_cache import use_kernel_cache
-
-    use_kernel_cache()
     from solver_core.dynamics.simulation import Simulation
 
     spec, method = scene(name)

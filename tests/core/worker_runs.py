@@ -23,8 +23,6 @@ SECONDS_TO_END = 60.0
 DOUBLE = """
 import hashlib, runpy, sys
 import solver_core.process.ending
-from solver_core.compile.kernel_cache import use_kernel_cache
-use_kernel_cache()
 from solver_core.dynamics.simulation import Simulation
 def take_half_an_hour():
     hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)

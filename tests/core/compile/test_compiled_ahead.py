@@ -32,7 +32,7 @@ from solver_core.compile import ahead, kernel_cache
 ahead.SHIPPED = Path(sys.argv[1])
 if sys.argv[2] == "read only":
     kernel_cache._can_be_written = lambda folder: False
-used = kernel_cache.use_kernel_cache()
+used = kernel_cache.folder_of_kernels()
 import numpy as np
 from solver_core.dynamics.motion.rotation import write_matrix
 write_matrix(np.array([1.0, 0.0, 0.0, 0.0]), out := np.empty((3, 3)))
@@ -46,8 +46,6 @@ if sys.argv[2] == "ahead":
 
 # Prints the kernels that a bake has numba load or compile for Python, but for those that these call.
 LOADED = """
-from solver_core.compile.kernel_cache import use_kernel_cache
-use_kernel_cache()
 from numba.core.dispatcher import Dispatcher
 from solver_core.scenes import arch, card_house
 from solver_core.dynamics.simulation import Simulation
@@ -333,8 +331,6 @@ def test_a_process_that_compiles_ends_with_the_one_that_started_it(tmp_path):
 NEW_TYPES = """
 import sys
 from dataclasses import replace
-from solver_core.compile.kernel_cache import use_kernel_cache
-use_kernel_cache()
 from numba.core.dispatcher import Dispatcher
 from solver_core import scenes
 from solver_core.compile_all import rehearsal

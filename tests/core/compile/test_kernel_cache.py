@@ -79,7 +79,6 @@ def test_what_a_file_imports_at_run_time_is_among_what_its_folder_is_named_after
 @pytest.mark.slow
 def test_kernels_go_below_the_folder_that_the_environment_names(tmp_path):
     code = (
-        "from solver_core.compile.kernel_cache import use_kernel_cache; use_kernel_cache()\n"
         "import numpy as np\n"
         "from solver_core.dynamics.motion.rotation import write_matrix; write_matrix(np.ones(4), np.empty((3, 3)))"
     )

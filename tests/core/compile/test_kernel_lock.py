@@ -28,8 +28,10 @@ def kernel(x):
 # Says what it compiled itself, once it was told to begin. Between reading an index and writing it, numba takes its time here.
 USE = """
 import json, sys, time
-from solver_core.compile.kernel_cache import use_kernel_cache
-use_kernel_cache()
+from pathlib import Path
+from solver_core.compile import kernel_lock
+kernel_lock.PACKAGE = Path(sys.argv[2])
+import solver_core.compile.kernel
 import numpy as np
 from numba.core import event
 from numba.core.caching import IndexDataCacheFile
@@ -63,7 +65,8 @@ def run_at_once(tmp_path):
 
     def run(*types):
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        processes = [subprocess.Popen([sys.executable, "-c", USE, kind], env=environment, **pipes) for kind in types]
+        commands = ([sys.executable, "-c", USE, kind, str(tmp_path)] for kind in types)
+        processes = [subprocess.Popen(command, env=environment, **pipes) for command in commands]
         for process in processes:
             assert process.stdout.readline() == "ready\n"
         for process in processes:

@@ -144,9 +144,6 @@ class Attack:
 # All of a worker up to where it would bake; the index of a kernel is in the folder, by the name that numba looks for.
 LOAD = """
 import sys
-from pathlib import Path
-from solver_core.compile import kernel_cache
-kernel_cache.use_kernel_cache()
 from solver_core.linalg import vec3
 kernel = next(one for one in vars(vec3).values() if hasattr(one, "_cache") and hasattr(one, "py_func"))
 cache = kernel._cache._cache_file
