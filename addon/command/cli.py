@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line: `stiction bake`, `check`, `report`, `impacts` and `compile` on their own, and with the same arguments after
-`blender -b FILE --command`."""
+"""The command line: `stiction bake`, `check`, `report`, `impacts`, `solve` and `compile` on their own, and with the same
+arguments after `blender -b FILE --command`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ..bake.bake_files import cache_path, snapshot_of
 from ..bake.job import Job, Phase
 from ..bake.progress import duration
 from .changes import set_body, set_checked, set_scene, warnings_of
-from .options import PROGRAM, keys_wanted, make_parser
+from .options import PROGRAM, capture_wanted, keys_wanted, make_parser
 from .outputs import refuse_blend, refuse_outputs, standard_output_kept, why_not_saved
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ def run(argv: Sequence[str]) -> int:
         arguments = make_parser().parse_args(list(argv))
         if arguments.command == "compile":
             return compile_kernels(arguments)
+        if arguments.command == "solve":
+            return in_a_process("solver_core.solve_file", [str(argument) for argument in argv][1:])
         with standard_output_kept(arguments):
             try:
                 prepare(arguments)
@@ -66,11 +68,16 @@ def run(argv: Sequence[str]) -> int:
 
 def compile_kernels(arguments: argparse.Namespace) -> int:
     """Compile everything into a folder, in other processes; returns the exit status."""
+    more = [] if arguments.processes is None else ["--processes", str(arguments.processes)]
+    return in_a_process("solver_core.compile_all", [arguments.folder, *more])
+
+
+def in_a_process(module: str, arguments: Sequence[str]) -> int:
+    """Run a module of the solver as a program that ends with this one; returns its exit status."""
     from ..bake.worker import WorkerError, find_python, worker_environment
 
-    more = [] if arguments.processes is None else ["--processes", str(arguments.processes)]
     try:
-        command = [find_python(), "-s", "-P", "-m", "solver_core.compile_all", arguments.folder, *more]
+        command = [find_python(), "-s", "-P", "-m", module, *arguments]
         environment = worker_environment()
     except WorkerError as error:
         say("ERROR", str(error))
@@ -243,7 +250,8 @@ def begun(arguments: argparse.Namespace, report: Path | None) -> Bake | ExitStat
     from ..blender.cooperative import at_once
 
     try:
-        return at_once(begin(bpy.context, say, resume=arguments.resume, keep_to=arguments.keep_to, report=report))
+        how = {"resume": arguments.resume, "keep_to": arguments.keep_to, "capture": capture_wanted(arguments)}
+        return at_once(begin(bpy.context, say, report=report, **how))
     except SceneError as error:
         say("ERROR", describe(error.problems))
         write_refusal(report, describe(error.problems), error.problems)

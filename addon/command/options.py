@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import tomllib
 from importlib import metadata
 from pathlib import Path
 
+from ...solver_core.bake.capture_steps import CAPTURE_FORMATS, steps_named
 from ...solver_core.process.command_line import Parser, UsageError
 from ...solver_core.scene.spec import ContactMethod, Staggering
+from ...solver_core.solve_file import add_arguments
 from ..output.channel_tracks import Keys, Tolerance
 from .changes import FIELDS
 
-__all__ = ["PROGRAM", "keys_wanted", "make_parser"]
+__all__ = ["PROGRAM", "capture_wanted", "keys_wanted", "make_parser"]
 
 PROGRAM = "stiction"
 
@@ -50,6 +53,11 @@ def make_parser() -> Parser:
     command.add_argument("--threads", type=int, metavar="N", help="threads for large heaps, 0 for one per processor")
     command.add_argument("--contacts", action="store_true", help="keep the contacts of every frame in the cache")
     command.add_argument("--report", metavar="FILE.json", help="write a JSON report of every frame")
+    command.add_argument("--capture", metavar="DIR", help="write the contact problems of some time steps as files")
+    command.add_argument(
+        "--capture-steps", metavar="FIRST:LAST", default="0:9", help="which, counted from 0 at the first frame (%(default)s)"
+    )
+    command.add_argument("--capture-format", choices=CAPTURE_FORMATS, default="npz", help="of the files (%(default)s)")
     add_key_options(command)
     check_command = commands.add_parser(
         "check",
@@ -77,7 +85,24 @@ def make_parser() -> Parser:
     )
     add_scene(impacts_command)
     impacts_command.add_argument("-o", "--output", required=True, nargs=1, metavar="FILE.csv", help="the file to write")
+    solve_command = commands.add_parser(
+        "solve",
+        help="solve a contact problem in a file",
+        description="Solves a contact problem that a bake captured (--capture), or another program wrote, and says how well. "
+        "Exits with 3 if it is not solved within the tolerance.",
+    )
+    add_arguments(solve_command)
     return parser
+
+
+def capture_wanted(arguments: argparse.Namespace) -> list[str]:
+    """What the arguments say of contact problems to be captured, as arguments of the worker. Raises UsageError."""
+    steps_named(arguments.capture_steps)
+    if arguments.capture is None:
+        return []
+    # the worker may be in another folder
+    folder = os.path.abspath(arguments.capture)
+    return ["--capture", folder, "--capture-steps", arguments.capture_steps, "--capture-format", arguments.capture_format]
 
 
 def version() -> str:
