@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from .dynamics.simulation import Simulation
     from .problem import configurations
     from .problem.contact_problem import ContactProblem
+    from .problem.forms import GlobalForm, LocalForm
     from .problem.residuals import Residual, Residuals, residuals
     from .problem.result import Result, Statistics, Status
+    from .problem.rounding import Rounding
     from .scene.spec import SceneSpec, SolverSettings
     from .scenes import plain as scenes
     from .solvers.baraff_1991.creep import creep_problem
@@ -33,10 +35,13 @@ __all__ = [
     "Found",
     "Frame",
     "FrameStatistics",
+    "GlobalForm",
     "LcpResult",
+    "LocalForm",
     "Residual",
     "Residuals",
     "Result",
+    "Rounding",
     "SceneError",
     "SceneSpec",
     "Simulation",
@@ -58,10 +63,13 @@ _HOMES = {
     "Found": "problem.result",
     "Frame": "dynamics.model.frame",
     "FrameStatistics": "dynamics.model.frame",
+    "GlobalForm": "problem.forms",
     "LcpResult": "solvers.lcp",
+    "LocalForm": "problem.forms",
     "Residual": "problem.residuals",
     "Residuals": "problem.residuals",
     "Result": "problem.result",
+    "Rounding": "problem.rounding",
     "SceneError": "validation.findings",
     "SceneSpec": "scene.spec",
     "Simulation": "dynamics.simulation",

@@ -41,6 +41,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
+from .bake.capture_steps import CAPTURE_FORMATS, steps_named
 from .bake.events import ListenerGone, emit, emit_warnings
 from .bake.report import (
     RESIDUALS,
@@ -100,6 +101,11 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
     parser.add_argument("--resume", action="store_true", help="continue after the last good frame of the cache, if it has any")
     parser.add_argument("--report", metavar="FILE", help="write a JSON report of the bake, or of its errors")
     parser.add_argument("--contacts", action="store_true", help="keep the contacts of every frame in the cache")
+    parser.add_argument("--capture", metavar="DIR", type=Path, help="write the contact problems of some time steps as files")
+    parser.add_argument(
+        "--capture-steps", metavar="FIRST:LAST", default="0:9", help="which, counted from 0 at the first frame (%(default)s)"
+    )
+    parser.add_argument("--capture-format", choices=CAPTURE_FORMATS, default="npz", help="of the files (%(default)s)")
     parser.add_argument(
         "--threads",
         type=int,
@@ -115,6 +121,7 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
         try:
             arguments = parser.parse_args(argv)
             refuse_outputs(arguments)
+            arguments.capture_steps = steps_named(arguments.capture_steps)
             if not 0 <= arguments.threads <= MOST_ASKED:
                 raise UsageError(f"--threads: {arguments.threads} is not between 0, for one a processor, and {MOST_ASKED}")
         except (UsageError, OSError) as error:
@@ -192,7 +199,7 @@ def bake_or_say_why_not(
         keep_checkpoint(writer)
         write_error_report(arguments.report, stop_report(writer.last_frame, "nobody reads its output any more"))
         raise
-    except CacheError as error:
+    except (CacheError, UsageError) as error:
         writer.check()
         return fail(ExitStatus.BAD_INPUT, str(error), arguments.report)
     except OSError as error:
@@ -260,7 +267,13 @@ def simulate(
     from .dynamics.joints.links import links_of, swing_warnings
     from .dynamics.simulation import Simulation
 
-    simulation = Simulation(spec, settings, keep_contacts=arguments.contacts, threads=arguments.threads)
+    see = None
+    if arguments.capture is not None:
+        from .bake.capture import Capture
+
+        capture = Capture(arguments.capture, arguments.capture_steps, arguments.capture_format, Path(arguments.cache).stem)
+        see = capture.see
+    simulation = Simulation(spec, settings, keep_contacts=arguments.contacts, threads=arguments.threads, see=see)
     if settings.step_time_limit:
         # what time ends comes out otherwise the second time
         writer.seconds_between_checkpoints = 0.0

@@ -7,7 +7,7 @@ references to Blender's data, for undo may replace that while the worker runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -67,6 +67,7 @@ def begin(
     resume: bool = False,
     keep_to: int | None = None,
     report: Path | None = None,
+    capture: Sequence[str] = (),
     idle: Idle | None = None,
 ) -> Steps[Bake]:
     """Read the context's scene and start the worker; nothing of the scene may be changed between the steps.
@@ -74,7 +75,8 @@ def begin(
     Raises SceneError, WorkerError, CacheError or OSError, and then has changed nothing.
 
     resume: go on after the frames that hold. keep_to: go on after this frame of the bake there is, whatever has changed.
-    idle: the processes that earlier bakes left, None for a bake with a process of its own.
+    capture: arguments of the worker that ask for contact problems. idle: the processes that
+    earlier bakes left, None for a bake with a process of its own.
     """
     scene = context.scene
     release_copies(scene)
@@ -88,7 +90,7 @@ def begin(
         files = bake_files(scene, (yield from aside(WRITING, partial(snapshot_digest, *content))))
     files.snapshot.parent.mkdir(parents=True, exist_ok=True)
     yield from aside(WRITING, partial(write_snapshot, files.snapshot, *content))
-    return Bake(scene, say, extraction, files, resume=resume, report=report, idle=idle)
+    return Bake(scene, say, extraction, files, resume=resume, report=report, capture=capture, idle=idle)
 
 
 class Bake:
@@ -103,6 +105,7 @@ class Bake:
         *,
         resume: bool = False,
         report: Path | None = None,
+        capture: Sequence[str] = (),
         idle: Idle | None = None,
     ):
         """Start the worker on the snapshot that is in its file; raises WorkerError, CacheError or OSError."""
@@ -125,7 +128,7 @@ class Bake:
             say("INFO", self._earlier)
         own = scene.stiction
         how = {"resume": resume, "contacts": own.keep_contacts, "threads": own.threads}
-        self._worker = Worker(self._files.snapshot, self._files.cache, report=report, idle=idle, **how)
+        self._worker = Worker(self._files.snapshot, self._files.cache, report=report, capture=capture, idle=idle, **how)
 
     @property
     def extraction_warnings(self) -> tuple[SceneWarning, ...]:

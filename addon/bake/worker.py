@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
@@ -40,11 +40,12 @@ class Worker:
         resume: bool = False,
         contacts: bool = False,
         threads: int = 0,
+        capture: Sequence[str] = (),
         report: Path | None = None,
         idle: Idle | None = None,
     ):
-        """idle: what has a process left, and keeps this one; None for a process that ends with the bake. Raises WorkerError and
-        OSError."""
+        """capture: arguments of the worker that ask for contact problems. idle: what has a process left, and keeps this one;
+        None for a process that ends with the bake. Raises WorkerError and OSError."""
         # whole, for a process that is there already may be in another folder
         arguments = [os.path.abspath(snapshot), os.path.abspath(cache)]
         if resume:
@@ -53,6 +54,7 @@ class Worker:
             arguments.append("--contacts")
         if threads > 0:
             arguments += ["--threads", str(threads)]
+        arguments += capture
         if report is not None:
             arguments += ["--report", os.path.abspath(report)]
         self._events: Events = SimpleQueue()

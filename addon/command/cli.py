@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line: `stiction bake`, `sweep`, `job`, `check`, `report`, `impacts` and `compile` on their own, and with the same
-arguments after `blender -b FILE --command`."""
+"""The command line: `stiction bake`, `sweep`, `job`, `check`, `report`, `impacts`, `solve` and `compile` on their own, and with
+the same arguments after `blender -b FILE --command`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ...solver_core.validation.findings import first_few
 from ..bake.bake_files import cache_path, snapshot_of
 from ..bake.job import Job, Phase
 from .changes import set_body, set_checked, set_scene, warnings_of
-from .options import PROGRAM, keys_wanted, make_parser
+from .options import PROGRAM, capture_wanted, keys_wanted, make_parser
 from .outputs import refuse_blend, refuse_outputs, standard_output_kept, why_not_saved
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ def run(argv: Sequence[str]) -> int:
         arguments = make_parser().parse_args(list(argv))
         if arguments.command == "compile":
             return compile_kernels(arguments)
+        if arguments.command == "solve":
+            return run_module("solver_core.solve_file", *map(str, argv[1:]))
         with standard_output_kept(arguments):
             try:
                 prepare(arguments)
@@ -290,7 +292,8 @@ def begun(arguments: argparse.Namespace, report: Path | None) -> Bake | ExitStat
     from ..blender.cooperative import at_once
 
     try:
-        return at_once(begin(bpy.context, say, resume=arguments.resume, keep_to=arguments.keep_to, report=report))
+        how = {"resume": arguments.resume, "keep_to": arguments.keep_to, "capture": capture_wanted(arguments)}
+        return at_once(begin(bpy.context, say, report=report, **how))
     except SceneError as error:
         say("ERROR", describe(error.problems))
         write_refusal(report, describe(error.problems), error.problems)

@@ -5,19 +5,22 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import tomllib
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from ...solver_core.bake.capture_steps import CAPTURE_FORMATS, steps_named
 from ...solver_core.process.command_line import Parser, UsageError
 from ...solver_core.scene.spec import ContactMethod, Staggering
+from ...solver_core.solve_file import add_arguments
 from ...solver_core.sweep.options import add_sweep_options
 from ..farms.written import FARMS
 from ..output.channel_tracks import Keys, Tolerance
 from .changes import FIELDS
 
-__all__ = ["PROGRAM", "keys_wanted", "make_parser"]
+__all__ = ["PROGRAM", "capture_wanted", "keys_wanted", "make_parser"]
 
 PROGRAM = "stiction"
 
@@ -59,6 +62,11 @@ def make_parser() -> Parser:
         action="store_true",
         help="exit with 0, not 3, where the bake is whole and steps missed the tolerance",
     )
+    command.add_argument("--capture", metavar="DIR", help="write the contact problems of some time steps as files")
+    command.add_argument(
+        "--capture-steps", metavar="FIRST:LAST", default="0:9", help="which, counted from 0 at the first frame (%(default)s)"
+    )
+    command.add_argument("--capture-format", choices=CAPTURE_FORMATS, default="npz", help="of the files (%(default)s)")
     add_key_options(command)
     check_command = commands.add_parser(
         "check",
@@ -99,6 +107,13 @@ def make_parser() -> Parser:
     )
     add_scene(impacts_command)
     impacts_command.add_argument("-o", "--output", required=True, nargs=1, metavar="FILE.csv", help="the file to write")
+    solve_command = commands.add_parser(
+        "solve",
+        help="solve a contact problem in a file",
+        description="Solves a contact problem that a bake captured (--capture), or another program wrote, and says how well. "
+        "Exits with 3 if it is not solved within the tolerance.",
+    )
+    add_arguments(solve_command)
     return parser
 
 
@@ -116,6 +131,16 @@ def add_job_command(commands: Any) -> None:
     command.add_argument("--kernels", metavar="FOLDER", help="of `stiction compile`, where all machines read it")
     command.add_argument("--blender", default="blender", metavar="PROGRAM", help="by default blender")
     command.add_argument("--threads", type=int, default=0, metavar="N", help="of the bake; 0, the default, for one a processor")
+
+
+def capture_wanted(arguments: argparse.Namespace) -> list[str]:
+    """What the arguments say of contact problems to be captured, as arguments of the worker. Raises UsageError."""
+    steps_named(arguments.capture_steps)
+    if arguments.capture is None:
+        return []
+    # the worker may be in another folder
+    folder = os.path.abspath(arguments.capture)
+    return ["--capture", folder, "--capture-steps", arguments.capture_steps, "--capture-format", arguments.capture_format]
 
 
 def version() -> str:

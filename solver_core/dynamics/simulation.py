@@ -16,6 +16,7 @@ from ..collision.chosen_normals import chosen_normals
 from ..collision.contact_set import ContactSet, merged
 from ..collision.time_of_impact import OVERLAP_ALLOWED, Motion
 from ..problem.result import Status
+from ..problem.system import System
 from ..scene.spec import (
     SceneSpec,
     SceneWarning,
@@ -56,6 +57,7 @@ from .solve.step_solver import StepSolver
 __all__ = ["Simulation"]
 
 Floats = NDArray[np.float64]
+See = Callable[[int, System, Floats], object]
 
 KEPT_CUTS = 12  # of those allowed, for what is not solved in so many tries; the others are made at impacts
 FEW_TRIES = 2  # where contact has no solution, or its time is over: for what else goes on in the scene
@@ -77,13 +79,15 @@ class Simulation:
         fps: float | None = None,
         keep_contacts: bool = False,
         threads: int = 1,
+        see: See | None = None,
         **changes: Any,
     ) -> None:
-        """settings: how the scene is solved, None for the defaults. changes: fields of `SolverSettings` with other values,
-        choices by name as well, as method="pivot". fps: frames a second instead of the scene's. keep_contacts: hand out the
-        contacts of every frame; the motion does not depend on it. threads: that large islands are solved in, 0 for one for
-        each processor; nor on these. Raises TypeError for a field that does not exist, and
-        ValueError for a choice that is none."""
+        """settings: how the scene is solved, None for the defaults. changes: fields of `SolverSettings` with other
+        values, choices by name as well, as method="pivot". fps: frames a second instead of the scene's. keep_contacts:
+        hand out the contacts of every frame; the motion does not depend on it. threads: that large islands are solved
+        in, 0 for one for each processor; nor on these. see: is shown the contact problem of each time step, counted
+        from 0 at the first frame, and the impulses (m, 3) that it begins with, each time before it is solved; neither
+        may be changed. Raises TypeError for a field that does not exist, and ValueError for a choice that is none."""
         self.settings = changed(SolverSettings() if settings is None else settings, changes)
         if fps is not None:
             spec = replace(spec, fps=fps)
@@ -116,9 +120,15 @@ class Simulation:
         self._joints = Joints(spec, self._bodies.model, self._state)
         solved = self._joints, self._deformation, self._moving
         rolling = Rolling(self._bodies, self._impacts, self._deformation, self._moving)
-        self._solver = StepSolver(spec, self.settings, *solved, rolling, threads)
+        self._see, self._step_now = see, 0
+        self._solver = StepSolver(spec, self.settings, *solved, rolling, threads, None if see is None else self._show)
         self._reaction, self._held = np.zeros((len(self._joints), 6)), np.zeros((len(self._joints), 6))
         self.warnings: tuple[SceneWarning, ...] = (*scene_warnings(spec), *self._begin_contacts(), *self._of_joints())
+
+    def _show(self, system: System, impulse: Floats) -> None:
+        """Show the problem that is solved next."""
+        assert self._see is not None
+        self._see(self._step_now, system, impulse)
 
     @property
     def held_in_step(self) -> Floats:
@@ -233,6 +243,7 @@ class Simulation:
         self._held[:] = 0.0
         if self.pull is not None:
             self._wake(self._sleep.islands_of(np.arange(len(self.spec.bodies)) == self.pull.body))
+        self._step_now = first
         with self._solver.one_step():
             rows = self._advance_in_parts(first)
         asleep = int(self._sleep.asleep.sum())

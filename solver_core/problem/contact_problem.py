@@ -14,14 +14,17 @@ when u are accelerations).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix, issparse, sparray, spmatrix
 
-from .delassus import as_bodies, factor_by_island
-from .system import System
+from .delassus import as_bodies, factor_by_island, without_rounding
+from .rounding import Rounded, Rounding, rounding_named
+from .system import System, relative_velocities
 
 __all__ = ["ContactProblem"]
 
@@ -35,8 +38,9 @@ class ContactProblem:
 
     system: the arrays. mu, mu_dynamic: (m,) coefficients of static and dynamic friction; sliding: (m,) bool, where the dynamic
     one is in force. direction: (m, dim - 1) unit vectors of the sliding velocity at contacts whose friction is wholly given by
-    it, zero at the others. bilateral: rows (b, n) of J and (b,) free velocities of bilateral constraints. Make one with
-    `from_delassus` or `from_bodies`, which validate what they are given.
+    it, zero at the others. bilateral: rows (b, n) of J and (b,) free velocities of bilateral constraints. rounded: what was
+    taken from the matrix that it was made of, None where nothing. Make one with `from_delassus`, `from_bodies` or `GlobalForm`,
+    which validate what they are given.
     """
 
     dim: int
@@ -46,6 +50,7 @@ class ContactProblem:
     sliding: NDArray[np.bool_]
     direction: Floats
     bilateral: tuple[Floats, Floats]
+    rounded: Rounded | None = None
 
     @property
     def contacts(self) -> int:
@@ -67,7 +72,7 @@ class ContactProblem:
     @classmethod
     def from_delassus(
         cls,
-        G: ArrayLike,
+        G: ArrayLike | spmatrix | sparray,
         g: ArrayLike,
         mu: ArrayLike,
         mu_dynamic: ArrayLike | None = None,
@@ -76,22 +81,26 @@ class ContactProblem:
         slack: ArrayLike | None = None,
         sliding_direction: ArrayLike | None = None,
         bilateral: int = 0,
+        rounding: Rounding | str = Rounding.REPAIR,
     ) -> ContactProblem:
         """Problem given by its Delassus operator, u = G lam + g.
 
-        G: (m dim + b, m dim + b) symmetric positive semidefinite, of any rank. g: (m dim + b,) or, with b = 0, (m, dim). mu,
-        mu_dynamic: scalar or (m,), >= 0. sliding: (m,) bool, contacts at which mu_dynamic is in force. slack: (m,) c of the
-        normal condition, else 0. Order in each contact is (n, t1, t2) for dim 3 and (n, t) for dim 2; bilateral: the number b
-        of bilateral constraints, which come last. sliding_direction: (m, dim - 1) vectors of any length but zero along the
-        sliding velocity, read where `sliding` is set: friction there is -mu_dynamic lam_n d, whatever u becomes (Baraff 1994,
-        (24)). Raises ValueError naming the argument and the index.
+        G: (m dim + b, m dim + b) symmetric positive semidefinite, of any rank, dense or one of scipy's sparse ones. g:
+        (m dim + b,) or, with b = 0, (m, dim). mu, mu_dynamic: scalar or (m,), >= 0. sliding: (m,) bool, contacts at
+        which mu_dynamic is in force. slack: (m,) c of the normal condition, else 0. Order in each contact is (n, t1,
+        t2) for dim 3 and (n, t) for dim 2; bilateral: the number b of bilateral constraints, which come last.
+        sliding_direction: (m, dim - 1) vectors of any length but zero along the sliding velocity, read where `sliding`
+        is set: friction there is -mu_dynamic lam_n d, whatever u becomes (Baraff 1994, (24)). rounding: whether a G
+        that was rounded to few digits is mended, or refused (`problem/rounding.py`). Raises ValueError naming the
+        argument and the index.
         """
         if not isinstance(dim, int | np.integer) or dim not in (2, 3):
             raise ValueError(f"dim must be 2 or 3, not {dim!r}")
         if isinstance(bilateral, bool) or not isinstance(bilateral, int | np.integer) or bilateral < 0:
             raise ValueError(f"bilateral must be a whole number of constraints, at least 0, not {bilateral!r}")
-        delassus = _symmetric("G", G)
-        rows = delassus.shape[0]
+        policy = rounding_named(rounding)
+        given = _square("G", G)
+        rows = given.shape[0]
         if rows < bilateral or (rows - bilateral) % dim:
             extra = f" - bilateral = {bilateral}" if bilateral else ""
             raise ValueError(f"G has {rows} rows; rows{extra} is not a multiple of dim = {dim}")
@@ -102,11 +111,16 @@ class ContactProblem:
             raise ValueError(f"g must have shape {wanted} to match G, not {free.shape}")
         free = free.reshape(-1)
         group = np.concatenate([np.repeat(np.arange(m), dim), np.arange(m, m + bilateral)])
-        factor = factor_by_island(delassus, group)
+        delassus, rounded = without_rounding(given, policy)
+        factor = factor_by_island(delassus, group, policy)
+        if factor.below_zero or rounded is not None:
+            asymmetry = 0.0 if rounded is None else rounded.asymmetry
+            rounded = Rounded(csr_matrix(given), asymmetry, factor.below_zero)
         slacks = _per_contact("slack", 0.0 if slack is None else slack, m)
         system = as_bodies(factor, int(dim), free[: m * dim].reshape(m, dim), slacks)
-        jacobian_b = (factor.matrix[m * dim :], free[m * dim :])
-        return cls._with_friction(int(dim), system, mu, mu_dynamic, sliding, sliding_direction, jacobian_b)
+        jacobian_b = (factor.rows_from(m * dim), free[m * dim :])
+        problem = cls._with_friction(int(dim), system, mu, mu_dynamic, sliding, sliding_direction, jacobian_b)
+        return problem if rounded is None else replace(problem, rounded=rounded)
 
     @classmethod
     def from_bodies(
@@ -272,7 +286,7 @@ class ContactProblem:
     @cached_property
     def free_velocity(self) -> Floats:
         """g = J v_hat + b, (m, dim) m/s: the relative velocities without any impulse."""
-        return (self.jacobian @ self.system.velocity).reshape(self.contacts, self.dim) + self.system.bias[:, : self.dim]
+        return relative_velocities(self.system, self.system.velocity)[:, : self.dim]
 
 
 def finite_array(name: str, values: ArrayLike) -> Floats:
@@ -292,10 +306,30 @@ def finite_array(name: str, values: ArrayLike) -> Floats:
     return array
 
 
-def _symmetric(name: str, values: ArrayLike) -> Floats:
-    array = finite_array(name, values)
+def _square(name: str, values: Any) -> Any:
+    array: Any = finite_sparse(name, values) if issparse(values) else finite_array(name, values)
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         raise ValueError(f"{name} must be a square matrix, not of shape {array.shape}")
+    return array
+
+
+def finite_sparse(name: str, values: Any) -> csr_matrix:
+    """A sparse matrix of finite numbers, without entries twice; ValueError that names it and the entry where one is not."""
+    if np.iscomplexobj(values):
+        raise ValueError(f"{name} must be a matrix of numbers: they are complex")
+    matrix = csr_matrix(values, dtype=np.float64)
+    matrix.sum_duplicates()
+    wrong = np.flatnonzero(~np.isfinite(matrix.data))
+    if wrong.size:
+        entry = int(wrong[0])
+        row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
+        place = f"[{row}, {matrix.indices[entry]}]"
+        raise ValueError(f"{name}{place} is {matrix.data[entry]}: every entry must be finite")
+    return matrix
+
+
+def _symmetric(name: str, values: ArrayLike) -> Floats:
+    array = _square(name, values)
     skew = np.abs(array - array.T)
     if skew.max(initial=0.0) > 1e-9 * np.abs(array).max(initial=0.0):
         i, j = np.unravel_index(int(skew.argmax()), skew.shape)

@@ -5,76 +5,152 @@ F comes of a Cholesky factorisation with complete pivoting (Higham 1990, "Analys
 semi-definite matrix") of G with a diagonal near one, so that what is light beside something heavy keeps its digits, and has as
 many columns as G has rank. Where what is left over is more than rounding, as of a matrix that is known to few digits, the
 eigenvalues decide: small ones may be negative, and are none.
+
+G may be dense or one of scipy's sparse matrices. Only its islands are ever dense.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs
-from scipy.sparse import csr_matrix
+from scipy.sparse import coo_matrix, csr_matrix, issparse
 from scipy.sparse.csgraph import connected_components
 
+from ..process.memory import free_memory
+from .rounding import ASYMMETRY_MENDED, BELOW_ZERO_MENDED, EXACT_ASYMMETRY, Rounded, Rounding
 from .system import System
 
-__all__ = ["Factor", "as_bodies", "factor_by_island"]
+__all__ = ["Factor", "as_bodies", "factor_by_island", "without_rounding"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 UNCOUPLED = 1e-15  # of the geometric mean of two entries on the diagonal: what is between them is rounding
 LEFT_OVER = 1e-12  # with a diagonal near one: what a factorisation may leave
-BELOW_ZERO = 1e-8  # of the largest entry: what an eigenvalue may be below zero
+BELOW_ZERO = 1e-8  # of the largest entry: what an eigenvalue of a matrix that was not rounded may be below zero
+FLOATS_AN_ENTRY = 5  # of an island, while it is factored
+FLOAT_BYTES = 8
 
 
 class Factor(NamedTuple):
-    """F (rows, n) of G = F F^T, island after island. offset: (islands + 1,) first column of each. island: (rows,) of each row,
-    -1 where the row of G is zero."""
+    """F (rows, n) of G = F F^T, island after island. blocks: of each island its rows (k,) and F there, (k, rank). offset:
+    (islands + 1,) first column of each. rows: how many there are; some may be in no island, where G is zero. below_zero: the
+    most negative eigenvalue that was taken away, of the largest entry."""
 
-    matrix: Floats
+    blocks: tuple[tuple[Ints, Floats], ...]
     offset: Ints
-    island: Ints
+    rows: int
+    below_zero: float
+
+    def rows_from(self, first: int) -> Floats:
+        """The rows of F from `first` on, (rows - first, n)."""
+        matrix = np.zeros((self.rows - first, self.offset[-1]))
+        for i, (rows, block) in enumerate(self.blocks):
+            mine = rows >= first
+            matrix[rows[mine] - first, self.offset[i] : self.offset[i + 1]] = block[mine]
+        return matrix
 
 
-def factor_by_island(delassus: Floats, group: Ints) -> Factor:
-    """The factor of a symmetric matrix (rows, rows), whose rows of the same group (rows,) stay together.
+def without_rounding(matrix: Any, rounding: Rounding, name: str = "G") -> tuple[Any, Rounded | None]:
+    """The mean of a finite square matrix, dense or sparse, and its transpose; and what was given, where that is less exact than
+    it was computed. Raises ValueError naming two entries that differ by more than rounding, or at all where that is refused."""
+    skew = matrix - matrix.T
+    size = np.abs(skew)
+    largest, scale = float(size.max()) if matrix.shape[0] else 0.0, _largest(matrix)
+    if largest > EXACT_ASYMMETRY * scale:
+        i, j = np.unravel_index(int(size.argmax()), matrix.shape)
+        if largest > ASYMMETRY_MENDED * scale or rounding is Rounding.REFUSE:
+            both = f"{name}[{i}, {j}] = {float(matrix[i, j])!r} but {name}[{j}, {i}] = {float(matrix[j, i])!r}"
+            told = f"{name} must be symmetric: {both}"
+            mended = "" if largest > ASYMMETRY_MENDED * scale else "; which rounding='repair' mends"
+            raise ValueError(told + mended)
+        return 0.5 * (matrix + matrix.T), Rounded(csr_matrix(matrix), largest / scale, 0.0)
+    return 0.5 * (matrix + matrix.T), None
 
-    Raises ValueError where it is not positive semidefinite.
+
+def _largest(matrix: Any) -> float:
+    return float(np.abs(matrix).max()) if matrix.shape[0] else 0.0
+
+
+def factor_by_island(symmetric: Any, group: Ints, rounding: Rounding = Rounding.REFUSE) -> Factor:
+    """The factor of a symmetric matrix (rows, rows), dense or sparse, whose rows of the same group (rows,) stay together.
+
+    Raises ValueError where it is not positive semidefinite, by more than rounding or at all where that is refused, or where an
+    island of it does not fit into memory.
     """
-    rows = len(delassus)
-    symmetric = 0.5 * (delassus + delassus.T)
-    scale = float(np.abs(symmetric).max(initial=0.0))
-    part = _parts(symmetric, group)
-    factors = [np.flatnonzero(part == i) for i in range(part.max(initial=-1) + 1)]
-    blocks = [(chosen, _factor(symmetric[np.ix_(chosen, chosen)], scale)) for chosen in factors]
-    blocks = [(chosen, block) for chosen, block in blocks if block.shape[1]]
-    offset = np.cumsum([0, *(block.shape[1] for _, block in blocks)]).astype(np.int64)
-    matrix, island = np.zeros((rows, offset[-1])), np.full(rows, -1, dtype=np.int64)
-    for i, (chosen, block) in enumerate(blocks):
-        matrix[chosen, offset[i] : offset[i + 1]] = block
-        island[chosen] = i
-    return Factor(matrix, offset, island)
+    scale = _largest(symmetric)
+    most = BELOW_ZERO_MENDED if rounding is Rounding.REPAIR else BELOW_ZERO
+    factors, below = [], 0.0
+    for rows, block in _islands(symmetric, group):
+        factor, lowest = _factor(block, scale, most)
+        below = min(below, lowest)
+        if factor.shape[1]:
+            factors.append((rows, factor))
+    offset = np.cumsum([0, *(factor.shape[1] for _, factor in factors)]).astype(np.int64)
+    return Factor(tuple(factors), offset, symmetric.shape[0], below / scale if below < 0.0 else 0.0)
 
 
-def _parts(symmetric: Floats, group: Ints) -> Ints:
-    """(rows,) which connected part of the matrix each row is in, in the order of their first rows."""
-    size = np.sqrt(np.maximum(np.diagonal(symmetric), 0.0))
-    coupled = csr_matrix(np.abs(symmetric) > UNCOUPLED * np.outer(size, size))
-    rows = np.arange(len(group))
-    together = csr_matrix((np.ones(rows.size, dtype=bool), (rows, group)), shape=(rows.size, group.max(initial=-1) + 1))
-    joined = (together.T @ coupled @ together).astype(bool) if rows.size else csr_matrix((0, 0), dtype=bool)
-    return connected_components(joined, directed=False)[1][group] if rows.size else group
+def _islands(symmetric: Any, group: Ints) -> Iterator[tuple[Ints, Floats]]:
+    """The rows of each connected part of a matrix, in the order of their first rows, and what it has there, dense."""
+    if not group.size:
+        return
+    if not issparse(symmetric) and _is_one(symmetric, group):
+        yield np.arange(group.size), symmetric
+        return
+    entries = coo_matrix(symmetric)
+    entries.sum_duplicates()
+    size = np.sqrt(np.maximum(symmetric.diagonal(), 0.0))
+    bound = UNCOUPLED * size[entries.row] * size[entries.col]
+    coupled = np.abs(entries.data) > bound
+    ends = group[entries.row[coupled]], group[entries.col[coupled]]
+    groups = int(group.max()) + 1
+    joined = coo_matrix((np.ones(ends[0].size, dtype=bool), ends), shape=(groups, groups))
+    part = connected_components(joined, directed=False)[1][group]
+    inside = part[entries.row] == part[entries.col]
+    row, column, value = entries.row[inside], entries.col[inside], entries.data[inside]
+    count = int(part.max()) + 1
+    _require_room(np.bincount(part, minlength=count))
+    by_part, of_entries = np.argsort(part, kind="stable"), np.argsort(part[row], kind="stable")
+    first = np.searchsorted(part[by_part], np.arange(count + 1))
+    first_entry = np.searchsorted(part[row][of_entries], np.arange(count + 1))
+    place = np.empty(group.size, dtype=np.int64)
+    place[by_part] = np.arange(group.size) - first[part[by_part]]
+    for i in range(count):
+        rows, mine = by_part[first[i] : first[i + 1]], of_entries[first_entry[i] : first_entry[i + 1]]
+        block = np.zeros((rows.size, rows.size))
+        block[place[row[mine]], place[column[mine]]] = value[mine]
+        yield rows, block
 
 
-def _factor(block: Floats, scale: float) -> Floats:
-    """F (k, rank) of a part of a matrix whose largest entry is `scale`."""
+def _is_one(dense: Floats, group: Ints) -> bool:
+    """Whether the first row of a dense matrix is coupled to every group, which most small ones are."""
+    size = np.sqrt(np.maximum(np.diagonal(dense), 0.0))
+    coupled = np.abs(dense[0]) > UNCOUPLED * size[0] * size
+    return len(set(group[coupled].tolist())) == int(group.max()) + 1
+
+
+def _require_room(sizes: Ints) -> None:
+    largest = int(sizes.max())
+    needed, free = FLOATS_AN_ENTRY * FLOAT_BYTES * largest**2, free_memory()
+    if free is not None and needed > free:
+        raise ValueError(
+            f"G couples {largest} rows with each other, directly or through others: that takes {needed / 1e9:.1f} GB, and "
+            f"{free / 1e9:.1f} GB are free; give the problem by its bodies (from_bodies, GlobalForm), which takes less"
+        )
+
+
+def _factor(block: Floats, scale: float, most: float) -> tuple[Floats, float]:
+    """F (k, rank) of a part of a matrix whose largest entry is `scale`, and the most negative eigenvalue that was taken away;
+    most: what that may be, of `scale`."""
     rows = len(block)
     diagonal = np.diagonal(block)
     empty = ~block.any(axis=1)
     if (diagonal[~empty] <= 0.0).any():
-        return _by_eigenvalues(block, scale)
+        return _by_eigenvalues(block, scale, most)
     # to between 1/2 and 2, by powers of two, which is exact
     size = np.ldexp(1.0, np.frexp(np.where(empty, 1.0, diagonal))[1] // 2)
     scaled = block / size[:, None] / size
@@ -84,18 +160,23 @@ def _factor(block: Floats, scale: float) -> Floats:
     triangle = np.tril(lower)[:, :rank]
     last = order[rank:]
     if np.abs(scaled[np.ix_(last, last)] - triangle[rank:] @ triangle[rank:].T).max(initial=0.0) > LEFT_OVER:
-        return _by_eigenvalues(block, scale)
+        return _by_eigenvalues(block, scale, most)
     factor = np.empty((rows, rank))
     factor[order] = triangle
-    return size[:, None] * factor
+    return size[:, None] * factor, 0.0
 
 
-def _by_eigenvalues(block: Floats, scale: float) -> Floats:
+def _by_eigenvalues(block: Floats, scale: float, most: float) -> tuple[Floats, float]:
     eigenvalues, vectors = np.linalg.eigh(block)
-    if eigenvalues[0] < -BELOW_ZERO * max(scale, eigenvalues[-1]):
-        raise ValueError(f"G must be positive semidefinite: its smallest eigenvalue is {eigenvalues[0]:.6g}")
+    lowest = float(eigenvalues[0])
+    if lowest < -most * max(scale, eigenvalues[-1]):
+        share = f"{-lowest / scale:.1g} of its largest entry below zero"
+        told = f"G must be positive semidefinite: its smallest eigenvalue is {lowest:.6g}, {share}"
+        mended = "; which rounding='repair' mends" if lowest >= -BELOW_ZERO_MENDED * scale else ""
+        raise ValueError(told + mended)
     kept = eigenvalues > len(block) * np.finfo(float).eps * scale
-    return np.asarray(vectors[:, kept] * np.sqrt(eigenvalues[kept]), dtype=np.float64)
+    taken = lowest if lowest < -BELOW_ZERO * scale else 0.0
+    return np.asarray(vectors[:, kept] * np.sqrt(eigenvalues[kept]), dtype=np.float64), taken
 
 
 def as_bodies(factor: Factor, dim: int, free_velocity: Floats, slack: Floats) -> System:
@@ -107,22 +188,24 @@ def as_bodies(factor: Factor, dim: int, free_velocity: Floats, slack: Floats) ->
     width = np.diff(factor.offset)
     jacobian, bias = np.zeros((m, 3, int(width.max(initial=0)))), np.zeros((m, 3))
     bias[:, :dim] = free_velocity
-    rows = factor.matrix[: m * dim].reshape(m, dim, factor.offset[-1])
-    body = factor.island[: m * dim].reshape(m, dim).max(axis=1, initial=-1)
-    for i, size in enumerate(width):
-        mine = body == i
-        jacobian[mine, :dim, :size] = rows[mine][:, :, factor.offset[i] : factor.offset[i + 1]]
+    body = np.full(m, -1, dtype=np.int64)
+    for i, (rows, block) in enumerate(factor.blocks):
+        mine = rows < m * dim
+        contact, axis = np.divmod(rows[mine], dim)
+        jacobian[contact, axis, : width[i]] = block[mine]
+        body[contact] = i
     ones = [np.eye(size).ravel() for size in width]
     mass = np.concatenate(ones) if ones else np.zeros(0)
     return System(
         offset=factor.offset,
         block_start=np.concatenate([[0], np.cumsum(width**2)]).astype(np.int64),
         mass=mass,
-        inverse_mass=mass.copy(),
+        inverse_mass=mass,
         velocity=np.zeros(factor.offset[-1]),
         body_a=np.full(m, -1, dtype=np.int64),
         body_b=body,
-        jacobian_a=np.zeros_like(jacobian),
+        # of what never moves nothing is read: large islands are not there twice
+        jacobian_a=jacobian,
         jacobian_b=jacobian,
         bias=bias,
         slack=slack,

@@ -320,7 +320,7 @@ def relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, in
 
 
 def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0, box: bool = False) -> Residuals:
-    """Measure a result against its problem.
+    """Measure a result against its problem; where that is given as a matrix that was rounded, by that matrix as it was given.
 
     polygon_sides: 0 for Coulomb's law; K >= 3 measures dissipation over the K-sided polygon, which is the solver's own problem
     when it was asked for a polygon. box: whether cone and dissipation are those of the square about the disk, (16) and (18) of
@@ -340,6 +340,12 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
     bilateral_error = np.abs(problem.bilateral[0] @ moved + problem.bilateral[1])
     moved += system.velocity
     velocity = relative_velocities(system, moved)
+    if problem.rounded is not None:
+        # of the matrix that was given, not of the one that is solved
+        free = np.concatenate([problem.free_velocity.ravel(), problem.bilateral[1]])
+        given = problem.rounded.velocity(np.concatenate([np.ravel(result.impulse), result.bilateral]), free)
+        velocity[:, :dim] = given[: m * dim].reshape(m, dim)
+        bilateral_error = np.abs(given[m * dim :])
     difference = np.abs(velocity[:, :dim] - result.velocity).max(axis=1, initial=0.0)
     kappa = effective_masses(effective_inverse_mass(system))
     fastest, largest = scales(system, impulse)

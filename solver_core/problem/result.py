@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Found", "Result", "Statistics", "Status"]
+__all__ = ["Found", "Result", "Statistics", "Status", "together"]
 
 
 class Status(IntEnum):
@@ -63,6 +63,20 @@ class Statistics:
     given_up: int = 0
     rank_deficient: int = 0
     restarts: int = 0
+
+
+def together(first: Statistics, last: Statistics, found: Found | None) -> Statistics:
+    """The statistics of two runs of a method, one after the other, and what found the answer."""
+    return replace(
+        first,
+        iterations=first.iterations + last.iterations,
+        factorisations=first.factorisations + last.factorisations,
+        seconds=first.seconds + last.seconds,
+        relative_error=np.append(first.relative_error, last.relative_error),
+        residual=np.append(first.residual, last.residual),
+        coulomb=np.append(first.coulomb, last.coulomb),
+        found=found,
+    )
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much memory this process has had."""
+"""How much memory this process has had, and how much it could have."""
 
 from __future__ import annotations
 
 import sys
 
-__all__ = ["most_memory"]
+__all__ = ["free_memory", "most_memory"]
 
 KIBIBYTE = 1024
 
@@ -21,6 +21,39 @@ def most_memory() -> int:
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def free_memory() -> int | None:
+    """How much memory could still be had without moving out another program's, in bytes; None where the system does not say."""
+    if sys.platform == "linux":
+        with open("/proc/meminfo", encoding="ascii") as said:
+            return next((int(line.split()[1]) * KIBIBYTE for line in said if line.startswith("MemAvailable:")), None)
+    if sys.platform == "win32":
+        return free_on_windows()
+    import os
+
+    # all there is: macOS makes room by itself
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def free_on_windows() -> int | None:
+    import ctypes
+    from ctypes import wintypes
+
+    class State(ctypes.Structure):
+        """MEMORYSTATUSEX"""
+
+        _fields_ = (
+            ("length", wintypes.DWORD),
+            ("load", wintypes.DWORD),
+            ("whole", ctypes.c_ulonglong),
+            ("free", ctypes.c_ulonglong),
+            ("others", ctypes.c_ulonglong * 5),
+        )
+
+    kernel = ctypes.WinDLL("kernel32", use_last_error=True)  # type: ignore[attr-defined]
+    found = State(length=ctypes.sizeof(State))
+    return found.free if kernel.GlobalMemoryStatusEx(ctypes.byref(found)) else None
 
 
 def most_on_windows() -> int:

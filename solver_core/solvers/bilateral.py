@@ -64,4 +64,6 @@ def without_bilateral(problem: ContactProblem) -> WithoutBilateral:
     system = one_body(F.reshape(m, dim, len(C)), g.reshape(m, dim), whole.slack, whole.mu, whole.least_scale)
     system = system._replace(box=whole.box)
     none = np.zeros((0, len(C))), np.zeros(0)
-    return WithoutBilateral(replace(problem, system=system, bilateral=none), (U / sigma) @ (F_c @ V).T, (U / sigma) @ bias)
+    return WithoutBilateral(
+        replace(problem, system=system, bilateral=none, rounded=None), (U / sigma) @ (F_c @ V).T, (U / sigma) @ bias
+    )

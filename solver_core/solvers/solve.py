@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,13 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from ..problem.arguments import require_limits, require_truth, require_whole
 from ..problem.contact_problem import ContactProblem, finite_array
 from ..problem.residuals import residuals
-from ..problem.result import Found, Result, Statistics, Status
+from ..problem.result import Found, Result, Statistics, Status, together
 from ..problem.system import apply_inverse_mass, relative_velocities, transpose_product
 from .baraff_1991.creep import creep_problem
 from .baraff_1991.dynamic_friction import dynamic_friction
 from .baraff_1991.signs import sign_guessing
 from .baraff_1994.contacts import pivot
 from .bilateral import without_bilateral
+from .by_islands import apart, solve_apart
 from .coulomb.beforehand import propose_beforehand
 from .coulomb.cascade import ACCELERATED, VARIANTS, Request, solve_system
 from .effort import DONE, deadline_timer, effort_of_a_step
@@ -28,6 +30,7 @@ from .faure_1996.energy import energy
 from .frictionless import complementary_impulses, is_frictionless_matrix
 from .infeasible import told_from_failure
 from .joints_as_contacts import joints_as_contacts
+from .rounded import solve_rounded
 
 __all__ = ["METHODS", "Limits", "solve"]
 
@@ -107,25 +110,11 @@ def _asked_for_more(problem: ContactProblem, tolerance: float, result: Result, a
     for one in tighter:
         other = attempt(one)
         if other.status is Status.SOLVED:
-            return replace(other, stats=_together(stats, other.stats, other.stats.found))
+            return replace(other, stats=together(stats, other.stats, other.stats.found))
         if other.status is Status.TIME_LIMIT:
             break
-        stats = _together(stats, other.stats, None)
+        stats = together(stats, other.stats, None)
     return replace(result, stats=stats)
-
-
-def _together(first: Statistics, last: Statistics, found: Found | None) -> Statistics:
-    """The statistics of two runs of Staggered Projections, one after the other."""
-    return replace(
-        first,
-        iterations=first.iterations + last.iterations,
-        factorisations=first.factorisations + last.factorisations,
-        seconds=first.seconds + last.seconds,
-        relative_error=np.append(first.relative_error, last.relative_error),
-        residual=np.append(first.residual, last.residual),
-        coulomb=np.append(first.coulomb, last.coulomb),
-        found=found,
-    )
 
 
 def _staggered_contacts(
@@ -259,6 +248,7 @@ def solve(
     they would have without impulses. SOLVED then claims the law of `creep_problem`, or of `residuals(..., box=True)`, and
     `residuals(problem, result)` measures how far from Coulomb's the answer is.
 
+    Where a matrix that was rounded was mended, SOLVED claims the law with the matrix as it was given (`solvers/rounded.py`).
     A problem whose contact conditions contradict each other, as far as that can be proved, has the status INFEASIBLE.
     Raises ValueError that names the argument.
     """
@@ -277,7 +267,32 @@ def solve(
             raise ValueError(f"{name} is no option of the method {method}, which has {', '.join(known) or 'none'}")
     most = None if max_iterations is None else int(max_iterations)
     limits = Limits(float(tolerance), most, float(time_limit), warm_start)
-    return told_from_failure(problem, METHODS[method](problem, limits, **options), limits.tolerance)
+    if problem.rounded is None or options.get("static_friction") == "creep":
+        return _solve_parts(problem, method, limits, options)
+
+    def solve_mended(mended: ContactProblem, tolerance: float, time_limit: float, start: Floats | None) -> Result:
+        return _solve_parts(mended, method, Limits(tolerance, most, time_limit, start), options)
+
+    def measured(result: Result) -> float:
+        found = residuals(problem, result, polygon_sides=options.get("polygon_sides", 0), box="static_friction" in options)
+        return found.static_friction if method == "pivot" else found.coulomb
+
+    return solve_rounded(problem, solve_mended, measured, (limits.tolerance, limits.time_limit), warm_start)
+
+
+def _solve_parts(problem: ContactProblem, method: str, limits: Limits, options: dict[str, Any]) -> Result:
+    """Solve a problem, what is given as a matrix island by island; `static_friction` and so on are of the method."""
+    deadline = perf_counter() + limits.time_limit
+
+    def solve_part(part: ContactProblem, start: Floats | None) -> Result:
+        within = replace(limits, warm_start=start, time_limit=max(deadline - perf_counter(), 0.0))
+        return told_from_failure(part, METHODS[method](part, within, **options), limits.tolerance)
+
+    parts = apart(problem)
+    # velocities that are given with creep are of all contacts
+    if len(parts) == 1 or "tangential_velocity" in options:
+        return solve_part(problem, limits.warm_start)
+    return solve_apart(problem, parts, limits.warm_start, solve_part)
 
 
 def _impulses(values, problem: ContactProblem) -> Floats:

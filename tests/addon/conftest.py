@@ -7,7 +7,7 @@ test's choice in place of the simulation; the tests in test_whole.py use the rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -73,6 +73,7 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
         status = 0
         last_frame: int | None = None
         warnings: tuple[dict, ...] = ()
+        capture: tuple[str, ...] = ()
 
         @staticmethod
         def displacement(body: int, frame: int) -> np.ndarray:
@@ -93,12 +94,14 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
             resume: bool = False,
             contacts: bool = False,
             threads: int = 0,
+            capture: Sequence[str] = (),
             report: Path | None = None,
             idle: object = None,
         ):
             (self.spec, self.settings), self.digest = read_snapshot(snapshot), file_digest(snapshot)
             self.cache, self.resume, self.report, self.contacts, self.threads = cache, resume, report, contacts, threads
             self.idle = idle
+            type(self).capture = tuple(capture)
 
         def all_events(self, check=lambda: None):
             spec = self.spec

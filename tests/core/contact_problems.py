@@ -113,6 +113,23 @@ def hard_problems():
     ]
 
 
+def tower(boxes, edge=0.2, mu=0.6, sideways=0.0):
+    """(G, g) of equal cubes of 1 kg on the ground and on each other, four contacts an interface, lowest first."""
+    inverse = np.array([1.0, 1.0, 1.0, *[6.0 / edge**2] * 3])
+    rows = np.zeros((4 * boxes, 3, 6 * boxes))
+    axes = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    for k in range(4 * boxes):
+        level, corner = divmod(k, 4)
+        at = 0.5 * edge * np.array([(-1.0) ** corner, (-1.0) ** (corner // 2), 0.0])
+        for body, sign, side in ((level - 1, -1.0, 1.0), (level, 1.0, -1.0)):
+            if body >= 0:
+                arm = at + np.array([0.0, 0.0, 0.5 * edge * side])
+                rows[k, :, 6 * body : 6 * body + 6] = sign * np.hstack([axes, np.cross(arm, axes)])
+    J = rows.reshape(12 * boxes, -1)
+    v = np.tile([sideways, 0.0, -GRAVITY_STEP, 0.0, 0.0, 0.0], boxes)
+    return (J * np.tile(inverse, boxes)) @ J.T, J @ v
+
+
 def random_stack(rng, dim, most_bodies=8, mu_most=1.0, decades=1.0):
     """Delassus operator, free velocity and friction of bodies that touch each other and the ground at random places; their
     masses are from 10^-decades to 10^decades kg."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...collision.contact_set import ContactSet
 from ...problem.result import Status
+from ...problem.system import System
 from ...scene.spec import ContactMethod, SceneSpec, SolverSettings
 from ...solvers.coulomb.cascade import VARIANTS
 from ...solvers.effort import deadline_timer, effort_of_a_step, is_worked_off
@@ -65,9 +66,11 @@ class StepSolver:
         moving: MovingIslands,
         rolling: Rolling,
         threads: int,
+        see: Callable[[System, Floats], object] | None = None,
     ) -> None:
+        """see: is shown each problem and the impulses that it begins with, before it is solved."""
         self._settings, self._joints, self._deformation, self._moving = settings, joints, deformation, moving
-        self._rolling, self._threads = rolling, threads
+        self._rolling, self._threads, self._see = rolling, threads, see
         self._rules = rules_of(spec)
         self._effort = effort_of_a_step()
         self._deadline = np.inf
@@ -218,6 +221,8 @@ class StepSolver:
         whether it is of impacts alone, which say nothing of who tumbles."""
         settings, system, impulse = self._settings, problem.system, problem.impulse
         counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
+        if self._see is not None:
+            self._see(system, impulse)
         limits = settings.tolerance, settings.max_iterations
         if settings.method is ContactMethod.STAGGERED:
             tolerances, tumbling = of_impacts(begin, settings) if is_impact else self._moving.look(begin, system)

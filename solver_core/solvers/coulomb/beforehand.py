@@ -30,7 +30,7 @@ def propose_beforehand(
     variant: of Staggered Projections; only the accelerated one, with the friction disk, has proposals. threads: that large
     systems are begun in; no answer depends on their number.
     """
-    if variant != ACCELERATED or request.sides > 0:
+    if variant != ACCELERATED or request.sides > 0 or not len(impulse):
         return 0, Found.START
     if is_large(system):
         # what moves needs its last digits from Newton's method, what stands has them from many iterations of first order

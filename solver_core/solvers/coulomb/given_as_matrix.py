@@ -23,6 +23,7 @@ from ...problem.coulomb import project_onto_cones
 from ...problem.residuals import scales
 from ...problem.result import Found
 from ...problem.system import System, relative_velocities
+from ..by_islands import WIDE
 from ..criteria import ACCEPTABLE, COARSE
 from ..effort import OVERDUE
 from .admm import ADMM_PENALTY, CHANGE, ITERATIONS_A_CHECK, LAST_ADMM_PENALTY
@@ -35,7 +36,6 @@ __all__ = ["is_matrix", "propose_for_matrix"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-WIDE = 60  # degrees of freedom of ten bodies: from there on a factorisation of one dense body is slow
 FIRST_ORDER_ITERATIONS, LOOKS_WITHOUT_HALF = 3000, 15
 
 

@@ -395,6 +395,30 @@ def test_compiling_into_what_is_no_folder_is_refused_by_the_process_that_compile
     assert "taken" in capfd.readouterr().err
 
 
+def test_a_contact_problem_is_solved_without_a_scene(run, tmp_path, capfd):
+    problem = tmp_path / "a.dat"
+    problem.write_text("3\n1\n0\n3\n3\n3 3\n 1 0 0\n 0 1 0\n 0 0 1\n -1 1 0\n 0.5\n")
+    assert run("solve", problem, "--tolerance", "1e-9") == 0
+    assert "status: SOLVED" in capfd.readouterr().out
+    problem.write_text("3\n1\n")
+    assert run("solve", problem) == 2
+    assert "cut off" in capfd.readouterr().err
+    assert run("solve") == 2
+
+
+def test_contact_problems_are_captured_where_that_is_asked_for(run, file, fake_worker, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("bake", file, "-o", "baked.blend") == 0
+    assert fake_worker.capture == ()
+    wanted = ("--capture", "problems", "--capture-steps", "10:20", "--capture-format", "hdf5")
+    assert run("bake", file, "-o", "baked.blend", *wanted) == 0
+    # whole, for the worker may be in another folder
+    assert fake_worker.capture == ("--capture", str(tmp_path / "problems"), *wanted[2:])
+    capsys.readouterr()
+    assert run("bake", file, "-o", "baked.blend", "--capture", "problems", "--capture-steps", "20:10") == 2
+    assert "--capture-steps: 20:10 ends before it begins" in capsys.readouterr().err
+
+
 def test_compiling_needs_a_folder_and_no_scene(run, capsys):
     assert run("compile") == 2
     assert "FOLDER" in capsys.readouterr().err

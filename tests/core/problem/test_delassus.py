@@ -9,24 +9,7 @@ import quadprog
 
 import solver_core as sc
 
-GRAVITY_STEP = 9.81 / 240.0
-
-
-def tower(boxes, edge=0.2, mu=0.6, sideways=0.0):
-    """(G, g) of equal cubes of 1 kg on the ground and on each other, four contacts an interface, lowest first."""
-    inverse = np.array([1.0, 1.0, 1.0, *[6.0 / edge**2] * 3])
-    rows = np.zeros((4 * boxes, 3, 6 * boxes))
-    axes = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    for k in range(4 * boxes):
-        level, corner = divmod(k, 4)
-        at = 0.5 * edge * np.array([(-1.0) ** corner, (-1.0) ** (corner // 2), 0.0])
-        for body, sign, side in ((level - 1, -1.0, 1.0), (level, 1.0, -1.0)):
-            if body >= 0:
-                arm = at + np.array([0.0, 0.0, 0.5 * edge * side])
-                rows[k, :, 6 * body : 6 * body + 6] = sign * np.hstack([axes, np.cross(arm, axes)])
-    J = rows.reshape(12 * boxes, -1)
-    v = np.tile([sideways, 0.0, -GRAVITY_STEP, 0.0, 0.0, 0.0], boxes)
-    return (J * np.tile(inverse, boxes)) @ J.T, J @ v
+from ..contact_problems import GRAVITY_STEP, tower
 
 
 def scattered(seed, parts):

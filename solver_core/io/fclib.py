@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Contact problems as FCLIB keeps them, in HDF5 (Acary, Bremond, Koziara and Perignon 2014; fclib.h, version 3).
+
+    /fclib_local    spacedim, W, V, R, vectors/q, vectors/mu, vectors/s, info/title, info/description, info/math_info
+    /fclib_global   spacedim, M, H, G, vectors/f, vectors/w, vectors/mu, vectors/b, info/...
+    /guesses        number_of_guesses, 1, 2, ... each with v, u, r, l
+    /solution       v, u, r, l
+
+A matrix is a group of m, n, nzmax, nz, p, i, x as of CSparse: nz is -1 for compressed columns, -2 for compressed rows, else the
+number of triplets, i being their rows and p their columns. h5py is asked for when a file is read or written, and not before.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_matrix, csc_matrix, csr_matrix
+
+from ..problem.contact_problem import ContactProblem
+from ..problem.forms import GlobalForm, LocalForm, Solution, global_form_of, local_form_of
+from .problem_data import ProblemFile, ProblemFileError
+
+__all__ = ["SIGNATURE", "h5py_or_why_not", "is_fclib", "read_fclib", "with_solution", "written_fclib"]
+
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+LOCAL, GLOBAL, SOLUTION, GUESSES = "fclib_local", "fclib_global", "solution", "guesses"
+TRIPLET, COMPRESSED_COLUMNS, COMPRESSED_ROWS = 0, -1, -2
+MOST_PACKED = 1100  # times smaller than in memory: what compression of the library can do at most
+MOST_GUESSES = 1000
+MOST_UNWRITTEN = 1 << 24  # bytes
+TEXTS = ("title", "description", "math_info")
+
+Floats = NDArray[np.float64]
+
+
+def h5py_or_why_not(path: str | os.PathLike[str]) -> Any:
+    """The module h5py; ProblemFileError with what to do where it is not installed."""
+    try:
+        import h5py
+    except ImportError:
+        raise ProblemFileError(
+            path, "HDF5 files are read and written by h5py, which is not installed: pip install h5py"
+        ) from None
+    return h5py
+
+
+class Reader:
+    """An open file, whose every fault is a sentence."""
+
+    def __init__(self, path: str | os.PathLike[str], file: Any):
+        self.path, self._file = path, file
+
+    def wrong(self, reason: str) -> ProblemFileError:
+        return ProblemFileError(self.path, reason)
+
+    def has(self, place: str) -> bool:
+        return place in self._file
+
+    def dataset(self, place: str) -> NDArray[Any]:
+        """The numbers at a place, in one dimension."""
+        found = self._file.get(place)
+        if found is None or not hasattr(found, "shape"):
+            raise self.wrong(f"it has no {place}, which an FCLIB file has; was it written whole?")
+        if found.dtype.kind not in "iuf":
+            raise self.wrong(f"{place} must be numbers, not {found.dtype}")
+        needed, stored = found.size * found.dtype.itemsize, found.id.get_storage_size()
+        # what was declared and never written is zero, and may be: as an unknown solution
+        if needed > max(MOST_PACKED * stored, MOST_UNWRITTEN):
+            raise self.wrong(f"{place} is declared as {found.size} numbers, and {stored} bytes are there: it is damaged")
+        return np.asarray(found[()]).reshape(-1)
+
+    def whole(self, place: str) -> int:
+        """The one whole number at a place."""
+        values = self.dataset(place)
+        if values.size != 1 or values[0] != int(values[0]):
+            raise self.wrong(f"{place} must be one whole number, not {values[:4].tolist()}")
+        return int(values[0])
+
+    def vector(self, place: str, size: int | None = None) -> Floats:
+        values = self.dataset(place).astype(np.float64)
+        if size is not None and values.size != size:
+            raise self.wrong(f"{place} has {values.size} entries, and {size} are needed to go with the matrices")
+        return values
+
+    def text(self, place: str) -> str:
+        found = self._file.get(place)
+        value = found[()] if found is not None and hasattr(found, "shape") and found.shape in ((), (1,)) else b""
+        value = value[0] if isinstance(value, np.ndarray) else value
+        return value.decode("utf-8", "replace").rstrip("\0") if isinstance(value, bytes) else str(value)
+
+    def matrix(self, place: str, rows: int, columns: int) -> csr_matrix:
+        """A matrix of the shape that the vectors ask for, looked at first: a size that is declared allocates nothing."""
+        m, n, kind = (self.whole(f"{place}/{name}") for name in ("m", "n", "nz"))
+        if (m, n) != (rows, columns):
+            raise self.wrong(f"{place} is declared to be {m} by {n}, and {rows} by {columns} go with the vectors")
+        p, i, x = (self.dataset(f"{place}/{name}") for name in ("p", "i", "x"))
+        count = kind if kind >= TRIPLET else (int(p[-1]) if p.size else 0)
+        if kind < COMPRESSED_ROWS or count < 0 or min(i.size, x.size) < count:
+            raise self.wrong(f"{place} has nz = {kind}, {i.size} indices and {x.size} values, which is no sparse matrix")
+        i, x = i[:count].astype(np.int64), x[:count].astype(np.float64)
+        if kind >= TRIPLET:
+            return self._triplets(place, (i, p[:count].astype(np.int64), x), (m, n))
+        runs, across = (n, m) if kind == COMPRESSED_COLUMNS else (m, n)
+        p = p.astype(np.int64)
+        if p.size != runs + 1 or p[0] != 0 or (np.diff(p) < 0).any():
+            raise self.wrong(f"{place}/p must be {runs + 1} numbers that rise from 0, where the runs of {place}/x begin")
+        if count and (i.min() < 0 or i.max() >= across):
+            raise self.wrong(f"{place}/i has an index beyond 0 to {across - 1}")
+        return csr_matrix(csc_matrix((x, i, p), (m, n)) if kind == COMPRESSED_COLUMNS else csr_matrix((x, i, p), (m, n)))
+
+    def _triplets(self, place: str, entries: tuple[Any, Any, Floats], shape: tuple[int, int]) -> csr_matrix:
+        row, column, value = entries
+        if column.size != row.size:
+            raise self.wrong(f"{place}/p has {column.size} indices for {row.size} triplets")
+        for index, most, name in ((row, shape[0], "i"), (column, shape[1], "p")):
+            if index.size and (index.min() < 0 or index.max() >= most):
+                raise self.wrong(f"{place}/{name} has an index beyond 0 to {most - 1}")
+        return csr_matrix(coo_matrix((value, (row, column)), shape=shape))
+
+    def solution(self, place: str, sizes: dict[str, int]) -> Solution | None:
+        """What is kept at a place, None where there is nothing; what is not there is zero."""
+        if not self.has(place):
+            return None
+        parts = {name: np.zeros(size) for name, size in sizes.items()}
+        for name in parts:
+            if self.has(f"{place}/{name}"):
+                parts[name] = self.vector(f"{place}/{name}", sizes[name])
+        return Solution(**parts)
+
+
+def is_fclib(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is an HDF5 file with a contact problem in it."""
+    h5py = h5py_or_why_not(path)
+    try:
+        with h5py.File(path, "r") as file:
+            return LOCAL in file or GLOBAL in file
+    except OSError:
+        return False
+
+
+def read_fclib(path: str | os.PathLike[str]) -> ProblemFile:
+    """The problem in an FCLIB file. Raises ProblemFileError, and OSError where the file cannot be opened."""
+    h5py = h5py_or_why_not(path)
+    with open(path, "rb"):
+        pass  # a file that is not there has its own error
+    try:
+        with h5py.File(path, "r") as file:
+            return _read(Reader(path, file))
+    except ProblemFileError:
+        raise
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
+        reason = str(error).strip() or type(error).__name__
+        raise ProblemFileError(
+            path, f"it cannot be read as a contact problem, or is damaged ({reason}); copy it again"
+        ) from None
+
+
+def _read(file: Reader) -> ProblemFile:
+    if not file.has(LOCAL) and not file.has(GLOBAL):
+        raise file.wrong(f"it is HDF5, but has neither a group {LOCAL} nor {GLOBAL}: it is no FCLIB file")
+    top = GLOBAL if file.has(GLOBAL) else LOCAL
+    dim = file.whole(f"{top}/spacedim")
+    if dim not in (2, 3):
+        raise file.wrong(f"{top}/spacedim must be 2 or 3, not {dim}")
+    try:
+        form, sizes = _global(file, dim) if top == GLOBAL else _local(file, dim)
+    except ProblemFileError:
+        raise
+    except ValueError as error:
+        raise file.wrong(str(error)) from None
+    count = file.whole(f"{GUESSES}/number_of_guesses") if file.has(f"{GUESSES}/number_of_guesses") else 0
+    if not 0 <= count <= MOST_GUESSES:
+        raise file.wrong(f"{GUESSES}/number_of_guesses must be between 0 and {MOST_GUESSES}, not {count}")
+    guesses = [file.solution(f"{GUESSES}/{i + 1}", sizes) for i in range(count)]
+    texts = {name: file.text(f"{top}/info/{name}") for name in TEXTS}
+    kept = tuple(guess for guess in guesses if guess is not None)
+    return ProblemFile(form, **texts, guesses=kept, solution=file.solution(SOLUTION, sizes))
+
+
+def _local(file: Reader, dim: int) -> tuple[LocalForm, dict[str, int]]:
+    q = file.vector(f"{LOCAL}/vectors/q")
+    mu = file.vector(f"{LOCAL}/vectors/mu", len(q) // dim)
+    W = file.matrix(f"{LOCAL}/W", len(q), len(q))
+    if not file.has(f"{LOCAL}/V") and not file.has(f"{LOCAL}/R"):
+        return LocalForm(W, q, mu, dim), {"u": len(q), "r": len(q), "l": 0, "v": 0}
+    s = file.vector(f"{LOCAL}/vectors/s")
+    V, R = file.matrix(f"{LOCAL}/V", len(q), len(s)), file.matrix(f"{LOCAL}/R", len(s), len(s))
+    return LocalForm(W, q, mu, dim, V, R, s), {"u": len(q), "r": len(q), "l": len(s), "v": 0}
+
+
+def _global(file: Reader, dim: int) -> tuple[GlobalForm, dict[str, int]]:
+    f, w = file.vector(f"{GLOBAL}/vectors/f"), file.vector(f"{GLOBAL}/vectors/w")
+    mu = file.vector(f"{GLOBAL}/vectors/mu", len(w) // dim)
+    M, H = file.matrix(f"{GLOBAL}/M", len(f), len(f)), file.matrix(f"{GLOBAL}/H", len(f), len(w))
+    b = file.vector(f"{GLOBAL}/vectors/b") if file.has(f"{GLOBAL}/G") else np.zeros(0)
+    G = file.matrix(f"{GLOBAL}/G", len(f), len(b)) if b.size else None
+    return GlobalForm(M, H, f, w, mu, dim, G, b), {"u": len(w), "r": len(w), "l": len(b), "v": len(f)}
+
+
+def written_fclib(problem: ProblemFile, path: str | os.PathLike[str] = "-") -> bytes:
+    """An FCLIB file of a problem; what has bodies is written in the global form, in the local
+    one where joints give way. Raises ProblemFileError where the format has
+    no place for what a problem has."""
+    h5py, form = h5py_or_why_not(path), problem.form
+    if isinstance(form, ContactProblem):
+        try:
+            # joints that give way have a place in the local form alone
+            form = local_form_of(form) if form.system.box[..., 2].any() else global_form_of(form)
+        except ValueError as error:
+            raise ProblemFileError(path, str(error)) from None
+    buffer = io.BytesIO()
+    with h5py.File(buffer, "w") as file:
+        top = file.create_group(LOCAL if isinstance(form, LocalForm) else GLOBAL)
+        top["spacedim"] = np.array([form.dim], dtype=np.int32)
+        if isinstance(form, LocalForm):
+            pairs = (("V", form.V), ("R", form.R)) if form.bilateral else ()
+            vectors = {"q": form.q, "mu": form.mu} | ({"s": form.s} if form.bilateral else {})
+            matrices = (("W", form.W), *pairs)
+        else:
+            matrices = (("M", form.M), ("H", form.H), *((("G", form.G),) if form.bilateral else ()))
+            vectors = {"f": form.f, "w": form.w, "mu": form.mu} | ({"b": form.b} if form.bilateral else {})
+        for name, matrix in matrices:
+            _put_matrix(top.create_group(name), csc_matrix(matrix))
+        for name, vector in vectors.items():
+            top[f"vectors/{name}"] = vector
+        for name in TEXTS:
+            if getattr(problem, name):
+                top[f"info/{name}"] = np.bytes_(getattr(problem, name).encode())
+        if problem.guesses:
+            file[f"{GUESSES}/number_of_guesses"] = np.array([len(problem.guesses)], dtype=np.int32)
+        for i, guess in enumerate(problem.guesses):
+            _put_solution(file, f"{GUESSES}/{i + 1}", guess)
+        if problem.solution is not None:
+            _put_solution(file, SOLUTION, problem.solution)
+    return buffer.getvalue()
+
+
+def _put_matrix(group: Any, matrix: Any) -> None:
+    m, n = matrix.shape
+    matrix.sort_indices()
+    for name, value in (("nzmax", matrix.nnz), ("m", m), ("n", n), ("nz", COMPRESSED_COLUMNS)):
+        group[name] = np.array([value], dtype=np.int32)
+    group["p"], group["i"], group["x"] = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data
+
+
+def _put_solution(file: Any, place: str, solution: Solution) -> None:
+    if place in file:
+        del file[place]
+    for name in ("v", "u", "r", "l"):
+        if getattr(solution, name).size:
+            file[f"{place}/{name}"] = getattr(solution, name)
+
+
+def with_solution(path: str | os.PathLike[str], solution: Solution) -> bytes:
+    """The content of an FCLIB file with a solution in place of the one that it may have; all else stays as it is."""
+    h5py = h5py_or_why_not(path)
+    with open(path, "rb") as source:
+        buffer = io.BytesIO(source.read())
+    with h5py.File(buffer, "r+") as file:
+        _put_solution(file, SOLUTION, solution)
+    return buffer.getvalue()

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Contact problems as text, as Siconos prints and reads them (`frictionContact_printInFile`, and `global...`).
+
+    dimension (2 or 3), number of contacts
+    local:    W, q, mu
+    global:   M, H, q (here f), b (here w), mu
+
+A matrix is its storage (0 dense, 1 sparse blocks, 2 sparse), its two sizes, and then
+
+    dense     the sizes once more, and the entries as they lie in memory, column after column
+    blocks    how many there are, of rows and of columns; where block rows and block columns end; the two lengths, and the two
+              lists, of compressed rows of blocks; and each block: its number, and its entries column after column
+    sparse    where it comes from, and what CSparse prints: `col j : locations a to b` and `i : x`, or triplets `i j : x`
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_matrix, csr_matrix
+
+from ..problem.forms import GlobalForm, LocalForm
+from .problem_data import ProblemFile, ProblemFileError
+
+__all__ = ["read_siconos"]
+
+DENSE, BLOCKS, SPARSE = 0, 1, 2
+PRINTED_TRIPLETS, PRINTED_COLUMNS = 1, 2
+KNOWN_DIMENSIONS, ROLLING_DIMENSIONS = (2, 3), (4, 5)
+
+
+class Words:
+    """The words of a text, taken one after the other; every fault is a sentence."""
+
+    def __init__(self, path: str | os.PathLike[str], text: str):
+        self._path, self._words, self._at = path, text.split(), 0
+
+    @property
+    def left(self) -> int:
+        return len(self._words) - self._at
+
+    def wrong(self, what: str) -> ProblemFileError:
+        place = f"after {self._at} words" if self._at else "at its beginning"
+        return ProblemFileError(self._path, f"{what} {place}: it is no contact problem as Siconos prints it, or is cut off")
+
+    def word(self) -> str:
+        if not self.left:
+            raise self.wrong("the text ends")
+        self._at += 1
+        return self._words[self._at - 1]
+
+    def skip_to(self, *ends: str) -> str:
+        """Drop words up to the first that is one of these, and that one; returns it."""
+        while (word := self.word()) not in ends:
+            pass
+        return word
+
+    def whole(self, what: str, least: int = 0) -> int:
+        word = self.word()
+        if not word.lstrip("+-").isdigit() or int(word) < least:
+            raise self.wrong(f"{what} is {word!r} and no whole number of at least {least}")
+        return int(word)
+
+    def numbers(self, what: str, count: int) -> NDArray[np.float64]:
+        """So many numbers; that they are there is looked at before room is made for them."""
+        if count > self.left:
+            raise self.wrong(f"{what} has {count} numbers, and {self.left} words are left")
+        words = self._words[self._at : self._at + count]
+        try:
+            values = np.array(words, dtype=np.float64)
+        except ValueError:
+            raise self.wrong(f"{what} has something in it that is no number") from None
+        self._at += count
+        return values
+
+    def wholes(self, what: str, count: int, most: int) -> NDArray[np.int64]:
+        values = self.numbers(what, count)
+        if (values != np.floor(values)).any() or (values < 0).any() or (values > most).any():
+            raise self.wrong(f"{what} has something in it that is no whole number between 0 and {most}")
+        return values.astype(np.int64)
+
+
+def read_siconos(path: str | os.PathLike[str]) -> ProblemFile:
+    """The problem in a text file of Siconos. Raises ProblemFileError, and OSError where the file cannot be opened."""
+    content = Path(path).read_bytes()
+    try:
+        words = Words(path, content.decode("ascii"))
+    except UnicodeDecodeError:
+        raise ProblemFileError(path, "it is neither text of Siconos, nor HDF5 of FCLIB, nor npz of Stiction") from None
+    dim, contacts = words.whole("the dimension"), words.whole("the number of contacts")
+    if dim in ROLLING_DIMENSIONS:
+        raise ProblemFileError(path, f"it has {dim} rows a contact, for rolling friction, which is not solved here")
+    if dim not in KNOWN_DIMENSIONS:
+        raise words.wrong(f"the dimension is {dim}, and neither 2 nor 3")
+    first, rows = _matrix(words, "the first matrix"), dim * contacts
+    try:
+        if first.shape == (rows, rows) and _ends_with(words, rows + contacts):
+            form = LocalForm(first, words.numbers("q", rows), words.numbers("mu", contacts), dim)
+        else:
+            H = _matrix(words, "H")
+            if H.shape != (first.shape[0], rows):
+                raise words.wrong(
+                    f"H is {H.shape[0]} by {H.shape[1]}, and {first.shape[0]} by {rows} go with M and the contacts"
+                )
+            f, w = words.numbers("q", first.shape[0]), words.numbers("b", rows)
+            form = GlobalForm(first, H, f, w, words.numbers("mu", contacts), dim)
+    except ProblemFileError:
+        raise
+    except ValueError as error:
+        raise ProblemFileError(path, str(error)) from None
+    return ProblemFile(form)
+
+
+def _ends_with(words: Words, count: int) -> bool:
+    """Whether no more is left than q and mu; a file of the global form has another matrix there. Some files have a last 0."""
+    return words.left in (count, count + 1)
+
+
+def _matrix(words: Words, what: str) -> Any:
+    storage, m, n = words.whole(f"the storage of {what}"), words.whole(f"rows of {what}"), words.whole(f"columns of {what}")
+    if storage == DENSE:
+        if (words.whole("rows"), words.whole("columns")) != (m, n):
+            raise words.wrong(f"{what} has two sizes")
+        return csr_matrix(words.numbers(what, m * n).reshape(n, m).T)
+    if storage == BLOCKS:
+        return _blocks(words, what, (m, n))
+    if storage == SPARSE:
+        return _sparse(words, what, (m, n))
+    raise words.wrong(f"the storage of {what} is {storage}, and none of 0, 1 and 2")
+
+
+def _blocks(words: Words, what: str, shape: tuple[int, int]) -> csr_matrix:
+    count, rows, columns = (words.whole(f"blocks of {what}") for _ in range(3))
+    row_ends, column_ends = words.wholes(what, rows, shape[0]), words.wholes(what, columns, shape[1])
+    for ends, size in ((row_ends, shape[0]), (column_ends, shape[1])):
+        if (ends[-1] if ends.size else 0) != size or (np.diff(ends) < 0).any():
+            raise words.wrong(f"the blocks of {what} do not end with its last row and column")
+    filled, entries = words.whole(f"block rows of {what}"), words.whole(f"blocks of {what}")
+    first, column = words.wholes(what, filled, count), words.wholes(what, entries, max(columns - 1, 0))
+    if entries < count or (np.diff(first) < 0).any() or (filled and first[-1] > count) or filled > rows + 1:
+        raise words.wrong(f"the rows of blocks of {what} do not fit together")
+    row_start, column_start = np.append(0, row_ends), np.append(0, column_ends)
+    parts: list[tuple[Any, Any, NDArray[np.float64]]] = []
+    for row, (begin, end) in enumerate(pairwise(first.tolist())):
+        for number in range(begin, end):
+            words.whole(f"the number of a block of {what}")
+            at = int(column[number])
+            height, width = int(row_ends[row] - row_start[row]), int(column_ends[at] - column_start[at])
+            i, j = np.meshgrid(np.arange(height), np.arange(width))
+            value = words.numbers(what, height * width)
+            parts.append((int(row_start[row]) + i.ravel(), int(column_start[at]) + j.ravel(), value))
+    if not parts:
+        return csr_matrix(shape)
+    i, j, value = (np.concatenate([part[k] for part in parts]) for k in range(3))
+    return csr_matrix(coo_matrix((value, (i, j)), shape=shape))
+
+
+def _sparse(words: Words, what: str, shape: tuple[int, int]) -> csr_matrix:
+    origin = words.whole(f"the origin of {what}")
+    if origin not in (PRINTED_TRIPLETS, PRINTED_COLUMNS):
+        raise words.wrong(f"the origin of {what} is {origin}, and neither triplets nor columns")
+    words.skip_to("nnz:")
+    count = words.whole(f"the entries of {what}", 0) if origin == PRINTED_TRIPLETS else _count(words, what)
+    if count * (3 if origin == PRINTED_TRIPLETS else 2) > words.left:
+        raise words.wrong(f"{what} has {count} entries, and {words.left} words are left")
+    i, j, value = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count)
+    if origin == PRINTED_TRIPLETS:
+        for k in range(count):
+            i[k], j[k] = words.whole(what), words.whole(what)
+            words.skip_to(":")
+            value[k] = words.numbers(what, 1)[0]
+    else:
+        _columns(words, what, (i, j, value), shape[1])
+    if count and (i.max() >= shape[0] or j.max() >= shape[1]):
+        raise words.wrong(f"{what} has an entry beyond its {shape[0]} rows and {shape[1]} columns")
+    return csr_matrix(coo_matrix((value, (i, j)), shape=shape))
+
+
+def _count(words: Words, what: str) -> int:
+    """The number of entries in `nnz: 36, 1-norm: 4.6`."""
+    word = words.word()
+    if not word.rstrip(",").isdigit():
+        raise words.wrong(f"the number of entries of {what} is {word!r}")
+    words.skip_to("1-norm:")
+    words.word()
+    return int(word.rstrip(","))
+
+
+def _columns(words: Words, what: str, entries: tuple, columns: int) -> None:
+    i, j, value = entries
+    for column in range(columns):
+        if words.word() != "col" or words.whole("a column of " + what) != column:
+            raise words.wrong(f"column {column} of {what} is not there")
+        words.skip_to("locations")
+        begin = words.whole(what)
+        words.skip_to("to")
+        # of an empty one the last is before the first
+        end = words.whole(what, -1) + 1
+        if not 0 <= begin <= end <= i.size:
+            raise words.wrong(f"column {column} of {what} has entries {begin} to {end - 1} of {i.size}")
+        for k in range(begin, end):
+            i[k], j[k] = words.whole(what), column
+            words.skip_to(":")
+            value[k] = words.numbers(what, 1)[0]

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Contact problems by their matrices, as other programs have them and as they are kept in files.
+
+    local     u = W r + V l + q,     0 = V^T r + R l + s
+    global    M v = H r + G l + f,   0 = G^T v + b,   u = H^T v + w
+
+and Coulomb's law between u and r at every contact, of `dim` rows each, the normal first (Acary, Bremond, Koziara and Perignon
+2014, "FCLIB: a collection of discrete 3D frictional contact problems"). All matrices are sparse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import block_array, block_diag, coo_matrix, csc_matrix, csr_matrix, issparse
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import splu
+
+from .contact_problem import ContactProblem, finite_array, finite_sparse
+from .delassus import without_rounding
+from .rounding import Rounding, rounding_named
+
+__all__ = ["GlobalForm", "LocalForm", "Solution", "global_form_of", "local_form_of"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Matrix = Any  # a csr_matrix, of which stubs say that it may have no shape
+
+WIDEST_BODY = 60  # degrees of freedom that M couples: what is wider is no body, but a mesh of elements
+COLUMNS_AT_ONCE = 256  # of M^-1 H
+
+
+@dataclass(frozen=True)
+class Solution:
+    """r: (m dim,) impulses of contacts. u: (m dim,) their velocities. l: (b,) of bilateral constraints. v: (n,) of the bodies,
+    none in the local form."""
+
+    r: Floats
+    u: Floats
+    l: Floats = field(default_factory=lambda: np.zeros(0))  # noqa: E741, as the format calls it
+    v: Floats = field(default_factory=lambda: np.zeros(0))
+
+
+def _matrix(name: str, values: Matrix, shape: tuple[int | None, int | None]) -> Matrix:
+    given: Matrix = finite_sparse(name, values if issparse(values) else csr_matrix(np.atleast_2d(finite_array(name, values))))
+    if any(wanted is not None and wanted != there for wanted, there in zip(shape, given.shape, strict=True)):
+        told = ", ".join("any" if wanted is None else str(wanted) for wanted in shape)
+        raise ValueError(f"{name} must have shape ({told}), not {given.shape}")
+    return given
+
+
+def _vector(name: str, values: ArrayLike, size: int) -> Floats:
+    array = finite_array(name, values)
+    if array.size != size:
+        raise ValueError(f"{name} must have {size} entries, not {array.size}")
+    return array.reshape(-1)
+
+
+def _contacts(dim: int, name: str, rows: int) -> int:
+    if dim not in (2, 3):
+        raise ValueError(f"dim must be 2 or 3, not {dim!r}")
+    if rows % dim:
+        raise ValueError(f"{name}: {rows} rows of contacts are no multiple of dim = {dim}")
+    return rows // dim
+
+
+def _friction(values: ArrayLike, contacts: int) -> Floats:
+    mu = np.asarray(values, dtype=np.float64).reshape(-1)
+    if np.isposinf(mu).any():
+        at = int(np.flatnonzero(np.isposinf(mu))[0])
+        raise ValueError(
+            f"mu[{at}] is inf: what never slips is no friction; hold it by a bilateral constraint, or give a large mu"
+        )
+    if mu.size == 1 and contacts != 1:
+        mu = np.full(contacts, mu[0])
+    return _vector("mu", mu, contacts)
+
+
+@dataclass(frozen=True)
+class LocalForm:
+    """A problem by its Delassus operator. W: (m dim, m dim). q: (m dim,). mu: (m,). V: (m dim, b), R: (b, b), s: (b,) of
+    bilateral constraints, of which there may be none. Raises ValueError naming the argument and the index."""
+
+    W: Matrix
+    q: Floats
+    mu: Floats
+    dim: int = 3
+    V: Matrix | None = None
+    R: Matrix | None = None
+    s: Floats = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self) -> None:
+        """Take what may be a list or a dense matrix as well, and refuse what does not fit together."""
+        W = _matrix("W", self.W, (None, None))
+        rows = W.shape[0]
+        _matrix("W", W, (rows, rows))
+        contacts = _contacts(self.dim, "W", rows)
+        if (self.V is None) != (self.R is None):
+            raise ValueError("V and R must be given together, or neither")
+        b = len(np.ravel(self.s))
+        V = csr_matrix((rows, b)) if self.V is None else _matrix("V", self.V, (rows, b))
+        R = csr_matrix((b, b)) if self.R is None else _matrix("R", self.R, (b, b))
+        if self.R is None and b:
+            raise ValueError("s is given without V and R")
+        whole = {"W": W, "V": V, "R": R, "q": _vector("q", self.q, rows), "s": _vector("s", self.s, b)}
+        for name, value in (whole | {"mu": _friction(self.mu, contacts)}).items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def contacts(self) -> int:
+        """Number of contacts m."""
+        return len(self.mu)
+
+    @property
+    def bilateral(self) -> int:
+        """Number of bilateral constraints."""
+        return len(self.s)
+
+    def problem(self, rounding: Rounding | str = Rounding.REPAIR) -> ContactProblem:
+        """The contact problem. rounding: as of `ContactProblem.from_delassus`."""
+        assert self.V is not None and self.R is not None
+        whole = self.W if not self.bilateral else csr_matrix(block_array([[self.W, self.V], [self.V.T, self.R]]))
+        free = np.concatenate([self.q, self.s])
+        return ContactProblem.from_delassus(whole, free, self.mu, dim=self.dim, bilateral=self.bilateral, rounding=rounding)
+
+    def solution(self, impulse: Floats, bilateral: Floats) -> Solution:
+        """Impulses (m, dim) and (b,) with the velocities that these matrices give them."""
+        assert self.V is not None
+        r = np.ravel(impulse)
+        return Solution(r, self.W @ r + self.V @ bilateral + self.q, bilateral)
+
+
+@dataclass(frozen=True)
+class GlobalForm:
+    """A problem by its masses. M: (n, n) symmetric positive definite. H: (n, m dim). f: (n,) N s. w: (m dim,) m/s. mu: (m,).
+    G: (n, b), b: (b,) of bilateral constraints, of which there may be none. Raises ValueError naming the argument and the
+    index."""
+
+    M: Matrix
+    H: Matrix
+    f: Floats
+    w: Floats
+    mu: Floats
+    dim: int = 3
+    G: Matrix | None = None
+    b: Floats = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self) -> None:
+        """Take what may be a list or a dense matrix as well, and refuse what does not fit together."""
+        M = _matrix("M", self.M, (None, None))
+        n = M.shape[0]
+        _matrix("M", M, (n, n))
+        H = _matrix("H", self.H, (n, None))
+        contacts = _contacts(self.dim, "H", H.shape[1])
+        b = len(np.ravel(self.b))
+        if self.G is None and b:
+            raise ValueError("b is given without G")
+        G = csr_matrix((n, 0)) if self.G is None else _matrix("G", self.G, (n, b))
+        vectors = {"f": _vector("f", self.f, n), "w": _vector("w", self.w, H.shape[1]), "b": _vector("b", self.b, b)}
+        for name, value in ({"M": M, "H": H, "G": G, "mu": _friction(self.mu, contacts)} | vectors).items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def contacts(self) -> int:
+        """Number of contacts m."""
+        return len(self.mu)
+
+    @property
+    def bilateral(self) -> int:
+        """Number of bilateral constraints."""
+        return len(self.b)
+
+    def problem(self, rounding: Rounding | str = Rounding.REPAIR) -> ContactProblem:
+        """The contact problem: of bodies where M couples little, and a contact touches no more than two of them, which takes
+        memory in proportion to H; else by the Delassus operator. rounding: as of `ContactProblem.from_delassus`."""
+        without_rounding(self.M, rounding_named(rounding), "M")
+        bodies = _bodies(self)
+        if bodies is not None:
+            return bodies
+        local = self.local()
+        try:
+            return local.problem(rounding)
+        except ValueError as error:
+            raise ValueError(f"M must be positive definite: of H^T M^-1 H as a matrix G, {error}") from None
+
+    def local(self) -> LocalForm:
+        """The same problem without velocities of bodies: W = H^T M^-1 H."""
+        assert self.G is not None
+        solve = _inverse(self.M)
+        columns = csc_matrix(block_array([[self.H, self.G]])) if self.bilateral else csc_matrix(self.H)
+        whole = csr_matrix(columns.T @ _apart(solve, columns))
+        free = columns.T @ solve(self.f) + np.concatenate([self.w, self.b])
+        rows = self.H.shape[1]
+        if not self.bilateral:
+            return LocalForm(whole, free, self.mu, self.dim)
+        V, R = whole[:rows, rows:], whole[rows:, rows:]
+        return LocalForm(whole[:rows, :rows], free[:rows], self.mu, self.dim, V, R, free[rows:])
+
+    def solution(self, impulse: Floats, bilateral: Floats) -> Solution:
+        """Impulses (m, dim) and (b,) with the velocities that these matrices give them."""
+        assert self.G is not None
+        r = np.ravel(impulse)
+        v = _inverse(self.M)(self.H @ r + self.G @ bilateral + self.f)
+        return Solution(r, self.H.T @ v + self.w, bilateral, v)
+
+
+def _inverse(M: Matrix) -> Any:
+    try:
+        return splu(csc_matrix(M)).solve
+    except RuntimeError as error:
+        raise ValueError(f"M must be positive definite: {str(error).lower()}") from None
+
+
+def _apart(solve: Any, columns: Matrix) -> Matrix:
+    """M^-1 of sparse columns, a few of them dense at a time."""
+    parts = range(0, columns.shape[1], COLUMNS_AT_ONCE)
+    found = [csc_matrix(solve(columns[:, i : i + COLUMNS_AT_ONCE].toarray())) for i in parts]
+    return csr_matrix(block_array([found])) if found else csr_matrix(columns.shape)
+
+
+def _bodies(form: GlobalForm) -> ContactProblem | None:
+    """The problem of the bodies that the blocks of M are; None where they are too wide, or a contact touches three."""
+    n, dim, m = form.M.shape[0], form.dim, form.contacts
+    if n == 0:
+        return None
+    count, body = connected_components(form.M, directed=False)
+    size = np.bincount(body, minlength=count)
+    if size.max() > WIDEST_BODY:
+        return None
+    entries = coo_matrix(form.H)
+    there = entries.data != 0.0
+    row, contact, axis = entries.row[there], entries.col[there] // dim, entries.col[there] % dim
+    touching = np.unique(np.stack([contact, body[row]], axis=1), axis=0)
+    first = np.searchsorted(touching[:, 0], np.arange(m + 1))
+    number = np.diff(first)
+    if (number > 2).any():
+        return None
+    # what touches nothing is with the first, which it does not move
+    body_b, body_a = np.zeros(m, dtype=np.int64), np.full(m, -1, dtype=np.int64)
+    body_b[number > 0] = touching[first[:-1][number > 0], 1]
+    body_a[number > 1] = touching[first[:-1][number > 1] + 1, 1]
+    order, offset = np.argsort(body, kind="stable"), np.concatenate([[0], np.cumsum(size)])
+    place = np.empty(n, dtype=np.int64)
+    place[order] = np.arange(n) - offset[body[order]]
+    left, right = np.zeros((m, dim, int(size.max()))), np.zeros((m, dim, int(size.max())))
+    for side, of in ((left, body_a), (right, body_b)):
+        mine = body[row] == of[contact]
+        side[contact[mine], axis[mine], place[row[mine]]] = entries.data[there][mine]
+    whole = coo_matrix(form.M)
+    masses = [np.zeros((k, k)) for k in size]
+    for i, j, value in zip(whole.row, whole.col, whole.data, strict=True):
+        masses[body[i]][place[i], place[j]] = value
+    even: list[ArrayLike] = [0.5 * (block + block.T) for block in masses]
+    velocity = np.concatenate([np.linalg.solve(block, form.f[order[a:b]]) for block, a, b in _runs(even, offset)])
+    assert form.G is not None
+    held = form.G.T.toarray()[:, order]
+    bias = form.w.reshape(m, dim)
+    return ContactProblem.from_bodies(
+        even, velocity, body_a, body_b, left, right, form.mu, bias=bias, bilateral_jacobian=held, bilateral_bias=form.b
+    )
+
+
+def _runs(masses: list[ArrayLike], offset: Ints) -> Any:
+    return zip(masses, offset[:-1], offset[1:], strict=True)
+
+
+def _refuse_more(problem: ContactProblem) -> None:
+    """Raise ValueError where a problem has what other programs know nothing of."""
+    if problem.slides_along_given.any():
+        raise ValueError("the direction of sliding is given at some contacts, which neither form has; keep it as npz")
+    box = problem.system.box
+    held = np.isneginf(box[..., 0]) & np.isposinf(box[..., 1])
+    if not held.all():
+        joint, row = (int(i) for i in np.argwhere(~held)[0])
+        raise ValueError(f"row {row} of joint {joint} has a limit or a motor, which neither form has; keep it as npz")
+
+
+def _rows_of_joints(problem: ContactProblem) -> tuple[Matrix, Floats, Floats]:
+    """J (rows, n) of contacts, then of joints; their velocities without those of bodies; the compliances of joints."""
+    system, dim = problem.system, problem.dim
+    contacts = system.mu.size
+    entries: list[tuple[Ints, Ints, Floats]] = []
+    for index, block in ((system.body_a, system.jacobian_a), (system.body_b, system.jacobian_b)):
+        for k in np.flatnonzero(index >= 0):
+            begin, end = system.offset[index[k]], system.offset[index[k] + 1]
+            rows = np.repeat(3 * k + np.arange(3), end - begin)
+            columns = np.tile(np.arange(begin, end), 3)
+            entries.append((rows, columns, block[k, :, : end - begin].ravel()))
+    total = 3 * len(system.body_a)
+    kept = np.ones(total, dtype=bool)
+    kept[: 3 * contacts] = np.tile(np.arange(3) < dim, contacts)
+    shape = (total, len(system.velocity))
+    parts = [np.concatenate([entry[i] for entry in entries]) if entries else np.zeros(0, np.int64) for i in range(3)]
+    J = csr_matrix(coo_matrix((parts[2], (parts[0], parts[1])), shape=shape))[np.flatnonzero(kept)]
+    J.eliminate_zeros()
+    bias = system.bias.copy()
+    bias[:contacts, 0] += system.slack
+    give = system.box[..., 2].ravel()
+    return J, bias.ravel()[kept], give
+
+
+def _masses(problem: ContactProblem) -> Matrix:
+    system = problem.system
+    sizes = np.diff(system.offset)
+    blocks = [system.mass[a : a + k * k].reshape(k, k) for a, k in zip(system.block_start[:-1], sizes, strict=True)]
+    return csr_matrix(block_diag(blocks)) if blocks else csr_matrix((0, 0))
+
+
+def global_form_of(problem: ContactProblem) -> GlobalForm:
+    """The global form of a contact problem. Slack is in w, so that u is a velocity and a gap over the time step; what joints
+    hold is bilateral. Raises ValueError where joints have limits, motors or springs, or sliding directions are given."""
+    _refuse_more(problem)
+    J, b, give = _rows_of_joints(problem)
+    if give.any():
+        raise ValueError("a joint gives way, which the global form does not have; keep the problem in the local form or as npz")
+    M, rows = _masses(problem), problem.dim * problem.system.mu.size
+    held: Matrix = csr_matrix(np.zeros((0, M.shape[0])) if not problem.bilateral_constraints else problem.bilateral[0])
+    G = csr_matrix(block_array([[J[rows:].T, held.T]])) if J.shape[0] > rows or held.shape[0] else csr_matrix((M.shape[0], 0))
+    bias_b = problem.bilateral[1] - problem.bilateral[0] @ problem.system.velocity
+    f = M @ problem.system.velocity
+    return GlobalForm(
+        M, csr_matrix(J[:rows].T), f, b[:rows], problem.system.mu, problem.dim, G, np.concatenate([b[rows:], bias_b])
+    )
+
+
+def local_form_of(problem: ContactProblem) -> LocalForm:
+    """The local form of a contact problem, as `global_form_of`; joints may give way, by R."""
+    _refuse_more(problem)
+    box = problem.system.box
+    rigid = problem.system._replace(box=np.concatenate([box[..., :2], np.zeros_like(box[..., 2:])], axis=-1))
+    form = global_form_of(replace(problem, system=rigid)).local()
+    give = np.zeros(form.bilateral)
+    give[: box[..., 2].size] = box[..., 2].ravel()
+    assert form.R is not None
+    if not give.any():
+        return form
+    return LocalForm(form.W, form.q, form.mu, form.dim, form.V, form.R + csr_matrix(np.diag(give)), form.s)

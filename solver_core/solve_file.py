@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Solves a contact problem in a file: python -m solver_core.solve_file PROBLEM [--method M] [--tolerance T] [--output FILE]
+
+PROBLEM is HDF5 of FCLIB, text of Siconos, or npz of Stiction. A line each says what it is, what was mended, how it ended, and
+how far the law is from holding, with the worst contact, measured by the file's own matrices. FILE, .npz or .hdf5, has the
+problem with its solution. Ends with 0 when it is solved within the tolerance, 3 when it is not, 2 when something cannot be read
+or is refused, 1 for anything else.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import inf
+from typing import TYPE_CHECKING
+
+from .process.command_line import ExitStatus, Parser, UsageError, status_of
+from .process.console import flush_output, prepare_streams, tell
+from .process.ending import Ending, end_by_force, hear_parent, hear_signals
+
+if TYPE_CHECKING:
+    from .io.problem_data import ProblemFile
+    from .problem.contact_problem import ContactProblem
+    from .problem.residuals import Residuals
+    from .problem.result import Result
+
+__all__ = ["add_arguments", "main"]
+
+METHODS = ("staggered", "pivot", "lemke", "energy")
+# of `Residuals`, in the order in which they are said; those of joints and constraints where there are some
+MEASURES = ("penetration", "cone", "complementarity", "dissipation", "natural_map", "joint", "bilateral")
+
+
+def add_arguments(parser: Parser) -> None:
+    """What a contact problem is solved by; `stiction solve` has the same."""
+    parser.add_argument("problem", metavar="PROBLEM", help="HDF5 of FCLIB, text of Siconos or npz of Stiction")
+    parser.add_argument("--method", choices=METHODS, default="staggered", help="the solver (%(default)s)")
+    parser.add_argument("--tolerance", type=float, default=1e-6, help="largest relative error of the law (%(default)s)")
+    parser.add_argument("--max-iterations", type=int, metavar="N", help="iterations it may take")
+    parser.add_argument("--time-limit", type=float, default=inf, metavar="SECONDS", help="when to give up; by default never")
+    parser.add_argument(
+        "--rounding", choices=("repair", "refuse"), default="repair", help="of a matrix of few digits (%(default)s)"
+    )
+    parser.add_argument("--guess", action="store_true", help="begin from the first guess in the file, if it has any")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the problem with its solution, as .npz or .hdf5")
+
+
+def main(argv: Sequence[str], ending: Ending | None = None) -> int:
+    """Solve as the command line `argv` (without the program's name) says; returns the exit status."""
+    # only now, for they load numba and scipy
+    from .io.contact_problem_files import read_problem, refuse_problem, write_solution
+    from .problem.residuals import residuals
+    from .solvers.solve import solve
+
+    try:
+        parser = Parser(prog="python -m solver_core.solve_file", description="Solves a contact problem in a file.")
+        add_arguments(parser)
+        parser.add_argument("--parent-pipe", action="store_true", help="stop when standard input ends")
+        arguments = parser.parse_args(argv)
+        if arguments.parent_pipe and ending is not None:
+            hear_parent(ending)
+        if arguments.output is not None:
+            refuse_problem(arguments.output)
+        file = read_problem(arguments.problem)
+        problem = file.problem(arguments.rounding)
+        for line in described(file, problem):
+            tell(line, sys.stdout)
+        start = None
+        if arguments.guess and file.guesses:
+            start = file.guesses[0].r.reshape(problem.contacts, problem.dim)
+        within = {"tolerance": arguments.tolerance, "time_limit": arguments.time_limit, "warm_start": start}
+        result = solve(problem, arguments.method, max_iterations=arguments.max_iterations, **within)
+        for line in told(problem, result, residuals(problem, result)):
+            tell(line, sys.stdout)
+        if arguments.output is not None:
+            answered = replace(file, solution=file.answered(result))
+            if ending is None:
+                write_solution(arguments.problem, answered, arguments.output)
+            else:
+                with ending.writing:
+                    write_solution(arguments.problem, answered, arguments.output)
+            tell(f"wrote {arguments.output}", sys.stdout)
+    except OSError as error:
+        tell(str(error), sys.stderr)
+        return status_of(error)
+    except (UsageError, ValueError) as error:
+        # a ProblemFileError names the file, what solve refuses the argument
+        tell(str(error), sys.stderr)
+        return ExitStatus.BAD_INPUT
+    except SystemExit:
+        # argparse ends like this after --help
+        return ExitStatus.BAKED
+    return ExitStatus.BAKED if result.status == 0 else ExitStatus.MISSED_TOLERANCE
+
+
+def described(file: ProblemFile, problem: ContactProblem) -> Iterator[str]:
+    """What a problem is, and what was mended in it."""
+    kind = type(file.form).__name__
+    names = {"LocalForm": "local form", "GlobalForm": "global form", "ContactProblem": "bodies"}
+    joined = f", {problem.joints} triples of joints" if problem.joints else ""
+    held = f", {problem.bilateral_constraints} bilateral constraints" if problem.bilateral_constraints else ""
+    contacts = problem.contacts - problem.joints
+    title = f": {file.title}" if file.title else ""
+    yield f"problem: {contacts} contacts in {problem.dim} dimensions{held}{joined}, {names[kind]}{title}"
+    if problem.rounded is not None:
+        asymmetry, below = problem.rounded.asymmetry, abs(problem.rounded.below_zero)
+        yield (
+            f"mended: asymmetry {asymmetry:.1e}, eigenvalues below zero {below:.1e}, both of the largest entry; "
+            "residuals are those of the matrix as it is in the file"
+        )
+
+
+def told(problem: ContactProblem, result: Result, measured: Residuals) -> Iterator[str]:
+    """How a solve ended, and how far the law is from holding."""
+    stats = result.stats
+    found = "" if stats.found is None else f", found by {stats.found.name.lower()}"
+    yield f"status: {result.status.name}{found}"
+    yield f"iterations: {stats.iterations}, factorisations: {stats.factorisations}, seconds: {stats.seconds:.3g}"
+    for name in MEASURES:
+        one = getattr(measured, name)
+        if (name == "joint" and not problem.joints) or (name == "bilateral" and not problem.bilateral_constraints):
+            continue
+        at = {"joint": "joint", "bilateral": "constraint"}.get(name, "contact")
+        where = "" if one.index < 0 or one.value == 0.0 else f", worst at {at} {one.index}"
+        yield f"{name}: {one.relative:.1e} ({one.value:.1e} {one.unit}){where}"
+    law = "Coulomb's law" if result.solver != "pivot" else "static friction"
+    worst = measured.coulomb if result.solver != "pivot" else measured.static_friction
+    yield f"{law}: {worst:.1e}"
+
+
+if __name__ == "__main__":
+    prepare_streams()
+    asked_to_end = Ending()
+    hear_signals(asked_to_end)
+    # there is nothing to finish in between
+    asked_to_end.hasten()
+    end_by_force(asked_to_end, ExitStatus.FAILED)
+    status = main(sys.argv[1:], asked_to_end)
+    asked_to_end.done()
+    flush_output()
+    sys.exit(status)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Problems given as a matrix, island by island: nothing couples them, and each dense one has memory and a solve of its own.
+
+Islands of few degrees of freedom stay together, as bodies would. Errors of all are relative to the same velocity, the fastest
+of the whole problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..problem.contact_problem import ContactProblem
+from ..problem.residuals import scales
+from ..problem.result import Found, Result, Status, together
+
+__all__ = ["WIDE", "apart", "solve_apart"]
+
+WIDE = 60  # degrees of freedom of ten bodies: from there on a factorisation of one dense body is slow
+
+# what a problem of several parts ended with is the first of these that one of them did
+WORST_FIRST = (
+    Status.NOT_FINITE,
+    Status.INFEASIBLE,
+    Status.RAY,
+    Status.TIME_LIMIT,
+    Status.MAX_ITERATIONS,
+    Status.UNCONFIRMED,
+    Status.SOLVED,
+)
+
+
+def apart(problem: ContactProblem) -> list[NDArray[np.int64]]:
+    """The contacts of each part that is solved by itself: of one, where there is nothing to take apart."""
+    system = problem.system
+    width = np.diff(system.offset)
+    is_matrix = (system.body_a < 0).all() and not problem.bilateral_constraints and not problem.joints
+    if not problem.contacts or width.max(initial=0) <= WIDE or not is_matrix:
+        return [np.arange(problem.contacts)]
+    wide = np.flatnonzero(width > WIDE)
+    rest = np.flatnonzero(~np.isin(system.body_b, wide))
+    return [*([rest] if rest.size else []), *(np.flatnonzero(system.body_b == body) for body in wide)]
+
+
+def _part(problem: ContactProblem, contacts: NDArray[np.int64], least_scale: float) -> tuple[ContactProblem, NDArray[np.int64]]:
+    """The part of a problem that some contacts are, and the degrees of freedom of its bodies."""
+    system = problem.system
+    bodies, body_b = np.unique(system.body_b[contacts], return_inverse=True)
+    bodies = bodies[bodies >= 0]
+    width = np.diff(system.offset)[bodies]
+    size = int(width.max(initial=0))
+    places = [np.arange(system.block_start[i], system.block_start[i + 1]) for i in bodies]
+    blocks = np.concatenate([np.zeros(0, np.int64), *places])
+    mass = system.mass[blocks]
+    jacobian = np.ascontiguousarray(system.jacobian_b[contacts, :, :size])
+    freedom = np.concatenate([np.zeros(0, np.int64), *(np.arange(system.offset[i], system.offset[i + 1]) for i in bodies)])
+    own = system._replace(
+        offset=np.concatenate([[0], np.cumsum(width)]).astype(np.int64),
+        block_start=np.concatenate([[0], np.cumsum(width**2)]).astype(np.int64),
+        mass=mass,
+        inverse_mass=mass if system.inverse_mass is system.mass else system.inverse_mass[blocks],
+        velocity=system.velocity[freedom],
+        body_a=system.body_a[contacts],
+        # what nothing moves is of no body
+        body_b=np.where(system.body_b[contacts] < 0, -1, body_b - int((system.body_b[contacts] < 0).any())),
+        jacobian_a=jacobian,
+        jacobian_b=jacobian,
+        bias=system.bias[contacts],
+        slack=system.slack[contacts],
+        mu=system.mu[contacts],
+        least_scale=least_scale,
+    )
+    friction = {name: getattr(problem, name)[contacts] for name in ("mu", "mu_dynamic", "sliding", "direction")}
+    none = np.zeros((0, own.velocity.size)), np.zeros(0)
+    return replace(problem, system=own, bilateral=none, **friction), freedom
+
+
+def solve_apart(
+    problem: ContactProblem, parts: list[NDArray[np.int64]], start: NDArray[np.float64] | None, solve: Callable[..., Result]
+) -> Result:
+    """Solve each part of a problem by `solve(part, start)`; the result of the whole."""
+    fastest, _ = scales(problem.system, np.zeros((problem.contacts, 3)))
+    impulse, velocity = np.zeros((2, problem.contacts, problem.dim))
+    v, ray = np.zeros_like(problem.system.velocity), np.zeros((problem.contacts, problem.dim))
+    results = []
+    for contacts in parts:
+        part, freedom = _part(problem, contacts, fastest)
+        result = solve(part, None if start is None else start[contacts])
+        impulse[contacts], velocity[contacts], v[freedom] = result.impulse, result.velocity, result.body_velocity
+        if result.ray is not None:
+            ray[contacts] = result.ray
+        results.append(result)
+    status = min((result.status for result in results), key=WORST_FIRST.index)
+    found = max((result.stats.found or Found.START for result in results), default=Found.START)
+    stats = results[0].stats
+    for result in results[1:]:
+        stats = together(stats, result.stats, found)
+    stats = replace(stats, found=found if status is Status.SOLVED else None)
+    proof = ray if status in (Status.RAY, Status.INFEASIBLE) else None
+    return replace(results[0], status=status, impulse=impulse, velocity=velocity, body_velocity=v, stats=stats, ray=proof)
