@@ -3,10 +3,10 @@
 
     python -m tests.bench.sweeps [--rounds 2] [--short 200] [--kill 5] [--seed 1]
 
-Rows named "share" are of the same sweep of eight bakes of a heap of 27 cubes, on one worker and on two, in turn. seconds are those of
-the whole command by the clock, with the load of the machine as it began, for other programs slow both; path_s is what does not
-depend on them: the processor time of the command's own process and of that worker, with what it started, which took most.
-Rows named "short" are of many bakes of a few frames on four workers, of which one is killed now and then. Every frame is
+Rows named "share" are of the same sweep of eight bakes of a heap of 27 cubes, on one worker and on two, in turn. seconds are
+those of the whole command by the clock, with the load of the machine as it began, for other programs slow both; path_s is what
+does not depend on them: the processor time of the command's own process and of that worker, with what it started, which took
+most. Rows named "short" are of many bakes of a few frames on four workers, of which one is killed now and then. Every frame is
 compared with those of the first sweep, by its bits.
 """
 
