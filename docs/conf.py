@@ -25,7 +25,7 @@ PAGES = {
         "docs/troubleshooting",
         "docs/limits",
     ),
-    "For pipelines": ("docs/headless", "docs/contact-problems"),
+    "For pipelines": ("docs/headless", "docs/sweeps", "docs/farms", "docs/contact-problems"),
     "For the curious": ("docs/theory", "solver_core/README", "docs/measured"),
     "For those who build it": ("CONTRIBUTING", "docs/glossary", "docs/experiments", "CHANGELOG"),
     "Decisions": (
@@ -43,6 +43,7 @@ PAGES = {
         "docs/design/reading",
         "docs/design/baking",
         "docs/design/files",
+        "docs/design/sweeps",
     ),
 }
 

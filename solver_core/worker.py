@@ -39,6 +39,7 @@ import time
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from .bake.capture_steps import CAPTURE_FORMATS, steps_named

@@ -46,8 +46,11 @@ def local_cluster(workers: int) -> Iterator[Client]:
     from dask import config
     from distributed import Client, LocalCluster
 
-    settings = {"distributed.scheduler.allowed-failures": LOSSES_ALLOWED, "distributed.worker.memory.terminate": False}
-    quiet = {"silence_logs": logging.CRITICAL, "dashboard_address": None, "memory_limit": 0}
+    settings: dict[str, Any] = {f"distributed.{part}.http.routes": [] for part in ("scheduler", "worker")}
+    settings["distributed.scheduler.allowed-failures"] = LOSSES_ALLOWED
+    # it has a server for pages all the same, which wants a port that another sweep may have
+    pages = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    quiet: dict[str, Any] = {"silence_logs": logging.CRITICAL, "memory_limit": 0, "scheduler_kwargs": pages}
     with tempfile.TemporaryDirectory(prefix="stiction-sweep-") as scratch, config.set(settings), hushed():
         with without_interrupts():
             cluster = LocalCluster(n_workers=workers, threads_per_worker=1, host="127.0.0.1", local_directory=scratch, **quiet)

@@ -3,10 +3,10 @@
 
     python -m tests.bench.sweeps [--rounds 2] [--short 200] [--kill 5] [--seed 1]
 
-Rows named "share" are of the same sweep of eight bakes of a card house, on one worker and on two, in turn. seconds are those of
-the whole command by the clock, with the load of the machine as it began, for other programs slow both; path_s is what does not
-depend on them: the processor time of the command's own process and of that worker, with what it started, which took most.
-Rows named "short" are of many bakes of a few frames on four workers, of which one is killed now and then. Every frame is
+Rows named "share" are of the same sweep of eight bakes of a heap of 27 cubes, on one worker and on two, in turn. seconds are
+those of the whole command by the clock, with the load of the machine as it began, for other programs slow both; path_s is what
+does not depend on them: the processor time of the command's own process and of that worker, with what it started, which took
+most. Rows named "short" are of many bakes of a few frames on four workers, of which one is killed now and then. Every frame is
 compared with those of the first sweep, by its bits.
 """
 
@@ -29,8 +29,9 @@ import psutil
 from solver_core.io.cache import FrameCacheReader
 from solver_core.io.snapshot import write_snapshot
 from solver_core.scene.spec import SolverSettings
-from solver_core.scenes import card_house, dominoes
+from solver_core.scenes import dominoes
 
+from .heap_scenes import heap_of_cubes
 from .records import write_rows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -94,14 +95,14 @@ def bits(folder: Path) -> dict[str, str]:
 
 def share(place: Path, rounds: int) -> list[dict[str, object]]:
     """The same sweep on one worker and on two, in turn."""
-    spec = card_house(levels=4)
-    write_snapshot(place / "house.snapshot", replace(spec, frame_end=spec.frame_start + 120), SolverSettings())
+    spec = heap_of_cubes(27)
+    write_snapshot(place / "heap.snapshot", replace(spec, frame_end=spec.frame_start + 96), SolverSettings())
     rows, first = [], None
-    sweep(place / "house.snapshot", place / "warm", 1, 1)
+    sweep(place / "heap.snapshot", place / "warm", 1, 1)
     for number in range(rounds):
         for workers in (1, 2):
             folder = place / f"share-{number}-{workers}"
-            measured = sweep(place / "house.snapshot", folder, 8, workers)
+            measured = sweep(place / "heap.snapshot", folder, 8, workers)
             found = bits(folder)
             first = first or found
             row = {"sweep": "share", "round": number, "workers": workers, "variations": 8}
