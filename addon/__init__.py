@@ -8,6 +8,7 @@ from .bake import compiling, file_moves, find_frames, outdated, playback
 from .blender import libraries
 from .blender import sanitize_loaded_file as loaded
 from .command import cli
+from .interchange import operators as interchange
 from .output import contact_points, pieces, reactions
 from .panels import check, manual, menu, operators, pairs, ui
 from .settings import display, former_settings, materials, object_properties, properties
@@ -41,6 +42,7 @@ PARTS = (
     outdated,
     file_moves,
     find_frames,
+    interchange,
     compiling,
     cli,
 )
