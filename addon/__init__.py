@@ -9,6 +9,7 @@ from .blender import libraries
 from .blender import sanitize_loaded_file as loaded
 from .command import cli
 from .farms import export as farm_jobs
+from .interchange import operators as interchange
 from .output import contact_points, pieces, reactions
 from .panels import check, manual, menu, operators, pairs, ui
 from .settings import display, former_settings, materials, object_properties, properties
@@ -44,6 +45,7 @@ PARTS = (
     outdated,
     file_moves,
     find_frames,
+    interchange,
     compiling,
     cli,
 )

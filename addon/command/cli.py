@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line: `stiction bake`, `sweep`, `job`, `check`, `report`, `impacts`, `solve` and `compile` on their own, and with
-the same arguments after `blender -b FILE --command`."""
+"""The command line: `stiction bake`, `sweep`, `job`, `check`, `report`, `impacts`, `export`, `solve` and `compile` on their
+own, and with the same arguments after `blender -b FILE --command`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ from typing import TYPE_CHECKING, Any
 import bpy
 from bpy.types import Scene
 
+from ...solver_core.interchange.files import GLTF, USD, USD_PACKED
 from ...solver_core.io.outputs import REPORT, write_output
 from ...solver_core.process.command_line import ExitStatus, UsageError, status_of
 from ...solver_core.process.console import one_line, prepare_streams, tell
+from ...solver_core.scene.spec import SceneWarning
 from ...solver_core.scene.words import duration, in_words
 from ...solver_core.threads.count import MOST_ASKED
 from ...solver_core.validation.findings import first_few
@@ -40,7 +42,7 @@ __all__ = ["register", "run", "unregister"]
 
 SECONDS_BETWEEN_LOOKS = 0.25
 # Commands that change nothing of the open file.
-AS_IT_IS = ("report", "impacts", "job")
+AS_IT_IS = ("report", "impacts", "export", "job")
 
 
 def run(argv: Sequence[str]) -> int:
@@ -58,7 +60,8 @@ def run(argv: Sequence[str]) -> int:
             except OSError as error:
                 # such as a name that is too long for a file
                 raise UsageError(str(error)) from error
-            commands = {"bake": bake, "check": check, "report": report, "impacts": impacts, "sweep": sweep, "job": job}
+            commands = {"bake": bake, "check": check, "report": report, "impacts": impacts}
+            commands |= {"sweep": sweep, "job": job, "export": export}
             return commands[arguments.command](arguments)
     except UsageError as error:
         tell(f"{PROGRAM}: {error}", sys.stderr)
@@ -163,10 +166,13 @@ def open_scene(arguments: argparse.Namespace) -> None:
         file = Path(arguments.scene).resolve()
         if not file.is_file():
             raise UsageError(f"{arguments.scene}: there is no such file")
-        try:
-            bpy.ops.wm.open_mainfile(filepath=str(file), load_ui=False)
-        except RuntimeError as error:
-            raise UsageError(f"{arguments.scene}: cannot be opened: {str(error).strip()}") from error
+        if file.suffix.lower() in (*USD, *USD_PACKED, *GLTF):
+            import_scene(file)
+        else:
+            try:
+                bpy.ops.wm.open_mainfile(filepath=str(file), load_ui=False)
+            except RuntimeError as error:
+                raise UsageError(f"{arguments.scene}: cannot be opened: {str(error).strip()}") from error
     elif not bpy.data.filepath:
         raise UsageError("no .blend file was given and none is open")
     if arguments.scene_name is not None:
@@ -177,6 +183,42 @@ def open_scene(arguments: argparse.Namespace) -> None:
                 f"--scene: there is no scene {one_line(arguments.scene_name)} in the file, which has {one_line(there)}"
             )
         bpy.context.window.scene = scene
+
+
+def import_scene(file: Path) -> None:
+    """Make a scene of one in USD or glTF in a new file, whose caches are beside it. Raises UsageError."""
+    from ...solver_core.validation.findings import SceneError
+    from ..interchange.transfer import take_in
+
+    bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
+    try:
+        _, found = take_in(bpy.context, file)
+    except SceneError as error:
+        raise UsageError(str(error)) from error
+    own = bpy.context.scene.stiction
+    own.cache_directory = str(file.parent / own.cache_directory.removeprefix("//"))
+    say_warnings(found.warnings)
+
+
+def say_warnings(warnings: Sequence[SceneWarning]) -> None:
+    from ...solver_core.interchange.described import together
+
+    for warning in together(warnings):
+        say("WARNING", one_line(f"{first_few(warning.objects)}: {warning.field}: {warning.message}"))
+
+
+def export(arguments: argparse.Namespace) -> int:
+    """Write the open scene for other tools; returns the exit status. Raises UsageError."""
+    from ...solver_core.validation.findings import SceneError
+    from ..interchange.transfer import give_out
+
+    try:
+        found = give_out(bpy.context, Path(arguments.output[0]).resolve(), instances=arguments.instances)
+    except SceneError as error:
+        raise UsageError(str(error)) from error
+    say_warnings(found.warnings)
+    say("INFO", f"wrote {arguments.output[0]}")
+    return ExitStatus.BAKED
 
 
 def check(arguments: argparse.Namespace) -> int:

@@ -114,6 +114,17 @@ def make_parser() -> Parser:
         "Exits with 3 if it is not solved within the tolerance.",
     )
     add_arguments(solve_command)
+    export_command = commands.add_parser(
+        "export",
+        help="write the scene for other tools",
+        description="Writes the rigid bodies of a file, their joints and the motion of their bake as USD with the physics "
+        "schema, or as glTF with KHR_physics_rigid_bodies, by file extension.",
+    )
+    add_scene(export_command)
+    export_command.add_argument(
+        "-o", "--output", required=True, nargs=1, metavar="FILE", help="a name that ends with .usd, .usda, .usdc, .gltf or .glb"
+    )
+    export_command.add_argument("--instances", action="store_true", help="in USD, bodies that are alike are point instancers")
     return parser
 
 
@@ -153,7 +164,7 @@ def version() -> str:
 
 def add_scene(command: Parser) -> None:
     """Which file a command is about, and which of its scenes."""
-    command.add_argument("scene", nargs="?", metavar="SCENE.blend", help="the file; by default the open one")
+    command.add_argument("scene", nargs="?", metavar="SCENE.blend", help="a .blend, USD or glTF file; by default the open one")
     command.add_argument(
         "--scene", dest="scene_name", metavar="NAME", help="which of its scenes; by default the one open when it was saved"
     )

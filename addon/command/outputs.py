@@ -25,6 +25,7 @@ from ...solver_core.io.outputs import (
     refuse_output,
 )
 from ...solver_core.process.command_line import UsageError
+from ...solver_core.validation.findings import SceneError
 from ..farms.written import FARMS
 
 __all__ = ["refuse_blend", "refuse_outputs", "standard_output_kept", "why_not_saved"]
@@ -42,6 +43,11 @@ def refuse_outputs(arguments: argparse.Namespace) -> None:
 
         for file in arguments.output:
             said("--output", lambda file=file: refuse_certificate(Path(file)))
+    elif arguments.command == "export":
+        from ...solver_core.interchange.files import refuse_file
+
+        said("--output", lambda: refuse_file(Path(arguments.output[0])))
+        refuse_one_for_another((("the scene", arguments.scene or bpy.data.filepath), ("--output", arguments.output[0])))
     elif arguments.command == "impacts":
         named.append(("--output", arguments.output[0], TABLE))
     elif arguments.command == "bake":
@@ -60,7 +66,7 @@ def refuse_outputs(arguments: argparse.Namespace) -> None:
 def said(option: str, refuse: Callable[[], None]) -> None:
     try:
         refuse()
-    except OSError as error:
+    except (OSError, SceneError) as error:
         raise UsageError(f"{option}: {error}") from error
 
 

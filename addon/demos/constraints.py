@@ -37,6 +37,7 @@ def add_constraint(joint: JointSpec, spec: SceneSpec, objects: Mapping[str, Obje
     constraint.object1, constraint.object2 = objects.get(joint.body_a), objects.get(joint.body_b)
     ends = {joint.body_a, joint.body_b}
     constraint.disable_collisions = any(set(pair) == ends for pair in spec.excluded)
+    constraint.enabled = joint.enabled
     if math.isfinite(joint.breaking_impulse):
         constraint.use_breaking, constraint.breaking_threshold = True, joint.breaking_impulse
     for letter, along, about in zip("xyz", joint.linear, joint.angular, strict=True):

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import math
-
 import bmesh
 import bpy
 import numpy as np
@@ -14,16 +12,14 @@ from mathutils import Quaternion, Vector
 
 from ...solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
 from ..blender import actions
+from ..blender.shape_meshes import form_of, shape_mesh, slab
 from .constraints import add_constraint
 
-__all__ = ["build_scene", "hidden_by"]
+__all__ = ["GROUND_THICKNESS", "build_scene", "ground_width", "hidden_by", "hold", "world_members"]
 
 # A half-space becomes a slab that many times as wide as what stands on it.
 GROUND_WIDTH = 6.0
 GROUND_THICKNESS = 0.1
-COPLANAR = math.radians(0.05)
-# Around a ball or a cylinder; those of a ball are a multiple of four, so that its mesh is as wide as the ball along every axis.
-SEGMENTS = 32
 
 
 def build_scene(context: Context, spec: SceneSpec, name: str) -> Collection:
@@ -57,6 +53,7 @@ def build_scene(context: Context, spec: SceneSpec, name: str) -> Collection:
 
 
 def world_members(context: Context) -> Collection:
+    """The collection of the rigid body world, which is made where it is missing."""
     scene = context.scene
     if scene.rigidbody_world is None:
         bpy.ops.rigidbody.world_add()
@@ -82,7 +79,7 @@ def build_body(body: BodySpec, spec: SceneSpec, meshes: dict[bytes, Mesh]) -> Ob
     position, orientation = Vector(body.position), Quaternion(body.orientation)
     if body.shape.kind is ShapeKind.PLANE:
         # Bullet centres a box on its object's origin, so that is where the middle of the slab has to be.
-        ob = bpy.data.objects.new(body.name, slab_mesh(body.name, spec))
+        ob = bpy.data.objects.new(body.name, slab(body.name, ground_width(spec), GROUND_THICKNESS * ground_width(spec)))
         position -= orientation @ Vector((0.0, 0.0, 0.5 * GROUND_THICKNESS * ground_width(spec)))
     else:
         # Bodies of one shape share one mesh, as copies made by hand would.
@@ -100,7 +97,7 @@ def build_body(body: BodySpec, spec: SceneSpec, meshes: dict[bytes, Mesh]) -> Ob
 def set_rigid_body(ob: Object, body: BodySpec) -> None:
     rigid, own, material = ob.rigid_body, ob.stiction, body.material
     rigid.type = "ACTIVE" if body.kind is BodyKind.ACTIVE else "PASSIVE"
-    rigid.collision_shape = collision_shape(body.shape)
+    rigid.collision_shape = form_of(body.shape)
     rigid.friction = material.mu_static
     rigid.restitution = material.restitution
     rigid.linear_damping, rigid.angular_damping = body.linear_damping, body.angular_damping
@@ -134,66 +131,9 @@ def hold(ob: Object, path: np.ndarray, start: int) -> None:
             point.interpolation = "LINEAR" if curve.data_path == "location" else "CONSTANT"
 
 
-def collision_shape(shape: ShapeSpec) -> str:
-    """Blender's name of a shape."""
-    if shape.kind is ShapeKind.PLANE or is_box(shape):
-        return "BOX"
-    if is_sphere(shape):
-        return "SPHERE"
-    return {ShapeKind.CYLINDER: "CYLINDER", ShapeKind.MESH: "MESH"}.get(shape.kind, "CONVEX_HULL")
-
-
-def is_sphere(shape: ShapeSpec) -> bool:
-    return shape.kind is ShapeKind.HULL and len(shape.vertices) == 1 and not shape.vertices.any() and shape.margin > 0.0
-
-
-def shape_mesh(name: str, shape: ShapeSpec) -> Mesh:
-    """What a shape looks like: faces in one plane are one polygon."""
-    sheet = bmesh.new()
-    if is_sphere(shape):
-        bmesh.ops.create_uvsphere(sheet, u_segments=SEGMENTS, v_segments=SEGMENTS // 2, radius=shape.margin)
-        for face in sheet.faces:
-            face.smooth = True
-        return finish_mesh(sheet, name)
-    if shape.margin > 0.0:
-        raise ValueError(f"{name}: a shape with a margin cannot be drawn as a mesh")
-    if shape.kind is ShapeKind.CYLINDER:
-        height = float(np.ptp(shape.vertices[:, 2]))
-        bmesh.ops.create_cone(
-            sheet, cap_ends=True, segments=2 * SEGMENTS, radius1=shape.radius, radius2=shape.radius, depth=height
-        )
-        return finish_mesh(sheet, name)
-    corners = [sheet.verts.new(vertex) for vertex in shape.vertices]
-    if shape.kind is ShapeKind.MESH:
-        for triangle in shape.triangles:
-            sheet.faces.new([corners[i] for i in triangle])
-    elif shape.kind is ShapeKind.HULL:
-        bmesh.ops.convex_hull(sheet, input=corners)
-    else:
-        raise ValueError(f"{name}: a {shape.kind.value} cannot be drawn as a mesh")
-    bmesh.ops.dissolve_limit(sheet, angle_limit=COPLANAR, verts=sheet.verts, edges=sheet.edges)
-    return finish_mesh(sheet, name)
-
-
-def slab_mesh(name: str, spec: SceneSpec) -> Mesh:
-    """A flat box about its own centre, under everything in the scene."""
-    width = ground_width(spec)
-    sheet = bmesh.new()
-    bmesh.ops.create_cube(sheet, size=width)
-    for vertex in sheet.verts:
-        vertex.co.z *= GROUND_THICKNESS
-    return finish_mesh(sheet, name)
-
-
 def ground_width(spec: SceneSpec) -> float:
+    """How wide the slab is that a half-space becomes, m."""
     return GROUND_WIDTH * max((float(np.abs(body.position).max() + radius(body.shape)) for body in spec.bodies), default=1.0)
-
-
-def finish_mesh(sheet: bmesh.types.BMesh, name: str) -> Mesh:
-    mesh = bpy.data.meshes.new(name)
-    sheet.to_mesh(mesh)
-    sheet.free()
-    return mesh
 
 
 def mesh_volume(mesh: Mesh) -> float:
@@ -206,15 +146,6 @@ def mesh_volume(mesh: Mesh) -> float:
 
 def radius(shape: ShapeSpec) -> float:
     return float(np.linalg.norm(shape.vertices, axis=1).max(initial=0.0)) + shape.margin + shape.radius
-
-
-def is_box(shape: ShapeSpec) -> bool:
-    """Whether the vertices are exactly the corners of their bounding box."""
-    if shape.kind is not ShapeKind.HULL:
-        return False
-    low, high = shape.vertices.min(axis=0), shape.vertices.max(axis=0)
-    at_corner = np.isclose(shape.vertices, low, atol=1e-9) | np.isclose(shape.vertices, high, atol=1e-9)
-    return len(shape.vertices) == 8 and bool(at_corner.all())
 
 
 def hidden_by(others: set[Object], added: set[Object]) -> list[str]:

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Blender objects with rigid bodies and constraints for a described scene; all of them or none."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import bpy
+import numpy as np
+from bpy.types import Collection, Context, Mesh, Object, Scene
+from mathutils import Matrix, Quaternion, Vector
+from numpy.typing import NDArray
+
+from ...solver_core.interchange.described import Described, Found, Look
+from ...solver_core.interchange.frames import continuous, quaternion_of
+from ...solver_core.interchange.solids import Named, leaves, solid_of
+from ...solver_core.scene.spec import BodyKind, BodySpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec
+from ..blender import actions
+from ..blender.shape_meshes import form_of, is_upright, shape_mesh, slab
+from ..demos.constraints import add_constraint
+from ..demos.demo_scene import GROUND_THICKNESS, ground_width, hold, world_members
+from ..read.shapes import ShapeError, primitive
+from .joints import for_constraints, kept_apart
+
+__all__ = ["build"]
+
+Array = NDArray[np.float64]
+
+# Of the size of a shape: what single precision leaves of it.
+ROUNDING = 1e-5
+BOUNDED = ("BOX", "SPHERE", "CAPSULE", "CYLINDER", "CONE")
+
+
+def build(context: Context, scene: Described, name: str, found: Found, *, with_settings: bool = True) -> Collection:
+    """Make the bodies and joints of a scene in a collection of their own, and select the bodies.
+
+    What Blender has no place for is added to `found`. with_settings: the open scene gets gravity, frames and rules of the
+    described one. Whatever is raised, nothing that was made stays.
+    """
+    before = [set(kind) for kind in kinds()]
+    had_world = context.scene.rigidbody_world is not None
+    try:
+        spec = fitting(scene.spec, found)
+        made = bpy.data.collections.new(name)
+        context.scene.collection.children.link(made)
+        objects = build_bodies(context, spec, scene, made, found)
+        for joint in spec.joints:
+            made.objects.link(add_constraint(joint, spec, objects, context.scene.rigidbody_world))
+        if with_settings:
+            set_scene(context.scene, spec)
+    except BaseException:
+        if not had_world and context.scene.rigidbody_world is not None:
+            bpy.ops.rigidbody.world_remove()
+        for kind, known in zip(kinds(), before, strict=True):
+            for one in set(kind) - known:
+                kind.remove(one)
+        raise
+    return made
+
+
+def kinds() -> tuple[bpy.types.bpy_prop_collection, ...]:
+    """What is made: users before those that they use."""
+    data = bpy.data
+    return data.objects, data.collections, data.meshes, data.actions, data.materials
+
+
+def fitting(spec: SceneSpec, found: Found) -> SceneSpec:
+    """The scene without what Blender's rigid bodies have no place for."""
+    bodies = []
+    for body in spec.bodies:
+        now = body
+        if body.inertia is not None:
+            found.odd(body.name, "inertia", "its inertia is that of its shape in Blender; the one given is left out")
+            now = replace(now, inertia=None)
+        if spec.restitution_combine is not FrictionCombine.PRODUCT and body.material.restitution > 0.0:
+            found.odd(body.name, "restitution", "bounciness is multiplied in Blender; two equal surfaces have what they had")
+            now = replace(now, material=replace(body.material, restitution=math.sqrt(body.material.restitution)))
+        if body.deformation is not None:
+            found.odd(body.name, "deformation", "the motion of its points is left out; it keeps its shape of the first frame")
+            now = replace(now, deformation=None)
+        bodies.append(now)
+    if spec.gravity_path is not None:
+        found.odd("gravity", "gravity_path", "its change is left out; it is that of the first frame")
+    joints = [one for joint in spec.joints for one in for_constraints(joint, found)]
+    joined = {frozenset((joint.body_a, joint.body_b)) for joint in joints}
+    joints += [kept_apart(pair) for pair in spec.excluded if frozenset(pair) not in joined]
+    return replace(spec, bodies=tuple(bodies), joints=tuple(joints))
+
+
+def build_bodies(context: Context, spec: SceneSpec, scene: Described, made: Collection, found: Found) -> dict[str, Object]:
+    """The objects by the names of their bodies."""
+    members = world_members(context)
+    objects = {}
+    for ob in context.selected_objects:
+        ob.select_set(False)
+    colours: dict[tuple[float, ...], bpy.types.Material] = {}
+    for body in spec.bodies:
+        look = scene.looks.get(body.name)
+        ob, position = body_object(body, look, spec, found)
+        ob.rotation_mode = "QUATERNION"
+        ob.location, ob.rotation_quaternion = position, Quaternion(body.orientation)
+        made.objects.link(ob)
+        members.objects.link(ob)
+        # a mesh that joins that collection becomes a rigid body
+        set_body(ob, body, spec)
+        if look is not None and look.colour is not None and isinstance(ob.data, Mesh):
+            ob.data.materials.append(coloured(look.colour, colours))
+        if ob.rigid_body.collision_shape == "COMPOUND":
+            add_parts(ob, body, made, members, is_shown=look is None)
+        objects[body.name] = ob
+        ob.select_set(True)
+        context.view_layer.objects.active = ob
+    return objects
+
+
+def body_object(body: BodySpec, look: Look | None, spec: SceneSpec, found: Found) -> tuple[Object, Vector]:
+    """The object of a body, and where it is: a mesh that gives its shape, or the parent of a compound."""
+    position = Vector(body.position)
+    if body.shape.kind is ShapeKind.PLANE:
+        width = ground_width(spec)
+        found.odd(body.name, "Plane", f"Blender has no half-space; it is a slab {width:.3g} m wide")
+        # Bullet centres a box on its object's origin, so that is where the middle of the slab has to be
+        depth = Vector((0.0, 0.0, 0.5 * GROUND_THICKNESS * width))
+        return bpy.data.objects.new(body.name, slab(body.name, width, GROUND_THICKNESS * width)), position - (
+            Quaternion(body.orientation) @ depth
+        )
+    if look is not None:
+        mesh = look_mesh(body.name, look)
+    elif body.shape.kind is ShapeKind.COMPOUND or not is_upright(solid_of(body.shape)):
+        mesh = bpy.data.meshes.new(body.name)
+    else:
+        mesh = shape_mesh(body.name, body.shape)
+    return bpy.data.objects.new(body.name, mesh), position
+
+
+def is_compound(ob: Object, shape: ShapeSpec) -> bool:
+    """Whether the object's own mesh does not give its shape."""
+    if shape.kind is ShapeKind.COMPOUND:
+        return True
+    if shape.kind is ShapeKind.PLANE:
+        return False
+    points = mesh_points(ob.data)
+    return not (is_upright(solid_of(shape)) and has_shape(points, len(ob.data.polygons), shape))
+
+
+def has_shape(points: Array, faces: int, shape: ShapeSpec) -> bool:
+    form = form_of(shape)
+    if not len(points) or not faces:
+        return False
+    if form in BOUNDED:
+        try:
+            own = primitive(form, points, np.eye(3))
+        except ShapeError:
+            return False
+        size = float(np.ptp(points, axis=0).max())
+        ends = own.vertices.shape == shape.vertices.shape and same_set(own.vertices, shape.vertices, size)
+        return ends and abs(own.radius - shape.radius) + abs(own.margin - shape.margin) <= ROUNDING * size
+    return same_set(points, shape.vertices, float(np.ptp(points, axis=0).max()))
+
+
+def same_set(a: Array, b: Array, size: float) -> bool:
+    """Whether each of the points (n, 3) is one of the others and these are theirs."""
+    if a.shape == b.shape and bool((np.abs(a - b) <= ROUNDING * size).all()):
+        return True
+    if len(a) > 64 or len(b) > 64:
+        return False
+    distances = np.linalg.norm(a[:, None] - b[None], axis=2)
+    return bool((distances.min(axis=0) <= ROUNDING * size).all() and (distances.min(axis=1) <= ROUNDING * size).all())
+
+
+def set_body(ob: Object, body: BodySpec, spec: SceneSpec) -> None:
+    """All that Blender and Stiction have for a rigid body."""
+    set_values(ob, body)
+    if is_compound(ob, body.shape):
+        ob.rigid_body.collision_shape = "COMPOUND"
+    else:
+        set_shape(ob, body.shape)
+    if body.path is None:
+        return
+    if body.kind is BodyKind.ACTIVE:
+        hold(ob, body.path, spec.frame_start)
+    else:
+        ob.rigid_body.kinematic = True
+        animate(ob, body.path, spec.frame_start)
+
+
+def set_values(ob: Object, body: BodySpec) -> None:
+    rigid, own, material = ob.rigid_body, ob.stiction, body.material
+    rigid.type = "ACTIVE" if body.kind is BodyKind.ACTIVE else "PASSIVE"
+    rigid.friction, rigid.restitution = material.mu_static, material.restitution
+    if material.mu_dynamic != material.mu_static:
+        own.use_mu_dynamic, own.mu_dynamic = True, material.mu_dynamic
+    own.material = material.name
+    rigid.linear_damping, rigid.angular_damping = body.linear_damping, body.angular_damping
+    rigid.use_deactivation = rigid.use_start_deactivated = body.starts_asleep
+    for number in range(len(rigid.collision_collections)):
+        rigid.collision_collections[number] = bool(body.collections >> number & 1)
+    if body.velocity.any() or body.angular_velocity.any():
+        own.initial_motion, own.velocity, own.angular_velocity = "VALUES", body.velocity, body.angular_velocity
+    if body.density is not None:
+        own.mass_source, own.density = "DENSITY", body.density
+    elif body.mass is not None:
+        rigid.mass = body.mass
+    ob.lock_location = [not factor for factor in body.linear_factor.tolist()]
+    ob.lock_rotation = [not factor for factor in body.angular_factor.tolist()]
+
+
+def set_shape(ob: Object, shape: ShapeSpec) -> None:
+    rigid = ob.rigid_body
+    rigid.collision_shape, rigid.mesh_source = form_of(shape), "BASE"
+    if shape.kind is not ShapeKind.PLANE and solid_of(shape).kind in (Named.HULL, Named.MESH) and shape.margin > 0.0:
+        rigid.use_margin, rigid.collision_margin = True, shape.margin
+
+
+def add_parts(parent: Object, body: BodySpec, made: Collection, members: Collection, *, is_shown: bool) -> None:
+    """The shapes of a compound as children, seen only where nothing else shows the body."""
+    for number, (shape, position, rotation) in enumerate(leaves(body.shape)):
+        solid = solid_of(shape)
+        # what Blender has along an object's own axes gets an object that lies like it
+        turn = rotation if is_upright(solid) else rotation @ solid.rotation
+        own = shape if is_upright(solid) else turned(shape, solid.rotation)
+        part = bpy.data.objects.new(f"{body.name} Shape {number + 1}", shape_mesh(f"{body.name} Shape {number + 1}", own))
+        part.rotation_mode = "QUATERNION"
+        made.objects.link(part)
+        members.objects.link(part)
+        part.parent = parent
+        part.matrix_parent_inverse = Matrix.Identity(4)
+        part.location, part.rotation_quaternion = Vector(position), Quaternion(quaternion_of(turn))
+        part.rigid_body.type = parent.rigid_body.type
+        set_shape(part, own)
+        if not is_shown:
+            part.display_type, part.hide_render = "WIRE", True
+
+
+def turned(shape: ShapeSpec, rotation: Array) -> ShapeSpec:
+    """The shape in axes that are turned so against its own."""
+    return replace(shape, vertices=shape.vertices @ rotation)
+
+
+def look_mesh(name: str, look: Look) -> Mesh:
+    mesh = bpy.data.meshes.new(name)
+    ends = np.cumsum(look.counts)
+    faces = [look.corners[end - count : end].tolist() for count, end in zip(look.counts, ends, strict=True)]
+    mesh.from_pydata(look.points.tolist(), [], faces)
+    return mesh
+
+
+def mesh_points(mesh: Mesh) -> Array:
+    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+    mesh.vertices.foreach_get("co", points)
+    return points.astype(np.float64).reshape(-1, 3)
+
+
+def coloured(colour: tuple[float, float, float], known: dict[tuple[float, ...], bpy.types.Material]) -> bpy.types.Material:
+    """A material of that colour, one for all that have it."""
+    if colour not in known:
+        known[colour] = bpy.data.materials.new("Colour")
+        known[colour].diffuse_color = (*colour, 1.0)
+    return known[colour]
+
+
+def animate(ob: Object, path: Array, start: int) -> None:
+    """A key at each frame of a path (frames, 7)."""
+    actions.empty_action(ob, f"{ob.name} Path")
+    del ob.animation_data.action["stiction_bake"]
+    frames = start + np.arange(len(path), dtype=np.float64)
+    turns = continuous(path[:, 3:])
+    for index in range(3):
+        actions.write_curve(ob, "location", index, frames, path[:, index])
+    for index in range(4):
+        actions.write_curve(ob, "rotation_quaternion", index, frames, turns[:, index])
+
+
+def set_scene(scene: Scene, spec: SceneSpec) -> None:
+    """Gravity, frames, rate and rules of combination."""
+    scene.gravity, scene.use_gravity = spec.gravity, True
+    world = scene.rigidbody_world
+    world.time_scale = spec.time_scale
+    cache = world.point_cache
+    # each of them pushes the other
+    cache.frame_start, cache.frame_end = spec.frame_start, spec.frame_end
+    cache.frame_start = spec.frame_start
+    scene.frame_start, scene.frame_end = spec.frame_start, spec.frame_end
+    scene.render.fps = max(1, round(spec.fps))
+    scene.render.fps_base = scene.render.fps / spec.fps
+    scene.stiction.friction_combine = spec.friction_combine.name

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The open scene to a file of another tool, and from one into it."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import bpy
+from bpy.types import Collection, Context
+
+from ...solver_core.interchange.described import Found
+from ...solver_core.interchange.files import read, write
+from .build import build
+from .describe import describe
+
+__all__ = ["give_out", "take_in"]
+
+
+def give_out(context: Context, file: Path, *, instances: bool = False) -> Found:
+    """Write the scene; returns what of it is left out. Raises SceneError and OSError, and leaves what was there then."""
+    find_usd()
+    found = Found()
+    write(describe(context, found), file, found, instances=instances)
+    return found
+
+
+def take_in(context: Context, file: Path, *, with_settings: bool = True) -> tuple[Collection, Found]:
+    """Add what the file has; returns it in its collection, and what is left out. Raises SceneError, and adds nothing then."""
+    find_usd()
+    found = Found()
+    made = build(context, read(file, found), file.stem, found, with_settings=with_settings)
+    return made, found
+
+
+def find_usd() -> None:
+    """Let Python find the USD that Blender brings along, which it does by itself but where it is a module of Python."""
+    expose = getattr(bpy.utils, "expose_bundled_modules", None)
+    if expose is not None and importlib.util.find_spec("pxr") is None:
+        expose()

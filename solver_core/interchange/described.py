@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A scene between Stiction and the files of other tools: its rigid bodies, what they look like, and their motion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..scene.spec import SceneSpec, SceneWarning, SolverSettings
+from ..validation.findings import SceneError, SceneProblem
+
+__all__ = ["Described", "Found", "Look", "seconds_a_step", "together"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Look:
+    """Polygons that show a body: points (n, 3) m in the body frame, how many corners each face has (f,), and the numbers of
+    their points, face by face. colour: (3,) linear, of all."""
+
+    points: Array
+    counts: NDArray[np.int32]
+    corners: NDArray[np.int32]
+    colour: tuple[float, float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Described:
+    """A scene with its settings. looks: of bodies, by their names. motion: (frames, 7) m and quaternions (w, x, y, z), poses
+    at the frames of the scene from the first on, of bodies that the solver has moved, by their names."""
+
+    spec: SceneSpec
+    settings: SolverSettings = field(default_factory=SolverSettings)
+    looks: Mapping[str, Look] = field(default_factory=dict)
+    motion: Mapping[str, Array] = field(default_factory=dict)
+
+
+@dataclass
+class Found:
+    """What is wrong in a scene, and what of it is left out or altered on the way, each with the path of its prim or node."""
+
+    problems: list[SceneProblem] = field(default_factory=list)
+    warnings: list[SceneWarning] = field(default_factory=list)
+
+    def wrong(self, where: str, what: str, message: str) -> None:
+        """Add something for which nothing can be read or written."""
+        self.problems.append(SceneProblem(where, what, message))
+
+    def odd(self, where: str, what: str, message: str) -> None:
+        """Add something that is left out or altered."""
+        self.warnings.append(SceneWarning((where,), what, message))
+
+    def refuse(self) -> None:
+        """Raise SceneError if something is wrong."""
+        if self.problems:
+            raise SceneError(tuple(dict.fromkeys(self.problems)))
+
+    def is_finite(self, where: str, what: str, value: object) -> bool:
+        """Whether all numbers are finite; adds a problem if not."""
+        try:
+            finite = bool(np.isfinite(np.asarray(value, dtype=np.float64)).all())
+        except (TypeError, ValueError):
+            finite = False
+        if not finite:
+            self.wrong(where, what, f"{value} is not finite; correct it in the file")
+        return finite
+
+
+def seconds_a_step(spec: SceneSpec, settings: SolverSettings) -> float:
+    """How long a time step is, s; an impulse that breaks a joint divided by it is a force."""
+    return spec.time_scale / (spec.fps * settings.substeps)
+
+
+def together(warnings: Iterable[SceneWarning]) -> tuple[SceneWarning, ...]:
+    """The same said of several objects, said once of all of them."""
+    objects: dict[tuple[str, str], list[str]] = {}
+    for one in warnings:
+        objects.setdefault((one.field, one.message), []).extend(one.objects)
+    return tuple(SceneWarning(tuple(dict.fromkeys(names)), what, message) for (what, message), names in objects.items())

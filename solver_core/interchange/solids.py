@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The shapes that other tools have a name for, in those of a scene: boxes, balls, capsules, cylinders and cones, and back."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..scene.parts import BOX_TRIANGLES, box_shape
+from ..scene.spec import ShapeKind, ShapeSpec
+from .frames import axis_frame, matrix_of, nearest_rotation
+
+__all__ = ["Named", "Solid", "box_around", "leaves", "placed", "solid_of"]
+
+Array = NDArray[np.float64]
+
+# Of the size of a shape: what single precision leaves of right angles and equal lengths.
+SOLID_ROUNDING = 1e-5
+
+
+class Named(Enum):
+    """The kinds of solid."""
+
+    BOX = "box"
+    SPHERE = "sphere"
+    CAPSULE = "capsule"
+    CYLINDER = "cylinder"
+    CONE = "cone"
+    HULL = "convex hull"
+    MESH = "mesh"
+    PLANE = "plane"
+
+
+@dataclass(frozen=True)
+class Solid:
+    """One shape. position (3,) m and rotation (3, 3) place its own axes, about its middle, z its axis, in those of its frame.
+
+    size: (3,) m, edges of a box. radius, height: m; the height of a capsule is that between the centres of its ends. points
+    and triangles are those of a hull or a mesh, in its frame; margin is m around them.
+    """
+
+    kind: Named
+    position: Array = field(default_factory=lambda: np.zeros(3))
+    rotation: Array = field(default_factory=lambda: np.eye(3))
+    size: Array = field(default_factory=lambda: np.ones(3))
+    radius: float = 0.0
+    height: float = 0.0
+    points: Array = field(default_factory=lambda: np.zeros((0, 3)))
+    triangles: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int32))
+    margin: float = 0.0
+
+
+def leaves(
+    shape: ShapeSpec, position: Array | None = None, rotation: Array | None = None
+) -> Iterator[tuple[ShapeSpec, Array, Array]]:
+    """All shapes that a shape consists of, with the places (3,) and rotations (3, 3) of their frames in that of the whole."""
+    at = np.zeros(3) if position is None else position
+    turn = np.eye(3) if rotation is None else rotation
+    if shape.kind is not ShapeKind.COMPOUND:
+        yield shape, at, turn
+    for child in shape.children:
+        yield from leaves(child.shape, at + turn @ child.position, turn @ matrix_of(child.orientation))
+
+
+def solid_of(shape: ShapeSpec) -> Solid:
+    """What a shape is that is no compound."""
+    points = shape.vertices
+    if shape.kind is ShapeKind.PLANE:
+        return Solid(Named.PLANE)
+    if shape.kind in (ShapeKind.CYLINDER, ShapeKind.CONE) or (len(points) == 2 and shape.margin > 0.0):
+        along = points[1] - points[0]
+        height = float(np.linalg.norm(along))
+        kind = {ShapeKind.CYLINDER: Named.CYLINDER, ShapeKind.CONE: Named.CONE}.get(shape.kind, Named.CAPSULE)
+        radius = shape.margin if kind is Named.CAPSULE else shape.radius
+        rotation = axis_frame(along / height) if height > 0.0 else np.eye(3)
+        return Solid(kind, points.mean(axis=0), rotation, radius=radius, height=height)
+    if shape.kind is ShapeKind.HULL and len(points) == 1 and shape.margin > 0.0:
+        return Solid(Named.SPHERE, points[0].copy(), radius=shape.margin)
+    if shape.kind is ShapeKind.HULL and shape.margin == 0.0 and (box := box_around(points)) is not None:
+        return box
+    kind = Named.MESH if shape.kind is ShapeKind.MESH else Named.HULL
+    return Solid(kind, points=points, triangles=shape.triangles, margin=shape.margin)
+
+
+def box_around(points: Array) -> Solid | None:
+    """The box whose corners the points (n, 3) are, in any order, None where they are not."""
+    if len(points) != 8:
+        return None
+    low, high = points.min(axis=0), points.max(axis=0)
+    sizes = high - low
+    rounding = SOLID_ROUNDING * float(sizes.max())
+    if not sizes.min() > 0.0:
+        return None
+    if are_corners(points, (low + high) / 2.0, np.diag(sizes), rounding):
+        return Solid(Named.BOX, (low + high) / 2.0, size=sizes)
+    from_first = points[1:] - points[0]
+    for chosen in itertools.combinations(range(7), 3):
+        edges = from_first[list(chosen)].T
+        lengths = np.linalg.norm(edges, axis=0)
+        off = edges.T @ edges - np.diag(lengths**2)
+        if np.abs(off).max() > rounding * lengths.max() or not lengths.min() > rounding:
+            continue
+        middle = points[0] + edges.sum(axis=1) / 2.0
+        if are_corners(points, middle, edges, rounding):
+            rotation = edges / lengths
+            if np.linalg.det(rotation) < 0.0:
+                rotation = rotation * np.array([1.0, 1.0, -1.0])
+            return Solid(Named.BOX, middle, nearest_rotation(rotation), lengths)
+    return None
+
+
+def are_corners(points: Array, middle: Array, edges: Array, rounding: float) -> bool:
+    """Whether the points (8, 3), in any order, are the corners of the block with edges (3, 3), its columns, about a middle."""
+    corners = middle + box_shape(np.ones(3)).vertices @ edges.T
+    distances = np.linalg.norm(points[:, None] - corners[None], axis=2)
+    return bool((distances.min(axis=0) <= rounding).all() and (distances.min(axis=1) <= rounding).all())
+
+
+def placed(solid: Solid, affine: Array) -> ShapeSpec:
+    """The shape of a solid whose frame is taken into another one by an affine map (4, 4), which may scale.
+
+    Raises ValueError with a sentence where the map makes another shape of it.
+    """
+    nearest_rotation(affine[:3, :3])  # raises where nothing is left
+    inner = np.eye(4)
+    inner[:3, :3], inner[:3, 3] = solid.rotation, solid.position
+    if solid.kind in (Named.HULL, Named.MESH):
+        points = solid.points @ affine[:3, :3].T + affine[:3, 3]
+        kind = ShapeKind.HULL if solid.kind is Named.HULL else ShapeKind.MESH
+        return ShapeSpec(kind, points, mirrored(solid.triangles, affine), solid.margin)
+    whole = affine @ inner
+    columns, middle = whole[:3, :3], whole[:3, 3]
+    scales = np.linalg.norm(columns, axis=0)
+    is_sheared = np.abs(columns.T @ columns - np.diag(scales**2)).max() > SOLID_ROUNDING * scales.max() ** 2
+    if solid.kind is Named.BOX:
+        corners = middle + box_shape(solid.size).vertices @ columns.T
+        return ShapeSpec(ShapeKind.HULL, corners, mirrored(BOX_TRIANGLES, whole))
+    name = solid.kind.value
+    if is_sheared:
+        raise ValueError(f"a {name} that is sheared is no {name}; take the shear off its parents, or make it a mesh")
+    if abs(scales[0] - scales[1]) > SOLID_ROUNDING * scales.max() or (
+        solid.kind in (Named.SPHERE, Named.CAPSULE) and np.ptp(scales) > SOLID_ROUNDING * scales.max()
+    ):
+        rounded = tuple(scales.round(6).tolist())
+        raise ValueError(f"a {name} scaled by {rounded} is no {name}; scale it evenly, or make it a mesh")
+    radius = solid.radius * float(scales[0])
+    if solid.kind is Named.SPHERE:
+        return ShapeSpec(ShapeKind.HULL, middle[None, :], margin=radius)
+    ends = np.array([middle - 0.5 * solid.height * columns[:, 2], middle + 0.5 * solid.height * columns[:, 2]])
+    if solid.kind is Named.CAPSULE:
+        return ShapeSpec(ShapeKind.HULL, ends if solid.height > 0.0 else middle[None, :], margin=radius)
+    kind = ShapeKind.CYLINDER if solid.kind is Named.CYLINDER else ShapeKind.CONE
+    return ShapeSpec(kind, ends, radius=radius)
+
+
+def mirrored(triangles: NDArray[np.int32], affine: Array) -> NDArray[np.int32]:
+    """Triangles that are outward still where the map mirrors."""
+    return np.ascontiguousarray(triangles[:, ::-1]) if np.linalg.det(affine[:3, :3]) < 0.0 else triangles

@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rigid bodies of a stage: which prims are one, their shapes, masses, surfaces, motion and looks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from pxr import Usd, UsdGeom, UsdPhysics, UsdShade
+
+from ..scene.spec import BodyKind, BodySpec, ChildSpec, FrictionCombine, MaterialSpec, ShapeKind, ShapeSpec
+from .described import Look
+from .frames import matrix_of, nearest_rotation, quaternion_of
+from .solids import Named, placed
+from .usd_names import DAMPING_ATTRIBUTES, FRICTION_RULE_ATTRIBUTE, RESTITUTION_RULE_ATTRIBUTE
+from .usd_read_shapes import look_of, solid_at
+from .usd_stage import Opened
+
+__all__ = ["Group", "groups_of", "read_body", "rigid_ancestor", "rules_of"]
+
+Array = NDArray[np.float64]
+
+# kg/m^3, of a body of which nothing says how heavy it is: the schema's own.
+USUAL_DENSITY = 1000.0
+KNOWN = ("Physics", "MaterialBindingAPI", "CollectionAPI", "GeomModelAPI", "SemanticsAPI")
+
+
+@dataclass
+class Group:
+    """A prim that is a body, with the prims that are its colliders and those that only show it."""
+
+    prim: Usd.Prim
+    colliders: list[Usd.Prim] = field(default_factory=list)
+    looks: list[Usd.Prim] = field(default_factory=list)
+
+
+def rigid_ancestor(prim: Usd.Prim) -> Usd.Prim | None:
+    """The prim itself or the nearest above it that is a rigid body."""
+    while prim and not prim.IsPseudoRoot():
+        if prim.HasAPI(UsdPhysics.RigidBodyAPI):
+            return prim
+        prim = prim.GetParent()
+    return None
+
+
+def groups_of(opened: Opened, prims: Iterator[Usd.Prim]) -> list[Group]:
+    """All bodies among prims: the rigid ones, and colliders that belong to none of them, each by itself."""
+    groups: dict[str, Group] = {}
+    unseen = 0
+    for prim in prims:
+        owner = rigid_ancestor(prim)
+        collides = prim.HasAPI(UsdPhysics.CollisionAPI)
+        if collides and UsdPhysics.CollisionAPI(prim).GetCollisionEnabledAttr().Get(opened.time) is False:
+            opened.found.odd(str(prim.GetPath()), "collisionEnabled", "it is off; the shape is left out")
+            collides = False
+        body = owner if owner is not None else prim if collides else None
+        if body is None:
+            unseen += prim.IsA(UsdGeom.Gprim)
+            continue
+        group = groups.setdefault(str(body.GetPath()), Group(body))
+        if collides:
+            group.colliders.append(prim)
+        if prim.IsA(UsdGeom.Mesh) and is_seen(prim, opened):
+            group.looks.append(prim)
+    if unseen:
+        message = f"{unseen} shapes that take no part in the simulation are left out; import them with Blender's own USD"
+        opened.found.odd("stage", "geometry", message)
+    return list(groups.values())
+
+
+def is_seen(prim: Usd.Prim, opened: Opened) -> bool:
+    image = UsdGeom.Imageable(prim)
+    shown = image.ComputePurpose() in (UsdGeom.Tokens.default_, UsdGeom.Tokens.render)
+    return shown and image.ComputeVisibility(opened.time) != UsdGeom.Tokens.invisible
+
+
+def read_body(opened: Opened, group: Group, name: str, world: Array | None = None) -> tuple[BodySpec, Look | None] | None:
+    """The body of a group, whose prim is at a matrix (4, 4) in the world, else where the stage has it; None with a problem."""
+    found, prim = opened.found, group.prim
+    path, kind = str(prim.GetPath()), kind_of(opened, prim)
+    matrix = opened.world(prim) if world is None else world
+    if not found.is_finite(path, "xformOp", matrix):
+        return None
+    if not group.colliders:
+        if kind is not BodyKind.PASSIVE:
+            found.wrong(path, "PhysicsCollisionAPI", "the body has no shape; put a collider below it, or take RigidBodyAPI off")
+        return None
+    frame = np.eye(4)
+    try:
+        frame[:3, :3] = nearest_rotation(matrix[:3, :3])
+    except ValueError as error:
+        found.wrong(path, "xformOp:scale", str(error))
+        return None
+    frame[:3, 3] = matrix[:3, 3]
+    outside = matrix @ np.linalg.inv(opened.local(prim))
+    if len(group.colliders) == 1 and group.colliders[0].GetTypeName() == "Plane":
+        frame = plane_frame(opened, group.colliders[0], outside)
+    shape = read_shape(opened, group, np.linalg.inv(frame) @ outside)
+    if shape is None:
+        return None
+    pose = np.concatenate([frame[:3, 3], quaternion_of(frame[:3, :3])])
+    body = BodySpec(name, kind, shape, position=pose[:3], orientation=pose[3:], material=read_material(opened, group))
+    if kind is BodyKind.ACTIVE:
+        body = with_mass(opened, group, with_motion(opened, prim, body))
+    elif kind is BodyKind.ANIMATED:
+        body = replace(body, path=path_of(opened, prim, pose))
+    if kind is not BodyKind.ANIMATED and world is None:
+        say_what_moves(opened, prim, kind)
+    say_unknown_schemas(opened, prim)
+    return body, merged_look(opened, group, np.linalg.inv(frame) @ outside)
+
+
+def kind_of(opened: Opened, prim: Usd.Prim) -> BodyKind:
+    """Who moves the body."""
+    rigid = UsdPhysics.RigidBodyAPI(prim)
+    if not prim.HasAPI(UsdPhysics.RigidBodyAPI) or rigid.GetRigidBodyEnabledAttr().Get(opened.time) is False:
+        return BodyKind.PASSIVE
+    return BodyKind.ANIMATED if rigid.GetKinematicEnabledAttr().Get(opened.time) else BodyKind.ACTIVE
+
+
+def say_unknown_schemas(opened: Opened, prim: Usd.Prim) -> None:
+    for schema in prim.GetPrimTypeInfo().GetAppliedAPISchemas():
+        if not schema.startswith(KNOWN):
+            opened.found.odd(str(prim.GetPath()), schema, "it is unknown here; what it says is left out")
+
+
+def plane_frame(opened: Opened, collider: Usd.Prim, outside: Array) -> Array:
+    """Where the frame of a half-space is, whose z is its normal."""
+    world, solid = outside @ opened.local(collider), solid_at(opened, collider)
+    frame = np.eye(4)
+    frame[:3, 3] = world[:3, 3]
+    frame[:3, :3] = nearest_rotation(world[:3, :3]) @ (np.eye(3) if solid is None else solid.rotation)
+    return frame
+
+
+def read_shape(opened: Opened, group: Group, to_body: Array) -> ShapeSpec | None:
+    """The shapes of all colliders: of one in the axes of the body, of several each in its own, as a compound."""
+    children = []
+    is_whole = True
+    for collider in group.colliders:
+        path, solid = str(collider.GetPath()), solid_at(opened, collider)
+        if solid is None:
+            is_whole = False
+            continue
+        if solid.kind is Named.PLANE:
+            if len(group.colliders) == 1:
+                return ShapeSpec(ShapeKind.PLANE)
+            opened.found.wrong(path, "Plane", "a plane cannot be a part of a body; make it a body of its own")
+            is_whole = False
+            continue
+        affine = to_body @ opened.local(collider)
+        try:
+            turn = nearest_rotation(affine[:3, :3])
+            own = np.eye(4)
+            if len(group.colliders) > 1:
+                own[:3, :3], own[:3, 3] = turn, affine[:3, 3]
+            shape = placed(solid, np.linalg.inv(own) @ affine)
+        except ValueError as error:
+            opened.found.wrong(path, "xformOp:scale", str(error))
+            is_whole = False
+            continue
+        children.append(ChildSpec(shape, own[:3, 3], quaternion_of(own[:3, :3])))
+    if not is_whole:
+        return None
+    return children[0].shape if len(children) == 1 else ShapeSpec(ShapeKind.COMPOUND, children=tuple(children))
+
+
+def with_motion(opened: Opened, prim: Usd.Prim, body: BodySpec) -> BodySpec:
+    """Velocities, which the schema has in the axes of the body, sleep and damping."""
+    rigid, turn = UsdPhysics.RigidBodyAPI(prim), matrix_of(body.orientation)
+    damping = [opened.number(prim, prim.GetAttribute(name)) if prim.HasAttribute(name) else 0.0 for name in DAMPING_ATTRIBUTES]
+    return replace(
+        body,
+        velocity=turn @ opened.vector(prim, rigid.GetVelocityAttr()) * opened.length,
+        angular_velocity=turn @ np.radians(opened.vector(prim, rigid.GetAngularVelocityAttr())),
+        starts_asleep=bool(rigid.GetStartsAsleepAttr().Get()),
+        linear_damping=damping[0],
+        angular_damping=damping[1],
+    )
+
+
+def with_mass(opened: Opened, group: Group, body: BodySpec) -> BodySpec:
+    """The mass by the schema's precedence: the body's, its colliders' together, densities, that of the material, the usual."""
+    found, prim = opened.found, group.prim
+    density_unit = opened.mass / opened.length**3
+    own = UsdPhysics.MassAPI(prim)
+    mass = checked(opened, prim, own.GetMassAttr()) * opened.mass
+    parts = [UsdPhysics.MassAPI(one) for one in group.colliders if one != prim]
+    masses = [checked(opened, one.GetPrim(), one.GetMassAttr()) * opened.mass for one in parts]
+    if mass == 0.0 and masses and all(value > 0.0 for value in masses):
+        mass = sum(masses)
+        if len(masses) > 1:
+            found.odd(str(prim.GetPath()), "mass", "the masses of its colliders are added up; all of it is equally dense here")
+    if mass == 0.0 and any(value > 0.0 for value in masses):
+        found.odd(str(prim.GetPath()), "mass", "not all of its colliders have a mass; those masses are left out")
+    body = replace(body, mass=mass) if mass > 0.0 else replace(body, density=density_of(opened, group) * density_unit)
+    if density_of(opened, group) == 0.0 and mass == 0.0:
+        body = replace(body, density=USUAL_DENSITY)
+    moments = opened.vector(prim, own.GetDiagonalInertiaAttr()) * opened.mass * opened.length**2
+    if (moments < 0.0).any():
+        found.wrong(
+            str(prim.GetPath()), "diagonalInertia", f"{tuple(moments.tolist())} is no inertia; make it above 0 along every axis"
+        )
+    elif (moments > 0.0).all():
+        axes = matrix_of(opened.quaternion(prim, own.GetPrincipalAxesAttr()))
+        body = replace(body, inertia=axes @ np.diag(moments) @ axes.T)
+    centre = own.GetCenterOfMassAttr().Get(opened.time) if own.GetCenterOfMassAttr() else None
+    if centre is not None and np.isfinite(np.array(centre)).all():
+        found.odd(str(prim.GetPath()), "centerOfMass", "the centre of mass is that of the shape; the one given is left out")
+    return body
+
+
+def density_of(opened: Opened, group: Group) -> float:
+    """In units of the stage: of the colliders, else of the body, else of their material; 0 where nothing says it."""
+    own = [checked(opened, one, UsdPhysics.MassAPI(one).GetDensityAttr()) for one in group.colliders if one != group.prim]
+    given = {value for value in own if value > 0.0}
+    if len(given) > 1 or (given and min(own) == 0.0):
+        opened.found.odd(str(group.prim.GetPath()), "density", "its colliders differ in density; all of it has the largest")
+    density = max(given, default=0.0) or checked(opened, group.prim, UsdPhysics.MassAPI(group.prim).GetDensityAttr())
+    material = bound(group.colliders[0])
+    if density == 0.0 and material is not None:
+        density = checked(opened, material, UsdPhysics.MaterialAPI(material).GetDensityAttr())
+    return density
+
+
+def checked(opened: Opened, prim: Usd.Prim, attribute: Usd.Attribute) -> float:
+    """A number that is 0 where it is not given, and may not be below."""
+    value = opened.number(prim, attribute)
+    if value < 0.0 or math.isinf(value):
+        message = f"it is {value:g}; make it a finite number above 0, or remove it"
+        opened.found.wrong(str(prim.GetPath()), attribute.GetName(), message)
+        return 0.0
+    return value
+
+
+def bound(prim: Usd.Prim) -> Usd.Prim | None:
+    """The physics material of a prim, its own or that of a prim above."""
+    material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial("physics")
+    prim = material.GetPrim()
+    return prim if prim and prim.HasAPI(UsdPhysics.MaterialAPI) else None
+
+
+def read_material(opened: Opened, group: Group) -> MaterialSpec:
+    found = opened.found
+    materials = [bound(collider) for collider in group.colliders]
+    if len({None if one is None else one.GetPath() for one in materials}) > 1:
+        message = "its colliders differ in material; a body has one surface here, that of the first"
+        found.odd(str(group.prim.GetPath()), "material:binding:physics", message)
+    prim = materials[0]
+    if prim is None:
+        return MaterialSpec()
+    surface, (rule, other) = UsdPhysics.MaterialAPI(prim), rules_of(opened.stage)
+    name = prim.GetDisplayName() if prim.HasAuthoredDisplayName() else prim.GetName()
+    restitution = checked(opened, prim, surface.GetRestitutionAttr())
+    if restitution > 1.0:
+        found.wrong(str(prim.GetPath()), "restitution", f"{restitution:g} gives bodies energy at impacts; make it 1 at most")
+    return MaterialSpec(
+        own_share(rule, checked(opened, prim, surface.GetStaticFrictionAttr())),
+        own_share(rule, checked(opened, prim, surface.GetDynamicFrictionAttr())),
+        own_share(other, restitution),
+        name,
+    )
+
+
+def rules_of(stage: Usd.Stage) -> tuple[FrictionCombine, FrictionCombine]:
+    """How the stage combines friction and restitution: as a scene of Stiction says, else by the average, as others do."""
+    rules = []
+    scene = next((prim for prim in stage.Traverse() if prim.IsA(UsdPhysics.Scene)), None)
+    for name in (FRICTION_RULE_ATTRIBUTE, RESTITUTION_RULE_ATTRIBUTE):
+        value = scene.GetAttribute(name).Get() if scene is not None and scene.HasAttribute(name) else None
+        rules.append(next((rule for rule in FrictionCombine if rule.value == value), FrictionCombine.AVERAGE))
+    return rules[0], rules[1]
+
+
+def own_share(rule: FrictionCombine, pair: float) -> float:
+    """The coefficient of a surface, of which two against each other have that of the pair."""
+    return math.sqrt(pair) if rule is FrictionCombine.PRODUCT else pair
+
+
+def path_of(opened: Opened, prim: Usd.Prim, first: Array) -> Array:
+    """Poses (frames, 7) of a prim."""
+    poses = []
+    for frame in range(opened.start, opened.end + 1):
+        matrix = opened.world(prim, frame)
+        where = f"xformOp at frame {frame}"
+        if not opened.found.is_finite(str(prim.GetPath()), where, matrix):
+            return np.tile(first, (opened.end - opened.start + 1, 1))
+        try:
+            poses.append(np.concatenate([matrix[:3, 3], quaternion_of(nearest_rotation(matrix[:3, :3]))]))
+        except ValueError as error:
+            opened.found.wrong(str(prim.GetPath()), where, str(error))
+            return np.tile(first, (opened.end - opened.start + 1, 1))
+    return np.array(poses)
+
+
+def say_what_moves(opened: Opened, prim: Usd.Prim, kind: BodyKind) -> None:
+    above: Usd.Prim | None = prim
+    while above and not above.IsPseudoRoot():
+        xform = UsdGeom.Xformable(above)
+        if xform and xform.TransformMightBeTimeVarying():
+            what = (
+                "the solver moves it"
+                if kind is BodyKind.ACTIVE
+                else "it stays where it is at first; make it kinematic to follow them"
+            )
+            opened.found.odd(str(prim.GetPath()), "xformOp", f"its time samples are left out: {what}")
+            return
+        above = above.GetParent()
+
+
+def merged_look(opened: Opened, group: Group, to_body: Array) -> Look | None:
+    """All meshes that show the body, in its frame; those that only collide where nothing else does."""
+    alone = [prim for prim in group.looks if prim not in group.colliders]
+    looks = []
+    for prim in alone or group.looks:
+        if (look := look_of(opened, prim)) is not None:
+            affine = to_body @ opened.local(prim)
+            looks.append(replace(look, points=look.points @ affine[:3, :3].T + affine[:3, 3]))
+    if not looks:
+        return None
+    before = np.cumsum([0, *(len(look.points) for look in looks)])
+    return Look(
+        np.concatenate([look.points for look in looks]),
+        np.concatenate([look.counts for look in looks]),
+        np.concatenate([look.corners + offset for look, offset in zip(looks, before[:-1], strict=True)]).astype(np.int32),
+        looks[0].colour,
+    )

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Point instancers whose prototypes are rigid bodies, each instance a body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from pxr import Sdf, Usd, UsdGeom, UsdPhysics
+
+from ..scene.spec import BodyKind, BodySpec
+from .usd_names import NAMES_ATTRIBUTE
+from .usd_read_bodies import Group, groups_of
+from .usd_stage import Opened
+
+__all__ = ["instances_of"]
+
+Array = NDArray[np.float64]
+# Takes a group, a name, a path and a world matrix (4, 4), and gives the body, if there is one.
+Add = Callable[[Group, str, str, Array | None], BodySpec | None]
+
+
+@dataclass(frozen=True)
+class Instances:
+    """Numbers of prototypes (n,), matrices (n, 4, 4) in the axes of the instancer, names, and velocities (n, 3), if given."""
+
+    indices: list[int]
+    places: list[Array]
+    names: list[str]
+    velocities: Array | None
+    spins: Array | None
+
+
+def instances_of(stage: Opened, prim: Usd.Prim, taken: dict[str, str], add: Add) -> list[BodySpec]:
+    """The bodies of a point instancer, of those of its prototypes that are rigid bodies. taken: names that there are."""
+    path, above = str(prim.GetPath()), stage.world(prim)
+    targets = UsdGeom.PointInstancer(prim).GetPrototypesRel().GetForwardedTargets()
+    groups = prototypes(stage, path, targets)
+    instances = read_instances(stage, prim, len(targets))
+    bodies = []
+    for number, index in enumerate(instances.indices if instances is not None else ()):
+        if instances is None or index not in groups:
+            continue
+        group = groups[index]
+        within = np.linalg.inv(stage.local(stage.stage.GetPrimAtPath(targets[index]))) @ stage.local(group.prim)
+        name = instances.names[number]
+        name = name if name not in taken else f"{path.lstrip('/')}_{number}"
+        body = add(group, name, f"{path}[{number}]", above @ instances.places[number] @ within)
+        if body is not None:
+            bodies.append(moving(body, instances, number, above))
+    if bodies and UsdGeom.PointInstancer(prim).GetPositionsAttr().ValueMightBeTimeVarying():
+        stage.found.odd(path, "positions", "its time samples are left out: the solver moves its bodies")
+    return bodies
+
+
+def prototypes(stage: Opened, path: str, targets: list[Sdf.Path]) -> dict[int, Group]:
+    """The rigid bodies among the prototypes, by their numbers."""
+    groups = {}
+    for number, target in enumerate(targets):
+        inner = stage.stage.GetPrimAtPath(target)
+        if not inner:
+            stage.found.wrong(path, "prototypes", f"there is no prim {target}; name another")
+            continue
+        found = [one for one in groups_of(stage, iter(Usd.PrimRange(inner, Usd.TraverseInstanceProxies()))) if one.colliders]
+        if len(found) == 1 and found[0].prim.HasAPI(UsdPhysics.RigidBodyAPI):
+            groups[number] = found[0]
+        elif found:
+            stage.found.odd(str(target), "prototypes", "it is not one rigid body; its instances are left out")
+    return groups
+
+
+def read_instances(stage: Opened, prim: Usd.Prim, count: int) -> Instances | None:
+    """The instances of an instancer with so many prototypes; None with a problem."""
+    instancer, path = UsdGeom.PointInstancer(prim), str(prim.GetPath())
+    indices = list(instancer.GetProtoIndicesAttr().Get(stage.time) or [])
+    if indices and (min(indices) < 0 or max(indices) >= count):
+        stage.found.wrong(path, "protoIndices", f"there is no prototype {max(indices)} of {count}; repair the instancer")
+        return None
+    places = instancer.ComputeInstanceTransformsAtTime(
+        stage.time, stage.time, UsdGeom.PointInstancer.IncludeProtoXform, UsdGeom.PointInstancer.IgnoreMask
+    )
+    if len(places) != len(indices):
+        message = f"there are {len(indices)} instances, and not as many positions or orientations; repair the instancer"
+        stage.found.wrong(path, "positions", message)
+        return None
+    given = list(prim.GetAttribute(NAMES_ATTRIBUTE).Get() or []) if prim.HasAttribute(NAMES_ATTRIBUTE) else []
+    names = given if len(given) == len(indices) else [f"{prim.GetName()}_{number}" for number in range(len(indices))]
+    return Instances(
+        indices,
+        [np.array(place, dtype=np.float64).T for place in places],
+        names,
+        rates(stage, prim, instancer.GetVelocitiesAttr(), len(indices)),
+        rates(stage, prim, instancer.GetAngularVelocitiesAttr(), len(indices)),
+    )
+
+
+def rates(stage: Opened, prim: Usd.Prim, attribute: Usd.Attribute, count: int) -> Array | None:
+    """Velocities (n, 3) of instances: those that are no time samples, which are of a motion."""
+    value = attribute.Get(Usd.TimeCode.Default()) if attribute else None
+    if value is None or len(value) != count:
+        return None
+    array = np.array(value, dtype=np.float64).reshape(-1, 3)
+    return array if stage.found.is_finite(str(prim.GetPath()), attribute.GetName(), array) else None
+
+
+def moving(body: BodySpec, instances: Instances, number: int, above: Array) -> BodySpec:
+    """The body with the velocities of its instance, which are in the axes of the instancer."""
+    if body.kind is not BodyKind.ACTIVE:
+        return body
+    if instances.velocities is not None:
+        body = replace(body, velocity=above[:3, :3] @ instances.velocities[number])
+    if instances.spins is not None:
+        turn = above[:3, :3] / np.linalg.norm(above[:3, :3], axis=0)
+        body = replace(body, angular_velocity=turn @ np.radians(instances.spins[number]))
+    return body

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a file of another tool becomes in Blender: objects whose bodies are those of the file, or nothing at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def parts(extension):
+    from stiction.solver_core.interchange.described import Described, Found, Look
+    from stiction.solver_core.interchange.files import write
+    from stiction.solver_core.scene import parts
+    from stiction.solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, SceneSpec, ShapeKind, ShapeSpec
+
+    shapes_by_name = {
+        "box aside": ShapeSpec(ShapeKind.HULL, parts.box_shape((1, 2, 3)).vertices + np.array([5, 0, 0]), parts.BOX_TRIANGLES),
+        "ball aside": ShapeSpec(ShapeKind.HULL, np.array([[0.5, 0.0, 0.0]]), margin=0.3),
+        "capsule": ShapeSpec(ShapeKind.HULL, np.array([[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]]), margin=0.25),
+        "lying capsule": ShapeSpec(ShapeKind.HULL, np.array([[-1.0, 0.0, 0.0], [1.0, 0.5, 0.0]]), margin=0.25),
+        "cylinder": parts.cylinder_shape(0.5, 2.0),
+        "lying cylinder": ShapeSpec(ShapeKind.CYLINDER, np.array([[0.0, -1.0, 0.0], [0.0, 1.0, 0.0]]), radius=0.2),
+        "cone": parts.cone_shape(0.5, 2.0),
+        "hanging cone": ShapeSpec(ShapeKind.CONE, np.array([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]), radius=0.2),
+        "wedge": ShapeSpec(ShapeKind.HULL, np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1.0]])),
+        "hammer": ShapeSpec(
+            ShapeKind.COMPOUND,
+            children=(
+                ChildSpec(parts.box_shape((0.1, 0.3, 0.1)), np.array([0, 0, 0.5]), parts.axis_angle((0, 0, 1), 0.4)),
+                ChildSpec(parts.cylinder_shape(0.05, 1.0), np.zeros(3), parts.axis_angle((1, 0, 0), 0.2)),
+            ),
+        ),
+    }
+
+    class Parts:
+        shapes = shapes_by_name
+
+        @staticmethod
+        def scene(shape, **more):
+            body = BodySpec("Body", BodyKind.ACTIVE, shape, position=np.array([1.0, 2.0, 3.0]), mass=2.0, **more)
+            return SceneSpec(bodies=(body, parts.ground(parts.pair_material(0.5))))
+
+        @staticmethod
+        def file(spec, path: Path, look: Look | None = None) -> Path:
+            write(Described(spec, looks={} if look is None else {"Body": look}), path, Found())
+            return path
+
+    return Parts
+
+
+def read():
+    from stiction.addon.read.extract import extract
+
+    bpy.context.view_layer.update()
+    return extract(bpy.context).spec
+
+
+def moments(body):
+    from stiction.solver_core.geometry.solids import shape_mass_properties
+
+    whole = shape_mass_properties(body.shape, mass=body.mass)
+    return np.concatenate([[whole.mass], whole.center_of_mass, whole.inertia.ravel()])
+
+
+NAMES = (
+    "box aside",
+    "ball aside",
+    "capsule",
+    "lying capsule",
+    "cylinder",
+    "lying cylinder",
+    "cone",
+    "hanging cone",
+    "wedge",
+    "hammer",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_shape_is_the_same_body_in_blender(scene, parts, tmp_path, name):
+    spec = parts.scene(parts.shapes[name])
+    assert bpy.ops.stiction.import_usd(filepath=str(parts.file(spec, tmp_path / "a.usda"))) == {"FINISHED"}
+    body = next(one for one in read().bodies if one.name == "Body")
+    assert body.position == pytest.approx([1, 2, 3])
+    assert np.allclose(moments(body), moments(spec.bodies[0]), rtol=1e-4, atol=1e-5)
+
+
+def test_a_look_that_is_not_the_shape_shows_it_and_does_not_collide(scene, parts, tmp_path):
+    from stiction.solver_core.interchange.described import Look
+
+    look = Look(np.array([[0, 0, 0], [9, 0, 0], [0, 9.0, 0]]), np.array([3]), np.array([0, 1, 2]), (1.0, 0.0, 0.0))
+    spec = parts.scene(parts.shapes["cylinder"])
+    bpy.ops.stiction.import_usd(filepath=str(parts.file(spec, tmp_path / "a.usda", look)))
+    ob = bpy.data.objects["Body"]
+    assert len(ob.data.polygons) == 1
+    assert tuple(ob.active_material.diffuse_color) == pytest.approx((1, 0, 0, 1))
+    assert [(child.display_type, child.hide_render) for child in ob.children] == [("WIRE", True)]
+    body = next(one for one in read().bodies if one.name == "Body")
+    assert np.allclose(moments(body), moments(spec.bodies[0]), rtol=1e-4, atol=1e-5)
+
+
+def test_an_animated_body_follows_the_path_of_the_file(scene, parts, tmp_path):
+    from stiction.solver_core.scene.parts import axis_angle
+    from stiction.solver_core.scene.spec import BodyKind, BodySpec, SceneSpec
+
+    turns = np.array([axis_angle((0, 0, 1), 0.8 * frame) for frame in range(10)])
+    path = np.column_stack([np.arange(10.0), np.zeros((10, 2)), turns])
+    mover = BodySpec("Mover", BodyKind.ANIMATED, parts.shapes["cone"], position=path[0, :3], orientation=path[0, 3:], path=path)
+    bodies = (*parts.scene(parts.shapes["capsule"]).bodies, mover)
+    file = parts.file(SceneSpec(bodies=bodies, frame_start=1, frame_end=10), tmp_path / "a.usdc")
+    bpy.ops.stiction.import_usd(filepath=str(file))
+    found = next(one for one in read().bodies if one.name == "Mover")
+    assert found.kind is BodyKind.ANIMATED
+    assert np.allclose(found.path[:, :3], path[:, :3], atol=1e-5)
+    assert np.abs(np.einsum("ij,ij->i", found.path[:, 3:], turns)) == pytest.approx(np.ones(10), abs=1e-6)
+
+
+def test_what_blender_has_no_place_for_is_said(scene, parts, tmp_path, capfd):
+    spec = parts.scene(parts.shapes["cone"], inertia=np.diag([1.0, 1.0, 1.5]))
+    bpy.ops.stiction.import_usd(filepath=str(parts.file(spec, tmp_path / "a.usda")))
+    said = capfd.readouterr().out
+    assert "Body: inertia" in said
+    assert "Ground: Plane" in said
+
+
+def names_in_file():
+    kinds = ("objects", "meshes", "collections", "materials", "actions")
+    return {kind: sorted(one.name for one in getattr(bpy.data, kind)) for kind in kinds}
+
+
+@pytest.mark.parametrize("has_world", [True, False])
+def test_an_import_that_fails_leaves_the_file_as_it_was(scene, parts, tmp_path, monkeypatch, has_world):
+    from stiction.addon.interchange import build
+
+    if not has_world:
+        bpy.ops.rigidbody.world_remove()
+    file = parts.file(parts.scene(parts.shapes["hammer"]), tmp_path / "a.usda")
+    before, gravity = names_in_file(), tuple(bpy.context.scene.gravity)
+    # as late as can be
+    monkeypatch.setattr(build, "set_scene", lambda *_: (_ for _ in ()).throw(OSError("late")))
+    with pytest.raises(RuntimeError, match="Nothing was imported"):
+        bpy.ops.stiction.import_usd(filepath=str(file))
+    assert names_in_file() == before
+    assert tuple(bpy.context.scene.gravity) == gravity
+    assert (bpy.context.scene.rigidbody_world is not None) == has_world
+
+
+def test_a_damaged_file_imports_nothing_and_is_named(scene, parts, tmp_path):
+    file = parts.file(parts.scene(parts.shapes["cone"]), tmp_path / "a.usdc")
+    file.write_bytes(file.read_bytes()[:300])
+    before = names_in_file()
+    with pytest.raises(RuntimeError, match=r"Nothing was imported: .*a\.usdc.*write it anew"):
+        bpy.ops.stiction.import_usd(filepath=str(file))
+    assert names_in_file() == before
+
+
+def test_the_scene_keeps_its_settings_if_asked(scene, parts, tmp_path):
+    file = parts.file(parts.scene(parts.shapes["cone"]), tmp_path / "a.usda")
+    bpy.ops.stiction.import_usd(filepath=str(file), with_settings=False)
+    assert scene.rigidbody_world.point_cache.frame_end == 5
+    bpy.ops.stiction.import_usd(filepath=str(file))
+    assert scene.rigidbody_world.point_cache.frame_end == 250
+
+
+def test_a_hinge_with_a_motor_is_two_constraints(extension):
+    from stiction.addon.interchange.joints import for_constraints
+    from stiction.solver_core.interchange.described import Found
+    from stiction.solver_core.interchange.frames import matrix_of
+    from stiction.solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
+
+    driven = AxisSpec(-1.0, 1.0, motor_velocity=2.0, motor_force=3.0)
+    joint = JointSpec("Wheel", "A", "B", angular=(LOCKED, LOCKED, driven))
+    hinge, motor = for_constraints(joint, Found())
+    assert hinge.angular == (LOCKED, LOCKED, AxisSpec(-1.0, 1.0))
+    assert motor.angular == (AxisSpec(motor_velocity=2.0, motor_force=3.0), FREE_AXIS, FREE_AXIS)
+    assert matrix_of(motor.orientation)[:, 0] == pytest.approx([0, 0, 1])
