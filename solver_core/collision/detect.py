@@ -17,7 +17,7 @@ from .broad_phase import candidate_pairs, grouped_by_bodies
 from .contact_set import ContactSet
 from .grouping import farthest_gap, reduced_groups
 from .half_space import HalfSpace, plane_of
-from .manifold import MAX_CONTACTS, Manifold, empty_manifold, reduce_and_sort
+from .manifold import Manifold, empty_manifold, reduce_and_sort
 from .mesh.buffer import one_a_feature
 from .mesh.contacts import plane_surface_contacts, surface_contacts
 from .polyhedra.box_box import UNDECIDED, box_contacts
@@ -27,6 +27,7 @@ from .polyhedra.hull_pair import MERGE, HullPair, HullWork, hull_work
 from .polyhedra.hull_plane import plane_contacts
 from .polyhedra.polyhedron import in_own_frame, moved
 from .polyhedra.quick_reject import surely_apart
+from .reduction import FEW, MOST
 from .revolution.candidates import Collection, round_plane_contacts
 from .revolution.on_hull import round_hull_contacts
 from .revolution.on_mesh import round_surface_contacts
@@ -93,7 +94,7 @@ def detect(
     position (n, 3) m and rotation (n, 3, 3) place the body frames in the world; reach (n,) m, not negative; travel (n, 3) m,
     how bodies are going to move on, None for not at all; collections (n,) int64 bit masks; movable (n,) bool. Pairs of which
     neither is movable or whose masks share no bit make no contacts, nor do the rows of excluded (k, 2) int64, which have a < b
-    and are sorted. Two bodies have at most MAX_CONTACTS contacts where both are convex, else MAX_GROUP_CONTACTS. Arrays are
+    and are sorted. Two bodies have at most MOST contacts where both are convex, else MAX_GROUP_CONTACTS. Arrays are
     C-contiguous float64 where no other type is named.
     """
     if travel is None:
@@ -107,7 +108,7 @@ def detect_all(shapes: ShapeTable, scene: Scene, threads: int = 1) -> ContactSet
     contacts = ContactSet(*found)
     if shapes.surfaces is None and len(shapes.body) == len(shapes.radius):
         return contacts
-    return contacts.chosen(reduced_groups(*found, scene.reach, scene.travel))
+    return contacts.chosen(reduced_groups(*found, scene, shapes.radius))
 
 
 def _contacts_as_arrays(shapes: ShapeTable, scene: Scene, threads: int) -> SixArrays:
@@ -327,14 +328,17 @@ def convex_contacts(shapes, poses, scene, pairs, row, found, work, round_workspa
     It stops at a pair with a mesh, and where there may be no room for another pair's contacts. One call for many pairs: what
     runs outside of leaf kernels counts references to all arrays that it touches, in every round.
     """
-    while row < len(pairs) and found.used[0] + MAX_CONTACTS <= len(found.gap):
+    while row < len(pairs) and found.used[0] + MOST <= len(found.gap):
         a, b = pairs[row, 0], pairs[row, 1]
         if shapes.kind[a] == MESH or shapes.kind[b] == MESH:
             break
         limit = largest_gap(shapes, scene, a, b)
         count, frame = pair_contacts(shapes, poses, a, b, limit, work, round_workspace)
         if count > 0:
-            count = reduce_and_sort(work.manifold, count, limit)
+            if count > FEW:
+                smaller = a if shapes.radius[shapes.body[a]] <= shapes.radius[shapes.body[b]] else b
+                relative_pose(poses, frame, smaller, work.turn, work.shift)
+            count = reduce_and_sort(work.manifold, count, limit, work.turn)
             write_contacts(found, shapes, poses, a, b, frame, work.manifold, count)
         row += 1
     return row
@@ -391,7 +395,7 @@ def contacts_of_pairs(shapes, surfaces, round_workspace, scene, poses, pairs):
             break
         a, b = pairs[row, 0], pairs[row, 1]
         if shapes.kind[a] != MESH and shapes.kind[b] != MESH:
-            found = with_room(found, MAX_CONTACTS)
+            found = with_room(found, MOST)
             continue
         row += 1
         if surfaces is not None:

@@ -10,20 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from ..compile.kernel import inner_kernel, kernel, leaf_kernel
-from .manifold import MAX_CONTACTS, TIED
+from ..linalg.vec3 import dot, vec
+from .reduction import FEW, MOST, TIED, choose
 
 __all__ = ["MAX_GROUP_CONTACTS", "farthest_gap", "mixed", "reduced_group", "reduced_groups"]
 
 MAX_GROUP_CONTACTS = 32
 # Cosine of ten degrees: normals that differ by less support the same way.
 SAME_REGION = 0.985
-# Every corner of a polygon with right angles or wider ones is the farthest point in one of these directions, and no edge along
-# the axes lies across one, which would leave the choice between its ends to rounding.
-DIRECTIONS = MAX_CONTACTS - 1
-FIRST_ANGLE = 0.1
-# How many contacts of a region are kept besides, and by how much of the largest gap they have to be lower than those.
-MAX_LOWER = 4
-LOWER = 0.1
 
 
 @leaf_kernel
@@ -41,123 +35,54 @@ def scattered(x):
     return x ^ (x >> np.uint64(31))
 
 
-@inner_kernel
-def regions(normal):
-    """(m,) number of the region of each contact: that of the first one before it with nearly its normal."""
-    m = len(normal)
-    region = np.empty(m, dtype=np.int64)
-    seeds = np.empty(m, dtype=np.int64)
-    count = 0
-    for i in range(m):
-        region[i] = count
-        for k in range(count):
-            j = seeds[k]
-            cosine = normal[i, 0] * normal[j, 0] + normal[i, 1] * normal[j, 1] + normal[i, 2] * normal[j, 2]
-            if cosine > SAME_REGION:
-                region[i] = k
-                break
-        if region[i] == count:
-            seeds[count] = i
-            count += 1
-    return region, count
-
-
 @leaf_kernel
-def write_axes(normal, axes):
-    """Two unit vectors that make right angles with the unit normal (3,) and with each other, into axes (2, 3)."""
-    x, y, z = normal[0], normal[1], normal[2]
-    # From the coordinate axis least along the normal, what lies along it taken off.
-    if abs(x) <= abs(y) and abs(x) <= abs(z):
-        u, v, w = 1.0 - x * x, -x * y, -x * z
-    elif abs(y) <= abs(z):
-        u, v, w = -y * x, 1.0 - y * y, -y * z
-    else:
-        u, v, w = -z * x, -z * y, 1.0 - z * z
-    length = np.sqrt(u * u + v * v + w * w)
-    u, v, w = u / length, v / length, w / length
-    axes[0, 0], axes[0, 1], axes[0, 2] = u, v, w
-    axes[1, 0], axes[1, 1], axes[1, 2] = y * w - z * v, z * u - x * w, x * v - y * u
+def write_regions(normal, gap, limit, region):
+    """Writes the region of each contact into region (m,), and returns how many there are, the deepest first.
+
+    A region is of the deepest contact that is in none, and of all others in none with nearly its normal. There are at most
+    MAX_GROUP_CONTACTS; the contacts of none have -1.
+    """
+    for i in range(len(region)):
+        region[i] = -1
+    for count in range(MAX_GROUP_CONTACTS):
+        seed = -1
+        for i in range(len(region)):
+            # Ties, as between the corners of a box flat on a plane, go to the first feature and not to rounding.
+            if region[i] < 0 and (seed < 0 or gap[i] < gap[seed] - TIED * abs(limit - gap[seed])):
+                seed = i
+        if seed < 0:
+            return count
+        for i in range(len(region)):
+            if region[i] < 0 and dot(vec(normal, i), vec(normal, seed)) > SAME_REGION:
+                region[i] = count
+        region[seed] = count
+    return MAX_GROUP_CONTACTS
 
 
 @inner_kernel
-def reduced_group(point, normal, gap, feature, limit):
-    """Indices of the contacts to keep, in order of their features: at most MAX_CONTACTS a region and some that are lower than
-    most of these, MAX_GROUP_CONTACTS in all.
+def reduced_group(point, normal, gap, feature, limit, turn):
+    """Indices of the contacts to keep, in order of their features: of every region those that `choose` chooses, and
+    MAX_GROUP_CONTACTS in all.
 
-    Of every region the deepest contact stays, and of the others those that go farthest from it in DIRECTIONS across its
-    normal, so that the support polygon stays; a gap near the limit makes a contact count as nearer. Where there is not room for
-    all, every region has its first ones.
+    Where there is not room for all, regions have equal shares, and what one leaves goes to those less deep. turn: (3, 3) of the
+    smaller body.
     """
     order = np.argsort(feature, kind="mergesort")
-    m = len(order)
-    if m <= MAX_CONTACTS:
+    if len(order) <= FEW:
         return order
-    region, count = regions(normal[order])
-    smallest = gap.min()
-    spread = max(limit - smallest, 1e-300)
-    # Ties, as between the corners of a box flat on a plane, go to the first feature and not to rounding.
-    deepest = np.full(count, -1, dtype=np.int64)
-    for i in range(m):
-        best = deepest[region[i]]
-        if best < 0 or gap[order[i]] < gap[order[best]] - TIED * spread:
-            deepest[region[i]] = i
-    by_depth = np.argsort(gap[order[deepest]], kind="mergesort")
-    kept = np.zeros(m, dtype=np.bool_)
+    point, normal, gap = point[order], normal[order], gap[order]
+    region = np.empty(len(order), dtype=np.int64)
+    count = write_regions(normal, gap, limit, region)
+    kept = np.zeros(len(order), dtype=np.bool_)
+    chosen = np.empty(MOST, dtype=np.int64)
     total = 0
-    for k in by_depth[:MAX_GROUP_CONTACTS]:
-        kept[deepest[k]] = True
-        total += 1
-    axes = np.empty((count, 2, 3))
-    for k in range(count):
-        write_axes(normal[order[deepest[k]]], axes[k])
-    farthest = np.empty(count, dtype=np.int64)
-    reach = np.empty(count)
-    for step in range(DIRECTIONS):
-        # Three steps at once, so that the first few directions look to all sides.
-        angle = FIRST_ANGLE + 2.0 * np.pi * ((3 * step) % DIRECTIONS) / DIRECTIONS
-        cosine, sine = np.cos(angle), np.sin(angle)
-        farthest[:] = -1
-        reach[:] = 0.0
-        for i in range(m):
-            k = region[i]
-            row = order[i]
-            origin = order[deepest[k]]
-            along = 0.0
-            for j in range(3):
-                along += (cosine * axes[k, 0, j] + sine * axes[k, 1, j]) * (point[row, j] - point[origin, j])
-            score = (1.0 - 0.9 * (gap[row] - smallest) / spread) * along
-            if score > reach[k] * (1.0 + TIED):
-                reach[k] = score
-                farthest[k] = i
-        for k in by_depth:
-            if farthest[k] >= 0 and not kept[farthest[k]] and total < MAX_GROUP_CONTACTS:
-                kept[farthest[k]] = True
-                total += 1
-    add_lower(gap[order], region, count, kept, LOWER * spread, MAX_GROUP_CONTACTS - total)
+    for own in range(count):
+        rows = np.flatnonzero(region == own)
+        share = (MAX_GROUP_CONTACTS - total) // (count - own)
+        number = choose(point[rows], normal[rows], gap[rows], limit, turn, share, chosen)
+        kept[rows[chosen[:number]]] = True
+        total += number
     return order[kept]
-
-
-@inner_kernel
-def add_lower(gap, region, count, kept, lower, room):
-    """Keeps, of every region, up to MAX_LOWER contacts more that are lower by `lower` than those kept are on average.
-
-    Where a surface bulges, its support polygon is not all that can touch within the step.
-    """
-    mean, members = np.zeros(count), np.zeros(count)
-    for i in range(len(gap)):
-        if kept[i]:
-            mean[region[i]] += gap[i]
-            members[region[i]] += 1.0
-    added = np.zeros(count, dtype=np.int64)
-    for i in np.argsort(gap, kind="mergesort"):
-        k = region[i]
-        if room == 0:
-            return
-        if kept[i] or added[k] == MAX_LOWER or gap[i] > mean[k] / members[k] - lower:
-            continue
-        kept[i] = True
-        added[k] += 1
-        room -= 1
 
 
 @leaf_kernel
@@ -168,11 +93,11 @@ def farthest_gap(reach, travel, a, b):
 
 
 @kernel
-def reduced_groups(body_a, body_b, point, normal, gap, feature, reach, travel):
+def reduced_groups(body_a, body_b, point, normal, gap, feature, scene, radius):
     """Indices of the contacts to keep, those of each two bodies together and in order of their features.
 
-    All but reach (n,) and travel (n, 3), those of each body, have a row a contact, and those of the same two bodies follow each
-    other.
+    scene: that of `detect`; radius: (n,) of its bodies. The others have a row a contact, those of the same two bodies one after
+    the other.
     """
     kept = np.empty(len(gap), dtype=np.int64)
     total = first = 0
@@ -180,8 +105,10 @@ def reduced_groups(body_a, body_b, point, normal, gap, feature, reach, travel):
         end = row + 1
         if end < len(gap) and body_a[end] == body_a[row] and body_b[end] == body_b[row]:
             continue
-        limit = farthest_gap(reach, travel, body_a[row], body_b[row])
-        for i in reduced_group(point[first:end], normal[first:end], gap[first:end], feature[first:end], limit):
+        a, b = body_a[row], body_b[row]
+        limit = farthest_gap(scene.reach, scene.travel, a, b)
+        turn = scene.rotation[a if radius[a] <= radius[b] else b]
+        for i in reduced_group(point[first:end], normal[first:end], gap[first:end], feature[first:end], limit, turn):
             kept[total] = first + i
             total += 1
         first = end

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..compile.kernel import inlined_kernel, inner_kernel, leaf_kernel
 from ..linalg.vec3 import distance2, set_vec, vec
+from .reduction import FEW, MOST, choose
 
 __all__ = [
     "CAPACITY",
@@ -23,10 +24,8 @@ __all__ = [
     "EDGE_VERTEX",
     "FACE_EDGE",
     "FACE_VERTEX",
-    "MAX_CONTACTS",
     "NONE_FOUND",
     "NO_VERTEX",
-    "TIED",
     "VERTEX_EDGE",
     "VERTEX_FACE",
     "VERTEX_VERTEX",
@@ -39,10 +38,8 @@ __all__ = [
     "write_contact",
 ]
 
-MAX_CONTACTS = 8
-CAPACITY = 128
-# Relative: gaps, and distances of contacts, that differ by less are equal.
-TIED = 1e-9
+# Of two polygons that meet with more corners some are left out before all are known, in a mirror others.
+CAPACITY = 512
 
 # The feature of a, then that of b.
 FACE_VERTEX = np.int64(0)
@@ -56,16 +53,17 @@ FACE_EDGE = np.int64(8)
 # In place of a vertex, for a point inside of an edge.
 NO_VERTEX = np.int64(-1)
 NONE_FOUND = np.int64(0)
+UNTURNED = np.eye(3)
 
 
 class Manifold(NamedTuple):
-    """Work arrays of CAPACITY rows; how many are in use is counted by the caller. The last two serve the reduction."""
+    """Work arrays of CAPACITY rows, of which the caller counts those in use; chosen: (MOST,) and kept serve the reduction."""
 
     point: NDArray[np.float64]
     normal: NDArray[np.float64]
     gap: NDArray[np.float64]
     feature: NDArray[np.uint64]
-    distance2: NDArray[np.float64]
+    chosen: NDArray[np.int64]
     kept: NDArray[np.bool_]
 
 
@@ -77,7 +75,7 @@ def empty_manifold():
         np.empty((CAPACITY, 3)),
         np.empty(CAPACITY),
         np.empty(CAPACITY, dtype=np.uint64),
-        np.empty(CAPACITY),
+        np.empty(MOST, dtype=np.int64),
         np.empty(CAPACITY, dtype=np.bool_),
     )
 
@@ -128,7 +126,7 @@ def add_contact(manifold, count, limit, merge, point, normal, gap, feature):
             write_contact(manifold, slot, point, normal, gap, feature)
         return count
     if count == CAPACITY:
-        count = reduce_and_sort(manifold, count, limit)
+        count = reduce_and_sort(manifold, count, limit, UNTURNED)
     write_contact(manifold, count, point, normal, gap, feature)
     return count + 1
 
@@ -147,43 +145,24 @@ def sort_by_feature(manifold, count):
 
 
 @leaf_kernel
-def reduce_and_sort(manifold, count, limit):
-    """Sorts by feature, keeps at most MAX_CONTACTS and returns how many. limit: the largest gap that a contact can have.
+def reduce_and_sort(manifold, count, limit, turn):
+    """Sorts by feature, keeps the contacts that `choose` chooses, and returns how many.
 
-    The deepest contact stays; then comes again and again the one farthest from those kept, for those span the support polygon,
-    where a gap near the limit makes a contact count as nearer.
+    limit: the largest gap that a contact can have. turn: (3, 3) of the smaller body in the frame of the contacts.
     """
     sort_by_feature(manifold, count)
-    if count <= MAX_CONTACTS:
+    if count <= FEW:
         return count
-    smallest = np.inf
+    kept, chosen = manifold.kept, manifold.chosen
+    point, normal, gap = manifold.point[:count], manifold.normal[:count], manifold.gap[:count]
+    number = choose(point, normal, gap, limit, turn, MOST, chosen)
     for i in range(count):
-        smallest = min(smallest, manifold.gap[i])
-        manifold.distance2[i] = np.inf
-        manifold.kept[i] = False
-    spread = max(limit - smallest, 1e-300)
-    # Ties, as between the corners of a regular polygon on a plane, go to the first feature and not to rounding.
-    latest = 0
-    while manifold.gap[latest] > smallest + TIED * spread:
-        latest += 1
-    manifold.kept[latest] = True
-    for _ in range(MAX_CONTACTS - 1):
-        farthest = -1
-        best = 0.0
-        for i in range(count):
-            apart = distance2(vec(manifold.point, i), vec(manifold.point, latest))
-            manifold.distance2[i] = min(manifold.distance2[i], apart)
-            score = (1.0 - 0.9 * (manifold.gap[i] - smallest) / spread) * manifold.distance2[i]
-            if not manifold.kept[i] and score > best * (1.0 + TIED):
-                best = score
-                farthest = i
-        if farthest < 0:
-            break
-        latest = farthest
-        manifold.kept[latest] = True
+        kept[i] = False
+    for k in range(number):
+        kept[chosen[k]] = True
     count_kept = 0
     for i in range(count):
-        if manifold.kept[i]:
+        if kept[i]:
             copy_contact(manifold, i, count_kept)
             count_kept += 1
     return count_kept

@@ -7,9 +7,11 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 from solver_core.collision import detect
+from solver_core.collision.reduction import FEW, MOST
 from solver_core.geometry import build_shapes
 from solver_core.scene.spec import ShapeKind, ShapeSpec
 
@@ -273,15 +275,14 @@ def test_features_keep_their_ids_while_a_box_slides_and_turns_a_little():
         np.testing.assert_array_equal(contacts.feature, reference.feature)
 
 
-def test_a_disc_of_many_corners_keeps_eight_contacts_that_span_it():
+def test_a_disc_of_many_corners_keeps_a_few_contacts_that_span_it():
     angle = 2.0 * np.pi * np.arange(48) / 48
     ring = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(48)])
     disc = ShapeSpec(ShapeKind.HULL, np.concatenate([ring, ring + np.array([0, 0, 0.3])]))
     for ground, height in ((PLANE, 0.0), (box(9, 9, 2), 1.0)):
         contacts = find([ground, disc], [[0, 0, 0], [0.3, 0, height + 1e-4]], [np.eye(3), turn(0, 1e-5, 0)])
-        assert len(contacts) == 8
-        around = np.sort(np.arctan2(contacts.point[:, 1], contacts.point[:, 0] - 0.3))
-        np.testing.assert_allclose(np.diff(around), np.pi / 4, atol=1e-6)
+        assert FEW <= len(contacts) <= MOST
+        assert ConvexHull(contacts.point[:, :2]).volume > 0.86 * np.pi  # a regular octagon has 0.90 of the circle
         assert contacts.gap.min() == pytest.approx(1e-4 - 1e-5, abs=1e-9)
 
 

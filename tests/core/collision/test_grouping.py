@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial import ConvexHull
 
 from solver_core.collision import grouping
-from solver_core.collision.manifold import MAX_CONTACTS
+from solver_core.collision.reduction import FEW, MOST
 
 from ..kernels import callable_from_python
 
@@ -26,13 +26,13 @@ def plane_of(random, count, normal):
 
 
 def kept(point, normal, gap, feature):
-    return reduced_group(point, normal, gap, feature.astype(np.uint64), LIMIT)
+    return reduced_group(point, normal, gap, feature.astype(np.uint64), LIMIT, np.eye(3))
 
 
 def test_few_contacts_are_all_kept_in_the_order_of_their_features():
     random = np.random.default_rng(1)
-    feature = random.permutation(MAX_CONTACTS)
-    np.testing.assert_array_equal(kept(*plane_of(random, MAX_CONTACTS, UP), feature), np.argsort(feature))
+    feature = random.permutation(FEW)
+    np.testing.assert_array_equal(kept(*plane_of(random, FEW, UP), feature), np.argsort(feature))
 
 
 def test_of_a_flat_grid_the_corners_are_kept():
@@ -42,7 +42,7 @@ def test_of_a_flat_grid_the_corners_are_kept():
     keeps = kept(point, np.tile(UP, (81, 1)), np.zeros(81), np.arange(81))
     corners = {(-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0)}
     assert corners <= set(map(tuple, point[keeps, :2].tolist()))
-    assert len(keeps) <= MAX_CONTACTS + grouping.MAX_LOWER
+    assert len(keeps) <= MOST
 
 
 @pytest.mark.parametrize("count", [20, 200])
@@ -52,7 +52,7 @@ def test_the_deepest_is_kept_and_most_of_the_area_that_supports(count):
         point, normal, gap = plane_of(random, count, UP)
         keeps = kept(point, normal, gap, np.arange(count))
         assert gap[keeps].min() == gap.min()
-        assert len(set(keeps.tolist())) == len(keeps) <= MAX_CONTACTS + grouping.MAX_LOWER
+        assert len(set(keeps.tolist())) == len(keeps) <= MOST
         assert (np.diff(keeps) > 0).all()
         assert ConvexHull(point[keeps, :2]).volume > 0.6 * ConvexHull(point[:, :2]).volume
 
