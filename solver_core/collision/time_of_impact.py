@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from ..compile.kernel import kernel, leaf_kernel
 from ..geometry.shapes import CONE, MESH, PLANE, ShapeTable
 from ..geometry.solids_of_revolution import round_thickness
-from ..linalg.vec3 import advanced, cross, distance2, norm, set_vec, sub, vec
+from ..linalg.vec3 import advanced, cross, distance2, dot, is_zero, negative, norm, rotated, rotated_back, set_vec, sub, vec
 from .detect import PairWork, collider_poses, pair_contacts, pair_work, place_collider, relative_pose
+from .mesh.queries import triangle_corners
 from .mesh.swept_triangles import SCRATCH, Sweep, Triangles, put_triangle, swept_triangles, take_scratch
 from .revolution.work import RoundWork
 from .world_contacts import Poses
@@ -193,7 +194,7 @@ def gap_after(shapes, triangles, motion, pair, time, limit, work):
 
 @leaf_kernel
 def closing_speed(shapes, motion, pair, normal):
-    """A bound on how fast the gap of two colliders along the normal (3,) falls, mu of the module's docstring."""
+    """A bound on how fast the gap of two colliders along a unit vector falls, mu of the module's docstring."""
     twist, a, b = motion.twist, shapes.body[pair.a], shapes.body[pair.b]
     closing = turning_speed(twist, a, normal, pair.radius_a) + turning_speed(twist, b, normal, pair.radius_b)
     for k in range(3):
@@ -260,16 +261,71 @@ def fastest_drift(triangles):
     return drift
 
 
+@leaf_kernel
+def lowest(shapes, triangles, sweep, g, direction):
+    """The least that triangle g of a sweep's other collider, or without one its core, has along a unit vector in the axes of
+    the mesh; of a half-space against its normal."""
+    other = sweep.other
+    own, least = rotated_back(sweep.turn, direction), np.inf
+    if g >= 0:
+        p, q, r = triangle_corners(triangles.vertices, triangles.corners[g])
+        least = min(dot(own, p), dot(own, q), dot(own, r))
+    elif shapes.kind[other] == PLANE:
+        least = 0.0
+    elif shapes.round_radius[other] > 0.0:
+        least = 0.0
+        for k in range(3):
+            least += own[k] * (shapes.lower[other, k] if own[k] > 0.0 else shapes.upper[other, k])
+    else:
+        first = shapes.first_vertex[other]
+        for v in range(first, first + shapes.vertex_count[other]):
+            least = min(least, dot(own, vec(shapes.vertices, v)))
+    return least + dot(direction, sweep.shift)
+
+
+@leaf_kernel
+def way_off_face(shapes, triangles, sweep, row, which):
+    """A unit vector, in the axes of a sweep's mesh, along which triangle row[0] of it may be apart from what it meets: off this
+    triangle, or off the other one or a half-space, one way or the other."""
+    if shapes.kind[sweep.other] == PLANE:
+        return -sweep.turn[0, 2], -sweep.turn[1, 2], -sweep.turn[2, 2]
+    normal = vec(triangles.normals, row[0]) if which < 2 else rotated(sweep.turn, vec(triangles.normals, row[1]))
+    return normal if which % 2 == 0 else negative(normal)
+
+
+@leaf_kernel
+def keeps_clear(shapes, triangles, motion, pair, row, sweep, axes):
+    """Whether triangle row[0] of a sweep's mesh is so far from what it meets, along a normal of either, that they surely have
+    no impact. That is what `impact` would find, at many times the price.
+
+    axes: (3, 3) of the mesh in the world.
+    """
+    g = row[1]
+    margin = shapes.margin[sweep.mesh] + shapes.margin[sweep.other]
+    harmless = -0.5 * max(motion.overlap * pair.thinner, pair.offset)
+    p, q, r = triangle_corners(triangles.vertices, triangles.corners[row[0]])
+    for which in range(4 if g >= 0 else 2):
+        way = way_off_face(shapes, triangles, sweep, row, which)
+        gap = lowest(shapes, triangles, sweep, g, way) - max(dot(way, p), dot(way, q), dot(way, r)) - margin
+        closing = closing_speed(shapes, motion, pair, rotated(axes, way))
+        if min(gap, gap - motion.h * closing) >= harmless and not is_zero(way):
+            return True
+    return False
+
+
 @kernel
 def mesh_impact(shapes, surfaces, triangles, motion, thickness, pair, work):
     """As `impact`, of a mesh a and a collider b, which may be a mesh as well: of all their triangles the earliest.
 
-    pair: as if nothing deformed, and without a thickness.
+    pair: as if nothing deformed.
     """
     a, b, chosen = pair.a, pair.b, work.chosen
     body_a, body_b = shapes.body[a], shapes.body[b]
     both = shapes.kind[b] == MESH
     drift = fastest_drift(triangles)
+    bound = pair.bound + drift
+    if bound * motion.h <= safe_motion(motion, pair.thinner, pair.offset):
+        return np.inf, False
     turn, shift, way = np.empty((3, 3)), np.empty(3), np.zeros(3)
     relative_pose(work.poses, a, b, turn, shift)
     for i in range(3):
@@ -277,12 +333,13 @@ def mesh_impact(shapes, surfaces, triangles, motion, thickness, pair, work):
             way[i] += work.poses.rotation[a, k, i] * motion.h * (motion.twist[body_b, k] - motion.twist[body_a, k])
     spin = norm(spin_of(motion.twist, body_a)) * pair.radius_a + norm(spin_of(motion.twist, body_b)) * pair.radius_b
     grown = motion.h * (spin + drift) + shapes.margin[a] + shapes.margin[b] + TOUCHING * pair.offset
-    rows = swept_triangles(shapes, surfaces, triangles, Sweep(a, b, turn, shift, way, grown))
+    sweep = Sweep(a, b, turn, shift, way, grown)
+    rows = swept_triangles(shapes, surfaces, triangles, sweep)
     scratch = len(shapes.body) - SCRATCH
     other = scratch + 1 if both else b
     take_scratch(shapes, scratch, a)
     take_scratch(shapes, scratch + 1, b)
-    bound = pair.bound + drift
+    axes = work.poses.rotation[a]
     earliest, touching = np.inf, False
     for row in range(len(rows)):
         chosen[0], chosen[1] = rows[row, 0], rows[row, 1]
@@ -293,6 +350,8 @@ def mesh_impact(shapes, surfaces, triangles, motion, thickness, pair, work):
         if without_width or bound * motion.h <= safe_motion(motion, thinner, pair.offset):
             continue
         of_triangles = MovingPair(scratch, other, pair.radius_a, pair.radius_b, drift, bound, thinner, pair.offset)
+        if keeps_clear(shapes, triangles, motion, of_triangles, chosen, sweep, axes):
+            continue
         time, touches = impact(shapes, triangles, motion, of_triangles, min(earliest, motion.h), work)
         if time < earliest:
             earliest, touching = time, touches

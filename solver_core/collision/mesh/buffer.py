@@ -69,9 +69,9 @@ def leave_out_overlaps(out, noise):
 
 
 @inner_kernel
-def enlarged(out, count):
-    """The first contacts, with room for all that were found."""
-    larger = buffer(out.used[0])
+def enlarged(out, count, room):
+    """The first contacts, with room for so many."""
+    larger = buffer(room)
     larger.point[:count], larger.normal[:count] = out.point[:count], out.normal[:count]
     larger.gap[:count], larger.feature[:count] = out.gap[:count], out.feature[:count]
     larger.used[0] = count

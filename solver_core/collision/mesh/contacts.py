@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...compile.kernel import FALSE, TRUE, inner_kernel, leaf_kernel
+from ...geometry.surface_table import LEAF
 from ...linalg.vec3 import add, advanced, divided, dot, midpoint, rotated, rotated_back, scaled, set_vec, sub, vec
 from ..half_space import height_of_box, height_over
 from ..manifold import FACE_VERTEX, VERTEX_FACE, feature_id
@@ -30,41 +31,44 @@ from .mesh_pair import (
     side_contains,
     side_of,
 )
-from .queries import closest_on_surface, is_inside, surface_view
+from .queries import closest_on_surface, extent, is_inside, surface_view, triangle_corners
+from .within_reach import features_in_reach, heights_of, low_corners
 
 __all__ = ["plane_surface_contacts", "surface_contacts"]
 
 # Cosine between a sheet's normal and the way to a vertex that is beyond it and not beside its border.
 BEYOND_SHEET = 0.7
-ANY_VERTEX = np.int64(0)
+ANY_VERTEX = NOTHING = np.int64(0)
+# Numbers on the stack as a walk of two trees begins.
+ROOTS = np.int64(2)
+# Contacts that two triangles can have: 6 of a corner and a face, 9 of corners, 18 of a corner and an edge, 9 of edges.
+MOST_OF_TRIANGLES = 42
 
 
 @leaf_kernel
-def near_triangles(table, meeting, rows):
-    """Pairs of triangles whose boxes come within the limit, into rows (., 2): the count, also beyond the room there is."""
-    pair = pair_of(table, meeting)
+def walk(table, meeting, size, rows, count):
+    """Goes on with a walk of two trees from the pairs of nodes on the stack, so many numbers deep, and writes the pairs of
+    triangles whose boxes come within the limit into rows (., 2) from a count on: (size of the stack, count).
+
+    It stops where there may be no room for those of two leaves. Which node is opened depends on the trees alone, so the order
+    of what is found does not depend on where the surfaces are, nor on what a walk begins with.
+    """
+    pair, stack = pair_of(table, meeting), meeting.stack
     a, b, turn, shift, limit = pair.first, pair.second, meeting.turn, meeting.shift, meeting.limit
-    stack = meeting.stack
-    stack[0], stack[1] = 0, 0
-    size = 2
-    count = 0
-    while size > 0:
+    while size > 0 and count + LEAF * LEAF <= len(rows):
         size -= 2
         node, other = stack[size], stack[size + 1]
         apart = False
-        volume = 0.0
         for i in range(3):
             middle, half = shift[i], 0.0
             for k in range(3):
                 middle += 0.5 * turn[i, k] * (b.boxes[other, k] + b.boxes[other, 3 + k])
                 half += 0.5 * abs(turn[i, k]) * (b.boxes[other, 3 + k] - b.boxes[other, k])
-            low, high = a.boxes[node, i], a.boxes[node, 3 + i]
-            apart = apart or middle - half > high + limit or middle + half < low - limit
-            volume += high - low - 2.0 * half
+            apart = apart or middle - half > a.boxes[node, 3 + i] + limit or middle + half < a.boxes[node, i] - limit
         if apart:
             continue
         right, other_right = a.right[node], b.right[other]
-        if right > 0 and (other_right == 0 or volume >= 0.0):
+        if right > 0 and (other_right == 0 or extent(a.boxes[node]) >= extent(b.boxes[other])):
             stack[size], stack[size + 1] = right, other
             stack[size + 2], stack[size + 3] = node + 1, other
             size += 4
@@ -78,11 +82,24 @@ def near_triangles(table, meeting, rows):
                 for slot in range(b.node_begin[other], b.node_end[other]):
                     g = b.order[slot]
                     if boxes_meet(a.vertices, a.triangles[f], meeting.vertices, b.triangles[g], limit):
-                        if count < len(rows):
-                            rows[count, 0] = f
-                            rows[count, 1] = g
+                        rows[count, 0] = f
+                        rows[count, 1] = g
                         count += 1
-    return count
+    return size, count
+
+
+@inner_kernel
+def near_triangles(table, meeting):
+    """Pairs of triangles whose boxes come within the limit: rows (., 2), and how many of them."""
+    rows = np.empty((256, 2), np.int64)
+    meeting.stack[0], meeting.stack[1] = 0, 0
+    size, count = walk(table, meeting, ROOTS, rows, NOTHING)
+    while size > 0:
+        larger = np.empty((4 * len(rows), 2), np.int64)
+        larger[:count] = rows[:count]
+        rows = larger
+        size, count = walk(table, meeting, size, rows, count)
+    return rows, count
 
 
 @leaf_kernel
@@ -98,23 +115,39 @@ def boxes_meet(vertices, triangle, others, other, limit):
 
 @leaf_kernel
 def triangle_contacts(pair, f, g, out):
-    """Adds the contacts of all that triangle f of the first and triangle g of the second surface own."""
-    a, b = pair.first, pair.second
-    of_f, of_g = a.owned[f], b.owned[g]
-    for which in range(2):
-        of_first = which == 0
-        own, other = (of_f, of_g) if of_first else (of_g, of_f)
+    """Adds the contacts of all that triangle f of the first and g of the second surface own, at most MOST_OF_TRIANGLES; returns
+    whether the triangles may cross."""
+    a, b, limit = pair.first, pair.second, pair.at.limit
+    p, q = triangle_corners(a.vertices, a.triangles[f]), triangle_corners(pair.at.vertices, b.triangles[g])
+    over_f = heights_of(q, vec(a.normals, f), p[0])
+    over_g = heights_of(p, in_pair_axes(pair, FALSE, b.normals[g]), q[0])
+    # a face bounds what is beside it in a valley too, so of corners and faces nothing but the height tells
+    of_f, of_g = a.owned[f] & low_corners(over_g, limit), b.owned[g] & low_corners(over_f, limit)
+    if (of_f | of_g) != 0:
         for i in range(3):
-            if not own & (1 << i):
-                continue
-            v = a.triangles[f, i] if of_first else b.triangles[g, i]
-            vertex_face(pair, of_first, v, g if of_first else f, out)
-            for k in range(3):
-                if other & (8 << k):
-                    e = b.triangle_edges[g, k] if of_first else a.triangle_edges[f, k]
-                    vertex_edge(pair, of_first, v, e, out)
+            if of_f & (1 << i):
+                vertex_face(pair, TRUE, a.triangles[f, i], g, out)
+            if of_g & (1 << i):
+                vertex_face(pair, FALSE, b.triangles[g, i], f, out)
+    reach_f, reach_g = features_in_reach(p, over_g, q, limit), features_in_reach(q, over_f, p, limit)
+    if reach_f == 0 or reach_g == 0:
+        return False
+    of_f, of_g = a.owned[f] & reach_f, b.owned[g] & reach_g
+    if of_f != 0 and of_g != 0:
+        border_contacts(pair, f, g, of_f, of_g, out)
+    return True
+
+
+@leaf_kernel
+def border_contacts(pair, f, g, of_f, of_g, out):
+    """Adds the contacts of those corners and edges of two triangles with each other whose bits are in `of_f` and `of_g`."""
+    a, b = pair.first, pair.second
     for i in range(3):
         for k in range(3):
+            if of_f & (1 << i) and of_g & (8 << k):
+                vertex_edge(pair, TRUE, a.triangles[f, i], b.triangle_edges[g, k], out)
+            if of_f & (8 << k) and of_g & (1 << i):
+                vertex_edge(pair, FALSE, b.triangles[g, i], a.triangle_edges[f, k], out)
             if of_f & (1 << i) and of_g & (1 << k):
                 vertex_vertex(pair, a.triangles[f, i], b.triangles[g, k], out)
             if of_f & (8 << i) and of_g & (8 << k):
@@ -166,16 +199,30 @@ def first_lies_inside(table, meeting):
 
 
 @leaf_kernel
-def all_triangle_contacts(table, meeting, rows, near, out, ends, keys):
-    """Contacts of the first `near` rows of triangles; returns how many of these cross. ends, keys: see `crosses`."""
+def some_contacts(table, meeting, rows, row, near, out, ends, keys):
+    """Adds the contacts of rows of triangles from one on, until all `near` are done or there may be no room for those of the
+    next: (the row at which it stopped, how many of these triangles cross). ends, keys: see `crosses`."""
     pair = pair_of(table, meeting)
-    out.used[0] = 0
     crossed = 0
-    for row in range(near):
+    while row < near and out.used[0] + MOST_OF_TRIANGLES <= len(out.gap):
         f, g = rows[row, 0], rows[row, 1]
-        triangle_contacts(pair, f, g, out)
-        crossed += crosses(pair, f, g, ends, keys)
-    return crossed
+        if triangle_contacts(pair, f, g, out):
+            crossed += crosses(pair, f, g, ends, keys)
+        row += 1
+    return row, crossed
+
+
+@inner_kernel
+def all_triangle_contacts(table, meeting, rows, near):
+    """The contacts of the first `near` rows of triangles, a `Buffer`, and how many of these cross."""
+    out = buffer(128)
+    ends, keys = np.empty((2, 3)), np.empty((2, 3), np.int64)
+    row, crossed = some_contacts(table, meeting, rows, NOTHING, near, out, ends, keys)
+    while row < near:
+        out = enlarged(out, out.used[0], 4 * len(out.gap))
+        row, more = some_contacts(table, meeting, rows, row, near, out, ends, keys)
+        crossed += more
+    return out, crossed
 
 
 @leaf_kernel
@@ -200,17 +247,8 @@ def surface_contacts(table, first, second, turn, shift, limit, noise, swapped):
     for v in range(len(own)):
         set_vec(vertices, v, add(rotated(turn, vec(own, v)), shift))
     meeting = Meeting(first, second, vertices, turn, shift, limit, noise, swapped, stack)
-    rows = np.empty((256, 2), np.int64)
-    near = near_triangles(table, meeting, rows)
-    if near > len(rows):
-        rows = np.empty((near, 2), np.int64)
-        near_triangles(table, meeting, rows)
-    out = buffer(128)
-    ends, keys = np.empty((2, 3)), np.empty((2, 3), np.int64)
-    crossed = all_triangle_contacts(table, meeting, rows, near, out, ends, keys)
-    if out.used[0] > len(out.gap):
-        out = buffer(out.used[0])
-        all_triangle_contacts(table, meeting, rows, near, out, ends, keys)
+    rows, near = near_triangles(table, meeting)
+    out, crossed = all_triangle_contacts(table, meeting, rows, near)
     penetrates = out.used[0] == 0 and crossed == 0 and first_lies_inside(table, meeting)
     if crossed > 0:
         if table.first_triangle[second + 1] - table.first_triangle[second] > 1:
@@ -221,7 +259,7 @@ def surface_contacts(table, first, second, turn, shift, limit, noise, swapped):
         before = out.used[0]
         penetrating_contacts(table, meeting, out)
         if out.used[0] > len(out.gap):
-            out = enlarged(out, before)
+            out = enlarged(out, before, out.used[0])
             penetrating_contacts(table, meeting, out)
         if crossed > 0:
             if oppose(out, before):

@@ -9,19 +9,13 @@ from ...compile.kernel import FALSE, leaf_kernel
 from ...linalg.vec3 import ZERO, advanced, cross, dot, norm2, set_vec, sub, vec
 from .mesh_pair import in_pair_axes, pair_of
 from .queries import triangle_corners
+from .within_reach import heights_of
 
 __all__ = ["ONE", "OTHER", "crosses", "fill_crossings", "piercing"]
 
 # The ends of a crossing.
 ONE, OTHER = np.int64(0), np.int64(1)
 FIRST_SIDE = np.int64(0)
-
-
-@leaf_kernel
-def heights(vertices, triangle, normal, point):
-    """Heights of a triangle's corners over the plane through a point."""
-    p, q, r = triangle_corners(vertices, triangle)
-    return dot(normal, sub(p, point)), dot(normal, sub(q, point)), dot(normal, sub(r, point))
 
 
 @leaf_kernel
@@ -60,13 +54,13 @@ def crossing(pair, f, g, ends, keys):
     """How many edges of triangles f and g pass through the other one; the first two points into ends (2, 3) and what meets
     there into keys (2, 3): 1 for an edge of the first surface, the edge, the face."""
     a, b, vertices = pair.first, pair.second, pair.at.vertices
-    over_f = heights(vertices, b.triangles[g], vec(a.normals, f), vec(a.vertices, a.triangles[f, 0]))
+    over_f = heights_of(triangle_corners(vertices, b.triangles[g]), vec(a.normals, f), vec(a.vertices, a.triangles[f, 0]))
     if min(over_f) >= 0.0 or max(over_f) < 0.0:
         return 0
     if b.triangles[g, 1] == b.triangles[g, 2]:
         return segment_crossing(pair, f, g, over_f, ends, keys)
     normal = in_pair_axes(pair, FALSE, b.normals[g])
-    over_g = heights(a.vertices, a.triangles[f], normal, vec(vertices, b.triangles[g, 0]))
+    over_g = heights_of(triangle_corners(a.vertices, a.triangles[f]), normal, vec(vertices, b.triangles[g, 0]))
     if min(over_g) >= 0.0 or max(over_g) < 0.0:
         return 0
     count = 0

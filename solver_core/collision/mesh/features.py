@@ -15,20 +15,20 @@ from __future__ import annotations
 import numpy as np
 
 from ...compile.kernel import FALSE, TRUE, inlined_kernel, leaf_kernel
-from ...linalg.vec3 import advanced, cross, divided, dot, midpoint, negative, norm, norm2, scaled, sub, vec
+from ...linalg.vec3 import advanced, cross, divided, dot, is_zero, midpoint, negative, norm, norm2, scaled, sub, vec
 from ..manifold import EDGE_EDGE, EDGE_VERTEX, FACE_VERTEX, VERTEX_EDGE, VERTEX_FACE, VERTEX_VERTEX
 from ..polyhedra.closest_edges import segment_parameters
 from .mesh_pair import add_mesh_contact, in_pair_axes, may_penetrate, pair_feature, side_contains, side_is_nearer, side_of
 from .normal_cones import (
     EXACT,
     LOOSE,
-    NO_SIDE,
     in_edge_normal_cone,
     in_vertex_normal_cone,
     is_across_valley,
-    is_over,
     leans,
+    sides_passed,
 )
+from .within_reach import edges_apart
 
 __all__ = ["edge_edge", "vertex_edge", "vertex_face", "vertex_vertex"]
 
@@ -43,10 +43,8 @@ def vertex_face(pair, of_first, v, f, out):
     """Adds the contact of a vertex of the first surface (of_first), else of the second, with a triangle of the other one."""
     own, faces = side_of(pair, of_first), side_of(pair, not of_first)
     surface, limit, noise = faces.surface, pair.at.limit, pair.at.noise
-    if not own.surface.corner[v]:
-        return
-    own_normal = surface.normals[f]
-    if own_normal[0] == 0.0 and own_normal[1] == 0.0 and own_normal[2] == 0.0:
+    own_normal = vec(surface.normals, f)
+    if not own.surface.corner[v] or is_zero(own_normal):
         return
     normal = in_pair_axes(pair, faces.is_first, own_normal)
     point = vec(own.vertices, v)
@@ -57,7 +55,10 @@ def vertex_face(pair, of_first, v, f, out):
     sinks = may_penetrate(pair)
     if surface.solid and height < -noise and not sinks:
         return
-    is_beside = not is_over(faces.vertices, triangle, normal, point, surface.tolerance, NO_SIDE)
+    passed = sides_passed(faces.vertices, triangle, normal, point, surface.tolerance)
+    # over a valley's other side a point has passed one side alone, which costs more to find
+    if passed != 0 and surface.solid and (height < 0.0 or passed & (passed - 1) != 0):
+        return
     vertex_normal = in_pair_axes(pair, of_first, own.surface.vertex_normals[v])
     inner = height - own.surface.depth[v] * dot(normal, vertex_normal)
     if not surface.solid and inner < 0.0:
@@ -69,7 +70,7 @@ def vertex_face(pair, of_first, v, f, out):
         normal, height = negative(normal), -height
     if height < -noise and not sinks:
         return
-    if is_beside and (height < 0.0 or not is_across_valley(pair, faces, f, normal, point)):
+    if passed != 0 and (height < 0.0 or not is_across_valley(pair, faces, f, normal, point)):
         return
     if not leans(own, v, vertex_normal, negative(normal)):
         return
@@ -182,7 +183,10 @@ def edge_edge(pair, e, g, out):
     if not a.sharp[e] or not b.sharp[g]:
         return
     p, q = vec(a.vertices, a.edges[e, 0]), vec(vertices, b.edges[g, 0])
-    d, o = sub(vec(a.vertices, a.edges[e, 1]), p), sub(vec(vertices, b.edges[g, 1]), q)
+    end, other_end = vec(a.vertices, a.edges[e, 1]), vec(vertices, b.edges[g, 1])
+    if edges_apart(p, end, q, other_end, pair.at.limit):
+        return
+    d, o = sub(end, p), sub(other_end, q)
     normal = cross(d, o)
     square = norm2(normal)
     if square <= PARALLEL_EDGES * norm2(d) * norm2(o):

@@ -6,13 +6,11 @@ The tolerances are sines by which a direction may leave a cone.
 
 from __future__ import annotations
 
-import numpy as np
-
 from ...compile.kernel import leaf_kernel
 from ...linalg.vec3 import advanced, cross, dot, norm2, sub, vec
 from .mesh_pair import in_pair_axes
 
-__all__ = ["EXACT", "LOOSE", "NO_SIDE", "in_edge_normal_cone", "in_vertex_normal_cone", "is_across_valley", "is_over", "leans"]
+__all__ = ["EXACT", "LOOSE", "in_edge_normal_cone", "in_vertex_normal_cone", "is_across_valley", "leans", "sides_passed"]
 
 # Closest directions are exact; crossings of edges that lie on each other's ends are kept so that support polygons keep their
 # corners.
@@ -20,8 +18,6 @@ EXACT = 1e-6
 LOOSE = 0.02
 # A vertex meets a face if its normal leans towards it by this sine.
 LEANING = 0.02
-# In `is_over`: every side of the prism has an end.
-NO_SIDE = np.int64(-1)
 
 
 @leaf_kernel
@@ -52,20 +48,16 @@ def in_edge_normal_cone(surface, vertices, e, direction, tolerance):
 
 
 @leaf_kernel
-def is_over(vertices, triangle, normal, point, tolerance, open_side):
-    """Whether a point lies in the prism over a triangle with the normal given, up to the tolerance in m.
-
-    open_side: 0 to 2, on which the prism has no end, or -1.
-    """
+def sides_passed(vertices, triangle, normal, point, tolerance):
+    """The sides of the prism over a triangle with the normal given beyond which a point lies by more than the tolerance in m,
+    as bits: 0 for a point over the triangle."""
+    passed = 0
     for side in range(3):
-        if side == open_side:
-            continue
         p = vec(vertices, triangle[side])
         edge = sub(vec(vertices, triangle[side + 1 if side < 2 else 0]), p)
         out = dot(cross(edge, normal), sub(point, p))
-        if out > 0.0 and out * out > tolerance * tolerance * norm2(edge):
-            return False
-    return True
+        passed |= int(out > 0.0 and out * out > tolerance * tolerance * norm2(edge)) << side
+    return passed
 
 
 @leaf_kernel
@@ -79,9 +71,10 @@ def is_across_valley(pair, side, f, normal, point):
     """
     surface, vertices, tolerance = side.surface, side.vertices, side.surface.tolerance
     base = dot(normal, vec(vertices, surface.triangles[f, 0]))
+    passed = sides_passed(vertices, surface.triangles[f], normal, point, tolerance)
     for border in range(3):
         e = surface.triangle_edges[f, border]
-        if e < 0 or not surface.sharp[e]:
+        if passed & ~(1 << border) != 0 or e < 0 or not surface.sharp[e]:
             continue
         for slot in range(surface.beside_start[e], surface.beside_start[e + 1]):
             g, off = surface.beside[slot, 0], surface.beside[slot, 1]
@@ -93,9 +86,7 @@ def is_across_valley(pair, side, f, normal, point):
             over = dot(other_normal, sub(point, corner))
             if (over if inner > 0.0 else -over) < -tolerance:
                 continue
-            if is_over(vertices, surface.triangles[g], other_normal, point, tolerance, NO_SIDE) and is_over(
-                vertices, surface.triangles[f], normal, point, tolerance, border
-            ):
+            if sides_passed(vertices, surface.triangles[g], other_normal, point, tolerance) == 0:
                 return True
     return False
 

@@ -14,6 +14,7 @@ from ...linalg.vec3 import ZERO, add, advanced, cross, distance2, dot, norm, nor
 __all__ = [
     "SurfaceView",
     "closest_on_surface",
+    "extent",
     "is_inside",
     "is_nearer",
     "surface_velocities",
@@ -100,6 +101,12 @@ def surface_view(table, s):
 def triangle_corners(vertices, triangle):
     """The corners of a triangle, three rows of vertices."""
     return vec(vertices, triangle[0]), vec(vertices, triangle[1]), vec(vertices, triangle[2])
+
+
+@inlined_kernel
+def extent(box):
+    """The sum of a box's sides."""
+    return box[3] - box[0] + box[4] - box[1] + box[5] - box[2]
 
 
 @leaf_kernel

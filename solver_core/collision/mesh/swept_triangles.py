@@ -12,13 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import FALSE, inlined_kernel, kernel, leaf_kernel
+from ...compile.kernel import FALSE, kernel, leaf_kernel
 from ...geometry.hulls import convex_hull
 from ...geometry.shapes import HULL, MESH, PLANE, ShapeTable
 from ...geometry.surface_depth import triangle_depths
 from ...geometry.surface_table import SurfaceTable
 from ...linalg.vec3 import cross, distance2, divided, dot, negative, norm, set_vec, sub, vec
 from ..half_space import HalfSpace, height_of_box, plane_of
+from .queries import extent
 
 __all__ = ["SCRATCH", "Sweep", "Triangles", "all_triangles", "put_triangle", "swept_triangles", "take_scratch", "with_scratch"]
 
@@ -177,12 +178,6 @@ def is_passed(box, other, plane, sweep):
     if plane.is_a:
         return height_of_box(plane, box) > sweep.grown
     return sweeps_past(box, other, sweep.turn, sweep.shift, sweep.way, sweep.grown)
-
-
-@inlined_kernel
-def extent(box):
-    """The sum of a box's sides."""
-    return box[3] - box[0] + box[4] - box[1] + box[5] - box[2]
 
 
 @leaf_kernel

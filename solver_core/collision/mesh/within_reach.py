@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which features of two triangles can be within a distance of each other: what is told by a few comparisons.
+
+Of most triangles whose bounds meet most features are far apart. Each corner of one gets a bit for each of eight planes about
+the other one beyond which it lies, those of its bounds and two along its own (Cohen and Sutherland's code of a line and a
+window). What has all of its corners beyond one of them is farther away than the distance, so no contact is lost.
+"""
+
+from __future__ import annotations
+
+from ...compile.kernel import inlined_kernel, leaf_kernel
+from ...linalg.vec3 import dot, sub
+
+__all__ = ["edges_apart", "features_in_reach", "heights_of", "low_corners"]
+
+# Bits are those of `owned` in a `SurfaceTable`: of corners 0 to 2, and 3 + k for the edge from corner k to the next. The face
+# has one more.
+FACE = 64
+
+
+@inlined_kernel
+def heights_of(corners, normal, point):
+    """Heights of three corners over the plane through a point."""
+    return dot(normal, sub(corners[0], point)), dot(normal, sub(corners[1], point)), dot(normal, sub(corners[2], point))
+
+
+@inlined_kernel
+def low_corners(heights, limit):
+    """The corners whose heights over a plane, either way, are within the limit, as bits."""
+    return int(abs(heights[0]) <= limit) | int(abs(heights[1]) <= limit) << 1 | int(abs(heights[2]) <= limit) << 2
+
+
+@inlined_kernel
+def beyond(point, height, lower, upper, limit):
+    """The planes about a triangle beyond which a point lies, as bits."""
+    return (
+        int(point[0] < lower[0] - limit)
+        | int(point[0] > upper[0] + limit) << 1
+        | int(point[1] < lower[1] - limit) << 2
+        | int(point[1] > upper[1] + limit) << 3
+        | int(point[2] < lower[2] - limit) << 4
+        | int(point[2] > upper[2] + limit) << 5
+        | int(height < -limit) << 6
+        | int(height > limit) << 7
+    )
+
+
+@inlined_kernel
+def least(corners):
+    """The lower corner of the bounds of a triangle."""
+    p, q, r = corners
+    return min(p[0], q[0], r[0]), min(p[1], q[1], r[1]), min(p[2], q[2], r[2])
+
+
+@inlined_kernel
+def most(corners):
+    """The upper one."""
+    p, q, r = corners
+    return max(p[0], q[0], r[0]), max(p[1], q[1], r[1]), max(p[2], q[2], r[2])
+
+
+@leaf_kernel
+def features_in_reach(corners, heights, other, limit):
+    """The corners and edges of a triangle, as bits, that may be within the limit of another one, over whose plane its corners
+    have the heights given; 0 only where the whole triangle is not."""
+    lower, upper = least(other), most(other)
+    first = beyond(corners[0], heights[0], lower, upper, limit)
+    second = beyond(corners[1], heights[1], lower, upper, limit)
+    third = beyond(corners[2], heights[2], lower, upper, limit)
+    if first & second & third:
+        return 0
+    found = int(first == 0) | int(second == 0) << 1 | int(third == 0) << 2
+    found |= int(first & second == 0) << 3 | int(second & third == 0) << 4 | int(third & first == 0) << 5
+    return found | FACE
+
+
+@inlined_kernel
+def edges_apart(p, end, q, other_end, limit):
+    """Whether the bounds of two edges, from p and q to their ends, are farther apart than the limit along an axis."""
+    apart = False
+    for k in range(3):
+        apart = apart or min(p[k], end[k]) > max(q[k], other_end[k]) + limit
+        apart = apart or max(p[k], end[k]) < min(q[k], other_end[k]) - limit
+    return apart
