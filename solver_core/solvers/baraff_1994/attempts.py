@@ -35,13 +35,13 @@ CHUNK = 256  # pivots between looks at the clock
 class Guess(NamedTuple):
     """What `start` is to do with known forces: sweeps over them, and a compliance, of A, that keeps the forces near them.
 
-    opposing: compliances of proximal point steps that first bring friction against the sliding, see `coulomb_guess`; empty for
-    none. improves: whether it is worth trying where there is an answer already that has (21) but not Coulomb's law.
+    opposing: compliance of the first of the proximal point steps that bring friction against the sliding (`coulomb_guess`), 0
+    for none. improves: whether it is worth trying where there is an answer already that has (21) but not Coulomb's law.
     """
 
     sweeps: int
     compliance: float
-    opposing: tuple[float, ...] = ()
+    opposing: float = 0.0
     improves: bool = True
 
 

@@ -18,11 +18,12 @@ from ...problem.contact_problem import ContactProblem
 from ...problem.residuals import residuals
 from ...problem.result import Result, Status
 from ..complementarity import is_ray, without_rounding
+from ..coulomb.dense_newton import SOFTEST
 from ..dense import DenseProblem, Layout, dense_problem, forces_from_impulse, impulse_from_forces, result_of
 from ..infeasible import contradiction
 from . import attempts
 from .attempts import Attempt, Guess
-from .coulomb_guess import coulomb_forces, stiff, stiffening
+from .coulomb_guess import coulomb_forces
 from .index_sets import PIVOTS, Unknowns, index_sets
 from .pivot import ESTABLISHED, RAY
 from .start import ZERO_ACCELERATION, pivot_at_once, start, zero_accelerations
@@ -44,8 +45,8 @@ def _guesses(warm: bool, guess: bool, has_static_friction: bool, asymmetric: boo
     if has_static_friction:
         if not guess:
             return given
-        opposed = Guess(0, compliance, stiff(compliance))
-        longer = Guess(0, compliance, stiffening(compliance), improves=False)
+        opposed = Guess(0, compliance, max(compliance, attempts.STIFFEST))
+        longer = Guess(0, compliance, SOFTEST, improves=False)
         near = tuple(one for sweeps in attempts.SWEEPS for one in (Guess(sweeps, compliance), opposed))
         return given + near + (() if asymmetric else (longer,))
     if asymmetric or not guess:
@@ -147,13 +148,13 @@ def pivot(
     return replace(result, status=status, stats=attempts.statistics(counts, tried, begin), ray=ray)
 
 
-def _opposed(dense: DenseProblem, mu: Floats, known: Floats, compliances: tuple[float, ...], at_rest: float) -> Floats | None:
-    """Forces (n,) near known ones, empty for none, that have Coulomb's law; None where they are not found. Without compliances
+def _opposed(dense: DenseProblem, mu: Floats, known: Floats, compliance: float, at_rest: float) -> Floats | None:
+    """Forces (n,) near known ones, empty for none, that have Coulomb's law; None where they are not found. Without a compliance
     the known ones as they are."""
-    if not compliances:
+    if compliance == 0.0:
         return known
     near = known if known.size else np.zeros(dense.b.size)
-    return coulomb_forces(*dense, mu, near, compliances, at_rest)
+    return coulomb_forces(dense, mu, near, compliance, at_rest)
 
 
 def _outcome(

@@ -9,7 +9,7 @@ where bodies are many: two contacts without a body in common have none. With u =
 
       (G + 1/rho) lam = z - w - c - s e_n - g,    u = z - w - c - s e_n - lam / rho;
 
-- what comes after it is Newton's method (`newton_in_impulses.py`) on contacts that give way ever less (`stiffening.py`).
+- what comes after it is Newton's method on contacts that give way ever less (`dense_newton.py`).
 
 A proposal, like all others.
 """
@@ -27,9 +27,8 @@ from ..by_islands import WIDE
 from ..criteria import ACCEPTABLE, COARSE
 from ..effort import OVERDUE
 from .admm import ADMM_PENALTY, CHANGE, ITERATIONS_A_CHECK, LAST_ADMM_PENALTY
-from .newton_in_impulses import Island, island_of, natural_map, solver, with_diagonal
+from .dense_newton import Island, continuation, island_of, natural_map, solver, with_diagonal
 from .splitting import RELAXATION
-from .stiffening import stiffening
 
 __all__ = ["is_matrix", "propose_for_matrix"]
 
@@ -80,7 +79,7 @@ def _solve_island(island: Island, impulse: Floats, tolerance: float, fastest: fl
     impulse, error, cost = _first_order(island, impulse, max(enough, ACCEPTABLE * COARSE * fastest), effort)
     if error <= enough:
         return impulse, Found.ADMM, cost
-    impulse, _, more = stiffening(island, impulse, enough, fastest, effort)
+    impulse, _, more = continuation(island, impulse, enough, fastest, effort)
     return impulse, Found.NEWTON, cost + more
 
 

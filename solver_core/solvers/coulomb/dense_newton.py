@@ -11,6 +11,14 @@ D = dy/dw a Newton step is
     (1 - D + rho D G) dlam = y - lam,
 
 where D vanishes at contacts that do not press, so these leave the matrix.
+
+Where contacts are many and depend on each other Newton's method cycles. With a compliance c,
+
+    u = G lam + g + (c / kappa) (lam - lam_k),
+
+each contact answers mostly to itself, and at c = 1 Newton's method finds the answer from nearly anywhere. That is the next
+lam_k, a proximal point step (Rockafellar 1976), and c is lowered (`continuation`). Where no answer is found the path of answers
+over c turns back: c is lowered by less, and then raised, for lam_k has moved on and so have the turns of the path.
 """
 
 from __future__ import annotations
@@ -24,15 +32,36 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import splu
 
 from ...problem.coulomb import natural_maps, responses
+from ..effort import LEAST, OVERDUE
 from .newton import SHORTEST_STEP
 
-__all__ = ["Island", "island_of", "natural_map", "newton", "solver", "with_diagonal"]
+__all__ = [
+    "MAX_FACTORISATIONS",
+    "SOFTEST",
+    "Island",
+    "continuation",
+    "island_of",
+    "natural_map",
+    "newton",
+    "solver",
+    "with_diagonal",
+]
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 ZERO_BLOCK = 1e-14  # of the geometric mean of two diagonal blocks: rounding
 DENSE_SHARE, DENSE_ROWS = 0.15, 300  # of blocks that do not vanish, and rows, from which, up to which, dense is faster
-STEPS_IN_IMPULSES, UPHILL_IN_IMPULSES = 25, 2
+MAX_STEPS, MAX_UPHILL = 25, 2
+SOFTEST = 1.0  # compliance of a contact, over what it gives way by itself
+STIFFER = 0.3  # of the compliance before, at first
+SOFTER = 10.0  # times the last compliance that had an answer, where those below it have none
+TRIES_BELOW = 2  # compliances one after the other without an answer, until they are raised
+ROUGHLY = 1e-4  # of the fastest velocity times the compliance: what an answer may be off that only leads on
+MAX_COMPLIANCES = 200  # in all: what contacts with nothing that moves lack takes no factorisation
+FACTORISATIONS_A_CONTACT = 30  # at most
+MAX_FACTORISATIONS = 3000
+BY_LAPACK = 3e11  # multiplications at most, if half of the contacts press; LAPACK's are ten times as fast as ours
 
 
 class Island(NamedTuple):
@@ -86,8 +115,8 @@ def newton(island: Island, impulse: Floats, enough: float) -> tuple[Floats, bool
     """(impulses (k, 3), whether none is off by more than a velocity `enough`, in m/s, makes of it, factorisations)."""
     kappa = island.mass[:, None]
     now = best = _at(island, impulse)
-    uphill = UPHILL_IN_IMPULSES
-    for done in range(STEPS_IN_IMPULSES):
+    uphill = MAX_UPHILL
+    for done in range(MAX_STEPS):
         if (np.abs(now.off) <= enough * kappa).all():
             return now.impulse, True, done
         step = _step(island, now)
@@ -105,7 +134,7 @@ def newton(island: Island, impulse: Floats, enough: float) -> tuple[Floats, bool
         now = after
         if now.error < best.error:
             best = now
-    return best.impulse, False, STEPS_IN_IMPULSES
+    return best.impulse, False, MAX_STEPS
 
 
 def _at(island: Island, impulse: Floats) -> _At:
@@ -168,3 +197,57 @@ def solver(matrix: Any, *, symmetric: bool) -> Callable[[Floats], Floats]:
 
 def _no_solution(right: Floats) -> Floats:
     return np.full_like(right, np.nan)
+
+
+class _Course(NamedTuple):
+    """A compliance, the last one that had an answer, the factor to the next one, and how many had none since."""
+
+    compliance: float
+    last: float
+    factor: float
+    lost: int
+
+    def next(self, answered: bool) -> _Course:
+        """Where to go on after this compliance, with or without an answer."""
+        if answered:
+            return _Course(self.compliance * self.factor, self.compliance, max(STIFFER, self.factor**1.5), 0)
+        if self.lost + 1 < TRIES_BELOW:
+            factor = self.factor**0.5
+            return _Course(self.last * factor, self.last, factor, self.lost + 1)
+        return _Course(min(SOFTER * self.last, SOFTEST), self.last, STIFFER, 0)
+
+
+def continuation(
+    island: Island,
+    impulse: Floats,
+    enough: float,
+    fastest: float,
+    effort: Indices,
+    begin: float = SOFTEST,
+    most: int = MAX_FACTORISATIONS,
+) -> tuple[Floats, float, int]:
+    """(impulses (k, 3), their natural map in m/s, factorisations), from impulses that need not be near.
+
+    enough: m/s, of the natural map. fastest: m/s, the velocity that errors are a part of. begin: the first compliance. most:
+    factorisations after which no other compliance is tried.
+    """
+    best, least, cost = impulse, natural_map(island, impulse).max(initial=0.0), 0
+    by_work = np.clip(BY_LAPACK / (0.5 * impulse.size) ** 3 * 3.0, LEAST, most)
+    most = min(by_work, most, FACTORISATIONS_A_CONTACT * len(impulse))
+    known, course = impulse, _Course(begin, begin, STIFFER, 0)
+    for _ in range(MAX_COMPLIANCES):
+        if least <= enough or cost >= most or effort[OVERDUE] > 0:
+            break
+        soft = course.compliance / island.mass
+        giving = island._replace(
+            matrix=with_diagonal(island.matrix, np.repeat(soft, 3)), free=island.free - soft[:, None] * known
+        )
+        found, answered, done = newton(giving, impulse, max(0.1 * enough, ROUGHLY * course.compliance * fastest))
+        cost += done
+        error = natural_map(island, found).max()
+        if error < least:
+            best, least = found, error
+        if answered:
+            impulse = known = found
+        course = course.next(answered)
+    return best, least, cost

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import solver_core as sc
-from solver_core.solvers.coulomb.newton_in_impulses import island_of, natural_map
-from solver_core.solvers.coulomb.stiffening import stiffening
+from solver_core.solvers.coulomb.dense_newton import continuation, island_of, natural_map
 from solver_core.solvers.effort import effort_of_a_step
 
 
@@ -32,7 +31,7 @@ def tangled(seed, contacts, doubled=0):
 def test_a_particle_that_hits_the_ground_is_found_from_any_impulse(start):
     m, mu, vn, vt = 2.0, 0.4, 3.0, np.array([1.2, -1.6])
     island = island_of(np.eye(3) / m, np.array([[-vn, *vt]]), np.array([mu]))
-    impulse, error, _ = stiffening(island, np.full((1, 3), start), 1e-10, vn, effort_of_a_step())
+    impulse, error, _ = continuation(island, np.full((1, 3), start), 1e-10, vn, effort_of_a_step())
     assert error <= 1e-10  # it slides, for |vt| is 2, more than mu vn
     assert np.allclose(impulse[0], [m * vn, *(-mu * m * vn * vt / 2.0)], atol=1e-8)
 
@@ -62,6 +61,6 @@ def test_what_is_not_found_is_not_claimed():
     G, g = tangled(5, 18)
     island = island_of(G, g.reshape(-1, 3), np.full(18, 0.6))
     start = np.ones((18, 3))
-    impulse, error, cost = stiffening(island, start, 0.0, np.abs(g).max(), effort_of_a_step())
+    impulse, error, cost = continuation(island, start, 0.0, np.abs(g).max(), effort_of_a_step())
     assert cost > 0
     assert error == natural_map(island, impulse).max() <= natural_map(island, start).max()
