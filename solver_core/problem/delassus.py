@@ -32,8 +32,10 @@ Ints = NDArray[np.int64]
 UNCOUPLED = 1e-15  # of the geometric mean of two entries on the diagonal: what is between them is rounding
 LEFT_OVER = 1e-12  # with a diagonal near one: what a factorisation may leave
 BELOW_ZERO = 1e-8  # of the largest entry: what an eigenvalue of a matrix that was not rounded may be below zero
+FEW_ROWS = 200  # of a dense matrix, whose islands are found sooner than it is made a sparse one
 FLOATS_AN_ENTRY = 5  # of an island, while it is factored
 FLOAT_BYTES = 8
+(PIVOTED_CHOLESKY,) = get_lapack_funcs(("pstrf",), (np.zeros((1, 1)),))
 
 
 class Factor(NamedTuple):
@@ -98,8 +100,8 @@ def _islands(symmetric: Any, group: Ints) -> Iterator[tuple[Ints, Floats]]:
     """The rows of each connected part of a matrix, in the order of their first rows, and what it has there, dense."""
     if not group.size:
         return
-    if not issparse(symmetric) and _is_one(symmetric, group):
-        yield np.arange(group.size), symmetric
+    if not issparse(symmetric) and group.size <= FEW_ROWS:
+        yield from _small_islands(symmetric, group)
         return
     entries = coo_matrix(symmetric)
     entries.sum_duplicates()
@@ -126,11 +128,26 @@ def _islands(symmetric: Any, group: Ints) -> Iterator[tuple[Ints, Floats]]:
         yield rows, block
 
 
-def _is_one(dense: Floats, group: Ints) -> bool:
-    """Whether the first row of a dense matrix is coupled to every group, which most small ones are."""
+def _small_islands(dense: Floats, group: Ints) -> Iterator[tuple[Ints, Floats]]:
+    """`_islands` of a small dense matrix, from row to coupled row."""
     size = np.sqrt(np.maximum(np.diagonal(dense), 0.0))
-    coupled = np.abs(dense[0]) > UNCOUPLED * size[0] * size
-    return len(set(group[coupled].tolist())) == int(group.max()) + 1
+    coupled = np.abs(dense) > UNCOUPLED * size[:, None] * size
+    left = np.ones(group.size, dtype=bool)
+    while left.any():
+        mine = group == group[left.argmax()]
+        while True:
+            in_group = np.zeros(int(group[-1]) + 1, dtype=bool)
+            in_group[group[coupled[mine].any(axis=0)]] = True
+            more = in_group[group] | mine
+            if np.array_equal(more, mine):
+                break
+            mine = more
+        left &= ~mine
+        if mine.all():
+            yield np.arange(group.size), dense
+            return
+        rows = np.flatnonzero(mine)
+        yield rows, dense[np.ix_(rows, rows)]
 
 
 def _require_room(sizes: Ints) -> None:
@@ -154,8 +171,7 @@ def _factor(block: Floats, scale: float, most: float) -> tuple[Floats, float]:
     # to between 1/2 and 2, by powers of two, which is exact
     size = np.ldexp(1.0, np.frexp(np.where(empty, 1.0, diagonal))[1] // 2)
     scaled = block / size[:, None] / size
-    (pivoted_cholesky,) = get_lapack_funcs(("pstrf",), (scaled,))
-    lower, order, rank, _ = pivoted_cholesky(scaled, tol=rows * np.finfo(float).eps, lower=1)
+    lower, order, rank, _ = PIVOTED_CHOLESKY(scaled, tol=rows * np.finfo(float).eps, lower=1)
     order = order - 1
     triangle = np.tril(lower)[:, :rank]
     last = order[rank:]

@@ -31,7 +31,7 @@ from .system import (
     transpose_product,
 )
 
-__all__ = ["Residual", "Residuals", "residuals"]
+__all__ = ["Residual", "Residuals", "coulomb_error", "residuals"]
 
 Floats = NDArray[np.float64]
 
@@ -409,3 +409,27 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
         bilateral=worst(bilateral_error, fastest, "m/s"),
         consistency=gap if fastest > 0.0 else Residual(gap.value, gap.value, gap.index, gap.unit),
     )
+
+
+@kernel
+def _largest_relative(system, impulse, sides):
+    """The largest relative residual of Coulomb's law of impulses (m, 3), from them alone."""
+    response, v = np.zeros(system.velocity.size), np.empty(system.velocity.size)
+    transpose_product(system, impulse, response)
+    apply_inverse_mass(system, response, v)
+    v += system.velocity
+    velocity = relative_velocities(system, v)
+    kappa = effective_masses(effective_inverse_mass(system))
+    fastest, _ = scales(system, impulse)
+    value, index = np.empty(5), np.empty(5, np.int64)
+    worst, _ = relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, index)
+    return worst
+
+
+def coulomb_error(problem: ContactProblem, result: Result, polygon_sides: int) -> float:
+    """`residuals(...).coulomb` alone, which takes a tenth of the time where a problem is small."""
+    if problem.bilateral_constraints or problem.rounded is not None or problem.slides_along_given.any():
+        return residuals(problem, result, polygon_sides=polygon_sides).coulomb
+    impulse = np.zeros((problem.contacts, 3))
+    impulse[:, : problem.dim] = result.impulse
+    return float(_largest_relative(problem.system, impulse, polygon_sides))

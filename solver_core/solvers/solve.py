@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from time import perf_counter
 from typing import Any
 
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..problem.arguments import require_limits, require_truth, require_whole
 from ..problem.contact_problem import ContactProblem, finite_array
-from ..problem.residuals import residuals
+from ..problem.residuals import coulomb_error, residuals
 from ..problem.result import Found, Result, Statistics, Status, together
 from ..problem.system import apply_inverse_mass, relative_velocities, transpose_product
 from .baraff_1991.creep import creep_problem
@@ -80,7 +81,7 @@ def _solve_staggered(
         if problem.bilateral_constraints:
             held = free.bilateral(result.impulse)
             result = replace(result, bilateral=held, body_velocity=velocity_after_impulses(problem, result.impulse, held))
-        return _confirmed(result, residuals(problem, result, polygon_sides=polygon_sides).coulomb, within)
+        return _confirmed(result, coulomb_error(problem, result, int(polygon_sides)), within)
 
     def attempt(tolerance: float) -> Result:
         return run(limits.warm_start, tolerance)
@@ -261,7 +262,7 @@ def solve(
         require_whole("polygon_sides", options["polygon_sides"])
     if warm_start is not None:
         warm_start = _impulses(warm_start, problem)
-    known = [name for name, p in inspect.signature(METHODS[method]).parameters.items() if p.kind is p.KEYWORD_ONLY]
+    known = _options_of(method)
     for name in options:
         if name not in known:
             raise ValueError(f"{name} is no option of the method {method}, which has {', '.join(known) or 'none'}")
@@ -278,6 +279,13 @@ def solve(
         return found.static_friction if method == "pivot" else found.coulomb
 
     return solve_rounded(problem, solve_mended, measured, (limits.tolerance, limits.time_limit), warm_start)
+
+
+@cache
+def _options_of(method: str) -> tuple[str, ...]:
+    """The names of the options that a method has."""
+    parameters = inspect.signature(METHODS[method]).parameters
+    return tuple(name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY)
 
 
 def _solve_parts(problem: ContactProblem, method: str, limits: Limits, options: dict[str, Any]) -> Result:
