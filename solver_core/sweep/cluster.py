@@ -119,14 +119,14 @@ def differences_of(found: Mapping[str, str], wanted: Mapping[str, str]) -> str:
 
 @contextmanager
 def hushed() -> Iterator[None]:
-    """Keep the log of the cluster's own machinery to itself: what the user is told comes from here."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
+    """Let the cluster's own machinery log nothing: what the user is told comes from here."""
+    # its loggers have levels of their own each
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
     try:
         yield
     finally:
-        logger.setLevel(before)
+        logging.disable(before)
 
 
 @contextmanager

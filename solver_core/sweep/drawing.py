@@ -37,8 +37,8 @@ MOST_WITH_FACES = 150
 EDGE_ON = 1e-6
 
 TOWARDS_VIEWER = np.array([0.45, -1.0, 0.5]) / np.linalg.norm([0.45, -1.0, 0.5])
-RIGHT = np.cross([0.0, 0.0, 1.0], TOWARDS_VIEWER) / np.linalg.norm(np.cross([0.0, 0.0, 1.0], TOWARDS_VIEWER))
-AXES_OF_VIEW = np.array([RIGHT, np.cross(TOWARDS_VIEWER, RIGHT), TOWARDS_VIEWER])
+RIGHTWARDS = np.cross([0.0, 0.0, 1.0], TOWARDS_VIEWER) / np.linalg.norm(np.cross([0.0, 0.0, 1.0], TOWARDS_VIEWER))
+AXES_OF_VIEW = np.array([RIGHTWARDS, np.cross(TOWARDS_VIEWER, RIGHTWARDS), TOWARDS_VIEWER])
 LIGHT = np.array([-0.3, -0.6, 0.9]) / np.linalg.norm([-0.3, -0.6, 0.9])
 COLOURS = {"stands": (0, 114, 178), "fell": (213, 94, 0), "fixed": (190, 190, 190), "ground": (236, 236, 232)}
 

@@ -15,7 +15,7 @@ from .axes import Axis, Value, shown
 __all__ = ["plot"]
 
 PLOT_WIDTH, PLOT_HEIGHT = 300, 190
-LEFT, RIGHT_EDGE, TOP, BOTTOM = 52, 12, 22, 34
+PLOT_LEFT, PLOT_RIGHT, PLOT_TOP, PLOT_BOTTOM = 52, 12, 22, 34
 # Labels below the axis that do not run into each other.
 MOST_LABELS = 6
 
@@ -29,19 +29,19 @@ def plot(title: str, axis: Axis, values: Sequence[Value], heights: Sequence[floa
 
     def x(value: Value) -> float:
         share = 0.5 if high == low else (places[value] - low) / (high - low)
-        return LEFT + 8 + (PLOT_WIDTH - LEFT - RIGHT_EDGE - 16) * share
+        return PLOT_LEFT + 8 + (PLOT_WIDTH - PLOT_LEFT - PLOT_RIGHT - 16) * share
 
     def y(height: float) -> float:
-        return PLOT_HEIGHT - BOTTOM - (PLOT_HEIGHT - TOP - BOTTOM) * height / top
+        return PLOT_HEIGHT - PLOT_BOTTOM - (PLOT_HEIGHT - PLOT_TOP - PLOT_BOTTOM) * height / top
 
     at = defaultdict[Value, list[float]](list)
     for value, height in zip(values, heights, strict=True):
         if height is not None:
             at[value].append(height)
     parts = [text(PLOT_WIDTH / 2, 13, title, "middle", "title")]
-    bottom = PLOT_HEIGHT - BOTTOM
-    parts.append(f"<path class='frame' d='M{LEFT} {TOP}V{bottom}H{PLOT_WIDTH - RIGHT_EDGE}'/>")
-    parts += [text(LEFT - 5, y(height) + 4, figure(height), "end") for height in (0.0, top)]
+    bottom = PLOT_HEIGHT - PLOT_BOTTOM
+    parts.append(f"<path class='frame' d='M{PLOT_LEFT} {PLOT_TOP}V{bottom}H{PLOT_WIDTH - PLOT_RIGHT}'/>")
+    parts += [text(PLOT_LEFT - 5, y(height) + 4, figure(height), "end") for height in (0.0, top)]
     parts += [f"<circle class='dot' cx='{x(value):.1f}' cy='{y(height):.1f}' r='3'/>" for value in at for height in at[value]]
     means = [(x(value), y(sum(at[value]) / len(at[value]))) for value in axis.values if value in at]
     if is_numeric(axis):

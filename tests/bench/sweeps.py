@@ -3,7 +3,7 @@
 
     python -m tests.bench.sweeps [--rounds 2] [--short 200] [--kill 5] [--seed 1]
 
-Rows named "share" are of the same sweep of eight bakes of a heap of 27 cubes, on one worker and on two, in turn. seconds are
+Rows named "share" are of the same sweep of eight bakes of a heap of 64 cubes, on one worker and on two, in turn. seconds are
 those of the whole command by the clock, with the load of the machine as it began, for other programs slow both; path_s is what
 does not depend on them: the processor time of the command's own process and of that worker, with what it started, which took
 most. Rows named "short" are of many bakes of a few frames on four workers, of which one is killed now and then. Every frame is
@@ -95,8 +95,8 @@ def bits(folder: Path) -> dict[str, str]:
 
 def share(place: Path, rounds: int) -> list[dict[str, object]]:
     """The same sweep on one worker and on two, in turn."""
-    spec = heap_of_cubes(27)
-    write_snapshot(place / "heap.snapshot", replace(spec, frame_end=spec.frame_start + 96), SolverSettings())
+    spec = heap_of_cubes(64)
+    write_snapshot(place / "heap.snapshot", replace(spec, frame_end=spec.frame_start + 60), SolverSettings())
     rows, first = [], None
     sweep(place / "heap.snapshot", place / "warm", 1, 1)
     for number in range(rounds):
