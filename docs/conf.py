@@ -25,7 +25,7 @@ PAGES = {
         "docs/troubleshooting",
         "docs/limits",
     ),
-    "For pipelines": ("docs/headless",),
+    "For pipelines": ("docs/headless", "docs/interchange"),
     "For the curious": ("docs/theory", "solver_core/README", "docs/measured"),
     "For those who build it": ("CONTRIBUTING", "docs/glossary", "docs/experiments", "CHANGELOG"),
     "Decisions": (
