@@ -144,7 +144,9 @@ class Reader:
         usual = 0.25 if kind == "capsule" else 0.5
         top, bottom = values.get("radiusTop", usual), values.get("radiusBottom", usual)
         if kind == "cylinder" and 0.0 in (top, bottom) and top != bottom:
-            turn = UP @ np.diag([1.0, 1.0, 1.0] if top == 0.0 else [1.0, -1.0, -1.0])
+            turn = np.array(UP, dtype=np.float64)
+            if top > 0.0:
+                turn[:, 1:] *= -1.0
             return Solid(Named.CONE, rotation=turn, radius=positive("radiusTop", max(top, bottom)), height=height)
         named = Named.CAPSULE if kind == "capsule" else Named.CYLINDER
         ends = positive("radiusBottom", bottom), positive("radiusTop", top)
