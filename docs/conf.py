@@ -25,7 +25,7 @@ PAGES = {
         "docs/troubleshooting",
         "docs/limits",
     ),
-    "For pipelines": ("docs/headless", "docs/sweeps", "docs/farms", "docs/contact-problems"),
+    "For pipelines": ("docs/headless", "docs/sweeps", "docs/farms", "docs/interchange", "docs/contact-problems"),
     "For the curious": ("docs/theory", "solver_core/README", "docs/measured"),
     "For those who build it": ("CONTRIBUTING", "docs/glossary", "docs/experiments", "CHANGELOG"),
     "Decisions": (

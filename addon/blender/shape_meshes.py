@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Meshes for shapes of the solver, and Blender's names for these: the way back from what reads shapes."""
+# pyright: reportMissingImports=false
 
 from __future__ import annotations
 

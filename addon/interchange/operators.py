@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """File > Import and Export: scenes with rigid bodies in USD and glTF, also dropped into a window."""
-# pyright: reportInvalidTypeForm=false
+# pyright: reportInvalidTypeForm=false, reportMissingImports=false
 
 from __future__ import annotations
 

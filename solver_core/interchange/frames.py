@@ -4,20 +4,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..scene.joints import FREE_AXIS, LOCKED, AxisSpec
+from .described import Found
 
 __all__ = [
+    "MOTOR_SLACK",
     "Axes",
     "axis_frame",
     "begun",
     "continuous",
     "euler_angles",
     "matrix_of",
+    "motored",
     "nearest_rotation",
     "pose_matrix",
     "quaternion_of",
@@ -28,6 +32,10 @@ Axes = tuple[AxisSpec, AxisSpec, AxisSpec]
 
 # m and rad: what single precision makes of places of some metres
 FRAME_ROUNDING = 1e-5
+# A motor holds its speed with all of its force: the drive that stands for it has it where it is slow by that share.
+MOTOR_SLACK = 1e-3
+# A drive that has its whole force at a tenth of its speed is a motor.
+MOTOR_SHARE = 0.1
 # of a unit axis
 PARALLEL = 1e-12
 
@@ -93,13 +101,14 @@ def euler_angles(rotation: Array) -> Array:
     return Rotation.from_matrix(rotation).as_euler("xyz")
 
 
-def begun(frame_a: Array, frame_b: Array, linear: Axes, angular: Axes) -> tuple[Array, Array, Axes, Axes, str]:
+def begun(frame_a: Array, frame_b: Array, axes: Sequence[AxisSpec]) -> tuple[Array, Array, Axes, Axes, str]:
     """A joint that counts from where it begins, made of one between two frames (4, 4) in the world, of its two bodies.
 
-    Returns the place (3,) and rotation (3, 3) of its frame, its axes, and what cannot be said of it so. Along axes nothing is
-    lost: the frame lies at that of B and is turned as that of A. Angles are counted on about one axis; about several, limits
-    and springs of other than free axes begin where the bodies are.
+    axes: along X, Y and Z and about them. Returns the place (3,) and rotation (3, 3) of its frame, its axes, and what cannot be
+    said of it so. Along axes nothing is lost: the frame lies at that of B and is turned as that of A. Angles are counted on
+    about one axis; about several, limits and springs of other than free axes begin where the bodies are.
     """
+    linear, angular = axes[:3], axes[3:]
     turn = frame_a[:3, :3]
     shift = turn.T @ (frame_b[:3, 3] - frame_a[:3, 3])
     angles = euler_angles(turn.T @ frame_b[:3, :3])
@@ -123,3 +132,15 @@ def counted(axis: AxisSpec, start: float) -> AxisSpec:
         return axis
     sprung = axis.stiffness > 0.0
     return replace(axis, lower=axis.lower - start, upper=axis.upper - start, rest=axis.rest - start if sprung else axis.rest)
+
+
+def motored(found: Found, path: str, name: str, axis: AxisSpec, damping: float, speed: float, strongest: float) -> AxisSpec:
+    """An axis with a motor for a drive that only damps, towards a speed; what a motor does otherwise is added to `found`."""
+    whole = damping * abs(speed)
+    if strongest > MOTOR_SHARE * whole:
+        found.odd(
+            path,
+            f"drive:{name}:damping",
+            f"a motor here has all of its force as soon as it is slow; its force is {min(strongest, whole):g}, that from rest",
+        )
+    return replace(axis, motor_velocity=speed, motor_force=min(strongest, whole))

@@ -5,22 +5,27 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..geometry.hulls import convex_hull
+from ..geometry.surfaces import mesh_surface
 from ..scene.parts import BOX_TRIANGLES, box_shape
 from ..scene.spec import ShapeKind, ShapeSpec
+from .described import Found, Look
 from .frames import axis_frame, matrix_of, nearest_rotation
 
-__all__ = ["Named", "Solid", "box_around", "leaves", "placed", "solid_of"]
+__all__ = ["Named", "Solid", "bare", "box_around", "hull_if_open", "leaves", "placed", "solid_of", "tapered"]
 
 Array = NDArray[np.float64]
 
 # Of the size of a shape: what single precision leaves of right angles and equal lengths.
 SOLID_ROUNDING = 1e-5
+# Of a tapered shape: points around it.
+AROUND = 24
 
 
 class Named(Enum):
@@ -156,6 +161,41 @@ def placed(solid: Solid, affine: Array) -> ShapeSpec:
         return ShapeSpec(ShapeKind.HULL, ends if solid.height > 0.0 else middle[None, :], margin=radius)
     kind = ShapeKind.CYLINDER if solid.kind is Named.CYLINDER else ShapeKind.CONE
     return ShapeSpec(kind, ends, radius=radius)
+
+
+def bare(solid: Solid) -> Look:
+    """The triangles of a mesh, or the faces of a hull."""
+    if len(solid.triangles):
+        return Look(solid.points, np.full(len(solid.triangles), 3, dtype=np.int32), solid.triangles.ravel().astype(np.int32))
+    hull = convex_hull(solid.points)
+    return Look(hull.vertices, np.diff(hull.face_start).astype(np.int32), hull.face_vertices.astype(np.int32))
+
+
+def hull_if_open(shape: ShapeSpec, path: str, found: Found) -> ShapeSpec:
+    """The shape of a body that the solver moves: of an open mesh, which has no inside, the hull."""
+    if shape.kind is not ShapeKind.MESH:
+        return shape
+    try:
+        is_closed = mesh_surface(shape.vertices, shape.triangles).volume != 0.0
+    except ValueError:
+        is_closed = False
+    if is_closed:
+        return shape
+    found.odd(path, "mesh", "the mesh is open, so a body that moves has no inside; its convex hull collides")
+    return replace(shape, kind=ShapeKind.HULL, triangles=shape.triangles[:0])
+
+
+def tapered(kind: Named, radii: tuple[float, float], height: float, rotation: Array) -> Solid:
+    """A capsule or a cylinder whose two ends differ, at the lower and the upper end of z, as the hull of points on it."""
+    around = 2.0 * np.pi * np.arange(AROUND) / AROUND
+    circle = np.stack([np.cos(around), np.sin(around), np.zeros(AROUND)], axis=1)
+    heights = np.sin(np.linspace(-0.5 * np.pi, 0.5 * np.pi, AROUND // 2 + 1)) if kind is Named.CAPSULE else np.zeros(1)
+    points = []
+    for radius, end in zip(radii, (-0.5 * height, 0.5 * height), strict=True):
+        for z in heights if radius > 0.0 else np.zeros(1):
+            points.append(radius * (circle * np.sqrt(1.0 - z * z) + [0.0, 0.0, z]) + [0.0, 0.0, end])
+    hull = convex_hull(np.concatenate(points)).vertices
+    return Solid(Named.HULL, points=hull @ rotation.T)
 
 
 def mirrored(triangles: NDArray[np.int32], affine: Array) -> NDArray[np.int32]:

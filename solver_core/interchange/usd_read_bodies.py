@@ -14,7 +14,7 @@ from pxr import Usd, UsdGeom, UsdPhysics, UsdShade
 from ..scene.spec import BodyKind, BodySpec, ChildSpec, FrictionCombine, MaterialSpec, ShapeKind, ShapeSpec
 from .described import Look
 from .frames import matrix_of, nearest_rotation, quaternion_of
-from .solids import Named, placed
+from .solids import Named, hull_if_open, placed
 from .usd_names import DAMPING_ATTRIBUTES, FRICTION_RULE_ATTRIBUTE, RESTITUTION_RULE_ATTRIBUTE
 from .usd_read_shapes import look_of, solid_at
 from .usd_stage import Opened
@@ -98,7 +98,7 @@ def read_body(opened: Opened, group: Group, name: str, world: Array | None = Non
     outside = matrix @ np.linalg.inv(opened.local(prim))
     if len(group.colliders) == 1 and group.colliders[0].GetTypeName() == "Plane":
         frame = plane_frame(opened, group.colliders[0], outside)
-    shape = read_shape(opened, group, np.linalg.inv(frame) @ outside)
+    shape = read_shape(opened, group, np.linalg.inv(frame) @ outside, moves=kind is BodyKind.ACTIVE)
     if shape is None:
         return None
     pose = np.concatenate([frame[:3, 3], quaternion_of(frame[:3, :3])])
@@ -136,7 +136,7 @@ def plane_frame(opened: Opened, collider: Usd.Prim, outside: Array) -> Array:
     return frame
 
 
-def read_shape(opened: Opened, group: Group, to_body: Array) -> ShapeSpec | None:
+def read_shape(opened: Opened, group: Group, to_body: Array, *, moves: bool) -> ShapeSpec | None:
     """The shapes of all colliders: of one in the axes of the body, of several each in its own, as a compound."""
     children = []
     is_whole = True
@@ -162,6 +162,7 @@ def read_shape(opened: Opened, group: Group, to_body: Array) -> ShapeSpec | None
             opened.found.wrong(path, "xformOp:scale", str(error))
             is_whole = False
             continue
+        shape = hull_if_open(shape, path, opened.found) if moves else shape
         children.append(ChildSpec(shape, own[:3, 3], quaternion_of(own[:3, :3])))
     if not is_whole:
         return None

@@ -12,17 +12,13 @@ from numpy.typing import NDArray
 from pxr import Usd, UsdPhysics
 
 from ..scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
-from .described import Found
-from .frames import begun, matrix_of, nearest_rotation, quaternion_of
+from .frames import begun, matrix_of, motored, nearest_rotation, quaternion_of
 from .usd_stage import Opened
 from .usd_write_joints import AXIS_NAMES, DEGREES
 
 __all__ = ["ReadJoint", "read_joint"]
 
 Array = NDArray[np.float64]
-
-# A drive that has its whole force at a tenth of its speed is a motor.
-MOTOR_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -39,10 +35,10 @@ def read_joint(opened: Opened, prim: Usd.Prim, name: str, body_of: Callable[[Usd
     step: s, of the time in which an impulse breaks it.
     """
     found, path, joint = opened.found, str(prim.GetPath()), UsdPhysics.Joint(prim)
-    ends = [end_of(opened, prim, number, body_of) for number in (0, 1)]
-    if ends[0] is None or ends[1] is None:
+    first, second = (end_of(opened, prim, number, body_of) for number in (0, 1))
+    if first is None or second is None:
         return None
-    (body_a, frame_a), (body_b, frame_b) = ends
+    (body_a, frame_a), (body_b, frame_b) = first, second
     if body_a == body_b:
         what = f"both of its bodies are {body_a}" if body_a else "neither of its bodies moves"
         found.odd(path, "body0", f"{what}, so it joins nothing, and is left out")
@@ -50,7 +46,7 @@ def read_joint(opened: Opened, prim: Usd.Prim, name: str, body_of: Callable[[Usd
     axes = axes_of(opened, prim)
     if axes is None:
         return None
-    position, turn, linear, angular, said = begun(frame_a, frame_b, tuple(axes[:3]), tuple(axes[3:]))
+    position, turn, linear, angular, said = begun(frame_a, frame_b, axes)
     if said:
         found.odd(path, "localPos1", said)
     spec = JointSpec(
@@ -172,17 +168,6 @@ def driven(opened: Opened, prim: Usd.Prim, name: str, axis: AxisSpec, is_angle: 
         found.odd(path, f"drive:{name}:targetVelocity", "a spring here has no speed of its own; it is left out")
     rest = opened.number(prim, drive.GetTargetPositionAttr()) * place if stiffness > 0.0 else 0.0
     return replace(axis, stiffness=stiffness, damping=damping, rest=rest)
-
-
-def motored(found: Found, path: str, name: str, axis: AxisSpec, damping: float, speed: float, strongest: float) -> AxisSpec:
-    whole = damping * abs(speed)
-    if strongest > MOTOR_SHARE * whole:
-        found.odd(
-            path,
-            f"drive:{name}:damping",
-            f"a motor here has all of its force as soon as it is slow; its force is {min(strongest, whole):g}, that from rest",
-        )
-    return replace(axis, motor_velocity=speed, motor_force=min(strongest, whole))
 
 
 def breaking_of(opened: Opened, prim: Usd.Prim, joint: UsdPhysics.Joint, step: float) -> float:

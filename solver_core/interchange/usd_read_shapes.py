@@ -9,7 +9,7 @@ from pxr import Usd, UsdGeom, UsdPhysics
 
 from ..geometry.surfaces import mesh_surface
 from .described import Look
-from .solids import Named, Solid
+from .solids import Named, Solid, tapered
 from .usd_names import MARGIN_ATTRIBUTE
 from .usd_stage import Opened
 
@@ -50,11 +50,12 @@ def solid_at(opened: Opened, prim: Usd.Prim) -> Solid | None:
     if kind in ROUND_PRIMS:
         return Solid(ROUND_PRIMS[kind], rotation=axis, radius=positive("radius", 1.0), height=positive("height", 2.0))
     if kind in TAPERED:
-        radii = positive("radiusTop", 1.0), positive("radiusBottom", 1.0)
-        if radii[0] != radii[1]:
-            message = f"a {kind} of two radii, {radii[0]:g} and {radii[1]:g}, is no shape here; make it a mesh"
-            found.wrong(path, "radiusTop", message)
-        return Solid(TAPERED[kind], rotation=axis, radius=radii[0], height=positive("height", 2.0))
+        ends = positive("radiusBottom", 1.0), positive("radiusTop", 1.0)
+        height = positive("height", 2.0)
+        if ends[0] == ends[1]:
+            return Solid(TAPERED[kind], rotation=axis, radius=ends[0], height=height)
+        found.odd(path, "radiusTop", f"a {kind} of two radii is the hull of points on it here")
+        return tapered(TAPERED[kind], ends, height, axis)
     if kind == "Plane":
         return Solid(Named.PLANE, rotation=axis)
     found.wrong(

@@ -171,7 +171,7 @@ def write_mass(prim: Usd.Prim, body: BodySpec) -> None:
         mass.CreateDensityAttr(body.density)
     if body.inertia is not None:
         moments, axes = np.linalg.eigh(body.inertia)
-        axes = axes * np.array([1.0, 1.0, np.linalg.det(axes)])
+        axes[:, 2] *= np.linalg.det(axes)
         mass.CreateDiagonalInertiaAttr(Gf.Vec3f(*moments.tolist()))
         mass.CreatePrincipalAxesAttr(Gf.Quatf(*quaternion_of(axes).tolist()))
 

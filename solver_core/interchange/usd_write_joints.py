@@ -12,7 +12,7 @@ from pxr import Gf, Sdf, Usd, UsdPhysics
 
 from ..scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
 from .described import Described, Found, seconds_a_step
-from .frames import matrix_of, quaternion_of
+from .frames import MOTOR_SLACK, matrix_of, quaternion_of
 from .usd_names import Names
 
 __all__ = ["AXIS_NAMES", "DEGREES", "write_joints"]
@@ -21,8 +21,6 @@ Array = NDArray[np.float64]
 
 AXIS_NAMES = ("transX", "transY", "transZ", "rotX", "rotY", "rotZ")
 DEGREES = 180.0 / math.pi
-# A motor holds its speed with all of its force: the drive that stands for it has it where it is slow by that share.
-MOTOR_SLACK = 1e-3
 
 
 def write_joints(stage: Usd.Stage, names: Names, scene: Described, paths: Mapping[str, Sdf.Path], found: Found) -> None:

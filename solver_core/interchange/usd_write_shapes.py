@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pxr import Gf, Sdf, Usd, UsdGeom, Vt
 
-from ..geometry.hulls import convex_hull
 from .described import Look
 from .frames import quaternion_of
-from .solids import Named, Solid
+from .solids import Named, Solid, bare
 
 __all__ = ["write_look", "write_solid"]
 
@@ -51,14 +50,6 @@ def write_solid(
         shape.AddScaleOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Vec3d(*solid.size.tolist()))
     write_extent(shape)
     return shape.GetPrim()
-
-
-def bare(solid: Solid) -> Look:
-    """The triangles of a mesh, or the faces of a hull."""
-    if len(solid.triangles):
-        return Look(solid.points, np.full(len(solid.triangles), 3, dtype=np.int32), solid.triangles.ravel().astype(np.int32))
-    hull = convex_hull(solid.points)
-    return Look(hull.vertices, np.diff(hull.face_start).astype(np.int32), hull.face_vertices.astype(np.int32))
 
 
 def write_look(stage: Usd.Stage, path: Sdf.Path, look: Look) -> UsdGeom.Mesh:

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""glTF with KHR_physics_rigid_bodies: documents as others write them, and what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from solver_core.interchange.described import Described, Found
+from solver_core.interchange.files import read, write
+from solver_core.interchange.frames import matrix_of
+from solver_core.scene.joints import FREE_AXIS, LOCKED
+from solver_core.scene.spec import BodyKind, FrictionCombine, ShapeKind
+from solver_core.scenes import jointed, plain
+from solver_core.validation.findings import SceneError
+
+BODIES, SHAPES = "KHR_physics_rigid_bodies", "KHR_implicit_shapes"
+
+
+def physics(**own):
+    return {BODIES: own}
+
+
+def box(number=0, **more):
+    return {"collider": {"geometry": {"shape": number}, **more}}
+
+
+def document(nodes, *, shapes=({"type": "box", "box": {"size": [1, 2, 3]}},), roots=None, **own):
+    return {
+        "asset": {"version": "2.0"},
+        "scenes": [{"nodes": list(range(len(nodes))) if roots is None else roots}],
+        "nodes": nodes,
+        "extensions": {SHAPES: {"shapes": list(shapes)}, BODIES: own},
+    }
+
+
+def read_json(content, tmp_path: Path):
+    file = tmp_path / "a.gltf"
+    file.write_text(json.dumps(content))
+    found = Found()
+    return read(file, found).spec, found
+
+
+def named(spec, name):
+    return next(body for body in spec.bodies if body.name == name)
+
+
+def test_its_y_is_our_z(tmp_path):
+    node = {
+        "name": "A",
+        "translation": [1, 2, 3],
+        "extensions": physics(motion={"mass": 4, "linearVelocity": [0, 5, 0]}, **box()),
+    }
+    body = named(read_json(document([node]), tmp_path)[0], "A")
+    assert body.position == pytest.approx([1, -3, 2])
+    assert np.ptp(body.shape.vertices @ matrix_of(body.orientation).T, axis=0) == pytest.approx([1, 3, 2])
+    assert body.velocity == pytest.approx([0, 0, 5])
+    assert (body.kind, body.mass) == (BodyKind.ACTIVE, 4)
+
+
+def test_colliders_below_a_motion_are_one_body_and_others_are_static(tmp_path):
+    nodes = [
+        {"name": "Hammer", "children": [1, 2], "extensions": physics(motion={"mass": 1})},
+        {"name": "Head", "translation": [0, 1, 0], "extensions": physics(**box())},
+        {"name": "Shaft", "extensions": physics(**box())},
+        {"name": "Floor", "extensions": physics(**box())},
+    ]
+    spec, _ = read_json(document(nodes, roots=[0, 3]), tmp_path)
+    assert {body.name: body.kind for body in spec.bodies} == {"Hammer": BodyKind.ACTIVE, "Floor": BodyKind.PASSIVE}
+    assert [child.position @ [0, 0, 1] for child in named(spec, "Hammer").shape.children] == pytest.approx([1, 0])
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind"),
+    [
+        ({"type": "cylinder", "cylinder": {"height": 2, "radiusTop": 0.5, "radiusBottom": 0.5}}, ShapeKind.CYLINDER),
+        ({"type": "cylinder", "cylinder": {"height": 2, "radiusTop": 0.0, "radiusBottom": 0.5}}, ShapeKind.CONE),
+        ({"type": "cylinder", "cylinder": {"height": 2, "radiusTop": 0.2, "radiusBottom": 0.5}}, ShapeKind.HULL),
+        ({"type": "capsule", "capsule": {"height": 2, "radiusTop": 0.2, "radiusBottom": 0.5}}, ShapeKind.HULL),
+    ],
+)
+def test_round_shapes_stand_on_their_bottom(tmp_path, shape, kind):
+    body = named(
+        read_json(document([{"name": "A", "extensions": physics(motion={"mass": 1}, **box())}], shapes=[shape]), tmp_path)[0],
+        "A",
+    )
+    up = body.shape.vertices @ matrix_of(body.orientation).T
+    assert body.shape.kind is kind
+    if kind is ShapeKind.HULL:
+        widest = up[np.argmax(np.hypot(up[:, 0], up[:, 1]))]
+        assert (widest[2], np.hypot(widest[0], widest[1])) == pytest.approx((-1.0, 0.5))
+    else:
+        assert up[:, 2] == pytest.approx([-1, 1])
+
+
+def test_a_mass_without_end_moves_along_no_axis(tmp_path):
+    node = {"name": "A", "extensions": physics(motion={"mass": 0, "inertiaDiagonal": [0, 0, 0]}, **box())}
+    body = named(read_json(document([node]), tmp_path)[0], "A")
+    assert not body.linear_factor.any()
+    assert not body.angular_factor.any()
+
+
+def test_joints_count_from_where_the_scene_begins(tmp_path):
+    half = math.radians(15)
+    nodes = [
+        {"name": "Post", "children": [2], "extensions": physics(**box())},
+        {
+            "name": "Door",
+            "children": [3],
+            "rotation": [0, math.sin(half), 0, math.cos(half)],
+            "extensions": physics(motion={"mass": 1}, **box()),
+        },
+        {"name": "Hinge", "extensions": physics(joint={"connectedNode": 3, "joint": 0})},
+        {"name": "Other end"},
+    ]
+    limits = [
+        {"linearAxes": [0, 1, 2], "min": 0, "max": 0},
+        {"angularAxes": [0, 2], "min": 0, "max": 0},
+        {"angularAxes": [1], "min": -1, "max": 2},
+    ]
+    spec, _ = read_json(document(nodes, roots=[0, 1], physicsJoints=[{"limits": limits}]), tmp_path)
+    (joint,) = spec.joints
+    assert joint.linear == (LOCKED, LOCKED, LOCKED)
+    assert (joint.angular[1].lower, joint.angular[1].upper) == pytest.approx((-1 - 2 * half, 2 - 2 * half))
+    assert matrix_of(joint.orientation)[:, 1] == pytest.approx([0, 0, 1], abs=1e-12)
+    assert spec.excluded == (("Door", "Post"),)
+
+
+def test_filters_and_rules(tmp_path):
+    filters = [{"collisionSystems": ["a"], "notCollideWithSystems": ["b"]}, {"collisionSystems": ["b"]}]
+    nodes = [
+        {"name": name, "extensions": physics(motion={"mass": 1}, **box(physicsMaterial=0, **more))}
+        for name, more in (("A", {"collisionFilter": 0}), ("B", {"collisionFilter": 1}), ("C", {}))
+    ]
+    materials = [{"staticFriction": 0.3, "frictionCombine": "maximum", "restitutionCombine": "multiply"}]
+    spec, _ = read_json(document(nodes, collisionFilters=filters, physicsMaterials=materials), tmp_path)
+    a, b, c = (named(spec, name).collections for name in "ABC")
+    assert (bool(a & b), bool(a & c), bool(b & c), bool(a & a)) == (False, True, True, True)
+    assert spec.friction_combine is FrictionCombine.MAXIMUM
+    assert spec.restitution_combine is FrictionCombine.PRODUCT
+    assert (spec.bodies[0].material.mu_static, spec.bodies[0].material.mu_dynamic) == (0.3, 0.6)
+
+
+def good():
+    return {"name": "Good", "extensions": physics(motion={"mass": 1}, **box())}
+
+
+def bad(extension, **more):
+    return {"name": "Bad", "extensions": {BODIES: extension}, **more}
+
+
+WRONG = {
+    "no shape": (bad({"motion": {"mass": 1}}), "a collider"),
+    "no such shape": (bad(box(7)), "no shape 7"),
+    "no such material": (bad(box(physicsMaterial=3)), "no material 3"),
+    "negative mass": (bad({"motion": {"mass": -2}, **box()}), "above 0"),
+    "mass that is no number": (bad({"motion": {"mass": math.nan}, **box()}), "not finite"),
+    "inertia": (bad({"motion": {"mass": 1, "inertiaDiagonal": [1, 0, 1]}, **box()}), "above 0"),
+    "zero scale": (bad(box(), scale=[1, 0, 1]), "no volume"),
+    "place that is no number": (bad(box(), translation=[0, math.nan, 0]), "not finite"),
+    "uneven ball": (bad(box(1), scale=[1, 2, 1]), "evenly"),
+    "unknown shape": (bad(box(2)), "use a mesh"),
+    "no mesh": (bad({"collider": {"geometry": {"node": 0}}}), "no mesh"),
+    "joint to nowhere": (bad({"joint": {"connectedNode": 9, "joint": 0}}), "no node 9"),
+    "no such joint": (bad({"joint": {"connectedNode": 0, "joint": 4}}), "no joint 4"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_it_is_named_with_its_node_and_what_to_do(tmp_path, name):
+    node, words = WRONG[name]
+    shapes = [{"type": "box", "box": {"size": [1, 1, 1]}}, {"type": "sphere", "sphere": {"radius": 1}}, {"type": "torus"}]
+    with pytest.raises(SceneError) as caught:
+        read_json(document([good(), node], shapes=shapes, physicsJoints=[{}]), tmp_path)
+    (problem,) = caught.value.problems
+    assert problem.object == "/Bad"
+    assert words in problem.message
+    assert ";" in problem.message
+
+
+@pytest.mark.parametrize("ending", ["glb", "gltf"])
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.99])
+def test_a_file_that_is_cut_off_is_refused(tmp_path, ending, share):
+    file = tmp_path / f"a.{ending}"
+    write(Described(plain.arch()), file, Found())
+    whole = file.read_bytes()
+    file.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(SceneError, match=rf"a\.{ending}"):
+        read(file, Found())
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[]", "{}", '{"asset": {"version": "1.0"}}', '{"asset": {"version": "2.0"}, "scenes": [{"nodes": [5]}]}', "glTF"],
+)
+def test_what_is_no_gltf_is_refused(tmp_path, content):
+    file = tmp_path / "a.gltf"
+    file.write_text(content)
+    with pytest.raises(SceneError, match=r"a\.gltf"):
+        read(file, Found())
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_file_with_a_value_replaced_is_read_or_refused(tmp_path, seed):
+    """Whatever stands where, there is a scene or a SceneError."""
+    file = tmp_path / "a.gltf"
+    write(Described(jointed.drawbridge()), file, Found())
+    content = json.loads(file.read_text())
+    rng = np.random.default_rng(seed)
+    for _ in range(3):
+        place = content
+        while True:
+            keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+            key = keys[int(rng.integers(len(keys)))]
+            if not isinstance(place[key], (dict, list)) or not place[key] or rng.random() < 0.1:
+                break
+            place = place[key]
+        place[key] = [None, -1, "x", [], {}, math.nan, 1e300, True][int(rng.integers(8))]
+    file.write_text(json.dumps(content))
+    try:
+        read(file, Found())
+    except SceneError as error:
+        assert error.problems
+
+
+def test_what_only_stiction_reads_is_read(tmp_path):
+    spec = jointed.drawbridge()
+    file = tmp_path / "a.glb"
+    write(Described(spec), file, Found())
+    back = read(file, Found()).spec
+    assert (back.frame_end, back.fps, back.gravity.tolist()) == (spec.frame_end, spec.fps, spec.gravity.tolist())
+    assert [axis == FREE_AXIS for axis in back.joints[0].angular] == [axis == FREE_AXIS for axis in spec.joints[0].angular]
