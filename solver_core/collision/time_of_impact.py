@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import kernel, leaf_kernel
+from ..compile.kernel import inlined_kernel, kernel, leaf_kernel
 from ..geometry.shapes import CONE, MESH, PLANE, ShapeTable
 from ..geometry.solids_of_revolution import round_thickness
 from ..linalg.vec3 import advanced, cross, distance2, dot, is_zero, negative, norm, rotated, rotated_back, set_vec, sub, vec
@@ -140,7 +140,7 @@ def moved_pose(motion, body, time, place, turn):
         turn[2, j] = cosine * r + sine * (x * q - y * p) + along * z
 
 
-@leaf_kernel
+@inlined_kernel
 def turning_speed(twist, body, normal, radius):
     """The fastest that turning moves a point within the radius along a unit vector."""
     return radius * norm(cross(spin_of(twist, body), normal))
@@ -192,7 +192,7 @@ def gap_after(shapes, triangles, motion, pair, time, limit, work):
     return manifold.gap[nearest] - margin
 
 
-@leaf_kernel
+@inlined_kernel
 def closing_speed(shapes, motion, pair, normal):
     """A bound on how fast the gap of two colliders along a unit vector falls, mu of the module's docstring."""
     twist, a, b = motion.twist, shapes.body[pair.a], shapes.body[pair.b]
@@ -261,7 +261,7 @@ def fastest_drift(triangles):
     return drift
 
 
-@leaf_kernel
+@inlined_kernel
 def lowest(shapes, triangles, sweep, g, direction):
     """The least that triangle g of a sweep's other collider, or without one its core, has along a unit vector in the axes of
     the mesh; of a half-space against its normal."""
@@ -283,7 +283,7 @@ def lowest(shapes, triangles, sweep, g, direction):
     return least + dot(direction, sweep.shift)
 
 
-@leaf_kernel
+@inlined_kernel
 def way_off_face(shapes, triangles, sweep, row, which):
     """A unit vector, in the axes of a sweep's mesh, along which triangle row[0] of it may be apart from what it meets: off this
     triangle, or off the other one or a half-space, one way or the other."""
@@ -293,7 +293,7 @@ def way_off_face(shapes, triangles, sweep, row, which):
     return normal if which % 2 == 0 else negative(normal)
 
 
-@leaf_kernel
+@inlined_kernel
 def keeps_clear(shapes, triangles, motion, pair, row, sweep, axes):
     """Whether triangle row[0] of a sweep's mesh is so far from what it meets, along a normal of either, that they surely have
     no impact. That is what `impact` would find, at many times the price.
@@ -319,9 +319,8 @@ def mesh_impact(shapes, surfaces, triangles, motion, thickness, pair, work):
 
     pair: as if nothing deformed.
     """
-    a, b, chosen = pair.a, pair.b, work.chosen
+    a, b = pair.a, pair.b
     body_a, body_b = shapes.body[a], shapes.body[b]
-    both = shapes.kind[b] == MESH
     drift = fastest_drift(triangles)
     bound = pair.bound + drift
     if bound * motion.h <= safe_motion(motion, pair.thinner, pair.offset):
@@ -335,24 +334,31 @@ def mesh_impact(shapes, surfaces, triangles, motion, thickness, pair, work):
     grown = motion.h * (spin + drift) + shapes.margin[a] + shapes.margin[b] + TOUCHING * pair.offset
     sweep = Sweep(a, b, turn, shift, way, grown)
     rows = swept_triangles(shapes, surfaces, triangles, sweep)
+    moving = MovingPair(a, b, pair.radius_a, pair.radius_b, drift, bound, thickness[b], pair.offset)
+    return earliest_of_rows(shapes, triangles, motion, moving, rows, sweep, work)
+
+
+@leaf_kernel
+def earliest_of_rows(shapes, triangles, motion, pair, rows, sweep, work):
+    """The earliest impact of rows (k, 2) of triangles, as from `swept_triangles`. pair: with the other collider's thickness."""
+    a, b, chosen, axes = sweep.mesh, sweep.other, work.chosen, work.poses.rotation[sweep.mesh]
     scratch = len(shapes.body) - SCRATCH
-    other = scratch + 1 if both else b
     take_scratch(shapes, scratch, a)
     take_scratch(shapes, scratch + 1, b)
-    axes = work.poses.rotation[a]
     earliest, touching = np.inf, False
     for row in range(len(rows)):
-        chosen[0], chosen[1] = rows[row, 0], rows[row, 1]
-        thinner = triangles.thickness[chosen[0]] + 2.0 * shapes.margin[a]
-        thinner = min(thinner, triangles.thickness[chosen[1]] + 2.0 * shapes.margin[b] if both else thickness[b])
-        n = triangles.normals[chosen[0]]
-        without_width = n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0
-        if without_width or bound * motion.h <= safe_motion(motion, thinner, pair.offset):
+        f, g = rows[row, 0], rows[row, 1]
+        thinner = triangles.thickness[f] + 2.0 * shapes.margin[a]
+        thinner = min(thinner, pair.thinner if g < 0 else triangles.thickness[g] + 2.0 * shapes.margin[b])
+        without_width = is_zero(vec(triangles.normals, f))
+        if without_width or pair.bound * motion.h <= safe_motion(motion, thinner, pair.offset):
             continue
-        of_triangles = MovingPair(scratch, other, pair.radius_a, pair.radius_b, drift, bound, thinner, pair.offset)
-        if keeps_clear(shapes, triangles, motion, of_triangles, chosen, sweep, axes):
+        other = b if g < 0 else scratch + 1
+        two = MovingPair(scratch, other, pair.radius_a, pair.radius_b, pair.drift, pair.bound, thinner, pair.offset)
+        if keeps_clear(shapes, triangles, motion, two, rows[row], sweep, axes):
             continue
-        time, touches = impact(shapes, triangles, motion, of_triangles, min(earliest, motion.h), work)
+        chosen[0], chosen[1] = f, g
+        time, touches = impact(shapes, triangles, motion, two, min(earliest, motion.h), work)
         if time < earliest:
             earliest, touching = time, touches
     chosen[0] = chosen[1] = -1

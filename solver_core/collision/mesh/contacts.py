@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import FALSE, TRUE, inner_kernel, leaf_kernel
+from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, leaf_kernel
 from ...geometry.surface_table import LEAF
 from ...linalg.vec3 import add, advanced, divided, dot, midpoint, rotated, rotated_back, scaled, set_vec, sub, vec
 from ..half_space import height_of_box, height_over
@@ -32,7 +32,7 @@ from .mesh_pair import (
     side_of,
 )
 from .queries import closest_on_surface, extent, is_inside, surface_view, triangle_corners
-from .within_reach import features_in_reach, heights_of, low_corners
+from .within_reach import features_in_reach, heights_of, low_corners, on_both_sides
 
 __all__ = ["plane_surface_contacts", "surface_contacts"]
 
@@ -102,7 +102,7 @@ def near_triangles(table, meeting):
     return rows, count
 
 
-@leaf_kernel
+@inlined_kernel
 def boxes_meet(vertices, triangle, others, other, limit):
     """Whether the bounds of two triangles come within the limit."""
     for k in range(3):
@@ -113,7 +113,7 @@ def boxes_meet(vertices, triangle, others, other, limit):
     return True
 
 
-@leaf_kernel
+@inlined_kernel
 def triangle_contacts(pair, f, g, out):
     """Adds the contacts of all that triangle f of the first and g of the second surface own, at most MOST_OF_TRIANGLES; returns
     whether the triangles may cross."""
@@ -129,16 +129,15 @@ def triangle_contacts(pair, f, g, out):
                 vertex_face(pair, TRUE, a.triangles[f, i], g, out)
             if of_g & (1 << i):
                 vertex_face(pair, FALSE, b.triangles[g, i], f, out)
-    reach_f, reach_g = features_in_reach(p, over_g, q, limit), features_in_reach(q, over_f, p, limit)
-    if reach_f == 0 or reach_g == 0:
-        return False
-    of_f, of_g = a.owned[f] & reach_f, b.owned[g] & reach_g
+    of_f = a.owned[f] & features_in_reach(p, over_g, q, limit)
+    of_g = b.owned[g] & features_in_reach(q, over_f, p, limit)
     if of_f != 0 and of_g != 0:
         border_contacts(pair, f, g, of_f, of_g, out)
-    return True
+    is_segment = b.triangles[g, 1] == b.triangles[g, 2]
+    return on_both_sides(over_f) and (is_segment or on_both_sides(over_g))
 
 
-@leaf_kernel
+@inlined_kernel
 def border_contacts(pair, f, g, of_f, of_g, out):
     """Adds the contacts of those corners and edges of two triangles with each other whose bits are in `of_f` and `of_g`."""
     a, b = pair.first, pair.second

@@ -9,7 +9,7 @@ from ...compile.kernel import FALSE, leaf_kernel
 from ...linalg.vec3 import ZERO, advanced, cross, dot, norm2, set_vec, sub, vec
 from .mesh_pair import in_pair_axes, pair_of
 from .queries import triangle_corners
-from .within_reach import heights_of
+from .within_reach import heights_of, on_both_sides
 
 __all__ = ["ONE", "OTHER", "crosses", "fill_crossings", "piercing"]
 
@@ -55,13 +55,13 @@ def crossing(pair, f, g, ends, keys):
     there into keys (2, 3): 1 for an edge of the first surface, the edge, the face."""
     a, b, vertices = pair.first, pair.second, pair.at.vertices
     over_f = heights_of(triangle_corners(vertices, b.triangles[g]), vec(a.normals, f), vec(a.vertices, a.triangles[f, 0]))
-    if min(over_f) >= 0.0 or max(over_f) < 0.0:
+    if not on_both_sides(over_f):
         return 0
     if b.triangles[g, 1] == b.triangles[g, 2]:
         return segment_crossing(pair, f, g, over_f, ends, keys)
     normal = in_pair_axes(pair, FALSE, b.normals[g])
     over_g = heights_of(triangle_corners(a.vertices, a.triangles[f]), normal, vec(vertices, b.triangles[g, 0]))
-    if min(over_g) >= 0.0 or max(over_g) < 0.0:
+    if not on_both_sides(over_g):
         return 0
     count = 0
     for of_first in range(2):

@@ -38,7 +38,7 @@ PARALLEL_EDGES = 1e-8
 BESIDE = 0.3
 
 
-@leaf_kernel
+@inlined_kernel
 def vertex_face(pair, of_first, v, f, out):
     """Adds the contact of a vertex of the first surface (of_first), else of the second, with a triangle of the other one."""
     own, faces = side_of(pair, of_first), side_of(pair, not of_first)
@@ -95,7 +95,7 @@ def sign_at_edge(pair, own, edges, v, e, direction, distance):
     return 1.0
 
 
-@leaf_kernel
+@inlined_kernel
 def vertex_edge(pair, of_first, v, e, out):
     """Adds the contact of a vertex of the first surface (of_first), else of the second, with an edge of the other one."""
     own, edges = side_of(pair, of_first), side_of(pair, not of_first)
@@ -129,7 +129,7 @@ def vertex_edge(pair, of_first, v, e, out):
     add_mesh_contact(pair, out, advanced(point, -0.5 * gap, normal), from_first, gap, feature)
 
 
-@leaf_kernel
+@inlined_kernel
 def vertex_vertex(pair, v, w, out):
     """Adds the contact of vertex v of the first surface with vertex w of the second."""
     a, b = pair.first, pair.second
@@ -176,7 +176,7 @@ def edges_reach_out(pair, p, q, depth):
     return not pair.second.solid or not (side_is_nearer(pair, second, p, -BESIDE * depth) or not side_contains(pair, second, p))
 
 
-@leaf_kernel
+@inlined_kernel
 def edge_edge(pair, e, g, out):
     """Adds the contact of edge e of the first surface and edge g of the second where they cross."""
     a, b, vertices = pair.first, pair.second, pair.at.vertices

@@ -6,7 +6,7 @@ The tolerances are sines by which a direction may leave a cone.
 
 from __future__ import annotations
 
-from ...compile.kernel import leaf_kernel
+from ...compile.kernel import inlined_kernel, leaf_kernel
 from ...linalg.vec3 import advanced, cross, dot, norm2, sub, vec
 from .mesh_pair import in_pair_axes
 
@@ -20,7 +20,7 @@ LOOSE = 0.02
 LEANING = 0.02
 
 
-@leaf_kernel
+@inlined_kernel
 def in_vertex_normal_cone(surface, vertices, v, direction, tolerance):
     """Whether all edges of a vertex lead away from the direction, so that no neighbour lies farther along it."""
     point = vec(vertices, v)
@@ -32,7 +32,7 @@ def in_vertex_normal_cone(surface, vertices, v, direction, tolerance):
     return True
 
 
-@leaf_kernel
+@inlined_kernel
 def in_edge_normal_cone(surface, vertices, e, direction, tolerance):
     """Whether the triangles beside an edge lead away from the direction, which makes a right angle with it."""
     point = vec(vertices, surface.edges[e, 0])
@@ -91,7 +91,7 @@ def is_across_valley(pair, side, f, normal, point):
     return False
 
 
-@leaf_kernel
+@inlined_kernel
 def leans(side, v, normal, direction):
     """Whether a vertex of a `Side`, with the normal given, looks along a direction; both ways if its surface is a sheet."""
     along = dot(normal, direction)

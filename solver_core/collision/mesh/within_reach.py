@@ -3,25 +3,27 @@
 
 Of most triangles whose bounds meet most features are far apart. Each corner of one gets a bit for each of eight planes about
 the other one beyond which it lies, those of its bounds and two along its own (Cohen and Sutherland's code of a line and a
-window). What has all of its corners beyond one of them is farther away than the distance, so no contact is lost.
+window). An edge both of whose ends are beyond one of them is farther away than the distance, so no contact is lost.
 """
 
 from __future__ import annotations
 
-from ...compile.kernel import inlined_kernel, leaf_kernel
+from ...compile.kernel import inlined_kernel
 from ...linalg.vec3 import dot, sub
 
-__all__ = ["edges_apart", "features_in_reach", "heights_of", "low_corners"]
-
-# Bits are those of `owned` in a `SurfaceTable`: of corners 0 to 2, and 3 + k for the edge from corner k to the next. The face
-# has one more.
-FACE = 64
+__all__ = ["edges_apart", "features_in_reach", "heights_of", "low_corners", "on_both_sides"]
 
 
 @inlined_kernel
 def heights_of(corners, normal, point):
     """Heights of three corners over the plane through a point."""
     return dot(normal, sub(corners[0], point)), dot(normal, sub(corners[1], point)), dot(normal, sub(corners[2], point))
+
+
+@inlined_kernel
+def on_both_sides(heights):
+    """Whether three heights over a plane are not all on one side of it."""
+    return min(heights) < 0.0 and max(heights) >= 0.0
 
 
 @inlined_kernel
@@ -59,19 +61,16 @@ def most(corners):
     return max(p[0], q[0], r[0]), max(p[1], q[1], r[1]), max(p[2], q[2], r[2])
 
 
-@leaf_kernel
+@inlined_kernel
 def features_in_reach(corners, heights, other, limit):
-    """The corners and edges of a triangle, as bits, that may be within the limit of another one, over whose plane its corners
-    have the heights given; 0 only where the whole triangle is not."""
+    """The corners and edges of a triangle that may be within the limit of another one, over whose plane its corners have the
+    heights given: bits as in `owned` of a `SurfaceTable`, edge k from corner k to the next."""
     lower, upper = least(other), most(other)
     first = beyond(corners[0], heights[0], lower, upper, limit)
     second = beyond(corners[1], heights[1], lower, upper, limit)
     third = beyond(corners[2], heights[2], lower, upper, limit)
-    if first & second & third:
-        return 0
     found = int(first == 0) | int(second == 0) << 1 | int(third == 0) << 2
-    found |= int(first & second == 0) << 3 | int(second & third == 0) << 4 | int(third & first == 0) << 5
-    return found | FACE
+    return found | int(first & second == 0) << 3 | int(second & third == 0) << 4 | int(third & first == 0) << 5
 
 
 @inlined_kernel
