@@ -19,7 +19,7 @@ Json = dict[str, Any]
 Array = NDArray[Any]
 
 TRIANGLES = 4
-CORNERS = 3
+CORNERS_OF_TRIANGLE = 3
 
 
 class Nodes:
@@ -122,7 +122,10 @@ class Nodes:
             return None
         corners = np.concatenate([look.corners + n for look, n in zip(looks, before[:-1], strict=True)])
         return Look(
-            points, np.full(len(corners) // CORNERS, CORNERS, dtype=np.int32), corners.astype(np.int32), looks[0].colour
+            points,
+            np.full(len(corners) // CORNERS_OF_TRIANGLE, CORNERS_OF_TRIANGLE, dtype=np.int32),
+            corners.astype(np.int32),
+            looks[0].colour,
         )
 
     def triangles(self, part: Json) -> Look:
@@ -132,14 +135,19 @@ class Nodes:
             corners = numbers_at(self.document, self._buffers, part["indices"]).ravel()
         else:
             corners = np.arange(len(points))
-        if len(corners) % CORNERS or (len(corners) and (corners.min() < 0 or corners.max() >= len(points))):
+        if len(corners) % CORNERS_OF_TRIANGLE or (len(corners) and (corners.min() < 0 or corners.max() >= len(points))):
             raise GltfError(f"there is no point {corners.max(initial=0)} of {len(points)}; repair the mesh")
         colour = None
         if "material" in part:
             surface = self.document["materials"][part["material"]].get("pbrMetallicRoughness", {})
             red, green, blue = surface.get("baseColorFactor", [1, 1, 1, 1])[:3]
             colour = float(red), float(green), float(blue)
-        return Look(points, np.full(len(corners) // CORNERS, CORNERS, dtype=np.int32), corners.astype(np.int32), colour)
+        return Look(
+            points,
+            np.full(len(corners) // CORNERS_OF_TRIANGLE, CORNERS_OF_TRIANGLE, dtype=np.int32),
+            corners.astype(np.int32),
+            colour,
+        )
 
     def paths(self) -> dict[int, tuple[Array, Array, Array]]:
         """The times (n,) s and places (n, 3) and rotations (n, 4) of the nodes that the first animation moves so, the last two

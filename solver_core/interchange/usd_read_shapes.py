@@ -18,7 +18,7 @@ __all__ = ["look_of", "solid_at"]
 Array = NDArray[np.float64]
 
 # Rotations that take z to the axes X, Y and Z, cyclically.
-ALONG = {
+AXES_OF_SHAPE = {
     "X": np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
     "Y": np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
     "Z": np.eye(3),
@@ -42,7 +42,11 @@ def solid_at(opened: Opened, prim: Usd.Prim) -> Solid | None:
             return 1.0
         return value
 
-    axis = ALONG.get(str(prim.GetAttribute("axis").Get() or "Z"), ALONG["Z"]) if prim.HasAttribute("axis") else ALONG["Z"]
+    axis = (
+        AXES_OF_SHAPE.get(str(prim.GetAttribute("axis").Get() or "Z"), AXES_OF_SHAPE["Z"])
+        if prim.HasAttribute("axis")
+        else AXES_OF_SHAPE["Z"]
+    )
     if kind == "Cube":
         return Solid(Named.BOX, size=np.full(3, positive("size", 2.0)))
     if kind == "Sphere":

@@ -29,7 +29,7 @@ from .problem_data import ProblemFile, ProblemFileError
 
 __all__ = ["read_siconos"]
 
-DENSE, BLOCKS, SPARSE = 0, 1, 2
+DENSE_STORAGE, BLOCK_STORAGE, SPARSE_STORAGE = 0, 1, 2
 PRINTED_TRIPLETS, PRINTED_COLUMNS = 1, 2
 KNOWN_DIMENSIONS, ROLLING_DIMENSIONS = (2, 3), (4, 5)
 
@@ -123,13 +123,13 @@ def _ends_with(words: Words, count: int) -> bool:
 
 def _matrix(words: Words, what: str) -> Any:
     storage, m, n = words.whole(f"the storage of {what}"), words.whole(f"rows of {what}"), words.whole(f"columns of {what}")
-    if storage == DENSE:
+    if storage == DENSE_STORAGE:
         if (words.whole("rows"), words.whole("columns")) != (m, n):
             raise words.wrong(f"{what} has two sizes")
         return csr_matrix(words.numbers(what, m * n).reshape(n, m).T)
-    if storage == BLOCKS:
+    if storage == BLOCK_STORAGE:
         return _blocks(words, what, (m, n))
-    if storage == SPARSE:
+    if storage == SPARSE_STORAGE:
         return _sparse(words, what, (m, n))
     raise words.wrong(f"the storage of {what} is {storage}, and none of 0, 1 and 2")
 

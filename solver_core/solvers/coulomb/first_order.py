@@ -18,7 +18,7 @@ from .measure import measure
 
 __all__ = ["propose", "sweeps_and_admm"]
 
-NEARBY = 1e-3  # of the fastest velocity: from there Newton's method needs few steps
+NEAR_FOR_NEWTON = 1e-3  # of the fastest velocity: from there Newton's method needs few steps
 # Products of blocks in a factorisation, a body: where bodies hang together in trees, or nearly, it takes as long as an
 # iteration of first order, which hands on from joint to joint what the factor knows.
 OF_A_TREE = 3
@@ -36,7 +36,7 @@ def propose(operator, criteria, moving, effort, state):
     # few bodies may be a structure, which keeps what its first step leaves it: from nothing, and to the last digits, the
     # projections spread loads evenly over redundant contacts
     exact = not (moving or criteria.acceptable >= 0.5 * COARSE * criteria.scale) or not state.impulse.any()
-    if error <= criteria.acceptable or (few and (exact or error <= NEARBY * criteria.scale)):
+    if error <= criteria.acceptable or (few and (exact or error <= NEAR_FOR_NEWTON * criteria.scale)):
         return Found.START, False
     if system.offset.size - 1 > LARGE:
         return Found.START, error > criteria.fallback
