@@ -57,7 +57,7 @@ UNTURNED = np.eye(3)
 
 
 class Manifold(NamedTuple):
-    """Work arrays of CAPACITY rows, of which the caller counts those in use; chosen (MOST_KEPT,) and kept serve the reduction."""
+    """Work arrays of CAPACITY rows, those in use counted by the caller; chosen (MOST_KEPT,) and kept are of the reduction."""
 
     point: NDArray[np.float64]
     normal: NDArray[np.float64]

@@ -22,7 +22,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix, issparse, sparray, spmatrix
 
-from .delassus import as_bodies, factor_by_island, without_rounding
+from .delassus import (
+    as_bodies,
+    factor_by_island,
+    require_semidefinite,
+    stays_sparse,
+    unfactored,
+    without_rounding,
+)
 from .rounding import Rounded, Rounding, rounding_named
 from .system import System, relative_velocities
 
@@ -36,11 +43,12 @@ Ints = NDArray[np.int64]
 class ContactProblem:
     """A contact problem with friction, in two or three dimensions.
 
-    system: the arrays. mu, mu_dynamic: (m,) coefficients of static and dynamic friction; sliding: (m,) bool, where the dynamic
-    one is in force. direction: (m, dim - 1) unit vectors of the sliding velocity at contacts whose friction is wholly given by
-    it, zero at the others. bilateral: rows (b, n) of J and (b,) free velocities of bilateral constraints. rounded: what was
-    taken from the matrix that it was made of, None where nothing. Make one with `from_delassus`, `from_bodies` or `GlobalForm`,
-    which validate what they are given.
+    system: the arrays. mu, mu_dynamic: (m,) coefficients of static and dynamic friction; sliding: (m,) bool, where the
+    dynamic one is in force. direction: (m, dim - 1) unit vectors of the sliding velocity at contacts whose friction is
+    wholly given by it, zero at the others. bilateral: rows (b, n) of J and (b,) free velocities of bilateral constraints.
+    rounded: what was taken from the matrix that it was made of, None where nothing. matrix: the Delassus operator where an
+    island of it is too wide to be dense, None else: the bodies of the system then do not move. Make one with
+    `from_delassus`, `from_bodies` or `GlobalForm`, which validate what they are given.
     """
 
     dim: int
@@ -51,6 +59,7 @@ class ContactProblem:
     direction: Floats
     bilateral: tuple[Floats, Floats]
     rounded: Rounded | None = None
+    matrix: csr_matrix | None = None
 
     @property
     def contacts(self) -> int:
@@ -112,6 +121,13 @@ class ContactProblem:
         free = free.reshape(-1)
         group = np.concatenate([np.repeat(np.arange(m), dim), np.arange(m, m + bilateral)])
         delassus, rounded = without_rounding(given, policy)
+        if bilateral == 0 and stays_sparse(delassus, group):
+            require_semidefinite(delassus, policy)
+            slacks = _per_contact("slack", 0.0 if slack is None else slack, m)
+            system = unfactored(int(dim), free.reshape(m, dim), slacks)
+            none = np.zeros((0, 0)), np.zeros(0)
+            problem = cls._with_friction(int(dim), system, mu, mu_dynamic, sliding, sliding_direction, none)
+            return replace(problem, rounded=rounded, matrix=csr_matrix(delassus))
         factor = factor_by_island(delassus, group, policy)
         if factor.below_zero or rounded is not None:
             asymmetry = 0.0 if rounded is None else rounded.asymmetry
@@ -280,6 +296,8 @@ class ContactProblem:
     @cached_property
     def delassus(self) -> Floats:
         """Dense G = J M^-1 J^T, (m dim + b, m dim + b), bilateral constraints last."""
+        if self.matrix is not None:
+            return self.matrix.toarray()
         rows = np.vstack([self.jacobian, self.bilateral[0]])
         return rows @ self.inverse_mass @ rows.T
 

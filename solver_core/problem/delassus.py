@@ -6,7 +6,8 @@ semi-definite matrix") of G with a diagonal near one, so that what is light besi
 many columns as G has rank. Where what is left over is more than rounding, as of a matrix that is known to few digits, the
 eigenvalues decide: small ones may be negative, and are none.
 
-G may be dense or one of scipy's sparse matrices. Only its islands are ever dense.
+G may be dense or one of scipy's sparse matrices. Only its islands are ever dense, and not those of more than 3,000 rows: these
+stay as they are, and are solved by their matrix alone.
 """
 
 from __future__ import annotations
@@ -17,14 +18,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs
-from scipy.sparse import coo_matrix, csr_matrix, issparse
+from scipy.sparse import coo_matrix, csc_matrix, csr_matrix, eye_array, issparse
 from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import splu
 
 from ..process.memory import free_memory
 from .rounding import ASYMMETRY_MENDED, BELOW_ZERO_MENDED, EXACT_ASYMMETRY, Rounded, Rounding
 from .system import System
 
-__all__ = ["Factor", "as_bodies", "factor_by_island", "without_rounding"]
+__all__ = [
+    "Factor",
+    "as_bodies",
+    "factor_by_island",
+    "require_semidefinite",
+    "stays_sparse",
+    "unfactored",
+    "without_rounding",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -32,7 +42,12 @@ Ints = NDArray[np.int64]
 UNCOUPLED = 1e-15  # of the geometric mean of two entries on the diagonal: what is between them is rounding
 LEFT_OVER = 1e-12  # with a diagonal near one: what a factorisation may leave
 BELOW_ZERO = 1e-8  # of the largest entry: what an eigenvalue of a matrix that was not rounded may be below zero
+<<<<<<< HEAD
 FEW_DENSE_ROWS = 200  # of a dense matrix, whose islands are found sooner than it is made a sparse one
+=======
+MOST_DENSE_ROWS = 3000  # of an island of a sparse matrix: what is wider is never made dense
+FEW_ROWS = 200  # of a dense matrix, whose islands are found sooner than it is made a sparse one
+>>>>>>> problems
 FLOATS_AN_ENTRY = 5  # of an island, while it is factored
 FLOAT_BYTES = 8
 (PIVOTED_CHOLESKY,) = get_lapack_funcs(("pstrf",), (np.zeros((1, 1)),))
@@ -103,15 +118,7 @@ def _islands(symmetric: Any, group: Ints) -> Iterator[tuple[Ints, Floats]]:
     if not issparse(symmetric) and group.size <= FEW_DENSE_ROWS:
         yield from _small_islands(symmetric, group)
         return
-    entries = coo_matrix(symmetric)
-    entries.sum_duplicates()
-    size = np.sqrt(np.maximum(symmetric.diagonal(), 0.0))
-    bound = UNCOUPLED * size[entries.row] * size[entries.col]
-    coupled = np.abs(entries.data) > bound
-    ends = group[entries.row[coupled]], group[entries.col[coupled]]
-    groups = int(group.max()) + 1
-    joined = coo_matrix((np.ones(ends[0].size, dtype=bool), ends), shape=(groups, groups))
-    part = connected_components(joined, directed=False)[1][group]
+    entries, part = _parts(symmetric, group)
     inside = part[entries.row] == part[entries.col]
     row, column, value = entries.row[inside], entries.col[inside], entries.data[inside]
     count = int(part.max()) + 1
@@ -126,6 +133,42 @@ def _islands(symmetric: Any, group: Ints) -> Iterator[tuple[Ints, Floats]]:
         block = np.zeros((rows.size, rows.size))
         block[place[row[mine]], place[column[mine]]] = value[mine]
         yield rows, block
+
+
+def _parts(symmetric: Any, group: Ints) -> tuple[coo_matrix, Ints]:
+    """The entries of a matrix, and which connected part each row is in, in the order of their first rows."""
+    entries = coo_matrix(symmetric)
+    entries.sum_duplicates()
+    size = np.sqrt(np.maximum(symmetric.diagonal(), 0.0))
+    coupled = np.abs(entries.data) > UNCOUPLED * size[entries.row] * size[entries.col]
+    ends = group[entries.row[coupled]], group[entries.col[coupled]]
+    groups = int(group.max()) + 1
+    joined = coo_matrix((np.ones(ends[0].size, dtype=bool), ends), shape=(groups, groups))
+    return entries, connected_components(joined, directed=False)[1][group]
+
+
+def stays_sparse(symmetric: Any, group: Ints) -> bool:
+    """Whether an island of a sparse matrix is too wide to be made dense."""
+    if not issparse(symmetric) or group.size <= MOST_DENSE_ROWS:
+        return False
+    return int(np.bincount(_parts(symmetric, group)[1]).max()) > MOST_DENSE_ROWS
+
+
+def require_semidefinite(symmetric: Any, rounding: Rounding) -> None:
+    """Raise ValueError where a sparse matrix has an eigenvalue further below zero than rounding has it."""
+    most = BELOW_ZERO_MENDED if rounding is Rounding.REPAIR else BELOW_ZERO
+    shifted = csc_matrix(symmetric + most * _largest(symmetric) * eye_array(symmetric.shape[0]))
+    # on the diagonal of its factors are as many numbers below zero as it has eigenvalues there (Sylvester)
+    factors = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    if (factors.U.diagonal() <= 0.0).any():
+        raise ValueError(f"G must be positive semidefinite: it has an eigenvalue below -{most:.0e} of its largest entry")
+
+
+def unfactored(dim: int, free_velocity: Floats, slack: Floats) -> System:
+    """The contacts of a matrix that is kept as it is, without friction: as of bodies that do not move; what they do the matrix
+    says. free_velocity: (m, dim). slack: (m,)."""
+    m = len(slack)
+    return as_bodies(Factor((), np.zeros(1, np.int64), m * dim, 0.0), dim, free_velocity, slack)
 
 
 def _small_islands(dense: Floats, group: Ints) -> Iterator[tuple[Ints, Floats]]:

@@ -31,7 +31,7 @@ from .system import (
     transpose_product,
 )
 
-__all__ = ["Residual", "Residuals", "coulomb_error", "residuals"]
+__all__ = ["Residual", "Residuals", "coulomb_error", "masses_of", "residuals"]
 
 Floats = NDArray[np.float64]
 
@@ -340,6 +340,10 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
     bilateral_error = np.abs(problem.bilateral[0] @ moved + problem.bilateral[1])
     moved += system.velocity
     velocity = relative_velocities(system, moved)
+    kappa = effective_masses(effective_inverse_mass(system))
+    if problem.matrix is not None:
+        velocity[:, :dim] = problem.free_velocity + (problem.matrix @ np.ravel(result.impulse)).reshape(m, dim)
+        kappa = masses_of(problem)
     if problem.rounded is not None:
         # of the matrix that was given, not of the one that is solved
         free = np.concatenate([problem.free_velocity.ravel(), problem.bilateral[1]])
@@ -347,7 +351,6 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
         velocity[:, :dim] = given[: m * dim].reshape(m, dim)
         bilateral_error = np.abs(given[m * dim :])
     difference = np.abs(velocity[:, :dim] - result.velocity).max(axis=1, initial=0.0)
-    kappa = effective_masses(effective_inverse_mass(system))
     fastest, largest = scales(system, impulse)
     fastest = max(fastest, float(np.abs(problem.bilateral[1]).max(initial=0.0)))
 
@@ -426,9 +429,18 @@ def _largest_relative(system, impulse, sides):
     return worst
 
 
+def masses_of(problem: ContactProblem) -> Floats:
+    """(m,) effective masses of the contacts of a problem that has its matrix: those of `effective_mass`."""
+    assert problem.matrix is not None
+    inverse = np.zeros((problem.contacts, 3))
+    inverse[:, : problem.dim] = problem.matrix.diagonal().reshape(-1, problem.dim)
+    return effective_masses(inverse)
+
+
 def coulomb_error(problem: ContactProblem, result: Result, polygon_sides: int) -> float:
     """`residuals(...).coulomb` alone, which takes a tenth of the time where a problem is small."""
-    if problem.bilateral_constraints or problem.rounded is not None or problem.slides_along_given.any():
+    is_plain = problem.matrix is None and problem.rounded is None and not problem.bilateral_constraints
+    if not is_plain or problem.slides_along_given.any():
         return residuals(problem, result, polygon_sides=polygon_sides).coulomb
     impulse = np.zeros((problem.contacts, 3))
     impulse[:, : problem.dim] = result.impulse

@@ -77,6 +77,8 @@ def answer_of(problem: ContactProblem, impulse: np.ndarray) -> np.ndarray:
     """(m dim + b,) velocities of contacts, then of bilateral constraints, after impulses (m dim + b,) of a problem given as a
     matrix, whose bodies are of mass 1."""
     m, dim, (rows, free) = problem.contacts, problem.dim, problem.bilateral
+    if problem.matrix is not None:
+        return problem.matrix @ impulse + problem.free_velocity.ravel()
     padded = np.zeros((m, 3))
     padded[:, :dim] = impulse[: m * dim].reshape(m, dim)
     v = rows.T @ impulse[m * dim :]

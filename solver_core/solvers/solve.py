@@ -32,6 +32,7 @@ from .frictionless import complementary_impulses, is_frictionless_matrix
 from .infeasible import told_from_failure
 from .joints_as_contacts import joints_as_contacts
 from .rounded import solve_rounded
+from .sparse_matrix import solve_sparse
 
 __all__ = ["METHODS", "Limits", "solve"]
 
@@ -290,6 +291,14 @@ def _options_of(method: str) -> tuple[str, ...]:
 
 def _solve_parts(problem: ContactProblem, method: str, limits: Limits, options: dict[str, Any]) -> Result:
     """Solve a problem, what is given as a matrix island by island; `static_friction` and so on are of the method."""
+    if problem.matrix is not None:
+        if method != "staggered" or options or limits.max_iterations is not None or problem.slides_along_given.any():
+            rows = problem.matrix.shape[0]
+            raise ValueError(
+                f"problem is a sparse matrix of {rows} rows, too wide to be made dense: it has the method staggered alone, "
+                "without options, max_iterations and sliding_direction; give it by its bodies (from_bodies, GlobalForm)"
+            )
+        return solve_sparse(problem, limits.tolerance, limits.time_limit, limits.warm_start)
     deadline = perf_counter() + limits.time_limit
 
     def solve_part(part: ContactProblem, start: Floats | None) -> Result:

@@ -30,7 +30,7 @@ from .admm import ADMM_PENALTY, CHANGE, ITERATIONS_A_CHECK, LAST_ADMM_PENALTY
 from .dense_newton import Island, continuation, island_of, natural_map, solver, with_diagonal
 from .splitting import RELAXATION
 
-__all__ = ["is_matrix", "propose_for_matrix"]
+__all__ = ["is_matrix", "propose_for_matrix", "solve_matrix_island"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -55,7 +55,7 @@ def propose_for_matrix(system: System, impulse: Floats, tolerance: float, effort
         if chosen.size == 0:
             continue
         island = _island(system, body, chosen, free[chosen])
-        better, by, cost = _solve_island(island, impulse[chosen], tolerance, fastest, effort)
+        better, by, cost = solve_matrix_island(island, impulse[chosen], tolerance, fastest, effort)
         impulse[chosen] = better
         found, factorisations = by if found is not Found.NEWTON else found, factorisations + cost
     return factorisations, found
@@ -70,7 +70,7 @@ def _island(system: System, body: int, chosen: Indices, free: Floats) -> Island:
     return island_of(jacobian @ jacobian.T, free, system.mu[chosen])
 
 
-def _solve_island(island: Island, impulse: Floats, tolerance: float, fastest: float, effort: Indices):
+def solve_matrix_island(island: Island, impulse: Floats, tolerance: float, fastest: float, effort: Indices):
     """(impulses (k, 3), what found them, factorisations)."""
     enough = ACCEPTABLE * tolerance * fastest
     error = natural_map(island, impulse).max(initial=0.0)

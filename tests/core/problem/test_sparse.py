@@ -37,7 +37,8 @@ def test_memory_is_for_what_is_stored():
     """A dense one of these would have 1.2 GB, and was there several times."""
     count = 2000
     G, g = pairs(count)
-    sc.solve(sc.ContactProblem.from_delassus(G[:120, :120], g[:120], 0.5))
+    # what is compiled is not counted
+    sc.solve(sc.ContactProblem.from_delassus(G, g, 0.5), tolerance=1e-8)
     tracemalloc.start()
     problem = sc.ContactProblem.from_delassus(G, g, 0.5)
     result = sc.solve(problem, tolerance=1e-8)
@@ -70,6 +71,69 @@ def test_what_does_not_fit_into_memory_is_refused_beforehand(monkeypatch):
     monkeypatch.setattr(delassus, "free_memory", lambda: 1000)
     with pytest.raises(ValueError, match=r"G couples 36 rows .* give the problem by its bodies"):
         sc.ContactProblem.from_delassus(sparse.csr_matrix(G), g, 0.6)
+
+
+def chain(bodies):
+    """(G, g) of bodies in the plane, each of which touches the ground and the next one: one island, 8 entries a row."""
+    random = np.random.default_rng(1)
+    rows, columns, values = [], [], []
+    for body in range(bodies):
+        for contact, others in ((2 * body, (body,)), (2 * body + 1, (body, (body + 1) % bodies))):
+            for other in others:
+                for axis in range(2):
+                    rows += [2 * contact + axis] * 3
+                    columns += range(3 * other, 3 * other + 3)
+                    values += random.normal(size=3).tolist()
+    J = sparse.csr_matrix((values, (rows, columns)), shape=(4 * bodies, 3 * bodies))
+    return J @ J.T, J @ random.normal(size=3 * bodies)
+
+
+def test_an_island_too_wide_to_be_dense_is_solved_by_its_matrix():
+    """A dense factor of it would have 200 MB, and there were several."""
+    G, g = chain(1300)
+    # what is compiled is not counted
+    sc.solve(sc.ContactProblem.from_delassus(G, g, 0.4, dim=2), tolerance=1e-7)
+    tracemalloc.start()
+    problem = sc.ContactProblem.from_delassus(G, g, 0.4, dim=2)
+    result = sc.solve(problem, tolerance=1e-7)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert result.status is sc.Status.SOLVED
+    assert most < 100 * (G.data.nbytes + G.indices.nbytes)
+    u, r = (G @ result.impulse.ravel() + g).reshape(-1, 2), result.impulse
+    fastest, largest = np.abs(g).max(), np.abs(r).max()
+    assert u[:, 0].min() > -1e-6 * fastest and r[:, 0].min() >= 0.0
+    assert np.abs(r[:, 0] * u[:, 0]).max() < 1e-6 * fastest * largest
+    assert (np.abs(r[:, 1]) - 0.4 * r[:, 0]).max() < 1e-6 * largest
+    again = sc.solve(problem, tolerance=1e-7, warm_start=result.impulse)
+    assert again.status is sc.Status.SOLVED and again.stats.factorisations <= result.stats.factorisations
+    with pytest.raises(ValueError, match="it has the method staggered alone"):
+        sc.solve(problem, "pivot")
+
+
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-8])
+def test_by_its_matrix_alone_a_problem_has_the_answer_that_it_has_by_its_factor(monkeypatch, tolerance):
+    G, g = tower(14, sideways=0.3)
+    dense = sc.solve(sc.ContactProblem.from_delassus(G, g, 0.6), tolerance=1e-9)
+    monkeypatch.setattr(delassus, "MOST_DENSE_ROWS", 30)
+    problem = sc.ContactProblem.from_delassus(sparse.csr_matrix(G), g, 0.6)
+    result = sc.solve(problem, tolerance=tolerance)
+    assert problem.matrix is not None and result.status is sc.Status.SOLVED
+    assert sc.residuals(problem, result).coulomb <= tolerance
+    assert np.allclose(problem.delassus, G)
+    assert np.allclose(result.velocity, dense.velocity, atol=30 * tolerance * np.abs(g).max())
+
+
+def test_a_wide_matrix_with_negative_eigenvalues_or_asymmetry_is_refused(monkeypatch):
+    monkeypatch.setattr(delassus, "MOST_DENSE_ROWS", 30)
+    G, g = tower(4)
+    with pytest.raises(ValueError, match="semidefinite: it has an eigenvalue below -1e-05 of its largest entry"):
+        sc.ContactProblem.from_delassus(sparse.csr_matrix(G - 1e-3 * np.abs(G).max() * np.eye(len(G))), g, 0.6)
+    rough = G * (1.0 + 1e-6 * np.random.default_rng(0).normal(size=G.shape))
+    problem = sc.ContactProblem.from_delassus(sparse.csr_matrix(rough), g, 0.6)
+    result = sc.solve(problem, tolerance=1e-7)
+    assert problem.rounded is not None and result.status is sc.Status.SOLVED
+    assert np.allclose(result.velocity.ravel(), rough @ result.impulse.ravel() + g, atol=1e-12)
 
 
 def test_an_entry_that_is_no_number_is_named():
