@@ -42,12 +42,8 @@ Ints = NDArray[np.int64]
 UNCOUPLED = 1e-15  # of the geometric mean of two entries on the diagonal: what is between them is rounding
 LEFT_OVER = 1e-12  # with a diagonal near one: what a factorisation may leave
 BELOW_ZERO = 1e-8  # of the largest entry: what an eigenvalue of a matrix that was not rounded may be below zero
-<<<<<<< HEAD
-FEW_DENSE_ROWS = 200  # of a dense matrix, whose islands are found sooner than it is made a sparse one
-=======
 MOST_DENSE_ROWS = 3000  # of an island of a sparse matrix: what is wider is never made dense
-FEW_ROWS = 200  # of a dense matrix, whose islands are found sooner than it is made a sparse one
->>>>>>> problems
+FEW_DENSE_ROWS = 200  # of a dense matrix, whose islands are found sooner than it is made a sparse one
 FLOATS_AN_ENTRY = 5  # of an island, while it is factored
 FLOAT_BYTES = 8
 (PIVOTED_CHOLESKY,) = get_lapack_funcs(("pstrf",), (np.zeros((1, 1)),))

@@ -293,7 +293,7 @@ def _solve_parts(problem: ContactProblem, method: str, limits: Limits, options: 
     """Solve a problem, what is given as a matrix island by island; `static_friction` and so on are of the method."""
     if problem.matrix is not None:
         if method != "staggered" or options or limits.max_iterations is not None or problem.slides_along_given.any():
-            rows = problem.matrix.shape[0]
+            rows = problem.contacts * problem.dim
             raise ValueError(
                 f"problem is a sparse matrix of {rows} rows, too wide to be made dense: it has the method staggered alone, "
                 "without options, max_iterations and sliding_direction; give it by its bodies (from_bodies, GlobalForm)"

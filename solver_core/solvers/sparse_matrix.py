@@ -17,9 +17,9 @@ from scipy.sparse import csr_matrix
 from ..problem.contact_problem import ContactProblem
 from ..problem.residuals import coulomb_error, masses_of, scales
 from ..problem.result import Found, Result, Statistics, Status
+from .coulomb.dense_newton import Island
 from .coulomb.given_as_matrix import solve_matrix_island
-from .coulomb.newton_in_impulses import Island
-from .effort import BELL, effort_of_a_step, ringing
+from .effort import OVERDUE, deadline_timer, effort_of_a_step
 
 __all__ = ["solve_sparse"]
 
@@ -36,15 +36,15 @@ def solve_sparse(problem: ContactProblem, tolerance: float, time_limit: float, s
     island, (fastest, _) = _island(problem), scales(problem.system, np.zeros((m, 3)))
     found, tries, factorisations, error = Found.START, 0, 0, np.inf
     best, effort = impulse, effort_of_a_step()
-    with ringing(effort, time_limit):
-        while tries < TRIES and error > tolerance and not effort[BELL]:
+    with deadline_timer(effort, time_limit):
+        while tries < TRIES and error > tolerance and not effort[OVERDUE]:
             aim = tolerance * TIGHTER_A_TRY**tries
             impulse, found, cost = solve_matrix_island(island, impulse, aim, fastest, effort)
             tries, factorisations = tries + 1, factorisations + cost
             here = coulomb_error(problem, _result(problem, impulse, Status.SOLVED, Statistics(0, 0, 0.0)), 0)
             if here < error:
                 best, error = impulse, here
-        is_over = bool(effort[BELL])
+        is_over = bool(effort[OVERDUE])
     status = Status.SOLVED if error <= tolerance else (Status.TIME_LIMIT if is_over else Status.MAX_ITERATIONS)
     by = found if status is Status.SOLVED else None
     return _result(problem, best, status, Statistics(tries, factorisations, perf_counter() - begin, found=by))
