@@ -51,7 +51,7 @@ def separation(
     v: Floats,
     twist: Floats,
     recovery_speed: float,
-    means: tuple[Indices, int, Floats],
+    means: tuple[Indices, Floats],
 ) -> tuple[Floats, Floats]:
     """Velocities (dof,) that, over this step and in addition to v, part bodies that are nearer than their rest offset.
 
