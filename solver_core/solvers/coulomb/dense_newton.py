@@ -52,7 +52,7 @@ Indices = NDArray[np.int64]
 
 ZERO_BLOCK = 1e-14  # of the geometric mean of two diagonal blocks: rounding
 DENSE_SHARE, DENSE_ROWS = 0.15, 300  # of blocks that do not vanish, and rows, from which, up to which, dense is faster
-MAX_STEPS, MAX_UPHILL = 25, 2
+MAX_DENSE_STEPS, MAX_DENSE_UPHILL = 25, 2
 SOFTEST = 1.0  # compliance of a contact, over what it gives way by itself
 STIFFER = 0.3  # of the compliance before, at first
 SOFTER = 10.0  # times the last compliance that had an answer, where those below it have none
@@ -115,8 +115,8 @@ def newton(island: Island, impulse: Floats, enough: float) -> tuple[Floats, bool
     """(impulses (k, 3), whether none is off by more than a velocity `enough`, in m/s, makes of it, factorisations)."""
     kappa = island.mass[:, None]
     now = best = _at(island, impulse)
-    uphill = MAX_UPHILL
-    for done in range(MAX_STEPS):
+    uphill = MAX_DENSE_UPHILL
+    for done in range(MAX_DENSE_STEPS):
         if (np.abs(now.off) <= enough * kappa).all():
             return now.impulse, True, done
         step = _step(island, now)
@@ -134,7 +134,7 @@ def newton(island: Island, impulse: Floats, enough: float) -> tuple[Floats, bool
         now = after
         if now.error < best.error:
             best = now
-    return best.impulse, False, MAX_STEPS
+    return best.impulse, False, MAX_DENSE_STEPS
 
 
 def _at(island: Island, impulse: Floats) -> _At:
