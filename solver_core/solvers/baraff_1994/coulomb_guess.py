@@ -19,7 +19,7 @@ __all__ = ["coulomb_forces"]
 
 Floats = NDArray[np.float64]
 
-NEARBY = 40  # factorisations from forces that are nearly right: where these help, half of that does
+FACTORISATIONS_FROM_NEAR = 40  # factorisations from forces that are nearly right: where these help, half of that does
 ACCEPTED = 30.0  # times what counts as at rest: where rounding shows, a guess may be that far off
 
 
@@ -46,7 +46,7 @@ def coulomb_forces(dense: DenseProblem, mu: Floats, known: Floats, compliance: f
     velocity[there], start[there] = constant[index], known[index]
     island = island_of(matrix, velocity.reshape(m, 3), np.where(rubs, mu, 0.0))
     fastest = float(np.abs(b).max(initial=0.0))
-    most = MAX_FACTORISATIONS if compliance >= SOFTEST else NEARBY
+    most = MAX_FACTORISATIONS if compliance >= SOFTEST else FACTORISATIONS_FROM_NEAR
     found, error, _ = continuation(island, start.reshape(m, 3), at_rest, fastest, effort_of_a_step(), compliance, most)
     if not error <= ACCEPTED * at_rest:
         return None

@@ -67,8 +67,8 @@ class Sets(NamedTuple):
     """The sets S_k of m triples of rows. kind: CONTACT, FRICTION or BOTH; sides: of a friction polygon, 0 for the disk; radius:
     (m,) of friction; box: `System.box`, of joints, the last."""
 
-    kind: np.int64
-    sides: np.int64
+    kind: int | np.int64
+    sides: int | np.int64
     radius: NDArray[np.float64]
     box: NDArray[np.float64]
 
