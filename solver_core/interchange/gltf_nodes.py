@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection
 from typing import Any
 
@@ -37,14 +38,14 @@ class Nodes:
         number = document.get("scene", 0)
         if not isinstance(number, int) or not 0 <= number < len(scenes):
             raise GltfError(f"there is no scene {number}; write the file anew")
-        waiting = [(one, None, root) for one in scenes[number].get("nodes", [])]
+        waiting: deque[tuple[Any, int | None, Array]] = deque((one, None, root) for one in scenes[number].get("nodes", []))
         while waiting:
-            one, parent, world = waiting.pop(0)
+            one, parent, world = waiting.popleft()
             if not isinstance(one, int) or not 0 <= one < len(self.all) or one in self.above:
                 raise GltfError(f"node {one} is missing, or is below two others; write the file anew")
             self.above[one] = parent
             self.worlds[one] = world @ self.local(one)
-            waiting += [(child, one, self.worlds[one]) for child in self.all[one].get("children", [])]
+            waiting.extend((child, one, self.worlds[one]) for child in self.all[one].get("children", []))
 
     def path(self, number: int) -> str:
         """How a node is named in messages."""

@@ -231,8 +231,8 @@ class Reader:
             frame[:3, :3] = nearest_rotation(self.nodes.worlds[number][:3, :3]) @ UP
             frame[:3, 3] = self.nodes.worlds[number][:3, 3]
         looks = []
-        for one in self.nodes.above:
-            if not self.belongs(one, number) or (look := self.nodes.look(one)) is None:
+        for one in self.of_body(number):
+            if (look := self.nodes.look(one)) is None:
                 continue
             affine = np.linalg.inv(frame) @ self.nodes.worlds[one]
             looks.append(replace(look, points=look.points @ affine[:3, :3].T + affine[:3, 3]))
@@ -246,15 +246,17 @@ class Reader:
             looks[0].colour,
         )
 
-    def belongs(self, one: int, number: int) -> bool:
-        """Whether a node is that of a body, or below it and not of another one."""
-        now: int | None = one
-        while now is not None and now != number:
-            own = self.nodes.physics(now)
-            if own is not None and ("motion" in own or ("collider" in own and self.nodes.owner(number) is None)):
-                return False
-            now = self.nodes.above[now]
-        return now == number
+    def of_body(self, number: int) -> Iterator[int]:
+        """The node of a body, and those below it that are of no other one."""
+        waiting = [number]
+        while waiting:
+            one = waiting.pop(0)
+            own = self.nodes.physics(one)
+            is_static = own is not None and "collider" in own and self.nodes.owner(one) is None
+            if one != number and own is not None and ("motion" in own or is_static):
+                continue
+            yield one
+            waiting += self.nodes.all[one].get("children", [])
 
     def with_collections(self, bodies: dict[int, BodySpec]) -> list[BodySpec]:
         """The bodies with collections for their filters."""
@@ -286,9 +288,9 @@ class Reader:
 
     def filter_of(self, number: int, count: int) -> int | None:
         """The filter of a body's first collider."""
-        for one in self.nodes.above:
+        for one in self.of_body(number):
             own = self.nodes.physics(one)
-            if own is not None and "collider" in own and (self.nodes.owner(one) == number or one == number):
+            if own is not None and "collider" in own:
                 index = own["collider"].get("collisionFilter")
                 if index is not None and not (isinstance(index, int) and 0 <= index < count):
                     self.found.wrong(self.nodes.path(one), "collisionFilter", f"there is no filter {index}; name another")

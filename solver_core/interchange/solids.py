@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shapes that other tools have a name for, in those of a scene: boxes, balls, capsules, cylinders and cones, and back."""
+"""The shapes that other tools have a name for, in those of a scene: boxes, balls, capsules, cylinders and cones, and back.
+
+Blender's start loads this file, so what loads scipy is imported where it is used.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,6 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.hulls import convex_hull
-from ..geometry.surfaces import mesh_surface
 from ..scene.parts import BOX_TRIANGLES, box_shape
 from ..scene.spec import ShapeKind, ShapeSpec
 from .described import Found, Look
@@ -167,6 +168,8 @@ def bare(solid: Solid) -> Look:
     """The triangles of a mesh, or the faces of a hull."""
     if len(solid.triangles):
         return Look(solid.points, np.full(len(solid.triangles), 3, dtype=np.int32), solid.triangles.ravel().astype(np.int32))
+    from ..geometry.hulls import convex_hull
+
     hull = convex_hull(solid.points)
     return Look(hull.vertices, np.diff(hull.face_start).astype(np.int32), hull.face_vertices.astype(np.int32))
 
@@ -175,6 +178,8 @@ def hull_if_open(shape: ShapeSpec, path: str, found: Found) -> ShapeSpec:
     """The shape of a body that the solver moves: of an open mesh, which has no inside, the hull."""
     if shape.kind is not ShapeKind.MESH:
         return shape
+    from ..geometry.surfaces import mesh_surface
+
     try:
         is_closed = mesh_surface(shape.vertices, shape.triangles).volume != 0.0
     except ValueError:
@@ -194,6 +199,8 @@ def tapered(kind: Named, radii: tuple[float, float], height: float, rotation: Ar
     for radius, end in zip(radii, (-0.5 * height, 0.5 * height), strict=True):
         for z in heights if radius > 0.0 else np.zeros(1):
             points.append(radius * (circle * np.sqrt(1.0 - z * z) + [0.0, 0.0, z]) + [0.0, 0.0, end])
+    from ..geometry.hulls import convex_hull
+
     hull = convex_hull(np.concatenate(points)).vertices
     return Solid(Named.HULL, points=hull @ rotation.T)
 

@@ -15,7 +15,7 @@ from ..scene.spec import BodySpec, SceneSpec, SolverSettings
 from ..validation.findings import SceneError, SceneProblem
 from ..validation.scene import validate
 from .described import Described, Found, Look, seconds_a_step
-from .usd_read_bodies import Group, groups_of, read_body, rigid_ancestor, rules_of
+from .usd_read_bodies import Group, groups_of, read_body, rigid_ancestor
 from .usd_read_filters import with_filters
 from .usd_read_instances import instances_of
 from .usd_read_joints import read_joint
@@ -40,7 +40,6 @@ def read_stage(file: Path, found: Found) -> Described:
     if not bodies:
         message = "it has no rigid bodies; give prims RigidBodyAPI and CollisionAPI, or import it with Blender's own USD"
         raise SceneError((SceneProblem(str(file), "bodies", message),))
-    rules = rules_of(stage.stage)
     spec = SceneSpec(
         bodies=tuple(bodies),
         gravity=gravity_of(stage),
@@ -48,8 +47,8 @@ def read_stage(file: Path, found: Found) -> Described:
         frame_end=stage.end,
         fps=stage.rate,
         time_scale=stage.rate / stage.fps,
-        friction_combine=rules[0],
-        restitution_combine=rules[1],
+        friction_combine=stage.rules[0],
+        restitution_combine=stage.rules[1],
     )
     by_path = {path: name for name, path in paths.items()}
     spec = with_joints(stage, spec, by_path, seconds_a_step(spec, settings))

@@ -15,11 +15,11 @@ from ..scene.spec import BodyKind, BodySpec, ChildSpec, FrictionCombine, Materia
 from .described import Look
 from .frames import matrix_of, nearest_rotation, quaternion_of
 from .solids import Named, hull_if_open, placed
-from .usd_names import DAMPING_ATTRIBUTES, FRICTION_RULE_ATTRIBUTE, RESTITUTION_RULE_ATTRIBUTE
+from .usd_names import DAMPING_ATTRIBUTES
 from .usd_read_shapes import look_of, solid_at
 from .usd_stage import Opened
 
-__all__ = ["Group", "groups_of", "read_body", "rigid_ancestor", "rules_of"]
+__all__ = ["Group", "groups_of", "read_body", "rigid_ancestor"]
 
 Array = NDArray[np.float64]
 
@@ -253,7 +253,7 @@ def read_material(opened: Opened, group: Group) -> MaterialSpec:
     prim = materials[0]
     if prim is None:
         return MaterialSpec()
-    surface, (rule, other) = UsdPhysics.MaterialAPI(prim), rules_of(opened.stage)
+    surface, (rule, other) = UsdPhysics.MaterialAPI(prim), opened.rules
     name = prim.GetDisplayName() if prim.HasAuthoredDisplayName() else prim.GetName()
     restitution = checked(opened, prim, surface.GetRestitutionAttr())
     if restitution > 1.0:
@@ -264,16 +264,6 @@ def read_material(opened: Opened, group: Group) -> MaterialSpec:
         own_share(other, restitution),
         name,
     )
-
-
-def rules_of(stage: Usd.Stage) -> tuple[FrictionCombine, FrictionCombine]:
-    """How the stage combines friction and restitution: as a scene of Stiction says, else by the average, as others do."""
-    rules = []
-    scene = next((prim for prim in stage.Traverse() if prim.IsA(UsdPhysics.Scene)), None)
-    for name in (FRICTION_RULE_ATTRIBUTE, RESTITUTION_RULE_ATTRIBUTE):
-        value = scene.GetAttribute(name).Get() if scene is not None and scene.HasAttribute(name) else None
-        rules.append(next((rule for rule in FrictionCombine if rule.value == value), FrictionCombine.AVERAGE))
-    return rules[0], rules[1]
 
 
 def own_share(rule: FrictionCombine, pair: float) -> float:

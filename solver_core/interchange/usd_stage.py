@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pxr import Sdf, Tf, Usd, UsdGeom, UsdPhysics, UsdUtils
 
+from ..scene.spec import FrictionCombine
 from ..validation.findings import SceneError, SceneProblem
 from .described import Found
+from .usd_names import FRICTION_RULE_ATTRIBUTE, RESTITUTION_RULE_ATTRIBUTE
 
 __all__ = ["Opened", "opened"]
 
@@ -50,6 +53,16 @@ class Opened:
     def time(self) -> Usd.TimeCode:
         """Of the first frame."""
         return Usd.TimeCode(self.start)
+
+    @cached_property
+    def rules(self) -> tuple[FrictionCombine, FrictionCombine]:
+        """How friction and restitution are combined: as a scene of Stiction says, else by the average, as others do."""
+        scene = next((prim for prim in self.stage.Traverse() if prim.IsA(UsdPhysics.Scene)), None)
+        rules = []
+        for name in (FRICTION_RULE_ATTRIBUTE, RESTITUTION_RULE_ATTRIBUTE):
+            value = scene.GetAttribute(name).Get() if scene is not None and scene.HasAttribute(name) else None
+            rules.append(next((rule for rule in FrictionCombine if rule.value == value), FrictionCombine.AVERAGE))
+        return rules[0], rules[1]
 
     def local(self, prim: Usd.Prim, frame: int | None = None) -> Array:
         """Local-to-world matrix (4, 4) of a prim in units and axes of the stage, at a frame, at first the first."""
