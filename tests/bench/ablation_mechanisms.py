@@ -22,6 +22,9 @@ SUBDOMAINS = "solvers/coulomb/subdomains.py"
 SOLVE = "solvers/solve.py"
 STEP_SOLVER = "dynamics/solve/step_solver.py"
 MOVING = "dynamics/model/moving.py"
+TRIANGLES = "collision/mesh/contacts.py"
+IMPACT = "collision/time_of_impact.py"
+OF_MESHES = ("concave meshes 18", "bolt in its nut")
 
 
 @dataclass(frozen=True)
@@ -132,5 +135,20 @@ MECHANISMS: Mapping[str, Mechanism] = {
     ),
     "look-ahead": Mechanism(
         (Edit("dynamics/simulation.py", "if not self._later.may_matter(solution.twist, h, h / self._step):", "if h > 0.0:"),)
+    ),
+    # meshes
+    "features out of reach": Mechanism(
+        (
+            Edit(TRIANGLES, "a.owned[f] & features_in_reach(p, over_g, q, limit)", "a.owned[f]"),
+            Edit(TRIANGLES, "b.owned[g] & features_in_reach(q, over_f, p, limit)", "b.owned[g]"),
+            Edit("collision/mesh/features.py", "if edges_apart(p, end, q, other_end, pair.at.limit):", "if False:"),
+        ),
+        OF_MESHES,
+        keeps_bits=True,
+    ),
+    "triangles that keep clear": Mechanism(
+        (Edit(IMPACT, "if keeps_clear(shapes, triangles,", "if False and keeps_clear(shapes, triangles,"),),
+        OF_MESHES,
+        keeps_bits=True,
     ),
 }

@@ -30,6 +30,7 @@ from solver_core.scenes import jointed, plain, published
 from ..core.dolls import doll, together
 from ..core.masonry import barrel_vault
 from . import heap_scenes as heaps
+from . import mesh_scenes as meshes
 
 __all__ = ["CAPTURED", "SCENES", "USUAL", "Scene", "run_once"]
 
@@ -109,6 +110,8 @@ SCENES |= {
     "card house 5, octagons": Scene("stands", partial(plain.card_house, levels=5), 24, OCTAGONS),
     "wall 60, octagons": Scene("falls", of_heaps("wall", 60), 24, OCTAGONS),
     "cubes 27, octagons": Scene("tumbles", of_heaps("cubes", 27), 60, OCTAGONS),
+    "concave meshes 18": Scene("meshes", meshes.heap, 16),
+    "bolt in its nut": Scene("meshes", meshes.bolt_in_nut, 4),
 }
 
 
