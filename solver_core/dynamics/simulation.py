@@ -52,7 +52,7 @@ from .pacing.parts import Parts
 from .pacing.successions import first_of_some
 from .sleeping import Sleep, laid_asleep, none_remembered, remembered
 from .solve.outcome import Attempt, Solution, combined, frame_statistics, step_row
-from .solve.step_solver import StepSolver
+from .solve.step_solver import Known, StepSolver
 
 __all__ = ["Simulation"]
 
@@ -287,10 +287,10 @@ class Simulation:
             # those that are met will be found once more, with the direction that they are met from
             contacts = contacts.without(distant)
         joints = self._joints.step(begin, self._state) if len(self._joints) else None
-        memory, held = self._memory, self._joints.memory.impulse
+        memory, known = self._memory, (self._joints.memory.impulse, None)
         tries: list[Attempt] = []
         while True:
-            solve = partial(self._solved, begin, joints, memory, held)
+            solve = partial(self._solved, begin, joints, memory, known)
             solution = solve(contacts, cuts > 0)
             refused = self._refused(begin, solution, cuts) or self._turn(begin, solution, cuts, turns, solve)
             if refused is not None:
@@ -315,7 +315,7 @@ class Simulation:
                 break
             # what was held once stays held, or two motions that each let in the other's overlap would take turns
             contacts = merged(contacts, later.contacts) if len(tries) == 1 else contacts.joined(later.contacts, len(tries))
-            memory, held = solution.memory, solution.held
+            memory, known = solution.memory, (solution.held, solution.v)
         best = min(tries, key=Attempt.harm)
         if cuts > 0 and best.unsettled and best.solution.may_improve:
             return Cut(0.5 * h, repeatedly=True)
@@ -326,12 +326,12 @@ class Simulation:
         begin: Begin,
         joints: JointStep | None,
         memory: ContactMemory,
-        held: Floats,
+        known: Known,
         contacts: ContactSet,
         bounces: bool = True,
     ) -> Solution:
         """A step solved for some contacts; those that cannot all bounce as they should do not."""
-        of_try = begin, self._state, joints, contacts, memory, held
+        of_try = begin, self._state, joints, contacts, memory, known
         moved = partial(self._moved, begin)
         solution = self._solver.solve(*of_try, bounces, moved)
         if not bounces or solution.counts[0] != Status.INFEASIBLE:

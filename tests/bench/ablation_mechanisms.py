@@ -106,6 +106,12 @@ MECHANISMS: Mapping[str, Mechanism] = {
         ),
         ("card house 5, octagons", "wall 60, octagons", "cubes 27, octagons"),
     ),
+    "joints corrected by islands": Mechanism(
+        (Edit(STEP_SOLVER, "which = np.flatnonzero(again)", "which = np.arange(count)"),), ("dolls", "drawbridge")
+    ),
+    "joints about the last try": Mechanism(
+        (Edit(STEP_SOLVER, "v = expected if about is None else about", "v = expected"),), ("dolls", "drawbridge")
+    ),
     "tolerance in motion": Mechanism(
         (Edit(MOVING, "max(settings.tolerance, settings.moving_tolerance)", "settings.tolerance"),)
     ),

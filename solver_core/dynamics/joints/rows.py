@@ -162,10 +162,12 @@ class JointStep:
         laws(self._rows, fixed, rate, (self._begin.h, force_time), recovery_speed, compliance, bias, box)
         return JointRows(fixed.dof[0], fixed.dof[1], fixed.jacobian[0], fixed.jacobian[1], bias, box)
 
-    def drift(self, before: JointRows, after: JointRows) -> float:
-        """By how much, in lengths, coordinates that are held are off at the end of a step that was solved with one bias, by the
-        bias about its answer."""
-        return largest_change(self._rows, self._fixed, before.bias, after.bias) * self._begin.h
+    def drift(self, before: JointRows, after: JointRows, island: Ints, islands: int) -> Floats:
+        """(islands,) by how much, in lengths, coordinates that are held are off at the end of a step that was solved with one
+        bias, by the bias about its answer; island: (t,) whose the triples are."""
+        largest = np.zeros(islands)
+        largest_changes(self._rows, self._fixed, before.bias, after.bias, island, largest)
+        return largest * self._begin.h
 
     def gain(self, impulse: Floats, before: JointRows, straight: JointRows, drift: float) -> float:
         """The energy in J that joints give in the step with impulses (t, 3), for having turned from the straight rows to those
@@ -330,16 +332,16 @@ def _pull(rows, fixed, r, h, force_time):
 
 
 @kernel
-def largest_change(rows, fixed, before, after):
-    """The largest change of a bias (t, 3), before and after, of what is held; lengths a second."""
-    largest = 0.0
+def largest_changes(rows, fixed, before, after, island, largest):
+    """largest (islands,): the largest change of a bias (t, 3), before and after, of what is held; lengths a second. island:
+    (t,)."""
     for r in range(rows.joint.size):
         if rows.kind[r] <= AT_MOST:
             change = abs(after[rows.triple[r], rows.place[r]] - before[rows.triple[r], rows.place[r]])
             change /= fixed.length[r]
-            if change > largest or np.isnan(change):
-                largest = change
-    return largest
+            i = island[rows.triple[r]]
+            if change > largest[i] or np.isnan(change):
+                largest[i] = change
 
 
 @kernel

@@ -34,7 +34,7 @@ from ...threads.side_by_side import runs, side_by_side
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-__all__ = ["COUNTS", "begin_islands", "measure_island", "solve_islands"]
+__all__ = ["COUNTS", "Again", "begin_islands", "island_of_each", "measure_island", "not_begun", "solve_islands"]
 
 COUNTS = 5 + len(Found)
 # of the errors of an island
@@ -146,21 +146,53 @@ def _solve_each(system, islands, requests, which, effort, impulse, v, out):
                 v[first + d] = velocity[part.offset[j] + d]
 
 
+@kernel
+def island_of_each(system):
+    """(m,) which of the islands, as `begin_islands` counts them, each triple of rows is in; and how many there are."""
+    start, contacts = contact_islands(system.offset.size - 1, system.body_a, system.body_b)
+    island = np.empty(contacts.size, np.int64)
+    for i in range(start.size - 1):
+        for at in range(start[i], start[i + 1]):
+            island[contacts[at]] = i
+    return island, start.size - 1
+
+
+# which islands are to be solved, velocities (n,) and outcomes of all, which are brought up to date
+Again = tuple[Indices, Floats, Outcomes]
+
+
+def not_begun(islands: int) -> Outcomes:
+    """Room for what becomes of so many islands."""
+    status, iterations, cost, found, worst = np.zeros((5, islands), np.int64)
+    return Outcomes(status, iterations, cost, found, worst, np.zeros((islands, 7)))
+
+
 def solve_islands(
-    system, impulse, tolerances, moving, max_iterations, sides, staggering, effort, counts, errors, threads=1, asked=np.inf
+    system,
+    impulse,
+    tolerances,
+    moving,
+    max_iterations,
+    sides,
+    staggering,
+    effort,
+    counts,
+    errors,
+    threads=1,
+    asked=np.inf,
+    again=None,
 ):
     """Solve every island with Staggered Projections; impulse (m, 3) is warm start and answer.
 
     tolerances: (bodies,), of what is accepted. moving: (bodies,). Both are the same for all of an island. Where contact itself
     fails, a proof is looked for that it must. effort: (5,) which ends all this when it is overdue. threads: that
     large islands are begun in, and islands solved; no answer depends on their number. asked: what proposals and projections aim
-    at where a tolerance is larger.
+    at where a tolerance is larger. again: an `Again` where some islands of the system are solved already, None for all anew.
 
     Out: counts (COUNTS,): worst status, islands, most iterations, all factorisations, and the worst contact (or -1), then how
     many islands were solved by each of `Found`; errors (7,): worst relative error (28), sum of the residuals (29), worst cone,
     complementarity and dissipation, worst of all, worst natural map. Returns the velocities (n,).
     """
-    v = system.velocity.copy()
     start, contacts, number = begin_islands(system, counts, errors)
     count = start.size - 1
     islands = Islands(start, contacts, number)
@@ -168,21 +200,22 @@ def solve_islands(
     some_body = np.maximum(system.body_a[first], system.body_b[first])
     tolerance = tolerances[some_body]
     requests = Requests(np.minimum(tolerance, asked), tolerance, moving[some_body], max_iterations, sides, staggering)
-    status, iterations, cost, found, worst = np.zeros((5, count), np.int64)
-    out = Outcomes(status, iterations, cost, found, worst, np.zeros((count, 7)))
-    factorisations, proposed = _propose(system, islands, requests, effort, impulse, threads)
-    pieces = runs(np.diff(start), OF_A_RUN) if len(contacts) > OF_A_RUN else []
+    which, v, out = (np.arange(count), system.velocity.copy(), not_begun(count)) if again is None else again
+    out.factorisations[:] = 0
+    factorisations, proposed = _propose(system, islands, requests, which, effort, impulse, threads)
+    size = np.diff(start)[which]
+    pieces = runs(size, OF_A_RUN) if size.sum() > OF_A_RUN else []
     if len(pieces) < 2:
-        _solve_each(system, islands, requests, np.arange(count), effort, impulse, v, out)
+        _solve_each(system, islands, requests, which, effort, impulse, v, out)
     else:
         efforts, numbers = np.tile(effort, (len(pieces), 1)), np.tile(number, (len(pieces), 1))
-        each = [(islands._replace(number=numbers[i]), requests, np.arange(*piece)) for i, piece in enumerate(pieces)]
+        each = [(islands._replace(number=numbers[i]), requests, which[slice(*piece)]) for i, piece in enumerate(pieces)]
         tasks = [partial(_solve_each, system, *one, efforts[i], impulse, v, out) for i, one in enumerate(each)]
         side_by_side(threads, tasks, partial(_pass_on, effort, efforts))
         effort[WORK] += (efforts[:, WORK] - effort[WORK]).sum()
     out.factorisations[:] += factorisations
     out.found[:] = np.where(out.found == Found.START, proposed, out.found)
-    for i in np.flatnonzero((out.status == Status.MAX_ITERATIONS) | (out.status == Status.UNCONFIRMED)):
+    for i in which[(out.status[which] == Status.MAX_ITERATIONS) | (out.status[which] == Status.UNCONFIRMED)]:
         chosen = contacts[start[i] : start[i + 1]]
         problem = ContactProblem.of_system(subsystem(system, chosen, number)[0])
         if _is_infeasible(problem, relative_velocities(system, v)[chosen], tolerance[i]):
@@ -197,15 +230,16 @@ def _pass_on(effort: Indices, efforts: Indices) -> None:
 
 
 def _propose(
-    system: System, islands: Islands, requests: Requests, effort: Indices, impulse: Floats, threads: int
+    system: System, islands: Islands, requests: Requests, which: Indices, effort: Indices, impulse: Floats, threads: int
 ) -> tuple[Indices, Indices]:
-    """Improve the impulses (m, 3) of large islands; the factorisations that each took, and what found them, (islands,)."""
+    """Improve the impulses (m, 3) of large islands among some; the factorisations that each took, and what found them, both
+    (islands,)."""
     start, contacts, number = islands
     cost, found = np.zeros(start.size - 1, np.int64), np.zeros(start.size - 1, np.int64)
     if not is_large(system):
         return cost, found
     asked, tolerance, moving, max_iterations, sides, variant = requests
-    for i in np.flatnonzero(np.diff(start) > LARGE).tolist():
+    for i in which[np.diff(start)[which] > LARGE].tolist():
         chosen = contacts[start[i] : start[i + 1]]
         part, _ = subsystem(system, chosen, number)
         if is_large(part):

@@ -27,13 +27,13 @@ from ..model.moving import MovingIslands
 from ..model.predict import Begin
 from ..motion.deformation import Deformation
 from .energy_step import solve_islands_by_energy
-from .islands import COUNTS, solve_islands
+from .islands import COUNTS, Again, island_of_each, not_begun, solve_islands
 from .outcome import Solution
 from .pivot_step import sliding_directions, solve_islands_by_pivoting
 from .propagation import Blow, pass_on
 from .separation import separation
 
-__all__ = ["StepSolver"]
+__all__ = ["Known", "StepSolver"]
 
 Floats = NDArray[np.float64]
 
@@ -47,6 +47,8 @@ MOST_GAIN = 3e-2  # of the energy of motion: what joints, which do no work, may 
 IMPACT_TOLERANCE = 1e-10  # what impacts that follow each other are aimed at: each begins with what those before it left over
 CALM = 0.1  # of a motion: where joints that give way need no more than that, they contradict each other
 
+# the impulses (t, 3) of all joints as they last were, and the velocities (dof,) of an earlier try of the step, if there was one
+Known = tuple[Floats, Floats | None]
 Moved = Callable[[Floats], State]  # the state at a step's end, of velocities (dof,)
 # a problem with its impulses, velocities (dof,), counts, errors, and whether joints are loose
 Solved = tuple[StepProblem, Floats, NDArray[np.int64], Floats, bool]
@@ -90,15 +92,17 @@ class StepSolver:
         joints: JointStep | None,
         contacts: ContactSet,
         memory: ContactMemory,
-        held: Floats,
+        known: Known,
         bounces: bool,
         moved: Moved,
     ) -> Solution:
         """Build the contact problem, solve it island by island, and part what overlaps.
 
-        state: as the step begins. memory, held: what is known of the impulses of contacts, and of all joints, (t, 3). bounces:
-        whether what meets bounces; a step with joints that is not to bounce is not to be cut either.
+        state: as the step begins. memory: what is known of the impulses of contacts. known: those of all joints, and the
+        velocities that an earlier try of the step came to. bounces: whether what meets bounces; a step with joints that is not
+        to bounce is not to be cut either.
         """
+        held, about = known
         # a bounce off one body into another, both in this step, has no solution that keeps to both
         least_bounce = begin.least_bounce if bounces else np.inf
         problem = self._posed(begin, state, contacts, memory, least_bounce, moved)
@@ -106,7 +110,8 @@ class StepSolver:
             problem.impulse[:], held = 0.0, np.zeros_like(held)
         blow = self._pass_on(begin, joints, contacts, problem, least_bounce)
         system = blow.problem.system
-        problem, v, counts, errors, is_loose, pushes = self._solve_bounces(begin, joints, blow.problem, held, bounces, moved)
+        of_joints = joints, (held, about)
+        problem, v, counts, errors, is_loose, pushes = self._solve_bounces(begin, blow.problem, of_joints, bounces, moved)
         counts[3] += blow.factorisations
         remembered = problem.approach, taken(problem, v)
         problem = problem._replace(impulse=problem.impulse + blow.impulse)
@@ -152,7 +157,7 @@ class StepSolver:
             system = with_joints(system, rows._replace(box=joints.holding(rows.box)))
 
         def solve_once(bounce: StepProblem) -> Solved:
-            return bounce, *self._solve_islands(begin, bounce, is_impact=True), False
+            return bounce, *self._solve_islands(begin, bounce, of_impacts(begin, self._settings), IMPACT_TOLERANCE), False
 
         def solve(bounce: StepProblem) -> tuple[Floats, Floats, int] | None:
             solved, v, counts, *_ = solve_lowered(bounce, solve_once)
@@ -161,46 +166,56 @@ class StepSolver:
         return pass_on(begin, contacts, problem, system, least_bounce, solve)
 
     def _solve_bounces(
-        self, begin: Begin, joints: JointStep | None, problem: StepProblem, held: Floats, may_cut: bool, moved: Moved
+        self, begin: Begin, problem: StepProblem, of_joints: tuple[JointStep | None, Known], may_cut: bool, moved: Moved
     ) -> Outcome:
         """Solve the contact problem, with joints if there are some, and again where bounces give more than was taken."""
+        joints, known = of_joints
 
         def solve(problem: StepProblem) -> Solved:
             if joints is None:
-                return problem, *self._solve_islands(begin, problem), False
-            return self._solve_joined(begin, joints, problem, held, may_cut, moved)
+                return problem, *self._solve_islands(begin, problem, self._moving.look(begin, problem.system)), False
+            return self._solve_joined(begin, joints, problem, known, may_cut, moved)
 
         return solve_lowered(problem, solve)
 
     def _solve_joined(
-        self, begin: Begin, joints: JointStep, problem: StepProblem, held: Floats, may_cut: bool, moved: Moved
+        self, begin: Begin, joints: JointStep, problem: StepProblem, known: Known, may_cut: bool, moved: Moved
     ) -> Solved:
         """Solve the contact problem with joints in it, about velocities that come nearer to the answer each time; whether they
         did not, which a shorter step could mend. Where it may not be cut, joints are then straight, and give way."""
+        held, about = known
         limits = begin.force_time, self._settings.recovery_speed
         contacts, impulse = problem.system, np.concatenate([problem.impulse, held[joints.triples]])
         pulled, inertia = joints.in_line(held[joints.triples])
         if pulled.size:
             contacts = with_inertia(contacts, pulled, inertia)
         struck = problem.system.velocity - begin.unknowns(begin.bodies.predicted)
-        v = expected = begin.unknowns(self._joints.expected(begin)) + struck
+        expected = begin.unknowns(self._joints.expected(begin)) + struck
+        v = expected if about is None else about
         rows = joints.rows(moved(v), v, *limits)
-        factorisations, drift, change = 0, np.inf, np.inf
-        solves = 0
+        problem = problem._replace(system=with_joints(contacts, rows), impulse=impulse)
+        islands, count = island_of_each(problem.system)
+        island, asked = islands[len(contacts.mu) :], self._moving.look(begin, problem.system)
+        which, v, out = np.arange(count), problem.system.velocity.copy(), not_begun(count)
+        drift, factorisations, change, solves = np.full(count, np.inf), 0, np.inf, 0
         while True:
-            problem = problem._replace(system=with_joints(contacts, rows), impulse=impulse)
-            v, counts, errors = self._solve_islands(begin, problem)
+            v, counts, errors = self._solve_islands(begin, problem, asked, again=(which, v, out))
             counts[3] += factorisations
-            factorisations, before, drift_before = counts[3], rows, drift
+            factorisations, before = counts[3], rows
             change = min(change, np.abs(v - expected).max(initial=0.0))
-            rows = joints.rows(moved(v), v, *limits)
-            drift = joints.drift(before, rows)
+            about_answer = joints.rows(moved(v), v, *limits)
+            found = joints.drift(before, about_answer, island, count)
             solves += 1
             # what turns by an angle in the step comes nearer by about that factor; parts of it would take as many solves each
-            most = CORRECTIONS if drift <= JOINT_LOOSE else MOST_CORRECTIONS
-            if drift <= JOINT_DRIFT or solves >= most or not drift < drift_before:
+            most = np.where(found <= JOINT_LOOSE, CORRECTIONS, MOST_CORRECTIONS)
+            again = (found > JOINT_DRIFT) & (solves < most) & (found < drift)
+            drift = found
+            if not again.any():
                 break
-        is_loose = not drift <= (JOINT_LOOSE if may_cut and not joints.are_driven else JOINT_OFF)
+            which = np.flatnonzero(again)
+            rows = rows._replace(bias=np.where(again[island][:, None], about_answer.bias, rows.bias))
+            problem = problem._replace(system=with_joints(contacts, rows))
+        is_loose = not drift.max(initial=0.0) <= (JOINT_LOOSE if may_cut and not joints.are_driven else JOINT_OFF)
         straight = joints.straight_rows(*limits)
         moving = max(begin.kinetic(begin.unknowns(begin.bodies.twist)), begin.kinetic(v))
         is_loose |= joints.gain(problem.impulse[len(contacts.mu) :], before, straight, JOINT_DRIFT) > MOST_GAIN * moving
@@ -208,28 +223,32 @@ class StepSolver:
         if not is_loose or (may_cut and not joints.are_driven):
             return problem, v, counts, errors, is_loose
         problem = problem._replace(system=with_joints(contacts, straight))
-        v, counts, errors = self._solve_islands(begin, problem)
+        v, counts, errors = self._solve_islands(begin, problem, asked)
         counts[3] += factorisations
         # what is off already, a shorter step would have to make good in less time
         contradict = joints.off > JOINT_OFF or np.abs(v - expected).max() <= CALM * change
         return problem, v, counts, errors, may_cut and not contradict
 
     def _solve_islands(
-        self, begin: Begin, problem: StepProblem, is_impact: bool = False
+        self,
+        begin: Begin,
+        problem: StepProblem,
+        asked: tuple[Floats, NDArray[np.bool_]],
+        aim: float = np.inf,
+        again: Again | None = None,
     ) -> tuple[Floats, NDArray[np.int64], Floats]:
-        """Solve the contact problem, its impulse being warm start and answer; velocities (dof,), counts, errors. is_impact:
-        whether it is of impacts alone, which say nothing of who tumbles."""
+        """Solve the contact problem, its impulse being warm start and answer; velocities (dof,), counts, errors. asked: the
+        tolerance (moving,) of bodies, and who tumbles. aim, again: as of `solve_islands`; published methods solve all islands
+        whatever is solved already."""
         settings, system, impulse = self._settings, problem.system, problem.impulse
         counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
         if self._see is not None:
             self._see(system, impulse)
         limits = settings.tolerance, settings.max_iterations
         if settings.method is ContactMethod.STAGGERED:
-            tolerances, tumbling = of_impacts(begin, settings) if is_impact else self._moving.look(begin, system)
             options = settings.max_iterations, settings.polygon_sides, VARIANTS[settings.staggering.value]
-            limits = tolerances, tumbling, *options
-            asked = IMPACT_TOLERANCE if is_impact else np.inf
-            v = solve_islands(system, impulse, *limits, self._effort, counts, errors, self._threads, asked)
+            last = self._threads, aim, again
+            v = solve_islands(system, impulse, *asked, *options, self._effort, counts, errors, *last)
         elif settings.method is ContactMethod.PIVOT:
             fall = float(np.linalg.norm(begin.model.gravity)) * begin.h
             direction = sliding_directions(system, begin.unknowns(begin.bodies.twist), fall)

@@ -20,6 +20,7 @@ from solver_core.scene.spec import BodyKind, MaterialSpec
 
 from ..bodies import gaps, point, poses
 from ..chains import G, ball, hung_on_a_light_chain, scene
+from ..dolls import doll, together
 
 ROUGH = MaterialSpec(0.8, 0.8)
 NONE = np.zeros(3)
@@ -386,3 +387,25 @@ def test_a_shaft_may_turn_as_often_as_its_limit_says():
     frames = run(scene([wheel], [joint], gravity=NONE), 240)
     angle = np.unwrap(2.0 * np.arctan2(poses(frames, 0)[:, 6], poses(frames, 0)[:, 3]), period=2.0 * math.pi)
     assert angle[-1] == pytest.approx(5.0 * math.pi, abs=1e-6)
+
+
+def test_a_thrown_link_does_not_change_what_a_doll_elsewhere_does_by_a_bit():
+    """A turning link's joint takes several solves a step, and each of them solved all islands once more."""
+    alone, beside = (
+        sc.Simulation(one, substeps=10).run(7)[-1] for one in (doll_on_a_floor(), thrown_beside(doll_on_a_floor()))
+    )
+    assert alone.statistics.contacts.min() > 0
+    assert beside.statistics.factorisations.sum() > alone.statistics.factorisations.sum()
+    np.testing.assert_array_equal(alone.poses[1:12], beside.poses[1:12])
+
+
+def doll_on_a_floor():
+    return replace(together(doll((0.0, 0.0, 1.0)), bodies=(ground(ROUGH),)), fps=24.0)
+
+
+def thrown_beside(spec):
+    """A scene with a link on a nail that goes round once a second, far off."""
+    spin = np.array([0.0, 6.0, 0.0])
+    link = box("Link", (0.2, 0.02, 0.02), (50.1, 0.0, 9.0), MaterialSpec(), 1.0)
+    link = replace(link, velocity=np.cross(spin, (0.1, 0.0, 0.0)), angular_velocity=spin)
+    return replace(spec, bodies=(*spec.bodies, link), joints=(*spec.joints, ball("Nail", "", "Link", (50.0, 0.0, 9.0))))
