@@ -43,7 +43,7 @@ UNCOUPLED = 1e-15  # of the geometric mean of two entries on the diagonal: what 
 LEFT_OVER = 1e-12  # with a diagonal near one: what a factorisation may leave
 BELOW_ZERO = 1e-8  # of the largest entry: what an eigenvalue of a matrix that was not rounded may be below zero
 MOST_DENSE_ROWS = 3000  # of an island of a sparse matrix: what is wider is never made dense
-FEW_ROWS = 200  # of a dense matrix, whose islands are found sooner than it is made a sparse one
+FEW_DENSE_ROWS = 200  # of a dense matrix, whose islands are found sooner than it is made a sparse one
 FLOATS_AN_ENTRY = 5  # of an island, while it is factored
 FLOAT_BYTES = 8
 (PIVOTED_CHOLESKY,) = get_lapack_funcs(("pstrf",), (np.zeros((1, 1)),))
@@ -111,7 +111,7 @@ def _islands(symmetric: Any, group: Ints) -> Iterator[tuple[Ints, Floats]]:
     """The rows of each connected part of a matrix, in the order of their first rows, and what it has there, dense."""
     if not group.size:
         return
-    if not issparse(symmetric) and group.size <= FEW_ROWS:
+    if not issparse(symmetric) and group.size <= FEW_DENSE_ROWS:
         yield from _small_islands(symmetric, group)
         return
     entries, part = _parts(symmetric, group)
