@@ -98,6 +98,7 @@ bench: environment
 	$(RUN) -m tests.bench.beside_the_solve --cubes 1000
 	$(RUN) -m tests.bench.fuzz --cases 10000
 	$(RUN) -m tests.bench.interruptions --interruptions 200
+	$(RUN) -m tests.bench.sweeps --rounds 1 --short 40 --kill 2
 	$(RUN) -m tests.bench.first_bake
 
 bench-rivals: environment

@@ -112,7 +112,11 @@ def sweep(arguments: argparse.Namespace, stop: Stop) -> ExitStatus:
             work = Sweep(folder, scene, wanted, arguments.nudge, arguments.threads)
             outcomes = bake_all(client, work, progress, stop, say)
         results = Results(spec, axes, wanted, outcomes, bound)
-        write_sheet(folder, results)
+        try:
+            write_sheet(folder, results)
+        except OSError as error:
+            advice = "the bakes are in their caches; the same command writes it anew"
+            return failed(ExitStatus.FAILED, f"the sheet could not be written: {error}\n{advice}")
     finally:
         lock.release()
     return told(results, folder)
