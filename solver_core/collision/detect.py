@@ -27,7 +27,7 @@ from .polyhedra.hull_pair import MERGE, HullPair, HullWork, hull_work
 from .polyhedra.hull_plane import plane_contacts
 from .polyhedra.polyhedron import in_own_frame, moved
 from .polyhedra.quick_reject import surely_apart
-from .reduction import FEW_KEPT, MOST_KEPT
+from .reduction import FEW_CONTACTS, MOST_CONTACTS
 from .revolution.candidates import Collection, round_plane_contacts
 from .revolution.on_hull import round_hull_contacts
 from .revolution.on_mesh import round_surface_contacts
@@ -94,7 +94,7 @@ def detect(
     position (n, 3) m and rotation (n, 3, 3) place the body frames in the world; reach (n,) m, not negative; travel (n, 3) m,
     how bodies are going to move on, None for not at all; collections (n,) int64 bit masks; movable (n,) bool. Pairs of which
     neither is movable or whose masks share no bit make no contacts, nor do the rows of excluded (k, 2) int64, which have a < b
-    and are sorted. Two bodies have at most MOST_KEPT contacts where both are convex, else MAX_GROUP_CONTACTS. Arrays are
+    and are sorted. Two bodies have at most MOST_CONTACTS contacts where both are convex, else MAX_GROUP_CONTACTS. Arrays are
     C-contiguous float64 where no other type is named.
     """
     if travel is None:
@@ -328,14 +328,14 @@ def convex_contacts(shapes, poses, scene, pairs, row, found, work, round_workspa
     It stops at a pair with a mesh, and where there may be no room for another pair's contacts. One call for many pairs: what
     runs outside of leaf kernels counts references to all arrays that it touches, in every round.
     """
-    while row < len(pairs) and found.used[0] + MOST_KEPT <= len(found.gap):
+    while row < len(pairs) and found.used[0] + MOST_CONTACTS <= len(found.gap):
         a, b = pairs[row, 0], pairs[row, 1]
         if shapes.kind[a] == MESH or shapes.kind[b] == MESH:
             break
         limit = largest_gap(shapes, scene, a, b)
         count, frame = pair_contacts(shapes, poses, a, b, limit, work, round_workspace)
         if count > 0:
-            if count > FEW_KEPT:
+            if count > FEW_CONTACTS:
                 smaller = a if shapes.radius[shapes.body[a]] <= shapes.radius[shapes.body[b]] else b
                 relative_pose(poses, frame, smaller, work.turn, work.shift)
             count = reduce_and_sort(work.manifold, count, limit, work.turn)
@@ -395,7 +395,7 @@ def contacts_of_pairs(shapes, surfaces, round_workspace, scene, poses, pairs):
             break
         a, b = pairs[row, 0], pairs[row, 1]
         if shapes.kind[a] != MESH and shapes.kind[b] != MESH:
-            found = with_room(found, MOST_KEPT)
+            found = with_room(found, MOST_CONTACTS)
             continue
         row += 1
         if surfaces is not None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..compile.kernel import inner_kernel, kernel, leaf_kernel
 from ..linalg.vec3 import dot, vec
-from .reduction import FEW_KEPT, MOST_KEPT, TIED, choose
+from .reduction import FEW_CONTACTS, MOST_CONTACTS, TIED, choose
 
 __all__ = ["MAX_GROUP_CONTACTS", "farthest_gap", "mixed", "reduced_group", "reduced_groups"]
 
@@ -68,13 +68,13 @@ def reduced_group(point, normal, gap, feature, limit, turn):
     smaller body.
     """
     order = np.argsort(feature, kind="mergesort")
-    if len(order) <= FEW_KEPT:
+    if len(order) <= FEW_CONTACTS:
         return order
     point, normal, gap = point[order], normal[order], gap[order]
     region = np.empty(len(order), dtype=np.int64)
     count = write_regions(normal, gap, limit, region)
     kept = np.zeros(len(order), dtype=np.bool_)
-    chosen = np.empty(MOST_KEPT, dtype=np.int64)
+    chosen = np.empty(MOST_CONTACTS, dtype=np.int64)
     total = 0
     for own in range(count):
         rows = np.flatnonzero(region == own)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..compile.kernel import inlined_kernel, inner_kernel, leaf_kernel
 from ..linalg.vec3 import distance2, set_vec, vec
-from .reduction import FEW_KEPT, MOST_KEPT, choose
+from .reduction import FEW_CONTACTS, MOST_CONTACTS, choose
 
 __all__ = [
     "CAPACITY",
@@ -57,7 +57,10 @@ UNTURNED = np.eye(3)
 
 
 class Manifold(NamedTuple):
-    """Work arrays of CAPACITY rows, those in use counted by the caller; chosen (MOST_KEPT,) and kept are of the reduction."""
+    """Work arrays of CAPACITY rows, of which the caller counts those in use.
+
+    chosen: (MOST_CONTACTS,), and kept, serve the reduction.
+    """
 
     point: NDArray[np.float64]
     normal: NDArray[np.float64]
@@ -75,7 +78,7 @@ def empty_manifold():
         np.empty((CAPACITY, 3)),
         np.empty(CAPACITY),
         np.empty(CAPACITY, dtype=np.uint64),
-        np.empty(MOST_KEPT, dtype=np.int64),
+        np.empty(MOST_CONTACTS, dtype=np.int64),
         np.empty(CAPACITY, dtype=np.bool_),
     )
 
@@ -151,11 +154,11 @@ def reduce_and_sort(manifold, count, limit, turn):
     limit: the largest gap that a contact can have. turn: (3, 3) of the smaller body in the frame of the contacts.
     """
     sort_by_feature(manifold, count)
-    if count <= FEW_KEPT:
+    if count <= FEW_CONTACTS:
         return count
     kept, chosen = manifold.kept, manifold.chosen
     point, normal, gap = manifold.point[:count], manifold.normal[:count], manifold.gap[:count]
-    number = choose(point, normal, gap, limit, turn, MOST_KEPT, chosen)
+    number = choose(point, normal, gap, limit, turn, MOST_CONTACTS, chosen)
     for i in range(count):
         kept[i] = False
     for k in range(number):

@@ -12,10 +12,10 @@ import numpy as np
 from ..compile.kernel import inlined_kernel, leaf_kernel
 from ..linalg.vec3 import ZERO, add, cross, divided, dot, norm, rotated, rotated_back, scaled, sub, vec
 
-__all__ = ["FEW_KEPT", "MOST_KEPT", "TIED", "choose"]
+__all__ = ["FEW_CONTACTS", "MOST_CONTACTS", "TIED", "choose"]
 
 # So few contacts are all kept; and the most, where the lowest, the lower and all of them span different polygons.
-FEW_KEPT, MOST_KEPT = 8, 20
+FEW_CONTACTS, MOST_CONTACTS = 8, 20
 # Relative: gaps, and distances of contacts, that differ by less are equal.
 TIED = 1e-9
 # The directions lead to both sides of two axes, at these angles in rad with the one, then with the other. A corner of at most
@@ -23,9 +23,9 @@ TIED = 1e-9
 # sides, with a corner or an edge on an axis: there rounding would choose between the edge's ends.
 ANGLES = np.array([0.38666, 0.5 * np.pi - 0.38666, 0.145, 0.5 * np.pi - 0.145, 0.67665, 0.5 * np.pi - 0.67665])
 COSINES, SINES, QUARTERS = np.cos(ANGLES), np.sin(ANGLES), 4
-# Of the way from the lowest gap to the largest that a contact may have. Up to the first gaps count as equally low, and the
-# lowest is exact up to that; up to the second they are lower: where a surface bulges, its outline is not all that can touch.
-LOWEST_SHARE, LOWER_SHARE = 1e-6, 0.25
+# Of the way from the lowest gap to the largest that a contact may have: up to here gaps count as lower. Where a surface bulges,
+# its outline is not all that can touch.
+LOWER = 0.25
 
 
 @leaf_kernel
@@ -89,13 +89,13 @@ def is_among(row, chosen, count):
 
 @leaf_kernel
 def choose(point, normal, gap, limit, turn, share, chosen):
-    """Writes the rows of at most `share` contacts of a region into chosen (MOST_KEPT,), those that matter most first: how many.
+    """Writes the rows of at most `share` contacts of a region into chosen (MOST_CONTACTS,): how many.
 
-    Those that lie farthest out of the lowest, of all, and of the lower ones, on all sides or none. A gap near the limit makes a
-    contact count as nearer. turn: (3, 3) axes of the smaller body, in columns.
+    Those that lie farthest out of the lowest, of all, and of the lower ones, in this order, on all sides or none. A gap near
+    the limit makes a contact count as nearer. turn: (3, 3) axes of the smaller body, in columns.
     """
     count = len(gap)
-    if count <= min(FEW_KEPT, share):
+    if count <= min(FEW_CONTACTS, share):
         for i in range(count):
             chosen[i] = i
         return count
@@ -107,8 +107,8 @@ def choose(point, normal, gap, limit, turn, share, chosen):
     first, second = axes_across(up, turn)
     count = 0
     for stage in range(3):
-        level = np.inf if stage == 1 else lowest + (LOWEST_SHARE if stage == 0 else LOWER_SHARE) * span
-        room = min(share, count + (QUARTERS if stage == 2 else FEW_KEPT))
+        level = np.inf if stage == 1 else lowest + (TIED if stage == 0 else LOWER) * span
+        room = min(share, count + (QUARTERS if stage == 2 else FEW_CONTACTS))
         for angle in range(1 if stage == 2 else len(ANGLES)):
             total = count
             for side in range(QUARTERS):

@@ -270,17 +270,18 @@ def main() -> None:
     arguments = parser.parse_args()
     on_one_thread()
     rows: list[dict[str, object]] = []
+    seeds = f"{arguments.seed} to {arguments.seed + arguments.number - 1}"
     for line in arguments.lines:
-        for seed in range(arguments.seed, arguments.seed + arguments.number):
+        for number in range(arguments.seed, arguments.seed + arguments.number):
             begin = process_time()
             try:
-                found = LINES[line](np.random.default_rng([seed, list(LINES).index(line)]))
+                found = LINES[line](np.random.default_rng([number, list(LINES).index(line)]))
             except Exception as error:  # a scene that ends the run is a finding too
                 traceback.print_exc()
                 found = Found(f"{type(error).__name__}: {error}", math.nan, math.nan, math.nan, False, 0)
-            rows.append({"line": line, "seed": seed} | found.__dict__)
+            rows.append({"line": line, "number": number} | found.__dict__ | {"seed": seeds})
             right = "right" if found.ok else "WRONG"
-            shown = f"{line:15} {seed:3} {right} expected {found.expected:.5g} measured {found.measured:.5g}"
+            shown = f"{line:15} {number:3} {right} expected {found.expected:.5g} measured {found.measured:.5g}"
             seconds = process_time() - begin
             print(f"{shown} missed {found.missed} size {found.scale:.2g} {found.scene} ({seconds:.1f} s)", flush=True)
     print(write_rows("inventions", rows))

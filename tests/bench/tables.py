@@ -42,6 +42,10 @@ def most(values: list[str]) -> float:
     return max(map(float, values))
 
 
+def count(values: list[str]) -> float:
+    return float(len(values))
+
+
 def true(values: list[str]) -> float:
     return values.count("True")
 
@@ -120,6 +124,14 @@ TABLES = {
         across="by",
     ),
     "what_touches": Table({"scene": text("scene"), "measured": text("measured"), "right": text("right")}),
+    "inventions": Table(
+        {
+            "scenes at random": text("line"),
+            "right": pair(number("ok"), number("scale"), "{} of {}"),
+        },
+        by=("line",),
+        combine={"ok": true, "scale": count},
+    ),
     "captured": Table(
         {
             "method": named("method", METHODS),

@@ -11,7 +11,7 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 from solver_core.collision import detect
-from solver_core.collision.reduction import FEW_KEPT, MOST_KEPT
+from solver_core.collision.reduction import FEW_CONTACTS, MOST_CONTACTS
 from solver_core.geometry import build_shapes
 from solver_core.scene.spec import ShapeKind, ShapeSpec
 
@@ -281,7 +281,7 @@ def test_a_disc_of_many_corners_keeps_a_few_contacts_that_span_it():
     disc = ShapeSpec(ShapeKind.HULL, np.concatenate([ring, ring + np.array([0, 0, 0.3])]))
     for ground, height in ((PLANE, 0.0), (box(9, 9, 2), 1.0)):
         contacts = find([ground, disc], [[0, 0, 0], [0.3, 0, height + 1e-4]], [np.eye(3), turn(0, 1e-5, 0)])
-        assert FEW_KEPT <= len(contacts) <= MOST_KEPT
+        assert FEW_CONTACTS <= len(contacts) <= MOST_CONTACTS
         assert ConvexHull(contacts.point[:, :2]).volume > 0.86 * np.pi  # a regular octagon has 0.90 of the circle
         assert contacts.gap.min() == pytest.approx(1e-4 - 1e-5, abs=1e-9)
 

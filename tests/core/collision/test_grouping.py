@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial import ConvexHull
 
 from solver_core.collision import grouping
-from solver_core.collision.reduction import FEW_KEPT, MOST_KEPT
+from solver_core.collision.reduction import FEW_CONTACTS, MOST_CONTACTS
 
 from ..kernels import callable_from_python
 
@@ -31,8 +31,8 @@ def kept(point, normal, gap, feature):
 
 def test_few_contacts_are_all_kept_in_the_order_of_their_features():
     random = np.random.default_rng(1)
-    feature = random.permutation(FEW_KEPT)
-    np.testing.assert_array_equal(kept(*plane_of(random, FEW_KEPT, UP), feature), np.argsort(feature))
+    feature = random.permutation(FEW_CONTACTS)
+    np.testing.assert_array_equal(kept(*plane_of(random, FEW_CONTACTS, UP), feature), np.argsort(feature))
 
 
 def test_of_a_flat_grid_the_corners_are_kept():
@@ -42,7 +42,7 @@ def test_of_a_flat_grid_the_corners_are_kept():
     keeps = kept(point, np.tile(UP, (81, 1)), np.zeros(81), np.arange(81))
     corners = {(-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0)}
     assert corners <= set(map(tuple, point[keeps, :2].tolist()))
-    assert len(keeps) <= MOST_KEPT
+    assert len(keeps) <= MOST_CONTACTS
 
 
 @pytest.mark.parametrize("count", [20, 200])
@@ -52,7 +52,7 @@ def test_the_deepest_is_kept_and_most_of_the_area_that_supports(count):
         point, normal, gap = plane_of(random, count, UP)
         keeps = kept(point, normal, gap, np.arange(count))
         assert gap[keeps].min() == gap.min()
-        assert len(set(keeps.tolist())) == len(keeps) <= MOST_KEPT
+        assert len(set(keeps.tolist())) == len(keeps) <= MOST_CONTACTS
         assert (np.diff(keeps) > 0).all()
         assert ConvexHull(point[keeps, :2]).volume > 0.6 * ConvexHull(point[:, :2]).volume
 

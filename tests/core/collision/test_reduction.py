@@ -9,7 +9,7 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 from solver_core.collision import grouping
-from solver_core.collision.reduction import FEW_KEPT
+from solver_core.collision.reduction import FEW_CONTACTS
 from solver_core.scene.spec import ShapeKind, ShapeSpec
 
 from ..kernels import callable_from_python
@@ -90,7 +90,7 @@ def test_a_scene_turned_in_space_has_the_same_contacts():
     shapes = [hull(prism(13)), hull(prism(22, 0.3))]
     place, own = np.array([0.1, 0.05, 0.4001]), turn(0.0, 0.0, 0.3)
     wanted = find(shapes, [np.zeros(3), place], [np.eye(3), own])
-    assert len(wanted) == FEW_KEPT
+    assert len(wanted) == FEW_CONTACTS
     for _ in range(10):
         whole = Rotation.random(random_state=random.integers(1 << 30)).as_matrix()
         found = find(shapes, [np.zeros(3), whole @ place], [whole, whole @ own])
@@ -101,7 +101,7 @@ def test_a_scene_turned_in_space_has_the_same_contacts():
 def test_eight_corners_of_a_polygon_leave_little_of_it_out(sides):
     """No eight corners hold more than a regular octagon, 0.9003 of the circle; others hold nearly as much."""
     contacts = find([PLANE, hull(prism(sides))], [[0, 0, 0], [0, 0, 0.2001]])
-    assert len(contacts) == FEW_KEPT
+    assert len(contacts) == FEW_CONTACTS
     area = ConvexHull(contacts.point[:, :2]).volume
     assert area > 0.86 * np.pi * 0.25 * np.sinc(2.0 / sides)
 
@@ -111,7 +111,7 @@ def test_a_wide_bevel_takes_no_corner_from_the_face_that_bears():
     inner, outer = prism(24, 0.45, 0.4), prism(24, 0.5, 0.3998)
     contacts = find([PLANE, hull(np.concatenate([inner, outer]))], [[0, 0, 0], [0, 0, 0.20005]])
     bears = contacts.gap < 6e-5
-    assert bears.sum() == FEW_KEPT and ConvexHull(contacts.point[bears, :2]).volume > 0.86 * np.pi * 0.45**2
+    assert bears.sum() == FEW_CONTACTS and ConvexHull(contacts.point[bears, :2]).volume > 0.86 * np.pi * 0.45**2
     assert np.hypot(*contacts.point[~bears, :2].T).min() > 0.49  # and once it leans the bevel is there as well
 
 
