@@ -22,7 +22,6 @@ PAGES = (ROOT / "README.md", ROOT / "docs" / "measured.md")
 BULLET, BULLET_MORE = "Bullet, 10 and 10", "Bullet, 40 and 50"
 METHODS = {"published": "plain", "accelerated": "default", "pivot": "pivoting"}
 PROJECTIONS = {"published": "Algorithm 1", "accelerated": "default"}
-SWEEPS = {"share": "8 heaps of 64 cubes", "short": "200 rows of dominoes, 7 frames"}
 BODIES = {"cubes": "cubes", "hulls": "convex hulls", "dominoes": "dominoes", "wall": "bricks in a wall that is hit"}
 
 
@@ -278,17 +277,6 @@ TABLES = {
     ),
     "sizes": Table({"what": text("what"), "size": text("size")}),
     "fuzz": Table({"cases": number("cases"), "findings": text("findings"), "processor, s": number("processor_s")}),
-    "sweeps": Table(
-        {
-            "sweep": named("sweep", SWEEPS),
-            "workers": text("workers"),
-            "workers killed": text("killed"),
-            "longest path, s": number("path_s"),
-            "by the clock, s": number("seconds"),
-            "load": number("load"),
-            "variations lost": text("lost"),
-        }
-    ),
     "interruptions": Table({"kinds": text("kinds"), "interruptions": text("interruptions"), "did harm": text("harm")}),
     "blenders": Table(
         {"Blender": text("blender"), "Python": text("python"), "passed": number("passed"), "failed": text("failed")}
