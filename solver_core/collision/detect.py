@@ -102,13 +102,13 @@ def detect(
     return detect_all(shapes, Scene(position, rotation, reach, travel, collections, movable, excluded))
 
 
-def detect_all(shapes: ShapeTable, scene: Scene, threads: int = 1) -> ContactSet:
-    """`detect`, in so many threads; no contact depends on their number."""
+def detect_all(shapes: ShapeTable, scene: Scene, threads: int = 1, whole: NDArray[np.bool_] | None = None) -> ContactSet:
+    """`detect`, in so many threads; no contact depends on their number. Of bodies that are `whole` (n,) none is left out."""
     found = _contacts_as_arrays(shapes, scene, threads)
     contacts = ContactSet(*found)
     if shapes.surfaces is None and len(shapes.body) == len(shapes.radius):
         return contacts
-    return contacts.chosen(reduced_groups(*found, scene, shapes.radius))
+    return contacts.chosen(with_all(reduced_groups(*found, scene, shapes.radius), contacts, whole))
 
 
 def _contacts_as_arrays(shapes: ShapeTable, scene: Scene, threads: int) -> SixArrays:
@@ -412,3 +412,18 @@ def contacts_of_pairs(shapes, surfaces, round_workspace, scene, poses, pairs):
         found.gap[:total],
         found.feature[:total],
     )
+
+
+def with_all(kept: Indices, contacts: ContactSet, whole: NDArray[np.bool_] | None) -> Indices:
+    """Some contacts, and all of those of bodies that are whole (n,), by bodies and features, each feature once.
+
+    A few points of a region do for what stays flat, and not for what bends between them.
+    """
+    if whole is None:
+        return kept
+    rows = np.union1d(kept, np.flatnonzero(whole[contacts.body_a] | whole[contacts.body_b]))
+    a, b, feature = contacts.body_a[rows], contacts.body_b[rows], contacts.feature[rows]
+    order = np.lexsort((feature, b, a))
+    key = np.stack([a[order].astype(np.uint64), b[order].astype(np.uint64), feature[order]])
+    first = np.concatenate([[True], (key[:, 1:] != key[:, :-1]).any(axis=0)])[: len(order)]
+    return rows[order[first]]

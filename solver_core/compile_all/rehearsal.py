@@ -161,8 +161,12 @@ def collide(scene: Callable[[], SceneSpec]) -> Callable[[], None]:
     def run() -> None:
         spec = scene()
         bodies, state = build_bodies(spec)
-        deformation = Deformation(spec, bodies.shapes)
+        solids = [i for i, one in enumerate(spec.bodies) if one.kind is BodyKind.ACTIVE and one.shape.kind is ShapeKind.MESH]
+        modes = {i: np.zeros((len(spec.bodies[i].shape.vertices), 3, 1)) for i in solids}
+        deformation = Deformation(spec, bodies.shapes, modes)
         deformation.place(0.0, 0.1, STEP)
+        some = np.array(solids[:1], dtype=np.int64)
+        deformation.modes_at(some, some, state.position[some], state.position, matrices(state.orientation))
         rotation, movable = matrices(state.orientation), bodies.model.dof >= 0
         rest = rest_offsets(bodies.model.size)
         detect(bodies.shapes, state.position, rotation, rest, bodies.model.collections, movable, bodies.excluded)

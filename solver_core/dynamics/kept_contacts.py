@@ -88,7 +88,7 @@ def contacts_of(begin: Begin, solution: Solution, slow: float, impacts: FrameImp
 def impacts_in(begin: Begin, solution: Solution, step: float, fast: float) -> FrameImpacts:
     """The impacts of a part of a step, one for each two bodies: where a contact bears that closed faster than `fast`, m/s."""
     contacts, system = solution.contacts, solution.system
-    closing = np.maximum(-relative_velocities(system, begin.unknowns(begin.bodies.twist))[:, 0], solution.struck)
+    closing = np.maximum(-relative_velocities(system, begin.velocities)[:, 0], solution.struck)
     impulse = solution.memory.impulse[:, 0]
     rows = np.flatnonzero((impulse > 0.0) & (closing > fast))
     if not rows.size:

@@ -38,6 +38,7 @@ from .joints.rows import JointStep
 from .kept_contacts import KeptContacts
 from .look_ahead.impacts import NO_IMPACTS, Cut, ImpactFinder
 from .look_ahead.later_contacts import NOTHING_LATER, LaterContacts, twist_between
+from .model.bending import Bending
 from .model.bodies import State, build_bodies, to_body_frames
 from .model.checkpoints import OF_PAIRS
 from .model.frame import Frame, require_finite
@@ -104,7 +105,10 @@ class Simulation:
         self._moving = MovingIslands(len(spec.bodies), self.settings)
         self._sleep = Sleep(movable, radius, gravity_speed, self._step, self.settings.sleeping)
         self._sleep.lay(*laid_asleep(spec))
-        self._deformation = Deformation(spec, self._bodies.shapes)
+        self._bending = Bending.of_scene(spec)
+        shapes_of_modes = {int(body): one.shapes for body, one in zip(self._bending.body, self._bending.reduced, strict=True)}
+        self._deformation = Deformation(spec, self._bodies.shapes, shapes_of_modes)
+        self._deformation.bend_on(self._state.modal_velocity)
         self._together = HeldTogether(spec, self._bodies)
         of_bodies = self._bodies, self._together
         self._impacts = ImpactFinder(*of_bodies, self._deformation)
@@ -119,7 +123,7 @@ class Simulation:
         self.pull: Pull | None = None
         self._joints = Joints(spec, self._bodies.model, self._state)
         solved = self._joints, self._deformation, self._moving
-        rolling = Rolling(self._bodies, self._impacts, self._deformation, self._moving)
+        rolling = Rolling(self._bodies, self._impacts, self._deformation, self._moving, self._bending.bends)
         self._see, self._step_now = see, 0
         self._solver = StepSolver(spec, self.settings, *solved, rolling, threads, None if see is None else self._show)
         self._reaction, self._held = np.zeros((len(self._joints), 6)), np.zeros((len(self._joints), 6))
@@ -184,12 +188,14 @@ class Simulation:
     def restore(self, frame: int, checkpoint: dict[str, NDArray]) -> None:
         """Go on from a checkpoint that was taken after the given frame."""
         self._frame = frame
-        self._state = State(*(np.array(checkpoint[name]) for name in State._fields))
+        none = {"modal": np.zeros_like(self._state.modal), "modal_velocity": np.zeros_like(self._state.modal)}
+        self._state = State(*(np.array((none | checkpoint)[name]) for name in State._fields))
         self._memory = remembered(checkpoint, "memory")
         self._joints.restore(JointMemory(*(np.array(checkpoint[f"joint_{name}"]) for name in JointMemory._fields)))
         self._sleep.restore(checkpoint)
         self._moving.restore(checkpoint)
         self._last_step = float(checkpoint["last_step"][0])
+        self._follow_modes()
         self._together.follow(self._joints.links, self._joints.is_rigid)
         if all(name in checkpoint for name in OF_PAIRS):
             self._together.restore(checkpoint)
@@ -209,9 +215,12 @@ class Simulation:
         self._memory = none_remembered()
         at = float((frame.frame - self.spec.frame_start) * self.settings.substeps)
         moving = self._bodies.model.dof >= 0
-        for whole, part in zip(self._state, state_at(self._bodies, frame), strict=True):
+        for whole, part in zip(self._state[:4], state_at(self._bodies, frame)[:4], strict=True):
             whole[moving] = part[moving]
+        if len(self._bending) and len(frame.modal) == len(self._state.modal):
+            self._state.modal[:], self._state.modal_velocity[:] = frame.modal, checkpoint["modal_velocity"]
         self._sleep.keep_untouched(checkpoint)
+        self._follow_modes()
         self._paths.hold(frame.frame - self.spec.frame_start, self._state, self._sleep.held, self._last_step)
         self._prescribed(at, at + 1.0, self._step)
         angle, twist = (np.array(checkpoint[f"joint_{name}"]) for name in ("angle", "twist"))
@@ -296,6 +305,8 @@ class Simulation:
             if refused is not None:
                 return refused
             moved = self._moved(begin, solution.v, solution.apart)
+            if begin.bend is not None:
+                self._deformation.bend_on(self._bending.velocities(begin, solution.v + solution.apart))
             if not self._later.may_matter(solution.twist, h, h / self._step):
                 tries.append(Attempt(solution, moved, NO_IMPACTS, NOTHING_LATER))
                 break
@@ -305,7 +316,9 @@ class Simulation:
             alone = impacts.outside(self._moving.members)
             if 0 < len(alone) <= cuts - KEPT_CUTS and solution.may_improve:
                 return alone.first()
+            self._deformation.bend(moved.modal)
             later = self._later.find(begin.contacts, contacts, self._state, motion, moved, impacts, begin.awake)
+            self._deformation.bend(self._state.modal)
             tries.append(Attempt(solution, moved, impacts, later))
             woken = self._sleep.to_wake(later.contacts.body_a, later.contacts.body_b, begin.awake)
             if woken.any():
@@ -364,19 +377,22 @@ class Simulation:
         prescribed = self._prescribed(at, at + h / self._step, h)
         self._wake(self._to_wake(prescribed, h))
         while True:
-            begin = predicted_step(
-                self._paths.model(at), state, prescribed, self._sleep.awake, at, h, self._last_step, self._step
-            )
+            model = self._bending.model(self._paths.model(at), state)
+            begin = predicted_step(model, state, prescribed, self._sleep.awake, at, h, self._last_step, self._step)
             if self._fields is not None:
                 self._fields.push(begin, state, begin.force_time)
             if self.pull is not None:
                 self.pull.push(begin, state, self._bodies.center_of_mass)
+            if len(self._bending):
+                begin = self._bending.begin(begin, state)
+                self._deformation.bend(state.modal)
+                self._deformation.bend_on(self._bending.velocities(begin, begin.unknowns(begin.bodies.predicted)))
             contacts = self._collider.contacts(state, begin.awake, begin.bodies.predicted, h, begin.bodies.rotation)
             woken = self._sleep.to_wake(contacts.body_a, contacts.body_b, begin.awake)
             if not woken.any():
                 begin = begin.with_contacts(contacts, self._together.rest)
                 speed = self._impacts.reach(begin.bodies.twist, 1.0)
-                return bearing_until_met(begin, state, speed, self._memory, self._moving.members)
+                return bearing_until_met(begin, state, speed, self._memory, self._moving.members | self._bending.bends)
             self._wake(woken)
 
     def _moved(self, begin: Begin, v: Floats, apart: Floats | None = None) -> State:
@@ -384,6 +400,7 @@ class Simulation:
         moved = State(*(array.copy() for array in self._state))
         apart = np.zeros_like(v) if apart is None else apart
         integrate(begin.model, moved, begin.bodies, begin.offset, v, apart, begin.h)
+        self._bending.advance(begin, moved, v, apart)
         self._paths.place(moved, self._sleep.held, begin.at + begin.h / self._step)
         return moved
 
@@ -400,8 +417,10 @@ class Simulation:
         poses, bears = (self._state.position, begin.bodies.rotation), solution.memory.impulse[:, 0] > 0.0
         chosen = chosen_normals(self._bodies.shapes, *poses, solution.contacts, bears)
         self._state, self._last_step = best.moved, begin.h
+        bending = self._deformation.bending_speed()
+        self._follow_modes()
         self._predicted = begin.bodies.predicted
-        self._sleep.record_motion(solution.twist, solution.counts[0] == Status.SOLVED)
+        self._sleep.record_motion(solution.twist, solution.counts[0] == Status.SOLVED, bending)
         kept = with_borne(solution.memory, self._memory, begin.borne)
         found = {"approach": solution.approach, "taken": solution.taken}
         # what parts the overlaps of the next step is found anew: who pushed once would push for ever, a little
@@ -413,6 +432,11 @@ class Simulation:
             self._joints.advance(self._state, solution.held, begin.bodies.twist)
         joined = None if joints is None else joints.bodies
         return step_row(begin, solution, joined, solved, best.later.deepest, chosen)
+
+    def _follow_modes(self) -> None:
+        """Put the surfaces of bodies that bend where the state has them, to move on as it does."""
+        self._deformation.bend(self._state.modal)
+        self._deformation.bend_on(self._bending.of_those(self._sleep.awake, self._state.modal_velocity))
 
     def _wake(self, woken: NDArray[np.bool_]) -> None:
         if woken.any():
@@ -481,7 +505,8 @@ class Simulation:
         return [*self._joints.warnings(), *self._joints.too_stiff(*begun), *self._joints.contradictions(*begun)]
 
     def _record(self, rows: list[dict[str, Any]]) -> Frame:
-        poses, velocities = to_body_frames(self._bodies, self._state)
+        bodies = replace(self._bodies, model=self._bending.model(self._bodies.model, self._state))
+        poses, velocities = to_body_frames(bodies, self._state)
         reactions = self._reaction * (self.spec.fps / self.spec.time_scale)
         broken = self._joints.memory.broken.copy()
         giving_way = np.zeros(len(self._joints))
@@ -490,4 +515,5 @@ class Simulation:
             nearer = 0.5 * self.settings.recovery_speed * self.settings.substeps * self._step
             giving_way = self._joints.giving_way(self._state, nearer)
         contacts = self._kept.of_frame() if self._kept is not None and rows else None
-        return Frame(self._frame, poses, velocities, frame_statistics(rows), reactions, broken, giving_way, contacts)
+        joined = reactions, broken, giving_way
+        return Frame(self._frame, poses, velocities, frame_statistics(rows), *joined, contacts, self._state.modal.copy())

@@ -97,10 +97,12 @@ class Sleep:
         self._fastest[woken], self._before[woken] = np.inf, np.inf
         return chosen(merged, np.lexsort((merged.feature, merged.body_b, merged.body_a)))
 
-    def record_motion(self, twist: Floats, solved: bool) -> None:
-        """Take in the twists (n, 6) with which bodies moved in a step, or in a part of one, and whether it was solved."""
+    def record_motion(self, twist: Floats, solved: bool, bending: Floats | float = 0.0) -> None:
+        """Take in the twists (n, 6) with which bodies moved in a step, or in a part of one, whether it was solved, and (n,) m/s
+        how fast the surfaces of bodies moved within them."""
         if self._enabled:
             keep_fastest(twist, self._radius, solved, self._fastest)
+            np.maximum(self._fastest, bending, out=self._fastest)
 
     def update(
         self,

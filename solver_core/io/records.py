@@ -58,6 +58,8 @@ SEAM = "seam"
 CHECKPOINT = "chkp"
 # What scenes without joints leave out of a seam, all zeros there
 OF_JOINTS = ("joint_angle", "joint_twist")
+# And where no body bends.
+OF_BENDING = ("modal_velocity",)
 # Either ends a record: the second in caches of an earlier version.
 ENDS = (SEAM, CHECKPOINT)
 
@@ -149,11 +151,14 @@ def encode_record(frame: Frame, seam: Mapping[str, NDArray[Any]]) -> bytes:
     statistics = {f"statistics.{name}": getattr(frame.statistics, name) for name in STATISTICS}
     joints = {"reactions": frame.reactions, "broken": frame.broken, "giving_way": frame.giving_way}
     arrays = {"poses": frame.poses, "velocities": frame.velocities, **joints, **statistics}
+    if len(frame.modal):
+        arrays["modal"] = frame.modal
     fields = {"frame": frame.frame}
     record = encode_chunk(FRAME, fields, arrays)
     if frame.contacts is not None:
         record += encode_chunk(CONTACTS, fields, contacts_to_arrays(frame.contacts))
-    names = [name for name in TAKEN_UP if name in seam and (len(frame.reactions) or name not in OF_JOINTS)]
+    idle = (*(() if len(frame.reactions) else OF_JOINTS), *(() if len(frame.modal) else OF_BENDING))
+    names = [name for name in TAKEN_UP if name in seam and name not in idle]
     return record + encode_chunk(SEAM, fields, {name: seam[name] for name in names})
 
 
@@ -278,7 +283,11 @@ def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
         wanted = types.get(name, np.dtype(np.float64))
         if array.shape != shapes[name] or array.dtype != wanted:
             raise ValueError(f"array {name!r} has the shape {array.shape} of {array.dtype}, not {shapes[name]} of {wanted}")
-    for name in ("poses", "velocities"):
+    # of which there are none where no body bends
+    arrays["modal"] = modal = chunk.arrays.get("modal", np.zeros(0))
+    if modal.ndim != 1 or modal.dtype != np.dtype(np.float64):
+        raise ValueError(f"array 'modal' has the shape {modal.shape} of {modal.dtype}")
+    for name in ("poses", "velocities", "modal"):
         if not np.isfinite(arrays[name]).all():
             raise ValueError(f"array {name!r} has numbers that are not finite")
     for name in (*PAIRS, "spinning_body"):
@@ -288,7 +297,7 @@ def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
         raise ValueError("array 'status' has values that are no status")
     whole = FrameStatistics(**statistics)
     of_joints = arrays["reactions"], arrays["broken"], arrays["giving_way"]
-    return Frame(chunk.fields["frame"], arrays["poses"], arrays["velocities"], whole, *of_joints)
+    return Frame(chunk.fields["frame"], arrays["poses"], arrays["velocities"], whole, *of_joints, modal=modal)
 
 
 def with_later_columns(found: NDArray[Any]) -> NDArray[Any]:

@@ -28,6 +28,8 @@ from .container import Chunk, ContainerError, encode_chunk, is_foreign, locate_c
 __all__ = ["decode", "file_digest", "read_snapshot", "snapshot_digest", "write_snapshot"]
 
 KIND = "snap"
+# Fields that scenes of earlier versions do not have; where they are None, a scene is written, and named, as it was there.
+LATER_FIELDS = ("deformable",)
 
 
 def write_snapshot(path: str | os.PathLike[str], spec: SceneSpec, settings: SolverSettings) -> None:
@@ -118,7 +120,7 @@ class ArrayPool:
 def encode(value: Any, name: str, pool: ArrayPool) -> Any:
     """`value` as JSON, its arrays in the pool; `name` is where it is found, such as scene.bodies.3.mass."""
     if dataclasses.is_dataclass(value):
-        keys = [field.name for field in dataclasses.fields(value)]
+        keys = [field.name for field in dataclasses.fields(value) if not is_left_out(field.name, getattr(value, field.name))]
         return {key: encode(getattr(value, key), f"{name}.{key}", pool) for key in keys}
     if isinstance(value, tuple):
         return [encode(item, f"{name}.{index}", pool) for index, item in enumerate(value)]
@@ -136,6 +138,11 @@ def encode(value: Any, name: str, pool: ArrayPool) -> Any:
     raise ValueError(f"{name}: a {type(value).__name__} cannot be stored in a snapshot")
 
 
+def is_left_out(name: str, value: Any) -> bool:
+    """Whether a field is one that scenes of earlier versions lack, and without it is the same."""
+    return name in LATER_FIELDS and value is None
+
+
 def decode(value: Any, hint: Any, name: str, chunk: Chunk) -> Any:
     """The inverse of `encode` for a value whose declared type is `hint`; raises ValueError that names where it does not fit."""
     hint, may_be_none = optional(hint)
@@ -143,6 +150,8 @@ def decode(value: Any, hint: Any, name: str, chunk: Chunk) -> Any:
         return None
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         hints = field_types(hint)
+        if isinstance(value, dict):
+            value = {name: None for name in LATER_FIELDS if name in hints} | value
         if not isinstance(value, dict) or value.keys() != hints.keys():
             raise ValueError(f"{name} has not the fields of a {hint.__name__}")
         return hint(**{key: decode(value[key], hints[key], f"{name}.{key}", chunk) for key in hints})

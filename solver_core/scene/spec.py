@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .deformable import DeformableSpec
 from .fields import AbsorberSpec, FieldSpec
 from .joints import JointSpec
 
@@ -167,6 +168,7 @@ class BodySpec:
     lost in one second. linear_factor and angular_factor (3,) are 0 for a locked world axis and 1 for a free one. An active body
     that starts_asleep stays where it is, whatever pulls at it, until one that moves comes to it; joints tie it to bodies that
     do so as well, or it does not. Force fields wake it. feels_fields: whether they act on it at all, if it is active.
+    deformable: how an active mesh bends, None for a rigid one.
     """
 
     name: str
@@ -189,6 +191,7 @@ class BodySpec:
     deformation: Array | None = None
     starts_asleep: bool = False
     feels_fields: bool = True
+    deformable: DeformableSpec | None = None
 
 
 class Staggering(Enum):

@@ -12,17 +12,26 @@ from ..deformable.voxels import ThinnerThanABrick, brick_grid
 from ..geometry.surfaces import mesh_surface
 from ..scene.deformable import DeformableSpec
 from ..scene.field_types import mismatches
-from ..scene.spec import BodyKind, BodySpec, ShapeKind
+from ..scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind
 from .bodies import mass_findings
 from .findings import Findings, SceneProblem, is_not_negative, is_positive
 from .shapes import shape_findings
 
-__all__ = ["LARGEST_POISSON", "MOST_MODES", "deformable_problems"]
+__all__ = ["LARGEST_POISSON", "MOST_MODES", "bending_problems", "deformable_problems"]
 
 # More cost more than they show: the shapes of the first sixty of a chair are as fine as its boards are thick.
 MOST_MODES = 60
 # Bricks of what keeps its volume more strictly lock.
 LARGEST_POISSON = 0.45
+
+
+def bending_problems(body: BodySpec, spec: SceneSpec) -> Iterator[SceneProblem]:
+    """All that keeps a body of a scene from bending as it should, if it should."""
+    if body.deformable is None:
+        return
+    yield from deformable_problems(body, body.deformable)
+    for field, message in _motion_findings(body, body.deformable, spec):
+        yield SceneProblem(body.name, field, message)
 
 
 def deformable_problems(body: BodySpec, spec: DeformableSpec) -> Iterator[SceneProblem]:
@@ -45,6 +54,22 @@ def _findings(body: BodySpec, spec: DeformableSpec) -> Findings:
     yield from solid
     if not values and not solid:
         yield from _grid_findings(body, spec)
+
+
+def _motion_findings(body: BodySpec, deformable: DeformableSpec, spec: SceneSpec) -> Findings:
+    """What bodies that bend cannot do in a simulation."""
+    if np.size(deformable.pinned):
+        yield "pinned", "nothing holds the pinned vertices of a body that the solver moves; let the group be empty"
+    if not (np.all(body.linear_factor == 1.0) and np.all(body.angular_factor == 1.0)):
+        yield "angular_factor", "a body that bends cannot have locked axes; free them, or leave it rigid"
+    if body.inertia is not None:
+        yield "inertia", "that of a body that bends follows from its mesh; leave it out"
+    if body.deformation is not None:
+        yield "deformation", "a body either bends or deforms by keys; switch one of them off"
+    for joint in spec.joints:
+        if body.name in (joint.body_a, joint.body_b):
+            what = f"the joint {joint.name!r} would hold it, and joints hold rigid bodies only"
+            yield "deformable", f"{what}; remove the joint, or leave the body rigid"
 
 
 def _value_findings(spec: DeformableSpec) -> Findings:

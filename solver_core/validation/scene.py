@@ -11,6 +11,7 @@ import numpy as np
 from ..scene.field_types import mismatches
 from ..scene.spec import BodyKind, ContactMethod, PairSpec, SceneSpec, SceneWarning, SolverSettings
 from .bodies import body_problems
+from .deformable import bending_problems
 from .fields import field_problems, field_warnings
 from .findings import SceneError, SceneProblem, describe, is_finite, is_not_negative, is_positive
 from .joints import joint_problems, joint_warnings
@@ -87,6 +88,7 @@ def scene_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
     yield from gravity_problems(spec)
     for body in spec.bodies:
         yield from body_problems(body, spec)
+        yield from bending_problems(body, spec)
     yield from joint_problems(spec)
     yield from field_problems(spec)
 

@@ -19,6 +19,7 @@ __all__ = [
     "is_nearer",
     "surface_velocities",
     "surface_view",
+    "surface_weights",
     "triangle_corners",
     "winding_number",
 ]
@@ -220,8 +221,8 @@ def winding_number(surface, point, stack):
 
 
 @leaf_kernel
-def velocity_at(table, s, point, velocity, stack):
-    """Velocity of surface s at its point closest to one, between those of the corners (v, 3) of its triangle."""
+def closest_weights(table, s, point, stack):
+    """The triangle with the point of surface s closest to one, and the weights of its second and third corner there."""
     surface = surface_view(table, s)
     _, f, closest = closest_on_surface(surface, point, np.inf, 0.0, stack)
     p, q, r = triangle_corners(surface.vertices, surface.triangles[f])
@@ -232,7 +233,14 @@ def velocity_at(table, s, point, velocity, stack):
     if determinant > 0.0:
         second = (ed * oo - od * eo) / determinant
         third = (od * ee - ed * eo) / determinant
-    a, b, c = triangle_corners(velocity, surface.triangles[f])
+    return f, second, third
+
+
+@leaf_kernel
+def velocity_at(table, s, point, velocity, stack):
+    """Velocity of surface s at its point closest to one, between those of the corners (v, 3) of its triangle."""
+    f, second, third = closest_weights(table, s, point, stack)
+    a, b, c = triangle_corners(velocity, surface_view(table, s).triangles[f])
     return add(add(scaled(1.0 - second - third, a), scaled(second, b)), scaled(third, c))
 
 
@@ -244,6 +252,18 @@ def surface_velocities(table, s, points, velocity):
     for i in range(len(points)):
         set_vec(out, i, velocity_at(table, s, vec(points, i), velocity, stack))
     return out
+
+
+@kernel
+def surface_weights(table, s, points):
+    """Vertices (m, 3) of surface s, and their weights (m, 3) where it is closest to points (m, 3), in its own axes."""
+    stack = np.empty(64, np.int64)
+    corners, weights = np.empty((len(points), 3), np.int64), np.empty((len(points), 3))
+    for i in range(len(points)):
+        f, second, third = closest_weights(table, s, vec(points, i), stack)
+        corners[i] = table.triangles[table.first_triangle[s] + f]
+        weights[i, 0], weights[i, 1], weights[i, 2] = 1.0 - second - third, second, third
+    return corners, weights
 
 
 @leaf_kernel

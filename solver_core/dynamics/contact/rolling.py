@@ -52,8 +52,12 @@ STILL_ITS_NORMAL = 0.7  # cosine: of normals that turn by more in the step the o
 class Rolling:
     """Finds by how much the velocities at contacts of what rolls differ from J v; made once for a scene."""
 
-    def __init__(self, bodies: Bodies, impacts: ImpactFinder, deformation: Deformation, moving: MovingIslands) -> None:
+    def __init__(
+        self, bodies: Bodies, impacts: ImpactFinder, deformation: Deformation, moving: MovingIslands, bends: Flags
+    ) -> None:
+        """bends: (n,) which bodies do."""
         self._bodies, self._impacts, self._deformation, self._moving = bodies, impacts, deformation, moving
+        self._bends = bends
         self._rest = rest_offsets(bodies.model.size)
         self._balls, self._flat = balls_and_flats(bodies.shapes)
 
@@ -66,7 +70,7 @@ class Rolling:
         if not anything_turns(predicted, SLOW_ABOUT_AN_AXIS / step):
             return np.zeros(len(contacts), np.bool_), predicted
         # neither meshes that deform, whose surface is not where it will be, nor large islands in motion, where nobody sees it
-        apart = ~self._moving.members & (self._deformation.reach(begin.h) == 0.0)
+        apart = ~(self._moving.members | self._bends) & (self._deformation.reach(begin.h) == 0.0)
         where = contacts.body_a, contacts.body_b, contacts.feature, contacts.point, contacts.normal
         of_bodies = apart, self._balls, self._flat
         return that_roll(begin.model, begin.bodies, state.position, where, memory, of_bodies, step, begin.force_time)

@@ -209,6 +209,10 @@ def with_inertia(system: System, bodies: Ints, inertia: Floats) -> System:
 
 def with_joints(system: System, rows: JointRows) -> System:
     """A system of contacts with rows of joints after them."""
+    wider = system.jacobian_a.shape[2] - rows.jacobian_a.shape[2]
+    if wider > 0:
+        room = (0, 0), (0, 0), (0, wider)
+        rows = rows._replace(jacobian_a=np.pad(rows.jacobian_a, room), jacobian_b=np.pad(rows.jacobian_b, room))
     return system._replace(
         body_a=np.concatenate([system.body_a, rows.body_a]),
         body_b=np.concatenate([system.body_b, rows.body_b]),

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...collision.contact_set import NO_CONTACTS, NO_OVERLAP, ContactSet, Overlap, merged
-from ...collision.detect import detect
+from ...collision.detect import Scene, detect_all
 from ...collision.time_of_impact import Motion
 from ..model.bodies import Bodies, State
 from ..model.held_together import HeldTogether
@@ -92,12 +92,12 @@ class LaterContacts:
         the contacts at the motion's begin, unless those that were `held` foresaw it; and those that have `met` on their way.
         Of a pair one is movable (n,)."""
         contacts = self._met(met, before, state, motion) if len(met) else NO_CONTACTS
-        quick = self._impacts.reach(motion.twist, motion.h) > self._negligible * motion.share
-        # meshes that deform are not where they will be
-        still = np.broadcast_to(self._deformation.reach(motion.h), quick.shape) == 0.0
+        reach = self._impacts.reach(motion.twist, motion.h) + self._deformation.reach(motion.h)
+        quick = reach > self._negligible * motion.share
+        # meshes that deform by keys are not where they will be
+        still = ~self._deformation.follows_keys()
         rotation = matrices(moved.orientation)
-        placed, excluded = (moved.position, rotation), self._together.excluded
-        after = detect(self._shapes, *placed, self._rest, self._collections, quick & still, excluded)
+        after = self._contacts(moved.position, rotation, self._rest, quick & still)
         a, b = after.body_a, after.body_b
         after = after.chosen((movable[a] | movable[b]) & still[a] & still[b])
         a, b = after.body_a, after.body_b
@@ -138,19 +138,19 @@ class LaterContacts:
 
     def _foreseen(self, held: ContactSet, a: Ints, b: Ints, motion: Motion) -> Floats:
         """(k,) m: the deepest gap of bodies a (k,) and b (k,) that contacts let expect of a motion, 0 where no overlap."""
-        end = held.gap + motion.h * normal_speed(held, motion.twist, motion.position)
+        end = held.gap + motion.h * self._normal_speed(held, motion)
         return deepest_of_pairs(replace(held, gap=end), a, b)
 
     def _broken(self, contacts: ContactSet, motion: Motion) -> Flags:
         """(m,) contacts, in the terms of the begin, that a motion does not keep to; others would not alter it."""
         size = np.minimum(self._size[contacts.body_a], self._size[contacts.body_b])
-        end = np.maximum(contacts.gap, 0.0) + motion.h * normal_speed(contacts, motion.twist, motion.position)
+        end = np.maximum(contacts.gap, 0.0) + motion.h * self._normal_speed(contacts, motion)
         return end < -KEPT_TO * NOTICED * size
 
     def _met(self, met: Impacts, before: ContactSet, state: State, motion: Motion) -> ContactSet:
         """The contacts of pairs that meet on their way, in the terms of the begin; of those that touch from the begin, and of
         meshes that deform, the ones from `before`, however distant."""
-        still = np.broadcast_to(self._deformation.reach(motion.h), self._size.shape) == 0.0
+        still = ~self._deformation.follows_keys()
         clear = ~met.touching & still[met.bodies].all(axis=1)
         first = self._first_contacts(met.bodies[clear], met.times[clear], state, motion)
         key = [len(self._size), 1]
@@ -178,12 +178,18 @@ class LaterContacts:
             chosen = np.zeros(len(moves), np.bool_)
             chosen[bodies[together]] = True
             reach = 2.0 * self._rest
-            contacts = detect(self._shapes, position, rotation, reach, self._collections, chosen, self._together.excluded)
+            contacts = self._contacts(position, rotation, reach, chosen)
             wanted = np.isin(self._pair(contacts), bodies[together] @ [len(moves), 1])
             contacts = contacts.chosen(wanted)
             at = np.maximum(time[contacts.body_a], time[contacts.body_b])
             found = merged(found, self._told_at_begin(contacts, at, motion))
         return found
+
+    def _contacts(self, position: Floats, rotation: Floats, reach: Floats, movable: Flags) -> ContactSet:
+        """Contacts of bodies at places (n, 3) and (n, 3, 3), as far as they reach (n,), of which one is movable (n,)."""
+        still = np.zeros_like(position)
+        scene = Scene(position, rotation, reach, still, self._collections, movable, self._together.excluded)
+        return detect_all(self._shapes, scene, whole=self._deformation.bends)
 
     def _told_at_begin(self, contacts: ContactSet, time: Floats | float, motion: Motion) -> ContactSet:
         """Contacts found after a time (m,) s of a motion, with the points and gaps that stand for them when it begins."""
@@ -195,7 +201,16 @@ class LaterContacts:
         size_a, size_b = (np.where(self._movable[body], self._size[body], np.inf) for body in ends)
         of_a = np.where(np.isfinite(size_a), 1.0 / (1.0 + size_b / size_a), np.where(np.isfinite(size_b), 1.0, 0.5))[:, None]
         told = replace(contacts, point=of_a * was[1] + (1.0 - of_a) * was[0])
-        return replace(told, gap=contacts.gap - time[:, 0] * normal_speed(told, motion.twist, motion.position))
+        return replace(told, gap=contacts.gap - time[:, 0] * self._normal_speed(told, motion))
+
+    def _normal_speed(self, contacts: ContactSet, motion: Motion) -> Floats:
+        """(m,) m/s: n . u of a motion, with what the modes of bodies that bend add."""
+        speed = normal_speed(contacts, motion.twist, motion.position)
+        where = contacts.body_a, contacts.body_b
+        modes = self._deformation.modes_at(*where, contacts.point, motion.position, motion.rotation)
+        if modes is None:
+            return speed
+        return speed + np.einsum("ij,ij->i", self._deformation.bent_drift(*where, modes), contacts.normal)
 
     def _pair(self, contacts: ContactSet) -> Ints:
         return contacts.body_a * len(self._size) + contacts.body_b

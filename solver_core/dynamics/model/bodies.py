@@ -51,12 +51,15 @@ class Model(NamedTuple):
 class State(NamedTuple):
     """What a step changes: position (n, 3) of the centres of mass, orientation (n, 4), velocity (n, 3) of the centres of mass,
     and angular momentum (n, 3) about them, world axes. Velocities and momenta belong to the middle of the step (leapfrog).
+    modal, modal_velocity: (k,) how far bodies are bent in their modes, one body after the other, and how fast.
     """
 
     position: Floats
     orientation: Floats
     velocity: Floats
     angular_momentum: Floats
+    modal: Floats
+    modal_velocity: Floats
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,8 @@ def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
             properties = shape_mass_properties(body.shape, mass=body.mass, density=body.density)
             center[i], mass[i] = properties.center_of_mass, properties.mass
             inertia[i] = properties.inertia if body.inertia is None else body.inertia
-    deforming = {i for i, body in enumerate(spec.bodies) if body.deformation is not None}
+    deforming = {i for i, body in enumerate(spec.bodies) if body.deformation is not None or body.deformable is not None}
+    modes = sum(body.deformable.modes for body in spec.bodies if body.deformable is not None)
     table = build_shapes([shifted(body.shape, -center[i]) for i, body in enumerate(spec.bodies)], deforming)
     orientation = np.array([body.orientation for body in spec.bodies], dtype=float).reshape(n, 4)
     orientation /= np.linalg.norm(orientation, axis=1, keepdims=True)
@@ -109,7 +113,8 @@ def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
     )
     number = {body.name: i for i, body in enumerate(spec.bodies)}
     excluded = np.array(sorted({tuple(sorted(number[name] for name in pair)) for pair in spec.excluded}), dtype=np.int64)
-    return Bodies(model, table, center, excluded.reshape(-1, 2)), State(position, orientation, velocity, momentum)
+    state = State(position, orientation, velocity, momentum, np.zeros(modes), np.zeros(modes))
+    return Bodies(model, table, center, excluded.reshape(-1, 2)), state
 
 
 def _size(shape: ShapeSpec) -> float:

@@ -21,7 +21,7 @@ INDICES = ("memory_body_a", "memory_body_b", "asleep_body_a", "asleep_body_b", "
 MAY_BE_INFINITE = ("sleep_fastest", "sleep_before")
 OF_PAIRS = ("together_pair", "together_gap", "neighbours")  # who is held to whom
 # What an earlier version did not have.
-MAY_LACK = ("moving_members", *OF_PAIRS)
+MAY_LACK = ("moving_members", "modal", "modal_velocity", *OF_PAIRS)
 # What an earlier version had, by what it is called now, None for what is not needed any more.
 FORMER_ARRAYS = {
     "crowd_members": "moving_members",

@@ -18,7 +18,7 @@ Singles = NDArray[np.float32]
 Bodies = NDArray[np.int32]
 
 # What of a checkpoint a simulation of another scene takes up with a frame, besides the frame itself.
-TAKEN_UP = ("last_step", "sleep_untouched", "joint_angle", "joint_twist")
+TAKEN_UP = ("last_step", "sleep_untouched", "joint_angle", "joint_twist", "modal_velocity")
 
 
 class ContactState(IntEnum):
@@ -131,7 +131,8 @@ class Frame:
     every joint, and torque in N m about the joint, world axes, the mean over the frame; broken: (joints,) which are gone.
     giving_way: (joints,) m, or rad times a length at which forces turn bodies as easily as they move them: how far those are
     from where they may be that come no nearer, as they contradict each other or what they hold; 0 of all others. contacts: None
-    where they were not asked for, and at the first frame.
+    where they were not asked for, and at the first frame. modal: (k,) m sqrt(kg), how far bodies that bend are in their modes,
+    one body after the other.
     """
 
     frame: int
@@ -142,6 +143,7 @@ class Frame:
     broken: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     giving_way: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     contacts: FrameContacts | None = None
+    modal: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
 
 def require_finite(frame: Frame, bodies: tuple[str, ...]) -> None:

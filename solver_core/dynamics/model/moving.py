@@ -52,7 +52,7 @@ class MovingIslands:
         moving = len(begin.offset) - 1
         if not self._accelerated:
             return np.full(moving, self._tolerance), np.zeros(moving, dtype=bool)
-        now, of_bodies = begin.unknowns(begin.bodies.twist), (self.tumbling, self.members, self._asked)
+        now, of_bodies = begin.velocities, (self.tumbling, self.members, self._asked)
         return who_tumbles(system, begin.model.dof, now, begin.gravity_speed, self._tolerances, of_bodies)
 
     def still(self) -> Floats:

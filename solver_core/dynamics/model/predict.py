@@ -9,6 +9,7 @@ does without torque (`free_rotation.py`). For them the inertia tensor is that of
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..motion.rotation import rotate_by, write_matrix
 from .bodies import RIGID, Model, State
 from .rest_gaps import TOUCHING_OFFSETS, AtRest, RestGaps
 
-__all__ = ["Begin", "Prediction", "is_locked", "predict", "predicted_step"]
+__all__ = ["Begin", "Bend", "Prediction", "is_locked", "predict", "predicted_step"]
 
 Floats = NDArray[np.float64]
 
@@ -44,6 +45,21 @@ class Prediction(NamedTuple):
     inverse_mass: Floats
 
 
+@dataclass(frozen=True)
+class Bend:
+    """The modes of the bodies that bend and are awake, in a step.
+
+    row: (k,) of each in the state's `modal`, unknown: (k,) among the degrees of freedom. velocity, predicted: (k,) as the step
+    begins, and as it would end if nothing touched. mass: (k,) their place on the diagonal of a body's block.
+    """
+
+    row: NDArray[np.int64]
+    unknown: NDArray[np.int64]
+    velocity: Floats
+    predicted: Floats
+    mass: Floats
+
+
 class Begin(NamedTuple):
     """A step as it begins.
 
@@ -53,7 +69,8 @@ class Begin(NamedTuple):
     `System`; rigid: (moving, 6) its degrees of freedom. gravity: m/s^2, how strong it is. smallest: m, the half extent of the
     smallest awake, infinite of none. bodies: what is predicted of them. contacts: those that may close in
     the step; rest: the gaps that they keep; resting: those of the contacts, None where they were not looked up. borne: (k, 4)
-    N s, what of the remembered impulses of contacts is in the prediction.
+    N s, what of the remembered impulses of contacts is in the prediction. bend: the modes of bodies that bend, None where none
+    of these is awake; they come after the twist of their body.
     """
 
     at: float
@@ -72,6 +89,7 @@ class Begin(NamedTuple):
     rest: RestGaps
     borne: Floats
     resting: AtRest | None = None
+    bend: Bend | None = None
 
     @property
     def force_time(self) -> float:
@@ -117,15 +135,26 @@ class Begin(NamedTuple):
         return contacts.gap - rest.gap <= TOUCHING_OFFSETS * rest.offset
 
     def unknowns(self, twist: Floats) -> Floats:
-        """Velocities (dof,) of the bodies that the solver moves, from the twists (n, 6) of all."""
+        """Velocities (dof,) of the bodies that the solver moves, from the twists (n, 6) of all; modes move as predicted."""
         v = np.empty(self.offset[-1])
         v[self.rigid] = twist[self.awake]
+        if self.bend is not None:
+            v[self.bend.unknown] = self.bend.predicted
+        return v
+
+    @property
+    def velocities(self) -> Floats:
+        """Velocities (dof,) of the bodies that the solver moves, as the step begins."""
+        v = self.unknowns(self.bodies.twist)
+        if self.bend is not None:
+            v[self.bend.unknown] = self.bend.velocity
         return v
 
     def kinetic(self, v: Floats) -> float:
         """The energy of motion in J of what the solver moves with velocities (dof,)."""
         twist = self.twists(v)
-        return 0.5 * float(np.einsum("ki,kij,kj->", twist, self.bodies.mass, twist))
+        rigid = 0.5 * float(np.einsum("ki,kij,kj->", twist, self.bodies.mass, twist))
+        return rigid if self.bend is None else rigid + 0.5 * float(self.bend.mass @ v[self.bend.unknown] ** 2)
 
     def twists(self, v: Floats) -> Floats:
         """(moving, 6) the twists of the bodies that the solver moves, from their velocities (dof,)."""
@@ -133,16 +162,16 @@ class Begin(NamedTuple):
 
     def all_twists(self, v: Floats) -> Floats:
         """(n, 6) the twists of all bodies, of those that the solver moves from their velocities (dof,)."""
-        return all_twists(self.model.dof, self.bodies.predicted, v)
+        return all_twists(self.model.dof, self.offset, self.bodies.predicted, v)
 
 
 @kernel
-def all_twists(dof, predicted, v):
+def all_twists(dof, offset, predicted, v):
     """The same."""
     out = predicted.copy()
     for b in range(dof.size):
         if dof[b] >= 0:
-            out[b] = v[RIGID * dof[b] : RIGID * (dof[b] + 1)]
+            out[b] = v[offset[dof[b]] : offset[dof[b]] + RIGID]
     return out
 
 

@@ -18,4 +18,5 @@ def state_at(bodies: Bodies, frame: Frame) -> State:
     arm = rotate(orientation, bodies.center_of_mass)
     rotation = matrices(orientation)
     momentum = np.einsum("nij,njk,nlk,nl->ni", rotation, bodies.model.inertia, rotation, angular)
-    return State(frame.poses[:, :3] + arm, orientation, frame.velocities[:, :3] + np.cross(angular, arm), momentum)
+    of_modes = frame.modal, np.zeros_like(frame.modal)
+    return State(frame.poses[:, :3] + arm, orientation, frame.velocities[:, :3] + np.cross(angular, arm), momentum, *of_modes)

@@ -95,7 +95,7 @@ class Law:
     def __init__(self, begin: Begin, contacts: ContactSet, problem: StepProblem, least: float):
         """least: m/s, a rebound that is no faster is none."""
         system, self._e, self._least = problem.system, problem.restitution, least
-        now, then = (relative_velocities(system, v)[:, 0] for v in (begin.unknowns(begin.bodies.twist), system.velocity))
+        now, then = (relative_velocities(system, v)[:, 0] for v in (begin.velocities, system.velocity))
         pull = (now - then) / begin.force_time
         self.room = np.maximum(contacts.gap - begin.rest_gaps(contacts), 0.0)
         self._late, self._fallen = 0.5 * begin.h * pull, 2.0 * pull * self.room

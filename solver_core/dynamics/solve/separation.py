@@ -18,7 +18,7 @@ from ...solvers.coulomb.first_order import sweeps_and_admm
 from ...solvers.criteria import FEW_BODIES, MAX_CHECKS, StoppingCriteria
 from ...solvers.effort import allow
 from ...solvers.kaufman_2008.projection import DISK, MULTIPLIER_STEPS, Sets, project
-from ..model.bodies import Model
+from ..model.bodies import RIGID, Model
 from ..model.predict import Begin
 from ..model.rest_gaps import REST_OFFSET
 
@@ -81,6 +81,9 @@ def separation(
     (pairs, box), bias = joined, np.zeros_like(system.bias)
     bias[len(gap) :] = left_to_limits(every[len(gap) :], box)
     apart = system._replace(velocity=np.zeros_like(v), bias=bias, slack=wanted, mu=np.zeros_like(system.mu), box=box)
+    if begin.bend is not None:
+        # not by bending: what is bent to make room springs back, and into what it was parted from
+        apart = apart._replace(jacobian_a=rigid_part(apart.jacobian_a), jacobian_b=rigid_part(apart.jacobian_b))
     linked_a, linked_b = np.concatenate([body_a, pairs[:, 0]]), np.concatenate([body_b, pairs[:, 1]])
     islands = connected(len(model.dof), model.dof >= 0, linked_a, linked_b)
     impulse, acting = np.zeros((len(system.body_a), 3)), np.zeros(len(system.body_a), dtype=np.bool_)
@@ -102,6 +105,13 @@ def separation(
         impulse[:] = 0.0
     leave_what_gets_worse(model, apart, islands, contacts, rest, size, h, out)
     return out, pushes
+
+
+def rigid_part(jacobian: Floats) -> Floats:
+    """Rows (m, 3, .) that act on twists alone; modes come after them."""
+    rows = np.zeros_like(jacobian)
+    rows[:, :, :RIGID] = jacobian[:, :, :RIGID]
+    return rows
 
 
 @kernel

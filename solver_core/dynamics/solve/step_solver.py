@@ -17,6 +17,7 @@ from ...problem.system import System
 from ...scene.spec import ContactMethod, SceneSpec, SolverSettings
 from ...solvers.coulomb.cascade import VARIANTS
 from ...solvers.effort import deadline_timer, effort_of_a_step, is_worked_off
+from ..contact.bent import with_modes
 from ..contact.build import NO_TURNING, Beyond, ContactMemory, StepProblem, build_system, remember, rules_of
 from ..contact.rebounds import lowered, taken
 from ..contact.rolling import Rolling
@@ -136,14 +137,18 @@ class StepSolver:
         self, begin: Begin, state: State, contacts: ContactSet, memory: ContactMemory, least_bounce: float, moved: Moved
     ) -> StepProblem:
         """The contact problem of the step, without joints; what rolls has it about the motion of the last step's impulses."""
-        drift = self._deformation.drift(contacts.body_a, contacts.body_b, contacts.point, state.position, begin.bodies.rotation)
+        where = contacts.body_a, contacts.body_b, contacts.point, state.position, begin.bodies.rotation
+        drift = self._deformation.drift(*where)
+        modes = None if begin.bend is None else self._deformation.modes_at(*where)
+        bent = 0.0 if modes is None else self._deformation.bent_drift(*where[:2], modes, state.modal_velocity)
         known = memory, self._rules, least_bounce, self._joints.held
         rolls, twist = self._rolling.contacts(begin, state, contacts, memory)
         turning = NO_TURNING, rolls
         if rolls.any():
             moved_on = moved(begin.unknowns(twist))
             turning = self._rolling.turning(begin, state, moved_on, twist, contacts, rolls)
-        return build_system(begin, state, contacts, Beyond(drift, *turning), *known)
+        problem = build_system(begin, state, contacts, Beyond(drift + bent, *turning), *known)
+        return with_modes(problem, begin, contacts, modes, bent)
 
     def _pass_on(
         self, begin: Begin, joints: JointStep | None, contacts: ContactSet, problem: StepProblem, least_bounce: float
@@ -217,7 +222,7 @@ class StepSolver:
             problem = problem._replace(system=with_joints(contacts, rows))
         is_loose = not drift.max(initial=0.0) <= (JOINT_LOOSE if may_cut and not joints.are_driven else JOINT_OFF)
         straight = joints.straight_rows(*limits)
-        moving = max(begin.kinetic(begin.unknowns(begin.bodies.twist)), begin.kinetic(v))
+        moving = max(begin.kinetic(begin.velocities), begin.kinetic(v))
         is_loose |= joints.gain(problem.impulse[len(contacts.mu) :], before, straight, JOINT_DRIFT) > MOST_GAIN * moving
         # to stay where they are keeps all joints whose ends nobody drives apart, so that a shorter step mends it
         if not is_loose or (may_cut and not joints.are_driven):
@@ -251,7 +256,7 @@ class StepSolver:
             v = solve_islands(system, impulse, *asked, *options, self._effort, counts, errors, *last)
         elif settings.method is ContactMethod.PIVOT:
             fall = float(np.linalg.norm(begin.model.gravity)) * begin.h
-            direction = sliding_directions(system, begin.unknowns(begin.bodies.twist), fall)
+            direction = sliding_directions(system, begin.velocities, fall)
             v = solve_islands_by_pivoting(system, direction, impulse, *limits, self._deadline, counts, errors)
         elif settings.method is ContactMethod.ENERGY:
             v = solve_islands_by_energy(system, impulse, *limits, self._deadline, counts, errors)

@@ -250,3 +250,22 @@ def test_frames_of_a_version_that_knew_fewer_ways_to_an_answer_can_be_read(tmp_p
         writer.append(later, {})
     found = FrameCacheReader(path).read(11).statistics.found
     assert found.shape == (4, len(Found)) and (found[:, :8] == 3).all() and not found[:, 8:].any()
+
+
+def test_frames_of_bodies_that_bend_have_their_modes_and_others_nothing_of_them(tmp_path):
+    def chunks(frame, seam):
+        path = tmp_path / "record"
+        path.write_bytes(encode_record(frame, seam | {"last_step": np.array([0.1])}))
+        with open(path, "rb") as file:
+            place = locate_chunk(file, 0)
+            return read_chunk(file, place), read_chunk(file, locate_chunk(file, place.end))
+
+    bent = dataclasses.replace(frame(11), modal=np.array([0.1, -0.2, 0.3]))
+    whole, seam = chunks(bent, {"modal_velocity": np.array([1.0, 2.0, 3.0])})
+    assert decode_frame(whole, 3, 0).modal.tolist() == [0.1, -0.2, 0.3]
+    assert seam.arrays["modal_velocity"].tolist() == [1.0, 2.0, 3.0]
+    rigid, seam = chunks(frame(11), {"modal_velocity": np.zeros(0)})
+    assert "modal" not in rigid.arrays and "modal_velocity" not in seam.arrays
+    wrong = dataclasses.replace(whole, arrays=whole.arrays | {"modal": np.array([np.nan])})
+    with pytest.raises(ValueError, match="'modal' has numbers that are not finite"):
+        decode_frame(wrong, 3, 0)

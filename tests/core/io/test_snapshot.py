@@ -15,6 +15,7 @@ import pytest
 
 from solver_core.io.container import ContainerError, encode_chunk
 from solver_core.io.snapshot import file_digest, read_snapshot, snapshot_digest, write_snapshot
+from solver_core.scene.deformable import DeformableSpec
 from solver_core.scene.spec import (
     BodyKind,
     BodySpec,
@@ -26,6 +27,7 @@ from solver_core.scene.spec import (
     ShapeSpec,
     SolverSettings,
 )
+from solver_core.scenes import card_house
 
 from ..caches import give_settings_of_an_earlier_version
 
@@ -200,3 +202,17 @@ def test_files_can_be_read_without_loading_compiled_kernels():
         "solver_core.bake.report, solver_core.worker; sys.exit('numba' in sys.modules or 'bpy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_a_scene_in_which_nothing_bends_is_written_as_it_was_before_bodies_could():
+    """The name that files of version 0.1 had for it."""
+    assert snapshot_digest(card_house(levels=3), SolverSettings()) == "6b9c1d0ffb5e9b4df52fec76bc83ca91"
+
+
+def test_a_body_that_bends_comes_back(tmp_path):
+    bends = DeformableSpec(young=1e9, modes=7, pinned=np.array([1, 2], dtype=np.int32))
+    spec, _ = scene()
+    spec = dataclasses.replace(spec, bodies=(dataclasses.replace(spec.bodies[0], deformable=bends), *spec.bodies[1:]))
+    write_snapshot(tmp_path / "scene", spec, SolverSettings())
+    read = read_snapshot(tmp_path / "scene")[0].bodies[0].deformable
+    assert (read.kind, read.young, read.modes, read.pinned.tolist()) == (bends.kind, 1e9, 7, [1, 2])

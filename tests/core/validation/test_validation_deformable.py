@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 from solver_core.scene.deformable import DeformableSpec
+from solver_core.scene.joints import JointSpec
 from solver_core.scene.parts import box_shape
-from solver_core.scene.spec import BodyKind, BodySpec
+from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, SolverSettings
 from solver_core.validation.deformable import deformable_problems
+from solver_core.validation.findings import SceneError
+from solver_core.validation.scene import validate
 
 from ..deformable.beams import box, mesh
 from ..meshes import CUBE, CUBE_TRIANGLES, sheet
@@ -84,3 +87,22 @@ def test_more_modes_than_bricks_have_are_named():
     cube = replace(BODY, shape=box((1.0, 1.0, 1.0)))
     assert "1 bricks have 18 shapes; choose fewer modes or more bricks" in found(cube, resolution=1)["modes"]
     assert "pin less" in found(cube, resolution=1, pinned=np.arange(8, dtype=np.int32))["modes"]
+
+
+def problems_of(body, **scene):
+    try:
+        validate(SceneSpec((body,), **scene), SolverSettings())
+    except SceneError as error:
+        return {problem.field: problem.message for problem in error.problems}
+    return {}
+
+
+def test_what_a_body_that_bends_cannot_do_in_a_simulation_is_named():
+    bends = replace(BODY, deformable=DeformableSpec())
+    assert problems_of(bends) == {}
+    assert "let the group be empty" in problems_of(replace(bends, deformable=DeformableSpec(pinned=np.arange(4))))["pinned"]
+    assert "locked axes" in problems_of(replace(bends, angular_factor=np.array([1.0, 0.0, 1.0])))["angular_factor"]
+    assert "follows from its mesh" in problems_of(replace(bends, inertia=np.eye(3)))["inertia"]
+    hinge = JointSpec("Hinge", "Board", "")
+    assert "'Hinge' would hold it" in problems_of(bends, joints=(hinge,))["deformable"]
+    assert "bounciness" in problems_of(replace(bends, material=MaterialSpec(restitution=2.0)))["restitution"]

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Active bodies that bend: modal velocities beside the twist of a frame that moves as a rigid body of the inertia I(q) does.
+
+A mode of unit mass, q'' + d q' + omega^2 q = g, pulls with the mean of its forces at three steps' ends, weighted a, 1 - 2 a, a,
+as the springs of joints do (`joints/rows.py`): its frequency is exact and it loses nothing but by d. The last of the three is
+solved for, and so stands in the block of the body that contacts push against:
+
+    (1 + T h a omega^2 + s T d) v+ = (1 + T h' a omega^2 - (1 - s) T d) v - T omega^2 q + T g
+
+with h the step, h' the one before, T the time that forces act for. Modes that swing too fast for the step pull with the force
+at its end (backward Euler), and are soon at rest. The mean of both velocities damps, s = 1/2, or more of the later one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...deformable.inertia import inertia_change, quadratic_forces
+from ...deformable.reduced_body import ReducedBody, reduced_body
+from ...scene.spec import BodySpec, SceneSpec
+from ..motion.free_rotation import principal_axes
+from .bodies import RIGID, Model, State
+from .predict import Begin, Bend
+
+__all__ = ["Bending"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+STIFF = 4.0  # of h^2 omega^2, as of springs
+
+
+@dataclass(frozen=True)
+class Bending:
+    """What is constant of the bodies of a scene that bend. body: (b,) their indices; first: (b + 1,) the first row of each in
+    the state's `modal`; reduced: their modes; width: (n,) how many modes each body has."""
+
+    body: Ints
+    first: Ints
+    reduced: tuple[ReducedBody, ...]
+    width: Ints
+
+    @classmethod
+    def of_scene(cls, spec: SceneSpec) -> Bending:
+        """Those of a validated scene; bodies of the same mesh and material are computed once."""
+        known: dict[tuple, ReducedBody] = {}
+        body = [i for i, one in enumerate(spec.bodies) if one.deformable is not None]
+        for i in body:
+            key = _key(spec.bodies[i])
+            if key not in known:
+                known[key] = _reduced(spec.bodies[i])
+        reduced = tuple(known[_key(spec.bodies[i])] for i in body)
+        count = np.array([len(one.omega) for one in reduced], dtype=np.int64)
+        width = np.zeros(len(spec.bodies), dtype=np.int64)
+        width[body] = count
+        return cls(np.array(body, dtype=np.int64), np.concatenate([[0], np.cumsum(count)]), reduced, width)
+
+    def __len__(self) -> int:
+        return len(self.body)
+
+    @property
+    def bends(self) -> NDArray[np.bool_]:
+        """(n,) which bodies do."""
+        return self.width > 0
+
+    def rows(self, k: int) -> slice:
+        """Of the k-th body that bends, in the state's `modal`."""
+        return slice(int(self.first[k]), int(self.first[k + 1]))
+
+    def model(self, model: Model, state: State) -> Model:
+        """A model with the inertia that bodies have as they are bent."""
+        if not len(self):
+            return model
+        inertia = model.inertia.copy()
+        for k, body in enumerate(self.body):
+            inertia[body] += inertia_change(self.reduced[k].inertia, state.modal[self.rows(k)])
+        axes, moments = principal_axes(inertia)
+        axes = np.where(self.bends[:, None, None], axes, model.axes)
+        return model._replace(inertia=inertia, axes=axes, moments=np.where(self.bends[:, None], moments, model.moments))
+
+    def begin(self, begin: Begin, state: State) -> Begin:
+        """The step with modal velocities among its unknowns."""
+        if not len(self):
+            return begin
+        width = RIGID + self.width[begin.awake]
+        offset = np.concatenate([[0], np.cumsum(width)])
+        parts = []
+        for k, body in enumerate(self.body):
+            if begin.model.dof[body] >= 0:
+                rows = np.arange(self.first[k], self.first[k + 1])
+                unknown = offset[begin.model.dof[body]] + RIGID + np.arange(len(rows))
+                parts.append((rows, unknown, *_predicted(self.reduced[k], begin, state, int(body), self.rows(k))))
+        bend = Bend(*(np.concatenate(part) for part in zip(*parts, strict=True))) if parts else None
+        rigid = offset[:-1, None] + np.arange(RIGID)
+        block_start = np.concatenate([[0], np.cumsum(width**2)])
+        return begin._replace(offset=offset, block_start=block_start, rigid=rigid, bend=bend)
+
+    def advance(self, begin: Begin, moved: State, v: Floats, apart: Floats) -> None:
+        """Move the modes of a state on by velocities v, and others that part what overlaps, both (dof,)."""
+        if begin.bend is not None:
+            bend = begin.bend
+            moved.modal_velocity[bend.row] = v[bend.unknown]
+            moved.modal[bend.row] += begin.h * (v + apart)[bend.unknown]
+
+    def of_those(self, which: NDArray[np.bool_], velocity: Floats) -> Floats:
+        """Modal velocities (k,) of some bodies (n,), and none of the others."""
+        return np.where(np.repeat(which[self.body], np.diff(self.first)), velocity, 0.0)
+
+    def velocities(self, begin: Begin, v: Floats) -> Floats:
+        """(k,) of a state's `modal`, of bodies that are awake out of velocities v (dof,); the others do not move."""
+        out = np.zeros(self.first[-1])
+        if begin.bend is not None:
+            out[begin.bend.row] = v[begin.bend.unknown]
+        return out
+
+
+def _reduced(body: BodySpec) -> ReducedBody:
+    assert body.deformable is not None
+    return reduced_body(body.shape, body.deformable, mass=body.mass, density=body.density)
+
+
+def _key(body: BodySpec) -> tuple:
+    """What the modes of a body depend on."""
+    shape, spec = body.shape, body.deformable
+    assert spec is not None
+    arrays = (np.ascontiguousarray(shape.vertices), np.ascontiguousarray(shape.triangles))
+    values = spec.kind, spec.young, spec.poisson, spec.modes, spec.resolution, spec.damping_ratio
+    return *(array.tobytes() for array in arrays), body.mass, body.density, *values
+
+
+def _predicted(body: ReducedBody, begin: Begin, state: State, index: int, rows: slice) -> tuple[Floats, Floats, Floats]:
+    """The modal velocities of a body as a step begins, those that it would end with, and what stands for their mass."""
+    q, v = state.modal[rows], state.modal_velocity[rows]
+    h, time = begin.h, begin.force_time
+    square = body.omega**2
+    weight = h * h * square
+    followed = weight <= STIFF
+    angle = np.where(followed, weight, STIFF) ** 0.5
+    later = np.where(followed, 0.5 / (1.0 - np.cos(angle)) - 1.0 / angle**2, 1.0)
+    earlier = np.where(followed, later, 0.0)
+    damped = time * body.damping
+    share = np.maximum(0.5, 1.0 - 1.0 / np.maximum(damped, 1.0))
+    turning = begin.bodies.rotation[index].T @ begin.bodies.twist[index, 3:]
+    force = quadratic_forces(body.inertia, q, v, turning) - square * q
+    mass = 1.0 + time * h * later * square + share * damped
+    known = (1.0 + time * begin.last_step * earlier * square - (1.0 - share) * damped) * v + time * force
+    return v, known / mass, mass
