@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write the tables of README.md and docs/measured.md from docs/measured/*.csv.
+"""Write the tables of README.md, docs/measured.md and docs/rivals.md from docs/measured/*.csv.
 
     python -m tests.bench.tables [--check]
 
@@ -17,7 +17,7 @@ from .csv_tables import Cell, Row, Table, number, page_with_tables, pair, ratio,
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ROOT / "docs" / "measured"
-PAGES = (ROOT / "README.md", ROOT / "docs" / "measured.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "measured.md", ROOT / "docs" / "rivals.md")
 
 BULLET, BULLET_MORE = "Bullet, 10 and 10", "Bullet, 40 and 50"
 METHODS = {"published": "plain", "accelerated": "default", "pivot": "pivoting"}
