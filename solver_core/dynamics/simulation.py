@@ -318,7 +318,6 @@ class Simulation:
                 return alone.first()
             self._deformation.bend(moved.modal)
             later = self._later.find(begin.contacts, contacts, self._state, motion, moved, impacts, begin.awake)
-            self._deformation.bend(self._state.modal)
             tries.append(Attempt(solution, moved, impacts, later))
             woken = self._sleep.to_wake(later.contacts.body_a, later.contacts.body_b, begin.awake)
             if woken.any():
@@ -346,6 +345,7 @@ class Simulation:
         """A step solved for some contacts; those that cannot all bounce as they should do not."""
         of_try = begin, self._state, joints, contacts, memory, known
         moved = partial(self._moved, begin)
+        self._deformation.bend(self._state.modal)
         solution = self._solver.solve(*of_try, bounces, moved)
         if not bounces or solution.counts[0] != Status.INFEASIBLE:
             return solution

@@ -90,7 +90,7 @@ class Deformation:
         self._meshes = deforming_meshes(spec, shapes)
         self._bent = bent_meshes(shapes, modes)
         self._velocity: dict[int, Floats] = {}
-        self._modal = np.zeros(0)
+        self._modal, self._placed = np.zeros(0), np.zeros(0)
 
     def place(self, begin: float, end: float, h: float) -> None:
         """Put the surfaces where they are at the begin, to move on for h seconds up to the end; both in frames."""
@@ -100,7 +100,10 @@ class Deformation:
             self._put(mesh, before)
 
     def bend(self, modal: Floats) -> None:
-        """Put the surfaces of bodies that bend where a state's `modal` has them."""
+        """Put the surfaces of bodies that bend where a state's `modal` has them, if they are not there."""
+        if np.array_equal(modal, self._placed):
+            return
+        self._placed = modal.copy()
         for mesh in self._bent:
             self._put(mesh, mesh.vertices + mesh.modes @ modal[mesh.rows])
 
