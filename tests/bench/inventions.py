@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import process_time
+from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -52,6 +53,12 @@ def scale_of(random: Random) -> float:
     return float(10.0 ** random.uniform(-3.0, 1.0))
 
 
+def any_turn(random: Random) -> Rotation:
+    """A turn in space, all alike likely."""
+    legacy: Any = Rotation.random
+    return legacy(random_state=int(random.integers(1 << 31)))
+
+
 def gap_of(random: Random) -> float:
     """A gap in parts of the size."""
     size = float(10.0 ** random.uniform(-9.0, -4.0))
@@ -64,7 +71,7 @@ def anyhow(spec: SceneSpec, random: Random) -> tuple[SceneSpec, str]:
     if how == "mirrored":
         spec = mirrored(spec)
     if how == "turned":
-        spec = turned(spec, Rotation.random(random_state=int(random.integers(1 << 31))))
+        spec = turned(spec, any_turn(random))
     return spec, how
 
 
@@ -83,7 +90,7 @@ def farthest(frames: list, scale: float) -> float:
 def board(kind: str, size: Floats) -> ShapeSpec:
     """A board of (thickness, width, length): a hull, a mesh, or two halves in one body."""
     if kind == "mesh":
-        return ShapeSpec(ShapeKind.MESH, CUBE * size, CUBE_TRIANGLES)
+        return ShapeSpec(ShapeKind.MESH, np.asarray(CUBE * size, dtype=np.float64), CUBE_TRIANGLES)
     if kind == "compound":
         half = box_shape(size * [1.0, 0.5, 1.0])
         sides = (-0.25 * size[1], 0.25 * size[1])
@@ -155,7 +162,7 @@ def rolls(random: Random) -> Found:
     gravity = G * (math.sin(tilt) * down - [0.0, 0.0, math.cos(tilt)])
     spec = SceneSpec((ground(material), body), gravity=gravity)
     if random.integers(2):
-        spec = turned(spec, Rotation.random(random_state=int(random.integers(1 << 31))))
+        spec = turned(spec, any_turn(random))
     frames, missed = film(spec, 1.0, scale)
     way = np.linalg.norm(frames[-1].poses[1, :3] - frames[0].poses[1, :3])
     free = 0.5 * G * math.sin(tilt) * scale * ((len(frames) - 1) / 24.0) ** 2
@@ -216,7 +223,7 @@ def knocks(random: Random) -> Found:
     number, scale = int(random.integers(3, 13)), scale_of(random)
     ratio = random.uniform(0.5, 1.0) if random.integers(2) else 1.0
     gap = abs(gap_of(random)) if random.integers(2) else 10.0 ** random.uniform(-4.0, -1.0)
-    along = Rotation.random(random_state=int(random.integers(1 << 31))).apply([1.0, 0.0, 0.0])
+    along = any_turn(random).apply([1.0, 0.0, 0.0])
     material = pair_material(1e-9, restitution=1.0)
     bodies = []
     for i in range(number):
@@ -234,7 +241,7 @@ def knocks(random: Random) -> Found:
 def glued(random: Random, falling: bool) -> Found:
     """A column of cubes glued to each other: in free fall joints bear nothing, on the floor the weight above."""
     number, scale, gap = int(random.integers(2, 7)), scale_of(random), gap_of(random)
-    turn = Rotation.random(random_state=int(random.integers(1 << 31))) if falling else Rotation.identity()
+    turn = any_turn(random) if falling else Rotation.identity()
     orientation, material = turn.as_quat(scalar_first=True), pair_material(0.6)
     base = np.array([0.0, 0.0, 50.0 * scale if falling else 0.5 * scale])
     places = [base + turn.apply([0.0, 0.0, i * (1.0 + gap) * scale]) for i in range(number)]
@@ -279,7 +286,8 @@ def main() -> None:
             except Exception as error:  # a scene that ends the run is a finding too
                 traceback.print_exc()
                 found = Found(f"{type(error).__name__}: {error}", math.nan, math.nan, math.nan, False, 0)
-            rows.append({"line": line, "number": number} | found.__dict__ | {"seed": seeds})
+            row: dict[str, object] = {"line": line, "number": number, "seed": seeds}
+            rows.append(row | found.__dict__)
             right = "right" if found.ok else "WRONG"
             shown = f"{line:15} {number:3} {right} expected {found.expected:.5g} measured {found.measured:.5g}"
             seconds = process_time() - begin
