@@ -115,7 +115,7 @@ def sweep(arguments: argparse.Namespace, stop: Stop) -> ExitStatus:
         try:
             write_sheet(folder, results)
         except OSError as error:
-            advice = "the bakes are in their caches; the same command writes it anew"
+            advice = "what was baked is in its caches; make room, and the same command goes on"
             return failed(ExitStatus.FAILED, f"the sheet could not be written: {error}\n{advice}")
     finally:
         lock.release()
