@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
@@ -29,7 +29,9 @@ from ..blender import actions
 from ..blender.placement import basis_at, matrices_now, place, world_matrices
 from ..blender.rotations import matrix_of_quaternion
 from ..output.cached_contacts import objects_of_bodies
-from ..read.extract import Extraction
+
+if TYPE_CHECKING:
+    from ..read.extract import Extraction
 
 __all__ = ["Live"]
 

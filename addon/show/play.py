@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import bpy
 import gpu
@@ -17,8 +17,10 @@ from ...solver_core.validation.findings import SceneError
 from ..bake.worker import WorkerError
 from ..blender.cooperative import at_once
 from ..blender.poll import load_what_reads, may_read_scene
-from ..read.extract import Extraction
 from .live import Live
+
+if TYPE_CHECKING:
+    from ..read.extract import Extraction
 
 __all__ = ["register", "unregister"]
 

@@ -46,7 +46,7 @@ def test_no_step_is_so_long_that_it_swings_past_the_hand(substeps):
 def test_the_point_that_is_held_comes_to_the_hand_and_the_body_hangs_below_it():
     corner, target = np.array([0.1, 0.1, 0.1]), np.array([0.3, 0.2, 1.0])
     box = body(position=(0.0, 0.0, 1.0), angular_damping=0.9999)
-    frames = pulled(scene(box), Pull(0, corner, target), 192)
+    frames = pulled(scene(box), Pull(0, corner, target), 264)
     pose = frames[-1].poses[0]
     turn = Rotation.from_quat(np.roll(pose[3:], -1))
     held = pose[:3] + turn.apply(corner)
