@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Gears in a row that a motor turns: each tooth comes between two others, with little room on either side."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import solver_core as sc
+
+from ..bodies import poses
+from ..gears import A_TOOTH, PITCH_RADIUS, in_a_row, meshed, of_hulls
+
+BACKLASH = 6e-4
+
+
+def turned(frames, gear):
+    """(frames,) rad about its axle."""
+    headings = Rotation.from_quat(poses(frames, gear)[:, 3:], scalar_first=True).as_euler("xyz")[:, 2]
+    return np.unwrap(headings) - headings[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("shape", "count", "rate", "drag", "zigzag"),
+    [
+        (of_hulls, 5, 4.0, 0.0, 0.0),
+        (of_hulls, 5, 4.0, 3.0, 0.7),
+        (of_hulls, 5, -12.0, 0.5, 0.4),
+        (meshed, 3, 4.0, 1.0, 0.3),
+    ],
+)
+def test_gears_turn_together_and_no_step_is_missed(shape, count, rate, drag, zigzag):
+    """Each the other way than the one before it, and no farther from it than the backlash lets it be."""
+    frames = sc.Simulation(in_a_row(shape(BACKLASH), count, rate, drag=drag, zigzag=zigzag)).run(48)
+    assert all((frame.statistics.status == sc.Status.SOLVED).all() for frame in frames)
+    angles = np.array([(-1) ** i * turned(frames, i) for i in range(count)])
+    assert angles[0, -1] * np.sign(rate) > 10.0 * A_TOOTH
+    assert np.abs(np.diff(angles, axis=0)).max() < BACKLASH / PITCH_RADIUS + 1e-3
