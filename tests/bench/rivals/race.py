@@ -6,9 +6,9 @@
 
 Rivals are installed into an environment of their own, build/rivals, in the versions of .ci/requirements-rivals.txt; one that
 cannot be is named and left out. Each has its defaults, at 240 steps a second, and then settings that take more time. Heaps may
-fall asleep; where something has to stand, all stay awake. --thresholds: the card house at twenty coefficients of friction, by defaults; "out
-of order" counts those at which it falls though it stands at a smaller one. Times are of the processor, on one thread; the film
-alone. The CSV has a row a film; the plot has overlap over time in the largest heap.
+fall asleep; where something has to stand, all stay awake. --thresholds: the card house at twenty coefficients of friction, by
+defaults; "out of order" counts those at which it falls though it stands at a smaller one. Times are of the processor, on one
+thread; the film alone. The CSV has a row a film; the plot has overlap over time in a heap of 125 cubes.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _tried(engine: str, scene: BoxScene, chosen: Setting) -> list[dict[str, obje
 
 
 def thresholds(engines: Iterable[str]) -> list[dict[str, object]]:
-    """From which friction on the card house stands in each engine as it is, and at how many coefficients that is out of order."""
+    """From which friction on the card house stands by defaults, and at how many coefficients that is out of order."""
     rows = []
     for engine in engines:
         chosen = ENTRANTS[engine][1][0]
