@@ -7,6 +7,7 @@ Each scene is made by the operator of its *Add* menu with the values that it has
 and drawn by Cycles at the last frame; then Free Bake, and Bullet plays the same file from its first frame on. Names
 are those of the operators. `glued_wall` is a scene of this folder.
 """
+# pyright: reportMissingImports=false
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@
 What an add-on that fractures makes of a wall, with a breakable *Fixed* constraint for each face that two cells share; Blender's
 own simulation moves the same file.
 """
+# pyright: reportMissingImports=false
 
 from __future__ import annotations
 
