@@ -106,7 +106,7 @@ TABLES = {
         {
             "engine": text("engine"),
             "setting": text("setting"),
-            "stands from": text("stands_from"),
+            "stands from": lambda row: "nowhere" if row["stands_from"] == "nan" else row["stands_from"],
             "still falls at": text("falls_to"),
             "out of order": pair(text("out_of_order"), text("tried"), "{} of {}"),
         }
