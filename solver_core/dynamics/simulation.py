@@ -347,7 +347,7 @@ class Simulation:
         moved = partial(self._moved, begin)
         self._deformation.bend(self._state.modal)
         solution = self._solver.solve(*of_try, bounces, moved)
-        if not bounces or solution.counts[0] != Status.INFEASIBLE:
+        if not bounces or solution.totals.status != Status.INFEASIBLE:
             return solution
         # perhaps a bounce off one body into another
         return self._solver.solve(*of_try, False, moved)
@@ -359,7 +359,7 @@ class Simulation:
         if solution.is_loose:
             return Cut(0.5 * begin.h, repeatedly=True)
         # of a whole step each half is another problem, and problems that are missed are rare
-        is_missed = solution.counts[0] == Status.MAX_ITERATIONS and begin.h >= begin.single
+        is_missed = solution.totals.status == Status.MAX_ITERATIONS and begin.h >= begin.single
         return Cut(0.5 * begin.h, repeatedly=False) if is_missed else None
 
     def _turn(
@@ -420,7 +420,7 @@ class Simulation:
         bending = self._deformation.bending_speed()
         self._follow_modes()
         self._predicted = begin.bodies.predicted
-        self._sleep.record_motion(solution.twist, solution.counts[0] == Status.SOLVED, bending)
+        self._sleep.record_motion(solution.twist, solution.totals.status == Status.SOLVED, bending)
         kept = with_borne(solution.memory, self._memory, begin.borne)
         found = {"approach": solution.approach, "taken": solution.taken}
         # what parts the overlaps of the next step is found anew: who pushed once would push for ever, a little

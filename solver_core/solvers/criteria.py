@@ -45,10 +45,9 @@ QUICK = 0.1  # of an error from check to check: what is acceptable already is st
 
 
 class Request(NamedTuple):
-    """What is asked of a solve: asked: what proposals and projections aim at, at most the tolerance, which is that of what is
-    accepted; moving: whether the system is known to be no structure; max_iterations; sides: 0 for the friction disk, else K."""
+    """What is asked of a solve: the tolerance; moving: whether the system is known to be no structure; max_iterations; sides: 0
+    for the friction disk, else K."""
 
-    asked: float
     tolerance: float
     moving: bool
     max_iterations: int

@@ -130,7 +130,7 @@ def _staggered_contacts(
     history, effort = np.zeros((most, 3)), effort_of_a_step()
     v = np.empty_like(system.velocity)
     begin = perf_counter()
-    request = Request(limits.tolerance, limits.tolerance, False, most, int(polygon_sides))
+    request = Request(limits.tolerance, False, most, int(polygon_sides))
     with deadline_timer(effort, limits.time_limit):
         factorisations, proposed = propose_beforehand(system, request, variant, effort, impulse, 1)
         answer = solve_system(system, request, variant, effort, impulse, v, history)

@@ -42,7 +42,7 @@ def _measure(name: str, spec: SceneSpec, seconds: float, tolerance: float) -> di
     apart = 0.0
     step = 0
     history = np.zeros((1, 3))
-    once = Request(tolerance, tolerance, False, 1, 0), ACCELERATED
+    once = Request(tolerance, False, 1, 0), ACCELERATED
 
     def see(system, impulse) -> None:
         nonlocal apart, step

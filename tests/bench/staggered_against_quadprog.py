@@ -68,7 +68,7 @@ def _ours(problem: StepProblem, tolerance: float, max_iterations: int, sides: in
         impulse = problem.warm_start.copy()
         begin = process_time()
         effort = effort_of_a_step()
-        request = Request(tolerance, tolerance, False, max_iterations, sides)
+        request = Request(tolerance, False, max_iterations, sides)
         answer = solve_system(problem.system, request, VARIANTS[staggering], effort, impulse, v, history)
         status, iterations = answer.status, answer.iterations
         factorisations = int(effort[DONE])

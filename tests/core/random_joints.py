@@ -76,13 +76,12 @@ def answers_seen(see: Callable[[sc.ContactProblem, sc.Result], None]) -> Iterato
     solve_islands = step_solver.solve_islands
 
     def shown(system, impulse, *rest):
-        counts = rest[6]
-        v = solve_islands(system, impulse, *rest)
+        v, totals = solve_islands(system, impulse, *rest)
         problem = sc.ContactProblem.of_system(system)
-        stats = sc.Statistics(int(counts[2]), int(counts[3]), 0.0)
+        stats = sc.Statistics(totals.iterations, totals.factorisations, 0.0)
         answer = impulse.copy(), relative_velocities(system, v), v.copy()
-        see(problem, sc.Result(sc.Status(int(counts[0])), *answer, stats, "staggered"))
-        return v
+        see(problem, sc.Result(sc.Status(totals.status), *answer, stats, "staggered"))
+        return v, totals
 
     step_solver.solve_islands = shown
     try:

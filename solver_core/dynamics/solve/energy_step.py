@@ -12,6 +12,7 @@ from ...problem.contact_problem import ContactProblem
 from ...problem.result import Found, Result
 from ...problem.system import System
 from ...solvers.solve import solve
+from .islands import Totals
 from .one_by_one import COULOMB, solve_one_by_one
 
 __all__ = ["solve_islands_by_energy"]
@@ -23,8 +24,8 @@ NO_TIME = 1e-9  # s: `solve` wants some, also where the step's is over
 
 
 def solve_islands_by_energy(
-    system: System, impulse: Floats, tolerance: float, max_iterations: int, deadline: float, counts: Indices, errors: Floats
-) -> Floats:
+    system: System, impulse: Floats, tolerance: float, max_iterations: int, deadline: float
+) -> tuple[Floats, Totals]:
     """Solve every island, as `solve_one_by_one` says. deadline: of `perf_counter`, after which the status is TIME_LIMIT where
     there is no solution yet."""
 
@@ -33,4 +34,4 @@ def solve_islands_by_energy(
         limits = {"tolerance": tolerance, "max_iterations": max_iterations, "time_limit": left}
         return problem, solve(problem, "energy", **limits, warm_start=warm_start)
 
-    return solve_one_by_one(system, impulse, solve_part, COULOMB, Found.ENERGY, counts, errors)
+    return solve_one_by_one(system, impulse, solve_part, COULOMB, Found.ENERGY)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from functools import partial
 from typing import NamedTuple
 
@@ -34,27 +35,95 @@ from ...threads.side_by_side import runs, side_by_side
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-__all__ = ["COUNTS", "Again", "begin_islands", "island_of_each", "measure_island", "not_begun", "solve_islands"]
+__all__ = [
+    "Again",
+    "Error",
+    "Islands",
+    "Outcomes",
+    "Requests",
+    "Totals",
+    "island_of_each",
+    "islands_of",
+    "measure_island",
+    "not_begun",
+    "solve_islands",
+    "totals",
+]
 
-COUNTS = 5 + len(Found)
-# of the errors of an island
-RELATIVE_ERROR, RESIDUAL, FIRST_LAW, WORST, NATURAL = 0, 1, 2, 5, 6
-OF_A_RUN = 256  # contacts, of islands that one thread solves: less is done sooner than told
+OF_A_RUN = 256  # contacts, of islands that one thread solves: fewer take less time than a thread
+
+
+class Error(IntEnum):
+    """Columns of the errors of islands: relative error (28), residual (29) in J, and relative residuals."""
+
+    CHANGE = 0
+    RESIDUAL = 1
+    CONE = 2
+    COMPLEMENTARITY = 3
+    DISSIPATION = 4
+    WORST = 5  # of these, penetration and the natural map
+    NATURAL_MAP = 6
+
+
+FOUND, ERRORS = len(Found), len(Error)  # of enumerations, which kernels cannot count
+
+
+class Islands(NamedTuple):
+    """The islands of a system: the contacts of island i are contacts[start[i] : start[i + 1]]; number: (bodies,) work array of
+    `subsystem`."""
+
+    start: Indices
+    contacts: Indices
+    number: Indices
+
+
+class Requests(NamedTuple):
+    """What is asked of each body, the same for all of an island, or of each island: tolerance, moving; and of all, as of
+    `Request` and `solve_system`."""
+
+    tolerance: Floats
+    moving: NDArray[np.bool_]
+    max_iterations: int
+    sides: int
+    variant: int
+
+
+class Outcomes(NamedTuple):
+    """What became of each island: status, iterations, factorisations, values of `Found`, the worst contact (-1: none), all
+    (islands,); errors: (islands, len(Error))."""
+
+    status: Indices
+    iterations: Indices
+    factorisations: Indices
+    found: Indices
+    worst_contact: Indices
+    errors: Floats
+
+
+class Totals(NamedTuple):
+    """What became of all islands: the worst status, how many there are, most iterations, all factorisations, the worst contact
+    (-1: none), how many were solved by each of `Found`; errors: (len(Error),) the sum of the residuals, of all else the worst.
+    """
+
+    status: int
+    islands: int
+    iterations: int
+    factorisations: int
+    worst_contact: int
+    found: Indices
+    errors: Floats
+
+
+# which islands are to be solved, velocities (n,) and outcomes of all, which are brought up to date
+Again = tuple[Indices, Floats, Outcomes]
 
 
 @kernel
-def begin_islands(system, counts, errors):
-    """The islands of a system as from `contact_islands`, and the work array of `subsystem`.
-
-    Out: counts (COUNTS,) and errors (7,) of `solve_islands` as they are before any island is solved.
-    """
+def islands_of(system):
+    """The `Islands` of a system."""
     bodies = system.offset.size - 1
     start, contacts = contact_islands(bodies, system.body_a, system.body_b)
-    counts[:] = 0
-    counts[1] = start.size - 1
-    counts[4] = -1
-    errors[:] = 0.0
-    return start, contacts, np.full(bodies, -1, np.int64)
+    return Islands(start, contacts, np.full(bodies, -1, np.int64))
 
 
 @kernel_part
@@ -79,46 +148,12 @@ def measure_island(system, impulse, sides, relative):
     return worst, index[which if worst > 0.0 else PENETRATION], natural
 
 
-class Islands(NamedTuple):
-    """The islands of a system: the contacts of island i are contacts[start[i] : start[i + 1]]; number: (bodies,) work array of
-    `subsystem`."""
-
-    start: Indices
-    contacts: Indices
-    number: Indices
-
-
-class Requests(NamedTuple):
-    """What is asked of each island: asked, tolerance (islands,) and moving (islands,), and of all, as of `Request` and
-    `solve_system`."""
-
-    asked: Floats
-    tolerance: Floats
-    moving: NDArray[np.bool_]
-    max_iterations: int
-    sides: int
-    variant: int
-
-
-class Outcomes(NamedTuple):
-    """What became of each island: status, iterations, factorisations, values of `Found`, the worst contact (-1: none), all
-    (islands,); errors: (islands, 7) relative error (28), residual (29), cone, complementarity, dissipation, the worst of all,
-    the natural map."""
-
-    status: Indices
-    iterations: Indices
-    factorisations: Indices
-    found: Indices
-    worst_contact: Indices
-    errors: Floats
-
-
 @kernel
 def _solve_each(system, islands, requests, which, effort, impulse, v, out):
     """Solve some islands, by their indices, by Staggered Projections; impulse (m, 3) is warm start and answer, v (n,) answer.
     out: `Outcomes`."""
     start, contacts, number = islands
-    asked, tolerance, moving, max_iterations, sides, variant = requests
+    tolerance, moving, max_iterations, sides, variant = requests
     history = np.empty((max_iterations, 3))
     for i in which:
         chosen = contacts[start[i] : start[i + 1]]
@@ -126,18 +161,18 @@ def _solve_each(system, islands, requests, which, effort, impulse, v, out):
         some = impulse[chosen]
         velocity = np.empty(part.velocity.size)
         history[:] = 0.0
-        request = Request(asked[i], tolerance[i], moving[i], max_iterations, sides)
+        request = Request(tolerance[i], moving[i], max_iterations, sides)
         answer = solve_system(part, request, variant, effort, some, velocity, history)
-        worst, contact, natural = measure_island(part, some, sides, out.errors[i, FIRST_LAW:])
+        worst, contact, natural = measure_island(part, some, sides, out.errors[i, Error.CONE :])
         out.status[i] = answer.status
         if answer.status == Status.SOLVED and not worst <= tolerance[i]:
             out.status[i] = Status.UNCONFIRMED
         out.iterations[i], out.factorisations[i], out.found[i] = answer.iterations, effort[DONE], answer.found
         out.worst_contact[i] = chosen[contact] if contact >= 0 else -1
-        out.errors[i, RELATIVE_ERROR] = history[answer.iterations - 1, 0]
-        out.errors[i, RESIDUAL] = history[answer.iterations - 1, 1]
-        out.errors[i, WORST] = worst
-        out.errors[i, NATURAL] = natural
+        out.errors[i, Error.CHANGE] = history[answer.iterations - 1, 0]
+        out.errors[i, Error.RESIDUAL] = history[answer.iterations - 1, 1]
+        out.errors[i, Error.WORST] = worst
+        out.errors[i, Error.NATURAL_MAP] = natural
         for j in range(chosen.size):
             impulse[chosen[j]] = some[j]
         for j in range(bodies.size):
@@ -148,7 +183,7 @@ def _solve_each(system, islands, requests, which, effort, impulse, v, out):
 
 @kernel
 def island_of_each(system):
-    """(m,) which of the islands, as `begin_islands` counts them, each triple of rows is in; and how many there are."""
+    """(m,) which of the islands, as `islands_of` counts them, each triple of rows is in; and how many there are."""
     start, contacts = contact_islands(system.offset.size - 1, system.body_a, system.body_b)
     island = np.empty(contacts.size, np.int64)
     for i in range(start.size - 1):
@@ -157,49 +192,27 @@ def island_of_each(system):
     return island, start.size - 1
 
 
-# which islands are to be solved, velocities (n,) and outcomes of all, which are brought up to date
-Again = tuple[Indices, Floats, Outcomes]
-
-
 def not_begun(islands: int) -> Outcomes:
     """Room for what becomes of so many islands."""
     status, iterations, cost, found, worst = np.zeros((5, islands), np.int64)
-    return Outcomes(status, iterations, cost, found, worst, np.zeros((islands, 7)))
+    return Outcomes(status, iterations, cost, found, worst, np.zeros((islands, ERRORS)))
 
 
 def solve_islands(
-    system,
-    impulse,
-    tolerances,
-    moving,
-    max_iterations,
-    sides,
-    staggering,
-    effort,
-    counts,
-    errors,
-    threads=1,
-    asked=np.inf,
-    again=None,
-):
-    """Solve every island with Staggered Projections; impulse (m, 3) is warm start and answer.
+    system: System, impulse: Floats, requests: Requests, effort: Indices, threads: int = 1, again: Again | None = None
+) -> tuple[Floats, Totals]:
+    """Solve every island with Staggered Projections; impulse (m, 3) is warm start and answer. Returns the velocities (n,).
 
-    tolerances: (bodies,), of what is accepted. moving: (bodies,). Both are the same for all of an island. Where contact itself
-    fails, a proof is looked for that it must. effort: (5,) which ends all this when it is overdue. threads: that
-    large islands are begun in, and islands solved; no answer depends on their number. asked: what proposals and projections aim
-    at where a tolerance is larger. again: an `Again` where some islands of the system are solved already, None for all anew.
-
-    Out: counts (COUNTS,): worst status, islands, most iterations, all factorisations, and the worst contact (or -1), then how
-    many islands were solved by each of `Found`; errors (7,): worst relative error (28), sum of the residuals (29), worst cone,
-    complementarity and dissipation, worst of all, worst natural map. Returns the velocities (n,).
+    requests: of each body. Where contact itself fails, a proof is looked for that it must. effort: (5,) which ends all this
+    when it is overdue. threads: that large islands are begun in, and islands solved; no answer depends on their number. again:
+    where some islands of the system are solved already, None for all anew.
     """
-    start, contacts, number = begin_islands(system, counts, errors)
+    islands = islands_of(system)
+    start, contacts, number = islands
     count = start.size - 1
-    islands = Islands(start, contacts, number)
     first = contacts[start[:-1]]
     some_body = np.maximum(system.body_a[first], system.body_b[first])
-    tolerance = tolerances[some_body]
-    requests = Requests(np.minimum(tolerance, asked), tolerance, moving[some_body], max_iterations, sides, staggering)
+    requests = requests._replace(tolerance=requests.tolerance[some_body], moving=requests.moving[some_body])
     which, v, out = (np.arange(count), system.velocity.copy(), not_begun(count)) if again is None else again
     out.factorisations[:] = 0
     factorisations, proposed = _propose(system, islands, requests, which, effort, impulse, threads)
@@ -218,10 +231,9 @@ def solve_islands(
     for i in which[(out.status[which] == Status.MAX_ITERATIONS) | (out.status[which] == Status.UNCONFIRMED)]:
         chosen = contacts[start[i] : start[i + 1]]
         problem = ContactProblem.of_system(subsystem(system, chosen, number)[0])
-        if _is_infeasible(problem, relative_velocities(system, v)[chosen], tolerance[i]):
+        if _is_infeasible(problem, relative_velocities(system, v)[chosen], float(requests.tolerance[i])):
             out.status[i] = Status.INFEASIBLE
-    _sum_up(out, counts, errors)
-    return v
+    return v, totals(out)
 
 
 def _pass_on(effort: Indices, efforts: Indices) -> None:
@@ -238,13 +250,13 @@ def _propose(
     cost, found = np.zeros(start.size - 1, np.int64), np.zeros(start.size - 1, np.int64)
     if not is_large(system):
         return cost, found
-    asked, tolerance, moving, max_iterations, sides, variant = requests
+    tolerance, moving, max_iterations, sides, variant = requests
     for i in which[np.diff(start)[which] > LARGE].tolist():
         chosen = contacts[start[i] : start[i + 1]]
         part, _ = subsystem(system, chosen, number)
         if is_large(part):
             some = impulse[chosen]
-            request = Request(float(asked[i]), float(tolerance[i]), bool(moving[i]), max_iterations, sides)
+            request = Request(float(tolerance[i]), bool(moving[i]), max_iterations, sides)
             cost[i], found[i] = propose_beforehand(part, request, variant, effort, some, threads)
             impulse[chosen] = some
     return cost, found
@@ -259,19 +271,22 @@ def _is_infeasible(problem: ContactProblem, velocity: Floats, tolerance: float) 
 
 
 @kernel
-def _sum_up(out, counts, errors):
-    """Counts and errors of a step out of those of its islands."""
+def totals(out):
+    """The `Totals` of `Outcomes`."""
+    status, iterations, factorisations, worst_contact = 0, 0, 0, -1
+    found, errors = np.zeros(FOUND, np.int64), np.zeros(ERRORS)
     for i in range(out.status.size):
-        counts[0] = max(counts[0], out.status[i])
-        counts[2] = max(counts[2], out.iterations[i])
-        counts[3] += out.factorisations[i]
+        status = max(status, out.status[i])
+        iterations = max(iterations, out.iterations[i])
+        factorisations += out.factorisations[i]
         # a nan is the worst there is
-        if out.errors[i, WORST] > errors[WORST] or np.isnan(out.errors[i, WORST]):
-            counts[4] = out.worst_contact[i]
+        if out.errors[i, Error.WORST] > errors[Error.WORST] or np.isnan(out.errors[i, Error.WORST]):
+            worst_contact = out.worst_contact[i]
         if out.status[i] == Status.SOLVED:
-            counts[5 + out.found[i]] += 1
+            found[out.found[i]] += 1
         for j in range(errors.size):
-            if j == RESIDUAL:
+            if j == Error.RESIDUAL:
                 errors[j] += out.errors[i, j]
             elif out.errors[i, j] > errors[j] or np.isnan(out.errors[i, j]):
                 errors[j] = out.errors[i, j]
+    return Totals(status, out.status.size, iterations, factorisations, worst_contact, found, errors)

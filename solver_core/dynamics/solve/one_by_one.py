@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from ...problem.contact_problem import ContactProblem
 from ...problem.residuals import Residual, Residuals, residuals
-from ...problem.result import Found, Result, Status
+from ...problem.result import Found, Result
 from ...problem.subsystem import subsystem
 from ...problem.system import System
-from .islands import begin_islands
+from .islands import Error, Totals, islands_of, not_begun, totals
 
 __all__ = ["BARAFF", "COULOMB", "Law", "solve_one_by_one"]
 
@@ -41,39 +41,32 @@ COULOMB = Law(("penetration", "cone", "complementarity", "dissipation", "natural
 BARAFF = Law(("penetration", "cone", "complementarity", "opposition", "saturation", "static_map", "joint"), "static_map")
 
 
-def solve_one_by_one(
-    system: System,
-    impulse: Floats,
-    solve: SolvePart,
-    law: Law,
-    found: Found,
-    counts: Indices,
-    errors: Floats,
-) -> Floats:
-    """Solve every island; impulse (m, 3) is warm start and answer. found: what to count as having found the answers. counts and
-    errors: as in `solve_islands`, but that there is no relative error of Kaufman et al. Returns the velocities (n,)."""
+def solve_one_by_one(system: System, impulse: Floats, solve: SolvePart, law: Law, found: Found) -> tuple[Floats, Totals]:
+    """Solve every island; impulse (m, 3) is warm start and answer. found: what to count as having found the answers. Returns
+    the velocities (n,), and totals without a relative error and a residual, which are those of Kaufman et al."""
     v = system.velocity.copy()
-    start, contacts, number = begin_islands(system, counts, errors)
+    start, contacts, number = islands_of(system)
+    out = not_begun(start.size - 1)
+    out.found[:] = found
     for i in range(start.size - 1):
         chosen = contacts[start[i] : start[i + 1]]
         part, bodies = subsystem(system, chosen, number)
         problem, result = solve(part, chosen, impulse[chosen])
         measured = residuals(problem, result)
         worst = max(law.of(measured), key=lambda residual: residual.relative)
-        counts[0] = max(counts[0], int(result.status))
-        counts[2] = max(counts[2], result.stats.iterations)
-        counts[3] += result.stats.factorisations
-        errors[2] = max(errors[2], measured.cone.relative)
-        errors[3] = max(errors[3], measured.complementarity.relative)
-        errors[4] = max(errors[4], measured.dissipation.relative)
-        errors[6] = max(errors[6], getattr(measured, law.natural).relative, measured.joint.relative)
-        if result.status is Status.SOLVED:
-            counts[5 + found] += 1
-        if worst.relative > errors[5] or np.isnan(worst.relative):
-            errors[5] = worst.relative
-            at = worst.index + (part.mu.size if worst is measured.joint else 0)
-            counts[4] = chosen[at] if worst.index >= 0 else -1
+        out.status[i], out.iterations[i], out.factorisations[i] = (
+            result.status,
+            result.stats.iterations,
+            result.stats.factorisations,
+        )
+        out.errors[i, Error.CONE] = measured.cone.relative
+        out.errors[i, Error.COMPLEMENTARITY] = measured.complementarity.relative
+        out.errors[i, Error.DISSIPATION] = measured.dissipation.relative
+        out.errors[i, Error.WORST] = worst.relative
+        out.errors[i, Error.NATURAL_MAP] = max(getattr(measured, law.natural).relative, measured.joint.relative)
+        at = worst.index + (part.mu.size if worst is measured.joint else 0)
+        out.worst_contact[i] = chosen[at] if worst.index >= 0 else -1
         impulse[chosen] = result.impulse
         for j, body in enumerate(bodies):
             v[system.offset[body] : system.offset[body + 1]] = result.body_velocity[part.offset[j] : part.offset[j + 1]]
-    return v
+    return v, totals(out)

@@ -20,6 +20,7 @@ from ..look_ahead.later_contacts import Later
 from ..model.bodies import State
 from ..model.frame import FrameStatistics
 from ..model.predict import Begin
+from .islands import Error, Totals
 
 __all__ = ["Attempt", "Solution", "combined", "frame_statistics", "step_row"]
 
@@ -53,9 +54,8 @@ class Solution(NamedTuple):
     overlaps on top of them; twist: (n, 6) the sum of both. memory: what to begin with when the step is solved again; held:
     (t, 3) the impulses of all joints; approach: (m,) m/s, taken: (m,) J, what the next step has to know. restitution: (m,);
     bouncing: (m,) those with some that push, with rebounds as fast as they should be; struck: (m,) m/s, the fastest that
-    impacts before the step closed at, -inf where there was none. counts: (COUNTS,), errors: (7,) of
-    `solve_islands`. worked_off: whether the step has done all the work that it may. is_loose: whether joints
-    are off where the step ends.
+    impacts before the step closed at, -inf where there was none. totals: of `solve_islands`. worked_off: whether the step has
+    done all the work that it may. is_loose: whether joints are off where the step ends.
     """
 
     contacts: ContactSet
@@ -70,8 +70,7 @@ class Solution(NamedTuple):
     restitution: Floats
     bouncing: NDArray[np.bool_]
     struck: Floats
-    counts: NDArray[np.int64]
-    errors: Floats
+    totals: Totals
     worked_off: bool
     axes: Floats
     is_loose: bool
@@ -79,7 +78,7 @@ class Solution(NamedTuple):
     @property
     def may_improve(self) -> bool:
         """Whether other contacts, or a shorter step, could help."""
-        return not self.worked_off and int(self.counts[0]) not in (Status.INFEASIBLE, Status.TIME_LIMIT)
+        return not self.worked_off and self.totals.status not in (Status.INFEASIBLE, Status.TIME_LIMIT)
 
 
 class Attempt(NamedTuple):
@@ -110,25 +109,25 @@ def step_row(
 ) -> dict[str, Any]:
     """The row of a step that ended with one solution of those that were solved for; with the deepest overlap as the step
     ended. joined: (t, 2) the bodies of the triples of rows of joints, which come after the contacts."""
-    counts, errors, contacts = last.counts, last.errors, last.contacts
+    totals, errors, contacts = last.totals, last.totals.errors, last.contacts
     before = begin.contacts.deepest(begin.model.size)
     spin, spinning = fastest_of(contacts, begin.bodies.twist, begin.single)
     deepest = max(before, after, key=lambda overlap: overlap.ratio)
     return {
-        "status": counts[0],
+        "status": totals.status,
         "contacts": len(contacts),
-        "islands": counts[1],
-        "iterations": sum(int(solution.counts[2]) for solution in solved),
-        "factorisations": sum(int(solution.counts[3]) for solution in solved),
+        "islands": totals.islands,
+        "iterations": sum(solution.totals.iterations for solution in solved),
+        "factorisations": sum(solution.totals.factorisations for solution in solved),
         "solves": len(solved),
-        "found": counts[5:],
-        "relative_error": errors[0],
-        "residual": errors[1],
-        "cone": errors[2],
-        "complementarity": errors[3],
-        "dissipation": errors[4],
-        "natural_map": errors[6],
-        "worst_pair": _bodies_of(contacts, joined, int(counts[4])),
+        "found": totals.found,
+        "relative_error": errors[Error.CHANGE],
+        "residual": errors[Error.RESIDUAL],
+        "cone": errors[Error.CONE],
+        "complementarity": errors[Error.COMPLEMENTARITY],
+        "dissipation": errors[Error.DISSIPATION],
+        "natural_map": errors[Error.NATURAL_MAP],
+        "worst_pair": _bodies_of(contacts, joined, totals.worst_contact),
         "deepest_overlap": deepest.depth,
         "overlap_ratio": deepest.ratio,
         "deepest_pair": deepest.pair,

@@ -22,6 +22,7 @@ from ...problem.system import System, relative_velocities
 from ...solvers.baraff_1994.contacts import pivot
 from ...solvers.joints_as_contacts import joints_as_contacts
 from ...solvers.solve import velocity_after_impulses
+from .islands import Totals
 from .one_by_one import BARAFF, solve_one_by_one
 
 __all__ = ["sliding_directions", "solve_islands_by_pivoting", "solve_step"]
@@ -132,15 +133,8 @@ def _impulses(problem: ContactProblem, result: Result) -> tuple[Floats, int]:
 
 
 def solve_islands_by_pivoting(
-    system: System,
-    direction: Floats,
-    impulse: Floats,
-    tolerance: float,
-    max_iterations: int,
-    deadline: float,
-    counts: NDArray[np.int64],
-    errors: Floats,
-) -> Floats:
+    system: System, direction: Floats, impulse: Floats, tolerance: float, max_iterations: int, deadline: float
+) -> tuple[Floats, Totals]:
     """Solve every island, as `solve_one_by_one` says; direction, deadline: as in `solve_step`. Dissipation is the worse of
     opposition and saturation (see `residuals`)."""
 
@@ -149,4 +143,4 @@ def solve_islands_by_pivoting(
             return _solve_joined(part, warm_start, tolerance, max_iterations, deadline)
         return solve_step(part, direction[chosen], warm_start, tolerance, max_iterations, deadline)
 
-    return solve_one_by_one(system, impulse, solve, BARAFF, Found.PIVOTING, counts, errors)
+    return solve_one_by_one(system, impulse, solve, BARAFF, Found.PIVOTING)

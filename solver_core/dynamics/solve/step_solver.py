@@ -28,7 +28,7 @@ from ..model.moving import MovingIslands
 from ..model.predict import Begin
 from ..motion.deformation import Deformation
 from .energy_step import solve_islands_by_energy
-from .islands import COUNTS, Again, island_of_each, not_begun, solve_islands
+from .islands import Again, Error, Requests, Totals, island_of_each, not_begun, solve_islands
 from .outcome import Solution
 from .pivot_step import sliding_directions, solve_islands_by_pivoting
 from .propagation import Blow, pass_on
@@ -45,16 +45,16 @@ JOINT_LOOSE = 1e-4  # of it: what it may be off after that, or the step is too l
 JOINT_OFF = 1e-3  # of it: the same where a shorter step may be none, or an end is driven, which could ask for what cannot be
 LOWERINGS = 6  # times that bounces which give too much are lowered; the last time to none
 MOST_GAIN = 3e-2  # of the energy of motion: what joints, which do no work, may give in a step, or it is too long
-IMPACT_TOLERANCE = 1e-10  # what impacts that follow each other are aimed at: each begins with what those before it left over
+IMPACT_TOLERANCE = 1e-8  # of impacts that follow each other: each begins with what those before it left over
 CALM = 0.1  # of a motion: where joints that give way need no more than that, they contradict each other
 
 # the impulses (t, 3) of all joints as they last were, and the velocities (dof,) of an earlier try of the step, if there was one
 Known = tuple[Floats, Floats | None]
 Moved = Callable[[Floats], State]  # the state at a step's end, of velocities (dof,)
-# a problem with its impulses, velocities (dof,), counts, errors, and whether joints are loose
-Solved = tuple[StepProblem, Floats, NDArray[np.int64], Floats, bool]
+# a problem with its impulses, velocities (dof,), what became of it, and whether joints are loose
+Solved = tuple[StepProblem, Floats, Totals, bool]
 # the same, and (m,) which contacts push at the rebounds that were asked for
-Outcome = tuple[StepProblem, Floats, NDArray[np.int64], Floats, bool, NDArray[np.bool_]]
+Outcome = tuple[StepProblem, Floats, Totals, bool, NDArray[np.bool_]]
 
 
 class StepSolver:
@@ -112,8 +112,8 @@ class StepSolver:
         blow = self._pass_on(begin, joints, contacts, problem, least_bounce)
         system = blow.problem.system
         of_joints = joints, (held, about)
-        problem, v, counts, errors, is_loose, pushes = self._solve_bounces(begin, blow.problem, of_joints, bounces, moved)
-        counts[3] += blow.factorisations
+        problem, v, totals, is_loose, pushes = self._solve_bounces(begin, blow.problem, of_joints, bounces, moved)
+        totals = after(blow.factorisations, totals)
         remembered = problem.approach, taken(problem, v)
         problem = problem._replace(impulse=problem.impulse + blow.impulse)
         box = problem.system.box
@@ -129,7 +129,7 @@ class StepSolver:
         before = problem.approach_before, problem.taken_before
         kept = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, impulse, *before, parting)
         worked_off = is_worked_off(self._effort, len(contacts))
-        found = counts, errors, worked_off, problem.axes, is_loose
+        found = totals, worked_off, problem.axes, is_loose
         bounces_off = problem.restitution, pushes & (problem.restitution > 0.0), blow.struck
         return Solution(contacts, system, v, apart, twist, kept, held, *remembered, *bounces_off, *found)
 
@@ -162,11 +162,12 @@ class StepSolver:
             system = with_joints(system, rows._replace(box=joints.holding(rows.box)))
 
         def solve_once(bounce: StepProblem) -> Solved:
-            return bounce, *self._solve_islands(begin, bounce, of_impacts(begin, self._settings), IMPACT_TOLERANCE), False
+            return bounce, *self._solve_islands(begin, bounce, of_impacts(begin)), False
 
         def solve(bounce: StepProblem) -> tuple[Floats, Floats, int] | None:
-            solved, v, counts, *_ = solve_lowered(bounce, solve_once)
-            return (v, solved.impulse, int(counts[3])) if counts[0] == Status.SOLVED else None
+            solved, v, totals, *_ = solve_lowered(bounce, solve_once)
+            is_solved = totals.status == Status.SOLVED or totals.errors[Error.WORST] <= self._settings.tolerance
+            return (v, solved.impulse, totals.factorisations) if is_solved else None
 
         return pass_on(begin, contacts, problem, system, least_bounce, solve)
 
@@ -204,9 +205,9 @@ class StepSolver:
         which, v, out = np.arange(count), problem.system.velocity.copy(), not_begun(count)
         drift, factorisations, change, solves = np.full(count, np.inf), 0, np.inf, 0
         while True:
-            v, counts, errors = self._solve_islands(begin, problem, asked, again=(which, v, out))
-            counts[3] += factorisations
-            factorisations, before = counts[3], rows
+            v, totals = self._solve_islands(begin, problem, asked, (which, v, out))
+            totals = after(factorisations, totals)
+            factorisations, before = totals.factorisations, rows
             change = min(change, np.abs(v - expected).max(initial=0.0))
             about_answer = joints.rows(moved(v), v, *limits)
             found = joints.drift(before, about_answer, island, count)
@@ -226,43 +227,44 @@ class StepSolver:
         is_loose |= joints.gain(problem.impulse[len(contacts.mu) :], before, straight, JOINT_DRIFT) > MOST_GAIN * moving
         # to stay where they are keeps all joints whose ends nobody drives apart, so that a shorter step mends it
         if not is_loose or (may_cut and not joints.are_driven):
-            return problem, v, counts, errors, is_loose
+            return problem, v, totals, is_loose
         problem = problem._replace(system=with_joints(contacts, straight))
-        v, counts, errors = self._solve_islands(begin, problem, asked)
-        counts[3] += factorisations
+        v, totals = self._solve_islands(begin, problem, asked)
+        totals = after(factorisations, totals)
         # what is off already, a shorter step would have to make good in less time
         contradict = joints.off > JOINT_OFF or np.abs(v - expected).max() <= CALM * change
-        return problem, v, counts, errors, may_cut and not contradict
+        return problem, v, totals, may_cut and not contradict
 
     def _solve_islands(
         self,
         begin: Begin,
         problem: StepProblem,
         asked: tuple[Floats, NDArray[np.bool_]],
-        aim: float = np.inf,
         again: Again | None = None,
-    ) -> tuple[Floats, NDArray[np.int64], Floats]:
-        """Solve the contact problem, its impulse being warm start and answer; velocities (dof,), counts, errors. asked: the
-        tolerance (moving,) of bodies, and who tumbles. aim, again: as of `solve_islands`; published methods solve all islands
-        whatever is solved already."""
+    ) -> tuple[Floats, Totals]:
+        """Solve the contact problem, its impulse being warm start and answer; velocities (dof,). asked: the tolerance (moving,)
+        of bodies, and which have tumbled. again: as of `solve_islands`; published methods solve all islands whatever is solved
+        already."""
         settings, system, impulse = self._settings, problem.system, problem.impulse
-        counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
         if self._see is not None:
             self._see(system, impulse)
         limits = settings.tolerance, settings.max_iterations
         if settings.method is ContactMethod.STAGGERED:
             options = settings.max_iterations, settings.polygon_sides, VARIANTS[settings.staggering.value]
-            last = self._threads, aim, again
-            v = solve_islands(system, impulse, *asked, *options, self._effort, counts, errors, *last)
-        elif settings.method is ContactMethod.PIVOT:
+            requests = Requests(*asked, *options)
+            return solve_islands(system, impulse, requests, self._effort, self._threads, again)
+        if settings.method is ContactMethod.PIVOT:
             fall = float(np.linalg.norm(begin.model.gravity)) * begin.h
             direction = sliding_directions(system, begin.velocities, fall)
-            v = solve_islands_by_pivoting(system, direction, impulse, *limits, self._deadline, counts, errors)
-        elif settings.method is ContactMethod.ENERGY:
-            v = solve_islands_by_energy(system, impulse, *limits, self._deadline, counts, errors)
-        else:
-            assert_never(settings.method)
-        return v, counts, errors
+            return solve_islands_by_pivoting(system, direction, impulse, *limits, self._deadline)
+        if settings.method is ContactMethod.ENERGY:
+            return solve_islands_by_energy(system, impulse, *limits, self._deadline)
+        assert_never(settings.method)
+
+
+def after(factorisations: int, totals: Totals) -> Totals:
+    """The totals of what came after so many factorisations."""
+    return totals._replace(factorisations=totals.factorisations + factorisations)
 
 
 def solve_lowered(problem: StepProblem, solve: Callable[[StepProblem], Solved]) -> Outcome:
@@ -270,14 +272,14 @@ def solve_lowered(problem: StepProblem, solve: Callable[[StepProblem], Solved]) 
     contacts, factorisations, lowerings = problem.system, 0, 0
     pushes = np.zeros(len(contacts.mu), np.bool_)
     while True:
-        solved, v, counts, errors, is_loose = solve(problem)
-        counts[3] += factorisations
-        factorisations = counts[3]
+        solved, v, totals, is_loose = solve(problem)
+        totals = after(factorisations, totals)
+        factorisations = totals.factorisations
         if lowerings == 0:
             pushes = solved.impulse[: len(pushes), 0] > 0.0
         share = lowered(solved, v)
         if share is None or lowerings == LOWERINGS:
-            return solved, v, counts, errors, is_loose, pushes
+            return solved, v, totals, is_loose, pushes
         lowerings += 1
         if lowerings == LOWERINGS:
             share = np.where(share < 1.0, 0.0, 1.0)
@@ -285,7 +287,7 @@ def solve_lowered(problem: StepProblem, solve: Callable[[StepProblem], Solved]) 
         problem = problem._replace(system=contacts, impulse=solved.impulse[: len(problem.impulse)].copy())
 
 
-def of_impacts(begin: Begin, settings: SolverSettings) -> tuple[Floats, NDArray[np.bool_]]:
-    """The tolerance (moving,) of impacts, and who tumbles (moving,): nobody."""
+def of_impacts(begin: Begin) -> tuple[Floats, NDArray[np.bool_]]:
+    """The tolerance (moving,) of impacts, and which bodies have tumbled (moving,): none."""
     moving = len(begin.offset) - 1
-    return np.full(moving, settings.tolerance), np.zeros(moving, np.bool_)
+    return np.full(moving, IMPACT_TOLERANCE), np.zeros(moving, np.bool_)

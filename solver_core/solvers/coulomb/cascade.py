@@ -24,7 +24,7 @@ from ...compile.kernel import inner_kernel, kernel
 from ...problem.residuals import natural_error
 from ...problem.result import Found, Status
 from ..block_operator import State, update_velocities
-from ..criteria import ACCEPTABLE, MAX_CHECKS, Request, StoppingCriteria, relative_target
+from ..criteria import ACCEPTABLE, Request, relative_target
 from ..effort import DONE, OVERDUE, allow, patience, spent
 from ..kaufman_2008.staggered import (
     HOPELESS,
@@ -105,9 +105,7 @@ def _propose(shared, request, effort, state):
     """What methods of first order make of a state; returns what found it, and whether Newton's method is next."""
     if request.sides > 0:
         return Found.START, False
-    target, fallback, scale = shared.criteria.target, shared.criteria.acceptable, shared.criteria.scale
-    criteria = StoppingCriteria(target, ACCEPTABLE * request.asked * scale, fallback, scale, 0, MAX_CHECKS)
-    return propose(shared.operator, criteria, request.moving, effort, state)
+    return propose(shared.operator, shared.criteria, request.moving, effort, state)
 
 
 @inner_kernel
@@ -120,7 +118,7 @@ def solve_island(system, request, effort, state, history):
     m, n, tolerance = system.body_a.size, system.velocity.size, request.tolerance
     impulse, v = state.impulse, state.v
     v[:] = system.velocity
-    holds, target = holding(tolerance), relative_target(request.asked, request.moving)
+    holds, target = holding(tolerance), relative_target(tolerance, request.moving)
     shared = projections(system, request.sides, impulse, target, ACCEPTABLE * tolerance)
     allow(effort, request.max_iterations, shared.operator.blocks.structure.target.size, m)
     into_cones(system, impulse)

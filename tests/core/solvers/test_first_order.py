@@ -11,7 +11,7 @@ import pytest
 
 import solver_core as sc
 from solver_core.dynamics.solve import step_solver
-from solver_core.dynamics.solve.islands import COUNTS, WORST, solve_islands
+from solver_core.dynamics.solve.islands import Error, Requests, solve_islands
 from solver_core.problem.coulomb import solve_contact
 from solver_core.problem.system import System
 from solver_core.scene.parts import ground
@@ -83,13 +83,12 @@ def test_few_bodies_that_are_known_to_tumble_take_half_the_factorisations_to_the
         total = 0
         for seed in range(12):
             problem = random_bodies(seed, contacts=30, bodies=10, mu=(0.4, 0.8))
-            system, counts, errors = problem.system, np.zeros(COUNTS, np.int64), np.zeros(7)
+            requests = Requests(np.full(10, 1e-6), np.full(10, tumbles), 200, 0, ACCELERATED)
             impulse = np.abs(np.random.default_rng(seed).normal(0.0, 0.02, (30, 3)))
-            tolerances, tumbling = np.full(10, 1e-6), np.full(10, tumbles)
-            solve_islands(system, impulse, tolerances, tumbling, 200, 0, ACCELERATED, effort_of_a_step(), counts, errors)
-            assert counts[0] == sc.Status.SOLVED
-            assert errors[WORST] <= 1e-6
-            total += int(counts[3])
+            _, totals = solve_islands(problem.system, impulse, requests, effort_of_a_step())
+            assert totals.status == sc.Status.SOLVED
+            assert totals.errors[Error.WORST] <= 1e-6
+            total += totals.factorisations
         factorisations.append(total)
     assert factorisations[1] < 0.5 * factorisations[0]
 

@@ -12,7 +12,7 @@ import solver_core as sc
 from solver_core.collision.detect import Scene, detect_all
 from solver_core.dynamics.model.bodies import build_bodies
 from solver_core.dynamics.motion.rotation import matrices
-from solver_core.dynamics.solve.islands import COUNTS, solve_islands
+from solver_core.dynamics.solve.islands import Requests, solve_islands
 from solver_core.problem.system import System
 from solver_core.solvers.coulomb.cascade import ACCELERATED
 from solver_core.solvers.effort import OVERDUE, WORK, effort_of_a_step
@@ -43,6 +43,11 @@ def side_by_side(system: System, copies: int) -> System:
     return system._replace(**many)
 
 
+def requests_at(tolerance, system):
+    bodies = len(system.offset) - 1
+    return Requests(np.full(bodies, tolerance), np.zeros(bodies, dtype=bool), 200, 0, ACCELERATED)
+
+
 @pytest.mark.parametrize("copies", [1, 3])
 def test_islands_come_out_the_same_with_any_number_of_threads(copies):
     """One wall of 200 bodies, and three of them that are islands of their own."""
@@ -50,12 +55,9 @@ def test_islands_come_out_the_same_with_any_number_of_threads(copies):
     answers = []
     for threads in (1, 2, 3):
         impulse = np.zeros((len(system.body_a), 3))
-        tolerances = np.full(len(system.offset) - 1, 1e-4)
-        limits = np.zeros(len(tolerances), dtype=bool), 200, 0, ACCELERATED
-        counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
-        v = solve_islands(system, impulse, tolerances, *limits, effort_of_a_step(), counts, errors, threads)
-        assert counts[0] == sc.Status.SOLVED and counts[1] == copies
-        answers.append((v, impulse, counts, errors))
+        v, totals = solve_islands(system, impulse, requests_at(1e-4, system), effort_of_a_step(), threads)
+        assert totals.status == sc.Status.SOLVED and totals.islands == copies
+        answers.append((v, impulse, *totals))
     for answer in answers[1:]:
         for mine, first in zip(answer, answers[0], strict=True):
             np.testing.assert_array_equal(mine, first)
@@ -67,12 +69,9 @@ def test_many_small_islands_come_out_the_same_with_any_number_of_threads():
     answers = []
     for threads in (1, 2, 3):
         impulse, effort = np.zeros((len(system.body_a), 3)), effort_of_a_step()
-        counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
-        tolerances = np.full(len(system.offset) - 1, 1e-6)
-        limits = np.zeros(len(tolerances), dtype=bool), 200, 0, ACCELERATED
-        v = solve_islands(system, impulse, tolerances, *limits, effort, counts, errors, threads)
-        assert counts[0] == sc.Status.SOLVED and counts[1] == 40 and effort[WORK] > 0
-        answers.append((v, impulse, counts, errors, effort))
+        v, totals = solve_islands(system, impulse, requests_at(1e-6, system), effort, threads)
+        assert totals.status == sc.Status.SOLVED and totals.islands == 40 and effort[WORK] > 0
+        answers.append((v, impulse, *totals, effort))
     for answer in answers[1:]:
         for mine, first in zip(answer, answers[0], strict=True):
             np.testing.assert_array_equal(mine, first)
@@ -85,11 +84,8 @@ def test_the_deadline_of_a_step_holds_in_all_threads():
     for overdue in (0, 1):
         effort = effort_of_a_step()
         effort[OVERDUE] = overdue
-        counts, errors = np.zeros(COUNTS, np.int64), np.zeros(7)
-        tolerances = np.full(len(system.offset) - 1, 1e-12)
-        limits = np.zeros(len(tolerances), dtype=bool), 200, 0, ACCELERATED
-        solve_islands(system, np.zeros((len(system.body_a), 3)), tolerances, *limits, effort, counts, errors, 2)
-        factorisations.append(counts[3])
+        _, totals = solve_islands(system, np.zeros((len(system.body_a), 3)), requests_at(1e-12, system), effort, 2)
+        factorisations.append(totals.factorisations)
     whole, in_time = factorisations
     assert in_time < 0.1 * whole
 
