@@ -111,13 +111,13 @@ class _At(NamedTuple):
     error: float
 
 
-def newton(island: Island, impulse: Floats, enough: float) -> tuple[Floats, bool, int]:
-    """(impulses (k, 3), whether none is off by more than a velocity `enough`, in m/s, makes of it, factorisations)."""
+def newton(island: Island, impulse: Floats, acceptable: float) -> tuple[Floats, bool, int]:
+    """(impulses (k, 3), whether none is off by more than a velocity `acceptable`, in m/s, makes of it, factorisations)."""
     kappa = island.mass[:, None]
     now = best = _at(island, impulse)
     uphill = MAX_DENSE_UPHILL
     for done in range(MAX_DENSE_STEPS):
-        if (np.abs(now.off) <= enough * kappa).all():
+        if (np.abs(now.off) <= acceptable * kappa).all():
             return now.impulse, True, done
         step = _step(island, now)
         if not np.isfinite(step).all():
@@ -220,7 +220,7 @@ class _Course(NamedTuple):
 def continuation(
     island: Island,
     impulse: Floats,
-    enough: float,
+    acceptable: float,
     fastest: float,
     effort: Indices,
     begin: float = SOFTEST,
@@ -228,7 +228,7 @@ def continuation(
 ) -> tuple[Floats, float, int]:
     """(impulses (k, 3), their natural map in m/s, factorisations), from impulses that need not be near.
 
-    enough: m/s, of the natural map. fastest: m/s, the velocity that errors are a part of. begin: the first compliance. most:
+    acceptable: m/s, of the natural map. fastest: m/s, the velocity that errors are a part of. begin: the first compliance. most:
     factorisations after which no other compliance is tried.
     """
     best, least, cost = impulse, natural_map(island, impulse).max(initial=0.0), 0
@@ -236,13 +236,13 @@ def continuation(
     most = min(by_work, most, FACTORISATIONS_A_CONTACT * len(impulse))
     known, course = impulse, _Course(begin, begin, STIFFER, 0)
     for _ in range(MAX_COMPLIANCES):
-        if least <= enough or cost >= most or effort[OVERDUE] > 0:
+        if least <= acceptable or cost >= most or effort[OVERDUE] > 0:
             break
         soft = course.compliance / island.mass
         giving = island._replace(
             matrix=with_diagonal(island.matrix, np.repeat(soft, 3)), free=island.free - soft[:, None] * known
         )
-        found, answered, done = newton(giving, impulse, max(0.1 * enough, ROUGHLY * course.compliance * fastest))
+        found, answered, done = newton(giving, impulse, max(0.1 * acceptable, ROUGHLY * course.compliance * fastest))
         cost += done
         error = natural_map(island, found).max()
         if error < least:

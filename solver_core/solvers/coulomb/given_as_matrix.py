@@ -72,19 +72,19 @@ def _island(system: System, body: int, chosen: Indices, free: Floats) -> Island:
 
 def solve_matrix_island(island: Island, impulse: Floats, tolerance: float, fastest: float, effort: Indices):
     """(impulses (k, 3), what found them, factorisations)."""
-    enough = ACCEPTABLE * tolerance * fastest
+    acceptable = ACCEPTABLE * tolerance * fastest
     error = natural_map(island, impulse).max(initial=0.0)
-    if error <= enough or fastest == 0.0:
+    if error <= acceptable or fastest == 0.0:
         return impulse, Found.START, 0
-    impulse, error, cost = _first_order(island, impulse, max(enough, ACCEPTABLE * COARSE * fastest), effort)
-    if error <= enough:
+    impulse, error, cost = _first_order(island, impulse, max(acceptable, ACCEPTABLE * COARSE * fastest), effort)
+    if error <= acceptable:
         return impulse, Found.ADMM, cost
-    impulse, _, more = continuation(island, impulse, enough, fastest, effort)
+    impulse, _, more = continuation(island, impulse, acceptable, fastest, effort)
     return impulse, Found.NEWTON, cost + more
 
 
-def _first_order(island: Island, impulse: Floats, enough: float, effort: Indices) -> tuple[Floats, float, int]:
-    """Impulses (k, 3) improved until their natural map is at most `enough` or that takes too long, their natural map, and the
+def _first_order(island: Island, impulse: Floats, acceptable: float, effort: Indices) -> tuple[Floats, float, int]:
+    """Impulses (k, 3) improved until their natural map is at most `acceptable` or that takes too long, their natural map, and the
     factorisations."""
     rho = np.where(island.kappa > 0.0, ADMM_PENALTY * island.kappa, 1.0)[:, None]
     u = island.velocity(impulse)
@@ -109,7 +109,7 @@ def _first_order(island: Island, impulse: Floats, enough: float, effort: Indices
         error = natural_map(island, impulse).max()
         if error < least:
             best, least = impulse, error
-        if error <= enough or not np.isfinite(error) or effort[OVERDUE] > 0:
+        if error <= acceptable or not np.isfinite(error) or effort[OVERDUE] > 0:
             break
         looks += 1
         if error < 0.5 * base:

@@ -266,9 +266,9 @@ def _into_sets(sets, contacts, impulse, y, derivative):
 
 
 @leaf_kernel
-def _respond_all(system, sets, rho, impulse, v, u, w, y, derivative):
-    """w := impulse - rho (J v + c), y := P(w), derivative := rho times that of P."""
-    contacts = system.mu.size
+def _respond_all(system, sets, rho, impulse, v, u, trial):
+    """w := impulse - rho (J v + c), y := P(w), derivative := rho times that of P, the three of a trial. u: (3,) work array."""
+    (w, y, derivative), contacts = trial, system.mu.size
     for k in range(rho.size):
         first, last = rows_of_kind(sets.kind, k >= contacts)
         gap_velocity(system, k, v, u)
@@ -312,7 +312,7 @@ def project(operator, sets, target, criteria, effort, state, steps):
     last bit. steps: of the multipliers, at the most.
     """
     system, blocks, values, inverse, kappa = operator
-    kind, impulse, v, goal = sets.kind, state.impulse, state.v, criteria.target
+    kind, impulse, v = sets.kind, state.impulse, state.v
     m, n, contacts = system.body_a.size, target.size, system.mu.size
     rho, w, speed = np.empty(m), np.zeros((m, 3)), np.zeros((m, 3))
     derivative, factored_with, fresh = np.zeros((m, 4)), np.zeros((m, 4)), np.zeros((m, 3))
@@ -333,7 +333,7 @@ def project(operator, sets, target, criteria, effort, state, steps):
         # Newton: v minimises the smooth function for the multipliers y
         before, t, now, refreshed = np.inf, 0.0, np.inf, False
         for _newton in range(NEWTON_STEPS):
-            _respond_all(system, sets, rho, impulse, v, u, w, fresh, derivative)
+            _respond_all(system, sets, rho, impulse, v, u, (w, fresh, derivative))
             generalised_impulse(system, kind, m, fresh, work)
             for i in range(n):
                 step[i] = v[i] - target[i]
@@ -344,7 +344,7 @@ def project(operator, sets, target, criteria, effort, state, steps):
             apply_inverse_mass(system, gradient, step)
             _velocities_of_step(system, kind, step, speed)
             now = _largest(speed)
-            if now <= 0.1 * goal:
+            if now <= 0.1 * criteria.target:
                 break
             if t == 1.0 and refreshed and now > 0.5 * before:
                 # round-off, or pieces of the map between which whole steps go to and fro
@@ -380,7 +380,7 @@ def project(operator, sets, target, criteria, effort, state, steps):
         before = error
         error = _distance(system, sets, kappa, impulse, v, u)
         slow = error > 0.1 * before
-        if over or error <= goal or (slow and error <= criteria.acceptable) or not np.isfinite(error):
+        if over or error <= criteria.target or (slow and error <= criteria.acceptable) or not np.isfinite(error):
             break
         if slow:
             # slow: redundant contacts that all but agree shift impulses among them at a rate of rho, and so do light bodies
