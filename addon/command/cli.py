@@ -6,17 +6,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
-import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
 from bpy.types import Scene
@@ -25,22 +19,17 @@ from ...solver_core.interchange.files import GLTF, USD, USD_PACKED
 from ...solver_core.io.outputs import REPORT, write_output
 from ...solver_core.process.command_line import ExitStatus, UsageError, status_of
 from ...solver_core.process.console import one_line, prepare_streams, tell
-from ...solver_core.scene.spec import SceneWarning
-from ...solver_core.scene.words import duration, in_words
 from ...solver_core.threads.count import MOST_ASKED
-from ...solver_core.validation.findings import first_few
 from ..bake.bake_files import cache_path, snapshot_of
-from ..bake.job import Job, Phase
+from .bake import bake
 from .changes import set_body, set_checked, set_scene, warnings_of
-from .options import PROGRAM, capture_wanted, keys_wanted, make_parser
-from .outputs import refuse_blend, refuse_outputs, standard_output_kept, why_not_saved
-
-if TYPE_CHECKING:
-    from ..bake.runner import Bake
+from .messages import say, say_warnings
+from .options import PROGRAM, keys_wanted, make_parser
+from .outputs import refuse_outputs, standard_output_kept
+from .processes import compile_kernels, run_module, sweep
 
 __all__ = ["register", "run", "unregister"]
 
-SECONDS_BETWEEN_LOOKS = 0.25
 # Commands that change nothing of the open file.
 AS_IT_IS = ("report", "impacts", "export", "job")
 
@@ -74,34 +63,6 @@ def run(argv: Sequence[str]) -> int:
         return ExitStatus.BAKED
 
 
-def compile_kernels(arguments: argparse.Namespace) -> int:
-    """Compile everything into a folder, in other processes; returns the exit status."""
-    more = [] if arguments.processes is None else ["--processes", str(arguments.processes)]
-    return run_module("solver_core.compile_all", arguments.folder, *more)
-
-
-def sweep(arguments: argparse.Namespace) -> int:
-    """Read the open file, and bake variations of it in other processes; returns the exit status."""
-    from ...solver_core.io.snapshot import write_snapshot
-    from ...solver_core.sweep.options import as_arguments
-    from ...solver_core.validation.findings import SceneError
-    from ..bake.runner import describe
-    from ..blender.cooperative import at_once
-    from ..read.extract import extracting
-
-    try:
-        extraction = at_once(extracting(bpy.context))
-    except SceneError as error:
-        say("ERROR", describe(error.problems))
-        return ExitStatus.BAD_INPUT
-    for warning in extraction.warnings:
-        say("WARNING", f"{first_few(warning.objects)}: {in_words(warning.field)}: {warning.message}")
-    with TemporaryDirectory(prefix="stiction-") as folder:
-        snapshot = Path(folder, "scene.snapshot")
-        write_snapshot(snapshot, extraction.spec, extraction.settings)
-        return run_module("solver_core.sweep", str(snapshot), str(Path(arguments.output).resolve()), *as_arguments(arguments))
-
-
 def job(arguments: argparse.Namespace) -> int:
     """Write a job for a farm; returns the exit status. Raises UsageError."""
     from ..farms.written import FARMS, job_of, surprises_of, write_job
@@ -114,32 +75,6 @@ def job(arguments: argparse.Namespace) -> int:
     write_job(FARMS[arguments.farm], job_of(bpy.context.scene, **wanted), Path(arguments.output))
     say("INFO", f"wrote {arguments.output}")
     return ExitStatus.BAKED
-
-
-def run_module(name: str, *arguments: str) -> int:
-    """Run a module of the solver as a process that ends with this one; returns its exit status."""
-    from ..bake.worker import WorkerError, find_python, worker_environment
-
-    try:
-        command = [find_python(), "-s", "-P", "-m", name, *arguments, "--parent-pipe"]
-        environment = worker_environment()
-    except WorkerError as error:
-        say("ERROR", str(error))
-        return ExitStatus.FAILED
-    with ended_by_signals() as check:
-        # it hears signals from a terminal as we do, and others through its standard input
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
-        assert process.stdin is not None
-        while process.poll() is None:
-            try:
-                check()
-                process.wait(SECONDS_BETWEEN_LOOKS)
-            except subprocess.TimeoutExpired:
-                continue
-            except KeyboardInterrupt:
-                process.stdin.close()
-                process.wait()
-    return process.returncode
 
 
 def prepare(arguments: argparse.Namespace) -> None:
@@ -198,13 +133,6 @@ def import_scene(file: Path) -> None:
     own = bpy.context.scene.stiction
     own.cache_directory = str(file.parent / own.cache_directory.removeprefix("//"))
     say_warnings(found.warnings)
-
-
-def say_warnings(warnings: Sequence[SceneWarning]) -> None:
-    from ...solver_core.interchange.described import together
-
-    for warning in together(warnings):
-        say("WARNING", one_line(f"{first_few(warning.objects)}: {warning.field}: {warning.message}"))
 
 
 def export(arguments: argparse.Namespace) -> int:
@@ -285,135 +213,6 @@ def impacts(arguments: argparse.Namespace) -> int:
         raise UsageError(str(error)) from error
     say("INFO", f"wrote {count} impacts to {arguments.output[0]}")
     return ExitStatus.BAKED
-
-
-def bake(arguments: argparse.Namespace) -> int:
-    """Bake the open file to keyframes and write the output; returns the exit status."""
-    # Only a bake needs what these load, scipy above all; Blender starts faster without.
-    from ...solver_core.io.cache import CacheError
-    from ..output.keyframes import commit
-
-    report = None if arguments.report is None else Path(arguments.report).resolve()
-    with ended_by_signals() as check:
-        work = begun(arguments, report)
-        if isinstance(work, ExitStatus):
-            return work
-        try:
-            job = work.run(progress_since(time.monotonic()), check)
-        except KeyboardInterrupt:
-            say("ERROR", f"stopped{in_the_cache(work.kept)}")
-            return ExitStatus.FAILED
-    if job.phase not in (Phase.BAKED, Phase.MISSED):
-        ends = {Phase.REFUSED: ExitStatus.BAD_INPUT, Phase.LOST: ExitStatus.CACHE_LOST}
-        return ends.get(job.phase, ExitStatus.FAILED)
-    output = Path(arguments.output).resolve()
-    try:
-        written = commit(bpy.context, keys_wanted(arguments))
-        # hours may have gone by
-        refuse_blend(arguments.output)
-        bpy.ops.wm.save_as_mainfile(filepath=str(output), check_existing=False)
-    except (OSError, CacheError, RuntimeError, UsageError) as error:
-        say("ERROR", f"{arguments.output} cannot be written: {why_not_saved(output, error)}{in_the_cache(work.kept)}")
-        return ExitStatus.FAILED
-    say("INFO", f"{written}, to {arguments.output}")
-    try:
-        add_warnings(report, work.extraction_warnings)
-    except OSError as error:
-        say("ERROR", f"the report could not be written: {error}")
-        return ExitStatus.FAILED
-    is_accepted = arguments.accept_missed or job.phase is Phase.BAKED
-    return ExitStatus.BAKED if is_accepted else ExitStatus.MISSED_TOLERANCE
-
-
-def begun(arguments: argparse.Namespace, report: Path | None) -> Bake | ExitStatus:
-    """The bake of the open file, which runs; or the exit status, with what is in its way said and reported."""
-    from ...solver_core.io.cache import CacheError
-    from ...solver_core.validation.findings import SceneError
-    from ..bake.runner import begin, describe
-    from ..bake.worker import WorkerError
-    from ..blender.cooperative import at_once
-
-    try:
-        how = {"resume": arguments.resume, "keep_to": arguments.keep_to, "capture": capture_wanted(arguments)}
-        return at_once(begin(bpy.context, say, report=report, **how))
-    except SceneError as error:
-        say("ERROR", describe(error.problems))
-        write_refusal(report, describe(error.problems), error.problems)
-        return ExitStatus.BAD_INPUT
-    except (WorkerError, CacheError, OSError) as error:
-        say("ERROR", f"the bake cannot begin: {error}")
-        write_refusal(report, str(error), ())
-        if isinstance(error, OSError):
-            return status_of(error)
-        return ExitStatus.BAD_INPUT if isinstance(error, CacheError) else ExitStatus.FAILED
-
-
-def in_the_cache(kept: int | None) -> str:
-    return "" if kept is None else f"; frames up to {kept} are in the cache, --resume continues after them"
-
-
-@contextmanager
-def ended_by_signals() -> Iterator[Callable[[], None]]:
-    """Let SIGINT (Ctrl+C), SIGTERM and CTRL_BREAK end the bake: what is yielded raises KeyboardInterrupt once one has come.
-
-    Blender itself has other handlers, or none. An exception out of the handler could come up while Blender is at work, which
-    has crashed it.
-    """
-    names = ("SIGINT", "SIGTERM", "SIGBREAK")
-    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    asked = threading.Event()
-
-    def check() -> None:
-        if asked.is_set():
-            raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, lambda *_: asked.set()) for number in numbers}
-    try:
-        yield check
-    finally:
-        for number, handler in before.items():
-            # None is one that Python does not know, and cannot bring back
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
-
-
-def say(level: str, text: str) -> None:
-    prefix = {"WARNING": "warning: ", "ERROR": "error: "}.get(level, "")
-    tell(f"{PROGRAM}: {prefix}{text}", sys.stderr if level == "ERROR" else sys.stdout)
-
-
-def progress_since(begin: float) -> Callable[[Job], None]:
-    """What tells how far a job is that began then, by the clock, with the time that it took and the time that is left."""
-
-    def tell_progress(job: Job) -> None:
-        if not job.is_over:
-            pace, last = job.progress.seconds_a_frame, job.last_frame
-            left = "" if pace is None or last is None else f", about {duration(pace * (job.frame_end - last))} left"
-            so_far = duration(time.monotonic() - begin)
-            tell(f"{PROGRAM}: {100.0 * job.factor:3.0f} %  {job.status}, {so_far}{left}", sys.stdout)
-
-    return tell_progress
-
-
-def write_refusal(report: Path | None, message: str, problems: Sequence[Any]) -> None:
-    if report is None:
-        return
-    from ...solver_core.bake.report import error_report, report_bytes
-
-    try:
-        write_output(report, REPORT, report_bytes(error_report(message, problems)))
-    except OSError as error:
-        say("ERROR", f"the report could not be written: {error}")
-
-
-def add_warnings(report: Path | None, warnings: Sequence[Any]) -> None:
-    """Put what was odd in the Blender scene before what the worker found; raises OSError."""
-    if report is None or not warnings:
-        return
-    from ...solver_core.bake.report import report_bytes
-
-    content = json.loads(report.read_text(encoding="utf-8"))
-    mine = [{"objects": list(w.objects), "field": w.field, "message": w.message} for w in warnings]
-    write_output(report, REPORT, report_bytes({**content, "warnings": mine + content["warnings"]}))
 
 
 class Command:

@@ -34,19 +34,19 @@ class FrameStatistics:
     """One entry a time step of the frame, in order.
 
     Every array has the shape (steps,) unless it says more. status holds the values of `solver_core.Status`; iterations,
-    factorisations and contacts are counts; found (steps, 8) is how many islands were solved by what each of `solver_core.Found`
-    names; solves is how often the step was solved, once for what touched at its begin and again with what the motion ran into,
-    cuts how often it was cut at an impact into shorter ones, 0 for a whole step; relative_error is (28) of Kaufman et al. 2008
-    and residual is their (29) in J; cone, complementarity, dissipation and natural_map (of pivoting its static_map) are the
-    relative Coulomb residuals as `solver_core.residuals` measures them; worst_pair (steps, 2) are the indices of the bodies at
-    the worst of these contacts, -1 when there is none; deepest_overlap in m is that of the two bodies deepest_pair (steps, 2),
-    which are deepest in each other for the size of the smaller one, and overlap_ratio the same in its half extents, 0 when
-    nothing overlaps as the step begins or ends; chosen_normals counts the contacts with an impulse along a normal that is a
-    choice, see `collision.chosen_normals`, and chosen_pair (steps, 2) are the two bodies with the most of them, -1 when there
-    is none; spin in rad is how far the body spinning_body turns in one of the scene's time steps, of those with contacts the
-    one that turns farthest, -1 when none has any; asleep counts the bodies that slept through the step, whose contacts are in
-    none of these figures, and moving those in large islands in motion, which are solved to the tolerance in motion; seconds is
-    wall time.
+    factorisations and contacts are counts; found (steps, len(Found)) is how many islands were solved by what each of
+    `solver_core.Found` names; solves is how often the step was solved, once for what touched at its begin and again with what
+    the motion ran into, cuts how often it was cut at an impact into shorter ones, 0 for a whole step; relative_error is (28) of
+    Kaufman et al. 2008 and residual is their (29) in J; cone, complementarity, dissipation and natural_map (of pivoting its
+    static_map) are the relative Coulomb residuals as `solver_core.residuals` measures them; worst_pair (steps, 2) are the
+    indices of the bodies at the worst of these contacts, -1 when there is none; deepest_overlap in m is that of the two bodies
+    deepest_pair (steps, 2), which are deepest in each other for the size of the smaller one, and overlap_ratio the same in its
+    half extents, 0 when nothing overlaps as the step begins or ends; chosen_normals counts the contacts with an impulse along a
+    normal that is a choice, see `collision.chosen_normals`, and chosen_pair (steps, 2) are the two bodies with the most of
+    them, -1 when there is none; spin in rad is how far the body spinning_body turns in one of the scene's time steps, of those
+    with contacts the one that turns farthest, -1 when none has any; asleep counts the bodies that slept through the step, whose
+    contacts are in none of these figures, and moving those in large islands in motion, which are solved to the tolerance in
+    motion; seconds is wall time.
     """
 
     status: NDArray[np.int64]

@@ -228,8 +228,8 @@ def continuation(
 ) -> tuple[Floats, float, int]:
     """(impulses (k, 3), their natural map in m/s, factorisations), from impulses that need not be near.
 
-    acceptable: m/s, of the natural map. fastest: m/s, the velocity that errors are a part of. begin: the first compliance. most:
-    factorisations after which no other compliance is tried.
+    acceptable: m/s, of the natural map. fastest: m/s, the velocity that errors are a part of. begin: the first compliance.
+    most: factorisations after which no other compliance is tried.
     """
     best, least, cost = impulse, natural_map(island, impulse).max(initial=0.0), 0
     by_work = np.clip(BY_LAPACK / (0.5 * impulse.size) ** 3 * 3.0, LEAST, most)

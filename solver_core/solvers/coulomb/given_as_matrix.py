@@ -84,8 +84,8 @@ def solve_matrix_island(island: Island, impulse: Floats, tolerance: float, faste
 
 
 def _first_order(island: Island, impulse: Floats, acceptable: float, effort: Indices) -> tuple[Floats, float, int]:
-    """Impulses (k, 3) improved until their natural map is at most `acceptable` or that takes too long, their natural map, and the
-    factorisations."""
+    """Impulses (k, 3) improved until their natural map is at most `acceptable` or that takes too long, their natural map, and
+    the factorisations."""
     rho = np.where(island.kappa > 0.0, ADMM_PENALTY * island.kappa, 1.0)[:, None]
     u = island.velocity(impulse)
     u[:, 0] += island.mu * np.linalg.norm(u[:, 1:], axis=1)

@@ -490,7 +490,7 @@ def test_a_full_disk_under_the_output_is_named(run, file, fake_worker, tmp_path,
         raise RuntimeError("Error: Success")
 
     monkeypatch.setattr(cli_outputs.shutil, "disk_usage", lambda _folder: shutil._ntuple_diskusage(9, 9, 0))
-    monkeypatch.setattr("stiction.addon.command.cli.bpy", SimpleNamespace(**{**vars(bpy), "ops": fake_ops(fail)}))
+    monkeypatch.setattr("stiction.addon.command.bake.bpy", SimpleNamespace(**{**vars(bpy), "ops": fake_ops(fail)}))
     assert run("bake", file, "-o", tmp_path / "baked.blend") == 1
     said = capsys.readouterr().err
     assert "0 bytes are free on its disk" in said and "frames up to 5 are in the cache" in said

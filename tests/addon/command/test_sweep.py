@@ -30,7 +30,7 @@ def file(scene, make_body, tmp_path: Path) -> Path:
 @pytest.fixture
 def handed_over(monkeypatch):
     """The module, the scene and the other arguments that the process would get."""
-    from stiction.addon.command import cli
+    from stiction.addon.command import processes
 
     given = {}
 
@@ -38,7 +38,7 @@ def handed_over(monkeypatch):
         given.update(name=name, content=read_snapshot(snapshot), arguments=list(arguments))
         return 3
 
-    monkeypatch.setattr(cli, "run_module", run_module)
+    monkeypatch.setattr(processes, "run_module", run_module)
     return given
 
 

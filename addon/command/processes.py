@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Commands that other processes do: sweeps, compiling, and any module of the solver; signals end them, and bakes."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import bpy
+
+from ...solver_core.process.command_line import ExitStatus
+from ...solver_core.scene.words import in_words
+from ...solver_core.validation.findings import first_few
+from .messages import say
+
+__all__ = ["compile_kernels", "ended_by_signals", "run_module", "sweep"]
+
+SECONDS_BETWEEN_LOOKS = 0.25
+
+
+def compile_kernels(arguments: argparse.Namespace) -> int:
+    """Compile everything into a folder, in other processes; returns the exit status."""
+    more = [] if arguments.processes is None else ["--processes", str(arguments.processes)]
+    return run_module("solver_core.compile_all", arguments.folder, *more)
+
+
+def sweep(arguments: argparse.Namespace) -> int:
+    """Read the open file, and bake variations of it in other processes; returns the exit status."""
+    from ...solver_core.io.snapshot import write_snapshot
+    from ...solver_core.sweep.options import as_arguments
+    from ...solver_core.validation.findings import SceneError
+    from ..bake.runner import describe
+    from ..blender.cooperative import at_once
+    from ..read.extract import extracting
+
+    try:
+        extraction = at_once(extracting(bpy.context))
+    except SceneError as error:
+        say("ERROR", describe(error.problems))
+        return ExitStatus.BAD_INPUT
+    for warning in extraction.warnings:
+        say("WARNING", f"{first_few(warning.objects)}: {in_words(warning.field)}: {warning.message}")
+    with TemporaryDirectory(prefix="stiction-") as folder:
+        snapshot = Path(folder, "scene.snapshot")
+        write_snapshot(snapshot, extraction.spec, extraction.settings)
+        return run_module("solver_core.sweep", str(snapshot), str(Path(arguments.output).resolve()), *as_arguments(arguments))
+
+
+def run_module(name: str, *arguments: str) -> int:
+    """Run a module of the solver as a process that ends with this one; returns its exit status."""
+    from ..bake.worker import WorkerError, find_python, worker_environment
+
+    try:
+        command = [find_python(), "-s", "-P", "-m", name, *arguments, "--parent-pipe"]
+        environment = worker_environment()
+    except WorkerError as error:
+        say("ERROR", str(error))
+        return ExitStatus.FAILED
+    with ended_by_signals() as check:
+        # it hears signals from a terminal as we do, and others through its standard input
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
+        assert process.stdin is not None
+        while process.poll() is None:
+            try:
+                check()
+                process.wait(SECONDS_BETWEEN_LOOKS)
+            except subprocess.TimeoutExpired:
+                continue
+            except KeyboardInterrupt:
+                process.stdin.close()
+                process.wait()
+    return process.returncode
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[Callable[[], None]]:
+    """Let SIGINT (Ctrl+C), SIGTERM and CTRL_BREAK end the bake: what is yielded raises KeyboardInterrupt once one has come.
+
+    Blender itself has other handlers, or none. An exception out of the handler could come up while Blender is at work, which
+    has crashed it.
+    """
+    names = ("SIGINT", "SIGTERM", "SIGBREAK")
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    asked = threading.Event()
+
+    def check() -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, lambda *_: asked.set()) for number in numbers}
+    try:
+        yield check
+    finally:
+        for number, handler in before.items():
+            # None is one that Python does not know, and cannot bring back
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
