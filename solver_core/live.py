@@ -37,7 +37,7 @@ from .validation.findings import SceneError
 
 __all__ = ["Hand", "main", "play"]
 
-LATE = 2.0  # frames: who is behind by more does not hurry, but counts time from now on
+LATE = 2.0  # frames: a play that is behind by more does not hurry, but counts time from now on
 
 
 class Hand:

@@ -2,7 +2,7 @@
 """Bakes a scene snapshot into a frame cache in a process of its own: python -m solver_core.worker SNAPSHOT CACHE.
 
 The one path by which every bake runs, with or without Blender. It says what it does in JSON objects, one a line, on standard
-output; "event" tells them apart:
+output; "event" is their kind:
 
     compiling   kernels are loaded, and compiled where they have not been; unfit: why those that the package brings, or a folder
                 that was named, cannot be used, null if they can or there are none
@@ -344,7 +344,7 @@ def simulate(
 
 
 def figures(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
-    """What is told of a frame."""
+    """The figures of a frame."""
     summary = frame_summary(frame.statistics)
     return {
         "frame": frame.frame,

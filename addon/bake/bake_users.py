@@ -32,7 +32,7 @@ def open_file() -> Path:
 
 
 def key_of(blend: Path, folder: Path) -> str:
-    """What tells a .blend file from all others that have bakes in a folder; the same after both were moved together.
+    """What distinguishes a .blend file from all others that have bakes in a folder; the same after both were moved together.
 
     On one file system its place relative to the folder says which it is, on every machine. Of two, as a local disk beside a
     server's, the machine has to be named too.

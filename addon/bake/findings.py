@@ -59,8 +59,8 @@ class Finding:
 
 @dataclass(frozen=True)
 class Look:
-    """What can be told at once. sound: what to look for contacts in, without what keeps the scene from being baked; None where
-    nothing is left."""
+    """The findings that are known at once. sound: what to look for contacts in, without what keeps the scene from being baked;
+    None where nothing is left."""
 
     findings: tuple[Finding, ...]
     sound: Extraction | None

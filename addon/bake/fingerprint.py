@@ -189,7 +189,7 @@ def of_body(ob: Object, meshes: dict[int, Any]) -> dict[str, Any]:
     moving = animated_paths(ob)
 
     def kept(path: str, value: Any) -> Any:
-        """What is keyed differs from frame to frame; its keys are told of instead."""
+        """What is keyed differs from frame to frame; its keys are named instead."""
         return "keyed" if path in moving else value
 
     kinematic = backup.kinematic if is_baked(ob) else body.kinematic

@@ -300,7 +300,7 @@ def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, 
         case "error":
             return refused(job, record), ()
         case _:
-            # whatever a later worker may tell: the exit status decides
+            # whatever a later worker may say: the exit status decides
             return job, ()
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Says when the scene is not any more what its bake was made from, and follows what the user does to baked objects meanwhile.
 
-Blender tells of every change, in the middle of dragging too, so what happens then only marks the bake. A timer looks at the
+Blender announces every change, in the middle of dragging too, so what happens then only marks the bake. A timer looks at the
 scene a few milliseconds at a time once there was a mark, and the panels show what it found.
 """
 
@@ -135,7 +135,7 @@ def tell(context: Context, found: dict[str, Any]) -> None:
 
 def make_handlers(watch: Watch) -> dict[str, Callable[..., None]]:
     def follow_moves(scene: Scene, objects: list[Object]) -> None:
-        """The first frame shows where the bodies begin: who moves one there moves its start."""
+        """The first frame shows where the bodies begin: a body moved there has its start moved."""
         if scene.stiction.bake.state == "CACHED" and scene.stiction.bake.shows_start:
             for ob in objects:
                 start_from_here(ob)

@@ -46,14 +46,14 @@ Events = queue.SimpleQueue[Event]
 
 
 class Process:
-    """A running worker, which tells of each of its bakes in order into a queue of that, the end of the bake as the last.
+    """A running worker, which puts the events of each bake in order into a queue of that bake, the end of the bake as the last.
 
     It ends when its standard input does, the other end of which only this object holds: at `close`, and when this process ends
     in whatever way. What is written there says what to bake, and lets it pause, go on and stop.
     """
 
     def __init__(self, made_of: MadeOf, events: Events, arguments: Sequence[str] = (), idle: Idle | None = None):
-        """Start it on a bake, of which it tells into `events`. Raises OSError.
+        """Start it on a bake, whose events it puts into `events`. Raises OSError.
 
         arguments: of the bake, where the command does not have them. idle: what keeps it between two bakes, None for one only.
         """
@@ -79,7 +79,7 @@ class Process:
         # The threads only move lines from a pipe to a queue; everything that touches Blender happens on the main thread.
         threading.Thread(target=self._listen, args=(self._process.stdout,), daemon=True).start()
         if arguments:
-            # where it has ended already, that is told as the end of the bake
+            # where it has ended already, that is the end of the bake
             with suppress(OSError):
                 self._write(json.dumps(arguments))
 
@@ -89,7 +89,7 @@ class Process:
         return stays and made_of == self._made_of and self._process.poll() is None
 
     def bake(self, arguments: Sequence[str], events: Events) -> None:
-        """Ask for another bake, to be told of into `events`; raises OSError where the process is gone, and tells nothing."""
+        """Ask for another bake, with its events into `events`; raises OSError where the process is gone, with no event."""
         with self._lock:
             self._trouble.clear()
             self._write(json.dumps(arguments))
@@ -210,7 +210,7 @@ class Idle:
 
 
 def stamps(files: Sequence[Path]) -> tuple[tuple[str, int, int], ...]:
-    """What tells that a file is another one than before: path, time of change in ns and size of each that there is."""
+    """What changes when a file is another one than before: path, time of change in ns and size of each that there is."""
     found = []
     for file in sorted(files):
         with suppress(OSError):

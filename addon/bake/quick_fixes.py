@@ -158,7 +158,7 @@ MENDS: dict[str, Mend | SceneMend] = {
 
 
 def mend_for(field: str, objects: list[Object]) -> Mend | SceneMend | None:
-    """What helps against a finding about these objects, None where only the user can tell."""
+    """What helps against a finding about these objects, None where only the user can decide."""
     mend = MENDS.get(field)
     if isinstance(mend, Mend) and not any(mend.helps(ob) for ob in objects):
         return None

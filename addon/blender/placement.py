@@ -36,7 +36,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-# Below this length of an axis the object has no size, and no rotation can be told.
+# Below this length of an axis the object has no size, and its rotation is unknown.
 SMALLEST_SCALE = 1e-9
 # Volume that three axes of length 1 span, below which they lie in a plane. Blender's matrices are exact to about 1e-7.
 FLATTEST = 1e-6

@@ -156,7 +156,7 @@ def originals(scene: Scene) -> Iterator[None]:
     """Show the objects as they were before the bake, and after the block as they are baked."""
     objects = baked_objects(scene)
     baked = {ob.session_uid: capture(ob) for ob in objects}
-    # The state also tells the playback to keep still.
+    # With this state the playback keeps still, too.
     state, scene.stiction.bake.state = scene.stiction.bake.state, "NONE"
     try:
         for ob in objects:

@@ -41,7 +41,7 @@ def main() -> NoReturn:
 
 def end_at_once(status: int) -> NoReturn:
     """End the process without Blender's own end: 4.2 may crash there after a bake was stopped, and the status would be lost;
-    4.5 waits there for ever once it has opened a file, for a thread that nobody tells."""
+    4.5 waits there for ever once it has opened a file, for a thread that is never notified."""
     for stream in (sys.stdout, sys.stderr):
         # nobody may read them any more
         with suppress(OSError, ValueError):

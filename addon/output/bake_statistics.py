@@ -98,7 +98,7 @@ class BakeFigures:
                 self.frames.clear()
             return self._read_until(perf_counter() + seconds, self._reader, iter(frames[len(self.frames) :]))
         except (OSError, CacheError):
-            # what is lost, and where it should be, `outdated` tells
+            # `outdated` says what is lost, and where it should be
             self.forget()
             return True
 

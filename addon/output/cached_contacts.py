@@ -39,7 +39,7 @@ class CachedContacts:
             else:
                 self._reader.refresh()
         except (OSError, CacheError):
-            # that they are gone, and where they should be, is what `outdated` tells
+            # `outdated` says that they are gone, and where they should be
             self.forget()
         return self._reader
 

@@ -20,7 +20,7 @@ FRONT = "README.html"
 SETTINGS = "docs/settings.html"
 BAKING = "docs/baking.html"
 
-# Which heading of the page of settings tells of a property, by the type that has it.
+# The heading of the page of settings about a property, by the type that has it.
 ANCHORS = {
     "ObjectStiction": {
         "material": "material",
@@ -73,7 +73,7 @@ ANCHORS = {
         "show_frames": "frames-in-timeline",
     },
 }
-# Where the buttons are told of, by how the names of their operators begin. With fields of dialogues Blender asks for these too.
+# The pages about buttons, by how the names of their operators begin. With fields of dialogues Blender asks for these too.
 PLACES = {
     "bake_to_keyframes": f"{BAKING}#bake-to-keyframes",
     "bake": f"{BAKING}#bake-pause-and-resume",

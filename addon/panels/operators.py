@@ -202,7 +202,7 @@ def plays(context: Context) -> bool:
 
 
 def is_baking(cls: type[Operator], context: Context) -> bool:
-    """Whether a bake is running; for `poll`, which is told why not."""
+    """Whether a bake is running; for `poll`, which says why not."""
     if not context.window_manager.stiction.is_baking:
         cls.poll_message_set("No bake is running")
         return False

@@ -63,7 +63,7 @@ def who_is_inside(room: BodySpec, bodies: Sequence[BodySpec], points: Sequence[A
     first = np.array([(each[0] if len(each) else np.full(3, np.nan)) for each in points]).reshape(-1, 3)
     local = (first - room.position) @ turn
     volume = None
-    # most are elsewhere, as one point of each tells
+    # most are elsewhere, as one point of each shows
     for number in np.flatnonzero(((local > low) & (local < high)).all(axis=1)):
         own = (points[number] - room.position) @ turn
         if not ((own > low) & (own < high)).all():

@@ -118,7 +118,7 @@ class STICTION_OT_apply_solver_preset(Operator):
         elif own.substeps in SUBSTEPS_OF_PRESETS:
             # those that the user chose stay
             own.use_substeps = False
-        # Blender tells nobody of values that a script sets, and the bake is outdated by these
+        # Blender announces no values that a script sets, and the bake is outdated by these
         context.scene.update_tag()
         return {"FINISHED"}
 

@@ -309,7 +309,7 @@ def effective_frame_range(scene: Scene) -> tuple[int, int]:
 
 def effective_settings(scene: Scene) -> SolverSettings:
     """How the scene is solved; the rigid body world must exist. A choice that this version does not have counts as the default,
-    and `unknown_choices` tells of it. What the published tables vary beside this has its default."""
+    and `unknown_choices` names it. What the published tables vary beside this has its default."""
     own = scene.stiction
     method = ContactMethod.__members__.get(own.method, SolverSettings.method)
     return SolverSettings(

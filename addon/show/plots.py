@@ -13,7 +13,7 @@ __all__ = ["Axis", "Box", "axis_of", "lines_of"]
 
 Floats = NDArray[np.float64]
 
-# Residuals below the round-off of double precision tell nothing.
+# Residuals below the round-off of double precision mean nothing.
 SMALLEST = 1e-17
 
 

@@ -22,7 +22,7 @@ WIDTH, HEIGHT = 860, 150
 MARGIN_LEFT, MARGIN_RIGHT, MARGIN_TOP, MARGIN_BOTTOM = 70, 10, 8, 22
 BOX_WIDTH, BOX_HEIGHT = WIDTH - MARGIN_LEFT - MARGIN_RIGHT, HEIGHT - MARGIN_TOP - MARGIN_BOTTOM
 MOST_ROWS = 100
-# What is smaller is drawn as this: below the round-off of double precision there is nothing to tell.
+# What is smaller is drawn as this: below the round-off of double precision there is nothing to show.
 SMALLEST = 1e-17
 
 STYLE = """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a bake goes on: the simulation brought to where its cache ends, and what the frames that are there tell."""
+"""How a bake goes on: the simulation brought to where its cache ends, and the figures of the frames that are there."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def go_on(simulation: Simulation, writer: FrameCacheWriter, there: FrameCacheRea
 
 
 def refuse_odd_checkpoint(whole: Arrays | None, seam: Arrays | None, simulation: Simulation, path: str) -> None:
-    """Raise CacheError where what is to be gone on from makes no sense: kernels would believe it."""
+    """Raise CacheError where what is to be gone on from makes no sense: kernels do not check it."""
     like = simulation.checkpoint()
     missing = [] if whole is None else missing_in(whole, like)
     problem = f"it has no {missing[0]!r}" if missing else ""

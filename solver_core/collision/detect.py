@@ -68,7 +68,7 @@ class PairWork(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """What `detect` is told of the bodies."""
+    """What `detect` needs of the bodies."""
 
     position: Array
     rotation: Array

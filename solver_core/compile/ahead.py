@@ -2,7 +2,7 @@
 """Kernels that were compiled ahead, on this machine or on another: what they were made for, and how a bake gets them.
 
 A folder of compiled kernels has one folder for each state of a file's sources (`kernel_cache.py`), and, once all kernels are
-in it, `compiled.json`, which tells what they fit. It may have been brought along by the package, each file's kernels packed, or
+in it, `compiled.json`, which says what they fit. It may have been brought along by the package, each file's kernels packed, or
 be common to the machines of a farm and not to be written to. Kernels are copied from there to where this machine keeps its own,
 for numba writes next to what it reads: each when it is first called, since a bake calls two dozen of the 750 that there are.
 

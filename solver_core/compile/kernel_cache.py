@@ -86,7 +86,7 @@ def kernel_folder(base: Path, source: Path) -> Path:
 
 
 def sources_digest(files: Iterable[Path]) -> str:
-    """What tells the state of some files of this package, of the named tuples that kernels may have as arguments, and how they
+    """A digest of some files of this package, of the named tuples that kernels may have as arguments, and how they
     are compiled."""
     digest = hashlib.blake2b(f"{__name__} {WITHOUT_VECTORS}".encode() + argument_types(PACKAGE), digest_size=10)
     for file in sorted(files):

@@ -53,7 +53,7 @@ class Watch(event.Listener, AbstractContextManager):
             self._helper = start(self._folder, "--processes", "1", "--background", stderr=subprocess.DEVNULL)
 
     def on_end(self, event: event.Event) -> None:  # noqa: ARG002, numba's
-        """A kernel has been compiled; tells so about once a second."""
+        """A kernel has been compiled; says so about once a second."""
         self._compiled += 1
         if time.monotonic() - self._told > SECONDS_BETWEEN_REPORTS:
             self._told = time.monotonic()

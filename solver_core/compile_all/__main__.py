@@ -128,7 +128,7 @@ def compile_in_background(folder: Path, processes: int, ending: Ending) -> int:
 
 
 def sources_of_all() -> str:
-    """What tells the state of all sources that kernels are made of."""
+    """A digest of all sources that kernels are made of."""
     return sources_digest(imported_sources(Path(__file__).with_name("rehearsal.py")))
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a bake may call, called once in small: so that all its kernels are compiled, and for the types that bakes give them.
 
-numba compiles a kernel for the types of its first arguments. Which those are is known to the code that calls it and to nobody
+numba compiles a kernel for the types of its first arguments. Which those are is known only in the code that calls it, nowhere
 else, so that code is run, on scenes of a few bodies: parts that share few kernels first, which can be compiled at the same
 time, then whole scenes, for what lies between the parts.
 """
@@ -50,7 +50,7 @@ class Part:
 
 
 class ToldContacts(Simulation):
-    """A simulation that is told its contacts, the four below a cube, so that nothing of collision is compiled."""
+    """A simulation with given contacts, the four below a cube, so that nothing of collision is compiled."""
 
     def _collide(self, rotation, movable, twist, h) -> ContactSet:  # noqa: ARG002, it needs none of them
         corners = np.array([[x, y, 0.0] for x in (-0.1, 0.1) for y in (-0.1, 0.1)])

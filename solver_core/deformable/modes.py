@@ -2,7 +2,7 @@
 """The shapes of the lowest frequencies that a body can swing in: K phi = omega^2 M phi.
 
 A free body also moves as a whole, at no frequency. These six shapes are known, and are kept out of the iteration, so that the
-modes are orthogonal to them: the frame in which q is told has the body's momentum (a mean-axis frame).
+modes are orthogonal to them: the frame of q has the body's momentum (a mean-axis frame).
 """
 
 from __future__ import annotations

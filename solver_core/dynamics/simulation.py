@@ -200,7 +200,7 @@ class Simulation:
         if all(name in checkpoint for name in OF_PAIRS):
             self._together.restore(checkpoint)
         else:
-            # of an earlier version: who is held begins with the gap that there is now
+            # of an earlier version: pairs that are held begin with the gap that there is now
             self._together.forget()
             self._take_gaps()
 
@@ -423,7 +423,7 @@ class Simulation:
         self._sleep.record_motion(solution.twist, solution.totals.status == Status.SOLVED, bending)
         kept = with_borne(solution.memory, self._memory, begin.borne)
         found = {"approach": solution.approach, "taken": solution.taken}
-        # what parts the overlaps of the next step is found anew: who pushed once would push for ever, a little
+        # what parts the overlaps of the next step is found anew: contacts that pushed once would push for ever, a little
         self._memory = kept._replace(parting=np.zeros_like(kept.parting), **found)
         if joints is not None:
             done = joints.held(solution.held[joints.triples])
@@ -443,7 +443,7 @@ class Simulation:
             self._memory = self._sleep.wake(woken, self._memory)
 
     def _met_asleep(self, falling: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """(n,) who of some bodies would be met in the next step by what stays awake, were they to sleep."""
+        """(n,) which of some bodies would be met in the next step by what stays awake, were they to sleep."""
         awake = self._sleep.awake & ~falling
         moving = np.where(falling[:, None], 0.0, self._predicted)
         contacts = self._collider.contacts(self._state, awake, moving, self._step)
@@ -454,7 +454,7 @@ class Simulation:
         return met & falling
 
     def _to_wake(self, prescribed: Floats, h: float) -> NDArray[np.bool_]:
-        """(n,) who must wake because an animated body that moves, or a mesh that deforms, comes near."""
+        """(n,) which must wake because an animated body that moves, or a mesh that deforms, comes near."""
         asleep = self._sleep.asleep
         if not asleep.any():
             return np.zeros_like(asleep)

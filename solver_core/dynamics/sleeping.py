@@ -77,7 +77,7 @@ class Sleep:
         return self._movable & ~self.asleep & ~self.held
 
     def to_wake(self, a: Indices, b: Indices, wakes: Flags) -> Flags:
-        """(n,) who must wake: all of every island that has a contact, or a joint, of bodies a, b (m,) with a body that wakes
+        """(n,) which must wake: all of every island that has a contact, or a joint, of bodies a, b (m,) with a body that wakes
         others (n,)."""
         if not self.asleep.any():
             return self.asleep
@@ -85,7 +85,7 @@ class Sleep:
         return self.asleep & np.isin(self._island, self._island[met])
 
     def islands_of(self, bodies: Flags) -> Flags:
-        """(n,) who sleeps in one island with some bodies (n,)."""
+        """(n,) which sleep in one island with some bodies (n,)."""
         return self.asleep & np.isin(self._island, self._island[bodies & self.asleep])
 
     def wake(self, woken: Flags, memory: ContactMemory) -> ContactMemory:
@@ -113,7 +113,7 @@ class Sleep:
         still: Callable[[], Floats],
         met: Callable[[Flags], Flags],
     ) -> ContactMemory:
-        """After the time step `number`, let fall asleep who may; returns the memory of those that stay awake.
+        """After the time step `number`, let islands at rest fall asleep; returns the memory of those that stay awake.
 
         joined: (k, 2) bodies that joints hold together. driven: bodies that never rest, for a motor drives them.
         still: (n,) of the speed that gravity gives in a step, what their tolerance lets bodies at rest move at. met: who of

@@ -36,7 +36,7 @@ CANCELLATION = 1e-12
 class MassProperties:
     """mass in kg, volume in m^3, center_of_mass (3,) m in the body frame, inertia (3, 3) kg m^2 about it in body axes.
 
-    closed tells whose properties these are: the mesh's own when True, those of its convex hull (or of the lamina, capsule or
+    closed says whose properties these are: the mesh's own when True, those of its convex hull (or of the lamina, capsule or
     sphere of a hull without volume) when False.
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far a solid reaches behind its surface, which tells on which side of a sheet it is even where it dips through."""
+"""How far a solid reaches behind its surface, which decides on which side of a sheet it is even where it dips through."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ __all__ = ["fill_depth", "triangle_depths"]
 
 @kernel
 def fill_depth(table, s):
-    """Half of how far solid s of a `SurfaceTable` reaches behind its vertices, against their normals; 0 where no ray tells."""
+    """Half of how far solid s of a `SurfaceTable` reaches behind its vertices, against their normals; 0 where no ray meets
+    it."""
     stack = np.empty(64, np.int64)
     first = table.first_vertex[s]
     for v in range(table.first_vertex[s + 1] - first):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files of contact problems: npz of Stiction, HDF5 of FCLIB, text of Siconos, told apart by what they begin with."""
+"""Files of contact problems: npz of Stiction, HDF5 of FCLIB, text of Siconos, recognised by their first bytes."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 
 A scene that is longer, or whose animated bodies or fields move otherwise from some frame on, has the frames before that in
 common with the bake there was: the same to the last bit, for a simulation knows nothing of what comes. Where a scene differs
-from the start it can go on from any frame of the bake all the same; its cache then tells which frames are of which bake.
+from the start it can go on from any frame of the bake all the same; its cache then names the bake of each frame.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contacts of a frame as the arrays of a chunk, and back; what a file claims is checked before it is believed."""
+"""The contacts of a frame as the arrays of a chunk, and back; what a file claims is checked before it is used."""
 
 from __future__ import annotations
 

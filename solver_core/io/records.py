@@ -110,7 +110,7 @@ class CacheInfo:
 
 
 def cache_digest(snapshot: str, earlier: tuple[EarlierFrames, ...]) -> str:
-    """The digest of a bake: that of its snapshot, or where its first frames are of other bakes one that tells these as well."""
+    """The digest of a bake: that of its snapshot, or where its first frames are of other bakes one of these as well."""
     if not earlier:
         return snapshot
     parts = [snapshot, *(f"{part.digest} {part.last_frame}" for part in earlier)]

@@ -235,7 +235,7 @@ def _largest_term(jacobian, k, system, body):
 @leaf_kernel
 def _demand(system, k, r, u):
     """How much of the velocity u of a row of a joint it would change by itself: nothing where that opens a limit, little where
-    it gives way, and no more than its force can, as of a motor that is told to be faster than it can be."""
+    it gives way, and no more than its force can, as of a motor asked to be faster than it can be."""
     box = system.box[k - system.mu.size]
     bound, gamma = box[r, 1] if u < 0.0 else -box[r, 0], box[r, 2]
     if bound == 0.0 or (gamma == 0.0 and np.isinf(bound)):

@@ -121,7 +121,7 @@ def inlined_relative_velocity(system, k, v):
 @leaf_kernel
 def relative_velocity(system, k, v):
     """u = J_k v + b_k of contact k, as three numbers."""
-    # not by views: the compiler then no longer makes it part of its callers, who hand it all arrays of the system: 240 ns
+    # not by views: the compiler then no longer makes it part of its callers, which hand it all arrays of the system: 240 ns
     n, t1, t2 = system.bias[k, 0], system.bias[k, 1], system.bias[k, 2]
     body = system.body_a[k]
     if body >= 0:

@@ -13,7 +13,7 @@ import stat
 
 __all__ = ["PathRefused", "open_plain"]
 
-# None of the last three exists on Windows, which translates line ends instead, unless told not to.
+# None of the last three exists on Windows, which translates line ends instead, unless it is asked not to.
 FLAGS = sum(getattr(os, name, 0) for name in ("O_BINARY", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"))
 
 

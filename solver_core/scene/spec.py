@@ -45,7 +45,7 @@ ALL_COLLECTIONS = (1 << 20) - 1
 
 
 class BodyKind(Enum):
-    """Who moves a body: the solver, nobody, or a given path."""
+    """What moves a body: the solver, nothing, or a given path."""
 
     ACTIVE = "active"
     PASSIVE = "passive"

@@ -110,7 +110,8 @@ def relative_residual(b, force, acceleration):
 
 
 def checked(end: LcpEnd, b: Floats, tolerance: float) -> LcpEnd:
-    """The end of an algorithm as it may be told: SOLVED only within the tolerance on `lcp_residual`, a ray only with RAY."""
+    """The end of an algorithm as it may be reported: SOLVED only within the tolerance on `lcp_residual`, a ray only with
+    RAY."""
     status = end.status
     within = relative_residual(b, end.force, end.acceleration) <= tolerance
     if not within and not (np.isfinite(end.force).all() and np.isfinite(end.acceleration).all()):

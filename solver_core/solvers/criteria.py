@@ -31,8 +31,8 @@ FEW_BODIES = 64  # in an island that Newton's method is quick with, and that may
 LARGE = 128  # in one that is worth taking apart: a cluster of what is hardly larger is most of it
 
 ACCEPTABLE = 0.7  # of the tolerance: what keeps the other residuals, too, within it
-# Of the tolerance, what projections and Newton's method aim at: what stands keeps for good what a step leaves over, what moves
-# has forgotten it a step later.
+# Of the tolerance, what projections and Newton's method aim at: structures keep for good what a step leaves over, moving bodies
+# have forgotten it a step later.
 TARGET, TARGET_OF_MOVING = 1e-3, 1e-1
 # Of what is acceptable, what large islands that stand are solved to: what is left over moves them by as much in each step,
 # until they are solved again.

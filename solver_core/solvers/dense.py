@@ -109,7 +109,7 @@ def impulse_from_forces(problem: ContactProblem, layout: Layout, forces: Floats)
 
 
 def result_of(problem: ContactProblem, impulse: Floats, bilateral: Floats, solver: str) -> Result:
-    """What impulses (m, dim) and those of bilateral constraints (b,) do, as a result that nobody has called solved."""
+    """What impulses (m, dim) and those of bilateral constraints (b,) do, as a result without a claim to be solved."""
     impulse[:, 0] = np.maximum(impulse[:, 0], 0.0)
     u = problem.delassus @ np.append(impulse.ravel(), bilateral)
     velocity = problem.free_velocity + u[: impulse.size].reshape(impulse.shape)

@@ -44,7 +44,7 @@ TIGHTER = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)  # tolerances: what is missed at 
 
 @dataclass(frozen=True)
 class Limits:
-    """What every solver is told: what to reach, when to stop (time_limit in s), and impulses (m, dim) to start from."""
+    """The limits of every solver: what to reach, when to stop (time_limit in s), and impulses (m, dim) to start from."""
 
     tolerance: float
     max_iterations: int | None
@@ -242,7 +242,7 @@ def solve(
     its own choice of what to return: where its residuals are above the tolerance the status is UNCONFIRMED.
     Option of pivot: guess: whether index sets are guessed by Gauss-Seidel and Newton's method, again and again while the answer
     has (21) of Baraff 1994 but not Coulomb's law; False is the algorithm as it was published. SOLVED claims Baraff's law, which
-    lets friction act across the sliding in three dimensions; `residuals(problem, result).coulomb` tells whether it does.
+    lets friction act across the sliding in three dimensions; `residuals(problem, result).coulomb` shows whether it does.
     Option of energy: as_published: the algorithm of Faure 1996 as it is, whose law is (1) and (2) of the paper: where Coulomb's
     law is not within the tolerance its status is UNCONFIRMED.
     Options of lemke: static_friction: None where nothing may stick, 'creep' or 'signs' (Baraff 1991, sections 8.1 and 8.2). Of

@@ -17,7 +17,7 @@ from .shapes import areas, has_area, shape_findings
 
 __all__ = ["body_problems"]
 
-# An inertia whose smallest principal moment is a smaller fraction of the largest than this cannot be told from zero.
+# An inertia whose smallest principal moment is a smaller fraction of the largest than this is no different from zero.
 SINGULAR = 1e-12
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a valid scene comes out otherwise than most people expect, told before it is baked.
+"""What of a valid scene comes out otherwise than most people expect, said before it is baked.
 
 Nothing here keeps a scene from being simulated, and nothing needs a step of it: contacts are looked for elsewhere.
 """
@@ -100,7 +100,7 @@ def spin_surprises(spec: SceneSpec, settings: SolverSettings) -> Iterator[SceneW
 
 
 def room_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
-    """Closed meshes with their normals inwards that nobody is in."""
+    """Closed meshes with their normals inwards and no body in them."""
     for body in spec.bodies:
         if body.kind is not BodyKind.ACTIVE and any(
             part.shape.kind is ShapeKind.MESH and mesh_surface(part.shape.vertices, part.shape.triangles).volume < 0.0

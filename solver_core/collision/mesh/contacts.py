@@ -2,7 +2,7 @@
 """Contacts of meshes: with each other, with convex cores, whose surfaces are triangulated too, and with half-spaces.
 
 The trees of two surfaces are walked together down to the triangles that come near each other, and every feature is tested in
-the one triangle that owns it. Where surfaces cross, the curves tell of the overlap (`intersection_curves`). Where one is inside
+the one triangle that owns it. Where surfaces cross, the curves show the overlap (`intersection_curves`). Where one is inside
 of the other, every vertex that the other one's winding number has inside is a contact with the closest point of that surface.
 What passes right through without either is a contact along the shortest way out.
 """
@@ -121,7 +121,7 @@ def triangle_contacts(pair, f, g, out):
     p, q = triangle_corners(a.vertices, a.triangles[f]), triangle_corners(pair.at.vertices, b.triangles[g])
     over_f = heights_of(q, vec(a.normals, f), p[0])
     over_g = heights_of(p, in_pair_axes(pair, FALSE, b.normals[g]), q[0])
-    # a face bounds what is beside it in a valley too, so of corners and faces nothing but the height tells
+    # a face bounds what is beside it in a valley too, so of corners and faces only the height decides
     of_f, of_g = a.owned[f] & low_corners(over_g, limit), b.owned[g] & low_corners(over_f, limit)
     if (of_f | of_g) != 0:
         for i in range(3):
@@ -158,7 +158,7 @@ def penetrating_vertices(pair, of_first, out):
     """Adds a contact for every corner of the first surface (of_first), else of the second, on the wrong side of the other one.
 
     That is inside of a solid; or, where the other one is a sheet, beyond it, not beside its border, and with the inside of its
-    own solid on this side. All is told in the axes of the other one.
+    own solid on this side. All is in the axes of the other one.
     """
     owner, other = side_of(pair, of_first).surface, side_of(pair, not of_first).surface
     box = other.boxes[0]

@@ -5,10 +5,9 @@ Two features touch where the distance between the surfaces has a local minimum: 
 in the normal cone of each, of the directions in which no neighbouring feature of its own is nearer. That of an inner edge of a
 flat part is nothing but the part's normal, which the faces have already, so what slides over it does not see it.
 
-Features tell of what is apart. Where surfaces overlap they cross, and `intersection_curves` has the contacts; only the cores of
-round bodies, a point or a segment, cross nothing and meet what they have sunk into here. Then which side is out is told by
-normals where a surface is solid. A sheet has two sides; there it is told by where the other body has its inside.
-"""
+Features serve surfaces that are apart. Where surfaces overlap they cross, and `intersection_curves` has the contacts; only the
+cores of round bodies, a point or a segment, cross nothing and meet what they have sunk into here. Then the outside is given by
+normals where a surface is solid. A sheet has two sides; there it is where the other body has its inside. """
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def may_penetrate(pair):
 
 @inlined_kernel
 def pair_feature(pair, kind, other_kind, is_first, own, other):
-    """Feature id of a feature of one of the surfaces and one of the other: `kind` if the former is the body told first."""
+    """Feature id of a feature of one of the surfaces and one of the other: `kind` if the former is of the first body."""
     return feature_id(kind, own, other) if is_first != pair.at.swapped else feature_id(other_kind, other, own)
 
 

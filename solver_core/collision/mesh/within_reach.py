@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which features of two triangles can be within a distance of each other: what is told by a few comparisons.
+"""Which features of two triangles can be within a distance of each other: decided by a few comparisons.
 
 Of most triangles whose bounds meet most features are far apart. Each corner of one gets a bit for each of eight planes about
 the other one beyond which it lies, those of its bounds and two along its own (Cohen and Sutherland's code of a line and a

@@ -32,7 +32,7 @@ LEVEL = 1e-6
 NORMAL_CONE = 1e-4
 # Of a work array of nodes.
 STACK = 64
-# Of the round body's size: in deeper overlaps single triangles no longer tell which way is out.
+# Of the round body's size: in deeper overlaps single triangles no longer show the way out.
 DEEP = 0.1
 # Lines through the round body that a thin mesh may pass through with no vertex of either in the other: axis and diameters.
 LINES = 5
@@ -325,7 +325,7 @@ def fill_contacts(r, table, s, triangle, found, work):
 @kernel
 def round_surface_contacts(r, table, s, found):
     """Contacts of a cylinder or a cone with surface s, in whose axes it is: a `Buffer`, not sorted; and whether they overlap so
-    far that the triangles no longer tell which way is out.
+    far that the triangles no longer show the way out.
 
     What frees the body of the mesh frees it of every triangle. So where one triangle alone is deeper in it than the deepest
     contact, its way out is in no normal cone of the mesh, and the contact that counts is missing.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The stage collide: the contacts that can close within a step, and who is near enough to what moves to be woken by it."""
+"""The stage collide: the contacts that can close within a step, and the sleepers near enough to moving bodies to be woken."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Rolling:
         predicted = begin.bodies.predicted
         if not anything_turns(predicted, SLOW_ABOUT_AN_AXIS / step):
             return np.zeros(len(contacts), np.bool_), predicted
-        # neither meshes that deform, whose surface is not where it will be, nor large islands in motion, where nobody sees it
+        # neither meshes that deform, whose surface is not where it will be, nor large islands in motion, where it is not seen
         apart = ~(self._moving.members | self._bends) & (self._deformation.reach(begin.h) == 0.0)
         where = contacts.body_a, contacts.body_b, contacts.feature, contacts.point, contacts.normal
         of_bodies = apart, self._balls, self._flat

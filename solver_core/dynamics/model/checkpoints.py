@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a checkpoint from a file is one that a simulation can go on from: kernels believe the indices that are in it."""
+"""Whether a checkpoint from a file is one that a simulation can go on from: kernels do not check the indices in it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REMEMBERED = ("memory_", "asleep_", "together_", "neighbours")
 INDICES = ("memory_body_a", "memory_body_b", "asleep_body_a", "asleep_body_b", "sleep_island", "neighbours")
 # Speeds of those that were not solved are infinite.
 MAY_BE_INFINITE = ("sleep_fastest", "sleep_before")
-OF_PAIRS = ("together_pair", "together_gap", "neighbours")  # who is held to whom
+OF_PAIRS = ("together_pair", "together_gap", "neighbours")  # pairs that are held to each other
 # What an earlier version did not have.
 MAY_LACK = ("moving_members", "modal", "modal_velocity", *OF_PAIRS)
 # What an earlier version had, by what it is called now, None for what is not needed any more.

@@ -67,7 +67,7 @@ class HeldTogether:
         self._exclude()
         a, b = contacts.body_a, contacts.body_b
         near = contacts.gap < NEAR_ENOUGH * rest_offsets(np.minimum(self._size[a], self._size[b]))
-        # who is held already is held at the gap that he began with, wherever he is now
+        # pairs that are held already keep the gap that they began with, wherever they are now
         known = np.isin(a * self.rest.bodies + b, self.rest.pair[self.rest.held])
         new = near & self._are_held(a, b) & ~known
         if not new.any():
@@ -84,7 +84,7 @@ class HeldTogether:
 
     def loosen(self, contacts: ContactSet, awake: Flags) -> None:
         """Let those whose joints broke keep the gap that they have in some contacts, if they are farther apart than they were;
-        who has none is an ordinary pair again. awake: (n,), of others contacts say nothing."""
+        a pair without one is an ordinary pair again. awake: (n,), of others contacts say nothing."""
         if self.rest.held.all():
             return
         free = ~self.rest.held
@@ -106,7 +106,7 @@ class HeldTogether:
         return dict(zip(OF_PAIRS, (self.rest.pair.copy(), self.rest.gap.copy(), self._neighbours.copy()), strict=True))
 
     def restore(self, checkpoint: dict[str, NDArray]) -> None:
-        """Go on from a checkpoint, once `follow` was told which joints hold."""
+        """Go on from a checkpoint, once `follow` has the joints that hold."""
         pair, gap, self._neighbours = (np.array(checkpoint[name]) for name in OF_PAIRS)
         self.rest = RestGaps(self.rest.bodies, pair, gap, self._are_held(*np.divmod(pair, self.rest.bodies)))
         self._exclude()

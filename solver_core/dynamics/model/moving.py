@@ -76,7 +76,7 @@ def who_tumbles(system, dof, now, speed, tolerances, of_bodies):
     """(moving,) and (moving,) as of `MovingIslands.look`, for contacts faster than `speed` at velocities `now` (dof,).
 
     dof: (n,) of a `Model`. tolerances: of what is in no large island in motion, of those with joints, and of the others.
-    of_bodies: (n,) who tumbles, is in one, and what is asked of each, all of which is brought up to date.
+    of_bodies: (n,) which tumble, which are in one, and the tolerance of each, all of which is brought up to date.
     """
     (tolerance, of_joined, in_motion), (tumbling, members, asked_of) = tolerances, of_bodies
     bodies = system.offset.size - 1

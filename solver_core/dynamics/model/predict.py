@@ -266,8 +266,8 @@ def predicted_step(
     last_step: float,
     single: float,
 ) -> Begin:
-    """Predict a step of h seconds after one of `last_step` seconds; who is not awake (n,) is treated as static. single: as in
-    `Begin`."""
+    """Predict a step of h seconds after one of `last_step` seconds; bodies that are not awake (n,) are treated as static.
+    single: as in `Begin`."""
     dof, moving, smallest = degrees_of_freedom(awake, model.size)
     n, model = len(awake), model._replace(dof=dof)
     bodies = Prediction(

@@ -20,7 +20,7 @@ REST_OFFSET = 2e-4  # of the smaller body's half extent: normals are unique only
 TOUCHING_OFFSETS = 0.5  # rest offsets: with no more than that beyond the gap at rest bodies touch, and bounce
 # Rest offsets: room that a contact leaves to joints which hold its bodies, lest rounding decide which of the two bears a load.
 ROOM = 0.5
-NEAR_ENOUGH = 1.0 + ROOM  # rest offsets: who is farther apart than that has the room already
+NEAR_ENOUGH = 1.0 + ROOM  # rest offsets: pairs farther apart than that have the room already
 
 
 def rest_offsets(size: Floats) -> Floats:

@@ -7,7 +7,7 @@ and the two answer what should be one impact after the other as one. So such a s
 impact then has a part of its own, as it would between shorter steps.
 
 That is done where there are few bodies and contacts, and no two meet at several points, or in rows. In a heap all meet all in
-any order, and nobody could tell one order from another.
+any order, and orders cannot be distinguished.
 """
 
 from __future__ import annotations

@@ -237,7 +237,7 @@ def solve_islands(
 
 
 def _pass_on(effort: Indices, efforts: Indices) -> None:
-    """The deadline of a step to those who solve its islands."""
+    """Hand the deadline of a step on to the efforts of its islands."""
     efforts[:, OVERDUE] = effort[OVERDUE]
 
 

@@ -36,7 +36,7 @@ Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 MOST_BLOWS = 2**23  # impacts that follow each other, times the cube of how many bodies and contacts there are
-# Bodies and contacts: in more of them all meet all in any order, and nobody could tell one order from another, but in rows.
+# Bodies and contacts: in more of them all meet all in any order, and orders cannot be distinguished, but in rows.
 MOST_STRUCK = 50
 IN_LINE = 0.95  # of the square of the normals' tensor where all are parallel: two that are 18 degrees apart
 AT_ONCE = 1e-4  # of the time to the next impact: what meets within it meets at once
@@ -190,7 +190,7 @@ def that_pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, syste
 
 
 def have_no_order(contacts: ContactSet, rows: Indices, island: Indices, size: Indices) -> Flags:
-    """(r,) which rows, ascending, are of islands (r,) of such sizes whose impacts have no order that anybody could tell: those
+    """(r,) which rows, ascending, are of islands (r,) of such sizes whose impacts have no order that can be seen: those
     of many, or in which two bodies meet at several points."""
     chosen = rows[rows < len(contacts)]
     a, b = contacts.body_a[chosen], contacts.body_b[chosen]

@@ -38,7 +38,7 @@ __all__ = ["Known", "StepSolver"]
 
 Floats = NDArray[np.float64]
 
-CORRECTIONS = 3  # times that a step is solved, each with joints told about the velocities that came out
+CORRECTIONS = 3  # times that a step is solved, each with joints about the velocities that came out
 MOST_CORRECTIONS = 6  # the same where joints are loose after that, but come nearer
 JOINT_DRIFT = 1e-6  # of a joint's length: what it may be off at a step's end, or the step is solved once more
 JOINT_LOOSE = 1e-4  # of it: what it may be off after that, or the step is too long

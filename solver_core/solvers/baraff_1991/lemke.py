@@ -19,7 +19,7 @@ twice, so the walk ends, however degenerate the problem is.
 
 The basis is kept as a dictionary, x_basic = T (x_nonbasic, 1): the columns of the nonbasic variables, z0's among them, and the
 values of the basic ones. An exchange of two variables is O(n^2); the dictionary is computed afresh once every n exchanges,
-and before a ray is believed.
+and before a ray is accepted.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ friction of up to sqrt(2) mu f along its diagonals, and slip that friction oppos
 axes again until friction lies along one of them, where (16) to (19) are Coulomb's law. That does not settle: with x along
 friction the axes of a contact that slips swing to and fro by 45 degrees, because friction saturates along both; with x against
 the slip they stay, with a_y = 0 and any f_y. There are no contact impulses: where friction along given directions leaves no
-forces, that is not told from a failure.
+forces, that is not distinguished from a failure.
 """
 
 from __future__ import annotations

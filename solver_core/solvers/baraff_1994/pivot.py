@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Baraff 1994: contact forces by pivoting, Dantzig's algorithm told physically.
+"""Baraff 1994: contact forces by pivoting, Dantzig's algorithm in physical terms.
 
 Contacts are taken one by one. While the force at one is increased until its acceleration is zero, all others adapt so that what
 has been established stays so; where one of them comes to a bound, its index moves to another set. `compute_forces` and

@@ -384,8 +384,8 @@ def project(operator, sets, target, criteria, effort, state, steps):
             break
         if slow:
             # slow: redundant contacts that all but agree shift impulses among them at a rate of rho, and so do light bodies
-            # that carry heavy ones. A large rho finds out who carries, at the price of digits and of Newton's convergence;
-            # where that is paid, because v is no better than the multipliers, the small one polishes
+            # that carry heavy ones. A large rho finds the contacts that carry, at the price of digits and of Newton's
+            # convergence; where that is paid, because v is no better than the multipliers, the small one polishes
             change = FIRST_PENALTY / penalty if now > 0.1 * error else min(10.0, LAST_PENALTY / penalty)
             before = _joint_penalty(penalty)
             penalty *= change
