@@ -35,6 +35,7 @@ Floats = NDArray[np.float64]
 
 STICK_FRACTION = 1e-3  # of the speed that gravity gives in a step: slower contacts are at rest
 STICK_SPEED = 1e-6  # m/s, where there is no gravity
+AT_ITS_LIMIT = 0.999  # of the friction that there may be: a contact that slides has all of it
 VERTICAL = 1e-12  # squared sine: a normal that leans by less is vertical
 NO_TURNING = np.zeros((0, 3))
 STATIC, DYNAMIC = range(2)  # the columns of coefficients
@@ -82,11 +83,13 @@ class Beyond(NamedTuple):
     """What velocities at m contacts are beyond J v, m/s, world.
 
     drift: (m, 3) of the surface of B against that of A beyond their rigid motions. turning: (m, 3) as levers turn along the way
-    through the step, or `NO_TURNING`, and known: (m,) where that is known, at what rolls (`rolling.py`).
+    through the step, and aside: (m, 3) what sliding friction does not oppose of them; both may be `NO_TURNING`. known: (m,)
+    where they are known, at what rolls or spins (`rolling.py`).
     """
 
     drift: Floats
     turning: Floats
+    aside: Floats
     known: NDArray[np.bool_]
 
 
@@ -262,6 +265,21 @@ def _add_turning(axes, turning, u, bias):
 
 
 @leaf_kernel
+def _is_at_its_limit(remembered, mu):
+    """Whether of a remembered impulse (4,) friction is all that the coefficient allows."""
+    x, y, z = remembered[1], remembered[2], remembered[3]
+    least = AT_ITS_LIMIT * mu * remembered[0]
+    return least > 0.0 and x * x + y * y + z * z > least * least
+
+
+@leaf_kernel
+def _add(axes, velocity, bias):
+    """Add a velocity (3,), of the world, to the bias (3,)."""
+    for row in range(3):
+        bias[row] += axes[row, 0] * velocity[0] + axes[row, 1] * velocity[1] + axes[row, 2] * velocity[2]
+
+
+@leaf_kernel
 def _pulled_together(normal, twist, predicted, a, b):
     """m/s by which forces alone bring two bodies together from one step to the next."""
     total = 0.0
@@ -344,6 +362,8 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, rows):
         i = DYNAMIC if np.sqrt(u[1] * u[1] + u[2] * u[2]) > stick_speed else STATIC
         own = rules.pairs[rules.surface[a], rules.surface[b], i]
         rows.mu[k] = own if own >= 0.0 else _combine(rules.friction, model.mu[a, i], model.mu[b, i])
+        if contacts.beyond.known[k] and i == DYNAMIC and old >= 0 and _is_at_its_limit(memory.impulse[old], rows.mu[k]):
+            _add(axes, contacts.beyond.aside[k], rows.bias[k])
         if old >= 0:
             _recall(memory.impulse[old], axes, rows.impulse[k])
             rows.approach_before[k], rows.taken_before[k] = memory.approach[old], memory.taken[old]

@@ -10,6 +10,10 @@ which the last step's impulses lead. Where it ends contacts are looked for once 
   end. A tip is the same point of the body at both, and <omega x r> is its chord; a rim has another point; on a ball r does not
   change at all. A lever that turns by alpha about omega goes along an arc, whose mean is tan(alpha / 2) / (alpha / 2) times
   that of its ends. For the lever between the surfaces stand the levers of the two surfaces.
+- Friction acts from the middle of the last step to that of this one, and so opposes the slip as the step begins; a contact
+  problem opposes u, the slip half a step later. Of what slides the part of u(w) across the earlier slip is therefore left out
+  of the bias. That is for contacts that bore all the friction there may be, and go on sliding: an offset smaller than the slip
+  without friction gains no energy, whether the contact slides or comes to rest.
 
 The error is of second order in the step, as w is known to first. That is for a body that turns by a few hundredths of a radian
 in a step, or whose axis does, as that of a disc that tumbles at a small tilt, and that bore in the last step on one body that
@@ -30,7 +34,7 @@ from ..look_ahead.impacts import ImpactFinder
 from ..look_ahead.later_contacts import twist_between
 from ..model.bodies import Bodies, State
 from ..model.moving import MovingIslands
-from ..model.predict import Begin
+from ..model.predict import Begin, is_locked
 from ..model.rest_gaps import rest_offsets
 from ..motion.deformation import Deformation
 from ..motion.rotation import matrices
@@ -46,6 +50,7 @@ SLOW = 5e-3  # rad in a step: what turns by less has no axis to speak of
 SLOW_ABOUT_AN_AXIS = 0.5 * SLOW  # of what is as fast at least one component is more than that
 POINTS_OF_A_LINE = 2  # contacts of two bodies that bear: with more they stand on each other
 ROUND_ENOUGH = 1e-9  # of a radius, that a ball may differ by
+STILL_SLIDES = 2.0 / 3.0  # of the slip as a step begins: what has less left in its middle may come to rest in it
 STILL_ITS_NORMAL = 0.7  # cosine: of normals that turn by more in the step the one says nothing about the other
 
 
@@ -77,9 +82,9 @@ class Rolling:
 
     def turning(
         self, begin: Begin, state: State, moved: State, twist: Floats, contacts: ContactSet, which: Flags
-    ) -> tuple[Floats, Flags]:
+    ) -> tuple[Floats, Floats, Flags]:
         """u(w) - J w, (m, 3) m/s, world, of those contacts `which` (m,) that a motion from one state to another leaves
-        there, and (m,) which these are.
+        there; (m, 3) m/s, what is added to it where they slide; and (m,) which these are.
 
         twist: (n, 6) the velocities w of that motion, as they stand in J w.
         """
@@ -95,7 +100,8 @@ class Rolling:
             (c.body_a, c.body_b, c.feature, c.point, c.normal, c.gap, at.position)
             for c, at in ((contacts, state), (found, moved))
         )
-        return along_the_way(before, after, which, twist, way, begin.h, most)
+        at_begin = velocities_at_begin(begin.model, begin.bodies, state, moved, twist, chosen)
+        return along_the_way(before, after, which, (at_begin, twist, way, begin.h), most)
 
 
 def balls_and_flats(shapes: ShapeTable) -> tuple[Flags, Flags]:
@@ -200,12 +206,14 @@ def turns_fast(spin, change, share):
 
 
 @kernel
-def along_the_way(before, after, which, twist, way, h, most):
-    """(m, 3) and (m,) as of `Rolling.turning`. before, after: of contacts at the begin of the way and at its end, bodies,
-    feature, point, normal, gap, and the positions of bodies (n, 3). most: m, that gaps may change by."""
+def along_the_way(before, after, which, motion, most):
+    """(m, 3), (m, 3) and (m,) as of `Rolling.turning`. before, after: of contacts at the begin of the way and at its end,
+    bodies, feature, point, normal, gap, and the positions of bodies (n, 3). motion: the velocities (n, 6) as the way begins,
+    those that stand in J w, those from begin to end, and the step. most: m, that gaps may change by."""
     body_a, body_b, feature, point, normal, gap, position = before
     to_a, to_b, to_feature, to_point, to_normal, to_gap, to_position = after
-    out, known = np.zeros((which.size, 3)), np.zeros(which.size, np.bool_)
+    (at_begin, twist, way, h), slip, now = motion, np.empty(3), np.empty(3)
+    out, aside, known = np.zeros((which.size, 3)), np.zeros((which.size, 3)), np.zeros(which.size, np.bool_)
     for k in np.flatnonzero(which):
         a, b = body_a[k], body_b[k]
         for j in range(to_a.size):
@@ -217,15 +225,38 @@ def along_the_way(before, after, which, twist, way, h, most):
         if not (np.dot(n, to_normal[j]) > STILL_ITS_NORMAL and abs(change) <= most):
             continue
         known[k] = True
+        slip[:], now[:] = 0.0, 0.0
         for body, side in ((b, 1.0), (a, -1.0)):
             begin = point[k] + (0.5 * side * gap[k]) * n - position[body]
             end = to_point[j] + (0.5 * side * to_gap[j]) * to_normal[j] - to_position[body]
             mean = way[body, :3] + mean_along_arc(way[body, 3:], begin, end)
             told = twist[body, :3] + np.cross(twist[body, 3:], point[k] - position[body])
+            first = at_begin[body, :3] + np.cross(at_begin[body, 3:], begin)
             # across as the way has it, along the normal as the gap closes
-            out[k] += side * (mean - np.dot(mean, n) * n - told)
-        out[k] += change / h * n
-    return out, known
+            slip += side * (mean - np.dot(mean, n) * n)
+            now += side * (first - np.dot(first, n) * n)
+            out[k] -= side * told
+        out[k] += slip + change / h * n
+        square, forward = square_of(now), np.dot(slip, now)
+        if forward > STILL_SLIDES * square:
+            aside[k] = forward / square * now - slip
+    return out, aside, known
+
+
+@kernel
+def velocities_at_begin(model, bodies, state, moved, twist, chosen):
+    """Velocities (n, 6) of those chosen (n,) at the moment between the middle of the last step, with which a motion begins, and
+    that of this one; twist: (n, 6) that it ends with. Of the others what is there."""
+    out = twist.copy()
+    for i in range(chosen.size):
+        if not chosen[i] or model.dof[i] < 0:
+            continue
+        out[i] = 0.5 * (bodies.twist[i] + twist[i])
+        if not is_locked(model.lock[i]):
+            # those of the step are about the axes that the body has in its middle
+            momentum = 0.5 * (state.angular_momentum[i] + moved.angular_momentum[i])
+            out[i, 3:] = bodies.rotation[i] @ np.linalg.solve(model.inertia[i], bodies.rotation[i].T @ momentum)
+    return out
 
 
 @kernel

@@ -143,7 +143,7 @@ class StepSolver:
         bent = 0.0 if modes is None else self._deformation.bent_drift(*where[:2], modes, state.modal_velocity)
         known = memory, self._rules, least_bounce, self._joints.held
         rolls, twist = self._rolling.contacts(begin, state, contacts, memory)
-        turning = NO_TURNING, rolls
+        turning = NO_TURNING, NO_TURNING, rolls
         if rolls.any():
             moved_on = moved(begin.unknowns(twist))
             turning = self._rolling.turning(begin, state, moved_on, twist, contacts, rolls)

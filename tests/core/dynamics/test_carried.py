@@ -115,7 +115,7 @@ def test_what_tumbles_nearly_as_one_can_stick_by_all_its_contacts():
     simulation = sc.Simulation(scene(*thrown))
     begin = simulation._begin(0.0, simulation._step)
     count = len(begin.contacts)
-    beyond = Beyond(np.zeros((count, 3)), NO_TURNING, np.zeros(count, dtype=bool))
+    beyond = Beyond(np.zeros((count, 3)), NO_TURNING, NO_TURNING, np.zeros(count, dtype=bool))
     known = beyond, simulation._memory, rules_of(simulation.spec)
     given = begin, simulation._state, begin.contacts, *known, np.inf
     system = build_system(*given, np.zeros(3, dtype=bool)).system

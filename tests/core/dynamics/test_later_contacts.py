@@ -290,7 +290,7 @@ def test_a_parting_that_brings_the_deepest_overlap_deeper_is_left_out(speed, kep
     contacts = begin.contacts
     assert contacts.gap.min() == pytest.approx(-0.001)
     state = simulation._state
-    beyond = Beyond(np.zeros((len(contacts), 3)), NO_TURNING, np.zeros(len(contacts), dtype=bool))
+    beyond = Beyond(np.zeros((len(contacts), 3)), NO_TURNING, NO_TURNING, np.zeros(len(contacts), dtype=bool))
     given = begin, state, contacts, beyond, simulation._memory, rules_of(simulation.spec)
     system = build_system(*given, True, np.zeros(2, dtype=bool)).system
     size, islands, v = np.full(len(contacts), 0.01), np.array([0, 1]), np.array([0.0, 0.0, speed, 0.0, 0.0, 0.0])

@@ -7,82 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
 from solver_core.geometry.solids import shape_mass_properties
-from solver_core.scene.parts import cone_shape, cylinder_shape, ground, pair_material, sphere_shape
+from solver_core.scene.parts import cylinder_shape, ground, pair_material, sphere_shape
 from solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, SceneSpec, ShapeKind, ShapeSpec
 
 from ..bodies import point, poses, to_matrix
-
-G = 9.81
-UPSIDE_DOWN = Rotation.from_euler("x", 180, degrees=True)
-
-
-def quaternion(rotation):
-    return rotation.as_quat(scalar_first=True)
-
-
-def cross_matrix(w):
-    return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
-
-
-def rolling_ball(seconds, orientation, spin, radius, low, inertia):
-    """(frames, 3, 3) orientations of a ball of mass 1 that rolls without slipping, whose centre of mass is so far below that of
-    the ball along its third axis: Newton and Euler with the constraint v + w x r = 0 differentiated. A tip is a ball of radius
-    0 whose centre of mass is above it."""
-    down = np.array([0.0, 0.0, -1.0])
-
-    def change(_, y):
-        turn, w = y[:9].reshape(3, 3), y[9:]
-        world, lever = turn @ inertia @ turn.T, radius * down + low * turn[:, 2]
-        fixed = low * np.cross(w, turn[:, 2])
-        # I w' + w x I w = r x F, F = v' - g, v' = -w' x r - w x r'
-        arm = cross_matrix(lever)
-        known = -np.cross(w, world @ w) + np.cross(lever, -np.cross(w, fixed) - G * down)
-        return np.concatenate([(cross_matrix(w) @ turn).ravel(), np.linalg.solve(world - arm @ arm, known)])
-
-    frames = np.arange(round(24 * seconds) + 1) / 24.0
-    begin = np.concatenate([orientation.as_matrix().ravel(), spin])
-    found = solve_ivp(change, (0.0, frames[-1]), begin, t_eval=frames, rtol=1e-9, atol=1e-11, method="DOP853")
-    return found.y[:9].T.reshape(-1, 3, 3)
-
-
-def degrees_between(x, y):
-    return np.degrees(np.arccos(np.clip((x * y).sum(axis=1), -1.0, 1.0)))
-
-
-HEIGHT, BASE = 1.0, 0.5
-
-
-def top(rate, tilt, heading=0.0):
-    """A cone on its tip, which spins about its axis, tilted about a horizontal axis of that heading; degrees."""
-    turn = Rotation.from_euler("ZY", [heading, tilt], degrees=True)
-    material = pair_material(3.0)
-    spin = turn.apply((0.0, 0.0, rate))
-    place = turn.apply((0.0, 0.0, 0.5 * HEIGHT))
-    body = BodySpec(
-        "Top",
-        BodyKind.ACTIVE,
-        cone_shape(BASE, HEIGHT),
-        position=place,
-        orientation=quaternion(turn * UPSIDE_DOWN),
-        velocity=np.cross(spin, place),
-        angular_velocity=spin,
-        mass=1.0,
-        material=material,
-    )
-    return SceneSpec((ground(material), body))
-
-
-def axis_of_top(rate, tilt, seconds):
-    """(frames, 3) as scipy has it."""
-    across = 3.0 / 20.0 * BASE**2 + 3.0 / 80.0 * HEIGHT**2
-    turn = Rotation.from_euler("y", tilt, degrees=True)
-    inertia = np.diag([across, across, 0.3 * BASE**2])
-    return rolling_ball(seconds, turn, turn.apply((0.0, 0.0, rate)), 0.0, -0.75 * HEIGHT, inertia)[:, :, 2]
+from ..shapes import quaternion
+from ..spinning import HEIGHT, G, axis_of_top, degrees_between, rolling_ball, top
 
 
 def axis(frames):
@@ -244,82 +178,3 @@ def test_a_ball_with_a_low_centre_that_spins_moves_as_scipy_has_it(rate):
     exact = rolling_ball(2.0, turn, spin, 0.1, low, properties.inertia)[:, :, 2]
     found = np.array([to_matrix(pose[3:])[:, 2] for pose in poses(frames, 1)])
     assert degrees_between(found, exact).max() < 1.0
-
-
-HEAVY_BELOW = ShapeSpec(
-    ShapeKind.COMPOUND,
-    children=(
-        ChildSpec(sphere_shape(0.1)),
-        *(3 * [ChildSpec(sphere_shape(0.05), position=np.array([0.0, 0.0, -0.045]))]),
-    ),
-)
-
-
-def sliding_ball(seconds, orientation, spin, radius, low, inertia, mu):
-    """(frames,) degrees by which a ball of mass 1 that slides at its lowest point is tilted: Newton and Euler for its centre of
-    mass, so far below that of the ball along its third axis; the normal force N is what keeps the point on the ground, friction
-    mu N against its velocity. Ends where it no longer slides; asserts that N is never a pull."""
-    up = np.array([0.0, 0.0, 1.0])
-
-    def state(y):
-        """Orientation, angular velocity, inverse of the inertia, arm of the contact, its velocity, N, and the force per N."""
-        turn, w, moving = y[:9].reshape(3, 3), y[9:12], np.append(y[12:], 0.0)
-        axis, world = turn[:, 2], turn @ inertia @ turn.T
-        inverse, arm = np.linalg.inv(world), low * axis - radius * up
-        slip = (moving + np.cross(w, arm)) * (1.0, 1.0, 0.0)
-        along = up - mu * slip / np.linalg.norm(slip)
-        # the height of the centre of mass is radius - low axis_z; w' = inverse (N arm x along) - gyro
-        gyro = inverse @ np.cross(w, world @ w)
-        falls = low * (np.cross(w, np.cross(w, axis)) - np.cross(gyro, axis))[2]
-        normal = (G - falls) / (1.0 + low * np.cross(inverse @ np.cross(arm, along), axis)[2])
-        return turn, w, normal * inverse @ np.cross(arm, along) - gyro, np.linalg.norm(slip), normal, along
-
-    def change(_, y):
-        turn, w, faster, _, normal, along = state(y)
-        return np.concatenate([(cross_matrix(w) @ turn).ravel(), faster, normal * along[:2]])
-
-    def sticks(_, y):
-        return state(y)[3] - 0.02
-
-    sticks.terminal = True
-    frames = np.arange(round(24 * seconds) + 1) / 24.0
-    begin = np.concatenate([orientation.as_matrix().ravel(), spin, np.zeros(2)])
-    settings = {"t_eval": frames, "events": sticks, "rtol": 1e-9, "atol": 1e-11, "method": "DOP853"}
-    found = solve_ivp(change, (0.0, frames[-1]), begin, **settings).y
-    assert min(state(y)[4] for y in found.T) > 0.0
-    return np.degrees(np.arccos(found[8]))
-
-
-def tippe_top(rate, tilt, mu):
-    """A ball that spins about the vertical, its centre of mass at rest below its own along an axis tilted by degrees."""
-    turn, material = Rotation.from_euler("y", tilt, degrees=True), pair_material(mu)
-    low, spin = -shape_mass_properties(HEAVY_BELOW, mass=1.0).center_of_mass[2], np.array([0.0, 0.0, rate])
-    body = BodySpec(
-        "Ball",
-        BodyKind.ACTIVE,
-        HEAVY_BELOW,
-        position=np.array([0.0, 0.0, 0.1]),
-        orientation=quaternion(turn),
-        velocity=np.cross(spin, turn.apply((0.0, 0.0, low))),
-        angular_velocity=spin,
-        mass=1.0,
-        inertia=0.004 * np.eye(3),
-        material=material,
-    )
-    return SceneSpec((ground(material), body)), turn, spin, low
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("rate", "tilt", "mu"), [(60.0, 30.0, 0.3), (-60.0, 30.0, 0.25)])
-def test_a_tippe_top_turns_over_as_scipy_has_it(rate, tilt, mu):
-    """Friction goes round with the point that slides, in the direction that it has at the end of each step: first order."""
-    spec, turn, spin, low = tippe_top(rate, tilt, mu)
-    exact = sliding_ball(3.0, turn, spin, 0.1, low, spec.bodies[1].inertia, mu)
-    assert exact[-1] > 145.0
-    off = []
-    for substeps in (20, 40):
-        frames = sc.Simulation(spec, substeps=substeps).run(len(exact) - 1)
-        tilts = np.degrees(np.arccos([to_matrix(pose[3:])[2, 2] for pose in poses(frames, 1)]))
-        off.append(np.abs(tilts - exact).max())
-    assert off[1] < 1.5
-    assert off[0] / off[1] > 1.8
