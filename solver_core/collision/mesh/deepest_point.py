@@ -3,7 +3,8 @@
 
 The distance from a surface changes by no more than the way between two points. So a triangle whose middle is d inside has no
 point deeper than d and its radius; if that is deeper than what is known, it is cut into four, and each of these is asked
-(branch and bound). The triangles are those that cross along the curve, and all that hang together with them within the solid.
+(branch and bound), the most promising first. The triangles are those that cross along the curve, and all that hang together
+with them within the solid.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, leaf_kernel
 from ...linalg.vec3 import add, distance2, divided, midpoint, vec
 from .mesh_pair import point_in_axes_of, side_contains, side_of
-from .queries import closest_on_surface
+from .queries import closest_on_surface, triangle_corners
 
 __all__ = ["Search", "deepest_inside", "search_of"]
 
@@ -27,19 +28,21 @@ SMALL = 10.0
 # Middles that are asked about, of one curve; beyond, the deepest so far counts.
 MOST = 20_000
 INSIDE, OUTSIDE = np.int8(1), np.int8(2)
-CUT_INTO = 4
+CELLS, ASKED = range(2)
+# Cells beside those of all triangles; what there is no room for is left out.
+ROOM = 2_000
 
 
 class Search(NamedTuple):
-    """Work arrays for a pair: cells (., 9), corners of triangles that are still to be asked about; queue (t,) of triangles, and
-    taken (t,) which were in it, of the first surface and then of the second; known (v,) which of their vertices are inside of
-    the other solid; asked (1,) how many middles were."""
+    """Work arrays for a pair: cells (., 10), corners of triangles and a depth in m that no point of theirs exceeds; queue (t,)
+    of triangles, and taken (t,) which were in it, of the first surface and then of the second; known (v,) which of their
+    vertices are inside of the other solid; counts (2,): how many cells there are, and how many middles were asked about."""
 
     cells: NDArray[np.float64]
     queue: NDArray[np.int64]
     taken: NDArray[np.bool_]
     known: NDArray[np.int8]
-    asked: NDArray[np.int64]
+    counts: NDArray[np.int64]
 
 
 @inner_kernel
@@ -48,9 +51,9 @@ def search_of(table, meeting):
     s, t = meeting.first, meeting.second
     triangles = table.first_triangle[s + 1] - table.first_triangle[s] + table.first_triangle[t + 1] - table.first_triangle[t]
     vertices = len(meeting.own) + len(meeting.vertices)
-    cells = np.empty((triangles + 256, 9))
+    cells = np.empty((triangles + ROOM, 10))
     taken, known = np.zeros(triangles, np.bool_), np.zeros(vertices, np.int8)
-    return Search(cells, np.empty(triangles, np.int64), taken, known, np.zeros(1, np.int64))
+    return Search(cells, np.empty(triangles, np.int64), taken, known, np.zeros(2, np.int64))
 
 
 @leaf_kernel
@@ -90,7 +93,7 @@ def is_vertex_inside(pair, own, other, v, search):
 @leaf_kernel
 def gather(pair, keys, curve, which, own, other, search):
     """Puts the triangles of a `Side` that cross along a curve, and those inside of the other solid that hang together with
-    them, into the cells: how many."""
+    them, into the queue: how many."""
     surface = own.surface
     offset = 0 if own.is_first else len(pair.first.triangles)
     count = 0
@@ -109,8 +112,6 @@ def gather(pair, keys, curve, which, own, other, search):
         f = search.queue[done]
         for k in range(3):
             v = surface.triangles[f, k]
-            for axis in range(3):
-                search.cells[done, 3 * k + axis] = own.vertices[v, axis]
             e = surface.triangle_edges[f, k]
             if e < 0:
                 continue
@@ -123,35 +124,58 @@ def gather(pair, keys, curve, which, own, other, search):
 
 
 @leaf_kernel
-def write_cell(cells, row, p, q, r):
-    """Writes the corners of a triangle."""
-    for axis in range(3):
-        cells[row, axis], cells[row, 3 + axis], cells[row, 6 + axis] = p[axis], q[axis], r[axis]
+def ask(pair, other, corners, depth, search):
+    """Asks about the middle of a triangle, and adds it to the cells if a point of it may be deeper inside of a solid than is
+    known: the depth in m that is known then."""
+    p, q, r = corners
+    middle = divided(add(add(p, q), r), 3.0)
+    radius = np.sqrt(max(distance2(p, middle), distance2(q, middle), distance2(r, middle)))
+    least = (1.0 + CLOSE) * depth
+    at_middle = depth_inside(pair, other, middle, radius - least)
+    search.counts[ASKED] += 1
+    size = search.counts[CELLS]
+    if at_middle + radius > least and radius > SMALL * other.surface.tolerance and size < len(search.cells):
+        cell = search.cells[size]
+        for axis in range(3):
+            cell[axis], cell[3 + axis], cell[6 + axis] = p[axis], q[axis], r[axis]
+        cell[9] = at_middle + radius
+        search.counts[CELLS] += 1
+    return max(depth, at_middle)
 
 
 @leaf_kernel
-def deepest_of(pair, other, size, depth, search):
-    """The depth in m of the deepest point of the first `size` cells inside of a solid, no less than the one given."""
-    cells = search.cells
-    smallest = SMALL * other.surface.tolerance
-    while size > 0 and search.asked[0] < MOST:
-        size -= 1
-        row = cells[size]
-        p, q, r = (row[0], row[1], row[2]), (row[3], row[4], row[5]), (row[6], row[7], row[8])
-        middle = divided(add(add(p, q), r), 3.0)
-        radius = np.sqrt(max(distance2(p, middle), distance2(q, middle), distance2(r, middle)))
-        least = (1.0 + CLOSE) * depth
-        search.asked[0] += 1
-        inside = depth_inside(pair, other, middle, radius - least)
-        depth = max(depth, inside)
-        if inside + radius <= max(least, (1.0 + CLOSE) * depth) or radius <= smallest or size + CUT_INTO > len(cells):
-            continue
+def take_most_promising(search):
+    """Takes the cell with the highest bound out of the others: its corners, and the bound."""
+    cells, last = search.cells, search.counts[CELLS] - 1
+    best = 0
+    for row in range(last + 1):
+        if cells[row, 9] > cells[best, 9]:
+            best = row
+    cell = cells[best]
+    p, q, r = (cell[0], cell[1], cell[2]), (cell[3], cell[4], cell[5]), (cell[6], cell[7], cell[8])
+    bound = cell[9]
+    for k in range(10):
+        cells[best, k] = cells[last, k]
+    search.counts[CELLS] = last
+    return (p, q, r), bound
+
+
+@leaf_kernel
+def deepest_of(pair, own, other, count, depth, search):
+    """The depth in m of the deepest point of the first `count` triangles of the queue inside of a solid, no less than the one
+    given."""
+    search.counts[CELLS] = 0
+    for row in range(count):
+        depth = ask(pair, other, triangle_corners(own.vertices, own.surface.triangles[search.queue[row]]), depth, search)
+    while search.counts[CELLS] > 0 and search.counts[ASKED] < MOST:
+        (p, q, r), bound = take_most_promising(search)
+        if bound <= (1.0 + CLOSE) * depth:
+            break
         u, v, w = midpoint(p, q), midpoint(q, r), midpoint(r, p)
-        write_cell(cells, size, p, u, w)
-        write_cell(cells, size + 1, q, v, u)
-        write_cell(cells, size + 2, r, w, v)
-        write_cell(cells, size + 3, u, v, w)
-        size += CUT_INTO
+        depth = ask(pair, other, (p, u, w), depth, search)
+        depth = ask(pair, other, (q, v, u), depth, search)
+        depth = ask(pair, other, (r, w, v), depth, search)
+        depth = ask(pair, other, (u, v, w), depth, search)
     return depth
 
 
@@ -159,11 +183,11 @@ def deepest_of(pair, other, size, depth, search):
 def deepest_inside(pair, keys, curve, which, search):
     """How deep in m the surfaces are inside of each other within a curve, 0 where no point is."""
     search.taken[:] = False
-    search.asked[0] = 0
+    search.counts[ASKED] = 0
     depth = 0.0
     for is_first in (TRUE, FALSE):
         own, other = side_of(pair, is_first), side_of(pair, not is_first)
         if other.surface.solid:
-            size = gather(pair, keys, curve, which, own, other, search)
-            depth = deepest_of(pair, other, size, depth, search)
+            count = gather(pair, keys, curve, which, own, other, search)
+            depth = deepest_of(pair, own, other, count, depth, search)
     return depth
