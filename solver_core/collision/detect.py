@@ -282,10 +282,9 @@ def mesh_pair_contacts(shapes, surfaces, poses, a, b, limit, work, round_workspa
     exchanged = count_a < count_b
     frame, other = (b, a) if exchanged else (a, b)
     relative_pose(poses, frame, other, turn, shift)
-    return (
-        surface_contacts(surfaces, shapes.surface[frame], shapes.surface[other], turn, shift, limit, noise, exchanged),
-        frame,
-    )
+    scale = min(core_size(shapes, a), core_size(shapes, b))
+    own = shapes.surface[frame], shapes.surface[other]
+    return surface_contacts(surfaces, own, turn, shift, limit, noise, scale, exchanged), frame
 
 
 @kernel

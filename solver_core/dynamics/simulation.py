@@ -295,6 +295,7 @@ class Simulation:
                 return impacts.first()
             # those that are met will be found once more, with the direction that they are met from
             contacts = contacts.without(distant)
+        contacts = self._without_passed(begin, contacts)
         joints = self._joints.step(begin, self._state) if len(self._joints) else None
         memory, known = self._memory, (self._joints.memory.impulse, None)
         tries: list[Attempt] = []
@@ -332,6 +333,18 @@ class Simulation:
         if cuts > 0 and best.unsettled and best.solution.may_improve:
             return Cut(0.5 * h, repeatedly=True)
         return self._advanced(begin, joints, best, [attempt.solution for attempt in tries])
+
+    def _without_passed(self, begin: Begin, contacts: ContactSet) -> ContactSet:
+        """The contacts without those that bodies on axles will have turned past as the step ends."""
+        if not len(self._joints):
+            return contacts
+        # a part of a step is no other law
+        turning = self._later.between_axles(contacts, begin.bodies.twist, begin.single, self._joints.held)
+        if not turning.any():
+            return contacts
+        twist = self._joints.expected(begin)
+        moved = self._moved(begin, begin.unknowns(twist))
+        return contacts.without(self._later.passed_by(contacts, turning, moved, twist, begin.h))
 
     def _solved(
         self,

@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 from ...compile.kernel import inner_kernel, leaf_kernel
 from ..manifold import copy_contact, write_contact
 
-__all__ = ["Buffer", "add_to", "buffer", "enlarged", "joined", "leave_out_overlaps", "one_a_feature", "overlaps"]
+__all__ = [
+    "Buffer",
+    "add_to",
+    "buffer",
+    "enlarged",
+    "joined",
+    "least_gap",
+    "leave_out_beyond",
+    "leave_out_overlaps",
+    "one_a_feature",
+]
 
 
 class Buffer(NamedTuple):
@@ -49,12 +59,23 @@ def add_to(out, point, normal, gap, feature):
 
 
 @leaf_kernel
-def overlaps(out):
-    """Whether there is a contact with an overlap."""
-    deepest = 0.0
+def least_gap(out):
+    """The least gap, inf where there is none."""
+    least = np.inf
     for row in range(out.used[0]):
-        deepest = min(deepest, out.gap[row])
-    return deepest < 0.0
+        least = min(least, out.gap[row])
+    return least
+
+
+@leaf_kernel
+def leave_out_beyond(out, limit):
+    """Leaves out contacts with gaps beyond the limit in m."""
+    kept = 0
+    for row in range(out.used[0]):
+        if out.gap[row] <= limit:
+            copy_contact(out, row, kept)
+            kept += 1
+    out.used[0] = kept
 
 
 @leaf_kernel

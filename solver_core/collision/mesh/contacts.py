@@ -16,7 +16,8 @@ from ...geometry.surface_table import LEAF
 from ...linalg.vec3 import add, advanced, divided, dot, midpoint, rotated, rotated_back, scaled, set_vec, sub, vec
 from ..half_space import height_of_box, height_over
 from ..manifold import FACE_VERTEX, VERTEX_FACE, feature_id
-from .buffer import add_to, buffer, enlarged, one_a_feature, overlaps
+from ..polyhedra.several_axes import DEEPEST, FARTHEST, LONGEST, margin_of
+from .buffer import add_to, buffer, enlarged, least_gap, leave_out_beyond, one_a_feature
 from .crossings import crosses
 from .features import edge_edge, vertex_edge, vertex_face, vertex_vertex
 from .intersection_curves import OPPOSED, with_crossings, with_passage
@@ -24,6 +25,7 @@ from .mesh_pair import (
     Meeting,
     add_mesh_contact,
     in_pair_axes,
+    may_penetrate,
     pair_feature,
     pair_of,
     point_in_axes_of,
@@ -31,7 +33,8 @@ from .mesh_pair import (
     side_contains,
     side_of,
 )
-from .queries import closest_on_surface, extent, is_inside, surface_view, triangle_corners
+from .queries import closest_on_surface, extent, is_inside, own_view, triangle_corners
+from .set_in import LARGER, LARGEST_MARGIN, set_in
 from .within_reach import features_in_reach, heights_of, low_corners, on_both_sides
 
 __all__ = ["plane_surface_contacts", "surface_contacts"]
@@ -211,6 +214,13 @@ def some_contacts(table, meeting, rows, row, near, out, ends, keys):
     return row, crossed
 
 
+@leaf_kernel
+def are_solids(table, meeting):
+    """Whether both surfaces are closed and more than a point or a segment."""
+    pair = pair_of(table, meeting)
+    return pair.first.solid and pair.second.solid and not may_penetrate(pair)
+
+
 @inner_kernel
 def all_triangle_contacts(table, meeting, rows, near):
     """The contacts of the first `near` rows of triangles, a `Buffer`, and how many of these cross."""
@@ -234,26 +244,85 @@ def penetrating_contacts(table, meeting, out):
 
 
 @inner_kernel
-def surface_contacts(table, first, second, turn, shift, limit, noise, swapped):
-    """Contacts of surfaces `first` and `second` in the axes of the first: a `Buffer` with one row a feature, in their order.
+def placed(vertices, turn, shift):
+    """Vertices (v, 3) turned and shifted."""
+    out = np.empty((len(vertices), 3))
+    for v in range(len(vertices)):
+        set_vec(out, v, add(rotated(turn, vec(vertices, v)), shift))
+    return out
 
-    turn (3, 3) and shift (3,) take the second's axes to the first's, which should be the surface with more triangles. Normals
-    are from the first to the second, or, if swapped, from the second to the first, and features likewise.
+
+@inner_kernel
+def contacts_set_in(table, meeting, rows, near, scale):
+    """Whether the surfaces, set in, are apart where they touch or hardly overlap, and a `Buffer` of their contacts then.
+
+    scale: m, the size of the smaller one.
     """
+    found, out = False, buffer(0)
+    margin, settled = margin_of(0.0, scale), False
+    while margin <= LARGEST_MARGIN * scale:
+        fits, own = set_in(table, meeting.first, rows[:near, 0], 0.5 * margin)
+        other_fits, others = set_in(table, meeting.second, rows[:near, 1], 0.5 * margin)
+        if not (fits and other_fits):
+            break
+        vertices = placed(others, meeting.turn, meeting.shift)
+        limit = meeting.limit + LONGEST * margin
+        apart = Meeting(
+            meeting.first,
+            meeting.second,
+            own,
+            vertices,
+            meeting.own,
+            meeting.vertices,
+            meeting.turn,
+            meeting.shift,
+            limit,
+            meeting.noise,
+            meeting.swapped,
+            meeting.stack,
+        )
+        fresh, crossed = all_triangle_contacts(table, apart, rows, near)
+        leave_out_beyond(fresh, meeting.limit)
+        if crossed > 0 or fresh.used[0] == 0:
+            if found:
+                break
+            margin *= LARGER
+            continue
+        least = least_gap(fresh)
+        if least < -DEEPEST * scale:
+            break
+        found, out = True, fresh
+        if settled or least >= 0.0:
+            break
+        margin, settled = margin_of(least, scale), True
+    return found, out
+
+
+@inner_kernel
+def surface_contacts(table, surfaces, turn, shift, limit, noise, scale, swapped):
+    """Contacts of two surfaces, (first, second), in the axes of the first: a `Buffer` with one row a feature, in their order.
+
+    turn (3, 3) and shift (3,) take the second's axes to the first's, which should be the surface with more triangles. scale: m,
+    the size of the smaller body. Normals are from the first to the second, or, if swapped, from the second to the first, and
+    features likewise.
+    """
+    first, second = surfaces
     stack = np.empty(512, np.int64)
-    own = table.vertices[table.first_vertex[second] : table.first_vertex[second + 1]]
-    vertices = np.empty((len(own), 3))
-    for v in range(len(own)):
-        set_vec(vertices, v, add(rotated(turn, vec(own, v)), shift))
-    meeting = Meeting(first, second, vertices, turn, shift, limit, noise, swapped, stack)
+    own = table.vertices[table.first_vertex[first] : table.first_vertex[first + 1]]
+    vertices = placed(table.vertices[table.first_vertex[second] : table.first_vertex[second + 1]], turn, shift)
+    meeting = Meeting(first, second, own, vertices, own, vertices, turn, shift, limit, noise, swapped, stack)
     rows, near = near_triangles(table, meeting)
     out, crossed = all_triangle_contacts(table, meeting, rows, near)
+    if (crossed > 0 or least_gap(out) <= FARTHEST * scale) and are_solids(table, meeting):
+        coincide, apart = contacts_set_in(table, meeting, rows, near, scale)
+        if coincide:
+            return one_a_feature(apart)
     penetrates = out.used[0] == 0 and crossed == 0 and first_lies_inside(table, meeting)
     if crossed > 0:
         if table.first_triangle[second + 1] - table.first_triangle[second] > 1:
             out, penetrates = with_crossings(table, meeting, rows, near, crossed, out)
         else:
-            penetrates = not overlaps(out)
+            penetrates = not least_gap(out) < 0.0
     if penetrates:
         before = out.used[0]
         penetrating_contacts(table, meeting, out)
@@ -264,7 +333,7 @@ def surface_contacts(table, first, second, turn, shift, limit, noise, swapped):
             if oppose(out, before):
                 # a sheet that goes right through has the solid's corners beyond it on both of its sides
                 out.used[0] = before
-            if not overlaps(out):
+            if not least_gap(out) < 0.0:
                 out = with_passage(table, meeting, rows, near, crossed, out)
     return one_a_feature(out)
 
@@ -282,7 +351,7 @@ def oppose(out, first):
 @leaf_kernel
 def vertices_over_plane(table, s, plane, limit, stack, out):
     """Adds the contacts of a surface with a half-space."""
-    surface = surface_view(table, s)
+    surface = own_view(table, s)
     from_a = scaled(1.0 if plane.is_a else -1.0, plane.normal)
     out.used[0] = 0
     stack[0] = 0

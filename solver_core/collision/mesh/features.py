@@ -14,10 +14,19 @@ from __future__ import annotations
 import numpy as np
 
 from ...compile.kernel import FALSE, TRUE, inlined_kernel, leaf_kernel
-from ...linalg.vec3 import advanced, cross, divided, dot, is_zero, midpoint, negative, norm, norm2, scaled, sub, vec
+from ...linalg.vec3 import add, advanced, cross, divided, dot, is_zero, midpoint, negative, norm, norm2, scaled, sub, vec
 from ..manifold import EDGE_EDGE, EDGE_VERTEX, FACE_VERTEX, VERTEX_EDGE, VERTEX_FACE, VERTEX_VERTEX
 from ..polyhedra.closest_edges import segment_parameters
-from .mesh_pair import add_mesh_contact, in_pair_axes, may_penetrate, pair_feature, side_contains, side_is_nearer, side_of
+from .mesh_pair import (
+    add_mesh_contact,
+    in_pair_axes,
+    may_penetrate,
+    pair_feature,
+    side_contains,
+    side_is_nearer,
+    side_of,
+    way_back,
+)
 from .normal_cones import (
     EXACT,
     LOOSE,
@@ -69,7 +78,7 @@ def vertex_face(pair, of_first, v, f, out):
         normal, height = negative(normal), -height
     if height < -noise and not sinks:
         return
-    if passed != 0 and (height < 0.0 or not is_across_valley(pair, faces, f, normal, point)):
+    if passed != 0 and (height < 0.0 or not is_across_valley(pair, faces, f, passed, normal, point)):
         return
     if not leans(own, v, vertex_normal, negative(normal)):
         return
@@ -77,7 +86,9 @@ def vertex_face(pair, of_first, v, f, out):
         return
     feature = pair_feature(pair, VERTEX_FACE, FACE_VERTEX, of_first, v, surface.patch[f])
     from_first = scaled(-1.0 if of_first else 1.0, normal)
-    add_mesh_contact(pair, out, advanced(point, -0.5 * height, normal), from_first, height, feature)
+    back = way_back(own, v)
+    gap = height + dot(normal, sub(back, way_back(faces, triangle[0])))
+    add_mesh_contact(pair, out, advanced(add(point, back), -0.5 * gap, normal), from_first, gap, feature)
 
 
 @inlined_kernel
@@ -92,6 +103,13 @@ def sign_at_edge(pair, own, edges, v, e, direction, distance):
         outwards = in_pair_axes(pair, own.is_first, own.surface.vertex_normals[v])
         return -1.0 if distance - own.surface.depth[v] * dot(direction, outwards) < 0.0 else 1.0
     return 1.0
+
+
+@inlined_kernel
+def edge_back(side, e, along):
+    """From where a point of an edge is, that part of the way along it, to where it was before it was set in."""
+    back = way_back(side, side.surface.edges[e, 0])
+    return advanced(back, along, sub(way_back(side, side.surface.edges[e, 1]), back))
 
 
 @inlined_kernel
@@ -125,7 +143,9 @@ def vertex_edge(pair, of_first, v, e, out):
         return
     feature = pair_feature(pair, VERTEX_EDGE, EDGE_VERTEX, of_first, v, e)
     from_first = scaled(-1.0 if of_first else 1.0, normal)
-    add_mesh_contact(pair, out, advanced(point, -0.5 * gap, normal), from_first, gap, feature)
+    back = way_back(own, v)
+    gap += dot(normal, sub(back, edge_back(edges, e, along / square)))
+    add_mesh_contact(pair, out, advanced(add(point, back), -0.5 * gap, normal), from_first, gap, feature)
 
 
 @inlined_kernel
@@ -159,8 +179,10 @@ def vertex_vertex(pair, v, w, out):
         if side_is_nearer(pair, side_of(pair, a.solid), at, distance):
             return
     feature = pair_feature(pair, VERTEX_VERTEX, VERTEX_VERTEX, TRUE, v, w)
-    middle = advanced(point, 0.5 * distance, direction)
-    add_mesh_contact(pair, out, middle, scaled(sign, direction), sign * distance, feature)
+    back = way_back(side_of(pair, TRUE), v)
+    normal = scaled(sign, direction)
+    gap = sign * distance + dot(normal, sub(way_back(side_of(pair, FALSE), w), back))
+    add_mesh_contact(pair, out, advanced(add(point, back), 0.5 * gap, normal), normal, gap, feature)
 
 
 @leaf_kernel
@@ -212,4 +234,6 @@ def edge_edge(pair, e, g, out):
     if along < -pair.at.noise and not edges_reach_out(pair, p, q, along):
         return
     feature = pair_feature(pair, EDGE_EDGE, EDGE_EDGE, TRUE, e, g)
-    add_mesh_contact(pair, out, midpoint(p, q), normal, along, feature)
+    back, other_back = edge_back(side_of(pair, TRUE), e, s), edge_back(side_of(pair, FALSE), g, t)
+    gap = along + dot(normal, sub(other_back, back))
+    add_mesh_contact(pair, out, midpoint(add(p, back), add(q, other_back)), normal, gap, feature)

@@ -21,16 +21,16 @@ from ...linalg.vec3 import ZERO, add, advanced, cross, distance2, divided, dot, 
 from ..manifold import EDGE_FACE, FACE_EDGE
 from .buffer import buffer, joined, leave_out_overlaps
 from .crossings import ONE, OTHER, fill_crossings
-from .mesh_pair import add_mesh_contact, pair_feature, pair_of, point_in_axes_of, point_in_pair, side_contains, side_of
+from .deepest_point import deepest_inside, search_of
+from .mesh_pair import add_mesh_contact, pair_feature, pair_of, point_in_axes_of, point_in_pair, side_of
 from .pass_through import (
-    inner_end,
     overlap_of_each_curve,
     passes,
     shorter_way_along_axes,
     shorter_way_out_of_curve,
     shorter_way_out_of_face,
 )
-from .queries import closest_on_surface, is_nearer
+from .queries import is_nearer
 
 __all__ = ["OPPOSED", "curves", "with_crossings", "with_passage"]
 
@@ -113,57 +113,16 @@ def out_of_sheet(pair, vector, middle):
 
 
 @leaf_kernel
-def depth_at(pair, other, point):
-    """How deep a point is inside of a solid, the `Side` of one of the two, in m; 0 outside."""
-    if not side_contains(pair, other, point):
-        return 0.0
-    squared, _, _ = closest_on_surface(other.surface, point_in_axes_of(pair, other.is_first, point), np.inf, 0.0, pair.at.stack)
-    return np.sqrt(squared)
-
-
-@leaf_kernel
-def inner_depth(pair, ends, keys, row, end):
-    """How deep the part of an edge inside of the other solid is that begins at an end of a crossing: (m, its vertex, -1 for one
-    that is not inside)."""
-    of_first = keys[row, end, 0] == 1
-    own, other = side_of(pair, of_first), side_of(pair, not of_first)
-    start = vec(ends[row], end)
-    inner, side = inner_end(pair, ends, keys, row, end)
-    way = sub(vec(own.vertices, inner) if side < 0 else vec(ends[inner], side), start)
-    # the middle of what is inside of an edge, which may pass out again, and its vertex
-    depth = depth_at(pair, other, advanced(start, 0.5, way))
-    if side >= 0:
-        return depth, -1
-    at_vertex = depth_at(pair, other, advanced(start, 1.0, way))
-    return max(depth, at_vertex), inner if at_vertex > 0.0 else -1
-
-
-@leaf_kernel
-def deepest_from(pair, of_first, vertex, depth):
-    """How deep the surface is inside of the other solid where edges lead deeper and deeper from a vertex of it, in m."""
-    own, other = side_of(pair, of_first), side_of(pair, not of_first)
-    ring_start, ring = own.surface.ring_start, own.surface.ring
-    leads_deeper, following = True, vertex
-    while leads_deeper:
-        leads_deeper = False
-        for slot in range(ring_start[vertex], ring_start[vertex + 1]):
-            deeper = depth_at(pair, other, vec(own.vertices, ring[slot]))
-            if deeper > depth:
-                depth, following, leads_deeper = deeper, ring[slot], True
-        if leads_deeper:
-            vertex = following
-    return depth
-
-
-@leaf_kernel
-def depth_of(pair, ends, keys, curve, which, normal):
+def depth_of(pair, ends, keys, curve, which, normal, search):
     """How deep the surfaces overlap within a curve with a normal, in m.
 
     That is how far the deepest point of one solid's surface is from the other's. Of a sheet, and of solids where no such point
     is found, how far the curve reaches along the normal.
     """
-    farthest, nearest, inside = -np.inf, np.inf, 0.0
-    vertex, vertex_of_first, at_vertex = -1, False, 0.0
+    inside = deepest_inside(pair, keys, curve, which, search)
+    if inside > 0.0 and pair.first.solid and pair.second.solid:
+        return inside
+    farthest, nearest = -np.inf, np.inf
     for row in range(len(ends)):
         if curve[row] != which:
             continue
@@ -172,10 +131,6 @@ def depth_of(pair, ends, keys, curve, which, normal):
             farthest, nearest = max(farthest, along), min(nearest, along)
             of_first, e = keys[row, end, 0] == 1, keys[row, end, 1]
             if side_of(pair, not of_first).surface.solid:
-                depth, own_vertex = inner_depth(pair, ends, keys, row, end)
-                inside = max(inside, depth)
-                if own_vertex >= 0 and depth > at_vertex:
-                    vertex, vertex_of_first, at_vertex = own_vertex, of_first, depth
                 continue
             own = side_of(pair, of_first)
             for k in range(2):
@@ -184,10 +139,7 @@ def depth_of(pair, ends, keys, curve, which, normal):
                     farthest = max(farthest, along)
                 else:
                     nearest = min(nearest, along)
-    if vertex >= 0:
-        return max(inside, deepest_from(pair, vertex_of_first, vertex, at_vertex))
-    are_solids = pair.first.solid and pair.second.solid
-    return inside if are_solids and inside > 0.0 else max(farthest - nearest, inside)
+    return max(farthest - nearest, inside)
 
 
 @leaf_kernel
@@ -228,17 +180,17 @@ def bounds_overlap(curve, overlap, ways, row, which):
 
 
 @leaf_kernel
-def write_ways(table, meeting, ends, keys, curve, overlap, ways):
+def write_ways(table, meeting, ends, keys, curve, overlap, ways, search):
     """Writes the depth of each curve that has a normal over its area (see `write_normals`); where the curves of an overlap (k,)
     oppose each other, the one way out of it into the rows of them all."""
     pair = pair_of(table, meeting)
     for which in range(len(ends)):
         if overlap[which] == which:
-            write_way_out(pair, ends, keys, curve, overlap, which, ways)
+            write_way_out(pair, ends, keys, curve, overlap, which, ways, search)
 
 
 @leaf_kernel
-def write_way_out(pair, ends, keys, curve, overlap, which, ways):
+def write_way_out(pair, ends, keys, curve, overlap, which, ways, search):
     """As `write_ways`, of one overlap."""
     shallow = SHALLOW * max(pair.first.tolerance, pair.second.tolerance)
     shared = ways[len(ways) - 1]
@@ -250,7 +202,7 @@ def write_way_out(pair, ends, keys, curve, overlap, which, ways):
             area, around = ways[row, 3], around + length
             total_vector = advanced(total_vector, area, vec(ways, row))
             total += area
-            ways[row, 3] = depth_of(pair, ends, keys, curve, row, vec(ways, row))
+            ways[row, 3] = depth_of(pair, ends, keys, curve, row, vec(ways, row), search)
             deepest = max(deepest, ways[row, 3])
     length = norm(total_vector)
     cancelled, opposed = length < CANCELLED * min(total, deepest * around), False
@@ -309,7 +261,7 @@ def with_crossings(table, meeting, rows, near, crossed, found):
     unclear, cosine = write_normals(table, meeting, ends, curve, ways)
     with_normal = ways[:, 3] > 0.0
     overlap = overlap_of_each_curve(table, meeting, ends, keys, curve) if cosine < OPPOSED else curve
-    write_ways(table, meeting, ends, keys, curve, overlap, ways)
+    write_ways(table, meeting, ends, keys, curve, overlap, ways, search_of(table, meeting))
     out = buffer(crossed)
     add_curves(table, meeting, ends, keys, curve, with_normal, ways, out)
     leave_out_overlaps(found, meeting.noise)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import inlined_kernel, leaf_kernel
-from ...linalg.vec3 import add, rotated, rotated_back, scaled, sub
+from ...linalg.vec3 import add, rotated, rotated_back, scaled, sub, vec
 from ..manifold import feature_id
 from .buffer import add_to
-from .queries import SurfaceView, is_inside, is_nearer, surface_view
+from .queries import SurfaceView, is_inside, is_nearer, own_view, surface_view
 
 __all__ = [
     "Meeting",
@@ -28,20 +28,25 @@ __all__ = [
     "side_contains",
     "side_is_nearer",
     "side_of",
+    "way_back",
 ]
 
 
 class Meeting(NamedTuple):
     """Two surfaces in a frame by their numbers in a table, as what makes arrays knows them.
 
-    vertices: (v, 3) the second's in the axes of the first. turn (3, 3), shift (3,): from the second's axes to the first's.
+    own: (u, 3) the first's vertices, vertices: (v, 3) the second's in the axes of the first; whole_own, whole: the same before
+    they were set in (`set_in`). turn (3, 3), shift (3,): from the second's axes to the first's.
     limit: m, the largest gap of a contact. noise: m, what is nearer touches. swapped: whether contacts are to be reported with
     the normal from the second to the first. stack: work array.
     """
 
     first: int
     second: int
+    own: NDArray[np.float64]
     vertices: NDArray[np.float64]
+    whole_own: NDArray[np.float64]
+    whole: NDArray[np.float64]
     turn: NDArray[np.float64]
     shift: NDArray[np.float64]
     limit: float
@@ -60,24 +65,32 @@ class MeshPair(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One of the two surfaces, with its vertices in the pair's axes."""
+    """One of the two surfaces, with its vertices in the pair's axes, and these before they were set in."""
 
     surface: SurfaceView
     vertices: NDArray[np.float64]
+    whole: NDArray[np.float64]
     is_first: bool
 
 
 @leaf_kernel
 def pair_of(table, meeting):
     """The `MeshPair` of two surfaces of a table."""
-    return MeshPair(surface_view(table, meeting.first), surface_view(table, meeting.second), meeting)
+    return MeshPair(surface_view(table, meeting.first, meeting.own), own_view(table, meeting.second), meeting)
 
 
 @inlined_kernel
 def side_of(pair, is_first):
     """The first surface or the second one."""
     vertices = pair.first.vertices if is_first else pair.at.vertices
-    return Side(pair.first if is_first else pair.second, vertices, is_first)
+    whole = pair.at.whole_own if is_first else pair.at.whole
+    return Side(pair.first if is_first else pair.second, vertices, whole, is_first)
+
+
+@inlined_kernel
+def way_back(side, v):
+    """From where a vertex is to where it was before it was set in."""
+    return sub(vec(side.whole, v), vec(side.vertices, v))
 
 
 @inlined_kernel

@@ -61,17 +61,17 @@ def sides_passed(vertices, triangle, normal, point, tolerance):
 
 
 @leaf_kernel
-def is_across_valley(pair, side, f, normal, point):
+def is_across_valley(pair, side, f, passed, normal, point):
     """Whether a point is over a neighbour of triangle f that rises from it: a valley, in which both of their planes bound it.
 
     Without this the plane ahead would be met only after the vertex has crossed the valley's edge, in the middle of a step. The
     point has left the prism over f across that edge and nowhere else, as a round body bends over the planes of other triangles;
     and it is where f is seen from the neighbour, not behind a leg that stands on f.
-    side: the `Side` that f is of. normal: of f, on the point's side.
+    side: the `Side` that f is of. passed: the sides of the prism over f that the point is beyond (`sides_passed`). normal: of
+    f, on the point's side.
     """
     surface, vertices, tolerance = side.surface, side.vertices, side.surface.tolerance
     base = dot(normal, vec(vertices, surface.triangles[f, 0]))
-    passed = sides_passed(vertices, surface.triangles[f], normal, point, tolerance)
     for border in range(3):
         e = surface.triangle_edges[f, border]
         if passed & ~(1 << border) != 0 or e < 0 or not surface.sharp[e]:

@@ -17,6 +17,7 @@ __all__ = [
     "extent",
     "is_inside",
     "is_nearer",
+    "own_view",
     "surface_velocities",
     "surface_view",
     "surface_weights",
@@ -63,9 +64,15 @@ class SurfaceView(NamedTuple):
     order: Indices
 
 
-@leaf_kernel
-def surface_view(table, s):
+@inlined_kernel
+def own_view(table, s):
     """Surface s of the table, without a copy."""
+    return surface_view(table, s, table.vertices[table.first_vertex[s] : table.first_vertex[s + 1]])
+
+
+@leaf_kernel
+def surface_view(table, s, vertices):
+    """Surface s of the table with vertices (v, 3) in place of its own, without a copy."""
     vertex, next_vertex = table.first_vertex[s], table.first_vertex[s + 1]
     triangle, next_triangle = table.first_triangle[s], table.first_triangle[s + 1]
     edge, next_edge = table.first_edge[s], table.first_edge[s + 1]
@@ -82,7 +89,7 @@ def surface_view(table, s):
         table.beside,
         table.ring_start[vertex + s : next_vertex + s + 1],
         table.ring,
-        table.vertices[vertex:next_vertex],
+        vertices,
         table.normals[triangle:next_triangle],
         table.edge_normals[edge:next_edge],
         table.vertex_normals[vertex:next_vertex],
@@ -223,7 +230,7 @@ def winding_number(surface, point, stack):
 @leaf_kernel
 def closest_weights(table, s, point, stack):
     """The triangle with the point of surface s closest to one, and the weights of its second and third corner there."""
-    surface = surface_view(table, s)
+    surface = own_view(table, s)
     _, f, closest = closest_on_surface(surface, point, np.inf, 0.0, stack)
     p, q, r = triangle_corners(surface.vertices, surface.triangles[f])
     e, o, d = sub(q, p), sub(r, p), sub(closest, p)
@@ -240,7 +247,7 @@ def closest_weights(table, s, point, stack):
 def velocity_at(table, s, point, velocity, stack):
     """Velocity of surface s at its point closest to one, between those of the corners (v, 3) of its triangle."""
     f, second, third = closest_weights(table, s, point, stack)
-    a, b, c = triangle_corners(velocity, surface_view(table, s).triangles[f])
+    a, b, c = triangle_corners(velocity, own_view(table, s).triangles[f])
     return add(add(scaled(1.0 - second - third, a), scaled(second, b)), scaled(third, c))
 
 

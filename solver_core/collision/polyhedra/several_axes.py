@@ -22,7 +22,19 @@ from .hull_pair import MOST_AXES, HullPair
 from .polyhedron import shifted
 from .separation import edge_separation, face_separation
 
-__all__ = ["ANOTHER", "another_way", "first_way", "is_near_touching", "margin_of", "normal_between", "shortest_way"]
+__all__ = [
+    "ANOTHER",
+    "AXIS_MARGIN",
+    "DEEPEST",
+    "FARTHEST",
+    "LONGEST",
+    "another_way",
+    "first_way",
+    "is_near_touching",
+    "margin_of",
+    "normal_between",
+    "shortest_way",
+]
 
 # Of the smaller body's size: the least margin by which faces are set in, a hundred times the rounding of single precision;
 # up to which gap, that rounding, and to which depth several axes count.

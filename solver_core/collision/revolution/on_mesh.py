@@ -18,7 +18,7 @@ from ...linalg.vec3 import add, advanced, dot, negative, norm, scaled, set_vec, 
 from ..manifold import NONE_FOUND
 from ..mesh.buffer import Buffer, add_to, buffer
 from ..mesh.normal_cones import in_edge_normal_cone, in_vertex_normal_cone
-from ..mesh.queries import SurfaceView, closest_on_surface, is_inside, surface_view, triangle_corners
+from ..mesh.queries import SurfaceView, closest_on_surface, is_inside, own_view, triangle_corners
 from ..polyhedra.polyhedron import Polyhedron
 from .candidates import ON_EDGE, ON_FACE, ON_VERTEX, Collection, candidates, round_feature
 from .on_hull import border_contacts, in_face, round_hull_contacts
@@ -293,7 +293,7 @@ def boxes_apart(lower, upper, box, limit):
 def fill_contacts(r, table, s, triangle, found, work):
     """Contacts with all triangles of surface s, into work.out; returns whether these cut the body, or its middle is inside of
     them, and the least gap with a triangle alone."""
-    surface, box, stack = surface_view(table, s), work.box, work.stack
+    surface, box, stack = own_view(table, s), work.box, work.stack
     meeting = Meeting(r, surface, triangle, found, stack, work.out)
     work.out.used[0] = 0
     cut, alone = False, 0.0

@@ -14,6 +14,11 @@ so it is told as a contact of the step's begin with the gap phi - t u_n(w). It h
 kept, but the bodies are not yet where they meet: the lever of the smaller one is right, that of the other one is the longer for
 it. Where that gap is negative although the bodies were apart, the direction of least depth is not the one
 they came from. Then the direction is the one between them when they first touch.
+
+The other way round, a contact of the begin may have been passed by at the end: teeth of gears turn by more in a step than there
+is room on both sides of them, and the tangent of the one that leaves lies across the way of the next. A free body gives way to
+that, one on an axle cannot, and all of them stand still. So of two on axles only what is a contact of theirs where the motion
+is expected to end is held from the begin; whatever else they run into is found as above.
 """
 
 from __future__ import annotations
@@ -51,6 +56,7 @@ FLUCTUATION = 0.1
 EXPLAINED = 0.5
 KEPT_TO = 0.5  # of what is noticed: a contact that a motion breaks by less is held already, as well as problems are solved
 SURELY = 0.5  # of what is negligible: a twist that is constant comes about as far as the motion that it stands for
+TURNS = 2e-2  # rad in a step: what turns by less, on an axle, passes nothing by
 HALF_A_TURN = 2.5  # rad, less what free rotation may add to a twist
 
 
@@ -84,6 +90,27 @@ class LaterContacts:
         """Whether a body comes far enough, with twists (n, 6) for h seconds, a share of the time step, to run into anything."""
         reach = self._impacts.reach(twist, h) + self._deformation.reach(h)
         return bool((reach > SURELY * self._negligible * share).any())
+
+    def between_axles(self, contacts: ContactSet, twist: Floats, h: float, held: Flags) -> Flags:
+        """(m,) which contacts are of two bodies on axles, of which one turns far in h seconds with twists (n, 6). On an axle is
+        what joints hold, `held` (n,), and what turns by itself."""
+        turns = np.einsum("ij,ij->i", twist[:, 3:], twist[:, 3:]) * h * h > TURNS * TURNS
+        on_axle = (held | (turns & ~self._movable)) & ~self._deformation.follows_keys()
+        a, b = contacts.body_a, contacts.body_b
+        return on_axle[a] & on_axle[b] & (turns[a] | turns[b])
+
+    def passed_by(self, contacts: ContactSet, which: Flags, moved: State, twist: Floats, h: float) -> Flags:
+        """(m,) those of the contacts `which` (m,) that are none where bodies have `moved` to with about twists (n, 6) in h
+        seconds: the features have turned away from each other, or are out of reach."""
+        chosen = np.zeros(len(self._size), np.bool_)
+        chosen[contacts.body_a[which]] = chosen[contacts.body_b[which]] = True
+        reach = 2.0 * self._rest + np.where(chosen, self._impacts.reach(twist, h), 0.0)
+        after = self._contacts(moved.position, matrices(moved.orientation), reach, chosen & self._movable)
+        met = set(zip(self._pair(after).tolist(), after.feature.tolist(), strict=True))
+        rows, gone = np.flatnonzero(which), which.copy()
+        of_pairs = zip(self._pair(contacts)[rows].tolist(), contacts.feature[rows].tolist(), strict=True)
+        gone[rows] = [one not in met for one in of_pairs]
+        return gone
 
     def find(
         self, before: ContactSet, held: ContactSet, state: State, motion: Motion, moved: State, met: Impacts, movable: Flags

@@ -25,7 +25,7 @@ sweeps_past = callable_from_python(swept_triangles.sweeps_past)
 @callable_from_python
 @own_leaf_kernel
 def winding_number(table, s, point, stack):
-    return queries.winding_number(queries.surface_view(table, s), point, stack)
+    return queries.winding_number(queries.own_view(table, s), point, stack)
 
 
 @callable_from_python

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How deep two solids overlap within a curve along which their surfaces cross: the deepest point of one inside of the other.
+
+The distance from a surface changes by no more than the way between two points. So a triangle whose middle is d inside has no
+point deeper than d and its radius; if that is deeper than what is known, it is cut into four, and each of these is asked
+(branch and bound), the most promising first. The triangles are those that cross along the curve, and all that hang together
+with them within the solid.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, leaf_kernel
+from ...linalg.vec3 import add, distance2, divided, midpoint, vec
+from .mesh_pair import point_in_axes_of, side_contains, side_of
+from .queries import closest_on_surface, triangle_corners
+
+__all__ = ["Search", "deepest_inside", "search_of"]
+
+# Of the depth that is known: by how little another point may be deeper without being looked for.
+CLOSE = 0.02
+# In tolerances of the surface: triangles are cut down to this size.
+SMALL = 10.0
+# Middles that are asked about, of one curve; beyond, the deepest so far counts.
+MOST = 20_000
+INSIDE, OUTSIDE = np.int8(1), np.int8(2)
+CELLS, ASKED = range(2)
+# Cells beside those of all triangles; what there is no room for is left out.
+ROOM = 2_000
+
+
+class Search(NamedTuple):
+    """Work arrays for a pair: cells (., 10), corners of triangles and a depth in m that no point of theirs exceeds; queue (t,)
+    of triangles, and taken (t,) which were in it, of the first surface and then of the second; known (v,) which of their
+    vertices are inside of the other solid; counts (2,): how many cells there are, and how many middles were asked about."""
+
+    cells: NDArray[np.float64]
+    queue: NDArray[np.int64]
+    taken: NDArray[np.bool_]
+    known: NDArray[np.int8]
+    counts: NDArray[np.int64]
+
+
+@inner_kernel
+def search_of(table, meeting):
+    """An empty one."""
+    s, t = meeting.first, meeting.second
+    triangles = table.first_triangle[s + 1] - table.first_triangle[s] + table.first_triangle[t + 1] - table.first_triangle[t]
+    vertices = len(meeting.own) + len(meeting.vertices)
+    cells = np.empty((triangles + ROOM, 10))
+    taken, known = np.zeros(triangles, np.bool_), np.zeros(vertices, np.int8)
+    return Search(cells, np.empty(triangles, np.int64), taken, known, np.zeros(2, np.int64))
+
+
+@leaf_kernel
+def depth_inside(pair, other, point, enough):
+    """How deep a point is inside of a solid, the `Side` of one of the two, in m; outside, minus its distance from it, as far as
+    that is below `enough`, else -inf."""
+    contains = side_contains(pair, other, point)
+    if not contains and enough <= 0.0:
+        return -np.inf
+    radius = np.inf if contains else enough
+    squared, f, _ = closest_on_surface(other.surface, point_in_axes_of(pair, other.is_first, point), radius, 0.0, pair.at.stack)
+    if f < 0:
+        return -np.inf
+    return np.sqrt(squared) if contains else -np.sqrt(squared)
+
+
+@inlined_kernel
+def take(search, offset, f, count):
+    """Puts triangle f, counted from an offset, into the queue of so many, if it was not in it: how many there are then."""
+    if search.taken[offset + f]:
+        return count
+    search.taken[offset + f] = True
+    search.queue[count] = f
+    return count + 1
+
+
+@leaf_kernel
+def is_vertex_inside(pair, own, other, v, search):
+    """Whether a vertex of a `Side` is inside of the other solid; asked once."""
+    row = v if own.is_first else len(pair.at.own) + v
+    if search.known[row] == 0:
+        contains = side_contains(pair, other, vec(own.vertices, v))
+        search.known[row] = INSIDE if contains else OUTSIDE
+    return search.known[row] == INSIDE
+
+
+@leaf_kernel
+def gather(pair, keys, curve, which, own, other, search):
+    """Puts the triangles of a `Side` that cross along a curve, and those inside of the other solid that hang together with
+    them, into the queue: how many."""
+    surface = own.surface
+    offset = 0 if own.is_first else len(pair.first.triangles)
+    count = 0
+    for row in range(len(keys)):
+        if curve[row] != which:
+            continue
+        for end in range(2):
+            if (keys[row, end, 0] == 1) != own.is_first:
+                count = take(search, offset, keys[row, end, 2], count)
+                continue
+            e = keys[row, end, 1]
+            for slot in range(surface.beside_start[e], surface.beside_start[e + 1]):
+                count = take(search, offset, surface.beside[slot, 0], count)
+    done = 0
+    while done < count:
+        f = search.queue[done]
+        for k in range(3):
+            v = surface.triangles[f, k]
+            e = surface.triangle_edges[f, k]
+            if e < 0:
+                continue
+            following = surface.triangles[f, k + 1 if k < 2 else 0]
+            if is_vertex_inside(pair, own, other, v, search) or is_vertex_inside(pair, own, other, following, search):
+                for slot in range(surface.beside_start[e], surface.beside_start[e + 1]):
+                    count = take(search, offset, surface.beside[slot, 0], count)
+        done += 1
+    return count
+
+
+@leaf_kernel
+def ask(pair, other, corners, depth, search):
+    """Asks about the middle of a triangle, and adds it to the cells if a point of it may be deeper inside of a solid than is
+    known: the depth in m that is known then."""
+    p, q, r = corners
+    middle = divided(add(add(p, q), r), 3.0)
+    radius = np.sqrt(max(distance2(p, middle), distance2(q, middle), distance2(r, middle)))
+    least = (1.0 + CLOSE) * depth
+    at_middle = depth_inside(pair, other, middle, radius - least)
+    search.counts[ASKED] += 1
+    size = search.counts[CELLS]
+    if at_middle + radius > least and radius > SMALL * other.surface.tolerance and size < len(search.cells):
+        cell = search.cells[size]
+        for axis in range(3):
+            cell[axis], cell[3 + axis], cell[6 + axis] = p[axis], q[axis], r[axis]
+        cell[9] = at_middle + radius
+        search.counts[CELLS] += 1
+    return max(depth, at_middle)
+
+
+@leaf_kernel
+def take_most_promising(search):
+    """Takes the cell with the highest bound out of the others: its corners, and the bound."""
+    cells, last = search.cells, search.counts[CELLS] - 1
+    best = 0
+    for row in range(last + 1):
+        if cells[row, 9] > cells[best, 9]:
+            best = row
+    cell = cells[best]
+    p, q, r = (cell[0], cell[1], cell[2]), (cell[3], cell[4], cell[5]), (cell[6], cell[7], cell[8])
+    bound = cell[9]
+    for k in range(10):
+        cells[best, k] = cells[last, k]
+    search.counts[CELLS] = last
+    return (p, q, r), bound
+
+
+@leaf_kernel
+def deepest_of(pair, own, other, count, depth, search):
+    """The depth in m of the deepest point of the first `count` triangles of the queue inside of a solid, no less than the one
+    given."""
+    search.counts[CELLS] = 0
+    for row in range(count):
+        depth = ask(pair, other, triangle_corners(own.vertices, own.surface.triangles[search.queue[row]]), depth, search)
+    while search.counts[CELLS] > 0 and search.counts[ASKED] < MOST:
+        (p, q, r), bound = take_most_promising(search)
+        if bound <= (1.0 + CLOSE) * depth:
+            break
+        u, v, w = midpoint(p, q), midpoint(q, r), midpoint(r, p)
+        depth = ask(pair, other, (p, u, w), depth, search)
+        depth = ask(pair, other, (q, v, u), depth, search)
+        depth = ask(pair, other, (r, w, v), depth, search)
+        depth = ask(pair, other, (u, v, w), depth, search)
+    return depth
+
+
+@leaf_kernel
+def deepest_inside(pair, keys, curve, which, search):
+    """How deep in m the surfaces are inside of each other within a curve, 0 where no point is."""
+    search.taken[:] = False
+    search.counts[ASKED] = 0
+    depth = 0.0
+    for is_first in (TRUE, FALSE):
+        own, other = side_of(pair, is_first), side_of(pair, not is_first)
+        if other.surface.solid:
+            count = gather(pair, keys, curve, which, own, other, search)
+            depth = deepest_of(pair, own, other, count, depth, search)
+    return depth

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Solids that touch or hardly overlap, told by their surfaces set in: where edges, vertices or faces coincide.
+
+Surfaces that coincide cross along curves that rounding decides, or nowhere. As between hulls (`polyhedra/several_axes.py`) the
+normal is that of rounded edges: faces are set in by a margin, half of it in each solid, and features that were on each other
+have one closest direction, the middle of the wedge, that of a mirror image too. The contacts are those of the surfaces set in,
+with points and gaps of the surfaces as they are.
+
+A vertex is moved by the o with the least sum of w (n . o + 1)^2 over the normals n of the triangles around it, weighted by
+their angles w: each face of an edge or a corner is set in by the same, and how faces are cut into triangles does not count.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...compile.kernel import inner_kernel, leaf_kernel
+from ...linalg.vec3 import cross, divided, dot, norm, norm2, scaled, sub, vec
+from ..polyhedra.several_axes import AXIS_MARGIN, DEEPEST
+from .queries import own_view
+
+__all__ = ["LARGER", "LARGEST_MARGIN", "set_in"]
+
+# Of the smaller body's size: the largest margin; and by how many times a margin grows while surfaces still cross.
+LARGEST_MARGIN = AXIS_MARGIN + 2.0 * DEEPEST
+LARGER = 14.0
+# Of all the weights around a vertex: what keeps the direction of a flat part from being any.
+STIFF = 1e-4
+# Of the shortest edge at a vertex, and of half the thickness behind it: no farther may it be moved.
+SHORT = 0.25
+
+
+@leaf_kernel
+def mark(view, near, marked):
+    """Marks the corners of triangles (k,) with 2, and with 1 all others of the triangles around these corners."""
+    for f in near:
+        for k in range(3):
+            marked[view.triangles[f, k]] = 2
+    for f in range(len(view.triangles)):
+        i, j, k = view.triangles[f]
+        if max(marked[i], marked[j], marked[k]) == 2:
+            marked[i], marked[j], marked[k] = max(marked[i], 1), max(marked[j], 1), max(marked[k], 1)
+
+
+@leaf_kernel
+def add_around(view, marked, sums):
+    """Adds to sums (v, 10) of marked vertices what the triangles around them have: w n n^T, six numbers, w n and w."""
+    for f in range(len(view.triangles)):
+        n = vec(view.normals, f)
+        for corner in range(3):
+            v = view.triangles[f, corner]
+            if marked[v] == 0:
+                continue
+            i = view.triangles[f, corner + 1 if corner < 2 else 0]
+            k = view.triangles[f, corner - 1 if corner > 0 else 2]
+            p = vec(view.vertices, v)
+            e, o = sub(vec(view.vertices, i), p), sub(vec(view.vertices, k), p)
+            w = np.arctan2(norm(cross(e, o)), dot(e, o))
+            row = sums[v]
+            row[0] += w * n[0] * n[0]
+            row[1] += w * n[0] * n[1]
+            row[2] += w * n[0] * n[2]
+            row[3] += w * n[1] * n[1]
+            row[4] += w * n[1] * n[2]
+            row[5] += w * n[2] * n[2]
+            row[6] += w * n[0]
+            row[7] += w * n[1]
+            row[8] += w * n[2]
+            row[9] += w
+
+
+@leaf_kernel
+def inwards(row):
+    """The way of a vertex that sets the faces around it in by one, of its sums."""
+    stiff = STIFF * row[9]
+    x = row[0] + stiff, row[1], row[2]
+    y = row[1], row[3] + stiff, row[4]
+    z = row[2], row[4], row[5] + stiff
+    yz, zx, xy = cross(y, z), cross(z, x), cross(x, y)
+    volume = dot(x, yz)
+    m = row[6], row[7], row[8]
+    # the inverse of a symmetric matrix has these three as its rows
+    way = dot(yz, m), dot(zx, m), dot(xy, m)
+    return divided(way, -volume)
+
+
+@leaf_kernel
+def may_move(view, v, square):
+    """Whether a vertex may be moved by a distance, whose square is given, without the surface meeting itself."""
+    if square > (SHORT * view.depth[v]) ** 2 and view.depth[v] > 0.0:
+        return False
+    point = vec(view.vertices, v)
+    shortest = np.inf
+    for slot in range(view.ring_start[v], view.ring_start[v + 1]):
+        shortest = min(shortest, norm2(sub(vec(view.vertices, view.ring[slot]), point)))
+    return square <= SHORT * SHORT * shortest
+
+
+@leaf_kernel
+def write_set_in(table, s, near, distance, marked, sums, out):
+    """Writes the vertices that are set in into out (v, 3), in the surface's axes: whether they all may be."""
+    view = own_view(table, s)
+    mark(view, near, marked)
+    add_around(view, marked, sums)
+    allowed = True
+    for v in range(len(view.vertices)):
+        way = scaled(0.0, vec(view.vertices, v))
+        if marked[v] > 0 and sums[v, 9] > 0.0:
+            way = scaled(distance, inwards(sums[v]))
+            allowed = allowed and may_move(view, v, norm2(way))
+        for k in range(3):
+            out[v, k] = view.vertices[v, k] + way[k]
+    return allowed
+
+
+@inner_kernel
+def set_in(table, s, near, distance):
+    """Whether surface s can be set in around its triangles `near` (k,) by a distance in m, and its vertices (v, 3) then, in its
+    own axes."""
+    count = table.first_vertex[s + 1] - table.first_vertex[s]
+    out = np.empty((count, 3))
+    marked, sums = np.zeros(count, np.int64), np.zeros((count, 10))
+    return write_set_in(table, s, near, distance, marked, sums, out), out
