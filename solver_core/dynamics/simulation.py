@@ -328,7 +328,7 @@ class Simulation:
                 break
             # what was held once stays held, or two motions that each let in the other's overlap would take turns
             contacts = merged(contacts, later.contacts) if len(tries) == 1 else contacts.joined(later.contacts, len(tries))
-            memory, known = solution.memory, (solution.held, solution.v)
+            memory, known = solution.memory, (solution.held, solution.bias)
         best = min(tries, key=Attempt.harm)
         if cuts > 0 and best.unsettled and best.solution.may_improve:
             return Cut(0.5 * h, repeatedly=True)

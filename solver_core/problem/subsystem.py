@@ -9,7 +9,7 @@ from ..compile.kernel import inner_kernel, kernel, leaf_kernel
 from ..linalg.disjoint_sets import join, root
 from .system import System
 
-__all__ = ["contact_islands", "subsystem"]
+__all__ = ["chosen_rows", "contact_islands", "subsystem"]
 
 
 @kernel
@@ -57,6 +57,29 @@ def subsystem(system, contacts, number):
     return _in_order(system, contacts, bodies, body_a, body_b), bodies
 
 
+@kernel
+def chosen_rows(system, contacts):
+    """A system with some of its contacts, or rows of joints, indices, ascending, and all of its bodies."""
+    touch = np.searchsorted(contacts, system.mu.size)
+    touching, joined = contacts[:touch], contacts[touch:] - system.mu.size
+    return System(
+        system.offset,
+        system.block_start,
+        system.mass,
+        system.inverse_mass,
+        system.velocity,
+        system.body_a[contacts],
+        system.body_b[contacts],
+        system.jacobian_a[contacts],
+        system.jacobian_b[contacts],
+        system.bias[contacts],
+        system.slack[touching],
+        system.mu[touching],
+        system.box[joined],
+        system.least_scale,
+    )
+
+
 @leaf_kernel
 def _number_bodies(whole_a, whole_b, contacts, number, bodies, body_a, body_b):
     """Those of some contacts, in `bodies`, and where they are in it; returns how many."""
@@ -102,9 +125,7 @@ def _in_order(system, contacts, bodies, body_a, body_b):
     _copy_pieces(system.velocity, system.offset, bodies, offset, velocity)
     _copy_pieces(system.mass, system.block_start, bodies, block_start, mass)
     _copy_pieces(system.inverse_mass, system.block_start, bodies, block_start, inverse_mass)
-    touch = 0
-    while touch < contacts.size and contacts[touch] < system.mu.size:
-        touch += 1
+    touch = np.searchsorted(contacts, system.mu.size)
     touching, joined = contacts[:touch], contacts[touch:] - system.mu.size
     return System(
         offset,

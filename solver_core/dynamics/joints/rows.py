@@ -147,6 +147,10 @@ class JointStep:
         rates(self._rows, self._fixed, after, begin.offset, v, begin.h, rate)
         return self._about(rate, force_time, recovery_speed, JOINT_COMPLIANCE)
 
+    def biased_rows(self, bias: Floats, force_time: float, recovery_speed: float) -> JointRows:
+        """The rows with a bias (t, 3) that they had before in this step."""
+        return self._about(self._fixed.known, force_time, recovery_speed, JOINT_COMPLIANCE)._replace(bias=bias)
+
     def straight_rows(self, force_time: float, recovery_speed: float, compliance: float | None = None) -> JointRows:
         """The rows as if coordinates changed at the rates with which they begin: what they join loses energy, and drifts where
         it turns, but they have an answer whatever it does. compliance: None for what they give way by, more where an end is

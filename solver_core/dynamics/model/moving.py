@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 MANY = 32  # bodies: the last digits of an island of no more are found soon
-JOINED = 0.1  # of the tolerance in motion: what is asked of islands with joints
+JOINED = 0.1  # of the tolerance in motion: what is asked of islands with no fewer triples of rows of joints than contacts
 AT_REST = 30.0  # tolerances: what equilibria that are solved to one leave bodies moving at
 
 
@@ -81,10 +81,11 @@ def who_tumbles(system, dof, now, speed, tolerances, of_bodies):
     (tolerance, of_joined, in_motion), (tumbling, members, asked_of) = tolerances, of_bodies
     bodies = system.offset.size - 1
     size, fastest = np.zeros(bodies, np.int64), np.zeros(bodies)
-    stirred, jointed = np.zeros(bodies, np.bool_), np.zeros(bodies, np.bool_)
+    stirred = np.zeros(bodies, np.bool_)
+    contacts, joints = np.zeros(bodies, np.int64), np.zeros(bodies, np.int64)
     asked, together = np.full(bodies, tolerance), np.empty(bodies, np.bool_)
     parent = np.arange(bodies)
-    _look_at_islands(system, dof, now, tumbling, parent, (size, fastest, stirred, jointed))
+    _look_at_islands(system, dof, now, tumbling, parent, (size, fastest, stirred, contacts, joints))
     for i in range(dof.size):
         b = dof[i]
         tumbling[i], members[i], asked_of[i] = False, False, tolerance
@@ -94,15 +95,15 @@ def who_tumbles(system, dof, now, speed, tolerances, of_bodies):
         together[b] = tumbling[i] = stirred[first] or fastest[first] > speed * speed
         members[i] = tumbling[i] and size[first] > MANY and in_motion > tolerance
         if members[i]:
-            asked[b] = asked_of[i] = of_joined if jointed[first] else in_motion
+            asked[b] = asked_of[i] = of_joined if joints[first] > 0 and joints[first] >= contacts[first] else in_motion
     return asked, together
 
 
 @leaf_kernel
 def _look_at_islands(system, dof, now, tumbling, parent, out):
-    """For the first body of each island how many there are, the square of its fastest contact, and whether something in it
-    tumbles, (n,) of bodies, or is joined; parent: (moving,) their disjoint sets."""
-    size, fastest, stirred, jointed = out
+    """For the first body of each island how many there are, the square of its fastest contact, whether something in it
+    tumbles, (n,) of bodies, and how many contacts and triples of rows of joints it has; parent: (moving,) their disjoint sets."""
+    size, fastest, stirred, contacts, joints = out
     for k in range(system.body_a.size):
         if system.body_a[k] >= 0 and system.body_b[k] >= 0:
             join(parent, system.body_a[k], system.body_b[k])
@@ -115,5 +116,6 @@ def _look_at_islands(system, dof, now, tumbling, parent, out):
         first = root(parent, system.body_a[k] if system.body_a[k] >= 0 else system.body_b[k])
         n, t1, t2 = relative_velocity(system, k, now)
         fastest[first] = max(fastest[first], n * n + t1 * t1 + t2 * t2)
+        contacts[first] += 1
     for k in range(system.mu.size, system.body_a.size):
-        jointed[root(parent, system.body_a[k] if system.body_a[k] >= 0 else system.body_b[k])] = True
+        joints[root(parent, system.body_a[k] if system.body_a[k] >= 0 else system.body_b[k])] += 1

@@ -52,7 +52,7 @@ class Solution(NamedTuple):
 
     system: of the contacts alone; axes: (m, 3, 3) of each, rows n, t1, t2. v, apart: (dof,) velocities, and those that part
     overlaps on top of them; twist: (n, 6) the sum of both. memory: what to begin with when the step is solved again; held:
-    (t, 3) the impulses of all joints; approach: (m,) m/s, taken: (m,) J, what the next step has to know. restitution: (m,);
+    (t, 3) the impulses of all joints, and bias: of their rows in this step; approach: (m,) m/s, taken: (m,) J, what the next step has to know. restitution: (m,);
     bouncing: (m,) those with some that push, with rebounds as fast as they should be; struck: (m,) m/s, the fastest that
     impacts before the step closed at, -inf where there was none. totals: of `solve_islands`. worked_off: whether the step has
     done all the work that it may. is_loose: whether joints are off where the step ends.
@@ -65,6 +65,7 @@ class Solution(NamedTuple):
     twist: Floats
     memory: ContactMemory
     held: Floats
+    bias: Floats
     approach: Floats
     taken: Floats
     restitution: Floats

@@ -48,10 +48,10 @@ MOST_GAIN = 3e-2  # of the energy of motion: what joints, which do no work, may 
 IMPACT_TOLERANCE = 1e-8  # of impacts that follow each other: each begins with what those before it left over
 CALM = 0.1  # of a motion: where joints that give way need no more than that, they contradict each other
 
-# the impulses (t, 3) of all joints as they last were, and the velocities (dof,) of an earlier try of the step, if there was one
+# the impulses (t, 3) of all joints as they last were, and the bias of their rows in an earlier try of the step, if there was one
 Known = tuple[Floats, Floats | None]
 Moved = Callable[[Floats], State]  # the state at a step's end, of velocities (dof,)
-# a problem with its impulses, velocities (dof,), what became of it, and whether joints are loose
+# a problem with its impulses, which has the bias of joints, velocities (dof,), what became of it, and whether joints are loose
 Solved = tuple[StepProblem, Floats, Totals, bool]
 # the same, and (m,) which contacts push at the rebounds that were asked for
 Outcome = tuple[StepProblem, Floats, Totals, bool, NDArray[np.bool_]]
@@ -100,7 +100,7 @@ class StepSolver:
         """Build the contact problem, solve it island by island, and part what overlaps.
 
         state: as the step begins. memory: what is known of the impulses of contacts. known: those of all joints, and the
-        velocities that an earlier try of the step came to. bounces: whether what meets bounces; a step with joints that is not
+        bias of their rows in an earlier try of the step. bounces: whether what meets bounces; a step with joints that is not
         to bounce is not to be cut either.
         """
         held, about = known
@@ -116,7 +116,7 @@ class StepSolver:
         totals = after(blow.factorisations, totals)
         remembered = problem.approach, taken(problem, v)
         problem = problem._replace(impulse=problem.impulse + blow.impulse)
-        box = problem.system.box
+        box, bias = problem.system.box, problem.system.bias[len(contacts) :]
         if joints is not None:
             held = np.zeros_like(held)
             held[joints.triples] = problem.impulse[len(contacts) :]
@@ -131,7 +131,7 @@ class StepSolver:
         worked_off = is_worked_off(self._effort, len(contacts))
         found = totals, worked_off, problem.axes, is_loose
         bounces_off = problem.restitution, pushes & (problem.restitution > 0.0), blow.struck
-        return Solution(contacts, system, v, apart, twist, kept, held, *remembered, *bounces_off, *found)
+        return Solution(contacts, system, v, apart, twist, kept, held, bias, *remembered, *bounces_off, *found)
 
     def _posed(
         self, begin: Begin, state: State, contacts: ContactSet, memory: ContactMemory, least_bounce: float, moved: Moved
@@ -197,8 +197,8 @@ class StepSolver:
             contacts = with_inertia(contacts, pulled, inertia)
         struck = problem.system.velocity - begin.unknowns(begin.bodies.predicted)
         expected = begin.unknowns(self._joints.expected(begin)) + struck
-        v = expected if about is None else about
-        rows = joints.rows(moved(v), v, *limits)
+        # what an earlier try solved, and new contacts leave alone, is solved
+        rows = joints.rows(moved(expected), expected, *limits) if about is None else joints.biased_rows(about, *limits)
         problem = problem._replace(system=with_joints(contacts, rows), impulse=impulse)
         islands, count = island_of_each(problem.system)
         island, asked = islands[len(contacts.mu) :], self._moving.look(begin, problem.system)
