@@ -13,14 +13,17 @@ at its end (backward Euler), and are soon at rest. The mean of both velocities d
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...deformable.inertia import inertia_change, quadratic_forces
-from ...deformable.reduced_body import ReducedBody, reduced_body
-from ...scene.spec import BodySpec, SceneSpec
+from ...deformable.reduced import MOST_A_STEP, ReducedBody
+from ...deformable.reduced_body import preparation_digest, prepared
+from ...scene.spec import SceneSpec, SceneWarning, SolverSettings
+from ...validation.stiffness import stiffness_warnings
 from ..motion.free_rotation import principal_axes
 from .bodies import RIGID, Model, State
 from .predict import Begin, Bend
@@ -30,7 +33,7 @@ __all__ = ["Bending"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-STIFF = 4.0  # of h^2 omega^2, as of springs
+FASTEST_SQUARE = MOST_A_STEP**2  # of h^2 omega^2, as of springs
 
 
 @dataclass(frozen=True)
@@ -44,15 +47,19 @@ class Bending:
     width: Ints
 
     @classmethod
-    def of_scene(cls, spec: SceneSpec) -> Bending:
-        """Those of a validated scene; bodies of the same mesh and material are computed once."""
-        known: dict[tuple, ReducedBody] = {}
+    def of_scene(cls, spec: SceneSpec, modes: Mapping[int, ReducedBody] | None = None) -> Bending:
+        """Those of a validated scene. modes: what is known of bodies already, by their indices; the others are computed, once
+        for all of the same mesh and material."""
         body = [i for i, one in enumerate(spec.bodies) if one.deformable is not None]
+        known = dict(modes or {})
+        same: dict[str, ReducedBody] = {}
         for i in body:
-            key = _key(spec.bodies[i])
-            if key not in known:
-                known[key] = _reduced(spec.bodies[i])
-        reduced = tuple(known[_key(spec.bodies[i])] for i in body)
+            if i not in known:
+                digest = preparation_digest(spec.bodies[i])
+                if digest not in same:
+                    same[digest] = prepared(spec.bodies[i])
+                known[i] = same[digest]
+        reduced = tuple(known[i] for i in body)
         count = np.array([len(one.omega) for one in reduced], dtype=np.int64)
         width = np.zeros(len(spec.bodies), dtype=np.int64)
         width[body] = count
@@ -60,6 +67,10 @@ class Bending:
 
     def __len__(self) -> int:
         return len(self.body)
+
+    def warnings(self, spec: SceneSpec, settings: SolverSettings) -> tuple[SceneWarning, ...]:
+        """What is odd about them beside the steps of a scene."""
+        return tuple(stiffness_warnings(spec, settings, dict(zip(self.body.tolist(), self.reduced, strict=True))))
 
     @property
     def bends(self) -> NDArray[np.bool_]:
@@ -117,28 +128,14 @@ class Bending:
         return out
 
 
-def _reduced(body: BodySpec) -> ReducedBody:
-    assert body.deformable is not None
-    return reduced_body(body.shape, body.deformable, mass=body.mass, density=body.density)
-
-
-def _key(body: BodySpec) -> tuple:
-    """What the modes of a body depend on."""
-    shape, spec = body.shape, body.deformable
-    assert spec is not None
-    arrays = (np.ascontiguousarray(shape.vertices), np.ascontiguousarray(shape.triangles))
-    values = spec.kind, spec.young, spec.poisson, spec.modes, spec.resolution, spec.damping_ratio
-    return *(array.tobytes() for array in arrays), body.mass, body.density, *values
-
-
 def _predicted(body: ReducedBody, begin: Begin, state: State, index: int, rows: slice) -> tuple[Floats, Floats, Floats]:
     """The modal velocities of a body as a step begins, those that it would end with, and what stands for their mass."""
     q, v = state.modal[rows], state.modal_velocity[rows]
     h, time = begin.h, begin.force_time
     square = body.omega**2
     weight = h * h * square
-    followed = weight <= STIFF
-    angle = np.where(followed, weight, STIFF) ** 0.5
+    followed = weight <= FASTEST_SQUARE
+    angle = np.where(followed, weight, FASTEST_SQUARE) ** 0.5
     later = np.where(followed, 0.5 / (1.0 - np.cos(angle)) - 1.0 / angle**2, 1.0)
     earlier = np.where(followed, later, 0.0)
     damped = time * body.damping
