@@ -29,7 +29,7 @@ from ...solver_core.scene.spec import SceneWarning
 from ...solver_core.scene.words import duration, in_words
 from ...solver_core.threads.count import MOST_ASKED
 from ...solver_core.validation.findings import first_few
-from ..bake.bake_files import cache_path, snapshot_of
+from ..bake.bake_files import cache_folder, cache_path, snapshot_of
 from ..bake.job import Job, Phase
 from .changes import set_body, set_checked, set_scene, warnings_of
 from .options import PROGRAM, capture_wanted, keys_wanted, make_parser
@@ -230,7 +230,7 @@ def check(arguments: argparse.Namespace) -> int:
     findings = found.findings
     if found.sound is not None:
         try:
-            contacts = Contacts(found.sound)
+            contacts = Contacts(found.sound, cache_folder(bpy.context.scene))
         except (WorkerError, OSError) as error:
             say("ERROR", f"contacts cannot be checked: {error}")
             return ExitStatus.FAILED
