@@ -12,7 +12,7 @@ from typing import Any
 
 import bpy
 import numpy as np
-from bpy.types import ID, Key, Mesh, Object
+from bpy.types import Key, Mesh, Object
 from numpy.typing import NDArray
 
 from . import actions
@@ -48,7 +48,7 @@ def keys_of(ob: Object) -> Key | None:
     return ob.data.shape_keys if isinstance(ob.data, Mesh) else None
 
 
-def mesh_data(ob: Object) -> ID | None:
+def mesh_data(ob: Object) -> Any:
     """The data of an object as the user knows it, also while a bake shows a copy."""
     return ob.stiction.backup.mesh or ob.data
 
@@ -112,8 +112,9 @@ def mute_keys(ob: Object, mute: bool) -> Mesh | None:
     if mute and backup.mesh is not None:
         copy, ob.data = ob.data, backup.mesh
         return copy
-    for item in backup.keys if keys is not None else ():
-        block = keys.key_blocks.get(item.name)
+    blocks = {} if keys is None else keys.key_blocks
+    for item in backup.keys:
+        block = blocks.get(item.name)
         if block is not None:
             block.mute = mute
     return None

@@ -142,17 +142,16 @@ class STICTION_PT_object_flexible(ObjectPanel, Panel):
 
     def draw(self, context: Context) -> None:
         layout = self.layout
-        layout.use_property_split = True
-        layout.use_property_decorate = False
         own = context.object.stiction
         layout.active = own.use_flexible
-        column = layout.column()
-        column.prop(own, "young", text="Stiffness (MPa)")
+        # names are in their fields, where there is room for them in full
+        column = layout.column(align=True)
+        column.prop(own, "young", text="Stiffness, MPa")
         if own.mass_source == "DENSITY":
-            column.prop(own, "density", text="Density (kg/m³)")
+            column.prop(own, "density", text="Density, kg/m³")
         column.prop(own, "poisson")
         column.prop(own, "damping_ratio")
-        column = layout.column()
+        column = layout.column(align=True)
         column.prop(own, "modes")
         column.prop(own, "resolution")
         if own.use_flexible:

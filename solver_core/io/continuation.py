@@ -14,7 +14,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..deformable.reduced_body import preparation_digest
 from ..scene.differences import differences
 from ..scene.fields import paths_of, without_paths
 from ..scene.spec import BodyKind, BodySpec, SceneSpec, SolverSettings
@@ -127,6 +126,9 @@ def bends_alike(a: BodySpec, b: BodySpec) -> bool:
     """Whether the frames of both are told in the same modes."""
     if a.deformable is None or b.deformable is None:
         return a.deformable is b.deformable
+    # only now, for it loads scipy, which who only looks at frames has no use for
+    from ..deformable.reduced_body import preparation_digest
+
     return preparation_digest(a) == preparation_digest(b)
 
 

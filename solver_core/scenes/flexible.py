@@ -73,8 +73,8 @@ def bookshelf(
 
 def sheet(size: tuple[float, float, float], cells: tuple[int, int, int]) -> ShapeSpec:
     """A board around its own centre whose faces are divided, so that it can be seen to bend."""
-    lines = [np.linspace(-0.5 * s, 0.5 * s, n + 1) for s, n in zip(size, cells, strict=True)]
-    return cells_shape(*lines, np.ones(cells, dtype=bool))
+    x, y, z = (np.linspace(-0.5 * s, 0.5 * s, n + 1) for s, n in zip(size, cells, strict=True))
+    return cells_shape(x, y, z, np.ones(cells, dtype=bool))
 
 
 def still(name: str, size: tuple[float, float, float], place: tuple[float, float, float], material: MaterialSpec) -> BodySpec:
