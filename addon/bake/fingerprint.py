@@ -29,7 +29,7 @@ from ..blender.rigid_bodies import bodies_of, constraints_of, is_baked
 from ..read.effectors import WEIGHTS, absorbers_of, effectors_of, has_field
 from ..read.gravity import PATHS
 from ..settings import properties
-from ..settings.object_properties import effective_material, stiffness_of
+from ..settings.object_properties import effective_material, pinned_vertices, stiffness_of
 from .animation_sources import animated_paths, curves_of, digest_of_arrays, plain_values
 
 __all__ = [
@@ -228,7 +228,8 @@ def flexible_of(ob: Object, kept: Callable[[str, Any], Any]) -> tuple[Any, ...] 
     if not ob.stiction.use_flexible:
         return None
     names = ("young", "poisson", "modes", "resolution", "damping_ratio")
-    return tuple(kept(f"stiction.{name}", value) for name, value in zip(names, stiffness_of(ob), strict=True))
+    numbers = tuple(kept(f"stiction.{name}", value) for name, value in zip(names, stiffness_of(ob), strict=True))
+    return (*numbers, pinned_vertices(ob) if ob.type == "MESH" else ())
 
 
 def initial_motion_of(ob: Object) -> tuple[Any, ...]:

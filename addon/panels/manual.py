@@ -38,6 +38,7 @@ ANCHORS = {
         "damping_ratio": "damping",
         "modes": "modes",
         "resolution": "bricks",
+        "pin_group": "pin-group",
         "initial_motion": "begins",
         "velocity": "velocity",
         "angular_velocity": "angular-velocity",

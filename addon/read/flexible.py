@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 from bpy.types import Context, Mesh, Object
 
 from ...solver_core.scene.deformable import DeformableSpec
 from ...solver_core.validation.findings import SceneProblem
-from ..settings.object_properties import stiffness_of
+from ..settings.object_properties import pinned_vertices, stiffness_of
 from .shapes import DEFORMING, ShapeError, read_mesh
 
 __all__ = ["deformable_of", "flexible_problems"]
@@ -23,7 +24,9 @@ def deformable_of(ob: Object) -> DeformableSpec | None:
     if not ob.stiction.use_flexible:
         return None
     young, poisson, modes, resolution, damping = stiffness_of(ob)
-    return DeformableSpec(young=young, poisson=poisson, modes=int(modes), resolution=int(resolution), damping_ratio=damping)
+    pinned = np.array(pinned_vertices(ob) if isinstance(ob.data, Mesh) else [], dtype=np.int32)
+    numbers = {"young": young, "poisson": poisson, "damping_ratio": damping}
+    return DeformableSpec(**numbers, modes=int(modes), resolution=int(resolution), pinned=pinned)
 
 
 def flexible_problems(ob: Object, context: Context) -> Iterator[SceneProblem]:
@@ -42,6 +45,10 @@ def findings(ob: Object, context: Context) -> Iterator[tuple[str, str]]:
         yield "deformable", "it is a library override, whose mesh cannot be bent; make the object local, or leave it rigid"
     if ob.mode == "EDIT":
         yield "deformable", "it is in Edit Mode, in which its mesh cannot be bent; leave it"
+    name = ob.stiction.pin_group
+    if name and not pinned_vertices(ob):
+        missing = f"it has no vertex group {name!r}" if name not in ob.vertex_groups else f"its vertex group {name!r} is empty"
+        yield "pin_group", f"{missing}; choose a group with vertices of a weight of a half or more, or none"
     keys = ob.data.shape_keys
     if keys is not None and not keys.use_relative:
         yield "deformable", "its shape keys are absolute, and bends are added to relative ones; switch on Relative"

@@ -30,6 +30,7 @@ __all__ = [
     "effective_material",
     "may_bend",
     "names_of_materials",
+    "pinned_vertices",
     "register",
     "stiffness_of",
     "unknown_choices",
@@ -38,6 +39,8 @@ __all__ = [
 
 # In an MPa.
 PA = 1e6
+# Of a vertex in a group, from which on it belongs to it.
+HALF = 0.5
 OVERRIDABLE = {"LIBRARY_OVERRIDABLE"}
 
 
@@ -279,6 +282,11 @@ class ObjectStiction(PropertyGroup):
         soft_max=200,
         override=OVERRIDABLE,
     )
+    pin_group: StringProperty(
+        name="Pin Group",
+        description="Vertex group that stays where it is, with a weight of a half or more; empty for a body that flies free",
+        override=OVERRIDABLE,
+    )
     backup: PointerProperty(type=ObjectBackup, override=OVERRIDABLE)
 
 
@@ -304,9 +312,18 @@ def may_bend(ob: Object) -> bool:
 
 
 def stiffness_of(ob: Object) -> tuple[float, ...]:
-    """All that says how a flexible body bends, but for its mesh and its mass; the modulus in Pa."""
+    """All numbers that say how a flexible body bends, but for its mesh and its mass; the modulus in Pa."""
     own = ob.stiction
     return (PA * number(own.young), number(own.poisson), own.modes, own.resolution, number(own.damping_ratio))
+
+
+def pinned_vertices(ob: Object) -> list[int]:
+    """The vertices of a mesh object that are pinned; none where there is no such group."""
+    group = ob.vertex_groups.get(ob.stiction.pin_group) if ob.stiction.pin_group else None
+    if group is None:
+        return []
+    held = ((vertex.index, one) for vertex in ob.data.vertices for one in vertex.groups)
+    return [index for index, one in held if one.group == group.index and one.weight >= HALF]
 
 
 def unknown_choices(own: PropertyGroup) -> list[str]:

@@ -29,6 +29,7 @@ WORDS = {
     "poisson": "poisson's ratio",
     "damping_ratio": "damping",
     "resolution": "bricks",
+    "pinned": "pin group",
 }
 
 

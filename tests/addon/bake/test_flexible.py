@@ -465,3 +465,22 @@ def test_the_panel_is_there_for_what_may_bend_and_says_its_frequency_until_it_is
     ob.stiction.young = 11.0
     assert known_words(context.window_manager, ob) is None
     assert played([ob]).shape == (5, 1, 4, 4)
+
+
+def test_a_pin_group_is_read_and_a_missing_or_an_empty_one_refused_by_name(make_plank, fake_worker):
+    from stiction.addon.bake.outdated import changes
+
+    ob = make_plank()
+    group = ob.vertex_groups.new(name="Root")
+    group.add([0, 1, 2, 3], 1.0, "REPLACE")
+    group.add([4, 5], 0.2, "REPLACE")
+    ob.stiction.pin_group = "Root"
+    assert body_named(read(), "Plank").deformable.pinned.tolist() == [0, 1, 2, 3]
+    bake()
+    assert changes(bpy.context.scene) == []
+    group.add([4, 5], 1.0, "REPLACE")
+    assert changes(bpy.context.scene) == ["flexible of Plank"]
+    group.remove(range(28))
+    assert "'Root' is empty" in problems_of(read)["Plank", "pin_group"]
+    ob.stiction.pin_group = "Rood"
+    assert "no vertex group 'Rood'" in problems_of(read)["Plank", "pin_group"]
