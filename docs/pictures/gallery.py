@@ -59,7 +59,6 @@ SCENES = (
     "rods_of_1991",
     "bookshelf",
     "diving_board",
-    "chairs",
     "glued_wall",
 )
 # Frames that are drawn below each other, where the last alone does not show what happens.

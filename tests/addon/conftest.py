@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 from .objects import box_mesh
+from .planks import make_flexible, plank_mesh
 
 
 @pytest.fixture(scope="session")
@@ -54,6 +55,18 @@ def make_body(scene: bpy.types.Scene) -> Callable[..., bpy.types.Object]:
         scene.rigidbody_world.collection.objects.link(ob)
         ob.rigid_body.type = kind
         ob.rigid_body.collision_shape = shape
+        return ob
+
+    return make
+
+
+@pytest.fixture
+def make_plank(make_body: Callable[..., bpy.types.Object]) -> Callable[..., bpy.types.Object]:
+    """Adds an active board that bends."""
+
+    def make(name: str = "Plank", mesh: bpy.types.Mesh | None = None) -> bpy.types.Object:
+        ob = make_body(name, shape="MESH", mesh=mesh or plank_mesh(name))
+        make_flexible(ob)
         return ob
 
     return make
