@@ -44,6 +44,7 @@ def tips(spec, frames, **settings):
     return np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turn", [None, [0.0, 0.0, 1.2]])
 def test_a_board_that_is_let_go_swings_about_its_sag_with_its_own_frequency(turn):
     """w = q L^4 / (8 E I) at rest; let go from straight it swings between 0 and twice that."""
@@ -74,6 +75,7 @@ def test_without_gravity_nothing_moves():
     assert not tips(SceneSpec((board(),), gravity=np.zeros(3)), 5).any()
 
 
+@pytest.mark.slow
 def test_energy_of_a_pinned_board_that_something_falls_on_never_grows():
     falls = rigid_box("Ball", (0.05, 0.05, 0.05), (0.45, 0.0, 0.2), material(0.3), 0.2)
     spec = SceneSpec((board(), falls))
