@@ -22,6 +22,7 @@ PAGES = {
         "docs/settings",
         "docs/baking",
         "docs/scene",
+        "docs/flexible",
         "docs/troubleshooting",
         "docs/limits",
     ),

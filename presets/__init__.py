@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Materials and solver settings as data; `materials.json` names the source of every number."""
+"""Materials and solver settings as data; `materials.json` and `stiffness.json` name the source of every number."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MATERIALS", "PAIRS", "SOLVER"]
+__all__ = ["MATERIALS", "PAIRS", "SOLVER", "STIFFNESS"]
 
 
 def read_presets(name: str, key: str) -> dict[str, dict[str, Any]]:
@@ -25,3 +25,4 @@ def read_pairs(name: str) -> dict[tuple[str, str], dict[str, Any]]:
 MATERIALS = read_presets("materials.json", "materials")
 PAIRS = read_pairs("materials.json")
 SOLVER = read_presets("solver.json", "presets")
+STIFFNESS = read_presets("stiffness.json", "materials")

@@ -31,7 +31,7 @@ def certificate_of(snapshot: Path, cache: Path) -> dict[str, Any]:
     spec, settings = read_snapshot(snapshot)
     digest = file_digest(snapshot)
     frames = FrameCacheReader.of_snapshot(cache, spec, digest)
-    return {"digest": digest, **build_report(spec, settings, frames, earlier=frames.info.earlier)}
+    return {"digest": digest, **build_report(spec, settings, frames, earlier=frames.info.earlier, modes=frames.modes())}
 
 
 def table(report: dict[str, Any]) -> bytes:

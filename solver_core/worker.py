@@ -6,6 +6,8 @@ output; "event" is their kind:
 
     compiling   kernels are loaded, and compiled where they have not been; unfit: why those that the package brings, or a folder
                 that was named, cannot be used, null if they can or there are none
+    preparing   body, number, of: the modes of a flexible body are computed, of so many different ones
+    prepared    bodies: of each flexible one, what a report says of it
     compiled    kernels: how many were compiled so far; there: how many are on disk, of the whole that any bake may need, which
                 is more than one does; at any time, about once a second while there are any
     started     frame_start, frame_end, resumed_from (the last frame that was there already, or null), bodies
@@ -42,6 +44,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from .bake.bends import bend_warnings, bending_entries
 from .bake.capture_steps import CAPTURE_FORMATS, steps_named
 from .bake.events import ListenerGone, emit, emit_warnings
 from .bake.report import (
@@ -75,6 +78,7 @@ from .io.cache import (
     refuse_other_scene,
 )
 from .io.container import ContainerError
+from .io.kept_modes import NOTHING_BENDS, SceneModes, scene_modes
 from .io.outputs import REPORT, STANDARD_OUTPUT, refuse_one_for_another, refuse_output, write_output
 from .io.snapshot import file_digest, read_snapshot
 from .process.command_line import ExitStatus, Parser, UsageError, status_of
@@ -268,13 +272,15 @@ def simulate(
     from .dynamics.joints.links import links_of, swing_warnings
     from .dynamics.simulation import Simulation
 
+    modes = modes_of(spec, settings, writer, arguments.cache, ending)
     see = None
     if arguments.capture is not None:
         from .bake.capture import Capture
 
         capture = Capture(arguments.capture, arguments.capture_steps, arguments.capture_format, Path(arguments.cache).stem)
         see = capture.see
-    simulation = Simulation(spec, settings, keep_contacts=arguments.contacts, threads=arguments.threads, see=see)
+    how = {"keep_contacts": arguments.contacts, "threads": arguments.threads}
+    simulation = Simulation(spec, settings, see=see, modes=modes.by_body(), **how)
     if settings.step_time_limit:
         # what time ends comes out otherwise the second time
         writer.seconds_between_checkpoints = 0.0
@@ -288,6 +294,7 @@ def simulate(
     warnings = (*simulation.warnings, *lock_warnings(writer, arguments.cache))
     emit_warnings(warnings)
     warned = {warning.objects for warning in warnings if warning.field in ("overlap", "substeps")}
+    warned_bends: set[tuple[str, ...]] = set()
     contradicting = {name for warning in warnings if warning.field == "contradiction" for name in warning.objects}
     there = FrameCacheReader(arguments.cache)
     first, odd = go_on(simulation, writer, there)
@@ -322,7 +329,9 @@ def simulate(
         warned.update(warning.objects for warning in seen)
         contradictions = tuple(contradiction_warnings(frame, spec, contradicting | gave_way))
         contradicting.update(name for warning in contradictions for name in warning.objects)
-        emit_warnings((*seen, *breaking_warnings(frame, spec, broken), *contradictions))
+        bends = tuple(bend_warnings(frame, spec, modes, warned_bends))
+        warned_bends.update(warning.objects for warning in bends)
+        emit_warnings((*seen, *bends, *breaking_warnings(frame, spec, broken), *contradictions))
         if not swing:
             swing = swing_warnings((frame,), spec, settings, links)
             emit_warnings(swing)
@@ -333,7 +342,8 @@ def simulate(
     with ending.writing:
         keep_checkpoint(writer)
     if arguments.report:
-        report = build_report(spec, settings, FrameCacheReader(arguments.cache), (*warnings, *swing), writer.info.earlier)
+        said = *warnings, *swing
+        report = build_report(spec, settings, FrameCacheReader(arguments.cache), said, writer.info.earlier, modes)
         try:
             write_output(arguments.report, REPORT, report_bytes(report))
         except OSError as error:
@@ -341,6 +351,22 @@ def simulate(
     frames = spec.frame_end - spec.frame_start + 1
     emit("finished", frames=frames, missed_steps=missed, seconds=time.perf_counter() - begin)
     return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.BAKED
+
+
+def modes_of(spec: SceneSpec, settings: SolverSettings, writer: FrameCacheWriter, cache: str, ending: Ending) -> SceneModes:
+    """The modes of what bends: those of the frames that are there, those that are kept beside them, or new ones. Raises
+    StopAsked before each that has to be computed."""
+
+    def say(body: str, number: int, of: int) -> None:
+        ending.check()
+        emit("preparing", body=body, number=number, of=of)
+
+    there = FrameCacheReader(cache)
+    known = there.modes() if there.frames else NOTHING_BENDS
+    writer.modes = scene_modes(spec, Path(cache).parent, known, say)
+    if writer.modes.bodies:
+        emit("prepared", bodies=bending_entries(spec, settings, writer.modes))
+    return writer.modes
 
 
 def figures(frame: Frame, spec: SceneSpec) -> dict[str, Any]:

@@ -46,12 +46,13 @@ def own_curves(owner: ID, data: AnimData) -> Iterator[Any]:
         yield from actions.curves_in(data.action, actions.slot_identifier(owner))
 
 
-def curves_of(owner: ID) -> Any:
-    """The owner's curves, drivers and strips."""
+def curves_of(owner: ID, left_out: Collection[str] = ()) -> Any:
+    """The owner's curves, but for those at some data paths, drivers and strips."""
     data = owner.animation_data
     if data is None:
         return ()
-    curves = tuple(curve_of(curve) for curve in own_curves(owner, data) if curve.data_path not in actions.COME_OF_BAKES)
+    not_of_bakes = (curve for curve in own_curves(owner, data) if curve.data_path not in actions.COME_OF_BAKES)
+    curves = tuple(curve_of(curve) for curve in not_of_bakes if curve.data_path not in left_out)
     drivers = tuple(
         (one.data_path, one.array_index, one.driver.type, one.driver.expression, curve_of(one)) for one in data.drivers
     )

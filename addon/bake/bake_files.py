@@ -39,6 +39,7 @@ from .fingerprint import changes_since, made_from
 __all__ = [
     "BakeFiles",
     "bake_files",
+    "cache_folder",
     "cache_path",
     "caches_in_use",
     "files_to_go_on",
@@ -63,14 +64,18 @@ class BakeFiles:
     cache: Path
 
 
-def bake_files(scene: Scene, digest: str) -> BakeFiles:
-    """The files of a new bake, in the folder that the user chose; raises PathRefused where that is none."""
+def cache_folder(scene: Scene) -> Path:
+    """The folder that the user chose for the frames of bakes."""
     folder = scene.stiction.cache_directory
     if folder.startswith("//") and not bpy.data.filepath:
         # A file that was never saved has no folder of its own; its cache lives as long as the session.
-        directory = Path(bpy.app.tempdir) / folder.removeprefix("//")
-    else:
-        directory = Path(bpy.path.abspath(folder))
+        return Path(bpy.app.tempdir) / folder.removeprefix("//")
+    return Path(bpy.path.abspath(folder))
+
+
+def bake_files(scene: Scene, digest: str) -> BakeFiles:
+    """The files of a new bake, in the folder that the user chose; raises PathRefused where that is none."""
+    directory = cache_folder(scene)
     if directory.exists() and not directory.is_dir():
         raise PathRefused(directory, "is a file; the cache folder has to be a folder")
     stem = bpy.path.clean_name(f"{Path(bpy.data.filepath).stem or 'untitled'}-{scene.name}")

@@ -8,10 +8,11 @@ import os
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import bpy
 import numpy as np
@@ -90,13 +91,15 @@ def looking(context: Context) -> Steps[Look]:
 class Contacts:
     """The solver's own look at the scene, in a process of its own: overlaps at the first frame, masses, sizes and speeds."""
 
-    def __init__(self, extraction: Extraction):
-        """Start it. Raises WorkerError and OSError."""
+    def __init__(self, extraction: Extraction, folder: Path | None = None):
+        """Start it. folder: where the modes of flexible bodies are kept, if it is there. Raises WorkerError and OSError."""
+        self.flexible: tuple[dict[str, Any], ...] = ()
         self._folder = tempfile.TemporaryDirectory(prefix="stiction-check-", ignore_cleanup_errors=True)
         snapshot, self._answer = (Path(self._folder.name) / name for name in ("scene.snapshot", "findings.json"))
         write_snapshot(snapshot, extraction.spec, extraction.settings)
         self._errors = open(Path(self._folder.name) / "errors", "w+", encoding="utf-8")  # noqa: SIM115 (closed by `end`)
         command = [find_python(), "-s", "-P", "-m", "solver_core.check", str(snapshot), str(self._answer)]
+        command += [str(folder)] if folder is not None and folder.is_dir() else []
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -120,7 +123,8 @@ class Contacts:
             return (Finding("ERROR", (), "contacts", f"the contact check failed: {reason[0]}"),)
         said = json.loads(self._answer.read_text(encoding="utf-8"))
         found = [Finding("WARNING", tuple(one["objects"]), one["field"], one["message"]) for one in said["warnings"]]
-        return (*found, *loads(said["loads"]), *shared_reactions(said["shared"]))
+        self.flexible = tuple(said["flexible"])
+        return (*found, *loads(said["loads"]), *shared_reactions(said["shared"]), *frequencies(self.flexible))
 
     def end(self) -> None:
         """End it, and remove its files."""
@@ -251,6 +255,17 @@ def shared_reactions(of_joints: dict[str, bool]) -> Iterator[Finding]:
     if lasting:
         message = f"the reactions of {len(lasting)} constraints are not unique, the motion is: {why}"
         yield Finding("INFO", lasting, "reactions", message)
+
+
+def frequencies(entries: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
+    """How fast flexible bodies swing, together those that do alike."""
+    alike: dict[str, list[str]] = {}
+    for entry in entries:
+        last = entry["frequencies"][-1]
+        message = f"{entry['words']} (the last has {figure(last)} Hz), {entry['bricks']} bricks"
+        alike.setdefault(message, []).append(entry["body"])
+    for message, names in alike.items():
+        yield Finding("INFO", tuple(names), "modes", message)
 
 
 def places_of_files(scene: Scene) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -23,12 +23,13 @@ from bpy.types import Object, Scene
 
 from ...solver_core.scene.words import in_words
 from ..blender import actions
+from ..blender.bend_keys import mesh_data, path_of
 from ..blender.restore import baked_objects
 from ..blender.rigid_bodies import bodies_of, constraints_of, is_baked
 from ..read.effectors import WEIGHTS, absorbers_of, effectors_of, has_field
 from ..read.gravity import PATHS
 from ..settings import properties
-from ..settings.object_properties import effective_material
+from ..settings.object_properties import effective_material, pinned_vertices, stiffness_of
 from .animation_sources import animated_paths, curves_of, digest_of_arrays, plain_values
 
 __all__ = [
@@ -178,10 +179,15 @@ def of_absorber(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
 
 def mesh_as_seen(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
     """A mesh and what changes it."""
-    if ob.data is not None and ob.data.session_uid not in meshes:
-        meshes[ob.data.session_uid] = mesh_of(ob)
-    modifiers = tuple(settings_of(one, "modifiers", ob, set()) for one in ob.modifiers)
-    return (None if ob.data is None else meshes[ob.data.session_uid], modifiers)
+    return (known_mesh(ob, meshes), tuple(settings_of(one, "modifiers", ob, set()) for one in ob.modifiers))
+
+
+def known_mesh(ob: Object, meshes: dict[int, Any]) -> Any:
+    """A digest of an object's mesh, which is taken once for all that share it."""
+    data = mesh_data(ob)
+    if data is not None and data.session_uid not in meshes:
+        meshes[data.session_uid] = mesh_of(ob)
+    return None if data is None else meshes[data.session_uid]
 
 
 def of_body(ob: Object, meshes: dict[int, Any]) -> dict[str, Any]:
@@ -205,6 +211,7 @@ def of_body(ob: Object, meshes: dict[int, Any]) -> dict[str, Any]:
         else kept("rigid_body.restitution", body.restitution),
         "mass": kept("stiction.density", own.density) if own.mass_source == "DENSITY" else kept("rigid_body.mass", body.mass),
         "shape": shape_of(ob, meshes),
+        "flexible": flexible_of(ob, kept),
         "collision collections": tuple(body.collision_collections),
         "initial motion": initial_motion_of(ob),
         "damping or locks": (
@@ -214,6 +221,15 @@ def of_body(ob: Object, meshes: dict[int, Any]) -> dict[str, Any]:
             tuple(ob.lock_rotation),
         ),
     }
+
+
+def flexible_of(ob: Object, kept: Callable[[str, Any], Any]) -> tuple[Any, ...] | None:
+    """What makes a body flexible, None for a rigid one; kept: a value at a path, or that it is keyed."""
+    if not ob.stiction.use_flexible:
+        return None
+    names = ("young", "poisson", "modes", "resolution", "damping_ratio")
+    numbers = tuple(kept(f"stiction.{name}", value) for name, value in zip(names, stiffness_of(ob), strict=True))
+    return (*numbers, pinned_vertices(ob) if ob.type == "MESH" else ())
 
 
 def initial_motion_of(ob: Object) -> tuple[Any, ...]:
@@ -246,7 +262,7 @@ def differences(before: Digests, now: Digests) -> list[str]:
 
 
 def changed_in(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    return [what for what in now if before.get(what, before.get(FORMER.get(what, what))) != now[what]]
+    return [what for what in now if before.get(what, before.get(FORMER.get(what, what), LATER.get(what))) != now[what]]
 
 
 def some(names: list[str]) -> str:
@@ -257,6 +273,10 @@ def some(names: list[str]) -> str:
 
 def digest(value: Any) -> str:
     return hashlib.blake2b(repr(value).encode(), digest_size=5).hexdigest()
+
+
+# What bakes of earlier versions wrote nothing of, for it was so in all of them.
+LATER = {"flexible": digest(None)}
 
 
 def friction_of(ob: Object) -> tuple[float, float]:
@@ -282,14 +302,12 @@ def shape_of(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
     if body.collision_shape == "COMPOUND":
         return chosen
     changed = () if body.mesh_source == "BASE" else tuple(settings_of(one, "modifiers", ob, set()) for one in ob.modifiers)
-    if ob.data is not None and ob.data.session_uid not in meshes:
-        meshes[ob.data.session_uid] = mesh_of(ob)
-    return (chosen, None if ob.data is None else meshes[ob.data.session_uid], changed)
+    return (chosen, known_mesh(ob, meshes), changed)
 
 
 def mesh_of(ob: Object) -> Any:
     """A digest of an object's own mesh, before its modifiers; of what is no mesh, its plain values."""
-    data = ob.data
+    data = mesh_data(ob)
     if ob.type != "MESH":
         return plain_values(data, "", ()) if data is not None else None
     points = np.empty(3 * len(data.vertices), dtype=np.float32)
@@ -297,12 +315,14 @@ def mesh_of(ob: Object) -> Any:
     data.vertices.foreach_get("co", points)
     data.loops.foreach_get("vertex_index", corners)
     data.polygons.foreach_get("loop_total", lengths)
-    keys = data.shape_keys
-    if keys is None:
+    keys, made = data.shape_keys, {item.name for item in ob.stiction.backup.keys}
+    # what bends it in a bake comes of that, and the basis with it if there was none
+    if keys is None or (made and data == ob.data and not ob.stiction.backup.had_keys):
         return digest_of_arrays(points, corners, lengths)
     moving = animated_paths(keys)
-    values = [plain_values(block, f'key_blocks["{block.name}"].', moving) for block in keys.key_blocks]
-    return (digest_of_arrays(points, corners, lengths), values, curves_of(keys))
+    own = [block for block in keys.key_blocks if block.name not in made]
+    values = [plain_values(block, f'key_blocks["{block.name}"].', moving) for block in own]
+    return (digest_of_arrays(points, corners, lengths), values, curves_of(keys, frozenset(map(path_of, made))))
 
 
 def animation_of(ob: Object, seen: set[int]) -> Any:

@@ -34,6 +34,7 @@ __all__ = [
     "PauseWorker",
     "Phase",
     "Report",
+    "ShowFlexible",
     "ShowFrames",
     "StartPlayback",
     "StopWorker",
@@ -209,6 +210,13 @@ class ShowFrames:
 
 
 @dataclass(frozen=True)
+class ShowFlexible:
+    """The modes of flexible bodies are known: what a report says of each."""
+
+    entries: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True)
 class StopWorker:
     """Ask the process to end."""
 
@@ -231,7 +239,7 @@ class Report:
     text: str
 
 
-Effect = StartPlayback | ShowFrames | StopWorker | PauseWorker | LetWorkerGoOn | Report
+Effect = StartPlayback | ShowFrames | ShowFlexible | StopWorker | PauseWorker | LetWorkerGoOn | Report
 
 
 def advance(job: Job, event: Event) -> tuple[Job, tuple[Effect, ...]]:
@@ -257,24 +265,6 @@ def advance(job: Job, event: Event) -> tuple[Job, tuple[Effect, ...]]:
 
 def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, ...]]:
     match record.get("event"):
-        case "compiling":
-            unfit = record.get("unfit")
-            return replace(job, status=LOADING), (Report("INFO", f"Recompiling: {unfit}"),) if unfit else ()
-        case "compiled":
-            if job.stopping:
-                return job, ()
-            there, whole = record["there"], record["whole"]
-            status = f"{COMPILING}, {there} kernels of at most {whole}; later bakes reuse them"
-            return replace(job, status=status, compiled=there / max(whole, 1)), ()
-        case "started":
-            started = replace(
-                job,
-                phase=Phase.BAKING,
-                frame_start=record["frame_start"],
-                frame_end=record["frame_end"],
-                last_frame=record["resumed_from"],
-            )
-            return started, (StartPlayback(),)
         case "paused":
             at = "at the start" if job.last_frame is None else f"after frame {job.last_frame}"
             return replace(job, status=f"Paused {at}") if job.pausing and not job.stopping else job, ()
@@ -299,6 +289,37 @@ def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, 
             return replace(job, error=f"the bake was stopped: {record['reason']}"), ()
         case "error":
             return refused(job, record), ()
+        case _:
+            return before_frames(job, record)
+
+
+def before_frames(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, ...]]:
+    match record.get("event"):
+        case "compiling":
+            unfit = record.get("unfit")
+            return replace(job, status=LOADING), (Report("INFO", f"Recompiling: {unfit}"),) if unfit else ()
+        case "compiled":
+            if job.stopping:
+                return job, ()
+            there, whole = record["there"], record["whole"]
+            status = f"{COMPILING}, {there} kernels of at most {whole}; later bakes reuse them"
+            return replace(job, status=status, compiled=there / max(whole, 1)), ()
+        case "preparing":
+            if job.stopping:
+                return job, ()
+            count = f", {record['number']} of {record['of']}" if record["of"] > 1 else ""
+            return replace(job, status=f"Finding how {one_line(record['body'])} bends{count}"), ()
+        case "prepared":
+            return job, (ShowFlexible(tuple(record["bodies"])),)
+        case "started":
+            started = replace(
+                job,
+                phase=Phase.BAKING,
+                frame_start=record["frame_start"],
+                frame_end=record["frame_end"],
+                last_frame=record["resumed_from"],
+            )
+            return started, (StartPlayback(),)
         case _:
             # whatever a later worker may say: the exit status decides
             return job, ()

@@ -9,9 +9,10 @@ import bpy
 from bpy.app.handlers import persistent
 from bpy.types import Depsgraph, Scene
 
-from ...solver_core.io.between_frames import poses_at
+from ...solver_core.io.between_frames import state_at
 from ...solver_core.io.cache import CacheError, FrameCacheReader
 from ...solver_core.process.console import one_line
+from ..blender.bend_keys import show_bend
 from ..blender.placement import basis_at, place, world_matrices
 from ..blender.restore import baked_objects, is_moved_otherwise, rest_worlds, show_start
 from .bake_files import cache_path
@@ -35,13 +36,20 @@ def show(scene: Scene, depsgraph: Depsgraph, reader: FrameCacheReader) -> None:
     index = {name: column for column, name in enumerate(reader.info.bodies)}
     # what is shown as a piece of one object is hidden, and waits
     hidden = {one.body for one in scene.stiction_display.hidden_bodies}
-    objects = [ob for ob in baked_objects(scene) if ob.stiction.backup.body in index and ob not in hidden]
+    baked = [ob for ob in baked_objects(scene) if ob.stiction.backup.body in index]
+    objects = [ob for ob in baked if ob not in hidden]
+    # with the fraction, and Blender's time remapping, as keyframes are evaluated
+    time = scene.frame_current_final
+    poses, modal = state_at(reader, time)
+    # pieces share their meshes with what is hidden
+    bending = [ob for ob in baked if ob.stiction.backup.keys]
+    rows = reader.modal_rows() if bending else {}
+    for ob in bending:
+        show_bend(ob, modal[rows.get(index[ob.stiction.backup.body], slice(0))])
     if not objects:
         return
     columns = [index[ob.stiction.backup.body] for ob in objects]
-    # with the fraction, and Blender's time remapping, as keyframes are evaluated
-    time = scene.frame_current_final
-    poses, first = poses_at(reader, time)[columns], reader.read(frames[0]).poses[columns]
+    poses, first = poses[columns], reader.read(frames[0]).poses[columns]
     place(objects, basis_at(objects, world_matrices(poses, first, rest_worlds(objects)), depsgraph))
     is_start = time <= frames[0]
     for ob in objects if is_start else ():

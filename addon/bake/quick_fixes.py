@@ -70,6 +70,14 @@ def use_hull(_scene: Scene, ob: Object) -> None:
     ob.rigid_body.collision_shape = "CONVEX_HULL"
 
 
+def is_flexible(ob: Object) -> bool:
+    return has_body(ob) and ob.stiction.use_flexible
+
+
+def make_rigid(_scene: Scene, ob: Object) -> None:
+    ob.stiction.use_flexible = False
+
+
 def leave_world(scene: Scene, ob: Object) -> None:
     collection = scene.rigidbody_world.collection
     if any(member == ob for member in collection.objects):
@@ -144,6 +152,8 @@ MENDS: dict[str, Mend | SceneMend] = {
     "object1": Mend("Switch Off", "Switch the constraint off", has_constraint, switch_off),
     "object2": Mend("Switch Off", "Switch the constraint off", has_constraint, switch_off),
     "spring_type": Mend("Blender 2.8", "Use the springs of Blender 2.8", has_constraint, use_damped_springs),
+    "deformable": Mend("Make Rigid", "Switch Flexible off", is_flexible, make_rigid),
+    "young": Mend("Make Rigid", "Switch Flexible off", is_flexible, make_rigid),
     "substeps": SceneMend("Double Substeps", "Double the time steps of a frame", more_substeps),
     "friction_combine": SceneMend(
         "Change Rule", "Choose the rule Geometric Mean, which keeps two equal coefficients", keep_numbers

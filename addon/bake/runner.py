@@ -36,6 +36,7 @@ from .bake_files import (
     remove_old_bakes,
     told_parts,
 )
+from .bending import bend_objects, tell_flexible
 from .fingerprint import made_from, written
 from .job import (
     CancelRequested,
@@ -45,6 +46,7 @@ from .job import (
     PauseRequested,
     PauseWorker,
     Report,
+    ShowFlexible,
     ShowFrames,
     StartPlayback,
     StopWorker,
@@ -186,6 +188,10 @@ class Bake:
                     self._say(level, text)
                 case StartPlayback():
                     self._take_over(self._find_scene())
+                case ShowFlexible(entries):
+                    scene = self._find_scene()
+                    if scene is not None:
+                        tell_flexible(bpy.context.window_manager, scene, entries)
                 case ShowFrames(frame):
                     self._show(self._find_scene(), frame)
         if self.job.is_over and self.job.last_frame is not None and (scene := self._find_scene()) and self._is_shown(scene):
@@ -231,6 +237,8 @@ class Bake:
             # Undo of whatever came after the click on Bake brings back the scene of before that.
             self._take_over(scene)
         scene.stiction.bake.last_frame = frame
+        if any(body.deformable is not None for body in self._extraction.spec.bodies):
+            bend_objects(scene, FrameCacheReader(self._files.cache, self._files.digest))
         # Whoever waits at a frame that was not there yet sees it now; whoever looks at another one is left alone.
         if scene.frame_current >= frame and not bpy.app.background:
             scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)

@@ -18,6 +18,7 @@ __all__ = [
     "TRANSFORMS",
     "assign",
     "bake_tracks",
+    "copy_for_bake",
     "curves",
     "curves_in",
     "empty_action",
@@ -37,6 +38,7 @@ LINEAR = 1  # the value of this item in Keyframe.interpolation
 # Custom properties that have what a constraint bore in a bake: their curves come of it, and it does not come of them.
 REACTION_FORCE, REACTION_TORQUE = "reaction_force", "reaction_torque"
 COME_OF_BAKES = frozenset(f'["{name}"]' for name in (REACTION_FORCE, REACTION_TORQUE))
+TRACK = "Stiction Bake"
 MADE_BY_BAKE = "stiction_bake"  # custom property of the actions that a bake makes, and may remove again
 
 # Everything that places an object, with its size.
@@ -146,15 +148,15 @@ def is_bake_track(track: NlaTrack) -> bool:
     return bool(made) and all(made)
 
 
-def push_down(owner: ID, name: str) -> None:
-    """Make the owner's action a strip in a track of that name, above all others, and leave the owner without an action."""
+def push_down(owner: ID) -> None:
+    """Make the owner's action a strip in a track of its own, above all others, and leave the owner without an action."""
     data = owner.animation_data
     action, slot = data.action, data.action_slot if HAS_SLOTS else None
     data.action = None
     active = data.nla_tracks.active
     track = data.nla_tracks.new()
     data.nla_tracks.active = active
-    track.name = name
+    track.name = TRACK
     strip = track.strips.new(action.name, int(action.frame_range[0]), action)
     if HAS_SLOTS:
         strip.action_slot = slot
@@ -176,17 +178,23 @@ def without_motion(owner: ID, name: str) -> None:
     data = owner.animation_data
     if data is None or data.action is None:
         return
-    slot = slot_identifier(owner)
-    copy = data.action.copy()
-    copy.name = name
-    copy[MADE_BY_BAKE] = True
-    assign(owner, copy, slot)
+    copy = copy_for_bake(owner, name)
     remaining = curves(owner)
     for curve in [curve for curve in remaining or () if is_put_aside(curve.data_path)]:
         remaining.remove(curve)
     if not remaining:
         assign(owner, None, "")
         bpy.data.actions.remove(copy)
+
+
+def copy_for_bake(owner: ID, name: str) -> Action:
+    """Replace the owner's action, which it has, by a copy that a bake may change."""
+    slot = slot_identifier(owner)
+    copy = owner.animation_data.action.copy()
+    copy.name = name
+    copy[MADE_BY_BAKE] = True
+    assign(owner, copy, slot)
+    return copy
 
 
 def write_curve(owner: ID, path: str, index: int, frames: NDArray[np.float64], values: NDArray[np.float64]) -> None:

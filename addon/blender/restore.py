@@ -17,6 +17,7 @@ from bpy.types import Action, Collection, Object, Scene
 from numpy.typing import NDArray
 
 from . import actions
+from .bend_keys import give_back_mesh, mute_keys, separate
 from .placement import ancestors
 from .rigid_bodies import is_baked
 
@@ -107,6 +108,7 @@ def give_back(ob: Object) -> None:
     own = ob.animation_data.action if ob.animation_data is not None else None
     state = remembered(ob)
     actions.remove_bake_tracks(ob)
+    give_back_mesh(ob)
     apply(ob, state)
     if own is not None:
         actions.remove_if_made_by_bake(own)
@@ -117,6 +119,7 @@ def let_go(copy: Object) -> None:
     """Make a duplicate of a baked object a body of its own, where it is now, with everything else as the original had it."""
     here = {name: tuple(getattr(copy, name)) for name in actions.TRANSFORMS}
     is_placed_by_bake = not is_moved_otherwise(copy)
+    separate(copy)
     give_back(copy)
     if is_placed_by_bake:
         for name, values in here.items():
@@ -158,6 +161,7 @@ def originals(scene: Scene) -> Iterator[None]:
     baked = {ob.session_uid: capture(ob) for ob in objects}
     # With this state the playback keeps still, too.
     state, scene.stiction.bake.state = scene.stiction.bake.state, "NONE"
+    copies = {ob.session_uid: mute_keys(ob, True) for ob in objects}
     try:
         for ob in objects:
             for track in actions.bake_tracks(ob):
@@ -171,6 +175,10 @@ def originals(scene: Scene) -> Iterator[None]:
             set_muted(ob, remembered(ob), True)
             set_member(ob, remembered(ob), False)
             apply(ob, baked[ob.session_uid])
+            copy = copies[ob.session_uid]
+            if copy is not None:
+                ob.data = copy
+            mute_keys(ob, False)
         scene.stiction.bake.state = state
 
 

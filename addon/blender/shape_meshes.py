@@ -49,8 +49,9 @@ def is_upright(solid: Solid) -> bool:
     return solid.kind is not Named.CONE or bool(solid.rotation[2, 2] > 1.0 - ROUNDING)
 
 
-def shape_mesh(name: str, shape: ShapeSpec) -> Mesh:
-    """What a shape looks like: faces in one plane are one polygon. A mesh for a half-space is made by `slab`."""
+def shape_mesh(name: str, shape: ShapeSpec, *, bends: bool = False) -> Mesh:
+    """What a shape looks like: faces in one plane are one polygon, or of one that bends, all of whose vertices have to stay, as
+    many four-sided ones as there are. A mesh for a half-space is made by `slab`."""
     solid = solid_of(shape)
     sheet = bmesh.new()
     place = Matrix.LocRotScale(solid.position, Matrix(solid.rotation.tolist()), None)
@@ -70,18 +71,21 @@ def shape_mesh(name: str, shape: ShapeSpec) -> Mesh:
             raise ValueError(f"{name}: a half-space has no mesh")
         case _:
             place = Matrix.Identity(4)
-            polyhedron(sheet, shape, solid)
+            polyhedron(sheet, shape, solid, bends)
     bmesh.ops.transform(sheet, matrix=place, verts=sheet.verts)
     return finish_mesh(sheet, name)
 
 
-def polyhedron(sheet: bmesh.types.BMesh, shape: ShapeSpec, solid: Solid) -> None:
+def polyhedron(sheet: bmesh.types.BMesh, shape: ShapeSpec, solid: Solid, bends: bool) -> None:
     corners = [sheet.verts.new(vertex) for vertex in shape.vertices]
     if solid.kind is Named.MESH:
         for triangle in shape.triangles:
             sheet.faces.new([corners[i] for i in triangle])
     else:
         bmesh.ops.convex_hull(sheet, input=corners)
+    if bends:
+        bmesh.ops.join_triangles(sheet, faces=sheet.faces, angle_face_threshold=COPLANAR, angle_shape_threshold=math.pi)
+        return
     bmesh.ops.dissolve_limit(sheet, angle_limit=COPLANAR, verts=sheet.verts, edges=sheet.edges)
 
 

@@ -96,6 +96,11 @@ def set_density(ob: Object, value: float, label: str) -> None:
     ob.stiction.mass_source = "DENSITY"
 
 
+def set_young(ob: Object, value: float, label: str) -> None:
+    set_checked(ob.stiction, "young", value, label)
+    ob.stiction.use_flexible = True
+
+
 def set_blender(name: str) -> Callable[[Object, float, str], None]:
     return lambda ob, value, label: set_checked(ob.rigid_body, name, value, label)
 
@@ -107,6 +112,7 @@ FIELDS: dict[str, Callable[[Object, float, str], None]] = {
     "restitution": set_own("restitution"),
     "mass": set_mass,
     "density": set_density,
+    "young": set_young,
     "linear_damping": set_blender("linear_damping"),
     "angular_damping": set_blender("angular_damping"),
 }

@@ -20,7 +20,7 @@ from ...solver_core.io.outputs import REPORT, write_output
 from ...solver_core.process.command_line import ExitStatus, UsageError, status_of
 from ...solver_core.process.console import one_line, prepare_streams, tell
 from ...solver_core.threads.count import MOST_ASKED
-from ..bake.bake_files import cache_path, snapshot_of
+from ..bake.bake_files import cache_folder, cache_path, snapshot_of
 from .bake import bake
 from .changes import set_body, set_checked, set_scene, warnings_of
 from .messages import say, say_warnings
@@ -158,7 +158,7 @@ def check(arguments: argparse.Namespace) -> int:
     findings = found.findings
     if found.sound is not None:
         try:
-            contacts = Contacts(found.sound)
+            contacts = Contacts(found.sound, cache_folder(bpy.context.scene))
         except (WorkerError, OSError) as error:
             say("ERROR", f"contacts cannot be checked: {error}")
             return ExitStatus.FAILED

@@ -7,13 +7,14 @@ from __future__ import annotations
 import bpy
 from bpy.types import Context, Menu
 
+from .flexible import FLEXIBLE
 from .jointed import JOINTED
 from .plain import PLAIN
 from .published import PUBLISHED
 
 __all__ = ["DEMOS", "register", "unregister"]
 
-GROUPS = (PLAIN, PUBLISHED, JOINTED)
+GROUPS = (PLAIN, PUBLISHED, JOINTED, FLEXIBLE)
 DEMOS = tuple(operator for group in GROUPS for operator in group)
 
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 import bmesh
 import bpy
 import numpy as np
-from bpy.types import Collection, Context, Mesh, Object, Scene
+from bpy.types import Collection, Context, Mesh, Object, PropertyGroup, Scene
 from mathutils import Quaternion, Vector
 
+from ...solver_core.scene.deformable import DeformableSpec
 from ...solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
 from ..blender import actions
 from ..blender.shape_meshes import form_of, shape_mesh, slab
+from ..settings.object_properties import PA
 from .constraints import add_constraint
 
 __all__ = ["GROUND_THICKNESS", "build_scene", "ground_width", "hidden_by", "hold", "world_members"]
@@ -84,9 +86,14 @@ def build_body(body: BodySpec, spec: SceneSpec, meshes: dict[bytes, Mesh]) -> Ob
     else:
         # Bodies of one shape share one mesh, as copies made by hand would.
         shape = body.shape
-        key = repr((shape.kind, shape.margin, shape.radius)).encode() + shape.vertices.tobytes() + shape.triangles.tobytes()
+        bends = body.deformable is not None
+        key = (
+            repr((shape.kind, shape.margin, shape.radius, bends)).encode()
+            + shape.vertices.tobytes()
+            + shape.triangles.tobytes()
+        )
         if key not in meshes:
-            meshes[key] = shape_mesh(body.name, shape)
+            meshes[key] = shape_mesh(body.name, shape, bends=bends)
         ob = bpy.data.objects.new(body.name, meshes[key])
     ob.rotation_mode = "QUATERNION"
     ob.location = position
@@ -104,6 +111,8 @@ def set_rigid_body(ob: Object, body: BodySpec) -> None:
     if material.mu_dynamic != material.mu_static:
         own.use_mu_dynamic = True
         own.mu_dynamic = material.mu_dynamic
+    if body.deformable is not None:
+        set_flexible(own, body.deformable)
     if body.velocity.any() or body.angular_velocity.any():
         own.initial_motion, own.velocity, own.angular_velocity = "VALUES", body.velocity, body.angular_velocity
     if body.density is not None:
@@ -111,6 +120,12 @@ def set_rigid_body(ob: Object, body: BodySpec) -> None:
         rigid.mass = body.density * mesh_volume(ob.data)
     elif body.mass is not None:
         rigid.mass = body.mass
+
+
+def set_flexible(own: PropertyGroup, spec: DeformableSpec) -> None:
+    own.use_flexible = True
+    own.young, own.poisson, own.damping_ratio = spec.young / PA, spec.poisson, spec.damping_ratio
+    own.modes, own.resolution = spec.modes, spec.resolution
 
 
 def hold(ob: Object, path: np.ndarray, start: int) -> None:

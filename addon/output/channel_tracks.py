@@ -19,7 +19,7 @@ from ...solver_core.bake.thinning import Deviation, interpolated, keys_within
 from ..blender import rotations
 from ..blender.placement import Channels, inverse
 
-__all__ = ["Keys", "Samples", "Tolerance", "Track", "tracks_of"]
+__all__ = ["Keys", "Samples", "Tolerance", "Track", "in_single_precision", "track", "tracks_of"]
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -53,13 +53,14 @@ class Keys:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """The motion of objects: world matrices (samples, objects, 4, 4) at times (samples,) in frames, and whether a body is hit
-    about then (objects, samples)."""
+    """The motion of objects: world matrices (samples, objects, 4, 4) at times (samples,) in frames, whether a body is hit
+    about then (objects, samples), and how far bodies that bend are in their modes (samples, k)."""
 
     objects: list[Object]
     times: Array
     worlds: Array
     hit: Flags
+    modal: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +79,12 @@ class Track:
     @property
     def is_place(self) -> bool:
         """Whether it is a place, and errors are in m."""
-        return self.path == "location"
+        return is_place(self.path)
+
+
+def is_place(path: str) -> bool:
+    """Whether errors of the channel with this data path are in m."""
+    return not path.startswith("rotation")
 
 
 def tracks_of(samples: Samples, basis: Array, channels: Sequence[Channels], keys: Keys) -> list[Track]:
@@ -105,7 +111,7 @@ def track(path: str, indices: list[int], values: Array, samples: Samples, keys: 
     if keys.tolerance is None:
         chosen[:, :: keys.step] = chosen[:, -1] = True
     else:
-        most = keys.tolerance.place if path == "location" else keys.tolerance.rotation
+        most = keys.tolerance.place if is_place(path) else keys.tolerance.rotation
         chosen = keys_within(times, values, lambda which, others: error(which, others) / most, samples.hit[indices])
     errors = np.zeros(values.shape[:2])
     if not keys.are_all:

@@ -12,13 +12,14 @@ from bpy.types import Action, Context, Object, Scene
 from numpy.typing import NDArray
 
 from ...solver_core.bake.thinning import sharp_turns
-from ...solver_core.io.between_frames import poses_at
+from ...solver_core.io.between_frames import state_at
 from ...solver_core.io.cache import CacheError, FrameCacheReader
 from ...solver_core.scene.words import distance, figure
 from ..bake.playback import open_cache
 from ..blender import actions
 from ..blender.placement import basis_at, channels_of, place, world_matrices
 from ..blender.restore import baked_objects, rest_worlds
+from .bend_tracks import write_bends
 from .channel_tracks import Keys, Samples, Track, tracks_of
 
 __all__ = ["EVERY_FRAME", "Written", "commit"]
@@ -26,7 +27,6 @@ __all__ = ["EVERY_FRAME", "Written", "commit"]
 Array = NDArray[np.float64]
 
 EVERY_FRAME = Keys()
-TRACK = "Stiction Bake"
 # A body whose speed changes by so much more than falling changes it in a frame was hit. Friction alone does less.
 IMPACT = 2.0
 # Where a scene has no gravity, m/s^2.
@@ -77,7 +77,7 @@ def commit(context: Context, keys: Keys = EVERY_FRAME) -> Written:
     samples = read_samples(reader, baked_objects(scene), keys.a_frame, IMPACT * speed_of_falling(scene, reader))
     # From here on the playback keeps still.
     scene.stiction.bake.state = "KEYED"
-    tracks = write_keyframes(context, samples, keys)
+    tracks = [*write_keyframes(context, samples, keys), *write_bends(samples, reader, keys)]
     scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
     return summary(reader.frames, samples, tracks, keys)
 
@@ -99,13 +99,14 @@ def read_samples(reader: FrameCacheReader, objects: list[Object], a_frame: int, 
     frames = list(reader)
     times = reader.frames[0] + np.arange(a_frame * (len(frames) - 1) + 1) / a_frame
     if a_frame == 1:
-        poses = np.array([frame.poses[columns] for frame in frames])
+        poses, modal = np.array([frame.poses[columns] for frame in frames]), np.array([frame.modal for frame in frames])
     else:
-        poses = np.array([poses_at(reader, float(time))[columns] for time in times])
+        states = [state_at(reader, float(time)) for time in times]
+        poses, modal = np.array([state[0][columns] for state in states]), np.array([state[1] for state in states])
     hit = np.zeros((len(known), len(times)), dtype=bool)
     velocities = np.array([frame.velocities[columns, :3] for frame in frames])
     hit[:, ::a_frame] = sharp_turns(np.swapaxes(velocities, 0, 1), impact)
-    return Samples(known, times, world_matrices(poses, poses[0], rest_worlds(known)), hit)
+    return Samples(known, times, world_matrices(poses, poses[0], rest_worlds(known)), hit, modal)
 
 
 def write_keyframes(context: Context, samples: Samples, keys: Keys) -> list[Track]:
@@ -122,7 +123,7 @@ def write_keyframes(context: Context, samples: Samples, keys: Keys) -> list[Trac
                 actions.write_curve(objects[index], track.path, component, samples.times[chosen], values[chosen, component])
     if keys.to_strip:
         for ob, (action, slot) in zip(objects, own, strict=True):
-            actions.push_down(ob, TRACK)
+            actions.push_down(ob)
             actions.assign(ob, action, slot)
             ob.animation_data.use_nla = True
     return tracks

@@ -118,6 +118,7 @@ class STICTION_OT_check_scene(Operator):
         session.check_number += 1
         session.was_checked = session.is_checking = True
         yield from load_what_reads()
+        from ..bake.bake_files import cache_folder
         from ..bake.findings import Contacts, Finding, looking
         from ..bake.worker import WorkerError
 
@@ -131,14 +132,17 @@ class STICTION_OT_check_scene(Operator):
         if found.sound is None:
             return None
         try:
-            return (yield from aside("Writing the scene", partial(Contacts, found.sound)))
+            return (yield from aside("Writing the scene", partial(Contacts, found.sound, cache_folder(context.scene))))
         except (WorkerError, OSError) as error:
             tell(context, [Finding("ERROR", (), "contacts", f"contacts cannot be checked: {error}")])
             return None
 
     def finish(self, context: Context, contacts: Contacts) -> None:
+        from ..bake.bending import tell_flexible
+
         try:
             tell(context, contacts.findings())
+            tell_flexible(context.window_manager, context.scene, contacts.flexible)
         finally:
             contacts.end()
             context.window_manager.stiction.is_checking = False

@@ -7,10 +7,11 @@ import bpy
 from bpy.types import Context, Object, Panel, UILayout
 
 from ...solver_core.scene.spec import ContactMethod, pair_friction
+from ..bake.bending import known_words
 from ..blender.label_wrapping import characters_in_row, draw_wrapped
 from ..settings import properties
 from ..settings.materials import QUALITIES, has_preset
-from ..settings.object_properties import effective_material
+from ..settings.object_properties import effective_material, may_bend
 from .bake_panel import draw_bake, draw_in_timeline
 from .manual import FRONT
 
@@ -121,6 +122,41 @@ class STICTION_PT_object_surface(ObjectPanel, Panel):
         # the mass itself is Blender's, above
         if own.mass_source == "DENSITY":
             column.prop(own, "density", text="kg/m³")
+
+
+class STICTION_PT_object_flexible(ObjectPanel, Panel):
+    bl_label = "Flexible"
+    bl_parent_id = "STICTION_PT_object"
+    bl_options = CLOSED
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        # one that is on can be switched off wherever it is
+        return super().poll(context) and (may_bend(context.object) or context.object.stiction.use_flexible)
+
+    def draw_header(self, context: Context) -> None:
+        self.layout.prop(context.object.stiction, "use_flexible", text="")
+
+    def draw_header_preset(self, context: Context) -> None:
+        self.layout.menu("STICTION_MT_stiffness", text="", icon="PRESET")
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        own = context.object.stiction
+        layout.active = own.use_flexible
+        # names are in their fields, where there is room for them in full
+        column = layout.column(align=True)
+        column.prop(own, "young", text="Stiffness, MPa")
+        if own.mass_source == "DENSITY":
+            column.prop(own, "density", text="Density, kg/m³")
+        column.prop(own, "poisson")
+        column.prop(own, "damping_ratio")
+        column = layout.column(align=True)
+        column.prop(own, "modes")
+        column.prop(own, "resolution")
+        layout.prop_search(own, "pin_group", context.object, "vertex_groups", text="Pin")
+        if own.use_flexible:
+            draw_frequency(layout, context)
 
 
 class STICTION_PT_object_motion(ObjectPanel, Panel):
@@ -266,6 +302,19 @@ def draw_qualities(layout: UILayout, context: Context) -> None:
         draw_wrapped(layout.column(align=True), QUALITIES[chosen], "INFO", characters_in_row(context))
 
 
+def draw_frequency(layout: UILayout, context: Context) -> None:
+    """How fast the object swings, once it is known, and whether anybody will see it."""
+    known = known_words(context.window_manager, context.object)
+    width, column = characters_in_row(context), layout.column(align=True)
+    if known is None:
+        draw_wrapped(column, "Check Scene and Bake find its frequencies", "INFO", width)
+        return
+    words, too_stiff = known
+    draw_wrapped(column, words[:1].upper() + words[1:], "INFO", width)
+    if too_stiff:
+        draw_wrapped(column, "Too stiff to see it bend: rigid is the same, and quicker", "ERROR", width)
+
+
 def draw_help(layout: UILayout, page: str) -> None:
     layout.operator("stiction.open_manual", text="", icon="HELP", emboss=False).page = page
 
@@ -294,6 +343,7 @@ def pairs(context: Context, ob: Object) -> list[tuple[str, str, float, float]]:
 CLASSES = (
     STICTION_PT_object,
     STICTION_PT_object_surface,
+    STICTION_PT_object_flexible,
     STICTION_PT_object_motion,
     STICTION_PT_object_pairs,
     STICTION_PT_object_bake,

@@ -37,6 +37,7 @@ from ..settings.object_properties import effective_material, unknown_choices
 from .containers import with_rooms
 from .effectors import has_field
 from .fields import read_fields
+from .flexible import deformable_of, flexible_problems
 from .gravity import gravity_now, gravity_path, may_change, read_on_the_way
 from .initial_motion import (
     ANIMATED,
@@ -178,7 +179,7 @@ def read_object(found: Reading, ob: Object, context: Context, frames: tuple[int,
     """Read one object of the rigid body world at the frame that is shown, the first of the frames."""
     held = frames_held(ob, *frames) if body_kind(ob) is BodyKind.ANIMATED else 0
     kind = BodyKind.ACTIVE if held else body_kind(ob)
-    pose_problems = list(object_problems(ob, kind, context))
+    pose_problems = [*object_problems(ob, kind, context), *flexible_problems(ob, context)]
     found.problems += [*pose_problems, *choice_problems(ob.name_full, ob.stiction)]
     parts = list(all_parts(ob, context))
     # A part moves with its compound, which reads its shape; what is wrong with its place is said here, once.
@@ -398,5 +399,6 @@ def read_body(ob: Object, kind: BodyKind, shape: ShapeSpec, position: Array, rot
         # as in Blender, where only a body with Deactivation can be deactivated
         starts_asleep=kind is BodyKind.ACTIVE and body.use_deactivation and body.use_start_deactivated,
         feels_fields=not has_field(ob),
+        deformable=deformable_of(ob),
     )
     return set_in_motion(spec, ob) if kind is BodyKind.ACTIVE else spec

@@ -108,6 +108,8 @@ def read_compound(ob: Object, context: Context, active: bool) -> ShapeSpec:
         try:
             if deforms(part):
                 raise ShapeError("use_deform", "a part of a compound cannot deform; switch Deforming off")
+            if part.stiction.use_flexible:
+                raise ShapeError("deformable", "a part of a compound cannot bend; switch Flexible off")
             shape = read_shape(part, own_rotation.T @ own[:3, :3], context, active)
         except ShapeError as error:
             raise ShapeError(error.field, str(error), error.object or part.name_full) from error
@@ -144,7 +146,7 @@ def read_shape(ob: Object, to_body: Array, context: Context, active: bool) -> Sh
     margin = body.collision_margin if body.use_margin else 0.0
     shape = ShapeSpec(ShapeKind.HULL, vertices, triangles, margin)
     if body.collision_shape == "MESH":
-        shape = replace(shape, kind=ShapeKind.MESH) if deforms(ob) else mesh_shape(shape, active)
+        shape = replace(shape, kind=ShapeKind.MESH) if deforms(ob) else mesh_shape(shape, active, ob.stiction.use_flexible)
     if shape.kind is ShapeKind.HULL and margin == 0.0 and active and flat_normal(vertices) is not None:
         raise ShapeError(
             "collision_shape",
@@ -162,15 +164,15 @@ def deforms(ob: Object) -> bool:
     return body.use_deform and body.collision_shape == "MESH" and body.mesh_source != "BASE"
 
 
-def mesh_shape(shape: ShapeSpec, active: bool) -> ShapeSpec:
-    """The shape Mesh of a surface; a convex one is a hull, which is the same and quicker. Raises ShapeError."""
+def mesh_shape(shape: ShapeSpec, active: bool, bends: bool = False) -> ShapeSpec:
+    """The shape Mesh of a surface; a convex one is a hull, which is the same and quicker as long as it does not bend. Raises
+    ShapeError."""
     try:
         volume = mesh_surface(shape.vertices, shape.triangles).volume
     except ValueError as error:
         raise ShapeError("mesh", f"{error}; give the mesh a size, or take the object out of the rigid body world") from error
-    if (volume > 0.0 or active or flat_normal(shape.vertices) is not None) and is_convex(
-        shape.vertices, shape.triangles, volume
-    ):
+    may_be_hull = (volume > 0.0 or active or flat_normal(shape.vertices) is not None) and not (bends and volume != 0.0)
+    if may_be_hull and is_convex(shape.vertices, shape.triangles, volume):
         return shape
     if active and volume == 0.0:
         raise ShapeError("collision_shape", why_no_inside(shape.vertices, shape.triangles))

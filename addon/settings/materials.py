@@ -11,8 +11,9 @@ import bpy
 from bpy.props import EnumProperty
 from bpy.types import Context, Menu, Object, Operator, OperatorProperties, Scene
 
-from ...presets import MATERIALS, SOLVER
+from ...presets import MATERIALS, SOLVER, STIFFNESS
 from ...solver_core.scene.spec import FrictionCombine
+from .object_properties import may_bend
 from .properties import effective_rule
 
 __all__ = [
@@ -53,6 +54,20 @@ def apply_material(ob: Object, material: dict[str, Any], combine: FrictionCombin
         own.density = material["density"]["value"]
 
 
+def apply_stiffness(ob: Object, material: dict[str, Any]) -> None:
+    """Make a rigid body flexible with the material's values; those that it does not have stay."""
+    own = ob.stiction
+    own.use_flexible = True
+    for name, key in (("young", "young"), ("poisson", "poisson"), ("damping_ratio", "damping")):
+        if key in material:
+            setattr(own, name, material[key]["value"])
+    own.mass_source, own.density = "DENSITY", material["density"]["value"]
+
+
+def stiffness_tip(material: dict[str, Any]) -> str:
+    return f"{material['young']['value']:g} MPa, {material['density']['value']:g} kg/m³"
+
+
 def material_tip(material: dict[str, Any]) -> str:
     friction = material["friction"]
     return f"{friction['static']:g} at rest, {friction['dynamic']:g} sliding ({friction['pair']})"
@@ -61,6 +76,7 @@ def material_tip(material: dict[str, Any]) -> str:
 MATERIAL_ITEMS = [(name, name, material_tip(material)) for name, material in MATERIALS.items()]
 # What presets had for names, in scripts and keymaps of users.
 FORMER_NAMES = {"Structure": "Exact", "Draft": "Production"}
+STIFFNESS_ITEMS = [(name, name, stiffness_tip(material)) for name, material in STIFFNESS.items()]
 SOLVER_ITEMS = [(name, name, preset["description"]) for name, preset in SOLVER.items()]
 FORMER_ITEMS = [(name, now, SOLVER[now]["description"]) for name, now in FORMER_NAMES.items()]
 # Those that the panel has as a row: what they cost and give, in short.
@@ -91,6 +107,32 @@ class STICTION_OT_apply_material(Operator):
         bodies = bodies_to_change(context)
         for ob in bodies:
             apply_material(ob, MATERIALS[self.material], combine)
+        self.report({"INFO"}, f"{self.material} given to {len(bodies)} objects")
+        return {"FINISHED"}
+
+
+class STICTION_OT_apply_stiffness(Operator):
+    """Make the selected rigid bodies flexible, with the stiffness and density of a material"""
+
+    bl_idname = "stiction.apply_stiffness"
+    bl_label = "Apply Stiffness"
+    bl_options = UNDOABLE
+
+    material: EnumProperty(name="Material", items=STIFFNESS_ITEMS)
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        if not bodies_to_bend(context):
+            cls.poll_message_set("Select an active rigid body of the shape Mesh")
+            return False
+        return True
+
+    def execute(self, context: Context) -> set[str]:
+        bodies = bodies_to_bend(context)
+        for ob in bodies:
+            apply_stiffness(ob, STIFFNESS[self.material])
+        # Blender tells nobody of values that a script sets, and the bake is outdated by these
+        context.scene.update_tag()
         self.report({"INFO"}, f"{self.material} given to {len(bodies)} objects")
         return {"FINISHED"}
 
@@ -189,6 +231,14 @@ class STICTION_MT_materials(Menu):
         self.layout.operator_enum(STICTION_OT_apply_material.bl_idname, "material")
 
 
+class STICTION_MT_stiffness(Menu):
+    bl_label = "Flexible Materials"
+    bl_description = "Stiffness and density of common materials"
+
+    def draw(self, context: Context) -> None:
+        self.layout.operator_enum(STICTION_OT_apply_stiffness.bl_idname, "material")
+
+
 class STICTION_MT_solver_presets(Menu):
     bl_label = "Solver Presets"
     bl_description = "Solver settings by purpose"
@@ -203,11 +253,17 @@ def bodies_to_change(context: Context) -> list[Object]:
     return [ob for ob in chosen.values() if ob.rigid_body is not None and ob.library is None]
 
 
+def bodies_to_bend(context: Context) -> list[Object]:
+    return [ob for ob in bodies_to_change(context) if may_bend(ob)]
+
+
 CLASSES = (
     STICTION_OT_apply_material,
     STICTION_OT_copy_to_selected,
     STICTION_OT_apply_solver_preset,
+    STICTION_OT_apply_stiffness,
     STICTION_MT_materials,
+    STICTION_MT_stiffness,
     STICTION_MT_solver_presets,
 )
 

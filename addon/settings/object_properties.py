@@ -25,8 +25,22 @@ from ...presets import MATERIALS
 from ...solver_core.scene.spec import MaterialSpec
 from ..blender.overflow import number
 
-__all__ = ["effective_material", "names_of_materials", "register", "unknown_choices", "unregister"]
+__all__ = [
+    "PA",
+    "effective_material",
+    "may_bend",
+    "names_of_materials",
+    "pinned_vertices",
+    "register",
+    "stiffness_of",
+    "unknown_choices",
+    "unregister",
+]
 
+# In an MPa.
+PA = 1e6
+# Of a vertex in a group, from which on it belongs to it.
+HALF = 0.5
 OVERRIDABLE = {"LIBRARY_OVERRIDABLE"}
 
 
@@ -61,6 +75,12 @@ class ChangedDriver(PropertyGroup):
     index: IntProperty(override=OVERRIDABLE)
 
 
+class BendKey(PropertyGroup):
+    """Name (`name`) of a shape key that bends the object in a bake, and how far the object is in its mode at the value 1."""
+
+    scale: FloatProperty(override=OVERRIDABLE)
+
+
 class ObjectBackup(PropertyGroup):
     """Everything that a bake changed on an object, as it was; saved with the file, so that Free Bake works after loading it."""
 
@@ -89,6 +109,15 @@ class ObjectBackup(PropertyGroup):
     solo_track: StringProperty(override=OVERRIDABLE)
     constraints: CollectionProperty(type=ChangedConstraint, override=OVERRIDABLE | {"USE_INSERTION"})
     drivers: CollectionProperty(type=ChangedDriver, override=OVERRIDABLE | {"USE_INSERTION"})
+    # of what bends
+    mesh: PointerProperty(type=bpy.types.Mesh, override=OVERRIDABLE)
+    keys: CollectionProperty(type=BendKey, override=OVERRIDABLE | {"USE_INSERTION"})
+    reach: FloatProperty(override=OVERRIDABLE)
+    active_key: IntProperty(override=OVERRIDABLE)
+    had_keys: BoolProperty(override=OVERRIDABLE)
+    had_key_animation: BoolProperty(override=OVERRIDABLE)
+    key_action: PointerProperty(type=bpy.types.Action, override=OVERRIDABLE)
+    key_action_slot: StringProperty(override=OVERRIDABLE)
 
 
 def names_of_materials(self: PropertyGroup, context: bpy.types.Context, text: str) -> list[str]:
@@ -201,10 +230,67 @@ class ObjectStiction(PropertyGroup):
         unit="ROTATION",
         override=OVERRIDABLE,
     )
+    use_flexible: BoolProperty(
+        name="Flexible",
+        description="Let the body bend: an active body of the shape Mesh, with a closed mesh",
+        override=OVERRIDABLE,
+    )
+    young: FloatProperty(
+        name="Stiffness",
+        description="Young's modulus in MPa: foam has 1, rubber 3, plastics 2000, wood 10000, steel 200000",
+        default=1000.0,
+        min=0.0,
+        soft_min=0.01,
+        soft_max=250000.0,
+        precision=2,
+        override=OVERRIDABLE,
+    )
+    poisson: FloatProperty(
+        name="Poisson's Ratio",
+        description="Share of a stretch by which the body gets thinner across it; up to 0.45, which suits rubber too",
+        default=0.3,
+        min=0.0,
+        max=0.5,
+        soft_max=0.45,
+        precision=3,
+        step=1,
+        override=OVERRIDABLE,
+    )
+    damping_ratio: FloatProperty(
+        name="Damping",
+        description="Damping of the slowest swing: 0 rings forever, 1 does not swing",
+        default=0.02,
+        min=0.0,
+        soft_max=1.0,
+        precision=3,
+        step=1,
+        override=OVERRIDABLE,
+    )
+    modes: IntProperty(
+        name="Modes",
+        description="Number of shapes that the body can take, those of the lowest frequencies; each becomes a shape key",
+        default=12,
+        min=1,
+        soft_max=60,
+        override=OVERRIDABLE,
+    )
+    resolution: IntProperty(
+        name="Bricks",
+        description="Bricks along the longest side, which the stiffness is computed with; 0 for as many as needed",
+        default=0,
+        min=0,
+        soft_max=200,
+        override=OVERRIDABLE,
+    )
+    pin_group: StringProperty(
+        name="Pin Group",
+        description="Vertex group that stays where it is, with a weight of a half or more; empty for a body that flies free",
+        override=OVERRIDABLE,
+    )
     backup: PointerProperty(type=ObjectBackup, override=OVERRIDABLE)
 
 
-CLASSES = (ChangedConstraint, ChangedTrack, ChangedDriver, ObjectBackup, ObjectStiction)
+CLASSES = (ChangedConstraint, ChangedTrack, ChangedDriver, BendKey, ObjectBackup, ObjectStiction)
 
 
 def effective_material(ob: Object) -> MaterialSpec:
@@ -217,6 +303,27 @@ def effective_material(ob: Object) -> MaterialSpec:
         restitution=own.restitution if own.use_restitution else body.restitution,
         name=own.material,
     )
+
+
+def may_bend(ob: Object) -> bool:
+    """Whether the object is of those that can be flexible: active bodies of the shape Mesh."""
+    body = ob.rigid_body
+    return body is not None and body.type == "ACTIVE" and body.collision_shape == "MESH"
+
+
+def stiffness_of(ob: Object) -> tuple[float, ...]:
+    """All numbers that say how a flexible body bends, but for its mesh and its mass; the modulus in Pa."""
+    own = ob.stiction
+    return (PA * number(own.young), number(own.poisson), own.modes, own.resolution, number(own.damping_ratio))
+
+
+def pinned_vertices(ob: Object) -> list[int]:
+    """The vertices of a mesh object that are pinned; none where there is no such group."""
+    group = ob.vertex_groups.get(ob.stiction.pin_group) if ob.stiction.pin_group else None
+    if group is None:
+        return []
+    held = ((vertex.index, one) for vertex in ob.data.vertices for one in vertex.groups)
+    return [index for index, one in held if one.group == group.index and one.weight >= HALF]
 
 
 def unknown_choices(own: PropertyGroup) -> list[str]:

@@ -254,6 +254,14 @@ class SessionFinding(PropertyGroup):
     objects: CollectionProperty(type=SessionObject)
 
 
+class SessionFlexible(PropertyGroup):
+    """What became known of a flexible object (`name`) as its modes were computed, and what it was then made of."""
+
+    made_of: StringProperty()
+    words: StringProperty()
+    too_stiff: BoolProperty()
+
+
 class SessionStiction(PropertyGroup):
     """What goes on now; never saved, and untouched by undo."""
 
@@ -268,6 +276,7 @@ class SessionStiction(PropertyGroup):
     messages: CollectionProperty(type=SessionMessage, options={"SKIP_SAVE"})
     changes: CollectionProperty(type=SessionChange, options={"SKIP_SAVE"})
     findings: CollectionProperty(type=SessionFinding, options={"SKIP_SAVE"})
+    flexible: CollectionProperty(type=SessionFlexible, options={"SKIP_SAVE"})
     check_number: IntProperty(options={"SKIP_SAVE"})
     was_checked: BoolProperty(options={"SKIP_SAVE"})
     is_checking: BoolProperty(options={"SKIP_SAVE"})
@@ -284,6 +293,7 @@ CLASSES = (
     SessionChange,
     SessionObject,
     SessionFinding,
+    SessionFlexible,
     SessionStiction,
 )
 

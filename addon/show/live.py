@@ -11,6 +11,7 @@ import json
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from bpy.types import Context, Object
 from numpy.typing import NDArray
 
 from ...solver_core.io.snapshot import write_snapshot
-from ...solver_core.scene.spec import BodyKind
+from ...solver_core.scene.spec import BodyKind, SceneSpec
 from ..bake.job import WorkerEnded, WorkerMessage
 from ..bake.process import Events
 from ..bake.worker import started
@@ -40,6 +41,11 @@ Array = NDArray[np.float64]
 MODULE = "solver_core.live"
 
 
+def without_bends(spec: SceneSpec) -> SceneSpec:
+    """The scene with all bodies rigid: their modes would take longer to find than anybody waits for a button."""
+    return replace(spec, bodies=tuple(replace(body, deformable=None) for body in spec.bodies))
+
+
 class Live:
     """A scene that plays.
 
@@ -48,7 +54,7 @@ class Live:
 
     def __init__(self, context: Context, extraction: Extraction):
         """Start its process. Raises WorkerError or OSError, and then has changed nothing."""
-        scene, spec = context.scene, extraction.spec
+        scene, spec = context.scene, without_bends(extraction.spec)
         self._folder = tempfile.TemporaryDirectory(prefix="stiction-")
         snapshot = Path(self._folder.name) / "scene.snapshot"
         try:

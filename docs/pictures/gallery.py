@@ -57,10 +57,12 @@ SCENES = (
     "chain_of_rings",
     "bar_on_four_feet",
     "rods_of_1991",
+    "bookshelf",
+    "diving_board",
     "glued_wall",
 )
 # Frames that are drawn below each other, where the last alone does not show what happens.
-MOMENTS = {"glued_wall": (26, 36, 97)}
+MOMENTS = {"glued_wall": (26, 36, 97), "diving_board": (15, 28, 78)}
 LOW = 320, 152  # pixels, of each of them
 
 

@@ -81,7 +81,7 @@ def page(report: dict[str, Any]) -> bytes:
         "<h2>What was baked</h2>",
         pairs(scene_lines(report)),
         "<h2>How it went</h2>",
-        pairs([*total_lines(totals), *joint_lines(report["joints"])]),
+        pairs([*total_lines(totals), *joint_lines(report["joints"]), *bending_lines(report["flexible"])]),
         *(f"<h2>{escape(plot.title)}{f' ({plot.unit})' if plot.unit else ''}</h2>{svg(plot)}" for plot in plots),
         missed(report["missed"]),
         warnings(report["warnings"]),
@@ -140,6 +140,18 @@ def joint_lines(joints: Sequence[dict[str, Any]]) -> Iterable[tuple[str, str]]:
     shared = [entry["joint"] for entry in joints if not entry["unique"]]
     if shared:
         yield "Joints whose reactions are not unique", f"{len(shared)} of {len(joints)}: {first_few(shared)}"
+
+
+def bending_lines(flexible: Sequence[dict[str, Any]]) -> Iterable[tuple[str, str]]:
+    """How fast bodies swing, and how far the farthest bends; nothing where none does."""
+    alike: dict[str, list[str]] = {}
+    for entry in flexible:
+        alike.setdefault(f"{entry['words']}, {entry['bricks']} bricks", []).append(entry["body"])
+    for words, names in alike.items():
+        yield "Flexible", f"{first_few(names)}: {words}"
+    entry = max(flexible, key=lambda entry: entry["largest_bend"], default=None)
+    if entry is not None and entry["frame"] is not None:
+        yield "Largest bend", f"{distance(entry['largest_bend'])}: {entry['body']}, frame {entry['frame']}"
 
 
 def missed(rows: Sequence[dict[str, Any]]) -> str:

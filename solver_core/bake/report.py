@@ -18,10 +18,12 @@ import numpy as np
 
 from ..dynamics.model.frame import Frame, FrameStatistics
 from ..io.cache import EarlierFrames
+from ..io.kept_modes import NOTHING_BENDS, SceneModes
 from ..problem.result import Found, Status
 from ..scene.spec import BodyKind, SceneSpec, SceneWarning, SolverSettings
 from ..scene.words import distance, figure
 from ..validation.findings import FARTHEST_TURN, SceneProblem, listed
+from .bends import add_bends, bend_warnings, bending_entries
 
 __all__ = [
     "VISIBLE_OVERLAP",
@@ -54,15 +56,16 @@ def build_report(
     frames: Iterable[Frame],
     warnings: Iterable[SceneWarning] = (),
     earlier: Iterable[EarlierFrames] = (),
+    modes: SceneModes = NOTHING_BENDS,
 ) -> dict[str, Any]:
     """The report of the whole bake; `frames` are all of its frames in order, of this run or of an earlier one.
 
-    earlier: which of the first ones are of bakes of other scenes.
+    earlier: which of the first ones are of bakes of other scenes. modes: of the bodies that bend.
     """
     rows: list[dict[str, Any]] = []
     missed: list[dict[str, Any]] = []
     warnings, seen = tuple(warnings), list[SceneWarning]()
-    joints = joint_entries(spec)
+    joints, flexible = joint_entries(spec), bending_entries(spec, settings, modes)
     for frame in frames:
         deepest = deepest_overlap(frame, spec)
         worst_at, summary = worst_contact(frame, spec), frame_summary(frame.statistics)
@@ -75,6 +78,8 @@ def build_report(
         note_breaking(frame, joints)
         seen.extend(overlap_warnings(frame, spec, {w.objects for w in (*warnings, *seen) if w.field == "overlap"}))
         seen.extend(spin_warnings(frame, spec, settings, {w.objects for w in (*warnings, *seen) if w.field == "substeps"}))
+        seen.extend(bend_warnings(frame, spec, modes, {w.objects for w in (*warnings, *seen) if w.field == "deformable"}))
+        add_bends(frame, modes, flexible)
         missed.extend(missed_steps(frame, spec, settings))
     kinds = Counter(body.kind for body in spec.bodies)
     report = {
@@ -97,6 +102,7 @@ def build_report(
         "earlier": [dataclasses.asdict(part) for part in earlier],
         "frames": rows,
         "joints": joints,
+        "flexible": flexible,
         "missed": missed,
         "warnings": [dataclasses.asdict(warning) for warning in (*warnings, *seen)],
         "totals": {

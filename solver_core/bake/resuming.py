@@ -64,7 +64,7 @@ def told_so_far(there: FrameCacheReader, frames: Iterable[int], spec: SceneSpec)
 
 def is_same_motion(a: Frame, b: Frame) -> bool:
     """Whether two frames have the same bits."""
-    return a.poses.tobytes() == b.poses.tobytes() and a.velocities.tobytes() == b.velocities.tobytes()
+    return all(getattr(a, name).tobytes() == getattr(b, name).tobytes() for name in ("poses", "velocities", "modal"))
 
 
 def came_out_otherwise(number: int, cache: str) -> SceneWarning:

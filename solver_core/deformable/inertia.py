@@ -15,10 +15,13 @@ first order couples it with the modes; of a body with pinned vertices `momentum`
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
 
 __all__ = ["ModalInertia", "angular_momentum", "inertia_change", "inertia_slopes", "modal_inertia", "quadratic_forces"]
 

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
-from dataclasses import dataclass
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,40 +15,19 @@ from numpy.typing import NDArray
 from ..geometry.solids import shape_mass_properties
 from ..geometry.surfaces import mesh_surface
 from ..scene.deformable import DeformableSpec
-from ..scene.spec import ShapeSpec
+from ..scene.spec import BodySpec, ShapeSpec
 from .elements import mass_matrix, stiffness_matrix
 from .inertia import ModalInertia, modal_inertia
 from .modes import elastic_modes
+from .reduced import ReducedBody
 from .voxels import Grid, brick_grid, nodal_weights
 
-__all__ = ["ReducedBody", "pinned_nodes", "reduced_body"]
+__all__ = ["pinned_nodes", "preparation_digest", "prepared", "reduced_body"]
 
 Array = NDArray[np.float64]
 
 # Of a node in a displacement, below which it has no part in it.
 NO_SHARE = 1e-6
-
-
-@dataclass(frozen=True)
-class ReducedBody:
-    """mass: kg. omega: (r,) rad/s, rising. damping: (r,) 1/s, of q'' + damping q' + omega^2 q = force.
-
-    shapes: (n, 3, r) 1/sqrt(kg), what each mode does to the vertices of the shape, in the body's axes: displacements are
-    shapes @ q in m, with q in m sqrt(kg), and half the square of q' is kinetic energy in J. inertia: what the floating frame
-    needs. grid: the bricks that it was computed with.
-    """
-
-    mass: float
-    omega: Array
-    damping: Array
-    shapes: Array
-    inertia: ModalInertia
-    grid: Grid
-
-    @property
-    def frequencies(self) -> Array:
-        """(r,) Hz."""
-        return self.omega / (2.0 * math.pi)
 
 
 def reduced_body(
@@ -64,9 +46,39 @@ def reduced_body(
     omega, modes = elastic_modes(stiffness, weights, grid.points, spec.modes, held)
     modes = np.einsum("vkr,ka->var", modes, grid.axes)
     share = nodal_weights(grid, shape.vertices).tocsr()
-    shapes = (share @ modes.reshape(len(modes), -1)).reshape(-1, 3, spec.modes)
+    shapes = np.ascontiguousarray((share @ modes.reshape(len(modes), -1)).reshape(-1, 3, spec.modes))
     damping = 2.0 * spec.damping_ratio * omega**2 / omega[0]
-    return ReducedBody(solid.mass, omega, damping, shapes, modal_inertia(grid.points @ grid.axes, weights, modes), grid)
+    inertia = modal_inertia(grid.points @ grid.axes, weights, modes)
+    # sums have other bits in another order of memory, and what is read from a file has this one
+    inertia = ModalInertia(*(np.ascontiguousarray(getattr(inertia, field.name)) for field in fields(ModalInertia)))
+    return ReducedBody(solid.mass, omega, damping, shapes, inertia, len(grid.cells))
+
+
+def prepared(body: BodySpec) -> ReducedBody:
+    """The modes of a body of a validated scene, which bends."""
+    assert body.deformable is not None
+    return reduced_body(body.shape, body.deformable, mass=body.mass, density=body.density)
+
+
+def preparation_digest(body: BodySpec) -> str:
+    """32 hexadecimal digits that name what `prepared` makes of a body: equal where mesh, material and what computes it are."""
+    spec, shape = body.deformable, body.shape
+    assert spec is not None
+    whole = hashlib.blake2b(_sources(), digest_size=16)
+    for array in (shape.vertices, shape.triangles, np.asarray(spec.pinned, dtype=np.int32)):
+        whole.update(repr((array.dtype.str, array.shape)).encode() + np.ascontiguousarray(array).tobytes())
+    values = spec.kind.value, spec.young, spec.poisson, spec.modes, spec.resolution, spec.damping_ratio
+    whole.update(repr((body.mass, body.density, *values)).encode())
+    return whole.hexdigest()
+
+
+@cache
+def _sources() -> bytes:
+    """A digest of the files here: a version that computes otherwise must not take what another one has kept."""
+    whole = hashlib.blake2b(digest_size=16)
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        whole.update(file.read_bytes())
+    return whole.digest()
 
 
 def pinned_nodes(grid: Grid, shape: ShapeSpec, spec: DeformableSpec) -> NDArray[np.int64]:

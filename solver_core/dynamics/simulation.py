@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..collision.chosen_normals import chosen_normals
 from ..collision.contact_set import ContactSet, merged
 from ..collision.time_of_impact import OVERLAP_ALLOWED, Motion
+from ..deformable.reduced import ReducedBody
 from ..problem.result import Status
 from ..problem.system import System
 from ..scene.spec import (
@@ -81,6 +82,7 @@ class Simulation:
         keep_contacts: bool = False,
         threads: int = 1,
         see: See | None = None,
+        modes: Mapping[int, ReducedBody] | None = None,
         **changes: Any,
     ) -> None:
         """settings: how the scene is solved, None for the defaults. changes: fields of `SolverSettings` with other
@@ -88,7 +90,8 @@ class Simulation:
         hand out the contacts of every frame; the motion does not depend on it. threads: that large islands are solved
         in, 0 for one for each processor; nor on these. see: is shown the contact problem of each time step, counted
         from 0 at the first frame, and the impulses (m, 3) that it begins with, each time before it is solved; neither
-        may be changed. Raises TypeError for a field that does not exist, and ValueError for a choice that is none."""
+        may be changed. modes: of bodies that bend, by their indices, where they are known. Raises TypeError for a field that
+        does not exist, and ValueError for a choice that is none."""
         self.settings = changed(SolverSettings() if settings is None else settings, changes)
         if fps is not None:
             spec = replace(spec, fps=fps)
@@ -105,7 +108,7 @@ class Simulation:
         self._moving = MovingIslands(len(spec.bodies), self.settings)
         self._sleep = Sleep(movable, radius, gravity_speed, self._step, self.settings.sleeping)
         self._sleep.lay(*laid_asleep(spec))
-        self._bending = Bending.of_scene(spec)
+        self._bending = Bending.of_scene(spec, modes)
         shapes_of_modes = {int(body): one.shapes for body, one in zip(self._bending.body, self._bending.reduced, strict=True)}
         self._deformation = Deformation(spec, self._bodies.shapes, shapes_of_modes)
         self._deformation.bend_on(self._state.modal_velocity)
@@ -127,7 +130,8 @@ class Simulation:
         self._see, self._step_now = see, 0
         self._solver = StepSolver(spec, self.settings, *solved, rolling, threads, None if see is None else self._show)
         self._reaction, self._held = np.zeros((len(self._joints), 6)), np.zeros((len(self._joints), 6))
-        self.warnings: tuple[SceneWarning, ...] = (*scene_warnings(spec), *self._begin_contacts(), *self._of_joints())
+        odd = *scene_warnings(spec), *self._bending.warnings(spec, self.settings)
+        self.warnings: tuple[SceneWarning, ...] = (*odd, *self._begin_contacts(), *self._of_joints())
 
     def _show(self, system: System, impulse: Floats) -> None:
         """Show the problem that is solved next."""

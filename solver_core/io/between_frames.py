@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .cache import FrameCacheReader
 
-__all__ = ["poses_at", "poses_between"]
+__all__ = ["poses_at", "poses_between", "state_at"]
 
 Array = NDArray[np.float64]
 
@@ -26,15 +26,22 @@ NO_TURN = 1e-9
 
 def poses_at(reader: FrameCacheReader, time: float) -> Array:
     """Poses (bodies, 7) at a time in frames, clamped to those that the cache has; raises CacheError as reading does."""
+    return state_at(reader, time)[0]
+
+
+def state_at(reader: FrameCacheReader, time: float) -> tuple[Array, Array]:
+    """The same, and how far bodies that bend are in their modes, (k,), which goes straight from frame to frame as places do."""
     frames = reader.frames
     time = min(max(time, frames[0]), frames[-1])
     frame = math.floor(time)
     before = reader.read(frame)
     if time == frame:
-        return before.poses
+        return before.poses, before.modal
     after = reader.read(frame + 1)
     spin = 0.5 * (before.velocities[:, 3:] + after.velocities[:, 3:])
-    return poses_between(before.poses, after.poses, spin * (reader.info.time_scale / reader.info.fps), time - frame)
+    share = time - frame
+    poses = poses_between(before.poses, after.poses, spin * (reader.info.time_scale / reader.info.fps), share)
+    return poses, (1.0 - share) * before.modal + share * after.modal
 
 
 def poses_between(before: Array, after: Array, turn: Array, share: float) -> Array:

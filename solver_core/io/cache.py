@@ -35,10 +35,12 @@ from .container import (
     read_chunk,
 )
 from .kept_contacts import contacts_from
+from .kept_modes import NOTHING_BENDS, SceneModes, decode_modes
 from .loss import CacheLost, refuse_lost
 from .records import (
     CONTACTS,
     HEAD,
+    MODES,
     CacheError,
     CacheInfo,
     Checkpoint,
@@ -96,13 +98,15 @@ class FrameCacheWriter:
 
     Nobody else can open the cache for writing meanwhile. last: what the cache already ended with when it was opened, None when
     it had no frames. seconds_between_checkpoints: so much work at most, and one frame, has to be done again after the process
-    was killed. is_locked: False on a file system without locks, where only the user can see to that.
+    was killed. is_locked: False on a file system without locks, where only the user can see to that. modes: of the bodies that
+    bend, to be there before the first frame is.
     """
 
     def __init__(self, file: BinaryIO, lock: FileLock, info: CacheInfo, last: LastFrame | None, begins: Sequence[int] = ()):
         self.info = info
         self.last = last
         self.is_locked = lock.holds
+        self.modes = NOTHING_BENDS
         self.seconds_between_checkpoints = SECONDS_BETWEEN_CHECKPOINTS
         self._file = file
         self._lock = lock
@@ -211,7 +215,7 @@ class FrameCacheWriter:
             raise ValueError(f"frame {frame.frame} cannot be appended: frame {self._next} comes next")
         self.check()
         begin = self._file.tell()
-        write_whole(self._file, encode_record(frame, seam))
+        write_whole(self._file, encode_record(frame, seam, NOTHING_BENDS if self._begins else self.modes))
         self._begins.append(begin)
         self._waiting = None
 
@@ -285,6 +289,7 @@ class FrameCacheReader:
             if anew or info != self.info or not self._is_continued(file):
                 self.info = info
                 self._places: list[Record] = []
+                self._rows: dict[int, slice] | None = None
                 self._end = end
             self.damage: ContainerError | None = None
             try:
@@ -327,6 +332,18 @@ class FrameCacheReader:
         bodies = len(self.info.bodies)
         return None if place is None else self._decoded(frame, place, lambda chunk: contacts_from(chunk.arrays, bodies))
 
+    def modes(self) -> SceneModes:
+        """What `modal` of the frames counts; raises CacheError as `read` does."""
+        first, bodies = self.info.frame_start, len(self.info.bodies)
+        place = self._record(first).between.get(MODES)
+        return NOTHING_BENDS if place is None else self._decoded(first, place, lambda chunk: decode_modes(chunk, bodies))
+
+    def modal_rows(self) -> dict[int, slice]:
+        """By the index of each body that bends, its rows in `modal`; read once."""
+        if self._rows is None:
+            self._rows = self.modes().rows
+        return self._rows
+
     def _record(self, frame: int) -> Record:
         if frame not in self.frames:
             there = f"frames {self.frames[0]} to {self.frames[-1]}" if self.frames else "no frames yet"
@@ -338,7 +355,7 @@ class FrameCacheReader:
             try:
                 chunk = read_chunk(file, place)
                 stored, content = chunk.fields["frame"], decode(chunk)
-            except (ContainerError, KeyError, ValueError) as error:
+            except (ContainerError, KeyError, TypeError, ValueError) as error:
                 raise CacheError(f"frame {frame} of the cache cannot be read: {error}; resume the bake to repair it") from error
         if stored != frame:
             raise CacheError(f"{self.path}: frame {stored} where {frame} should be; resume the bake to repair it")

@@ -65,6 +65,7 @@ def continue_from(
     reader = FrameCacheReader(source)
     with open(source, "rb") as file, FrameCacheWriter.create(target, *content, earlier=earlier) as writer:
         info, end = read_head(file)
+        writer.modes = reader.modes()
         for record in sound_records(file, info, end):
             if record.number > last:
                 break
@@ -111,12 +112,24 @@ def refuse_another_beginning(before: SceneSpec, now: SceneSpec) -> None:
             wrong.append(f"{a.name} was {a.kind.value} and is {b.kind.value} now")
         elif a.kind is BodyKind.ACTIVE and not begins_alike(a, b):
             wrong.append(f"{a.name} begins at another place")
+        elif not bends_alike(a, b):
+            wrong.append(f"{a.name} bends otherwise: its mesh, its mass or what makes it flexible has changed")
     if wrong:
         raise CacheError(f"these frames cannot be kept, bake again: {'; '.join(wrong)}")
 
 
 def begins_alike(a: BodySpec, b: BodySpec) -> bool:
     return np.array_equal(a.position, b.position) and np.array_equal(a.orientation, b.orientation)
+
+
+def bends_alike(a: BodySpec, b: BodySpec) -> bool:
+    """Whether the frames of both are told in the same modes."""
+    if a.deformable is None or b.deformable is None:
+        return a.deformable is b.deformable
+    # only now, for it loads scipy, which who only looks at frames has no use for
+    from ..deformable.reduced_body import preparation_digest
+
+    return preparation_digest(a) == preparation_digest(b)
 
 
 def without_time(content: Content) -> Content:

@@ -4,6 +4,7 @@
     head                     digest of the bake, names of the bodies and joints, frame range, fps, earlier frames
     frame, seam              a record: the frame for those who show it, then what another scene takes up with it
     frame, contacts, seam    where they were asked for: the contacts, for those who look at them
+    frame, modes, seam       the first, where bodies bend: what its `modal`, and that of all others, counts
     checkpoint               behind some of the records: all that the next step needs, bit for bit
     ...
 
@@ -29,11 +30,13 @@ from ..dynamics.model.frame import TAKEN_UP, Frame, FrameStatistics
 from ..problem.result import Found, Status
 from .container import Chunk, ChunkPlace, ContainerError, TruncatedError, encode_chunk, locate_chunk, read_chunk
 from .kept_contacts import contacts_from, contacts_to_arrays
+from .kept_modes import MODES, NOTHING_BENDS, SceneModes, decode_modes, encode_modes
 from .snapshot import decode
 
 __all__ = [
     "CONTACTS",
     "HEAD",
+    "MODES",
     "CacheError",
     "CacheInfo",
     "Checkpoint",
@@ -146,8 +149,9 @@ class SoundRecord:
     checkpoint: Checkpoint | None
 
 
-def encode_record(frame: Frame, seam: Mapping[str, NDArray[Any]]) -> bytes:
-    """The bytes of a frame's record, with what another scene takes up of a seam or a whole checkpoint."""
+def encode_record(frame: Frame, seam: Mapping[str, NDArray[Any]], modes: SceneModes = NOTHING_BENDS) -> bytes:
+    """The bytes of a frame's record, with what another scene takes up of a seam or a whole checkpoint; modes: where it is the
+    first."""
     statistics = {f"statistics.{name}": getattr(frame.statistics, name) for name in STATISTICS}
     joints = {"reactions": frame.reactions, "broken": frame.broken, "giving_way": frame.giving_way}
     arrays = {"poses": frame.poses, "velocities": frame.velocities, **joints, **statistics}
@@ -157,6 +161,8 @@ def encode_record(frame: Frame, seam: Mapping[str, NDArray[Any]]) -> bytes:
     record = encode_chunk(FRAME, fields, arrays)
     if frame.contacts is not None:
         record += encode_chunk(CONTACTS, fields, contacts_to_arrays(frame.contacts))
+    if modes.bodies:
+        record += encode_modes(modes, **fields)
     idle = (*(() if len(frame.reactions) else OF_JOINTS), *(() if len(frame.modal) else OF_BENDING))
     names = [name for name in TAKEN_UP if name in seam and name not in idle]
     return record + encode_chunk(SEAM, fields, {name: seam[name] for name in names})
@@ -243,7 +249,9 @@ def makes_sense(file: BinaryIO, record: Record, frame: Chunk, info: CacheInfo) -
         decode_frame(frame, len(info.bodies), len(info.joints))
         if CONTACTS in record.between:
             contacts_from(read_chunk(file, record.between[CONTACTS]).arrays, len(info.bodies))
-    except (KeyError, ValueError):
+        if MODES in record.between:
+            decode_modes(read_chunk(file, record.between[MODES]), len(info.bodies))
+    except (KeyError, TypeError, ValueError):
         return False
     return True
 

@@ -24,6 +24,12 @@ WORDS = {
     "use_deform": "deforming",
     "matrix_world": "place",
     "time_scale": "speed",
+    "deformable": "flexible",
+    "young": "stiffness",
+    "poisson": "poisson's ratio",
+    "damping_ratio": "damping",
+    "resolution": "bricks",
+    "pinned": "pin group",
 }
 
 

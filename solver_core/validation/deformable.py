@@ -58,8 +58,8 @@ def _findings(body: BodySpec, spec: DeformableSpec) -> Findings:
 
 def _motion_findings(body: BodySpec, deformable: DeformableSpec, spec: SceneSpec) -> Findings:
     """What bodies that bend cannot do in a simulation."""
-    if np.size(deformable.pinned):
-        yield "pinned", "nothing holds the pinned vertices of a body that the solver moves; let the group be empty"
+    if np.size(deformable.pinned) and (np.any(body.velocity) or np.any(body.angular_velocity)):
+        yield "velocity", "what is pinned stays where it is; let the body begin at rest, or pin nothing"
     if not (np.all(body.linear_factor == 1.0) and np.all(body.angular_factor == 1.0)):
         yield "angular_factor", "a body that bends cannot have locked axes; free them, or leave it rigid"
     if body.inertia is not None:

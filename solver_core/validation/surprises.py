@@ -25,6 +25,9 @@ __all__ = ["surprises", "thickness"]
 LARGEST_MASS_RATIO = 1e6
 # Steps in which a body falls by its own thickness from rest, below which its bounces and tumbling are a matter of chance.
 FEWEST_STEPS = 2
+# Of the longest side of a body that bends: with fewer than two edges along it no arc is seen.
+# Vertices are in single precision.
+LONG_EDGE = 0.5 + 1e-6
 
 
 def surprises(spec: SceneSpec, settings: SolverSettings) -> tuple[SceneWarning, ...]:
@@ -35,6 +38,7 @@ def surprises(spec: SceneSpec, settings: SolverSettings) -> tuple[SceneWarning, 
         *speed_surprises(spec, settings),
         *spin_surprises(spec, settings),
         *room_surprises(spec),
+        *bending_surprises(spec),
     )
 
 
@@ -108,6 +112,22 @@ def room_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
         ):
             message = "its normals point inwards, so it is a container: bodies inside stay there; flip them if it is a solid"
             yield SceneWarning((body.name,), "normals", message)
+
+
+def bending_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
+    """Bodies that bend and whose meshes are too coarse to show it."""
+    for body in spec.bodies:
+        if body.deformable is None:
+            continue
+        extents = np.ptp(body.shape.vertices, axis=0)
+        axis, size = int(np.argmax(extents)), float(extents.max())
+        longest = float(np.ptp(body.shape.vertices[body.shape.triangles, axis], axis=1).max())
+        if longest > LONG_EDGE * size:
+            message = (
+                f"it has edges of {distance(longest)} along its {distance(size)}: edges stay straight as it bends; subdivide "
+                "its mesh"
+            )
+            yield SceneWarning((body.name,), "shape", message)
 
 
 def thickness(shape: ShapeSpec) -> float:

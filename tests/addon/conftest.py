@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from .loading import load_extension
 
@@ -20,6 +21,7 @@ import numpy as np
 import pytest
 
 from .objects import box_mesh
+from .planks import make_flexible, plank_mesh
 
 
 @pytest.fixture(scope="session")
@@ -59,21 +61,48 @@ def make_body(scene: bpy.types.Scene) -> Callable[..., bpy.types.Object]:
 
 
 @pytest.fixture
-def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
+def make_plank(make_body: Callable[..., bpy.types.Object]) -> Callable[..., bpy.types.Object]:
+    """Adds an active board that bends."""
+
+    def make(name: str = "Plank", mesh: bpy.types.Mesh | None = None) -> bpy.types.Object:
+        ob = make_body(name, shape="MESH", mesh=mesh or plank_mesh(name))
+        make_flexible(ob)
+        return ob
+
+    return make
+
+
+def number_of_modes(spec: Any) -> int:
+    """Of all bodies of a scene that bend."""
+    return sum(body.deformable.modes for body in spec.bodies if body.deformable is not None)
+
+
+def swinging(count: int, number: int) -> np.ndarray:
+    """How far each mode of what bends is out: none of them at the first frame, then each its own way."""
+    return 0.02 * np.sin(0.7 * (number - 1) * (1 + np.arange(count)))
+
+
+@pytest.fixture
+def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> type:
     """Replaces the worker process: body number b follows displacement(b, frame), a (4, 4) rigid motion, from its first pose."""
     from stiction.addon.bake import job, runner
     from stiction.addon.blender import rotations
     from stiction.solver_core.dynamics.model.frame import Frame, FrameContacts, FrameImpacts
     from stiction.solver_core.dynamics.solve.outcome import frame_statistics
+    from stiction.solver_core.io.kept_modes import scene_modes
     from stiction.solver_core.io.snapshot import file_digest, read_snapshot
     from stiction.solver_core.scene.spec import BodyKind
     from stiction.solver_core.worker import open_cache
+
+    # what bends is computed once for all tests
+    modes = tmp_path_factory.getbasetemp() / "modes"
 
     class FakeWorker:
         status = 0
         last_frame: int | None = None
         warnings: tuple[dict, ...] = ()
         capture: tuple[str, ...] = ()
+        modal = staticmethod(swinging)
 
         @staticmethod
         def displacement(body: int, frame: int) -> np.ndarray:
@@ -108,6 +137,7 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
             yield job.WorkerMessage({"event": "compiling"})
             last = spec.frame_end if type(self).last_frame is None else type(self).last_frame
             with open_cache(str(self.cache), spec, self.settings, self.digest, resume=self.resume) as writer:
+                writer.modes = scene_modes(spec, modes)
                 started = {"frame_start": spec.frame_start, "frame_end": spec.frame_end, "resumed_from": writer.last_frame}
                 yield job.WorkerMessage({"event": "started", "bodies": len(spec.bodies), **started})
                 for warning in type(self).warnings:
@@ -142,7 +172,8 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch) -> type:
             count = len(self.spec.joints)
             joints = {"reactions": np.zeros((count, 6)), "broken": np.zeros(count, dtype=bool), "giving_way": np.zeros(count)}
             rest = np.zeros((len(poses), 6))
-            return Frame(number, np.array(poses), rest, frame_statistics([]), **joints, contacts=contacts)
+            modal = self.modal(number_of_modes(self.spec), number)
+            return Frame(number, np.array(poses), rest, frame_statistics([]), **joints, contacts=contacts, modal=modal)
 
         def contacts_at(self, number: int) -> FrameContacts:
             """Three contacts of the first two bodies, of each state one, above each other; 3 N, friction 1 N along x."""

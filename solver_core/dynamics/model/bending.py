@@ -7,20 +7,24 @@ solved for, and so stands in the block of the body that contacts push against:
 
     (1 + T h a omega^2 + s T d) v+ = (1 + T h' a omega^2 - (1 - s) T d) v - T omega^2 q + T g
 
-with h the step, h' the one before, T the time that forces act for. Modes that swing too fast for the step pull with the force
+with h the step, h' the one before, T the time that forces act for. What is pinned holds the frame of its body where it is, and
+the modes of such a body, which have momenta, are pulled by gravity. Modes that swing too fast for the step pull with the force
 at its end (backward Euler), and are soon at rest. The mean of both velocities damps, s = 1/2, or more of the later one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...deformable.inertia import inertia_change, quadratic_forces
-from ...deformable.reduced_body import ReducedBody, reduced_body
-from ...scene.spec import BodySpec, SceneSpec
+from ...deformable.reduced import MOST_A_STEP, ReducedBody
+from ...deformable.reduced_body import preparation_digest, prepared
+from ...scene.spec import SceneSpec, SceneWarning, SolverSettings
+from ...validation.stiffness import stiffness_warnings
 from ..motion.free_rotation import principal_axes
 from .bodies import RIGID, Model, State
 from .predict import Begin, Bend
@@ -30,36 +34,48 @@ __all__ = ["Bending"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-STIFF = 4.0  # of h^2 omega^2, as of springs
+FASTEST_SQUARE = MOST_A_STEP**2  # of h^2 omega^2, as of springs
 
 
 @dataclass(frozen=True)
 class Bending:
     """What is constant of the bodies of a scene that bend. body: (b,) their indices; first: (b + 1,) the first row of each in
-    the state's `modal`; reduced: their modes; width: (n,) how many modes each body has."""
+    the state's `modal`; reduced: their modes; width: (n,) how many modes each body has; pinned: (n,) whose frames are held."""
 
     body: Ints
     first: Ints
     reduced: tuple[ReducedBody, ...]
     width: Ints
+    pinned: NDArray[np.bool_]
 
     @classmethod
-    def of_scene(cls, spec: SceneSpec) -> Bending:
-        """Those of a validated scene; bodies of the same mesh and material are computed once."""
-        known: dict[tuple, ReducedBody] = {}
+    def of_scene(cls, spec: SceneSpec, modes: Mapping[int, ReducedBody] | None = None) -> Bending:
+        """Those of a validated scene. modes: what is known of bodies already, by their indices; the others are computed, once
+        for all of the same mesh and material."""
         body = [i for i, one in enumerate(spec.bodies) if one.deformable is not None]
+        known = dict(modes or {})
+        same: dict[str, ReducedBody] = {}
         for i in body:
-            key = _key(spec.bodies[i])
-            if key not in known:
-                known[key] = _reduced(spec.bodies[i])
-        reduced = tuple(known[_key(spec.bodies[i])] for i in body)
+            if i not in known:
+                digest = preparation_digest(spec.bodies[i])
+                if digest not in same:
+                    same[digest] = prepared(spec.bodies[i])
+                known[i] = same[digest]
+        reduced = tuple(known[i] for i in body)
         count = np.array([len(one.omega) for one in reduced], dtype=np.int64)
         width = np.zeros(len(spec.bodies), dtype=np.int64)
         width[body] = count
-        return cls(np.array(body, dtype=np.int64), np.concatenate([[0], np.cumsum(count)]), reduced, width)
+        pinned = np.array(
+            [one.deformable is not None and bool(np.size(one.deformable.pinned)) for one in spec.bodies], dtype=bool
+        )
+        return cls(np.array(body, dtype=np.int64), np.concatenate([[0], np.cumsum(count)]), reduced, width, pinned)
 
     def __len__(self) -> int:
         return len(self.body)
+
+    def warnings(self, spec: SceneSpec, settings: SolverSettings) -> tuple[SceneWarning, ...]:
+        """What is odd about them beside the steps of a scene."""
+        return tuple(stiffness_warnings(spec, settings, dict(zip(self.body.tolist(), self.reduced, strict=True))))
 
     @property
     def bends(self) -> NDArray[np.bool_]:
@@ -71,7 +87,7 @@ class Bending:
         return slice(int(self.first[k]), int(self.first[k + 1]))
 
     def model(self, model: Model, state: State) -> Model:
-        """A model with the inertia that bodies have as they are bent."""
+        """A model with the inertia that bodies have as they are bent, and the frames held of those that are pinned."""
         if not len(self):
             return model
         inertia = model.inertia.copy()
@@ -79,7 +95,9 @@ class Bending:
             inertia[body] += inertia_change(self.reduced[k].inertia, state.modal[self.rows(k)])
         axes, moments = principal_axes(inertia)
         axes = np.where(self.bends[:, None, None], axes, model.axes)
-        return model._replace(inertia=inertia, axes=axes, moments=np.where(self.bends[:, None], moments, model.moments))
+        lock = np.where(self.pinned[:, None], 0.0, model.lock)
+        moments = np.where(self.bends[:, None], moments, model.moments)
+        return model._replace(inertia=inertia, axes=axes, moments=moments, lock=lock)
 
     def begin(self, begin: Begin, state: State) -> Begin:
         """The step with modal velocities among its unknowns."""
@@ -92,7 +110,7 @@ class Bending:
             if begin.model.dof[body] >= 0:
                 rows = np.arange(self.first[k], self.first[k + 1])
                 unknown = offset[begin.model.dof[body]] + RIGID + np.arange(len(rows))
-                parts.append((rows, unknown, *_predicted(self.reduced[k], begin, state, int(body), self.rows(k))))
+                parts.append((rows, unknown, *self._predicted(k, begin, state)))
         bend = Bend(*(np.concatenate(part) for part in zip(*parts, strict=True))) if parts else None
         rigid = offset[:-1, None] + np.arange(RIGID)
         block_start = np.concatenate([[0], np.cumsum(width**2)])
@@ -116,35 +134,24 @@ class Bending:
             out[begin.bend.row] = v[begin.bend.unknown]
         return out
 
-
-def _reduced(body: BodySpec) -> ReducedBody:
-    assert body.deformable is not None
-    return reduced_body(body.shape, body.deformable, mass=body.mass, density=body.density)
-
-
-def _key(body: BodySpec) -> tuple:
-    """What the modes of a body depend on."""
-    shape, spec = body.shape, body.deformable
-    assert spec is not None
-    arrays = (np.ascontiguousarray(shape.vertices), np.ascontiguousarray(shape.triangles))
-    values = spec.kind, spec.young, spec.poisson, spec.modes, spec.resolution, spec.damping_ratio
-    return *(array.tobytes() for array in arrays), body.mass, body.density, *values
-
-
-def _predicted(body: ReducedBody, begin: Begin, state: State, index: int, rows: slice) -> tuple[Floats, Floats, Floats]:
-    """The modal velocities of a body as a step begins, those that it would end with, and what stands for their mass."""
-    q, v = state.modal[rows], state.modal_velocity[rows]
-    h, time = begin.h, begin.force_time
-    square = body.omega**2
-    weight = h * h * square
-    followed = weight <= STIFF
-    angle = np.where(followed, weight, STIFF) ** 0.5
-    later = np.where(followed, 0.5 / (1.0 - np.cos(angle)) - 1.0 / angle**2, 1.0)
-    earlier = np.where(followed, later, 0.0)
-    damped = time * body.damping
-    share = np.maximum(0.5, 1.0 - 1.0 / np.maximum(damped, 1.0))
-    turning = begin.bodies.rotation[index].T @ begin.bodies.twist[index, 3:]
-    force = quadratic_forces(body.inertia, q, v, turning) - square * q
-    mass = 1.0 + time * h * later * square + share * damped
-    known = (1.0 + time * begin.last_step * earlier * square - (1.0 - share) * damped) * v + time * force
-    return v, known / mass, mass
+    def _predicted(self, k: int, begin: Begin, state: State) -> tuple[Floats, Floats, Floats]:
+        """Of the k-th body: modal velocities as a step begins, those that it would end with, and what stands for their mass."""
+        body, index, rows = self.reduced[k], int(self.body[k]), self.rows(k)
+        q, v = state.modal[rows], state.modal_velocity[rows]
+        h, time = begin.h, begin.force_time
+        square = body.omega**2
+        weight = h * h * square
+        followed = weight <= FASTEST_SQUARE
+        angle = np.where(followed, weight, FASTEST_SQUARE) ** 0.5
+        later = np.where(followed, 0.5 / (1.0 - np.cos(angle)) - 1.0 / angle**2, 1.0)
+        earlier = np.where(followed, later, 0.0)
+        damped = time * body.damping
+        share = np.maximum(0.5, 1.0 - 1.0 / np.maximum(damped, 1.0))
+        rotation = begin.bodies.rotation[index]
+        turning = rotation.T @ begin.bodies.twist[index, 3:]
+        force = quadratic_forces(body.inertia, q, v, turning) - square * q
+        if self.pinned[index]:
+            force += body.inertia.momentum @ (rotation.T @ begin.model.gravity)
+        mass = 1.0 + time * h * later * square + share * damped
+        known = (1.0 + time * begin.last_step * earlier * square - (1.0 - share) * damped) * v + time * force
+        return v, known / mass, mass

@@ -23,11 +23,12 @@ def scenes(extension):
 
 def scene_named(name):
     """The scene that the operator of this name adds."""
+    from stiction.solver_core.scenes import flexible as flexible_scenes
     from stiction.solver_core.scenes import jointed as jointed_scenes
     from stiction.solver_core.scenes import plain as scenes
     from stiction.solver_core.scenes import published as published_scenes
 
-    return next(getattr(of, name) for of in (scenes, jointed_scenes, published_scenes) if name in of.__all__)()
+    return next(getattr(of, name) for of in (scenes, jointed_scenes, published_scenes, flexible_scenes) if name in of.__all__)()
 
 
 def rotated(body) -> np.ndarray:
@@ -46,10 +47,11 @@ JOINTED = [
     "four_ball_solid",
 ]
 PUBLISHED = ["bombarded_card_house", "catenary_arch", "jamming_tube", "log_house", "rods_of_1991", "bar_on_four_feet"]
+FLEXIBLE = ["chairs", "bookshelf", "diving_board"]
 PLAIN = ["card_house", "arch", "tower", "wall", "dominoes", "slope", "dropped_cube", "jamming_rod"]
 
 
-@pytest.mark.parametrize("name", [*PLAIN, *PUBLISHED, *JOINTED])
+@pytest.mark.parametrize("name", [*PLAIN, *PUBLISHED, *JOINTED, *FLEXIBLE])
 def test_what_is_added_is_what_is_meant(scene, extension, name):
     wanted = scene_named(name)
     assert getattr(bpy.ops.stiction, f"add_{name}")() == {"FINISHED"}
@@ -72,6 +74,11 @@ def test_what_is_added_is_what_is_meant(scene, extension, name):
         assert np.allclose(other.angular_velocity, body.angular_velocity)
         assert other.shape.kind is body.shape.kind
         assert (other.shape.margin, other.shape.radius) == pytest.approx((body.shape.margin, body.shape.radius), rel=1e-6)
+        assert (other.deformable is None) == (body.deformable is None)
+        if body.deformable is not None:
+            meant, made = vars(body.deformable), vars(other.deformable)
+            assert all(made[what] == pytest.approx(meant[what], rel=1e-6) for what in meant if what not in ("kind", "pinned"))
+            assert len(other.shape.vertices) == len(body.shape.vertices)
         assert (other.path is None) == (body.path is None)
         if body.path is not None:
             assert other.path.shape == body.path.shape and np.allclose(other.path, body.path, atol=1e-6)

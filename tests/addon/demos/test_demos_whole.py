@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+
 import bpy
 import numpy as np
 import pytest
@@ -83,3 +85,46 @@ def test_cubes_are_held_by_friction_alone(baked):
     """Four in the tube: without friction they are through."""
     cubes = begins(baked("jamming_tube", (49,), layers=1, friction=0.0), "Cube")
     assert (cubes[:, 0, 2, 3] < 0.65).all()
+
+
+def test_a_board_that_is_baked_checked_keyed_and_freed_bends_as_it_should(scene, baked, tmp_path, capfd):
+    """The board throws the box up; its kept modes make a second bake quick, and nothing of them stays."""
+    from ..dump import differences, dump
+
+    assert bpy.ops.stiction.add_diving_board() == {"FINISHED"}
+    before = dump()
+    assert bpy.ops.stiction.check_scene() == {"FINISHED"}
+    session = bpy.context.window_manager.stiction
+    assert any(line.field == "modes" and "of 12 modes swing" in line.name for line in session.findings)
+    scene.rigidbody_world.point_cache.frame_end = 30
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "board.blend"))
+    report = tmp_path / "report.json"
+    assert bpy.ops.stiction.bake(report_path=str(report)) == {"FINISHED"}
+    board, diver = bpy.data.objects["Board"], bpy.data.objects["Diver"]
+    assert session.flexible["Board"].words.startswith("first frequency 11.8 Hz")
+    (entry,) = json.loads(report.read_text())["flexible"]
+    assert entry["body"] == "Board" and 0.1 < entry["largest_bend"] < 0.3 and entry["bricks"] > 2000
+    shown = {}
+    for frame in (entry["frame"], 1, 30):
+        scene.frame_set(frame)
+        shown[frame] = shape_of(board)
+    low = shown[entry["frame"]] - shown[1]
+    assert np.linalg.norm(low, axis=1).max() == pytest.approx(entry["largest_bend"], rel=1e-4)
+    assert world_matrix(diver)[2, 3] > 1.2
+    assert bpy.ops.stiction.bake_to_keyframes() == {"FINISHED"}
+    scene.frame_set(entry["frame"])
+    assert np.allclose(shape_of(board), shown[entry["frame"]], atol=1e-5)
+    kept = list((tmp_path / "cache").glob("*.modes"))
+    at = kept[0].stat().st_mtime_ns
+    assert bpy.ops.stiction.bake() == {"FINISHED"}
+    assert len(kept) == 1 and kept[0].stat().st_mtime_ns > at
+    scene.frame_set(1)
+    assert bpy.ops.stiction.free_bake() == {"FINISHED"}
+    scene.rigidbody_world.point_cache.frame_end = 97
+    assert differences(before, dump()) == []
+
+
+def shape_of(ob) -> np.ndarray:
+    """Where the vertices are that Blender shows, in the object's axes."""
+    mesh = ob.evaluated_get(bpy.context.evaluated_depsgraph_get()).to_mesh()
+    return np.array([vertex.co[:] for vertex in mesh.vertices])

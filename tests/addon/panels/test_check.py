@@ -186,8 +186,8 @@ def no_contacts(monkeypatch, extension):
     from stiction.addon.bake import findings
 
     class Nothing:
-        def __init__(self, extraction):
-            self.runs = False
+        def __init__(self, extraction, folder):
+            self.runs, self.flexible = False, ()
 
         def findings(self):
             return ()

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import solver_core as sc
+from solver_core.scene.deformable import DeformableSpec
 from solver_core.scene.spec import BodyKind, BodySpec, ShapeKind, ShapeSpec, SolverSettings
 from solver_core.validation.surprises import surprises, thickness
 
+from ..deformable.beams import BEAM, DENSITY, divided
 from ..meshes import torus
 from ..shapes import box
 
@@ -93,3 +95,9 @@ def test_thickness_is_that_of_the_thinnest_part():
     assert thickness(box(1.0, 0.2, 3.0, margin=0.05)) == pytest.approx(0.3)
     assert thickness(ShapeSpec(ShapeKind.CYLINDER, np.array([[0, 0, 0], [0, 0, 2.0]]), radius=0.1)) == pytest.approx(0.2)
     assert thickness(FLOOR.shape) == np.inf
+
+
+@pytest.mark.parametrize(("cells", "is_named"), [(1, True), (2, False), (8, False)])
+def test_a_mesh_that_is_too_coarse_to_show_a_bend_is_named(cells, is_named):
+    board = BodySpec("Board", BodyKind.ACTIVE, divided(BEAM, (cells, 1, 1)), density=DENSITY, deformable=DeformableSpec())
+    assert said(board) == ([(("Board",), "shape")] if is_named else [])

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From modes of bodies to shape keys of objects, and what panels say of flexible objects once their modes are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from bpy.types import Object, Scene, WindowManager
+
+from ...solver_core.deformable.reduced import ReducedBody
+from ...solver_core.io.cache import FrameCacheReader
+from ..blender.bend_keys import add_keys, has_keys
+from ..blender.restore import baked_objects, rest_worlds
+from ..blender.rotations import nearest_rotation
+from ..settings.object_properties import stiffness_of
+
+__all__ = ["bend_objects", "known_words", "tell_flexible"]
+
+
+def bend_objects(scene: Scene, reader: FrameCacheReader) -> None:
+    """Give the baked objects that bend in a cache their shape keys, where they have none; raises CacheError."""
+    modes = reader.modes()
+    objects = {ob.stiction.backup.body: ob for ob in baked_objects(scene)} if modes.bodies else {}
+    for index, one in zip(modes.bodies, modes.reduced, strict=True):
+        ob = objects.get(reader.info.bodies[index])
+        # whoever edits the mesh gets them once that is over
+        if ob is None or ob.mode == "EDIT" or has_keys(ob) or len(ob.data.vertices) != len(one.shapes):
+            continue
+        add_keys(ob, *keys_of(ob, one))
+
+
+def keys_of(ob: Object, body: ReducedBody) -> tuple[np.ndarray, np.ndarray, float]:
+    """Displacements (n, 3, r) in the object's axes that are as far in the world as the body is long, q (r,) there, and that
+    length in m."""
+    world = rest_worlds([ob])[0][:3, :3]
+    to_body = nearest_rotation(world).T @ world
+    rest = np.empty(3 * len(ob.data.vertices), dtype=np.float32)
+    ob.data.vertices.foreach_get("co", rest)
+    reach = float(np.ptp(rest.reshape(-1, 3) @ to_body.T, axis=0).max())
+    # in single precision, in which the object keeps them
+    scales = (reach / np.linalg.norm(body.shapes, axis=1).max(axis=0)).astype(np.float32).astype(np.float64)
+    return np.einsum("ij,vjr->vir", np.linalg.inv(to_body), body.shapes * scales), scales, reach
+
+
+def tell_flexible(manager: WindowManager, scene: Scene, entries: Iterable[Mapping[str, Any]]) -> None:
+    """Let the panels show what became known of flexible bodies."""
+    known, objects = manager.stiction.flexible, {ob.name_full: ob for ob in scene.objects}
+    for entry in entries:
+        ob = objects.get(entry["body"])
+        if ob is None:
+            continue
+        line = known.get(ob.name_full) or known.add()
+        line.name, line.made_of, line.words, line.too_stiff = ob.name_full, made_of(ob), entry["words"], entry["too_stiff"]
+
+
+def known_words(manager: WindowManager, ob: Object) -> tuple[str, bool] | None:
+    """What is known of a flexible object as it is now, in words, and whether it is too stiff to see it bend."""
+    line = manager.stiction.flexible.get(ob.name_full)
+    return (line.words, line.too_stiff) if line is not None and line.made_of == made_of(ob) else None
+
+
+def made_of(ob: Object) -> str:
+    """All that its frequencies depend on, but for where the vertices are: a panel has no time to look at all of them."""
+    own, body = ob.stiction, ob.rigid_body
+    mass = own.density if own.mass_source == "DENSITY" else body.mass
+    vertices = len(ob.data.vertices) if hasattr(ob.data, "vertices") else 0
+    return repr((stiffness_of(ob), own.pin_group, own.mass_source, mass, tuple(ob.scale), vertices))

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The shape keys by which a bake bends the mesh of an object, and how the mesh comes back without them.
+
+A mesh of one object gets the keys itself, so that what is made of it meanwhile (materials, seams) stays; one that others use
+as well, or a library's, is replaced by a copy as long as the bake lasts. Keys of the user's own stay what they are: each key is
+a difference from the basis, and Blender adds them up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+import numpy as np
+from bpy.types import Key, Mesh, Object
+from numpy.typing import NDArray
+
+from . import actions
+
+__all__ = [
+    "add_keys",
+    "begin_action",
+    "give_back_mesh",
+    "has_keys",
+    "mesh_data",
+    "mute_keys",
+    "path_of",
+    "separate",
+    "show_bend",
+]
+
+Array = NDArray[np.float64]
+
+NAME = "Stiction {}"
+BASIS = "Basis"
+# Of a key's value, either way: Blender allows no more.
+FARTHEST = 10.0
+
+
+def has_keys(ob: Object) -> bool:
+    """Whether a bake has given the object shape keys, and they are there."""
+    names = [item.name for item in ob.stiction.backup.keys]
+    keys = keys_of(ob)
+    return bool(names) and keys is not None and all(name in keys.key_blocks for name in names)
+
+
+def keys_of(ob: Object) -> Key | None:
+    return ob.data.shape_keys if isinstance(ob.data, Mesh) else None
+
+
+def mesh_data(ob: Object) -> Any:
+    """The data of an object as the user knows it, also while a bake shows a copy."""
+    return ob.stiction.backup.mesh or ob.data
+
+
+def add_keys(ob: Object, displacements: Array, scales: Array, reach: float) -> None:
+    """Give an object with a mesh in Object Mode a key for each mode, and remember what has to come back.
+
+    displacements: (n, 3, r) in the object's axes, of its vertices at the value 1, where q is scales (r,), and no vertex is
+    farther in the world than reach, m.
+    """
+    backup, mesh = ob.stiction.backup, ob.data
+    backup.active_key = ob.active_shape_key_index
+    if mesh.users - mesh.use_fake_user > 1 or mesh.library is not None:
+        backup.mesh = mesh
+        ob.data = mesh.copy()
+        ob.data.name = f"{mesh.name} Baked"
+    keys = ob.data.shape_keys
+    if keys is not None:
+        backup.had_keys = True
+        backup.had_key_animation = keys.animation_data is not None
+        if keys.animation_data is not None:
+            backup.key_action, backup.key_action_slot = keys.animation_data.action, actions.slot_identifier(keys)
+    else:
+        ob.shape_key_add(name=BASIS, from_mix=False)
+        keys = ob.data.shape_keys
+    rest = np.empty(3 * len(ob.data.vertices), dtype=np.float32)
+    keys.reference_key.data.foreach_get("co", rest)
+    for number in range(displacements.shape[2]):
+        block = ob.shape_key_add(name=NAME.format(number + 1), from_mix=False)
+        block.slider_min, block.slider_max = -FARTHEST, FARTHEST
+        block.data.foreach_set("co", rest + displacements[:, :, number].ravel().astype(np.float32))
+        item = backup.keys.add()
+        item.name, item.scale = block.name, scales[number]
+    backup.reach = reach
+    ob.active_shape_key_index = backup.active_key
+    ob.data.update()
+
+
+def show_bend(ob: Object, q: Array) -> None:
+    """Bend an object by how far (r,) it is in its modes; what is there already is not touched, for Blender would evaluate it
+    anew."""
+    keys = keys_of(ob)
+    if keys is None:
+        return
+    for item, value in zip(ob.stiction.backup.keys, q, strict=False):
+        block = keys.key_blocks.get(item.name)
+        there = float(np.float32(np.clip(value / item.scale, -FARTHEST, FARTHEST)))
+        if block is not None and block.value != there:
+            block.value = there
+
+
+def path_of(name: str) -> str:
+    """The data path of a key's value, from its keys on."""
+    return f'key_blocks["{bpy.utils.escape_identifier(name)}"].value'
+
+
+def mute_keys(ob: Object, mute: bool) -> Mesh | None:
+    """Show the mesh as it is without a bake, or again with it; a copy that a bake shows has to be kept meanwhile: it is what is
+    returned, None where there is none."""
+    backup, keys = ob.stiction.backup, keys_of(ob)
+    if mute and backup.mesh is not None:
+        copy, ob.data = ob.data, backup.mesh
+        return copy
+    blocks = {} if keys is None else keys.key_blocks
+    for item in backup.keys:
+        block = blocks.get(item.name)
+        if block is not None:
+            block.mute = mute
+    return None
+
+
+def separate(ob: Object) -> None:
+    """Give a duplicate a mesh of its own where it shares one that a bake bends."""
+    backup = ob.stiction.backup
+    if backup.keys and backup.mesh is None and ob.data is not None and ob.data.users > 1:
+        ob.data = ob.data.copy()
+
+
+def give_back_mesh(ob: Object) -> None:
+    """Take the keys away, and bring back what was there before them; what the object remembers is for its owner to forget."""
+    backup, keys = ob.stiction.backup, keys_of(ob)
+    data = keys.animation_data if keys is not None and backup.keys else None
+    made = data.action if data is not None else None
+    if data is not None:
+        actions.remove_bake_tracks(keys)
+    if backup.mesh is not None:
+        copy, ob.data = ob.data, backup.mesh
+        if copy != backup.mesh and copy.users == 0:
+            bpy.data.meshes.remove(copy)
+    elif keys is not None and backup.keys:
+        if data is not None and backup.had_key_animation:
+            actions.assign(keys, backup.key_action, backup.key_action_slot)
+        elif data is not None:
+            keys.animation_data_clear()
+        for item in backup.keys:
+            block = keys.key_blocks.get(item.name)
+            if block is not None:
+                ob.shape_key_remove(block)
+        if not backup.had_keys and len(keys.key_blocks) == 1:
+            ob.shape_key_remove(keys.key_blocks[0])
+        ob.data.update()
+    if backup.keys:
+        ob.active_shape_key_index = backup.active_key
+    if made is not None:
+        actions.remove_if_made_by_bake(made)
+
+
+def begin_action(ob: Object, *, anew: bool) -> tuple[Key, Any, str]:
+    """The keys of a baked object with an action to write to, a new one where they have none or `anew`, else a copy of their
+    own; what they had, and the slot of it."""
+    keys = keys_of(ob)
+    assert keys is not None
+    own = keys.animation_data.action if keys.animation_data is not None else None
+    slot = actions.slot_identifier(keys)
+    if own is None or anew:
+        actions.empty_action(keys, f"{ob.name} Baked Bend")
+    else:
+        actions.copy_for_bake(keys, f"{ob.name} Baked Bend")
+    return keys, own, slot

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is left of a body that bends once its modes are known; light, for those who only show how it is bent."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .inertia import ModalInertia
+
+__all__ = ["MOST_A_STEP", "ReducedBody"]
+
+Array = NDArray[np.float64]
+
+# rad a step: what swings faster than steps can follow is pulled to rest.
+MOST_A_STEP = 2.0
+
+
+@dataclass(frozen=True)
+class ReducedBody:
+    """mass: kg. omega: (r,) rad/s, rising. damping: (r,) 1/s, of q'' + damping q' + omega^2 q = force.
+
+    shapes: (n, 3, r) 1/sqrt(kg), what each mode does to the vertices of the shape, in the body's axes: displacements are
+    shapes @ q in m, with q in m sqrt(kg), and half the square of q' is kinetic energy in J. inertia: what the floating frame
+    needs. bricks: how many it was computed with.
+    """
+
+    mass: float
+    omega: Array
+    damping: Array
+    shapes: Array
+    inertia: ModalInertia
+    bricks: int
+
+    @property
+    def frequencies(self) -> Array:
+        """(r,) Hz."""
+        return self.omega / (2.0 * math.pi)

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The modes of bodies that bend, on disk: in a cache, beside the frames that are told in them, and under a digest, so that
+the next bake of the same mesh and material does not compute them again.
+
+A cache has its own, for two computers need not find the same modes: of those with one frequency any mixture is as good.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..deformable.inertia import ModalInertia
+from ..deformable.reduced import ReducedBody
+from .atomic import write_atomically
+from .container import Chunk, ContainerError, encode_chunk, is_foreign, locate_chunk, open_file, read_chunk
+
+if TYPE_CHECKING:
+    from ..scene.spec import SceneSpec
+
+__all__ = ["MODES", "NOTHING_BENDS", "SceneModes", "decode_modes", "encode_modes", "scene_modes"]
+
+MODES = "mode"
+# Of files under digests, so many of the last used stay.
+MOST_KEPT = 32
+ENDING = ".modes"
+INERTIA = tuple(field.name for field in fields(ModalInertia))
+
+
+@dataclass(frozen=True)
+class SceneModes:
+    """bodies: (b,) indices of those that bend, rising; reduced: of each; those of the same mesh and material share one."""
+
+    bodies: tuple[int, ...] = ()
+    reduced: tuple[ReducedBody, ...] = ()
+
+    @property
+    def rows(self) -> dict[int, slice]:
+        """By the index of each body, its rows in a frame's `modal`."""
+        found, first = {}, 0
+        for body, one in zip(self.bodies, self.reduced, strict=True):
+            found[body] = slice(first, first + len(one.omega))
+            first += len(one.omega)
+        return found
+
+    def by_body(self) -> dict[int, ReducedBody]:
+        """By their indices."""
+        return dict(zip(self.bodies, self.reduced, strict=True))
+
+
+NOTHING_BENDS = SceneModes()
+
+
+def encode_modes(modes: SceneModes, **told: Any) -> bytes:
+    """A chunk with the modes; told: further fields of it."""
+    distinct: dict[int, int] = {}
+    which = [distinct.setdefault(id(one), len(distinct)) for one in modes.reduced]
+    arrays: dict[str, NDArray[Any]] = {}
+    for one, number in zip(modes.reduced, which, strict=True):
+        arrays |= {f"{number}.{name}": array for name, array in arrays_of(one).items()}
+    return encode_chunk(MODES, {**told, "bodies": list(modes.bodies), "which": which}, arrays)
+
+
+def decode_modes(chunk: Chunk, bodies: int) -> SceneModes:
+    """The modes in a chunk, for a scene of so many bodies; raises KeyError, TypeError, ValueError where it makes no sense."""
+    indices, which = chunk.fields["bodies"], chunk.fields["which"]
+    if len(indices) != len(which) or indices != sorted(set(indices)) or not all(0 <= one < bodies for one in indices):
+        raise ValueError(f"modes of the bodies {indices}, of which there are {bodies}")
+    distinct = {number: body_of(chunk.arrays, f"{number}.") for number in set(which)}
+    return SceneModes(tuple(indices), tuple(distinct[number] for number in which))
+
+
+def arrays_of(body: ReducedBody) -> dict[str, NDArray[Any]]:
+    scalars = {"mass": np.array([body.mass]), "bricks": np.array([body.bricks])}
+    inertia = {f"inertia.{name}": getattr(body.inertia, name) for name in INERTIA}
+    return {"omega": body.omega, "damping": body.damping, "shapes": body.shapes, **scalars, **inertia}
+
+
+def body_of(arrays: Mapping[str, NDArray[Any]], prefix: str) -> ReducedBody:
+    """The body whose arrays have names that begin so; raises KeyError, ValueError."""
+    count, vertices = len(arrays[f"{prefix}omega"]), len(arrays[f"{prefix}shapes"])
+    shapes = {"omega": (count,), "damping": (count,), "shapes": (vertices, 3, count), "mass": (1,), "bricks": (1,)}
+    shapes |= {"inertia.momentum": (count, 3), "inertia.spin": (count, 3), "inertia.first": (count, 3, 3)}
+    shapes |= {"inertia.second": (count, count, 3, 3), "inertia.gyroscopic": (count, count, 3)}
+    found = {name: arrays[prefix + name] for name in shapes}
+    for name, array in found.items():
+        wanted = np.dtype(np.int64 if name == "bricks" else np.float64)
+        if array.shape != shapes[name] or array.dtype != wanted or not np.isfinite(array).all():
+            raise ValueError(f"modes: {name!r} has the shape {array.shape} of {array.dtype}, or is not finite")
+    if not (count and (found["omega"] > 0.0).all() and (found["damping"] >= 0.0).all() and found["mass"][0] > 0.0):
+        raise ValueError("modes without a frequency, a damping or a mass")
+    inertia = ModalInertia(*(found[f"inertia.{name}"] for name in INERTIA))
+    whole = found["omega"], found["damping"], found["shapes"], inertia
+    return ReducedBody(float(found["mass"][0]), *whole, int(found["bricks"][0]))
+
+
+def scene_modes(
+    spec: SceneSpec,
+    folder: Path | None,
+    known: SceneModes = NOTHING_BENDS,
+    say: Callable[[str, int, int], object] = lambda _name, _number, _of: None,
+) -> SceneModes:
+    """The modes of a validated scene.
+
+    folder: where they are kept under their digests, None for nowhere; that a file cannot be written there stops nothing. known:
+    those of the frames that are gone on after. say: is told before modes are computed, the name of a body, and which of how
+    many different ones it is.
+    """
+    indices = tuple(i for i, body in enumerate(spec.bodies) if body.deformable is not None)
+    if known.bodies == indices and all(fits(known.reduced[k], spec, i) for k, i in enumerate(indices)):
+        return known
+    # only now: a process that has all modes needs no eigenvalues
+    from ..deformable.reduced_body import preparation_digest, prepared
+
+    digests = [preparation_digest(spec.bodies[i]) for i in indices]
+    distinct: dict[str, ReducedBody] = {}
+    count = len(set(digests))
+    for i, digest in zip(indices, digests, strict=True):
+        if digest in distinct:
+            continue
+        file = None if folder is None else folder / f"{digest}{ENDING}"
+        body = None if file is None else kept(file, spec, i)
+        if body is None:
+            say(spec.bodies[i].name, len(distinct) + 1, count)
+            body = prepared(spec.bodies[i])
+            if file is not None:
+                keep(file, body)
+        distinct[digest] = body
+    return SceneModes(indices, tuple(distinct[digest] for digest in digests))
+
+
+def fits(body: ReducedBody, spec: SceneSpec, index: int) -> bool:
+    """Whether modes can be those of a body of the scene."""
+    asked = spec.bodies[index].deformable
+    return asked is not None and body.shapes.shape == (len(spec.bodies[index].shape.vertices), 3, asked.modes)
+
+
+def kept(file: Path, spec: SceneSpec, index: int) -> ReducedBody | None:
+    """What is kept in a file, if it is sound and of that body; it then counts as used now."""
+    try:
+        with open_file(file) as stream:
+            place = locate_chunk(stream, 0)
+            if place is None or place.kind != MODES:
+                return None
+            body = decode_modes(read_chunk(stream, place), 1).reduced[0]
+    except (OSError, ContainerError, KeyError, IndexError, TypeError, ValueError):
+        # whatever it is, the modes are computed, and it is replaced if it is ours
+        return None
+    with suppress(OSError):
+        os.utime(file, follow_symlinks=False)
+    return body if fits(body, spec, index) else None
+
+
+def keep(file: Path, body: ReducedBody) -> None:
+    """Write modes to a file, and remove those that were not used for longest."""
+    try:
+        if is_foreign(file, MODES):
+            return
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, encode_modes(SceneModes((0,), (body,))))
+        others = [(other.stat().st_mtime, other) for other in file.parent.glob(f"*{ENDING}") if other != file]
+        for _, other in sorted(others, reverse=True)[MOST_KEPT - 1 :]:
+            if not is_foreign(other, MODES):
+                other.unlink(missing_ok=True)
+    except OSError as error:
+        print(f"the modes of flexible bodies are not kept, so the next bake computes them again: {error}")
