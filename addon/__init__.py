@@ -9,10 +9,13 @@ from .blender import libraries
 from .blender import sanitize_loaded_file as loaded
 from .command import cli
 from .farms import export as farm_jobs
+from .farms import wedge as wedges
 from .interchange import operators as interchange
 from .output import contact_points, pieces, reactions
 from .panels import check, manual, menu, operators, pairs, ui
+from .panels import wedge as wedge_panel
 from .settings import display, former_settings, materials, object_properties, properties
+from .settings import wedge as wedge_settings
 from .show import overlay, play, statistics, statistics_overlay, timeline
 
 __all__ = ["register", "unregister"]
@@ -21,6 +24,7 @@ PARTS = (
     object_properties,
     properties,
     display,
+    wedge_settings,
     loaded,
     former_settings,
     libraries,
@@ -38,6 +42,8 @@ PARTS = (
     pairs,
     reactions,
     farm_jobs,
+    wedges,
+    wedge_panel,
     check,
     manual,
     menu,

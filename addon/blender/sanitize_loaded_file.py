@@ -20,7 +20,7 @@ __all__ = ["drop_what_cannot_be_read", "kept", "register", "unregister"]
 @persistent
 def drop_what_cannot_be_read(_file: str) -> None:
     """Unset those properties, and say which."""
-    names = [(scene, name) for scene in bpy.data.scenes for name in ("stiction", "stiction_display")]
+    names = [(scene, name) for scene in bpy.data.scenes for name in ("stiction", "stiction_display", "stiction_wedge")]
     for owner, name in [*names, *((ob, "stiction") for ob in bpy.data.objects)]:
         for group, broken in list(what_cannot_be_read(getattr(owner, name), kept(owner).get(name))):
             print(f"Stiction: {owner.name}: {group.path_from_id()}.{broken} cannot be read in this file, and is left empty")

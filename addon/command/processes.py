@@ -36,11 +36,17 @@ def sweep(arguments: argparse.Namespace) -> int:
     from ...solver_core.sweep.options import as_arguments
     from ...solver_core.validation.findings import SceneError
     from ..bake.runner import describe
+    from ..bake.worker import WorkerError
     from ..blender.cooperative import at_once
+    from ..farms.sweep import MODULE, LibraryMissing, refuse_missing_library, sweep_environment
     from ..read.extract import extracting
 
     try:
+        refuse_missing_library()
         extraction = at_once(extracting(bpy.context))
+    except (LibraryMissing, WorkerError) as error:
+        say("ERROR", str(error))
+        return ExitStatus.BAD_INPUT if isinstance(error, LibraryMissing) else ExitStatus.FAILED
     except SceneError as error:
         say("ERROR", describe(error.problems))
         return ExitStatus.BAD_INPUT
@@ -49,22 +55,24 @@ def sweep(arguments: argparse.Namespace) -> int:
     with TemporaryDirectory(prefix="stiction-") as folder:
         snapshot = Path(folder, "scene.snapshot")
         write_snapshot(snapshot, extraction.spec, extraction.settings)
-        return run_module("solver_core.sweep", str(snapshot), str(Path(arguments.output).resolve()), *as_arguments(arguments))
+        given = [str(snapshot), str(Path(arguments.output).resolve()), *as_arguments(arguments)]
+        return run_module(MODULE, *given, environment=sweep_environment)
 
 
-def run_module(name: str, *arguments: str) -> int:
-    """Run a module of the solver as a process that ends with this one; returns its exit status."""
+def run_module(name: str, *arguments: str, environment: Callable[[], dict[str, str]] | None = None) -> int:
+    """Run a module of the solver as a process that ends with this one; returns its exit status. environment: the worker's
+    without it."""
     from ..bake.worker import WorkerError, find_python, worker_environment
 
     try:
         command = [find_python(), "-s", "-P", "-m", name, *arguments, "--parent-pipe"]
-        environment = worker_environment()
+        found = (environment or worker_environment)()
     except WorkerError as error:
         say("ERROR", str(error))
         return ExitStatus.FAILED
     with ended_by_signals() as check:
         # it hears signals from a terminal as we do, and others through its standard input
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, env=found)
         assert process.stdin is not None
         while process.poll() is None:
             try:

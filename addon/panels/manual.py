@@ -19,6 +19,7 @@ PAGES = Path(__file__).resolve().parents[2] / "manual"
 FRONT = "README.html"
 SETTINGS = "docs/settings.html"
 BAKING = "docs/baking.html"
+SWEEPS = "docs/sweeps.html"
 
 # The heading of the page of settings about a property, by the type that has it.
 ANCHORS = {
@@ -79,9 +80,16 @@ ANCHORS = {
         "statistics_corner": "corner",
         "show_frames": "frames-in-timeline",
     },
+    "WedgeAxis": {"field": "vary", "body": "body-of-an-axis", "values": "values"},
+    "SceneWedge": {"workers": "workers", "folder": "folder-of-a-wedge"},
 }
 # The pages about buttons, by how the names of their operators begin. With fields of dialogues Blender asks for these too.
 PLACES = {
+    "wedge": f"{SWEEPS}#from-the-panel",
+    "cancel_wedge": f"{SWEEPS}#from-the-panel",
+    "open_sheet": f"{SWEEPS}#from-the-panel",
+    "change_wedge_axes": f"{SWEEPS}#what-can-be-varied",
+    "copy_install_command": f"{SWEEPS}#install",
     "bake_to_keyframes": f"{BAKING}#bake-to-keyframes",
     "bake": f"{BAKING}#bake-pause-and-resume",
     "pause": f"{BAKING}#bake-pause-and-resume",

@@ -38,6 +38,7 @@ class STICTION_MT_rigid_body(Menu):
         layout.operator_menu_enum("stiction.jump_to_worst", "measure")
         layout.operator("stiction.export_certificate", icon="EXPORT")
         layout.operator("stiction.export_farm_job", icon="EXPORT")
+        layout.operator("stiction.wedge", icon="MOD_ARRAY")
         layout.separator()
         layout.operator("stiction.open_manual", icon="HELP").page = FRONT
 

@@ -6,6 +6,9 @@ with the same folder it bakes what is missing.
 
 Exit status: 0 all baked, 2 bad usage or input, 3 all baked and a step of some missed its tolerance, 1 anything else, such as a
 variation that failed; the sheet says which. Ctrl+C and SIGTERM stop it, and with --parent-pipe the end of standard input.
+
+With --events it says the same on standard output as JSON objects, one a line: {"event": "progress", "share", "text"} while it
+bakes, "said" and "error" with a "text", and "sheet" with the "path" of the page once that is written.
 """
 
 from __future__ import annotations
@@ -15,8 +18,10 @@ import math
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from ..bake.events import ListenerGone, emit
 from ..io.container import ContainerError
 from ..io.outputs import PAGE, TABLE, refuse_output
 from ..io.snapshot import file_digest, read_snapshot, write_snapshot
@@ -53,38 +58,67 @@ def make_parser() -> Parser:
     parser.add_argument("folder", metavar="FOLDER", help="where the bakes and the sheet go; what it has is gone on with")
     add_sweep_options(parser)
     parser.add_argument("--parent-pipe", action="store_true", help="stop when standard input ends")
+    parser.add_argument("--events", action="store_true", help="say everything as JSON, an object a line")
     return parser
+
+
+class Voice:
+    """Says what happens: to people, or as events to a program. One that no longer listens has closed standard input as well,
+    which ends the sweep."""
+
+    def __init__(self, as_events: bool = False):
+        self._as_events = as_events
+
+    def say(self, text: str) -> None:
+        """What came out."""
+        self._tell("said", f"{PROGRAM}: {text}", text=text)
+
+    def progress(self, text: str, share: float) -> None:
+        """How far it is; share: of all frames."""
+        self._tell("progress", f"{PROGRAM}: {text}", text=text, share=share)
+
+    def failed(self, status: ExitStatus, message: str) -> ExitStatus:
+        """What went wrong; returns the status."""
+        self._tell("error", f"{PROGRAM}: error: {message}", text=message)
+        return status
+
+    def sheet(self, page: Path) -> None:
+        """The page is written."""
+        self._tell("sheet", "", path=str(page))
+
+    def _tell(self, event: str, line: str, **values: str | float) -> None:
+        if self._as_events:
+            with suppress(ListenerGone):
+                emit(event, **values)
+        elif line:
+            tell(line, sys.stderr if event == "error" else sys.stdout)
 
 
 def main(argv: Sequence[str]) -> int:
     """Sweep as the command line `argv` (without the program's name) says; returns the exit status."""
-    stop = Stop()
+    stop, voice = Stop(), Voice()
     try:
         arguments = make_parser().parse_args(argv)
+        voice = Voice(arguments.events)
         if arguments.parent_pipe:
             hear_parent(stop)
-        return sweep(arguments, stop)
+        return sweep(arguments, stop, voice)
     except (UsageError, ContainerError) as error:
-        return failed(ExitStatus.BAD_INPUT, str(error))
+        return voice.failed(ExitStatus.BAD_INPUT, str(error))
     except OSError as error:
-        return failed(status_of(error), str(error))
+        return voice.failed(status_of(error), str(error))
     except ClusterError as error:
-        return failed(ExitStatus.FAILED, f"{error}\nwhat was baked is in its caches; the same command goes on after it")
+        return voice.failed(ExitStatus.FAILED, f"{error}\nwhat was baked is in its caches; the same command goes on after it")
     except LockHeld as holder:
-        return failed(ExitStatus.FAILED, f"another sweep is at work in this folder: {holder}")
+        return voice.failed(ExitStatus.FAILED, f"another sweep is at work in this folder: {holder}")
     except StopAsked as reason:
-        return failed(ExitStatus.FAILED, f"stopped ({reason}); the same command goes on after the frames so far")
+        return voice.failed(ExitStatus.FAILED, f"stopped ({reason}); the same command goes on after the frames so far")
     except SystemExit:
         # argparse ends like this after --help
         return ExitStatus.BAKED
 
 
-def failed(status: ExitStatus, message: str) -> ExitStatus:
-    tell(f"{PROGRAM}: error: {message}", sys.stderr)
-    return status
-
-
-def sweep(arguments: argparse.Namespace, stop: Stop) -> ExitStatus:
+def sweep(arguments: argparse.Namespace, stop: Stop, voice: Voice) -> ExitStatus:
     """Bake all variations, write the sheet. Raises UsageError, ContainerError, OSError, ClusterError, LockHeld or StopAsked."""
     refuse_options(arguments)
     within = arguments.stands_within
@@ -110,19 +144,20 @@ def sweep(arguments: argparse.Namespace, stop: Stop) -> ExitStatus:
             refuse_workers(client, str(folder), scene)
             progress = Progress(len(wanted), spec.frame_end - spec.frame_start + 1)
             work = Sweep(folder, scene, wanted, arguments.nudge, arguments.threads)
-            outcomes = bake_all(client, work, progress, stop, say)
+            outcomes = bake_all(client, work, progress, stop, voice.progress)
         results = Results(spec, axes, wanted, outcomes, bound)
         try:
             write_sheet(folder, results)
         except OSError as error:
             advice = "what was baked is in its caches; make room, and the same command goes on"
-            return failed(ExitStatus.FAILED, f"the sheet could not be written: {error}\n{advice}")
+            return voice.failed(ExitStatus.FAILED, f"the sheet could not be written: {error}\n{advice}")
     finally:
         lock.release()
-    return told(results, folder)
+    voice.sheet(folder / SHEET_PAGE)
+    return told(results, folder, voice)
 
 
-def told(results: Results, folder: Path) -> ExitStatus:
+def told(results: Results, folder: Path, voice: Voice) -> ExitStatus:
     """Say what came out; returns the exit status."""
     outcomes, missed = results.outcomes, results.count(State.MISSED)
     bad = [outcome for outcome in outcomes if outcome.state is State.FAILED]
@@ -130,17 +165,13 @@ def told(results: Results, folder: Path) -> ExitStatus:
     notes = [f"{before} of them by an earlier run"] if before else []
     notes += [f"{missed} with steps that missed the tolerance"] if missed else []
     said = f"{len(outcomes) - len(bad)} of {len(outcomes)} variations are baked"
-    say(f"{', '.join([said, *notes])}; {folder / SHEET_PAGE}")
+    voice.say(f"{', '.join([said, *notes])}; {folder / SHEET_PAGE}")
     if bad:
         more = f"\nand {len(bad) - 1} more, see the sheet" if len(bad) > 1 else ""
-        return failed(
+        return voice.failed(
             ExitStatus.FAILED, f"{len(bad)} variations failed; the same command tries them again:\n{bad[0].said}{more}"
         )
     return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.BAKED
-
-
-def say(text: str) -> None:
-    tell(f"{PROGRAM}: {text}", sys.stdout)
 
 
 if __name__ == "__main__":

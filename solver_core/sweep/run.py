@@ -59,6 +59,10 @@ class Progress:
         self.finished += 1
         self.done[key], self.baked[key] = self.frames, outcome.baked
 
+    def share(self) -> float:
+        """Of all frames."""
+        return sum(self.done.values()) / (self.variations * self.frames)
+
     def percent(self) -> int:
         """Of all frames."""
         return 100 * sum(self.done.values()) // (self.variations * self.frames)
@@ -88,7 +92,9 @@ class Sweep:
     threads: int
 
 
-def bake_all(client: Client, sweep: Sweep, progress: Progress, ending: Ending, say: Callable[[str], None]) -> list[Outcome]:
+def bake_all(
+    client: Client, sweep: Sweep, progress: Progress, ending: Ending, say: Callable[[str, float], None]
+) -> list[Outcome]:
     """What came out of each variation, in their order. Raises StopAsked once `ending` asks for it, and ClusterError where the
     cluster is lost; the caches of all then hold what was baked."""
     from .baker import PLUGIN, Bakers
@@ -111,7 +117,7 @@ def bake_all(client: Client, sweep: Sweep, progress: Progress, ending: Ending, s
 
 
 def wait_for(
-    client: Client, futures: Mapping[Future, int], progress: Progress, ending: Ending, say: Callable[[str], None]
+    client: Client, futures: Mapping[Future, int], progress: Progress, ending: Ending, say: Callable[[str, float], None]
 ) -> list[Outcome]:
     outcomes: dict[int, Outcome] = {}
     said, said_at = (0, 0), -SECONDS_BETWEEN_SAME
@@ -130,7 +136,7 @@ def wait_for(
         now, stands_at = time.monotonic(), (progress.percent(), progress.finished)
         if now - said_at >= (SECONDS_BETWEEN_LINES if stands_at != said else SECONDS_BETWEEN_SAME):
             said, said_at = stands_at, now
-            say(progress.line(now))
+            say(progress.line(now), progress.share())
         time.sleep(SECONDS_BETWEEN_ROUNDS)
     return [outcomes[key] for key in sorted(outcomes)]
 

@@ -34,7 +34,7 @@ def handed_over(monkeypatch):
 
     given = {}
 
-    def run_module(name, snapshot, *arguments):
+    def run_module(name, snapshot, *arguments, environment):
         given.update(name=name, content=read_snapshot(snapshot), arguments=list(arguments))
         return 3
 

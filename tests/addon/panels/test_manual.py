@@ -19,6 +19,8 @@ NO_SETTINGS = {
     "SceneStiction": {"name", "pairs", "pair_index", "bake"},
     "PairFriction": {"name"},
     "SceneDisplay": {"name", "points_object", "pieces_object", "pieces", "hidden_bodies"},
+    "WedgeAxis": {"name"},
+    "SceneWedge": {"name", "axes", "axis_index"},
     "STICTION_OT_bake_to_keyframes": set(),
     "STICTION_OT_add_contact_points": set(),
     "STICTION_OT_jump_to_worst": set(),
@@ -62,6 +64,8 @@ def properties_of(owner: str) -> dict[str, bpy.types.Property]:
             "ObjectStiction": bpy.types.Object.bl_rna.properties["stiction"].fixed_type,
             "SceneStiction": bpy.types.Scene.bl_rna.properties["stiction"].fixed_type,
             "SceneDisplay": bpy.types.Scene.bl_rna.properties["stiction_display"].fixed_type,
+            "SceneWedge": bpy.types.Scene.bl_rna.properties["stiction_wedge"].fixed_type,
+            "WedgeAxis": bpy.types.Scene.bl_rna.properties["stiction_wedge"].fixed_type.properties["axes"].fixed_type,
         }.get(owner) or bpy.types.Scene.bl_rna.properties["stiction"].fixed_type.properties["pairs"].fixed_type
     return {prop.identifier: prop for prop in made.properties if prop.identifier != "rna_type"}
 

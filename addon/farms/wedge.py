@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""*Wedge*: variations of the scene, baked beside Blender, and the sheet about them."""
+# pyright: reportInvalidTypeForm=false
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import bpy
+from bpy.app.handlers import persistent
+from bpy.props import EnumProperty
+from bpy.types import Context, Event, Operator
+
+from ...solver_core.process.command_line import ExitStatus, UsageError
+from ...solver_core.validation.findings import SceneError
+from ..bake.job import Event as Said
+from ..bake.job import WorkerEnded, WorkerMessage
+from ..bake.worker import WorkerError
+from ..blender.cooperative import Steps, Turns, aside, at_once
+from ..blender.poll import is_idle, load_what_reads
+from ..blender.redraw import redraw
+from ..settings.wedge import axes_of
+
+if TYPE_CHECKING:
+    from .sweep import SweepProcess
+
+__all__ = ["register", "sheet_of", "unregister", "variations_of"]
+
+POLL_SECONDS = 0.25
+# While the scene is read: as long as the window may stand still, and rest enough to draw it.
+SECONDS_A_TURN = 0.04
+SECONDS_BETWEEN_TURNS = 0.02
+# Blender wants a plain set; this one is never changed.
+UNDOABLE = {"REGISTER", "UNDO"}
+# What the command line has before it, and the panel has not.
+OPTION = "--vary "
+
+
+def variations_of(wedge: bpy.types.PropertyGroup) -> int:
+    """How many variations there are. Raises UsageError, in the panel's words."""
+    from ...solver_core.sweep.axes import parse_axes, variations
+
+    try:
+        return len(variations(parse_axes(axes_of(wedge))))
+    except UsageError as error:
+        raise UsageError(str(error).replace(OPTION, "").replace("--vary: ", "")) from error
+
+
+def sheet_of(wedge: bpy.types.PropertyGroup) -> Path:
+    """The page of a folder, which may not be there."""
+    from ...solver_core.sweep.folder import SHEET_PAGE
+
+    return Path(bpy.path.abspath(wedge.folder)) / SHEET_PAGE
+
+
+class STICTION_OT_wedge(Operator):
+    """Bake the variations beside Blender and open a sheet about them; Esc stops, and the next time continues"""
+
+    bl_idname = "stiction.wedge"
+    bl_label = "Wedge"
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        if context.scene.rigidbody_world is None:
+            cls.poll_message_set("The scene has no rigid bodies")
+            return False
+        if context.window_manager.stiction_wedge.is_running:
+            cls.poll_message_set("A wedge is running")
+            return False
+        wedge = context.scene.stiction_wedge
+        if not wedge.axes:
+            cls.poll_message_set("Nothing is varied; add what has several values")
+            return False
+        if wedge.folder.startswith("//") and not bpy.data.filepath:
+            cls.poll_message_set("Save the file first, for the folder is beside it")
+            return False
+        return is_idle(cls, context)
+
+    def execute(self, context: Context) -> set[str]:
+        self._sheet, self._trouble, self._said = "", [], ""
+        with self.told(context):
+            process = at_once(self.beginning(context))
+            for event in process.new_events(wait=True):
+                self.hear(context, event)
+            return self.end(context)
+        return {"CANCELLED"}
+
+    def invoke(self, context: Context, event: Event) -> set[str]:
+        self._process, self._turns = None, Turns(self.beginning(context))
+        self._sheet, self._trouble, self._said = "", [], ""
+        session = context.window_manager.stiction_wedge
+        session.is_running, session.is_cancelled, session.factor = True, False, 0.0
+        self._timer = context.window_manager.event_timer_add(SECONDS_BETWEEN_TURNS, window=context.window)
+        state = self.read_on(context)
+        if "RUNNING_MODAL" in state:
+            context.window_manager.modal_handler_add(self)
+        return state
+
+    def read_on(self, context: Context) -> set[str]:
+        """Another part of reading the scene."""
+        with self.told(context):
+            if not self._turns.turn(SECONDS_A_TURN):
+                self.show(context, self._turns.step.share, self._turns.step.status)
+                return {"RUNNING_MODAL"}
+            self._process = self._turns.result
+            context.window_manager.event_timer_remove(self._timer)
+            self._timer = context.window_manager.event_timer_add(POLL_SECONDS, window=context.window)
+            self.show(context, 0.0, "Starting workers")
+            return {"RUNNING_MODAL"}
+        self.leave(context)
+        return {"CANCELLED"}
+
+    def modal(self, context: Context, event: Event) -> set[str]:
+        session = context.window_manager.stiction_wedge
+        is_esc = event.type == "ESC" and event.value == "PRESS"
+        if self._process is None:
+            # the scene stays as it is until it is read: nothing that the user does reaches it but Esc
+            if is_esc or session.is_cancelled:
+                self._turns.end()
+                self.leave(context)
+                self.report({"INFO"}, "Stopped before the first bake")
+                return {"CANCELLED"}
+            return self.read_on(context) if event.type == "TIMER" else {"RUNNING_MODAL"}
+        if (is_esc or session.is_cancelled) and session.status != "Stopping":
+            self._process.stop()
+            self.show(context, session.factor, "Stopping")
+        elif event.type != "TIMER":
+            return {"PASS_THROUGH"}
+        has_ended = [self.hear(context, heard) for heard in self._process.new_events()]
+        if not any(has_ended):
+            return {"RUNNING_MODAL" if is_esc else "PASS_THROUGH"}
+        self.leave(context)
+        return self.end(context)
+
+    def cancel(self, context: Context) -> None:
+        """Blender ends, or loads another file: nobody will be there to hear the sweep."""
+        if self._process is None:
+            self._turns.end()
+        else:
+            self._process.stop()
+        self.leave(context)
+
+    def beginning(self, context: Context) -> Steps[SweepProcess]:
+        """The steps at whose end the sweep runs."""
+        session, wedge = context.window_manager.stiction_wedge, context.scene.stiction_wedge
+        session.result = session.trouble = session.sheet = session.command = ""
+        variations_of(wedge)
+        yield from load_what_reads()
+        from ..read.extract import extracting
+        from .sweep import SweepProcess, refuse_missing_library
+
+        refuse_missing_library()
+        arguments = [f"--vary={axis}" for axis in axes_of(wedge)]
+        arguments += [f"--workers={wedge.workers}"] if wedge.workers else []
+        extraction = yield from extracting(context)
+        begin = partial(SweepProcess, extraction.spec, extraction.settings, sheet_of(wedge).parent, arguments)
+        return (yield from aside("Writing the scene", begin))
+
+    @contextmanager
+    def told(self, context: Context) -> Iterator[None]:
+        """Tell the user of what keeps a wedge from beginning; the block ends there."""
+        from .sweep import LibraryMissing
+
+        try:
+            yield
+        except SceneError as error:
+            from ..bake.runner import describe
+
+            self.fail(context, describe(error.problems))
+        except LibraryMissing as missing:
+            context.window_manager.stiction_wedge.command = missing.command
+            self.fail(context, str(missing))
+        except (UsageError, WorkerError, OSError) as error:
+            self.fail(context, f"The wedge cannot begin: {error}")
+        except ReferenceError:
+            self.fail(context, "The scene was changed while it was read; begin once more")
+
+    def fail(self, context: Context, text: str) -> None:
+        context.window_manager.stiction_wedge.trouble = text
+        self.report({"ERROR"}, text)
+
+    def hear(self, context: Context, event: Said) -> bool:
+        """Take in what the sweep says; whether it has ended."""
+        if isinstance(event, WorkerEnded):
+            if event.status not in (ExitStatus.BAKED, ExitStatus.MISSED_TOLERANCE) and not self._trouble:
+                self._trouble.append(event.trouble or f"the sweep ended with status {event.status}")
+            return True
+        record = event.record if isinstance(event, WorkerMessage) else {}
+        match record.get("event"):
+            case "progress":
+                self.show(context, record["share"], " ".join(record["text"].split()))
+            case "said":
+                self._said = record["text"]
+            case "error":
+                self._trouble.append(record["text"].replace(OPTION, ""))
+            case "sheet":
+                self._sheet = record["path"]
+        return False
+
+    def show(self, context: Context, factor: float, status: str) -> None:
+        session = context.window_manager.stiction_wedge
+        session.factor, session.status = factor, status
+        if context.workspace is not None and session.is_running:
+            context.workspace.status_text_set(f"Stiction: {status}    Esc: Stop")
+        redraw()
+
+    def leave(self, context: Context) -> None:
+        context.window_manager.event_timer_remove(self._timer)
+        context.window_manager.stiction_wedge.is_running = False
+        if context.workspace is not None:
+            context.workspace.status_text_set(None)
+        redraw()
+
+    def end(self, context: Context) -> set[str]:
+        """Say what came out, and open the sheet if there is one."""
+        session = context.window_manager.stiction_wedge
+        session.sheet, session.result = self._sheet, self._said.partition(";")[0]
+        if self._trouble:
+            self.fail(context, "\n".join(self._trouble))
+        elif self._said:
+            self.report({"INFO"}, self._said)
+        if not self._sheet:
+            return {"CANCELLED"}
+        if not bpy.app.background:
+            bpy.ops.wm.url_open(url=Path(self._sheet).as_uri())
+        return {"FINISHED"}
+
+
+class STICTION_OT_cancel_wedge(Operator):
+    """Stop the wedge and keep what is baked; the next one continues after it"""
+
+    bl_idname = "stiction.cancel_wedge"
+    bl_label = "Cancel Wedge"
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        if not context.window_manager.stiction_wedge.is_running:
+            cls.poll_message_set("No wedge is running")
+            return False
+        return True
+
+    def execute(self, context: Context) -> set[str]:
+        context.window_manager.stiction_wedge.is_cancelled = True
+        return {"FINISHED"}
+
+
+class STICTION_OT_open_sheet(Operator):
+    """Open the sheet of this folder in a browser"""
+
+    bl_idname = "stiction.open_sheet"
+    bl_label = "Open Sheet"
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        if not sheet_of(context.scene.stiction_wedge).is_file():
+            cls.poll_message_set("The folder has no sheet yet")
+            return False
+        return True
+
+    def execute(self, context: Context) -> set[str]:
+        bpy.ops.wm.url_open(url=sheet_of(context.scene.stiction_wedge).as_uri())
+        return {"FINISHED"}
+
+
+class STICTION_OT_copy_install_command(Operator):
+    """Copy the command that installs dask.distributed, for a terminal"""
+
+    bl_idname = "stiction.copy_install_command"
+    bl_label = "Copy Command"
+
+    def execute(self, context: Context) -> set[str]:
+        context.window_manager.clipboard = context.window_manager.stiction_wedge.command
+        self.report({"INFO"}, "Copied; paste it into a terminal")
+        return {"FINISHED"}
+
+
+class STICTION_OT_change_wedge_axes(Operator):
+    """Add something that is varied, or remove the one that is chosen"""
+
+    bl_idname = "stiction.change_wedge_axes"
+    bl_label = "Change What Is Varied"
+    bl_options = UNDOABLE
+
+    change: EnumProperty(
+        name="Change",
+        description="What is done to the list",
+        items=(("ADD", "Add", "Add something that is varied"), ("REMOVE", "Remove", "Remove the one that is chosen")),
+    )
+
+    def execute(self, context: Context) -> set[str]:
+        wedge = context.scene.stiction_wedge
+        if self.change == "ADD":
+            wedge.axes.add()
+            wedge.axis_index = len(wedge.axes) - 1
+        elif 0 <= wedge.axis_index < len(wedge.axes):
+            wedge.axes.remove(wedge.axis_index)
+            wedge.axis_index = max(0, min(wedge.axis_index, len(wedge.axes) - 1))
+        return {"FINISHED"}
+
+
+CLASSES = (
+    STICTION_OT_wedge,
+    STICTION_OT_cancel_wedge,
+    STICTION_OT_open_sheet,
+    STICTION_OT_copy_install_command,
+    STICTION_OT_change_wedge_axes,
+)
+
+register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSES)
+
+
+@persistent
+def forget_session(_file: str) -> None:
+    """A file that was saved while a wedge ran says so, and is wrong about it."""
+    for manager in bpy.data.window_managers:
+        session = manager.stiction_wedge
+        session.is_running = False
+        session.result = session.trouble = session.sheet = session.command = ""
+
+
+def register() -> None:
+    """Add the operators, and look at every file that is opened."""
+    register_classes()
+    bpy.app.handlers.load_post.append(forget_session)
+
+
+def unregister() -> None:
+    """Take away what `register` added."""
+    bpy.app.handlers.load_post.remove(forget_session)
+    unregister_classes()

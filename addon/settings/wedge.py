@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What *Wedge* varies, as the user sets it: `scene.stiction_wedge`; and how it goes: `window_manager.stiction_wedge`."""
+# pyright: reportInvalidTypeForm=false
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+from bpy.types import Object, PropertyGroup, Scene
+
+from ...solver_core.scene.words import in_words
+from ...solver_core.sweep.axes import BODY_FIELDS, SCENE_FIELDS
+
+__all__ = ["axes_of", "name_of_body", "register", "unregister"]
+
+TIPS = {
+    "friction": "Static and dynamic friction of the surface",
+    "mu_static": "Friction of a surface at rest",
+    "mu_dynamic": "Friction of a sliding surface",
+    "restitution": "Bounciness of the surface",
+    "mass": "Mass of an active body, in kg",
+    "density": "Density of an active body, in kg/m³",
+    "linear_damping": "Damping of the motion of an active body",
+    "angular_damping": "Damping of the turning of an active body",
+    "substeps": "Time steps a frame",
+    "tolerance": "Relative error allowed in a time step",
+    "moving_tolerance": "Relative error allowed where many bodies move",
+    "max_iterations": "Most iterations of a time step",
+    "recovery_speed": "Speed at which overlaps are taken back, in m/s",
+    "method": "Method that solves contacts: staggered, pivot, energy",
+    "seed": "Small push of each active body as the scene begins, decided by a whole number",
+}
+FIELDS = (*BODY_FIELDS, *SCENE_FIELDS)
+ITEMS = [(field, in_words(field).title().replace(" In ", " in "), TIPS[field], place) for place, field in enumerate(FIELDS)]
+
+
+def is_body(self: PropertyGroup, ob: Object) -> bool:
+    return ob.rigid_body is not None
+
+
+class WedgeAxis(PropertyGroup):
+    """One thing that is varied."""
+
+    field: EnumProperty(name="Vary", description="What has another value in each variation", items=ITEMS)
+    body: PointerProperty(
+        name="Body", description="Rigid body whose value is varied; without one that of all of them", type=Object, poll=is_body
+    )
+    values: StringProperty(
+        name="Values",
+        description="Values with commas between, FIRST:LAST:COUNT for equal distances, or FIRST:LAST for whole numbers",
+        default="0.2:0.8:7",
+    )
+
+
+class SceneWedge(PropertyGroup):
+    """What a wedge varies, and where it is baked."""
+
+    axes: CollectionProperty(type=WedgeAxis)
+    axis_index: IntProperty(name="Axis")
+    workers: IntProperty(
+        name="Workers", description="Bakes at a time, each on one thread; 0 for one a processor", default=0, min=0, soft_max=64
+    )
+    folder: StringProperty(
+        name="Folder",
+        description="Folder for the bakes and the sheet; what it has of the same scene is not baked again",
+        default="//wedge",
+        subtype="DIR_PATH",
+    )
+
+
+class SessionWedge(PropertyGroup):
+    """The wedge that runs, and what the last one came to; never saved, and untouched by undo."""
+
+    is_running: BoolProperty(options={"SKIP_SAVE"})
+    is_cancelled: BoolProperty(options={"SKIP_SAVE"})
+    factor: FloatProperty(options={"SKIP_SAVE"})
+    status: StringProperty(options={"SKIP_SAVE"})
+    result: StringProperty(options={"SKIP_SAVE"})
+    trouble: StringProperty(options={"SKIP_SAVE"})
+    sheet: StringProperty(options={"SKIP_SAVE"})
+    command: StringProperty(options={"SKIP_SAVE"})
+
+
+def axes_of(wedge: PropertyGroup) -> list[str]:
+    """What is varied, as the command line has it: [OBJECT:]FIELD=VALUES."""
+    return [f"{name_of_body(axis)}{axis.field}={axis.values}" for axis in wedge.axes]
+
+
+def name_of_body(axis: PropertyGroup) -> str:
+    """With a colon, "" for what is of the scene or of all bodies."""
+    body = axis.body if axis.field in BODY_FIELDS else None
+    return "" if body is None else f"{body.name_full}:"
+
+
+CLASSES = (WedgeAxis, SceneWedge, SessionWedge)
+
+
+def register() -> None:
+    """Give scenes and the window manager the properties."""
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    Scene.stiction_wedge = PointerProperty(type=SceneWedge)
+    bpy.types.WindowManager.stiction_wedge = PointerProperty(type=SessionWedge)
+
+
+def unregister() -> None:
+    """Take them away."""
+    del bpy.types.WindowManager.stiction_wedge
+    del Scene.stiction_wedge
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)
