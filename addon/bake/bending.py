@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,18 @@ from ..blender.restore import baked_objects, rest_worlds
 from ..blender.rotations import nearest_rotation
 from ..settings.object_properties import stiffness_of
 
-__all__ = ["bend_objects", "known_words", "tell_flexible"]
+__all__ = ["bend_objects", "known_words", "lacks_keys", "tell_flexible"]
+
+
+def lacks_keys(scene: Scene, bodies: Collection[str]) -> bool:
+    """Whether any of the objects of these bodies has no shape keys of its bake yet, and can be given them."""
+    objects = (ob for ob in baked_objects(scene) if ob.stiction.backup.body in bodies)
+    return any(is_without(ob) for ob in objects)
+
+
+def is_without(ob: Object) -> bool:
+    # whoever edits the mesh gets them once that is over
+    return ob.mode != "EDIT" and not has_keys(ob)
 
 
 def bend_objects(scene: Scene, reader: FrameCacheReader) -> None:
@@ -25,10 +36,8 @@ def bend_objects(scene: Scene, reader: FrameCacheReader) -> None:
     objects = {ob.stiction.backup.body: ob for ob in baked_objects(scene)} if modes.bodies else {}
     for index, one in zip(modes.bodies, modes.reduced, strict=True):
         ob = objects.get(reader.info.bodies[index])
-        # whoever edits the mesh gets them once that is over
-        if ob is None or ob.mode == "EDIT" or has_keys(ob) or len(ob.data.vertices) != len(one.shapes):
-            continue
-        add_keys(ob, *keys_of(ob, one))
+        if ob is not None and is_without(ob) and len(ob.data.vertices) == len(one.shapes):
+            add_keys(ob, *keys_of(ob, one))
 
 
 def keys_of(ob: Object, body: ReducedBody) -> tuple[np.ndarray, np.ndarray, float]:

@@ -36,7 +36,7 @@ from .bake_files import (
     remove_old_bakes,
     told_parts,
 )
-from .bending import bend_objects, tell_flexible
+from .bending import bend_objects, lacks_keys, tell_flexible
 from .fingerprint import made_from, written
 from .job import (
     CancelRequested,
@@ -114,6 +114,7 @@ class Bake:
         self._scene, self._say = scene.session_uid, say
         self._extraction, self._files = extraction, files
         self._made_from = written(made_from(scene))
+        self._flexible = frozenset(body.name for body in extraction.spec.bodies if body.deformable is not None)
         found = self._extraction.warnings
         warnings = tuple(one_line(f"{first_few(w.objects)}: {in_words(w.field)}: {w.message}") for w in found)
         self.job = replace(Job(), warnings=warnings)
@@ -237,7 +238,7 @@ class Bake:
             # Undo of whatever came after the click on Bake brings back the scene of before that.
             self._take_over(scene)
         scene.stiction.bake.last_frame = frame
-        if any(body.deformable is not None for body in self._extraction.spec.bodies):
+        if self._flexible and lacks_keys(scene, self._flexible):
             bend_objects(scene, FrameCacheReader(self._files.cache, self._files.digest))
         # Whoever waits at a frame that was not there yet sees it now; whoever looks at another one is left alone.
         if scene.frame_current >= frame and not bpy.app.background:

@@ -25,8 +25,14 @@ def deformable_of(ob: Object) -> DeformableSpec | None:
         return None
     young, poisson, modes, resolution, damping = stiffness_of(ob)
     pinned = np.array(pinned_vertices(ob) if isinstance(ob.data, Mesh) else [], dtype=np.int32)
-    numbers = {"young": young, "poisson": poisson, "damping_ratio": damping}
-    return DeformableSpec(**numbers, modes=int(modes), resolution=int(resolution), pinned=pinned)
+    return DeformableSpec(
+        young=young,
+        poisson=poisson,
+        modes=int(modes),
+        resolution=int(resolution),
+        damping_ratio=damping,
+        pinned=pinned,
+    )
 
 
 def flexible_problems(ob: Object, context: Context) -> Iterator[SceneProblem]:

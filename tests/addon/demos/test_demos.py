@@ -145,7 +145,7 @@ def test_every_scene_of_the_menu_is_tested(extension):
     from stiction.addon.demos import DEMOS
 
     names = {operator.bl_idname.removeprefix("stiction.add_") for operator in DEMOS}
-    assert names == {*PLAIN, *PUBLISHED, *JOINTED}
+    assert names == {*PLAIN, *PUBLISHED, *JOINTED, *FLEXIBLE}
 
 
 def test_newtons_cradle_sets_the_substeps_that_it_needs_and_refuses_more_balls_than_it_has(scene):

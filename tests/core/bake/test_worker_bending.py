@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from solver_core.io.cache import FrameCacheReader
+from solver_core.io.continuation import continue_from, earlier_frames
 from solver_core.scene.deformable import DeformableSpec
 from solver_core.scene.parts import ground
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec
 
 from ..bodies import material
 from ..deformable.beams import DENSITY, divided
-from ..worker_runs import bake, bake_until, rest_of, snapshot
+from ..worker_runs import SETTINGS, bake, bake_until, rest_of, snapshot
 
 SOFT = DeformableSpec(young=1e7, modes=8, resolution=30)
 PLANK = BodySpec("Plank", BodyKind.ACTIVE, divided((1.0, 0.06, 0.05), (8, 1, 1)), density=DENSITY, material=material(0.5))
@@ -41,6 +44,22 @@ def test_a_bake_that_was_killed_goes_on_with_the_same_bits(tmp_path, capsys):
     assert held(tmp_path / "killed") == held(tmp_path / "whole")
     modal = np.array([frame.modal for frame in FrameCacheReader(tmp_path / "whole")])
     assert modal.shape == (60, 8) and np.abs(modal).max() > 1e-3
+
+
+@pytest.mark.slow
+def test_frames_that_are_kept_go_on_bent_as_they_are(tmp_path, capsys):
+    """Less friction from frame 20 on: the plank is where it was, as bent and as fast, and its cache has its modes."""
+    before, after = scene(), scene(material=material(0.1))
+    assert bake(capsys, snapshot(tmp_path, before), tmp_path / "before.cache")[0] == 0
+    reader = FrameCacheReader(tmp_path / "before.cache")
+    parts = earlier_frames(reader, (before, SETTINGS), (after, SETTINGS), 20)
+    continue_from(tmp_path / "before.cache", tmp_path / "after.cache", (after, SETTINGS), 20, parts)
+    assert bake(capsys, snapshot(tmp_path, after), tmp_path / "after.cache", "--resume")[0] == 0
+    one, other = (list(FrameCacheReader(tmp_path / f"{name}.cache")) for name in ("before", "after"))
+    assert [frame.modal.tobytes() for frame in one[:20]] == [frame.modal.tobytes() for frame in other[:20]]
+    before_it, at_it, after_it = (np.abs(b.modal - a.modal).max() for a, b in pairwise(other[18:22]))
+    assert 0.0 < at_it < 3.0 * max(before_it, after_it)
+    assert one[-1].poses.tobytes() != other[-1].poses.tobytes()
 
 
 def test_what_cannot_bend_is_named_by_the_worker(tmp_path, capsys):
