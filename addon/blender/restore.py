@@ -72,7 +72,11 @@ def originals_and_copies(scene: Scene) -> tuple[dict[str, Object], list[Object]]
     """The objects that a bake moves by their names in it, and the duplicates; of two, the one made earlier is the original."""
     world = scene.rigidbody_world
     members = list(world.collection.all_objects) if world is not None and world.collection is not None else []
-    unique = {ob.session_uid: ob for ob in [*members, *scene.objects] if is_baked(ob)}
+    # members are asked first, and few objects a second time: there may be thousands
+    unique: dict[int, Object] = {}
+    for ob in (*members, *scene.objects):
+        if ob.session_uid not in unique and is_baked(ob):
+            unique[ob.session_uid] = ob
     first: dict[str, Object] = {}
     for ob in unique.values():
         earlier = first.get(ob.stiction.backup.body)

@@ -81,6 +81,7 @@ class CacheHeld(CacheError):
 OTHER_FILE = "{}: exists and is not a frame cache; choose another file, this one is left as it is"
 # Of work that a bake which was killed does again at most, but for one frame.
 SECONDS_BETWEEN_CHECKPOINTS = 60.0
+COARSEST_TIME = 2_000_000_000  # ns, of times of change: FAT's
 
 
 @dataclass(frozen=True)
@@ -255,6 +256,14 @@ class FrameCacheWriter:
         self.close()
 
 
+def settled_state(file: BinaryIO) -> tuple[int, ...] | None:
+    """What changes whenever a file is written to; None as long as another write could have the same time of change."""
+    found = os.fstat(file.fileno())
+    if time.time_ns() - found.st_mtime_ns < COARSEST_TIME:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
 class FrameCacheReader:
     """Reads any frame of a cache, also of one that still grows: `refresh` finds what was appended since.
 
@@ -266,6 +275,7 @@ class FrameCacheReader:
     def __init__(self, path: str | os.PathLike[str], digest: str | None = None):
         self.path = os.fspath(path)
         self.digest = digest
+        self._state: tuple[int, ...] | None = None
         self.refresh(anew=True)
 
     @classmethod
@@ -280,27 +290,37 @@ class FrameCacheReader:
     def refresh(self, *, anew: bool = False) -> range:
         """Look for new records, from the beginning when `anew` or when the cache was restarted; returns `frames`."""
         with open_file(self.path) as file:
-            info, end = read_head(file)
-            if self.digest not in (None, info.digest):
-                raise CacheError(
-                    f"{self.path}: these frames were baked from another scene or with other settings (snapshot "
-                    f"{info.digest[:8]}, wanted is {self.digest[:8]}); bake again"
-                )
-            if anew or info != self.info or not self._is_continued(file):
-                self.info = info
-                self._places: list[Record] = []
-                self._rows: dict[int, slice] | None = None
-                self._end = end
-            self.damage: ContainerError | None = None
-            try:
-                while (record := locate_record(file, self._end)) is not None:
-                    self._places.append(record)
-                    self._end = record.last.end
-            except TruncatedError:
-                pass
-            except ContainerError as error:
-                self.damage = error
+            state = settled_state(file)
+            if anew or state is None or state != self._state:
+                self._find_records(file, anew)
+            self._state = state
+        self._refuse_another(self.info)
         return self.frames
+
+    def _refuse_another(self, info: CacheInfo) -> None:
+        if self.digest not in (None, info.digest):
+            raise CacheError(
+                f"{self.path}: these frames were baked from another scene or with other settings (snapshot "
+                f"{info.digest[:8]}, wanted is {self.digest[:8]}); bake again"
+            )
+
+    def _find_records(self, file: BinaryIO, anew: bool) -> None:
+        info, end = read_head(file)
+        self._refuse_another(info)
+        if anew or info != self.info or not self._is_continued(file):
+            self.info = info
+            self._places: list[Record] = []
+            self._rows: dict[int, slice] | None = None
+            self._end = end
+        self.damage: ContainerError | None = None
+        try:
+            while (record := locate_record(file, self._end)) is not None:
+                self._places.append(record)
+                self._end = record.last.end
+        except TruncatedError:
+            pass
+        except ContainerError as error:
+            self.damage = error
 
     def _is_continued(self, file: BinaryIO) -> bool:
         """Whether all that was found is there still: the same bake may have been started anew, with contacts or without."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import os
 
 import numpy as np
 import pytest
 
+from solver_core.io import cache as cache_module
 from solver_core.io.cache import CacheError, FrameCacheReader, FrameCacheWriter, cache_has_begun
 from solver_core.io.container import encode_chunk, locate_chunk, read_chunk
-from solver_core.io.records import LATER, decode_frame, encode_record
+from solver_core.io.records import LATER, decode_frame, encode_record, read_head
 from solver_core.io.snapshot import snapshot_digest
 from solver_core.problem.result import Found
 
@@ -46,6 +48,19 @@ def test_a_reader_sees_a_frame_as_soon_as_it_is_appended_and_never_half_of_one(t
     growing.write_bytes(whole)
     assert reader.refresh() == range(10, 12)
     assert same_frames(reader.read(11), frame(11))
+
+
+def test_a_cache_that_has_not_changed_is_not_read_again(tmp_path, monkeypatch):
+    """Playback asks at every frame; the names of two thousand bodies took a fifth of it."""
+    path, reads = tmp_path / "cache", []
+    write(path, 10, 11)
+    os.utime(path, ns=(0, 10**18))
+    monkeypatch.setattr(cache_module, "read_head", lambda file: reads.append(file) or read_head(file))
+    reader = FrameCacheReader(path)
+    assert reader.refresh() == range(10, 12) and len(reads) == 1
+    write(path, 10, 11, 12)
+    assert reader.refresh() == range(10, 13) and reader.refresh() == range(10, 13)
+    assert len(reads) == 3  # so soon after a change another one could have its time
 
 
 def test_a_reader_follows_a_writer_that_is_still_open(tmp_path):
