@@ -17,7 +17,6 @@ G = 9.81
 STEP = 2.0 * np.pi / 64  # rad from facet to facet; corner k is at k of them from the lowest
 RADIUS, BALL = 1.0, 0.1  # m
 CENTRES = RADIUS * np.cos(0.5 * STEP) - BALL  # m, from the axis of the trough, where the ball is in the middle of a facet
-SUBSTEPS = 40
 
 
 def across(k, radius):
@@ -62,11 +61,11 @@ def test_a_ball_in_a_trough_loses_what_its_corners_take(trough, facet):
     place = CENTRES * np.array([np.sin(angle), 0.0, -np.cos(angle)])
     ball = BodySpec("Ball", BodyKind.ACTIVE, sphere_shape(BALL), place, mass=1.0, material=material)
     spec = SceneSpec((BodySpec("Trough", BodyKind.PASSIVE, trough(), material=material), ball))
-    poses, velocities = track(sc.Simulation(spec, substeps=SUBSTEPS).run(48), 1)
+    poses, velocities = track(sc.Simulation(spec).run(48), 1)
     speeds = np.square(velocities[:, :3]).sum(axis=1) + 0.4 * BALL**2 * np.square(velocities[:, 3:]).sum(axis=1)
     energy = 0.5 * speeds + G * (poses[:, 2] + CENTRES)
     back = 2 + np.flatnonzero(np.diff(np.sign(velocities[2:, 0])))
     left = energy[[0, back[0]]]
     exact = left_by_half_swings(facet, 1)
     assert left[0] == pytest.approx(exact[0], rel=1e-9)
-    assert 1.0 - left[1] / left[0] == pytest.approx(1.0 - exact[1] / exact[0], rel=0.1)
+    assert 1.0 - left[1] / left[0] == pytest.approx(1.0 - exact[1] / exact[0], rel=0.03)
