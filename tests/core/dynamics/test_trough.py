@@ -63,17 +63,18 @@ def let_go(trough, facet):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("trough", [as_mesh, as_hulls])
-@pytest.mark.parametrize("facet", [3, 5, 8])
+@pytest.mark.parametrize("facet", [1, 3, 5, 8])
 def test_a_ball_in_a_trough_loses_what_its_corners_take(trough, facet):
     spec = let_go(trough(), facet)
     poses, velocities = track(sc.Simulation(spec).run(48), 1)
     speeds = np.square(velocities[:, :3]).sum(axis=1) + 0.4 * BALL**2 * np.square(velocities[:, 3:]).sum(axis=1)
-    energy = 0.5 * speeds + G * (poses[:, 2] + CENTRES)
+    # velocities are those of the middle of the last step
+    energy = 0.5 * speeds + G * (poses[:, 2] - velocities[:, 2] / 480.0 + CENTRES)
     back = 2 + np.flatnonzero(np.diff(np.sign(velocities[2:, 0])))
-    left = energy[[0, back[0]]]
     exact = left_by_half_swings(facet, 1)
-    assert left[0] == pytest.approx(exact[0], rel=1e-9)
-    assert 1.0 - left[1] / left[0] == pytest.approx(1.0 - exact[1] / exact[0], rel=0.03)
+    # the first frame, before any corner, has the gap at rest
+    assert energy[1] == pytest.approx(exact[0], abs=G * 3e-5)
+    assert 1.0 - energy[back[0]] / energy[1] == pytest.approx(1.0 - exact[1] / exact[0], rel=0.01)
 
 
 def test_contacts_bear_what_changes_the_momentum_at_corners_too():
