@@ -428,8 +428,9 @@ class Simulation:
     def _advanced(self, begin: Begin, joints: JointStep | None, best: Attempt, solved: list[Solution]) -> dict[str, Any]:
         """Take over the best that a step was solved for; its row of statistics."""
         solution = best.solution
+        kept = with_borne(solution.memory, self._memory, begin.borne)
         if self._kept is not None:
-            self._kept.add(begin, solution)
+            self._kept.add(begin, solution._replace(memory=kept))
         self._together.loosen(begin.contacts, begin.awake)
         poses, bears = (self._state.position, begin.bodies.rotation), solution.memory.impulse[:, 0] > 0.0
         chosen = chosen_normals(self._bodies.shapes, *poses, solution.contacts, bears)
@@ -438,7 +439,6 @@ class Simulation:
         self._follow_modes()
         self._predicted = begin.bodies.predicted
         self._sleep.record_motion(solution.twist, solution.totals.status == Status.SOLVED, bending)
-        kept = with_borne(solution.memory, self._memory, begin.borne)
         found = {"approach": solution.approach, "taken": solution.taken}
         # what parts the overlaps of the next step is found anew: contacts that pushed once would push for ever, a little
         self._memory = kept._replace(parting=np.zeros_like(kept.parting), **found)

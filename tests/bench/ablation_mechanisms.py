@@ -128,7 +128,10 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (Edit("dynamics/contact/rolling.py", "if not anything_turns(predicted, SLOW_ABOUT_AN_AXIS / step):", "if step > 0.0:"),)
     ),
     "borne": Mechanism(
-        (Edit("dynamics/contact/borne.py", "if not anything_meets(speed, memory.approach, fast):", "if fast >= 0.0:"),)
+        (Edit("dynamics/contact/borne.py", "if not anything_moves(speed, fast / BEARABLE):", "if fast >= 0.0:"),)
+    ),
+    "slip as the step begins": Mechanism(
+        (Edit("dynamics/contact/build.py", "contacts.beyond.known[k] and i == DYNAMIC", "h < 0.0 and i == DYNAMIC"),)
     ),
     "overlaps parted by first order": Mechanism(
         (

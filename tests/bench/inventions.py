@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Scenes at random of what touches, spins, rocks, bounces and is glued, each with a closed form of what it has to do.
+"""Scenes at random of what touches, spins, rocks, bounces and is glued, and problems, each with what it has to come to.
 
     python -m tests.bench.inventions [--lines leaning spin ...] [--number 10] [--seed 0]
 
@@ -14,77 +14,26 @@ import argparse
 import math
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import process_time
-from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
+from solver_core.bake.breaking_loads import breaking_loads
+from solver_core.geometry.solids import shape_mass_properties
 from solver_core.scene.joints import JointSpec
-from solver_core.scene.parts import box, box_shape, cylinder_shape, ground, pair_material, sphere_shape
+from solver_core.scene.parts import box, box_shape, cone_shape, cylinder_shape, ground, pair_material, sphere_shape
 from solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, SceneSpec, ShapeKind, ShapeSpec
 
 from ..core.leaning import leaning, standing
 from ..core.masonry import mirrored, turned
 from ..core.meshes import CUBE, CUBE_TRIANGLES
+from .invented import Floats, Found, G, Random, any_turn, anyhow, farthest, film, gap_of, scale_of
+from .invented_motion import bottles, edges, rocks, rolls, spins, tippe_tops, tops
+from .invented_problems import looser, warm
 from .records import on_one_thread, write_rows
-
-G = 9.81
-Random = np.random.Generator
-Floats = np.ndarray
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a scene has to do and did; missed: steps that were not solved."""
-
-    scene: str
-    scale: float
-    expected: float
-    measured: float
-    ok: bool
-    missed: int
-
-
-def scale_of(random: Random) -> float:
-    """A size in m, as likely in each decade."""
-    return float(10.0 ** random.uniform(-3.0, 1.0))
-
-
-def any_turn(random: Random) -> Rotation:
-    """A turn in space, all alike likely."""
-    legacy: Any = Rotation.random
-    return legacy(random_state=int(random.integers(1 << 31)))
-
-
-def gap_of(random: Random) -> float:
-    """A gap in parts of the size."""
-    size = float(10.0 ** random.uniform(-9.0, -4.0))
-    return (0.0, size, -size)[random.integers(3)]
-
-
-def anyhow(spec: SceneSpec, random: Random) -> tuple[SceneSpec, str]:
-    """The scene turned in space, or its mirror image, or as it is, and which of these."""
-    how = ("as it is", "mirrored", "turned")[random.integers(3)]
-    if how == "mirrored":
-        spec = mirrored(spec)
-    if how == "turned":
-        spec = turned(spec, any_turn(random))
-    return spec, how
-
-
-def film(spec: SceneSpec, seconds: float, scale: float = 1.0) -> tuple[list, int]:
-    """Frames of ten steps each, a second of which is that of a scene of 1 m, and how many steps were missed."""
-    clock = 24.0 / math.sqrt(scale)
-    frames = sc.Simulation(replace(spec, fps=clock), substeps=10, threads=1).run(round(24 * seconds))
-    return frames, sum(int((frame.statistics.status != sc.Status.SOLVED).sum()) for frame in frames[1:])
-
-
-def farthest(frames: list, scale: float) -> float:
-    """How far the farthest body went from where it began, in sizes of the scene."""
-    return float(np.abs(frames[-1].poses[:, :3] - frames[0].poses[:, :3]).max()) / scale
 
 
 def board(kind: str, size: Floats) -> ShapeSpec:
@@ -149,75 +98,6 @@ def falls_over(random: Random) -> Found:
     return Found(name, scale, 0.0 if stands else 1.0, moved, moved < 2e-3 if stands else moved > 1e-2, missed)
 
 
-def rolls(random: Random) -> Found:
-    """A ball or a cylinder rolls down a slope: 5/7 or 2/3 of what a smooth one does."""
-    ball, scale, slope = bool(random.integers(2)), scale_of(random), random.uniform(0.05, 0.3)
-    heading = random.uniform(0.0, 2.0 * np.pi)
-    shape = sphere_shape(0.5 * scale) if ball else cylinder_shape(0.5 * scale, 0.7 * scale)
-    turn = Rotation.from_euler("ZX", [heading, 0.5 * np.pi])
-    material = pair_material(1.0)
-    place = np.array([0.0, 0.0, 0.5 * scale])
-    body = BodySpec("Roll", BodyKind.ACTIVE, shape, place, turn.as_quat(scalar_first=True), mass=1.0, material=material)
-    tilt, down = math.atan(slope), turn.apply([1.0, 0.0, 0.0])
-    gravity = G * (math.sin(tilt) * down - [0.0, 0.0, math.cos(tilt)])
-    spec = SceneSpec((ground(material), body), gravity=gravity)
-    if random.integers(2):
-        spec = turned(spec, any_turn(random))
-    frames, missed = film(spec, 1.0, scale)
-    way = np.linalg.norm(frames[-1].poses[1, :3] - frames[0].poses[1, :3])
-    free = 0.5 * G * math.sin(tilt) * scale * ((len(frames) - 1) / 24.0) ** 2
-    expected, measured = (5.0 / 7.0 if ball else 2.0 / 3.0), float(way / free)
-    right = abs(measured / expected - 1.0) < 5e-3
-    return Found(f"{'ball' if ball else 'cylinder'} on a slope of {slope:.2f}", scale, expected, measured, right, missed)
-
-
-def spins(random: Random) -> Found:
-    """Euler's disc rolls with its centre at rest, at Omega^2 sin(tilt) = 4 g / R: it keeps its tilt."""
-    scale, tilt = scale_of(random), random.uniform(5.0, 45.0)
-    sense, heading = float(random.choice([-1.0, 1.0])), random.uniform(0.0, 360.0)
-    turn = Rotation.from_euler("ZY", [heading, tilt], degrees=True)
-    normal, sine, thick = turn.apply((0.0, 0.0, 1.0)), math.sin(math.radians(tilt)), 0.002 * scale
-    rate = sense * math.sqrt(4.0 * G / (scale * sine))
-    material = pair_material(1.0)
-    body = BodySpec(
-        "Disc",
-        BodyKind.ACTIVE,
-        cylinder_shape(scale, thick),
-        np.array([0.0, 0.0, scale * sine + 0.5 * thick * normal[2]]),
-        turn.as_quat(scalar_first=True),
-        angular_velocity=rate * (np.array([0.0, 0.0, 1.0]) - normal[2] * normal),
-        mass=1.0,
-        material=material,
-    )
-    frames, missed = film(SceneSpec((ground(material), body)), 1.0, 2.0 * scale)
-    axis = Rotation.from_quat(frames[-1].poses[1, 3:], scalar_first=True).apply((0.0, 0.0, 1.0))
-    after = math.degrees(math.acos(min(1.0, abs(axis[2]))))
-    return Found(f"disc that leans by {tilt:.1f} degrees", scale, tilt, after, abs(after - tilt) < 0.02 * tilt, missed)
-
-
-def rocks(random: Random) -> Found:
-    """A block falls from one edge onto the other: 1 - 1.5 sin^2 of its slenderness is left of its angular velocity."""
-    scale, slender, share = scale_of(random), random.uniform(0.15, 0.4), random.uniform(0.2, 0.8)
-    side, heading = float(random.choice([-1.0, 1.0])), random.uniform(0.0, 2.0 * np.pi)
-    size = scale * np.array([math.tan(slender), 0.5, 1.0])
-    turn = Rotation.from_euler("ZY", [heading, side * share * slender])
-    place = -turn.apply([0.5 * side * size[0], 0.0, -0.5 * size[2]])
-    material = pair_material(2.0)
-    block = box("Block", tuple(size), tuple(place), material, 1.0, tuple(turn.as_quat(scalar_first=True)))
-    frames, missed = film(replace(SceneSpec((ground(material), block)), frame_end=500), 3.0, 0.5 * scale)
-    axes = [Rotation.from_quat(frame.poses[1, 3:], scalar_first=True).apply((1.0, 0.0, 0.0))[2] for frame in frames]
-    tilts = -side * np.arcsin(axes)
-    after = np.flatnonzero(tilts < 0.0)
-    end = after[0] + np.flatnonzero(np.diff(tilts[after[0] :]) > 0.0)[0]
-    # the highest of a parabola through the three frames about it
-    a, b, c = tilts[end - 1 : end + 2]
-    peak = -(b - 0.125 * (c - a) ** 2 / (a - 2.0 * b + c)) / slender
-    risen = np.cos(slender * (1.0 - np.array([share, peak]))) - np.cos(slender)
-    expected, measured = 1.0 - 1.5 * math.sin(slender) ** 2, float(np.sqrt(risen[1] / risen[0]))
-    right = abs(measured - expected) < 0.01 * expected
-    return Found(f"slenderness {slender:.2f}, from {share:.2f} of it", scale, expected, measured, right, missed)
-
-
 def knocks(random: Random) -> Found:
     """One ball comes into a row, each lighter than the one before by one ratio: each goes on at its own speed."""
     number, scale = int(random.integers(3, 13)), scale_of(random)
@@ -257,6 +137,102 @@ def glued(random: Random, falling: bool) -> Found:
     return Found(name, scale, 0.0, off, off < (1e-6 if falling else 1e-3), missed)
 
 
+def loops(random: Random) -> Found:
+    """Cubes grown at random, each glued to all that it touches, fly through space: joints that agree bear nothing, nothing is
+    said against them, and nothing gives way."""
+    number, scale, gap = int(random.integers(4, 13)), scale_of(random), gap_of(random)
+    cells = [(0, 0, 0)]
+    while len(cells) < number:
+        cell = np.array(cells[random.integers(len(cells))])
+        cell[random.integers(3)] += random.choice([-1, 1])
+        if tuple(cell) not in cells:
+            cells.append(tuple(cell))
+    turn, material = any_turn(random), pair_material(0.6)
+    orientation = turn.as_quat(scalar_first=True)
+    places = turn.apply((1.0 + gap) * scale * np.array(cells, dtype=np.float64))
+    cubes = [box(f"{i}", (scale,) * 3, tuple(place), material, 1.0, tuple(orientation)) for i, place in enumerate(places)]
+    beside = [(i, j) for j in range(number) for i in range(j) if np.abs(np.subtract(cells[i], cells[j])).sum() == 1]
+    joints = [JointSpec(f"Glue {i} {j}", f"{i}", f"{j}", 0.5 * (places[i] + places[j]), orientation) for i, j in beside]
+    spec = SceneSpec(tuple(cubes), joints=tuple(joints))
+    said = len(sc.Simulation(spec).warnings)
+    frames, missed = film(spec, 0.5, scale)
+    off = float(max(np.abs(frame.reactions[:, :3]).max() / G for frame in frames[1:])) + said
+    off += max(float(np.abs(frame.giving_way).max()) for frame in frames[1:]) / scale
+    return Found(f"{number} cubes, {len(joints)} joints, gaps of {gap:.1e}", scale, 0.0, off, off < 1e-6, missed)
+
+
+def hangs(random: Random) -> Found:
+    """Bodies of any masses hang on each other: what their joints are found to bear is the weight below, and one breaks if that
+    is more than it may bear."""
+    number, scale = int(random.integers(2, 8)), scale_of(random)
+    masses, material = 10.0 ** random.uniform(-1.0, 1.0, number), pair_material(0.6)
+    sides, gap = scale * random.uniform(0.5, 1.0, number), gap_of(random) * scale
+    ends = -np.cumsum(sides + gap)
+    cubes = [
+        box(f"{i}", (side,) * 3, (0.0, 0.0, end + 0.5 * side), material, float(mass))
+        for i, (side, end, mass) in enumerate(zip(sides, ends, masses, strict=True))
+    ]
+    below, step = G * np.cumsum(masses[::-1])[::-1], math.sqrt(scale) / 240.0
+    weak, share = int(random.integers(number)), float(random.choice([0.99, 1.01]))
+    joints = [
+        JointSpec(f"{i}", f"{i - 1}" if i else "", f"{i}", np.array([0.0, 0.0, ends[i] + sides[i]]), breaking_impulse=limit)
+        for i, limit in enumerate(step * below * np.where(np.arange(number) == weak, share, 10.0))
+    ]
+    spec = SceneSpec(tuple(cubes), joints=tuple(joints), frame_end=500)
+    if random.integers(2):
+        spec = mirrored(spec)
+    settings = sc.SolverSettings(substeps=10)
+    loads = breaking_loads(replace(spec, fps=24.0 / math.sqrt(scale)), settings)
+    off = max(abs(loads[f"{i}"][0] / (step * below[i]) - 1.0) for i in range(number))
+    frames, missed = film(spec, 0.5, scale)
+    broken = np.flatnonzero(frames[-1].broken)
+    right = off < 1e-3 and broken.tolist() == ([weak] if share < 1.0 else [])
+    name = f"{number} that hang, joint {weak} bears {share:.2f} of its weight, gaps of {gap / scale:.1e}"
+    return Found(name, scale, 0.0, off, right, missed)
+
+
+def tripods(random: Random) -> Found:
+    """Three legs lean on each other along upright faces that meet in a line: they stand with the friction that moments about
+    their feet ask for, and fall with less."""
+    scale, spread, deep = scale_of(random), random.uniform(0.3, 0.9), random.uniform(0.05, 0.2)
+    wide, foot = random.uniform(0.05, 0.15), random.uniform(0.02, 0.1)
+    outer = wide * np.array([0.5, 0.5 * math.sqrt(3.0)])
+    ends = [(0.0, 0.0), (outer[0], outer[1]), (outer[0], -outer[1])]
+    corners = [(spread, foot, 0.0), (spread, -foot, 0.0), *((x, y, z) for x, y in ends for z in (1.0 - deep, 1.0))]
+    shape = ShapeSpec(ShapeKind.HULL, scale * np.array(corners))
+    centre = shape_mass_properties(shape, mass=1.0).center_of_mass / scale
+    needed = (spread - centre[0]) / 1.0
+    stands = bool(random.integers(2))
+    apart, bodies = gap_of(random) * scale / math.sqrt(3.0), []
+    for third in range(3):
+        own = Rotation.from_euler("z", third * 2.0 * np.pi / 3.0)
+        bodies.append((shape, own.apply([2.0 * apart / math.sqrt(3.0), 0.0, 0.0]), own))
+    spec, how = anyhow(standing(bodies, Rotation.identity(), needed * (1.05 if stands else 0.95)), random)
+    frames, missed = film(spec, 1.0, scale)
+    moved = farthest(frames, scale)
+    name = f"three legs that spread by {spread:.2f}, {'more' if stands else 'less'} friction than needed, {how}"
+    return Found(name, scale, 0.0 if stands else 1.0, moved, moved < 2e-3 if stands else moved > 1e-2, missed)
+
+
+def rims(random: Random) -> Found:
+    """A cylinder or a cone on a slope, rough enough: it stands while its weight is over its base."""
+    cone, scale, slope = bool(random.integers(2)), scale_of(random), random.uniform(0.2, 0.5)
+    heading, stands, material = random.uniform(0.0, 2.0 * np.pi), bool(random.integers(2)), pair_material(1.0)
+    height = scale / slope * (4.0 if cone else 2.0) * (0.97 if stands else 1.03)
+    shape = cone_shape(scale, height) if cone else cylinder_shape(scale, height)
+    about = Rotation.from_euler("z", random.uniform(0.0, 2.0 * np.pi)).as_quat(scalar_first=True)
+    body = BodySpec("Round", BodyKind.ACTIVE, shape, np.array([0.0, 0.0, 0.5 * height]), about, mass=1.0, material=material)
+    tilt, downhill = math.atan(slope), np.array([math.cos(heading), math.sin(heading)])
+    gravity = G * np.array([*(math.sin(tilt) * downhill), -math.cos(tilt)])
+    spec = SceneSpec((ground(material), body), gravity=gravity)
+    if random.integers(2):
+        spec = turned(spec, any_turn(random))
+    frames, missed = film(spec, 3.0, 0.5 * height)
+    moved = farthest(frames, 0.5 * height)
+    name = f"{'cone' if cone else 'cylinder'} on a slope of {slope:.2f}, {'lower' if stands else 'higher'} than it may be"
+    return Found(name, scale, 0.0 if stands else 1.0, moved, moved < 2e-3 if stands else moved > 1e-2, missed)
+
+
 LINES: dict[str, Callable[[Random], Found]] = {
     "leaning": leans,
     "slope": falls_over,
@@ -266,6 +242,16 @@ LINES: dict[str, Callable[[Random], Found]] = {
     "rows": knocks,
     "glue, falling": lambda random: glued(random, True),
     "glue, standing": lambda random: glued(random, False),
+    "tripods": tripods,
+    "rims": rims,
+    "tops": tops,
+    "tippe tops": tippe_tops,
+    "bottles": bottles,
+    "edges": edges,
+    "joints that agree": loops,
+    "breaking loads": hangs,
+    "looser tolerances": looser,
+    "warm starts": warm,
 }
 
 

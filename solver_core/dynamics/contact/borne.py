@@ -3,14 +3,15 @@
 
 A gap that closes takes two steps for its impact: in the first the gap closes, in the second what is left is stopped. What the
 body stood on lets go in the first, and so bore nothing of what forces gave in both. In truth it bears up to the impact, a share
-t of the first step after its begin. From the middle of the step before to the middle of the second that is t + 1/2 of a step,
-and 1/2 comes after the impact; the 1 - t between, in which bodies wait for the step's end, is shared by both, so that it
-changes no velocity. Of the forces of both steps 1 + t / 2 are borne as before: those of the first, and t / 2 of the second.
+t of the first step after its begin. From the middle of the step before to the middle of the second that is t + 1/2 of a step:
+min(1, t + 1/2) of what forces give in the first step and max(0, t - 1/2) of that in the second are borne as before.
 
-Housner's block, which rocks from edge to edge, lost twice what gravity gives in a step at each impact. What bore is taken from
-the last step, and is no more than the weight, lest it was an impact itself. It is for what has contacts with one body alone
-that no impulse moves: with it a funnel in which cubes jam let two to four of sixteen through, which stay without, and at
-shorter steps.
+Housner's block, which rocks from edge to edge, lost twice what gravity gives in a step at each impact, and a ball that rolls
+from facet to facet three times what the edges take. What bore is taken from the last step, and is no more than the weight, lest
+it was an impact itself. Whether a gap closes is asked of the motion to which that leads, or one that closes as the step ends
+would take over the weight. In the second step t is what the impulse of the first has left of the speed. All this is for what
+has contacts with one body alone that no impulse moves: for all, a funnel in which cubes jam lets two to four of sixteen
+through, which stay without, and at shorter steps.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ __all__ = ["bearing_until_met", "with_borne"]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-LEAST_IMPACT = 2.0  # times the speed that gravity gives in a step: what closes no faster is none
+LEAST_IMPACT = 0.05  # times the speed that gravity gives in a step: what closes no faster is none
 BEARABLE = 4.0  # times the fastest point: contacts, which may lie outside of both bodies, close no faster
 
 
@@ -39,7 +40,7 @@ def bearing_until_met(begin: Begin, state: State, speed: Floats, memory: Contact
     state: as it begins; speed: (n,) m/s, of the fastest points of bodies; memory: of the contacts of the last step.
     """
     contacts, fast = begin.contacts, LEAST_IMPACT * begin.gravity_speed
-    if not anything_meets(speed, memory.approach, fast):
+    if not anything_moves(speed, fast / BEARABLE):
         return begin
     where = contacts.body_a, contacts.body_b, contacts.feature, contacts.point, contacts.normal, contacts.gap
     limits = begin.h, fast, begin.force_time
@@ -51,14 +52,12 @@ def bearing_until_met(begin: Begin, state: State, speed: Floats, memory: Contact
 
 
 @kernel
-def anything_meets(speed, approach, fast):
-    """Whether bodies with speeds (n,) could have an impact faster than `fast`, or one with approach (m,) is under way."""
-    fastest, under_way = 0.0, 0.0
+def anything_moves(speed, least):
+    """Whether the highest of speeds (n,) is above that."""
+    fastest = 0.0
     for s in speed:
         fastest = max(fastest, s)
-    for s in approach:
-        under_way = max(under_way, s)
-    return not BEARABLE * fastest < fast or under_way > fast
+    return not fastest <= least
 
 
 @kernel
@@ -67,41 +66,86 @@ def borne_until_met(model, bodies, position, contacts, rest, memory, moving, lim
     the remembered contacts bore."""
     (body_a, body_b, feature, point, normal, gap), (h, fast, force_time) = contacts, limits
     predicted, momentum, borne = bodies.predicted, bodies.end_momentum, memory.impulse
-    share, meets = np.zeros(len(position)), np.zeros(body_a.size, np.bool_)
-    old = match(memory, body_a, body_b, feature)
-    where = body_a, body_b, point, normal, gap, rest.gap, rest.offset
-    if not _shares(where, position, bodies.twist, (memory.approach, old), h, fast, share, meets):
-        return False, predicted, momentum, borne
-    pushed, bears, some = np.zeros_like(predicted), np.zeros(body_a.size, np.bool_), False
-    support = np.full(len(position), -2)
+    n, old, room = len(position), match(memory, body_a, body_b, feature), gap - rest.gap
+    body, support, touches = np.full(body_a.size, -1), np.full(n, -2), room <= TOUCHING_OFFSETS * rest.offset
     _only_support(model.dof, body_a, body_b, moving, support)
-    for k in range(body_a.size):
-        a_moves = model.dof[body_a[k]] >= 0
-        i, other = (body_a[k], body_b[k]) if a_moves else (body_b[k], body_a[k])
-        if old[k] < 0 or meets[k] or support[i] != other or not share[i] > 0.0:
-            continue
-        impulse = memory.impulse[old[k]]
-        if impulse[0] > 0.0:
-            bears[k] = some = True
-            push = (-1.0 if a_moves else 1.0) * (impulse[0] * normal[k] + impulse[1:])
-            pushed[i, :3] += push
-            pushed[i, 3:] += np.cross(point[k] - position[i], push)
-    if not some:
-        return False, predicted, momentum, borne
-    predicted, momentum, borne = predicted.copy(), momentum.copy(), np.zeros_like(borne)
+    where = body_a, body_b, point, normal, position
+    of_contacts = standing(model.dof, where, bodies.twist, support, memory.impulse, old, body)
+    push, share, pushed, change = of_contacts[2], np.zeros(n), np.zeros((n, 6)), np.zeros((n, 6))
+    end_impacts(model, bodies, of_contacts, touches, fast, share, pushed)
     weight = force_time * np.sqrt((model.gravity**2).sum())
-    for i in range(len(position)):
+    left = np.zeros(n)
+    for i in range(n):
         size = np.sqrt((pushed[i, :3] ** 2).sum())
         if size > 0.0:
-            share[i] *= min(1.0, weight * model.mass[i] / size)
-            change = share[i] * model.lock[i] * (bodies.inverse_mass[model.dof[i]] @ pushed[i])
-            predicted[i] += change
-            for row in range(3):
-                momentum[i, row] += (bodies.mass[model.dof[i], 3 + row, 3:] * change[3:]).sum()
-    for k in range(body_a.size):
-        if bears[k]:
-            borne[old[k]] = share[body_a[k] if model.dof[body_a[k]] >= 0 else body_b[k]] * memory.impulse[old[k]]
+            left[i] = min(1.0, weight * model.mass[i] / size)
+            change[i] = left[i] * model.lock[i] * (bodies.inverse_mass[model.dof[i]] @ pushed[i])
+    begin_impacts(predicted + change, of_contacts, touches, room, h, fast, share)
+    is_borne = (share > 0.0) & (left > 0.0)
+    if not is_borne.any():
+        return False, predicted, momentum, borne
+    predicted, momentum, borne = predicted.copy(), momentum.copy(), np.zeros_like(borne)
+    for i in np.flatnonzero(is_borne):
+        change[i] *= share[i]
+        predicted[i] += change[i]
+        for row in range(3):
+            momentum[i, row] += (bodies.mass[model.dof[i], 3 + row, 3:] * change[i, 3:]).sum()
+    for k in range(body.size):
+        if body[k] >= 0 and is_borne[body[k]] and push[k].any():
+            borne[old[k]] = share[body[k]] * left[body[k]] * memory.impulse[old[k]]
     return True, predicted, momentum, borne
+
+
+@kernel
+def standing(dof, contacts, twist, support, impulse, old, body):
+    """body: (m,), all -1, of each contact the body that touches no other than `support` (n,) names; of these (m, 6) the twist
+    with which its velocity along the normal is a product, (m, 6) what the contact bore, about the centre of mass, N s and
+    N m s, and (m,) m/s at which the other body comes."""
+    body_a, body_b, point, normal, position = contacts
+    m = body_a.size
+    along, push, speed = np.zeros((m, 6)), np.zeros((m, 6)), np.zeros(m)
+    for k in range(m):
+        is_a = dof[body_a[k]] >= 0
+        i, other, side = (body_a[k], body_b[k], -1.0) if is_a else (body_b[k], body_a[k], 1.0)
+        if support[i] != other:
+            continue
+        arm = point[k] - position[i]
+        body[k], along[k, :3] = i, side * normal[k]
+        along[k, 3:] = np.cross(arm, along[k, :3])
+        speed[k] = np.dot(along[k, :3], twist[other, :3] + np.cross(twist[other, 3:], point[k] - position[other]))
+        if old[k] >= 0 and impulse[old[k], 0] > 0.0:
+            push[k, :3] = side * (impulse[old[k], 0] * normal[k] + impulse[old[k], 1:])
+            push[k, 3:] = np.cross(arm, push[k, :3])
+    return body, along, push, speed
+
+
+@kernel
+def end_impacts(model, bodies, of_contacts, touches, fast, share, pushed):
+    """share: (n,) how much of a step's forces bodies bear as before whose impact began in the last one; pushed: (n, 6) what
+    bore them. What a contact of such an impact bore is no more in `of_contacts`."""
+    body, along, push, speed = of_contacts
+    for k in range(body.size):
+        i = body[k]
+        if i < 0:
+            continue
+        closing = speed[k] - (along[k] * bodies.twist[i]).sum()
+        if touches[k] and closing > fast:
+            taken = (along[k] * model.lock[i] * (bodies.inverse_mass[model.dof[i]] @ push[k])).sum()
+            if closing > taken:
+                share[i], push[k] = max(share[i], closing / (closing + taken) - 0.5), 0.0
+        pushed[i] += push[k]
+
+
+@kernel
+def begin_impacts(velocity, of_contacts, touches, room, h, fast, share):
+    """The same `share` of bodies that would come to an impact in the step with velocities (n, 6)."""
+    body, along, _, speed = of_contacts
+    for k in range(body.size):
+        i = body[k]
+        if i >= 0 and not touches[k]:
+            closing = speed[k] - (along[k] * velocity[i]).sum()
+            if closing > fast and room[k] < h * closing:
+                share[i] = max(share[i], min(1.0, 0.5 + room[k] / (h * closing)))
 
 
 @leaf_kernel
@@ -112,35 +156,6 @@ def _only_support(dof, body_a, body_b, moving, out):
         for i, other in ((body_a[k], body_b[k]), (body_b[k], body_a[k])):
             is_first = out[i] == -2 and dof[i] >= 0 and dof[other] < 0 and not moving[i]
             out[i] = other if is_first or out[i] == other else -1
-
-
-@leaf_kernel
-def _shares(contacts, position, twist, remembered, h, fast, out, meets):
-    """out: (n,) how much of a step's forces bodies bear as before; meets: (m,) which contacts are of an impact. Whether any."""
-    (body_a, body_b, point, normal, gap, rest, offset), (approach, old) = contacts, remembered
-    some = False
-    for k in range(gap.size):
-        a, b, room = body_a[k], body_b[k], gap[k] - rest[k]
-        touches = room <= TOUCHING_OFFSETS * offset[k]
-        before = approach[old[k]] if old[k] >= 0 else 0.0
-        if touches and not before > fast:
-            continue
-        closing = 0.0
-        for body, sign in ((a, 1.0), (b, -1.0)):
-            x, y, z = point[k, 0] - position[body, 0], point[k, 1] - position[body, 1], point[k, 2] - position[body, 2]
-            v = twist[body]
-            closing += sign * normal[k, 0] * (v[0] + v[4] * z - v[5] * y)
-            closing += sign * normal[k, 1] * (v[1] + v[5] * x - v[3] * z)
-            closing += sign * normal[k, 2] * (v[2] + v[3] * y - v[4] * x)
-        if touches:
-            meets[k] = closing > 0.0
-            share = 0.5 * min(closing / before, 1.0)
-        else:
-            meets[k] = closing > fast and room < h * closing
-            share = 1.0
-        if meets[k]:
-            out[a], out[b], some = max(out[a], share), max(out[b], share), True
-    return some
 
 
 def with_borne(kept: ContactMemory, memory: ContactMemory, borne: Floats) -> ContactMemory:

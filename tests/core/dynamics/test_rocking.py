@@ -56,13 +56,13 @@ def ratio_of_speeds(share, side=1.0, heading=0.0, scale=1.0):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.5, 0.8])
 def test_an_impact_takes_what_the_momentum_about_the_new_edge_says(share):
-    assert ratio_of_speeds(share) == pytest.approx(AT_IMPACT, rel=0.01)
+    assert ratio_of_speeds(share) == pytest.approx(AT_IMPACT, rel=0.005)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("side", "heading", "scale"), [(-1.0, 0.0, 1.0), (1.0, 0.7, 1.0), (1.0, 0.0, 0.01), (1.0, 0.0, 5.0)])
 def test_a_mirrored_turned_or_smaller_block_rocks_alike(side, heading, scale):
     """Time scales with the root of the size."""
-    assert ratio_of_speeds(0.3, side, heading, scale) == pytest.approx(AT_IMPACT, rel=0.01)
+    assert ratio_of_speeds(0.3, side, heading, scale) == pytest.approx(AT_IMPACT, rel=0.005)
