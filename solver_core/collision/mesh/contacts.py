@@ -313,16 +313,18 @@ def surface_contacts(table, surfaces, turn, shift, limit, noise, scale, swapped)
     meeting = Meeting(first, second, own, vertices, own, vertices, turn, shift, limit, noise, swapped, stack)
     rows, near = near_triangles(table, meeting)
     out, crossed = all_triangle_contacts(table, meeting, rows, near)
-    if (crossed > 0 or least_gap(out) <= FARTHEST * scale) and are_solids(table, meeting):
-        coincide, apart = contacts_set_in(table, meeting, rows, near, scale)
-        if coincide:
-            return one_a_feature(apart)
+    coincides = crossed == 0 and least_gap(out) <= FARTHEST * scale
     penetrates = out.used[0] == 0 and crossed == 0 and first_lies_inside(table, meeting)
     if crossed > 0:
         if table.first_triangle[second + 1] - table.first_triangle[second] > 1:
-            out, penetrates = with_crossings(table, meeting, rows, near, crossed, out)
+            out, penetrates, is_torn = with_crossings(table, meeting, rows, near, crossed, out)
+            coincides = penetrates or is_torn
         else:
             penetrates = not least_gap(out) < 0.0
+    if coincides and are_solids(table, meeting):
+        part, apart = contacts_set_in(table, meeting, rows, near, scale)
+        if part:
+            return one_a_feature(apart)
     if penetrates:
         before = out.used[0]
         penetrating_contacts(table, meeting, out)

@@ -25,10 +25,11 @@ __all__ = ["Search", "deepest_inside", "search_of"]
 CLOSE = 0.02
 # In tolerances of the surface: triangles are cut down to this size.
 SMALL = 10.0
-# Middles that are asked about, of one curve; beyond, the deepest so far counts.
-MOST = 20_000
+# Middles that are asked about for a pair beside those of the triangles themselves; beyond, the deepest so far counts.
+MOST = 1_000
 INSIDE, OUTSIDE = np.int8(1), np.int8(2)
 CELLS, ASKED = range(2)
+CUT_INTO = 4
 # Cells beside those of all triangles; what there is no room for is left out.
 ROOM = 2_000
 
@@ -132,7 +133,6 @@ def ask(pair, other, corners, depth, search):
     radius = np.sqrt(max(distance2(p, middle), distance2(q, middle), distance2(r, middle)))
     least = (1.0 + CLOSE) * depth
     at_middle = depth_inside(pair, other, middle, radius - least)
-    search.counts[ASKED] += 1
     size = search.counts[CELLS]
     if at_middle + radius > least and radius > SMALL * other.surface.tolerance and size < len(search.cells):
         cell = search.cells[size]
@@ -171,6 +171,7 @@ def deepest_of(pair, own, other, count, depth, search):
         (p, q, r), bound = take_most_promising(search)
         if bound <= (1.0 + CLOSE) * depth:
             break
+        search.counts[ASKED] += CUT_INTO
         u, v, w = midpoint(p, q), midpoint(q, r), midpoint(r, p)
         depth = ask(pair, other, (p, u, w), depth, search)
         depth = ask(pair, other, (q, v, u), depth, search)
@@ -183,7 +184,6 @@ def deepest_of(pair, own, other, count, depth, search):
 def deepest_inside(pair, keys, curve, which, search):
     """How deep in m the surfaces are inside of each other within a curve, 0 where no point is."""
     search.taken[:] = False
-    search.counts[ASKED] = 0
     depth = 0.0
     for is_first in (TRUE, FALSE):
         own, other = side_of(pair, is_first), side_of(pair, not is_first)

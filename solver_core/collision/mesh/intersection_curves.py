@@ -49,7 +49,8 @@ FILLED = 3.0
 
 @inner_kernel
 def curves(ends, keys, tolerance):
-    """(k,) the curve of each crossing, numbered by its first: crossings are connected where they share an end.
+    """(k,) the curve of each crossing, numbered by its first, and whether some end is shared by no two: crossings are connected
+    where they share an end.
 
     Where an edge passes through another one, rounding may find it beside the face in one of the triangles that share it and
     within it in the next: ends that are left over are shared with those at most the tolerance in m away.
@@ -75,7 +76,7 @@ def curves(ends, keys, tolerance):
                 join(curve, left_over[i] // 2, left_over[k] // 2)
     for row in range(count):
         curve[row] = root(curve, row)
-    return curve
+    return curve, len(left_over) > 0
 
 
 @leaf_kernel
@@ -250,12 +251,12 @@ def add_curves(table, meeting, ends, keys, curve, with_normal, ways, out):
 
 @inner_kernel
 def with_crossings(table, meeting, rows, near, crossed, found):
-    """Contacts that features have made, in a `Buffer`, with those of curves in the place of what overlaps there; and whether
-    there was a curve without a normal. crossed: how many of the first `near` rows of triangles cross."""
+    """Contacts that features have made, in a `Buffer`, with those of curves in the place of what overlaps there; whether there
+    was a curve without a normal, and whether one was torn. crossed: how many of the first `near` rows of triangles cross."""
     ends, keys = np.empty((crossed, 2, 3)), np.zeros((crossed, 2, 3), np.int64)
     fill_crossings(table, meeting, rows, near, ends, keys)
     tolerance = SHALLOW * max(table.tolerance[meeting.first], table.tolerance[meeting.second])
-    curve = curves(ends, keys, tolerance)
+    curve, is_torn = curves(ends, keys, tolerance)
     # the last row is for the way that curves share
     ways = np.zeros((crossed + 1, 4))
     unclear, cosine = write_normals(table, meeting, ends, curve, ways)
@@ -265,7 +266,7 @@ def with_crossings(table, meeting, rows, near, crossed, found):
     out = buffer(crossed)
     add_curves(table, meeting, ends, keys, curve, with_normal, ways, out)
     leave_out_overlaps(found, meeting.noise)
-    return joined(found, out), unclear
+    return joined(found, out), unclear, is_torn
 
 
 @leaf_kernel
