@@ -19,6 +19,7 @@ from ...compile.kernel import FALSE, inlined_kernel, inner_kernel, leaf_kernel
 from ...linalg.disjoint_sets import join, root
 from ...linalg.vec3 import ZERO, add, advanced, cross, distance2, divided, dot, norm, scaled, set_vec, sub, vec
 from ..manifold import EDGE_FACE, FACE_EDGE
+from ..polyhedra.several_axes import DEEPEST
 from .buffer import buffer, joined, leave_out_overlaps
 from .crossings import ONE, OTHER, fill_crossings
 from .deepest_point import deepest_inside, search_of
@@ -120,16 +121,20 @@ def depth_of(pair, ends, keys, curve, which, normal, search):
     That is how far the deepest point of one solid's surface is from the other's. Of a sheet, and of solids where no such point
     is found, how far the curve reaches along the normal.
     """
-    inside = deepest_inside(pair, keys, curve, which, search)
+    farthest, nearest = -np.inf, np.inf
+    for row in range(len(ends)):
+        if curve[row] == which:
+            for end in range(2):
+                along = dot(normal, vec(ends[row], end))
+                farthest, nearest = max(farthest, along), min(nearest, along)
+    is_shallow = farthest - nearest < DEEPEST * pair.at.scale
+    inside = deepest_inside(pair, ends, keys, curve, which, is_shallow, search)
     if inside > 0.0 and pair.first.solid and pair.second.solid:
         return inside
-    farthest, nearest = -np.inf, np.inf
     for row in range(len(ends)):
         if curve[row] != which:
             continue
         for end in range(2):
-            along = dot(normal, vec(ends[row], end))
-            farthest, nearest = max(farthest, along), min(nearest, along)
             of_first, e = keys[row, end, 0] == 1, keys[row, end, 1]
             if side_of(pair, not of_first).surface.solid:
                 continue
