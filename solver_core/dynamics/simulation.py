@@ -343,7 +343,7 @@ class Simulation:
         if not len(self._joints):
             return contacts
         # a part of a step is no other law
-        turning = self._later.between_axles(contacts, begin.bodies.twist, begin.single, self._joints.held)
+        turning = self._later.between_axles(contacts, begin.bodies.twist, begin.single, self._joints.links)
         if not turning.any():
             return contacts
         twist = self._joints.expected(begin)

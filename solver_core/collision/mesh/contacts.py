@@ -253,11 +253,9 @@ def placed(vertices, turn, shift):
 
 
 @inner_kernel
-def contacts_set_in(table, meeting, rows, near, scale):
-    """Whether the surfaces, set in, are apart where they touch or hardly overlap, and a `Buffer` of their contacts then.
-
-    scale: m, the size of the smaller one.
-    """
+def contacts_set_in(table, meeting, rows, near):
+    """Whether the surfaces, set in, are apart where they touch or hardly overlap, and a `Buffer` of their contacts then."""
+    scale = meeting.scale
     found, out = False, buffer(0)
     margin, settled = margin_of(0.0, scale), False
     while margin <= LARGEST_MARGIN * scale:
@@ -278,6 +276,7 @@ def contacts_set_in(table, meeting, rows, near, scale):
             meeting.shift,
             limit,
             meeting.noise,
+            meeting.scale,
             meeting.swapped,
             meeting.stack,
         )
@@ -310,19 +309,21 @@ def surface_contacts(table, surfaces, turn, shift, limit, noise, scale, swapped)
     stack = np.empty(512, np.int64)
     own = table.vertices[table.first_vertex[first] : table.first_vertex[first + 1]]
     vertices = placed(table.vertices[table.first_vertex[second] : table.first_vertex[second + 1]], turn, shift)
-    meeting = Meeting(first, second, own, vertices, own, vertices, turn, shift, limit, noise, swapped, stack)
+    meeting = Meeting(first, second, own, vertices, own, vertices, turn, shift, limit, noise, scale, swapped, stack)
     rows, near = near_triangles(table, meeting)
     out, crossed = all_triangle_contacts(table, meeting, rows, near)
-    if (crossed > 0 or least_gap(out) <= FARTHEST * scale) and are_solids(table, meeting):
-        coincide, apart = contacts_set_in(table, meeting, rows, near, scale)
-        if coincide:
-            return one_a_feature(apart)
+    coincides = crossed == 0 and least_gap(out) <= FARTHEST * scale
     penetrates = out.used[0] == 0 and crossed == 0 and first_lies_inside(table, meeting)
     if crossed > 0:
         if table.first_triangle[second + 1] - table.first_triangle[second] > 1:
-            out, penetrates = with_crossings(table, meeting, rows, near, crossed, out)
+            out, penetrates, is_torn = with_crossings(table, meeting, rows, near, crossed, out)
+            coincides = penetrates or is_torn
         else:
             penetrates = not least_gap(out) < 0.0
+    if coincides and are_solids(table, meeting):
+        part, apart = contacts_set_in(table, meeting, rows, near)
+        if part:
+            return one_a_feature(apart)
     if penetrates:
         before = out.used[0]
         penetrating_contacts(table, meeting, out)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, leaf_kernel
 from ...linalg.vec3 import add, distance2, divided, midpoint, vec
 from .mesh_pair import point_in_axes_of, side_contains, side_of
+from .pass_through import inner_end
 from .queries import closest_on_surface, triangle_corners
 
 __all__ = ["Search", "deepest_inside", "search_of"]
@@ -25,23 +26,27 @@ __all__ = ["Search", "deepest_inside", "search_of"]
 CLOSE = 0.02
 # In tolerances of the surface: triangles are cut down to this size.
 SMALL = 10.0
-# Middles that are asked about, of one curve; beyond, the deepest so far counts.
-MOST = 20_000
-INSIDE, OUTSIDE = np.int8(1), np.int8(2)
+# Middles that are asked about for a pair beside those of the triangles themselves; beyond, the deepest so far counts.
+MOST = 4_000
 CELLS, ASKED = range(2)
+CUT_INTO = 4
 # Cells beside those of all triangles; what there is no room for is left out.
 ROOM = 2_000
 
 
 class Search(NamedTuple):
-    """Work arrays for a pair: cells (., 10), corners of triangles and a depth in m that no point of theirs exceeds; queue (t,)
-    of triangles, and taken (t,) which were in it, of the first surface and then of the second; known (v,) which of their
-    vertices are inside of the other solid; counts (2,): how many cells there are, and how many middles were asked about."""
+    """Work arrays for a pair.
+
+    cells: (., 10) corners of triangles and a depth in m that no point of theirs exceeds. queue: (t,) triangles, taken: (t,)
+    which were in it, of the first surface and then of the second. known: (v,) m, how deep their vertices are inside of the
+    other solid, 0 outside and -1 where that was not asked yet. counts: (2,) how many cells there are, and how many middles were
+    asked about.
+    """
 
     cells: NDArray[np.float64]
     queue: NDArray[np.int64]
     taken: NDArray[np.bool_]
-    known: NDArray[np.int8]
+    known: NDArray[np.float64]
     counts: NDArray[np.int64]
 
 
@@ -52,7 +57,7 @@ def search_of(table, meeting):
     triangles = table.first_triangle[s + 1] - table.first_triangle[s] + table.first_triangle[t + 1] - table.first_triangle[t]
     vertices = len(meeting.own) + len(meeting.vertices)
     cells = np.empty((triangles + ROOM, 10))
-    taken, known = np.zeros(triangles, np.bool_), np.zeros(vertices, np.int8)
+    taken, known = np.zeros(triangles, np.bool_), np.full(vertices, -1.0)
     return Search(cells, np.empty(triangles, np.int64), taken, known, np.zeros(2, np.int64))
 
 
@@ -81,19 +86,18 @@ def take(search, offset, f, count):
 
 
 @leaf_kernel
-def is_vertex_inside(pair, own, other, v, search):
-    """Whether a vertex of a `Side` is inside of the other solid; asked once."""
+def depth_of_vertex(pair, own, other, v, search):
+    """How deep in m a vertex of a `Side` is inside of the other solid, 0 outside; asked once."""
     row = v if own.is_first else len(pair.at.own) + v
-    if search.known[row] == 0:
-        contains = side_contains(pair, other, vec(own.vertices, v))
-        search.known[row] = INSIDE if contains else OUTSIDE
-    return search.known[row] == INSIDE
+    if search.known[row] < 0.0:
+        search.known[row] = max(0.0, depth_inside(pair, other, vec(own.vertices, v), 0.0))
+    return search.known[row]
 
 
 @leaf_kernel
 def gather(pair, keys, curve, which, own, other, search):
     """Puts the triangles of a `Side` that cross along a curve, and those inside of the other solid that hang together with
-    them, into the queue: how many."""
+    them, into the queue: how many, and the depth in m of the deepest vertex of these."""
     surface = own.surface
     offset = 0 if own.is_first else len(pair.first.triangles)
     count = 0
@@ -107,7 +111,7 @@ def gather(pair, keys, curve, which, own, other, search):
             e = keys[row, end, 1]
             for slot in range(surface.beside_start[e], surface.beside_start[e + 1]):
                 count = take(search, offset, surface.beside[slot, 0], count)
-    done = 0
+    done, depth = 0, 0.0
     while done < count:
         f = search.queue[done]
         for k in range(3):
@@ -116,11 +120,30 @@ def gather(pair, keys, curve, which, own, other, search):
             if e < 0:
                 continue
             following = surface.triangles[f, k + 1 if k < 2 else 0]
-            if is_vertex_inside(pair, own, other, v, search) or is_vertex_inside(pair, own, other, following, search):
+            here = max(depth_of_vertex(pair, own, other, v, search), depth_of_vertex(pair, own, other, following, search))
+            depth = max(depth, here)
+            if here > 0.0:
                 for slot in range(surface.beside_start[e], surface.beside_start[e + 1]):
                     count = take(search, offset, surface.beside[slot, 0], count)
         done += 1
-    return count
+    return count, depth
+
+
+@leaf_kernel
+def deepest_at_ends(pair, ends, keys, curve, which):
+    """The depth in m of the deepest middle of the edges that are inside of the other solid from the curve on."""
+    depth = 0.0
+    for row in range(len(keys)):
+        for end in range(2):
+            of_first = keys[row, end, 0] == 1
+            other = side_of(pair, not of_first)
+            if curve[row] != which or not other.surface.solid:
+                continue
+            start = vec(ends[row], end)
+            inner, side = inner_end(pair, ends, keys, row, end)
+            way_in = vec(side_of(pair, of_first).vertices, inner) if side < 0 else vec(ends[inner], side)
+            depth = max(depth, depth_inside(pair, other, midpoint(start, way_in), 0.0))
+    return depth
 
 
 @leaf_kernel
@@ -132,7 +155,6 @@ def ask(pair, other, corners, depth, search):
     radius = np.sqrt(max(distance2(p, middle), distance2(q, middle), distance2(r, middle)))
     least = (1.0 + CLOSE) * depth
     at_middle = depth_inside(pair, other, middle, radius - least)
-    search.counts[ASKED] += 1
     size = search.counts[CELLS]
     if at_middle + radius > least and radius > SMALL * other.surface.tolerance and size < len(search.cells):
         cell = search.cells[size]
@@ -171,6 +193,7 @@ def deepest_of(pair, own, other, count, depth, search):
         (p, q, r), bound = take_most_promising(search)
         if bound <= (1.0 + CLOSE) * depth:
             break
+        search.counts[ASKED] += CUT_INTO
         u, v, w = midpoint(p, q), midpoint(q, r), midpoint(r, p)
         depth = ask(pair, other, (p, u, w), depth, search)
         depth = ask(pair, other, (q, v, u), depth, search)
@@ -180,14 +203,16 @@ def deepest_of(pair, own, other, count, depth, search):
 
 
 @leaf_kernel
-def deepest_inside(pair, keys, curve, which, search):
-    """How deep in m the surfaces are inside of each other within a curve, 0 where no point is."""
+def deepest_inside(pair, ends, keys, curve, which, is_shallow, search):
+    """How deep in m the surfaces are inside of each other within a curve, 0 where no point is; what is shallow, by vertices and
+    edges alone."""
     search.taken[:] = False
-    search.counts[ASKED] = 0
-    depth = 0.0
+    depth = deepest_at_ends(pair, ends, keys, curve, which)
     for is_first in (TRUE, FALSE):
         own, other = side_of(pair, is_first), side_of(pair, not is_first)
         if other.surface.solid:
-            count = gather(pair, keys, curve, which, own, other, search)
-            depth = deepest_of(pair, own, other, count, depth, search)
+            count, at_vertex = gather(pair, keys, curve, which, own, other, search)
+            depth = max(depth, at_vertex)
+            if not is_shallow:
+                depth = deepest_of(pair, own, other, count, depth, search)
     return depth

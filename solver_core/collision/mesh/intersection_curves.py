@@ -19,6 +19,7 @@ from ...compile.kernel import FALSE, inlined_kernel, inner_kernel, leaf_kernel
 from ...linalg.disjoint_sets import join, root
 from ...linalg.vec3 import ZERO, add, advanced, cross, distance2, divided, dot, norm, scaled, set_vec, sub, vec
 from ..manifold import EDGE_FACE, FACE_EDGE
+from ..polyhedra.several_axes import DEEPEST
 from .buffer import buffer, joined, leave_out_overlaps
 from .crossings import ONE, OTHER, fill_crossings
 from .deepest_point import deepest_inside, search_of
@@ -49,7 +50,8 @@ FILLED = 3.0
 
 @inner_kernel
 def curves(ends, keys, tolerance):
-    """(k,) the curve of each crossing, numbered by its first: crossings are connected where they share an end.
+    """(k,) the curve of each crossing, numbered by its first, and whether some end is shared by no two: crossings are connected
+    where they share an end.
 
     Where an edge passes through another one, rounding may find it beside the face in one of the triangles that share it and
     within it in the next: ends that are left over are shared with those at most the tolerance in m away.
@@ -75,7 +77,7 @@ def curves(ends, keys, tolerance):
                 join(curve, left_over[i] // 2, left_over[k] // 2)
     for row in range(count):
         curve[row] = root(curve, row)
-    return curve
+    return curve, len(left_over) > 0
 
 
 @leaf_kernel
@@ -119,16 +121,20 @@ def depth_of(pair, ends, keys, curve, which, normal, search):
     That is how far the deepest point of one solid's surface is from the other's. Of a sheet, and of solids where no such point
     is found, how far the curve reaches along the normal.
     """
-    inside = deepest_inside(pair, keys, curve, which, search)
+    farthest, nearest = -np.inf, np.inf
+    for row in range(len(ends)):
+        if curve[row] == which:
+            for end in range(2):
+                along = dot(normal, vec(ends[row], end))
+                farthest, nearest = max(farthest, along), min(nearest, along)
+    is_shallow = farthest - nearest < DEEPEST * pair.at.scale
+    inside = deepest_inside(pair, ends, keys, curve, which, is_shallow, search)
     if inside > 0.0 and pair.first.solid and pair.second.solid:
         return inside
-    farthest, nearest = -np.inf, np.inf
     for row in range(len(ends)):
         if curve[row] != which:
             continue
         for end in range(2):
-            along = dot(normal, vec(ends[row], end))
-            farthest, nearest = max(farthest, along), min(nearest, along)
             of_first, e = keys[row, end, 0] == 1, keys[row, end, 1]
             if side_of(pair, not of_first).surface.solid:
                 continue
@@ -250,12 +256,12 @@ def add_curves(table, meeting, ends, keys, curve, with_normal, ways, out):
 
 @inner_kernel
 def with_crossings(table, meeting, rows, near, crossed, found):
-    """Contacts that features have made, in a `Buffer`, with those of curves in the place of what overlaps there; and whether
-    there was a curve without a normal. crossed: how many of the first `near` rows of triangles cross."""
+    """Contacts that features have made, in a `Buffer`, with those of curves in the place of what overlaps there; whether there
+    was a curve without a normal, and whether one was torn. crossed: how many of the first `near` rows of triangles cross."""
     ends, keys = np.empty((crossed, 2, 3)), np.zeros((crossed, 2, 3), np.int64)
     fill_crossings(table, meeting, rows, near, ends, keys)
     tolerance = SHALLOW * max(table.tolerance[meeting.first], table.tolerance[meeting.second])
-    curve = curves(ends, keys, tolerance)
+    curve, is_torn = curves(ends, keys, tolerance)
     # the last row is for the way that curves share
     ways = np.zeros((crossed + 1, 4))
     unclear, cosine = write_normals(table, meeting, ends, curve, ways)
@@ -265,7 +271,7 @@ def with_crossings(table, meeting, rows, near, crossed, found):
     out = buffer(crossed)
     add_curves(table, meeting, ends, keys, curve, with_normal, ways, out)
     leave_out_overlaps(found, meeting.noise)
-    return joined(found, out), unclear
+    return joined(found, out), unclear, is_torn
 
 
 @leaf_kernel

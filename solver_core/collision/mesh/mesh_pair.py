@@ -37,8 +37,8 @@ class Meeting(NamedTuple):
 
     own: (u, 3) the first's vertices, vertices: (v, 3) the second's in the axes of the first; whole_own, whole: the same before
     they were set in (`set_in`). turn (3, 3), shift (3,): from the second's axes to the first's.
-    limit: m, the largest gap of a contact. noise: m, what is nearer touches. swapped: whether contacts are to be reported with
-    the normal from the second to the first. stack: work array.
+    limit: m, the largest gap of a contact. noise: m, what is nearer touches. scale: m, the size of the smaller body. swapped:
+    whether contacts are to be reported with the normal from the second to the first. stack: work array.
     """
 
     first: int
@@ -51,6 +51,7 @@ class Meeting(NamedTuple):
     shift: NDArray[np.float64]
     limit: float
     noise: float
+    scale: float
     swapped: bool
     stack: NDArray[np.int64]
 

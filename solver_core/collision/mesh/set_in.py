@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Solids that touch or hardly overlap, told by their surfaces set in: where edges, vertices or faces coincide.
 
-Surfaces that coincide cross along curves that rounding decides, or nowhere. As between hulls (`polyhedra/several_axes.py`) the
-normal is that of rounded edges: faces are set in by a margin, half of it in each solid, and features that were on each other
-have one closest direction, the middle of the wedge, that of a mirror image too. The contacts are those of the surfaces set in,
-with points and gaps of the surfaces as they are.
+Surfaces that coincide cross along curves that rounding tears, or that enclose nothing, or nowhere. As between hulls
+(`polyhedra/several_axes.py`) the normal is that of rounded edges: faces are set in by a margin, half of it in each solid, and
+features that were on each other have one closest direction, the middle of the wedge, that of a mirror image too. The contacts
+are those of the surfaces set in, with points and gaps of the surfaces as they are.
 
 A vertex is moved by the o with the least sum of w (n . o + 1)^2 over the normals n of the triangles around it, weighted by
 their angles w: each face of an edge or a corner is set in by the same, and how faces are cut into triangles does not count.

@@ -91,11 +91,14 @@ class LaterContacts:
         reach = self._impacts.reach(twist, h) + self._deformation.reach(h)
         return bool((reach > SURELY * self._negligible * share).any())
 
-    def between_axles(self, contacts: ContactSet, twist: Floats, h: float, held: Flags) -> Flags:
+    def between_axles(self, contacts: ContactSet, twist: Floats, h: float, links: Ints) -> Flags:
         """(m,) which contacts are of two bodies on axles, of which one turns far in h seconds with twists (n, 6). On an axle is
-        what joints hold, `held` (n,), and what turns by itself."""
+        what a joint, links (j, 2), holds to the world (-1) or to what no impulse moves, and what turns by itself."""
         turns = np.einsum("ij,ij->i", twist[:, 3:], twist[:, 3:]) * h * h > TURNS * TURNS
-        on_axle = (held | (turns & ~self._movable)) & ~self._deformation.follows_keys()
+        is_fixed = (links < 0) | ~self._movable[links]
+        on_axle = turns & ~self._movable
+        on_axle[links[is_fixed.any(axis=1)[:, None] & ~is_fixed]] = True
+        on_axle &= ~self._deformation.follows_keys()
         a, b = contacts.body_a, contacts.body_b
         return on_axle[a] & on_axle[b] & (turns[a] | turns[b])
 

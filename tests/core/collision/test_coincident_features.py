@@ -70,6 +70,21 @@ def test_edges_that_coincide_push_along_the_normal_of_the_plane_of_symmetry(kind
             np.testing.assert_allclose(np.sort(ends), 0.5 * scale * size[1] * np.array([-1.0, 1.0]), atol=1e-6 * scale)
 
 
+@pytest.mark.parametrize(("size", "degrees"), [(CARD, 65.0), (BEAM, 45.0)])
+@pytest.mark.parametrize("scale", [1e-3, 1.0])
+def test_edges_of_meshes_that_overlap_a_little_push_to_neither_side(size, degrees, scale):
+    """Also where rounding decides which of their triangles cross."""
+    table = build_shapes([as_mesh(*(scale * np.array(size)))] * 2)
+    for number, gap in itertools.product(range(12), (0.0, -1e-9, -1e-7, -1e-6, -1e-5, -1e-4)):
+        turn = Rotation.random(random_state=number)
+        places, turns = leaning(scale * np.array(size), degrees, scale * gap)
+        found = detected(table, turn.apply(places), [(turn * own).as_matrix() for own in turns], 1e-3 * scale)
+        normals = turn.apply(found.normal, inverse=True)
+        mean = normals.mean(axis=0) / np.linalg.norm(normals.mean(axis=0))
+        np.testing.assert_allclose(mean, (1.0, 0.0, 0.0), atol=1e-3)
+        assert 1.001 * scale * gap - 1e-12 < found.gap.min() <= 0.25 * scale * gap + 1e-9 * scale
+
+
 def polyhedra(random, count):
     """Pairs of hulls (n, 3) that meet in a corner of each at the origin, one above and one below a plane through it."""
     for _ in range(count):
@@ -126,3 +141,13 @@ def test_boards_that_lean_on_each_other_stand_where_statics_says_so(kind, size, 
     least = friction_to_lean(size, degrees)
     assert sinks(standing(bodies, turn, 1.05 * least), turn) < 1e-3
     assert sinks(standing(bodies, turn, 0.95 * least), turn) > 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("gap", [-1e-9, -1e-7, -1e-5])
+def test_leaning_meshes_that_overlap_as_the_scene_begins_stand_however_they_are_turned(gap, number):
+    turn = Rotation.random(random_state=4 + number)
+    places, turns = leaning(CARD, 65.0, gap)
+    bodies = [(as_mesh(*CARD), place, own) for place, own in zip(places, turns, strict=True)]
+    assert sinks(standing(bodies, turn, 1.05 * friction_to_lean(CARD, 65.0)), turn) < 1e-3

@@ -130,7 +130,7 @@ def test_crossings_that_share_their_ends_are_one_curve_numbered_by_its_first():
     random = np.random.default_rng(4)
     for _ in range(30):
         ends, keys, ring = rings(random.integers(3, 12, size=random.integers(1, 6)), random)
-        np.testing.assert_array_equal(curves(ends, keys, 1e-9), first_of_each(ring))
+        np.testing.assert_array_equal(curves(ends, keys, 1e-9)[0], first_of_each(ring))
 
 
 @pytest.mark.parametrize(("apart", "together"), [(1e-7, True), (1e-3, False)])
@@ -140,7 +140,7 @@ def test_ends_that_rounding_named_apart_are_shared_where_they_are_near(apart, to
     for row, end in ((0, 0), (0, 1)):
         keys[row, end] = 0, 5000 + end, 0
         ends[row, end, 2] += apart
-    curve = curves(ends, keys, 1e-6)
+    curve, _ = curves(ends, keys, 1e-6)
     assert (len(set(curve[1:].tolist())), curve[1] == curve[0]) == (1, together)
 
 

@@ -139,6 +139,20 @@ def test_a_large_ball_over_small_bumps_is_as_near_as_its_nearest_triangle():
             centre[2] -= true
 
 
+def test_a_sheet_is_the_same_whichever_way_its_triangles_are_turned():
+    """Also below a ridge, which is a valley from there: both of its planes bound what is in it."""
+    points, triangles = sheet(2, 2.0, lambda x, y: -0.6 * np.abs(x))
+    cube = mesh((0.2 * CUBE, CUBE_TRIANGLES))
+    for x in np.linspace(-0.15, 0.15, 13):
+        top = -0.6 * (abs(x) + 0.1) - 1e-3
+        found = []
+        for turned_over in (triangles, np.ascontiguousarray(triangles[:, ::-1])):
+            contacts = find([mesh((points, turned_over)), cube], [[0, 0, 0], [x, 0.3, top - 0.1]])
+            found.append(np.sort(np.round(np.column_stack([contacts.gap, contacts.normal, contacts.point]), 9), axis=0))
+        assert len(found[0]) > 0
+        np.testing.assert_allclose(found[0], found[1], atol=1e-9)
+
+
 @pytest.mark.parametrize("where", [(0.0, 0.0), (0.5, 0.25), (0.5, 0.5), (0.13, 0.13), (0.5, 0.17), (0.31, 0.77)])
 def test_inner_edges_and_vertices_of_a_flat_ground_add_no_directions(where):
     for specs, low in ((box(1, 1, 1), 0.5), (ball(0.5), 0.5), (hull(CUBE[::3], 0.1), 0.6)):

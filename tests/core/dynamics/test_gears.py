@@ -38,3 +38,15 @@ def test_gears_turn_together_and_no_step_is_missed(shape, count, rate, drag, zig
     angles = np.array([(-1) ** i * turned(frames, i) for i in range(count)])
     assert angles[0, -1] * np.sign(rate) > 10.0 * A_TOOTH
     assert np.abs(np.diff(angles, axis=0)).max() < BACKLASH / PITCH_RADIUS + 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("shape", "backlash", "count"), [(of_hulls, 2e-4, 3), (meshed, BACKLASH, 2)])
+@pytest.mark.parametrize("rate", [12.0, -12.0])
+def test_gears_driven_from_rest_keep_up_with_their_motor_and_out_of_each_other(shape, backlash, count, rate):
+    """A twentieth of a radian a step, with less room between the teeth than these go in one."""
+    frames = sc.Simulation(in_a_row(shape(backlash), count, rate)).run(16)
+    for i in range(count):
+        speed = np.diff(turned(frames, i))[4:].mean() * 24.0
+        assert speed == pytest.approx((-1) ** i * rate, rel=0.02)
+    assert max(frame.statistics.deepest_overlap.max(initial=0.0) for frame in frames[1:]) < 1e-4
