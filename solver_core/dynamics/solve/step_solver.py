@@ -123,7 +123,8 @@ class StepSolver:
             box = joints.holding(box)
         speed, joined = self._settings.recovery_speed, (self._joints.pairs, box)
         means = self._effort, problem.parting
-        apart, parting = separation(begin, problem.system, contacts, joined, v, begin.all_twists(v), speed, means)
+        moved_on, in_motion = begin.all_twists(v), self._moving.members
+        apart, parting = separation(begin, problem.system, contacts, joined, v, moved_on, speed, in_motion, means)
         twist = begin.all_twists(v + apart)
         impulse = remember(problem.axes, problem.impulse[: len(contacts)])
         before = problem.approach_before, problem.taken_before
