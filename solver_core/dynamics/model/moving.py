@@ -102,7 +102,7 @@ def who_tumbles(system, dof, now, speed, tolerances, of_bodies):
 @leaf_kernel
 def _look_at_islands(system, dof, now, tumbling, parent, out):
     """For the first body of each island how many there are, the square of its fastest contact, whether something in it
-    tumbles, (n,) of bodies, and how many contacts and triples of rows of joints it has; parent: (moving,) their disjoint sets."""
+    tumbles, (n,) of bodies, and how many contacts and triples of rows of joints there are; parent: (moving,) disjoint sets."""
     size, fastest, stirred, contacts, joints = out
     for k in range(system.body_a.size):
         if system.body_a[k] >= 0 and system.body_b[k] >= 0:

@@ -182,8 +182,8 @@ def _busy(system, impulse):
 def _solve_busy(part, request, variant, effort, impulse, v, history):
     """As `solve_system`, first without the rows of limits that are far away: most of a doll's. Also returns the factorisations,
     and what `measure_island` does of all of the system; relative: (3,)."""
-    busy, relative = _busy(part, impulse), np.empty(3)
-    done = 0
+    relative, done = np.empty(3), 0
+    busy = _busy(part, impulse) if part.box.shape[0] > 0 else np.arange(impulse.shape[0])
     if busy.size < impulse.shape[0]:
         some = impulse[busy]
         answer = solve_system(chosen_rows(part, busy), request, variant, effort, some, v, history)

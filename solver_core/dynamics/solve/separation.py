@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,11 +37,14 @@ CONTRADICTION = 0.25  # what contradicts each other would be parted faster than 
 # Times the fastest that a contact of an island is to open at: the most that bodies in it move against each other.
 FASTEST = 1.5
 FACTORISING = 30  # iterations of a solve, of which it may do the factorisations
-# Of the fastest that a contact is to open at: what is aimed at, and what will do where that is slow.
-PARTED, NEARLY_PARTED = 1e-3, 1e-2
+# Of the fastest that a contact is to open at: what is aimed at, what will do where that is slow, and what will do in large
+# islands in motion, of which the next step parts what is left with what comes then; what stands would be unsettled by it.
+PARTED, NEARLY_PARTED, PARTED_IN_MOTION = 1e-3, 1e-2, 1e-1
 CLEAR = 10.0  # rest offsets: nearer bodies may bear each other, and are brought no nearer; what is beyond is room
 PUSHING_ROUNDS = 12  # each with the contacts that the one before pushed against; then come all
-NEGLIGIBLE = 0.05  # of the rest offset: what is nearer than this to its place is left there
+# Of the rest offset: what is nearer than this to its place is left there; in large islands in motion half of it is, for what
+# they are solved to lets as much in at a thousand contacts in each step
+NEGLIGIBLE, NEGLIGIBLE_IN_MOTION = 0.05, 0.5
 
 
 def separation(
@@ -49,8 +53,8 @@ def separation(
     contacts: ContactSet,
     joined: tuple[Indices, Floats],
     v: Floats,
-    twist: Floats,
     recovery_speed: float,
+    in_motion: Bools,
     means: tuple[Indices, Floats],
 ) -> tuple[Floats, Floats]:
     """Velocities (dof,) that, over this step and in addition to v, part bodies that are nearer than their rest offset.
@@ -58,23 +62,26 @@ def separation(
     They move positions only, so an overlap is undone without a pop: the smallest motion in the kinetic metric (a contact
     projection, by sweeps and ADMM where these come near enough) that opens overlaps at no more than the recovery speed, in half
     extents of the smaller body a second, beyond what they let in themselves, and closes no gap but of bodies that stand clear:
-    what must not come nearer to that is pressed deeper into what it overlaps. Where overlaps contradict each other, a
-    compromise, unless it makes the deepest deeper. What v opens by itself is left to it. Joints hold meanwhile; joined: (k, 2)
-    bodies that they hold together, and (j, 3, 3) what they do. twist: (n, 6) of all bodies. means: effort, what it may cost,
-    with all else in the step, and a warm start: (m,) N s, what contacts parted by in the try before of this step. Also returns
-    what they part by in this one. """
+    what must not come nearer to that is pressed deeper into what it overlaps. Where overlaps contradict each other, a compromise,
+    unless it makes the deepest deeper. What v opens by itself is left to it. Joints hold meanwhile; joined: (k, 2) bodies that
+    they hold together, and (j, 3, 3) what they do. in_motion: (n,) those in large islands in motion. means: effort, what it may
+    cost, with all else in the step, and a warm start: (m,) N s, what contacts parted by in the try before of
+    this step. Also returns what they part by in this one.
+    """
     effort, pushed = means
     model, h = begin.model, begin.h
     body_a, body_b, gap = contacts.body_a, contacts.body_b, contacts.gap
     out, pushes = np.zeros_like(v), np.zeros(len(gap))
     rest, offset, _ = begin.at_rest(contacts)
-    missing, near, is_any = nearer_than_rest(system, v, gap, rest, offset, h)
+    moves = in_motion[body_a] | in_motion[body_b]
+    left = offset * np.where(moves, NEGLIGIBLE_IN_MOTION, NEGLIGIBLE)
+    missing, near, is_any = nearer_than_rest(system, v, gap, rest, left, h)
     if not is_any:
         return out, pushes
     size = np.minimum(model.size[body_a], model.size[body_b])
     every = relative_velocities(system, v)
     velocity = every[: len(gap)]
-    inward = _speed_of_entry(model, body_a, body_b, velocity[:, 1:], twist, h)
+    inward = _speed_of_entry(model, body_a, body_b, velocity[:, 1:], begin.all_twists(v), h)
     room = np.maximum(gap + (offset - rest) - CLEAR * offset + h * velocity[:, 0], 0.0)
     wanted = np.where(near, -np.minimum(missing / h, recovery_speed * size + inward), room / h)
     (pairs, box), bias = joined, np.zeros_like(system.bias)
@@ -94,13 +101,16 @@ def separation(
     acting[:] = False
     acting[chosen] = True
     impulse[: len(near), 0] = np.where(acting[: len(near)], pushed, 0.0)
-    ways: tuple[Part, ...] = _part_soon, _project_apart, _compromise_apart
-    for solve in ways:
-        if _part_by(solve, apart, acting, -wanted.min(), effort, impulse, out) and (
-            slow_down(model, apart, islands, body_a, body_b, -wanted, out) > CONTRADICTION
-        ):
-            pushes[:] = impulse[: len(near), 0]
-            return out, pushes
+    nearly = PARTED_IN_MOTION if moves[near].all() else NEARLY_PARTED
+    ways: list[Part] = [partial(_part_soon, nearly), _project_apart, _compromise_apart]
+    while ways:
+        solve = ways.pop(0)
+        if _part_by(solve, nearly, apart, acting, -wanted.min(), effort, impulse, out):
+            if slow_down(model, apart, islands, body_a, body_b, -wanted, out) > CONTRADICTION:
+                pushes[:] = impulse[: len(near), 0]
+                return out, pushes
+            # another way to the same answer contradicts itself as much
+            ways = [_compromise_apart] if solve is not _compromise_apart else []
         impulse[:] = 0.0
     leave_what_gets_worse(model, apart, islands, contacts, rest, size, h, out)
     return out, pushes
@@ -114,18 +124,20 @@ def rigid_part(jacobian: Floats) -> Floats:
 
 
 @kernel
-def nearer_than_rest(system, v, gap, rest, offset, h):
+def nearer_than_rest(system, v, gap, rest, left, h):
     """(m,) m, by how much bodies at gaps (m,) come nearer than they rest with velocities v (dof,) in h seconds, or are; (m,)
-    whether that is more than negligible beside their rest offsets (m,), and whether any is."""
+    whether that is more than what is left (m,), and whether any is."""
     missing, near, is_any = np.empty(gap.size), np.empty(gap.size, np.bool_), False
     for k in range(gap.size):
         missing[k] = rest[k] - gap[k] - h * max(relative_velocity(system, k, v)[0], 0.0)
-        near[k] = missing[k] > NEGLIGIBLE * offset[k]
+        near[k] = missing[k] > left[k]
         is_any |= near[k]
     return missing, near, is_any
 
 
-def _part_by(solve: Part, apart: System, acting: Bools, fastest: float, effort: Indices, impulse: Floats, out: Floats) -> bool:
+def _part_by(
+    solve: Part, nearly: float, apart: System, acting: Bools, fastest: float, effort: Indices, impulse: Floats, out: Floats
+) -> bool:
     """Velocities (n,) that part what overlaps, by some of the contacts, (m,): those that overlap, and whatever these push
     against. False where the way to solve it comes to nothing.
 
@@ -133,7 +145,7 @@ def _part_by(solve: Part, apart: System, acting: Bools, fastest: float, effort: 
     overlap is not asked as a whole.
     """
     # what rests is parted exactly, lest it be moved a little in every other step
-    slow = (NEARLY_PARTED if len(apart.offset) - 1 > FEW_BODIES else PARTED) * fastest
+    slow = (nearly if len(apart.offset) - 1 > FEW_BODIES else PARTED) * fastest
     new = acting
     out[:] = 0.0
     for rounds in range(1, PUSHING_ROUNDS + 2):
@@ -193,17 +205,19 @@ def left_to_limits(velocity: Floats, box: Floats) -> Floats:
     return np.where(to_lower, np.maximum(velocity, 0.0), np.where(to_upper, np.minimum(velocity, 0.0), 0.0))
 
 
-def _part_soon(apart: System, chosen: Indices, fastest: float, effort: Indices, impulse: Floats, out: Floats) -> bool:
-    """By methods of first order, to a hundredth of what is wanted, or exactly where bodies are few; False where the first do
+def _part_soon(
+    nearly: float, apart: System, chosen: Indices, fastest: float, effort: Indices, impulse: Floats, out: Floats
+) -> bool:
+    """By methods of first order, to a small part of what is wanted, or exactly where bodies are few; False where the first do
     not reach that."""
     if how_many(apart, chosen) <= FEW_BODIES:
         return _project_apart(apart, chosen, fastest, effort, impulse, out)
     part, bodies = subsystem(apart, chosen, np.full(len(apart.offset) - 1, -1))
     velocity, pushes = np.zeros_like(part.velocity), impulse[chosen]
-    nearly = NEARLY_PARTED * fastest
-    criteria = StoppingCriteria(PARTED * fastest, nearly, nearly, fastest, 0, MAX_CHECKS)
+    enough = nearly * fastest
+    criteria = StoppingCriteria(PARTED * fastest, enough, enough, fastest, 0, MAX_CHECKS)
     _, error = sweeps_and_admm(part, criteria, True, effort, State(pushes, velocity))
-    if not error <= nearly:
+    if not error <= enough:
         return False
     impulse[chosen] = pushes
     scatter(apart, bodies, velocity, out)

@@ -48,7 +48,7 @@ MOST_GAIN = 3e-2  # of the energy of motion: what joints, which do no work, may 
 IMPACT_TOLERANCE = 1e-8  # of impacts that follow each other: each begins with what those before it left over
 CALM = 0.1  # of a motion: where joints that give way need no more than that, they contradict each other
 
-# the impulses (t, 3) of all joints as they last were, and the bias of their rows in an earlier try of the step, if there was one
+# the impulses (t, 3) of all joints as they last were, and the bias of their rows in an earlier try of the step, if there was
 Known = tuple[Floats, Floats | None]
 Moved = Callable[[Floats], State]  # the state at a step's end, of velocities (dof,)
 # a problem with its impulses, which has the bias of joints, velocities (dof,), what became of it, and whether joints are loose
@@ -123,7 +123,8 @@ class StepSolver:
             box = joints.holding(box)
         speed, joined = self._settings.recovery_speed, (self._joints.pairs, box)
         means = self._effort, problem.parting
-        apart, parting = separation(begin, problem.system, contacts, joined, v, begin.all_twists(v), speed, means)
+        in_motion = self._moving.members
+        apart, parting = separation(begin, problem.system, contacts, joined, v, speed, in_motion, means)
         twist = begin.all_twists(v + apart)
         impulse = remember(problem.axes, problem.impulse[: len(contacts)])
         before = problem.approach_before, problem.taken_before

@@ -11,9 +11,12 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 import solver_core as sc
+from solver_core.dynamics.solve.islands import COUNTS, solve_islands
 from solver_core.problem.subsystem import contact_islands
+from solver_core.problem.system import System
 from solver_core.scene.parts import box, ground
 from solver_core.scene.spec import MaterialSpec
+from solver_core.solvers.effort import effort_of_a_step
 
 ROUGH = MaterialSpec(0.7, 0.7)
 
@@ -65,3 +68,27 @@ def test_the_simulation_counts_the_islands_that_it_solves(apart):
     bodies = [box(f"Box {i}", (0.2, 0.2, 0.2), (apart * i, 0.0, 0.1), ROUGH) for i in range(3)]
     frames = sc.Simulation(sc.SceneSpec((ground(ROUGH), *bodies))).run(2)
     assert set(frames[-1].statistics.islands) == {3 if apart > 0.2 else 1}
+
+
+def held_by_a_limit(slowest):
+    """A body that falls onto a point half a metre aside, whose turn about y a limit keeps above -slowest rad/s."""
+    normal, turn = np.zeros((2, 1, 3, 6))
+    normal[0, 0, 2], normal[0, 0, 4], turn[0, 0, 4] = 1.0, -0.5, 1.0
+    rows, eye = np.concatenate([normal, turn]), np.eye(6).ravel()
+    box = np.array([[[0.0, np.inf, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]])
+    falls, ends, none = np.array([0.0, 0.0, -1.0, 0.0, 0.0, 0.0]), np.array([-1, -1]), np.zeros(1)
+    bias = np.array([[0.0, 0.0, 0.0], [slowest, 0.0, 0.0]])
+    blocks = np.array([0, 6]), np.array([0, 36]), eye, eye, falls
+    return System(*blocks, ends, np.zeros(2, np.int64), 0.0 * rows, rows, bias, none, none, box, 1e-6)
+
+
+@pytest.mark.parametrize(("slowest", "push", "hold"), [(0.1, 0.95, 0.375), (0.5, 0.8, 0.0)])
+def test_a_limit_that_only_an_impact_of_the_same_solve_reaches_holds(slowest, push, hold):
+    """Alone the impact of 0.8 N s would turn the body by -0.4 rad/s."""
+    system, impulse = held_by_a_limit(slowest), np.zeros((2, 3))
+    counts, errors, effort = np.zeros(COUNTS, np.int64), np.zeros(7), effort_of_a_step()
+    limits = np.full(1, 1e-8), np.zeros(1, np.bool_), 50, 0, 0
+    v = solve_islands(system, impulse, *limits, effort, counts, errors)
+    assert counts[0] == 0
+    assert impulse[:, 0] == pytest.approx([push, hold], abs=1e-8)
+    assert v[4] == pytest.approx(hold - 0.5 * push, abs=1e-8)
