@@ -39,9 +39,8 @@ FARTHEST = 10.0
 
 def has_keys(ob: Object) -> bool:
     """Whether a bake has given the object shape keys, and they are there."""
-    names = [item.name for item in ob.stiction.backup.keys]
-    keys = keys_of(ob)
-    return bool(names) and keys is not None and all(name in keys.key_blocks for name in names)
+    made, keys = ob.stiction.backup.keys, keys_of(ob)
+    return bool(made) and keys is not None and all(item.name in keys.key_blocks and item.scale > 0.0 for item in made)
 
 
 def keys_of(ob: Object) -> Key | None:
@@ -95,8 +94,10 @@ def show_bend(ob: Object, q: Array) -> None:
         return
     for item, value in zip(ob.stiction.backup.keys, q, strict=False):
         block = keys.key_blocks.get(item.name)
+        if block is None or not item.scale > 0.0:
+            continue
         there = float(np.float32(np.clip(value / item.scale, -FARTHEST, FARTHEST)))
-        if block is not None and block.value != there:
+        if block.value != there:
             block.value = there
 
 

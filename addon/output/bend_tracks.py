@@ -27,7 +27,7 @@ def write_bends(samples: Samples, reader: FrameCacheReader, keys: Keys) -> list[
     for number, ob in enumerate(samples.objects):
         backup = ob.stiction.backup
         own = rows.get(index[backup.body])
-        if own is None or not has_keys(ob):
+        if own is None or not has_keys(ob) or own.stop - own.start != len(backup.keys):
             continue
         scales = np.array([item.scale for item in backup.keys])
         values = in_single_precision([samples.modal[:, own] / scales])

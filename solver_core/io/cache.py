@@ -344,7 +344,11 @@ class FrameCacheReader:
     def read(self, frame: int) -> Frame:
         """The frame of that number, without its contacts; raises CacheError when there is none or it is damaged."""
         sizes = len(self.info.bodies), len(self.info.joints)
-        return self._decoded(frame, self._record(frame).frame, lambda chunk: decode_frame(chunk, *sizes))
+        found = self._decoded(frame, self._record(frame).frame, lambda chunk: decode_frame(chunk, *sizes))
+        rows = self.modal_rows() if len(found.modal) else {}
+        if rows and len(found.modal) != max(one.stop for one in rows.values()):
+            raise CacheError(f"{self.path}: frame {frame} has {len(found.modal)} modes, others than the cache; bake again")
+        return found
 
     def contacts(self, frame: int) -> FrameContacts | None:
         """The contacts of the frame of that number, None when they were not kept; raises CacheError as `read` does."""

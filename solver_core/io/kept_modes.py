@@ -154,7 +154,7 @@ def kept(file: Path, spec: SceneSpec, index: int) -> ReducedBody | None:
         # whatever it is, the modes are computed, and it is replaced if it is ours
         return None
     with suppress(OSError):
-        os.utime(file, follow_symlinks=False)
+        os.utime(file, follow_symlinks=os.utime not in os.supports_follow_symlinks)
     return body if fits(body, spec, index) else None
 
 

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from ..deformable.reduced_body import pinned_nodes
+from ..deformable.reduced_body import pinned_nodes, preparation_digest
 from ..deformable.voxels import ThinnerThanABrick, brick_grid
 from ..geometry.surfaces import mesh_surface
 from ..scene.deformable import DeformableSpec
@@ -25,23 +26,27 @@ MOST_MODES = 60
 LARGEST_POISSON = 0.45
 
 
-def bending_problems(body: BodySpec, spec: SceneSpec) -> Iterator[SceneProblem]:
-    """All that keeps a body of a scene from bending as it should, if it should."""
+def bending_problems(body: BodySpec, spec: SceneSpec, known: dict[str, list[tuple[str, str]]]) -> Iterator[SceneProblem]:
+    """All that keeps a body of a scene from bending as it should, if it should. known: what was found of the bricks of others,
+    to which this one's are added: of the same mesh and material they are the same."""
     if body.deformable is None:
         return
-    yield from deformable_problems(body, body.deformable)
+    yield from deformable_problems(body, body.deformable, known)
     for field, message in _motion_findings(body, body.deformable, spec):
         yield SceneProblem(body.name, field, message)
 
 
-def deformable_problems(body: BodySpec, spec: DeformableSpec) -> Iterator[SceneProblem]:
-    """All that keeps a body from bending as the spec says, by its name and the field; nothing, where all is well."""
+def deformable_problems(
+    body: BodySpec, spec: DeformableSpec, known: dict[str, list[tuple[str, str]]] | None = None
+) -> Iterator[SceneProblem]:
+    """All that keeps a body from bending as the spec says, by its name and the field; nothing, where all is well. known: as
+    above."""
     wrong = [(".".join(path) or "deformable", message) for path, message in mismatches(spec, DeformableSpec)]
-    for field, message in wrong or _findings(body, spec):
+    for field, message in wrong or _findings(body, spec, {} if known is None else known):
         yield SceneProblem(body.name, field, message)
 
 
-def _findings(body: BodySpec, spec: DeformableSpec) -> Findings:
+def _findings(body: BodySpec, spec: DeformableSpec, known: dict[str, list[tuple[str, str]]]) -> Findings:
     values = [*_value_findings(spec), *_pinned_findings(body, spec)]
     yield from values
     if body.kind is not BodyKind.ACTIVE:
@@ -53,7 +58,10 @@ def _findings(body: BodySpec, spec: DeformableSpec) -> Findings:
     solid = [*shape_findings(body)] or [*mass_findings(body, has_sound_shape=True)]
     yield from solid
     if not values and not solid:
-        yield from _grid_findings(body, spec)
+        digest = preparation_digest(replace(body, deformable=spec))
+        if digest not in known:
+            known[digest] = [*_grid_findings(body, spec)]
+        yield from known[digest]
 
 
 def _motion_findings(body: BodySpec, deformable: DeformableSpec, spec: SceneSpec) -> Findings:

@@ -86,9 +86,10 @@ def scene_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
         message = f"is {spec.time_scale}; the speed of the simulation must be above 0 and finite"
         yield SceneProblem(SCENE, "time_scale", message)
     yield from gravity_problems(spec)
+    bricks: dict[str, list[tuple[str, str]]] = {}
     for body in spec.bodies:
         yield from body_problems(body, spec)
-        yield from bending_problems(body, spec)
+        yield from bending_problems(body, spec, bricks)
     yield from joint_problems(spec)
     yield from field_problems(spec)
 

@@ -449,3 +449,30 @@ def test_a_pin_group_is_read_and_a_missing_or_an_empty_one_refused_by_name(make_
     assert "'Root' is empty" in problems_of(read)["Plank", "pin_group"]
     ob.stiction.pin_group = "Rood"
     assert "no vertex group 'Rood'" in problems_of(read)["Plank", "pin_group"]
+
+
+def test_a_mesh_from_another_file_is_bent_as_a_copy(make_plank, make_body, fake_worker, tmp_path):
+    bpy.data.libraries.write(str(tmp_path / "library.blend"), {plank_mesh("Linked")})
+    bpy.data.meshes.remove(bpy.data.meshes["Linked"])
+    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, here):
+        here.meshes = ["Linked"]
+    ob = make_plank("Plank", here.meshes[0])
+    assert ob.data.library is not None
+    bake()
+    assert ob.data.library is None
+    assert np.abs(seen([ob])[:, 0] - from_cache()["Plank"]).max() < 1e-4
+    bpy.ops.stiction.free_bake()
+    assert ob.data == here.meshes[0] and [mesh.name for mesh in bpy.data.meshes] == ["Linked"]
+
+
+def test_an_override_is_refused_by_name(scene, make_plank, make_body, tmp_path):
+    source = make_plank("Source")
+    bpy.data.libraries.write(str(tmp_path / "library.blend"), {source})
+    bpy.data.objects.remove(source)
+    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, here):
+        here.objects = ["Source"]
+    ob = here.objects[0].override_create()
+    scene.collection.objects.link(ob)
+    scene.rigidbody_world.collection.objects.link(ob)
+    make_body("Box").location.z = 3.0
+    assert any(field == "deformable" and "library override" in said for (_, field), said in problems_of(read).items())

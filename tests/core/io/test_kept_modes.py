@@ -118,3 +118,17 @@ def test_modes_that_are_none_are_refused(tmp_path):
         writer.append(Simulation(scene(SPEC), SETTINGS).first_frame(), {})
     with pytest.raises(CacheError, match="'omega'"):
         FrameCacheReader(path).modes()
+
+
+def test_a_frame_with_other_modes_than_its_cache_is_refused_by_number(tmp_path):
+    path, spec = tmp_path / "one.cache", scene(SPEC)
+    simulation = Simulation(spec, SETTINGS)
+    with FrameCacheWriter.create(path, spec, SETTINGS) as writer:
+        writer.modes = scene_modes(spec, None)
+        writer.append(simulation.first_frame(), simulation.checkpoint())
+        frame = simulation.advance()
+        writer.append(replace(frame, modal=frame.modal[:2]), simulation.checkpoint())
+    reader = FrameCacheReader(path)
+    assert len(reader.read(1).modal) == 4
+    with pytest.raises(CacheError, match="frame 2 has 2 modes"):
+        reader.read(2)
