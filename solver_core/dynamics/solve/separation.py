@@ -62,11 +62,11 @@ def separation(
     They move positions only, so an overlap is undone without a pop: the smallest motion in the kinetic metric (a contact
     projection, by sweeps and ADMM where these come near enough) that opens overlaps at no more than the recovery speed, in half
     extents of the smaller body a second, beyond what they let in themselves, and closes no gap but of bodies that stand clear:
-    what must not come nearer to that is pressed deeper into what it overlaps. Where overlaps contradict each other, a compromise,
-    unless it makes the deepest deeper. What v opens by itself is left to it. Joints hold meanwhile; joined: (k, 2) bodies that
-    they hold together, and (j, 3, 3) what they do. in_motion: (n,) those in large islands in motion. means: effort, what it may
-    cost, with all else in the step, and a warm start: (m,) N s, what contacts parted by in the try before of
-    this step. Also returns what they part by in this one.
+    what must not come nearer to that is pressed deeper into what it overlaps. Where overlaps contradict each other, a
+    compromise, unless it makes the deepest deeper. What v opens by itself is left to it. Joints hold meanwhile; joined: (k, 2)
+    bodies that they hold together, and (j, 3, 3) what they do. in_motion: (n,) those in large islands in motion. means: effort,
+    what it may cost, with all else in the step, and a warm start: (m,) N s, what contacts parted by in the try before of this
+    step. Also returns what they part by in this one.
     """
     effort, pushed = means
     model, h = begin.model, begin.h
