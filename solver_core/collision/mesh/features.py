@@ -7,7 +7,7 @@ flat part is nothing but the part's normal, which the faces have already, so wha
 
 Features serve surfaces that are apart. Where surfaces overlap they cross, and `intersection_curves` has the contacts; only the
 cores of round bodies, a point or a segment, cross nothing and meet what they have sunk into here. Then the outside is given by
-normals where a surface is solid. A sheet has two sides; there it is where the other body has its inside. """
+normals where a surface is solid. A sheet has two sides; there it is where the other body has its inside."""
 
 from __future__ import annotations
 
