@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from ..problem.contact_problem import ContactProblem, finite_array
+from ..problem.contact_problem import ContactProblem
 from ..problem.forms import GlobalForm, LocalForm, Solution
+from ..problem.given_arrays import finite_array
 from ..problem.system import System
 from ..process.memory import free_memory
 from .problem_data import ProblemFile, ProblemFileError
@@ -36,7 +37,7 @@ FORMS = {
 TEXTS = ("title", "description", "math_info")
 SOLUTION_PARTS = ("r", "u", "l", "v")
 OF_WHOLE_NUMBERS = {"offset", "block_start", "body_a", "body_b"}  # of a system's arrays, those of whole numbers
-UNBOUNDED = {"box"}  # those that may be infinite
+UNBOUNDED = {"box", "mu", "mu_dynamic"}  # those that may be infinite
 OF_PROBLEM = ("static", "dynamic", "sliding", "direction", "bilateral_rows", "bilateral_free")
 
 

@@ -17,7 +17,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from .arguments import require_number
-from .contact_problem import ContactProblem, finite_array
+from .contact_problem import ContactProblem
+from .given_arrays import finite_array
 
 __all__ = ["rod", "subset_sum_machine"]
 

@@ -4,6 +4,7 @@
     u = J v + b,   v = v_hat + M^-1 J^T lam        or, with the Delassus operator,   u = G lam + g,  G = J M^-1 J^T
     contact:   0 <= u_n + c  perp  lam_n >= 0
     friction:  lam_t in argmin { y . u_t : |y| <= mu lam_n }        at a contact that may stick
+               lam = 0 or u_t = 0                                   at one with mu = inf, which cannot slip
                lam_t = -mu_dynamic lam_n d                          at one that slides along the given unit vector d
     bilateral: u_b = 0, lam_b of either sign
 
@@ -16,11 +17,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_matrix, issparse, sparray, spmatrix
+from scipy.sparse import csr_matrix, sparray, spmatrix
 
 from .delassus import (
     as_bodies,
@@ -30,6 +30,8 @@ from .delassus import (
     unfactored,
     without_rounding,
 )
+from .given_arrays import body_indices, coefficients, finite_array, per_contact, square_matrix, symmetric_matrix
+from .rolling import moments_of, rows_of_moments
 from .rounding import Rounded, Rounding, rounding_named
 from .system import System, relative_velocities
 
@@ -43,12 +45,13 @@ Ints = NDArray[np.int64]
 class ContactProblem:
     """A contact problem with friction, in two or three dimensions.
 
-    system: the arrays. mu, mu_dynamic: (m,) coefficients of static and dynamic friction; sliding: (m,) bool, where the
-    dynamic one is in force. direction: (m, dim - 1) unit vectors of the sliding velocity at contacts whose friction is
-    wholly given by it, zero at the others. bilateral: rows (b, n) of J and (b,) free velocities of bilateral constraints.
-    rounded: what was taken from the matrix that it was made of, None where nothing. matrix: the Delassus operator where an
-    island of it is too wide to be dense, None else: the bodies of the system then do not move. Make one with
-    `from_delassus`, `from_bodies` or `GlobalForm`, which validate what they are given.
+    system: the arrays. mu, mu_dynamic: (m,) coefficients of static and dynamic friction, inf where nothing may slip; sliding:
+    (m,) bool, where the dynamic one is in force. direction: (m, dim - 1) unit vectors of the sliding velocity at contacts whose
+    friction is wholly given by it, zero at the others. bilateral: rows (b, n) of J and (b,) free velocities of bilateral
+    constraints. rounded: what was taken from the matrix that it was made of, None where nothing. matrix: the Delassus operator
+    where an island of it is too wide to be dense, None else: the bodies of the system then do not move. After the contacts come
+    those that stand for moments (`problem/rolling.py`). Make one with `from_delassus`, `from_bodies` or `GlobalForm`, which
+    validate what they are given.
     """
 
     dim: int
@@ -91,6 +94,8 @@ class ContactProblem:
         sliding_direction: ArrayLike | None = None,
         bilateral: int = 0,
         rounding: Rounding | str = Rounding.REPAIR,
+        rolling: ArrayLike | None = None,
+        torsion: ArrayLike | None = None,
     ) -> ContactProblem:
         """Problem given by its Delassus operator, u = G lam + g.
 
@@ -100,42 +105,51 @@ class ContactProblem:
         t2) for dim 3 and (n, t) for dim 2; bilateral: the number b of bilateral constraints, which come last.
         sliding_direction: (m, dim - 1) vectors of any length but zero along the sliding velocity, read where `sliding`
         is set: friction there is -mu_dynamic lam_n d, whatever u becomes (Baraff 1994, (24)). rounding: whether a G
-        that was rounded to few digits is mended, or refused (`problem/rounding.py`). Raises ValueError naming the
-        argument and the index.
+        that was rounded to few digits is mended, or refused (`problem/rounding.py`). rolling, torsion: scalar or (m,), m,
+        the bounds of moments over the normal impulse (`problem/rolling.py`): each contact then has more rows of G and g,
+        after its own, of angular velocities: about n with torsion, about t1 and t2 (for dim 2 one) with rolling. Raises
+        ValueError naming the argument and the index.
         """
         if not isinstance(dim, int | np.integer) or dim not in (2, 3):
             raise ValueError(f"dim must be 2 or 3, not {dim!r}")
         if isinstance(bilateral, bool) or not isinstance(bilateral, int | np.integer) or bilateral < 0:
             raise ValueError(f"bilateral must be a whole number of constraints, at least 0, not {bilateral!r}")
-        policy = rounding_named(rounding)
-        given = _square("G", G)
-        rows = given.shape[0]
-        if rows < bilateral or (rows - bilateral) % dim:
+        policy, moments = rounding_named(rounding), None
+        given = square_matrix("G", G)
+        rows, each = given.shape[0], dim + rows_of_moments(dim, rolling, torsion)
+        if rows < bilateral or (rows - bilateral) % each:
             extra = f" - bilateral = {bilateral}" if bilateral else ""
-            raise ValueError(f"G has {rows} rows; rows{extra} is not a multiple of dim = {dim}")
-        m = (rows - bilateral) // dim
+            of = f"dim = {dim}" if each == dim else f"the {each} rows of a contact with its moments"
+            raise ValueError(f"G has {rows} rows; rows{extra} is not a multiple of {of}")
+        m = (rows - bilateral) // each
         free = finite_array("g", g)
-        if free.shape != (rows,) and (bilateral or free.shape != (m, dim)):
-            wanted = f"({rows},)" if bilateral else f"({rows},) or ({m}, {dim})"
+        if free.shape != (rows,) and (bilateral or free.shape != (m, each)):
+            wanted = f"({rows},)" if bilateral else f"({rows},) or ({m}, {each})"
             raise ValueError(f"g must have shape {wanted} to match G, not {free.shape}")
         free = free.reshape(-1)
+        if each > dim:
+            without_rounding(given, policy)  # which names entries as they were given
+            moments = moments_of(int(dim), m, rolling, torsion)
+            given, free = moments.in_matrix(given, free, bilateral)
+            slack = moments.with_own(per_contact("slack", 0.0 if slack is None else slack, m), 0.0)
+            m += moments.count
         group = np.concatenate([np.repeat(np.arange(m), dim), np.arange(m, m + bilateral)])
         delassus, rounded = without_rounding(given, policy)
         if bilateral == 0 and stays_sparse(delassus, group):
             require_semidefinite(delassus, policy)
-            slacks = _per_contact("slack", 0.0 if slack is None else slack, m)
+            slacks = per_contact("slack", 0.0 if slack is None else slack, m)
             system = unfactored(int(dim), free.reshape(m, dim), slacks)
             none = np.zeros((0, 0)), np.zeros(0)
-            problem = cls._with_friction(int(dim), system, mu, mu_dynamic, sliding, sliding_direction, none)
+            problem = cls._with_friction(int(dim), system, mu, mu_dynamic, sliding, sliding_direction, none, moments)
             return replace(problem, rounded=rounded, matrix=csr_matrix(delassus))
         factor = factor_by_island(delassus, group, policy)
         if factor.below_zero or rounded is not None:
             asymmetry = 0.0 if rounded is None else rounded.asymmetry
             rounded = Rounded(csr_matrix(given), asymmetry, factor.below_zero)
-        slacks = _per_contact("slack", 0.0 if slack is None else slack, m)
+        slacks = per_contact("slack", 0.0 if slack is None else slack, m)
         system = as_bodies(factor, int(dim), free[: m * dim].reshape(m, dim), slacks)
         jacobian_b = (factor.rows_from(m * dim), free[m * dim :])
-        problem = cls._with_friction(int(dim), system, mu, mu_dynamic, sliding, sliding_direction, jacobian_b)
+        problem = cls._with_friction(int(dim), system, mu, mu_dynamic, sliding, sliding_direction, jacobian_b, moments)
         return problem if rounded is None else replace(problem, rounded=rounded)
 
     @classmethod
@@ -155,17 +169,21 @@ class ContactProblem:
         sliding_direction: ArrayLike | None = None,
         bilateral_jacobian: ArrayLike | None = None,
         bilateral_bias: ArrayLike | None = None,
+        rolling: ArrayLike | None = None,
+        torsion: ArrayLike | None = None,
     ) -> ContactProblem:
         """Problem given by bodies with any numbers of degrees of freedom.
 
         masses: one symmetric positive definite (d, d) block a body. velocity: (n,) predicted velocity v_hat, n = sum of d.
         body_a, body_b: (m,) body indices, -1 for the world. jacobian_a, jacobian_b: (m, dim, largest d), what each body adds to
-        u. bias: (m, dim) b. bilateral_jacobian: (b, n) and bilateral_bias: (b,), constraints J_b v + b_b = 0. The rest as in
-        `from_delassus`. Raises ValueError naming the argument and the index.
+        u. bias: (m, dim) b. bilateral_jacobian: (b, n) and bilateral_bias: (b,), constraints J_b v + b_b = 0. With rolling or
+        torsion contacts have more rows, of angular velocities, and a body has one more degree of freedom, which stays at rest,
+        for each of its moments (`problem/rolling.py`). The rest as in `from_delassus`. Raises ValueError naming the argument
+        and the index.
         """
         if not isinstance(masses, Sequence | np.ndarray):
             raise ValueError(f"masses must be a row of square matrices, not {masses!r}")
-        blocks = [_symmetric(f"masses[{i}]", block) for i, block in enumerate(masses)]
+        blocks = [symmetric_matrix(f"masses[{i}]", block) for i, block in enumerate(masses)]
         for i, block in enumerate(blocks):
             if np.linalg.eigvalsh(0.5 * (block + block.T)).min(initial=np.inf) <= 0.0:
                 raise ValueError(f"masses[{i}] must be positive definite")
@@ -174,7 +192,7 @@ class ContactProblem:
         v_hat = finite_array("velocity", velocity).reshape(-1)
         if v_hat.size != offset[-1]:
             raise ValueError(f"velocity must have {offset[-1]} entries to match masses, not {v_hat.size}")
-        first, second = _indices("body_a", body_a), _indices("body_b", body_b)
+        first, second = body_indices("body_a", body_a), body_indices("body_b", body_b)
         m = first.size
         for name, index in (("body_a", first), ("body_b", second)):
             if index.shape != (m,):
@@ -189,20 +207,23 @@ class ContactProblem:
             raise ValueError(f"body_a[{same[0]}] and body_b[{same[0]}] are the same body, {first[same[0]]}")
         widest = int(sizes.max(initial=0))
         left, right = finite_array("jacobian_a", jacobian_a), finite_array("jacobian_b", jacobian_b)
-        dim = left.shape[1] if left.ndim == 3 else 0
+        each = left.shape[1] if left.ndim == 3 else 0
+        dims = (2, 3) if torsion is None else (3,)
+        rows_of = {dim + rows_of_moments(dim, rolling, torsion): dim for dim in dims}
+        dim = rows_of.get(each, 0)
         for name, block in (("jacobian_a", left), ("jacobian_b", right)):
-            if dim not in (2, 3) or block.shape != (m, dim, widest):
-                raise ValueError(f"{name} must have shape ({m}, 2 or 3, {widest}), not {block.shape}")
-        padded = [np.zeros((m, 3, widest)) for _ in range(2)]
+            if not dim or block.shape != (m, each, widest):
+                raise ValueError(f"{name} must have shape ({m}, {' or '.join(map(str, rows_of))}, {widest}), not {block.shape}")
+        padded = [np.zeros((m, max(each, 3), widest)) for _ in range(2)]
         for target, block, index in zip(padded, (left, right), (first, second), strict=True):
             width = np.where(index >= 0, sizes[index] if sizes.size else 0, 0)
-            target[:, :dim] = np.where(np.arange(widest) < width[:, None, None], block, 0.0)
-        offset_velocity = np.zeros((m, 3))
+            target[:, :each] = np.where(np.arange(widest) < width[:, None, None], block, 0.0)
+        offset_velocity = np.zeros((m, max(each, 3)))
         if bias is not None:
             given = finite_array("bias", bias)
-            if given.shape != (m, dim):
-                raise ValueError(f"bias must have shape ({m}, {dim}), not {given.shape}")
-            offset_velocity[:, :dim] = given
+            if given.shape != (m, each):
+                raise ValueError(f"bias must have shape ({m}, {each}), not {given.shape}")
+            offset_velocity[:, :each] = given
         flat = [block.ravel() for block in blocks]
         inverse = [np.linalg.inv(block).ravel() for block in blocks]
         system = System(
@@ -216,7 +237,7 @@ class ContactProblem:
             jacobian_a=padded[0],
             jacobian_b=padded[1],
             bias=offset_velocity,
-            slack=_per_contact("slack", 0.0 if slack is None else slack, m),
+            slack=per_contact("slack", 0.0 if slack is None else slack, m),
             mu=np.zeros(m),
             box=np.zeros((0, 3, 3)),
             least_scale=0.0,
@@ -229,14 +250,17 @@ class ContactProblem:
         bias_b = finite_array("bilateral_bias", np.zeros(len(jacobian_b)) if bilateral_bias is None else bilateral_bias)
         if bias_b.shape != (len(jacobian_b),):
             raise ValueError(f"bilateral_bias must have shape ({len(jacobian_b)},), not {bias_b.shape}")
-        rows = (jacobian_b, jacobian_b @ v_hat + bias_b)
-        return cls._with_friction(dim, system, mu, mu_dynamic, sliding, sliding_direction, rows)
+        free_b, moments = jacobian_b @ v_hat + bias_b, None
+        if each > dim:
+            moments = moments_of(dim, m, rolling, torsion)
+            system, jacobian_b = moments.in_bodies(system, jacobian_b)
+        return cls._with_friction(dim, system, mu, mu_dynamic, sliding, sliding_direction, (jacobian_b, free_b), moments)
 
     @classmethod
-    def _with_friction(cls, dim, system, mu, mu_dynamic, sliding, sliding_direction, bilateral) -> ContactProblem:
-        m = system.body_a.size
-        static = _coefficient("mu", mu, m)
-        dynamic = static if mu_dynamic is None else _coefficient("mu_dynamic", mu_dynamic, m)
+    def _with_friction(cls, dim, system, mu, mu_dynamic, sliding, sliding_direction, bilateral, moments) -> ContactProblem:
+        m = system.body_a.size - (0 if moments is None else moments.count)
+        static = coefficients("mu", mu, m)
+        dynamic = static if mu_dynamic is None else coefficients("mu_dynamic", mu_dynamic, m)
         slides = np.zeros(m, dtype=bool) if sliding is None else np.asarray(sliding)
         if slides.shape != (m,) or not (slides.dtype == bool or np.isin(slides, (0, 1)).all()):
             raise ValueError(f"sliding must be {m} truth values, not {slides.dtype} of shape {slides.shape}")
@@ -257,6 +281,15 @@ class ContactProblem:
             # first by a power of two, which is exact: the square of a length may overflow, or vanish
             direction[slides] = np.ldexp(direction[slides], -np.frexp(largest[slides, None])[1])
             direction[slides] /= np.linalg.norm(direction[slides], axis=1, keepdims=True)
+            tied = np.flatnonzero(slides & np.isinf(dynamic))
+            if tied.size:
+                raise ValueError(
+                    f"sliding_direction[{tied[0]}] is given where mu is inf: contact {tied[0]} slides, or it cannot slip; "
+                    "give one of both"
+                )
+        if moments is not None:
+            static, dynamic = moments.with_own(static, 1.0), moments.with_own(dynamic, 1.0)
+            slides, direction = moments.with_own(slides, False), moments.with_own(direction, 0.0)
         system = system._replace(mu=np.where(slides, dynamic, static))
         return cls(dim, system, static, dynamic, slides, direction, bilateral)
 
@@ -305,74 +338,3 @@ class ContactProblem:
     def free_velocity(self) -> Floats:
         """g = J v_hat + b, (m, dim) m/s: the relative velocities without any impulse."""
         return relative_velocities(self.system, self.system.velocity)[:, : self.dim]
-
-
-def finite_array(name: str, values: ArrayLike) -> Floats:
-    """The values as an array of finite numbers; ValueError that names the argument and the index where they are none."""
-    if values is None:
-        raise ValueError(f"{name} must be an array of numbers, not None")
-    try:
-        if np.iscomplexobj(values):
-            raise ValueError("they are complex")
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be an array of numbers: {error}") from None
-    if not np.isfinite(array).all():
-        index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        place = f"[{', '.join(str(i) for i in index)}]" if index else ""
-        raise ValueError(f"{name}{place} is {array[index]}: every entry must be finite")
-    return array
-
-
-def _square(name: str, values: Any) -> Any:
-    array: Any = finite_sparse(name, values) if issparse(values) else finite_array(name, values)
-    if array.ndim != 2 or array.shape[0] != array.shape[1]:
-        raise ValueError(f"{name} must be a square matrix, not of shape {array.shape}")
-    return array
-
-
-def finite_sparse(name: str, values: Any) -> csr_matrix:
-    """A sparse matrix of finite numbers, without entries twice; ValueError that names it and the entry where one is not."""
-    if np.iscomplexobj(values):
-        raise ValueError(f"{name} must be a matrix of numbers: they are complex")
-    matrix = csr_matrix(values, dtype=np.float64)
-    matrix.sum_duplicates()
-    wrong = np.flatnonzero(~np.isfinite(matrix.data))
-    if wrong.size:
-        entry = int(wrong[0])
-        row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
-        place = f"[{row}, {matrix.indices[entry]}]"
-        raise ValueError(f"{name}{place} is {matrix.data[entry]}: every entry must be finite")
-    return matrix
-
-
-def _symmetric(name: str, values: ArrayLike) -> Floats:
-    array = _square(name, values)
-    skew = np.abs(array - array.T)
-    if skew.max(initial=0.0) > 1e-9 * np.abs(array).max(initial=0.0):
-        i, j = np.unravel_index(int(skew.argmax()), skew.shape)
-        raise ValueError(f"{name} must be symmetric: {name}[{i}, {j}] = {array[i, j]!r} but {name}[{j}, {i}] = {array[j, i]!r}")
-    return array
-
-
-def _indices(name: str, values: ArrayLike) -> Ints:
-    array = np.atleast_1d(finite_array(name, values))
-    fractional = np.flatnonzero(array != np.floor(array))
-    if fractional.size:
-        raise ValueError(f"{name}[{fractional[0]}] = {array.ravel()[fractional[0]]} is no index: it must be a whole number")
-    return array.astype(np.int64)
-
-
-def _per_contact(name: str, values: ArrayLike, m: int) -> Floats:
-    array = finite_array(name, values)
-    if array.ndim > 1 or (array.ndim == 1 and array.size != m):
-        raise ValueError(f"{name} must be a number or have {m} entries, not shape {array.shape}")
-    return np.full(m, array) if array.ndim == 0 else array
-
-
-def _coefficient(name: str, values: ArrayLike, m: int) -> Floats:
-    array = _per_contact(name, values, m)
-    wrong = np.flatnonzero(array < 0.0)
-    if wrong.size:
-        raise ValueError(f"{name}[{wrong[0]}] = {array[wrong[0]]} is negative: a coefficient of friction is at least 0")
-    return array

@@ -19,8 +19,9 @@ from scipy.sparse import block_array, block_diag, coo_matrix, csc_matrix, csr_ma
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
-from .contact_problem import ContactProblem, finite_array, finite_sparse
+from .contact_problem import ContactProblem
 from .delassus import without_rounding
+from .given_arrays import coefficients, finite_array, finite_sparse
 from .rounding import Rounding, rounding_named
 
 __all__ = ["GlobalForm", "LocalForm", "Solution", "global_form_of", "local_form_of"]
@@ -69,14 +70,9 @@ def _contacts(dim: int, name: str, rows: int) -> int:
 
 def _friction(values: ArrayLike, contacts: int) -> Floats:
     mu = np.asarray(values, dtype=np.float64).reshape(-1)
-    if np.isposinf(mu).any():
-        at = int(np.flatnonzero(np.isposinf(mu))[0])
-        raise ValueError(
-            f"mu[{at}] is inf: what never slips is no friction; hold it by a bilateral constraint, or give a large mu"
-        )
-    if mu.size == 1 and contacts != 1:
-        mu = np.full(contacts, mu[0])
-    return _vector("mu", mu, contacts)
+    if mu.size not in (1, contacts):
+        raise ValueError(f"mu must have {contacts} entries, not {mu.size}")
+    return coefficients("mu", mu if mu.size == contacts else mu[0], contacts)
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,8 @@ class Residuals:
     bilateral: |u_b| of bilateral constraints, m/s, its index being the constraint's. consistency: difference of the result's
     velocities from G lam + g, m/s.
 
-    At contacts with a given sliding direction d, cone is |lam_t + mu lam_n d|, and there is no condition on u_t.
+    At contacts with a given sliding direction d, cone is |lam_t + mu lam_n d|, and there is no condition on u_t. At those with
+    mu = inf, natural map and static map have the smaller one of |u_t| and |lam| / kappa for friction, dissipation |lam| |u_t|.
     """
 
     penetration: Residual
@@ -367,6 +368,15 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
     direction_error[given] = np.linalg.norm(impulse[given, 1:dim] - wanted, axis=1)
     impulse[given, 1:] = 0.0
     velocity[given, 1:] = 0.0
+    # what cannot slip has no cone: it is held, or not there
+    tied = np.isposinf(system.mu)
+    slipping, dissipated_there = np.zeros((2, m))
+    if tied.any():
+        of_tie, speed = np.linalg.norm(impulse, axis=1), np.linalg.norm(velocity[:, 1:], axis=1)
+        as_speed = np.divide(of_tie, kappa, out=np.zeros(m), where=kappa > 0.0)
+        slipping[tied], dissipated_there[tied] = np.minimum(speed, as_speed)[tied], (of_tie * speed)[tied]
+        impulse[tied, 1:] = velocity[tied, 1:] = 0.0
+        system = system._replace(mu=np.where(tied, 0.0, system.mu))
     measure(system, impulse, velocity, kappa, polygon_sides, value, index)
     friction, slip = np.linalg.norm(impulse[:, 1:], axis=1), np.linalg.norm(velocity[:, 1:], axis=1)
 
@@ -381,7 +391,7 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
         at = int(np.argmax(values)) if values.size else -1  # the first nan, where there is one
         return residual(float(values[at]) if values.size else 0.0, at, over, unit)
 
-    dissipation = measured(DISSIPATION, largest * fastest, "J")
+    dissipation = _larger(measured(DISSIPATION, largest * fastest, "J"), worst(dissipated_there, largest * fastest, "J"))
     cone, lateral_error = measured(CONE_EXCESS, largest, "N s"), worst(direction_error, largest, "N s")
     if box:
         bound = (system.mu * np.maximum(impulse[:, 0], 0.0))[:, None]
@@ -396,7 +406,7 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
     lacking = system.mu * np.maximum(impulse[:, 0], 0.0) - friction
     static = np.maximum(_complementary(lacking, slip, kappa), _complementary(friction, along, kappa))
     aside_speed = worst(np.divide(direction_error, kappa, out=np.zeros(m), where=kappa > 0.0), fastest, "m/s")
-    natural = measured(NATURAL_MAP, fastest, "m/s")
+    natural = _larger(measured(NATURAL_MAP, fastest, "m/s"), worst(np.hypot(normal, slipping) * tied, fastest, "m/s"))
     if box:
         natural = worst(np.hypot(normal, _box_map(impulse, velocity, system.mu, kappa)), fastest, "m/s")
     return Residuals(
@@ -407,7 +417,7 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
         natural_map=_larger(natural, aside_speed),
         opposition=worst(np.maximum(0.0, opposing), largest * fastest, "J"),
         saturation=worst(slip * np.abs(system.mu * impulse[:, 0] - friction), largest * fastest, "J"),
-        static_map=_larger(worst(np.hypot(normal, static), fastest, "m/s"), aside_speed),
+        static_map=_larger(worst(np.hypot(normal, np.maximum(static, slipping)), fastest, "m/s"), aside_speed),
         joint=worst(of_joints, fastest, "m/s"),
         bilateral=worst(bilateral_error, fastest, "m/s"),
         consistency=gap if fastest > 0.0 else Residual(gap.value, gap.value, gap.index, gap.unit),
@@ -440,7 +450,7 @@ def masses_of(problem: ContactProblem) -> Floats:
 def coulomb_error(problem: ContactProblem, result: Result, polygon_sides: int) -> float:
     """`residuals(...).coulomb` alone, which takes a tenth of the time where a problem is small."""
     is_plain = problem.matrix is None and problem.rounded is None and not problem.bilateral_constraints
-    if not is_plain or problem.slides_along_given.any():
+    if not is_plain or problem.slides_along_given.any() or np.isposinf(problem.system.mu).any():
         return residuals(problem, result, polygon_sides=polygon_sides).coulomb
     impulse = np.zeros((problem.contacts, 3))
     impulse[:, : problem.dim] = result.impulse

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..problem.arguments import require_limits
-from ..problem.contact_problem import finite_array
+from ..problem.given_arrays import finite_array
 from ..problem.result import Statistics, Status
 from .baraff_1991.lemke import lemke
 from .baraff_1994.lcp import pivot_lcp

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..problem.arguments import require_limits, require_truth, require_whole
-from ..problem.contact_problem import ContactProblem, finite_array
+from ..problem.contact_problem import ContactProblem
+from ..problem.given_arrays import finite_array
 from ..problem.residuals import coulomb_error, residuals
 from ..problem.result import Found, Result, Statistics, Status, together
 from ..problem.system import apply_inverse_mass, relative_velocities, transpose_product
@@ -31,6 +32,7 @@ from .faure_1996.energy import energy
 from .frictionless import complementary_impulses, is_frictionless_matrix
 from .infeasible import told_from_failure
 from .joints_as_contacts import joints_as_contacts
+from .no_slip import has_ties, solve_ties
 from .rounded import solve_rounded
 from .sparse_matrix import solve_sparse
 
@@ -251,6 +253,7 @@ def solve(
     `residuals(problem, result)` measures how far from Coulomb's the answer is.
 
     Where a matrix that was rounded was mended, SOLVED claims the law with the matrix as it was given (`solvers/rounded.py`).
+    Contacts with mu = inf are for staggered (`solvers/no_slip.py`).
     A problem whose contact conditions contradict each other, as far as that can be proved, has the status INFEASIBLE.
     Raises ValueError that names the argument.
     """
@@ -291,6 +294,18 @@ def _options_of(method: str) -> tuple[str, ...]:
 
 def _solve_parts(problem: ContactProblem, method: str, limits: Limits, options: dict[str, Any]) -> Result:
     """Solve a problem, what is given as a matrix island by island; `static_friction` and so on are of the method."""
+    if has_ties(problem):
+        if method != "staggered":
+            at = int(np.flatnonzero(np.isposinf(problem.system.mu))[0])
+            raise ValueError(f"mu[{at}] is inf, which the method {method} does not know; it has the method staggered alone")
+
+        def with_coefficients(bounded: ContactProblem, time_limit: float, start: Floats | None) -> Result:
+            return _solve_parts(bounded, method, replace(limits, time_limit=time_limit, warm_start=start), options)
+
+        def measured(result: Result) -> float:
+            return residuals(problem, result, polygon_sides=options.get("polygon_sides", 0)).coulomb
+
+        return solve_ties(problem, with_coefficients, measured, (limits.tolerance, limits.time_limit), limits.warm_start)
     if problem.matrix is not None:
         if method != "staggered" or options or limits.max_iterations is not None or problem.slides_along_given.any():
             rows = problem.contacts * problem.dim
@@ -325,7 +340,9 @@ def _into_cones(impulse: Floats, problem: ContactProblem) -> Floats:
     contacts, box = problem.system.mu.size, problem.system.box
     of_contacts, of_joints = impulse[:contacts], impulse[contacts:]
     normal = np.maximum(of_contacts[:, :1], 0.0)
-    size, bound = np.linalg.norm(of_contacts[:, 1:], axis=1, keepdims=True), problem.system.mu[:, None] * normal
+    size, bound = np.linalg.norm(of_contacts[:, 1:], axis=1, keepdims=True), np.zeros_like(normal)
+    # of what does not press, without a bound or with one, there is none
+    np.multiply(problem.system.mu[:, None], normal, out=bound, where=normal > 0.0)
     shrink = np.divide(bound, size, out=np.ones_like(size), where=size > bound)
     of_contacts = np.hstack([normal, shrink * of_contacts[:, 1:]])
     return np.concatenate([of_contacts, np.clip(of_joints, box[..., 0], box[..., 1])]) if len(box) else of_contacts

@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...problem.arguments import require_number
-from ...problem.contact_problem import ContactProblem, finite_array
+from ...problem.contact_problem import ContactProblem
+from ...problem.given_arrays import finite_array
 
 __all__ = ["creep_problem"]
 

@@ -17,7 +17,7 @@ SKEW = SKEW + np.outer(np.eye(6)[0], np.eye(6)[1]) * 0.3
     ("bad", "message"),
     [
         ({"mu": np.nan}, r"\bmu\b.*nan"),
-        ({"mu": np.inf}, r"\bmu\b.*inf"),
+        ({"mu": -np.inf}, r"\bmu\b.*inf"),
         ({"mu": None}, r"\bmu\b.*None"),
         ({"G": [[1.0, 0.0], [0.0]]}, r"\bG must be an array of numbers"),
         ({"mu_dynamic": np.nan}, r"mu_dynamic\b.*nan"),

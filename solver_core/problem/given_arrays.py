@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Arrays as they are given to a contact problem: finite and of the right shapes, or a ValueError with argument and index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix, issparse
+
+__all__ = [
+    "body_indices",
+    "coefficients",
+    "finite_array",
+    "finite_sparse",
+    "per_contact",
+    "square_matrix",
+    "symmetric_matrix",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def finite_array(name: str, values: ArrayLike) -> Floats:
+    """The values as an array of finite numbers; ValueError that names the argument and the index where they are none."""
+    if values is None:
+        raise ValueError(f"{name} must be an array of numbers, not None")
+    try:
+        if np.iscomplexobj(values):
+            raise ValueError("they are complex")
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of numbers: {error}") from None
+    if not np.isfinite(array).all():
+        index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        place = f"[{', '.join(str(i) for i in index)}]" if index else ""
+        raise ValueError(f"{name}{place} is {array[index]}: every entry must be finite")
+    return array
+
+
+def square_matrix(name: str, values: Any) -> Any:
+    """The values as a square matrix of finite numbers, sparse where they are."""
+    array: Any = finite_sparse(name, values) if issparse(values) else finite_array(name, values)
+    if array.ndim != 2 or array.shape[0] != array.shape[1]:
+        raise ValueError(f"{name} must be a square matrix, not of shape {array.shape}")
+    return array
+
+
+def finite_sparse(name: str, values: Any) -> csr_matrix:
+    """A sparse matrix of finite numbers, without entries twice; ValueError that names it and the entry where one is not."""
+    if np.iscomplexobj(values):
+        raise ValueError(f"{name} must be a matrix of numbers: they are complex")
+    matrix = csr_matrix(values, dtype=np.float64)
+    matrix.sum_duplicates()
+    wrong = np.flatnonzero(~np.isfinite(matrix.data))
+    if wrong.size:
+        entry = int(wrong[0])
+        row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
+        place = f"[{row}, {matrix.indices[entry]}]"
+        raise ValueError(f"{name}{place} is {matrix.data[entry]}: every entry must be finite")
+    return matrix
+
+
+def symmetric_matrix(name: str, values: ArrayLike) -> Floats:
+    """The values as a symmetric matrix."""
+    array = square_matrix(name, values)
+    skew = np.abs(array - array.T)
+    if skew.max(initial=0.0) > 1e-9 * np.abs(array).max(initial=0.0):
+        i, j = np.unravel_index(int(skew.argmax()), skew.shape)
+        raise ValueError(f"{name} must be symmetric: {name}[{i}, {j}] = {array[i, j]!r} but {name}[{j}, {i}] = {array[j, i]!r}")
+    return array
+
+
+def body_indices(name: str, values: ArrayLike) -> Ints:
+    """The values as whole numbers."""
+    array = np.atleast_1d(finite_array(name, values))
+    fractional = np.flatnonzero(array != np.floor(array))
+    if fractional.size:
+        raise ValueError(f"{name}[{fractional[0]}] = {array.ravel()[fractional[0]]} is no index: it must be a whole number")
+    return array.astype(np.int64)
+
+
+def per_contact(name: str, values: ArrayLike, m: int) -> Floats:
+    """(m,) of one number for all, or of a number for each."""
+    array = finite_array(name, values)
+    if array.ndim > 1 or (array.ndim == 1 and array.size != m):
+        raise ValueError(f"{name} must be a number or have {m} entries, not shape {array.shape}")
+    return np.full(m, array) if array.ndim == 0 else array
+
+
+def coefficients(name: str, values: ArrayLike, m: int) -> Floats:
+    """(m,) coefficients of friction, at least 0; inf lets nothing slip."""
+    try:
+        given = np.asarray(values)
+    except ValueError:
+        given = np.zeros(())  # rows of unequal lengths, which are refused below
+    tied = np.isposinf(given) if given.dtype.kind == "f" else np.zeros(given.shape, dtype=bool)
+    array = per_contact(name, np.where(tied, 0.0, given) if tied.any() else values, m)
+    wrong = np.flatnonzero(array < 0.0)
+    if wrong.size:
+        raise ValueError(f"{name}[{wrong[0]}] = {array[wrong[0]]} is negative: a coefficient of friction is at least 0")
+    array[np.broadcast_to(tied, array.shape)] = np.inf
+    return array
