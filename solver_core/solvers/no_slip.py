@@ -2,26 +2,34 @@
 """Contacts with mu = inf: where one presses it does not slip, lam = 0 or u_t = 0.
 
 Coulomb's law with a coefficient that is large enough is the same: an answer in which no such contact slides has both laws. How
-large that is depends on how flat friction may lie, so it is raised until the answer has the law without a bound.
+large that is depends on how flat friction may lie, so it is raised until the answer has the law without a bound. Methods that
+take cones as they are become slow where these are nearly half-spaces; pivoting, for which what sticks are equations, does not,
+and goes first where contacts are few.
+
+There may be no solution, as with dry friction that is large: bodies that wedge each other slide at any coefficient, with ever
+smaller normal impulses. The status is then UNCONFIRMED.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import product
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..problem.contact_problem import ContactProblem
-from ..problem.result import Result, Status, together
+from ..problem.result import Found, Result, Status, together
 
-__all__ = ["has_ties", "solve_ties"]
+__all__ = ["MOST_PIVOTED", "has_ties", "solve_ties"]
 
 ENOUGH = (1e2, 1e4, 1e6)  # coefficients in turn: a cone of 90 degrees but 0.6, 0.006, 0.00006
+MOST_PIVOTED = 100  # contacts: a pivot costs their square
 
-Floats = NDArray[np.float64]
+Start = NDArray[np.float64] | None
+Solve = Callable[[ContactProblem, float, Start], Result]
 
 
 def has_ties(problem: ContactProblem) -> bool:
@@ -31,30 +39,34 @@ def has_ties(problem: ContactProblem) -> bool:
 
 def solve_ties(
     problem: ContactProblem,
-    solve: Callable[[ContactProblem, float, Floats | None], Result],
+    ways: Sequence[Solve],
     measured: Callable[[Result], float],
     limits: tuple[float, float],
-    start: Floats | None,
+    start: Start,
 ) -> Result:
-    """Solve a problem some of whose contacts cannot slip. solve: of a problem with coefficients, s, and impulses to start from.
-    measured: the largest relative residual of the law with mu = inf. limits: the tolerance, and s."""
+    """Solve a problem some of whose contacts cannot slip.
+
+    ways: in their order, what solves a problem with coefficients, given s and impulses to start from. measured: the largest
+    relative residual of the law with mu = inf. limits: the tolerance, and s.
+    """
     tolerance, time_limit = limits
     deadline = perf_counter() + time_limit
     tied = np.isposinf(problem.system.mu)
     best, least, stats = None, np.inf, None
-    for mu in ENOUGH:
+    for mu, solve in product(ENOUGH, ways):
         finite = np.where(tied, mu, problem.system.mu)
         bounded = replace(problem, system=problem.system._replace(mu=finite), mu=finite, mu_dynamic=finite)
         result = solve(bounded, max(deadline - perf_counter(), 0.0), start)
         stats = result.stats if stats is None else together(stats, result.stats, result.stats.found)
         error = measured(result)
-        if best is None or error < least or error <= tolerance:
+        if best is None or error < least:
             best, least = result, error
         if error <= tolerance or result.status in (Status.INFEASIBLE, Status.TIME_LIMIT):
             break
-        start = result.impulse
     assert best is not None and stats is not None
-    status = best.status
-    if status is Status.SOLVED and not least <= tolerance:
-        status = Status.UNCONFIRMED
-    return replace(best, status=status, stats=stats if status is Status.SOLVED else replace(stats, found=None))
+    if least <= tolerance:
+        return replace(
+            best, status=Status.SOLVED, solver="staggered", stats=replace(stats, found=stats.found or Found.PIVOTING)
+        )
+    status = Status.UNCONFIRMED if best.status is Status.SOLVED else best.status
+    return replace(best, status=status, solver="staggered", stats=replace(stats, found=None))

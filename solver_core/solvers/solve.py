@@ -32,7 +32,7 @@ from .faure_1996.energy import energy
 from .frictionless import complementary_impulses, is_frictionless_matrix
 from .infeasible import told_from_failure
 from .joints_as_contacts import joints_as_contacts
-from .no_slip import has_ties, solve_ties
+from .no_slip import MOST_PIVOTED, has_ties, solve_ties
 from .rounded import solve_rounded
 from .sparse_matrix import solve_sparse
 
@@ -299,13 +299,19 @@ def _solve_parts(problem: ContactProblem, method: str, limits: Limits, options: 
             at = int(np.flatnonzero(np.isposinf(problem.system.mu))[0])
             raise ValueError(f"mu[{at}] is inf, which the method {method} does not know; it has the method staggered alone")
 
-        def with_coefficients(bounded: ContactProblem, time_limit: float, start: Floats | None) -> Result:
+        def staggered(bounded: ContactProblem, time_limit: float, start: Floats | None) -> Result:
             return _solve_parts(bounded, method, replace(limits, time_limit=time_limit, warm_start=start), options)
+
+        def pivoted(bounded: ContactProblem, time_limit: float, start: Floats | None) -> Result:
+            within = Limits(limits.tolerance, None, time_limit, start)
+            return told_from_failure(bounded, _solve_pivot(bounded, within), limits.tolerance)
 
         def measured(result: Result) -> float:
             return residuals(problem, result, polygon_sides=options.get("polygon_sides", 0)).coulomb
 
-        return solve_ties(problem, with_coefficients, measured, (limits.tolerance, limits.time_limit), limits.warm_start)
+        few = problem.contacts <= MOST_PIVOTED and problem.matrix is None and not options
+        ways = [pivoted, staggered] if few else [staggered]
+        return solve_ties(problem, ways, measured, (limits.tolerance, limits.time_limit), limits.warm_start)
     if problem.matrix is not None:
         if method != "staggered" or options or limits.max_iterations is not None or problem.slides_along_given.any():
             rows = problem.contacts * problem.dim

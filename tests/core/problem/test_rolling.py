@@ -105,7 +105,8 @@ def pile(seed: int, *, friction: dict, bodies: int = 4, contacts: int = 8):
             arm = random.uniform(-1.0, 1.0, 3)
             side[k, :3] = sign * np.hstack([axes, np.cross(arm, axes)])
             side[k, 3:, 3:] = sign * axes
-    masses = [np.diag(np.concatenate([np.full(3, w), w * random.uniform(0.1, 0.4, 3)])) for w in 10.0 ** random.uniform(-1, 1, bodies)]
+    weights = 10.0 ** random.uniform(-1, 1, bodies)
+    masses = [np.diag(np.concatenate([np.full(3, w), w * random.uniform(0.1, 0.4, 3)])) for w in weights]
     v = np.tile([0.0, 0.0, -1.0, 0.0, 0.0, 0.0], bodies) + 0.5 * random.normal(size=6 * bodies)
     mu = random.uniform(0.2, 1.0, contacts)
     problem = sc.ContactProblem.from_bodies(masses, v, first, second, a, b, mu, **friction)
@@ -114,7 +115,7 @@ def pile(seed: int, *, friction: dict, bodies: int = 4, contacts: int = 8):
         for body, side in ((first[k], a), (second[k], b)):
             if body >= 0:
                 whole[k, :, 6 * body : 6 * body + 6] += side[k]
-    inverse = np.linalg.inv(np.block([[masses[i] if i == j else np.zeros((6, 6)) for j in range(bodies)] for i in range(bodies)]))
+    inverse = np.diag(1.0 / np.concatenate([np.diagonal(mass) for mass in masses]))
     return problem, whole, inverse, v, mu
 
 
@@ -154,7 +155,7 @@ def test_the_law_holds_in_random_piles_and_bodies_and_matrix_agree():
 def test_no_length_is_no_moment():
     plain, _, _, _, _ = pile(3, friction={"rolling": 0.0, "torsion": 0.0})
     result = solved(plain, 1e-9)
-    assert not (result.impulse[8:, 1:] * 0.0).any() and np.allclose(result.impulse[8:16, 0], result.impulse[:8, 0], atol=1e-6)
+    assert np.allclose(result.impulse[8:16, 0], result.impulse[:8, 0], atol=1e-6)
 
 
 def test_bilateral_constraints_stay_where_they_were():
