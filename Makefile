@@ -12,7 +12,7 @@ RUN := .venv/bin/python
 # Compiled kernels outlive a run; they are kept out of the source tree.
 export NUMBA_CACHE_DIR := $(CURDIR)/build/numba
 
-.PHONY: help environment demo test quick kernels lint docs exceptions lock bench bench-rivals ablation figures extension extension-this extension-platform clean distclean
+.PHONY: help environment demo test quick kernels lint docs exceptions lock bench bench-rivals bench-problems ablation figures extension extension-this extension-platform clean distclean
 .DEFAULT_GOAL := help
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo "make kernels         compile the kernels that are not compiled yet, in several processes"
 	@echo "make bench           factorisations, bake times, collision, sleep, heaps beside Bullet and MuJoCo, contacts, captured problems, the papers' figures; writes build/bench"
 	@echo "make bench-rivals    Stiction beside Box3D, Rapier, PhysX, Jolt, Bullet and MuJoCo, which it installs into build/rivals"
+	@echo "make bench-problems  contact problems solved by Siconos, Pinocchio, Clarabel, quadprog and daqp beside Stiction; installs into build/problems"
 	@echo "make figures         write the tables of README.md and docs/measured.md from docs/measured/*.csv"
 	@echo "make ablation        what each mechanism of the solver pays, switched off in turn; goes on where it was stopped; hours"
 	@echo "make extension       dist/stiction-VERSION-PLATFORM-PYTHON.zip for every platform and Python"
@@ -103,6 +104,9 @@ bench: environment
 
 bench-rivals: environment
 	$(RUN) -m tests.bench.rivals.race --thresholds
+
+bench-problems: environment
+	$(RUN) -m tests.bench.problems.compare
 
 # What a benchmark wrote to build/bench is copied to docs/measured/ first.
 figures: environment

@@ -18,7 +18,8 @@ def error(W: Floats, q: Floats, mu: Floats, r: Floats) -> float:
     has to move, 3 over the trace of its block of W (Alart and Curnier 1991). nan is inf.
     """
     m = len(mu)
-    u, r = (W @ r + q).reshape(m, 3), np.reshape(r, (m, 3))
+    r = np.reshape(r, (m, 3))
+    u = (W @ r.ravel() + q).reshape(m, 3)
     trace = np.diagonal(W).reshape(m, 3).sum(axis=1)
     kappa = np.where(trace > 0.0, 3.0 / np.where(trace > 0.0, trace, 1.0), 1.0)
     w = r - kappa[:, None] * u

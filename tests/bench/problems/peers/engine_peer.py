@@ -5,7 +5,7 @@ Each round is  min 1/2 r . W r + (q + s) . r  with r in the cones, s_n = mu |u_t
 as they are. The others have linear constraints: r_t in a cone's tangent planes, to which those are added in whose direction an
 answer was outside, until none is. Their W has 1e-10 of its mean diagonal added, for they want it positive definite.
 """
-# pyright: reportMissingImports=false
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ def by_planes(W, mu, quadratic):
         return A
 
     def minimum(linear, tolerance):
+        r = np.zeros(3 * m)
         for _ in range(CUTS):
             r = quadratic(H, linear, matrix())
             each = r.reshape(m, 3)
