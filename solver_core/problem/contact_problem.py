@@ -132,7 +132,7 @@ class ContactProblem:
             moments = moments_of(int(dim), m, rolling, torsion)
             given, free = moments.in_matrix(given, free, bilateral)
             slack = moments.with_own(per_contact("slack", 0.0 if slack is None else slack, m), 0.0)
-            m += moments.count
+            m += moments.number
         group = np.concatenate([np.repeat(np.arange(m), dim), np.arange(m, m + bilateral)])
         delassus, rounded = without_rounding(given, policy)
         if bilateral == 0 and stays_sparse(delassus, group):
@@ -258,7 +258,7 @@ class ContactProblem:
 
     @classmethod
     def _with_friction(cls, dim, system, mu, mu_dynamic, sliding, sliding_direction, bilateral, moments) -> ContactProblem:
-        m = system.body_a.size - (0 if moments is None else moments.count)
+        m = system.body_a.size - (0 if moments is None else moments.number)
         static = coefficients("mu", mu, m)
         dynamic = static if mu_dynamic is None else coefficients("mu_dynamic", mu_dynamic, m)
         slides = np.zeros(m, dtype=bool) if sliding is None else np.asarray(sliding)

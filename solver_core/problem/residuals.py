@@ -406,7 +406,8 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
     lacking = system.mu * np.maximum(impulse[:, 0], 0.0) - friction
     static = np.maximum(_complementary(lacking, slip, kappa), _complementary(friction, along, kappa))
     aside_speed = worst(np.divide(direction_error, kappa, out=np.zeros(m), where=kappa > 0.0), fastest, "m/s")
-    natural = _larger(measured(NATURAL_MAP, fastest, "m/s"), worst(np.hypot(normal, slipping) * tied, fastest, "m/s"))
+    of_ties = worst(np.where(tied, np.hypot(normal, slipping), 0.0), fastest, "m/s")
+    natural = _larger(measured(NATURAL_MAP, fastest, "m/s"), of_ties)
     if box:
         natural = worst(np.hypot(normal, _box_map(impulse, velocity, system.mu, kappa)), fastest, "m/s")
     return Residuals(

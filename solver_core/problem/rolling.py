@@ -49,20 +49,20 @@ class Moments(NamedTuple):
     each: int
 
     @property
-    def count(self) -> int:
+    def number(self) -> int:
         """How many there are."""
         return len(self.contact)
 
     def with_own(self, of_contacts: Any, own: float | bool) -> Any:
         """Values of contacts (m, ...), followed by the moments' own."""
-        more = np.full((self.count, *of_contacts.shape[1:]), own, dtype=of_contacts.dtype)
+        more = np.full((self.number, *of_contacts.shape[1:]), own, dtype=of_contacts.dtype)
         return np.concatenate([of_contacts, more])
 
     def in_matrix(self, matrix: Any, free: Floats, bilateral: int) -> tuple[Any, Floats]:
         """The Delassus operator and the free velocities of contacts with moments, bilateral constraints last, as those of so
         many contacts of `dim` rows, and one more for each moment."""
         contacts = (len(free) - bilateral) // self.each
-        total = contacts + self.count
+        total = contacts + self.number
         rows, columns, values = [], [], []
         for axis in range(self.dim):
             rows.append(self.dim * np.arange(contacts) + axis)
@@ -82,9 +82,9 @@ class Moments(NamedTuple):
         # the particle moves as easily as what presses on it
         normal = np.asarray(matrix.diagonal())[self.each * self.contact]
         size = np.sqrt(np.where(normal > 0.0, normal, 1.0))
-        number = np.arange(self.count)
-        ends = np.concatenate([self.dim * self.contact, self.dim * (contacts + number)]), np.tile(number, 2)
-        between = csr_matrix((np.concatenate([-size, size]), ends), shape=(shape[0], self.count))
+        own = np.arange(self.number)
+        ends = np.concatenate([self.dim * self.contact, self.dim * (contacts + own)]), np.tile(own, 2)
+        between = csr_matrix((np.concatenate([-size, size]), ends), shape=(shape[0], self.number))
         extended = csr_matrix(chosen @ csr_matrix(matrix) @ chosen.T + between @ between.T)
         return extended if issparse(matrix) else extended.toarray(), chosen @ free
 
@@ -96,18 +96,18 @@ class Moments(NamedTuple):
         sizes = np.diff(system.offset)
         more = np.bincount(holder[~free], minlength=len(sizes)).astype(np.int64)
         widest = int((sizes + more).max(initial=0))
-        place = np.zeros(self.count, dtype=np.int64)
+        place = np.zeros(self.number, dtype=np.int64)
         for body in np.flatnonzero(more):
             mine = np.flatnonzero(holder == body)
             place[mine] = sizes[body] + np.arange(mine.size)
-        m, total = len(system.body_a), len(system.body_a) + self.count
+        m, total = len(system.body_a), len(system.body_a) + self.number
         jacobians, bias = [], np.zeros((total, 3))
         bias[:m, : self.dim] = system.bias[:, : self.dim]
         for given in (system.jacobian_a, system.jacobian_b):
             rows = np.zeros((total, 3, widest))
             rows[:m, : self.dim, : given.shape[2]] = given[:, : self.dim]
             jacobians.append(rows)
-        for k in range(self.count):
+        for k in range(self.number):
             contact, first = self.contact[k], self.row[k]
             for axis in range(self.rows[k]):
                 for target, given in zip(jacobians, (system.jacobian_a, system.jacobian_b), strict=True):

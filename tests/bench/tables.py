@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write the tables of README.md, docs/measured.md and docs/rivals.md from docs/measured/*.csv.
+"""Write the tables of README.md, docs/measured.md, docs/rivals.md and docs/contact-problems.md from docs/measured/*.csv.
 
     python -m tests.bench.tables [--check]
 
@@ -12,12 +12,13 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from statistics import median
 
 from .csv_tables import Cell, Row, Table, number, page_with_tables, pair, ratio, text
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ROOT / "docs" / "measured"
-PAGES = (ROOT / "README.md", ROOT / "docs" / "measured.md", ROOT / "docs" / "rivals.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "measured.md", ROOT / "docs" / "rivals.md", ROOT / "docs" / "contact-problems.md")
 
 BULLET, BULLET_MORE = "Bullet, 10 and 10", "Bullet, 40 and 50"
 METHODS = {"published": "plain", "accelerated": "default", "pivot": "pivoting"}
@@ -111,6 +112,34 @@ TABLES = {
             "out of order": pair(text("out_of_order"), text("tried"), "{} of {}"),
         }
     ),
+    "problems": Table(
+        {
+            "solver": text("solver"),
+            "version": text("version"),
+            "build, median, ms": lambda row: f"{1e3 * float(row['build_s']):.2g}",
+            "a call on one contact, us": lambda row: f"{1e6 * float(row['overhead_s']):.0f}",
+        },
+        by=("solver",),
+        combine={"build_s": lambda values: median(float(value) for value in values)},
+        where=lambda row: row["build_s"] != "",
+    ),
+    **{
+        f"problems_to_{digits}": Table(
+            {
+                "solver": text("solver"),
+                "solved": pair(text("solved"), text("of"), "{} of {}"),
+                "time over ours, median": number("over_ours"),
+                "of less than ten contacts": number("over_ours_small"),
+                "card house, ms": text("card house_ms"),
+                "arch": text("arch_ms"),
+                "wall": text("wall_ms"),
+                "heap": text("heap_ms"),
+            },
+            where=lambda row, wanted=wanted: row["to"] == wanted,
+            file="problems_times",
+        )
+        for digits, wanted in ((4, "0.0001"), (8, "1e-08"))
+    },
     "known_answers": Table(
         {
             "off by, mm": text("scene"),

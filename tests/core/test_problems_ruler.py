@@ -42,11 +42,21 @@ def test_it_agrees_with_what_a_solver_claims():
 
 def test_times_are_of_answers_that_have_the_error_and_factors_of_the_least():
     rows = [
-        {"solver": name, "problem": "p", "contacts": 3, "overhead_s": 1e-5, "error": off, "solve_s": seconds}
+        {
+            "kind": "captured",
+            "solver": name,
+            "problem": "p, step 1",
+            "contacts": 3,
+            "overhead_s": 1e-5,
+            "error": off,
+            "solve_s": seconds,
+        }
         for name, off, seconds in ((OURS, 1e-3, 1.0), (OURS, 1e-9, 4.0), ("other", 1e-5, 0.5), ("other", 1e-7, 1.0))
     ]
-    assert time_to(rows, OURS, "p", 1e-4) == 4.0 and time_to(rows, "other", "p", 1e-4) == 0.5
-    assert time_to(rows, "other", "p", 1e-8) == np.inf
+    assert time_to(rows, OURS, "p, step 1", 1e-4) == 4.0 and time_to(rows, "other", "p, step 1", 1e-4) == 0.5
+    assert time_to(rows, "other", "p, step 1", 1e-8) == np.inf
     curves = profile({OURS: [4.0, 1.0], "other": [0.5, np.inf]})
     assert dict(curves[OURS])[1.0] == 50.0 and dict(curves[OURS])[8.0] == 100.0 and dict(curves["other"])[1024.0] == 50.0
-    assert summary(rows, 1e-4)[-1].startswith("| other | 1 | - | 0.12 | 10 |")
+    line = next(line for line in summary(rows) if line["solver"] == "other" and line["to"] == 1e-4)
+    assert (line["solved"], line["of"], line["over_ours"], line["over_ours_small"], line["p_ms"]) == (1, 1, "", 0.125, "500")
+    assert next(line for line in summary(rows) if line["solver"] == "other" and line["to"] == 1e-8)["p_ms"] == "-"

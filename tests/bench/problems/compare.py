@@ -30,13 +30,16 @@ from ..records import on_one_thread, write_rows
 from .collection import FEW, Given, problems
 from .ruler import error
 
-__all__ = ["profile", "time_to"]
+__all__ = ["profile", "summary", "time_to", "write_summary"]
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "build" / "problems"
 REQUIREMENTS = ROOT / ".ci" / "requirements-problems.txt"
 PEERS = Path(__file__).resolve().parent / "peers"
 SYSTEM_PYTHON = Path("/usr/bin/python3")
+# Which its module does not say.
+QUERY = "['dpkg-query', '-W', '-f=${Version}', 'python3-siconos']"
+PACKAGE = f"print(subprocess.run({QUERY}, capture_output=True, text=True).stdout)"
 ERRORS = (1e-4, 1e-8)
 # Of the clock, s, for loading; and times the limit, on a machine with other work.
 TO_START, LONGEST = 20.0, 3.0
@@ -52,7 +55,7 @@ def solvers() -> Iterator[tuple[str, str, str, Path | None, str]]:
     yield OURS, "stiction_peer.py", "staggered", ours, "this commit"
     yield "Stiction pivot", "stiction_peer.py", "pivot", ours, "this commit"
     theirs = own_environment()
-    siconos = version_of(SYSTEM_PYTHON, "import siconos; print(getattr(siconos, '__version__', '4.4'))")
+    siconos = version_of(SYSTEM_PYTHON, "import siconos.numerics, subprocess; " + PACKAGE)
     for method in ("NSGS", "NSN_AC", "ADMM", "PROX"):
         yield f"Siconos {method}", "siconos_peer.py", method, SYSTEM_PYTHON if siconos else None, siconos
     pinocchio = version_of(theirs, "import pinocchio; print(pinocchio.__version__)")
@@ -151,26 +154,31 @@ def profile(times: Mapping[str, Sequence[float]]) -> dict[str, list[tuple[float,
     return curves
 
 
-def summary(rows: Sequence[Row], wanted: float) -> list[str]:
-    """The lines of a table: solver, problems solved, median of its time over ours, of small ones alike, call on one contact."""
+def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """For each error and solver: problems solved, the median of its time over ours on those that both solve, of small ones
+    alike, and ms on captured ones ("-": not reached)."""
     names = list(dict.fromkeys(str(row["solver"]) for row in rows))
     every = list(dict.fromkeys(str(row["problem"]) for row in rows))
     small = {str(row["problem"]) for row in rows if int(row["contacts"]) < FEW}
-    ours = {problem: time_to(rows, OURS, problem, wanted) for problem in every}
-    head = (
-        f"| to {wanted:g} | solved of {len(every)} | time over ours, median | of less than {FEW} contacts | one contact, us |"
-    )
-    lines = [head, "| --- | --- | --- | --- | --- |"]
-    for name in names:
-        times = {problem: time_to(rows, name, problem, wanted) for problem in every}
-        ratios = {problem: times[problem] / ours[problem] for problem in every if np.isfinite(times[problem] + ours[problem])}
-        middle = [
-            f"{np.median(some):.2g}" if (some := [r for p, r in ratios.items() if chosen(p in small)]) else "-"
-            for chosen in (lambda is_small: not is_small, bool)
-        ]
-        call = next((float(row["overhead_s"]) for row in rows if row["solver"] == name and row["overhead_s"] != ""), np.nan)
-        lines.append(f"| {name} | {sum(map(np.isfinite, times.values()))} | {middle[0]} | {middle[1]} | {1e6 * call:.0f} |")
+    captured = dict.fromkeys(str(row["problem"]) for row in rows if row["kind"] == "captured")
+    lines = []
+    for wanted in ERRORS:
+        ours = {problem: time_to(rows, OURS, problem, wanted) for problem in every}
+        for name in names:
+            times = {problem: time_to(rows, name, problem, wanted) for problem in every}
+            ratio = {p: times[p] / ours[p] for p in every if np.isfinite(times[p] + ours[p])}
+            few, many = ([r for p, r in ratio.items() if (p in small) is which] for which in (True, False))
+            line = {"to": wanted, "solver": name, "solved": sum(map(np.isfinite, times.values())), "of": len(every)}
+            line |= {"over_ours": np.median(many) if many else "", "over_ours_small": np.median(few) if few else ""}
+            found = {problem.split(",")[0]: times[problem] for problem in captured}
+            lines.append(line | {f"{p}_ms": f"{1e3 * t:.3g}" if np.isfinite(t) else "-" for p, t in found.items()})
     return lines
+
+
+def write_summary(rows: Sequence[Row]) -> None:
+    """Write the summary of rows beside them, and print where."""
+    seeds = ", ".join(dict.fromkeys(str(row["seed"]) for row in rows if str(row["seed"]).isdecimal()))
+    print(write_rows("problems_times", [{**line, "seed": seeds} for line in summary(rows)]))
 
 
 def main() -> None:
@@ -197,9 +205,8 @@ def main() -> None:
     except KeyboardInterrupt:
         print("stopped; the table has the problems so far")
     print(write_rows("problems", [{**row, "scipy": version("scipy")} for row in rows]))
+    write_summary(rows)
     every = list(dict.fromkeys(str(row["problem"]) for row in rows))
-    for wanted in ERRORS:
-        print("\n".join(summary(rows, wanted)))
     times = {one[0]: [time_to(rows, one[0], problem, ERRORS[-1]) for problem in every] for one in there}
     print(plotted(profile(times), f"time over the least of all, to {ERRORS[-1]:g}", "problems solved, %", arguments.plot))
 

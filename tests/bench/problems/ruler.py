@@ -10,6 +10,8 @@ __all__ = ["error"]
 
 Floats = NDArray[np.float64]
 
+DIVERGED = 1e100  # N s, whose squares overflow
+
 
 def error(W: Floats, q: Floats, mu: Floats, r: Floats) -> float:
     """The largest |r - P(r - kappa u)| / kappa over the fastest velocity without impulses.
@@ -19,6 +21,8 @@ def error(W: Floats, q: Floats, mu: Floats, r: Floats) -> float:
     """
     m = len(mu)
     r = np.reshape(r, (m, 3))
+    if not np.isfinite(r).all() or np.abs(r).max(initial=0.0) > DIVERGED:
+        return np.inf
     u = (W @ r.ravel() + q).reshape(m, 3)
     trace = np.diagonal(W).reshape(m, 3).sum(axis=1)
     kappa = np.where(trace > 0.0, 3.0 / np.where(trace > 0.0, trace, 1.0), 1.0)
