@@ -27,7 +27,7 @@ ABOUT_AS_DEEP = 0.02
 # In tolerances of the surface: triangles are cut down to this size.
 SMALL = 10.0
 # Middles that are asked about for a pair beside those of the triangles themselves; beyond, the deepest so far counts.
-MOST_ASKED = 4_000
+MOST_MIDDLES = 4_000
 CELLS, ASKED = range(2)
 CUT_INTO = 4
 # Cells beside those of all triangles; what there is no room for is left out.
@@ -189,7 +189,7 @@ def deepest_of(pair, own, other, count, depth, search):
     search.counts[CELLS] = 0
     for row in range(count):
         depth = ask(pair, other, triangle_corners(own.vertices, own.surface.triangles[search.queue[row]]), depth, search)
-    while search.counts[CELLS] > 0 and search.counts[ASKED] < MOST_ASKED:
+    while search.counts[CELLS] > 0 and search.counts[ASKED] < MOST_MIDDLES:
         (p, q, r), bound = take_most_promising(search)
         if bound <= (1.0 + ABOUT_AS_DEEP) * depth:
             break
