@@ -23,15 +23,15 @@ from .queries import closest_on_surface, triangle_corners
 __all__ = ["Search", "deepest_inside", "search_of"]
 
 # Of the depth that is known: by how little another point may be deeper without being looked for.
-CLOSE = 0.02
+ABOUT_AS_DEEP = 0.02
 # In tolerances of the surface: triangles are cut down to this size.
 SMALL = 10.0
 # Middles that are asked about for a pair beside those of the triangles themselves; beyond, the deepest so far counts.
-MOST = 4_000
+MOST_MIDDLES = 4_000
 CELLS, ASKED = range(2)
 CUT_INTO = 4
 # Cells beside those of all triangles; what there is no room for is left out.
-ROOM = 2_000
+SPARE_CELLS = 2_000
 
 
 class Search(NamedTuple):
@@ -56,7 +56,7 @@ def search_of(table, meeting):
     s, t = meeting.first, meeting.second
     triangles = table.first_triangle[s + 1] - table.first_triangle[s] + table.first_triangle[t + 1] - table.first_triangle[t]
     vertices = len(meeting.own) + len(meeting.vertices)
-    cells = np.empty((triangles + ROOM, 10))
+    cells = np.empty((triangles + SPARE_CELLS, 10))
     taken, known = np.zeros(triangles, np.bool_), np.full(vertices, -1.0)
     return Search(cells, np.empty(triangles, np.int64), taken, known, np.zeros(2, np.int64))
 
@@ -153,7 +153,7 @@ def ask(pair, other, corners, depth, search):
     p, q, r = corners
     middle = divided(add(add(p, q), r), 3.0)
     radius = np.sqrt(max(distance2(p, middle), distance2(q, middle), distance2(r, middle)))
-    least = (1.0 + CLOSE) * depth
+    least = (1.0 + ABOUT_AS_DEEP) * depth
     at_middle = depth_inside(pair, other, middle, radius - least)
     size = search.counts[CELLS]
     if at_middle + radius > least and radius > SMALL * other.surface.tolerance and size < len(search.cells):
@@ -189,9 +189,9 @@ def deepest_of(pair, own, other, count, depth, search):
     search.counts[CELLS] = 0
     for row in range(count):
         depth = ask(pair, other, triangle_corners(own.vertices, own.surface.triangles[search.queue[row]]), depth, search)
-    while search.counts[CELLS] > 0 and search.counts[ASKED] < MOST:
+    while search.counts[CELLS] > 0 and search.counts[ASKED] < MOST_MIDDLES:
         (p, q, r), bound = take_most_promising(search)
-        if bound <= (1.0 + CLOSE) * depth:
+        if bound <= (1.0 + ABOUT_AS_DEEP) * depth:
             break
         search.counts[ASKED] += CUT_INTO
         u, v, w = midpoint(p, q), midpoint(q, r), midpoint(r, p)

@@ -25,7 +25,7 @@ __all__ = ["LARGER", "LARGEST_MARGIN", "set_in"]
 LARGEST_MARGIN = AXIS_MARGIN + 2.0 * DEEPEST
 LARGER = 14.0
 # Of all the weights around a vertex: what keeps the direction of a flat part from being any.
-STIFF = 1e-4
+FLAT_STIFFNESS = 1e-4
 # Of the shortest edge at a vertex, and of half the thickness behind it: no farther may it be moved.
 SHORT = 0.25
 
@@ -72,7 +72,7 @@ def add_around(view, marked, sums):
 @leaf_kernel
 def inwards(row):
     """The way of a vertex that sets the faces around it in by one, of its sums."""
-    stiff = STIFF * row[9]
+    stiff = FLAT_STIFFNESS * row[9]
     x = row[0] + stiff, row[1], row[2]
     y = row[1], row[3] + stiff, row[4]
     z = row[2], row[4], row[5] + stiff
