@@ -5,7 +5,7 @@ The difference of the bodies, all q - p of points q of the other and p of the ro
 of its boundary is the shortest way to part them. A polytope inside grows towards it: its face nearest to the origin is pushed
 out to the difference's own boundary, until that is no farther (the expanding polytope of van den Bergen, 2001). A face's
 distance bounds the depth from below and the support along its normal bounds it from above. What is found is close to the axis;
-`contact_axis` makes it exact. """
+`contact_axis` makes it exact."""
 
 from __future__ import annotations
 
