@@ -110,7 +110,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (Edit(STEP_SOLVER, "which = np.flatnonzero(again)", "which = np.arange(count)"),), ("dolls", "drawbridge")
     ),
     "joints about the last try": Mechanism(
-        (Edit(STEP_SOLVER, "v = expected if about is None else about", "v = expected"),), ("dolls", "drawbridge")
+        (Edit(STEP_SOLVER, "if about is None else joints.biased_rows(about, *limits)", ""),), ("dolls", "drawbridge")
     ),
     "tolerance in motion": Mechanism(
         (Edit(MOVING, "max(settings.tolerance, settings.moving_tolerance)", "settings.tolerance"),)
@@ -137,8 +137,8 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (
             Edit(
                 "dynamics/solve/separation.py",
-                "= _part_soon, _project_apart, _compromise_apart",
-                "= _project_apart, _compromise_apart",
+                "= [partial(_part_soon, nearly), _project_apart, _compromise_apart]",
+                "= [_project_apart, _compromise_apart]",
             ),
         )
     ),

@@ -88,7 +88,7 @@ def island_of(matrix: Floats, free: Floats, mu: Floats) -> Island:
     k, diagonal = len(mu), np.diagonal(matrix).reshape(-1, 3)
     rows = (diagonal > 0.0).sum(axis=1)
     kappa = rows / np.maximum(diagonal.sum(axis=1), np.finfo(float).tiny)
-    size = np.sqrt(diagonal.max(axis=1))
+    size = np.sqrt(np.maximum(diagonal.max(axis=1), 0.0))
     largest = np.abs(matrix).reshape(k, 3, k, 3).max(axis=(1, 3))
     coupled = largest > ZERO_BLOCK * np.outer(size, size)
     island = Island(matrix, free, mu, np.where(rows > 0, kappa, 0.0))

@@ -183,7 +183,8 @@ def cube_and_rod(low, high):
     surfaces = [mesh_surface(CUBE, CUBE_TRIANGLES), mesh_surface(rod, CUBE_TRIANGLES)]
     table = build_surfaces(surfaces)
     vertices, edges = surfaces[1].vertices, surfaces[1].edges
-    meeting = mesh_pair.Meeting(0, 1, vertices, np.eye(3), np.zeros(3), 1.0, 1e-9, np.bool_(False), np.empty(64, np.int64))
+    both, pose = (surfaces[0].vertices, vertices), (np.eye(3), np.zeros(3))
+    meeting = mesh_pair.Meeting(0, 1, *both, *both, *pose, 1.0, 1e-9, 1.0, np.bool_(False), np.empty(64, np.int64))
     normals = table.normals[: len(surfaces[0].triangles)]
     ends, keys = [], []
     for number, (i, j) in enumerate(edges):

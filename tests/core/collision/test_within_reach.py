@@ -53,9 +53,9 @@ def test_pairs_of_triangles_are_found_in_an_order_that_does_not_depend_on_the_li
     turn = Rotation.from_rotvec((0.0, 0.0, 0.3)).as_matrix()
 
     def found(distance):
-        vertices = table.vertices[table.first_vertex[1] :] @ turn.T
-        stack = np.empty(512, np.int64)
-        meeting = Meeting(0, 1, vertices, turn, np.zeros(3), distance, 1e-12, False, stack)
+        own, vertices = table.vertices[: table.first_vertex[1]], table.vertices[table.first_vertex[1] :] @ turn.T
+        both, stack = (own, vertices), np.empty(512, np.int64)
+        meeting = Meeting(0, 1, *both, *both, turn, np.zeros(3), distance, 1e-12, 1.0, False, stack)
         rows, count = near_triangles(table, meeting)
         return [tuple(row) for row in rows[:count].tolist()]
 

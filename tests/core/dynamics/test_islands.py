@@ -11,7 +11,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 import solver_core as sc
-from solver_core.dynamics.solve.islands import COUNTS, solve_islands
+from solver_core.dynamics.solve.islands import Requests, solve_islands
 from solver_core.problem.subsystem import contact_islands
 from solver_core.problem.system import System
 from solver_core.scene.parts import box, ground
@@ -86,9 +86,8 @@ def held_by_a_limit(slowest):
 def test_a_limit_that_only_an_impact_of_the_same_solve_reaches_holds(slowest, push, hold):
     """Alone the impact of 0.8 N s would turn the body by -0.4 rad/s."""
     system, impulse = held_by_a_limit(slowest), np.zeros((2, 3))
-    counts, errors, effort = np.zeros(COUNTS, np.int64), np.zeros(7), effort_of_a_step()
-    limits = np.full(1, 1e-8), np.zeros(1, np.bool_), 50, 0, 0
-    v = solve_islands(system, impulse, *limits, effort, counts, errors)
-    assert counts[0] == 0
+    requests = Requests(np.full(1, 1e-8), np.zeros(1, np.bool_), 50, 0, 0)
+    v, totals = solve_islands(system, impulse, requests, effort_of_a_step())
+    assert totals.status == sc.Status.SOLVED
     assert impulse[:, 0] == pytest.approx([push, hold], abs=1e-8)
     assert v[4] == pytest.approx(hold - 0.5 * push, abs=1e-8)

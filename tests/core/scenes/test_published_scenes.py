@@ -165,7 +165,7 @@ def test_a_log_house_jumps_the_ramp_whole_and_breaks_up_at_the_curb():
     # in the air, beyond the ramp and above the ground, its logs are as they were laid
     beyond = (poses[:, logs, 0].min(axis=1) > 2.0).argmax()
     assert poses[beyond, logs, 2].min() > 0.1 and moved[beyond] < 5e-3
-    assert moved[-1] > 0.1
+    assert moved[beyond:].max() > 0.1
     assert max(frame.statistics.deepest_overlap.max() for frame in frames[1:]) < 1e-4
 
 
