@@ -25,6 +25,7 @@ from ...solver_core.threads.count import MOST_ASKED
 from .object_properties import names_of_materials
 
 __all__ = [
+    "BLEND_RELATIVE",
     "effective_frame_range",
     "effective_pairs",
     "effective_rule",

@@ -18,6 +18,7 @@ from bpy.types import Object, PropertyGroup, Scene
 
 from ...solver_core.scene.words import in_words
 from ...solver_core.sweep.axes import BODY_FIELDS, SCENE_FIELDS
+from .properties import BLEND_RELATIVE
 
 __all__ = ["axes_of", "name_of_body", "register", "unregister"]
 
@@ -73,6 +74,7 @@ class SceneWedge(PropertyGroup):
         description="Folder for the bakes and the sheet; what it has of the same scene is not baked again",
         default="//wedge",
         subtype="DIR_PATH",
+        options=BLEND_RELATIVE,
     )
 
 
