@@ -203,16 +203,24 @@ def deepest_of(pair, own, other, count, depth, search):
 
 
 @leaf_kernel
-def deepest_inside(pair, ends, keys, curve, which, is_shallow, search):
-    """How deep in m the surfaces are inside of each other within a curve, 0 where no point is; what is shallow, by vertices and
-    edges alone."""
-    search.taken[:] = False
+def deepest_inside(pair, ends, keys, curve, which, shallow, is_shallow, search):
+    """How deep in m the surfaces are inside of each other within a curve, 0 where no point is.
+
+    shallow: m; what vertices and edges show to be no deeper is not looked into: triangles would be cut down to that size.
+    """
     depth = deepest_at_ends(pair, ends, keys, curve, which)
+    search.taken[:] = False
     for is_first in (TRUE, FALSE):
         own, other = side_of(pair, is_first), side_of(pair, not is_first)
         if other.surface.solid:
-            count, at_vertex = gather(pair, keys, curve, which, own, other, search)
+            _, at_vertex = gather(pair, keys, curve, which, own, other, search)
             depth = max(depth, at_vertex)
-            if not is_shallow:
-                depth = deepest_of(pair, own, other, count, depth, search)
+    if is_shallow or 0.0 < depth < shallow:
+        return depth
+    search.taken[:] = False
+    for is_first in (TRUE, FALSE):
+        own, other = side_of(pair, is_first), side_of(pair, not is_first)
+        if other.surface.solid:
+            count, _ = gather(pair, keys, curve, which, own, other, search)
+            depth = deepest_of(pair, own, other, count, depth, search)
     return depth

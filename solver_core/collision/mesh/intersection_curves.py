@@ -127,8 +127,8 @@ def depth_of(pair, ends, keys, curve, which, normal, search):
             for end in range(2):
                 along = dot(normal, vec(ends[row], end))
                 farthest, nearest = max(farthest, along), min(nearest, along)
-    is_shallow = farthest - nearest < DEEPEST * pair.at.scale
-    inside = deepest_inside(pair, ends, keys, curve, which, is_shallow, search)
+    shallow = DEEPEST * pair.at.scale
+    inside = deepest_inside(pair, ends, keys, curve, which, shallow, farthest - nearest < shallow, search)
     if inside > 0.0 and pair.first.solid and pair.second.solid:
         return inside
     for row in range(len(ends)):
