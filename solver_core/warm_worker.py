@@ -23,7 +23,7 @@ from .bake.events import ListenerGone, emit
 from .process.command_line import ExitStatus
 from .process.console import flush_output, prepare_streams
 from .process.ending import PARENT_GONE, SECONDS_TO_STAY, STOPPED, Ending, end_by_force, hear_signals, lines_heard, obey
-from .process.memory import most_memory
+from .process.memory import keep_freed_memory, most_memory
 from .worker import main as bake
 
 __all__ = ["Orders", "main"]
@@ -92,6 +92,7 @@ def main(orders: Orders) -> int:
 
 if __name__ == "__main__":
     prepare_streams()
+    keep_freed_memory()
     orders = Orders()
     hear_signals(orders)
     orders.hear()

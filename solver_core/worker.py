@@ -84,6 +84,7 @@ from .io.snapshot import file_digest, read_snapshot
 from .process.command_line import ExitStatus, Parser, UsageError, status_of
 from .process.console import flush_output, prepare_streams
 from .process.ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
+from .process.memory import keep_freed_memory
 from .scene.spec import SceneSpec, SceneWarning, SolverSettings
 from .threads.count import MOST_ASKED
 from .validation.findings import SceneError, SceneProblem
@@ -423,6 +424,7 @@ def write_error_report(path: str | None, report: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     prepare_streams()
+    keep_freed_memory()
     asked_to_end = Ending()
     hear_signals(asked_to_end)
     end_by_force(asked_to_end, ExitStatus.FAILED)

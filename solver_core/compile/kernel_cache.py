@@ -8,7 +8,6 @@ named tuples that are arguments of kernels: no stale kernel is found there, and 
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import os
 import re
@@ -35,6 +34,8 @@ __all__ = [
 
 PACKAGE = Path(__file__).resolve().parents[1]
 NAMED_TUPLE = re.compile(rb"^class (\w+)\(NamedTuple\):", re.MULTILINE)
+# a parser takes a second for all files, at the start of each process
+RELATIVE_IMPORT = re.compile(r"^[ \t]*from[ \t]+(\.+)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 # numba's own, for kernels of others in the same process
 OTHER_LOCATORS = (
     "UserProvidedCacheLocator",
@@ -79,8 +80,9 @@ class KernelLocator:
         return str(self._line)
 
 
+@cache
 def kernel_folder(base: Path, source: Path) -> Path:
-    """The folder below `base` for the kernels of a source file, as it and what it imports are now."""
+    """The folder below `base` for the kernels of a source file, as it and all that it imports are at the process's first look."""
     plain = "-plain" if os.environ.get("STICTION_PLAIN_KERNELS") == "1" else ""
     return base / f"{source.stem}-{sources_digest(imported_sources(source))}{plain}"
 
@@ -89,9 +91,16 @@ def sources_digest(files: Iterable[Path]) -> str:
     """A digest of some files of this package, of the named tuples that kernels may have as arguments, and how they
     are compiled."""
     digest = hashlib.blake2b(f"{__name__} {WITHOUT_VECTORS}".encode() + argument_types(PACKAGE), digest_size=10)
-    for file in sorted(files):
-        digest.update(file.relative_to(PACKAGE).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    for file in sorted(map(str, files)):
+        digest.update(_digest_of(file))
     return digest.hexdigest()
+
+
+@cache
+def _digest_of(file: str) -> bytes:
+    """A digest of the name and the text of one file of this package."""
+    source = Path(file)
+    return hashlib.blake2b(source.relative_to(PACKAGE).as_posix().encode() + b"\0" + source.read_bytes()).digest()
 
 
 @cache
@@ -119,12 +128,11 @@ def imported_sources(source: Path) -> set[Path]:
 def _imports(source: Path) -> frozenset[Path]:
     """The files of this package that a file names in its relative imports."""
     files = set()
-    for node in ast.walk(ast.parse(source.read_bytes())):
-        if isinstance(node, ast.ImportFrom) and node.level > 0:
-            folder = source.parents[node.level - 1].joinpath(*(node.module or "").split("."))
-            # what is imported from a folder may be a file in it, from a file only what it holds
-            places = [folder, *(folder / alias.name for alias in node.names)]
-            files |= {place.with_suffix(".py") for place in places} | {folder / "__init__.py"}
+    for dots, module, names in RELATIVE_IMPORT.findall(source.read_text(encoding="utf-8")):
+        folder = source.parents[len(dots) - 1].joinpath(*filter(None, module.split(".")))
+        # what is imported from a folder may be a file in it, from a file only what it holds
+        places = [folder, *(folder / name for name in re.findall(r"\w+", names))]
+        files |= {place.with_suffix(".py") for place in places} | {folder / "__init__.py"}
     return frozenset(file for file in files if file.is_relative_to(PACKAGE) and file.is_file())
 
 

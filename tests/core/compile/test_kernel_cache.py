@@ -2,6 +2,7 @@
 """Compiled kernels are never older than any of the sources that they are made of, and are kept where nothing of that
 changed."""
 
+import ast
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,13 @@ def package(tmp_path, monkeypatch):
 def change(source: Path) -> None:
     with source.open("a") as text:
         text.write("\n# changed\n")
+    look_again()
+
+
+def look_again() -> None:
+    """A process reads each source once."""
+    for known in (kernel_cache.argument_types, kernel_cache.kernel_folder, kernel_cache._digest_of, kernel_cache._imports):
+        known.cache_clear()
 
 
 def test_the_same_sources_give_the_same_folder(package, tmp_path, monkeypatch):
@@ -57,7 +65,7 @@ def test_no_kernel_is_looked_for_among_those_for_named_tuples_that_are_gone(pack
     before = kernel_folder(tmp_path, package / "collision" / "manifold.py")
     source = package / "collision" / "polyhedra" / "hull_pair.py"
     source.write_text(source.read_text().replace("class HullWork(", "class WorkOfHulls("))
-    kernel_cache.argument_types.cache_clear()
+    look_again()
     assert kernel_folder(tmp_path, package / "collision" / "manifold.py") != before
 
 
@@ -74,6 +82,18 @@ def test_what_a_file_imports_at_run_time_is_among_what_its_folder_is_named_after
     assert len(files) > 20
     # a folder's __init__ that only documents it holds no kernel
     assert {file for file in files - known if file.name != "__init__.py"} == set()
+
+
+def test_imports_are_found_in_the_text_as_a_parser_finds_them():
+    """Python's own parser, over all files of the package: as well within functions, in brackets, over lines."""
+    for source in kernel_cache.PACKAGE.rglob("*.py"):
+        parsed = set()
+        for node in ast.walk(ast.parse(source.read_bytes())):
+            if isinstance(node, ast.ImportFrom) and node.level > 0:
+                folder = source.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+                places = [folder, *(folder / alias.name for alias in node.names)]
+                parsed |= {place.with_suffix(".py") for place in places} | {folder / "__init__.py"}
+        assert kernel_cache._imports(source) == {file for file in parsed if file.is_file()}, source
 
 
 @pytest.mark.slow
