@@ -82,7 +82,7 @@ class KernelLocator:
 
 @cache
 def kernel_folder(base: Path, source: Path) -> Path:
-    """The folder below `base` for the kernels of a source file, as it and all that it imports are at the process's first look."""
+    """The folder below `base` for the kernels of a source file, as it and what it imports are at the first look."""
     plain = "-plain" if os.environ.get("STICTION_PLAIN_KERNELS") == "1" else ""
     return base / f"{source.stem}-{sources_digest(imported_sources(source))}{plain}"
 
