@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from .problem import configurations
     from .problem.contact_problem import ContactProblem
     from .problem.forms import GlobalForm, LocalForm
+    from .problem.friction import Friction
     from .problem.residuals import Residual, Residuals, residuals
-    from .problem.result import Result, Statistics, Status
+    from .problem.result import Found, Result, Statistics, Status
     from .problem.rounding import Rounding
-    from .scene.spec import SceneSpec, SolverSettings
+    from .scene.spec import SceneSpec, SolverSettings, Staggering
     from .scenes import plain as scenes
     from .solvers.baraff_1991.creep import creep_problem
     from .solvers.lcp import LcpResult, lcp_residual, solve_lcp
@@ -35,6 +36,7 @@ __all__ = [
     "Found",
     "Frame",
     "FrameStatistics",
+    "Friction",
     "GlobalForm",
     "LcpResult",
     "LocalForm",
@@ -63,6 +65,7 @@ _HOMES = {
     "Found": "problem.result",
     "Frame": "dynamics.model.frame",
     "FrameStatistics": "dynamics.model.frame",
+    "Friction": "problem.friction",
     "GlobalForm": "problem.forms",
     "LcpResult": "solvers.lcp",
     "LocalForm": "problem.forms",

@@ -20,8 +20,9 @@ from ...solver_core.validation.findings import SceneError
 from ..bake.job import Event as Said
 from ..bake.job import WorkerEnded, WorkerMessage
 from ..bake.worker import WorkerError
-from ..blender.cooperative import Steps, Turns, aside, at_once
+from ..blender.cooperative import Step, Steps, aside, at_once
 from ..blender.poll import is_idle, load_what_reads
+from ..blender.reading_operator import ReadingOperator, is_escape, show_in_status_bar
 from ..blender.redraw import redraw
 from ..settings.wedge import axes_of
 
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["register", "sheet_of", "unregister", "variations_of"]
 
 POLL_SECONDS = 0.25
-# While the scene is read: as long as the window may stand still, and rest enough to draw it.
-SECONDS_A_TURN = 0.04
-SECONDS_BETWEEN_TURNS = 0.02
 # Blender wants a plain set; this one is never changed.
 UNDOABLE = {"REGISTER", "UNDO"}
 # What the command line has before it, and the panel has not.
@@ -57,7 +55,7 @@ def sheet_of(wedge: bpy.types.PropertyGroup) -> Path:
     return Path(bpy.path.abspath(wedge.folder)) / SHEET_PAGE
 
 
-class STICTION_OT_wedge(Operator):
+class STICTION_OT_wedge(ReadingOperator, Operator):
     """Bake the variations beside Blender and open a sheet about them; Esc stops, and the next time continues"""
 
     bl_idname = "stiction.wedge"
@@ -90,47 +88,30 @@ class STICTION_OT_wedge(Operator):
         return {"CANCELLED"}
 
     def invoke(self, context: Context, event: Event) -> set[str]:
-        self._process, self._turns = None, Turns(self.beginning(context))
         self._sheet, self._trouble, self._said = "", [], ""
         session = context.window_manager.stiction_wedge
         session.is_running, session.is_cancelled, session.factor = True, False, 0.0
-        self._timer = context.window_manager.event_timer_add(SECONDS_BETWEEN_TURNS, window=context.window)
-        state = self.read_on(context)
-        if "RUNNING_MODAL" in state:
-            context.window_manager.modal_handler_add(self)
-        return state
+        return self.begin_reading(context, self.beginning(context))
 
-    def read_on(self, context: Context) -> set[str]:
-        """Another part of reading the scene."""
-        with self.told(context):
-            if not self._turns.turn(SECONDS_A_TURN):
-                self.show(context, self._turns.step.share, self._turns.step.status)
-                return {"RUNNING_MODAL"}
-            self._process = self._turns.result
-            context.window_manager.event_timer_remove(self._timer)
-            self._timer = context.window_manager.event_timer_add(POLL_SECONDS, window=context.window)
-            self.show(context, 0.0, "Starting workers")
-            return {"RUNNING_MODAL"}
-        self.leave(context)
-        return {"CANCELLED"}
+    def has_read(self, context: Context) -> set[str]:
+        self.poll_every(context, POLL_SECONDS)
+        self.show(context, 0.0, "Starting workers")
+        return {"RUNNING_MODAL"}
+
+    def has_stopped_reading(self, context: Context) -> None:
+        self.report({"INFO"}, "Stopped before the first bake")
 
     def modal(self, context: Context, event: Event) -> set[str]:
         session = context.window_manager.stiction_wedge
-        is_esc = event.type == "ESC" and event.value == "PRESS"
-        if self._process is None:
-            # the scene stays as it is until it is read: nothing that the user does reaches it but Esc
-            if is_esc or session.is_cancelled:
-                self._turns.end()
-                self.leave(context)
-                self.report({"INFO"}, "Stopped before the first bake")
-                return {"CANCELLED"}
-            return self.read_on(context) if event.type == "TIMER" else {"RUNNING_MODAL"}
+        is_esc = is_escape(event)
+        if self.work is None:
+            return self.stop_reading(context) if session.is_cancelled else self.modal_while_reading(context, event)
         if (is_esc or session.is_cancelled) and session.status != "Stopping":
-            self._process.stop()
+            self.work.stop()
             self.show(context, session.factor, "Stopping")
         elif event.type != "TIMER":
             return {"PASS_THROUGH"}
-        has_ended = [self.hear(context, heard) for heard in self._process.new_events()]
+        has_ended = [self.hear(context, heard) for heard in self.work.new_events()]
         if not any(has_ended):
             return {"RUNNING_MODAL" if is_esc else "PASS_THROUGH"}
         self.leave(context)
@@ -138,10 +119,10 @@ class STICTION_OT_wedge(Operator):
 
     def cancel(self, context: Context) -> None:
         """Blender ends, or loads another file: nobody will be there to hear the sweep."""
-        if self._process is None:
+        if self.work is None:
             self._turns.end()
         else:
-            self._process.stop()
+            self.work.stop()
         self.leave(context)
 
     def beginning(self, context: Context) -> Steps[SweepProcess]:
@@ -201,18 +182,20 @@ class STICTION_OT_wedge(Operator):
                 self._sheet = record["path"]
         return False
 
+    def show_step(self, context: Context, step: Step) -> None:
+        self.show(context, step.share, step.status)
+
     def show(self, context: Context, factor: float, status: str) -> None:
         session = context.window_manager.stiction_wedge
         session.factor, session.status = factor, status
-        if context.workspace is not None and session.is_running:
-            context.workspace.status_text_set(f"Stiction: {status}    Esc: Stop")
+        if session.is_running:
+            show_in_status_bar(context, status)
         redraw()
 
     def leave(self, context: Context) -> None:
-        context.window_manager.event_timer_remove(self._timer)
+        self.remove_timer(context)
         context.window_manager.stiction_wedge.is_running = False
-        if context.workspace is not None:
-            context.workspace.status_text_set(None)
+        show_in_status_bar(context, None)
         redraw()
 
     def end(self, context: Context) -> set[str]:

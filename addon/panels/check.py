@@ -11,9 +11,10 @@ import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty
 from bpy.types import Context, Event, Operator, OperatorProperties, Panel, UILayout
 
-from ..blender.cooperative import Steps, Turns, aside, at_once
+from ..blender.cooperative import Step, Steps, aside, at_once
 from ..blender.label_wrapping import characters_in_row, draw_wrapped
 from ..blender.poll import load_what_reads, may_read_scene
+from ..blender.reading_operator import ReadingOperator
 from ..blender.redraw import redraw
 from .ui import SceneChildPanel
 
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["register", "unregister"]
 
-# While the scene is read: as long as the window may stand still, and rest enough to draw it.
-SECONDS_A_TURN = 0.04
-SECONDS_BETWEEN_TURNS = 0.02
 MOST_SHOWN = 20
 MOST_NAMED = 3
 ICONS = {"ERROR": "CANCEL", "WARNING": "ERROR", "INFO": "INFO"}
@@ -35,7 +33,7 @@ UNDOABLE = {"REGISTER", "UNDO"}
 LOADS = "breaking_threshold"  # the field of what breakable constraints bear
 
 
-class STICTION_OT_check_scene(Operator):
+class STICTION_OT_check_scene(ReadingOperator, Operator):
     """List the problems and surprises of a bake of this scene beforehand"""
 
     bl_idname = "stiction.check_scene"
@@ -52,64 +50,55 @@ class STICTION_OT_check_scene(Operator):
         return {"FINISHED"}
 
     def invoke(self, context: Context, event: Event) -> set[str]:
-        self._contacts, self._turns = None, Turns(self.beginning(context))
-        self._timer = context.window_manager.event_timer_add(SECONDS_BETWEEN_TURNS, window=context.window)
-        state = self.read_on(context)
-        if "RUNNING_MODAL" in state:
-            self._number = context.window_manager.stiction.check_number
-            context.window_manager.modal_handler_add(self)
+        state = self.begin_reading(context, self.beginning(context))
+        self._number = context.window_manager.stiction.check_number
         return state
 
-    def read_on(self, context: Context) -> set[str]:
-        """Read another part of the scene."""
-        redraw()
-        if not self._turns.turn(SECONDS_A_TURN):
-            context.window_manager.stiction.check_status = self._turns.step.status
-            return {"RUNNING_MODAL"}
-        self._contacts = self._turns.result
-        if self._contacts is not None:
-            context.window_manager.stiction.check_status = "Checking contacts"
+    def has_read(self, context: Context) -> set[str]:
+        if self.work is not None:
+            self.show_status(context, "Checking contacts")
             return {"RUNNING_MODAL"}
         self.leave(context)
         return {"FINISHED"}
 
+    def has_stopped_reading(self, context: Context) -> None:
+        context.window_manager.stiction.was_checked = False
+
+    def show_step(self, context: Context, step: Step) -> None:
+        self.show_status(context, step.status)
+
+    def show_status(self, context: Context, status: str) -> None:
+        context.window_manager.stiction.check_status = status
+        redraw()
+
     def modal(self, context: Context, event: Event) -> set[str]:
-        if self._contacts is None:
+        if self.work is None:
             return self.modal_while_reading(context, event)
         if event.type != "TIMER":
             return {"PASS_THROUGH"}
         is_latest = context.window_manager.stiction.check_number == self._number
-        if is_latest and self._contacts.runs:
+        if is_latest and self.work.runs:
             return {"PASS_THROUGH"}
-        context.window_manager.event_timer_remove(self._timer)
+        self.remove_timer(context)
         if is_latest:
-            self.finish(context, self._contacts)
+            self.finish(context, self.work)
         else:
-            self._contacts.end()
+            self.work.end()
         redraw()
         return {"FINISHED"}
 
-    def modal_while_reading(self, context: Context, event: Event) -> set[str]:
-        """The scene stays as it is until it is read: nothing that the user does reaches it but Esc."""
-        if event.type == "ESC" and event.value == "PRESS":
-            self._turns.end()
-            context.window_manager.stiction.was_checked = False
-            self.leave(context)
-            return {"CANCELLED"}
-        return self.read_on(context) if event.type == "TIMER" else {"RUNNING_MODAL"}
-
     def leave(self, context: Context) -> None:
-        context.window_manager.event_timer_remove(self._timer)
+        self.remove_timer(context)
         context.window_manager.stiction.is_checking = False
         redraw()
 
     def cancel(self, context: Context) -> None:
         """Blender ends, or loads another file."""
-        context.window_manager.event_timer_remove(self._timer)
-        if self._contacts is None:
+        self.remove_timer(context)
+        if self.work is None:
             self._turns.end()
         else:
-            self._contacts.end()
+            self.work.end()
 
     def beginning(self, context: Context) -> Steps[Contacts | None]:
         """The steps at whose end the solver looks at the scene, if it can be baked."""

@@ -19,9 +19,11 @@ from bpy.types import Context, Event, Operator
 from ...solver_core.io.cache import CacheError
 from ...solver_core.validation.findings import SceneError
 from ..bake.process import Idle
-from ..blender.cooperative import Steps, Turns, at_once
+from ..blender.cooperative import Step, Steps, at_once
 from ..blender.libraries import baked_elsewhere
 from ..blender.poll import is_idle, load_what_reads, may_read_scene
+from ..blender.reading_operator import ReadingOperator, is_escape, show_in_status_bar
+from ..blender.redraw import redraw
 from ..output.channel_tracks import Keys, Tolerance
 from ..output.contact_points import remove_points
 from ..output.keyframes import commit
@@ -33,15 +35,12 @@ if TYPE_CHECKING:
 __all__ = ["register", "unregister"]
 
 POLL_SECONDS = 0.1
-# While the scene is read: as long as the window may stand still, and rest enough to draw it.
-SECONDS_A_TURN = 0.04
-SECONDS_BETWEEN_TURNS = 0.02
 # Blender wants plain sets; these are never changed.
 UNDOABLE = {"REGISTER", "UNDO"}
 UNDO_ONLY = {"UNDO"}
 
 
-class STICTION_OT_bake(Operator):
+class STICTION_OT_bake(ReadingOperator, Operator):
     """Simulate the rigid bodies with solved friction and play them from the cache; Esc stops and keeps the frames so far"""
 
     bl_idname = "stiction.bake"
@@ -75,63 +74,42 @@ class STICTION_OT_bake(Operator):
         return {"CANCELLED"}
 
     def invoke(self, context: Context, event: Event) -> set[str]:
-        self._bake, self._turns = None, Turns(self.beginning(context))
-        self._timer = context.window_manager.event_timer_add(SECONDS_BETWEEN_TURNS, window=context.window)
         session = context.window_manager.stiction
         session.is_baking, session.is_cancelled, session.is_paused = True, False, False
         session.details = ""
-        state = self.read_on(context)
-        if "RUNNING_MODAL" in state:
-            context.window_manager.modal_handler_add(self)
-        return state
+        return self.begin_reading(context, self.beginning(context))
 
-    def read_on(self, context: Context) -> set[str]:
-        """Another part of what comes before the first step."""
-        with self.told(context):
-            if not self._turns.turn(SECONDS_A_TURN):
-                step = self._turns.step
-                self.show(context, step.share, step.status, ())
-                return {"RUNNING_MODAL"}
-            self._bake = self._turns.result
-            context.window_manager.event_timer_remove(self._timer)
-            self._timer = context.window_manager.event_timer_add(POLL_SECONDS, window=context.window)
-            self.show_job(context, self._bake)
-            return {"RUNNING_MODAL"}
-        self.leave(context)
-        return {"CANCELLED"}
+    def has_read(self, context: Context) -> set[str]:
+        self.poll_every(context, POLL_SECONDS)
+        self.show_job(context, self.work)
+        return {"RUNNING_MODAL"}
+
+    def has_stopped_reading(self, context: Context) -> None:
+        self.report({"INFO"}, "Stopped before the bake began, and nothing was changed")
 
     def modal(self, context: Context, event: Event) -> set[str]:
-        if self._bake is None:
+        if self.work is None:
             return self.modal_while_reading(context, event)
         # Esc that ends the playback is not meant for the bake
-        is_esc = event.type == "ESC" and event.value == "PRESS" and not plays(context)
+        is_esc = is_escape(event) and not plays(context)
         if is_esc or context.window_manager.stiction.is_cancelled:
-            self._bake.cancel()
+            self.work.cancel()
         elif event.type != "TIMER":
             return {"PASS_THROUGH"}
-        self._bake.pause(context.window_manager.stiction.is_paused)
-        job = self._bake.poll()
-        self.show_job(context, self._bake)
+        self.work.pause(context.window_manager.stiction.is_paused)
+        job = self.work.poll()
+        self.show_job(context, self.work)
         if not job.is_over:
             return {"RUNNING_MODAL" if is_esc else "PASS_THROUGH"}
         self.leave(context)
-        return self.end(context, self._bake)
-
-    def modal_while_reading(self, context: Context, event: Event) -> set[str]:
-        """The scene stays as it is until it is read: nothing that the user does reaches it but Esc."""
-        if event.type == "ESC" and event.value == "PRESS":
-            self._turns.end()
-            self.leave(context)
-            self.report({"INFO"}, "Stopped before the bake began, and nothing was changed")
-            return {"CANCELLED"}
-        return self.read_on(context) if event.type == "TIMER" else {"RUNNING_MODAL"}
+        return self.end(context, self.work)
 
     def cancel(self, context: Context) -> None:
         """Blender ends, or loads another file: nobody will be there to hear the worker."""
-        if self._bake is None:
+        if self.work is None:
             self._turns.end()
         else:
-            self._bake.cancel()
+            self.work.cancel()
         self.leave(context)
 
     def beginning(self, context: Context) -> Steps[Bake]:
@@ -168,6 +146,9 @@ class STICTION_OT_bake(Operator):
                 message.name, message.is_error = line, level == "ERROR"
         self.report({level}, text)
 
+    def show_step(self, context: Context, step: Step) -> None:
+        self.show(context, step.share, step.status, ())
+
     def show_job(self, context: Context, bake: Bake) -> None:
         self.show(context, bake.job.factor, bake.job.status, bake.job.details)
 
@@ -175,19 +156,13 @@ class STICTION_OT_bake(Operator):
         session = context.window_manager.stiction
         session.factor, session.status = factor, status
         session.details = "\n".join(details)
-        said = ", ".join((status, *details[:1]))
-        if context.workspace is not None:
-            context.workspace.status_text_set(f"Stiction: {said}    Esc: Stop")
-        for window in context.window_manager.windows:
-            for area in window.screen.areas:
-                if area.type == "PROPERTIES":
-                    area.tag_redraw()
+        show_in_status_bar(context, ", ".join((status, *details[:1])))
+        redraw()
 
     def leave(self, context: Context) -> None:
-        context.window_manager.event_timer_remove(self._timer)
+        self.remove_timer(context)
         context.window_manager.stiction.is_baking = False
-        if context.workspace is not None:
-            context.workspace.status_text_set(None)
+        show_in_status_bar(context, None)
 
     def end(self, context: Context, bake: Bake) -> set[str]:
         # The playback follows frame changes; this is the first time that all frames are there.

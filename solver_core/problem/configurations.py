@@ -18,6 +18,7 @@ import numpy as np
 
 from .arguments import require_number
 from .contact_problem import ContactProblem
+from .friction import Friction
 from .given_arrays import finite_array
 
 __all__ = ["rod", "subset_sum_machine"]
@@ -38,15 +39,11 @@ def rod(spin: float, gravity: float, mu: float = 0.75, mass: float = 1.0) -> Con
     _require_finite("gravity", gravity)
     _require_positive("mass", mass)
     return ContactProblem.from_bodies(
-        masses=[_rod_mass(mass)],
-        velocity=[0.0, -gravity, 0.0],
-        body_a=[-1],
-        body_b=[0],
-        jacobian_a=np.zeros((1, 2, 3)),
-        jacobian_b=TIP[None],
-        mu=mu,
-        sliding=[True],
-        sliding_direction=[[ALONG_MINUS_T]],
+        [_rod_mass(mass)],
+        [0.0, -gravity, 0.0],
+        ([-1], [0]),
+        (np.zeros((1, 2, 3)), TIP[None]),
+        Friction(mu, sliding=[True], sliding_direction=[[ALONG_MINUS_T]]),
         bias=[spin**2 * np.array([SINE, COSINE])],
     )
 
@@ -77,15 +74,11 @@ def subset_sum_machine(masses: Sequence[float], target: float, mu: float = 0.75,
     bias = np.zeros((m, 2))
     bias[:n] = 1.0, COSINE / SINE
     return ContactProblem.from_bodies(
-        masses=[[[block]], *(_rod_mass(weight) for weight in [*weights, 1.0, 1.0])],
-        velocity=push,
-        body_a=np.zeros(m),
-        body_b=np.arange(1, m + 1),
-        jacobian_a=on_block,
-        jacobian_b=np.repeat(TIP[None], m, axis=0),
-        mu=mu,
-        sliding=np.ones(m, dtype=bool),
-        sliding_direction=np.full((m, 1), ALONG_MINUS_T),
+        [[[block]], *(_rod_mass(weight) for weight in [*weights, 1.0, 1.0])],
+        push,
+        (np.zeros(m), np.arange(1, m + 1)),
+        (on_block, np.repeat(TIP[None], m, axis=0)),
+        Friction(mu, sliding=np.ones(m, dtype=bool), sliding_direction=np.full((m, 1), ALONG_MINUS_T)),
         bias=bias,
     )
 

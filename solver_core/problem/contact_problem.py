@@ -30,8 +30,9 @@ from .delassus import (
     unfactored,
     without_rounding,
 )
-from .given_arrays import body_indices, coefficients, finite_array, per_contact, square_matrix, symmetric_matrix
-from .rolling import moments_of, rows_of_moments
+from .friction import Friction, friction_of
+from .given_arrays import body_indices, finite_array, per_contact, square_matrix, symmetric_matrix, two_sides
+from .rolling import Moments, moments_of, rows_of_moments
 from .rounding import Rounded, Rounding, rounding_named
 from .system import System, relative_velocities
 
@@ -86,37 +87,28 @@ class ContactProblem:
         cls,
         G: ArrayLike | spmatrix | sparray,
         g: ArrayLike,
-        mu: ArrayLike,
-        mu_dynamic: ArrayLike | None = None,
-        sliding: ArrayLike | None = None,
+        mu: ArrayLike | Friction,
         dim: int = 3,
         slack: ArrayLike | None = None,
-        sliding_direction: ArrayLike | None = None,
         bilateral: int = 0,
         rounding: Rounding | str = Rounding.REPAIR,
-        rolling: ArrayLike | None = None,
-        torsion: ArrayLike | None = None,
     ) -> ContactProblem:
         """Problem given by its Delassus operator, u = G lam + g.
 
         G: (m dim + b, m dim + b) symmetric positive semidefinite, of any rank, dense or one of scipy's sparse ones. g:
-        (m dim + b,) or, with b = 0, (m, dim). mu, mu_dynamic: scalar or (m,), >= 0. sliding: (m,) bool, contacts at
-        which mu_dynamic is in force. slack: (m,) c of the normal condition, else 0. Order in each contact is (n, t1,
-        t2) for dim 3 and (n, t) for dim 2; bilateral: the number b of bilateral constraints, which come last.
-        sliding_direction: (m, dim - 1) vectors of any length but zero along the sliding velocity, read where `sliding`
-        is set: friction there is -mu_dynamic lam_n d, whatever u becomes (Baraff 1994, (24)). rounding: whether a G
-        that was rounded to few digits is mended, or refused (`problem/rounding.py`). rolling, torsion: scalar or (m,), m,
-        the bounds of moments over the normal impulse (`problem/rolling.py`): each contact then has more rows of G and g,
-        after its own, of angular velocities: about n with torsion, about t1 and t2 (for dim 2 one) with rolling. Raises
-        ValueError naming the argument and the index.
+        (m dim + b,) or, with b = 0, (m, dim). mu: the coefficients, scalar or (m,), or a `Friction` with what else there is.
+        slack: (m,) c of the normal condition, else 0. Order in each contact is (n, t1, t2) for dim 3 and (n, t) for dim 2,
+        then its moments; bilateral: the number b of bilateral constraints, which come last. rounding: whether a G that was
+        rounded to few digits is mended, or refused (`problem/rounding.py`). Raises ValueError naming the argument and the
+        index.
         """
         if not isinstance(dim, int | np.integer) or dim not in (2, 3):
             raise ValueError(f"dim must be 2 or 3, not {dim!r}")
         if isinstance(bilateral, bool) or not isinstance(bilateral, int | np.integer) or bilateral < 0:
             raise ValueError(f"bilateral must be a whole number of constraints, at least 0, not {bilateral!r}")
-        policy, moments = rounding_named(rounding), None
+        policy, friction, moments = rounding_named(rounding), Friction.of(mu), None
         given = square_matrix("G", G)
-        rows, each = given.shape[0], dim + rows_of_moments(dim, rolling, torsion)
+        rows, each = given.shape[0], dim + rows_of_moments(dim, friction.rolling, friction.torsion)
         if rows < bilateral or (rows - bilateral) % each:
             extra = f" - bilateral = {bilateral}" if bilateral else ""
             of = f"dim = {dim}" if each == dim else f"the {each} rows of a contact with its moments"
@@ -129,7 +121,7 @@ class ContactProblem:
         free = free.reshape(-1)
         if each > dim:
             without_rounding(given, policy)  # which names entries as they were given
-            moments = moments_of(int(dim), m, rolling, torsion)
+            moments = moments_of(int(dim), m, friction.rolling, friction.torsion)
             given, free = moments.in_matrix(given, free, bilateral)
             slack = moments.with_own(per_contact("slack", 0.0 if slack is None else slack, m), 0.0)
             m += moments.number
@@ -140,7 +132,7 @@ class ContactProblem:
             slacks = per_contact("slack", 0.0 if slack is None else slack, m)
             system = unfactored(int(dim), free.reshape(m, dim), slacks)
             none = np.zeros((0, 0)), np.zeros(0)
-            problem = cls._with_friction(int(dim), system, mu, mu_dynamic, sliding, sliding_direction, none, moments)
+            problem = cls._with_friction(int(dim), system, friction, none, moments)
             return replace(problem, rounded=rounded, matrix=csr_matrix(delassus))
         factor = factor_by_island(delassus, group, policy)
         if factor.below_zero or rounded is not None:
@@ -149,7 +141,7 @@ class ContactProblem:
         slacks = per_contact("slack", 0.0 if slack is None else slack, m)
         system = as_bodies(factor, int(dim), free[: m * dim].reshape(m, dim), slacks)
         jacobian_b = (factor.rows_from(m * dim), free[m * dim :])
-        problem = cls._with_friction(int(dim), system, mu, mu_dynamic, sliding, sliding_direction, jacobian_b, moments)
+        problem = cls._with_friction(int(dim), system, friction, jacobian_b, moments)
         return problem if rounded is None else replace(problem, rounded=rounded)
 
     @classmethod
@@ -157,29 +149,21 @@ class ContactProblem:
         cls,
         masses: list[ArrayLike],
         velocity: ArrayLike,
-        body_a: ArrayLike,
-        body_b: ArrayLike,
-        jacobian_a: ArrayLike,
-        jacobian_b: ArrayLike,
-        mu: ArrayLike,
-        mu_dynamic: ArrayLike | None = None,
-        sliding: ArrayLike | None = None,
+        pairs: tuple[ArrayLike, ArrayLike] | Ints,
+        jacobians: tuple[ArrayLike, ArrayLike] | Floats,
+        mu: ArrayLike | Friction,
         bias: ArrayLike | None = None,
         slack: ArrayLike | None = None,
-        sliding_direction: ArrayLike | None = None,
-        bilateral_jacobian: ArrayLike | None = None,
-        bilateral_bias: ArrayLike | None = None,
-        rolling: ArrayLike | None = None,
-        torsion: ArrayLike | None = None,
+        bilateral: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> ContactProblem:
         """Problem given by bodies with any numbers of degrees of freedom.
 
         masses: one symmetric positive definite (d, d) block a body. velocity: (n,) predicted velocity v_hat, n = sum of d.
-        body_a, body_b: (m,) body indices, -1 for the world. jacobian_a, jacobian_b: (m, dim, largest d), what each body adds to
-        u. bias: (m, dim) b. bilateral_jacobian: (b, n) and bilateral_bias: (b,), constraints J_b v + b_b = 0. With rolling or
-        torsion contacts have more rows, of angular velocities, and a body has one more degree of freedom, which stays at rest,
-        for each of its moments (`problem/rolling.py`). The rest as in `from_delassus`. Raises ValueError naming the argument
-        and the index.
+        pairs: (body_a, body_b), each (m,) indices of bodies, -1 for the world. jacobians: (jacobian_a, jacobian_b), each
+        (m, dim, largest d), what a body adds to u. bias: (m, dim) b. bilateral: rows (b, n) of J and their biases, a number
+        or (b,): constraints J_b v + b_b = 0. With rolling or torsion contacts have more rows, of angular velocities, and a body
+        has one more degree of freedom, which stays at rest, for each of its moments (`problem/rolling.py`). The rest as in
+        `from_delassus`. Raises ValueError naming the argument and the index.
         """
         if not isinstance(masses, Sequence | np.ndarray):
             raise ValueError(f"masses must be a row of square matrices, not {masses!r}")
@@ -192,9 +176,10 @@ class ContactProblem:
         v_hat = finite_array("velocity", velocity).reshape(-1)
         if v_hat.size != offset[-1]:
             raise ValueError(f"velocity must have {offset[-1]} entries to match masses, not {v_hat.size}")
-        first, second = body_indices("body_a", body_a), body_indices("body_b", body_b)
+        friction = Friction.of(mu)
+        first, second = (body_indices(f"pairs[{i}]", side) for i, side in enumerate(two_sides("pairs", pairs)))
         m = first.size
-        for name, index in (("body_a", first), ("body_b", second)):
+        for name, index in (("pairs[0]", first), ("pairs[1]", second)):
             if index.shape != (m,):
                 raise ValueError(f"{name} must have {m} entries, not shape {index.shape}")
             wrong = np.flatnonzero((index < -1) | (index >= len(blocks)))
@@ -204,14 +189,15 @@ class ContactProblem:
                 )
         same = np.flatnonzero(first == second)
         if same.size:
-            raise ValueError(f"body_a[{same[0]}] and body_b[{same[0]}] are the same body, {first[same[0]]}")
+            raise ValueError(f"pairs[0][{same[0]}] and pairs[1][{same[0]}] are the same body, {first[same[0]]}")
         widest = int(sizes.max(initial=0))
-        left, right = finite_array("jacobian_a", jacobian_a), finite_array("jacobian_b", jacobian_b)
+        sides = two_sides("jacobians", jacobians)
+        left, right = (finite_array(f"jacobians[{i}]", side) for i, side in enumerate(sides))
         each = left.shape[1] if left.ndim == 3 else 0
-        dims = (2, 3) if torsion is None else (3,)
-        rows_of = {dim + rows_of_moments(dim, rolling, torsion): dim for dim in dims}
+        dims = (2, 3) if friction.torsion is None else (3,)
+        rows_of = {dim + rows_of_moments(dim, friction.rolling, friction.torsion): dim for dim in dims}
         dim = rows_of.get(each, 0)
-        for name, block in (("jacobian_a", left), ("jacobian_b", right)):
+        for name, block in (("jacobians[0]", left), ("jacobians[1]", right)):
             if not dim or block.shape != (m, each, widest):
                 raise ValueError(f"{name} must have shape ({m}, {' or '.join(map(str, rows_of))}, {widest}), not {block.shape}")
         padded = [np.zeros((m, max(each, 3), widest)) for _ in range(2)]
@@ -242,51 +228,23 @@ class ContactProblem:
             box=np.zeros((0, 3, 3)),
             least_scale=0.0,
         )
-        jacobian_b = finite_array(
-            "bilateral_jacobian", np.zeros((0, v_hat.size)) if bilateral_jacobian is None else bilateral_jacobian
-        )
+        rows, biases = (np.zeros((0, v_hat.size)), 0.0) if bilateral is None else two_sides("bilateral", bilateral)
+        jacobian_b = finite_array("bilateral[0]", rows)
         if jacobian_b.ndim != 2 or jacobian_b.shape[1] != v_hat.size:
-            raise ValueError(f"bilateral_jacobian must have shape (b, {v_hat.size}) to match velocity, not {jacobian_b.shape}")
-        bias_b = finite_array("bilateral_bias", np.zeros(len(jacobian_b)) if bilateral_bias is None else bilateral_bias)
-        if bias_b.shape != (len(jacobian_b),):
-            raise ValueError(f"bilateral_bias must have shape ({len(jacobian_b)},), not {bias_b.shape}")
+            raise ValueError(f"bilateral[0] must have shape (b, {v_hat.size}) to match velocity, not {jacobian_b.shape}")
+        bias_b = per_contact("bilateral[1]", biases, len(jacobian_b))
         free_b, moments = jacobian_b @ v_hat + bias_b, None
         if each > dim:
-            moments = moments_of(dim, m, rolling, torsion)
+            moments = moments_of(dim, m, friction.rolling, friction.torsion)
             system, jacobian_b = moments.in_bodies(system, jacobian_b)
-        return cls._with_friction(dim, system, mu, mu_dynamic, sliding, sliding_direction, (jacobian_b, free_b), moments)
+        return cls._with_friction(dim, system, friction, (jacobian_b, free_b), moments)
 
     @classmethod
-    def _with_friction(cls, dim, system, mu, mu_dynamic, sliding, sliding_direction, bilateral, moments) -> ContactProblem:
+    def _with_friction(
+        cls, dim: int, system: System, friction: Friction, bilateral: tuple[Floats, Floats], moments: Moments | None
+    ) -> ContactProblem:
         m = system.body_a.size - (0 if moments is None else moments.number)
-        static = coefficients("mu", mu, m)
-        dynamic = static if mu_dynamic is None else coefficients("mu_dynamic", mu_dynamic, m)
-        slides = np.zeros(m, dtype=bool) if sliding is None else np.asarray(sliding)
-        if slides.shape != (m,) or not (slides.dtype == bool or np.isin(slides, (0, 1)).all()):
-            raise ValueError(f"sliding must be {m} truth values, not {slides.dtype} of shape {slides.shape}")
-        slides = slides.astype(bool)
-        direction = np.zeros((m, dim - 1))
-        if sliding_direction is not None:
-            given = finite_array("sliding_direction", sliding_direction)
-            if given.shape != (m, dim - 1) and (dim != 2 or given.shape != (m,)):
-                raise ValueError(f"sliding_direction must have shape ({m}, {dim - 1}), not {given.shape}")
-            direction[slides] = given.reshape(m, dim - 1)[slides]
-            largest = np.abs(direction).max(axis=1, initial=0.0)
-            standing = np.flatnonzero(slides & (largest == 0.0))
-            if standing.size:
-                raise ValueError(
-                    f"sliding_direction[{standing[0]}] has length zero: give the direction in which contact {standing[0]} "
-                    "slides, or leave it out of `sliding`"
-                )
-            # first by a power of two, which is exact: the square of a length may overflow, or vanish
-            direction[slides] = np.ldexp(direction[slides], -np.frexp(largest[slides, None])[1])
-            direction[slides] /= np.linalg.norm(direction[slides], axis=1, keepdims=True)
-            tied = np.flatnonzero(slides & np.isinf(dynamic))
-            if tied.size:
-                raise ValueError(
-                    f"sliding_direction[{tied[0]}] is given where mu is inf: contact {tied[0]} slides, or it cannot slip; "
-                    "give one of both"
-                )
+        static, dynamic, slides, direction = friction_of(friction, m, dim)
         if moments is not None:
             static, dynamic = moments.with_own(static, 1.0), moments.with_own(dynamic, 1.0)
             slides, direction = moments.with_own(slides, False), moments.with_own(direction, 0.0)

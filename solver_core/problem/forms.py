@@ -254,9 +254,7 @@ def _bodies(form: GlobalForm) -> ContactProblem | None:
     assert form.G is not None
     held = form.G.T.toarray()[:, order]
     bias = form.w.reshape(m, dim)
-    return ContactProblem.from_bodies(
-        even, velocity, body_a, body_b, left, right, form.mu, bias=bias, bilateral_jacobian=held, bilateral_bias=form.b
-    )
+    return ContactProblem.from_bodies(even, velocity, (body_a, body_b), (left, right), form.mu, bias, bilateral=(held, form.b))
 
 
 def _runs(masses: list[ArrayLike], offset: Ints) -> Any:

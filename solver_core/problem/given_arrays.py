@@ -17,6 +17,7 @@ __all__ = [
     "per_contact",
     "square_matrix",
     "symmetric_matrix",
+    "two_sides",
 ]
 
 Floats = NDArray[np.float64]
@@ -103,3 +104,12 @@ def coefficients(name: str, values: ArrayLike, m: int) -> Floats:
         raise ValueError(f"{name}[{wrong[0]}] = {array[wrong[0]]} is negative: a coefficient of friction is at least 0")
     array[np.broadcast_to(tied, array.shape)] = np.inf
     return array
+
+
+def two_sides(name: str, values: Any) -> tuple[Any, Any]:
+    """The two arrays that something is given by; ValueError that names it where there are not two."""
+    try:
+        first, second = values
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be two arrays, not {values!r}") from None
+    return first, second

@@ -20,6 +20,7 @@ FIRST_ORDER = "solvers/coulomb/first_order.py"
 ADMM = "solvers/coulomb/admm.py"
 SUBDOMAINS = "solvers/coulomb/subdomains.py"
 SOLVE = "solvers/solve.py"
+ISLANDS = "dynamics/solve/islands.py"
 STEP_SOLVER = "dynamics/solve/step_solver.py"
 MOVING = "dynamics/model/moving.py"
 TRIANGLES = "collision/mesh/contacts.py"
@@ -66,7 +67,12 @@ MECHANISMS: Mapping[str, Mechanism] = {
     # the last word
     "tighter tolerances": Mechanism((Edit(SOLVE, "if not accelerated or limits.max_iterations is not None:", "if most > 0:"),)),
     "proposals for matrices": Mechanism(
-        (Edit(BEFOREHAND, "if is_matrix(system) else (0, Found.START)", "if False else (0, Found.START)"),)
+        (Edit(BEFOREHAND, "if is_matrix(system) else (0, Found.START)", "if False else (0, Found.START)"),),
+        ("matrices",),
+    ),
+    "pivoting of frictionless matrices": Mechanism(
+        (Edit(SOLVE, "limits.warm_start is None and is_frictionless_matrix(free.problem):", "most < 0:"),),
+        ("frictionless matrices",),
     ),
     # Newton's method
     "first penalties but one": Mechanism((Edit(NEWTON, "FIRST_PENALTIES = (1e2, 1e0, 1e1)", "FIRST_PENALTIES = (1e2,)"),)),
@@ -111,6 +117,10 @@ MECHANISMS: Mapping[str, Mechanism] = {
     ),
     "joints about the last try": Mechanism(
         (Edit(STEP_SOLVER, "if about is None else joints.biased_rows(about, *limits)", ""),), ("dolls", "drawbridge")
+    ),
+    "idle limits left out": Mechanism(
+        (Edit(ISLANDS, "_busy(part, impulse) if part.box.shape[0] > 0 else np.arange", "np.arange"),),
+        ("dolls", "drawbridge"),
     ),
     "tolerance in motion": Mechanism(
         (Edit(MOVING, "max(settings.tolerance, settings.moving_tolerance)", "settings.tolerance"),)

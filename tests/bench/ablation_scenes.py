@@ -31,10 +31,14 @@ from ..core.dolls import doll, together
 from ..core.masonry import barrel_vault
 from . import heap_scenes as heaps
 from . import mesh_scenes as meshes
+from .random_contacts import given_number
 
 __all__ = ["CAPTURED", "SCENES", "USUAL", "Scene", "run_once"]
 
-CAPTURED = {"captured, 1e-6": 1e-6, "captured, 1e-8": 1e-8}
+# what is solved problem by problem, and its tolerance: those of `captured.py`, and random ones given as a matrix
+CAPTURED = {"captured, 1e-6": 1e-6, "captured, 1e-8": 1e-8, "matrices": 1e-6, "frictionless matrices": 1e-6}
+MATRICES = {"matrices": 0.6, "frictionless matrices": 0.0}  # coefficients of friction
+CONTACTS_OF_MATRICES, OF_EACH = (30, 100, 276), 4
 EXACT = {"moving_tolerance": 1e-6}
 OCTAGONS = {"polygon_sides": 8}
 
@@ -66,6 +70,13 @@ def block_of_cubes(edge: int) -> SceneSpec:
         cube = parts.box(f"Cube {i}", (0.2, 0.2, 0.2), at, material, 1.0)
         bodies.append(replace(cube, velocity=random.normal(scale=0.1, size=3)))
     return SceneSpec(tuple(bodies), fps=240.0)
+
+
+def matrices(mu: float) -> list[tuple[str, sc.ContactProblem]]:
+    """Random contacts, given as a matrix."""
+    each = [(contacts, seed) for contacts in CONTACTS_OF_MATRICES for seed in range(OF_EACH)]
+    given = [(f"{contacts}, {seed}", *given_number(np.random.default_rng(seed), contacts)) for contacts, seed in each]
+    return [(name, sc.ContactProblem.from_delassus(G, g, mu)) for name, G, g in given]
 
 
 def of_heaps(name: str, bodies: int) -> Callable[[], SceneSpec]:
@@ -100,7 +111,7 @@ SCENES: dict[str, Scene] = {
     "rods of 1991": Scene("papers", published.rods_of_1991, 40),
     "bar on four feet": Scene("papers", published.bar_on_four_feet, 40),
 }
-USUAL = (*CAPTURED, *SCENES)
+USUAL = (*(name for name in CAPTURED if name not in MATRICES), *SCENES)
 # what is run only for the mechanisms that name it
 SCENES |= {
     "cubes 216, exact": Scene("large", of_heaps("cubes", 216), 6, EXACT, first=30),
@@ -179,7 +190,7 @@ def solve_once(problems: Iterable[tuple[str, sc.ContactProblem]], tolerance: flo
 def measured(name: str, limit: float, arguments: argparse.Namespace) -> dict[str, Any]:
     """What is measured of so many runs of a scene, the first of which also loads kernels, after one that compiles them."""
     if name in CAPTURED:
-        problems = pickle.loads(arguments.problems.read_bytes())
+        problems = matrices(MATRICES[name]) if name in MATRICES else pickle.loads(arguments.problems.read_bytes())
         solve_once(problems[:1], CAPTURED[name], math.inf)
         once = partial(solve_once, problems, CAPTURED[name])
     else:

@@ -37,7 +37,7 @@ def box_on_ground(half=(0.5, 0.5, 0.5), mass=2.0, velocity=(0, 0, -GRAVITY_STEP,
     matrix[:3, :3] = mass * np.eye(3)
     matrix[3:, 3:] = turn.as_matrix() @ inertia @ turn.as_matrix().T
     jacobian = np.array([rigid_jacobian(arm, axes) for arm in corners])
-    return sc.ContactProblem.from_bodies([matrix], velocity, [-1] * 4, [0] * 4, np.zeros_like(jacobian), jacobian, mu)
+    return sc.ContactProblem.from_bodies([matrix], velocity, ([-1] * 4, [0] * 4), (np.zeros_like(jacobian), jacobian), mu)
 
 
 def random_bodies(seed, contacts=6, bodies=3, mu=(0.1, 0.4)):
@@ -58,7 +58,7 @@ def random_bodies(seed, contacts=6, bodies=3, mu=(0.1, 0.4)):
         left[k] = -rigid_jacobian(random.normal(size=3), axes)
         right[k] = rigid_jacobian(random.normal(size=3), axes)
     coefficients = random.uniform(*mu, contacts)
-    return sc.ContactProblem.from_bodies(masses, random.normal(size=6 * bodies), body_a, body_b, left, right, coefficients)
+    return sc.ContactProblem.from_bodies(masses, random.normal(size=6 * bodies), (body_a, body_b), (left, right), coefficients)
 
 
 def leaning_cards(lean, mu, width=0.063, gravity=GRAVITY_STEP):
@@ -79,7 +79,7 @@ def leaning_cards(lean, mu, width=0.063, gravity=GRAVITY_STEP):
     left = np.array([np.zeros((2, 3)), np.zeros((2, 3)), -planar((1.0, 0.0), up)])
     right = np.array([planar((0.0, 1.0), down), planar((0.0, 1.0), mirror * down), planar((1.0, 0.0), mirror * up)])
     velocity = [0.0, -gravity, 0.0] * 2
-    problem = sc.ContactProblem.from_bodies([inertia] * 2, velocity, [-1, -1, 0], [0, 1, 1], left, right, mu)
+    problem = sc.ContactProblem.from_bodies([inertia] * 2, velocity, ([-1, -1, 0], [0, 1, 1]), (left, right), mu)
     return problem, mass * gravity
 
 
@@ -95,11 +95,12 @@ def cubes_on_each_other(boxes, heaviest, push=0.0, half=0.1):
     return sc.ContactProblem.from_bodies(
         masses,
         velocity,
-        body_a=[i - 1 for i, _ in arms],
-        body_b=[i for i, _ in arms],
-        jacobian_a=[-rigid_jacobian(arm, axes) if i else np.zeros((3, 6)) for i, arm in arms],
-        jacobian_b=[rigid_jacobian(arm * [1, 1, -1], axes) for _, arm in arms],
-        mu=0.5,
+        ([i - 1 for i, _ in arms], [i for i, _ in arms]),
+        (
+            [-rigid_jacobian(arm, axes) if i else np.zeros((3, 6)) for i, arm in arms],
+            [rigid_jacobian(arm * [1, 1, -1], axes) for _, arm in arms],
+        ),
+        0.5,
     )
 
 
@@ -160,3 +161,21 @@ def any_friction(seed):
     alike = rng.random() < 0.5
     mu = 10.0 ** (np.full(len(mu), rng.uniform(-2.0, 6.0)) if alike else rng.uniform(-2.0, 6.0, len(mu)))
     return sc.ContactProblem.from_delassus(G, g, mu)
+
+
+FRICTION = tuple(sc.Friction.__dataclass_fields__)
+
+
+def problem_of_matrix(G, g, mu, **arguments):
+    """A problem by its Delassus operator, the fields of its friction among the arguments."""
+    friction = {name: arguments.pop(name) for name in FRICTION if name in arguments}
+    return sc.ContactProblem.from_delassus(G, g, sc.Friction(mu, **friction), **arguments)
+
+
+def problem_of_bodies(*, masses, velocity, mu, **arguments):
+    """The same by its bodies; body_a, body_b, jacobian_a, jacobian_b may stand for pairs and jacobians."""
+    friction = {name: arguments.pop(name) for name in FRICTION if name in arguments}
+    for name, sides in (("pairs", ("body_a", "body_b")), ("jacobians", ("jacobian_a", "jacobian_b"))):
+        given = tuple(arguments.pop(side) for side in sides)
+        arguments.setdefault(name, given)
+    return sc.ContactProblem.from_bodies(masses, velocity, mu=sc.Friction(mu, **friction), **arguments)

@@ -70,4 +70,4 @@ def stacked_boxes(columns, layers):
     masses = [np.diag(np.concatenate([np.ones(3), inertia]))] * len(centre)
     velocity = 0.05 * random.normal(size=6 * len(centre))
     velocity[2::6] -= GRAVITY_STEP
-    return sc.ContactProblem.from_bodies(masses, velocity, body_a, body_b, np.array(left), np.array(right), 0.6)
+    return sc.ContactProblem.from_bodies(masses, velocity, (body_a, body_b), (np.array(left), np.array(right)), 0.6)

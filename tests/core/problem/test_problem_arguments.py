@@ -8,6 +8,8 @@ import pytest
 
 import solver_core as sc
 
+from ..contact_problems import problem_of_bodies, problem_of_matrix
+
 GOOD = {"G": np.eye(6), "g": np.zeros(6), "mu": 0.5}
 SKEW = np.eye(6)
 SKEW = SKEW + np.outer(np.eye(6)[0], np.eye(6)[1]) * 0.3
@@ -35,7 +37,7 @@ SKEW = SKEW + np.outer(np.eye(6)[0], np.eye(6)[1]) * 0.3
 )
 def test_an_odd_argument_of_a_delassus_problem_is_named(bad, message):
     with pytest.raises(ValueError, match=message):
-        sc.ContactProblem.from_delassus(**(GOOD | bad))
+        problem_of_matrix(**(GOOD | bad))
 
 
 BODIES = {
@@ -53,16 +55,21 @@ BODIES = {
     ("bad", "message"),
     [
         ({"masses": [SKEW, np.eye(6)]}, r"masses\[0\].*symmetric"),
-        ({"body_a": [0.7]}, r"body_a\[0\].*0\.7"),
-        ({"body_a": [np.nan]}, r"body_a\[0\].*nan"),
-        ({"body_a": ["a"]}, r"body_a"),
+        ({"body_a": [0.7]}, r"pairs\[0\]\[0\].*0\.7"),
+        ({"body_a": [np.nan]}, r"pairs\[0\]\[0\].*nan"),
+        ({"body_a": ["a"]}, r"pairs\[0\]"),
+        ({"pairs": [[0], [1], [2]]}, r"pairs must be two arrays"),
+        ({"jacobians": 1.0}, r"jacobians must be two arrays"),
+        ({"bilateral": np.ones((1, 12))}, r"bilateral must be two arrays"),
+        ({"bilateral": (np.ones((1, 6)), 0.0)}, r"bilateral\[0\].*12.*\(1, 6\)"),
+        ({"bilateral": (np.ones((1, 12)), [0.0, 1.0])}, r"bilateral\[1\].*1.*\(2,\)"),
         ({"masses": None}, r"masses.*None"),
         ({"masses": 3.0}, r"masses.*3\.0"),
     ],
 )
 def test_an_odd_argument_of_a_problem_of_bodies_is_named(bad, message):
     with pytest.raises(ValueError, match=message):
-        sc.ContactProblem.from_bodies(**(BODIES | bad))
+        problem_of_bodies(**(BODIES | bad))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +100,7 @@ def test_residuals_refuse_a_polygon_of_too_few_sides(sides):
 @pytest.mark.parametrize("size", [1e-320, 1e-200, 1e308])
 def test_a_sliding_direction_may_have_any_length_but_zero(size):
     problem = sc.ContactProblem.from_delassus(
-        np.eye(3), [-1.0, 0.0, 0.0], 0.5, sliding=[True], sliding_direction=[[0.0, -size]]
+        np.eye(3), [-1.0, 0.0, 0.0], sc.Friction(0.5, sliding=[True], sliding_direction=[[0.0, -size]])
     )
     np.testing.assert_allclose(problem.direction, [[0.0, -1.0]])
 

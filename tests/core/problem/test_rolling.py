@@ -8,6 +8,8 @@ import pytest
 
 import solver_core as sc
 
+from ..contact_problems import problem_of_matrix
+
 MASS, RADIUS, STEP, GRAVITY = 2.0, 0.1, 0.01, 9.81
 INERTIA = 0.4 * MASS * RADIUS**2
 
@@ -26,10 +28,10 @@ def ball(velocity, spin, *, mu=0.6, rolling=None, torsion=None):
     v = np.concatenate([velocity, spin])
     chosen = [0, 1, 2, *([3] if torsion is not None else []), *([4, 5] if rolling is not None else [])]
     rows = rows_of_ball()[chosen]
-    friction = {"rolling": rolling, "torsion": torsion}
+    friction = sc.Friction(mu, rolling=rolling, torsion=torsion)
     none = np.zeros((1, len(chosen), 6))
-    by_body = sc.ContactProblem.from_bodies([mass], v, [-1], [0], none, rows[None], mu, **friction)
-    by_matrix = sc.ContactProblem.from_delassus(rows @ np.linalg.inv(mass) @ rows.T, rows @ v, mu, **friction)
+    by_body = sc.ContactProblem.from_bodies([mass], v, ([-1], [0]), (none, rows[None]), friction)
+    by_matrix = sc.ContactProblem.from_delassus(rows @ np.linalg.inv(mass) @ rows.T, rows @ v, friction)
     return by_body, by_matrix
 
 
@@ -87,7 +89,9 @@ def test_a_disc_in_the_plane_rolls_down_or_rests():
         length = 0.01
         angle = np.arctan(share * length / RADIUS)
         pull = GRAVITY * STEP * np.array([np.sin(angle), -np.cos(angle), 0.0])
-        problem = sc.ContactProblem.from_bodies([mass], pull, [-1], [0], np.zeros_like(rows), rows, 0.8, rolling=length)
+        problem = sc.ContactProblem.from_bodies(
+            [mass], pull, ([-1], [0]), (np.zeros_like(rows), rows), sc.Friction(0.8, rolling=length)
+        )
         goes = (pull[0] + pull[1] * length / RADIUS) / 1.5
         assert solved(problem).body_velocity[0] == pytest.approx(max(goes, 0.0), abs=1e-9)
 
@@ -109,7 +113,7 @@ def pile(seed: int, *, friction: dict, bodies: int = 4, contacts: int = 8):
     masses = [np.diag(np.concatenate([np.full(3, w), w * random.uniform(0.1, 0.4, 3)])) for w in weights]
     v = np.tile([0.0, 0.0, -1.0, 0.0, 0.0, 0.0], bodies) + 0.5 * random.normal(size=6 * bodies)
     mu = random.uniform(0.2, 1.0, contacts)
-    problem = sc.ContactProblem.from_bodies(masses, v, first, second, a, b, mu, **friction)
+    problem = sc.ContactProblem.from_bodies(masses, v, (first, second), (a, b), sc.Friction(mu, **friction))
     whole = np.zeros((contacts, 6, 6 * bodies))
     for k in range(contacts):
         for body, side in ((first[k], a), (second[k], b)):
@@ -146,7 +150,7 @@ def test_the_law_holds_in_random_piles_and_bodies_and_matrix_agree():
             assert np.abs(bound * speed + (lam * slip).sum(axis=1)).max() < 1e-7 * scale
             slid, stuck = slid + (speed > 1e-3).sum(), stuck + ((speed < 1e-6) & (bound > 1e-3)).sum()
         flat = rows.reshape(6 * m, -1)
-        by_matrix = sc.ContactProblem.from_delassus(flat @ inverse @ flat.T, flat @ v, mu, **friction)
+        by_matrix = sc.ContactProblem.from_delassus(flat @ inverse @ flat.T, flat @ v, sc.Friction(mu, **friction))
         again = sc.solve(by_matrix, tolerance=1e-9, warm_start=result.impulse)
         assert again.status is sc.Status.SOLVED and np.allclose(again.velocity[:m], u[:, :3], atol=1e-6)
     assert slid > 100 and stuck > 10
@@ -165,7 +169,7 @@ def test_bilateral_constraints_stay_where_they_were():
     held[0, 0] = 1.0  # it may not go along x
     v = np.array([1.0, 0.5, -0.1, 0.0, 0.0, 0.0])
     problem = sc.ContactProblem.from_bodies(
-        [mass], v, [-1], [0], np.zeros_like(rows), rows, 0.5, bilateral_jacobian=held, rolling=0.01
+        [mass], v, ([-1], [0]), (np.zeros_like(rows), rows), sc.Friction(0.5, rolling=0.01), bilateral=(held, 0.0)
     )
     result = solved(problem)
     assert result.body_velocity[0] == pytest.approx(0.0, abs=1e-10) and sc.residuals(problem, result).coulomb < 1e-9
@@ -183,4 +187,4 @@ def test_bilateral_constraints_stay_where_they_were():
 )
 def test_what_makes_no_sense_is_named(arguments, words):
     with pytest.raises(ValueError, match=words):
-        sc.ContactProblem.from_delassus(np.eye(5), np.zeros(5), 0.5, **arguments)
+        problem_of_matrix(np.eye(5), np.zeros(5), 0.5, **arguments)

@@ -55,7 +55,7 @@ def squeezed(mu, places):
     m = len(jacobian)
     bias, nothing = np.tile([-1.0, 0.0, 0.0], (m, 1)), np.zeros((m, 3, 6))
     falls = [0.0, 0.0, -0.04, 0.0, 0.0, 0.0]
-    return sc.ContactProblem.from_bodies([np.eye(6)], falls, [-1] * m, [0] * m, nothing, jacobian, mu, bias=bias)
+    return sc.ContactProblem.from_bodies([np.eye(6)], falls, ([-1] * m, [0] * m), (nothing, jacobian), mu, bias=bias)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -141,15 +141,11 @@ def leaning_rod(angle, mu, mass=1.0, length=2.0, acceleration=-9.81):
     """The rod of figure 1 at any angle and size: the tip's normal acceleration is f / m (1 + 16 (cos^2 - mu cos sin)) + a."""
     half, sine, cosine = 0.5 * length, np.sin(angle), np.cos(angle)
     return sc.ContactProblem.from_bodies(
-        masses=[mass * np.diag([1.0, 1.0, half**2 / 16.0])],
-        velocity=[0.0, acceleration, 0.0],
-        body_a=[-1],
-        body_b=[0],
-        jacobian_a=np.zeros((1, 2, 3)),
-        jacobian_b=[[[0.0, 1.0, -half * cosine], [1.0, 0.0, half * sine]]],
-        mu=mu,
-        sliding=[True],
-        sliding_direction=[[-1.0]],
+        [mass * np.diag([1.0, 1.0, half**2 / 16.0])],
+        [0.0, acceleration, 0.0],
+        ([-1], [0]),
+        (np.zeros((1, 2, 3)), [[[0.0, 1.0, -half * cosine], [1.0, 0.0, half * sine]]]),
+        sc.Friction(mu, sliding=[True], sliding_direction=[[-1.0]]),
     )
 
 
@@ -181,15 +177,11 @@ def test_rods_of_every_angle_friction_and_size_have_forces_or_impulses(method):
 def test_a_rod_that_neither_resists_nor_gives_way_takes_impulses(mass, method):
     """The end rod of figure 5 on a block of its own mass: what f does to the block it does to the tip."""
     problem = sc.ContactProblem.from_bodies(
-        masses=[[[mass]], mass * np.diag([1.0, 1.0, 1.0 / 16.0])],
-        velocity=[1.0, 0.0, 0.0, 0.0],
-        body_a=[0],
-        body_b=[1],
-        jacobian_a=[[[-1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]],
-        jacobian_b=[sc.configurations.TIP],
-        mu=MU,
-        sliding=[True],
-        sliding_direction=[[-1.0]],
+        [[[mass]], mass * np.diag([1.0, 1.0, 1.0 / 16.0])],
+        [1.0, 0.0, 0.0, 0.0],
+        ([0], [1]),
+        ([[[-1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]], [sc.configurations.TIP]),
+        sc.Friction(MU, sliding=[True], sliding_direction=[[-1.0]]),
     )
     result = solved_by(method, problem)
     assert result.status == RAY
@@ -283,7 +275,11 @@ def scaled(problem, mass, length):
     sliding = np.arange(problem.contacts) % 3 > 0
     direction = np.random.default_rng(problem.contacts).normal(size=(problem.contacts, 2))
     return sc.ContactProblem.from_bodies(
-        blocks, velocity, system.body_a, system.body_b, *jacobians, problem.mu, sliding=sliding, sliding_direction=direction
+        blocks,
+        velocity,
+        (system.body_a, system.body_b),
+        jacobians,
+        sc.Friction(problem.mu, sliding=sliding, sliding_direction=direction),
     )
 
 
@@ -331,7 +327,7 @@ def test_sliding_bodies_held_by_bilateral_constraints(seed):
     sliding = np.arange(m) % 2 == 0
     mu = np.where(sliding, 0.05, 0.0)
     problem = sc.ContactProblem.from_delassus(
-        G, g, mu, sliding=sliding, sliding_direction=random.standard_normal((m, 2)), bilateral=held
+        G, g, sc.Friction(mu, sliding=sliding, sliding_direction=random.standard_normal((m, 2))), bilateral=held
     )
     result = sc.solve(problem, "lemke", tolerance=1e-9)
     assert result.status == SOLVED

@@ -18,14 +18,12 @@ SOLVED = sc.Status.SOLVED
 def test_a_body_that_is_wholly_held_does_not_move_whatever_it_touches(method, dim, seed):
     random, dof, m = np.random.default_rng(seed), 3 * (dim - 1), 6
     problem = sc.ContactProblem.from_bodies(
-        masses=[np.diag(10.0 ** random.uniform(-3.0, 3.0, dof))],
-        velocity=random.normal(size=dof),
-        body_a=-np.ones(m),
-        body_b=np.zeros(m),
-        jacobian_a=np.zeros((m, dim, dof)),
-        jacobian_b=random.normal(size=(m, dim, dof)),
-        mu=0.0 if method == "lemke" else 0.5,
-        bilateral_jacobian=random.normal(size=(dof, dof)),
+        [np.diag(10.0 ** random.uniform(-3.0, 3.0, dof))],
+        random.normal(size=dof),
+        (-np.ones(m), np.zeros(m)),
+        (np.zeros((m, dim, dof)), random.normal(size=(m, dim, dof))),
+        0.0 if method == "lemke" else 0.5,
+        bilateral=(random.normal(size=(dof, dof)), 0.0),
     )
     result = sc.solve(problem, method)
     assert result.status == SOLVED
@@ -39,14 +37,12 @@ def test_a_bead_on_a_rail_is_stopped_by_the_ground_alone(method, repeated):
     """The rail (said once, or over and over) holds the bead across; it falls along it, and only its weight is felt."""
     across, mass, speed = np.array([1.0, 0.0, 0.0]), 2.0, 3.0
     problem = sc.ContactProblem.from_bodies(
-        masses=[mass * np.eye(3)],
-        velocity=[5.0, 0.0, -speed],
-        body_a=[-1],
-        body_b=[0],
-        jacobian_a=np.zeros((1, 3, 3)),
-        jacobian_b=[[[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]],
-        mu=0.0 if method == "lemke" else 0.5,
-        bilateral_jacobian=np.tile(across, (repeated, 1)),
+        [mass * np.eye(3)],
+        [5.0, 0.0, -speed],
+        ([-1], [0]),
+        (np.zeros((1, 3, 3)), [[[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]),
+        0.0 if method == "lemke" else 0.5,
+        bilateral=(np.tile(across, (repeated, 1)), 0.0),
     )
     result = sc.solve(problem, method)
     assert result.status == SOLVED
@@ -67,7 +63,9 @@ def test_a_pendulum_without_contacts_is_held_by_its_rod(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_where_nothing_touches_nothing_happens(method):
     empty = sc.ContactProblem.from_delassus(np.zeros((0, 0)), np.zeros(0), 0.5)
-    apart = sc.ContactProblem.from_bodies([np.eye(6)], np.arange(6.0), [], [], np.zeros((0, 3, 6)), np.zeros((0, 3, 6)), 0.5)
+    apart = sc.ContactProblem.from_bodies(
+        [np.eye(6)], np.arange(6.0), ([], []), (np.zeros((0, 3, 6)), np.zeros((0, 3, 6))), 0.5
+    )
     for problem in (empty, apart):
         result = sc.solve(problem, method)
         assert result.status == SOLVED
@@ -79,15 +77,12 @@ def test_where_nothing_touches_nothing_happens(method):
 def test_all_methods_agree_on_contacts_beside_constraints(seed):
     random, dof, m = np.random.default_rng(seed), 12, 4
     problem = sc.ContactProblem.from_bodies(
-        masses=[np.eye(6), 3.0 * np.eye(6)],
-        velocity=random.normal(size=dof),
-        body_a=[-1, -1, 0, 0],
-        body_b=[0, 1, 1, 1],
-        jacobian_a=random.normal(size=(m, 3, 6)),
-        jacobian_b=random.normal(size=(m, 3, 6)),
-        mu=0.0,
-        bilateral_jacobian=random.normal(size=(4, dof)),
-        bilateral_bias=random.normal(size=4),
+        [np.eye(6), 3.0 * np.eye(6)],
+        random.normal(size=dof),
+        ([-1, -1, 0, 0], [0, 1, 1, 1]),
+        (random.normal(size=(m, 3, 6)), random.normal(size=(m, 3, 6))),
+        0.0,
+        bilateral=(random.normal(size=(4, dof)), random.normal(size=4)),
     )
     results = [sc.solve(problem, method, tolerance=1e-10) for method in METHODS]
     assert [result.status for result in results] == [SOLVED] * 3

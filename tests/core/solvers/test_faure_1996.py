@@ -20,7 +20,7 @@ def bar(force_at, feet=(-1.5, -0.5, 0.5, 1.5), mass=1.0, force=1.0, mu=0.0):
     jacobian = np.array([[[0.0, 1.0, x], [-1.0, 0.0, 0.0]] for x in feet])
     push = np.array([0.0, -force / mass, -force * force_at / inertia])
     masses = [np.diag([mass, mass, inertia])]
-    return sc.ContactProblem.from_bodies(masses, push, [-1] * 4, [0] * 4, np.zeros_like(jacobian), jacobian, mu)
+    return sc.ContactProblem.from_bodies(masses, push, ([-1] * 4, [0] * 4), (np.zeros_like(jacobian), jacobian), mu)
 
 
 def test_four_feet_share_a_load_as_the_smallest_forces_do():
@@ -100,7 +100,7 @@ def test_bilateral_constraints_are_held_beside_contacts():
     jacobian = np.array([np.eye(3)])
     hold = np.array([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0]])
     problem = sc.ContactProblem.from_bodies(
-        [np.eye(3)] * 2, [-1.0, 0.1, 0, -1.0, 0, 0], [-1], [0], 0 * jacobian, jacobian, 0.5, bilateral_jacobian=hold
+        [np.eye(3)] * 2, [-1.0, 0.1, 0, -1.0, 0, 0], ([-1], [0]), (0 * jacobian, jacobian), 0.5, bilateral=(hold, 0.0)
     )
     result = sc.solve(problem, "energy", tolerance=1e-10)
     np.testing.assert_allclose(result.impulse, [[1.0, -0.1, 0.0]], atol=1e-12)

@@ -165,7 +165,7 @@ def test_contacts_that_contradict_each_other_are_still_told_from_a_failure():
     bias = np.zeros((body_a.size, 3))
     bias[bodies : 2 * bodies, 0] = -1.0  # the plate comes down at 1 m/s
     velocity = np.zeros(3 * bodies)
-    problem = sc.ContactProblem.from_bodies(masses, velocity, body_a, body_b, left, joined, 0.5, bias=bias)
+    problem = sc.ContactProblem.from_bodies(masses, velocity, (body_a, body_b), (left, joined), 0.5, bias=bias)
     result = sc.solve(problem, tolerance=1e-4)
     assert result.status == sc.Status.INFEASIBLE
 

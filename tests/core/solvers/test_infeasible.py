@@ -39,7 +39,9 @@ def squeezed(closing, mu=0.5):
     axes = np.eye(3)[[2, 0, 1]]
     jacobian = np.array([axes, -axes * [[1], [-1], [1]]])
     bias = np.array([[0.0, 0.0, 0.0], [-closing, 0.0, 0.0]])
-    problem = sc.ContactProblem.from_bodies([np.eye(3)], [0, 0, -0.1], [-1, -1], [0, 0], np.zeros_like(jacobian), jacobian, mu)
+    problem = sc.ContactProblem.from_bodies(
+        [np.eye(3)], [0, 0, -0.1], ([-1, -1], [0, 0]), (np.zeros_like(jacobian), jacobian), mu
+    )
     return replace(problem, system=problem.system._replace(bias=bias))
 
 
@@ -100,7 +102,7 @@ def test_what_can_be_met_is_never_called_infeasible():
         normals = np.array([[apart, 0, 1], [apart, 0, -1]])
         jacobian = np.array([rigid_jacobian(np.zeros(3), frame(n)) for n in normals])
         problem = sc.ContactProblem.from_bodies(
-            [np.eye(6)], [0, 0, 0, 0, 0, 0], [-1, -1], [0, 0], np.zeros_like(jacobian), jacobian, 0.0
+            [np.eye(6)], [0, 0, 0, 0, 0, 0], ([-1, -1], [0, 0]), (np.zeros_like(jacobian), jacobian), 0.0
         )
         problem = replace(problem, system=problem.system._replace(slack=np.full(2, -1.0)))
         assert contradiction(problem) is None

@@ -19,7 +19,7 @@ def test_a_ball_that_is_thrown_rolls_from_its_first_touch(speed):
     rows = rows_of_ball()[:3]
     v = np.array([speed, 0.0, -GRAVITY * STEP, 0.0, 0.0, 0.0])
     mass = np.diag([MASS] * 3 + [INERTIA] * 3)
-    problem = sc.ContactProblem.from_bodies([mass], v, [-1], [0], np.zeros((1, 3, 6)), rows[None], np.inf)
+    problem = sc.ContactProblem.from_bodies([mass], v, ([-1], [0]), (np.zeros((1, 3, 6)), rows[None]), np.inf)
     result = sc.solve(problem, tolerance=1e-9)
     assert result.status is sc.Status.SOLVED
     assert result.body_velocity[0] == pytest.approx(5.0 / 7.0 * speed, rel=1e-8)
@@ -72,7 +72,7 @@ def test_more_contacts_than_pivoting_is_asked_for_are_held_as_well():
     body = np.repeat(np.arange(boxes), 4)
     jacobian = np.tile(each, (boxes, 1, 1))
     none = np.zeros_like(jacobian)
-    problem = sc.ContactProblem.from_bodies([mass] * boxes, v, np.full(len(body), -1), body, none, jacobian, np.inf)
+    problem = sc.ContactProblem.from_bodies([mass] * boxes, v, (np.full(len(body), -1), body), (none, jacobian), np.inf)
     result = sc.solve(problem, tolerance=1e-7)
     assert result.status is sc.Status.SOLVED and np.abs(result.body_velocity).max() < 1e-6
 
@@ -97,7 +97,9 @@ def test_the_other_methods_refuse_it_by_name(method):
 
 def test_a_direction_of_sliding_and_inf_are_refused_together():
     with pytest.raises(ValueError, match=r"sliding_direction\[0\] is given where mu is inf"):
-        sc.ContactProblem.from_delassus(np.eye(3), np.ones(3), np.inf, sliding=[True], sliding_direction=[[1.0, 0.0]])
+        sc.ContactProblem.from_delassus(
+            np.eye(3), np.ones(3), sc.Friction(np.inf, sliding=[True], sliding_direction=[[1.0, 0.0]])
+        )
 
 
 @pytest.mark.parametrize("name", ["a.npz", "a.hdf5"])

@@ -71,7 +71,7 @@ def test_friction_at_the_onset_of_slip_opposes_it(angle):
 
 def test_dynamic_friction_is_mu_times_the_normal_force_whatever_the_acceleration():
     problem = sc.ContactProblem.from_delassus(
-        np.eye(3), [-1.0, 0.0, 0.0], 0.9, mu_dynamic=0.4, sliding=[True], sliding_direction=[[3.0, 4.0]]
+        np.eye(3), [-1.0, 0.0, 0.0], sc.Friction(0.9, mu_dynamic=0.4, sliding=[True], sliding_direction=[[3.0, 4.0]])
     )
     result = sc.solve(problem, "pivot", tolerance=1e-12)
     assert result.status is SOLVED
@@ -85,7 +85,7 @@ def jamming_rod(normal_acceleration):
     # A = (1 + 16 cos^2, -16 cos sin; ., 1 + 16 sin^2) with tan(theta) = 3
     G = np.array([[2.6, -4.8], [-4.8, 15.4]])
     return sc.ContactProblem.from_delassus(
-        G, [normal_acceleration, 0.0], 0.75, sliding=[True], sliding_direction=[[-1.0]], dim=2
+        G, [normal_acceleration, 0.0], sc.Friction(0.75, sliding=[True], sliding_direction=[[-1.0]]), dim=2
     )
 
 
@@ -116,7 +116,7 @@ def test_impulses_are_the_answer_only_where_no_forces_were_found():
         m = mu.size
         sliding = rng.random(m) < 0.5
         direction = rng.normal(size=(m, 2)) * sliding[:, None]
-        problem = sc.ContactProblem.from_delassus(G, g, mu, sliding=sliding, sliding_direction=direction)
+        problem = sc.ContactProblem.from_delassus(G, g, sc.Friction(mu, sliding=sliding, sliding_direction=direction))
         result = sc.solve(problem, "pivot", tolerance=1e-8)
         solves = sc.residuals(problem, result).static_friction <= 1e-8
         assert solves == (result.status is SOLVED)
@@ -156,13 +156,11 @@ def stacked(boxes, heaviest, push):
     velocity = np.tile([0.0, 0.0, -0.04], boxes)
     velocity[-3] = push
     return sc.ContactProblem.from_bodies(
-        masses=[*[np.eye(3)] * (m - 1), heaviest * np.eye(3)],
-        velocity=velocity,
-        body_a=range(-1, m - 1),
-        body_b=range(m),
-        jacobian_a=[np.zeros((3, 3)), *[-axes] * (m - 1)],
-        jacobian_b=[axes] * m,
-        mu=0.5,
+        [*[np.eye(3)] * (m - 1), heaviest * np.eye(3)],
+        velocity,
+        (range(-1, m - 1), range(m)),
+        ([np.zeros((3, 3)), *[-axes] * (m - 1)], [axes] * m),
+        0.5,
     )
 
 
@@ -203,14 +201,12 @@ def test_what_has_no_solution_is_told_before_all_orders_are_tried():
     """A body of 1 kg between two that never yield and close in on it; and a contact that nothing can move."""
     up = np.eye(3)[[2, 0, 1]]
     squeezed = sc.ContactProblem.from_bodies(
-        masses=[np.eye(3)],
-        velocity=np.zeros(3),
-        body_a=[-1, -1],
-        body_b=[0, 0],
-        jacobian_a=np.zeros((2, 3, 3)),
-        jacobian_b=[up, -up],
+        [np.eye(3)],
+        np.zeros(3),
+        ([-1, -1], [0, 0]),
+        (np.zeros((2, 3, 3)), [up, -up]),
+        0.5,
         bias=[[-1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]],
-        mu=0.5,
     )
     unmoved = sc.ContactProblem.from_delassus(np.zeros((3, 3)), [-1.0, 0.0, 0.0], 0.5)
     for problem in (squeezed, unmoved):
@@ -261,7 +257,7 @@ def pile(seed):
         axes = axes_of([0.0, 0.0, 1.0] if k % 2 else random.normal(size=3))
         left[k], right[k] = (sign * rigid_jacobian(random.uniform(-1.0, 1.0, 3), axes) for sign in (-1.0, 1.0))
     falling = np.tile([0.0, 0.0, -1.0, 0.0, 0.0, 0.0], bodies) + 0.5 * random.normal(size=6 * bodies)
-    return sc.ContactProblem.from_bodies(masses, falling, *pairs.T, left, right, random.uniform(0.0, 1.0, m))
+    return sc.ContactProblem.from_bodies(masses, falling, pairs.T, (left, right), random.uniform(0.0, 1.0, m))
 
 
 @pytest.mark.slow

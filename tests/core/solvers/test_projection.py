@@ -26,7 +26,7 @@ def random_problem(seed, contacts=7, bodies=3):
     body_b = random.integers(0, bodies, contacts)
     body_a = np.array([random.choice([-1, *(i for i in range(bodies) if i != b)]) for b in body_b])
     left, right = random.normal(size=(2, contacts, 3, 6))
-    return sc.ContactProblem.from_bodies(masses, random.normal(size=sum(sizes)), body_a, body_b, left, right, 0.5)
+    return sc.ContactProblem.from_bodies(masses, random.normal(size=sum(sizes)), (body_a, body_b), (left, right), 0.5)
 
 
 def run(problem, kind, target, radius=None, sides=DISK, warm=None):
@@ -160,7 +160,7 @@ def test_the_rows_of_the_other_kind_stay(seed):
 def test_what_is_admissible_is_left_alone(kind):
     """All contacts part and none slides: nothing has to be done."""
     axes = np.eye(3)[None]
-    problem = sc.ContactProblem.from_bodies([np.eye(3)], [0.5, 0.0, 0.0], [-1], [0], 0.0 * axes, axes, 0.5)
+    problem = sc.ContactProblem.from_bodies([np.eye(3)], [0.5, 0.0, 0.0], ([-1], [0]), (0.0 * axes, axes), 0.5)
     v, impulse = run(problem, kind, problem.system.velocity, [0.3])
     np.testing.assert_allclose(v, [0.5, 0.0, 0.0], atol=1e-12)
     np.testing.assert_allclose(impulse, 0.0, atol=1e-12)

@@ -131,7 +131,7 @@ def test_a_ball_thrown_along_the_ground_begins_to_roll_at_five_sevenths_of_its_s
     jacobian = rigid_jacobian(np.array([0.0, 0.0, -radius]), frame([0.0, 0.0, 1.0]))[None]
     for mu, expected in ((10.0, 5.0 / 7.0 * speed), (0.1, speed - 0.1 * 2.0)):
         problem = sc.ContactProblem.from_bodies(
-            [block], [speed, 0, -2.0, 0, 0, 0], [-1], [0], np.zeros_like(jacobian), jacobian, mu
+            [block], [speed, 0, -2.0, 0, 0, 0], ([-1], [0]), (np.zeros_like(jacobian), jacobian), mu
         )
         assert sc.solve(problem, tolerance=TIGHT).body_velocity[0] == pytest.approx(expected, abs=1e-8)
 

@@ -74,7 +74,7 @@ def test_seen_from_the_other_body_a_contact_is_the_same(seed):
     system = problem.system
     masses = [system.mass[36 * i : 36 * (i + 1)].reshape(6, 6) for i in range(3)]
     exchanged = sc.ContactProblem.from_bodies(
-        masses, system.velocity, system.body_b, system.body_a, system.jacobian_b, system.jacobian_a, problem.mu
+        masses, system.velocity, (system.body_b, system.body_a), (system.jacobian_b, system.jacobian_a), problem.mu
     )
     before, after = sc.solve(problem, tolerance=TIGHT), sc.solve(exchanged, tolerance=TIGHT)
     np.testing.assert_allclose(after.velocity, before.velocity, atol=1e-8)
@@ -116,10 +116,8 @@ def test_many_copies_of_a_contact_move_bodies_as_one_of_it(seed):
     copies = sc.ContactProblem.from_bodies(
         masses,
         system.velocity,
-        system.body_a[often],
-        system.body_b[often],
-        system.jacobian_a[often],
-        system.jacobian_b[often],
+        (system.body_a[often], system.body_b[often]),
+        (system.jacobian_a[often], system.jacobian_b[often]),
         problem.mu[often],
     )
     once, many = sc.solve(problem, tolerance=TIGHT), sc.solve(copies, tolerance=TIGHT)

@@ -17,13 +17,11 @@ GRAVITY = 9.81
 def block(slope, mu, velocity=0.0, mass=1.0, step=0.01):
     """A step of a block on a slope of so many radians: velocities (downhill, off the slope) after gravity alone."""
     return sc.ContactProblem.from_bodies(
-        masses=[mass * np.eye(2)],
-        velocity=[velocity + step * GRAVITY * np.sin(slope), -step * GRAVITY * np.cos(slope)],
-        body_a=[-1],
-        body_b=[0],
-        jacobian_a=np.zeros((1, 2, 2)),
-        jacobian_b=[[[0.0, 1.0], [1.0, 0.0]]],
-        mu=mu,
+        [mass * np.eye(2)],
+        [velocity + step * GRAVITY * np.sin(slope), -step * GRAVITY * np.cos(slope)],
+        ([-1], [0]),
+        (np.zeros((1, 2, 2)), [[[0.0, 1.0], [1.0, 0.0]]]),
+        mu,
     )
 
 
@@ -84,13 +82,11 @@ def test_a_light_body_under_a_heavy_one_needs_a_larger_threshold(ratio):
     first = v
     for _ in range(40):
         problem = sc.ContactProblem.from_bodies(
-            masses=[light * np.eye(2), heavy * np.eye(2)],
-            velocity=[v, -step * GRAVITY, 0.0, -step * GRAVITY],
-            body_a=[-1, 0],
-            body_b=[0, 1],
-            jacobian_a=np.array([np.zeros((2, 2)), between]),
-            jacobian_b=np.array([ground, ground]),
-            mu=[mu, 0.0],
+            [light * np.eye(2), heavy * np.eye(2)],
+            [v, -step * GRAVITY, 0.0, -step * GRAVITY],
+            ([-1, 0], [0, 1]),
+            (np.array([np.zeros((2, 2)), between]), np.array([ground, ground])),
+            [mu, 0.0],
         )
         result = sc.solve(problem, "lemke", static_friction="creep", creep_speed=eps)
         assert result.status == SOLVED
@@ -116,7 +112,7 @@ def test_above_the_threshold_creep_is_dynamic_friction():
         m = mu.size
         v = rng.normal(size=(m, dim - 1)) + 1.0
         problem = sc.ContactProblem.from_delassus(G, g, mu, dim=dim)
-        slides = sc.ContactProblem.from_delassus(G, g, mu, sliding=np.ones(m, bool), sliding_direction=v, dim=dim)
+        slides = sc.ContactProblem.from_delassus(G, g, sc.Friction(mu, sliding=np.ones(m, bool), sliding_direction=v), dim=dim)
         creeps = sc.solve(
             problem, "lemke", static_friction="creep", creep_speed=0.5 * np.linalg.norm(v, axis=1).min(), tangential_velocity=v
         )
@@ -247,7 +243,9 @@ def test_bilateral_constraints_and_sliding_contacts_take_part(static_friction):
         G, g = J @ J.T, rng.standard_normal(3 * m + held)
         sliding = np.arange(m) % 2 == 0
         along = rng.standard_normal((m, 2))
-        problem = sc.ContactProblem.from_delassus(G, g, 0.1, sliding=sliding, sliding_direction=along, bilateral=held)
+        problem = sc.ContactProblem.from_delassus(
+            G, g, sc.Friction(0.1, sliding=sliding, sliding_direction=along), bilateral=held
+        )
         eps = 0.5 if static_friction == "creep" else None
         result = sc.solve(problem, "lemke", tolerance=1e-9, static_friction=static_friction, creep_speed=eps)
         assert result.status == SOLVED

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Operators that read the scene before their work: in turns, with Esc, and without the user changing it meanwhile."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from bpy.types import Context, Event
+
+from .cooperative import Step, Steps, Turns
+
+__all__ = ["ReadingOperator", "is_escape", "show_in_status_bar"]
+
+# While the scene is read: as long as the window may stand still, and rest enough to draw it.
+SECONDS_A_TURN = 0.04
+SECONDS_BETWEEN_TURNS = 0.02
+
+
+def is_escape(event: Event) -> bool:
+    """Whether Esc was pressed."""
+    return event.type == "ESC" and event.value == "PRESS"
+
+
+def show_in_status_bar(context: Context, text: str | None) -> None:
+    """Show what runs, and how to stop it; None for what Blender shows there."""
+    if context.workspace is not None:
+        context.workspace.status_text_set(None if text is None else f"Stiction: {text}    Esc: Stop")
+
+
+class ReadingOperator:
+    """Base of these operators, beside Blender's own. `work`: what the steps returned, None while they last."""
+
+    work: Any
+
+    def begin_reading(self, context: Context, steps: Steps[Any]) -> set[str]:
+        """Do the first steps; to be returned from `invoke`."""
+        self.work, self._turns = None, Turns(steps)
+        self._timer = context.window_manager.event_timer_add(SECONDS_BETWEEN_TURNS, window=context.window)
+        state = self.read_on(context)
+        if "RUNNING_MODAL" in state:
+            context.window_manager.modal_handler_add(self)
+        return state
+
+    def read_on(self, context: Context) -> set[str]:
+        """Do more steps."""
+        with self.told(context):
+            if self._turns.turn(SECONDS_A_TURN):
+                self.work = self._turns.result
+                return self.has_read(context)
+            self.show_step(context, self._turns.step)
+            return {"RUNNING_MODAL"}
+        self.leave(context)
+        return {"CANCELLED"}
+
+    def modal_while_reading(self, context: Context, event: Event) -> set[str]:
+        """The scene stays as it is until it is read: nothing that the user does reaches it but Esc."""
+        if is_escape(event):
+            return self.stop_reading(context)
+        return self.read_on(context) if event.type == "TIMER" else {"RUNNING_MODAL"}
+
+    def stop_reading(self, context: Context) -> set[str]:
+        """Give up before the work has begun."""
+        self._turns.end()
+        self.leave(context)
+        self.has_stopped_reading(context)
+        return {"CANCELLED"}
+
+    def poll_every(self, context: Context, seconds: float) -> None:
+        """Have timer events come as often."""
+        self.remove_timer(context)
+        self._timer = context.window_manager.event_timer_add(seconds, window=context.window)
+
+    def remove_timer(self, context: Context) -> None:
+        """Have no more of them."""
+        context.window_manager.event_timer_remove(self._timer)
+
+    def told(self, context: Context) -> AbstractContextManager[Any]:
+        """A block of what keeps the work from beginning, which ends there and tells the user."""
+        return nullcontext()
+
+    def has_read(self, context: Context) -> set[str]:
+        """Begin the work; returns the operator's state."""
+        raise NotImplementedError
+
+    def has_stopped_reading(self, context: Context) -> None:
+        """Report that nothing was begun."""
+
+    def show_step(self, context: Context, step: Step) -> None:
+        """Show a step."""
+        raise NotImplementedError
+
+    def leave(self, context: Context) -> None:
+        """Take away the timer, and what shows that something runs."""
+        raise NotImplementedError
