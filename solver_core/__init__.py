@@ -21,18 +21,21 @@ if TYPE_CHECKING:
     from .problem.contact_problem import ContactProblem
     from .problem.forms import GlobalForm, LocalForm
     from .problem.friction import Friction
+    from .problem.many_problems import ContactProblems
     from .problem.residuals import Residual, Residuals, residuals
-    from .problem.result import Found, Result, Statistics, Status
+    from .problem.result import Found, Result, Results, Statistics, Status
     from .problem.rounding import Rounding
     from .scene.spec import SceneSpec, SolverSettings, Staggering
     from .scenes import plain as scenes
     from .solvers.baraff_1991.creep import creep_problem
     from .solvers.lcp import LcpResult, lcp_residual, solve_lcp
     from .solvers.solve import solve
+    from .solvers.solve_many import solve_many
     from .validation.findings import SceneError
 
 __all__ = [
     "ContactProblem",
+    "ContactProblems",
     "Found",
     "Frame",
     "FrameStatistics",
@@ -43,6 +46,7 @@ __all__ = [
     "Residual",
     "Residuals",
     "Result",
+    "Results",
     "Rounding",
     "SceneError",
     "SceneSpec",
@@ -58,10 +62,12 @@ __all__ = [
     "scenes",
     "solve",
     "solve_lcp",
+    "solve_many",
 ]
 
 _HOMES = {
     "ContactProblem": "problem.contact_problem",
+    "ContactProblems": "problem.many_problems",
     "Found": "problem.result",
     "Frame": "dynamics.model.frame",
     "FrameStatistics": "dynamics.model.frame",
@@ -72,6 +78,7 @@ _HOMES = {
     "Residual": "problem.residuals",
     "Residuals": "problem.residuals",
     "Result": "problem.result",
+    "Results": "problem.result",
     "Rounding": "problem.rounding",
     "SceneError": "validation.findings",
     "SceneSpec": "scene.spec",
@@ -85,6 +92,7 @@ _HOMES = {
     "residuals": "problem.residuals",
     "solve": "solvers.solve",
     "solve_lcp": "solvers.lcp",
+    "solve_many": "solvers.solve_many",
 }
 
 

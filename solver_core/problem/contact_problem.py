@@ -20,18 +20,27 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_matrix, sparray, spmatrix
+from scipy.sparse import csr_matrix, issparse, sparray, spmatrix
 
 from .delassus import (
+    FEW_DENSE_ROWS,
     as_bodies,
     factor_by_island,
     require_semidefinite,
+    small_system,
     stays_sparse,
     unfactored,
     without_rounding,
 )
 from .friction import Friction, friction_of
-from .given_arrays import body_indices, finite_array, per_contact, square_matrix, symmetric_matrix, two_sides
+from .given_arrays import (
+    body_indices,
+    finite_array,
+    mass_blocks,
+    per_contact,
+    square_matrix,
+    two_sides,
+)
 from .rolling import Moments, moments_of, rows_of_moments
 from .rounding import Rounded, Rounding, rounding_named
 from .system import System, relative_velocities
@@ -125,11 +134,16 @@ class ContactProblem:
             given, free = moments.in_matrix(given, free, bilateral)
             slack = moments.with_own(per_contact("slack", 0.0 if slack is None else slack, m), 0.0)
             m += moments.number
+        slacks = per_contact("slack", 0.0 if slack is None else slack, m)
+        if bilateral == 0 and not issparse(given) and given.shape[0] <= FEW_DENSE_ROWS and m:
+            system, is_one = small_system(np.ascontiguousarray(given), int(dim), free, slacks, np.zeros(m))
+            if is_one:
+                none = np.zeros((0, system.velocity.size)), np.zeros(0)
+                return cls._with_friction(int(dim), system, friction, none, moments)
         group = np.concatenate([np.repeat(np.arange(m), dim), np.arange(m, m + bilateral)])
         delassus, rounded = without_rounding(given, policy)
         if bilateral == 0 and stays_sparse(delassus, group):
             require_semidefinite(delassus, policy)
-            slacks = per_contact("slack", 0.0 if slack is None else slack, m)
             system = unfactored(int(dim), free.reshape(m, dim), slacks)
             none = np.zeros((0, 0)), np.zeros(0)
             problem = cls._with_friction(int(dim), system, friction, none, moments)
@@ -138,7 +152,6 @@ class ContactProblem:
         if factor.below_zero or rounded is not None:
             asymmetry = 0.0 if rounded is None else rounded.asymmetry
             rounded = Rounded(csr_matrix(given), asymmetry, factor.below_zero)
-        slacks = per_contact("slack", 0.0 if slack is None else slack, m)
         system = as_bodies(factor, int(dim), free[: m * dim].reshape(m, dim), slacks)
         jacobian_b = (factor.rows_from(m * dim), free[m * dim :])
         problem = cls._with_friction(int(dim), system, friction, jacobian_b, moments)
@@ -167,10 +180,7 @@ class ContactProblem:
         """
         if not isinstance(masses, Sequence | np.ndarray):
             raise ValueError(f"masses must be a row of square matrices, not {masses!r}")
-        blocks = [symmetric_matrix(f"masses[{i}]", block) for i, block in enumerate(masses)]
-        for i, block in enumerate(blocks):
-            if np.linalg.eigvalsh(0.5 * (block + block.T)).min(initial=np.inf) <= 0.0:
-                raise ValueError(f"masses[{i}] must be positive definite")
+        blocks, inverses = mass_blocks(masses)
         sizes = np.array([block.shape[0] for block in blocks], dtype=np.int64)
         offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         v_hat = finite_array("velocity", velocity).reshape(-1)
@@ -211,12 +221,11 @@ class ContactProblem:
                 raise ValueError(f"bias must have shape ({m}, {each}), not {given.shape}")
             offset_velocity[:, :each] = given
         flat = [block.ravel() for block in blocks]
-        inverse = [np.linalg.inv(block).ravel() for block in blocks]
         system = System(
             offset=offset,
             block_start=np.concatenate([[0], np.cumsum(sizes**2)]).astype(np.int64),
             mass=np.concatenate(flat) if flat else np.zeros(0),
-            inverse_mass=np.concatenate(inverse) if inverse else np.zeros(0),
+            inverse_mass=inverses,
             velocity=v_hat,
             body_a=first,
             body_b=second,
@@ -255,6 +264,13 @@ class ContactProblem:
     def bilateral_constraints(self) -> int:
         """Number of bilateral constraints b."""
         return self.bilateral[1].size
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether the system is the whole problem: of no matrix that is kept or was mended, without bilateral constraints,
+        given sliding directions and contacts with mu = inf."""
+        given = self.matrix is not None or self.rounded is not None or self.bilateral_constraints
+        return not (given or self.direction.any() or np.isposinf(self.system.mu).any())
 
     @property
     def slides_along_given(self) -> NDArray[np.bool_]:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ __all__ = [
     "coefficients",
     "finite_array",
     "finite_sparse",
+    "mass_blocks",
     "per_contact",
     "square_matrix",
     "symmetric_matrix",
@@ -22,6 +25,8 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+ASYMMETRY = 1e-9  # of the largest entry: what is more is no rounding
 
 
 def finite_array(name: str, values: ArrayLike) -> Floats:
@@ -68,10 +73,28 @@ def symmetric_matrix(name: str, values: ArrayLike) -> Floats:
     """The values as a symmetric matrix."""
     array = square_matrix(name, values)
     skew = np.abs(array - array.T)
-    if skew.max(initial=0.0) > 1e-9 * np.abs(array).max(initial=0.0):
+    if skew.max(initial=0.0) > ASYMMETRY * np.abs(array).max(initial=0.0):
         i, j = np.unravel_index(int(skew.argmax()), skew.shape)
         raise ValueError(f"{name} must be symmetric: {name}[{i}, {j}] = {array[i, j]!r} but {name}[{j}, {i}] = {array[j, i]!r}")
     return array
+
+
+def mass_blocks(masses: Sequence[ArrayLike] | NDArray[Any]) -> tuple[list[Floats], Floats]:
+    """Symmetric positive definite blocks of any sizes, and the entries of their inverses, one after the other."""
+    shapes = {np.shape(block) for block in masses} if isinstance(masses, Sequence) else {np.shape(masses)[1:]}
+    if len(shapes) == 1 and len(shape := shapes.pop()) == 2 and shape[0] == shape[1]:
+        # of one size, all at once; what is wrong with them is found below
+        with suppress(ValueError, np.linalg.LinAlgError):
+            blocks = finite_array("masses", masses)
+            skew = np.abs(blocks - blocks.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0)
+            if (skew <= ASYMMETRY * np.abs(blocks).max(axis=(1, 2), initial=0.0)).all():
+                np.linalg.cholesky(0.5 * (blocks + blocks.transpose(0, 2, 1)))
+                return list(blocks), np.linalg.inv(blocks).ravel()
+    each = [symmetric_matrix(f"masses[{i}]", block) for i, block in enumerate(masses)]
+    for i, block in enumerate(each):
+        if np.linalg.eigvalsh(0.5 * (block + block.T)).min(initial=np.inf) <= 0.0:
+            raise ValueError(f"masses[{i}] must be positive definite")
+    return each, np.concatenate([np.zeros(0), *(np.linalg.inv(block).ravel() for block in each)])
 
 
 def body_indices(name: str, values: ArrayLike) -> Ints:

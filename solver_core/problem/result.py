@@ -9,7 +9,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Found", "Result", "Statistics", "Status", "together"]
+__all__ = ["Found", "Result", "Results", "Statistics", "Status", "together"]
 
 
 class Status(IntEnum):
@@ -98,3 +98,26 @@ class Result:
     solver: str
     bilateral: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     ray: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True)
+class Results:
+    """Solutions of p `ContactProblems`, whose contacts are start[i] to start[i + 1] of problem i.
+
+    status: (p,) values of `Status`. impulse, velocity: (contacts, dim), as of `Result`. residual: (p,) the largest relative
+    residual of Coulomb's law, measured from the impulses alone. start: (p + 1,).
+    """
+
+    status: NDArray[np.int64]
+    impulse: NDArray[np.float64]
+    velocity: NDArray[np.float64]
+    residual: NDArray[np.float64]
+    start: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    def impulse_of(self, index: int) -> NDArray[np.float64]:
+        """(m, dim) the impulses of one problem."""
+        i = range(len(self))[index]
+        return self.impulse[self.start[i] : self.start[i + 1]]

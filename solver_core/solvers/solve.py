@@ -27,9 +27,10 @@ from .bilateral import without_bilateral
 from .by_islands import apart, solve_apart
 from .coulomb.beforehand import propose_beforehand
 from .coulomb.cascade import ACCELERATED, VARIANTS, Request, solve_system
+from .coulomb.few_contacts import is_few, solve_few
 from .effort import DONE, deadline_timer, effort_of_a_step
 from .faure_1996.energy import energy
-from .frictionless import complementary_impulses, is_frictionless_matrix
+from .frictionless import is_frictionless_matrix, without_friction
 from .infeasible import told_from_failure
 from .joints_as_contacts import joints_as_contacts
 from .no_slip import MOST_PIVOTED, has_ties, solve_ties
@@ -78,25 +79,27 @@ def _solve_staggered(
     def left() -> float:
         return max(deadline - perf_counter(), 0.0)
 
-    def run(start: Floats | None, tolerance: float) -> Result:
-        within = replace(limits, tolerance=tolerance, time_limit=left())
-        result = _staggered_contacts(free.problem, within, start, most, polygon_sides, VARIANTS[staggering])
+    def confirmed(result: Result, within: Limits) -> Result:
         if problem.bilateral_constraints:
             held = free.bilateral(result.impulse)
             result = replace(result, bilateral=held, body_velocity=velocity_after_impulses(problem, result.impulse, held))
         return _confirmed(result, coulomb_error(problem, result, int(polygon_sides)), within)
 
     def attempt(tolerance: float) -> Result:
-        return run(limits.warm_start, tolerance)
+        within = replace(limits, tolerance=tolerance, time_limit=left())
+        return confirmed(
+            _staggered_contacts(free.problem, within, limits.warm_start, most, polygon_sides, VARIANTS[staggering]), within
+        )
 
     accelerated = VARIANTS[staggering] == ACCELERATED
     if accelerated and limits.warm_start is None and is_frictionless_matrix(free.problem):
-        # a linear complementarity problem, whose dense matrix pivoting factorises once and not once a step
-        pivoted = run(complementary_impulses(free.problem, limits.tolerance, left()), limits.tolerance)
-        if pivoted.status is Status.TIME_LIMIT:
-            return pivoted
+        # a linear complementarity problem, whose dense matrix pivoting factorises once and not once a step; where there is no
+        # friction, its relative error (28) is none, and the residuals alone decide
+        pivoted = without_friction(free.problem, limits.tolerance, left())
+        if not problem.is_plain:
+            pivoted = confirmed(pivoted, limits)
         if pivoted.status is Status.SOLVED:
-            return replace(pivoted, stats=replace(pivoted.stats, found=Found.PIVOTING))
+            return pivoted
     result = attempt(limits.tolerance)
     if not accelerated or limits.max_iterations is not None:
         return result
@@ -156,6 +159,27 @@ def _staggered_contacts(
         ),
         solver="staggered",
     )
+
+
+def _solve_few(problem: ContactProblem, limits: Limits) -> Result | None:
+    """The answer to a problem of few contacts, None where it is not accepted at once."""
+    system, dim, begin = problem.system, problem.dim, perf_counter()
+    impulse, history, v = np.zeros((problem.contacts, 3)), np.zeros((1, 3)), np.empty_like(system.velocity)
+    if limits.warm_start is not None:
+        impulse[:, :dim] = limits.warm_start
+    answer = solve_few(system, limits.tolerance, effort_of_a_step(), history, impulse, v)
+    if not answer.solved:
+        return None
+    stats = Statistics(
+        iterations=1,
+        factorisations=answer.factorisations,
+        seconds=perf_counter() - begin,
+        relative_error=history[:, 0],
+        residual=history[:, 1],
+        coulomb=history[:, 2],
+        found=Found(answer.found),
+    )
+    return Result(Status.SOLVED, impulse[:, :dim], answer.velocity[:, :dim], v, stats, "staggered")
 
 
 def _solve_pivot(problem: ContactProblem, limits: Limits, *, guess: bool = True) -> Result:
@@ -272,6 +296,10 @@ def solve(
             raise ValueError(f"{name} is no option of the method {method}, which has {', '.join(known) or 'none'}")
     most = None if max_iterations is None else int(max_iterations)
     limits = Limits(float(tolerance), most, float(time_limit), warm_start)
+    if method == "staggered" and not options and most is None and is_few(problem):
+        result = _solve_few(problem, limits)
+        if result is not None:
+            return result
     if problem.rounded is None or options.get("static_friction") == "creep":
         return _solve_parts(problem, method, limits, options)
 
