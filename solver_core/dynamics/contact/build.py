@@ -53,14 +53,16 @@ class ContactMemory(NamedTuple):
     """What the next step needs to know of the contacts of this one, sorted by bodies and feature.
 
     body_a, body_b: (m,), feature: (m,) ids. impulse: (m, 4) the normal impulse in N s and the friction impulse in world axes.
-    approach: (m,) speed in m/s at which the bodies were closing in before contact slowed them down, for restitution, and taken:
-    (m,) J, what it has taken from them for that. parting: (m,) N s, what overlaps were parted by in the last try of a step.
+    normal: (m, 3) along which that was, zero where an earlier version did not say. approach: (m,) speed in m/s at which the
+    bodies were closing in before contact slowed them down, for restitution, and taken: (m,) J, what it has taken from them for
+    that. parting: (m,) N s, what overlaps were parted by in the last try of a step.
     """
 
     body_a: NDArray[np.int64]
     body_b: NDArray[np.int64]
     feature: NDArray[np.uint64]
     impulse: Floats
+    normal: Floats
     approach: Floats
     taken: Floats
     parting: Floats
@@ -289,12 +291,20 @@ def _pulled_together(normal, twist, predicted, a, b):
 
 
 @leaf_kernel
-def _recall(remembered, axes, impulse):
-    """impulse (3,) := a remembered one (4,), friction turned from world axes into the contact's."""
-    impulse[0] = remembered[0]
+def _recall(remembered, normal, axes, impulse):
+    """impulse (3,) := a remembered one (4,), along a normal (3,), in the contact's axes as they are now.
+
+    As a vector of the world: what rests is held by the same forces though its normals turn, as that between two edges a rest
+    offset apart does by rounding.
+    """
+    same = normal[0] == 0.0 and normal[1] == 0.0 and normal[2] == 0.0
+    impulse[0] = remembered[0] if same else 0.0
     for i in range(3):
-        impulse[1] += remembered[1 + i] * axes[1, i]
-        impulse[2] += remembered[1 + i] * axes[2, i]
+        pushes = remembered[0] * normal[i] + remembered[1 + i]
+        impulse[0] += 0.0 if same else pushes * axes[0, i]
+        impulse[1] += pushes * axes[1, i]
+        impulse[2] += pushes * axes[2, i]
+    impulse[0] = max(0.0, impulse[0])
 
 
 @kernel
@@ -365,7 +375,7 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, rows):
         if contacts.beyond.known[k] and i == DYNAMIC and old >= 0 and _is_at_its_limit(memory.impulse[old], rows.mu[k]):
             _add(axes, contacts.beyond.aside[k], rows.bias[k])
         if old >= 0:
-            _recall(memory.impulse[old], axes, rows.impulse[k])
+            _recall(memory.impulse[old], memory.normal[old], axes, rows.impulse[k])
             rows.approach_before[k], rows.taken_before[k] = memory.approach[old], memory.taken[old]
             rows.parting[k] = memory.parting[old]
         gap = max(0.0, contacts.gap[k] - contacts.rest[k])

@@ -128,7 +128,7 @@ class StepSolver:
         twist = begin.all_twists(v + apart)
         impulse = remember(problem.axes, problem.impulse[: len(contacts)])
         before = problem.approach_before, problem.taken_before
-        kept = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, impulse, *before, parting)
+        kept = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, impulse, contacts.normal, *before, parting)
         worked_off = is_worked_off(self._effort, len(contacts))
         found = totals, worked_off, problem.axes, is_loose
         bounces_off = problem.restitution, pushes & (problem.restitution > 0.0), blow.struck

@@ -36,7 +36,10 @@ def propose(operator, criteria, moving, effort, state):
     # few bodies may be a structure, which keeps what its first step leaves it: from nothing, and to the last digits, the
     # projections spread loads evenly over redundant contacts
     exact = not (moving or criteria.acceptable >= 0.5 * COARSE * criteria.scale) or not state.impulse.any()
-    if error <= criteria.acceptable or (few and (exact or error <= NEAR_FOR_NEWTON * criteria.scale)):
+    if error <= criteria.acceptable:
+        # what an equilibrium keeps of an error sets it in motion, and the impulses that stop it are those of no equilibrium
+        return Found.START, error > criteria.target and not moving
+    if few and (exact or error <= NEAR_FOR_NEWTON * criteria.scale):
         return Found.START, False
     if system.offset.size - 1 > LARGE:
         return Found.START, error > criteria.fallback
