@@ -14,11 +14,12 @@ first order couples it with the modes; of a body with pinned vertices `momentum`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..compile.kernel import kernel
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
@@ -28,8 +29,7 @@ __all__ = ["ModalInertia", "angular_momentum", "inertia_change", "inertia_slopes
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class ModalInertia:
+class ModalInertia(NamedTuple):
     """Integrals over the mass of r modes, in the body's axes about its centre of mass.
 
     momentum, spin: (r, 3) int phi_i and int x x phi_i, zero for a free body. first: (r, 3, 3) A_i. second: (r, r, 3, 3) P_ij.
@@ -62,17 +62,41 @@ def modal_inertia(points: Array, mass: csc_array, modes: Array) -> ModalInertia:
     )
 
 
-def inertia_change(terms: ModalInertia, q: Array) -> Array:
-    """(3, 3) kg m^2, I(q) - I(0)."""
-    moment = np.einsum("i,iab->ab", q, terms.first) + np.einsum("i,j,ijab->ab", q, q, terms.second)
-    return np.trace(moment) * np.eye(3) - moment
+@kernel
+def inertia_change(terms, q):
+    """(3, 3) kg m^2, I(q) - I(0), for (r,) q."""
+    change = np.zeros((3, 3))
+    for a in range(3):
+        for b in range(3):
+            for i in range(len(q)):
+                part = terms.first[i, a, b]
+                for j in range(len(q)):
+                    part += q[j] * terms.second[i, j, a, b]
+                change[a, b] -= q[i] * part
+    trace = change[0, 0] + change[1, 1] + change[2, 2]
+    for a in range(3):
+        change[a, a] -= trace
+    return change
 
 
-def inertia_slopes(terms: ModalInertia, q: Array) -> Array:
-    """(r, 3, 3) dI/dq_i."""
-    moment = np.einsum("j,ijab->iab", q, terms.second)
-    moment = terms.first + moment + moment.transpose(0, 2, 1)
-    return np.trace(moment, axis1=1, axis2=2)[:, None, None] * np.eye(3) - moment
+@kernel
+def inertia_slopes(terms, q):
+    """(r, 3, 3) dI/dq_i, for (r,) q."""
+    slopes, half = np.empty((len(q), 3, 3)), np.empty((3, 3))
+    for i in range(len(q)):
+        half[:] = 0.0
+        for j in range(len(q)):
+            for a in range(3):
+                for b in range(3):
+                    half[a, b] += q[j] * terms.second[i, j, a, b]
+        trace = 0.0
+        for a in range(3):
+            trace += terms.first[i, a, a] + 2.0 * half[a, a]
+            for b in range(3):
+                slopes[i, a, b] = -(terms.first[i, a, b] + half[a, b] + half[b, a])
+        for a in range(3):
+            slopes[i, a, a] += trace
+    return slopes
 
 
 def angular_momentum(terms: ModalInertia, q: Array, velocity: Array) -> Array:
@@ -80,10 +104,17 @@ def angular_momentum(terms: ModalInertia, q: Array, velocity: Array) -> Array:
     return np.einsum("i,j,ija->a", q, velocity, terms.gyroscopic)
 
 
-def quadratic_forces(terms: ModalInertia, q: Array, velocity: Array, turning: Array) -> Array:
-    """(r,) g: what a spin `turning` (3,) rad/s, in the body's axes, drives the modes with."""
-    centrifugal = 0.5 * np.einsum("a,iab,b->i", turning, inertia_slopes(terms, q), turning)
-    return centrifugal + 2.0 * np.einsum("a,ija,j->i", turning, terms.gyroscopic, velocity)
+@kernel
+def quadratic_forces(terms, q, velocity, turning):
+    """(r,) g: what a spin `turning` (3,) rad/s, in the body's axes, drives modes (r,) q with velocities (r,) with."""
+    force, slopes = np.zeros(len(q)), inertia_slopes(terms, q)
+    for i in range(len(q)):
+        for a in range(3):
+            for b in range(3):
+                force[i] += 0.5 * turning[a] * slopes[i, a, b] * turning[b]
+            for j in range(len(q)):
+                force[i] += 2.0 * turning[a] * terms.gyroscopic[i, j, a] * velocity[j]
+    return force
 
 
 def _axial(products: Array) -> Array:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
@@ -50,7 +49,7 @@ def reduced_body(
     damping = 2.0 * spec.damping_ratio * omega**2 / omega[0]
     inertia = modal_inertia(grid.points @ grid.axes, weights, modes)
     # sums have other bits in another order of memory, and what is read from a file has this one
-    inertia = ModalInertia(*(np.ascontiguousarray(getattr(inertia, field.name)) for field in fields(ModalInertia)))
+    inertia = ModalInertia(*(np.ascontiguousarray(array) for array in inertia))
     return ReducedBody(solid.mass, omega, damping, shapes, inertia, len(grid.cells))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ MODES = "mode"
 # Of files under digests, so many of the last used stay.
 MOST_KEPT = 32
 ENDING = ".modes"
-INERTIA = tuple(field.name for field in fields(ModalInertia))
+INERTIA = ModalInertia._fields
 
 
 @dataclass(frozen=True)

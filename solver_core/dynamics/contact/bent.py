@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...collision.contact_set import ContactSet
+from ...compile.kernel import kernel
 from ...problem.system import System
 from ..model.bodies import RIGID
 from ..model.predict import Begin
@@ -22,28 +23,49 @@ Floats = NDArray[np.float64]
 
 
 def with_modes(
-    problem: StepProblem, begin: Begin, contacts: ContactSet, modes: tuple[Floats, Floats] | None, drift: Floats | float
+    problem: StepProblem, begin: Begin, contacts: ContactSet, modes: Floats | None, drift: Floats | float
 ) -> StepProblem:
     """A step's problem of rigid frames, with the modes of bodies that bend among its unknowns.
 
-    modes: of A and B at the contacts, (m, 3, r) world, None where nothing that bends is touched. drift: (m, 3) m/s, world, what
-    of the drift that the problem was built with was of them.
+    modes: of A and B at the contacts, (2, m, 3, r) world, None where nothing that bends is touched. drift: (m, 3) m/s, world,
+    what of the drift that the problem was built with was of them.
     """
     bend, system = begin.bend, problem.system
     if bend is None:
         return problem
     widest = int(np.diff(begin.offset).max())
-    room = (0, 0), (0, 0), (0, widest - RIGID)
-    jacobian_a, jacobian_b, bias = np.pad(system.jacobian_a, room), np.pad(system.jacobian_b, room), system.bias
+    jacobian_a, jacobian_b = widened_rows(system.jacobian_a, system.jacobian_b, widest)
+    bias = system.bias
     if modes is not None:
-        sides = (jacobian_a, contacts.body_a, -modes[0]), (jacobian_b, contacts.body_b, modes[1])
-        for jacobian, body, of_body in sides:
-            # those that are wider than any that is awake are of bodies that sleep
-            own = of_body[:, :, : widest - RIGID]
-            moves = (begin.model.dof[body] >= 0)[:, None, None]
-            jacobian[:, :, RIGID : RIGID + own.shape[2]] = np.where(moves, problem.axes @ own, 0.0)
-        bias = bias - np.einsum("mij,mj->mi", problem.axes, np.broadcast_to(drift, contacts.normal.shape))
+        bias = bias.copy()
+        ends = system.body_a, system.body_b
+        add_modes(problem.axes, *ends, modes, np.broadcast_to(drift, contacts.normal.shape), jacobian_a, jacobian_b, bias)
     return problem._replace(system=_widened(system, begin)._replace(jacobian_a=jacobian_a, jacobian_b=jacobian_b, bias=bias))
+
+
+@kernel
+def widened_rows(jacobian_a, jacobian_b, widest):
+    """Jacobians (m, 3, 6) with room for bodies of so many unknowns."""
+    m = len(jacobian_a)
+    a, b = np.zeros((m, 3, widest)), np.zeros((m, 3, widest))
+    a[:, :, :RIGID], b[:, :, :RIGID] = jacobian_a, jacobian_b
+    return a, b
+
+
+@kernel
+def add_modes(axes, body_a, body_b, modes, drift, jacobian_a, jacobian_b, bias):
+    """Write modes (2, m, 3, r) into the rows of those bodies (m,) that are moved, and take their drift (m, 3) from the bias."""
+    # those that are wider than any that is awake are of bodies that sleep
+    count = min(modes.shape[3], jacobian_a.shape[2] - RIGID)
+    for k in range(len(axes)):
+        for row in range(3):
+            for i in range(3):
+                bias[k, row] -= axes[k, row, i] * drift[k, i]
+                for j in range(count):
+                    if body_a[k] >= 0:
+                        jacobian_a[k, row, RIGID + j] -= axes[k, row, i] * modes[0, k, i, j]
+                    if body_b[k] >= 0:
+                        jacobian_b[k, row, RIGID + j] += axes[k, row, i] * modes[1, k, i, j]
 
 
 def _widened(system: System, begin: Begin) -> System:

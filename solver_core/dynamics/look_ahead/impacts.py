@@ -157,7 +157,7 @@ class ImpactFinder:
             return NO_IMPACTS
         triangles = self._triangles
         if triangles is not None:
-            triangles = triangles._replace(drift=self._deformation.velocities(len(triangles.vertices)))
+            triangles = triangles._replace(drift=self._deformation.velocities())
         times, touching = earliest_impacts(
             self._with_slots,
             self._surfaces,

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Surfaces of bodies that bend, as kernels take them: where modes put their vertices, how fast, and what they do at contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...collision.mesh.queries import closest_weights
+from ...compile.kernel import kernel, leaf_kernel
+from ...geometry.shapes import ShapeTable
+from ...geometry.surface_table import refresh
+
+__all__ = ["BentSurfaces", "bent_drift", "bent_surfaces", "bent_velocities", "modes_at", "put_bent"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class BentSurfaces(NamedTuple):
+    """b surfaces of bodies that bend.
+
+    body, collider, surface: (b,). row: (b + 1,) the first mode of each in a state's `modal`; vertex: (b + 1,) its first row of
+    at_rest (v, 3), the vertices in body frames; start: (b + 1,) where its shapes begin in `modes`, mode by mode, vertex by
+    vertex: three numbers each.
+    """
+
+    body: Ints
+    collider: Ints
+    surface: Ints
+    row: Ints
+    vertex: Ints
+    start: Ints
+    at_rest: Floats
+    modes: Floats
+
+
+def bent_surfaces(shapes: ShapeTable, modes: Mapping[int, Floats]) -> BentSurfaces:
+    """Those of bodies that bend, of which modes (n, 3, r) of all vertices of their shapes are given."""
+    table, body = shapes.surfaces, np.array(list(modes), dtype=np.int64)
+    at_rest, own = [np.zeros((0, 3))], []
+    surface = np.zeros(len(body), dtype=np.int64)
+    for k, i in enumerate(body):
+        assert table is not None
+        surface[k] = shapes.surface[shapes.first_collider[i]]
+        rows = slice(int(table.first_vertex[surface[k]]), int(table.first_vertex[surface[k] + 1]))
+        at_rest.append(table.vertices[rows].copy())
+        own.append(np.ascontiguousarray(modes[int(i)][table.source[rows]].transpose(2, 0, 1)))
+    counts = [[0, *(one.shape[0] for one in own)], [0, *(one.shape[1] for one in own)], [0, *(one.size for one in own)]]
+    row, vertex, start = np.cumsum(counts, axis=1)
+    flat = np.concatenate([one.ravel() for one in own]) if own else np.zeros(0)
+    return BentSurfaces(body, shapes.first_collider[body], surface, row, vertex, start, np.concatenate(at_rest), flat)
+
+
+@leaf_kernel
+def _add_modes(bent, k, q, out):
+    """Add what modal coordinates do to the vertices of surface k to out, which has three numbers a vertex."""
+    size = 3 * (bent.vertex[k + 1] - bent.vertex[k])
+    for i in range(bent.row[k], bent.row[k + 1]):
+        shape = bent.modes[bent.start[k] + (i - bent.row[k]) * size :]
+        for j in range(size):
+            out[j] += q[i] * shape[j]
+
+
+@kernel
+def put_bent(bent, table, modal, lower, upper, radius, margin):
+    """Put surfaces where a state's `modal` has them: vertices and all that follows from them in the table, bounds (c, 3) of
+    their colliders with their margin (c,), and radii (n,) of their bodies."""
+    for k in range(len(bent.body)):
+        s, c = bent.surface[k], bent.collider[k]
+        vertices = table.vertices[table.first_vertex[s] : table.first_vertex[s + 1]]
+        vertices[:] = bent.at_rest[bent.vertex[k] : bent.vertex[k + 1]]
+        _add_modes(bent, k, modal, vertices.reshape(3 * len(vertices)))
+        refresh(table, s)
+        lower[c], upper[c] = np.inf, -np.inf
+        farthest = 0.0
+        for i in range(len(vertices)):
+            square = 0.0
+            for j in range(3):
+                lower[c, j], upper[c, j] = min(lower[c, j], vertices[i, j]), max(upper[c, j], vertices[i, j])
+                square += vertices[i, j] ** 2
+            farthest = max(farthest, square)
+        radius[bent.body[k]] = np.sqrt(farthest) + margin[c]
+
+
+@kernel
+def bent_velocities(bent, first_vertex, modal_velocity, velocity, speed):
+    """Write m/s at the vertices of surfaces, within their bodies, to their rows of velocity, and the fastest of each body to
+    speed (n,); first_vertex: (s + 1,) of the table's surfaces."""
+    for k in range(len(bent.body)):
+        s = bent.surface[k]
+        own = velocity[first_vertex[s] : first_vertex[s + 1]]
+        own[:] = 0.0
+        _add_modes(bent, k, modal_velocity, own.reshape(3 * len(own)))
+        fastest = 0.0
+        for i in range(len(own)):
+            fastest = max(fastest, own[i, 0] ** 2 + own[i, 1] ** 2 + own[i, 2] ** 2)
+        speed[bent.body[k]] = np.sqrt(fastest)
+
+
+@leaf_kernel
+def _write_modes(bent, k, table, local, turn, stack, out):
+    """out (3, r), world: what the modes do to surface k at its point nearest to one in its own axes, which `turn` turns."""
+    f, second, third = closest_weights(table, bent.surface[k], local, stack)
+    triangle = table.triangles[table.first_triangle[bent.surface[k]] + f]
+    size = 3 * (bent.vertex[k + 1] - bent.vertex[k])
+    for i in range(bent.row[k + 1] - bent.row[k]):
+        shape = bent.modes[bent.start[k] + i * size :]
+        for j in range(3):
+            own = (1.0 - second - third) * shape[3 * triangle[0] + j]
+            own += second * shape[3 * triangle[1] + j] + third * shape[3 * triangle[2] + j]
+            for axis in range(3):
+                out[axis, i] += turn[axis, j] * own
+
+
+@kernel
+def modes_at(bent, table, bodies, point, position, rotation, widest):
+    """(2, m, 3, widest) world, what the modes of both bodies do to their surfaces at contacts, and whether any bends there.
+
+    bodies: (2, m), point: (m, 3), of the contacts. position (n, 3), rotation (n, 3, 3): of the bodies.
+    """
+    which, stack = np.full(len(position), -1), np.empty(64, np.int64)
+    for k in range(len(bent.body)):
+        which[bent.body[k]] = k
+    out, bends = np.zeros((2, len(point), 3, widest)), False
+    for i in range(len(point)):
+        for side in range(2):
+            body = bodies[side, i]
+            if which[body] < 0:
+                continue
+            bends = True
+            turn = rotation[body]
+            x, y, z = point[i, 0] - position[body, 0], point[i, 1] - position[body, 1], point[i, 2] - position[body, 2]
+            local = (
+                turn[0, 0] * x + turn[1, 0] * y + turn[2, 0] * z,
+                turn[0, 1] * x + turn[1, 1] * y + turn[2, 1] * z,
+                turn[0, 2] * x + turn[1, 2] * y + turn[2, 2] * z,
+            )
+            _write_modes(bent, which[body], table, local, turn, stack, out[side, i])
+    return out, bends
+
+
+@kernel
+def bent_drift(bent, bodies, modes, velocity, count):
+    """(m, 3) m/s, world: what modes (2, m, 3, r) at contacts of bodies (2, m), of `count`, add to the velocity of B against A,
+    with velocities of a state's `modal`."""
+    which = np.full(count, -1)
+    for k in range(len(bent.body)):
+        which[bent.body[k]] = k
+    drift = np.zeros((bodies.shape[1], 3))
+    for i in range(len(drift)):
+        for side in range(2):
+            k = which[bodies[side, i]]
+            if k < 0:
+                continue
+            for j in range(bent.row[k], bent.row[k + 1]):
+                for axis in range(3):
+                    part = modes[side, i, axis, j - bent.row[k]] * velocity[j]
+                    drift[i, axis] += part if side == 1 else -part
+    return drift
