@@ -75,4 +75,4 @@ def made_of(ob: Object) -> str:
     own, body = ob.stiction, ob.rigid_body
     mass = own.density if own.mass_source == "DENSITY" else body.mass
     vertices = len(ob.data.vertices) if hasattr(ob.data, "vertices") else 0
-    return repr((stiffness_of(ob), own.pin_group, own.mass_source, mass, tuple(ob.scale), vertices))
+    return repr((stiffness_of(ob), own.use_large_bends, own.pin_group, own.mass_source, mass, tuple(ob.scale), vertices))

@@ -229,7 +229,9 @@ def flexible_of(ob: Object, kept: Callable[[str, Any], Any]) -> tuple[Any, ...] 
         return None
     names = ("young", "poisson", "modes", "resolution", "damping_ratio")
     numbers = tuple(kept(f"stiction.{name}", value) for name, value in zip(names, stiffness_of(ob), strict=True))
-    return (*numbers, pinned_vertices(ob) if ob.type == "MESH" else ())
+    # of bakes by earlier versions the bends are small
+    large = ("large bends",) if kept("stiction.use_large_bends", ob.stiction.use_large_bends) else ()
+    return (*numbers, pinned_vertices(ob) if ob.type == "MESH" else (), *large)
 
 
 def initial_motion_of(ob: Object) -> tuple[Any, ...]:

@@ -37,6 +37,7 @@ ANCHORS = {
         "young": "stiffness",
         "poisson": "poissons-ratio",
         "damping_ratio": "damping",
+        "use_large_bends": "large-bends",
         "modes": "modes",
         "resolution": "bricks",
         "pin_group": "pin-group",

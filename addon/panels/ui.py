@@ -151,6 +151,7 @@ class STICTION_PT_object_flexible(ObjectPanel, Panel):
             column.prop(own, "density", text="Density, kg/m³")
         column.prop(own, "poisson")
         column.prop(own, "damping_ratio")
+        layout.prop(own, "use_large_bends")
         column = layout.column(align=True)
         column.prop(own, "modes")
         column.prop(own, "resolution")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from bpy.types import Context, Mesh, Object
 
-from ...solver_core.scene.deformable import DeformableSpec
+from ...solver_core.scene.deformable import DeformableSpec, Elasticity
 from ...solver_core.validation.findings import SceneProblem
 from ..settings.object_properties import pinned_vertices, stiffness_of
 from .shapes import DEFORMING, ShapeError, read_mesh
@@ -26,6 +26,7 @@ def deformable_of(ob: Object) -> DeformableSpec | None:
     young, poisson, modes, resolution, damping = stiffness_of(ob)
     pinned = np.array(pinned_vertices(ob) if isinstance(ob.data, Mesh) else [], dtype=np.int32)
     return DeformableSpec(
+        kind=Elasticity.STVK if ob.stiction.use_large_bends else Elasticity.LINEAR,
         young=young,
         poisson=poisson,
         modes=int(modes),

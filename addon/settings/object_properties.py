@@ -266,6 +266,11 @@ class ObjectStiction(PropertyGroup):
         step=1,
         override=OVERRIDABLE,
     )
+    use_large_bends: BoolProperty(
+        name="Large Bends",
+        description="Follow bends and twists that are large to the eye, such as those of rubber and foam",
+        override=OVERRIDABLE,
+    )
     modes: IntProperty(
         name="Modes",
         description="Number of shapes that the body can take, those of the lowest frequencies; each becomes a shape key",

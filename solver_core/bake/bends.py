@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..dynamics.model.frame import Frame
 from ..io.kept_modes import SceneModes
-from ..scene.spec import SceneSpec, SceneWarning, SolverSettings
+from ..scene.spec import SceneSpec, SceneWarning, ShapeSpec, SolverSettings
 from ..scene.words import distance, figure
 from ..validation.stiffness import followed_modes, is_too_stiff, swings
 
@@ -18,6 +19,9 @@ __all__ = ["add_bends", "bend_warnings", "bending_entries", "largest_bends"]
 
 # Of a body's longest side: what bends by more is visibly longer than it should be, for linear modes move points straight on.
 LARGE_BEND = 0.15
+# Of an edge of the surface, below which what follows large bends gives way the more it is pressed: Saint Venant and Kirchhoff's
+# law has its greatest pressure at 1 / sqrt(3) of the length.
+PRESSED = 3.0**-0.5
 
 
 def bending_entries(spec: SceneSpec, settings: SolverSettings, modes: SceneModes) -> list[dict[str, Any]]:
@@ -67,12 +71,33 @@ def add_bends(frame: Frame, modes: SceneModes, entries: list[dict[str, Any]]) ->
 def bend_warnings(
     frame: Frame, spec: SceneSpec, modes: SceneModes, known: Collection[tuple[str, ...]]
 ) -> Iterator[SceneWarning]:
-    """A warning for each body that bends too far for linear modes in the frame, but for those whose names are known."""
-    for index, bend in zip(modes.bodies, largest_bends(frame, modes), strict=True):
-        share, name = bend / longest_side(spec, index), spec.bodies[index].name
-        if share > LARGE_BEND and (name,) not in known:
+    """A warning for each body that bends too far for its law in the frame, but for those whose names are known."""
+    for index, one, bend in zip(modes.bodies, modes.reduced, largest_bends(frame, modes), strict=True):
+        name, at = spec.bodies[index].name, f"at frame {frame.frame}"
+        if (name,) in known:
+            continue
+        if one.large is None:
+            share = bend / longest_side(spec, index)
             message = (
-                f"it bends by {distance(bend)} at frame {frame.frame}, {figure(100.0 * share, 2)} % of its length: bends are "
-                "taken as small, and it looks swollen where they are not; a higher stiffness helps"
+                f"it bends by {distance(bend)} {at}, {figure(100.0 * share, 2)} % of its length: bends are taken as small, and "
+                "it looks swollen where they are not; switch Large Bends on, or choose a higher stiffness"
             )
+            is_wrong = share > LARGE_BEND
+        else:
+            share = shortest_edge(spec.bodies[index].shape, one.shapes @ frame.modal[modes.rows[index]])
+            message = (
+                f"it is pressed to {figure(100.0 * share, 2)} % of its length in places {at}: below {100.0 * PRESSED:.0f} % it "
+                "gives way the more it is pressed; a higher stiffness helps"
+            )
+            is_wrong = share < PRESSED
+        if is_wrong:
             yield SceneWarning((name,), "deformable", message)
+
+
+def shortest_edge(shape: ShapeSpec, moved: NDArray[np.float64]) -> float:
+    """The length of the edge of a mesh that vertices moved by (n, 3) m press most, in that of itself at rest."""
+    pairs = np.concatenate([shape.triangles[:, [k, (k + 1) % 3]] for k in range(3)])
+    rest = shape.vertices[pairs[:, 1]] - shape.vertices[pairs[:, 0]]
+    bent = rest + moved[pairs[:, 1]] - moved[pairs[:, 0]]
+    length = np.linalg.norm(rest, axis=1)
+    return float((np.linalg.norm(bent, axis=1)[length > 0.0] / length[length > 0.0]).min(initial=1.0))

@@ -21,7 +21,16 @@ from scipy.sparse import csc_array
 
 from .voxels import CORNERS, SAMPLES_ALONG, Grid
 
-__all__ = ["lame", "mass_matrix", "stiffness_matrix"]
+__all__ = [
+    "AT_SAMPLES",
+    "bricks_with_bubbles",
+    "bubble_gradients",
+    "filled",
+    "gradients_at",
+    "lame",
+    "mass_matrix",
+    "stiffness_matrix",
+]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -68,7 +77,7 @@ def mass_matrix(grid: Grid, mass: float) -> csc_array:
     cube = np.array([[np.prod([line[a[k], b[k]] for k in range(3)]) for b in CORNERS] for a in CORNERS])
     shapes = np.prod(1.0 + AT_SAMPLES[:, None] * SIDES_OF_CORNERS, axis=2) / 8.0
     products = (shapes[:, :, None] * shapes[:, None, :]).reshape(-1, 64)
-    blocks = (_filled(grid.inside) @ products).reshape(-1, 8, 8)
+    blocks = (filled(grid.inside) @ products).reshape(-1, 8, 8)
     blocks[grid.inside.all(axis=1)] = cube
     blocks *= grid.sizes.prod(axis=1)[:, None, None]
     return _assembled(grid.nodes, blocks * (mass / blocks.sum()), len(grid.points))
@@ -76,27 +85,38 @@ def mass_matrix(grid: Grid, mass: float) -> csc_array:
 
 def bending_bricks(sizes: Array, lam: float, mu: float) -> Array:
     """(e, 24, 24) of full bricks with edges (e, 3) m."""
-    bubbles = -2.0 * AT_POINTS[:, :, None] * np.eye(3)
-    gradients = np.concatenate([_gradients(AT_POINTS), bubbles], axis=1)
+    own, coupling, inner = bricks_with_bubbles(sizes, lam, mu)
+    return own - coupling @ np.linalg.solve(inner, coupling.transpose(0, 2, 1))
+
+
+def bricks_with_bubbles(sizes: Array, lam: float, mu: float) -> tuple[Array, Array, Array]:
+    """(e, 24, 24), (e, 24, 9), (e, 9, 9) of full bricks with edges (e, 3) m: of the nodes, of these with the incompatible
+    modes, and of these."""
+    gradients = bubble_gradients()
     unit = np.einsum("pna,pmb->abnm", gradients, gradients) / len(AT_POINTS)
     both = _isotropic(_scaled(unit[None], sizes), lam, mu)
-    own, coupling, inner = both[:, :24, :24], both[:, :24, 24:], both[:, 24:, 24:]
-    return own - coupling @ np.linalg.solve(inner, coupling.transpose(0, 2, 1))
+    return both[:, :24, :24], both[:, :24, 24:], both[:, 24:, 24:]
+
+
+def bubble_gradients() -> Array:
+    """(8, 11, 3) at AT_POINTS, of the shape functions of the nodes and of the incompatible modes."""
+    bubbles = -2.0 * AT_POINTS[:, :, None] * np.eye(3)
+    return np.concatenate([gradients_at(AT_POINTS), bubbles], axis=1)
 
 
 def cut_bricks(sizes: Array, inside: NDArray[np.bool_], lam: float, mu: float) -> Array:
     """(e, 24, 24) of bricks with edges (e, 3) m, of which the samples (e, 64) are inside."""
-    gradients = _gradients(AT_SAMPLES)
+    gradients = gradients_at(AT_SAMPLES)
     unit = np.einsum("pna,pmb->pabnm", gradients, gradients).reshape(len(AT_SAMPLES), -1)
-    return _isotropic(_scaled((_filled(inside) @ unit).reshape(-1, 3, 3, 8, 8), sizes), lam, mu)
+    return _isotropic(_scaled((filled(inside) @ unit).reshape(-1, 3, 3, 8, 8), sizes), lam, mu)
 
 
-def _filled(inside: NDArray[np.bool_]) -> Array:
+def filled(inside: NDArray[np.bool_]) -> Array:
     """(e, 64) the share of a brick's volume that each sample stands for."""
     return np.where(inside, 1.0, VOID) / inside.shape[1]
 
 
-def _gradients(places: Array) -> Array:
+def gradients_at(places: Array) -> Array:
     """(p, 8, 3) of the shape functions at places (p, 3) of the cube from -1 to 1."""
     x, y, z = np.moveaxis(1.0 + places[:, None] * SIDES_OF_CORNERS, 2, 0)
     return SIDES_OF_CORNERS / 8.0 * np.stack([y * z, x * z, x * y], axis=2)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .inertia import ModalInertia
 
-__all__ = ["MOST_A_STEP", "ReducedBody"]
+__all__ = ["MOST_A_STEP", "LargeBending", "ReducedBody", "gram_size"]
 
 Array = NDArray[np.float64]
 
@@ -20,12 +20,20 @@ MOST_A_STEP = 2.0
 
 
 @dataclass(frozen=True)
+class LargeBending:
+    """gram: (k, k) the energy, see `stvk.py`. modes: how many of the shapes are modes; the others go with their bends."""
+
+    gram: Array
+    modes: int
+
+
+@dataclass(frozen=True)
 class ReducedBody:
     """mass: kg. omega: (r,) rad/s, rising. damping: (r,) 1/s, of q'' + damping q' + omega^2 q = force.
 
     shapes: (n, 3, r) 1/sqrt(kg), what each mode does to the vertices of the shape, in the body's axes: displacements are
     shapes @ q in m, with q in m sqrt(kg), and half the square of q' is kinetic energy in J. inertia: what the floating frame
-    needs. bricks: how many it was computed with.
+    needs. bricks: how many it was computed with. large: what large bends are computed with, None of a body in small ones.
     """
 
     mass: float
@@ -34,8 +42,14 @@ class ReducedBody:
     shapes: Array
     inertia: ModalInertia
     bricks: int
+    large: LargeBending | None = None
 
     @property
     def frequencies(self) -> Array:
         """(r,) Hz."""
         return self.omega / (2.0 * math.pi)
+
+
+def gram_size(count: int) -> int:
+    """How many monomials there are of so many unknowns."""
+    return count + count * (count + 1) // 2

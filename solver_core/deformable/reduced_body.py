@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from ..geometry.solids import shape_mass_properties
 from ..geometry.surfaces import mesh_surface
-from ..scene.deformable import DeformableSpec
+from ..scene.deformable import DeformableSpec, Elasticity
 from ..scene.spec import BodySpec, ShapeSpec
+from .derivatives import large_bends
 from .elements import mass_matrix, stiffness_matrix
 from .inertia import ModalInertia, modal_inertia
 from .modes import elastic_modes
-from .reduced import ReducedBody
+from .reduced import LargeBending, ReducedBody
+from .stvk import gram_matrix
 from .voxels import Grid, brick_grid, nodal_weights
 
 __all__ = ["pinned_nodes", "preparation_digest", "prepared", "reduced_body"]
@@ -42,7 +44,13 @@ def reduced_body(
     grid = brick_grid(surface, spec.resolution)
     stiffness, weights = stiffness_matrix(grid, spec.young, spec.poisson), mass_matrix(grid, solid.mass)
     held = pinned_nodes(grid, shape, spec)
-    omega, modes = elastic_modes(stiffness, weights, grid.points, spec.modes, held)
+    large = None
+    if spec.kind is Elasticity.STVK:
+        material = spec.young, spec.poisson
+        omega, bends, number = large_bends(grid, (stiffness, weights), material, spec.modes, held)
+        modes, large = bends.nodal, LargeBending(gram_matrix(grid, bends, material), number)
+    else:
+        omega, modes = elastic_modes(stiffness, weights, grid.points, spec.modes, held)
     modes = np.einsum("vkr,ka->var", modes, grid.axes)
     share = nodal_weights(grid, shape.vertices).tocsr()
     shapes = np.ascontiguousarray((share @ modes.reshape(len(modes), -1)).reshape(-1, 3, spec.modes))
@@ -50,7 +58,7 @@ def reduced_body(
     inertia = modal_inertia(grid.points @ grid.axes, weights, modes)
     # sums have other bits in another order of memory, and what is read from a file has this one
     inertia = ModalInertia(*(np.ascontiguousarray(array) for array in inertia))
-    return ReducedBody(solid.mass, omega, damping, shapes, inertia, len(grid.cells))
+    return ReducedBody(solid.mass, omega, damping, shapes, inertia, len(grid.cells), large)
 
 
 def prepared(body: BodySpec) -> ReducedBody:

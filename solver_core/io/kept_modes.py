@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..deformable.inertia import ModalInertia
-from ..deformable.reduced import ReducedBody
+from ..deformable.reduced import LargeBending, ReducedBody, gram_size
+from ..scene.deformable import Elasticity
 from .atomic import write_atomically
 from .container import Chunk, ContainerError, encode_chunk, is_foreign, locate_chunk, open_file, read_chunk
 
@@ -80,7 +81,8 @@ def decode_modes(chunk: Chunk, bodies: int) -> SceneModes:
 def arrays_of(body: ReducedBody) -> dict[str, NDArray[Any]]:
     scalars = {"mass": np.array([body.mass]), "bricks": np.array([body.bricks])}
     inertia = {f"inertia.{name}": getattr(body.inertia, name) for name in INERTIA}
-    return {"omega": body.omega, "damping": body.damping, "shapes": body.shapes, **scalars, **inertia}
+    large = {} if body.large is None else {"gram": body.large.gram, "modes": np.array([body.large.modes])}
+    return {"omega": body.omega, "damping": body.damping, "shapes": body.shapes, **scalars, **inertia, **large}
 
 
 def body_of(arrays: Mapping[str, NDArray[Any]], prefix: str) -> ReducedBody:
@@ -89,16 +91,19 @@ def body_of(arrays: Mapping[str, NDArray[Any]], prefix: str) -> ReducedBody:
     shapes = {"omega": (count,), "damping": (count,), "shapes": (vertices, 3, count), "mass": (1,), "bricks": (1,)}
     shapes |= {"inertia.momentum": (count, 3), "inertia.spin": (count, 3), "inertia.first": (count, 3, 3)}
     shapes |= {"inertia.second": (count, count, 3, 3), "inertia.gyroscopic": (count, count, 3)}
+    if f"{prefix}gram" in arrays:
+        shapes |= {"gram": (gram_size(count), gram_size(count)), "modes": (1,)}
     found = {name: arrays[prefix + name] for name in shapes}
     for name, array in found.items():
-        wanted = np.dtype(np.int64 if name == "bricks" else np.float64)
+        wanted = np.dtype(np.int64 if name in ("bricks", "modes") else np.float64)
         if array.shape != shapes[name] or array.dtype != wanted or not np.isfinite(array).all():
             raise ValueError(f"modes: {name!r} has the shape {array.shape} of {array.dtype}, or is not finite")
     if not (count and (found["omega"] > 0.0).all() and (found["damping"] >= 0.0).all() and found["mass"][0] > 0.0):
         raise ValueError("modes without a frequency, a damping or a mass")
+    large = LargeBending(found["gram"], int(found["modes"][0])) if "gram" in found else None
     inertia = ModalInertia(*(found[f"inertia.{name}"] for name in INERTIA))
     whole = found["omega"], found["damping"], found["shapes"], inertia
-    return ReducedBody(float(found["mass"][0]), *whole, int(found["bricks"][0]))
+    return ReducedBody(float(found["mass"][0]), *whole, int(found["bricks"][0]), large)
 
 
 def scene_modes(
@@ -139,7 +144,8 @@ def scene_modes(
 def fits(body: ReducedBody, spec: SceneSpec, index: int) -> bool:
     """Whether modes can be those of a body of the scene."""
     asked = spec.bodies[index].deformable
-    return asked is not None and body.shapes.shape == (len(spec.bodies[index].shape.vertices), 3, asked.modes)
+    wanted = None if asked is None else (len(spec.bodies[index].shape.vertices), 3, asked.modes)
+    return asked is not None and body.shapes.shape == wanted and (body.large is None) == (asked.kind is Elasticity.LINEAR)
 
 
 def kept(file: Path, spec: SceneSpec, index: int) -> ReducedBody | None:

@@ -11,7 +11,7 @@ import numpy as np
 from ..deformable.reduced_body import pinned_nodes, preparation_digest
 from ..deformable.voxels import ThinnerThanABrick, brick_grid
 from ..geometry.surfaces import mesh_surface
-from ..scene.deformable import DeformableSpec
+from ..scene.deformable import DeformableSpec, Elasticity
 from ..scene.field_types import mismatches
 from ..scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind
 from .bodies import mass_findings
@@ -20,8 +20,9 @@ from .shapes import shape_findings
 
 __all__ = ["LARGEST_POISSON", "MOST_MODES", "bending_problems", "deformable_problems"]
 
-# More cost more than they show: the shapes of the first sixty of a chair are as fine as its boards are thick.
-MOST_MODES = 60
+# More cost more than they show: the shapes of the first sixty of a chair are as fine as its boards are thick. In large bends
+# the cost grows with their fourth power.
+MOST_MODES = {Elasticity.LINEAR: 60, Elasticity.STVK: 40}
 # Bricks of what keeps its volume more strictly lock.
 LARGEST_POISSON = 0.45
 
@@ -89,8 +90,8 @@ def _value_findings(spec: DeformableSpec) -> Findings:
             f"is {spec.poisson:g}; it goes from 0 (cork) to {LARGEST_POISSON}, which does for rubber too: at 0.5 nothing could "
             "change its volume, and bricks would not bend",
         )
-    if not 1 <= spec.modes <= MOST_MODES:
-        yield "modes", f"are {spec.modes}; choose from 1 to {MOST_MODES}, or a rigid body for none"
+    if not 1 <= spec.modes <= MOST_MODES[spec.kind]:
+        yield "modes", f"are {spec.modes}; choose from 1 to {MOST_MODES[spec.kind]}, or a rigid body for none"
     if spec.resolution < 0:
         yield (
             "resolution",

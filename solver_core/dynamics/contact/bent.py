@@ -14,10 +14,11 @@ from ...collision.contact_set import ContactSet
 from ...compile.kernel import kernel
 from ...problem.system import System
 from ..model.bodies import RIGID
+from ..model.large_bends import Curve, LargeBends
 from ..model.predict import Begin
 from .build import StepProblem
 
-__all__ = ["with_modes"]
+__all__ = ["with_curves", "with_modes"]
 
 Floats = NDArray[np.float64]
 
@@ -80,4 +81,17 @@ def _widened(system: System, begin: Begin) -> System:
     place = begin.bend.unknown - begin.offset[body]
     diagonal = start[body] + place * (width[body] + 1)
     mass[diagonal], inverse_mass[diagonal] = begin.bend.mass, 1.0 / begin.bend.mass
+    system = system._replace(mass=mass, inverse_mass=inverse_mass)
+    return with_curves(system, begin, begin.bend, begin.bend.curves) if isinstance(begin.bend, LargeBends) else system
+
+
+def with_curves(system: System, begin: Begin, bend: LargeBends, curves: tuple[Curve, ...]) -> System:
+    """A step's system with the blocks that large bends have about some velocities."""
+    mass, inverse_mass = system.mass.copy(), system.inverse_mass.copy()
+    for large, curve in zip(bend.steps, curves, strict=True):
+        body = int(np.searchsorted(begin.offset, large.unknown[0], side="right")) - 1
+        width, place = int(begin.offset[body + 1] - begin.offset[body]), large.unknown - begin.offset[body]
+        entries = begin.block_start[body] + place[:, None] * width + place
+        inverse = np.linalg.inv(curve.block)
+        mass[entries], inverse_mass[entries] = curve.block, 0.5 * (inverse + inverse.T)
     return system._replace(mass=mass, inverse_mass=inverse_mass)

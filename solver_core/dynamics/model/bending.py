@@ -27,6 +27,7 @@ from ...scene.spec import SceneSpec, SceneWarning, SolverSettings
 from ...validation.stiffness import stiffness_warnings
 from ..motion.free_rotation import principal_axes
 from .bodies import RIGID, Model, State
+from .large_bends import LargeBend, LargeBends, later_weight
 from .predict import Begin, Bend
 
 __all__ = ["Bending"]
@@ -105,13 +106,21 @@ class Bending:
             return begin
         width = RIGID + self.width[begin.awake]
         offset = np.concatenate([[0], np.cumsum(width)])
-        parts = []
+        parts, large, curves = [], [], []
         for k, body in enumerate(self.body):
             if begin.model.dof[body] >= 0:
                 rows = np.arange(self.first[k], self.first[k + 1])
                 unknown = offset[begin.model.dof[body]] + RIGID + np.arange(len(rows))
-                parts.append((rows, unknown, *self._predicted(k, begin, state)))
-        bend = Bend(*(np.concatenate(part) for part in zip(*parts, strict=True))) if parts else None
+                if self.reduced[k].large is None:
+                    found = self._predicted(k, begin, state)
+                else:
+                    large.append(self._large(k, unknown, begin, state))
+                    v = state.modal_velocity[self.rows(k)]
+                    curves.append(large[-1].free(v))
+                    found = v, curves[-1].velocity, np.diag(curves[-1].block)
+                parts.append((rows, unknown, *found))
+        whole = [np.concatenate(part) for part in zip(*parts, strict=True)]
+        bend = LargeBends(*whole, tuple(large), tuple(curves)) if large else Bend(*whole) if parts else None
         rigid = offset[:-1, None] + np.arange(RIGID)
         block_start = np.concatenate([[0], np.cumsum(width**2)])
         return begin._replace(offset=offset, block_start=block_start, rigid=rigid, bend=bend)
@@ -136,22 +145,33 @@ class Bending:
 
     def _predicted(self, k: int, begin: Begin, state: State) -> tuple[Floats, Floats, Floats]:
         """Of the k-th body: modal velocities as a step begins, those that it would end with, and what stands for their mass."""
-        body, index, rows = self.reduced[k], int(self.body[k]), self.rows(k)
+        body, rows = self.reduced[k], self.rows(k)
         q, v = state.modal[rows], state.modal_velocity[rows]
         h, time = begin.h, begin.force_time
         square = body.omega**2
         weight = h * h * square
         followed = weight <= FASTEST_SQUARE
         angle = np.where(followed, weight, FASTEST_SQUARE) ** 0.5
-        later = np.where(followed, 0.5 / (1.0 - np.cos(angle)) - 1.0 / angle**2, 1.0)
+        later = np.where(followed, later_weight(angle), 1.0)
         earlier = np.where(followed, later, 0.0)
         damped = time * body.damping
         share = np.maximum(0.5, 1.0 - 1.0 / np.maximum(damped, 1.0))
-        rotation = begin.bodies.rotation[index]
-        turning = rotation.T @ begin.bodies.twist[index, 3:]
-        force = quadratic_forces(body.inertia, q, v, turning) - square * q
-        if self.pinned[index]:
-            force += body.inertia.momentum @ (rotation.T @ begin.model.gravity)
+        force = self._other_forces(k, begin, q, v) - square * q
         mass = 1.0 + time * h * later * square + share * damped
         known = (1.0 + time * begin.last_step * earlier * square - (1.0 - share) * damped) * v + time * force
         return v, known / mass, mass
+
+    def _large(self, k: int, unknown: Ints, begin: Begin, state: State) -> LargeBend:
+        """The step of the k-th body, which is in large bends."""
+        q, v = state.modal[self.rows(k)], state.modal_velocity[self.rows(k)]
+        step = begin.h, begin.last_step, begin.force_time
+        return LargeBend.begun(self.reduced[k], unknown, (q, v), step, self._other_forces(k, begin, q, v))
+
+    def _other_forces(self, k: int, begin: Begin, q: Floats, v: Floats) -> Floats:
+        """(r,) N/sqrt(kg), what pulls at the modes of the k-th body besides its material: spin, and gravity where pinned."""
+        body, index = self.reduced[k], int(self.body[k])
+        rotation = begin.bodies.rotation[index]
+        force = quadratic_forces(body.inertia, q, v, rotation.T @ begin.bodies.twist[index, 3:])
+        if self.pinned[index]:
+            force += body.inertia.momentum @ (rotation.T @ begin.model.gravity)
+        return force

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from time import perf_counter
 from typing import assert_never
 
@@ -24,9 +25,11 @@ from ..contact.rolling import Rolling
 from ..joints.joints import Joints, with_inertia, with_joints
 from ..joints.rows import JointStep
 from ..model.bodies import State
+from ..model.large_bends import LargeBends
 from ..model.moving import MovingIslands
 from ..model.predict import Begin
 from ..motion.deformation import Deformation
+from .bent_further import solve_bent
 from .energy_step import solve_islands_by_energy
 from .islands import Again, Error, Requests, Totals, island_of_each, not_begun, solve_islands
 from .outcome import Solution
@@ -178,12 +181,14 @@ class StepSolver:
         """Solve the contact problem, with joints if there are some, and again where bounces give more than was taken."""
         joints, known = of_joints
 
-        def solve(problem: StepProblem) -> Solved:
+        def solve_once(problem: StepProblem) -> Solved:
             if joints is None:
                 return problem, *self._solve_islands(begin, problem, self._moving.look(begin, problem.system)), False
             return self._solve_joined(begin, joints, problem, known, may_cut, moved)
 
-        return solve_lowered(problem, solve)
+        if isinstance(begin.bend, LargeBends):
+            return solve_lowered(problem, partial(solve_bent, begin, begin.bend, solve_once))
+        return solve_lowered(problem, solve_once)
 
     def _solve_joined(
         self, begin: Begin, joints: JointStep, problem: StepProblem, known: Known, may_cut: bool, moved: Moved

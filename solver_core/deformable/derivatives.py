@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The shapes that a body takes besides its modes where these are large: modal derivatives (Barbic and James 2005).
+
+A beam that bends far grows no longer, so its end comes inwards, by the square of the bend. The second derivative of the
+deflection under the forces of modes i and j is
+
+    K Phi_ij = -f''(phi_i, phi_j),    f''.d = int S(i, j) : sym d + S(i) : sym(H_j d^T) + S(j) : sym(H_i d^T)
+
+with stresses S(i) of the linear strain of mode i and S(i, j) of sym(H_i H_j^T), and what has momenta taken off the force of a
+free body (inertia relief). Of these, in the measure of the mass and weighed by lambda_1^2 / (lambda_i lambda_j), the largest
+principal components go beside the modes, turned so that each has a stiffness of its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+from scipy.sparse import csc_array, kron
+from scipy.sparse.linalg import splu
+
+from .elements import lame
+from .modes import elastic_modes, rigid_modes
+from .strains import Displacements, bubbles_of, condensed, groups
+from .stvk import linear_energies
+from .voxels import Grid
+
+__all__ = ["large_bends"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+# Of the shapes a third are modes, as long as these have as many derivatives as the rest.
+OF_ALL = 3
+AT_ONCE = 1_000
+# Of the largest principal component: what is less is rounding.
+RANK = 1e-6
+
+
+def large_bends(
+    grid: Grid, matrices: tuple[csc_array, csc_array], material: tuple[float, float], count: int, pinned: Indices
+) -> tuple[Array, Displacements, int]:
+    """omega (count,) rad/s, rising; as many shapes, orthonormal in the metric of the mass; and how many of them are modes.
+
+    matrices: stiffness (3 v, 3 v) and mass (v, v). material: Pa and Poisson's ratio. ValueError as of `elastic_modes`.
+    """
+    stiffness, mass = matrices
+    known = lame(*material)
+    number = max(count // OF_ALL, next(m for m in range(1, count + 1) if m * (m + 3) >= 2 * count))
+    while True:
+        omega, modes = elastic_modes(stiffness, mass, grid.points, number, pinned)
+        shapes = Displacements(modes, bubbles_of(grid, modes, known))
+        if number == count:
+            return omega, shapes, number
+        more = _derivatives(grid, matrices, known, omega, shapes, pinned)
+        kept = _principal(mass, shapes, more, count - number)
+        if kept is not None:
+            break
+        # a body that bends as its modes do, as one of few bricks
+        number += 1
+    square, turned = np.linalg.eigh(linear_energies(grid, kept, known))
+    kept = kept.mixed(turned)
+    flat = kept.nodal.reshape(-1, len(turned))
+    kept = kept.mixed(np.diag(np.sign(flat[np.argmax(np.abs(flat), axis=0), np.arange(len(turned))])))
+    return np.concatenate([omega, np.sqrt(square)]), shapes.beside(kept), number
+
+
+def _derivatives(
+    grid: Grid,
+    matrices: tuple[csc_array, csc_array],
+    material: tuple[float, float],
+    omega: Array,
+    shapes: Displacements,
+    pinned: Indices,
+) -> Displacements:
+    """Of all pairs of modes, weighed by their stiffnesses."""
+    stiffness, mass = matrices
+    i, j = np.triu_indices(len(omega))
+    weight = omega[0] ** 4 / (omega[i] * omega[j]) ** 2
+    load, pushed = _loads(grid, material, shapes, i, j)
+    np.add.at(load, grid.nodes[grid.inside.all(axis=1)], condensed(grid, pushed, material))
+    free = np.setdiff1d(np.arange(stiffness.shape[0]), (3 * pinned[:, None] + np.arange(3)).ravel())
+    right = load.reshape(len(load) * 3, -1)
+    weights = csc_array(kron(mass, np.eye(3)))
+    still = np.zeros((len(right), 0))
+    if not len(pinned):
+        still = rigid_modes(grid.points, mass)
+        right = right - weights @ (still @ (still.T @ right))
+        # six degrees of freedom that hold the whole and, of forces without momenta, bear nothing
+        held = qr(still.T, mode="economic", pivoting=True)[2][:6]
+        free = np.setdiff1d(free, held)
+    factors = splu(
+        stiffness[free][:, free].tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+    )
+    found = np.zeros_like(right)
+    found[free] = factors.solve(np.ascontiguousarray(right[free]))
+    found -= still @ (still.T @ (weights @ found))
+    nodal = found.reshape(load.shape)
+    return Displacements(nodal * weight, bubbles_of(grid, nodal, material, pushed) * weight)
+
+
+def _loads(grid: Grid, material: tuple[float, float], shapes: Displacements, i: Indices, j: Indices) -> tuple[Array, Array]:
+    """(v, 3, k) N on nodes and (f, 3, 3, k) on incompatible modes, -f'' of pairs (k,) of shapes."""
+    lam, mu = material
+    load, pushed = np.zeros((len(grid.points), 3, len(i))), np.zeros((*shapes.bubbles.shape[:3], len(i)))
+    for part in groups(grid, AT_ONCE):
+        own = np.moveaxis(part.strained(shapes), -1, 0)
+        stress = np.moveaxis(part.weighed(np.moveaxis(_stress(own, lam, mu), 0, -1)), -1, 0)
+        for k, (a, b) in enumerate(zip(i, j, strict=True)):
+            of_both = part.weighed(_stress(own[a] @ own[b].swapaxes(-1, -2), lam, mu))
+            whole = part.forces(of_both + stress[a] @ own[b] + stress[b] @ own[a])
+            np.subtract.at(load[:, :, k], part.nodes.ravel(), whole[:, :8].reshape(-1, 3))
+            if len(part.full):
+                pushed[part.full, :, :, k] = -whole[:, 8:]
+    return load, pushed
+
+
+def _stress(strained: Array, lam: float, mu: float) -> Array:
+    """(..., 3, 3) of the symmetric part of a gradient."""
+    strain = 0.5 * (strained + strained.swapaxes(-1, -2))
+    return 2.0 * mu * strain + lam * np.trace(strain, axis1=-2, axis2=-1)[..., None, None] * np.eye(3)
+
+
+def _principal(mass: csc_array, modes: Displacements, more: Displacements, count: int) -> Displacements | None:
+    """The largest so many principal components of shapes, orthonormal and orthogonal to the modes; None where there are not
+    so many."""
+    rest = more
+    # once more, for what is left may be small beside what is taken off
+    for _ in range(2):
+        rest = rest.less(modes.mixed(_products(mass, modes, rest)))
+    square, turned = np.linalg.eigh(_products(mass, rest, rest))
+    square, turned = square[::-1][:count], turned[:, ::-1][:, :count]
+    if not square[-1] > RANK**2 * square[0] or len(square) < count:
+        return None
+    rest = rest.mixed(turned / np.sqrt(square))
+    rest = rest.less(modes.mixed(_products(mass, modes, rest)))
+    return rest.mixed(np.linalg.inv(np.linalg.cholesky(_products(mass, rest, rest))).T)
+
+
+def _products(mass: csc_array, one: Displacements, other: Displacements) -> Array:
+    """(r, s) in the metric of the mass."""
+    weighed = (mass @ other.nodal.reshape(len(other.nodal), -1)).reshape(-1, other.nodal.shape[-1])
+    return one.nodal.reshape(-1, one.nodal.shape[-1]).T @ weighed
