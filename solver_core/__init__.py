@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from .dynamics.model.frame import Frame, FrameStatistics
     from .dynamics.simulation import Simulation
     from .problem import configurations
+    from .problem.accuracy import Residual, Residuals, residuals
     from .problem.contact_problem import ContactProblem
     from .problem.forms import GlobalForm, LocalForm
     from .problem.friction import Friction
-    from .problem.residuals import Residual, Residuals, residuals
     from .problem.result import Found, Result, Statistics, Status
     from .problem.rounding import Rounding
     from .scene.spec import SceneSpec, SolverSettings, Staggering
@@ -69,8 +69,8 @@ _HOMES = {
     "GlobalForm": "problem.forms",
     "LcpResult": "solvers.lcp",
     "LocalForm": "problem.forms",
-    "Residual": "problem.residuals",
-    "Residuals": "problem.residuals",
+    "Residual": "problem.accuracy",
+    "Residuals": "problem.accuracy",
     "Result": "problem.result",
     "Rounding": "problem.rounding",
     "SceneError": "validation.findings",
@@ -82,7 +82,7 @@ _HOMES = {
     "Status": "problem.result",
     "creep_problem": "solvers.baraff_1991.creep",
     "lcp_residual": "solvers.lcp",
-    "residuals": "problem.residuals",
+    "residuals": "problem.accuracy",
     "solve": "solvers.solve",
     "solve_lcp": "solvers.lcp",
 }
