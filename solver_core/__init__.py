@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from .dynamics.model.frame import Frame, FrameStatistics
     from .dynamics.simulation import Simulation
     from .problem import configurations
+    from .problem.accuracy import Residual, Residuals, residuals
     from .problem.contact_problem import ContactProblem
     from .problem.forms import GlobalForm, LocalForm
     from .problem.friction import Friction
     from .problem.many_problems import ContactProblems
-    from .problem.residuals import Residual, Residuals, residuals
     from .problem.result import Found, Result, Results, Statistics, Status
     from .problem.rounding import Rounding
     from .scene.spec import SceneSpec, SolverSettings, Staggering
@@ -75,8 +75,8 @@ _HOMES = {
     "GlobalForm": "problem.forms",
     "LcpResult": "solvers.lcp",
     "LocalForm": "problem.forms",
-    "Residual": "problem.residuals",
-    "Residuals": "problem.residuals",
+    "Residual": "problem.accuracy",
+    "Residuals": "problem.accuracy",
     "Result": "problem.result",
     "Results": "problem.result",
     "Rounding": "problem.rounding",
@@ -89,7 +89,7 @@ _HOMES = {
     "Status": "problem.result",
     "creep_problem": "solvers.baraff_1991.creep",
     "lcp_residual": "solvers.lcp",
-    "residuals": "problem.residuals",
+    "residuals": "problem.accuracy",
     "solve": "solvers.solve",
     "solve_lcp": "solvers.lcp",
     "solve_many": "solvers.solve_many",

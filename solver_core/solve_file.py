@@ -21,8 +21,8 @@ from .process.ending import Ending, end_by_force, hear_parent, hear_signals
 
 if TYPE_CHECKING:
     from .io.problem_data import ProblemFile
+    from .problem.accuracy import Residuals
     from .problem.contact_problem import ContactProblem
-    from .problem.residuals import Residuals
     from .problem.result import Result
 
 __all__ = ["add_arguments", "main"]
@@ -50,7 +50,7 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
     """Solve as the command line `argv` (without the program's name) says; returns the exit status."""
     # only now, for they load numba and scipy
     from .io.contact_problem_files import read_problem, refuse_problem, write_solution
-    from .problem.residuals import residuals
+    from .problem.accuracy import residuals
     from .solvers.solve import solve
 
     try:

@@ -67,16 +67,8 @@ from .compile.kernel_cache import folder_of_kernels
 from .compile.stock import Stock
 from .compile.trust import doubt
 from .dynamics.model.frame import Frame
-from .io.cache import (
-    CacheError,
-    CacheHeld,
-    CacheLost,
-    FrameCacheReader,
-    FrameCacheWriter,
-    cache_digest,
-    cache_has_begun,
-    refuse_other_scene,
-)
+from .io.cache import CacheError, CacheLost, FrameCacheReader, cache_digest, cache_has_begun, refuse_other_scene
+from .io.cache_writer import CacheHeld, FrameCacheWriter
 from .io.container import ContainerError
 from .io.kept_modes import NOTHING_BENDS, SceneModes, scene_modes
 from .io.outputs import REPORT, STANDARD_OUTPUT, refuse_one_for_another, refuse_output, write_output

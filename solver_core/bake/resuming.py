@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ..dynamics.model.checkpoints import checkpoint_problem, missing_in, of_this_version
 from ..dynamics.model.frame import Frame
-from ..io.cache import CacheError, FrameCacheReader, FrameCacheWriter
+from ..io.cache import CacheError, FrameCacheReader
+from ..io.cache_writer import FrameCacheWriter
 from ..scene.spec import SceneSpec, SceneWarning
 from .report import broken_joints, frame_summary
 

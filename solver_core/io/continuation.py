@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from ..scene.differences import differences
 from ..scene.fields import paths_of, without_paths
 from ..scene.spec import BodyKind, BodySpec, SceneSpec, SolverSettings
-from .cache import CacheError, EarlierFrames, FrameCacheReader, FrameCacheWriter
+from .cache import CacheError, EarlierFrames, FrameCacheReader
+from .cache_writer import FrameCacheWriter
 from .records import read_head, sound_records
 from .snapshot import snapshot_digest
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..problem.accuracy import coulomb_error, residuals
 from ..problem.arguments import require_limits, require_truth, require_whole
 from ..problem.contact_problem import ContactProblem
 from ..problem.given_arrays import finite_array
-from ..problem.residuals import coulomb_error, residuals
 from ..problem.result import Found, Result, Statistics, Status, together
 from ..problem.system import apply_inverse_mass, relative_velocities, transpose_product
 from .baraff_1991.creep import creep_problem

@@ -14,7 +14,7 @@ from ..compile.kernel import kernel
 from ..problem.arguments import require_limits
 from ..problem.given_arrays import finite_array
 from ..problem.many_problems import ContactProblems
-from ..problem.residuals import coulomb_error
+from ..problem.accuracy import coulomb_error
 from ..problem.result import Results, Status
 from ..problem.subsystem import subsystem
 from .coulomb.few_contacts import MOST_FEW, solve_few

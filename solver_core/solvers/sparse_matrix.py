@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from ..problem.accuracy import coulomb_error, masses_of
 from ..problem.contact_problem import ContactProblem
-from ..problem.residuals import coulomb_error, masses_of, scales
+from ..problem.residuals import scales
 from ..problem.result import Found, Result, Statistics, Status
 from .coulomb.dense_newton import Island
 from .coulomb.given_as_matrix import solve_matrix_island

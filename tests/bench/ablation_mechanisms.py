@@ -86,7 +86,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
     # many bodies
     "sweeps": Mechanism(
         (
-            Edit(FIRST_ORDER, "error, _ = sweeps(operator, criteria, effort, state)\n    if", "error = np.inf\n    if"),
+            Edit(FIRST_ORDER, "error, _ = sweeps(operator, criteria, effort, state)\n    if", "error = 1e300\n    if"),
             Edit(FIRST_ORDER, "    if swept:\n", "    if swept and False:\n"),
         )
     ),
@@ -120,7 +120,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
     ),
     "idle limits left out": Mechanism(
         (Edit(ISLANDS, "_busy(part, impulse) if part.box.shape[0] > 0 else np.arange", "np.arange"),),
-        ("dolls", "drawbridge"),
+        ("dolls 8",),
     ),
     "tolerance in motion": Mechanism(
         (Edit(MOVING, "max(settings.tolerance, settings.moving_tolerance)", "settings.tolerance"),)

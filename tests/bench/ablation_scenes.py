@@ -121,6 +121,7 @@ SCENES |= {
     "card house 5, octagons": Scene("stands", partial(plain.card_house, levels=5), 24, OCTAGONS),
     "wall 60, octagons": Scene("falls", of_heaps("wall", 60), 24, OCTAGONS),
     "cubes 27, octagons": Scene("tumbles", of_heaps("cubes", 27), 60, OCTAGONS),
+    "dolls 8": Scene("large", partial(dolls, 8), 72, first=1),
     "concave meshes 18": Scene("meshes", meshes.heap, 16),
     "bolt in its nut": Scene("meshes", meshes.bolt_in_nut, 4),
 }

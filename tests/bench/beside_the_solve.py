@@ -23,7 +23,8 @@ import numpy as np
 
 import solver_core as sc
 from solver_core.bake.report import build_report
-from solver_core.io.cache import FrameCacheReader, FrameCacheWriter
+from solver_core.io.cache import FrameCacheReader
+from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.records import Checkpoint, encode_checkpoint
 from solver_core.io.snapshot import read_snapshot, write_snapshot
 

@@ -140,6 +140,17 @@ TABLES = {
         )
         for digits, wanted in ((4, "0.0001"), (8, "1e-08"))
     },
+    "ablation": Table(
+        {
+            "switched off": text("switched_off"),
+            "scene": text("scene"),
+            "s": number("seconds"),
+            "times as long, in turns": text("turns"),
+            "factorisations": text("factorisations"),
+            "missed": pair(text("missed"), text("number"), "{} of {}"),
+        },
+        where=lambda row: row["turns"] != "" or row["scene"] == "matrices",
+    ),
     "known_answers": Table(
         {
             "off by, mm": text("scene"),

@@ -8,7 +8,7 @@ import dataclasses
 import numpy as np
 
 from solver_core.dynamics.model.frame import Frame, FrameContacts, FrameImpacts, FrameStatistics
-from solver_core.io.cache import FrameCacheWriter
+from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.container import encode_chunk
 from solver_core.io.snapshot import snapshot_digest
 from solver_core.problem.result import Found, Status

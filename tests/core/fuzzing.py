@@ -25,7 +25,8 @@ import numpy as np
 from solver_core import certificate, impacts, worker
 from solver_core.bake.report import build_report, report_bytes
 from solver_core.dynamics.simulation import Simulation
-from solver_core.io.cache import CacheError, FrameCacheReader, FrameCacheWriter
+from solver_core.io.cache import CacheError, FrameCacheReader
+from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.container import ContainerError
 from solver_core.io.snapshot import read_snapshot, snapshot_digest, write_snapshot
 from solver_core.scene.spec import SceneSpec, SolverSettings

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...problem.accuracy import Residual, Residuals, residuals
 from ...problem.contact_problem import ContactProblem
-from ...problem.residuals import Residual, Residuals, residuals
 from ...problem.result import Found, Result
 from ...problem.subsystem import subsystem
 from ...problem.system import System

@@ -15,8 +15,8 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from ...problem.accuracy import residuals
 from ...problem.contact_problem import ContactProblem
-from ...problem.residuals import residuals
 from ...problem.result import Found, Result, Status
 from ...problem.system import System, relative_velocities
 from ...solvers.baraff_1994.contacts import pivot

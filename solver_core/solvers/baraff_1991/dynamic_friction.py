@@ -16,8 +16,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...problem.accuracy import residuals
 from ...problem.contact_problem import ContactProblem
-from ...problem.residuals import residuals
 from ...problem.result import Result, Status
 from ..bilateral import without_bilateral
 from ..complementarity import checked, most_pivots

@@ -39,8 +39,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import kernel
+from ...problem.accuracy import residuals
 from ...problem.contact_problem import ContactProblem
-from ...problem.residuals import residuals
 from ...problem.result import Result, Statistics, Status
 from ..bilateral import without_bilateral
 from ..dense import dense_problem, forces_from_impulse, impulse_from_forces, result_of

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...problem.accuracy import residuals
 from ...problem.contact_problem import ContactProblem
-from ...problem.residuals import residuals
 from ...problem.result import Result, Status
 from ..complementarity import is_ray, without_rounding
 from ..coulomb.dense_newton import SOFTEST

@@ -14,7 +14,7 @@ import pytest
 from solver_core.certificate import certificate_of, main
 from solver_core.dynamics.model.frame import Frame
 from solver_core.dynamics.solve.outcome import frame_statistics
-from solver_core.io.cache import FrameCacheWriter
+from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.snapshot import file_digest, write_snapshot
 from solver_core.problem.result import Found, Status
 from solver_core.process.command_line import ExitStatus

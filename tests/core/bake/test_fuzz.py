@@ -14,7 +14,8 @@ import pytest
 from solver_core import worker
 from solver_core.dynamics.model.checkpoints import checkpoint_problem
 from solver_core.dynamics.simulation import Simulation
-from solver_core.io.cache import CacheError, FrameCacheReader, FrameCacheWriter
+from solver_core.io.cache import CacheError, FrameCacheReader
+from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.container import ContainerError, encode_chunk
 from solver_core.io.snapshot import file_digest, read_snapshot, snapshot_digest, write_snapshot
 from solver_core.problem.result import Status

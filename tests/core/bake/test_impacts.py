@@ -11,7 +11,7 @@ import pytest
 from solver_core.dynamics.model.frame import Frame, FrameContacts, FrameImpacts
 from solver_core.dynamics.solve.outcome import frame_statistics
 from solver_core.impacts import main, merged_impacts
-from solver_core.io.cache import FrameCacheWriter
+from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.snapshot import write_snapshot
 from solver_core.process.command_line import ExitStatus
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings

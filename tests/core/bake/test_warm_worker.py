@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from solver_core import warm_worker
-from solver_core.io.cache import FrameCacheReader, FrameCacheWriter
+from solver_core.io.cache import FrameCacheReader
+from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.process.command_line import ExitStatus
 from solver_core.process.memory import most_memory
 from solver_core.scene.spec import ContactMethod, SolverSettings

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from solver_core.dynamics.simulation import Simulation
-from solver_core.io.cache import FrameCacheReader, FrameCacheWriter
+from solver_core.io.cache import FrameCacheReader
+from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.container import locate_chunk
 from solver_core.process.command_line import ExitStatus
 from solver_core.process.ending import Ending

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solver_core.io.cache import FrameCacheReader, FrameCacheWriter
+from solver_core.io.cache import FrameCacheReader
+from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.snapshot import snapshot_digest
 from solver_core.process.command_line import ExitStatus
 from solver_core.scene.spec import MaterialSpec, ShapeKind, ShapeSpec

@@ -13,7 +13,8 @@ import solver_core as sc
 from solver_core import worker
 from solver_core.certificate import certificate_of
 from solver_core.dynamics.simulation import Simulation
-from solver_core.io.cache import CacheError, EarlierFrames, FrameCacheReader, FrameCacheWriter, cache_digest
+from solver_core.io.cache import CacheError, EarlierFrames, FrameCacheReader, cache_digest
+from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.continuation import continue_from, earlier_frames
 from solver_core.io.snapshot import snapshot_digest, write_snapshot
 from solver_core.scene.differences import differences

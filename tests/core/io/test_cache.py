@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from solver_core.io import cache as cache_module
-from solver_core.io.cache import CacheError, FrameCacheReader, FrameCacheWriter, cache_has_begun
+from solver_core.io.cache import CacheError, FrameCacheReader, cache_has_begun
+from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.container import encode_chunk, locate_chunk, read_chunk
 from solver_core.io.records import LATER, decode_frame, encode_record, read_head
 from solver_core.io.snapshot import snapshot_digest

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from solver_core.io.cache import FrameCacheReader, FrameCacheWriter
+from solver_core.io.cache import FrameCacheReader
+from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.continuation import continue_from
 from solver_core.io.snapshot import snapshot_digest
 

@@ -11,7 +11,8 @@ import pytest
 import solver_core as sc
 from solver_core import worker
 from solver_core.dynamics.simulation import Simulation
-from solver_core.io.cache import FrameCacheReader, FrameCacheWriter
+from solver_core.io.cache import FrameCacheReader
+from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.continuation import continue_from, frames_that_hold
 from solver_core.io.snapshot import write_snapshot
 from solver_core.scene.fields import FieldKind, FieldSpec, Keyed

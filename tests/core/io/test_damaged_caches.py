@@ -9,7 +9,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from solver_core.io.cache import CacheError, FrameCacheReader, FrameCacheWriter, cache_has_begun
+from solver_core.io.cache import CacheError, FrameCacheReader, cache_has_begun
+from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.container import locate_chunk
 
 from ..caches import (

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from solver_core.dynamics.simulation import Simulation
-from solver_core.io.cache import CacheError, FrameCacheReader, FrameCacheWriter
+from solver_core.io.cache import CacheError, FrameCacheReader
+from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.continuation import continue_from, earlier_frames
 from solver_core.io.kept_modes import scene_modes
 from solver_core.scene.deformable import DeformableSpec

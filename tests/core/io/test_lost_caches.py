@@ -12,7 +12,8 @@ import pytest
 
 from solver_core import worker
 from solver_core.bake.events import ListenerGone
-from solver_core.io.cache import CacheLost, FrameCacheReader, FrameCacheWriter
+from solver_core.io.cache import CacheLost, FrameCacheReader
+from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.process.command_line import ExitStatus
 from solver_core.process.ending import Ending
 

@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from solver_core import worker
-from solver_core.io.cache import CacheError, FrameCacheWriter
+from solver_core.io.cache import CacheError
+from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.snapshot import snapshot_digest, write_snapshot
 from solver_core.process.file_lock import FileLock
 from solver_core.process.plain_files import PathRefused

@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 from solver_core import worker
-from solver_core.io.cache import CacheHeld, FrameCacheReader, FrameCacheWriter
+from solver_core.io.cache import FrameCacheReader
+from solver_core.io.cache_writer import CacheHeld, FrameCacheWriter
 from solver_core.io.snapshot import snapshot_digest, write_snapshot
 from solver_core.process import file_lock
 from solver_core.process.command_line import ExitStatus
