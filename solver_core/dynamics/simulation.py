@@ -53,7 +53,7 @@ from .motion.deformation import Deformation
 from .pacing.parts import Parts
 from .pacing.successions import first_of_some
 from .sleeping import Sleep, laid_asleep, none_remembered, remembered
-from .solve.outcome import Attempt, Solution, combined, frame_statistics, step_row
+from .solve.outcome import Attempt, Solution, combined, frame_statistics, row_at_rest, step_row
 from .solve.step_solver import Known, StepSolver
 
 __all__ = ["Simulation"]
@@ -258,7 +258,7 @@ class Simulation:
             self._wake(self._sleep.islands_of(np.arange(len(self.spec.bodies)) == self.pull.body))
         self._step_now = first
         with self._solver.one_step():
-            rows = self._advance_in_parts(first)
+            rows = [row_at_rest()] if self._rests(first) else self._advance_in_parts(first)
         asleep = int(self._sleep.asleep.sum())
         if len(self._joints) and self._joints.break_by(self._held):
             self._follow_joints()
@@ -268,6 +268,22 @@ class Simulation:
         row = rows[0] if len(rows) == 1 else combined(rows)
         spent = {"cuts": len(rows) - 1, "seconds": perf_counter() - begin}
         return row | spent | {"asleep": asleep, "moving": moving}
+
+    def _rests(self, at: float) -> bool:
+        """Whether all that the solver may move sleeps through a time step, which is over then but for what is animated."""
+        if self._sleep.awake.any():
+            return False
+        prescribed = self._prescribed(at, at + 1.0, self._step)
+        self._wake(self._to_wake(prescribed, self._step))
+        if self._sleep.awake.any():
+            return False
+        self._paths.place(self._state, self._sleep.held, at + 1.0)
+        self._predicted, self._last_step = prescribed, self._step
+        self._sleep.record_motion(prescribed, True)
+        self._follow_modes()
+        if len(self._joints):
+            self._joints.advance(self._state, np.zeros_like(self._joints.memory.impulse), prescribed)
+        return True
 
     def _advance_in_parts(self, step: int) -> list[dict[str, Any]]:
         """Advance by a time step, in parts from impact to impact where bodies would pass each other; the rows of these."""
@@ -452,8 +468,9 @@ class Simulation:
 
     def _follow_modes(self) -> None:
         """Put the surfaces of bodies that bend where the state has them, to move on as it does."""
-        self._deformation.bend(self._state.modal)
-        self._deformation.bend_on(self._bending.of_those(self._sleep.awake, self._state.modal_velocity))
+        if len(self._bending):
+            self._deformation.bend(self._state.modal)
+            self._deformation.bend_on(self._bending.of_those(self._sleep.awake, self._state.modal_velocity))
 
     def _wake(self, woken: NDArray[np.bool_]) -> None:
         if woken.any():

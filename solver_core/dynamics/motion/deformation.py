@@ -101,7 +101,7 @@ class Deformation:
 
     def bend(self, modal: Floats) -> None:
         """Put the surfaces of bodies that bend where a state's `modal` has them, if they are not there."""
-        if np.array_equal(modal, self._placed):
+        if not self._bent or np.array_equal(modal, self._placed):
             return
         self._placed = modal.copy()
         for mesh in self._bent:
