@@ -36,19 +36,20 @@ def show(scene: Scene, depsgraph: Depsgraph, reader: FrameCacheReader) -> None:
     index = {name: column for column, name in enumerate(reader.info.bodies)}
     # what is shown as a piece of one object is hidden, and waits
     hidden = {one.body for one in scene.stiction_display.hidden_bodies}
-    baked = [ob for ob in baked_objects(scene) if ob.stiction.backup.body in index]
-    objects = [ob for ob in baked if ob not in hidden]
+    backups = [(ob, ob.stiction.backup) for ob in baked_objects(scene)]
+    baked = [(ob, backup, body) for ob, backup in backups if (body := backup.body) in index]
+    shown = [(ob, body) for ob, _, body in baked if ob not in hidden]
     # with the fraction, and Blender's time remapping, as keyframes are evaluated
     time = scene.frame_current_final
     poses, modal = state_at(reader, time)
     # pieces share their meshes with what is hidden
-    bending = [ob for ob in baked if ob.stiction.backup.keys]
+    bending = [(ob, body) for ob, backup, body in baked if backup.keys]
     rows = reader.modal_rows() if bending else {}
-    for ob in bending:
-        show_bend(ob, modal[rows.get(index[ob.stiction.backup.body], slice(0))])
-    if not objects:
+    for ob, body in bending:
+        show_bend(ob, modal[rows.get(index[body], slice(0))])
+    if not shown:
         return
-    columns = [index[ob.stiction.backup.body] for ob in objects]
+    objects, columns = [ob for ob, _ in shown], [index[body] for _, body in shown]
     poses, first = poses[columns], reader.read(frames[0]).poses[columns]
     place(objects, basis_at(objects, world_matrices(poses, first, rest_worlds(objects)), depsgraph))
     is_start = time <= frames[0]

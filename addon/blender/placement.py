@@ -8,8 +8,9 @@ B = A^-1 W(f).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from bpy.types import Depsgraph, Object
@@ -120,23 +121,39 @@ def world_matrices(poses: Array, rest_poses: Array, rest_worlds: Array) -> Array
 
 def channels_of(objects: Sequence[Object], basis: Array) -> list[Channels]:
     """The channels that give objects the basis matrices (frames, objects, 4, 4), their scales and deltas left as they are."""
+    result: dict[int, Channels] = {}
+    for same in channels_by_mode(objects, basis):
+        for column, index in enumerate(same.indices):
+            result[index] = Channels(same.location[:, column], same.path, same.rotation[:, column])
+    return [result[index] for index in range(len(objects))]
+
+
+class ChannelsOfMode(NamedTuple):
+    """Those of `channels_of` of all objects of one rotation mode, by their indices: location (frames, k, 3), rotation (frames,
+    k, 3 or 4) of the channel `path`, and what that is now (k, 3 or 4)."""
+
+    indices: list[int]
+    location: Array
+    path: str
+    rotation: Array
+    now: Array
+
+
+def channels_by_mode(objects: Sequence[Object], basis: Array) -> Iterator[ChannelsOfMode]:
+    """The same, of the objects of one rotation mode after the other."""
     by_mode: dict[str, list[int]] = {}
     for index, ob in enumerate(objects):
         by_mode.setdefault(ob.rotation_mode, []).append(index)
-    result: dict[int, Channels] = {}
     for mode, indices in by_mode.items():
         chosen = [objects[index] for index in indices]
         scale, shift = product_of(chosen, "scale", "delta_scale"), values_of(chosen, "delta_location")
         path = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}.get(mode, "rotation_euler")
         # what has no size along an axis shows no rotation about it either
         unscaled = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale != 0.0)
-        matrices = basis[:, indices][..., :3, :3] * unscaled[:, None, :]
+        matrices, now = basis[:, indices][..., :3, :3] * unscaled[:, None, :], values_of(chosen, path)
         nearest = rotations.orthogonal(np.swapaxes(delta_rotations(chosen, mode), -1, -2) @ matrices)
-        rotation = rotations.continuous_rotation(nearest, mode, values_of(chosen, path))
-        location = basis[:, indices][..., :3, 3] - shift
-        for column, index in enumerate(indices):
-            result[index] = Channels(location[:, column], path, rotation[:, column])
-    return [result[index] for index in range(len(objects))]
+        rotation = rotations.continuous_rotation(nearest, mode, now)
+        yield ChannelsOfMode(indices, basis[:, indices][..., :3, 3] - shift, path, rotation, now)
 
 
 def values_of(objects: Sequence[Object], name: str) -> Array:
@@ -163,11 +180,13 @@ def place(objects: Sequence[Object], basis: Array) -> None:
 
     What stands there already is not touched, for Blender would evaluate it anew.
     """
-    for ob, channels in zip(objects, channels_of(objects, basis[None]), strict=True):
-        for path, values in (("location", channels.location[0]), (channels.path, channels.rotation[0])):
-            there = tuple(values.astype(np.float32).tolist())
-            if getattr(ob, path)[:] != there:
-                setattr(ob, path, there)
+    for same in channels_by_mode(objects, basis[None]):
+        chosen = [objects[index] for index in same.indices]
+        where = values_of(chosen, "location")
+        for path, now, wanted in (("location", where, same.location[0]), (same.path, same.now, same.rotation[0])):
+            single = wanted.astype(np.float32)
+            for row in np.flatnonzero((now != single).any(axis=1)):
+                setattr(chosen[row], path, single[row].tolist())
 
 
 def basis_at(objects: Sequence[Object], worlds: Array, depsgraph: Depsgraph) -> Array:

@@ -9,7 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NO_CONTACTS", "NO_OVERLAP", "ContactSet", "Overlap", "merged"]
+from ..compile.kernel import kernel
+
+__all__ = ["NO_CONTACTS", "NO_OVERLAP", "ContactSet", "Overlap", "deepest_of_pairs", "merged", "of_same_pairs"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -51,7 +53,8 @@ class ContactSet:
 
     def chosen(self, rows: Indices | NDArray[np.bool_]) -> ContactSet:
         """The contacts in the rows given, in their order."""
-        return ContactSet(*(getattr(self, field.name)[rows] for field in fields(self)))
+        of_pairs, places = (self.body_a[rows], self.body_b[rows]), (self.point[rows], self.normal[rows])
+        return ContactSet(*of_pairs, *places, self.gap[rows], self.feature[rows])
 
     def joined(self, more: ContactSet, number: int) -> ContactSet:
         """Both sets; of contacts of the same features, the first set's get other ids, made of these and the number."""
@@ -63,13 +66,53 @@ class ContactSet:
 
     def deepest(self, size: Array) -> Overlap:
         """The overlap that is deepest for the size of the smaller body; size: (n,) m, half extents of all bodies."""
-        ratio = -self.gap / np.minimum(size[self.body_a], size[self.body_b])
-        if not ratio.max(initial=0.0) > 0.0:
-            return NO_OVERLAP
-        row = int(np.argmax(ratio))
-        return Overlap(-float(self.gap[row]), float(ratio[row]), (int(self.body_a[row]), int(self.body_b[row])))
+        row, ratio = deepest_row(self.body_a, self.body_b, self.gap, size)
+        return NO_OVERLAP if row < 0 else Overlap(-float(self.gap[row]), ratio, (int(self.body_a[row]), int(self.body_b[row])))
 
 
+@kernel
+def deepest_row(body_a, body_b, gap, size):
+    """The row of `ContactSet.deepest`, -1 for none, and its ratio."""
+    row, most = -1, 0.0
+    for k in range(gap.size):
+        ratio = -gap[k] / min(size[body_a[k]], size[body_b[k]])
+        if ratio > most:
+            row, most = k, ratio
+    return row, most
+
+
+@kernel
+def of_same_pairs(body_a, body_b, marked):
+    """(m,) which contacts, sorted by bodies, are of a pair with one that is marked (m,)."""
+    out, begin = np.zeros(marked.size, np.bool_), 0
+    while begin < marked.size:
+        end, found = begin, False
+        while end < marked.size and body_a[end] == body_a[begin] and body_b[end] == body_b[begin]:
+            found |= marked[end]
+            end += 1
+        out[begin:end] = found
+        begin = end
+    return out
+
+
+@kernel
+def deepest_of_pairs(body_a, body_b, gap, a, b):
+    """(k,) m: the gap of the deepest contact of bodies a (k,) and b (k,), 0 where they do not overlap; of contacts, and for
+    pairs, that are sorted by bodies."""
+    out, i, m = np.zeros(a.size), 0, gap.size
+    for k in range(a.size):
+        if k > 0 and a[k] == a[k - 1] and b[k] == b[k - 1]:
+            out[k] = out[k - 1]
+            continue
+        while i < m and (body_a[i] < a[k] or (body_a[i] == a[k] and body_b[i] < b[k])):
+            i += 1
+        while i < m and body_a[i] == a[k] and body_b[i] == b[k]:
+            out[k] = min(out[k], gap[i])
+            i += 1
+    return out
+
+
+NAMES = tuple(field.name for field in fields(ContactSet))
 NO_CONTACTS = ContactSet(
     np.zeros(0, np.int64),
     np.zeros(0, np.int64),
@@ -88,8 +131,7 @@ def merged(contacts: ContactSet, more: ContactSet) -> ContactSet:
 
 def _joined(contacts: ContactSet, more: ContactSet) -> tuple[ContactSet, NDArray[np.bool_]]:
     """Both sets in order, and which contacts are the first of their features: those of the second set come first."""
-    names = [field.name for field in fields(ContactSet)]
-    both = ContactSet(*(np.concatenate([getattr(more, name), getattr(contacts, name)]) for name in names))
+    both = ContactSet(*(np.concatenate([getattr(more, name), getattr(contacts, name)]) for name in NAMES))
     order = np.lexsort((both.feature, both.body_b, both.body_a))
     both = both.chosen(order)
     new = np.ones(len(order), np.bool_)

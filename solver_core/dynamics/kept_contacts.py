@@ -45,10 +45,10 @@ class KeptContacts:
         if len(impacts.time):
             self._impacts.append(impacts)
 
-    def of_frame(self) -> FrameContacts | None:
-        """The contacts of the last part that was added, and all impacts; None when there was none."""
+    def of_frame(self) -> FrameContacts:
+        """The contacts of the last part that was added, none where all slept, and all impacts."""
         if self._last is None:
-            return None
+            return NO_CONTACTS
         begin, solution = self._last
         names = FrameImpacts.__dataclass_fields__
         impacts = [*self._impacts, NOTHING_MET]
@@ -122,4 +122,17 @@ NOTHING_MET = FrameImpacts(
     normal=np.zeros((0, 3), np.float32),
     impulse=np.zeros(0, np.float32),
     speed=np.zeros(0, np.float32),
+)
+NO_CONTACTS = FrameContacts(
+    body_a=np.zeros(0, np.int32),
+    body_b=np.zeros(0, np.int32),
+    point=np.zeros((0, 3), np.float32),
+    normal=np.zeros((0, 3), np.float32),
+    force=np.zeros(0, np.float32),
+    friction=np.zeros((0, 3), np.float32),
+    slip=np.zeros((0, 3), np.float32),
+    gap=np.zeros(0, np.float32),
+    mu=np.zeros(0, np.float32),
+    state=np.zeros(0, np.uint8),
+    impacts=NOTHING_MET,
 )

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["runs", "side_by_side"]
+from ..compile.kernel import kernel
+
+__all__ = ["ends_of_runs", "runs", "side_by_side"]
 
 Result = TypeVar("Result")
 
@@ -21,12 +24,21 @@ WAIT = 0.02  # s
 def runs(sizes: NDArray[np.int64], least: int) -> list[tuple[int, int]]:
     """Items, in their order, cut into runs (first, one after the last) of about the same size, about `least` or more. It
     depends on the sizes alone, so what runs come to does not on the number of threads."""
-    if len(sizes) == 0:
-        return []
-    total = int(sizes.sum())
-    share = max(least, -(-total // MOST_RUNS))
-    begins = np.flatnonzero(np.diff((np.cumsum(sizes) - sizes) // share, prepend=-1) > 0).tolist()
-    return list(zip(begins, [*begins[1:], len(sizes)], strict=True))
+    return list(pairwise(ends_of_runs(sizes, least).tolist()))
+
+
+@kernel
+def ends_of_runs(sizes, least):
+    """(runs + 1,) the first item of each of the `runs`, and how many items there are."""
+    share = max(least, -(-sizes.sum() // MOST_RUNS))
+    ends, count, before, last = np.empty(sizes.size + 1, np.int64), 0, 0, -1
+    for i in range(sizes.size):
+        if before // share > last:
+            ends[count], count = i, count + 1
+        last = before // share
+        before += sizes[i]
+    ends[count] = sizes.size
+    return ends[: count + 1].copy()
 
 
 def side_by_side(

@@ -114,11 +114,11 @@ def crash(number: int, seed: int) -> SceneSpec:
 def measured(number: int, seed: int, steps: int) -> dict[str, Any]:
     spec = crash(number, seed)
     simulation = Simulation(spec, substeps=1)
-    model = simulation._bodies.model
-    bodies, none = simulation._bodies, np.zeros(len(spec.bodies))
+    model = simulation._steps.bodies.model
+    bodies, none = simulation._steps.bodies, np.zeros(len(spec.bodies))
 
     def overlaps() -> dict[tuple[int, int], float]:
-        state = simulation._state
+        state = simulation._steps.state
         rotation, movable = matrices(state.orientation), model.dof >= 0
         found = detect(bodies.shapes, state.position, rotation, none, model.collections, movable, bodies.excluded)
         ratio = -found.gap / np.minimum(model.size[found.body_a], model.size[found.body_b])

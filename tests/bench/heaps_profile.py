@@ -21,7 +21,7 @@ from unittest.mock import patch
 import numpy as np
 
 import solver_core as sc
-from solver_core.dynamics import simulation
+from solver_core.dynamics import stepper
 from solver_core.dynamics.contact.collide import Collider
 from solver_core.dynamics.look_ahead.impacts import ImpactFinder
 from solver_core.dynamics.look_ahead.later_contacts import LaterContacts
@@ -41,11 +41,11 @@ STAGES: dict[str, tuple[object, str]] = {
     "islands told apart": (step_solver, "solve_islands"),
     "large islands begun": (beforehand, "begin_large"),
     "proposals to them": (islands, "propose_beforehand"),
-    "islands solved and accepted": (islands, "_solve_each"),
+    "islands solved and accepted": (islands, "_solve_runs"),
     "overlaps parted": (step_solver, "separation"),
     "impacts looked for": (ImpactFinder, "find"),
     "what is run into": (LaterContacts, "find"),
-    "prediction": (simulation, "predicted_step"),
+    "prediction": (stepper, "predicted_step"),
     "sleep": (Sleep, "update"),
 }
 

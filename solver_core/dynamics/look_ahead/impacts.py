@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...collision.broad_phase import candidate_pairs
-from ...collision.contact_set import ContactSet
+from ...collision.contact_set import ContactSet, of_same_pairs
 from ...collision.detect import collider_poses, work_for_rounds
 from ...collision.mesh.swept_triangles import all_triangles, with_scratch
 from ...collision.time_of_impact import HARMLESS_MOTION, OVERLAP_ALLOWED, Motion, earliest_impacts, thicknesses
@@ -114,8 +114,7 @@ class ImpactFinder:
         far = contacts.gap > np.where(fast, 4.0 * np.minimum(self._rest[a], self._rest[b]), extent)
         if not far.any():
             return far
-        pair = a * len(self._extent) + b
-        return ~np.isin(pair, pair[~far])
+        return ~of_same_pairs(a, b, ~far)
 
     def find(self, motion: Motion, movable: NDArray[np.bool_]) -> Impacts:
         """The impacts of bodies in motion that also deform; of pairs of which one is movable (n,)."""

@@ -28,9 +28,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...collision.contact_set import NO_CONTACTS, NO_OVERLAP, ContactSet, Overlap, merged
+from ...collision.contact_set import NO_CONTACTS, NO_OVERLAP, ContactSet, Overlap, deepest_of_pairs, merged, of_same_pairs
 from ...collision.detect import Scene, detect_all
 from ...collision.time_of_impact import Motion
+from ...compile.kernel import kernel
 from ..model.bodies import Bodies, State
 from ..model.held_together import HeldTogether
 from ..model.rest_gaps import rest_offsets
@@ -126,33 +127,26 @@ class LaterContacts:
         quick = reach > self._negligible * motion.share
         # meshes that deform by keys are not where they will be
         still = ~self._deformation.follows_keys()
-        rotation = matrices(moved.orientation)
-        after = self._contacts(moved.position, rotation, self._rest, quick & still)
+        after = self._contacts(moved.position, matrices(moved.orientation), self._rest, quick & still)
         a, b = after.body_a, after.body_b
-        after = after.chosen((movable[a] | movable[b]) & still[a] & still[b])
-        a, b = after.body_a, after.body_b
-        size = np.minimum(self._size[a], self._size[b])
-        deep = after.gap < -NOTICED * size
-        if not deep.any():
-            return Later(contacts, False, 0.0, after.deepest(self._size))
-        was = deepest_of_pairs(before, a, b)
-        deepened = after.gap < was - np.maximum(DEEPENING * motion.share * LARGEST_OVERLAP * size, FLUCTUATION * -was)
-        noticed = deepened & deep
-        too_far = deepened & (after.gap < -LARGEST_OVERLAP * size)
-        if noticed.any():
+        kept = (movable[a] | movable[b]) & still[a] & still[b]
+        after = after if kept.all() else after.chosen(kept)
+        at_end, at_begin = ((one.body_a, one.body_b, one.gap) for one in (after, before))
+        was, noticed, is_any, too_far, deepest = look_at_overlaps(at_end, at_begin, self._size, motion.share)
+        if is_any:
             # what was foreseen was solved for already, and came out so
-            new = noticed & (after.gap < self._foreseen(held, a, b, motion) - KEPT_TO * NOTICED * size)
+            a, b = after.body_a, after.body_b
+            expected = self._foreseen(held, a, b, motion) - KEPT_TO * NOTICED * np.minimum(self._size[a], self._size[b])
+            new = noticed & (after.gap < expected)
             if new.any():
                 contacts = merged(contacts, self._at_begin(after, new, was, before, state, motion))
-        deepest = float((-after.gap[noticed] / size[noticed]).max(initial=0.0))
-        return Later(contacts, bool(too_far.any()), deepest, after.deepest(self._size))
+        return Later(contacts, too_far, deepest, after.deepest(self._size))
 
     def _at_begin(
         self, after: ContactSet, noticed: Flags, was: Floats, before: ContactSet, state: State, motion: Motion
     ) -> ContactSet:
         """The contacts of the pairs that have one noticed, in the terms of the begin."""
-        pair = self._pair(after)
-        chosen = np.isin(pair, pair[noticed])
+        chosen = of_same_pairs(after.body_a, after.body_b, noticed)
         contacts = self._told_at_begin(after.chosen(chosen), motion.h, motion)
         # how much of the depth at the end the approach along the normal does not explain
         depth, left = was[chosen] - after.gap[chosen], was[chosen] - contacts.gap
@@ -169,7 +163,7 @@ class LaterContacts:
     def _foreseen(self, held: ContactSet, a: Ints, b: Ints, motion: Motion) -> Floats:
         """(k,) m: the deepest gap of bodies a (k,) and b (k,) that contacts let expect of a motion, 0 where no overlap."""
         end = held.gap + motion.h * self._normal_speed(held, motion)
-        return deepest_of_pairs(replace(held, gap=end), a, b)
+        return deepest_of_pairs(held.body_a, held.body_b, end, a, b)
 
     def _broken(self, contacts: ContactSet, motion: Motion) -> Flags:
         """(m,) contacts, in the terms of the begin, that a motion does not keep to; others would not alter it."""
@@ -248,22 +242,39 @@ class LaterContacts:
 
 def normal_speed(contacts: ContactSet, twist: Floats, position: Floats) -> Floats:
     """(m,) m/s: n . u of bodies at their positions (n, 3) with twists (n, 6)."""
-    a, b = contacts.body_a, contacts.body_b
-    velocity = twist[b, :3] + np.cross(twist[b, 3:], contacts.point - position[b])
-    velocity -= twist[a, :3] + np.cross(twist[a, 3:], contacts.point - position[a])
-    return np.einsum("ij,ij->i", velocity, contacts.normal)
+    return normal_speeds(contacts.body_a, contacts.body_b, contacts.point, contacts.normal, twist, position)
 
 
-def deepest_of_pairs(contacts: ContactSet, a: Ints, b: Ints) -> Floats:
-    """(k,) m: the gap of the deepest contact of bodies a (k,) and b (k,), 0 where they do not overlap."""
-    count = max(contacts.body_b.max(initial=0), b.max(initial=0)) + 1
-    overlapping = np.flatnonzero(contacts.gap < 0.0)
-    pairs, place = np.unique((contacts.body_a * count + contacts.body_b)[overlapping], return_inverse=True)
-    deepest = np.zeros(len(pairs) + 1)
-    np.minimum.at(deepest, place, contacts.gap[overlapping])
-    wanted = a * count + b
-    at = np.searchsorted(pairs, wanted)
-    return np.where(np.append(pairs, -1)[at] == wanted, deepest[at], 0.0)
+@kernel
+def normal_speeds(body_a, body_b, point, normal, twist, position):
+    """The same, of the arrays of contacts."""
+    out = np.zeros(body_a.size)
+    for k in range(body_a.size):
+        for body, sign in ((body_a[k], -1.0), (body_b[k], 1.0)):
+            x, y, z = point[k, 0] - position[body, 0], point[k, 1] - position[body, 1], point[k, 2] - position[body, 2]
+            v, w, n = twist[body, :3], twist[body, 3:], normal[k]
+            along = n[0] * (v[0] + w[1] * z - w[2] * y) + n[1] * (v[1] + w[2] * x - w[0] * z)
+            out[k] += sign * (along + n[2] * (v[2] + w[0] * y - w[1] * x))
+    return out
+
+
+@kernel
+def look_at_overlaps(after, before, size, share):
+    """Of contacts (body_a, body_b, gap) where a motion ends, and others before it: (m,) the deepest gap that their pairs had, 0
+    for none; (m,) which are noticed; whether any is, and whether any comes too far; and how deep at most what is noticed is, in
+    half extents (n,) of the smaller body. share: of the time step, that the motion takes."""
+    a, b, gap = after
+    was = deepest_of_pairs(before[0], before[1], before[2], a, b)
+    noticed, any_noticed, too_far, deepest = np.zeros(gap.size, np.bool_), False, False, 0.0
+    for k in range(gap.size):
+        smaller = min(size[a[k]], size[b[k]])
+        margin = max(DEEPENING * share * LARGEST_OVERLAP * smaller, FLUCTUATION * -was[k])
+        if not (gap[k] < -NOTICED * smaller and gap[k] < was[k] - margin):
+            continue
+        noticed[k] = any_noticed = True
+        too_far |= gap[k] < -LARGEST_OVERLAP * smaller
+        deepest = max(deepest, -gap[k] / smaller)
+    return was, noticed, any_noticed, too_far, deepest
 
 
 def twist_between(before: State, after: State, twist: Floats, h: float) -> Floats:
@@ -271,9 +282,16 @@ def twist_between(before: State, after: State, twist: Floats, h: float) -> Float
 
     twist: (n, 6) about these; it stands where a body turns so far that the way round is not certain.
     """
-    out = np.empty_like(twist)
-    out[:, :3] = (after.position - before.position) / h
-    turned = rotation_vectors(before.orientation, after.orientation) / h
-    far = h * np.linalg.norm(twist[:, 3:], axis=1) > HALF_A_TURN
-    out[:, 3:] = np.where(far[:, None], twist[:, 3:], turned)
+    return twists_between(before.position, after.position, before.orientation, after.orientation, twist, h)
+
+
+@kernel
+def twists_between(place, later_place, turn, later_turn, twist, h):
+    """The same, of positions (n, 3) and orientations (n, 4)."""
+    out, turned = np.empty_like(twist), rotation_vectors(turn, later_turn)
+    for i in range(len(twist)):
+        far = h * np.sqrt(twist[i, 3] ** 2 + twist[i, 4] ** 2 + twist[i, 5] ** 2) > HALF_A_TURN
+        for row in range(3):
+            out[i, row] = (later_place[i, row] - place[i, row]) / h
+            out[i, 3 + row] = twist[i, 3 + row] if far else turned[i, row] / h
     return out

@@ -22,7 +22,7 @@ from ..motion.rotation import rotate_by, write_matrix
 from .bodies import RIGID, Model, State
 from .rest_gaps import TOUCHING_OFFSETS, AtRest, RestGaps
 
-__all__ = ["Begin", "Bend", "Prediction", "is_locked", "predict", "predicted_step"]
+__all__ = ["Begin", "Bend", "Prediction", "all_twists", "is_locked", "predict", "predicted_step"]
 
 Floats = NDArray[np.float64]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +39,7 @@ from ...solvers.coulomb.cascade import Request, solve_system
 from ...solvers.criteria import LARGE
 from ...solvers.effort import DONE, OVERDUE, WORK
 from ...solvers.infeasible import contradiction
-from ...threads.side_by_side import runs, side_by_side
+from ...threads.side_by_side import ends_of_runs, side_by_side
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -132,6 +133,19 @@ def islands_of(system):
     bodies = system.offset.size - 1
     start, contacts = contact_islands(bodies, system.body_a, system.body_b)
     return Islands(start, contacts, np.full(bodies, -1, np.int64))
+
+
+@kernel
+def asked_of(system, requests_of_bodies):
+    """The `Islands` of a system, and what is asked of each: (islands,) the tolerance, and whether it tumbles."""
+    (body_tolerance, body_moving), islands = requests_of_bodies, islands_of(system)
+    count = islands.start.size - 1
+    tolerance, moving = np.empty(count), np.empty(count, np.bool_)
+    for i in range(count):
+        k = islands.contacts[islands.start[i]]
+        body = max(system.body_a[k], system.body_b[k])
+        tolerance[i], moving[i] = body_tolerance[body], body_moving[body]
+    return islands, tolerance, moving
 
 
 @kernel_part
@@ -233,6 +247,19 @@ def _solve_each(system, islands, requests, which, effort, impulse, v, out):
 
 
 @kernel
+def _solve_runs(system, islands, requests, runs, effort, impulse, v, out):
+    """Solve runs of islands, which and where they end as of `ends_of_runs`, one after the other, each within what is left of
+    the effort now, so that it comes to the same as in threads."""
+    which, ends = runs
+    begin, done = effort[WORK], 0
+    for i in range(ends.size - 1):
+        effort[WORK] = begin
+        _solve_each(system, islands, requests, which[ends[i] : ends[i + 1]], effort, impulse, v, out)
+        done += effort[WORK] - begin
+    effort[WORK] = begin + done
+
+
+@kernel
 def island_of_each(system):
     """(m,) which of the islands, as `islands_of` counts them, each triple of rows is in; and how many there are."""
     start, contacts = contact_islands(system.offset.size - 1, system.body_a, system.body_b)
@@ -258,27 +285,25 @@ def solve_islands(
     when it is overdue. threads: that large islands are begun in, and islands solved; no answer depends on their number. again:
     where some islands of the system are solved already, None for all anew.
     """
-    islands = islands_of(system)
+    islands, tolerance, moving = asked_of(system, (requests.tolerance, requests.moving))
     start, contacts, number = islands
-    count = start.size - 1
-    first = contacts[start[:-1]]
-    some_body = np.maximum(system.body_a[first], system.body_b[first])
-    requests = requests._replace(tolerance=requests.tolerance[some_body], moving=requests.moving[some_body])
+    requests, count = requests._replace(tolerance=tolerance, moving=moving), start.size - 1
     which, v, out = (np.arange(count), system.velocity.copy(), not_begun(count)) if again is None else again
     out.factorisations[:] = 0
-    factorisations, proposed = _propose(system, islands, requests, which, effort, impulse, threads)
-    size = np.diff(start)[which]
-    pieces = runs(size, OF_A_RUN) if size.sum() > OF_A_RUN else []
-    if len(pieces) < 2:
-        _solve_each(system, islands, requests, which, effort, impulse, v, out)
+    large = _propose(system, islands, requests, which, effort, impulse, threads) if is_large(system) else None
+    ends = ends_of_runs((start[1:] - start[:-1])[which], OF_A_RUN)
+    if threads == 1 or len(ends) < 3:
+        _solve_runs(system, islands, requests, (which, ends), effort, impulse, v, out)
     else:
-        efforts, numbers = np.tile(effort, (len(pieces), 1)), np.tile(number, (len(pieces), 1))
+        efforts = np.tile(effort, (len(ends) - 1, 1))
+        numbers, pieces = np.tile(number, (len(ends) - 1, 1)), pairwise(ends)
         each = [(islands._replace(number=numbers[i]), requests, which[slice(*piece)]) for i, piece in enumerate(pieces)]
         tasks = [partial(_solve_each, system, *one, efforts[i], impulse, v, out) for i, one in enumerate(each)]
         side_by_side(threads, tasks, partial(_pass_on, effort, efforts))
         effort[WORK] += (efforts[:, WORK] - effort[WORK]).sum()
-    out.factorisations[:] += factorisations
-    out.found[:] = np.where(out.found == Found.START, proposed, out.found)
+    if large is not None:
+        out.factorisations[:] += large[0]
+        out.found[:] = np.where(out.found == Found.START, large[1], out.found)
     for i in which[(out.status[which] == Status.MAX_ITERATIONS) | (out.status[which] == Status.UNCONFIRMED)]:
         chosen = contacts[start[i] : start[i + 1]]
         problem = ContactProblem.of_system(subsystem(system, chosen, number)[0])
@@ -299,8 +324,6 @@ def _propose(
     (islands,)."""
     start, contacts, number = islands
     cost, found = np.zeros(start.size - 1, np.int64), np.zeros(start.size - 1, np.int64)
-    if not is_large(system):
-        return cost, found
     tolerance, moving, max_iterations, sides, variant = requests
     for i in which[np.diff(start)[which] > LARGE].tolist():
         chosen = contacts[start[i] : start[i + 1]]

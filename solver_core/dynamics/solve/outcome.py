@@ -22,7 +22,7 @@ from ..model.frame import FrameStatistics
 from ..model.predict import Begin
 from .islands import Error, Totals
 
-__all__ = ["Attempt", "Solution", "combined", "frame_statistics", "step_row"]
+__all__ = ["Attempt", "Solution", "combined", "frame_statistics", "row_at_rest", "step_row"]
 
 Floats = NDArray[np.float64]
 
@@ -138,6 +138,14 @@ def step_row(
         "spin": spin,
         "spinning_body": spinning,
     }
+
+
+def row_at_rest() -> dict[str, Any]:
+    """The row of a step through which all bodies that the solver may move slept."""
+    none = dict.fromkeys(("contacts", "islands", "iterations", "factorisations", "chosen_normals"), 0)
+    nobody = dict.fromkeys(PAIRS, (-1, -1)) | {"spinning_body": -1}
+    fine = dict.fromkeys(("relative_error", "residual", *RELATIVE, "deepest_overlap", "overlap_ratio", "spin"), 0.0)
+    return {"status": Status.SOLVED, "solves": 1, "found": np.zeros(len(Found), np.int64)} | none | nobody | fine
 
 
 def combined(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from ...solvers.criteria import FEW_BODIES, MAX_CHECKS, StoppingCriteria
 from ...solvers.effort import allow
 from ...solvers.kaufman_2008.projection import DISK, MULTIPLIER_STEPS, Sets, project
 from ..model.bodies import RIGID, Model
-from ..model.predict import Begin
+from ..model.predict import Begin, all_twists
 from ..model.rest_gaps import REST_OFFSET
 
 __all__ = ["leave_what_gets_worse", "left_to_limits", "separation"]
@@ -73,24 +73,20 @@ def separation(
     body_a, body_b, gap = contacts.body_a, contacts.body_b, contacts.gap
     out, pushes = np.zeros_like(v), np.zeros(len(gap))
     rest, offset, _ = begin.at_rest(contacts)
-    moves = in_motion[body_a] | in_motion[body_b]
-    left = offset * np.where(moves, NEGLIGIBLE_IN_MOTION, NEGLIGIBLE)
-    missing, near, is_any = nearer_than_rest(system, v, gap, rest, left, h)
+    places, bodies = (body_a, body_b, gap, rest, offset), (model.dof, model.size, begin.bodies.predicted, in_motion)
+    is_any, near, wanted, size, moves = openings(system, v, places, bodies, (h, recovery_speed))
     if not is_any:
         return out, pushes
-    size = np.minimum(model.size[body_a], model.size[body_b])
-    every = relative_velocities(system, v)
-    velocity = every[: len(gap)]
-    inward = _speed_of_entry(model, body_a, body_b, velocity[:, 1:], begin.all_twists(v), h)
-    room = np.maximum(gap + (offset - rest) - CLEAR * offset + h * velocity[:, 0], 0.0)
-    wanted = np.where(near, -np.minimum(missing / h, recovery_speed * size + inward), room / h)
     (pairs, box), bias = joined, np.zeros_like(system.bias)
-    bias[len(gap) :] = left_to_limits(every[len(gap) :], box)
+    if len(box):
+        bias[len(gap) :] = left_to_limits(relative_velocities(system, v)[len(gap) :], box)
     apart = system._replace(velocity=np.zeros_like(v), bias=bias, slack=wanted, mu=np.zeros_like(system.mu), box=box)
     if begin.bend is not None:
         # not by bending: what is bent to make room springs back, and into what it was parted from
         apart = apart._replace(jacobian_a=rigid_part(apart.jacobian_a), jacobian_b=rigid_part(apart.jacobian_b))
-    linked_a, linked_b = np.concatenate([body_a, pairs[:, 0]]), np.concatenate([body_b, pairs[:, 1]])
+    linked_a, linked_b = body_a, body_b
+    if len(pairs):
+        linked_a, linked_b = np.concatenate([body_a, pairs[:, 0]]), np.concatenate([body_b, pairs[:, 1]])
     islands = connected(len(model.dof), model.dof >= 0, linked_a, linked_b)
     impulse, acting = np.zeros((len(system.body_a), 3)), np.zeros(len(system.body_a), dtype=np.bool_)
     acting[: len(near)] = near | (pushed > 0.0)
@@ -101,7 +97,7 @@ def separation(
     acting[:] = False
     acting[chosen] = True
     impulse[: len(near), 0] = np.where(acting[: len(near)], pushed, 0.0)
-    nearly = PARTED_IN_MOTION if moves[near].all() else NEARLY_PARTED
+    nearly = PARTED_IN_MOTION if moves else NEARLY_PARTED
     ways: list[Part] = [partial(_part_soon, nearly), _project_apart, _compromise_apart]
     while ways:
         solve = ways.pop(0)
@@ -124,15 +120,45 @@ def rigid_part(jacobian: Floats) -> Floats:
 
 
 @kernel
-def nearer_than_rest(system, v, gap, rest, left, h):
-    """(m,) m, by how much bodies at gaps (m,) come nearer than they rest with velocities v (dof,) in h seconds, or are; (m,)
-    whether that is more than what is left (m,), and whether any is."""
-    missing, near, is_any = np.empty(gap.size), np.empty(gap.size, np.bool_), False
-    for k in range(gap.size):
-        missing[k] = rest[k] - gap[k] - h * max(relative_velocity(system, k, v)[0], 0.0)
-        near[k] = missing[k] > left[k]
+def openings(system, v, contacts, bodies, limits):
+    """What contacts (body_a, body_b, gap, rest, offset), all (m,), are to be parted by, on top of velocities v (dof,): whether
+    any is; (m,) which are; (m,) m/s, what the slack of each is for that; (m,) m, the half extent of the smaller body; and
+    whether all that are to be parted are of large islands in motion.
+
+    bodies: (n,) degrees of freedom, half extents, predicted twists (n, 6), and which are in large islands in motion. limits: s,
+    the step, and half extents a second.
+
+    A contact's normal velocity is not negative where the step begins. Over the step, a point at a distance r from the axis of a
+    rotating body leaves its tangent by omega^2 r h^2 / 2, and what slides over a surface of radius r leaves that by
+    u_t^2 h^2 / 2 r; half extents stand for both. So much the steps themselves let in.
+    """
+    (body_a, body_b, gap, rest, offset), (dof, extent, predicted, in_motion), (h, recovery_speed) = contacts, bodies, limits
+    m, is_any, all_move = gap.size, False, True
+    near, wanted, size = np.empty(m, np.bool_), np.empty(m), np.empty(m)
+    for k in range(m):
+        moves = in_motion[body_a[k]] or in_motion[body_b[k]]
+        # by how much bodies come nearer than they rest, or are
+        wanted[k] = rest[k] - gap[k] - h * max(relative_velocity(system, k, v)[0], 0.0)
+        near[k] = wanted[k] > offset[k] * (NEGLIGIBLE_IN_MOTION if moves else NEGLIGIBLE)
         is_any |= near[k]
-    return missing, near, is_any
+        all_move &= moves or not near[k]
+    if not is_any:
+        return is_any, near, wanted, size, all_move
+    twist = all_twists(dof, system.offset, predicted, v)
+    for k in range(m):
+        a, b = body_a[k], body_b[k]
+        size[k], spin = min(extent[a], extent[b]), 0.0
+        opens, s, t = relative_velocity(system, k, v)
+        if not near[k]:
+            room = gap[k] + (offset[k] - rest[k]) - CLEAR * offset[k] + h * opens
+            wanted[k] = max(room, 0.0) / h
+            continue
+        for body in (a, b):
+            square = twist[body, 3] ** 2 + twist[body, 4] ** 2 + twist[body, 5] ** 2
+            spin += extent[body] * square if square > 0.0 else 0.0
+        inward = 0.5 * h * (spin + (s * s + t * t) / size[k])
+        wanted[k] = -min(wanted[k] / h, recovery_speed * size[k] + inward)
+    return is_any, near, wanted, size, all_move
 
 
 def _part_by(
@@ -263,19 +289,6 @@ def how_many(system, chosen):
                 seen[body] = True
                 count += 1
     return count
-
-
-def _speed_of_entry(model: Model, body_a: Indices, body_b: Indices, slip: Floats, twist: Floats, h: float) -> Floats:
-    """(m,) how fast the steps themselves let bodies into each other.
-
-    A contact's normal velocity is not negative where the step begins. Over the step, a point at a distance r from the axis of a
-    rotating body leaves its tangent by omega^2 r h^2 / 2, and what slides over a surface of radius r leaves that by
-    u_t^2 h^2 / 2 r; half extents stand for both.
-    """
-    size = np.minimum(model.size[body_a], model.size[body_b])
-    square = np.einsum("bi,bi->b", twist[:, 3:], twist[:, 3:])
-    spin = np.where(square > 0.0, model.size, 0.0) * square
-    return 0.5 * h * (spin[body_a] + spin[body_b] + np.einsum("ki,ki->k", slip, slip) / size)
 
 
 @kernel

@@ -113,11 +113,11 @@ def test_what_tumbles_nearly_as_one_can_stick_by_all_its_contacts():
         for i, (size, (x, _, z), rate) in enumerate(zip(sizes, places, rates, strict=True))
     ]
     simulation = sc.Simulation(scene(*thrown))
-    begin = simulation._begin(0.0, simulation._step)
+    begin = simulation._steps._begin(0.0, simulation._steps.step)
     count = len(begin.contacts)
     beyond = Beyond(np.zeros((count, 3)), NO_TURNING, NO_TURNING, np.zeros(count, dtype=bool))
-    known = beyond, simulation._memory, rules_of(simulation.spec)
-    given = begin, simulation._state, begin.contacts, *known, np.inf
+    known = beyond, simulation._steps.memory, rules_of(simulation.spec)
+    given = begin, simulation._steps.state, begin.contacts, *known, np.inf
     system = build_system(*given, np.zeros(3, dtype=bool)).system
     assert {*zip(system.body_a, system.body_b, strict=True)} == {(0, 1), (0, 2), (1, 2)}
     jacobian = np.zeros((len(begin.contacts), 3, 18))

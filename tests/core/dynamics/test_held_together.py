@@ -247,7 +247,7 @@ def test_a_run_that_goes_on_from_a_checkpoint_with_some_glue_broken_is_the_same_
     other.restore(whole._frame, whole.checkpoint())
     for _ in range(3):
         np.testing.assert_array_equal(whole.advance().poses, other.advance().poses)
-    assert whole._joints.memory.broken.tolist() == [True, False, False]
+    assert whole._steps.joints.memory.broken.tolist() == [True, False, False]
 
 
 def test_a_checkpoint_may_have_fewer_pairs_than_the_scene_begins_with_but_none_that_are_not():

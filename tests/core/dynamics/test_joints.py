@@ -251,7 +251,7 @@ def test_boxes_fixed_to_each_other_fly_like_one_body_and_keep_their_momenta():
     frames, momenta = [], []
     for frame in simulation.frames(240):
         frames.append(frame)
-        state, mass = simulation._state, np.array(masses)[:, None]
+        state, mass = simulation._steps.state, np.array(masses)[:, None]
         turning = state.angular_momentum + mass * np.cross(state.position, state.velocity)
         momenta.append(np.append((mass * state.velocity).sum(axis=0), turning.sum(axis=0)))
     np.testing.assert_allclose(momenta, np.tile(momenta[0], (241, 1)), atol=1e-6)

@@ -18,8 +18,8 @@ from solver_core.dynamics.look_ahead.impacts import NO_IMPACTS, Cut
 from solver_core.dynamics.model.rest_gaps import rest_offsets
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.dynamics.pacing.parts import MAX_CUTS
-from solver_core.dynamics.simulation import MAX_TRIES
 from solver_core.dynamics.solve.separation import leave_what_gets_worse
+from solver_core.dynamics.stepper import MAX_TRIES
 from solver_core.geometry.shapes import build_shapes
 from solver_core.scene import parts
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
@@ -58,7 +58,7 @@ def body(name, shape, random, position, velocity=(0.0, 0.0, 0.0), spin=0.0, mass
 
 def deepest(simulation):
     """The deepest overlap now, looked for anew, in half extents of the smaller body."""
-    bodies, state = simulation._bodies, simulation._state
+    bodies, state = simulation._steps.bodies, simulation._steps.state
     none, movable = np.zeros(len(state.position)), bodies.model.dof >= 0
     rotation = matrices(state.orientation)
     found = detect(bodies.shapes, state.position, rotation, none, bodies.model.collections, movable, bodies.excluded)
@@ -144,7 +144,7 @@ def test_two_bodies_that_crash_keep_their_momenta_and_stay_apart(kind):
             statistics = simulation.advance().statistics
             hits += int(statistics.contacts.max() > 0)
             assert max(deepest(simulation), statistics.overlap_ratio.max()) <= TENTH_OF_A_PERCENT
-            state, model = simulation._state, simulation._bodies.model
+            state, model = simulation._steps.state, simulation._steps.bodies.model
             linear = model.mass[:, None] * state.velocity
             momenta.append([linear.sum(axis=0), (np.cross(state.position, linear) + state.angular_momentum).sum(axis=0)])
             turned = matrices(state.orientation) @ model.inertia @ matrices(state.orientation).transpose(0, 2, 1)
@@ -267,13 +267,13 @@ def test_a_step_refused_for_an_impact_at_its_very_end_may_still_be_refused_for_a
     """Else the last impact of a step uses up all refusals, and what bodies then run into is let in."""
     scene = SceneSpec((body("Ball", SHAPES["ball"], np.random.default_rng(0), np.zeros(3)),), gravity=NO_GRAVITY)
     simulation = sc.Simulation(scene, substeps=1)
-    asked, step, advance = [], 1.0 / 24.0, simulation._attempt
+    asked, step, advance = [], 1.0 / 24.0, simulation._steps._attempt
 
     def attempt(at, h, cuts, turns):
         asked.append((h, cuts))
         return Cut(h, repeatedly=False) if len(asked) == 1 else advance(at, h, cuts, turns)
 
-    simulation._attempt = attempt
+    simulation._steps._attempt = attempt
     simulation.advance()
     assert asked[0] == (pytest.approx(step), MAX_CUTS)
     assert asked[1] == (pytest.approx(0.5 * step), MAX_CUTS - 1)
@@ -286,12 +286,12 @@ def test_a_parting_that_brings_the_deepest_overlap_deeper_is_left_out(speed, kep
     plate = parts.box("Plate", (0.4, 0.4, 0.02), (0.0, 0.0, 0.009), material)
     simulation = sc.Simulation(SceneSpec((parts.ground(material), plate), gravity=NO_GRAVITY))
     h = 1.0 / 240.0
-    begin = simulation._begin(0.0, h)
+    begin = simulation._steps._begin(0.0, h)
     contacts = begin.contacts
     assert contacts.gap.min() == pytest.approx(-0.001)
-    state = simulation._state
+    state = simulation._steps.state
     beyond = Beyond(np.zeros((len(contacts), 3)), NO_TURNING, NO_TURNING, np.zeros(len(contacts), dtype=bool))
-    given = begin, state, contacts, beyond, simulation._memory, rules_of(simulation.spec)
+    given = begin, state, contacts, beyond, simulation._steps.memory, rules_of(simulation.spec)
     system = build_system(*given, True, np.zeros(2, dtype=bool)).system
     size, islands, v = np.full(len(contacts), 0.01), np.array([0, 1]), np.array([0.0, 0.0, speed, 0.0, 0.0, 0.0])
     leave_what_gets_worse(begin.model, system, islands, contacts, rest_offsets(size), size, h, v)
@@ -304,15 +304,15 @@ def test_what_contacts_foresaw_is_not_told_again_but_is_too_far_all_the_same():
     box = parts.box("Box", (0.2, 0.2, 0.2), (0.0, 0.0, 0.105), material)
     simulation = sc.Simulation(SceneSpec((parts.ground(material), box), gravity=NO_GRAVITY))
     h = 1.0 / 240.0
-    begin, state = simulation._begin(0.0, h), simulation._state
+    begin, state = simulation._steps._begin(0.0, h), simulation._steps.state
     twist = np.zeros((2, 6))
     twist[1, 2] = -0.006 / h
     moved = state._replace(position=state.position + h * twist[:, :3])
-    known = NO_CONTACTS, NO_CONTACTS, state, simulation._motion(begin, twist), moved, NO_IMPACTS, begin.awake
-    told = simulation._later.find(*known)
+    known = NO_CONTACTS, NO_CONTACTS, state, simulation._steps._motion(begin, twist), moved, NO_IMPACTS, begin.awake
+    told = simulation._steps._later.find(*known)
     assert told.too_far and len(told.contacts) == 4
     np.testing.assert_allclose(told.contacts.gap, 0.005, atol=1e-12)
-    again = simulation._later.find(NO_CONTACTS, told.contacts, *known[2:])
+    again = simulation._steps._later.find(NO_CONTACTS, told.contacts, *known[2:])
     assert again.too_far and again.deepened == told.deepened
     assert len(again.contacts) == 0
 
@@ -326,11 +326,11 @@ def test_a_step_is_cut_at_an_impact_of_two_unless_one_is_in_a_large_island_in_mo
     pellet = ShapeSpec(ShapeKind.HULL, np.zeros((1, 3)), margin=0.005)
     shot = body("Pellet", pellet, random, (0.02, 0.01, 0.1), (3.0, 1.0, -60.0), 0.0, 0.01)
     simulation = sc.Simulation(SceneSpec((plate, shot), gravity=NO_GRAVITY, fps=240.0), substeps=1)
-    simulation._moving.look = lambda begin, system: (np.full(1, 1e-6), np.zeros(1, dtype=bool))
-    simulation._moving.members[1] = in_motion
-    outcome = simulation._attempt(0.0, h, MAX_CUTS)
+    simulation._steps.moving.look = lambda begin, system: (np.full(1, 1e-6), np.zeros(1, dtype=bool))
+    simulation._steps.moving.members[1] = in_motion
+    outcome = simulation._steps._attempt(0.0, h, MAX_CUTS)
     if in_motion:
         assert not isinstance(outcome, Cut)
-        assert simulation._state.position[1, 2] > 0.0
+        assert simulation._steps.state.position[1, 2] > 0.0
     else:
         assert isinstance(outcome, Cut) and outcome.time < 0.5 * h

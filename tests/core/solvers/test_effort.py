@@ -126,7 +126,7 @@ def test_a_step_of_a_simulation_ends_in_time_and_says_so():
 
 
 def test_every_step_whose_time_is_over_before_it_is_solved_says_so(monkeypatch):
-    from solver_core.dynamics import simulation
+    from solver_core.dynamics import stepper
 
     @contextmanager
     def rung_at_once(effort, seconds):
@@ -136,7 +136,7 @@ def test_every_step_whose_time_is_over_before_it_is_solved_says_so(monkeypatch):
     monkeypatch.setattr(step_solver, "deadline_timer", rung_at_once)
     frames = sc.Simulation(sc.scenes.card_house(levels=3), tolerance=1e-12, substeps=2).run(4)[1:]
     assert all((frame.statistics.status == sc.Status.TIME_LIMIT).all() for frame in frames)
-    assert all((frame.statistics.solves <= simulation.FEW_TRIES).all() for frame in frames)
+    assert all((frame.statistics.solves <= stepper.FEW_TRIES).all() for frame in frames)
 
 
 def test_pivoting_ends_in_time_too_and_says_so():
@@ -150,13 +150,13 @@ def test_pivoting_ends_in_time_too_and_says_so():
 
 def test_a_step_that_has_done_its_work_is_not_tried_again(monkeypatch):
     """It is solved twice at most, for what else goes on in the scene."""
-    from solver_core.dynamics import simulation
+    from solver_core.dynamics import stepper
 
     spec = sc.scenes.card_house(levels=2)
     settings = {"tolerance": 1e-14, "max_iterations": 100, "substeps": 1}
     monkeypatch.setattr(step_solver, "is_worked_off", lambda effort, contacts: True)
     frames = sc.Simulation(spec, **settings).run(3)[1:]
-    assert all(frame.statistics.solves.max() <= simulation.FEW_TRIES and frame.statistics.cuts.max() == 0 for frame in frames)
+    assert all(frame.statistics.solves.max() <= stepper.FEW_TRIES and frame.statistics.cuts.max() == 0 for frame in frames)
 
 
 def test_what_may_be_multiplied_in_a_step_bounds_the_factorisations_of_each_solve():

@@ -140,10 +140,10 @@ def test_limits_springs_and_motors_and_what_is_switched_off_share_nothing():
 def without_null_vectors(spec):
     """(joints,) the same by the rows with which the simulation steps, and all null vectors of them."""
     simulation = sc.Simulation(spec)
-    joints, step, movable = simulation._joints, simulation._step, simulation._bodies.model.dof >= 0
+    joints, step, movable = simulation._steps.joints, simulation._steps.step, simulation._steps.bodies.model.dof >= 0
     still = np.zeros((len(spec.bodies), 6))
-    begin = predicted_step(simulation._bodies.model, simulation._state, still, movable, 0.0, step, 0.0, step)
-    made = joints.step(begin, simulation._state)
+    begin = predicted_step(simulation._steps.bodies.model, simulation._steps.state, still, movable, 0.0, step, 0.0, step)
+    made = joints.step(begin, simulation._steps.state)
     rows = made.straight_rows(step, np.inf, 0.0)
     held = (rows.box[..., 0] == -np.inf) & (rows.box[..., 1] == np.inf) & (made.holding(rows.box)[..., 0] == -np.inf)
     whole = np.zeros((*held.shape, int(begin.offset[-1])))

@@ -1,0 +1,383 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The stepper: a scene moved on by one time step after the other, in the stages predict, collide, build, solve, separate,
+integrate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..collision.chosen_normals import chosen_normals
+from ..collision.contact_set import ContactSet, merged
+from ..collision.time_of_impact import OVERLAP_ALLOWED, Motion
+from ..deformable.reduced import ReducedBody
+from ..problem.result import Status
+from ..problem.system import System
+from ..scene.spec import SceneSpec, SolverSettings, strongest_gravity
+from ..threads.count import number_of_threads
+from .contact.borne import bearing_until_met, with_borne
+from .contact.build import ContactMemory
+from .contact.collide import Collider
+from .contact.rolling import Rolling
+from .fields.fields import Fields
+from .fields.pull import Pull
+from .joints.joints import Joints
+from .joints.rows import JointStep
+from .kept_contacts import KeptContacts
+from .look_ahead.impacts import NO_IMPACTS, Cut, ImpactFinder
+from .look_ahead.later_contacts import NOTHING_LATER, LaterContacts, twist_between
+from .model.bending import Bending
+from .model.bodies import State, build_bodies
+from .model.held_together import HeldTogether
+from .model.integrate import integrate
+from .model.moving import MovingIslands
+from .model.predict import Begin, predicted_step
+from .model.prescribed import Prescribed
+from .motion.deformation import Deformation
+from .pacing.parts import Parts
+from .pacing.successions import first_of_some
+from .sleeping import Sleep, laid_asleep, none_remembered
+from .solve.outcome import Attempt, Solution, combined, row_at_rest, step_row
+from .solve.step_solver import Known, StepSolver
+
+__all__ = ["See", "Stepper"]
+
+Floats = NDArray[np.float64]
+See = Callable[[int, System, Floats], object]
+
+KEPT_CUTS = 12  # of those allowed, for what is not solved in so many tries; the others are made at impacts
+FEW_TRIES = 2  # where contact has no solution, or its time is over: for what else goes on in the scene
+MAX_TRIES = 8  # of a step, each with the contacts that the one before ran into
+
+
+class Stepper:
+    """Moves the state of a scene on. What of it lasts from step to step is public, for `Simulation` to keep and to bring back.
+
+    state: as the last step ended, after a step of last_step s; memory: of its contacts; held, reaction: (j, 6) N s and N m s,
+    what joints did in the last step, in their coordinates, and on their bodies B since the frame began. pull: a body that is
+    pulled by a hand, None for none.
+    """
+
+    def __init__(
+        self,
+        spec: SceneSpec,
+        settings: SolverSettings,
+        keep_contacts: bool,
+        threads: int,
+        see: See | None,
+        modes: Mapping[int, ReducedBody] | None,
+    ) -> None:
+        """As of `Simulation`, of a scene that is validated."""
+        self.spec, self.settings = spec, settings
+        self.step = spec.time_scale / (spec.fps * settings.substeps)
+        self.bodies, self.state = build_bodies(spec)
+        self.last_step = 0.0
+        self._predicted = np.zeros((len(spec.bodies), 6))  # twists, as the last step began
+        self.memory = none_remembered()
+        gravity_speed = strongest_gravity(spec) * self.step
+        movable, radius = self.bodies.model.dof >= 0, self.bodies.shapes.radius
+        self.moving = MovingIslands(len(spec.bodies), settings)
+        self.sleep = Sleep(movable, radius, gravity_speed, self.step, settings.sleeping)
+        self.sleep.lay(*laid_asleep(spec))
+        self.bending = Bending.of_scene(spec, modes)
+        shapes_of_modes = {int(body): one.shapes for body, one in zip(self.bending.body, self.bending.reduced, strict=True)}
+        self.deformation = Deformation(spec, self.bodies.shapes, shapes_of_modes)
+        self.deformation.bend_on(self.state.modal_velocity)
+        self.together = HeldTogether(spec, self.bodies)
+        of_bodies = self.bodies, self.together
+        self._impacts = ImpactFinder(*of_bodies, self.deformation)
+        threads = number_of_threads(threads)
+        self._collider = Collider(*of_bodies, self._impacts, self.deformation, threads)
+        self._later = LaterContacts(*of_bodies, self._impacts, self.deformation)
+        self.paths = Prescribed(spec, self.bodies, settings.substeps, self.step)
+        self.kept = KeptContacts(self.step) if keep_contacts else None
+        self.paths.hold(0, self.state, self.sleep.held, self.last_step)
+        self.place(0.0, 1.0, self.step)
+        self.fields = Fields(spec, self.bodies, settings.substeps) if spec.fields else None
+        self.pull: Pull | None = None
+        self.joints = Joints(spec, self.bodies.model, self.state)
+        solved = self.joints, self.deformation, self.moving
+        rolling = Rolling(self.bodies, self._impacts, self.deformation, self.moving, self.bending.bends)
+        self._see, self._step_now = see, 0
+        self._solver = StepSolver(spec, settings, *solved, rolling, threads, None if see is None else self._show)
+        self.reaction, self.held = np.zeros((len(self.joints), 6)), np.zeros((len(self.joints), 6))
+
+    def advance(self, number: int) -> dict[str, Any]:
+        """Advance by a time step, counted from 0 at the first frame; its row of statistics."""
+        begin = perf_counter()
+        self.held[:] = 0.0
+        if self.pull is not None:
+            self.wake(self.sleep.islands_of(np.arange(len(self.spec.bodies)) == self.pull.body))
+        self._step_now = number
+        with self._solver.one_step():
+            rows = [row_at_rest()] if self._rests(number) else self._advance_in_parts(number)
+        asleep = int(self.sleep.asleep.sum())
+        if len(self.joints) and self.joints.break_by(self.held):
+            self.follow_joints()
+        moving = int(np.count_nonzero(self.moving.members))
+        joined = self.joints.pairs, self.joints.driven
+        self.memory = self.sleep.update(number, self.memory, *joined, self.moving.still, self._met_asleep)
+        row = rows[0] if len(rows) == 1 else combined(rows)
+        spent = {"cuts": len(rows) - 1, "seconds": perf_counter() - begin}
+        return row | spent | {"asleep": asleep, "moving": moving}
+
+    def _rests(self, at: float) -> bool:
+        """Whether all that the solver may move sleeps through a time step, which is over then but for what is animated."""
+        if self.sleep.awake.any():
+            return False
+        prescribed = self.place(at, at + 1.0, self.step)
+        self.wake(self._to_wake(prescribed, self.step))
+        if self.sleep.awake.any():
+            return False
+        self.paths.place(self.state, self.sleep.held, at + 1.0)
+        self._predicted, self.last_step = prescribed, self.step
+        self.sleep.record_motion(prescribed, True)
+        self.follow_modes()
+        if len(self.joints):
+            self.joints.advance(self.state, np.zeros_like(self.joints.memory.impulse), prescribed)
+        return True
+
+    def _advance_in_parts(self, step: int) -> list[dict[str, Any]]:
+        """Advance by a time step, in parts from impact to impact where bodies would pass each other; the rows of these."""
+        rows: list[dict[str, Any]] = []
+        parts = Parts(self.step)
+        # every attempt advances or is refused, and only so many are
+        while parts.left > 0.0:
+            outcome = self._attempt(step + 1.0 - parts.left / self.step, parts.h, parts.cuts, parts.turns)
+            if isinstance(outcome, Cut):
+                parts.refuse(outcome)
+            else:
+                rows.append(outcome)
+                parts.accept()
+        return rows
+
+    def _attempt(self, at: float, h: float, cuts: int, turns: int = 0) -> dict[str, Any] | Cut:
+        """Advance by h seconds; or leave all as it is and return where it has to be cut.
+
+        at: the begin, in time steps since the first frame. cuts: how many are still allowed; with none, it advances. turns: how
+        many impacts of the step have had a part of their own.
+        """
+        begin = self._begin(at, h)
+        contacts = begin.contacts
+        distant = self._impacts.distant(contacts, begin.bodies.predicted, h)
+        if distant.any():
+            impacts = self._impacts.find(self._motion(begin, begin.bodies.predicted), begin.awake)
+            impacts = impacts.among(contacts.chosen(distant)).outside(self.moving.members)
+            if 0 < len(impacts) <= cuts - KEPT_CUTS:
+                return impacts.first()
+            # those that are met will be found once more, with the direction that they are met from
+            contacts = contacts.without(distant)
+        contacts = self._without_passed(begin, contacts)
+        joints = self.joints.step(begin, self.state) if len(self.joints) else None
+        memory, known = self.memory, (self.joints.memory.impulse, None)
+        tries: list[Attempt] = []
+        while True:
+            solve = partial(self._solved, begin, joints, memory, known)
+            solution = solve(contacts, cuts > 0)
+            refused = self._refused(begin, solution, cuts) or self._turn(begin, solution, cuts, turns, solve)
+            if refused is not None:
+                return refused
+            moved = self._moved(begin, solution.v, solution.apart)
+            if begin.bend is not None:
+                self.deformation.bend_on(self.bending.velocities(begin, solution.v + solution.apart))
+            if not self._later.may_matter(solution.twist, h, h / self.step):
+                tries.append(Attempt(solution, moved, NO_IMPACTS, NOTHING_LATER))
+                break
+            motion = self._motion(begin, twist_between(self.state, moved, solution.twist, h))
+            impacts = self._impacts.find(motion, begin.awake)
+            # a large island in motion does not wait for two of its bodies: what they meet at are contacts
+            alone = impacts.outside(self.moving.members)
+            if 0 < len(alone) <= cuts - KEPT_CUTS and solution.may_improve:
+                return alone.first()
+            self.deformation.bend(moved.modal)
+            later = self._later.find(begin.contacts, contacts, self.state, motion, moved, impacts, begin.awake)
+            tries.append(Attempt(solution, moved, impacts, later))
+            woken = self.sleep.to_wake(later.contacts.body_a, later.contacts.body_b, begin.awake)
+            if woken.any():
+                self.wake(woken)
+                return self._attempt(at, h, cuts, turns)
+            if not len(later.contacts) or len(tries) >= (MAX_TRIES if solution.may_improve else FEW_TRIES):
+                break
+            # what was held once stays held, or two motions that each let in the other's overlap would take turns
+            contacts = merged(contacts, later.contacts) if len(tries) == 1 else contacts.joined(later.contacts, len(tries))
+            memory, known = solution.memory, (solution.held, solution.bias)
+        best = min(tries, key=Attempt.harm)
+        if cuts > 0 and best.unsettled and best.solution.may_improve:
+            return Cut(0.5 * h, repeatedly=True)
+        return self._advanced(begin, joints, best, [attempt.solution for attempt in tries])
+
+    def _without_passed(self, begin: Begin, contacts: ContactSet) -> ContactSet:
+        """The contacts without those that bodies on axles will have turned past as the step ends."""
+        if not len(self.joints):
+            return contacts
+        # a part of a step is no other law
+        turning = self._later.between_axles(contacts, begin.bodies.twist, begin.single, self.joints.links)
+        if not turning.any():
+            return contacts
+        twist = self.joints.expected(begin)
+        moved = self._moved(begin, begin.unknowns(twist))
+        return contacts.without(self._later.passed_by(contacts, turning, moved, twist, begin.h))
+
+    def _solved(
+        self,
+        begin: Begin,
+        joints: JointStep | None,
+        memory: ContactMemory,
+        known: Known,
+        contacts: ContactSet,
+        bounces: bool = True,
+    ) -> Solution:
+        """A step solved for some contacts; those that cannot all bounce as they should do not."""
+        of_try = begin, self.state, joints, contacts, memory, known
+        moved = partial(self._moved, begin)
+        self.deformation.bend(self.state.modal)
+        solution = self._solver.solve(*of_try, bounces, moved)
+        if not bounces or solution.totals.status != Status.INFEASIBLE:
+            return solution
+        # perhaps a bounce off one body into another
+        return self._solver.solve(*of_try, False, moved)
+
+    def _refused(self, begin: Begin, solution: Solution, cuts: int) -> Cut | None:
+        """Where a step has to be cut for what its solution says alone; None where it has not."""
+        if cuts == 0 or not solution.may_improve:
+            return None
+        if solution.is_loose:
+            return Cut(0.5 * begin.h, repeatedly=True)
+        # of a whole step each half is another problem, and problems that are missed are rare
+        is_missed = solution.totals.status == Status.MAX_ITERATIONS and begin.h >= begin.single
+        return Cut(0.5 * begin.h, repeatedly=False) if is_missed else None
+
+    def _turn(
+        self, begin: Begin, solution: Solution, cuts: int, turns: int, solve: Callable[[ContactSet], Solution]
+    ) -> Cut | None:
+        """Where a step has to be cut for impacts that follow each other, of which so many had their turn; None where not."""
+        if cuts == 0 or not solution.may_improve:
+            return None
+        first = first_of_some(begin, solution, self.state.position, turns, solve)
+        return Cut(first, repeatedly=False, is_turn=True) if first < begin.h else None
+
+    def _begin(self, at: float, h: float) -> Begin:
+        """Predict and collide: bodies and contacts as a step of h seconds begins, with all awake that it could disturb."""
+        state = self.state
+        prescribed = self.place(at, at + h / self.step, h)
+        self.wake(self._to_wake(prescribed, h))
+        while True:
+            model = self.bending.model(self.paths.model(at), state)
+            begin = predicted_step(model, state, prescribed, self.sleep.awake, at, h, self.last_step, self.step)
+            if self.fields is not None:
+                self.fields.push(begin, state, begin.force_time)
+            if self.pull is not None:
+                self.pull.push(begin, state, self.bodies.center_of_mass)
+            if len(self.bending):
+                begin = self.bending.begin(begin, state)
+                self.deformation.bend(state.modal)
+                self.deformation.bend_on(self.bending.velocities(begin, begin.unknowns(begin.bodies.predicted)))
+            contacts = self._collider.contacts(state, begin.awake, begin.bodies.predicted, h, begin.bodies.rotation)
+            woken = self.sleep.to_wake(contacts.body_a, contacts.body_b, begin.awake)
+            if not woken.any():
+                begin = begin.with_contacts(contacts, self.together.rest)
+                speed = self._impacts.reach(begin.bodies.twist, 1.0)
+                return bearing_until_met(begin, state, speed, self.memory, self.moving.members | self.bending.bends)
+            self.wake(woken)
+
+    def _moved(self, begin: Begin, v: Floats, apart: Floats | None = None) -> State:
+        """The state at the end of a step with velocities v, and others that part what overlaps, both (dof,)."""
+        moved = State(*(array.copy() for array in self.state))
+        apart = np.zeros_like(v) if apart is None else apart
+        integrate(begin.model, moved, begin.bodies, begin.offset, v, apart, begin.h)
+        self.bending.advance(begin, moved, v, apart)
+        self.paths.place(moved, self.sleep.held, begin.at + begin.h / self.step)
+        return moved
+
+    def _motion(self, begin: Begin, twist: Floats) -> Motion:
+        """Bodies that move on from where they are with constant twists (n, 6)."""
+        return Motion(self.state.position, begin.bodies.rotation, twist, begin.h, begin.h / self.step, OVERLAP_ALLOWED)
+
+    def _advanced(self, begin: Begin, joints: JointStep | None, best: Attempt, solved: list[Solution]) -> dict[str, Any]:
+        """Take over the best that a step was solved for; its row of statistics."""
+        solution = best.solution
+        kept = with_borne(solution.memory, self.memory, begin.borne)
+        if self.kept is not None:
+            self.kept.add(begin, solution._replace(memory=kept))
+        self.together.loosen(begin.contacts, begin.awake)
+        poses, bears = (self.state.position, begin.bodies.rotation), solution.memory.impulse[:, 0] > 0.0
+        chosen = chosen_normals(self.bodies.shapes, *poses, solution.contacts, bears)
+        self.state, self.last_step = best.moved, begin.h
+        bending = self.deformation.bending_speed()
+        self.follow_modes()
+        self._predicted = begin.bodies.predicted
+        self.sleep.record_motion(solution.twist, solution.totals.status == Status.SOLVED, bending)
+        found = {"approach": solution.approach, "taken": solution.taken}
+        # what parts the overlaps of the next step is found anew: contacts that pushed once would push for ever, a little
+        self.memory = kept._replace(parting=np.zeros_like(kept.parting), **found)
+        if joints is not None:
+            done = joints.held(solution.held[joints.triples])
+            self.held += done.by_coordinate
+            self.reaction += done.on_b
+            self.joints.advance(self.state, solution.held, begin.bodies.twist)
+        joined = None if joints is None else joints.bodies
+        return step_row(begin, solution, joined, solved, best.later.deepest, chosen)
+
+    def follow_modes(self) -> None:
+        """Put the surfaces of bodies that bend where the state has them, to move on as it does."""
+        if len(self.bending):
+            self.deformation.bend(self.state.modal)
+            self.deformation.bend_on(self.bending.of_those(self.sleep.awake, self.state.modal_velocity))
+
+    def wake(self, woken: NDArray[np.bool_]) -> None:
+        """Wake whole islands of bodies (n,), with what they knew of their contacts."""
+        if woken.any():
+            self.memory = self.sleep.wake(woken, self.memory)
+
+    def _met_asleep(self, falling: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """(n,) which of some bodies would be met in the next step by what stays awake, were they to sleep."""
+        awake = self.sleep.awake & ~falling
+        moving = np.where(falling[:, None], 0.0, self._predicted)
+        contacts = self._collider.contacts(self.state, awake, moving, self.step)
+        a, b = contacts.body_a, contacts.body_b
+        met = np.zeros_like(falling)
+        met[a[awake[b]]] = True
+        met[b[awake[a]]] = True
+        return met & falling
+
+    def _to_wake(self, prescribed: Floats, h: float) -> NDArray[np.bool_]:
+        """(n,) which must wake because an animated body that moves, or a mesh that deforms, comes near."""
+        asleep = self.sleep.asleep
+        if not asleep.any():
+            return np.zeros_like(asleep)
+        motion, moving = self._collider.moves(prescribed, h)
+        if not moving.any():
+            return np.zeros_like(asleep)
+        pairs = self.joints.pairs
+        joined = self.sleep.to_wake(pairs[:, 0], pairs[:, 1], moving)
+        near = self._collider.near(self.state, asleep, moving, motion)
+        return joined | self.sleep.to_wake(near.body_a, near.body_b, moving)
+
+    def place(self, at: float, end: float, h: float) -> Floats:
+        """Put what is animated or deforms where it is at the begin; the twists (n, 6) over the h seconds up to the end."""
+        self.paths.place(self.state, self.sleep.held, at)
+        self.deformation.place(at / self.settings.substeps, end / self.settings.substeps, h)
+        return self.paths.twists(self.state, self.sleep.held, end, h)
+
+    def follow_joints(self) -> None:
+        """Have contacts agree with the joints that hold now."""
+        if self.together.follow(self.joints.links, self.joints.is_rigid):
+            self.take_gaps()
+
+    def take_gaps(self) -> ContactSet:
+        """All contacts as they are now, at whose gaps joints hold from now on whom they did not hold before."""
+        still = np.zeros((len(self.spec.bodies), 6))
+        contacts = self._collider.contacts(self.state, self.sleep.awake | self.sleep.asleep, still, 0.0)
+        if len(self.joints.links):
+            self.together.begin(self._collider.neighbours(self.state), contacts)
+        return contacts
+
+    def _show(self, system: System, impulse: Floats) -> None:
+        """Show the problem that is solved next."""
+        assert self._see is not None
+        self._see(self._step_now, system, impulse)
