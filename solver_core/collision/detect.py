@@ -108,7 +108,10 @@ def detect_all(shapes: ShapeTable, scene: Scene, threads: int = 1, whole: NDArra
     contacts = ContactSet(*found)
     if shapes.surfaces is None and len(shapes.body) == len(shapes.radius):
         return contacts
-    return contacts.chosen(with_all(reduced_groups(*found, scene, shapes.radius), contacts, whole))
+    kept = reduced_groups(*found, scene, shapes.radius)
+    if whole is None:
+        return contacts.chosen(kept)
+    return contacts.chosen(with_all(kept, contacts.body_a, contacts.body_b, contacts.feature, whole))
 
 
 def _contacts_as_arrays(shapes: ShapeTable, scene: Scene, threads: int) -> SixArrays:
@@ -413,16 +416,31 @@ def contacts_of_pairs(shapes, surfaces, round_workspace, scene, poses, pairs):
     )
 
 
-def with_all(kept: Indices, contacts: ContactSet, whole: NDArray[np.bool_] | None) -> Indices:
+@kernel
+def with_all(kept, body_a, body_b, feature, whole):
     """Some contacts, and all of those of bodies that are whole (n,), by bodies and features, each feature once.
 
-    A few points of a region do for what stays flat, and not for what bends between them.
+    kept: rows of contacts, those of two bodies together. A few points of a region do for what stays flat, and not for what
+    bends between them.
     """
-    if whole is None:
-        return kept
-    rows = np.union1d(kept, np.flatnonzero(whole[contacts.body_a] | whole[contacts.body_b]))
-    a, b, feature = contacts.body_a[rows], contacts.body_b[rows], contacts.feature[rows]
-    order = np.lexsort((feature, b, a))
-    key = np.stack([a[order].astype(np.uint64), b[order].astype(np.uint64), feature[order]])
-    first = np.concatenate([[True], (key[:, 1:] != key[:, :-1]).any(axis=0)])[: len(order)]
-    return rows[order[first]]
+    out, total, at = np.empty(len(feature), np.int64), 0, 0
+    first = 0
+    while first < len(feature):
+        end = first + 1
+        while end < len(feature) and body_a[end] == body_a[first] and body_b[end] == body_b[first]:
+            end += 1
+        if whole[body_a[first]] or whole[body_b[first]]:
+            while at < len(kept) and kept[at] < end and kept[at] >= first:
+                at += 1
+            begin = total
+            for row in np.argsort(feature[first:end], kind="mergesort") + first:
+                if total == begin or feature[out[total - 1]] != feature[row]:
+                    out[total] = row
+                    total += 1
+        else:
+            while at < len(kept) and kept[at] < end and kept[at] >= first:
+                out[total] = kept[at]
+                total += 1
+                at += 1
+        first = end
+    return out[:total]

@@ -72,15 +72,8 @@ def add_modes(axes, body_a, body_b, modes, drift, jacobian_a, jacobian_b, bias):
 def _widened(system: System, begin: Begin) -> System:
     """A system whose blocks have room for modes, and these on their diagonals."""
     assert begin.bend is not None
-    width, start = np.diff(begin.offset), begin.block_start
-    mass, inverse_mass = np.zeros(start[-1]), np.zeros(start[-1])
-    rows, columns = np.divmod(np.arange(RIGID * RIGID), RIGID)
-    rigid = start[:-1, None] + rows * width[:, None] + columns
-    mass[rigid], inverse_mass[rigid] = begin.bodies.mass.reshape(-1, RIGID**2), begin.bodies.inverse_mass.reshape(-1, RIGID**2)
-    body = np.searchsorted(begin.offset, begin.bend.unknown, side="right") - 1
-    place = begin.bend.unknown - begin.offset[body]
-    diagonal = start[body] + place * (width[body] + 1)
-    mass[diagonal], inverse_mass[diagonal] = begin.bend.mass, 1.0 / begin.bend.mass
+    rigid = begin.bodies.mass, begin.bodies.inverse_mass
+    mass, inverse_mass = widened_blocks(begin.offset, begin.block_start, *rigid, begin.bend.unknown, begin.bend.mass)
     system = system._replace(mass=mass, inverse_mass=inverse_mass)
     return with_curves(system, begin, begin.bend, begin.bend.curves) if isinstance(begin.bend, LargeBends) else system
 
@@ -95,3 +88,21 @@ def with_curves(system: System, begin: Begin, bend: LargeBends, curves: tuple[Cu
         inverse = np.linalg.inv(curve.block)
         mass[entries], inverse_mass[entries] = curve.block, 0.5 * (inverse + inverse.T)
     return system._replace(mass=mass, inverse_mass=inverse_mass)
+
+
+@kernel
+def widened_blocks(offset, block_start, mass, inverse_mass, unknown, modal):
+    """Blocks of mass and their inverses, of bodies with rigid ones (b, 6, 6) and modal masses (k,) at some unknowns (k,)."""
+    blocks, inverses = np.zeros(block_start[-1]), np.zeros(block_start[-1])
+    row = 0
+    for body in range(len(mass)):
+        width, start = offset[body + 1] - offset[body], block_start[body]
+        for i in range(RIGID):
+            for j in range(RIGID):
+                at = start + i * width + j
+                blocks[at], inverses[at] = mass[body, i, j], inverse_mass[body, i, j]
+        while row < len(unknown) and unknown[row] < offset[body + 1]:
+            at = start + (unknown[row] - offset[body]) * (width + 1)
+            blocks[at], inverses[at] = modal[row], 1.0 / modal[row]
+            row += 1
+    return blocks, inverses

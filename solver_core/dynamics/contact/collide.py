@@ -43,7 +43,8 @@ class Collider:
         rotation = matrices(state.orientation) if rotation is None else rotation
         reach = 2.0 * self._rest + self._impacts.turning_reach(twist, h) + self._deformation.reach(h)
         scene = Scene(state.position, rotation, reach, h * twist[:, :3], model.collections, movable, excluded)
-        return detect_all(shapes, scene, self._threads, self._deformation.bends)
+        contacts = detect_all(shapes, scene, self._threads, self._deformation.bends)
+        return self._deformation.spanning(contacts, state.position, rotation, self._rest)
 
     def neighbours(self, state: State) -> Ints:
         """(k, 2) bodies a < b, sorted, whose boxes meet where they are, each grown by half of its half extent."""

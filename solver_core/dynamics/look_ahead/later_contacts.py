@@ -213,7 +213,8 @@ class LaterContacts:
         """Contacts of bodies at places (n, 3) and (n, 3, 3), as far as they reach (n,), of which one is movable (n,)."""
         still = np.zeros_like(position)
         scene = Scene(position, rotation, reach, still, self._collections, movable, self._together.excluded)
-        return detect_all(self._shapes, scene, whole=self._deformation.bends)
+        contacts = detect_all(self._shapes, scene, whole=self._deformation.bends)
+        return self._deformation.spanning(contacts, position, rotation, self._rest)
 
     def _told_at_begin(self, contacts: ContactSet, time: Floats | float, motion: Motion) -> ContactSet:
         """Contacts found after a time (m,) s of a motion, with the points and gaps that stand for them when it begins."""

@@ -91,13 +91,11 @@ class Bending:
         """A model with the inertia that bodies have as they are bent, and the frames held of those that are pinned."""
         if not len(self):
             return model
-        inertia = model.inertia.copy()
-        for k, body in enumerate(self.body):
-            inertia[body] += inertia_change(self.reduced[k].inertia, state.modal[self.rows(k)])
-        axes, moments = principal_axes(inertia)
-        axes = np.where(self.bends[:, None, None], axes, model.axes)
+        inertia, axes, moments, body = model.inertia.copy(), model.axes.copy(), model.moments.copy(), self.body
+        for k, one in enumerate(body):
+            inertia[one] += inertia_change(self.reduced[k].inertia, state.modal[self.rows(k)])
+        axes[body], moments[body] = principal_axes(inertia[body])
         lock = np.where(self.pinned[:, None], 0.0, model.lock)
-        moments = np.where(self.bends[:, None], moments, model.moments)
         return model._replace(inertia=inertia, axes=axes, moments=moments, lock=lock)
 
     def begin(self, begin: Begin, state: State) -> Begin:

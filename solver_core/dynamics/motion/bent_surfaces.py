@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Surfaces of bodies that bend, as kernels take them: where modes put their vertices, how fast, and what they do at contacts."""
+"""Surfaces of bodies that bend, as kernels take them: where modes put vertices, how fast, and what they do at contacts."""
 
 from __future__ import annotations
 

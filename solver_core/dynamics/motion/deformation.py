@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...collision.contact_set import ContactSet
 from ...geometry.shapes import ShapeTable
 from ...scene.spec import SceneSpec
 from .paths import smooth
@@ -150,6 +151,21 @@ class Deformation:
         ends = np.stack([body_a, body_b])
         modes, bends = modes_at(self._bent, self._shapes.surfaces, ends, point, position, rotation, self._widest)
         return modes if bends else None
+
+    def spanning(self, contacts: ContactSet, position: Floats, rotation: Floats, rest: Floats) -> ContactSet:
+        """The contacts without those of bodies that bend which lie and move between two others (`contact/between.py`).
+
+        position (n, 3), rotation (n, 3, 3), rest (n,) m: of the bodies, the last their rest offsets.
+        """
+        if self._bends is None or not len(contacts):
+            return contacts
+        modes = self.modes_at(contacts.body_a, contacts.body_b, contacts.point, position, rotation)
+        if modes is None:
+            return contacts
+        from ..contact.between import not_between
+
+        where = contacts.body_a, contacts.body_b, contacts.point, contacts.normal, contacts.gap
+        return contacts.chosen(not_between(*where, self._bends, modes, rest))
 
     def bent_drift(self, body_a: Ints, body_b: Ints, modes: Floats, velocity: Floats | None = None) -> Floats:
         """(m, 3) m/s, world: what modes, of A and B at contacts, (2, m, 3, r), add to the velocity of B against A.
