@@ -119,8 +119,9 @@ class Bending:
                     curves.append(large[-1].free(v))
                     found = v, curves[-1].velocity, np.diag(curves[-1].block)
                 parts.append((rows, unknown, *found))
-        whole = [np.concatenate(part) for part in zip(*parts, strict=True)]
-        bend = LargeBends(*whole, tuple(large), tuple(curves)) if large else Bend(*whole) if parts else None
+        bend = Bend(*(np.concatenate(part) for part in zip(*parts, strict=True))) if parts else None
+        if bend is not None and large:
+            bend = LargeBends(**vars(bend), steps=tuple(large), curves=tuple(curves))
         rigid = offset[:-1, None] + np.arange(RIGID)
         block_start = np.concatenate([[0], np.cumsum(width**2)])
         return begin._replace(offset=offset, block_start=block_start, rigid=rigid, bend=bend)
