@@ -157,7 +157,7 @@ class Bending:
         earlier = np.where(followed, later, 0.0)
         damped = time * body.damping
         share = np.maximum(0.5, 1.0 - 1.0 / np.maximum(damped, 1.0))
-        force = self._other_forces(k, begin, q, v) - square * q
+        force = self._pulled(k, begin, (q, v), -square * q)
         mass = 1.0 + time * h * later * square + share * damped
         known = (1.0 + time * begin.last_step * earlier * square - (1.0 - share) * damped) * v + time * force
         return v, known / mass, mass
@@ -166,13 +166,14 @@ class Bending:
         """The step of the k-th body, which is in large bends."""
         q, v = state.modal[self.rows(k)], state.modal_velocity[self.rows(k)]
         step = begin.h, begin.last_step, begin.force_time
-        return LargeBend.begun(self.reduced[k], unknown, (q, v), step, self._other_forces(k, begin, q, v))
+        return LargeBend.begun(self.reduced[k], unknown, (q, v), step, self._pulled(k, begin, (q, v), np.zeros_like(q)))
 
-    def _other_forces(self, k: int, begin: Begin, q: Floats, v: Floats) -> Floats:
-        """(r,) N/sqrt(kg), what pulls at the modes of the k-th body besides its material: spin, and gravity where pinned."""
+    def _pulled(self, k: int, begin: Begin, state: tuple[Floats, Floats], material: Floats) -> Floats:
+        """(r,) N/sqrt(kg), what pulls at the modes of the k-th body, state: (r,) q and its velocities: spin, its material, and
+        gravity where it is pinned."""
         body, index = self.reduced[k], int(self.body[k])
         rotation = begin.bodies.rotation[index]
-        force = quadratic_forces(body.inertia, q, v, rotation.T @ begin.bodies.twist[index, 3:])
+        force = quadratic_forces(body.inertia, *state, rotation.T @ begin.bodies.twist[index, 3:]) + material
         if self.pinned[index]:
             force += body.inertia.momentum @ (rotation.T @ begin.model.gravity)
         return force

@@ -58,16 +58,16 @@ def test_a_free_beam_keeps_its_frequency_and_its_amplitude():
 
 @pytest.mark.slow
 def test_a_beam_that_bends_by_a_tenth_of_its_length_swings_on_and_more_slowly():
-    """Its ends come inwards twice a swing, so the frequency falls, by as much at any step; ten seconds take 1 %."""
+    """Its ends come inwards twice a swing, so its frequency falls, as much at any step; five seconds take half a per cent."""
     found = []
-    for fps, seconds in ((240.0, 10), (960.0, 1)):
+    for fps, seconds in ((240.0, 5), (960.0, 1)):
         simulation = moving(sc.Simulation(SceneSpec((beam(),), gravity=WEIGHTLESS), fps=fps, substeps=1), velocity=[3.2])
         q = np.array([frame.modal[0] for frame in simulation.frames(int(fps * seconds))])
         down = np.flatnonzero((q[:-1] > 0.0) & (q[1:] <= 0.0))[:5]
         crossings = (down + q[down] / (q[down] - q[down + 1])) / fps
         found.append(4.0 / (crossings[-1] - crossings[0]))
         if seconds > 1:
-            assert 0.99 < np.abs(q[-240:]).max() / np.abs(q[:240]).max() <= 1.0
+            assert 0.995 < np.abs(q[-240:]).max() / np.abs(q[:240]).max() <= 1.0
     tip = np.linalg.norm(reduced_body(box(), SPEC, density=DENSITY).shapes[..., 0], axis=1).max() * np.abs(q).max()
     assert tip > 0.1
     omega = reduced_body(box(), SPEC, density=DENSITY).omega[0]
