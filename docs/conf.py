@@ -39,6 +39,7 @@ PAGES = {
         "docs/design/impacts",
         "docs/design/joints",
         "docs/design/bending",
+        "docs/design/large-bends",
         "docs/design/collision",
         "docs/design/compile",
         "docs/design/reading",

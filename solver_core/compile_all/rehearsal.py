@@ -16,6 +16,8 @@ import numpy as np
 from ..collision.contact_set import ContactSet
 from ..collision.detect import detect
 from ..collision.time_of_impact import OVERLAP_ALLOWED, Motion
+from ..deformable.reduced import gram_size
+from ..deformable.stvk import interval_force, tangents
 from ..dynamics.look_ahead.impacts import ImpactFinder
 from ..dynamics.model.bodies import build_bodies
 from ..dynamics.model.held_together import HeldTogether
@@ -178,6 +180,14 @@ def collide(scene: Callable[[], SceneSpec]) -> Callable[[], None]:
     return run
 
 
+def large_bends() -> None:
+    """The forces of a body that takes two shapes."""
+    still = np.zeros(2)
+    gram = np.eye(gram_size(2))
+    interval_force(gram, still, still, STEP, 0.0, still)
+    tangents(gram, still, still, STEP, 0.0, still)
+
+
 def whole(scene: Callable[[], SceneSpec], **settings) -> None:
     """Two frames of a scene, with a checkpoint between them."""
     simulation = Simulation(scene(), substeps=2, **settings)
@@ -226,5 +236,6 @@ PARTS = (
     Part("meshes", collide(meshes), ("contacts of boxes and hulls",)),
     Part("cylinders and cones", collide(rounds), ("contacts of boxes and hulls",)),
     Part("cylinders and cones on meshes", collide(rounds_on_meshes), ("meshes", "cylinders and cones")),
+    Part("large bends", large_bends),
     Part("whole scenes", whole_scenes, ("pivoting", "cylinders and cones on meshes")),
 )

@@ -33,7 +33,7 @@ Indices = NDArray[np.int64]
 # Of the shapes a third are modes, as long as these have as many derivatives as the rest.
 OF_ALL = 3
 AT_ONCE = 1_000
-# Of the largest principal component: what is less is rounding.
+# Of the largest derivative: principal components that are less are rounding.
 RANK = 1e-6
 
 
@@ -79,7 +79,7 @@ def _derivatives(
     weight = omega[0] ** 4 / (omega[i] * omega[j]) ** 2
     load, pushed = _loads(grid, material, shapes, i, j)
     np.add.at(load, grid.nodes[grid.inside.all(axis=1)], condensed(grid, pushed, material))
-    free = np.setdiff1d(np.arange(stiffness.shape[0]), (3 * pinned[:, None] + np.arange(3)).ravel())
+    free = np.setdiff1d(np.arange(3 * len(grid.points)), (3 * pinned[:, None] + np.arange(3)).ravel())
     right = load.reshape(len(load) * 3, -1)
     weights = csc_array(kron(mass, np.eye(3)))
     still = np.zeros((len(right), 0))
@@ -87,8 +87,8 @@ def _derivatives(
         still = rigid_modes(grid.points, mass)
         right = right - weights @ (still @ (still.T @ right))
         # six degrees of freedom that hold the whole and, of forces without momenta, bear nothing
-        held = qr(still.T, mode="economic", pivoting=True)[2][:6]
-        free = np.setdiff1d(free, held)
+        *_, order = qr(still.T, mode="economic", pivoting=True)
+        free = np.setdiff1d(free, order[:6])
     factors = splu(
         stiffness[free][:, free].tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
     )
@@ -130,7 +130,8 @@ def _principal(mass: csc_array, modes: Displacements, more: Displacements, count
         rest = rest.less(modes.mixed(_products(mass, modes, rest)))
     square, turned = np.linalg.eigh(_products(mass, rest, rest))
     square, turned = square[::-1][:count], turned[:, ::-1][:, :count]
-    if not square[-1] > RANK**2 * square[0] or len(square) < count:
+    largest = np.diag(_products(mass, more, more)).max()
+    if len(square) < count or not square[-1] > RANK**2 * largest:
         return None
     rest = rest.mixed(turned / np.sqrt(square))
     rest = rest.less(modes.mixed(_products(mass, modes, rest)))

@@ -117,8 +117,9 @@ class Bending:
                     curves.append(large[-1].free(v))
                     found = v, curves[-1].velocity, np.diag(curves[-1].block)
                 parts.append((rows, unknown, *found))
-        whole = [np.concatenate(part) for part in zip(*parts, strict=True)]
-        bend = LargeBends(*whole, tuple(large), tuple(curves)) if large else Bend(*whole) if parts else None
+        bend = Bend(*(np.concatenate(part) for part in zip(*parts, strict=True))) if parts else None
+        if bend is not None and large:
+            bend = LargeBends(**vars(bend), steps=tuple(large), curves=tuple(curves))
         rigid = offset[:-1, None] + np.arange(RIGID)
         block_start = np.concatenate([[0], np.cumsum(width**2)])
         return begin._replace(offset=offset, block_start=block_start, rigid=rigid, bend=bend)
@@ -154,7 +155,7 @@ class Bending:
         earlier = np.where(followed, later, 0.0)
         damped = time * body.damping
         share = np.maximum(0.5, 1.0 - 1.0 / np.maximum(damped, 1.0))
-        force = self._other_forces(k, begin, q, v) - square * q
+        force = self._pulled(k, begin, (q, v), -square * q)
         mass = 1.0 + time * h * later * square + share * damped
         known = (1.0 + time * begin.last_step * earlier * square - (1.0 - share) * damped) * v + time * force
         return v, known / mass, mass
@@ -163,13 +164,14 @@ class Bending:
         """The step of the k-th body, which is in large bends."""
         q, v = state.modal[self.rows(k)], state.modal_velocity[self.rows(k)]
         step = begin.h, begin.last_step, begin.force_time
-        return LargeBend.begun(self.reduced[k], unknown, (q, v), step, self._other_forces(k, begin, q, v))
+        return LargeBend.begun(self.reduced[k], unknown, (q, v), step, self._pulled(k, begin, (q, v), np.zeros_like(q)))
 
-    def _other_forces(self, k: int, begin: Begin, q: Floats, v: Floats) -> Floats:
-        """(r,) N/sqrt(kg), what pulls at the modes of the k-th body besides its material: spin, and gravity where pinned."""
+    def _pulled(self, k: int, begin: Begin, state: tuple[Floats, Floats], material: Floats) -> Floats:
+        """(r,) N/sqrt(kg), what pulls at the modes of the k-th body, state: (r,) q and its velocities: spin, its material, and
+        gravity where it is pinned."""
         body, index = self.reduced[k], int(self.body[k])
         rotation = begin.bodies.rotation[index]
-        force = quadratic_forces(body.inertia, q, v, rotation.T @ begin.bodies.twist[index, 3:])
+        force = quadratic_forces(body.inertia, *state, rotation.T @ begin.bodies.twist[index, 3:]) + material
         if self.pinned[index]:
             force += body.inertia.momentum @ (rotation.T @ begin.model.gravity)
         return force

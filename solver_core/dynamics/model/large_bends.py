@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A body in large bends over a step: the rule that the modes of small ones swing by, for forces that are not linear.
+"""A body in large bends over a step: the rule that modes of small ones swing by, for forces that are not linear.
 
 The force F of an interval between two places is the discrete gradient, which does exactly the work between them, with `late`
-times the rate of the strains for the damping. A step takes the mean of the interval before it and its own, and what swings too
-fast for the step the force of its own and half a step beyond:
+times the rate of the strains for the damping. A step takes the mean of the interval before it and its own:
 
-    (1 + T h b omega^2) v+ + T s F(q, q + h v+) = (1 + T h' b omega^2) v - T (1 - s) F(q - h' v, q) + T g
+    (1 + T h b omega^2) v+ + T/2 F(q, q + h v+) = (1 + T h' b omega^2) v - T/2 F(q - h' v, q) + T g,    b = a - 1/4
 
-with s = 1/2 and b = a - 1/4, or s = 1 and b = 1/2 on the left and 0 on the right. Without a contact 1/2 p.(1 + h^2 b omega^2) p
-+ W(q) then stays as it is, p = v - h / 2 F, and falls by what damps and by what is too fast; W being linear, all this is the
-rule of small bends. F about velocities w is F(w) + F'(w) (v+ - w), of which the symmetric part stands in the block that
-contacts push against; the step is solved once more about its answer.
+with a of small bends (`bending.py`), whose rule this is where W is linear: frequencies are exact. Without a contact
+
+    1/2 p.(1 + h^2 b omega^2) p + W(q),    p = v - h/2 F
+
+stays as it is, and falls by what damps. b is 0 of shapes that are no modes: these go along with the bends of others, and have
+to have their own mass in that, or a beam's swing gets faster with the length of the steps.
+
+Strains along axes of q that are too fast for the steps are damped critically. It is the rate of the strain that is, not of q,
+for what goes along with a bend is not strained by it: backward Euler for such axes takes three quarters of a swing of a
+hundredth of the length in ten seconds. A body none of whose modes swings has backward Euler, as in small bends.
+
+F about velocities w is F(w) + F'(w) (v+ - w), of which the symmetric part stands in the block that contacts push against; the
+step is solved again about its answer (`solve/bent_further.py`).
 """
 
 from __future__ import annotations
@@ -32,8 +40,8 @@ Ints = NDArray[np.int64]
 # Of the mass of a mode at the least, whatever the steps: two radians a step leave so much.
 LEAST_MASS = 0.4
 FREE_SOLVES = 20
-# Of the largest modal velocity: what the motion without contacts is found to.
-FOUND = 1e-12
+# Of the largest modal velocity: a change so small leaves the square of it, which is nothing.
+NEARLY = 1e-8
 # Of a step by Newton's method, if it leads away.
 SHORTENED = 6
 
@@ -59,7 +67,8 @@ class LargeBend:
     """The step of a body in large bends.
 
     unknown: (r,) among the degrees of freedom. gram: (k, k). q: (r,) as the step begins. known: (r,) the right side. inertia:
-    (r,) 1 + T h b omega^2. share: (r,) s. h, time: s, the step and how long forces act. late: s. mass: kg.
+    (r,) 1 + T h b omega^2. share: of the step's own interval in the force. slack: (r,) s^3, see `interval_force`. h, time:
+    s, the step and how long forces act. late: s. mass: kg.
     """
 
     unknown: Ints
@@ -101,39 +110,41 @@ class LargeBend:
 
     def about(self, velocity: Floats) -> Curve:
         """The motion about velocities (r,)."""
-        residual, _, block = self._slopes(velocity)
+        residual, slopes, of_strains = self._slopes(velocity)
+        block = self._block(slopes, of_strains)
         return Curve(block, velocity - np.linalg.solve(block, residual))
 
     def free(self, velocity: Floats) -> Curve:
         """The motion without contacts, looked for from velocities (r,) by Newton's method: about itself."""
-        residual, slopes, block = self._slopes(velocity)
+        residual, slopes, of_strains = self._slopes(velocity)
         for _ in range(FREE_SOLVES):
-            change, share, size = np.linalg.solve(slopes, residual), 1.0, np.abs(residual).max()
-            for _ in range(SHORTENED):
-                further = velocity - share * change
-                residual, slopes, block = self._slopes(further)
+            change, size, begin = np.linalg.solve(slopes, residual), np.abs(residual).max(), velocity
+            for halvings in range(SHORTENED):
+                velocity = begin - 0.5**halvings * change
+                residual, slopes, of_strains = self._slopes(velocity)
                 if np.abs(residual).max() <= size:
                     break
-                share *= 0.5
-            velocity = further
-            if share * np.abs(change).max() <= FOUND * np.abs(velocity).max():
+            if np.abs(change).max() <= NEARLY * np.abs(velocity).max():
                 break
-        return Curve(block, velocity)
+        return Curve(self._block(slopes, of_strains), velocity)
 
     def _slopes(self, velocity: Floats) -> tuple[Floats, Floats, Floats]:
-        """(r,) how far velocities are from the rule, in momenta; (r, r) by how much that changes with them; and the part of it
-        that is symmetric and positive definite."""
+        """(r,) how far velocities are from the rule, in momenta; (r, r) by how much that changes with them; and what of it is
+        symmetric and positive definite whatever the stresses."""
         force, of_velocity, of_strains = tangents(self.gram, self.q, velocity, self.h, self.late, self.slack)
         inertia, time = np.diag(self.inertia), self.share * self.time
         residual = self.inertia * velocity + time * force - self.known
-        whole = inertia + time * of_velocity
-        block = 0.5 * (whole + whole.T)
+        return residual, inertia + time * of_velocity, inertia + time * of_strains
+
+    def _block(self, slopes: Floats, of_strains: Floats) -> Floats:
+        """(r, r) symmetric and positive definite."""
+        block = 0.5 * (slopes + slopes.T)
         try:
             np.linalg.cholesky(block)
         except np.linalg.LinAlgError:
-            # pressed flat: the stresses alone would let it move off by itself
-            block = inertia + time * of_strains
-        return residual, whole, block
+            # pressed flat: the stresses would let it move off by itself
+            return of_strains
+        return block
 
 
 def later_weight(angle: Floats) -> Floats:

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 SOLVES = 3  # times that a step is solved
 # Of modal velocities, and of those that gravity gives in the step: what they may be off.
-NEAR = 1e-6
+NEAR = 1e-5
 
 
 def solve_bent(begin: Begin, bend: LargeBends, solve: Callable[[StepProblem], Solved], problem: StepProblem) -> Solved:

@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+import solver_core as sc
+from solver_core.bake.bends import bend_warnings
 from solver_core.io.cache import FrameCacheReader
 from solver_core.io.continuation import continue_from, earlier_frames
-from solver_core.scene.deformable import DeformableSpec
+from solver_core.io.kept_modes import scene_modes
+from solver_core.scene.deformable import DeformableSpec, Elasticity
 from solver_core.scene.parts import ground
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec
 
@@ -33,8 +37,9 @@ def held(cache):
 
 
 @pytest.mark.slow
-def test_a_bake_that_was_killed_goes_on_with_the_same_bits(tmp_path, capsys):
-    path = snapshot(tmp_path, scene())
+@pytest.mark.parametrize("kind", list(Elasticity))
+def test_a_bake_that_was_killed_goes_on_with_the_same_bits(tmp_path, capsys, kind):
+    path = snapshot(tmp_path, scene(deformable=replace(SOFT, kind=kind)))
     assert bake(capsys, path, tmp_path / "whole")[0] == 0
     process = bake_until(5, path, str(tmp_path / "killed"))
     process.kill()
@@ -66,3 +71,22 @@ def test_what_cannot_bend_is_named_by_the_worker(tmp_path, capsys):
     status, events = bake(capsys, snapshot(tmp_path, scene(deformable=DeformableSpec(poisson=0.5))), tmp_path / "cache")
     assert status != 0
     assert any("Plank" in str(event) and "poisson" in str(event) for event in events)
+
+
+def warned(kind, *modal):
+    """What is said of frames in which the shapes of a plank are so far."""
+    spec = scene(deformable=replace(SOFT, kind=kind))
+    modes = scene_modes(spec, None)
+    count = len(modes.reduced[0].omega)
+    for frame, q in enumerate(modal):
+        told = replace(sc.Simulation(spec, modes=modes.by_body()).first_frame(), frame=frame, modal=np.resize(q, count))
+        yield [warning.message for warning in bend_warnings(told, spec, modes, ())]
+
+
+def test_large_bends_are_warned_about_where_they_are_taken_as_small_and_pressing_flat_where_they_are_not():
+    # the fifth shape goes with bends, and alone is nothing but strain
+    bent, pressed = 0.2 * np.eye(8)[0], np.eye(8)[4]
+    little, far = warned(Elasticity.LINEAR, np.zeros(8), bent)
+    assert little == [] and "switch Large Bends on" in far[0]
+    straight, curved, flat = warned(Elasticity.STVK, np.zeros(8), bent, pressed)
+    assert straight == [] and curved == [] and "gives way the more it is pressed" in flat[0]

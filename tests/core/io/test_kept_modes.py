@@ -13,7 +13,7 @@ from solver_core.io.cache import CacheError, FrameCacheReader
 from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.continuation import continue_from, earlier_frames
 from solver_core.io.kept_modes import scene_modes
-from solver_core.scene.deformable import DeformableSpec
+from solver_core.scene.deformable import DeformableSpec, Elasticity
 from solver_core.scene.parts import ground
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, SolverSettings
 
@@ -21,6 +21,7 @@ from ..bodies import material
 from ..deformable.beams import DENSITY, box
 
 SPEC = DeformableSpec(young=1e7, modes=4, resolution=12)
+STVK = Elasticity.STVK
 SETTINGS = SolverSettings(substeps=2)
 
 
@@ -50,7 +51,16 @@ def test_bodies_alike_are_computed_once_and_the_next_bake_computes_nothing(tmp_p
         assert one.inertia.second.tobytes() == other.inertia.second.tobytes()
 
 
-@pytest.mark.parametrize("changes", [{"young": 3e7}, {"modes": 3}, {"damping_ratio": 0.5}, {"resolution": 14}])
+def test_what_large_bends_are_computed_with_is_kept_too_and_none_of_small_ones_is_taken_for_it(tmp_path):
+    large = scene(replace(SPEC, kind=STVK, modes=5))
+    first, again = (scene_modes(large, tmp_path).reduced[0] for _ in range(2))
+    assert first.large is not again.large
+    assert first.large.gram.tobytes() == again.large.gram.tobytes() and again.large.modes == first.large.modes == 2
+    known = scene_modes(scene(replace(SPEC, modes=5)), tmp_path)
+    assert scene_modes(large, tmp_path, known).reduced[0].large is not None
+
+
+@pytest.mark.parametrize("changes", [{"young": 3e7}, {"modes": 3}, {"damping_ratio": 0.5}, {"resolution": 14}, {"kind": STVK}])
 def test_another_material_is_computed_anew(tmp_path, changes):
     said, say = counted()
     scene_modes(scene(SPEC), tmp_path)

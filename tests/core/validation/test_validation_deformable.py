@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from solver_core.scene.deformable import DeformableSpec
+from solver_core.scene.deformable import DeformableSpec, Elasticity
 from solver_core.scene.joints import JointSpec
 from solver_core.scene.parts import box_shape
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, SolverSettings
@@ -81,6 +81,11 @@ def test_a_body_in_two_parts_is_named():
     apart = np.concatenate([CUBE, CUBE + np.array([3.0, 0.0, 0.0])])
     problems = found(replace(BODY, shape=mesh(apart, np.concatenate([CUBE_TRIANGLES, CUBE_TRIANGLES + 8]))))
     assert "2 parts that hang on each other by nothing" in problems["shape"]
+
+
+def test_large_bends_have_fewer_shapes_for_they_cost_more():
+    assert found(kind=Elasticity.STVK, modes=40, resolution=40) == {}
+    assert "choose from 1 to 40" in found(kind=Elasticity.STVK, modes=41)["modes"]
 
 
 def test_more_modes_than_bricks_have_are_named():

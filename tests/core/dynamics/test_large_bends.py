@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bodies in large bends, in simulations: what they keep, what they lose, and that small bends are as ever."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_bvp
+from scipy.spatial.transform import Rotation
+
+import solver_core as sc
+from solver_core.deformable.reduced_body import reduced_body
+from solver_core.deformable.stvk import energy
+from solver_core.scene.deformable import DeformableSpec, Elasticity
+from solver_core.scene.parts import box as rigid_box
+from solver_core.scene.parts import ground
+from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec
+
+from ..bodies import material
+from ..deformable.beams import BEAM, DENSITY, YOUNG, box, divided
+
+SPEC = DeformableSpec(kind=Elasticity.STVK, young=YOUNG, modes=9, resolution=40, damping_ratio=0.0)
+WEIGHTLESS = np.zeros(3)
+
+
+def beam(spec=SPEC, shape=None, **changes) -> BodySpec:
+    return replace(
+        BodySpec("Beam", BodyKind.ACTIVE, box() if shape is None else shape, density=DENSITY, deformable=spec), **changes
+    )
+
+
+def moving(simulation, velocity=(), q=()):
+    """The simulation with its modes set."""
+    state = simulation.checkpoint()
+    state["modal"][: len(q)], state["modal_velocity"][: len(velocity)] = q, velocity
+    simulation.restore(simulation.first_frame().frame, state)
+    return simulation
+
+
+def total_energy(simulation, body):
+    """J, of a scene whose first body is the only one that moves."""
+    state, frame = simulation.checkpoint(), simulation.first_frame()
+    v, w = state["velocity"][0], frame.velocities[0, 3:]
+    motion = body.mass * v @ v + w @ state["angular_momentum"][0] + state["modal_velocity"] @ state["modal_velocity"]
+    return 0.5 * motion + energy(body.large.gram, state["modal"]) + 9.81 * body.mass * state["position"][0, 2]
+
+
+@pytest.mark.slow
+def test_a_free_beam_keeps_its_frequency_and_its_amplitude():
+    """At 240 steps a second, in bends of a thousandth of its length: the phase tells the frequency."""
+    simulation = moving(sc.Simulation(SceneSpec((beam(),), gravity=WEIGHTLESS)), q=[1e-3])
+    omega = reduced_body(box(), SPEC, density=DENSITY).omega[0]
+    q = np.array([frame.modal[0] for frame in simulation.frames(60)])
+    np.testing.assert_allclose(q, 1e-3 * np.cos(omega * np.arange(61) / 24.0), atol=1e-3 * 1e-5 * omega * 2.5)
+
+
+@pytest.mark.slow
+def test_a_beam_that_bends_by_a_tenth_of_its_length_swings_on_and_more_slowly():
+    """Its ends come inwards twice a swing, so its frequency falls, as much at any step; five seconds take half a per cent."""
+    found = []
+    for fps, seconds in ((240.0, 5), (960.0, 1)):
+        simulation = moving(sc.Simulation(SceneSpec((beam(),), gravity=WEIGHTLESS), fps=fps, substeps=1), velocity=[3.2])
+        q = np.array([frame.modal[0] for frame in simulation.frames(int(fps * seconds))])
+        down = np.flatnonzero((q[:-1] > 0.0) & (q[1:] <= 0.0))[:5]
+        crossings = (down + q[down] / (q[down] - q[down + 1])) / fps
+        found.append(4.0 / (crossings[-1] - crossings[0]))
+        if seconds > 1:
+            assert 0.995 < np.abs(q[-240:]).max() / np.abs(q[:240]).max() <= 1.0
+    tip = np.linalg.norm(reduced_body(box(), SPEC, density=DENSITY).shapes[..., 0], axis=1).max() * np.abs(q).max()
+    assert tip > 0.1
+    omega = reduced_body(box(), SPEC, density=DENSITY).omega[0]
+    assert found[0] == pytest.approx(found[1], rel=1e-3)
+    assert 0.9 < 2.0 * np.pi * found[1] / omega < 0.98
+
+
+def test_small_bends_swing_as_linear_modes_do():
+    speeds, found = 1e-3 * np.array([1.0, -0.5, 0.7]), []
+    for spec in (SPEC, replace(SPEC, kind=Elasticity.LINEAR, modes=3)):
+        damped = replace(spec, damping_ratio=0.02)
+        simulation = moving(sc.Simulation(SceneSpec((beam(damped),), gravity=WEIGHTLESS)), velocity=speeds)
+        found.append(np.array([frame.modal[:3] for frame in simulation.frames(24)]))
+    np.testing.assert_allclose(found[0], found[1], atol=1e-4 * np.abs(found[1]).max())
+
+
+def test_a_beam_in_flight_keeps_its_momenta():
+    spinning = beam(angular_velocity=np.array([1.0, 4.0, -3.0]), velocity=np.array([1.0, 2.0, 3.0]))
+    simulation = moving(sc.Simulation(SceneSpec((spinning,), gravity=WEIGHTLESS)), velocity=[3.0, -2.0])
+    before = simulation.checkpoint()
+    simulation.run(24)
+    after = simulation.checkpoint()
+    np.testing.assert_allclose(after["angular_momentum"], before["angular_momentum"], rtol=1e-12)
+    np.testing.assert_allclose(after["velocity"], before["velocity"], rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_a_stiff_body_is_the_rigid_one():
+    turn = Rotation.from_rotvec([0.0, np.arctan(0.55), 0.0])
+    pose = {"orientation": turn.as_quat(scalar_first=True), "position": turn.apply([0.0, 0.0, 0.026])}
+    slider = beam(replace(SPEC, young=1e13), material=material(0.5), **pose)
+    plane = ground(material(0.5), pose["orientation"])
+    bending, rigid = (
+        sc.Simulation(SceneSpec((body, plane))).run(24)[-1].poses[0] for body in (slider, replace(slider, deformable=None))
+    )
+    np.testing.assert_allclose(bending, rigid, atol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("young", "speed"), [(YOUNG, 0.0), (1e5, 0.0), (1e5, -12.0)])
+def test_a_bouncing_beam_gains_no_energy(young, speed):
+    """Nor does one of foam that is thrown at the ground so hard that it is pressed flat."""
+    spec = replace(SPEC, young=young, modes=20)
+    falls = beam(spec, divided(BEAM, (10, 1, 1)), position=np.array([0.0, 0.0, 0.3]), velocity=np.array([0.0, 0.0, speed]))
+    turn = Rotation.from_rotvec([0.0, 0.2, 0.1]).as_quat(scalar_first=True)
+    tilted = replace(falls, orientation=turn, material=material(0.3))
+    simulation = sc.Simulation(SceneSpec((tilted, ground(material(0.3)))))
+    body = reduced_body(tilted.shape, spec, density=DENSITY)
+    found = [total_energy(simulation, body)]
+    for _ in range(36):
+        simulation.advance()
+        found.append(total_energy(simulation, body))
+    assert max(found) <= found[0] * (1.0 + 1e-9)
+    assert found[-1] < 0.5 * found[0]
+
+
+@pytest.mark.slow
+def test_a_soft_board_hangs_as_the_elastica_of_its_weight():
+    """theta'' = w (1 - s) cos theta, w = rho A g L^3 / (E I), clamped at one end; by half its length and more."""
+    size, load = np.array([1.0, 0.05, 0.05]), 4.0
+    shape = divided(size, (10, 1, 1))
+    young = 12.0 * DENSITY * 9.81 / (load * size[2] ** 2)
+    pinned = np.flatnonzero(np.isclose(shape.vertices[:, 0], -0.5)).astype(np.int32)
+    spec = DeformableSpec(Elasticity.STVK, young, 0.0, modes=20, resolution=40, damping_ratio=0.7, pinned=pinned)
+    frames = sc.Simulation(SceneSpec((beam(spec, shape),))).run(72)
+    body = reduced_body(shape, spec, density=DENSITY)
+    tip = np.isclose(shape.vertices[:, 0], 0.5)
+    moved = (body.shapes @ frames[-1].modal)[tip].mean(axis=0)
+    s = np.linspace(0.0, 1.0, 101)
+    ends = solve_bvp(
+        lambda s, y: np.array([y[1], -load * (1.0 - s) * np.cos(y[0])]),
+        lambda a, b: np.array([a[0], b[1]]),
+        s,
+        np.array([0.3 * s, 0.5 * (1.0 - s)]),
+        tol=1e-8,
+    )
+    down, inwards = np.trapz(np.sin(ends.sol(s)[0]), s), 1.0 - np.trapz(np.cos(ends.sol(s)[0]), s)
+    assert down > 0.35
+    assert -moved[2] == pytest.approx(down, rel=0.01)
+    assert -moved[0] == pytest.approx(inwards, rel=0.01)
+
+
+def heap():
+    """Two beams that bend fall across each other, and a rigid block on both."""
+    spec = replace(SPEC, young=1e6, damping_ratio=0.02)
+    across = Rotation.from_euler("z", 1.2).as_quat(scalar_first=True)
+    low = beam(spec, divided(BEAM, (8, 1, 1)), position=np.array([0.0, 0.0, 0.06]), material=material(0.4))
+    high = replace(low, name="Other", position=np.array([0.05, 0.02, 0.15]), orientation=across)
+    block = rigid_box("Block", (0.1, 0.1, 0.1), (0.02, 0.0, 0.3), material(0.4), 0.5)
+    return SceneSpec((low, high, block, ground(material(0.4))), frame_end=13)
+
+
+@pytest.mark.slow
+def test_they_resume_with_the_same_bits_in_any_number_of_threads():
+    whole = sc.Simulation(heap())
+    whole.run(6)
+    kept = whole.checkpoint()
+    rest = [whole.advance() for _ in range(6)]
+    resumed = sc.Simulation(heap(), threads=2)
+    resumed.restore(7, kept)
+    again = [resumed.advance() for _ in range(6)]
+    assert [frame.poses.tobytes() + frame.modal.tobytes() for frame in rest] == [
+        frame.poses.tobytes() + frame.modal.tobytes() for frame in again
+    ]
+    assert np.abs(rest[-1].modal).max() > 1e-3
+    assert all((frame.statistics.status == sc.Status.SOLVED).all() for frame in rest)
+    assert max(frame.statistics.overlap_ratio.max() for frame in rest) < 1e-3
+
+
+@pytest.mark.slow
+def test_a_mirrored_heap_goes_the_mirrored_way():
+    def mirrored(body):
+        shape, (w, x, y, z) = body.shape, body.orientation
+        flipped = replace(shape, vertices=shape.vertices * [1.0, -1.0, 1.0], triangles=shape.triangles[:, ::-1].copy())
+        place, turn = body.position * [1.0, -1.0, 1.0], np.array([w, -x, y, -z])
+        return replace(body, shape=flipped, position=place, orientation=turn)
+
+    own = heap()
+    other = replace(own, bodies=(*map(mirrored, own.bodies[:3]), own.bodies[3]))
+    one, two = (sc.Simulation(spec).run(6)[-1].poses[:3, :3] for spec in (own, other))
+    np.testing.assert_allclose(one, two * [1.0, -1.0, 1.0], atol=2e-4)
