@@ -124,7 +124,7 @@ class Simulation:
         self._prescribed(0.0, 1.0, self._step)
         self._fields = Fields(spec, self._bodies, self.settings.substeps) if spec.fields else None
         self.pull: Pull | None = None
-        self._joints = Joints(spec, self._bodies.model, self._state)
+        self._joints = Joints(spec, self._bodies, self._bending, self._state)
         solved = self._joints, self._deformation, self._moving
         rolling = Rolling(self._bodies, self._impacts, self._deformation, self._moving, self._bending.bends)
         self._see, self._step_now = see, 0
@@ -517,7 +517,8 @@ class Simulation:
             return []
         step, movable = self._step, self._bodies.model.dof >= 0
         twists = self._paths.twists(self._state, self._sleep.held, 1.0, step)
-        begin = predicted_step(self._paths.model(0.0), self._state, twists, movable & ~self._sleep.held, 0.0, step, 0.0, step)
+        model, awake = self._bending.model(self._paths.model(0.0), self._state), movable & ~self._sleep.held
+        begin = self._bending.begin(predicted_step(model, self._state, twists, awake, 0.0, step, 0.0, step), self._state)
         begun = begin, self._state
         return [*self._joints.warnings(), *self._joints.too_stiff(*begun), *self._joints.contradictions(*begun)]
 

@@ -16,7 +16,7 @@ from ..model.bodies import RIGID
 from ..model.predict import Begin
 from .build import StepProblem
 
-__all__ = ["with_modes"]
+__all__ = ["with_modal_blocks", "with_modes"]
 
 Floats = NDArray[np.float64]
 
@@ -43,12 +43,15 @@ def with_modes(
             moves = (begin.model.dof[body] >= 0)[:, None, None]
             jacobian[:, :, RIGID : RIGID + own.shape[2]] = np.where(moves, problem.axes @ own, 0.0)
         bias = bias - np.einsum("mij,mj->mi", problem.axes, np.broadcast_to(drift, contacts.normal.shape))
-    return problem._replace(system=_widened(system, begin)._replace(jacobian_a=jacobian_a, jacobian_b=jacobian_b, bias=bias))
+    return problem._replace(
+        system=with_modal_blocks(system, begin)._replace(jacobian_a=jacobian_a, jacobian_b=jacobian_b, bias=bias)
+    )
 
 
-def _widened(system: System, begin: Begin) -> System:
+def with_modal_blocks(system: System, begin: Begin) -> System:
     """A system whose blocks have room for modes, and these on their diagonals."""
-    assert begin.bend is not None
+    if begin.bend is None:
+        return system
     width, start = np.diff(begin.offset), begin.block_start
     mass, inverse_mass = np.zeros(start[-1]), np.zeros(start[-1])
     rows, columns = np.divmod(np.arange(RIGID * RIGID), RIGID)
