@@ -38,7 +38,7 @@ def bending_entries(spec: SceneSpec, settings: SolverSettings, modes: SceneModes
                 "modes": len(one.omega),
                 "swinging": followed_modes(one, spec, settings),
                 "frequencies": [float(one.frequencies[0]), float(one.frequencies[-1])],
-                "bricks": one.bricks,
+                "bricks": len(one.bricks),
                 "too_stiff": stiff,
                 "words": swings(one, spec, settings),
                 "largest_bend": 0.0,

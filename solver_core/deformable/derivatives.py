@@ -38,17 +38,23 @@ RANK = 1e-6
 
 
 def large_bends(
-    grid: Grid, matrices: tuple[csc_array, csc_array], material: tuple[float, float], count: int, pinned: Indices
+    grid: Grid,
+    matrices: tuple[csc_array, csc_array],
+    material: tuple[float, float],
+    count: int,
+    pinned: Indices,
+    loads: Array | None = None,
 ) -> tuple[Array, Displacements, int]:
     """omega (count,) rad/s, rising; as many shapes, orthonormal in the metric of the mass; and how many of them are modes.
 
-    matrices: stiffness (3 v, 3 v) and mass (v, v). material: Pa and Poisson's ratio. ValueError as of `elastic_modes`.
+    matrices: stiffness (3 v, 3 v) and mass (v, v). material: Pa and Poisson's ratio. pinned, loads,
+    ValueError: as of `elastic_modes`.
     """
     stiffness, mass = matrices
     known = lame(*material)
     number = max(count // OF_ALL, next(m for m in range(1, count + 1) if m * (m + 3) >= 2 * count))
     while True:
-        omega, modes = elastic_modes(stiffness, mass, grid.points, number, pinned)
+        omega, modes = elastic_modes(stiffness, mass, grid.points, number, pinned, loads)
         shapes = Displacements(modes, bubbles_of(grid, modes, known))
         if number == count:
             return omega, shapes, number

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from .voxels import CORNERS, SAMPLES_ALONG, Grid
+from .bricks import CORNERS
+from .voxels import SAMPLES_ALONG, Grid
 
 __all__ = [
     "AT_SAMPLES",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .bricks import Bricks
 from .inertia import ModalInertia
 
 __all__ = ["MOST_A_STEP", "LargeBending", "ReducedBody", "gram_size"]
@@ -33,7 +34,7 @@ class ReducedBody:
 
     shapes: (n, 3, r) 1/sqrt(kg), what each mode does to the vertices of the shape, in the body's axes: displacements are
     shapes @ q in m, with q in m sqrt(kg), and half the square of q' is kinetic energy in J. inertia: what the floating frame
-    needs. bricks: how many it was computed with. large: what large bends are computed with, None of a body in small ones.
+    needs. bricks: what it was computed with. large: what large bends are computed with, None of a body in small ones.
     """
 
     mass: float
@@ -41,7 +42,7 @@ class ReducedBody:
     damping: Array
     shapes: Array
     inertia: ModalInertia
-    bricks: int
+    bricks: Bricks
     large: LargeBending | None = None
 
     @property

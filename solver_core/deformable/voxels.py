@@ -20,8 +20,9 @@ from scipy.spatial import KDTree
 from ..geometry.mass_properties import principal_extents
 from ..geometry.surfaces import Surface
 from ..scene.words import distance
+from .bricks import CORNERS
 
-__all__ = ["CORNERS", "SAMPLES_ALONG", "Grid", "ThinnerThanABrick", "brick_grid", "grid_axes", "nodal_weights"]
+__all__ = ["SAMPLES_ALONG", "Grid", "ThinnerThanABrick", "brick_grid", "grid_axes", "nodal_weights"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -51,9 +52,6 @@ CRUMBS = 1e-3
 
 # Bricks, of which the nearest is the one that a place is in.
 NEIGHBOURS = 32
-
-# The corners of a brick, along its axes, the first axis fastest.
-CORNERS = np.array([(corner & 1, corner >> 1 & 1, corner >> 2) for corner in range(8)])
 
 
 class ThinnerThanABrick(ValueError):

@@ -208,7 +208,8 @@ class Simulation:
             return []
         step, movable = steps.step, steps.bodies.model.dof >= 0
         twists = steps.paths.twists(steps.state, steps.sleep.held, 1.0, step)
-        begin = predicted_step(steps.paths.model(0.0), steps.state, twists, movable & ~steps.sleep.held, 0.0, step, 0.0, step)
+        model, awake = steps.bending.model(steps.paths.model(0.0), steps.state), movable & ~steps.sleep.held
+        begin = steps.bending.begin(predicted_step(model, steps.state, twists, awake, 0.0, step, 0.0, step), steps.state)
         begun = begin, steps.state
         return [*steps.joints.warnings(), *steps.joints.too_stiff(*begun), *steps.joints.contradictions(*begun)]
 

@@ -100,7 +100,7 @@ class Stepper:
         self.place(0.0, 1.0, self.step)
         self.fields = Fields(spec, self.bodies, settings.substeps) if spec.fields else None
         self.pull: Pull | None = None
-        self.joints = Joints(spec, self.bodies.model, self.state)
+        self.joints = Joints(spec, self.bodies, self.bending, self.state)
         solved = self.joints, self.deformation, self.moving
         rolling = Rolling(self.bodies, self._impacts, self.deformation, self.moving, self.bending.bends)
         self._see, self._step_now = see, 0

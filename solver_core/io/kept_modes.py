@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..deformable.bricks import Bricks
 from ..deformable.inertia import ModalInertia
 from ..deformable.reduced import LargeBending, ReducedBody, gram_size
 from ..scene.deformable import Elasticity
@@ -33,6 +34,7 @@ MODES = "mode"
 MOST_KEPT = 32
 ENDING = ".modes"
 INERTIA = ModalInertia._fields
+OF_BRICKS = tuple(field.name for field in fields(Bricks))
 
 
 @dataclass(frozen=True)
@@ -79,31 +81,38 @@ def decode_modes(chunk: Chunk, bodies: int) -> SceneModes:
 
 
 def arrays_of(body: ReducedBody) -> dict[str, NDArray[Any]]:
-    scalars = {"mass": np.array([body.mass]), "bricks": np.array([body.bricks])}
     inertia = {f"inertia.{name}": getattr(body.inertia, name) for name in INERTIA}
+    bricks = {f"bricks.{name}": getattr(body.bricks, name) for name in OF_BRICKS}
     large = {} if body.large is None else {"gram": body.large.gram, "modes": np.array([body.large.modes])}
-    return {"omega": body.omega, "damping": body.damping, "shapes": body.shapes, **scalars, **inertia, **large}
+    whole = {"omega": body.omega, "damping": body.damping, "shapes": body.shapes, "mass": np.array([body.mass])}
+    return {**whole, **inertia, **bricks, **large}
 
 
 def body_of(arrays: Mapping[str, NDArray[Any]], prefix: str) -> ReducedBody:
     """The body whose arrays have names that begin so; raises KeyError, ValueError."""
     count, vertices = len(arrays[f"{prefix}omega"]), len(arrays[f"{prefix}shapes"])
-    shapes = {"omega": (count,), "damping": (count,), "shapes": (vertices, 3, count), "mass": (1,), "bricks": (1,)}
+    shapes = {"omega": (count,), "damping": (count,), "shapes": (vertices, 3, count), "mass": (1,)}
     shapes |= {"inertia.momentum": (count, 3), "inertia.spin": (count, 3), "inertia.first": (count, 3, 3)}
     shapes |= {"inertia.second": (count, count, 3, 3), "inertia.gyroscopic": (count, count, 3)}
+    bricks, nodes = len(arrays[f"{prefix}bricks.nodes"]), len(arrays[f"{prefix}bricks.modes"])
+    shapes |= {"bricks.axes": (3, 3), "bricks.lowest": (bricks, 3), "bricks.sizes": (bricks, 3), "bricks.filled": (bricks,)}
+    shapes |= {"bricks.nodes": (bricks, 8), "bricks.modes": (nodes, 3, count)}
     if f"{prefix}gram" in arrays:
         shapes |= {"gram": (gram_size(count), gram_size(count)), "modes": (1,)}
     found = {name: arrays[prefix + name] for name in shapes}
     for name, array in found.items():
-        wanted = np.dtype(np.int64 if name in ("bricks", "modes") else np.float64)
+        wanted = np.dtype(np.int64 if name in ("bricks.nodes", "modes") else np.float64)
         if array.shape != shapes[name] or array.dtype != wanted or not np.isfinite(array).all():
             raise ValueError(f"modes: {name!r} has the shape {array.shape} of {array.dtype}, or is not finite")
     if not (count and (found["omega"] > 0.0).all() and (found["damping"] >= 0.0).all() and found["mass"][0] > 0.0):
         raise ValueError("modes without a frequency, a damping or a mass")
+    corners = found["bricks.nodes"]
+    if not (bricks and 0 <= corners.min() <= corners.max() < nodes and (found["bricks.sizes"] > 0.0).all()):
+        raise ValueError("modes of bricks that are none")
     large = LargeBending(found["gram"], int(found["modes"][0])) if "gram" in found else None
     inertia = ModalInertia(*(found[f"inertia.{name}"] for name in INERTIA))
     whole = found["omega"], found["damping"], found["shapes"], inertia
-    return ReducedBody(float(found["mass"][0]), *whole, int(found["bricks"][0]), large)
+    return ReducedBody(float(found["mass"][0]), *whole, Bricks(*(found[f"bricks.{name}"] for name in OF_BRICKS)), large)
 
 
 def scene_modes(
@@ -122,9 +131,10 @@ def scene_modes(
     if known.bodies == indices and all(fits(known.reduced[k], spec, i) for k, i in enumerate(indices)):
         return known
     # only now: a process that has all modes needs no eigenvalues
-    from ..deformable.reduced_body import preparation_digest, prepared
+    from ..deformable.reduced_body import joint_loads, preparation_digest, prepared
 
-    digests = [preparation_digest(spec.bodies[i]) for i in indices]
+    loads = {i: joint_loads(spec, i) for i in indices}
+    digests = [preparation_digest(spec.bodies[i], loads[i]) for i in indices]
     distinct: dict[str, ReducedBody] = {}
     count = len(set(digests))
     for i, digest in zip(indices, digests, strict=True):
@@ -134,7 +144,7 @@ def scene_modes(
         body = None if file is None else kept(file, spec, i)
         if body is None:
             say(spec.bodies[i].name, len(distinct) + 1, count)
-            body = prepared(spec.bodies[i])
+            body = prepared(spec.bodies[i], loads[i])
             if file is not None:
                 keep(file, body)
         distinct[digest] = body

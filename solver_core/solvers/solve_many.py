@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..compile.kernel import kernel
+from ..problem.accuracy import coulomb_error
 from ..problem.arguments import require_limits
 from ..problem.given_arrays import finite_array
 from ..problem.many_problems import ContactProblems
-from ..problem.accuracy import coulomb_error
 from ..problem.result import Results, Status
 from ..problem.subsystem import subsystem
 from .coulomb.few_contacts import MOST_FEW, solve_few

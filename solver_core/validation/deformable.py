@@ -13,7 +13,7 @@ from ..deformable.voxels import ThinnerThanABrick, brick_grid
 from ..geometry.surfaces import mesh_surface
 from ..scene.deformable import DeformableSpec, Elasticity
 from ..scene.field_types import mismatches
-from ..scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind
+from ..scene.spec import BodyKind, BodySpec, ShapeKind
 from .bodies import mass_findings
 from .findings import Findings, SceneProblem, is_not_negative, is_positive
 from .shapes import shape_findings
@@ -27,13 +27,13 @@ MOST_MODES = {Elasticity.LINEAR: 60, Elasticity.STVK: 40}
 LARGEST_POISSON = 0.45
 
 
-def bending_problems(body: BodySpec, spec: SceneSpec, known: dict[str, list[tuple[str, str]]]) -> Iterator[SceneProblem]:
-    """All that keeps a body of a scene from bending as it should, if it should. known: what was found of the bricks of others,
+def bending_problems(body: BodySpec, known: dict[str, list[tuple[str, str]]]) -> Iterator[SceneProblem]:
+    """All that keeps a body from bending as it should, if it should. known: what was found of the bricks of others,
     to which this one's are added: of the same mesh and material they are the same."""
     if body.deformable is None:
         return
     yield from deformable_problems(body, body.deformable, known)
-    for field, message in _motion_findings(body, body.deformable, spec):
+    for field, message in _motion_findings(body, body.deformable):
         yield SceneProblem(body.name, field, message)
 
 
@@ -65,7 +65,7 @@ def _findings(body: BodySpec, spec: DeformableSpec, known: dict[str, list[tuple[
         yield from known[digest]
 
 
-def _motion_findings(body: BodySpec, deformable: DeformableSpec, spec: SceneSpec) -> Findings:
+def _motion_findings(body: BodySpec, deformable: DeformableSpec) -> Findings:
     """What bodies that bend cannot do in a simulation."""
     if np.size(deformable.pinned) and (np.any(body.velocity) or np.any(body.angular_velocity)):
         yield "velocity", "what is pinned stays where it is; let the body begin at rest, or pin nothing"
@@ -75,10 +75,6 @@ def _motion_findings(body: BodySpec, deformable: DeformableSpec, spec: SceneSpec
         yield "inertia", "that of a body that bends follows from its mesh; leave it out"
     if body.deformation is not None:
         yield "deformation", "a body either bends or deforms by keys; switch one of them off"
-    for joint in spec.joints:
-        if body.name in (joint.body_a, joint.body_b):
-            what = f"the joint {joint.name!r} would hold it, and joints hold rigid bodies only"
-            yield "deformable", f"{what}; remove the joint, or leave the body rigid"
 
 
 def _value_findings(spec: DeformableSpec) -> Findings:

@@ -89,7 +89,7 @@ def scene_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
     bricks: dict[str, list[tuple[str, str]]] = {}
     for body in spec.bodies:
         yield from body_problems(body, spec)
-        yield from bending_problems(body, spec, bricks)
+        yield from bending_problems(body, bricks)
     yield from joint_problems(spec)
     yield from field_problems(spec)
 

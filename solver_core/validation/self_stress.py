@@ -11,6 +11,8 @@ vector z in that null space is zero there as well, and where another is not it i
 
 for a small d, with x' the x before: each time brings what is not in the null space down by d / (s^2 + d), s a singular value.
 
+A body that bends shares its loads by its stiffness, in one way only.
+
 Rows are those of coordinates that are locked: limits, springs and motors say themselves what they bear.
 """
 
@@ -54,13 +56,18 @@ def has_unique_reaction(spec: SceneSpec) -> Flags:
 def _ends(spec: SceneSpec) -> Ints:
     """(joints, 2) the nodes of the two bodies of each joint."""
     node = {body.name: i + 1 if body.kind is BodyKind.ACTIVE else FIXED for i, body in enumerate(spec.bodies)} | {"": FIXED}
-    return np.array([(node[joint.body_a], node[joint.body_b]) for joint in spec.joints], dtype=np.int64).reshape(-1, 2)
+    ends = np.array([(node[joint.body_a], node[joint.body_b]) for joint in spec.joints], dtype=np.int64).reshape(-1, 2)
+    # of what bends each end is a node of its own, with no other joint
+    bends = np.array([False, *(body.deformable is not None for body in spec.bodies)])
+    own = len(spec.bodies) + 1 + np.arange(ends.size).reshape(ends.shape)
+    return np.where(bends[ends], own, ends)
 
 
 def _are_held(spec: SceneSpec) -> Flags:
-    """(nodes,) of each body whether it is kept from moving along, or turning about, an axis of the world; of the world too."""
+    """(nodes,) of each body whether it is kept from moving along, or turning about, an axis of the world; of the world too.
+    Ends of joints on bodies that bend are not."""
     free = [np.all(body.linear_factor) and np.all(body.angular_factor) for body in spec.bodies]
-    return ~np.array([False, *free], dtype=bool)
+    return ~np.array([False, *free, *(True for _ in range(2 * len(spec.joints)))], dtype=bool)
 
 
 def _in_loops(ends: Ints, is_held: Flags, enabled: Flags) -> Ints:

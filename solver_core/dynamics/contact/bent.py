@@ -18,7 +18,7 @@ from ..model.large_bends import Curve, LargeBends
 from ..model.predict import Begin
 from .build import StepProblem
 
-__all__ = ["with_curves", "with_modes"]
+__all__ = ["with_curves", "with_modal_blocks", "with_modes"]
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +41,9 @@ def with_modes(
         bias = bias.copy()
         ends = system.body_a, system.body_b
         add_modes(problem.axes, *ends, modes, np.broadcast_to(drift, contacts.normal.shape), jacobian_a, jacobian_b, bias)
-    return problem._replace(system=_widened(system, begin)._replace(jacobian_a=jacobian_a, jacobian_b=jacobian_b, bias=bias))
+    return problem._replace(
+        system=with_modal_blocks(system, begin)._replace(jacobian_a=jacobian_a, jacobian_b=jacobian_b, bias=bias)
+    )
 
 
 @kernel
@@ -69,9 +71,10 @@ def add_modes(axes, body_a, body_b, modes, drift, jacobian_a, jacobian_b, bias):
                         jacobian_b[k, row, RIGID + j] += axes[k, row, i] * modes[1, k, i, j]
 
 
-def _widened(system: System, begin: Begin) -> System:
+def with_modal_blocks(system: System, begin: Begin) -> System:
     """A system whose blocks have room for modes, and these on their diagonals."""
-    assert begin.bend is not None
+    if begin.bend is None:
+        return system
     rigid = begin.bodies.mass, begin.bodies.inverse_mass
     mass, inverse_mass = widened_blocks(begin.offset, begin.block_start, *rigid, begin.bend.unknown, begin.bend.mass)
     system = system._replace(mass=mass, inverse_mass=inverse_mass)

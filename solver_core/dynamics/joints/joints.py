@@ -14,9 +14,12 @@ from ...problem.system import System
 from ...scene.spec import SceneSpec, SceneWarning
 from ...solvers.contradicting_joints import contradicting_rows
 from ...validation.findings import listed
-from ..model.bodies import Model, State
+from ..contact.bent import with_modal_blocks
+from ..model.bending import Bending
+from ..model.bodies import Bodies, State
 from ..model.predict import Begin
 from ..motion.rotation import matrices
+from .attached import attached_joints, bent_frames
 from .coordinates import VECTOR, farthest_off, measured
 from .rows import JointRows, JointStep
 from .table import AT_LEAST, AT_MOST, COORDINATES, HOLD, MOTOR, at_frame, choose, joint_table
@@ -53,9 +56,11 @@ class Joints:
     which bodies any hold. driven: (k,) bodies that motors drive.
     """
 
-    def __init__(self, spec: SceneSpec, model: Model, state: State):
-        self._joints, self._frame = spec.joints, 0
+    def __init__(self, spec: SceneSpec, bodies: Bodies, bending: Bending, state: State):
+        """bending: of the bodies that do, which are straight."""
+        self._joints, self._frame, model = spec.joints, 0, bodies.model
         self._table = joint_table(spec, model, state)
+        self._ends = attached_joints(self._table.frames, bending, bodies.center_of_mass)
         self._names = [(joint.name, tuple(name for name in (joint.body_a, joint.body_b) if name)) for joint in spec.joints]
         count, rows = len(spec.joints), self._table.rows
         # of the others no angle is asked for, or none that turns far
@@ -135,7 +140,7 @@ class Joints:
             mu=np.zeros(0),
             least_scale=begin.least_scale,
         )
-        proof = contradicting_rows(ContactProblem.of_system(alone))
+        proof = contradicting_rows(ContactProblem.of_system(with_modal_blocks(alone, begin)))
         # the impulses of a proof move nothing, so all velocities leave rows the same sum, weighed with them
         if proof is None or abs((proof * rows.bias).sum()) <= (np.abs(proof) * rounding).sum():
             return []
@@ -156,13 +161,14 @@ class Joints:
         held = moved_by_solver(self._table.frames.body, begin.model.dof) & self._holds
         if not np.array_equal(held, self._chosen.held):
             self._chosen = choose(self._table, held)
-        return JointStep(self._table.frames, self._chosen, self.memory.angle, begin, state)
+        return JointStep(self._table.frames, self._ends, self._chosen, self.memory.angle, begin, state)
 
     def advance(self, state: State, impulse: Floats, twist: Floats) -> None:
         """Remember how a step ended: the impulses (t, 3) of all triples, and the twists (n, 6) that it began with."""
         angle, turning = self.memory.angle, self._turning
         if turning.any():
-            found = measured(self._table.frames, turning, state.position, matrices(state.orientation), angle)
+            frames = bent_frames(self._table.frames, self._ends, state.modal)
+            found = measured(frames, turning, state.position, matrices(state.orientation), angle)
             angle = np.where(turning[:, None], found.value[:, 3:], angle)
         self.memory = self.memory._replace(impulse=impulse, angle=angle, twist=twist.copy())
 
@@ -177,7 +183,8 @@ class Joints:
     def _off(self, state: State) -> Floats:
         """(j,) lengths that joints are from where they may be; 0 of those that are broken."""
         frames, holds, off = self._table.frames, self._holds, np.zeros(len(self))
-        found = measured(frames, holds, state.position, matrices(state.orientation), self.memory.angle)
+        bent = bent_frames(frames, self._ends, state.modal)
+        found = measured(bent, holds, state.position, matrices(state.orientation), self.memory.angle)
         farthest_off(self._table.rows, frames.length, found.value, off)
         return np.where(holds, off, 0.0)
 
@@ -202,9 +209,11 @@ def moved_by_solver(body, dof):
 
 def with_inertia(system: System, bodies: Ints, inertia: Floats) -> System:
     """A system whose bodies (k,) have other inertia tensors (k, 3, 3)."""
-    mass, inverse_mass = (array.reshape(-1, 6, 6).copy() for array in (system.mass, system.inverse_mass))
-    mass[bodies, 3:, 3:], inverse_mass[bodies, 3:, 3:] = inertia, np.linalg.inv(inertia)
-    return system._replace(mass=mass.ravel(), inverse_mass=inverse_mass.ravel())
+    mass, inverse_mass = system.mass.copy(), system.inverse_mass.copy()
+    width, angular = np.diff(system.offset)[bodies], np.arange(3, 6)
+    at = system.block_start[bodies][:, None, None] + angular[:, None] * width[:, None, None] + angular
+    mass[at], inverse_mass[at] = inertia, np.linalg.inv(inertia)
+    return system._replace(mass=mass, inverse_mass=inverse_mass)
 
 
 def with_joints(system: System, rows: JointRows) -> System:

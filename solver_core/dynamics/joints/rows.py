@@ -28,11 +28,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
+from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
 from ...linalg.vec3 import cross, scaled, set_vec, sub, vec
 from ..model.bodies import RIGID, State
-from ..model.predict import Begin
+from ..model.predict import Begin, Bend
 from ..motion.rotation import matrices
+from .attached import Attached, bent_frames, modal_rows
 from .coordinates import farthest_off, measured
 from .table import AT_LEAST, AT_MOST, HOLD, SPRING, Chosen, Frames
 from .tension import held_in_line
@@ -51,12 +52,14 @@ OF_LIMITS = 1e-2  # times that: a limit comes back with what it gives way, and i
 SOFT_COMPLIANCE = 1e-3
 # Of h^2 k / m of all springs of a body: beyond this they swing too fast for the step, and are pulled to rest
 STIFF = 4.0
+# The same of a body that bends: its fastest mode that swings, W = 4, leaves so much of 4 (1 + a W) - W
+STIFF_BENDING = 1.75
 LEAST_STIFF = 1e-4  # the weight is that of no stiffness at all, to eight digits
 
 
 class JointRows(NamedTuple):
     """The rows of joints in a step's problem, in t triples. body_a, body_b: (t,) of those that the solver moves, or -1.
-    jacobian_a, jacobian_b: (t, 3, 6). bias: (t, 3). box: (t, 3, 3)."""
+    jacobian_a, jacobian_b: (t, 3, 6), or wider by the modes of bodies that bend. bias: (t, 3). box: (t, 3, 3)."""
 
     body_a: Ints
     body_b: Ints
@@ -80,7 +83,7 @@ class Fixed(NamedTuple):
     begins; speed: (r,) m/s, at which scaled ones then change, and known: (r,) how much of it is of bodies that the solver does
     not move. inverse_mass: (r,) 1/kg that they feel. last, first: (r,) the weights of springs' forces at the last and the first
     of three steps' ends. direction: (r, 3) of the impulse. bodies: (t, 2); dof: (2, t) which they are among those that the
-    solver moves, or -1, and jacobian: (2, t, 3, 6), zero of others.
+    solver moves, or -1, and jacobian: (2, t, 3, 6 or more), zero of others.
     """
 
     length: Floats
@@ -97,12 +100,12 @@ class Fixed(NamedTuple):
     jacobian: Floats
 
 
-def empty(r: int, t: int) -> Fixed:
-    """Room for r rows in t triples."""
+def empty(r: int, t: int, widest: int) -> Fixed:
+    """Room for r rows in t triples, by bodies of at most so many degrees of freedom."""
     bodies, dof = np.empty((t, 2), dtype=np.int64), np.empty((2, t), dtype=np.int64)
     length, scale, now, speed, known, inverse_mass, last, first = np.empty((8, r))
     numbers = length, scale, now, speed, known, inverse_mass, last, first
-    return Fixed(*numbers, np.empty((r, 3)), bodies, dof, np.zeros((2, t, 3, RIGID)))
+    return Fixed(*numbers, np.empty((r, 3)), bodies, dof, np.zeros((2, t, 3, widest)))
 
 
 class JointStep:
@@ -110,19 +113,40 @@ class JointStep:
     lengths, how far one of them is from where it may be as the step begins;
     are_driven: whether one has an end that moves and not by the solver."""
 
-    def __init__(self, frames: Frames, chosen: Chosen, angle: Floats, begin: Begin, state: State):
-        """angle: (j, 3) as they last were, of all joints."""
-        self._frames, self._chosen, self._rows, self._begin = frames, chosen, chosen.rows, begin
+    def __init__(self, frames: Frames, ends: Attached, chosen: Chosen, angle: Floats, begin: Begin, state: State):
+        """ends: of joints on bodies that bend. angle: (j, 3) as they last were, of all joints."""
+        self._frames, self._ends, self._chosen, self._rows, self._begin = frames, ends, chosen, chosen.rows, begin
         r, t = len(chosen.rows.joint), len(chosen.triples)
-        before = measured(frames, chosen.held, state.position, begin.bodies.rotation, angle)
+        bent = bent_frames(frames, ends, state.modal)
+        before = measured(bent, chosen.held, state.position, begin.bodies.rotation, angle)
         self._angle, self._lever = before.value[:, 3:].copy(), before.point[:, None] - state.position[frames.body]
         off = np.zeros(len(chosen.held))
         farthest_off(chosen.rows, frames.length, before.value, off)
         self.off = float(off.max(initial=0.0))
-        self._fixed = fixed = empty(r, t)
-        begin_rows(frames, chosen.rows, before, begin.model, state.position, begin.bodies, begin.h, fixed)
+        bend, widest = begin.bend, RIGID if begin.bend is None else int(np.diff(begin.offset).max())
+        self._fixed = fixed = empty(r, t, widest)
+        begin_rows(frames, chosen.rows, before, begin.model, state.position, begin.bodies, fixed)
+        if bend is not None and len(ends.joint):
+            rows, modes, first = modal_rows(
+                bent, ends, chosen.rows, fixed.direction, before, state.position, begin, state.modal
+            )
+            self._bend(bend, *rows, modes, first)
+        bends = np.zeros(len(begin.model.dof), np.bool_)
+        bends[ends.body] = True
+        weigh(frames, chosen.rows, begin.h, bends, fixed)
         self.triples, self.bodies = chosen.triples, fixed.bodies
         self.are_driven = bool(fixed.known.any())
+
+    def _bend(self, bend: Bend, row: Ints, end: Ints, modes: Floats, first: Ints) -> None:
+        """Take in what rows have by modes (k, r), the first of which are so many unknowns."""
+        fixed, triple, place = self._fixed, self._rows.triple[row], self._rows.place[row]
+        # those that are wider than any that is awake are of bodies that sleep
+        modes = modes[:, : fixed.jacobian.shape[3] - RIGID]
+        width = modes.shape[1]
+        fixed.jacobian[end, triple, place, RIGID : RIGID + width] = modes
+        unknown = np.minimum(np.searchsorted(bend.unknown, first)[:, None] + np.arange(width), len(bend.unknown) - 1)
+        np.add.at(fixed.inverse_mass, row, (modes**2 / bend.mass[unknown]).sum(axis=1))
+        np.add.at(fixed.speed, row, (modes * bend.velocity[unknown]).sum(axis=1))
 
     def too_stiff(self) -> Ints:
         """The joints whose springs swing faster than the step can follow."""
@@ -142,7 +166,8 @@ class JointStep:
         force_time: the time in s over which forces act. recovery_speed: what is off is brought nearer by no more than so many
         lengths a second.
         """
-        after = measured(self._frames, self._chosen.held, moved.position, matrices(moved.orientation), self._angle)
+        bent = bent_frames(self._frames, self._ends, moved.modal)
+        after = measured(bent, self._chosen.held, moved.position, matrices(moved.orientation), self._angle)
         begin, rate = self._begin, np.empty(len(self._rows.joint))
         rates(self._rows, self._fixed, after, begin.offset, v, begin.h, rate)
         return self._about(rate, force_time, recovery_speed, JOINT_COMPLIANCE)
@@ -198,8 +223,8 @@ class JointStep:
 
 
 @kernel
-def begin_rows(frames, rows, before, model, position, bodies, h, out):
-    """Fill a `Fixed` for a step of h seconds.
+def begin_rows(frames, rows, before, model, position, bodies, out):
+    """Fill a `Fixed` but for the weights of springs, and what modes add.
 
     before: the `Coordinates` as it begins. position: (n, 3), bodies: the `Prediction` of the step.
     """
@@ -231,7 +256,6 @@ def begin_rows(frames, rows, before, model, position, bodies, h, out):
             if model.dof[body] < 0:
                 out.known[r] += speed
                 row[:] = 0.0
-    _weigh(frames, rows, h, model.dof.size, out)
 
 
 @inlined_kernel
@@ -253,14 +277,15 @@ def _quadratic(row, matrix):
     return total
 
 
-@inner_kernel
-def _weigh(frames, rows, h, bodies, out):
+@kernel
+def weigh(frames, rows, h, bends, out):
     """The weights of springs' forces at the last and at the first of three steps' ends.
 
     A mean with weights a has 2 (1 - cos theta) = W (1 - 2 a (1 - cos theta)), W = h^2 k / m and theta the angle of its
-    phase in a step; it is sqrt(W) for the a below, and real while W (1 - 4 a) < 4.
+    phase in a step; it is sqrt(W) for the a below, and real while W (1 - 4 a) < 4. Modes
+    have a share in that. bends: (n,) which bodies have any.
     """
-    total = np.zeros(bodies)
+    total = np.zeros(bends.size)
     for r in range(rows.joint.size):
         for end in range(2):
             body = frames.body[rows.joint[r], end]
@@ -268,7 +293,8 @@ def _weigh(frames, rows, h, bodies, out):
                 total[body] += _stiffness(rows, out, r, h)
     for r in range(rows.joint.size):
         a, b = frames.body[rows.joint[r], 0], frames.body[rows.joint[r], 1]
-        if max(total[a] if a >= 0 else 0.0, total[b] if b >= 0 else 0.0) > STIFF:
+        most = STIFF_BENDING if (a >= 0 and bends[a]) or (b >= 0 and bends[b]) else STIFF
+        if max(total[a] if a >= 0 else 0.0, total[b] if b >= 0 else 0.0) > most:
             out.last[r], out.first[r] = 1.0, 0.0
         else:
             small = min(max(_stiffness(rows, out, r, h), LEAST_STIFF), STIFF)
@@ -291,7 +317,7 @@ def rates(rows, fixed, after, offset, v, h, out):
         for end in range(2):
             body = fixed.dof[end, triple]
             if body >= 0:
-                for i in range(RIGID):
+                for i in range(offset[body + 1] - offset[body]):
                     rate -= fixed.jacobian[end, triple, place, i] * v[offset[body] + i]
         out[r] = rate
 

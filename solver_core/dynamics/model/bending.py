@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ...deformable.inertia import inertia_change, quadratic_forces
 from ...deformable.reduced import MOST_A_STEP, ReducedBody
-from ...deformable.reduced_body import preparation_digest, prepared
+from ...deformable.reduced_body import joint_loads, preparation_digest, prepared
 from ...scene.spec import SceneSpec, SceneWarning, SolverSettings
 from ...validation.stiffness import stiffness_warnings
 from ..motion.free_rotation import principal_axes
@@ -52,15 +52,16 @@ class Bending:
     @classmethod
     def of_scene(cls, spec: SceneSpec, modes: Mapping[int, ReducedBody] | None = None) -> Bending:
         """Those of a validated scene. modes: what is known of bodies already, by their indices; the others are computed, once
-        for all of the same mesh and material."""
+        for all of the same mesh and material, and with the same joints."""
         body = [i for i, one in enumerate(spec.bodies) if one.deformable is not None]
         known = dict(modes or {})
         same: dict[str, ReducedBody] = {}
         for i in body:
             if i not in known:
-                digest = preparation_digest(spec.bodies[i])
+                loads = joint_loads(spec, i)
+                digest = preparation_digest(spec.bodies[i], loads)
                 if digest not in same:
-                    same[digest] = prepared(spec.bodies[i])
+                    same[digest] = prepared(spec.bodies[i], loads)
                 known[i] = same[digest]
         reduced = tuple(known[i] for i in body)
         count = np.array([len(one.omega) for one in reduced], dtype=np.int64)

@@ -39,10 +39,11 @@ class HeldTogether:
     def __init__(self, spec: SceneSpec, bodies: Bodies) -> None:
         n = len(spec.bodies)
         self._size, self._of_scene = bodies.model.size, bodies.excluded
-        # what never moves is one thing with the world, the last node; what deforms is no rigid thing
+        # what never moves is one thing with the world, the last node; what deforms or bends is no rigid thing
         is_fixed = [body.kind is BodyKind.PASSIVE and body.deformation is None for body in spec.bodies]
         self._node = np.append(np.where(is_fixed, n, np.arange(n)), n)
-        self._deforms = np.array([body.deformation is not None for body in spec.bodies] + [False])
+        deforms = [body.deformation is not None or body.deformable is not None for body in spec.bodies]
+        self._deforms = np.array([*deforms, False])
         self._touching, self._rigid = np.arange(n + 1), np.arange(n + 1)
         self._neighbours = np.zeros((0, 2), np.int64)
         self.rest = RestGaps.of_scene(n)

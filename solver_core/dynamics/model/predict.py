@@ -145,7 +145,11 @@ class Begin(NamedTuple):
     @property
     def velocities(self) -> Floats:
         """Velocities (dof,) of the bodies that the solver moves, as the step begins."""
-        v = self.unknowns(self.bodies.twist)
+        return self.going_on(self.bodies.twist)
+
+    def going_on(self, twist: Floats) -> Floats:
+        """As `unknowns`, with modes that move as the step begins."""
+        v = self.unknowns(twist)
         if self.bend is not None:
             v[self.bend.unknown] = self.bend.velocity
         return v

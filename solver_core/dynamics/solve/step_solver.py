@@ -202,7 +202,7 @@ class StepSolver:
         if pulled.size:
             contacts = with_inertia(contacts, pulled, inertia)
         struck = problem.system.velocity - begin.unknowns(begin.bodies.predicted)
-        expected = begin.unknowns(self._joints.expected(begin)) + struck
+        expected = begin.going_on(self._joints.expected(begin)) + struck
         # what an earlier try solved, and new contacts leave alone, is solved
         rows = joints.rows(moved(expected), expected, *limits) if about is None else joints.biased_rows(about, *limits)
         problem = problem._replace(system=with_joints(contacts, rows), impulse=impulse)

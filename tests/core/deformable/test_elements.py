@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from solver_core.deformable.bricks import CORNERS
 from solver_core.deformable.elements import bending_bricks, cut_bricks, lame, mass_matrix, stiffness_matrix
-from solver_core.deformable.voxels import CORNERS, brick_grid
+from solver_core.deformable.voxels import brick_grid
 from solver_core.geometry.surfaces import mesh_surface
 
 from ..meshes import chair, torus

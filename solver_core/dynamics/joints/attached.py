@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Joints on bodies that bend: their frames move and turn in the body as the brick does that is nearest.
+
+With modes q, the frame of a joint at a place p with axes A in the frame of a body that bends is at p + P q, and has the axes
+exp(T q) A. So all coordinates are those of rigid bodies with other frames, and a row of the Jacobian gets, beside the twist,
+
+    d . R (P + T' x a)   of a displacement,    d . R T'   of an angle,    T' = J(T q) T,
+
+with d its direction, R the rotation of the body, a from the body's frame of the joint to the joint, and J such that J(w) w' is
+the angular velocity of exp(w).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...deformable.bricks import attached
+from ..model.bending import Bending
+from ..model.bodies import RIGID
+from ..model.predict import Begin
+from ..motion.rotation import SERIES_ANGLE, matrices, rotated_by
+from .coordinates import Coordinates
+from .table import Frames, Rows
+
+__all__ = ["Attached", "attached_joints", "bent_frames", "modal_rows"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+STRAIGHT = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+class Attached(NamedTuple):
+    """Ends of joints on bodies that bend. joint, end, body: (a,); row: (a, r) the body's in a state's `modal`, and moves,
+    turns: (a, 3, r) what these do, in the body's axes, zero beyond its own; width: (a,) how many it has."""
+
+    joint: Ints
+    end: Ints
+    body: Ints
+    row: Ints
+    moves: Floats
+    turns: Floats
+    width: Ints
+
+
+def attached_joints(frames: Frames, bending: Bending, center: Floats) -> Attached:
+    """Those of joints in bodies as they are straight; center: (n, 3) m, where each centre of mass is in the body's frame."""
+    joint, end = np.nonzero((frames.body >= 0) & bending.bends[frames.body])
+    body = frames.body[joint, end]
+    width = bending.width[body]
+    widest = int(width.max(initial=0))
+    row = np.zeros((len(joint), widest), dtype=np.int64)
+    moves, turns = np.zeros((2, len(joint), 3, widest))
+    for a, k in enumerate(np.searchsorted(bending.body, body)):
+        own, place = slice(0, width[a]), frames.place[joint[a], end[a]] + center[body[a]]
+        row[a, own] = np.arange(bending.first[k], bending.first[k + 1])
+        moves[a, :, own], turns[a, :, own] = attached(bending.reduced[k].bricks, place)
+    return Attached(joint, end, body, row, moves, turns, width)
+
+
+def bent_frames(frames: Frames, ends: Attached, modal: Floats) -> Frames:
+    """The frames of joints in bodies that are bent by a state's `modal`."""
+    if not len(ends.joint):
+        return frames
+    q, at = modal[ends.row], (ends.joint, ends.end)
+    place, axes = frames.place.copy(), frames.axes.copy()
+    place[at] += np.einsum("air,ar->ai", ends.moves, q)
+    turned = matrices(rotated_by(np.tile(STRAIGHT, (len(q), 1)), np.einsum("air,ar->ai", ends.turns, q)))
+    axes[at] = axes[at] @ turned.transpose(0, 2, 1)
+    return frames._replace(place=place, axes=axes)
+
+
+def modal_rows(
+    bent: Frames,
+    ends: Attached,
+    rows: Rows,
+    direction: Floats,
+    before: Coordinates,
+    position: Floats,
+    begin: Begin,
+    modal: Floats,
+) -> tuple[tuple[Ints, Ints], Floats, Ints]:
+    """What rows of joints have by the modes of bodies that are awake: (which of the rows, their ends) (k,), Jacobians (k, r),
+    and the first unknown of each (k,).
+
+    bent: the frames as the step begins, where `before` are the coordinates; direction: (r, 3) of each row. position: (n, 3).
+    """
+    # of each row, which attachment each of its ends is
+    number = np.full(bent.body.shape, -1)
+    number[ends.joint, ends.end] = np.arange(len(ends.joint))
+    of_row = number[rows.joint]
+    awake = (of_row >= 0) & (begin.model.dof[np.maximum(bent.body, 0)[rows.joint]] >= 0)
+    row, end = np.nonzero(awake)
+    which, joint = of_row[row, end], rows.joint[row]
+    body = ends.body[which]
+    axes = begin.bodies.rotation[body]
+    w = np.einsum("air,ar->ai", ends.turns, modal[ends.row])
+    turns = (turning(w) @ ends.turns)[which]
+    arm = before.point[joint] - position[body] - np.einsum("kij,kj->ki", axes, bent.place[joint, end])
+    angular, along = rows.coordinate[row] >= 3, direction[row]
+    about = np.where(angular[:, None], along, np.cross(arm, along))
+    local = np.einsum("kji,kj->ki", axes, along) * ~angular[:, None]
+    turned = np.einsum("kji,kj->ki", axes, about)
+    found = np.einsum("ki,kir->kr", local, ends.moves[which]) + np.einsum("ki,kir->kr", turned, turns)
+    sign = np.where(end == 1, 1.0, -1.0)[:, None]
+    return (row, end), sign * found, begin.offset[begin.model.dof[body]] + RIGID
+
+
+def turning(w: Floats) -> Floats:
+    """(k, 3, 3) J of rotation vectors (k, 3), rad: J(w) w' is the angular velocity of exp(w)."""
+    angle = np.linalg.norm(w, axis=1)
+    small = angle < SERIES_ANGLE
+    safe = np.where(small, 1.0, angle)
+    first = np.where(small, 0.5 - angle**2 / 24.0, (1.0 - np.cos(safe)) / safe**2)[:, None, None]
+    second = np.where(small, 1.0 / 6.0 - angle**2 / 120.0, (safe - np.sin(safe)) / safe**3)[:, None, None]
+    cross = np.zeros((len(w), 3, 3))
+    for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        cross[:, a, b], cross[:, b, a] = -w[:, c], w[:, c]
+    return np.eye(3) + first * cross + second * (cross @ cross)
