@@ -39,7 +39,7 @@ import argparse
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,7 @@ from typing import Any
 from .bake.bends import bend_warnings, bending_entries
 from .bake.capture_steps import CAPTURE_FORMATS, steps_named
 from .bake.events import ListenerGone, emit, emit_warnings
+from .bake.failures import fail, stop_report, stopped, write_error_report
 from .bake.report import (
     RESIDUALS,
     breaking_warnings,
@@ -54,7 +55,6 @@ from .bake.report import (
     build_report,
     contradiction_warnings,
     deepest_overlap,
-    error_report,
     frame_summary,
     overlap_warnings,
     report_bytes,
@@ -79,7 +79,7 @@ from .process.ending import Ending, StopAsked, end_by_force, hear_parent, hear_s
 from .process.memory import keep_freed_memory
 from .scene.spec import SceneSpec, SceneWarning, SolverSettings
 from .threads.count import MOST_ASKED
-from .validation.findings import SceneError, SceneProblem
+from .validation.findings import SceneError
 from .validation.scene import validate
 
 __all__ = ["main"]
@@ -382,36 +382,6 @@ def lock_warnings(writer: FrameCacheWriter, path: str) -> Iterator[SceneWarning]
     if not writer.is_locked:
         message = "this file system has no file locks; make sure that no two bakes write to the same cache at once"
         yield SceneWarning((path,), "cache", message)
-
-
-def stopped(last: int | None, reason: str, report: str | None) -> ExitStatus:
-    """Say that the bake ends after the frame `last`, or before there is any, and why; returns the status."""
-    write_error_report(report, stop_report(last, reason))
-    emit("stopped", frame=last, reason=reason)
-    return ExitStatus.FAILED
-
-
-def stop_report(last: int | None, reason: str) -> dict[str, Any]:
-    at = "at its start" if last is None else f"after frame {last}"
-    return error_report(f"stopped {at} ({reason}); resume the bake to go on")
-
-
-def fail(status: ExitStatus, message: str, report: str | None, problems: Iterable[SceneProblem] = ()) -> ExitStatus:
-    """Say what is wrong on standard output and in the report; returns the status."""
-    entry = error_report(message, problems)
-    emit("error", message=message, problems=entry["problems"])
-    write_error_report(report, entry)
-    return status
-
-
-def write_error_report(path: str | None, report: dict[str, Any]) -> None:
-    """Write it if it was asked for; that this fails must not hide the error which it is about."""
-    if path is None:
-        return
-    try:
-        write_output(path, REPORT, report_bytes(report))
-    except OSError as error:
-        print(f"the report could not be written: {error}", file=sys.stderr)
 
 
 if __name__ == "__main__":

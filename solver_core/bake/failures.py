@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a bake that does not come to its end says: on standard output, and in the report if one was asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from ..io.outputs import REPORT, write_output
+from ..process.command_line import ExitStatus
+from ..validation.findings import SceneProblem
+from .events import emit
+from .report import error_report, report_bytes
+
+__all__ = ["fail", "stop_report", "stopped", "write_error_report"]
+
+
+def stopped(last: int | None, reason: str, report: str | None) -> ExitStatus:
+    """Say that the bake ends after the frame `last`, or before there is any, and why; returns the status."""
+    write_error_report(report, stop_report(last, reason))
+    emit("stopped", frame=last, reason=reason)
+    return ExitStatus.FAILED
+
+
+def stop_report(last: int | None, reason: str) -> dict[str, Any]:
+    """The report of a bake that was stopped after the frame `last`, None before there is any."""
+    at = "at its start" if last is None else f"after frame {last}"
+    return error_report(f"stopped {at} ({reason}); resume the bake to go on")
+
+
+def fail(status: ExitStatus, message: str, report: str | None, problems: Iterable[SceneProblem] = ()) -> ExitStatus:
+    """Say what is wrong on standard output and in the report; returns the status."""
+    entry = error_report(message, problems)
+    emit("error", message=message, problems=entry["problems"])
+    write_error_report(report, entry)
+    return status
+
+
+def write_error_report(path: str | None, report: dict[str, Any]) -> None:
+    """Write it if it was asked for; that this fails must not hide the error which it is about."""
+    if path is None:
+        return
+    try:
+        write_output(path, REPORT, report_bytes(report))
+    except OSError as error:
+        print(f"the report could not be written: {error}", file=sys.stderr)
