@@ -78,4 +78,3 @@ def solve_many(problems: ContactProblems, *, tolerance: float = 1e-6, warm_start
         status[i], residual[i] = result.status, coulomb_error(problem, result, 0)
         impulse[own, :dim], velocity[own, :dim] = result.impulse, result.velocity
     return Results(status, impulse[:, :dim], velocity[:, :dim], residual, problems.start)
-
