@@ -23,11 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix, issparse, sparray, spmatrix
 
 from .delassus import (
-    FEW_DENSE_ROWS,
     as_bodies,
     factor_by_island,
     require_semidefinite,
-    small_system,
     stays_sparse,
     unfactored,
     without_rounding,
@@ -43,6 +41,7 @@ from .given_arrays import (
 )
 from .rolling import Moments, moments_of, rows_of_moments
 from .rounding import Rounded, Rounding, rounding_named
+from .small_matrices import SMALL_ROWS, small_system
 from .system import System, relative_velocities
 
 __all__ = ["ContactProblem"]
@@ -135,7 +134,7 @@ class ContactProblem:
             slack = moments.with_own(per_contact("slack", 0.0 if slack is None else slack, m), 0.0)
             m += moments.number
         slacks = per_contact("slack", 0.0 if slack is None else slack, m)
-        if bilateral == 0 and not issparse(given) and given.shape[0] <= FEW_DENSE_ROWS and m:
+        if bilateral == 0 and not issparse(given) and given.shape[0] <= SMALL_ROWS and m:
             system, is_one = small_system(np.ascontiguousarray(given), int(dim), free, slacks, np.zeros(m))
             if is_one:
                 none = np.zeros((0, system.velocity.size)), np.zeros(0)

@@ -12,7 +12,6 @@ stay as they are, and are solved by their matrix alone.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -23,20 +22,16 @@ from scipy.sparse import coo_matrix, csc_matrix, csr_matrix, eye_array, issparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
-from ..compile.kernel import kernel, leaf_kernel
-from ..linalg.disjoint_sets import join, root
 from ..process.memory import free_memory
 from .rounding import ASYMMETRY_MENDED, BELOW_ZERO_MENDED, EXACT_ASYMMETRY, Rounded, Rounding
+from .small_matrices import EPSILON, LEFT_OVER, UNCOUPLED, parts_of_dense
 from .system import System
 
 __all__ = [
-    "FEW_DENSE_ROWS",
     "Factor",
     "as_bodies",
     "factor_by_island",
     "require_semidefinite",
-    "small_system",
-    "small_systems",
     "stays_sparse",
     "unfactored",
     "without_rounding",
@@ -45,14 +40,10 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-UNCOUPLED = 1e-15  # of the geometric mean of two entries on the diagonal: what is between them is rounding
-LEFT_OVER = 1e-12  # with a diagonal near one: what a factorisation may leave
 BELOW_ZERO = 1e-8  # of the largest entry: what an eigenvalue of a matrix that was not rounded may be below zero
 MOST_DENSE_ROWS = 3000  # of an island of a sparse matrix: what is wider is never made dense
-FEW_DENSE_ROWS = 60  # of a matrix that is sooner factored here than handed to LAPACK island by island
 FLOATS_AN_ENTRY = 5  # of an island, while it is factored
 FLOAT_BYTES = 8
-EPSILON = float(np.finfo(np.float64).eps)
 (PIVOTED_CHOLESKY,) = get_lapack_funcs(("pstrf",), (np.zeros((1, 1)),))
 
 
@@ -183,177 +174,6 @@ def _dense_islands(dense: Floats, group: Ints) -> Iterator[tuple[Ints, Floats]]:
     for i in range(count):
         rows = np.flatnonzero(part == i)
         yield rows, dense[np.ix_(rows, rows)]
-
-
-@kernel
-def parts_of_dense(dense, group):
-    """(rows,) which connected part of a dense matrix each row is in, in the order of their first rows; and how many there are.
-    Rows of the same group (rows,), ascending, are connected."""
-    n = group.size
-    size, parent = np.empty(n), np.arange(group[n - 1] + 1)
-    for i in range(n):
-        size[i] = np.sqrt(max(dense[i, i], 0.0))
-    for i in range(n):
-        for j in range(i):
-            if abs(dense[i, j]) > UNCOUPLED * size[i] * size[j]:
-                join(parent, group[i], group[j])
-    label, part, count = np.full(parent.size, -1, np.int64), np.empty(n, np.int64), 0
-    for i in range(n):
-        first = root(parent, group[i])
-        if label[first] < 0:
-            label[first] = count
-            count += 1
-        part[i] = label[first]
-    return part, count
-
-
-@leaf_kernel
-def _symmetric_mean(given, out):
-    """out := the mean of a matrix and its transpose; whether they differ by no more than the arithmetic has it."""
-    n, largest, skew = given.shape[0], 0.0, 0.0
-    for i in range(n):
-        for j in range(i + 1):
-            one, other = given[i, j], given[j, i]
-            largest, skew = max(largest, abs(one), abs(other)), max(skew, abs(one - other))
-            out[i, j] = out[j, i] = 0.5 * (one + other)
-    return skew <= EXACT_ASYMMETRY * largest
-
-
-@leaf_kernel
-def _pivoted_cholesky(A, rows, scale, order, factor):
-    """Rows of `factor` := F, G = F F^T, of an island with some rows of a matrix; its rank, -1 where it may not be semidefinite.
-
-    A: (rows, rows) the matrix, of which the part with these rows is worked on. scale, order: (rows,) room.
-    """
-    n, rank = rows.size, 0
-    for i in range(n):
-        at, is_empty = rows[i], True
-        for j in range(n):
-            is_empty &= A[at, rows[j]] == 0.0
-        if not is_empty and A[at, at] <= 0.0:
-            return -1
-        # to between 1/2 and 2, by powers of two, which is exact
-        exponent = 0 if is_empty else math.frexp(A[at, at])[1]
-        scale[i], order[i] = math.ldexp(1.0, exponent // 2), i
-    for i in range(n):
-        for j in range(n):
-            A[rows[i], rows[j]] /= scale[i] * scale[j]
-    least = n * EPSILON
-    for column in range(n):
-        best = column
-        for i in range(column + 1, n):
-            if A[rows[order[i]], rows[order[i]]] > A[rows[order[best]], rows[order[best]]]:
-                best = i
-        order[column], order[best] = order[best], order[column]
-        pivot = rows[order[column]]
-        if not A[pivot, pivot] > least:
-            break
-        rank += 1
-        root_of = np.sqrt(A[pivot, pivot])
-        factor[pivot, column] = root_of
-        for i in range(column + 1, n):
-            at = rows[order[i]]
-            factor[at, column] = A[at, pivot] / root_of
-        for i in range(column + 1, n):
-            at = rows[order[i]]
-            for j in range(column + 1, i + 1):
-                to = rows[order[j]]
-                A[at, to] -= factor[at, column] * factor[to, column]
-                A[to, at] = A[at, to]
-    for i in range(rank, n):
-        for j in range(rank, n):
-            if abs(A[rows[order[i]], rows[order[j]]]) > LEFT_OVER:
-                return -1
-    for i in range(n):
-        for column in range(rank):
-            factor[rows[i], column] *= scale[i]
-    return rank
-
-
-@kernel
-def small_system(given, dim, free, slack, mu):
-    """The `as_bodies` of a small dense matrix, with friction; and whether it is one: it is not where the matrix is less
-    symmetric than the arithmetic leaves it, or its eigenvalues have to decide.
-
-    given: (m dim, m dim). free: (m dim,) g. slack, mu: (m,).
-    """
-    n, m = free.size, slack.size
-    A, factor, group = np.empty((n, n)), np.zeros((n, n)), np.arange(n) // dim
-    is_one = _symmetric_mean(given, A)
-    part, count = parts_of_dense(A, group)
-    offset, body, islands = np.zeros(count + 1, np.int64), np.full(m, -1, np.int64), 0
-    scale, order, widest = np.empty(n), np.empty(n, np.int64), 0
-    for i in range(count):
-        rows = np.flatnonzero(part == i)
-        rank = _pivoted_cholesky(A, rows, scale, order, factor) if is_one else -1
-        is_one &= rank >= 0
-        if rank > 0:
-            offset[islands + 1] = offset[islands] + rank
-            for row in rows:
-                body[row // dim] = islands
-            islands, widest = islands + 1, max(widest, rank)
-    offset, block_start = offset[: islands + 1].copy(), np.zeros(islands + 1, np.int64)
-    for i in range(islands):
-        block_start[i + 1] = block_start[i] + (offset[i + 1] - offset[i]) ** 2
-    mass = np.zeros(block_start[islands])
-    for i in range(islands):
-        size = offset[i + 1] - offset[i]
-        for d in range(size):
-            mass[block_start[i] + d * (size + 1)] = 1.0
-    jacobian, bias = np.zeros((m, 3, widest)), np.zeros((m, 3))
-    for k in range(m):
-        for axis in range(dim):
-            bias[k, axis] = free[k * dim + axis]
-            if body[k] >= 0:
-                for d in range(offset[body[k] + 1] - offset[body[k]]):
-                    jacobian[k, axis, d] = factor[k * dim + axis, d]
-    still, at_rest = np.full(m, -1, np.int64), np.zeros(offset[islands])
-    places = System(
-        offset, block_start, mass, mass, at_rest, still, body, jacobian, jacobian, bias, slack, mu, np.zeros((0, 3, 3)), 0.0
-    )
-    return places, is_one
-
-
-@kernel
-def small_systems(matrix, at, start, dim, free, slack, mu):
-    """The `small_system` of each of p matrices as one; and of each whether it is one, (p,). What is none has no bodies there.
-
-    matrix: all entries, row-major, those of problem i from at[i] to at[i + 1]. start: (p + 1,) its contacts, as rows of the
-    others: free (contacts dim,), slack, mu (contacts,).
-    """
-    p, contacts = start.size - 1, start[start.size - 1]
-    widest = 0
-    for i in range(p):
-        if (start[i + 1] - start[i]) * dim <= FEW_DENSE_ROWS:
-            widest = max(widest, (start[i + 1] - start[i]) * dim)
-    jacobian, bias, is_one = np.zeros((contacts, 3, widest)), np.zeros((contacts, 3)), np.ones(p, np.bool_)
-    body, bodies = np.full(contacts, -1, np.int64), 0
-    offset, block_start, mass = np.zeros(contacts + 1, np.int64), np.zeros(contacts + 1, np.int64), np.zeros(at[p])
-    for i in range(p):
-        first, m = start[i], start[i + 1] - start[i]
-        rows = m * dim
-        is_one[i] = rows <= FEW_DENSE_ROWS
-        if not is_one[i] or m == 0:
-            continue
-        given = matrix[at[i] : at[i + 1]].reshape((rows, rows))
-        own = free[first * dim : (first + m) * dim], slack[first : first + m], mu[first : first + m]
-        system, is_one[i] = small_system(given, dim, *own)
-        if not is_one[i]:
-            continue
-        for j in range(system.offset.size - 1):
-            size, block = system.offset[j + 1] - system.offset[j], block_start[bodies + j]
-            offset[bodies + j + 1], block_start[bodies + j + 1] = offset[bodies + j] + size, block + size * size
-            for d in range(size):
-                mass[block + d * (size + 1)] = 1.0
-        for k in range(m):
-            if system.body_b[k] >= 0:
-                body[first + k] = bodies + system.body_b[k]
-            jacobian[first + k, :, : system.jacobian_b.shape[2]] = system.jacobian_b[k]
-            bias[first + k] = system.bias[k]
-        bodies += system.offset.size - 1
-    offset, block_start, still = offset[: bodies + 1].copy(), block_start[: bodies + 1].copy(), np.full(contacts, -1, np.int64)
-    mass, at_rest, box = mass[: block_start[bodies]].copy(), np.zeros(offset[bodies]), np.zeros((0, 3, 3))
-    return System(offset, block_start, mass, mass, at_rest, still, body, jacobian, jacobian, bias, slack, mu, box, 0.0), is_one
 
 
 def _require_room(sizes: Ints) -> None:

@@ -79,7 +79,7 @@ def symmetric_matrix(name: str, values: ArrayLike) -> Floats:
     return array
 
 
-def mass_blocks(masses: Sequence[ArrayLike] | NDArray[Any]) -> tuple[list[Floats], Floats]:
+def mass_blocks(masses: Any) -> tuple[list[Floats], Floats]:
     """Symmetric positive definite blocks of any sizes, and the entries of their inverses, one after the other."""
     shapes = {np.shape(block) for block in masses} if isinstance(masses, Sequence) else {np.shape(masses)[1:]}
     if len(shapes) == 1 and len(shape := shapes.pop()) == 2 and shape[0] == shape[1]:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Many contact problems that have nothing to do with each other, given at once: as stacked arrays, checked and factored together.
+"""Many contact problems that have nothing to do with each other, given at once: checked and factored together.
 
 One after the other ten thousand small problems would spend their time on being looked at, not on being solved.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from .contact_problem import ContactProblem
-from .delassus import small_systems
 from .given_arrays import coefficients, finite_array, per_contact
 from .rounding import Rounding, rounding_named
+from .small_matrices import small_systems
 from .subsystem import subsystem
 from .system import System
 
@@ -78,7 +79,10 @@ class ContactProblems:
             raise ValueError(f"dim must be 2 or 3, not {dim!r}")
         policy = rounding_named(rounding)
         matrices = _rows_of("G", G)
-        sizes = np.array([_size_of(i, matrix, int(dim)) for i, matrix in enumerate(matrices)], dtype=np.int64)
+        # of an array all have one size
+        different = matrices[:1] if isinstance(matrices, np.ndarray) and matrices.dtype != object else matrices
+        found = [_size_of(i, matrix, int(dim)) for i, matrix in enumerate(different)]
+        sizes = np.full(len(matrices), found[0] if found else 0) if len(found) < len(matrices) else np.array(found, np.int64)
         start = np.concatenate([[0], np.cumsum(sizes // dim)]).astype(np.int64)
         entries = _all_finite("G", matrices, [(size, size) for size in sizes])
         free = _all_finite("g", _rows_of("g", g, len(sizes)), [(size,) for size in sizes])
@@ -137,8 +141,9 @@ def _require_own(system: System, of: Ints, side: Ints) -> None:
 
 def _rows_of(name: str, values: Any, count: int | None = None) -> Any:
     """The values of each problem: a sequence, or an array whose first axis counts problems."""
-    if issparse(values) or not isinstance(values, Sequence | np.ndarray) or isinstance(values, str) or not np.ndim(values):
-        raise ValueError(f"{name} must be an array of the problems' or a sequence of arrays, not {type(values).__name__}")
+    is_row = isinstance(values, np.ndarray) and values.ndim > 0
+    if not is_row and (isinstance(values, str) or not isinstance(values, Sequence)):
+        raise ValueError(f"{name} must be an array or a sequence of arrays, one a problem, not {type(values).__name__}")
     if count is not None and len(values) != count:
         raise ValueError(f"{name} has {len(values)} problems, and G has {count}")
     return values
@@ -157,20 +162,28 @@ def _size_of(i: int, matrix: Any, dim: int) -> int:
 
 def _all_finite(name: str, values: Any, shapes: list[tuple[int, ...]]) -> Floats:
     """The entries of all problems one after the other; each is to have its shape, or that of its contacts' rows."""
-    try:
-        whole = np.array(values, dtype=np.float64) if isinstance(values, np.ndarray) and values.dtype != object else None
-        parts = [np.asarray(part, dtype=np.float64) for part in values] if whole is None else list(whole)
-    except (TypeError, ValueError):
+    whole = _stacked(values)
+    if whole is not None and len(set(shapes)) == 1 and whole[0].size == math.prod(shapes[0]):
+        parts, flat = whole, whole.ravel()
+    else:
         parts = [_numbers(i, name, part) for i, part in enumerate(values)]
-    for i, (part, shape) in enumerate(zip(parts, shapes, strict=True)):
+        flat = np.concatenate([np.zeros(0), *(part.ravel() for part in parts)])
+    first = parts if isinstance(parts, list) else parts[:1]
+    for i, (part, shape) in enumerate(zip(first, shapes, strict=False)):
         is_by_contact = len(shape) == 1 and part.ndim == 2
         if part.shape != shape and not (is_by_contact and part.size == shape[0]):
             raise ValueError(f"problem {i}: {name} must have shape {shape} to match G, not {part.shape}")
-    flat = np.concatenate([np.zeros(0), *(part.ravel() for part in parts)])
     if not np.isfinite(flat).all():
         for i, part in enumerate(parts):
             _numbers(i, name, part)
-    return flat
+    return np.ascontiguousarray(flat)
+
+
+def _stacked(values: Any) -> Floats | None:
+    """An array of numbers whose first axis counts problems, in memory one after the other; None where it is no such array."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiu" or not len(values):
+        return None
+    return np.array(values, dtype=np.float64, order="C")
 
 
 def _numbers(i: int, name: str, part: Any) -> Floats:
@@ -182,9 +195,12 @@ def _numbers(i: int, name: str, part: Any) -> Floats:
 
 def _of_contacts(name: str, values: Any, start: Ints) -> Floats:
     """(contacts,) of one number for all contacts, or of as many for each problem as it has contacts, or one."""
-    check = coefficients if name == "mu" else per_contact
-    if not np.ndim(values) if not isinstance(values, list | tuple) else False:
+    check, count = coefficients if name == "mu" else per_contact, np.diff(start)
+    if not isinstance(values, list | tuple) and not np.ndim(values):
         return check(name, values, int(start[-1]))
+    whole = _stacked(values)
+    if whole is not None and _is_by_contact(whole, count) and (name != "mu" or (whole >= 0.0).all()):
+        return whole.ravel()
     rows, parts = _rows_of(name, values, len(start) - 1), []
     for i, part in enumerate(rows):
         try:
@@ -192,3 +208,9 @@ def _of_contacts(name: str, values: Any, start: Ints) -> Floats:
         except ValueError as error:
             raise ValueError(f"problem {i}: {error}") from None
     return np.concatenate([np.zeros(0), *parts])
+
+
+def _is_by_contact(values: Floats, count: Ints) -> bool:
+    """Whether finite values have a row a problem, and an entry in it for each of its contacts."""
+    fits = values.ndim == 2 and len(values) == count.size and bool((count == values.shape[1]).all())
+    return fits and bool(np.isfinite(values).all())

@@ -27,7 +27,7 @@ from .bilateral import without_bilateral
 from .by_islands import apart, solve_apart
 from .coulomb.beforehand import propose_beforehand
 from .coulomb.cascade import ACCELERATED, VARIANTS, Request, solve_system
-from .coulomb.few_contacts import is_few, solve_few
+from .coulomb.few_contacts import answer_few, is_few
 from .effort import DONE, deadline_timer, effort_of_a_step
 from .faure_1996.energy import energy
 from .frictionless import is_frictionless_matrix, without_friction
@@ -161,27 +161,6 @@ def _staggered_contacts(
     )
 
 
-def _solve_few(problem: ContactProblem, limits: Limits) -> Result | None:
-    """The answer to a problem of few contacts, None where it is not accepted at once."""
-    system, dim, begin = problem.system, problem.dim, perf_counter()
-    impulse, history, v = np.zeros((problem.contacts, 3)), np.zeros((1, 3)), np.empty_like(system.velocity)
-    if limits.warm_start is not None:
-        impulse[:, :dim] = limits.warm_start
-    answer = solve_few(system, limits.tolerance, effort_of_a_step(), history, impulse, v)
-    if not answer.solved:
-        return None
-    stats = Statistics(
-        iterations=1,
-        factorisations=answer.factorisations,
-        seconds=perf_counter() - begin,
-        relative_error=history[:, 0],
-        residual=history[:, 1],
-        coulomb=history[:, 2],
-        found=Found(answer.found),
-    )
-    return Result(Status.SOLVED, impulse[:, :dim], answer.velocity[:, :dim], v, stats, "staggered")
-
-
 def _solve_pivot(problem: ContactProblem, limits: Limits, *, guess: bool = True) -> Result:
     require_truth("guess", guess)
     if problem.joints:
@@ -297,7 +276,7 @@ def solve(
     most = None if max_iterations is None else int(max_iterations)
     limits = Limits(float(tolerance), most, float(time_limit), warm_start)
     if method == "staggered" and not options and most is None and is_few(problem):
-        result = _solve_few(problem, limits)
+        result = answer_few(problem, limits.tolerance, limits.warm_start)
         if result is not None:
             return result
     if problem.rounded is None or options.get("static_friction") == "creep":

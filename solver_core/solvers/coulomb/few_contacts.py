@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Few contacts, solved at once: sweeps, Newton's method in impulses, and one iteration of Algorithm 1 that accepts what they found.
+"""Few contacts, solved at once: sweeps, Newton's method in impulses, an iteration of Algorithm 1 that accepts what they find.
 
 A problem of ten contacts takes less time than to look up how it should be solved, so all of it is one kernel, which `sc.solve`
 calls once and `sc.solve_many` for each of many problems. What it does not accept the cascade solves from the beginning, as if
@@ -9,13 +9,14 @@ Newton's method is that of `dense_newton.py`, on contacts that press: with lam =
 
     (1 - D + kappa D G + c D) dlam = y - lam,
 
-where c, a compliance over what a contact gives way by itself, is so small that it holds back nothing but impulses that
-redundant contacts hand to each other: a proximal point step (Rockafellar 1976).
+where c, a compliance over what a contact gives way by itself, holds back impulses that redundant contacts hand to each other: a
+proximal point step (Rockafellar 1976). Where this fails c begins at one, where each contact answers to itself, and falls.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from time import perf_counter
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,39 +25,42 @@ from ...compile.kernel import FALSE, inlined_kernel, inner_kernel, kernel, leaf_
 from ...problem.contact_problem import ContactProblem
 from ...problem.coulomb import respond
 from ...problem.residuals import effective_masses, law_of_impulses, natural_error, scales
-from ...problem.result import Found, Status
+from ...problem.result import Found, Result, Statistics, Status
 from ...problem.system import effective_inverse_mass, relative_velocities
 from ..block_operator import State, update_velocities
 from ..criteria import ACCEPTABLE, relative_target
-from ..effort import DONE
+from ..effort import DONE, effort_of_a_step
+from ..kaufman_2008.projection import DISK
 from .cascade import PLAIN, Request, solve_system
 from .gauss_seidel import delassus_blocks, sweep
 
-__all__ = ["MOST_FEW", "FewAnswer", "is_few", "solve_few"]
+__all__ = ["MOST_FEW", "FewAnswer", "answer_few", "is_few", "solve_few"]
 
 Floats = NDArray[np.float64]
 
 MOST_FEW = 16  # contacts: of more, a factorisation takes longer than the way to the methods for many
-SWEEPS = (4, 40)  # before Newton's method, and before it is tried once more
-NEWTON_STEPS = 12
-HALVINGS = 4  # of a Newton step that makes matters worse
-COMPLIANCE = 1e-9
-SMALLEST_PIVOT = 1e-15  # of the largest entry of a matrix whose rows are near one
+SWEEPS_OF_FEW = (4, 20)  # before Newton's method, and before it is tried once more
+STEPS_OF_FEW = 12
+HALVED_AT_MOST = 4  # of a Newton step that makes matters worse
+# compliances, over what contacts give way by themselves, in turn: the last, and where that comes to nothing all
+EVER_STIFFER = np.array([1.0, 0.3, 0.1, 0.03, 1e-2, 1e-3, 1e-4, 1e-6, 1e-9])
+LEAST_PIVOT = 1e-15  # of the largest entry of a matrix whose rows are near one
 # numpy's: a Python literal triggers its own specialisation
-ONCE, DISK, AS_IT_IS = np.int64(1), np.int64(0), np.int64(PLAIN)
+ONCE: Any = np.int64(1)
+AS_IT_IS: Any = np.int64(PLAIN)
+ROUND: Any = DISK
+STAYS: Any = FALSE
 
 
 class FewAnswer(NamedTuple):
-    """solved: whether impulses are accepted. found, iterations, factorisations: as of `Statistics`. velocity: (m, 3). worst: the
-    largest relative Coulomb residual, from the impulses alone. change, residual: (28) and (29) of the iteration."""
+    """solved: whether impulses are accepted. found, factorisations: as of `Statistics`. velocity: (m, 3). worst: the largest
+    relative Coulomb residual, from the impulses alone."""
 
     solved: bool
     found: Found
     factorisations: int
     velocity: Floats
     worst: float
-    change: float
-    residual: float
 
 
 def is_few(problem: ContactProblem) -> bool:
@@ -64,56 +68,89 @@ def is_few(problem: ContactProblem) -> bool:
     return problem.is_plain and 0 < problem.contacts <= MOST_FEW and not problem.joints
 
 
+def answer_few(problem: ContactProblem, tolerance: float, start: Floats | None) -> Result | None:
+    """The answer to a problem of few contacts, from impulses (m, dim) or none; None where it is not accepted at once."""
+    system, dim, begin = problem.system, problem.dim, perf_counter()
+    impulse, history, v = np.zeros((problem.contacts, 3)), np.zeros((1, 3)), np.empty_like(system.velocity)
+    if start is not None:
+        impulse[:, :dim] = start
+    answer = solve_few(system, tolerance, effort_of_a_step(), history, impulse, v)
+    if not answer.solved:
+        return None
+    stats = Statistics(
+        iterations=1,
+        factorisations=answer.factorisations,
+        seconds=perf_counter() - begin,
+        relative_error=history[:, 0],
+        residual=history[:, 1],
+        coulomb=history[:, 2],
+        found=Found(answer.found),
+    )
+    return Result(Status.SOLVED, impulse[:, :dim], answer.velocity[:, :dim], v, stats, "staggered")
+
+
 @inlined_kernel
-def _dot(one, other, size):
-    total = 0.0
+def _add_products(left, right, size, G, row, column):
+    """(3, 3) G at a row and a column += left right^T, of some columns of both: nine sums at once, none waits for another."""
+    g00, g01, g02, g10, g11, g12, g20, g21, g22 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(size):
-        total += one[i] * other[i]
-    return total
+        x0, x1, x2, y0, y1, y2 = left[0, i], left[1, i], left[2, i], right[0, i], right[1, i], right[2, i]
+        g00, g01, g02 = g00 + x0 * y0, g01 + x0 * y1, g02 + x0 * y2
+        g10, g11, g12 = g10 + x1 * y0, g11 + x1 * y1, g12 + x1 * y2
+        g20, g21, g22 = g20 + x2 * y0, g21 + x2 * y1, g22 + x2 * y2
+    first, second, third = G[row], G[row + 1], G[row + 2]
+    first[column], first[column + 1], first[column + 2] = first[column] + g00, first[column + 1] + g01, first[column + 2] + g02
+    second[column], second[column + 1], second[column + 2] = (
+        second[column] + g10,
+        second[column + 1] + g11,
+        second[column + 2] + g12,
+    )
+    third[column], third[column + 1], third[column + 2] = third[column] + g20, third[column + 1] + g21, third[column + 2] + g22
 
 
 @leaf_kernel
-def _add_pairs(system, blocks, G, k, other):
-    """G of the triples k and other."""
-    a, b, c, d = system.body_a[k], system.body_b[k], system.body_a[other], system.body_b[other]
-    for r in range(3):
-        for s in range(3):
-            total = 0.0
+def _fill_delassus(system, blocks, G):
+    for k in range(system.body_a.size):
+        a, b = system.body_a[k], system.body_b[k]
+        for other in range(k + 1):
+            c, d = system.body_a[other], system.body_b[other]
             if a >= 0:
                 size = system.offset[a + 1] - system.offset[a]
                 if a == c:
-                    total += _dot(system.jacobian_a[k, r], blocks.of_a[other, s], size)
+                    _add_products(system.jacobian_a[k], blocks.of_a[other], size, G, 3 * k, 3 * other)
                 if a == d:
-                    total += _dot(system.jacobian_a[k, r], blocks.of_b[other, s], size)
+                    _add_products(system.jacobian_a[k], blocks.of_b[other], size, G, 3 * k, 3 * other)
             if b >= 0:
                 size = system.offset[b + 1] - system.offset[b]
                 if b == c:
-                    total += _dot(system.jacobian_b[k, r], blocks.of_a[other, s], size)
+                    _add_products(system.jacobian_b[k], blocks.of_a[other], size, G, 3 * k, 3 * other)
                 if b == d:
-                    total += _dot(system.jacobian_b[k, r], blocks.of_b[other, s], size)
-            G[3 * k + r, 3 * other + s] = total
-            G[3 * other + s, 3 * k + r] = total
+                    _add_products(system.jacobian_b[k], blocks.of_b[other], size, G, 3 * k, 3 * other)
+    for i in range(G.shape[0]):
+        for j in range(i):
+            G[j, i] = G[i, j]
 
 
 @inner_kernel
 def _delassus(system, blocks):
     """G, (3 m, 3 m)."""
     m = system.body_a.size
-    G = np.empty((3 * m, 3 * m))
-    for k in range(m):
-        for other in range(k + 1):
-            _add_pairs(system, blocks, G, k, other)
+    G = np.zeros((3 * m, 3 * m))
+    _fill_delassus(system, blocks, G)
     return G
 
 
 @leaf_kernel
-def _look(system, kappa, state, velocity, y, slope, off):
-    """What impulses lack of those that their velocities ask for, off (m, 3), and how much that is; slope: (m, 3, 3) D."""
+def _look(system, kappa, soft, state, velocity, y, slope, off):
+    """What impulses lack of those that their velocities ask for, off (m, 3), and how much that is; slope: (m, 3, 3) D. soft: a
+    compliance, and the impulses (m, 3) about which contacts give way by it."""
+    compliance, about = soft
     total, w = 0.0, off[off.shape[0] - 1]
     for k in range(kappa.size):
         for r in range(3):
             slack = system.slack[k] if r == 0 else 0.0
-            w[r] = state.impulse[k, r] - kappa[k] * (velocity[k, r] + slack)
+            given = compliance * (state.impulse[k, r] - about[k, r])
+            w[r] = state.impulse[k, r] - kappa[k] * (velocity[k, r] + slack) - given
         respond(system.mu[k], 0, 1.0, w, y, slope[k])
         for r in range(3):
             off[k, r] = y[r] - state.impulse[k, r]
@@ -130,7 +167,7 @@ def _eliminate(A, n):
         for j in range(i + 1, n):
             if abs(A[j, i]) > pivot:
                 best, pivot = j, abs(A[j, i])
-        if not pivot > SMALLEST_PIVOT:
+        if not pivot > LEAST_PIVOT:
             return False
         if best != i:
             for j in range(i, n + 1):
@@ -151,45 +188,49 @@ def _eliminate(A, n):
 
 
 @leaf_kernel
-def _step(G, kappa, slope, off, A, chosen, step):
-    """The Newton step, (3 m,); False where there is none."""
-    m, count = kappa.size, 0
-    for k in range(m):
+def _fill_rows(G, kappa, compliance, law, A, chosen, i, step):
+    """The three rows of A that belong to the contact chosen[i], their right side in the last column."""
+    (slope, off), k, n = law, chosen[i], 3 * chosen.size
+    first, second, third = G[3 * k], G[3 * k + 1], G[3 * k + 2]
+    for r in range(3):
+        row, d, right = A[3 * i + r], slope[k, r], off[k, r]
+        d0, d1, d2 = kappa[k] * d[0], kappa[k] * d[1], kappa[k] * d[2]
+        for c in range(step.size):
+            if step[c] != 0.0:
+                right -= (d0 * first[c] + d1 * second[c] + d2 * third[c]) * step[c]
+        for j in range(chosen.size):
+            at = 3 * chosen[j]
+            for s in range(3):
+                row[3 * j + s] = d0 * first[at + s] + d1 * second[at + s] + d2 * third[at + s]
+        for s in range(3):
+            row[3 * i + s] += (compliance - 1.0) * d[s]
+        row[3 * i + r] += 1.0
+        row[n] = right
+
+
+@leaf_kernel
+def _step(G, kappa, compliance, slope, off, A, chosen, step):
+    """The Newton step, (3 m,), in which what does not press loses its impulse; False where there is none."""
+    count = 0
+    for k in range(kappa.size):
         presses = slope[k, 0, 0] > 0.0
         for r in range(3):
             step[3 * k + r] = 0.0 if presses else off[k, r]
         if presses:
             chosen[count] = k
             count += 1
-    n = 3 * count
     for i in range(count):
-        k = chosen[i]
-        for r in range(3):
-            row, d = A[3 * i + r], slope[k, r]
-            d0, d1, d2 = kappa[k] * d[0], kappa[k] * d[1], kappa[k] * d[2]
-            first, second, third = G[3 * k], G[3 * k + 1], G[3 * k + 2]
-            right = off[k, r]
-            for c in range(3 * m):
-                if step[c] != 0.0:
-                    right -= (d0 * first[c] + d1 * second[c] + d2 * third[c]) * step[c]
-            for j in range(count):
-                at = 3 * chosen[j]
-                for s in range(3):
-                    row[3 * j + s] = d0 * first[at + s] + d1 * second[at + s] + d2 * third[at + s]
-            for s in range(3):
-                row[3 * i + s] += (COMPLIANCE - 1.0) * d[s]
-            row[3 * i + r] += 1.0
-            row[n] = right
-    if not _eliminate(A, n):
+        _fill_rows(G, kappa, compliance, (slope, off), A, chosen[:count], i, step)
+    if not _eliminate(A, 3 * count):
         return False
     for i in range(count):
         for r in range(3):
-            step[3 * chosen[i] + r] = A[3 * i + r, n]
+            step[3 * chosen[i] + r] = A[3 * i + r, 3 * count]
     return True
 
 
 @leaf_kernel
-def _velocities(G, system, free, state, velocity):
+def _velocities(G, free, state, velocity):
     """velocity (m, 3) := G lam + g, g being `free`."""
     for i in range(G.shape[0]):
         row, total = G[i], free[i // 3, i % 3]
@@ -200,35 +241,40 @@ def _velocities(G, system, free, state, velocity):
 
 
 @inner_kernel
-def _newton(system, blocks, kappa, target, state):
-    """Newton's method from the impulses of a state, which are those that it comes to; its factorisations."""
-    m, G = kappa.size, _delassus(system, blocks)
+def _newton(system, G, kappa, compliances, target, state):
+    """Newton's method with each of some compliances in turn, from and to the impulses of a state; its factorisations."""
+    m, done = kappa.size, 0
     free, velocity = relative_velocities(system, system.velocity), np.empty((m, 3))
     slope, off, y = np.empty((m, 3, 3)), np.empty((m + 1, 3)), np.empty(3)
-    A, chosen, step, before = np.empty((3 * m, 3 * m + 1)), np.empty(m, np.int64), np.empty(3 * m), np.empty((m, 3))
-    _velocities(G, system, free, state, velocity)
-    now = _look(system, kappa, state, velocity, y, slope, off)
-    for done in range(NEWTON_STEPS):
-        if _is_near(off, kappa, target):
-            return done
-        if not _step(G, kappa, slope, off, A, chosen, step):
-            return done + 1
-        before[:] = state.impulse
-        t, after = 1.0, np.inf
-        for _ in range(HALVINGS + 1):
-            for k in range(m):
-                for r in range(3):
-                    state.impulse[k, r] = before[k, r] + t * step[3 * k + r]
-            _velocities(G, system, free, state, velocity)
-            after = _look(system, kappa, state, velocity, y, slope, off)
-            if after < now:
+    A, chosen, step = np.empty((3 * m, 3 * m + 1)), np.empty(m, np.int64), np.empty(3 * m)
+    before, about = np.empty((m, 3)), np.empty((m, 3))
+    for compliance in compliances:
+        about[:] = state.impulse
+        soft = compliance, about
+        _velocities(G, free, state, velocity)
+        now = _look(system, kappa, soft, state, velocity, y, slope, off)
+        for _ in range(STEPS_OF_FEW):
+            if _is_near(off, kappa, target):
                 break
-            t *= 0.5
-        if not np.isfinite(after):
-            state.impulse[:] = before
-            return done + 1
-        now = after
-    return NEWTON_STEPS
+            done += 1
+            if not _step(G, kappa, compliance, slope, off, A, chosen, step):
+                break
+            before[:] = state.impulse
+            t, after = 1.0, np.inf
+            for _ in range(HALVED_AT_MOST + 1):
+                for k in range(m):
+                    for r in range(3):
+                        state.impulse[k, r] = before[k, r] + t * step[3 * k + r]
+                _velocities(G, free, state, velocity)
+                after = _look(system, kappa, soft, state, velocity, y, slope, off)
+                if after < now:
+                    break
+                t *= 0.5
+            if not np.isfinite(after):
+                state.impulse[:] = before
+                break
+            now = after
+    return done
 
 
 @leaf_kernel
@@ -249,12 +295,13 @@ def _proposed(system, kappa, target, acceptable, state):
     if natural_error(system, state.impulse, state.v, kappa, 0) <= target:
         return Found.START, 0
     blocks, factorisations = delassus_blocks(system), 0
-    for most in SWEEPS:
-        for i in range(most):
+    G, stiffer = _delassus(system, blocks), np.asarray(EVER_STIFFER)
+    for turn in range(2):
+        for i in range(SWEEPS_OF_FEW[turn]):
             sweep(system, blocks, i % 2 == 1, state)
             if natural_error(system, state.impulse, state.v, kappa, 0) <= target:
                 return Found.SWEEPS, factorisations
-        factorisations += _newton(system, blocks, kappa, target, state)
+        factorisations += _newton(system, G, kappa, stiffer[stiffer.size - 1 :] if turn == 0 else stiffer, target, state)
         update_velocities(system, state)
         if natural_error(system, state.impulse, state.v, kappa, 0) <= acceptable:
             break
@@ -271,8 +318,7 @@ def solve_few(system, tolerance, effort, history, impulse, v):
     kappa = effective_masses(effective_inverse_mass(system))
     target, acceptable = relative_target(tolerance, FALSE) * fastest, ACCEPTABLE * tolerance * fastest
     found, factorisations = _proposed(system, kappa, target, acceptable, State(impulse, v))
-    answer = solve_system(system, Request(tolerance, FALSE, ONCE, DISK), AS_IT_IS, effort, impulse, v, history)
-    worst, velocity, after = law_of_impulses(system, impulse, kappa, fastest, DISK)
-    v[:] = after
+    answer = solve_system(system, Request(tolerance, STAYS, ONCE, ROUND), AS_IT_IS, effort, impulse, v, history)
+    worst, velocity, v[:] = law_of_impulses(system, impulse, kappa, fastest, ROUND)
     solved = answer.status == Status.SOLVED and worst <= tolerance
-    return FewAnswer(solved, found, factorisations + effort[DONE], velocity, worst, history[0, 0], history[0, 1])
+    return FewAnswer(solved, found, factorisations + effort[DONE], velocity, worst)
