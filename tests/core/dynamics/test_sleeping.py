@@ -171,3 +171,13 @@ def test_neighbours_fall_asleep_together_and_do_not_wake_each_other():
     assert sleeping[-1] == 2
     first = int(np.argmax(sleeping > 0))
     assert (sleeping[first:] > 0).all()
+
+
+def test_a_step_through_which_all_sleep_is_none_and_says_so():
+    frames = sc.Simulation(SceneSpec((ground(ROUGH), *stack(0.0, 1))), keep_contacts=True).run(48)
+    before, last = frames[-2:]
+    statistics = last.statistics
+    assert (statistics.asleep == 1).all() and not (statistics.contacts.any() or statistics.factorisations.any())
+    assert (statistics.status == sc.Status.SOLVED).all() and (statistics.worst_pair == -1).all()
+    assert len(last.contacts) == 0 and len(frames[1].contacts) == 4
+    np.testing.assert_array_equal(last.poses, before.poses)
