@@ -9,6 +9,7 @@ from bpy.types import Context, Operator
 
 from ...solver_core.scenes import flexible as flexible_scenes
 from ...solver_core.scenes import published as published_scenes
+from ...solver_core.scenes import published_bending as bending_scenes
 from ..settings.object_properties import PA
 from .add import AddDemo
 
@@ -63,4 +64,101 @@ class STICTION_OT_add_diving_board(AddDemo, Operator):
         return self.add(context, spec)
 
 
-FLEXIBLE = (STICTION_OT_add_chairs, STICTION_OT_add_bookshelf, STICTION_OT_add_diving_board)
+class STICTION_OT_add_soft_heap(AddDemo, Operator):
+    """Add a rubber ball and a cube of foam under crates that fall on them"""
+
+    bl_idname = "stiction.add_soft_heap"
+    bl_label = "Rubber and Foam"
+
+    crates: IntProperty(name="Crates", description="Number of crates that fall", default=12, min=0, soft_max=40)
+    seed: IntProperty(name="Seed", description="Seed of the random rotations of the crates", default=1, min=0)
+    rubber: FloatProperty(name="Rubber", description="Young's modulus of the ball in MPa", default=1.0, min=0.01)
+    foam: FloatProperty(name="Foam", description="Young's modulus of the cube in MPa", default=0.1, min=0.01)
+
+    def execute(self, context: Context) -> set[str]:
+        spec = flexible_scenes.soft_heap(crates=self.crates, seed=self.seed, rubber=PA * self.rubber, foam=PA * self.foam)
+        return self.add(context, spec)
+
+
+class STICTION_OT_add_card_bridge(AddDemo, Operator):
+    """Add playing cards across two blocks, which sag under coins that fall on them"""
+
+    bl_idname = "stiction.add_card_bridge"
+    bl_label = "Card Bridge"
+
+    cards: IntProperty(name="Cards", description="Number of cards on each other", default=2, min=1, soft_max=5)
+    coins: IntProperty(name="Coins", description="Number of coins that fall", default=5, min=0, soft_max=12)
+    stiffness: FloatProperty(name="Stiffness", description="Young's modulus of the cards in MPa", default=3000.0, min=1.0)
+
+    def execute(self, context: Context) -> set[str]:
+        spec = flexible_scenes.card_bridge(cards=self.cards, coins=self.coins, young=PA * self.stiffness)
+        return self.add(context, spec)
+
+
+class STICTION_OT_add_composites(AddDemo, Operator):
+    """Add piles of rubber sheets and plates on a slope, three of different friction in each of a stiff and a soft row"""
+
+    bl_idname = "stiction.add_composites"
+    bl_label = "Composites"
+
+    slope: FloatProperty(name="Slope", description="Rise of the ground per length", default=0.2, min=0.0, soft_max=1.0)
+
+    def execute(self, context: Context) -> set[str]:
+        return self.add(context, bending_scenes.composites(slope=self.slope))
+
+
+class STICTION_OT_add_dinosaurs(AddDemo, Operator):
+    """Add rubber dinosaurs that are thrown together and end in a pile"""
+
+    bl_idname = "stiction.add_dinosaurs"
+    bl_label = "Rubber Dinosaurs"
+
+    count: IntProperty(name="Dinosaurs", description="Number of dinosaurs", default=9, min=1, soft_max=30)
+    speed: FloatProperty(name="Speed", description="Speed at which they are thrown", default=3.0, min=0.0, unit="VELOCITY")
+    friction: FloatProperty(name="Friction", description="Coefficient of friction", default=0.5, min=0.0, soft_max=1.5)
+    stiffness: FloatProperty(name="Stiffness", description="Young's modulus in MPa", default=2.0, min=0.1)
+
+    def execute(self, context: Context) -> set[str]:
+        spec = bending_scenes.dinosaurs(self.count, self.speed, mu=self.friction, young=PA * self.stiffness)
+        return self.add(context, spec)
+
+
+class STICTION_OT_add_bunnies_on_arches(AddDemo, Operator):
+    """Add rough red and slippery blue rubber bunnies that slide down a ramp into arches of stone"""
+
+    bl_idname = "stiction.add_bunnies_on_arches"
+    bl_label = "Bunnies on Arches"
+
+    each: IntProperty(name="Bunnies", description="Number of bunnies of either colour", default=4, min=1, soft_max=10)
+    stiffness: FloatProperty(name="Stiffness", description="Young's modulus of the bunnies in MPa", default=2.0, min=0.1)
+
+    def execute(self, context: Context) -> set[str]:
+        return self.add(context, bending_scenes.bunnies_on_arches(self.each, young=PA * self.stiffness))
+
+
+class STICTION_OT_add_rubber_jam(AddDemo, Operator):
+    """Add a tube with a neck, and cubes of rubber that come through more easily the softer they are"""
+
+    bl_idname = "stiction.add_rubber_jam"
+    bl_label = "Jamming Rubber"
+
+    friction: FloatProperty(name="Friction", description="Coefficient of friction", default=0.5, min=0.0, soft_max=1.5)
+    layers: IntProperty(name="Layers", description="Layers of four cubes each", default=4, min=1, soft_max=12)
+    stiffness: FloatProperty(name="Stiffness", description="Young's modulus of the cubes in MPa", default=0.2, min=0.01)
+
+    def execute(self, context: Context) -> set[str]:
+        spec = bending_scenes.rubber_jam(young=PA * self.stiffness, mu=self.friction, layers=self.layers)
+        return self.add(context, spec, see_through=("Neck", "Taper", "Tube"))
+
+
+FLEXIBLE = (
+    STICTION_OT_add_chairs,
+    STICTION_OT_add_bookshelf,
+    STICTION_OT_add_diving_board,
+    STICTION_OT_add_soft_heap,
+    STICTION_OT_add_card_bridge,
+    STICTION_OT_add_composites,
+    STICTION_OT_add_dinosaurs,
+    STICTION_OT_add_bunnies_on_arches,
+    STICTION_OT_add_rubber_jam,
+)

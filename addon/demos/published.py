@@ -7,7 +7,9 @@ from __future__ import annotations
 from bpy.props import FloatProperty, IntProperty
 from bpy.types import Context, Operator
 
+from ...solver_core.scenes import machines as machine_scenes
 from ...solver_core.scenes import published as published_scenes
+from ...solver_core.scenes import published_bending as bending_scenes
 from .add import AddDemo
 
 __all__ = ["PUBLISHED"]
@@ -123,11 +125,45 @@ class STICTION_OT_add_log_house(AddDemo, Operator):
         return self.add(context, spec)
 
 
+class STICTION_OT_add_block_feeder(AddDemo, Operator):
+    """Add the block feeder of Baraff's 1994 paper: a crank drives a pusher that takes the lowest block out of a pile"""
+
+    bl_idname = "stiction.add_block_feeder"
+    bl_label = "Block Feeder"
+
+    blocks: IntProperty(name="Blocks", description="Number of blocks in the pile", default=8, min=1, soft_max=20)
+    turns: FloatProperty(name="Turns", description="Turns of the crank a second", default=1.0, min=0.1, soft_max=4.0)
+    friction: FloatProperty(
+        name="Friction", description="Coefficient of friction of block on block", default=0.3, min=0.01, soft_max=1.0
+    )
+
+    def execute(self, context: Context) -> set[str]:
+        spec = machine_scenes.block_feeder(blocks=self.blocks, turns=self.turns, mu=self.friction)
+        return self.add(context, spec, see_through=("Left", "Right"))
+
+
+class STICTION_OT_add_bunny_drop(AddDemo, Operator):
+    """Add many rigid bunnies that fall into a box"""
+
+    bl_idname = "stiction.add_bunny_drop"
+    bl_label = "Bunny Drop"
+
+    count: IntProperty(name="Bunnies", description="Number of bunnies; the paper's are 2046", default=64, min=1, soft_max=2046)
+    friction: FloatProperty(name="Friction", description="Coefficient of friction", default=0.5, min=0.0, soft_max=1.5)
+    seed: IntProperty(name="Seed", description="Seed of the random rotations of the bunnies", default=1, min=0)
+
+    def execute(self, context: Context) -> set[str]:
+        spec = bending_scenes.bunny_drop(self.count, self.friction, seed=self.seed)
+        return self.add(context, spec, see_through=("Wall",))
+
+
 PUBLISHED = (
     STICTION_OT_add_bombarded_card_house,
     STICTION_OT_add_catenary_arch,
     STICTION_OT_add_rods_of_1991,
+    STICTION_OT_add_block_feeder,
     STICTION_OT_add_bar_on_four_feet,
     STICTION_OT_add_jamming_tube,
     STICTION_OT_add_log_house,
+    STICTION_OT_add_bunny_drop,
 )

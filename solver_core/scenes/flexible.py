@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Scenes in which boards bend, in m, kg and s; as in `plain.py`."""
+"""Scenes in which boards, cards, rubber and foam bend, in m, kg and s; as in `plain.py`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from ..scene.deformable import DeformableSpec
-from ..scene.parts import axis_angle, box, ground, let_go, pair_material
+from ..scene.parts import axis_angle, box, cylinder_shape, ground, let_go, pair_material
 from ..scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeSpec
+from .creatures import bone_mesh
 from .published import cells_shape
 
-__all__ = ["bookshelf", "diving_board"]
+__all__ = ["bookshelf", "card_bridge", "diving_board", "soft_heap"]
 
 FPS = 24.0
 
@@ -68,6 +69,57 @@ def bookshelf(
     place = (0.4 * length, 0.0, level + 0.3)
     last = box("Last Book", (tall, deep, thick), place, material, 900.0 * thick * deep * tall, axis_angle((0.0, 1.0, 0.0), 0.2))
     bodies.append(let_go(last, round(FPS)))
+    return SceneSpec(tuple(bodies), frame_end=frames)
+
+
+def soft_heap(
+    crates: int = 12, mu: float = 0.5, rubber: float = 1e6, foam: float = 1e5, modes: int = 12, seed: int = 1, frames: int = 97
+) -> SceneSpec:
+    """A rubber ball and a cube of foam under crates that fall on them: the ball gives way and bounces, the cube is pressed in.
+
+    rubber, foam: Pa.
+    """
+    material, random, bodies = pair_material(mu), np.random.default_rng(seed), []
+    ball, edge, crate = bone_mesh((((-0.01, 0.0, 0.0), (0.01, 0.0, 0.0), 0.5, 0.5),), 0.3, 10), 0.3, 0.16
+    soft = (
+        ("Ball", ball, -0.25, 1100.0, DeformableSpec(young=rubber, poisson=0.45, modes=modes)),
+        ("Foam", sheet((edge, edge, edge), (5, 5, 5)), 0.25, 50.0, DeformableSpec(young=foam, poisson=0.1, modes=modes)),
+    )
+    for name, shape, x, density, spec in soft:
+        body = BodySpec(name, BodyKind.ACTIVE, shape, np.array([x, 0.0, 0.55 * edge]), density=density, material=material)
+        bodies.append(replace(body, deformable=replace(spec, damping_ratio=0.1, resolution=12)))
+    for i in range(crates):
+        layer, place = divmod(i, 4)
+        at = (place % 2 - 0.5) * 0.5, (place // 2 - 0.5) * 0.34, 0.6 + 0.3 * layer
+        turn = random.normal(size=4)
+        bodies.append(box(f"Crate {i + 1}", (crate,) * 3, at, material, 300.0 * crate**3, turn / np.linalg.norm(turn)))
+    return SceneSpec((ground(material), *bodies), frame_end=frames)
+
+
+def card_bridge(
+    cards: int = 2,
+    coins: int = 5,
+    young: float = 3e9,
+    thickness: float = 3e-4,
+    mu: float = 0.4,
+    modes: int = 8,
+    frames: int = 73,
+) -> SceneSpec:
+    """Playing cards across two blocks, which sag under coins that fall on them. young: Pa. thickness: m, of a card."""
+    material, (length, width), gap, level = pair_material(mu), (0.088, 0.063), 0.06, 0.03
+    bodies = [ground(material)]
+    for name, side in (("Left Block", -1.0), ("Right Block", 1.0)):
+        bodies.append(still(name, (0.05, 0.08, level), (side * 0.5 * (gap + 0.05), 0.0, 0.5 * level), material))
+    shape = sheet((length, width, thickness), (8, 2, 1))
+    for i in range(cards):
+        place = np.array([0.0, 0.0, level + thickness * (1.02 * i + 0.51)])
+        body = BodySpec(f"Card {i + 1}", BodyKind.ACTIVE, shape, place, density=800.0, material=material)
+        bodies.append(replace(body, deformable=DeformableSpec(young=young, modes=modes, damping_ratio=0.05)))
+    radius, thick = 0.012, 0.002
+    for i in range(coins):
+        place = np.array([0.0, 0.0, level + cards * thickness + 0.01 + 0.01 * i])
+        coin = BodySpec(f"Coin {i + 1}", BodyKind.ACTIVE, cylinder_shape(radius, thick), place, mass=0.0075, material=material)
+        bodies.append(let_go(coin, round(FPS * 0.25 * (i + 1))))
     return SceneSpec(tuple(bodies), frame_end=frames)
 
 

@@ -25,10 +25,13 @@ def scene_named(name):
     """The scene that the operator of this name adds."""
     from stiction.solver_core.scenes import flexible as flexible_scenes
     from stiction.solver_core.scenes import jointed as jointed_scenes
+    from stiction.solver_core.scenes import machines as machine_scenes
     from stiction.solver_core.scenes import plain as scenes
     from stiction.solver_core.scenes import published as published_scenes
+    from stiction.solver_core.scenes import published_bending as bending_scenes
 
-    return next(getattr(of, name) for of in (scenes, jointed_scenes, published_scenes, flexible_scenes) if name in of.__all__)()
+    every = scenes, jointed_scenes, published_scenes, flexible_scenes, machine_scenes, bending_scenes
+    return next(getattr(of, name) for of in every if name in of.__all__)()
 
 
 def rotated(body) -> np.ndarray:
@@ -47,7 +50,9 @@ JOINTED = [
     "four_ball_solid",
 ]
 PUBLISHED = ["bombarded_card_house", "catenary_arch", "jamming_tube", "log_house", "rods_of_1991", "bar_on_four_feet"]
-FLEXIBLE = ["chairs", "bookshelf", "diving_board"]
+PUBLISHED += ["block_feeder", "bunny_drop"]
+FLEXIBLE = ["chairs", "bookshelf", "diving_board", "soft_heap", "card_bridge"]
+FLEXIBLE += ["composites", "dinosaurs", "bunnies_on_arches", "rubber_jam"]
 PLAIN = ["card_house", "arch", "tower", "wall", "dominoes", "slope", "dropped_cube", "jamming_rod"]
 
 
@@ -87,7 +92,7 @@ def test_what_is_added_is_what_is_meant(scene, extension, name):
         assert max(distances.min(axis=0).max(), distances.min(axis=1).max()) < 1e-6 * max(size, 1.0)
 
 
-@pytest.mark.parametrize("name", JOINTED)
+@pytest.mark.parametrize("name", [*JOINTED, "block_feeder"])
 def test_joints_are_added_as_they_are_meant(scene, extension, name):
     wanted = scene_named(name)
     scene.cursor.location = (1.0, 2.0, 0.0)

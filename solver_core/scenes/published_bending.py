@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The scenes of Kaufman et al. 2008 in which bodies bend, and its drop of many animals, in m, kg and s; as in `published.py`.
+
+The paper gives coefficients, numbers of degrees of freedom and what happens. Sizes, stiffnesses and animals are ours, and so
+are linear modes where the paper has those of large bends.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from ..scene.deformable import DeformableSpec
+from ..scene.parts import axis_angle, block, box_shape, ground, pair_material
+from ..scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeSpec
+from .creatures import bunny, dinosaur
+from .flexible import sheet, still
+from .published import jamming_tube
+
+__all__ = ["bunnies_on_arches", "bunny_drop", "composites", "dinosaurs", "rubber_jam"]
+
+RUBBER = 1100.0  # kg / m^3
+STONE = 2400.0
+OF_PLATES = 2700.0
+WIDE, SHEET, PLATE = 0.2, 0.03, 0.005  # m
+LAYERS = ("Sheet", "Sheet", "Plate") * 3 + ("Sheet", "Plate")
+
+
+def composites(
+    mu=(0.5, 0.3, 0.1),
+    young=(2e6, 2e5),
+    slope: float = 0.2,
+    modes: int = 18,
+    divisions: int = 2,
+    frames: int = 73,
+) -> SceneSpec:
+    """Piles of rubber sheets and thin rigid plates on a slope: those with friction enough cohere, soft ones lean and wobble.
+
+    The paper's are the three coefficients, mu, which are columns, that one row is stiffer than the other, and the 192 degrees
+    of freedom of one pile, as of seven sheets with 18 modes and four plates; its strips are woven, and hang on pegs. young: Pa,
+    of a row each. slope: its tangent. divisions: faces along the edges of a sheet; contacts grow with their square.
+    """
+    angle = math.atan(slope)
+    turned, (sine, cosine) = axis_angle((0.0, 1.0, 0.0), angle), (math.sin(angle), math.cos(angle))
+    turn = np.array([[cosine, 0.0, sine], [0.0, 1.0, 0.0], [-sine, 0.0, cosine]])
+    bodies = [ground(pair_material(1.0), turned)]
+    shape = sheet((WIDE, WIDE, SHEET), (divisions, divisions, 1))
+    plate = box_shape((WIDE, WIDE, PLATE))
+    for row, stiffness in enumerate(young):
+        spec = DeformableSpec(young=stiffness, poisson=0.4, modes=modes, resolution=12, damping_ratio=0.2)
+        for column, coefficient in enumerate(mu):
+            at, material, pile = 0.0, pair_material(coefficient), f"{row + 1}.{column + 1}"
+            for layer, kind in enumerate(LAYERS):
+                thick = SHEET if kind == "Sheet" else PLATE
+                place = turn @ (3.0 * WIDE * (row - 0.5), 1.8 * WIDE * (1 - column), at + 0.5 * thick)
+                at += thick + 1e-5
+                body = BodySpec(f"{kind} {pile}.{layer + 1}", BodyKind.ACTIVE, plate, place, turned, material=material)
+                if kind == "Sheet":
+                    body = replace(body, shape=shape, density=RUBBER, deformable=spec)
+                bodies.append(body if body.deformable else replace(body, density=OF_PLATES))
+    return SceneSpec(tuple(bodies), frame_end=frames)
+
+
+def dinosaurs(
+    count: int = 9,
+    speed: float = 3.0,
+    mu: float = 0.5,
+    young: float = 2e6,
+    modes: int = 29,
+    cells: int = 22,
+    frames: int = 121,
+) -> SceneSpec:
+    """Rubber dinosaurs thrown together from all sides, which end in a pile.
+
+    The paper's are mu and 315 degrees of freedom, which are nine with 29 modes. speed: m/s. young: Pa. cells: faces along one.
+    """
+    shape, material, bodies = dinosaur(cells=cells), pair_material(mu), []
+    bending = DeformableSpec(young=young, poisson=0.4, modes=modes, resolution=24, damping_ratio=0.1) if modes else None
+    for i in range(count):
+        angle, level = 2.0 * math.pi * i / count, 0.35 + 0.25 * (i % 3)
+        outward = np.array([math.cos(angle), math.sin(angle), 0.0])
+        turn = axis_angle((0.0, 0.0, 1.0), angle + math.pi)
+        body = BodySpec(f"Dinosaur {i + 1}", BodyKind.ACTIVE, shape, 0.8 * outward + np.array([0.0, 0.0, level]), turn)
+        flying = replace(body, velocity=-speed * outward + np.array([0.0, 0.0, 1.0]), density=RUBBER, material=material)
+        bodies.append(replace(flying, deformable=bending))
+    return SceneSpec((ground(material), *bodies), frame_end=frames)
+
+
+def bunnies_on_arches(
+    each: int = 4,
+    mu=(0.4, 0.1),
+    mu_arch: float = 0.5,
+    young: float = 2e6,
+    modes: int = 14,
+    blocks: int = 15,
+    cells: int = 14,
+    frames: int = 145,
+) -> SceneSpec:
+    """Two groups of rubber bunnies that slide down a ramp into arches of stone blocks: red ones stick, blue ones slip.
+
+    The paper's are the coefficients, of red and of blue bunnies, and of the blocks of semi-circular arches. each: bunnies in a
+    group. blocks: in each of two arches.
+    """
+    stone, length = pair_material(mu_arch), 0.2
+    bodies = [ground(stone)]
+    for side, y in (("Left", -0.35), ("Right", 0.35)):
+        bodies += _round_arch(side, np.array([1.1, y, 0.0]), blocks, stone)
+    profile = ((-1.2, 0.0), (0.35, 0.0), (-1.2, 0.9))
+    corners = np.array([[x, y, z] for y in (-0.8, 0.8) for x, z in profile])
+    middle = corners.mean(axis=0)
+    ramp = ShapeSpec(bodies[1].shape.kind, corners - middle)
+    bodies.append(BodySpec("Ramp", BodyKind.PASSIVE, ramp, middle, material=stone))
+    slope, shape = math.atan2(0.9, 1.55), bunny(length, cells)
+    bending = DeformableSpec(young=young, poisson=0.4, modes=modes, resolution=16, damping_ratio=0.1) if modes else None
+    turn = axis_angle((0.0, 1.0, 0.0), slope)
+    for name, y, coefficient in (("Red", -0.35, mu[0]), ("Blue", 0.35, mu[1])):
+        for i in range(each):
+            x = -0.9 + 0.3 * (i // 2)
+            height = 0.9 * (0.35 - x) / 1.55 + 0.25 + 0.02 * i
+            place = np.array([x, y + 0.13 * (2 * (i % 2) - 1), height])
+            body = BodySpec(f"{name} {i + 1}", BodyKind.ACTIVE, shape, place, turn, density=RUBBER)
+            bodies.append(replace(body, material=pair_material(coefficient), deformable=bending))
+    return SceneSpec(tuple(bodies), frame_end=frames)
+
+
+def bunny_drop(count: int = 64, mu: float = 0.5, cells: int = 10, seed: int = 1, frames: int = 97) -> SceneSpec:
+    """Rigid bunnies that fall into a box. The paper's are 12,276 degrees of freedom, as of 2,046."""
+    material, shape, length = pair_material(mu), bunny(0.2, cells), 0.2
+    across = max(2, math.ceil((count / 2.0) ** (1.0 / 3.0)))
+    pitch, wall = 1.25 * length, 0.1
+    half, random = 0.55 * across * pitch, np.random.default_rng(seed)
+    bodies = [ground(material)]
+    for i, (x, y) in enumerate(((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))):
+        reach, tall = half + 0.5 * wall, 0.8 * across * pitch
+        size = (wall, 2.0 * half + 2.0 * wall, tall) if x else (2.0 * half, wall, tall)
+        bodies.append(still(f"Wall {i + 1}", size, (x * reach, y * reach, 0.5 * tall), material))
+    for i in range(count):
+        layer, place = divmod(i, across * across)
+        row, column = divmod(place, across)
+        at = pitch * np.array([column - 0.5 * (across - 1), row - 0.5 * (across - 1), layer + 0.8])
+        turn = random.normal(size=4)
+        body = BodySpec(f"Bunny {i + 1}", BodyKind.ACTIVE, shape, at, turn / np.linalg.norm(turn), density=RUBBER)
+        bodies.append(replace(body, material=material))
+    return SceneSpec(tuple(bodies), frame_end=frames)
+
+
+def rubber_jam(
+    young: float = 2e5, mu: float = 0.5, layers: int = 4, neck: float = 2.2, modes: int = 12, seed: int = 1, frames: int = 121
+) -> SceneSpec:
+    """`jamming_tube` with cubes of rubber, which come through more easily the softer they are. young: Pa."""
+    rigid = jamming_tube(mu=mu, layers=layers, neck=neck, seed=seed, frames=frames)
+    spec = DeformableSpec(young=young, poisson=0.4, modes=modes, resolution=6, damping_ratio=0.2)
+    bodies = []
+    for body in rigid.bodies:
+        if body.kind is BodyKind.ACTIVE:
+            cube = sheet(tuple(np.ptp(body.shape.vertices, axis=0)), (3, 3, 3))
+            body = replace(body, shape=cube, deformable=spec)
+        bodies.append(body)
+    return replace(rigid, bodies=tuple(bodies))
+
+
+def _round_arch(name: str, foot: np.ndarray, blocks: int, material: MaterialSpec) -> list[BodySpec]:
+    """A semi-circular arch of stone in the plane of x and z, around the middle of its feet."""
+    inner, outer, depth = 0.3, 0.42, 0.2
+    found = []
+    angles = np.linspace(0.0, math.pi, blocks + 1)
+    for i in range(blocks):
+        corners = np.array(
+            [
+                foot + np.array([radius * math.cos(angle), y, radius * math.sin(angle)])
+                for angle in angles[[i + 1, i]]
+                for y in (-0.5 * depth, 0.5 * depth)
+                for radius in (inner, outer)
+            ]
+        )
+        found.append(block(f"{name} {i + 1}", corners, material, STONE))
+    return found

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The papers' scenes with what bends, with animals and with a machine."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import solver_core as sc
+from solver_core.scene.spec import BodyKind
+from solver_core.scenes import flexible, machines, published, published_bending
+from solver_core.scenes.creatures import bunny, dinosaur
+from solver_core.validation.scene import validate
+
+
+def degrees(spec):
+    active = [body for body in spec.bodies if body.kind is BodyKind.ACTIVE]
+    return sum(6 + (body.deformable.modes if body.deformable else 0) for body in active)
+
+
+def heights(spec, frame, begin):
+    return np.array([frame.poses[i, 2] for i, body in enumerate(spec.bodies) if body.name.startswith(begin)])
+
+
+def test_they_have_the_papers_degrees_of_freedom():
+    assert degrees(published_bending.composites(mu=(0.5,), young=(2e6,))) == 192
+    assert degrees(published_bending.dinosaurs()) == 315
+    assert degrees(published_bending.bunny_drop(2046)) == 12276
+    assert abs(degrees(published.chairs(40, modes=38)) - 1766) < 10
+
+
+@pytest.mark.parametrize("animal", [bunny, dinosaur])
+def test_animals_are_closed_and_of_one_piece_without_a_hole(animal):
+    shape = animal()
+    a, b, c = shape.triangles.T
+    edges = Counter(zip(np.concatenate([a, b, c]).tolist(), np.concatenate([b, c, a]).tolist(), strict=True))
+    assert set(edges.values()) == {1} and all(edge[::-1] in edges for edge in edges)
+    assert len(shape.vertices) - len(edges) // 2 + len(shape.triangles) == 2
+    corners = shape.vertices[shape.triangles]
+    assert np.einsum("ij,ij->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) > 0.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "spec",
+    [
+        published_bending.bunnies_on_arches(each=1, modes=6, cells=10),
+        published_bending.rubber_jam(layers=1, modes=6),
+        flexible.soft_heap(crates=1, modes=6),
+        flexible.card_bridge(cards=1, coins=1, modes=4),
+    ],
+)
+def test_nothing_is_wrong_with_them_and_nothing_overlaps_as_they_begin(spec):
+    validate(spec, sc.SolverSettings())
+    assert not [one for one in sc.Simulation(spec).warnings if one.field == "overlap"]
+
+
+@pytest.mark.slow
+def test_the_feeder_takes_a_block_out_of_the_pile_with_every_turn():
+    spec = machines.block_feeder()
+    frames = sc.Simulation(spec).run(66)
+    places = np.array([frame.poses[:, :3] for frame in frames])
+    blocks = [i for i, body in enumerate(spec.bodies) if body.name.startswith("Block")]
+    for turn in (1, 2):
+        out = places[24 * turn + 14, blocks, 0] > 0.1
+        assert out[:turn].all() and not out[turn + 1 :].any()
+    assert (places[:, blocks, 2] > 0.349).all()
+
+
+@pytest.mark.slow
+def test_dinosaurs_thrown_together_end_at_rest():
+    spec = published_bending.dinosaurs(count=2, modes=6, cells=14)
+    frames = sc.Simulation(spec).run(60)
+    assert np.abs(frames[-1].velocities).max() < 1e-2
+    found = heights(spec, frames[-1], "Dinosaur")
+    assert found.min() > 0.0 and found.max() < 0.3
+
+
+@pytest.mark.slow
+def test_a_card_sags_under_a_coin_as_a_beam_does():
+    """It bears on two lines, a from the supports: there the card is lower by P a^2 (3 L - 4 a) / (12 E I)."""
+    spec = flexible.card_bridge(cards=1, coins=1, modes=6)
+    frame = sc.Simulation(spec).run(30)[-1]
+    coin = next(i for i, body in enumerate(spec.bodies) if body.name == "Coin 1")
+    sag = 0.03 + 3e-4 + 1e-3 - frame.poses[coin, 2]
+    span, inertia = 0.06, 0.063 * 3e-4**3 / 12.0
+    a = 0.5 * span - 0.012
+    assert sag == pytest.approx(0.0075 * 9.81 * a * a * (3.0 * span - 4.0 * a) / (12.0 * 3e9 * inertia), rel=0.08)
