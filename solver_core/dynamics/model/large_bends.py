@@ -41,7 +41,7 @@ Ints = NDArray[np.int64]
 LEAST_MASS = 0.4
 FREE_SOLVES = 20
 # Of the largest modal velocity: a change so small leaves the square of it, which is nothing.
-NEARLY = 1e-8
+NEARLY = 1e-6
 # Of a step by Newton's method, if it leads away.
 SHORTENED = 6
 
@@ -119,13 +119,14 @@ class LargeBend:
         residual, slopes, of_strains = self._slopes(velocity)
         for _ in range(FREE_SOLVES):
             change, size, begin = np.linalg.solve(slopes, residual), np.abs(residual).max(), velocity
+            if np.abs(change).max() <= NEARLY * np.abs(velocity).max():
+                velocity = velocity - change
+                break
             for halvings in range(SHORTENED):
                 velocity = begin - 0.5**halvings * change
                 residual, slopes, of_strains = self._slopes(velocity)
                 if np.abs(residual).max() <= size:
                     break
-            if np.abs(change).max() <= NEARLY * np.abs(velocity).max():
-                break
         return Curve(self._block(slopes, of_strains), velocity)
 
     def _slopes(self, velocity: Floats) -> tuple[Floats, Floats, Floats]:
