@@ -22,7 +22,7 @@ from scipy.sparse import csc_array
 from .bricks import CORNERS
 from .voxels import SAMPLES_ALONG, Grid
 
-__all__ = ["lame", "mass_matrix", "stiffness_matrix"]
+__all__ = ["corner_gradients", "lame", "mass_matrix", "recovered_modes", "stiffness_matrix"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -77,12 +77,31 @@ def mass_matrix(grid: Grid, mass: float) -> csc_array:
 
 def bending_bricks(sizes: Array, lam: float, mu: float) -> Array:
     """(e, 24, 24) of full bricks with edges (e, 3) m."""
+    own, coupling, inner = _with_incompatible_modes(sizes, lam, mu)
+    return own - coupling @ np.linalg.solve(inner, coupling.transpose(0, 2, 1))
+
+
+def recovered_modes(sizes: Array, lam: float, mu: float) -> Array:
+    """(e, 9, 24) how far full bricks with edges (e, 3) m are in their incompatible modes, from their corners; the mode of each
+    axis has three components."""
+    _, coupling, inner = _with_incompatible_modes(sizes, lam, mu)
+    return -np.linalg.solve(inner, coupling.transpose(0, 2, 1))
+
+
+def corner_gradients(sizes: Array) -> tuple[Array, Array]:
+    """At the eight corners of bricks with edges (e, 3) m the gradients of the shape functions, (e, 8, 8, 3) 1/m, and of the
+    incompatible modes, (e, 8, 3, 3)."""
+    slope = (2.0 / sizes)[:, None, None, :]
+    return _gradients(SIDES_OF_CORNERS) * slope, -2.0 * SIDES_OF_CORNERS[:, :, None] * np.eye(3) * slope
+
+
+def _with_incompatible_modes(sizes: Array, lam: float, mu: float) -> tuple[Array, Array, Array]:
+    """K of corners (e, 24, 24), of corners and modes (e, 24, 9), and of modes (e, 9, 9)."""
     bubbles = -2.0 * AT_POINTS[:, :, None] * np.eye(3)
     gradients = np.concatenate([_gradients(AT_POINTS), bubbles], axis=1)
     unit = np.einsum("pna,pmb->abnm", gradients, gradients) / len(AT_POINTS)
     both = _isotropic(_scaled(unit[None], sizes), lam, mu)
-    own, coupling, inner = both[:, :24, :24], both[:, :24, 24:], both[:, 24:, 24:]
-    return own - coupling @ np.linalg.solve(inner, coupling.transpose(0, 2, 1))
+    return both[:, :24, :24], both[:, :24, 24:], both[:, 24:, 24:]
 
 
 def cut_bricks(sizes: Array, inside: NDArray[np.bool_], lam: float, mu: float) -> Array:
