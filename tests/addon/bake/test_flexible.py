@@ -123,6 +123,24 @@ def test_playback_has_the_stress_of_each_vertex_until_there_are_keyframes(scene,
     assert stress_of(ob) is None
 
 
+def test_a_detailed_mesh_follows_a_proxy_that_it_is_bound_to(make_plank, fake_worker):
+    proxy = make_plank()
+    fine = bpy.data.objects.new("Fine", plank_mesh("Fine", cells=24))
+    bpy.context.scene.collection.objects.link(fine)
+    fine.parent = proxy
+    modifier = fine.modifiers.new("Proxy", "SURFACE_DEFORM")
+    modifier.target = proxy
+    bpy.context.view_layer.update()
+    with bpy.context.temp_override(object=fine, active_object=fine, selected_objects=[fine]):
+        assert bpy.ops.object.surfacedeform_bind(modifier="Proxy") == {"FINISHED"}
+    bake()
+    bpy.context.scene.frame_set(3)
+    coarse, detailed = in_world(proxy), in_world(fine)
+    # every fourth ring of vertices is one of the proxy's
+    rings = detailed.reshape(25, 4, 3)[::4].reshape(-1, 3)
+    assert np.abs(rings - coarse).max() < 1e-4
+
+
 def user_keys(ob):
     """Two keys of the user's own, of which one is animated and one driven."""
     ob.shape_key_add(name="Basis")
