@@ -16,7 +16,7 @@ from .panels import check, manual, menu, operators, pairs, ui
 from .panels import wedge as wedge_panel
 from .settings import display, former_settings, materials, object_properties, properties
 from .settings import wedge as wedge_settings
-from .show import overlay, play, statistics, statistics_overlay, timeline
+from .show import grid, overlay, play, statistics, statistics_overlay, timeline
 
 __all__ = ["register", "unregister"]
 
@@ -33,6 +33,7 @@ PARTS = (
     demos,
     ui,
     overlay,
+    grid,
     play,
     contact_points,
     pieces,

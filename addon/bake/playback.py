@@ -11,8 +11,9 @@ from bpy.types import Depsgraph, Scene
 
 from ...solver_core.io.between_frames import state_at
 from ...solver_core.io.cache import CacheError, FrameCacheReader
+from ...solver_core.io.kept_modes import NOTHING_BENDS
 from ...solver_core.process.console import one_line
-from ..blender.bend_keys import show_bend
+from ..blender.bend_keys import show_bend, show_stress
 from ..blender.placement import basis_at, place, world_matrices
 from ..blender.restore import baked_objects, is_moved_otherwise, rest_worlds, show_start
 from .bake_files import cache_path
@@ -44,9 +45,13 @@ def show(scene: Scene, depsgraph: Depsgraph, reader: FrameCacheReader) -> None:
     poses, modal = state_at(reader, time)
     # pieces share their meshes with what is hidden
     bending = [(ob, body) for ob, backup, body in baked if backup.keys]
-    rows = reader.modal_rows() if bending else {}
+    modes = reader.modes() if bending else NOTHING_BENDS
+    rows, reduced = modes.rows, modes.by_body()
     for ob, body in bending:
-        show_bend(ob, modal[rows.get(index[body], slice(0))])
+        q = modal[rows.get(index[body], slice(0))]
+        show_bend(ob, q)
+        if index[body] in rows:
+            show_stress(ob, reduced[index[body]].stresses(q))
     if not shown:
         return
     objects, columns = [ob for ob, _ in shown], [index[body] for _, body in shown]

@@ -25,14 +25,18 @@ __all__ = [
     "mesh_data",
     "mute_keys",
     "path_of",
+    "remove_stress",
     "separate",
     "show_bend",
+    "show_stress",
 ]
 
 Array = NDArray[np.float64]
 
 NAME = "Stiction {}"
 BASIS = "Basis"
+# The attribute of points for shading, Pa.
+STRESS = "stiction_stress"
 # Of a key's value, either way: Blender allows no more.
 FARTHEST = 10.0
 
@@ -101,6 +105,26 @@ def show_bend(ob: Object, q: Array) -> None:
             block.value = there
 
 
+def show_stress(ob: Object, stress: Array) -> None:
+    """Give the vertices of an object that a bake bends their stress (n,), Pa, as an attribute."""
+    mesh = ob.data
+    if keys_of(ob) is None or ob.mode == "EDIT" or len(mesh.vertices) != len(stress):
+        return
+    attribute = mesh.attributes.get(STRESS) or mesh.attributes.new(STRESS, "FLOAT", "POINT")
+    there, wanted = np.empty(len(stress), dtype=np.float32), stress.astype(np.float32)
+    attribute.data.foreach_get("value", there)
+    if not np.array_equal(there, wanted):
+        attribute.data.foreach_set("value", wanted)
+        mesh.update_tag()
+
+
+def remove_stress(ob: Object) -> None:
+    """Take the attribute away."""
+    attribute = ob.data.attributes.get(STRESS) if isinstance(ob.data, Mesh) else None
+    if attribute is not None:
+        ob.data.attributes.remove(attribute)
+
+
 def path_of(name: str) -> str:
     """The data path of a key's value, from its keys on."""
     return f'key_blocks["{bpy.utils.escape_identifier(name)}"].value'
@@ -140,6 +164,7 @@ def give_back_mesh(ob: Object) -> None:
         if copy != backup.mesh and copy.users == 0:
             bpy.data.meshes.remove(copy)
     elif keys is not None and backup.keys:
+        remove_stress(ob)
         if data is not None and backup.had_key_animation:
             actions.assign(keys, backup.key_action, backup.key_action_slot)
         elif data is not None:

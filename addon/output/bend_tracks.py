@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ...solver_core.bake.thinning import Deviation
 from ...solver_core.io.cache import FrameCacheReader
 from ..blender import actions
-from ..blender.bend_keys import begin_action, has_keys, path_of
+from ..blender.bend_keys import begin_action, has_keys, path_of, remove_stress
 from .channel_tracks import Keys, Samples, Track, in_single_precision, track
 
 __all__ = ["write_bends"]
@@ -31,6 +31,8 @@ def write_bends(samples: Samples, reader: FrameCacheReader, keys: Keys) -> list[
             continue
         scales = np.array([item.scale for item in backup.keys])
         values = in_single_precision([samples.modal[:, own] / scales])
+        # which cannot have keyframes, and would stay as it is now
+        remove_stress(ob)
         made = track(PATH, [number], values, samples, keys, bend(values, backup.reach))
         tracks.append(made)
         block_keys, action, slot = begin_action(ob, anew=keys.to_strip)

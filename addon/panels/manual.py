@@ -71,6 +71,7 @@ ANCHORS = {
         "mu_dynamic": "dynamic-friction-of-a-pair",
     },
     "SceneDisplay": {
+        "show_grid": "show-grid",
         "show_contacts": "contacts-in-the-viewport",
         "show_normal_forces": "normal-forces",
         "show_friction_forces": "friction-forces",

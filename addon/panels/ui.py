@@ -155,6 +155,7 @@ class STICTION_PT_object_flexible(ObjectPanel, Panel):
         column = layout.column(align=True)
         column.prop(own, "modes")
         column.prop(own, "resolution")
+        column.prop(context.scene.stiction_display, "show_grid")
         layout.prop_search(own, "pin_group", context.object, "vertex_groups", text="Pin")
         if own.use_flexible:
             draw_frequency(layout, context)

@@ -68,6 +68,11 @@ class SceneDisplay(PropertyGroup):
     )
     pieces: PointerProperty(type=Collection)
     hidden_bodies: CollectionProperty(type=HiddenBody)
+    show_grid: BoolProperty(
+        name="Show Grid",
+        description="Show the bricks that the bends of the active flexible object are computed with",
+        update=show_anew,
+    )
     show_statistics: BoolProperty(
         name="Plots", description="Plot the work of the solver over the frames, in a corner of the viewport", update=show_anew
     )

@@ -27,7 +27,7 @@ PRESSED = 3.0**-0.5
 def bending_entries(spec: SceneSpec, settings: SolverSettings, modes: SceneModes) -> list[dict[str, Any]]:
     """Of each body that bends: its name, how many modes it has and how many of them swing at these steps, its first and last
     frequency in Hz, how many bricks it was computed with, whether nobody sees it bend, all this in words, and the largest bend
-    in m so far with its frame, None before any."""
+    in m so far with its frame, None before any; and the largest stress, Pa, with its frame."""
     found = []
     for index, one in zip(modes.bodies, modes.reduced, strict=True):
         body = spec.bodies[index]
@@ -43,6 +43,8 @@ def bending_entries(spec: SceneSpec, settings: SolverSettings, modes: SceneModes
                 "words": swings(one, spec, settings),
                 "largest_bend": 0.0,
                 "frame": None,
+                "largest_stress": 0.0,
+                "stress_frame": None,
             }
         )
     return found
@@ -66,6 +68,11 @@ def add_bends(frame: Frame, modes: SceneModes, entries: list[dict[str, Any]]) ->
     for entry, bend in zip(entries, largest_bends(frame, modes), strict=True):
         if bend > entry["largest_bend"]:
             entry["largest_bend"], entry["frame"] = bend, frame.frame
+    rows = modes.rows
+    for entry, index, one in zip(entries, modes.bodies, modes.reduced, strict=True):
+        stress = float(one.stresses(frame.modal[rows[index]]).max(initial=0.0))
+        if stress > entry["largest_stress"]:
+            entry["largest_stress"], entry["stress_frame"] = stress, frame.frame
 
 
 def bend_warnings(

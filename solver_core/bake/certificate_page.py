@@ -152,6 +152,10 @@ def bending_lines(flexible: Sequence[dict[str, Any]]) -> Iterable[tuple[str, str
     entry = max(flexible, key=lambda entry: entry["largest_bend"], default=None)
     if entry is not None and entry["frame"] is not None:
         yield "Largest bend", f"{distance(entry['largest_bend'])}: {entry['body']}, frame {entry['frame']}"
+    entry = max(flexible, key=lambda entry: entry.get("largest_stress", 0.0), default=None)
+    if entry is not None and entry.get("stress_frame") is not None:
+        stress = figure(1e-6 * entry["largest_stress"], 2)
+        yield "Largest stress", f"{stress} MPa: {entry['body']}, frame {entry['stress_frame']}"
 
 
 def missed(rows: Sequence[dict[str, Any]]) -> str:

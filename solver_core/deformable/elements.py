@@ -26,10 +26,12 @@ __all__ = [
     "AT_SAMPLES",
     "bricks_with_bubbles",
     "bubble_gradients",
+    "corner_gradients",
     "filled",
     "gradients_at",
     "lame",
     "mass_matrix",
+    "recovered_modes",
     "stiffness_matrix",
 ]
 
@@ -103,6 +105,20 @@ def bubble_gradients() -> Array:
     """(8, 11, 3) at AT_POINTS, of the shape functions of the nodes and of the incompatible modes."""
     bubbles = -2.0 * AT_POINTS[:, :, None] * np.eye(3)
     return np.concatenate([gradients_at(AT_POINTS), bubbles], axis=1)
+
+
+def recovered_modes(sizes: Array, lam: float, mu: float) -> Array:
+    """(e, 9, 24) how far full bricks with edges (e, 3) m are in their incompatible modes, from their corners; the mode of each
+    axis has three components."""
+    _, coupling, inner = bricks_with_bubbles(sizes, lam, mu)
+    return -np.linalg.solve(inner, coupling.transpose(0, 2, 1))
+
+
+def corner_gradients(sizes: Array) -> tuple[Array, Array]:
+    """At the eight corners of bricks with edges (e, 3) m the gradients of the shape functions, (e, 8, 8, 3) 1/m, and of the
+    incompatible modes, (e, 8, 3, 3)."""
+    slope = (2.0 / sizes)[:, None, None, :]
+    return gradients_at(SIDES_OF_CORNERS) * slope, -2.0 * SIDES_OF_CORNERS[:, :, None] * np.eye(3) * slope
 
 
 def cut_bricks(sizes: Array, inside: NDArray[np.bool_], lam: float, mu: float) -> Array:

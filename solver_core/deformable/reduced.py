@@ -34,7 +34,9 @@ class ReducedBody:
 
     shapes: (n, 3, r) 1/sqrt(kg), what each mode does to the vertices of the shape, in the body's axes: displacements are
     shapes @ q in m, with q in m sqrt(kg), and half the square of q' is kinetic energy in J. inertia: what the floating frame
-    needs. bricks: what it was computed with. large: what large bends are computed with, None of a body in small ones.
+    needs. bricks: what it was computed with. stress: (n, 6, r) Pa/(m sqrt(kg)) of each mode at the vertices, xx, yy, zz, xy,
+    yz, zx along the axes of the bricks. large: what large bends are
+    computed with, None of a body in small ones.
     """
 
     mass: float
@@ -43,7 +45,13 @@ class ReducedBody:
     shapes: Array
     inertia: ModalInertia
     bricks: Bricks
+    stress: NDArray[np.float32]
     large: LargeBending | None = None
+
+    def stresses(self, q: Array) -> Array:
+        """(n,) Pa, von Mises' equivalent stress at the vertices, with q (r,) m sqrt(kg)."""
+        x, y, z, xy, yz, zx = (self.stress @ q).T
+        return np.sqrt(0.5 * ((x - y) ** 2 + (y - z) ** 2 + (z - x) ** 2) + 3.0 * (xy**2 + yz**2 + zx**2))
 
     @property
     def frequencies(self) -> Array:

@@ -23,6 +23,7 @@ from .elements import mass_matrix, stiffness_matrix
 from .inertia import ModalInertia, modal_inertia
 from .modes import elastic_modes
 from .reduced import LargeBending, ReducedBody
+from .stress import stress_modes
 from .stvk import gram_matrix
 from .voxels import Grid, brick_grid, nodal_weights
 
@@ -69,11 +70,14 @@ def reduced_body(
     modes = np.einsum("vkr,ka->var", modes, grid.axes)
     share = nodal_weights(grid, shape.vertices).tocsr()
     shapes = np.ascontiguousarray((share @ modes.reshape(len(modes), -1)).reshape(-1, 3, spec.modes))
+    bricks = brick_modes(grid, modes)
+    stress = stress_modes(bricks, spec.young, spec.poisson)
+    stress = (share @ stress.reshape(len(stress), -1)).reshape(-1, 6, spec.modes).astype(np.float32)
     damping = 2.0 * spec.damping_ratio * omega**2 / omega[0]
     inertia = modal_inertia(grid.points @ grid.axes, weights, modes)
     # sums have other bits in another order of memory, and what is read from a file has this one
     inertia = ModalInertia(*(np.ascontiguousarray(array) for array in inertia))
-    return ReducedBody(solid.mass, omega, damping, shapes, inertia, brick_modes(grid, modes), large)
+    return ReducedBody(solid.mass, omega, damping, shapes, inertia, bricks, stress, large)
 
 
 def brick_modes(grid: Grid, modes: Array) -> Bricks:

@@ -22,7 +22,7 @@ from ..geometry.surfaces import Surface
 from ..scene.words import distance
 from .bricks import CORNERS
 
-__all__ = ["SAMPLES_ALONG", "Grid", "ThinnerThanABrick", "brick_grid", "grid_axes", "nodal_weights"]
+__all__ = ["SAMPLES_ALONG", "Grid", "ThinnerThanABrick", "brick_grid", "grid_axes", "nodal_weights", "surface_edges"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -47,6 +47,8 @@ ALONG = 1e-6
 CANDIDATES = 64
 # Of a brick, by which samples are off its middles: no line of them then runs along an edge of a mesh made of round numbers.
 OFF_MIDDLES = np.array([1.1e-6, 1.7e-6, 2.3e-6])
+# The corners of the faces of a brick, around.
+AROUND_FACES = ((0, 2, 6, 4), (1, 3, 7, 5), (0, 1, 5, 4), (2, 3, 7, 6), (0, 1, 3, 2), (4, 5, 7, 6))
 # Of all that is inside, what may be left out where it hangs on by an edge or a corner of a brick only.
 CRUMBS = 1e-3
 
@@ -131,6 +133,15 @@ def brick_grid(surface: Surface, resolution: int = 0, axes: Array | None = None)
     at = np.unravel_index(used, counts)
     places = np.stack([line[at[k]] for k, line in enumerate(lines)], axis=1)
     return Grid(axes, lines, widths, cells, inside, nodes.reshape(keys.shape).astype(np.int64), places)
+
+
+def surface_edges(grid: Grid) -> Array:
+    """(k, 2, 3) m, the ends of the edges of bricks on the outside of a grid, in the axes of the mesh."""
+    faces = np.concatenate([grid.nodes[:, face] for face in AROUND_FACES])
+    _, first, count = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
+    outer = faces[first[count == 1]]
+    edges = np.concatenate([outer[:, [k, (k + 1) % 4]] for k in range(4)])
+    return grid.points[np.unique(np.sort(edges, axis=1), axis=0)] @ grid.axes
 
 
 def nodal_weights(grid: Grid, points: Array) -> coo_array:

@@ -111,7 +111,7 @@ class FrameCacheReader:
         if anew or info != self.info or not self._is_continued(file):
             self.info = info
             self._places: list[Record] = []
-            self._rows: dict[int, slice] | None = None
+            self._modes: SceneModes | None = None
             self._end = end
         self.damage: ContainerError | None = None
         try:
@@ -158,16 +158,19 @@ class FrameCacheReader:
         return None if place is None else self._decoded(frame, place, lambda chunk: contacts_from(chunk.arrays, bodies))
 
     def modes(self) -> SceneModes:
-        """What `modal` of the frames counts; raises CacheError as `read` does."""
-        first, bodies = self.info.frame_start, len(self.info.bodies)
-        place = self._record(first).between.get(MODES)
-        return NOTHING_BENDS if place is None else self._decoded(first, place, lambda chunk: decode_modes(chunk, bodies))
+        """What `modal` of the frames counts; read once, raises CacheError as `read` does."""
+        if self._modes is None:
+            first, bodies = self.info.frame_start, len(self.info.bodies)
+            place = self._record(first).between.get(MODES)
+            read = (
+                self._decoded(first, place, lambda chunk: decode_modes(chunk, bodies)) if place is not None else NOTHING_BENDS
+            )
+            self._modes = read
+        return self._modes
 
     def modal_rows(self) -> dict[int, slice]:
-        """By the index of each body that bends, its rows in `modal`; read once."""
-        if self._rows is None:
-            self._rows = self.modes().rows
-        return self._rows
+        """By the index of each body that bends, its rows in `modal`."""
+        return self.modes().rows
 
     def _record(self, frame: int) -> Record:
         if frame not in self.frames:

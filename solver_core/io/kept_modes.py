@@ -83,15 +83,27 @@ def decode_modes(chunk: Chunk, bodies: int) -> SceneModes:
 def arrays_of(body: ReducedBody) -> dict[str, NDArray[Any]]:
     inertia = {f"inertia.{name}": getattr(body.inertia, name) for name in INERTIA}
     bricks = {f"bricks.{name}": getattr(body.bricks, name) for name in OF_BRICKS}
+    whole = {
+        "omega": body.omega,
+        "damping": body.damping,
+        "shapes": body.shapes,
+        "mass": np.array([body.mass]),
+        "stress": body.stress,
+    }
     large = {} if body.large is None else {"gram": body.large.gram, "modes": np.array([body.large.modes])}
-    whole = {"omega": body.omega, "damping": body.damping, "shapes": body.shapes, "mass": np.array([body.mass])}
     return {**whole, **inertia, **bricks, **large}
 
 
 def body_of(arrays: Mapping[str, NDArray[Any]], prefix: str) -> ReducedBody:
     """The body whose arrays have names that begin so; raises KeyError, ValueError."""
     count, vertices = len(arrays[f"{prefix}omega"]), len(arrays[f"{prefix}shapes"])
-    shapes = {"omega": (count,), "damping": (count,), "shapes": (vertices, 3, count), "mass": (1,)}
+    shapes = {
+        "omega": (count,),
+        "damping": (count,),
+        "shapes": (vertices, 3, count),
+        "mass": (1,),
+        "stress": (vertices, 6, count),
+    }
     shapes |= {"inertia.momentum": (count, 3), "inertia.spin": (count, 3), "inertia.first": (count, 3, 3)}
     shapes |= {"inertia.second": (count, count, 3, 3), "inertia.gyroscopic": (count, count, 3)}
     bricks, nodes = len(arrays[f"{prefix}bricks.nodes"]), len(arrays[f"{prefix}bricks.modes"])
@@ -101,7 +113,7 @@ def body_of(arrays: Mapping[str, NDArray[Any]], prefix: str) -> ReducedBody:
         shapes |= {"gram": (gram_size(count), gram_size(count)), "modes": (1,)}
     found = {name: arrays[prefix + name] for name in shapes}
     for name, array in found.items():
-        wanted = np.dtype(np.int64 if name in ("bricks.nodes", "modes") else np.float64)
+        wanted = np.dtype({"bricks.nodes": np.int64, "modes": np.int64, "stress": np.float32}.get(name, np.float64))
         if array.shape != shapes[name] or array.dtype != wanted or not np.isfinite(array).all():
             raise ValueError(f"modes: {name!r} has the shape {array.shape} of {array.dtype}, or is not finite")
     if not (count and (found["omega"] > 0.0).all() and (found["damping"] >= 0.0).all() and found["mass"][0] > 0.0):
@@ -112,7 +124,8 @@ def body_of(arrays: Mapping[str, NDArray[Any]], prefix: str) -> ReducedBody:
     large = LargeBending(found["gram"], int(found["modes"][0])) if "gram" in found else None
     inertia = ModalInertia(*(found[f"inertia.{name}"] for name in INERTIA))
     whole = found["omega"], found["damping"], found["shapes"], inertia
-    return ReducedBody(float(found["mass"][0]), *whole, Bricks(*(found[f"bricks.{name}"] for name in OF_BRICKS)), large)
+    bricks = Bricks(*(found[f"bricks.{name}"] for name in OF_BRICKS))
+    return ReducedBody(float(found["mass"][0]), *whole, bricks, found["stress"], large)
 
 
 def scene_modes(

@@ -101,6 +101,22 @@ def test_a_board_that_is_fixed_at_one_end_sags_as_a_cantilever():
 
 
 @pytest.mark.slow
+def test_a_board_that_is_fixed_to_what_accelerates_bends_as_under_gravity():
+    """An animated base rises with 1 g: what is fixed to it sags as if it stood still and had weight."""
+    base = rigid_box("Base", (0.05, 0.05, 0.05), (-0.55, 0.0, 0.0), material(0.5), 1.0)
+    path = np.zeros((49, 7))
+    path[:, 0], path[:, 2], path[:, 3] = -0.55, 0.5 * 9.81 * (np.arange(49) / 24.0) ** 2, 1.0
+    rises = replace(base, kind=BodyKind.ANIMATED, mass=None, path=path)
+    stands = replace(rises, kind=BodyKind.PASSIVE, path=None)
+    spec = SceneSpec((board(), rises), joints=(joint("Bolt", "Base", "Board", -0.5),), frame_end=49)
+    still, found = replace(spec, bodies=(board(), stands)), []
+    for one, gravity in ((replace(spec, gravity=np.zeros(3)), 0.0), (still, 9.81)):
+        frame = at_rest(replace(one, gravity=np.array([0.0, 0.0, -gravity])), 40)
+        found.append(place(one, frame, 0, 0.5)[2] - place(one, frame, 0, -0.5)[2])
+    assert found[0] < -0.01 and found[0] == pytest.approx(found[1], rel=0.02)
+
+
+@pytest.mark.slow
 def test_two_halves_that_are_fixed_together_sag_as_the_whole():
     left, right = board("Left", 0.5, -0.25), board("Right", 0.5, 0.25)
     joints = (joint("Glue", "Left", "Right", 0.0), *supports("Left", "Right"))
