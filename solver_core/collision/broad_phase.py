@@ -46,7 +46,7 @@ def world_bounds(shapes, position, rotation, reach, travel):
     return lower, upper
 
 
-@leaf_kernel
+@kernel_part
 def spread_bits(x):
     """The lowest 21 bits, each third bit of the result."""
     x = (x | (x << 32)) & 0x1F00000000FFFF
@@ -161,7 +161,7 @@ def meet(bounds_a, a, bounds_b, b):
     )
 
 
-@leaf_kernel
+@kernel_part
 def is_excluded(excluded, a, b):
     """Whether the row (a, b) is in the sorted rows."""
     low = 0
@@ -211,7 +211,7 @@ def counting_sort(pairs, column, n):
     return result
 
 
-@leaf_kernel
+@kernel_part
 def leaves_met(bounds, masks, level_begin, levels, leaf, least, stack, met):
     """Writes the numbers of a tree's leaves that meet a leaf, from the number least on, into met, and returns how many.
 

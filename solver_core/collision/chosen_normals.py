@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import kernel, leaf_kernel
+from ..compile.kernel import kernel, kernel_part, leaf_kernel
 from ..geometry.shapes import HULL, ShapeTable
 from ..linalg.vec3 import add, advanced, cross, divided, dot, norm, scaled, sub, vec
 from .contact_set import ContactSet
-from .detect import core_size, place_collider
+from .pair import core_size, place_collider
 from .polyhedra.several_axes import FARTHEST, is_near_touching, margin_of
 
 __all__ = ["NONE_CHOSEN", "ChosenNormals", "chosen_normals"]
@@ -132,7 +132,7 @@ def write_corners(shapes, collider, place, turn, origin, normal, sign, out):
     return least
 
 
-@leaf_kernel
+@kernel_part
 def can_turn(corners, ends, normal, separation, margin):
     """Whether a normal can be turned to two opposite sides, and parts the bodies about as far. corners: (2, ., 4) as
     `write_corners` leaves them, of so many (two) vertices."""

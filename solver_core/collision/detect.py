@@ -9,40 +9,37 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
-from ..geometry.shapes import CONE, CYLINDER, MESH, PLANE, ShapeTable
-from ..linalg.vec3 import Z
+from ..compile.kernel import kernel, kernel_part, leaf_kernel
+from ..geometry.shapes import MESH, PLANE, ShapeTable
 from ..threads.side_by_side import runs, side_by_side
 from .broad_phase import candidate_pairs, grouped_by_bodies
 from .contact_set import ContactSet
 from .grouping import farthest_gap, reduced_groups
-from .half_space import HalfSpace, plane_of
-from .manifold import Manifold, empty_manifold, reduce_and_sort
+from .half_space import plane_of
+from .manifold import reduce_and_sort
 from .mesh.buffer import one_a_feature
 from .mesh.contacts import plane_surface_contacts, surface_contacts
-from .polyhedra.box_box import UNDECIDED, box_contacts
-from .polyhedra.box_pair import BoxPair, box_work, place_boxes
-from .polyhedra.hull_hull import hull_contacts
-from .polyhedra.hull_pair import MERGE, HullPair, HullWork, hull_work
-from .polyhedra.hull_plane import plane_contacts
-from .polyhedra.polyhedron import in_own_frame, moved
-from .polyhedra.quick_reject import surely_apart
+from .pair import (
+    DISTANCE_NOISE,
+    collider_poses,
+    core_size,
+    is_round,
+    pair_contacts,
+    pair_work,
+    placed_round,
+    relative_pose,
+)
+from .polyhedra.hull_pair import MERGE
 from .reduction import FEW_CONTACTS, MOST_CONTACTS
-from .revolution.candidates import Collection, round_plane_contacts
-from .revolution.on_hull import round_hull_contacts
+from .revolution.candidates import Collection
 from .revolution.on_mesh import round_surface_contacts
-from .revolution.on_revolution import round_round_contacts
-from .revolution.solid import round_at
 from .revolution.work import RoundWork, round_work
-from .world_contacts import Poses, allocate, with_room, write_contacts
+from .world_contacts import allocate, with_room, write_contacts
 
 __all__ = ["Scene", "detect", "detect_all", "work_for_rounds"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
-
-# Rounding of a distance between bodies of size one, with room for the sums that it comes from.
-DISTANCE_NOISE = 1e-10
 
 SixArrays = tuple[Any, Any, Any, Any, Any, Any]  # those of a `ContactSet`
 
@@ -50,21 +47,6 @@ MANY_COLLIDERS = 256  # of a scene whose pairs are looked at in threads
 PAIRS_OF_A_RUN = 512  # that one of them looks at
 
 NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
-
-
-class PairWork(NamedTuple):
-    """What the contacts of two colliders are worked out in, large enough for every pair: the manifold, in the frame of one of
-    them; turn (3, 3) and shift (3,), the pose of the other in it; vertices, planes and bounds of a polyhedron moved there; and
-    the work arrays of hulls and of boxes."""
-
-    manifold: Manifold
-    hulls: HullWork
-    turn: Array
-    shift: Array
-    vertices: Array
-    planes: Array
-    bounds: Array
-    boxes: tuple[Array, Array]
 
 
 class Scene(NamedTuple):
@@ -142,125 +124,7 @@ def work_for_rounds(shapes: ShapeTable) -> RoundWork | None:
     return round_work() if shapes.round_radius.any() else None
 
 
-@inlined_kernel
-def core_size(shapes, i):
-    """Diagonal of the core's bounds plus the margin."""
-    squared = 0.0
-    for k in range(3):
-        squared += (shapes.upper[i, k] - shapes.lower[i, k]) ** 2
-    return np.sqrt(squared) + shapes.margin[i]
-
-
-@inlined_kernel
-def relative_pose(poses, a, b, turn, shift):
-    """Pose of collider b in the frame of a, into turn (3, 3) and shift (3,)."""
-    position, rotation = poses.position, poses.rotation
-    for i in range(3):
-        shift[i] = 0.0
-        for k in range(3):
-            shift[i] += rotation[a, k, i] * (position[b, k] - position[a, k])
-        for j in range(3):
-            turn[i, j] = (
-                rotation[a, 0, i] * rotation[b, 0, j]
-                + rotation[a, 1, i] * rotation[b, 1, j]
-                + rotation[a, 2, i] * rotation[b, 2, j]
-            )
-
-
-@inlined_kernel
-def is_round(shapes, i):
-    """Whether a collider is a cylinder or a cone."""
-    return shapes.kind[i] == CYLINDER or shapes.kind[i] == CONE
-
-
-@leaf_kernel
-def round_contacts(shapes, poses, a, b, limit, work, round_workspace):
-    """Contacts of a pair with a round body in it, in the frame of the body that is none, else of b: (count, that body)."""
-    manifold, turn, shift = work.manifold, work.turn, work.shift
-    body = a if is_round(shapes, a) else b
-    other = b if body == a else a
-    merge = MERGE * core_size(shapes, body)
-    noise = DISTANCE_NOISE * core_size(shapes, body)
-    if shapes.kind[other] == PLANE:
-        relative_pose(poses, other, body, turn, shift)
-        r = round_at(shapes, body, turn, shift)
-        found = Collection(body == a, limit, merge, noise, manifold, round_workspace)
-        return round_plane_contacts(r, HalfSpace(Z, 0.0, other == a), found), other
-    size = core_size(shapes, other)
-    noise += DISTANCE_NOISE * size
-    if size > 0.0:
-        merge = min(merge, MERGE * size)
-    found = Collection(body == a, limit, merge, noise, manifold, round_workspace)
-    relative_pose(poses, other, body, turn, shift)
-    r = round_at(shapes, body, turn, shift)
-    core = in_own_frame(shapes, other)
-    if not is_round(shapes, other):
-        return round_hull_contacts(found, r, core), other
-    relative_pose(poses, other, other, turn, shift)
-    return round_round_contacts(found, r, round_at(shapes, other, turn, shift), core), other
-
-
-@inlined_kernel
-def pair_contacts(shapes, poses, a, b, limit, work, round_workspace):
-    """Contacts of a pair in the frame of one of them: (count, the body whose frame it is).
-
-    work: from `pair_work`. round_workspace: from `work_for_rounds`, an argument of its own since numba leaves out only what
-    asks whether an argument is None.
-    """
-    manifold, turn, shift = work.manifold, work.turn, work.shift
-    if round_workspace is not None and (is_round(shapes, a) or is_round(shapes, b)):
-        return round_contacts(shapes, poses, a, b, limit, work, round_workspace)
-    if shapes.kind[a] == PLANE or shapes.kind[b] == PLANE:
-        plane = a if shapes.kind[a] == PLANE else b
-        hull = b if shapes.kind[a] == PLANE else a
-        relative_pose(poses, hull, plane, turn, shift)
-        merge = MERGE * core_size(shapes, hull)
-        core = in_own_frame(shapes, hull)
-        return plane_contacts(core, plane_of(turn, shift, plane == a), limit, merge, manifold, work.hulls.heights), hull
-    size_a = core_size(shapes, a)
-    size_b = core_size(shapes, b)
-    scale = min(size_a, size_b)
-    if scale == 0.0:
-        scale = max(size_a, size_b)
-    relative_pose(poses, a, b, turn, shift)
-    noise = DISTANCE_NOISE * (size_a + size_b)
-    if shapes.box[a] and shapes.box[b]:
-        about, lean = work.boxes
-        place_boxes(shapes, a, b, turn, shift, about)
-        count, in_frame_of_b = box_contacts(BoxPair(about, lean, limit, scale, noise, manifold))
-        if count != UNDECIDED:
-            return count, b if in_frame_of_b else a
-    core_a = in_own_frame(shapes, a)
-    core_b = in_own_frame(shapes, b)
-    if surely_apart(core_a, shapes.core_radius[a], core_b, shapes.core_radius[b], turn, shift, limit):
-        return 0, a
-    core_b = moved(core_b, turn, shift, work.vertices, work.planes, work.bounds)
-    return hull_contacts(HullPair(core_a, core_b, limit, scale, noise, manifold, work.hulls)), a
-
-
-@leaf_kernel
-def place_collider(shapes, collider, position, rotation, place, turn):
-    """Pose of a collider in the world, into place (3,) and turn (3, 3), from its body's position (3,) and rotation (3, 3)."""
-    placed = shapes.placed[collider]
-    for i in range(3):
-        place[i] = position[i]
-        for j in range(3):
-            turn[i, j] = rotation[i, j]
-            if placed:
-                place[i] += rotation[i, j] * shapes.position[collider, j]
-                turn[i, j] = 0.0
-                for k in range(3):
-                    turn[i, j] += rotation[i, k] * shapes.rotation[collider, k, j]
-
-
-@leaf_kernel
-def placed_round(shapes, poses, frame, body, work):
-    """The round body in the frame of another collider; its pose is left in the work space."""
-    relative_pose(poses, frame, body, work.turn, work.shift)
-    return round_at(shapes, body, work.turn, work.shift)
-
-
-@inner_kernel
+@kernel_part
 def mesh_pair_contacts(shapes, surfaces, poses, a, b, limit, work, round_workspace):
     """Contacts of a pair with a mesh in it, in the frame of one of the two: (a `Buffer`, that one)."""
     turn, shift = work.turn, work.shift
@@ -288,39 +152,6 @@ def mesh_pair_contacts(shapes, surfaces, poses, a, b, limit, work, round_workspa
     scale = min(core_size(shapes, a), core_size(shapes, b))
     own = shapes.surface[frame], shapes.surface[other]
     return surface_contacts(surfaces, own, turn, shift, limit, noise, scale, exchanged), frame
-
-
-@kernel
-def collider_poses(shapes, position, rotation):
-    """The `Poses` of the colliders from those of the bodies."""
-    places, turns = np.empty((len(shapes.body), 3)), np.empty((len(shapes.body), 3, 3))
-    for collider in range(len(shapes.body)):
-        body = shapes.body[collider]
-        place_collider(shapes, collider, position[body], rotation[body], places[collider], turns[collider])
-    return Poses(places, turns)
-
-
-@inner_kernel
-def pair_work(shapes):
-    """The `PairWork` for the colliders of a scene."""
-    longest_loop = 2
-    for row in range(len(shapes.loop_start) - 1):
-        longest_loop = max(longest_loop, shapes.loop_start[row + 1] - shapes.loop_start[row])
-    most_vertices = most_faces = most_edges = 0
-    for i in range(len(shapes.kind)):
-        most_vertices = max(most_vertices, shapes.vertex_count[i])
-        most_faces = max(most_faces, shapes.face_count[i])
-        most_edges = max(most_edges, shapes.edge_count[i])
-    return PairWork(
-        empty_manifold(),
-        hull_work(longest_loop, most_edges, most_faces, most_vertices),
-        np.empty((3, 3)),
-        np.empty(3),
-        np.empty((most_vertices, 3)),
-        np.empty((most_faces, 4)),
-        np.empty((3, 3)),
-        box_work(),
-    )
 
 
 @leaf_kernel

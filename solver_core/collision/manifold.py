@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import inlined_kernel, inner_kernel, leaf_kernel
+from ..compile.kernel import inlined_kernel, inner_kernel, kernel_part, leaf_kernel
 from ..linalg.vec3 import distance2, set_vec, vec
 from .reduction import FEW_CONTACTS, MOST_CONTACTS, choose
 
@@ -134,7 +134,7 @@ def add_contact(manifold, count, limit, merge, point, normal, gap, feature):
     return count + 1
 
 
-@leaf_kernel
+@kernel_part
 def sort_by_feature(manifold, count):
     """Insertion sort."""
     for end in range(1, count):

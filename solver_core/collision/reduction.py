@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compile.kernel import inlined_kernel, leaf_kernel
+from ..compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from ..linalg.vec3 import ZERO, add, cross, divided, dot, norm, rotated, rotated_back, scaled, sub, vec
 
 __all__ = ["FEW_CONTACTS", "MOST_CONTACTS", "TIED", "choose"]
@@ -28,7 +28,7 @@ COSINES, SINES, QUARTERS = np.cos(ANGLES), np.sin(ANGLES), 4
 LOWER = 0.25
 
 
-@leaf_kernel
+@kernel_part
 def axes_across(normal, turn):
     """Two unit vectors across a unit normal and each other, by the axes in the columns of turn (3, 3)."""
     x, y, z = rotated_back(turn, normal)
@@ -50,7 +50,7 @@ def direction(angle, side, first, second):
     return add(scaled(x if side < 2 else -x, first), scaled(y if side % 2 == 0 else -y, second))
 
 
-@inlined_kernel
+@kernel_part
 def nearness(gap, lowest, span):
     """What distances of a contact count for: where its gap is the largest that it may have, a tenth."""
     return 1.0 - 0.9 * (gap - lowest) / span
@@ -78,7 +78,7 @@ def outermost(point, gap, lowest, span, level, way, middle):
     return found
 
 
-@leaf_kernel
+@kernel_part
 def is_among(row, chosen, count):
     """Whether a row is one of the first `count` chosen."""
     found = False

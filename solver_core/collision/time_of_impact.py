@@ -21,13 +21,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import inlined_kernel, kernel, leaf_kernel
+from ..compile.kernel import inlined_kernel, kernel, kernel_part, leaf_kernel
 from ..geometry.shapes import CONE, MESH, PLANE, ShapeTable
 from ..geometry.solids_of_revolution import round_thickness
 from ..linalg.vec3 import advanced, cross, distance2, dot, is_zero, negative, norm, rotated, rotated_back, set_vec, sub, vec
-from .detect import PairWork, collider_poses, pair_contacts, pair_work, place_collider, relative_pose
 from .mesh.queries import triangle_corners
 from .mesh.swept_triangles import SCRATCH, Sweep, Triangles, put_triangle, swept_triangles, take_scratch
+from .pair import PairWork, collider_poses, pair_contacts, pair_work, place_collider, relative_pose
 from .revolution.work import RoundWork
 from .world_contacts import Poses
 
@@ -118,7 +118,7 @@ def spin_of(twist, body):
     return twist[body, 3], twist[body, 4], twist[body, 5]
 
 
-@leaf_kernel
+@kernel_part
 def moved_pose(motion, body, time, place, turn):
     """Pose of a body that has moved with its twist for some time, into place (3,) and turn (3, 3)."""
     rotation = motion.rotation[body]
@@ -283,7 +283,7 @@ def lowest(shapes, triangles, sweep, g, direction):
     return least + dot(direction, sweep.shift)
 
 
-@inlined_kernel
+@kernel_part
 def way_off_face(shapes, triangles, sweep, row, which):
     """A unit vector, in the axes of a sweep's mesh, along which triangle row[0] of it may be apart from what it meets: off this
     triangle, or off the other one or a half-space, one way or the other."""
@@ -313,7 +313,7 @@ def keeps_clear(shapes, triangles, motion, pair, row, sweep, axes):
     return False
 
 
-@kernel
+@kernel_part
 def mesh_impact(shapes, surfaces, triangles, motion, thickness, pair, work):
     """As `impact`, of a mesh a and a collider b, which may be a mesh as well: of all their triangles the earliest.
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The kinds of kernel, functions that numba compiles; there are four, by who calls them and whether they make arrays.
 
-kernel: called by Python, and by other kernels where that comes up. `kernel_part` is a long one's part, written as a function
-to be read and compiled within its only caller, and not twice.
+kernel: called by Python, and by other kernels where that comes up. `kernel_part` is a part of a kernel, of any kind, written as
+a function to be read: it is compiled within its only caller, which must be of the kind that it would be, and not twice.
 
 inner_kernel: called by other kernels only, which saves making machine code of it that nobody calls (`inner_library.py`).
 
@@ -16,9 +16,11 @@ seven words and more each, which can take longer than what the kernel does with 
 All are compiled with the same options, for numba compiles what it has itself, as np.empty, once more for each other set of
 them. Division by zero gives inf or nan, as in numpy.
 
-Inner and leaf kernels lean on numba's insides, which were tried with the versions in `TESTED` and may be others in the next.
-With another numba, or STICTION_PLAIN_KERNELS=1 in the environment, all kernels are compiled as numba does by itself, and a
-warning says so: the results are the same, compiling and steps take longer.
+All are compiled for the types of their arguments, not for literals in calls (`for_any_value`).
+
+This, inner and leaf kernels lean on numba's insides, which were tried with the versions in `TESTED` and may be others in the
+next. With another numba, or STICTION_PLAIN_KERNELS=1 in the environment, all kernels are compiled as numba does by itself, and
+a warning says so: the results are the same, compiling and steps take longer.
 
 Whoever imports a kernel comes by here first, so this is where they are told where they are kept (`kernel_cache.py`).
 """
@@ -27,18 +29,19 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numba
 import numpy as np
 from numba import njit
+from numba.core.types import unliteral
 
 from .kernel_cache import use_kernel_cache
 
 __all__ = ["FALSE", "TRUE", "inlined_kernel", "inner_kernel", "kernel", "kernel_part", "leaf_kernel"]
 
-# Arguments of kernels: for each literal of Python's in a call, numba compiles the kernel that is called once more, for numpy's
-# it does not. Where constants are arguments they are numpy's for the same reason.
+# numpy's, as arguments of kernels: with a numba that is not tested, a Python literal triggers its own specialisation.
 TRUE, FALSE = np.bool_(True), np.bool_(False)
 
 # The versions of numba, from the first to before the second, whose insides the inner kernels lean on; also in pyproject.toml.
@@ -79,10 +82,29 @@ INNER_OPTIONS: dict[str, Any] = OPTIONS | inner_options()
 LEAF_OPTIONS: dict[str, Any] = INNER_OPTIONS | ({"_nrt": False} if "pipeline_class" in INNER_OPTIONS else {})
 INLINED_OPTIONS: dict[str, Any] = LEAF_OPTIONS | {"forceinline": True}
 
+
+def for_any_value(decorate: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A decorator of kernels that are compiled for types alone: f(x, 0) and f(x, 1) in another kernel call the same one, where
+    numba would compile one for the literal 0 and one for 1. LLVM still sees the values where it writes one into its caller."""
+
+    def decorated(function: Any) -> Any:
+        compiled = decorate(function)
+        if "pipeline_class" in INNER_OPTIONS:
+            template_of = compiled.get_call_template
+
+            def get_call_template(args: Any, kws: Any) -> Any:
+                return template_of([unliteral(one) for one in args], {name: unliteral(one) for name, one in kws.items()})
+
+            compiled.get_call_template = get_call_template
+        return compiled
+
+    return decorated
+
+
 use_kernel_cache()
 
-kernel = njit(**OPTIONS)
+kernel = for_any_value(njit(**OPTIONS))
 kernel_part = njit(**OPTIONS, inline="always")
-inner_kernel = njit(**INNER_OPTIONS)
-leaf_kernel = njit(**LEAF_OPTIONS)
-inlined_kernel = njit(**INLINED_OPTIONS)
+inner_kernel = for_any_value(njit(**INNER_OPTIONS))
+leaf_kernel = for_any_value(njit(**LEAF_OPTIONS))
+inlined_kernel = for_any_value(njit(**INLINED_OPTIONS))

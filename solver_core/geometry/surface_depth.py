@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compile.kernel import kernel
+from ..compile.kernel import kernel, kernel_part
 from ..linalg.vec3 import advanced, cross, dot, norm, sub, vec
 
 __all__ = ["fill_depth", "triangle_depths"]
@@ -79,7 +79,7 @@ def _ray_length(table, s, origin, direction, least, stack):
     return best
 
 
-@kernel
+@kernel_part
 def _hit(table, s, f, origin, direction):
     """Where the ray crosses a triangle, in m along it; inf if it does not."""
     normal = vec(table.normals, table.first_triangle[s] + f)

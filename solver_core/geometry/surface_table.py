@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import inner_kernel, kernel, leaf_kernel
+from ..compile.kernel import kernel, kernel_part, leaf_kernel
 from ..linalg.vec3 import cross, distance2, norm, norm2, scaled, set_vec, sub, vec
 from .surface_depth import fill_depth
 from .surfaces import TOLERANCE, Surface
@@ -188,7 +188,7 @@ def build_tree(vertices, triangles):
     return right[:count].copy(), begin[:count].copy(), end[:count].copy(), order
 
 
-@inner_kernel
+@kernel_part
 def select(order, keys, axis, low, high, nth):
     """Reorders order[low:high] so that what comes before nth has no larger key and what comes after no smaller one (Hoare)."""
     left, right = low, high - 1
@@ -273,7 +273,7 @@ def _height(vertices, i, j, off):
     return np.sqrt(norm2(cross(edge, sub(vec(vertices, off), start))) / square) if square > 0.0 else 0.0
 
 
-@inner_kernel
+@kernel_part
 def _refresh_normals(vertices, triangles, normals, tolerance):
     """Unit normals of triangles, zero for those without area or width."""
     for f in range(len(triangles)):
@@ -286,7 +286,7 @@ def _refresh_normals(vertices, triangles, normals, tolerance):
         set_vec(normals, f, scaled(1.0 / length if wide else 0.0, across))
 
 
-@inner_kernel
+@kernel_part
 def _refresh_slivers(triangle_edges, beside_start, beside, normals):
     """A triangle without width takes on the normal of a neighbour that has one, so that its edges are flat on that side."""
     for _ in range(3):
@@ -307,7 +307,7 @@ def _refresh_slivers(triangle_edges, beside_start, beside, normals):
             return
 
 
-@inner_kernel
+@kernel_part
 def _refresh_vertex_normals(vertices, triangles, normals, vertex_normals):
     """Pseudo-normals of vertices: normals of the triangles around weighted by their angles (Baerentzen, Aanaes 2005)."""
     vertex_normals[:] = 0.0
@@ -328,7 +328,7 @@ def _refresh_vertex_normals(vertices, triangles, normals, vertex_normals):
         _normalise(vertex_normals[i])
 
 
-@inner_kernel
+@kernel_part
 def _refresh_boxes(table, s, vertices, triangles):
     """Boxes and dipoles of the tree, children before parents."""
     first = table.first_node[s]
@@ -357,7 +357,7 @@ def _refresh_boxes(table, s, vertices, triangles):
         dipole[6] = np.sqrt(square)
 
 
-@inner_kernel
+@kernel_part
 def _leaf_dipole(vertices, triangles, members, box, dipole):
     """Box and dipole of a few triangles; dipole[6] becomes their area."""
     for f in members:

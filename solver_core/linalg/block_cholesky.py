@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
+from ..compile.kernel import inlined_kernel, inner_kernel, kernel, kernel_part, leaf_kernel
 from .block_triangular import solve_lower
 from .rows_of_six import SIX, minus_rows, subtract_rows
 
@@ -56,7 +56,7 @@ class Structure(NamedTuple):
     length: int
 
 
-@inner_kernel
+@kernel_part
 def _adjacency(bodies, body_a, body_b):
     """Neighbours of each body as (start, count, pool): pool[start[b] : start[b] + count[b]], without repetitions."""
     count = np.zeros(bodies, np.int64)
@@ -107,7 +107,7 @@ def _bucket_remove(body, degree, head, following, preceding):
         preceding[following[body]] = preceding[body]
 
 
-@inner_kernel
+@kernel_part
 def eliminate(bodies, body_a, body_b):
     """Minimum-degree elimination: (order, column_start, rows), rows[column_start[j]:column_start[j + 1]] being bodies.
 
@@ -334,7 +334,7 @@ def _factorise_column(structure, values, j):
     return True
 
 
-@inlined_kernel
+@kernel_part
 def _subtract_column(structure, values, j, product):
     """Take column j from the columns that its blocks are in the rows of; returns where in `target` the products of the next
     column begin. product: where those of this one do."""

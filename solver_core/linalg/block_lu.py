@@ -9,7 +9,7 @@ factorisation.
 
 from __future__ import annotations
 
-from ..compile.kernel import inlined_kernel, leaf_kernel
+from ..compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from .block_cholesky import subtract_product
 from .rows_of_six import SIX, subtract_rows
 
@@ -48,7 +48,7 @@ def _right_solve(x, rows, u, n):
             row[j] = s * u[j * n + j]
 
 
-@inlined_kernel
+@kernel_part
 def _right_solve_6(x, rows, u):
     """The same where n is six."""
     for i in range(rows):
@@ -62,7 +62,7 @@ def _right_solve_6(x, rows, u):
         row[0], row[1], row[2], row[3], row[4], row[5] = x0, x1, x2, x3, x4, x5
 
 
-@inlined_kernel
+@kernel_part
 def _left_solve(x, columns, lower, n):
     """X := L^-1 X for the n x columns block X, L unit lower."""
     for i in range(1, n):

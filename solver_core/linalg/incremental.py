@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import inlined_kernel, kernel, leaf_kernel
+from ..compile.kernel import inlined_kernel, kernel, kernel_part, leaf_kernel
 
 __all__ = [
     "Incremental",
@@ -155,7 +155,7 @@ def solve(inc, rhs, out):
         out[inc.columns[i]] = y[i]
 
 
-@inlined_kernel
+@kernel_part
 def schur_complement(inc, matrix, index):
     """(A_ii - A_iK A_KK^-1 A_Ki, the size of the terms that it is the difference of); work[0] keeps R^-T A_Ki if symmetric."""
     k = inc.size[0]
@@ -259,7 +259,7 @@ def _drop_column(inc, place, k):
     _forget(inc.columns, inc.column_at, place, k)
 
 
-@leaf_kernel
+@kernel_part
 def _is_regular(inc):
     """Whether no diagonal entry of R is lost beside the largest entry of its column."""
     for j in range(inc.size[0]):
@@ -290,7 +290,7 @@ def remove(inc, matrix, index):
     return False
 
 
-@leaf_kernel
+@kernel_part
 def _take_out(inc, index):
     k = inc.size[0]
     factor = inc.factor

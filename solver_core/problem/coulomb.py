@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compile.kernel import inlined_kernel, kernel, leaf_kernel
+from ..compile.kernel import inlined_kernel, kernel, kernel_part, leaf_kernel
 from .cones import natural_friction, natural_normal, project_disk, project_half_line, project_polygon
 
 __all__ = [
@@ -109,7 +109,7 @@ def natural_maps(mu, impulse, velocity, kappa):
     return off
 
 
-@inlined_kernel
+@kernel_part
 def _half_of(x, y, size):
     """Cosine and sine of half the angle of the vector (x, y) of a size."""
     if size == 0.0:

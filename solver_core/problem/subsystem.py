@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compile.kernel import inner_kernel, kernel, leaf_kernel
+from ..compile.kernel import kernel, kernel_part, leaf_kernel
 from ..linalg.disjoint_sets import join, root
 from .system import System
 
@@ -107,7 +107,7 @@ def _copy_pieces(whole, start, bodies, first, out):
             out[first[i] + j] = whole[source + j]
 
 
-@inner_kernel
+@kernel_part
 def _in_order(system, contacts, bodies, body_a, body_b):
     """The contacts, and rows of joints, of a system, and some of its bodies, in an order.
 

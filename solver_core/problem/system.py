@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import inlined_kernel, kernel, leaf_kernel
+from ..compile.kernel import inlined_kernel, kernel, kernel_part, leaf_kernel
 from ..linalg.rows_of_six import SIX, add_three_rows, minus_rows, product_of_six, weigh_six_rows
 
 __all__ = [
@@ -182,7 +182,7 @@ def _apply_blocks(system, blocks, x, out):
         _apply_block(system, blocks, body, x, out)
 
 
-@inlined_kernel
+@kernel_part
 def _apply_block(system, blocks, body, x, out):
     first, at = system.offset[body], system.block_start[body]
     size = system.offset[body + 1] - first

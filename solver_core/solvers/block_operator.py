@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
+from ..compile.kernel import inlined_kernel, inner_kernel, kernel, kernel_part, leaf_kernel
 from ..linalg.block_cholesky import Structure, allocate_factor, analyse, find_block
 from ..linalg.rows_of_six import add_three_rows, weigh_rows
 from ..problem.residuals import effective_masses
@@ -37,7 +37,7 @@ __all__ = [
     "velocity_after",
 ]
 
-# numpy's integers: a Python literal triggers its own specialisation
+# numpy's integers: a Python literal in a named tuple triggers its own specialisation
 CONTACT, FRICTION, BOTH = np.int64(0), np.int64(1), np.int64(2)
 
 
@@ -79,13 +79,13 @@ def operator_of(system):
     return Operator(system, blocks, allocate_factor(blocks.structure), inverse, effective_masses(inverse))
 
 
-@kernel
+@kernel_part
 def find_blocks(system):
     """Analyse the contact graph of a `System` once for all the projections of a step."""
     return find_places(system, analyse(system.offset, system.body_a, system.body_b))
 
 
-@inner_kernel
+@kernel_part
 def find_places(system, structure):
     """The `Blocks` of a `System` and the structure of its contact graph."""
     m = system.body_a.size
@@ -129,7 +129,7 @@ def _weigh(d, jacobian, size, out):
             out[r, j] = d[r, 0] * jacobian[0, j] + d[r, 1] * jacobian[1, j] + d[r, 2] * jacobian[2, j]
 
 
-@inlined_kernel
+@kernel_part
 def _add_contact(lower, upper, system, blocks, k, d, weighed_a, weighed_b):
     """J_k^T D J_k on top of all four blocks."""
     a, b = system.body_a[k], system.body_b[k]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, leaf_kernel
+from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, kernel_part, leaf_kernel
 from ...geometry.surface_table import LEAF
 from ...linalg.vec3 import add, advanced, divided, dot, midpoint, rotated, rotated_back, scaled, set_vec, sub, vec
 from ..half_space import height_of_box, height_over
@@ -105,7 +105,7 @@ def near_triangles(table, meeting):
     return rows, count
 
 
-@inlined_kernel
+@kernel_part
 def boxes_meet(vertices, triangle, others, other, limit):
     """Whether the bounds of two triangles come within the limit."""
     for k in range(3):
@@ -252,7 +252,7 @@ def placed(vertices, turn, shift):
     return out
 
 
-@inner_kernel
+@kernel_part
 def contacts_set_in(table, meeting, rows, near):
     """Whether the surfaces, set in, are apart where they touch or hardly overlap, and a `Buffer` of their contacts then."""
     scale = meeting.scale

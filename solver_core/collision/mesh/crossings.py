@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import FALSE, leaf_kernel
+from ...compile.kernel import FALSE, kernel_part, leaf_kernel
 from ...linalg.vec3 import ZERO, advanced, cross, dot, norm2, set_vec, sub, vec
 from .mesh_pair import in_pair_axes, pair_of
 from .queries import triangle_corners
@@ -38,7 +38,7 @@ def piercing(vertices, triangle, below, others, other, begin):
     return 3, ZERO
 
 
-@leaf_kernel
+@kernel_part
 def segment_crossing(pair, f, g, over_f, ends, keys):
     """As `crossing`, of a segment, the core of a capsule: one point for both ends."""
     a, b = pair.first, pair.second

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, leaf_kernel
+from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, kernel_part, leaf_kernel
 from ...linalg.vec3 import add, distance2, divided, midpoint, vec
 from .mesh_pair import point_in_axes_of, side_contains, side_of
 from .pass_through import inner_end
@@ -129,7 +129,7 @@ def gather(pair, keys, curve, which, own, other, search):
     return count, depth
 
 
-@leaf_kernel
+@kernel_part
 def deepest_at_ends(pair, ends, keys, curve, which):
     """The depth in m of the deepest middle of the edges that are inside of the other solid from the curve on."""
     depth = 0.0
@@ -165,7 +165,7 @@ def ask(pair, other, corners, depth, search):
     return max(depth, at_middle)
 
 
-@leaf_kernel
+@kernel_part
 def take_most_promising(search):
     """Takes the cell with the highest bound out of the others: its corners, and the bound."""
     cells, last = search.cells, search.counts[CELLS] - 1

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import FALSE, TRUE, inlined_kernel, leaf_kernel
+from ...compile.kernel import FALSE, TRUE, inlined_kernel, kernel_part
 from ...linalg.vec3 import add, advanced, cross, divided, dot, is_zero, midpoint, negative, norm, norm2, scaled, sub, vec
 from ..manifold import EDGE_EDGE, EDGE_VERTEX, FACE_VERTEX, VERTEX_EDGE, VERTEX_FACE, VERTEX_VERTEX
 from ..polyhedra.closest_edges import segment_parameters
@@ -91,7 +91,7 @@ def vertex_face(pair, of_first, v, f, out):
     add_mesh_contact(pair, out, advanced(add(point, back), -0.5 * gap, normal), from_first, gap, feature)
 
 
-@inlined_kernel
+@kernel_part
 def sign_at_edge(pair, own, edges, v, e, direction, distance):
     """-1 where a vertex at a distance from an edge, in a unit direction, is on the wrong side of the edge's surface, else 1."""
     surface = edges.surface
@@ -185,7 +185,7 @@ def vertex_vertex(pair, v, w, out):
     add_mesh_contact(pair, out, advanced(add(point, back), 0.5 * gap, normal), normal, gap, feature)
 
 
-@leaf_kernel
+@kernel_part
 def edges_reach_out(pair, p, q, depth):
     """Whether two edges that cross inside each other, at p of the first and q of the second, are those of the overlap.
 

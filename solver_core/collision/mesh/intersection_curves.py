@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import FALSE, inlined_kernel, inner_kernel, leaf_kernel
+from ...compile.kernel import FALSE, inlined_kernel, inner_kernel, kernel_part, leaf_kernel
 from ...linalg.disjoint_sets import join, root
 from ...linalg.vec3 import ZERO, add, advanced, cross, distance2, divided, dot, norm, scaled, set_vec, sub, vec
 from ..manifold import EDGE_FACE, FACE_EDGE
@@ -101,7 +101,7 @@ def area_vector(ends, curve, which):
     return vector, length, middle
 
 
-@leaf_kernel
+@kernel_part
 def out_of_sheet(pair, vector, middle):
     """The sign that makes an area vector lead from the first surface to the second where one is a sheet."""
     if pair.first.solid and pair.second.solid:
@@ -114,7 +114,7 @@ def out_of_sheet(pair, vector, middle):
     return sign if dot(vector, sub(centre, middle)) >= 0.0 else -sign
 
 
-@leaf_kernel
+@kernel_part
 def depth_of(pair, ends, keys, curve, which, normal, search):
     """How deep the surfaces overlap within a curve with a normal, in m.
 
@@ -171,7 +171,7 @@ def write_normals(table, meeting, ends, curve, ways):
     return unclear, cosine
 
 
-@leaf_kernel
+@kernel_part
 def goes_around_surface(pair, middle, radius):
     """Whether the middle of a curve is no farther than the radius from either surface."""
     if is_nearer(pair.first, middle, radius, pair.at.stack):
@@ -195,7 +195,7 @@ def write_ways(table, meeting, ends, keys, curve, overlap, ways, search):
             write_way_out(pair, ends, keys, curve, overlap, which, ways, search)
 
 
-@leaf_kernel
+@kernel_part
 def write_way_out(pair, ends, keys, curve, overlap, which, ways, search):
     """As `write_ways`, of one overlap."""
     shallow = SHALLOW * max(pair.first.tolerance, pair.second.tolerance)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import inner_kernel, leaf_kernel
+from ...compile.kernel import inner_kernel, kernel_part, leaf_kernel
 from ...linalg.vec3 import cross, divided, dot, norm, norm2, scaled, sub, vec
 from ..polyhedra.several_axes import AXIS_MARGIN, DEEPEST
 from .queries import own_view
@@ -42,7 +42,7 @@ def mark(view, near, marked):
             marked[i], marked[j], marked[k] = max(marked[i], 1), max(marked[j], 1), max(marked[k], 1)
 
 
-@leaf_kernel
+@kernel_part
 def add_around(view, marked, sums):
     """Adds to sums (v, 10) of marked vertices what the triangles around them have: w n n^T, six numbers, w n and w."""
     for f in range(len(view.triangles)):
@@ -84,7 +84,7 @@ def inwards(row):
     return divided(way, -volume)
 
 
-@leaf_kernel
+@kernel_part
 def may_move(view, v, square):
     """Whether a vertex may be moved by a distance, whose square is given, without the surface meeting itself."""
     if square > (SHORT * view.depth[v]) ** 2 and view.depth[v] > 0.0:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import inlined_kernel, leaf_kernel
+from ...compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from ...geometry.boxes import EDGE
 from ...linalg.vec3 import X, Y, Z, advanced, cross, divided, dot, negative, norm
 from ..manifold import EDGE_EDGE, feature_id
@@ -88,13 +88,13 @@ def towards_b(about, axis):
     return axis if along >= 0.0 else negative(axis)
 
 
-@inlined_kernel
+@kernel_part
 def normal_of_face(about, of_a, face_a, face_b):
     """The normal of a face of one box, a or else b, from a to b."""
     return towards_b(about, AXES[face_a] if of_a else axis_of_b(about, face_b))
 
 
-@inlined_kernel
+@kernel_part
 def normal_of_edges(about, i, j):
     """The unit cross product of edges along axis i of a and axis j of b, from a to b."""
     normal = cross(AXES[i], axis_of_b(about, j))
@@ -213,7 +213,7 @@ def edge_contacts_of_boxes(pair, separation, i, j, near_faces):
     return 1 if alone or not apart else UNDECIDED, False
 
 
-@leaf_kernel
+@kernel_part
 def has_another_axis(pair, normal, separation):
     """Whether an axis besides the best one, with its normal and separation, separates boxes that touch about equally.
 

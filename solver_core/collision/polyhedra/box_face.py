@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compile.kernel import inlined_kernel, leaf_kernel
+from ...compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from ...geometry.boxes import EDGE, FACE
 from ..manifold import EDGE_EDGE, FACE_VERTEX, VERTEX_FACE, feature_id
 from .box_pair import CENTRE_A, CENTRE_B, HALF_A, HALF_B, OFFSET
@@ -57,7 +57,7 @@ def note_contact(manifold, slot, x, y, gap, feature):
     manifold.feature[slot] = feature
 
 
-@inlined_kernel
+@kernel_part
 def without_doubles(manifold, count, merge):
     """Of points nearer than merge the deeper one stays, with equal gaps that of the first features, as in `add_contact`."""
     kept = 0
@@ -78,7 +78,7 @@ def without_doubles(manifold, count, merge):
     return kept
 
 
-@inlined_kernel
+@kernel_part
 def look_over(pair, of_a, k, upper):
     """The `BoxFace` across axis k of one box, upper or lower; writes the other box's half edges, each taken downwards.
 
@@ -115,7 +115,7 @@ def look_over(pair, of_a, k, upper):
     return BoxFace(of_a, k, u, v, upper, about[own + u], about[own + v], tolerance, x, y, middle, lowest, facing)
 
 
-@inlined_kernel
+@kernel_part
 def note_corners(pair, face):
     """Notes the other box's corners over the face: the count."""
     lean, facing = pair.lean, face.facing
@@ -141,7 +141,7 @@ def note_corners(pair, face):
     return count
 
 
-@inlined_kernel
+@kernel_part
 def note_edges(pair, face, count):
     """Notes where the other box's edges cross the sides of the face: the count."""
     lean, facing, limit, tolerance = pair.lean, face.facing, pair.limit, face.tolerance
@@ -184,7 +184,7 @@ def note_edges(pair, face, count):
     return count
 
 
-@inlined_kernel
+@kernel_part
 def note_own_corners(pair, face, count):
     """Notes the corners of the face under faces of the other box: the count.
 

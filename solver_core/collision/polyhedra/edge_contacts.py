@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compile.kernel import FALSE, TRUE, inlined_kernel, leaf_kernel
+from ...compile.kernel import FALSE, TRUE, inlined_kernel, kernel_part, leaf_kernel
 from ...linalg.vec3 import ZERO, advanced, cross, distance2, divided, dot, negative, norm, norm2, scaled, sub, vec
 from ..manifold import (
     EDGE_EDGE,
@@ -101,7 +101,7 @@ def side_of_arc(body, edge, direction):
     return dot(vec(body.planes, left), across), -dot(vec(body.planes, right), across)
 
 
-@leaf_kernel
+@kernel_part
 def overlap_end(pair, i, vertex, j, closest):
     """The `EndContact` of an end vertex of edge i of a with edge j of b.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import inlined_kernel
+from ...compile.kernel import inlined_kernel, kernel_part
 from ...linalg.vec3 import advanced, cross, dot, norm, scaled, set_vec, sub, vec
 from ..manifold import EDGE_EDGE, FACE_VERTEX, VERTEX_FACE, add_contact, feature_id
 from .hull_pair import CLIP_TOLERANCE, MERGE
@@ -122,7 +122,7 @@ def clip_face(body, incident, size, work):
     return count, polygon, tags
 
 
-@inlined_kernel
+@kernel_part
 def clipped_feature(reference, face, body, incident, before, after, reference_is_a):
     """Feature id of the clipped polygon's vertex between edges with the tags before and after."""
     begin = reference.loop_start[face]
@@ -141,7 +141,7 @@ def clipped_feature(reference, face, body, incident, before, after, reference_is
     return feature_id(EDGE_EDGE, reference_edge, edge) if reference_is_a else feature_id(EDGE_EDGE, edge, reference_edge)
 
 
-@inlined_kernel
+@kernel_part
 def facing_faces(body, axis, level, merge, work):
     """Writes the body's faces that look down along an axis and have a vertex up to the level into the marks: how many.
 

@@ -82,7 +82,7 @@ def first_face_contacts(pair, face_a, face_b, bound):
     return 0
 
 
-@leaf_kernel
+@kernel_part
 def touching_normal(pair, edge_a, edge_b):
     """A unit normal from a to b for points and segments that touch: across both segments, else towards the other's centre."""
     d, e = along_edge(pair.a, edge_a), along_edge(pair.b, edge_b)
@@ -153,7 +153,7 @@ def apart_contacts(pair, axis, separation, upper):
     return closest_contacts(pair, points)
 
 
-@leaf_kernel
+@kernel_part
 def are_closest(pair, points, least):
     """Whether the cores are apart by at least so much along the way between two points of edges.
 
@@ -274,7 +274,7 @@ def overlap_contacts(pair, over_a, over_b, a_first, crossing):
     return touching_contacts(pair, axis, separation)
 
 
-@leaf_kernel
+@kernel_part
 def face_contacts_apart(pair, over_a, over_b, a_first):
     """Contacts of disjoint cores with the face that is closest: (the count, 0 where none is; no less than the distance in m).
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compile.kernel import inlined_kernel, leaf_kernel
+from ...compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from ...linalg.vec3 import ZERO, cross, dot, norm2, scaled, set_vec, sub, vec
 from .hull_pair import ABOUT, CORNER, LEFT, RIGHT, WAY
 
@@ -101,7 +101,7 @@ def face_separation(a, b, limit):
     return FaceAxis(separation, best, vertex)
 
 
-@inlined_kernel
+@kernel_part
 def is_near_box(core, edge, lower, upper, radius):
     """Whether the bounding box of an edge comes within the radius of a box along every axis."""
     i = core.edges[edge, 0]
@@ -148,7 +148,7 @@ def may_separate(core, edge, marks, other, face, radius):
     return min(height_p, height_q) <= other.planes[face, 3] + radius
 
 
-@inlined_kernel
+@kernel_part
 def select_edges(pair, over_a, over_b, bound, radius):
     """Writes the edges of b that may separate into the work space, and returns how many; marks the faces of a for its own."""
     a, b, edges, marks = pair.a, pair.b, pair.work.edges, pair.work.marks
@@ -171,7 +171,7 @@ def select_edges(pair, over_a, over_b, bound, radius):
     return count
 
 
-@inlined_kernel
+@kernel_part
 def side_of_crossing(left, right, has_faces, way, edge):
     """On which side of d x e the arcs of the normals of two edges cross on the Gauss map, the second one's mirrored.
 

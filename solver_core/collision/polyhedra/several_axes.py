@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import inlined_kernel, leaf_kernel
+from ...compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from ...linalg.vec3 import add, cross, divided, dot, negative, norm, norm2, scaled, set_vec, vec
 from .hull_pair import MOST_AXES, HullPair
 from .polyhedron import shifted
@@ -62,7 +62,7 @@ def margin_of(separation, scale):
     return AXIS_MARGIN * scale + 2.0 * max(0.0, -separation)
 
 
-@leaf_kernel
+@kernel_part
 def satisfies(axes, count, way, slack):
     """Whether a way is long enough along each axis, up to the slack in m."""
     least = np.inf
@@ -71,7 +71,7 @@ def satisfies(axes, count, way, slack):
     return least >= -slack
 
 
-@leaf_kernel
+@kernel_part
 def meeting_point(axes, i, j, k):
     """The point nearest to the origin that planes n . x = d have in common, of rows i, j and k: (whether they meet, the point).
 
@@ -89,7 +89,7 @@ def meeting_point(axes, i, j, k):
     return True, divided(point, volume)
 
 
-@leaf_kernel
+@kernel_part
 def shortest_way(axes, count, slack):
     """The shortest x with n . x >= d for all rows (n, d) of axes (count, 4), the last of them with equality.
 
@@ -124,7 +124,7 @@ def another_way(axes, count, axis, missing, way, margin):
     return found and norm2(way) <= (LONGEST * margin) ** 2, way
 
 
-@leaf_kernel
+@kernel_part
 def best_axis(pair):
     """The axis from a to b that separates the cores most, or along which they overlap least: (separation in m, unit axis)."""
     over_a = face_separation(pair.a, pair.b, np.inf)

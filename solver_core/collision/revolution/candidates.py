@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compile.kernel import TRUE, inlined_kernel, leaf_kernel
+from ...compile.kernel import TRUE, inlined_kernel, kernel_part, leaf_kernel
 from ...linalg.vec3 import advanced, distance2, dot, negative, norm2, scaled, set_vec, vec
 from ..half_space import height_over
 from ..manifold import NONE_FOUND, Manifold, add_contact, feature_id, write_contact
@@ -122,7 +122,7 @@ def add_closest(found, count, of_body, normal, gap, of_other):
     return add_point(found, count, point, normal, gap, CLOSEST, of_other)
 
 
-@leaf_kernel
+@kernel_part
 def has_closest(found, count, normal, distance):
     """Whether a contact has the distance and the normal, from a to b, of the closest points."""
     for slot in range(count):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compile.kernel import leaf_kernel
+from ...compile.kernel import kernel_part, leaf_kernel
 from ...linalg.vec3 import advanced, cross, divided, dot, norm, scaled, sub, vec
 from ..polyhedra.separation import lowest_vertex
 from .bracketing import MAX_BISECTIONS, NO_SLOPE, guess, narrowed
@@ -50,7 +50,7 @@ class Closest(NamedTuple):
     vertices: tuple[int, int, int]
 
 
-@leaf_kernel
+@kernel_part
 def lowest_on_segment(r, a, b, noise):
     """The parameter in [0, 1] of the point of a segment closest to the round body: the root of a monotone slope."""
     way = sub(b, a)
@@ -77,7 +77,7 @@ def lowest_on_segment(r, a, b, noise):
     return 0.5 * (s + t)
 
 
-@leaf_kernel
+@kernel_part
 def inside_triangle(point, a, b, c, normal):
     """Whether a point of the plane of a triangle, whose corners and normal are given, lies in it."""
     for k in range(3):
@@ -88,7 +88,7 @@ def inside_triangle(point, a, b, c, normal):
     return True
 
 
-@leaf_kernel
+@kernel_part
 def over_triangle(r, a, b, c):
     """The point of a triangle's inside that is closest to the round body: (found, point)."""
     normal = cross(sub(b, a), sub(c, a))
@@ -106,7 +106,7 @@ def over_triangle(r, a, b, c):
     return False, a
 
 
-@leaf_kernel
+@kernel_part
 def encloses(vertices, i, j, k, m, point):
     """Whether a tetrahedron of four vertices contains a point."""
     for face in range(4):
@@ -120,7 +120,7 @@ def encloses(vertices, i, j, k, m, point):
     return True
 
 
-@leaf_kernel
+@kernel_part
 def lowest_with(r, vertices, simplex, new, noise):
     """The minimum over the hull of a simplex, up to three vertices, and a new one: (distance, point, three vertices).
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import TRUE, leaf_kernel
+from ...compile.kernel import TRUE, kernel_part, leaf_kernel
 from ...linalg.vec3 import ZERO, add, advanced, cross, divided, dot, negative, norm, norm2, scaled, sub
 from ..polyhedra.closest_edges import segment_parameters
 from .bracketing import MAX_BISECTIONS, NO_SLOPE, guess, narrowed
@@ -52,7 +52,7 @@ def on_rim(r, o, lift, angle):
     return dot(normal, sub(scaled(cosine, h), scaled(sine, e))), point
 
 
-@leaf_kernel
+@kernel_part
 def bottom_of_rim(r, o, lift, s, low, t, high):
     """The point of a rim between the angles s < t, with slopes low < 0 <= high, at which the distance from r has no slope."""
     side, bisect = 0, False
@@ -66,7 +66,7 @@ def bottom_of_rim(r, o, lift, s, low, t, high):
     return point
 
 
-@leaf_kernel
+@kernel_part
 def lowest_on_rim(r, o, lift, samples):
     """The point of the rim of o at `lift` over its base that is closest to r."""
     best, lowest = np.inf, ZERO
@@ -91,7 +91,7 @@ def lowest_on_rim(r, o, lift, samples):
     return lowest
 
 
-@leaf_kernel
+@kernel_part
 def common_side_normal(a, b, sign):
     """A unit normal from a to b that is normal to both sides, of the two there may be the one of a sign: (found, normal)."""
     _, rise_a = side_normal(a)

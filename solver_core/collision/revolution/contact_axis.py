@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compile.kernel import leaf_kernel
+from ...compile.kernel import kernel_part, leaf_kernel
 from ...linalg.vec3 import add, distance2, divided, norm, scaled, sub
 from ..polyhedra.hull_pair import MOST_AXES
 from ..polyhedra.several_axes import ANOTHER, another_way, first_way, is_near_touching, margin_of
@@ -70,7 +70,7 @@ def separation(r, other, axis):
     return separation_of_hull(r, other.hull, axis) if other.is_hull else separation_of_round(r, other.round, axis)
 
 
-@leaf_kernel
+@kernel_part
 def smaller_size(r, other):
     """Of the round body and the other one, in m; 0 for one that is flat, of which any border looks like an edge."""
     size = r.radius + r.height

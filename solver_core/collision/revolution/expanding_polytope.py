@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import leaf_kernel
+from ...compile.kernel import kernel_part, leaf_kernel
 from ...linalg.vec3 import X, Z, advanced, cross, divided, dot, negative, norm, scaled, set_vec, sub, vec
 from .other import other_support
 from .solid import across, support
@@ -61,7 +61,7 @@ def set_face(work, face, i, j, k):
     return True
 
 
-@leaf_kernel
+@kernel_part
 def first_tetrahedron(r, other, work):
     """Four points of the difference that span space, with their faces; False when it is too flat for that."""
     points = work.points
@@ -103,7 +103,7 @@ def first_tetrahedron(r, other, work):
     )
 
 
-@leaf_kernel
+@kernel_part
 def take_visible(work, count, point, tolerance):
     """Takes out the faces that see a point and collects their border: (faces left, removed, edges)."""
     faces, planes, rim = work.faces, work.planes, work.rim

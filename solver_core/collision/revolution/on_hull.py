@@ -7,7 +7,7 @@ the apex; vertices of the polyhedron under a cap; and crossings of its edges wit
 
 from __future__ import annotations
 
-from ...compile.kernel import inlined_kernel, leaf_kernel
+from ...compile.kernel import kernel_part, leaf_kernel
 from ...linalg.vec3 import add, advanced, cross, dot, norm, norm2, scaled, sub, vec
 from ..manifold import NONE_FOUND
 from ..polyhedra.edge_contacts import along_edge
@@ -57,7 +57,7 @@ def in_face(hull, face, point, tolerance):
     return True
 
 
-@leaf_kernel
+@kernel_part
 def points_on_faces(found, r, hull, normal, count):
     """Adds the points of the round body that lie over faces near the normal: the count."""
     total = candidates(r, normal, found.work)
@@ -87,7 +87,7 @@ def edge_looks(hull, edge, normal):
     return False
 
 
-@leaf_kernel
+@kernel_part
 def edges_under_cap(found, r, top, hull, normal, count):
     """Adds the vertices within a cap, seen along the normal, and the crossings of edges with its rim: the count."""
     middle = cap_middle(r, top)
@@ -120,7 +120,7 @@ def edges_under_cap(found, r, top, hull, normal, count):
     return count
 
 
-@leaf_kernel
+@kernel_part
 def edge_along_line(found, r, hull, edge, line, normal, count):
     """Adds the ends of the overlap of an edge with a line of the side, (start, way), each with its own closest direction."""
     start, way = line
@@ -147,7 +147,7 @@ def edge_along_line(found, r, hull, edge, line, normal, count):
     return count
 
 
-@inlined_kernel
+@kernel_part
 def is_beside_face(hull, edge, normal):
     """Whether a face beside the edge looks straight against the normal."""
     for side in range(2):
@@ -157,7 +157,7 @@ def is_beside_face(hull, edge, normal):
     return False
 
 
-@leaf_kernel
+@kernel_part
 def edges_along_side(found, r, hull, normal, count):
     """Adds contacts of edges with the line of the side that lies farthest along the normal: the count.
 
@@ -207,7 +207,7 @@ def border_contacts(found, r, hull, normal, count):
     return count
 
 
-@leaf_kernel
+@kernel_part
 def hull_feature(hull, vertices):
     """Feature of the part of a polyhedron that up to three of its vertices span."""
     i, j, _ = vertices

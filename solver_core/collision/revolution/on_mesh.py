@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import FALSE, TRUE, inlined_kernel, kernel, leaf_kernel
+from ...compile.kernel import FALSE, TRUE, inlined_kernel, kernel, kernel_part, leaf_kernel
 from ...linalg.vec3 import add, advanced, dot, negative, norm, scaled, set_vec, sub, vec
 from ..manifold import NONE_FOUND
 from ..mesh.buffer import Buffer, add_to, buffer
@@ -62,7 +62,7 @@ class Meeting(NamedTuple):
     out: Buffer
 
 
-@kernel
+@kernel_part
 def flat_triangle():
     """A `Polyhedron` of one triangle, to be filled in: edge 0 joins vertices 0 and 1, edge 1 0 and 2, edge 2 1 and 2."""
     return Polyhedron(
@@ -79,7 +79,7 @@ def flat_triangle():
     )
 
 
-@leaf_kernel
+@kernel_part
 def fill_triangle(surface, f, triangle):
     """The triangle f of a surface; its normal is that of face 0."""
     for k in range(3):
@@ -135,7 +135,7 @@ def in_cone_of_corner(surface, f, corner, direction):
     return surface.corner[v] and in_vertex_normal_cone(surface, surface.vertices, v, direction, NORMAL_CONE)
 
 
-@inlined_kernel
+@kernel_part
 def in_cone_of_border(meeting, f, direction, size):
     """Whether an edge or a corner of triangle f is farthest along a unit vector that is in its normal cone."""
     p, q, r = triangle_corners(meeting.triangle.vertices, ALL_CORNERS)
@@ -179,7 +179,7 @@ def add_named(meeting, f, slot, direction, of_edges):
     add_to(meeting.out, vec(manifold.point, slot), vec(manifold.normal, slot), manifold.gap[slot], feature)
 
 
-@leaf_kernel
+@kernel_part
 def leaves_elsewhere(meeting, point, depth):
     """Whether a point inside of a solid is less deep below another triangle that the body's middle is over.
 
@@ -197,7 +197,7 @@ def leaves_elsewhere(meeting, point, depth):
     return dot(vec(surface.normals, f), sub(centre_of(meeting.round), corner)) > 0.0
 
 
-@inlined_kernel
+@kernel_part
 def is_over_face(meeting, face, point, gap):
     """Whether a point of the round body's surface with a gap over the plane of a face is over the face.
 
@@ -261,7 +261,7 @@ def triangle_contacts(meeting, f):
     return alone
 
 
-@leaf_kernel
+@kernel_part
 def is_cut(r, triangle):
     """Whether a triangle passes through the axis or a diameter of a round body, with a tenth of it on either side."""
     normal, offset = vec(triangle.planes, FRONT), triangle.planes[0, 3]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import leaf_kernel
+from ...compile.kernel import kernel_part, leaf_kernel
 from ...linalg.vec3 import add, advanced, cross, divided, dot, negative, norm2, scaled, sub, vec
 from ..manifold import NONE_FOUND
 from .candidates import (
@@ -79,7 +79,7 @@ def line_on_cap(found, r, o, normal, count):
     return count
 
 
-@leaf_kernel
+@kernel_part
 def rims_crossing(found, a, b, normal, count):
     """Adds where the rims of two caps that face each other cross, seen along the normal: the count."""
     along_a, along_b = dot(normal, a.axis), -dot(normal, b.axis)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...compile.kernel import inlined_kernel, leaf_kernel
+from ...compile.kernel import kernel_part, leaf_kernel
 from ...linalg.vec3 import negative, vec
 from ..polyhedra.polyhedron import Polyhedron
 from ..polyhedra.separation import lowest_vertex
@@ -22,7 +22,7 @@ class Other(NamedTuple):
     is_hull: bool
 
 
-@inlined_kernel
+@kernel_part
 def hull_support(hull, direction):
     """The vertex that is farthest along a direction."""
     vertex, _ = lowest_vertex(hull.vertices, negative(direction))

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import kernel, leaf_kernel
+from ...compile.kernel import kernel, kernel_part, leaf_kernel
 from ..model.bodies import State
 from ..model.predict import Begin
 from ..model.rest_gaps import TOUCHING_OFFSETS
@@ -119,7 +119,7 @@ def standing(dof, contacts, twist, support, impulse, old, body):
     return body, along, push, speed
 
 
-@kernel
+@kernel_part
 def end_impacts(model, bodies, of_contacts, touches, fast, share, pushed):
     """share: (n,) how much of a step's forces bodies bear as before whose impact began in the last one; pushed: (n, 6) what
     bore them. What a contact of such an impact bore is no more in `of_contacts`."""
@@ -136,7 +136,7 @@ def end_impacts(model, bodies, of_contacts, touches, fast, share, pushed):
         pushed[i] += push[k]
 
 
-@kernel
+@kernel_part
 def begin_impacts(velocity, of_contacts, touches, room, h, fast, share):
     """The same `share` of bodies that would come to an impact in the step with velocities (n, 6)."""
     body, along, _, speed = of_contacts

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from ...collision.contact_set import ContactSet
 from ...collision.detect import detect
-from ...compile.kernel import kernel, leaf_kernel
+from ...compile.kernel import kernel, kernel_part, leaf_kernel
 from ...geometry.shapes import HULL, PLANE, ShapeTable
 from ..look_ahead.impacts import ImpactFinder
 from ..look_ahead.later_contacts import twist_between
@@ -181,7 +181,7 @@ def square_of(x):
     return x[0] * x[0] + x[1] * x[1] + x[2] * x[2]
 
 
-@leaf_kernel
+@kernel_part
 def _add_push(out, impulse, normal, point, center, sign):
     """out (6,) += what a remembered impulse (4,) at a contact does to a body, friction turned into the contact's plane."""
     along = impulse[1] * normal[0] + impulse[2] * normal[1] + impulse[3] * normal[2]
@@ -197,7 +197,7 @@ def _add_push(out, impulse, normal, point, center, sign):
     out[5] += x * q - y * p
 
 
-@kernel
+@kernel_part
 def turns_fast(spin, change, share):
     """Whether a body that turns by `spin` (3,) in a step, or its axis where the spin changes, does by so much that levers turn;
     share: of the step, for which forces act."""
@@ -259,7 +259,7 @@ def velocities_at_begin(model, bodies, state, moved, twist, chosen):
     return out
 
 
-@kernel
+@kernel_part
 def mean_along_arc(turn, begin, end):
     """(3,) m/s: the mean of omega x r where a lever r (3,) goes from begin to end on an arc about omega (3,)."""
     first, last = np.cross(turn, begin), np.cross(turn, end)

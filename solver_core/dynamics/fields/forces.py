@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...collision.mesh.queries import triangle_corners
-from ...compile.kernel import kernel, leaf_kernel
+from ...compile.kernel import kernel, kernel_part, leaf_kernel
 from ...linalg.vec3 import add, advanced, cross, dot, norm, scaled, sub, vec
 from .nearest import is_in_the_way, nearest_triangle
 from .noise import drawn, turbulence
@@ -104,7 +104,7 @@ def _share(distance, near, far, power):
     return 1.0 if distance < near else (1.0 + distance - near) ** -power
 
 
-@leaf_kernel
+@kernel_part
 def _fall_off(table, f, normal, from_origin, distance):
     """What is left of a field at a place `from_origin` from its object, `distance` m from where it acts, with `normal`."""
     values = table.values[f]
@@ -122,7 +122,7 @@ def _fall_off(table, f, normal, from_origin, distance):
     return values[WEIGHT] * share * _share(radial, values[RADIAL_MIN], values[RADIAL_MAX], values[RADIAL_POWER])
 
 
-@leaf_kernel
+@kernel_part
 def _visible(table, f, place, way):
     """What absorbers leave of a field, seen from a place along a way that ends where the field acts."""
     left = 1.0
@@ -155,7 +155,7 @@ def _source(table, f, v, place, velocity):
     return origin, axis
 
 
-@leaf_kernel
+@kernel_part
 def _push(table, f, strength, seen):
     """The force in N of field f, with a strength that counts what is left of it."""
     kind, normal, axis = table.kind[f], seen.normal, vec(table.axis, f)
@@ -179,7 +179,7 @@ def _push(table, f, strength, seen):
     return 0.0, 0.0, 0.0
 
 
-@leaf_kernel
+@kernel_part
 def _drag(table, f, strength, damping, share, seen):
     """The drag in N s/m of field f, with `share` left of it."""
     kind = table.kind[f]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import leaf_kernel
+from ...compile.kernel import kernel_part, leaf_kernel
 
 __all__ = ["drawn", "next_state", "perlin", "seeded", "turbulence"]
 
@@ -57,7 +57,7 @@ def _slope(code, x, y, z):
     return (u if h & 1 == 0 else -u) + (v if h & 2 == 0 else -v)
 
 
-@leaf_kernel
+@kernel_part
 def perlin(permutation, x, y, z):
     """Gradient noise about 0 (Perlin, Improving Noise, SIGGRAPH 2002): 0 at whole numbers, smooth, with a period of 256."""
     total = 0.0

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from ...collision.broad_phase import candidate_pairs
 from ...collision.contact_set import ContactSet, of_same_pairs
-from ...collision.detect import collider_poses, work_for_rounds
+from ...collision.detect import work_for_rounds
 from ...collision.mesh.swept_triangles import all_triangles, with_scratch
+from ...collision.pair import collider_poses
 from ...collision.time_of_impact import HARMLESS_MOTION, OVERLAP_ALLOWED, Motion, earliest_impacts, thicknesses
 from ...compile.kernel import FALSE, TRUE, kernel
 from ..model.bodies import Bodies

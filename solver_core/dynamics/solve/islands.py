@@ -192,7 +192,7 @@ def _busy(system, impulse):
     return busy[:count].copy()
 
 
-@inner_kernel
+@kernel_part
 def _solve_busy(part, request, variant, effort, impulse, v, history):
     """As `solve_system`, first without the rows of limits that are far away: most of a doll's. Also returns the factorisations,
     and what `measure_island` does of all of the system; relative: (3,)."""

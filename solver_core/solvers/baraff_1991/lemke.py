@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import kernel
+from ...compile.kernel import kernel, kernel_part
 from ...problem.result import Statistics, Status
 from ..complementarity import ROUNDING, LcpEnd, Sizes, entry_sizes, is_ray, without_rounding
 
@@ -89,7 +89,7 @@ def _perturbation(dictionary, row, j):
     return 1.0 if at == -1 - row else 0.0
 
 
-@kernel
+@kernel_part
 def leaving_row(dictionary, column, tied):
     """The row that reaches zero first when the variable of the column grows: the lexicographic ratio test; -1 if none does.
 
@@ -188,7 +188,7 @@ def clamp(dictionary, wanted):
             _uncross(dictionary, first, second)
 
 
-@kernel
+@kernel_part
 def _uncross(dictionary, i, j):
     """Swap two rows, and the two columns of the same indices."""
     table, basic, nonbasic, place = dictionary.table, dictionary.basic, dictionary.nonbasic, dictionary.place

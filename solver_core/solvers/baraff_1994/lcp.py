@@ -24,7 +24,7 @@ __all__ = ["pivot_lcp"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# numpy's, for a literal would have `index_sets` and `start` compiled once more
+# numpy's: a Python literal in a named tuple triggers its own specialisation
 NO_BILATERAL: Any
 NO_TANGENTS: Any
 NO_BILATERAL = NO_TANGENTS = np.int64(0)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
+from ...compile.kernel import inlined_kernel, kernel, kernel_part, leaf_kernel
 from .index_sets import (
     CF,
     CFX,
@@ -72,7 +72,7 @@ def _largest_force(p):
     return largest
 
 
-@inlined_kernel
+@kernel_part
 def _take_step(p, s):
     for i in range(p.b.size):
         p.force[i] += s * p.change[i]
@@ -87,7 +87,7 @@ def _repeats(p, index, standing_since):
     return again
 
 
-@leaf_kernel
+@kernel_part
 def _move(p, event, j, standing_since, at_rest):
     """Move j to the set that the event asks for, or give it up where it only alternates."""
     if event == IDLE:
@@ -124,7 +124,7 @@ def _move(p, event, j, standing_since, at_rest):
         stick(p, j, at_rest)
 
 
-@leaf_kernel
+@kernel_part
 def _no_friction(p, c):
     """Whether both forces of a contact have come to zero, against the largest of all."""
     total = abs(p.force[p.normal[c]])
@@ -133,7 +133,7 @@ def _no_friction(p, c):
     return total <= VANISHED * _largest_force(p)
 
 
-@leaf_kernel
+@kernel_part
 def _arrive(p, d, purpose, event):
     """The driven index joins the set that it has come to."""
     c = p.owner[d]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
+from ...compile.kernel import inlined_kernel, kernel, kernel_part, leaf_kernel
 from .index_sets import (
     CF,
     CLAMPED,
@@ -107,7 +107,7 @@ def _relax_friction(p, c, force, acceleration):
         _relax(p, j, force, acceleration, y)
 
 
-@kernel
+@kernel_part
 def guess_forces(p, known, sweeps):
     """Forces (n,) by sweeps of projected Gauss-Seidel from known ones, empty for none; they are only to guess the sets from.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import inlined_kernel, leaf_kernel
+from ...compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from ...linalg.incremental import solve
 from ..complementarity import ROUNDING, terms
 from .index_sets import CF, CFX, CLAMPED, FREE, NC, NCF
@@ -180,7 +180,7 @@ def _sooner(s, weight, best, best_weight):
     return s < best - near or (s <= best + near and weight > best_weight)
 
 
-@inlined_kernel
+@kernel_part
 def _limit_of_driven(p, d, purpose, sign, noise):
     """The step (12) at which the driven acceleration, or force, comes to zero, or the driven friction to its bound."""
     if purpose == TAKE_BACK:
@@ -230,7 +230,7 @@ def maxstep(p, d, purpose, sign, noise):
     return s, event, j
 
 
-@inlined_kernel
+@kernel_part
 def _restless(p, d, noise):
     """The established index outside the factorisation whose acceleration would change most, -1 where none would."""
     worst, most = -1, IDLE_CHANGE * noise

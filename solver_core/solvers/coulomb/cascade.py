@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import inner_kernel, kernel
+from ...compile.kernel import inner_kernel, kernel, kernel_part
 from ...problem.residuals import natural_error
 from ...problem.result import Found, Status
 from ..block_operator import State, update_velocities
@@ -60,7 +60,7 @@ def _measured(shared, holds, state):
     return score(shared, relative_residual(shared, state, velocity), off, holds), off
 
 
-@inner_kernel
+@kernel_part
 def _take_if_better(shared, holds, least, proposed, state):
     """Take a proposed state where its score is below the least."""
     rank, off = _measured(shared, holds, proposed)
@@ -68,7 +68,7 @@ def _take_if_better(shared, holds, least, proposed, state):
         take(state, proposed)
 
 
-@inner_kernel
+@kernel_part
 def _try_newton(shared, tries, errors, effort, state, nearest):
     """Newton's method with the penalty whose turn it is; returns the natural map of the nearest state, relative, and whether
     what was found is taken, in which case it is the impulses of the state. Both states are brought up to date.
@@ -91,7 +91,7 @@ def _try_newton(shared, tries, errors, effort, state, nearest):
     return near, taken
 
 
-@inner_kernel
+@kernel_part
 def _natural_map(shared, state):
     """The natural map of a state, relative, whose velocities are brought up to date."""
     operator = shared.operator
@@ -108,7 +108,7 @@ def _propose(shared, request, effort, state):
     return propose(shared.operator, shared.criteria, request.moving, effort, state)
 
 
-@inner_kernel
+@kernel_part
 def solve_island(system, request, effort, state, history):
     """Solve a `System` by proposals to Staggered Projections; returns an `Answer`.
 

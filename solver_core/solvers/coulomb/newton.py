@@ -89,7 +89,7 @@ class _Trial(NamedTuple):
     work: Floats
 
 
-@leaf_kernel
+@kernel_part
 def _respond_of_joint(box, rho, w, y, d):
     """y := (alpha, beta) for the trial impulse w of the rows of a joint, each by itself; d (3, 3) := -dy/du = rho dy/dw."""
     d[:] = 0.0
@@ -144,7 +144,7 @@ def _factorise(matrices, derivative, effort):
     return factorise_lu(operator.blocks.structure, lower, upper)
 
 
-@inner_kernel
+@kernel_part
 def _search(law, v, step, now, trial, at):
     """The imbalance after as much of a step as brings it down, and whether any does; at (n,) := the velocities there."""
     t, after = 1.0, np.inf
@@ -156,7 +156,7 @@ def _search(law, v, step, now, trial, at):
     return after
 
 
-@inner_kernel
+@kernel_part
 def _settle(law, matrices, near, effort, v, trial):
     """Newton's method for the velocities v (n,) of a law, within `near`, m/s; returns its steps, -1 where
     it does not come to an end. The next multipliers are the response of the trial."""
@@ -193,7 +193,7 @@ def _settle(law, matrices, near, effort, v, trial):
     return -1
 
 
-@leaf_kernel
+@kernel_part
 def _penalties(system, inverse, penalty, rho):
     """rho (m,) of contacts, at a penalty, and of joints, kg."""
     for k in range(rho.size):

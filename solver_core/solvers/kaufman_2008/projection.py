@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
+from ...compile.kernel import inlined_kernel, inner_kernel, kernel, kernel_part, leaf_kernel
 from ...linalg.block_cholesky import factorise
 from ...linalg.block_triangular import solve_in_place
 from ...linalg.rows_of_six import weigh_rows
@@ -55,11 +55,11 @@ from ..effort import count_factorisation, is_over, spent
 
 __all__ = ["DISK", "MULTIPLIER_STEPS", "Sets", "assemble", "project"]
 
-# numpy's integers: a Python literal triggers its own specialisation
+# numpy's integers: a Python literal in a named tuple triggers its own specialisation
 DISK = np.int64(0)  # the number of sides that stands for the exact friction disk
 FIRST_PENALTY, LAST_PENALTY = 3e1, 3e10  # rho_k times the effective inverse mass
 JOINT_PENALTY = 1e3  # times that of contacts, for joints
-MULTIPLIER_STEPS = np.int64(40)
+MULTIPLIER_STEPS = 40
 NEWTON_STEPS = 60
 
 
@@ -108,7 +108,7 @@ def _weigh(jacobian, size, d, out):
         out[2, i] = d[2] * jacobian[1, i] + d[3] * jacobian[2, i]
 
 
-@inlined_kernel
+@kernel_part
 def _add_triple(values, system, blocks, k, d, weighed_a, weighed_b):
     """J_k^T D J_k on top of its blocks."""
     a, b = system.body_a[k], system.body_b[k]

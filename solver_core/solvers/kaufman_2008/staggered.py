@@ -95,7 +95,7 @@ def _kinetic(system, p, work):
     return s
 
 
-@leaf_kernel
+@kernel_part
 def _set_radii(system, impulse, radius):
     """radius := mu alpha."""
     for k in range(system.mu.size):

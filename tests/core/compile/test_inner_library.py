@@ -82,3 +82,33 @@ def test_without_numbas_insides_kernels_do_the_same_and_it_is_said(use):
     message = "nothing to take the mean of"
     assert use("first", plain="1") == [2.0, message, 0, 0]
     assert use("second", plain="1") == [9.0, message, 1, 0]
+
+
+LITERALS = """
+from solver_core.compile.kernel import kernel, leaf_kernel
+
+@leaf_kernel
+def entry(pair, row, exchanged):
+    return -pair[row] if exchanged else pair[row]
+
+@kernel
+def all_of(pair):
+    total = 0.0
+    for row in range(2):
+        total += entry(pair, row, row == 0)
+    return total + entry(pair, 0, False) + 10.0 * entry(pair, 1, True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("plain", "kernels"), [("", 1), ("1", None)])
+def test_a_literal_in_a_call_has_no_kernel_of_its_own(tmp_path, plain, kernels):
+    (tmp_path / "literals.py").write_text(LITERALS)
+    use = "import literals; print(literals.all_of((2.0, 3.0)), len(literals.entry.signatures))"
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}", "STICTION_PLAIN_KERNELS": plain}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", use], env=environment, capture_output=True, text=True, check=True
+    )
+    value, number = done.stdout.split()
+    assert float(value) == -27.0  # -2 + 3 + 2 - 30
+    assert kernels is None or int(number) == kernels
