@@ -156,7 +156,7 @@ def test_bodies_are_of_one_problem_each(counts, body, message):
 def test_what_is_solved_and_from_where_is_checked():
     problems = sc.ContactProblems.from_delassus(**GOOD)
     with pytest.raises(ValueError, match="problems must be ContactProblems, not ContactProblem"):
-        sc.solve_many(problems[0])
+        sc.solve_many(problems[0])  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match=re.escape("warm_start must have shape (3, 3), not (2, 3)")):
         sc.solve_many(problems, warm_start=np.zeros((2, 3)))
     with pytest.raises(ValueError, match="tolerance"):
