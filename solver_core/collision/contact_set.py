@@ -112,7 +112,6 @@ def deepest_of_pairs(body_a, body_b, gap, a, b):
     return out
 
 
-NAMES = tuple(field.name for field in fields(ContactSet))
 NO_CONTACTS = ContactSet(
     np.zeros(0, np.int64),
     np.zeros(0, np.int64),
@@ -131,7 +130,8 @@ def merged(contacts: ContactSet, more: ContactSet) -> ContactSet:
 
 def _joined(contacts: ContactSet, more: ContactSet) -> tuple[ContactSet, NDArray[np.bool_]]:
     """Both sets in order, and which contacts are the first of their features: those of the second set come first."""
-    both = ContactSet(*(np.concatenate([getattr(more, name), getattr(contacts, name)]) for name in NAMES))
+    names = [field.name for field in fields(ContactSet)]
+    both = ContactSet(*(np.concatenate([getattr(more, name), getattr(contacts, name)]) for name in names))
     order = np.lexsort((both.feature, both.body_b, both.body_a))
     both = both.chosen(order)
     new = np.ones(len(order), np.bool_)

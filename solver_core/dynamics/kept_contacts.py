@@ -48,7 +48,7 @@ class KeptContacts:
     def of_frame(self) -> FrameContacts:
         """The contacts of the last part that was added, none where all slept, and all impacts."""
         if self._last is None:
-            return NO_CONTACTS
+            return NOTHING_TOUCHES
         begin, solution = self._last
         names = FrameImpacts.__dataclass_fields__
         impacts = [*self._impacts, NOTHING_MET]
@@ -123,7 +123,7 @@ NOTHING_MET = FrameImpacts(
     impulse=np.zeros(0, np.float32),
     speed=np.zeros(0, np.float32),
 )
-NO_CONTACTS = FrameContacts(
+NOTHING_TOUCHES = FrameContacts(
     body_a=np.zeros(0, np.int32),
     body_b=np.zeros(0, np.int32),
     point=np.zeros((0, 3), np.float32),

@@ -137,6 +137,7 @@ class Stepper:
         self.paths.place(self.state, self.sleep.held, at + 1.0)
         self._predicted, self.last_step = prescribed, self.step
         self.sleep.record_motion(prescribed, True)
+        self.moving.rest()
         self.follow_modes()
         if len(self.joints):
             self.joints.advance(self.state, np.zeros_like(self.joints.memory.impulse), prescribed)

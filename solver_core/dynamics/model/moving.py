@@ -55,6 +55,11 @@ class MovingIslands:
         now, of_bodies = begin.velocities, (self.tumbling, self.members, self._asked)
         return who_tumbles(system, begin.model.dof, now, begin.gravity_speed, self._tolerances, of_bodies)
 
+    def rest(self) -> None:
+        """Know of a step in which the solver moves nobody."""
+        self.members[:] = self.tumbling[:] = False
+        self._asked[:] = self._tolerance
+
     def still(self) -> Floats:
         """(n,) what bodies in equilibrium may move at for no better reason than that it is solved to a tolerance, of the speed
         that gravity gives in a step."""

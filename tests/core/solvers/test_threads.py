@@ -71,7 +71,7 @@ def test_many_small_islands_come_out_the_same_with_any_number_of_threads():
         impulse, effort = np.zeros((len(system.body_a), 3)), effort_of_a_step()
         v, totals = solve_islands(system, impulse, requests_at(1e-6, system), effort, threads)
         assert totals.status == sc.Status.SOLVED and totals.islands == 40 and effort[WORK] > 0
-        answers.append((v, impulse, *totals, effort))
+        answers.append((v, impulse, *totals, effort[WORK]))
     for answer in answers[1:]:
         for mine, first in zip(answer, answers[0], strict=True):
             np.testing.assert_array_equal(mine, first)
