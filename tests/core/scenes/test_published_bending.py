@@ -79,6 +79,20 @@ def test_dinosaurs_thrown_together_end_at_rest():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "spec, through",
+    [
+        (published.jamming_tube(mu=0.5, layers=2), 0),
+        (published_bending.rubber_jam(mu=0.5, layers=2, modes=6), 8),
+        (published_bending.rubber_jam(mu=0.9, layers=2, modes=6), 0),
+    ],
+)
+def test_cubes_of_rubber_come_through_a_neck_in_which_rigid_and_rougher_ones_jam(spec, through):
+    frame = sc.Simulation(spec).run(36)[-1]
+    assert (heights(spec, frame, "Cube") < 0.65).sum() == through
+
+
+@pytest.mark.slow
 def test_a_card_sags_under_a_coin_as_a_plate_does():
     """It bears on two lines, a from the supports: there it is lower by P a^2 (3 L - 4 a) (1 - nu^2) / (12 E I)."""
     spec = flexible.card_bridge(cards=1, coins=1, modes=6)
