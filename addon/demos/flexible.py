@@ -137,7 +137,7 @@ class STICTION_OT_add_bunnies_on_arches(AddDemo, Operator):
 
 
 class STICTION_OT_add_rubber_jam(AddDemo, Operator):
-    """Add a tube with a neck, and cubes of rubber that come through more easily the softer they are"""
+    """Add a tube with a neck, and cubes of rubber that fall through or jam, depending on friction"""
 
     bl_idname = "stiction.add_rubber_jam"
     bl_label = "Jamming Rubber"

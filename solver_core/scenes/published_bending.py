@@ -149,7 +149,7 @@ def bunny_drop(count: int = 64, mu: float = 0.5, cells: int = 10, seed: int = 1,
 def rubber_jam(
     young: float = 2e5, mu: float = 0.5, layers: int = 4, neck: float = 2.2, modes: int = 12, seed: int = 1, frames: int = 121
 ) -> SceneSpec:
-    """`jamming_tube` with cubes of rubber, which come through more easily the softer they are. young: Pa."""
+    """`jamming_tube` with cubes of rubber, which come through where rigid ones jam, with friction enough not. young: Pa."""
     rigid = jamming_tube(mu=mu, layers=layers, neck=neck, seed=seed, frames=frames)
     spec = DeformableSpec(young=young, poisson=0.4, modes=modes, resolution=6, damping_ratio=0.2)
     bodies = []
