@@ -32,9 +32,9 @@ Indices = NDArray[np.int64]
 
 # Of the shapes a third are modes, as long as these have as many derivatives as the rest.
 OF_ALL = 3
-AT_ONCE = 1_000
+BRICKS_AT_ONCE = 1_000
 # Of the largest derivative: principal components that are less are rounding.
-RANK = 1e-6
+LEAST_COMPONENT = 1e-6
 
 
 def large_bends(
@@ -109,7 +109,7 @@ def _loads(grid: Grid, material: tuple[float, float], shapes: Displacements, i: 
     """(v, 3, k) N on nodes and (f, 3, 3, k) on incompatible modes, -f'' of pairs (k,) of shapes."""
     lam, mu = material
     load, pushed = np.zeros((len(grid.points), 3, len(i))), np.zeros((*shapes.bubbles.shape[:3], len(i)))
-    for part in groups(grid, AT_ONCE):
+    for part in groups(grid, BRICKS_AT_ONCE):
         own = np.moveaxis(part.strained(shapes), -1, 0)
         stress = np.moveaxis(part.weighed(np.moveaxis(_stress(own, lam, mu), 0, -1)), -1, 0)
         for k, (a, b) in enumerate(zip(i, j, strict=True)):
@@ -137,7 +137,7 @@ def _principal(mass: csc_array, modes: Displacements, more: Displacements, count
     square, turned = np.linalg.eigh(_products(mass, rest, rest))
     square, turned = square[::-1][:count], turned[:, ::-1][:, :count]
     largest = np.diag(_products(mass, more, more)).max()
-    if len(square) < count or not square[-1] > RANK**2 * largest:
+    if len(square) < count or not square[-1] > LEAST_COMPONENT**2 * largest:
         return None
     rest = rest.mixed(turned / np.sqrt(square))
     rest = rest.less(modes.mixed(_products(mass, modes, rest)))

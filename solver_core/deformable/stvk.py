@@ -29,9 +29,9 @@ __all__ = ["energy", "gram_matrix", "gram_size", "interval_force", "linear_energ
 Array = NDArray[np.float64]
 
 # Numbers that are worked on at once, 100 MB of them.
-AT_ONCE = 12_000_000
-# Of strains: along an axis, and of two axes.
-ALONG, ACROSS = (0, 1, 2), ((0, 1), (1, 2), (0, 2))
+NUMBERS_AT_ONCE = 12_000_000
+# The strains along axes, and those of two.
+STRAINS = (0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)
 
 
 def gram_matrix(grid: Grid, shapes: Displacements, material: tuple[float, float]) -> Array:
@@ -49,7 +49,7 @@ def _summed(grid: Grid, shapes: Displacements, constants: tuple[float, float], s
     found = np.zeros((size, size))
     lam, mu = constants
     normal = np.linalg.cholesky(lam * np.ones((3, 3)) + 2.0 * mu * np.eye(3))
-    for part in groups(grid, max(1, AT_ONCE // (27 * 6 * size))):
+    for part in groups(grid, max(1, NUMBERS_AT_ONCE // (27 * 6 * size))):
         rows = _strain_rows(part, shapes, size)
         rows[:, :, :3] = np.einsum("ab,epak->epbk", normal, rows[:, :, :3], optimize=True)
         rows[:, :, 3:] *= math.sqrt(mu)
@@ -64,7 +64,7 @@ def _strain_rows(part: Bricks, shapes: Displacements, size: int) -> Array:
     r = own.shape[-1]
     rows = np.empty((*own.shape[:2], 6, size))
     i, j = np.triu_indices(r)
-    for row, (a, b) in enumerate((*zip(ALONG, ALONG, strict=True), *ACROSS)):
+    for row, (a, b) in enumerate(STRAINS):
         half = 0.5 if a == b else 1.0
         rows[:, :, row, :r] = half * (own[:, :, a, b] + own[:, :, b, a])
         if size > r:

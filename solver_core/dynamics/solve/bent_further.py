@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +12,17 @@ from ..contact.bent import with_curves
 from ..contact.build import StepProblem
 from ..model.large_bends import Curve, LargeBends
 from ..model.predict import Begin
+from .islands import Totals
 
-if TYPE_CHECKING:
-    from .step_solver import Solved
-
-__all__ = ["solve_bent"]
+__all__ = ["Solved", "solve_bent"]
 
 Floats = NDArray[np.float64]
+# a problem with its impulses, which has the bias of joints, velocities (dof,), what became of it, and whether joints are loose
+Solved = tuple[StepProblem, Floats, Totals, bool]
 
 SOLVES = 3  # times that a step is solved
 # Of modal velocities, and of those that gravity gives in the step: what they may be off.
-NEAR = 1e-5
+STRAYED = 1e-5
 
 
 def solve_bent(begin: Begin, bend: LargeBends, solve: Callable[[StepProblem], Solved], problem: StepProblem) -> Solved:
@@ -50,7 +49,7 @@ def _further(
         curve = large.about(velocity)
         moved = curve.velocity + np.linalg.solve(curve.block, pushed)
         scale = max(np.abs(velocity).max(), begin.gravity_speed * np.sqrt(large.mass))
-        is_near &= bool(np.abs(moved - velocity).max() <= NEAR * scale)
+        is_near &= bool(np.abs(moved - velocity).max() <= STRAYED * scale)
         curves.append(curve)
         # of impacts before the step
         impulses.append(first.block @ (given - first.velocity))

@@ -29,7 +29,7 @@ from ..model.large_bends import LargeBends
 from ..model.moving import MovingIslands
 from ..model.predict import Begin
 from ..motion.deformation import Deformation
-from .bent_further import solve_bent
+from .bent_further import Solved, solve_bent
 from .energy_step import solve_islands_by_energy
 from .islands import Again, Error, Requests, Totals, island_of_each, not_begun, solve_islands
 from .outcome import Solution
@@ -54,8 +54,6 @@ CALM = 0.1  # of a motion: where joints that give way need no more than that, th
 # the impulses (t, 3) of all joints as they last were, and the bias of their rows in an earlier try of the step, if there was
 Known = tuple[Floats, Floats | None]
 Moved = Callable[[Floats], State]  # the state at a step's end, of velocities (dof,)
-# a problem with its impulses, which has the bias of joints, velocities (dof,), what became of it, and whether joints are loose
-Solved = tuple[StepProblem, Floats, Totals, bool]
 # the same, and (m,) which contacts push at the rebounds that were asked for
 Outcome = tuple[StepProblem, Floats, Totals, bool, NDArray[np.bool_]]
 

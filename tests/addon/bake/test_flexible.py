@@ -87,8 +87,10 @@ def test_playback_and_keyframes_bend_as_the_cache_has_it(make_plank, fake_worker
     assert np.abs(seen([ob], np.array(frames)[whole])[:, 0] - wanted[whole]).max() < 1e-5 * scale
 
 
-def test_the_bend_is_no_small_thing(make_plank, fake_worker):
+@pytest.mark.parametrize("large", [False, True])
+def test_the_bend_is_no_small_thing(make_plank, fake_worker, large):
     ob = make_plank()
+    ob.stiction.use_large_bends = large
     bake()
     shown = seen([ob], [3])[0, 0]
     for item in ob.stiction.backup.keys:

@@ -43,6 +43,7 @@ def total_energy(simulation, body):
     """J, of a scene whose first body is the only one that moves."""
     state, frame = simulation.checkpoint(), simulation.first_frame()
     v, w = state["velocity"][0], frame.velocities[0, 3:]
+    assert body.large is not None
     motion = body.mass * v @ v + w @ state["angular_momentum"][0] + state["modal_velocity"] @ state["modal_velocity"]
     return 0.5 * motion + energy(body.large.gram, state["modal"]) + 9.81 * body.mass * state["position"][0, 2]
 
