@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .bricks import Bricks
 from .inertia import ModalInertia
 
-__all__ = ["MOST_A_STEP", "LargeBending", "ReducedBody", "gram_size"]
+__all__ = ["MOST_A_STEP", "LargeBending", "ReducedBody", "equivalent_stress", "gram_size"]
 
 Array = NDArray[np.float64]
 
@@ -34,9 +34,9 @@ class ReducedBody:
 
     shapes: (n, 3, r) 1/sqrt(kg), what each mode does to the vertices of the shape, in the body's axes: displacements are
     shapes @ q in m, with q in m sqrt(kg), and half the square of q' is kinetic energy in J. inertia: what the floating frame
-    needs. bricks: what it was computed with. stress: (n, 6, r) Pa/(m sqrt(kg)) of each mode at the vertices, xx, yy, zz, xy,
-    yz, zx along the axes of the bricks. large: what large bends are
-    computed with, None of a body in small ones.
+    needs. bricks: what it was computed with. lame: (2,) Pa, lambda and mu. slopes: (n, 3, 3, r) 1/(m sqrt(kg)), the derivative
+    of each mode's component a along axis b of the bricks, at the vertices. large: what large bends are computed with, None of a
+    body in small ones.
     """
 
     mass: float
@@ -45,18 +45,30 @@ class ReducedBody:
     shapes: Array
     inertia: ModalInertia
     bricks: Bricks
-    stress: NDArray[np.float32]
+    lame: Array
+    slopes: NDArray[np.float32]
     large: LargeBending | None = None
 
     def stresses(self, q: Array) -> Array:
         """(n,) Pa, von Mises' equivalent stress at the vertices, with q (r,) m sqrt(kg)."""
-        x, y, z, xy, yz, zx = (self.stress @ q).T
-        return np.sqrt(0.5 * ((x - y) ** 2 + (y - z) ** 2 + (z - x) ** 2) + 3.0 * (xy**2 + yz**2 + zx**2))
+        return equivalent_stress(self.slopes @ q, self.lame, self.large is not None)
 
     @property
     def frequencies(self) -> Array:
         """(r,) Hz."""
         return self.omega / (2.0 * math.pi)
+
+
+def equivalent_stress(slopes: Array, lame: Array, large: bool) -> Array:
+    """(n,) Pa, von Mises' equivalent stress where displacements have slopes (n, 3, 3): of Hooke's law, or, large, of Saint
+    Venant and Kirchhoff's, whose stress F S F^T is that of the bent body times the share of volume that is left of it."""
+    transposed, eye = slopes.transpose(0, 2, 1), np.eye(3)
+    strain = 0.5 * (slopes + transposed + (transposed @ slopes if large else 0.0))
+    stress = lame[0] * np.trace(strain, axis1=1, axis2=2)[:, None, None] * eye + 2.0 * lame[1] * strain
+    if large:
+        stress = (eye + slopes) @ stress @ (eye + transposed)
+    deviator = stress - np.trace(stress, axis1=1, axis2=2)[:, None, None] / 3.0 * eye
+    return np.sqrt(1.5 * np.sum(deviator**2, axis=(1, 2)))
 
 
 def gram_size(count: int) -> int:

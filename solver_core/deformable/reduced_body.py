@@ -19,11 +19,11 @@ from ..scene.joints import FREE_AXIS
 from ..scene.spec import BodySpec, SceneSpec, ShapeSpec
 from .bricks import Bricks, nodal_load
 from .derivatives import large_bends
-from .elements import mass_matrix, stiffness_matrix
+from .elements import lame, mass_matrix, stiffness_matrix
 from .inertia import ModalInertia, modal_inertia
 from .modes import elastic_modes
 from .reduced import LargeBending, ReducedBody
-from .stress import stress_modes
+from .stress import slope_modes
 from .stvk import gram_matrix
 from .voxels import Grid, brick_grid, nodal_weights
 
@@ -62,22 +62,23 @@ def reduced_body(
     applied = np.stack(pushed, axis=2) if pushed else None
     large = None
     if spec.kind is Elasticity.STVK:
-        material = spec.young, spec.poisson
-        omega, bends, number = large_bends(grid, (stiffness, weights), material, spec.modes, held, applied)
-        modes, large = bends.nodal, LargeBending(gram_matrix(grid, bends, material), number)
+        constants = spec.young, spec.poisson
+        omega, bends, number = large_bends(grid, (stiffness, weights), constants, spec.modes, held, applied)
+        modes, large = bends.nodal, LargeBending(gram_matrix(grid, bends, constants), number)
     else:
         omega, modes = elastic_modes(stiffness, weights, grid.points, spec.modes, held, applied)
     modes = np.einsum("vkr,ka->var", modes, grid.axes)
     share = nodal_weights(grid, shape.vertices).tocsr()
     shapes = np.ascontiguousarray((share @ modes.reshape(len(modes), -1)).reshape(-1, 3, spec.modes))
     bricks = brick_modes(grid, modes)
-    stress = stress_modes(bricks, spec.young, spec.poisson)
-    stress = (share @ stress.reshape(len(stress), -1)).reshape(-1, 6, spec.modes).astype(np.float32)
+    slopes = slope_modes(bricks, spec.young, spec.poisson)
+    slopes = (share @ slopes.reshape(len(slopes), -1)).reshape(-1, 3, 3, spec.modes).astype(np.float32)
+    material = np.array(lame(spec.young, spec.poisson))
     damping = 2.0 * spec.damping_ratio * omega**2 / omega[0]
     inertia = modal_inertia(grid.points @ grid.axes, weights, modes)
     # sums have other bits in another order of memory, and what is read from a file has this one
     inertia = ModalInertia(*(np.ascontiguousarray(array) for array in inertia))
-    return ReducedBody(solid.mass, omega, damping, shapes, inertia, bricks, stress, large)
+    return ReducedBody(solid.mass, omega, damping, shapes, inertia, bricks, material, slopes, large)
 
 
 def brick_modes(grid: Grid, modes: Array) -> Bricks:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stresses in a body that bends, linear in its modes.
+"""Stresses in a body that bends, from the slopes of its modes.
 
-In each brick the strain at its corners is that of its shape functions, and in a full one of Wilson's modes, which are condensed
+In each brick the slope at its corners is that of its shape functions, and in a full one of Wilson's modes, which are condensed
 out of its stiffness and follow from the corners. At a node it is the mean over the bricks there, by how much of each is filled,
 and a vertex has that of the nodes around it. So a peak that is narrower than a brick, as in an inner corner, is cut off.
 """
@@ -14,21 +14,18 @@ from numpy.typing import NDArray
 from .bricks import Bricks
 from .elements import corner_gradients, lame, recovered_modes
 
-__all__ = ["stress_modes"]
+__all__ = ["slope_modes"]
 
 Array = NDArray[np.float64]
 
 # Bricks at once: 2 MB for each 20 modes and 100 bricks.
 STRESSED_AT_ONCE = 1_000
-# xx, yy, zz, xy, yz, zx.
-COMPONENT, DIRECTION = np.array([0, 1, 2, 0, 1, 2]), np.array([0, 1, 2, 1, 2, 0])
 
 
-def stress_modes(bricks: Bricks, young: float, poisson: float) -> Array:
-    """(v, 6, r) Pa for each of the modes, at nodes, along the axes of the grid: xx, yy, zz, xy, yz, zx. young: Pa."""
-    lam, mu = lame(young, poisson)
+def slope_modes(bricks: Bricks, young: float, poisson: float) -> Array:
+    """(v, 3, 3, r) for each of the modes, at nodes: the derivative of component a along axis b of the grid. young: Pa."""
     count = bricks.modes.shape[2]
-    total, share = np.zeros((len(bricks.modes), 6, count)), np.zeros(len(bricks.modes))
+    total, share = np.zeros((len(bricks.modes), 3, 3, count)), np.zeros(len(bricks.modes))
     along = np.einsum("ka,var->vkr", bricks.axes, bricks.modes)
     volume = bricks.filled * bricks.sizes.prod(axis=1)
     for first in range(0, len(bricks), STRESSED_AT_ONCE):
@@ -38,11 +35,8 @@ def stress_modes(bricks: Bricks, young: float, poisson: float) -> Array:
         slopes = np.einsum("ekcb,ecar->ekabr", whole, corners)
         full = np.flatnonzero(bricks.filled[part] == 1.0)
         if len(full):
-            own = recovered_modes(sizes[full], lam, mu) @ corners[full].reshape(len(full), 24, count)
+            own = recovered_modes(sizes[full], *lame(young, poisson)) @ corners[full].reshape(len(full), 24, count)
             slopes[full] += np.einsum("ekcb,ecar->ekabr", inner[full], own.reshape(len(full), 3, 3, count))
-        strain = 0.5 * (slopes + slopes.swapaxes(2, 3))
-        stress = 2.0 * mu * strain[:, :, COMPONENT, DIRECTION]
-        stress[:, :, :3] += lam * np.einsum("ekaar->ekr", strain)[:, :, None]
-        np.add.at(total, nodes, volume[part][:, None, None, None] * stress)
+        np.add.at(total, nodes, volume[part][:, None, None, None, None] * slopes)
         np.add.at(share, nodes, volume[part][:, None])
-    return total / share[:, None, None]
+    return total / share[:, None, None, None]

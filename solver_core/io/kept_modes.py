@@ -83,13 +83,8 @@ def decode_modes(chunk: Chunk, bodies: int) -> SceneModes:
 def arrays_of(body: ReducedBody) -> dict[str, NDArray[Any]]:
     inertia = {f"inertia.{name}": getattr(body.inertia, name) for name in INERTIA}
     bricks = {f"bricks.{name}": getattr(body.bricks, name) for name in OF_BRICKS}
-    whole = {
-        "omega": body.omega,
-        "damping": body.damping,
-        "shapes": body.shapes,
-        "mass": np.array([body.mass]),
-        "stress": body.stress,
-    }
+    scalars = {"mass": np.array([body.mass]), "lame": body.lame}
+    whole = {"omega": body.omega, "damping": body.damping, "shapes": body.shapes, "slopes": body.slopes, **scalars}
     large = {} if body.large is None else {"gram": body.large.gram, "modes": np.array([body.large.modes])}
     return {**whole, **inertia, **bricks, **large}
 
@@ -97,35 +92,30 @@ def arrays_of(body: ReducedBody) -> dict[str, NDArray[Any]]:
 def body_of(arrays: Mapping[str, NDArray[Any]], prefix: str) -> ReducedBody:
     """The body whose arrays have names that begin so; raises KeyError, ValueError."""
     count, vertices = len(arrays[f"{prefix}omega"]), len(arrays[f"{prefix}shapes"])
-    shapes = {
-        "omega": (count,),
-        "damping": (count,),
-        "shapes": (vertices, 3, count),
-        "mass": (1,),
-        "stress": (vertices, 6, count),
-    }
+    shapes = {"omega": (count,), "damping": (count,), "shapes": (vertices, 3, count), "mass": (1,), "lame": (2,)}
+    shapes |= {"slopes": (vertices, 3, 3, count)}
     shapes |= {"inertia.momentum": (count, 3), "inertia.spin": (count, 3), "inertia.first": (count, 3, 3)}
     shapes |= {"inertia.second": (count, count, 3, 3), "inertia.gyroscopic": (count, count, 3)}
-    bricks, nodes = len(arrays[f"{prefix}bricks.nodes"]), len(arrays[f"{prefix}bricks.modes"])
-    shapes |= {"bricks.axes": (3, 3), "bricks.lowest": (bricks, 3), "bricks.sizes": (bricks, 3), "bricks.filled": (bricks,)}
-    shapes |= {"bricks.nodes": (bricks, 8), "bricks.modes": (nodes, 3, count)}
+    number, nodes = len(arrays[f"{prefix}bricks.nodes"]), len(arrays[f"{prefix}bricks.modes"])
+    shapes |= {"bricks.axes": (3, 3), "bricks.lowest": (number, 3), "bricks.sizes": (number, 3), "bricks.filled": (number,)}
+    shapes |= {"bricks.nodes": (number, 8), "bricks.modes": (nodes, 3, count)}
     if f"{prefix}gram" in arrays:
         shapes |= {"gram": (gram_size(count), gram_size(count)), "modes": (1,)}
     found = {name: arrays[prefix + name] for name in shapes}
     for name, array in found.items():
-        wanted = np.dtype({"bricks.nodes": np.int64, "modes": np.int64, "stress": np.float32}.get(name, np.float64))
+        wanted = np.dtype({"bricks.nodes": np.int64, "modes": np.int64, "slopes": np.float32}.get(name, np.float64))
         if array.shape != shapes[name] or array.dtype != wanted or not np.isfinite(array).all():
             raise ValueError(f"modes: {name!r} has the shape {array.shape} of {array.dtype}, or is not finite")
     if not (count and (found["omega"] > 0.0).all() and (found["damping"] >= 0.0).all() and found["mass"][0] > 0.0):
         raise ValueError("modes without a frequency, a damping or a mass")
     corners = found["bricks.nodes"]
-    if not (bricks and 0 <= corners.min() <= corners.max() < nodes and (found["bricks.sizes"] > 0.0).all()):
+    if not (number and 0 <= corners.min() <= corners.max() < nodes and (found["bricks.sizes"] > 0.0).all()):
         raise ValueError("modes of bricks that are none")
     large = LargeBending(found["gram"], int(found["modes"][0])) if "gram" in found else None
     inertia = ModalInertia(*(found[f"inertia.{name}"] for name in INERTIA))
     whole = found["omega"], found["damping"], found["shapes"], inertia
     bricks = Bricks(*(found[f"bricks.{name}"] for name in OF_BRICKS))
-    return ReducedBody(float(found["mass"][0]), *whole, bricks, found["stress"], large)
+    return ReducedBody(float(found["mass"][0]), *whole, bricks, found["lame"], found["slopes"], large)
 
 
 def scene_modes(

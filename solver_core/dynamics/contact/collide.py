@@ -40,11 +40,11 @@ class Collider:
         rotation: (n, 3, 3) of the state's orientations, where it is known already.
         """
         shapes, model, excluded = self._bodies.shapes, self._bodies.model, self._together.excluded
-        rotation = matrices(state.orientation) if rotation is None else rotation
+        turned: Floats = matrices(state.orientation) if rotation is None else rotation
         reach = 2.0 * self._rest + self._impacts.turning_reach(twist, h) + self._deformation.reach(h)
-        scene = Scene(state.position, rotation, reach, h * twist[:, :3], model.collections, movable, excluded)
+        scene = Scene(state.position, turned, reach, h * twist[:, :3], model.collections, movable, excluded)
         contacts = detect_all(shapes, scene, self._threads, self._deformation.bends)
-        return self._deformation.spanning(contacts, state.position, rotation, self._rest)
+        return self._deformation.spanning(contacts, state.position, turned, self._rest)
 
     def neighbours(self, state: State) -> Ints:
         """(k, 2) bodies a < b, sorted, whose boxes meet where they are, each grown by half of its half extent."""

@@ -85,7 +85,7 @@ def pivot_lcp(
     return LcpEnd(Status.MAX_ITERATIONS, *best, None, attempts.statistics(counts, tried, begin))
 
 
-def _outcome(A: Floats, b: Floats, symmetric: bool, attempt: Attempt, known: Floats, pivots: int, deadline: float):
+def _outcome(A: Floats, b: Floats, symmetric: bool, attempt: Attempt, known: Floats, pivots: int, deadline: float) -> Any:
     """The fields of an `Outcome`, from known forces (n,), empty for none, if the attempt is to use them."""
     limit = attempts.pivots_of(attempt, False, pivots)
     known = attempt.known(known)

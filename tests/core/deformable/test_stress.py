@@ -7,9 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
+from solver_core.deformable.reduced import equivalent_stress
 from solver_core.deformable.reduced_body import brick_modes, reduced_body
-from solver_core.deformable.stress import stress_modes
+from solver_core.deformable.stress import slope_modes
 from solver_core.deformable.voxels import brick_grid
 from solver_core.geometry.surfaces import mesh_surface
 from solver_core.scene.deformable import DeformableSpec
@@ -22,16 +24,38 @@ ROOT = np.flatnonzero(SHAPE.vertices[:, 0] < -0.499).astype(np.int32)
 SPEC = DeformableSpec(young=YOUNG, poisson=0.3, modes=20, resolution=50, pinned=ROOT)
 
 
+LAM, MU = YOUNG * 0.3 / (1.3 * 0.4), YOUNG / 2.6
+
+
+def von_mises(stress):
+    """Of the principal stresses, as textbooks have it."""
+    a, b, c = np.linalg.eigvalsh(stress)
+    return np.sqrt(0.5 * ((a - b) ** 2 + (b - c) ** 2 + (c - a) ** 2))
+
+
 def test_a_uniform_strain_has_the_stress_of_hookes_law():
     grid = brick_grid(mesh_surface(box().vertices, box().triangles), 20)
     gradient = np.random.default_rng(1).normal(size=(3, 3))
     bricks = brick_modes(grid, (grid.points @ grid.axes @ gradient.T)[:, :, None])
-    lam, mu = YOUNG * 0.3 / (1.3 * 0.4), YOUNG / 2.6
-    strain = 0.5 * grid.axes @ (gradient + gradient.T) @ grid.axes.T
-    stress = lam * np.trace(strain) * np.eye(3) + 2.0 * mu * strain
-    wanted = np.array([*np.diag(stress), stress[0, 1], stress[1, 2], stress[2, 0]])
-    found = stress_modes(bricks, YOUNG, 0.3)[:, :, 0]
-    np.testing.assert_allclose(found, np.tile(wanted, (len(found), 1)), rtol=1e-9, atol=1e-6 * np.abs(wanted).max())
+    slopes = slope_modes(bricks, YOUNG, 0.3)[..., 0]
+    np.testing.assert_allclose(slopes, np.tile(grid.axes @ gradient @ grid.axes.T, (len(slopes), 1, 1)), rtol=0.0, atol=1e-9)
+    strain = 0.5 * (gradient + gradient.T)
+    wanted = von_mises(LAM * np.trace(strain) * np.eye(3) + 2.0 * MU * strain)
+    assert equivalent_stress(slopes, np.array([LAM, MU]), False) == pytest.approx(wanted, rel=1e-9)
+
+
+def test_what_turns_far_without_a_strain_has_no_stress_and_what_is_stretched_has_that_of_its_law():
+    turn = Rotation.from_rotvec([1.0, -2.0, 0.5]).as_matrix()
+    stretch = np.diag([1.4, 1.0, 0.9])
+    for slopes in (turn - np.eye(3), turn @ stretch - np.eye(3), stretch - np.eye(3)):
+        right = slopes + np.eye(3)
+        strain = 0.5 * (right.T @ right - np.eye(3))
+        wanted = von_mises(right @ (LAM * np.trace(strain) * np.eye(3) + 2.0 * MU * strain) @ right.T)
+        found = equivalent_stress(slopes[None], np.array([LAM, MU]), True)[0]
+        assert found == pytest.approx(wanted, rel=1e-9, abs=1e-6)
+    assert equivalent_stress((turn @ stretch - np.eye(3))[None], np.array([LAM, MU]), True) == pytest.approx(
+        equivalent_stress((stretch - np.eye(3))[None], np.array([LAM, MU]), True), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("place", [0.0, 0.25, 0.5])
