@@ -19,12 +19,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import kernel
-
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
-__all__ = ["ModalInertia", "angular_momentum", "inertia_change", "inertia_slopes", "modal_inertia", "quadratic_forces"]
+__all__ = ["ModalInertia", "angular_momentum", "modal_inertia"]
 
 Array = NDArray[np.float64]
 
@@ -62,59 +60,9 @@ def modal_inertia(points: Array, mass: csc_array, modes: Array) -> ModalInertia:
     )
 
 
-@kernel
-def inertia_change(terms, q):
-    """(3, 3) kg m^2, I(q) - I(0), for (r,) q."""
-    change = np.zeros((3, 3))
-    for a in range(3):
-        for b in range(3):
-            for i in range(len(q)):
-                part = terms.first[i, a, b]
-                for j in range(len(q)):
-                    part += q[j] * terms.second[i, j, a, b]
-                change[a, b] -= q[i] * part
-    trace = change[0, 0] + change[1, 1] + change[2, 2]
-    for a in range(3):
-        change[a, a] -= trace
-    return change
-
-
-@kernel
-def inertia_slopes(terms, q):
-    """(r, 3, 3) dI/dq_i, for (r,) q."""
-    slopes, half = np.empty((len(q), 3, 3)), np.empty((3, 3))
-    for i in range(len(q)):
-        half[:] = 0.0
-        for j in range(len(q)):
-            for a in range(3):
-                for b in range(3):
-                    half[a, b] += q[j] * terms.second[i, j, a, b]
-        trace = 0.0
-        for a in range(3):
-            trace += terms.first[i, a, a] + 2.0 * half[a, a]
-            for b in range(3):
-                slopes[i, a, b] = -(terms.first[i, a, b] + half[a, b] + half[b, a])
-        for a in range(3):
-            slopes[i, a, a] += trace
-    return slopes
-
-
 def angular_momentum(terms: ModalInertia, q: Array, velocity: Array) -> Array:
     """(3,) kg m^2/s, what the modes have beyond I(q) w: sum q_i q'_j G_ij."""
     return np.einsum("i,j,ija->a", q, velocity, terms.gyroscopic)
-
-
-@kernel
-def quadratic_forces(terms, q, velocity, turning):
-    """(r,) g: what a spin `turning` (3,) rad/s, in the body's axes, drives modes (r,) q with velocities (r,) with."""
-    force, slopes = np.zeros(len(q)), inertia_slopes(terms, q)
-    for i in range(len(q)):
-        for a in range(3):
-            for b in range(3):
-                force[i] += 0.5 * turning[a] * slopes[i, a, b] * turning[b]
-            for j in range(len(q)):
-                force[i] += 2.0 * turning[a] * terms.gyroscopic[i, j, a] * velocity[j]
-    return force
 
 
 def _axial(products: Array) -> Array:

@@ -16,7 +16,7 @@ from .jointed import X_TO_Y, Z_TO_Y
 
 __all__ = ["block_feeder"]
 
-X, Y, Z = np.eye(3)
+AHEAD, SIDEWAYS = np.eye(3)[:2]
 IRON, OAK = 7850.0, 700.0  # kg / m^3
 STRONG = 100.0  # N m, of the motor: more than anything in the way asks for
 
@@ -50,9 +50,9 @@ def block_feeder(
     place = back + 0.5 * length, 0.0, level + 0.5 * tall + 0.01 * e
     bodies.append(box("Pusher", (length, 0.9 * e, tall), place, steel, IRON * 0.81 * e * e * length))
     wheel = BodySpec("Wheel", BodyKind.ACTIVE, cylinder_shape(1.1 * throw, 0.2 * e), hub, Z_TO_Y, density=IRON, material=steel)
-    bodies.append(replace(wheel, position=hub + 0.3 * e * Y))
-    pin = hub - throw * X
-    bodies.append(box("Rod", (rod, 0.1 * e, 0.15 * e), pin + 0.5 * rod * X, steel, IRON * 0.015 * e * e * rod))
+    bodies.append(replace(wheel, position=hub + 0.3 * e * SIDEWAYS))
+    pin = hub - throw * AHEAD
+    bodies.append(box("Rod", (rod, 0.1 * e, 0.15 * e), pin + 0.5 * rod * AHEAD, steel, IRON * 0.015 * e * e * rod))
     drive = replace(FREE_AXIS, motor_velocity=2.0 * math.pi * turns, motor_force=STRONG)
     free = FREE_AXIS, FREE_AXIS, FREE_AXIS
     joints = (

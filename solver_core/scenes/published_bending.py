@@ -21,11 +21,11 @@ from .published import jamming_tube
 
 __all__ = ["bunnies_on_arches", "bunny_drop", "composites", "dinosaurs", "rubber_jam"]
 
-RUBBER = 1100.0  # kg / m^3
-STONE = 2400.0
+OF_RUBBER = 1100.0  # kg / m^3
+OF_STONE = 2400.0
 OF_PLATES = 2700.0
-WIDE, SHEET, PLATE = 0.2, 0.03, 0.005  # m
-LAYERS = ("Sheet", "Sheet", "Plate") * 3 + ("Sheet", "Plate")
+SHEET_EDGE, SHEET_THICKNESS, PLATE_THICKNESS = 0.2, 0.03, 0.005  # m
+LAYERS_OF_A_PILE = ("Sheet", "Sheet", "Plate") * 3 + ("Sheet", "Plate")
 
 
 def composites(
@@ -46,19 +46,19 @@ def composites(
     turned, (sine, cosine) = axis_angle((0.0, 1.0, 0.0), angle), (math.sin(angle), math.cos(angle))
     turn = np.array([[cosine, 0.0, sine], [0.0, 1.0, 0.0], [-sine, 0.0, cosine]])
     bodies = [ground(pair_material(1.0), turned)]
-    shape = sheet((WIDE, WIDE, SHEET), (divisions, divisions, 1))
-    plate = box_shape((WIDE, WIDE, PLATE))
+    shape = sheet((SHEET_EDGE, SHEET_EDGE, SHEET_THICKNESS), (divisions, divisions, 1))
+    plate = box_shape((SHEET_EDGE, SHEET_EDGE, PLATE_THICKNESS))
     for row, stiffness in enumerate(young):
         spec = DeformableSpec(young=stiffness, poisson=0.4, modes=modes, resolution=12, damping_ratio=0.2)
         for column, coefficient in enumerate(mu):
             at, material, pile = 0.0, pair_material(coefficient), f"{row + 1}.{column + 1}"
-            for layer, kind in enumerate(LAYERS):
-                thick = SHEET if kind == "Sheet" else PLATE
-                place = turn @ (3.0 * WIDE * (row - 0.5), 1.8 * WIDE * (1 - column), at + 0.5 * thick)
+            for layer, kind in enumerate(LAYERS_OF_A_PILE):
+                thick = SHEET_THICKNESS if kind == "Sheet" else PLATE_THICKNESS
+                place = turn @ (3.0 * SHEET_EDGE * (row - 0.5), 1.8 * SHEET_EDGE * (1 - column), at + 0.5 * thick)
                 at += thick + 1e-5
                 body = BodySpec(f"{kind} {pile}.{layer + 1}", BodyKind.ACTIVE, plate, place, turned, material=material)
                 if kind == "Sheet":
-                    body = replace(body, shape=shape, density=RUBBER, deformable=spec)
+                    body = replace(body, shape=shape, density=OF_RUBBER, deformable=spec)
                 bodies.append(body if body.deformable else replace(body, density=OF_PLATES))
     return SceneSpec(tuple(bodies), frame_end=frames)
 
@@ -83,7 +83,7 @@ def dinosaurs(
         outward = np.array([math.cos(angle), math.sin(angle), 0.0])
         turn = axis_angle((0.0, 0.0, 1.0), angle + math.pi)
         body = BodySpec(f"Dinosaur {i + 1}", BodyKind.ACTIVE, shape, 0.8 * outward + np.array([0.0, 0.0, level]), turn)
-        flying = replace(body, velocity=-speed * outward + np.array([0.0, 0.0, 1.0]), density=RUBBER, material=material)
+        flying = replace(body, velocity=-speed * outward + np.array([0.0, 0.0, 1.0]), density=OF_RUBBER, material=material)
         bodies.append(replace(flying, deformable=bending))
     return SceneSpec((ground(material), *bodies), frame_end=frames)
 
@@ -120,7 +120,7 @@ def bunnies_on_arches(
             x = -0.9 + 0.3 * (i // 2)
             height = 0.9 * (0.35 - x) / 1.55 + 0.25 + 0.02 * i
             place = np.array([x, y + 0.13 * (2 * (i % 2) - 1), height])
-            body = BodySpec(f"{name} {i + 1}", BodyKind.ACTIVE, shape, place, turn, density=RUBBER)
+            body = BodySpec(f"{name} {i + 1}", BodyKind.ACTIVE, shape, place, turn, density=OF_RUBBER)
             bodies.append(replace(body, material=pair_material(coefficient), deformable=bending))
     return SceneSpec(tuple(bodies), frame_end=frames)
 
@@ -141,7 +141,7 @@ def bunny_drop(count: int = 64, mu: float = 0.5, cells: int = 10, seed: int = 1,
         row, column = divmod(place, across)
         at = pitch * np.array([column - 0.5 * (across - 1), row - 0.5 * (across - 1), layer + 0.8])
         turn = random.normal(size=4)
-        body = BodySpec(f"Bunny {i + 1}", BodyKind.ACTIVE, shape, at, turn / np.linalg.norm(turn), density=RUBBER)
+        body = BodySpec(f"Bunny {i + 1}", BodyKind.ACTIVE, shape, at, turn / np.linalg.norm(turn), density=OF_RUBBER)
         bodies.append(replace(body, material=material))
     return SceneSpec(tuple(bodies), frame_end=frames)
 
@@ -175,5 +175,5 @@ def _round_arch(name: str, foot: np.ndarray, blocks: int, material: MaterialSpec
                 for radius in (inner, outer)
             ]
         )
-        found.append(block(f"{name} {i + 1}", corners, material, STONE))
+        found.append(block(f"{name} {i + 1}", corners, material, OF_STONE))
     return found

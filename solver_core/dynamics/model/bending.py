@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...deformable.inertia import inertia_change, quadratic_forces
+from ...deformable.floating_frame import inertia_change, quadratic_forces
 from ...deformable.reduced import MOST_A_STEP, ReducedBody
 from ...deformable.reduced_body import joint_loads, preparation_digest, prepared
 from ...scene.spec import SceneSpec, SceneWarning, SolverSettings

@@ -153,7 +153,7 @@ class Deformation:
         return modes if bends else None
 
     def spanning(self, contacts: ContactSet, position: Floats, rotation: Floats, rest: Floats) -> ContactSet:
-        """The contacts without those of bodies that bend which lie and move between two others (`contact/between.py`).
+        """The contacts without those of bodies that bend which lie and move between two others (`between.py`).
 
         position (n, 3), rotation (n, 3, 3), rest (n,) m: of the bodies, the last their rest offsets.
         """
@@ -162,7 +162,7 @@ class Deformation:
         modes = self.modes_at(contacts.body_a, contacts.body_b, contacts.point, position, rotation)
         if modes is None:
             return contacts
-        from ..contact.between import not_between
+        from .between import not_between
 
         where = contacts.body_a, contacts.body_b, contacts.point, contacts.normal, contacts.gap
         return contacts.chosen(not_between(*where, self._bends, modes, rest))

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from solver_core.deformable.elements import mass_matrix
-from solver_core.deformable.inertia import angular_momentum, inertia_change, inertia_slopes, quadratic_forces
+from solver_core.deformable.floating_frame import inertia_change, inertia_slopes, quadratic_forces
+from solver_core.deformable.inertia import angular_momentum
 from solver_core.deformable.reduced_body import reduced_body
 from solver_core.deformable.voxels import brick_grid
 from solver_core.geometry.mass_properties import mass_properties

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from solver_core.dynamics.contact.between import not_between
+from solver_core.dynamics.motion.between import not_between
 
 REST = np.array([1e-4, 0.0])
 

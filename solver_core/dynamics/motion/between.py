@@ -15,13 +15,13 @@ from ...compile.kernel import kernel, leaf_kernel
 __all__ = ["NEAREST", "not_between"]
 
 # Of the way from one to the other: how far off it a contact may lie.
-STRAIGHT = 1e-3
+BESIDE_THE_LINE = 1e-3
 # How much their normals may differ.
-SAME_NORMAL = 1e-3
+NORMALS_APART = 1e-3
 # Of the modes of the two: how much those of the contact may differ from what is between theirs.
-SAME_MODES = 1e-2
+MODES_APART = 1e-2
 # Of the smaller rest offset: how much nearer it may be than what is between their gaps.
-NEARER = 1e-2
+NEARER_THAN_BETWEEN = 1e-2
 # How many of a contact's nearest two may be.
 NEAREST = 8
 
@@ -60,9 +60,9 @@ def _place_between(point, normal, i, j, k):
     weight = along / length
     for axis in range(3):
         off += (point[k, axis] - point[i, axis] - weight * (point[j, axis] - point[i, axis])) ** 2
-        if abs(normal[i, axis] - normal[k, axis]) + abs(normal[j, axis] - normal[k, axis]) > SAME_NORMAL:
+        if abs(normal[i, axis] - normal[k, axis]) + abs(normal[j, axis] - normal[k, axis]) > NORMALS_APART:
             return -1.0
-    return weight if off <= STRAIGHT * STRAIGHT * length else -1.0
+    return weight if off <= BESIDE_THE_LINE * BESIDE_THE_LINE * length else -1.0
 
 
 @leaf_kernel
@@ -78,7 +78,7 @@ def _moves_between(modes, normal, i, j, k, weight):
                 at_k += normal[k, axis] * modes[side, k, axis, r]
             other += (at_k - (1.0 - weight) * at_i - weight * at_j) ** 2
             own += at_i * at_i + at_j * at_j
-    return other <= SAME_MODES * SAME_MODES * own
+    return other <= MODES_APART * MODES_APART * own
 
 
 @leaf_kernel
@@ -110,7 +110,7 @@ def not_between(body_a, body_b, point, normal, gap, bends, modes, rest):
         a, b, end = body_a[first], body_b[first], first + 1
         while end < len(gap) and body_a[end] == a and body_b[end] == b:
             end += 1
-        nearer = NEARER * (rest[b] if rest[a] == 0.0 else (rest[a] if rest[b] == 0.0 else min(rest[a], rest[b])))
+        nearer = NEARER_THAN_BETWEEN * (rest[b] if rest[a] == 0.0 else (rest[a] if rest[b] == 0.0 else min(rest[a], rest[b])))
         if bends[a] or bends[b]:
             # with what lay nearest left out, others are the nearest
             while _leave_out((first, end), (point, normal, gap), modes, nearer, kept, index, square):
