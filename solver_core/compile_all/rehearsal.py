@@ -13,11 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..collision.contact_set import ContactSet
 from ..collision.detect import detect
 from ..collision.time_of_impact import OVERLAP_ALLOWED, Motion
-from ..deformable.reduced import gram_size
-from ..deformable.stvk import interval_force, tangents
 from ..dynamics.look_ahead.impacts import ImpactFinder
 from ..dynamics.model.bodies import build_bodies
 from ..dynamics.model.held_together import HeldTogether
@@ -26,7 +23,9 @@ from ..dynamics.motion.deformation import Deformation
 from ..dynamics.motion.rotation import matrices
 from ..dynamics.simulation import Simulation
 from ..problem.system import one_body
+from ..scene.deformable import DeformableSpec, Elasticity
 from ..scene.fields import FieldKind, FieldSpec
+from ..scene.joints import FREE_AXIS, LOCKED, JointSpec
 from ..scene.parts import BOX_TRIANGLES, box, box_shape, cone_shape, cylinder_shape, ground
 from ..scene.spec import BodyKind, BodySpec, ChildSpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec, Staggering
 from ..scenes.plain import card_house, chain, jamming_rod, slope
@@ -51,20 +50,11 @@ class Part:
     after: tuple[str, ...] = ()
 
 
-class ToldContacts(Simulation):
-    """A simulation with given contacts, the four below a cube, so that nothing of collision is compiled."""
-
-    def _collide(self, rotation, movable, twist, h) -> ContactSet:  # noqa: ARG002, it needs none of them
-        corners = np.array([[x, y, 0.0] for x in (-0.1, 0.1) for y in (-0.1, 0.1)])
-        below, above = np.zeros(4, np.int64), np.ones(4, np.int64)
-        return ContactSet(below, above, corners, np.tile([0.0, 0.0, 1.0], (4, 1)), np.zeros(4), np.arange(4, dtype=np.uint64))
-
-
-def solve_told(**settings) -> None:
+def solve_cube(**settings) -> None:
     """A frame of a cube that slides, which takes the method through all that it does."""
     material = card_house(levels=1).bodies[0].material
     cube = box("Cube", (0.2, 0.2, 0.2), (0.0, 0.0, 0.1), material, velocity=(1e-3, 0.0, 0.0))
-    ToldContacts(SceneSpec((ground(material), cube)), substeps=1, **settings).run(1)
+    Simulation(SceneSpec((ground(material), cube)), substeps=1, **settings).run(1)
 
 
 def large() -> None:
@@ -80,14 +70,14 @@ def large() -> None:
 
 def staggered() -> None:
     for variant in Staggering:
-        solve_told(staggering=variant, polygon_sides=0)
-    solve_told(polygon_sides=8)
+        solve_cube(staggering=variant, polygon_sides=0)
+    solve_cube(polygon_sides=8)
     large()
 
 
 def pivoting() -> None:
-    solve_told(method="pivot")
-    solve_told(tolerance=UNREACHABLE)
+    solve_cube(method="pivot")
+    solve_cube(tolerance=UNREACHABLE)
 
 
 def body(name: str, shape: ShapeSpec, position, kind: BodyKind = BodyKind.ACTIVE, **fields) -> BodySpec:
@@ -180,12 +170,13 @@ def collide(scene: Callable[[], SceneSpec]) -> Callable[[], None]:
     return run
 
 
-def large_bends() -> None:
-    """The forces of a body that takes two shapes."""
-    still = np.zeros(2)
-    gram = np.eye(gram_size(2))
-    interval_force(gram, still, still, STEP, 0.0, still)
-    tangents(gram, still, still, STEP, 0.0, still)
+def bending() -> SceneSpec:
+    """A body in small bends and one in large ones, jointed, on the ground and on each other."""
+    law = DeformableSpec(young=1e5, modes=2, resolution=2)
+    small = body("Small", mesh_box(0.2), (0.0, 0.0, 0.1), deformable=law)
+    large = body("Large", mesh_box(0.2), (0.05, 0.0, 0.3), deformable=replace(law, kind=Elasticity.STVK))
+    joint = JointSpec("Hinge", "Small", "Large", np.array([0.0, 0.0, 0.2]), angular=(LOCKED, LOCKED, FREE_AXIS))
+    return SceneSpec((ground(card_house(levels=1).bodies[0].material), small, large), joints=(joint,))
 
 
 def whole(scene: Callable[[], SceneSpec], **settings) -> None:
@@ -227,6 +218,7 @@ def whole_scenes() -> None:
     whole(jamming_rod)
     whole(jamming_rod, method="pivot")
     whole(chain)
+    whole(bending)
 
 
 PARTS = (
@@ -236,6 +228,5 @@ PARTS = (
     Part("meshes", collide(meshes), ("contacts of boxes and hulls",)),
     Part("cylinders and cones", collide(rounds), ("contacts of boxes and hulls",)),
     Part("cylinders and cones on meshes", collide(rounds_on_meshes), ("meshes", "cylinders and cones")),
-    Part("large bends", large_bends),
     Part("whole scenes", whole_scenes, ("pivoting", "cylinders and cones on meshes")),
 )
