@@ -153,7 +153,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         )
     ),
     "look-ahead": Mechanism(
-        (Edit("dynamics/simulation.py", "if not self._later.may_matter(solution.twist, h, h / self._step):", "if h > 0.0:"),)
+        (Edit("dynamics/stepper.py", "if not self._later.may_matter(solution.twist, h, h / self.step):", "if h > 0.0:"),)
     ),
     # meshes
     "features out of reach": Mechanism(

@@ -148,7 +148,7 @@ def asked_of(system, requests_of_bodies):
     return islands, tolerance, moving
 
 
-@kernel_part
+@inner_kernel
 def measure_island(system, impulse, sides, relative):
     """Relative Coulomb residuals from the impulses alone: cone, complementarity, dissipation into `relative` (3,).
 
@@ -249,8 +249,9 @@ def _solve_each(system, islands, requests, which, effort, impulse, v, out):
         else:
             history[:] = 0.0
             request = Request(tolerance[i], moving[i], max_iterations, sides)
-            of_part = part, request, variant, effort, some, velocity, history
-            answer, done, worst, contact, natural, relative = _solve_busy(*of_part)
+            answer, done, worst, contact, natural, relative = _solve_busy(
+                part, request, variant, effort, some, velocity, history
+            )
             out.status[i] = answer.status
             if answer.status == Status.SOLVED and not worst <= tolerance[i]:
                 out.status[i] = Status.UNCONFIRMED
