@@ -12,10 +12,7 @@ from bpy.types import Mesh, Object
 from gpu_extras.batch import batch_for_shader
 from numpy.typing import NDArray
 
-from ...solver_core.deformable.voxels import brick_grid, surface_edges
-from ...solver_core.geometry.surfaces import mesh_surface
 from ..blender.rotations import nearest_rotation
-from ..read.shapes import ShapeError, raw_mesh, signed_volume
 from ..settings.object_properties import may_bend
 
 __all__ = ["edges_of", "register", "unregister"]
@@ -34,6 +31,11 @@ class Overlay:
 
 def edges_of(ob: Object) -> NDArray[np.float64]:
     """(k, 2, 3) in the world, the outer edges of the bricks of a flexible object; none where it cannot bend."""
+    # only now: scipy takes a second to load
+    from ...solver_core.deformable.voxels import brick_grid, surface_edges
+    from ...solver_core.geometry.surfaces import mesh_surface
+    from ..read.shapes import ShapeError, raw_mesh, signed_volume
+
     world = np.array(ob.matrix_world)
     rotation = nearest_rotation(world[:3, :3])
     try:

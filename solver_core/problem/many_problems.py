@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from .contact_problem import ContactProblem
+from .friction import Friction
 from .given_arrays import coefficients, finite_array, per_contact
 from .rounding import Rounding, rounding_named
 from .small_matrices import small_systems
@@ -101,18 +102,26 @@ class ContactProblems:
         return cls(int(dim), start, system, apart)
 
     @classmethod
-    def from_bodies(cls, counts: ArrayLike, *arguments: Any, **named: Any) -> ContactProblems:
+    def from_bodies(
+        cls,
+        counts: ArrayLike,
+        masses: list[ArrayLike],
+        velocity: ArrayLike,
+        pairs: tuple[ArrayLike, ArrayLike] | Ints,
+        jacobians: tuple[ArrayLike, ArrayLike] | Floats,
+        mu: ArrayLike,
+        bias: ArrayLike | None = None,
+        slack: ArrayLike | None = None,
+    ) -> ContactProblems:
         """Problems given by their bodies, all in the same arrays.
 
         counts: (p,) how many contacts each problem has, in the order in which they come. All else as of
-        `ContactProblem.from_bodies`, for all problems together; without given sliding directions, bilateral constraints and
-        moments. A body is in one problem only. Raises ValueError naming the argument and the index.
+        `ContactProblem.from_bodies`, for all problems together; friction has coefficients alone. A body is in one problem only.
+        Raises ValueError naming the argument and the index.
         """
-        whole = ContactProblem.from_bodies(*arguments, **named)
-        others = ("sliding_direction", "bilateral_jacobian", "rolling", "torsion")
-        given = [name for name in others if named.get(name) is not None]
-        if given:
-            raise ValueError(f"{given[0]} is for one problem at a time: give each by ContactProblem.from_bodies")
+        if isinstance(mu, Friction):
+            raise ValueError("mu must be coefficients here: give each problem with more by ContactProblem.from_bodies")
+        whole = ContactProblem.from_bodies(masses, velocity, pairs, jacobians, mu, bias, slack)
         number = np.atleast_1d(finite_array("counts", counts))
         wrong = np.flatnonzero((number < 0) | (number != np.floor(number)))
         if number.ndim != 1 or wrong.size:

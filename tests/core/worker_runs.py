@@ -24,16 +24,17 @@ DOUBLE = """
 import hashlib, runpy, sys
 import solver_core.process.ending
 from solver_core.dynamics.simulation import Simulation
+from solver_core.dynamics.stepper import Stepper
 def take_half_an_hour():
     hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)
 place, solver_core.process.ending.GRACE_SECONDS = sys.argv.pop(1), float(sys.argv.pop(1))
-before = Simulation._advance_step
-def step(self, substep):
-    if self._frame == 4 and substep == 2:
+before = Stepper.advance
+def step(self, number):
+    if number == (4 - self.spec.frame_start) * self.settings.substeps + 2:
         take_half_an_hour()
-    return before(self, substep)
+    return before(self, number)
 if place == "step":
-    Simulation._advance_step = step
+    Stepper.advance = step
 if place == "compiling":
     Simulation.__init__ = lambda *_, **__: take_half_an_hour()
 runpy.run_module("solver_core.worker", run_name="__main__")

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...deformable.reduced import MOST_A_STEP, ReducedBody
-from ...deformable.stvk import interval_force, tangents
+from ...deformable.stvk_forces import interval_force, tangents
 from .predict import Bend
 
 __all__ = ["Curve", "LargeBend", "LargeBends", "later_weight"]

@@ -207,21 +207,6 @@ def _world_inertia(rotation, inertia, out):
             out[i, j] = s
 
 
-@leaf_kernel
-def _inverse_inertia(rotation, axes, moments, out):
-    """out := R A diag(1 / I) (R A)^T, of principal axes A, by columns, and moments I."""
-    out[:] = 0.0
-    for k in range(3):
-        x, y, z = (
-            rotation[0, 0] * axes[0, k] + rotation[0, 1] * axes[1, k] + rotation[0, 2] * axes[2, k],
-            rotation[1, 0] * axes[0, k] + rotation[1, 1] * axes[1, k] + rotation[1, 2] * axes[2, k],
-            rotation[2, 0] * axes[0, k] + rotation[2, 1] * axes[1, k] + rotation[2, 2] * axes[2, k],
-        )
-        for i, of_row in enumerate((x, y, z)):
-            for j, of_column in enumerate((x, y, z)):
-                out[i, j] += of_row * of_column / moments[k]
-
-
 @kernel
 def predict(model, state, prescribed, h, force_time, out):
     """Fill a `Prediction` for a step of h seconds.
@@ -231,7 +216,6 @@ def predict(model, state, prescribed, h, force_time, out):
     """
     half = np.empty((3, 3))
     world = np.empty((3, 3))
-    inverse = np.empty((3, 3))
     middle = np.empty(4)
     for b in range(model.dof.size):
         write_matrix(state.orientation[b], out.rotation[b])
@@ -255,11 +239,8 @@ def predict(model, state, prescribed, h, force_time, out):
                 # a locked axis neither turns nor couples to the others
                 if i != j and (model.lock[b, 3 + i] == 0.0 or model.lock[b, 3 + j] == 0.0):
                     world[i, j] = 0.0
-        if locked:
-            inverse[:] = np.linalg.inv(world)
-        else:
-            _inverse_inertia(half, model.axes[b], model.moments[b], inverse)
-        w = inverse @ momentum
+        w = np.linalg.solve(world, momentum)
+        inverse = np.linalg.inv(world)
         out.mass[d] = 0.0
         out.inverse_mass[d] = 0.0
         for i in range(3):

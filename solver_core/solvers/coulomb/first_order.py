@@ -38,7 +38,7 @@ def propose(operator, criteria, moving, effort, state):
     exact = not (moving or criteria.acceptable >= 0.5 * COARSE * criteria.scale) or not state.impulse.any()
     if error <= criteria.acceptable:
         # what an equilibrium keeps of an error sets it in motion, and the impulses that stop it are those of no equilibrium
-        return Found.START, error > criteria.target and not moving
+        return Found.START, error > criteria.target and not moving and system.box.shape[0] == 0
     if few and (exact or error <= NEAR_FOR_NEWTON * criteria.scale):
         return Found.START, False
     if system.offset.size - 1 > LARGE:

@@ -14,7 +14,8 @@ from scipy.spatial.transform import Rotation
 from solver_core.deformable.elements import lame
 from solver_core.deformable.reduced_body import reduced_body
 from solver_core.deformable.strains import Displacements
-from solver_core.deformable.stvk import energy, gram_matrix, interval_force, tangents
+from solver_core.deformable.stvk import energy, gram_matrix
+from solver_core.deformable.stvk_forces import interval_force, tangents
 from solver_core.deformable.voxels import brick_grid
 from solver_core.geometry.surfaces import mesh_surface
 from solver_core.scene.deformable import DeformableSpec, Elasticity

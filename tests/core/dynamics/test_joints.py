@@ -391,13 +391,13 @@ def test_a_shaft_may_turn_as_often_as_its_limit_says():
 
 def test_only_what_is_off_at_the_end_of_a_step_is_solved_again(monkeypatch):
     """Each correction of a link that is thrown round solved whatever else there was once more."""
-    seen, solve_each = [], islands._solve_each
+    seen, solve_runs = [], islands._solve_runs
 
-    def see(system, all_of_them, requests, which, *rest):
-        seen.append(which.copy())
-        return solve_each(system, all_of_them, requests, which, *rest)
+    def see(system, all_of_them, requests, runs, *rest):
+        seen.append(runs[0].copy())
+        return solve_runs(system, all_of_them, requests, runs, *rest)
 
-    monkeypatch.setattr(islands, "_solve_each", see)
+    monkeypatch.setattr(islands, "_solve_runs", see)
     spin = np.array([0.0, 6.0, 0.0])
     hanging = box("Weight", (0.2, 0.2, 0.2), (0.0, 0.0, -0.5), ROUGH, 1.0)
     link = box("Link", (0.2, 0.02, 0.02), (5.1, 0.0, 0.0), ROUGH, 1.0)

@@ -68,10 +68,8 @@ def test_boxes_given_by_their_bodies_stand_on_the_ground():
         [4] * n,
         np.tile(system.mass.reshape(1, 6, 6), (n, 1, 1)),
         np.tile(system.velocity, n),
-        np.full(4 * n, -1),
-        places,
-        np.zeros((4 * n, 3, 6)),
-        np.tile(system.jacobian_b, (n, 1, 1)),
+        (np.full(4 * n, -1), places),
+        (np.zeros((4 * n, 3, 6)), np.tile(system.jacobian_b, (n, 1, 1))),
         0.5,
     )
     results = sc.solve_many(problems, tolerance=1e-8)
@@ -148,9 +146,12 @@ def test_what_is_wrong_is_named_with_its_problem(bad, message):
     ],
 )
 def test_bodies_are_of_one_problem_each(counts, body, message):
-    of_bodies = [np.eye(3)] * 2, np.zeros(6), [-1, -1], body, np.zeros((2, 3, 3)), np.tile(np.eye(3), (2, 1, 1)), 0.5
+    jacobians = np.zeros((2, 3, 3)), np.tile(np.eye(3), (2, 1, 1))
+    of_bodies = [np.eye(3)] * 2, np.zeros(6), ([-1, -1], body), jacobians, 0.5
     with pytest.raises(ValueError, match="^" + re.escape(message)):
         sc.ContactProblems.from_bodies(counts, *of_bodies)
+    with pytest.raises(ValueError, match="mu must be coefficients here"):
+        sc.ContactProblems.from_bodies([1, 1], *of_bodies[:4], sc.Friction(0.5, rolling=0.1))
 
 
 def test_what_is_solved_and_from_where_is_checked():
