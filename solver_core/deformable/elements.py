@@ -31,7 +31,6 @@ __all__ = [
     "gradients_at",
     "lame",
     "mass_matrix",
-    "recovered_modes",
     "stiffness_matrix",
 ]
 
@@ -105,13 +104,6 @@ def bubble_gradients() -> Array:
     """(8, 11, 3) at AT_POINTS, of the shape functions of the nodes and of the incompatible modes."""
     bubbles = -2.0 * AT_POINTS[:, :, None] * np.eye(3)
     return np.concatenate([gradients_at(AT_POINTS), bubbles], axis=1)
-
-
-def recovered_modes(sizes: Array, lam: float, mu: float) -> Array:
-    """(e, 9, 24) how far full bricks with edges (e, 3) m are in their incompatible modes, from their corners; the mode of each
-    axis has three components."""
-    _, coupling, inner = bricks_with_bubbles(sizes, lam, mu)
-    return -np.linalg.solve(inner, coupling.transpose(0, 2, 1))
 
 
 def corner_gradients(sizes: Array) -> tuple[Array, Array]:

@@ -23,6 +23,7 @@ from .elements import lame, mass_matrix, stiffness_matrix
 from .inertia import ModalInertia, modal_inertia
 from .modes import elastic_modes
 from .reduced import LargeBending, ReducedBody
+from .strains import Displacements, bubbles_of
 from .stress import slope_modes
 from .stvk import gram_matrix
 from .voxels import Grid, brick_grid, nodal_weights
@@ -60,25 +61,25 @@ def reduced_body(
     bare = brick_modes(grid, np.zeros((*grid.points.shape, 0)))
     pushed = [nodal_load(bare, load) @ grid.axes.T for load in loads]
     applied = np.stack(pushed, axis=2) if pushed else None
-    large = None
+    material, large = lame(spec.young, spec.poisson), None
     if spec.kind is Elasticity.STVK:
         constants = spec.young, spec.poisson
         omega, bends, number = large_bends(grid, (stiffness, weights), constants, spec.modes, held, applied)
-        modes, large = bends.nodal, LargeBending(gram_matrix(grid, bends, constants), number)
+        large = LargeBending(gram_matrix(grid, bends, constants), number)
     else:
         omega, modes = elastic_modes(stiffness, weights, grid.points, spec.modes, held, applied)
-    modes = np.einsum("vkr,ka->var", modes, grid.axes)
+        bends = Displacements(modes, bubbles_of(grid, modes, material))
+    modes = np.einsum("vkr,ka->var", bends.nodal, grid.axes)
     share = nodal_weights(grid, shape.vertices).tocsr()
     shapes = np.ascontiguousarray((share @ modes.reshape(len(modes), -1)).reshape(-1, 3, spec.modes))
     bricks = brick_modes(grid, modes)
-    slopes = slope_modes(bricks, spec.young, spec.poisson)
+    slopes = slope_modes(bricks, bends.bubbles)
     slopes = (share @ slopes.reshape(len(slopes), -1)).reshape(-1, 3, 3, spec.modes).astype(np.float32)
-    material = np.array(lame(spec.young, spec.poisson))
     damping = 2.0 * spec.damping_ratio * omega**2 / omega[0]
     inertia = modal_inertia(grid.points @ grid.axes, weights, modes)
     # sums have other bits in another order of memory, and what is read from a file has this one
     inertia = ModalInertia(*(np.ascontiguousarray(array) for array in inertia))
-    return ReducedBody(solid.mass, omega, damping, shapes, inertia, bricks, material, slopes, large)
+    return ReducedBody(solid.mass, omega, damping, shapes, inertia, bricks, np.array(material), slopes, large)
 
 
 def brick_modes(grid: Grid, modes: Array) -> Bricks:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .elements import AT_SAMPLES, bricks_with_bubbles, bubble_gradients, filled, gradients_at
 from .voxels import Grid
 
-__all__ = ["Bricks", "Displacements", "bubbles_of", "condensed", "groups"]
+__all__ = ["BrickGroup", "Displacements", "bubbles_of", "condensed", "groups"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -51,7 +51,7 @@ class Displacements:
 
 
 @dataclass(frozen=True)
-class Bricks:
+class BrickGroup:
     """Bricks of one kind. nodes: (e, 8). full: (e,) which of the full bricks each is, empty of cut ones. gradients: (p, n, 3)
     of the shape functions over the cube from -1 to 1. slopes: (e, 3) 1/m, of that cube's axes. roots: (e, p, p) sqrt(m^3), the
     lower factor of the weights of products of two places."""
@@ -85,7 +85,7 @@ class Bricks:
         return flat.reshape(count, n, *stress.shape[3:])
 
 
-def groups(grid: Grid, at_once: int) -> Iterator[Bricks]:
+def groups(grid: Grid, at_once: int) -> Iterator[BrickGroup]:
     """All bricks of a grid, at most so many at once."""
     full = grid.inside.all(axis=1)
     whole, cut = np.flatnonzero(full), np.flatnonzero(~full)
@@ -94,13 +94,13 @@ def groups(grid: Grid, at_once: int) -> Iterator[Bricks]:
     for first in range(0, len(whole), at_once):
         part = whole[first : first + at_once]
         roots = root * np.sqrt(volume[part])[:, None, None]
-        yield Bricks(grid.nodes[part], np.arange(first, first + len(part)), bubble_gradients(), slopes[part], roots)
+        yield BrickGroup(grid.nodes[part], np.arange(first, first + len(part)), bubble_gradients(), slopes[part], roots)
     at_samples = _of_degree_two(AT_SAMPLES)
     for first in range(0, len(cut), at_once):
         part = cut[first : first + at_once]
         weights = np.einsum("sp,es,sq->epq", at_samples, filled(grid.inside[part]), at_samples, optimize=True)
         roots = np.linalg.cholesky(weights) * np.sqrt(volume[part])[:, None, None]
-        yield Bricks(grid.nodes[part], np.zeros(0, dtype=np.int64), gradients_at(AT_PLACES), slopes[part], roots)
+        yield BrickGroup(grid.nodes[part], np.zeros(0, dtype=np.int64), gradients_at(AT_PLACES), slopes[part], roots)
 
 
 def bubbles_of(grid: Grid, nodal: Array, material: tuple[float, float], pushed: Array | None = None) -> Array:

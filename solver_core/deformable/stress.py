@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bricks import Bricks
-from .elements import corner_gradients, lame, recovered_modes
+from .elements import corner_gradients
 
 __all__ = ["slope_modes"]
 
@@ -22,8 +22,10 @@ Array = NDArray[np.float64]
 STRESSED_AT_ONCE = 1_000
 
 
-def slope_modes(bricks: Bricks, young: float, poisson: float) -> Array:
-    """(v, 3, 3, r) for each of the modes, at nodes: the derivative of component a along axis b of the grid. young: Pa."""
+def slope_modes(bricks: Bricks, bubbles: Array) -> Array:
+    """(v, 3, 3, r) for each of the modes, at nodes: the derivative of component a along axis b of the grid. bubbles:
+    (f, 3, 3, r) of the full bricks, in their order, as of `bubbles_of`."""
+    which = np.cumsum(bricks.filled == 1.0) - 1
     count = bricks.modes.shape[2]
     total, share = np.zeros((len(bricks.modes), 3, 3, count)), np.zeros(len(bricks.modes))
     along = np.einsum("ka,var->vkr", bricks.axes, bricks.modes)
@@ -34,9 +36,7 @@ def slope_modes(bricks: Bricks, young: float, poisson: float) -> Array:
         whole, inner = corner_gradients(sizes)
         slopes = np.einsum("ekcb,ecar->ekabr", whole, corners)
         full = np.flatnonzero(bricks.filled[part] == 1.0)
-        if len(full):
-            own = recovered_modes(sizes[full], *lame(young, poisson)) @ corners[full].reshape(len(full), 24, count)
-            slopes[full] += np.einsum("ekcb,ecar->ekabr", inner[full], own.reshape(len(full), 3, 3, count))
+        slopes[full] += np.einsum("ekcb,ecar->ekabr", inner[full], bubbles[which[first + full]])
         np.add.at(total, nodes, volume[part][:, None, None, None, None] * slopes)
         np.add.at(share, nodes, volume[part][:, None])
     return total / share[:, None, None, None]

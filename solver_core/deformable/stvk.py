@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from .elements import lame
 from .reduced import gram_size
-from .strains import Bricks, Displacements, groups
+from .strains import BrickGroup, Displacements, groups
 from .voxels import Grid
 
 __all__ = ["energy", "gram_matrix", "gram_size", "linear_energies"]
@@ -59,7 +59,7 @@ def _summed(grid: Grid, shapes: Displacements, constants: tuple[float, float], s
     return found
 
 
-def _strain_rows(part: Bricks, shapes: Displacements, size: int) -> Array:
+def _strain_rows(part: BrickGroup, shapes: Displacements, size: int) -> Array:
     """(e, p, 6, k) strains of the monomials: three along the axes, and three of two axes, twice."""
     own = part.strained(shapes)
     r = own.shape[-1]

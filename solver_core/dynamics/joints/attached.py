@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Joints on bodies that bend: their frames move and turn in the body as the brick does that is nearest.
+"""Joints on bodies that bend: their frames move and turn in the body as the nodes near them do on average.
 
 With modes q, the frame of a joint at a place p with axes A in the frame of a body that bends is at p + P q, and has the axes
 exp(T q) A. So all coordinates are those of rigid bodies with other frames, and a row of the Jacobian gets, beside the twist,

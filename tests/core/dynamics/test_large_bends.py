@@ -14,7 +14,6 @@ import solver_core as sc
 from solver_core.deformable.reduced_body import reduced_body
 from solver_core.deformable.stvk import energy
 from solver_core.scene.deformable import DeformableSpec, Elasticity
-from solver_core.scene.parts import box as rigid_box
 from solver_core.scene.parts import ground
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec
 
@@ -149,44 +148,3 @@ def test_a_soft_board_hangs_as_the_elastica_of_its_weight():
     assert down > 0.35
     assert -moved[2] == pytest.approx(down, rel=0.01)
     assert -moved[0] == pytest.approx(inwards, rel=0.01)
-
-
-def heap():
-    """Two beams that bend fall across each other, and a rigid block on both."""
-    spec = replace(SPEC, young=1e6, damping_ratio=0.02)
-    across = Rotation.from_euler("z", 1.2).as_quat(scalar_first=True)
-    low = beam(spec, divided(BEAM, (8, 1, 1)), position=np.array([0.0, 0.0, 0.06]), material=material(0.4))
-    high = replace(low, name="Other", position=np.array([0.05, 0.02, 0.15]), orientation=across)
-    block = rigid_box("Block", (0.1, 0.1, 0.1), (0.02, 0.0, 0.3), material(0.4), 0.5)
-    return SceneSpec((low, high, block, ground(material(0.4))), frame_end=13)
-
-
-@pytest.mark.slow
-def test_they_resume_with_the_same_bits_in_any_number_of_threads():
-    whole = sc.Simulation(heap())
-    whole.run(6)
-    kept = whole.checkpoint()
-    rest = [whole.advance() for _ in range(6)]
-    resumed = sc.Simulation(heap(), threads=2)
-    resumed.restore(7, kept)
-    again = [resumed.advance() for _ in range(6)]
-    assert [frame.poses.tobytes() + frame.modal.tobytes() for frame in rest] == [
-        frame.poses.tobytes() + frame.modal.tobytes() for frame in again
-    ]
-    assert np.abs(rest[-1].modal).max() > 1e-3
-    assert all((frame.statistics.status == sc.Status.SOLVED).all() for frame in rest)
-    assert max(frame.statistics.overlap_ratio.max() for frame in rest) < 1e-3
-
-
-@pytest.mark.slow
-def test_a_mirrored_heap_goes_the_mirrored_way():
-    def mirrored(body):
-        shape, (w, x, y, z) = body.shape, body.orientation
-        flipped = replace(shape, vertices=shape.vertices * [1.0, -1.0, 1.0], triangles=shape.triangles[:, ::-1].copy())
-        place, turn = body.position * [1.0, -1.0, 1.0], np.array([w, -x, y, -z])
-        return replace(body, shape=flipped, position=place, orientation=turn)
-
-    own = heap()
-    other = replace(own, bodies=(*map(mirrored, own.bodies[:3]), own.bodies[3]))
-    one, two = (sc.Simulation(spec).run(6)[-1].poses[:3, :3] for spec in (own, other))
-    np.testing.assert_allclose(one, two * [1.0, -1.0, 1.0], atol=2e-4)
