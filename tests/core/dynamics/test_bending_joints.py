@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 import solver_core as sc
 from solver_core.deformable.bricks import attached
 from solver_core.deformable.reduced_body import joint_loads, preparation_digest, prepared
-from solver_core.scene.deformable import DeformableSpec
+from solver_core.scene.deformable import DeformableSpec, Elasticity
 from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
 from solver_core.scene.parts import box as rigid_box
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec
@@ -137,10 +137,11 @@ def test_two_halves_that_are_fixed_together_sag_as_the_whole():
 
 
 @pytest.mark.slow
-def test_a_weight_that_hangs_from_the_end_of_a_pinned_board_bends_it_as_the_textbook_says():
+@pytest.mark.parametrize("law", Elasticity)
+def test_a_weight_that_hangs_from_the_end_of_a_pinned_board_bends_it_as_the_textbook_says(law):
     """F L^3 / (3 E I)."""
     shape = divided(SIZE, (16, 2, 1))
-    pinned = replace(SPEC, pinned=np.flatnonzero(shape.vertices[:, 0] < -0.499).astype(np.int32))
+    pinned = replace(SPEC, kind=law, pinned=np.flatnonzero(shape.vertices[:, 0] < -0.499).astype(np.int32))
     weight = rigid_box("Weight", (0.05, 0.05, 0.05), (0.5, 0.0, -0.3), material(0.5), 0.2)
     rope = joint("Rope", "Board", "Weight", 0.5, ANY)
     alone, loaded = (SceneSpec((board(spec=pinned), *more), joints=joints) for more, joints in (((), ()), ((weight,), (rope,))))
@@ -148,10 +149,11 @@ def test_a_weight_that_hangs_from_the_end_of_a_pinned_board_bends_it_as_the_text
     assert sags[0] - sags[1] == pytest.approx(0.2 * 9.81 / (3.0 * STIFFNESS), rel=0.02)
 
 
-def swinging(angular=TURNS, **more):
+def swinging(angular=TURNS, law=Elasticity.LINEAR, **more):
     """Two boards that hang on each other, bend and turn, in empty space."""
-    first = board("First", 0.5, -0.25, spec=LIVELY, angular_velocity=np.array([0.2, 3.0, 0.5]))
-    other = board("Other", 0.5, 0.25, spec=LIVELY, velocity=np.array([0.1, 0.0, 0.75]))
+    lively = replace(LIVELY, kind=law)
+    first = board("First", 0.5, -0.25, spec=lively, angular_velocity=np.array([0.2, 3.0, 0.5]))
+    other = board("Other", 0.5, 0.25, spec=lively, velocity=np.array([0.1, 0.0, 0.75]))
     return SceneSpec(
         (first, other),
         gravity=np.zeros(3),
@@ -181,9 +183,9 @@ def test_joints_keep_the_momenta_of_bodies_that_bend():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
-def test_joints_hold_to_micrometres_while_bodies_bend(method):
-    spec = swinging(ANY)
+@pytest.mark.parametrize(("method", "law"), [*((one, Elasticity.LINEAR) for one in METHODS), ("staggered", Elasticity.STVK)])
+def test_joints_hold_to_micrometres_while_bodies_bend(method, law):
+    spec = swinging(ANY, law)
     for frame in simulation_of(spec, method=method).frames(12):
         assert np.linalg.norm(held(spec, frame, 0, 0.25) - held(spec, frame, 1, -0.25)) < 5e-6
 
