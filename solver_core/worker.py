@@ -48,12 +48,10 @@ from .bake.bends import bend_warnings, bending_entries
 from .bake.capture_steps import CAPTURE_FORMATS, steps_named
 from .bake.events import ListenerGone, emit, emit_warnings
 from .bake.failures import fail, stop_report, stopped, write_error_report
+from .bake.joints import breaking_warnings, broken_joints, contradiction_warnings
 from .bake.report import (
     RESIDUALS,
-    breaking_warnings,
-    broken_joints,
     build_report,
-    contradiction_warnings,
     deepest_overlap,
     frame_summary,
     overlap_warnings,

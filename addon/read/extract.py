@@ -9,65 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from bpy.types import Context, Object, PropertyGroup, RigidBodyWorld, Scene
+from bpy.types import Context, PropertyGroup, RigidBodyWorld, Scene
 from numpy.typing import NDArray
 
 from ...solver_core.scene.joints import JointChange
-from ...solver_core.scene.spec import (
-    BodyKind,
-    BodySpec,
-    SceneSpec,
-    SceneWarning,
-    ShapeSpec,
-    SolverSettings,
-)
+from ...solver_core.scene.spec import SceneSpec, SceneWarning, SolverSettings
 from ...solver_core.validation.findings import SceneError, SceneProblem
 from ...solver_core.validation.scene import validate
-from ..blender import actions, overflow, rotations
 from ..blender.cooperative import Step, Steps, aside, at_once
-from ..blender.placement import ancestors, placed
+from ..blender.placement import ancestors
 from ..blender.restore import baked_objects, originals
-from ..blender.rigid_bodies import bodies_of, body_kind
+from ..blender.rigid_bodies import bodies_of
 from ..settings import properties
-from ..settings.object_properties import effective_material, unknown_choices
+from .bodies import Bodies, RestState, choice_problems, read_object
 from .containers import with_rooms
 from .effectors import has_field
 from .fields import read_fields
-from .flexible import deformable_of, flexible_problems
 from .gravity import gravity_now, gravity_path, may_change, read_on_the_way
-from .initial_motion import (
-    ANIMATED,
-    follows_animation,
-    frames_held,
-    in_motion,
-    is_animated_throughout,
-    is_caught_again,
-    set_in_motion,
-)
+from .initial_motion import in_motion
 from .joints import read_joints, watched, with_changes
-from .motion import FrozenTransform, can_change, frozen_body, frozen_part, read_motion
-from .object_findings import object_problems, object_warnings, shape_warnings
-from .shapes import ShapeError, compound_parts, deforms, is_compound_part, read_shape
+from .motion import read_motion
 
-__all__ = ["Extraction", "Inspection", "RestState", "extract", "extracting", "inspecting"]
+__all__ = ["Extraction", "Inspection", "extract", "extracting", "inspecting"]
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class RestState:
-    """Where a simulated object is at the first frame: its world matrix (4, 4) and its transform channels.
-
-    uid: the object's session_uid, which lasts through renaming and undo.
-    """
-
-    uid: int
-    world: Array
-    transforms: dict[str, tuple[float, ...]]
 
 
 @dataclass(frozen=True)
@@ -155,76 +124,6 @@ def undisturbed(scene: Scene, world: RigidBodyWorld) -> Iterator[None]:
         scene.frame_set(frame, subframe=subframe)
 
 
-@dataclass
-class Reading:
-    """What has been read so far: bodies, by their names what else is to be known of some, and what is wrong or odd.
-
-    frozen: what keeps its state of the first frame. meshes: the bodies of the shape Mesh. launched: those that begin with the
-    motion of their animation. held: for how many frames active ones follow it, and then go on by themselves.
-    """
-
-    problems: list[SceneProblem]
-    warnings: list[SceneWarning]
-    bodies: list[BodySpec] = field(default_factory=list)
-    rest: dict[str, RestState] = field(default_factory=dict)
-    animated: dict[str, Object] = field(default_factory=dict)
-    deforming: dict[str, Object] = field(default_factory=dict)
-    launched: dict[str, Object] = field(default_factory=dict)
-    held: dict[str, int] = field(default_factory=dict)
-    frozen: list[FrozenTransform] = field(default_factory=list)
-    meshes: set[str] = field(default_factory=set)
-
-
-def read_object(found: Reading, ob: Object, context: Context, frames: tuple[int, int]) -> None:
-    """Read one object of the rigid body world at the frame that is shown, the first of the frames."""
-    held = frames_held(ob, *frames) if body_kind(ob) is BodyKind.ANIMATED else 0
-    kind = BodyKind.ACTIVE if held else body_kind(ob)
-    pose_problems = [*object_problems(ob, kind, context), *flexible_problems(ob, context)]
-    found.problems += [*pose_problems, *choice_problems(ob.name_full, ob.stiction)]
-    parts = list(all_parts(ob, context))
-    # A part moves with its compound, which reads its shape; what is wrong with its place is said here, once.
-    if pose_problems or is_compound_part(ob) or any(list(object_problems(part, kind, context)) for part in parts):
-        return
-    depsgraph = context.evaluated_depsgraph_get()
-    rest_world, rotation = placed(ob, depsgraph)
-    try:
-        shape = read_shape(ob, rotation.T @ rest_world[:3, :3], context, ob.rigid_body.type == "ACTIVE")
-    except ShapeError as error:
-        found.problems.append(SceneProblem(error.object or ob.name_full, error.field, str(error)))
-        return
-    has_followed_switch = held or is_animated_throughout(ob, *frames)
-    found.warnings += object_warnings(ob, kind, rest_world, (ANIMATED,) if has_followed_switch else ())
-    if held and is_caught_again(ob, frames[0] + held, frames[1]):
-        message = "Animated is keyed on again later, which is not followed: the solver moves it from the first release on"
-        found.warnings.append(SceneWarning((ob.name_full,), "kinematic", message))
-    found.warnings += [warning for one in (ob, *parts) for warning in shape_warnings(one)]
-    if can_change(ob) and not (kind is BodyKind.ANIMATED and deforms(ob)):
-        found.frozen.append(frozen_body(ob, kind, depsgraph))
-    found.frozen += [frozen_part(part, depsgraph) for part in parts if can_change(part)]
-    found.bodies.append(read_body(ob, kind, shape, rest_world[:3, 3], rotation))
-    if kind is BodyKind.ACTIVE:
-        transforms = {name: tuple(getattr(ob.evaluated_get(depsgraph), name)) for name in actions.TRANSFORMS}
-        found.rest[ob.name_full] = RestState(ob.session_uid, rest_world, transforms)
-        # Blender lets what it held for one frame only go from rest
-        if held > 1:
-            found.animated[ob.name_full], found.held[ob.name_full] = ob, held
-        elif follows_animation(ob):
-            found.launched[ob.name_full] = ob
-    elif kind is BodyKind.ANIMATED:
-        found.animated[ob.name_full] = ob
-    if ob.rigid_body.collision_shape == "MESH":
-        found.meshes.add(ob.name_full)
-    if deforms(ob):
-        found.deforming[ob.name_full] = ob
-
-
-def choice_problems(name: str, own: PropertyGroup) -> Iterator[SceneProblem]:
-    """What of an object's or a scene's settings this version has no such choice for."""
-    for field_name in unknown_choices(own):
-        message = "the file has a choice that this version of Stiction does not know; choose another, or use the later version"
-        yield SceneProblem(name, field_name, message)
-
-
 @dataclass(frozen=True)
 class Read:
     """All that was read of a scene; nothing of Blender's data. lost: the names of bodies whose paths could not be read."""
@@ -241,7 +140,7 @@ def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read
     """Read everything. The first frame stays the one that is shown until all bodies are read, and then each of the others."""
     start, end = properties.effective_frame_range(scene)
     settings = properties.effective_settings(scene)
-    found = Reading([], [])
+    found = Bodies([], [])
     problems, warnings = found.problems, found.warnings
     problems += choice_problems(scene.name, scene.stiction)
     if start > end:
@@ -370,35 +269,3 @@ def generations(context: Context) -> int:
     bodies = [ob for ob in context.scene.rigidbody_world.collection.all_objects if ob.rigid_body is not None]
     fields = [ob for ob in context.scene.objects if has_field(ob)]
     return 1 + max((sum(a.rigid_body is not None for a in ancestors(ob)) for ob in (*bodies, *fields)), default=0)
-
-
-def all_parts(ob: Object, context: Context) -> Iterator[Object]:
-    """The parts of a compound, those of the compounds among them included; none of another body."""
-    for part in compound_parts(ob, context) if ob.rigid_body.collision_shape == "COMPOUND" else ():
-        yield part
-        yield from all_parts(part, context)
-
-
-def read_body(ob: Object, kind: BodyKind, shape: ShapeSpec, position: Array, rotation: Array) -> BodySpec:
-    body, own = ob.rigid_body, ob.stiction
-    by_density = own.mass_source == "DENSITY"
-    spec = BodySpec(
-        name=ob.name_full,
-        kind=kind,
-        shape=shape,
-        position=position,
-        orientation=rotations.quaternion_of_matrix(rotation),
-        mass=None if by_density else overflow.number(body.mass),
-        density=overflow.number(own.density) if by_density else None,
-        material=effective_material(ob),
-        collections=sum(1 << index for index, member in enumerate(body.collision_collections) if member),
-        linear_damping=body.linear_damping,
-        angular_damping=body.angular_damping,
-        linear_factor=np.array([0.0 if locked else 1.0 for locked in ob.lock_location]),
-        angular_factor=np.array([0.0 if locked else 1.0 for locked in ob.lock_rotation]),
-        # as in Blender, where only a body with Deactivation can be deactivated
-        starts_asleep=kind is BodyKind.ACTIVE and body.use_deactivation and body.use_start_deactivated,
-        feels_fields=not has_field(ob),
-        deformable=deformable_of(ob),
-    )
-    return set_in_motion(spec, ob) if kind is BodyKind.ACTIVE else spec

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..blender.rotations import nearest_rotation
 from ..settings.object_properties import may_bend
+from .draw_handler import DrawHandler
 
 __all__ = ["edges_of", "register", "unregister"]
 
@@ -23,9 +24,9 @@ LINE_PIXELS = 1.0
 
 
 class Overlay:
-    """What is drawn, for as long as nothing of it changes, and the handle that Blender wants back."""
+    """What is drawn, for as long as nothing of it changes."""
 
-    handle: Any = None
+    handler = DrawHandler("SpaceView3D", "POST_VIEW")
     drawn: tuple[Any, Any] | None = None
 
 
@@ -91,12 +92,10 @@ def look_of(ob: Object) -> tuple[Any, ...]:
 
 def register() -> None:
     """Draw where there is a window to draw in."""
-    if not bpy.app.background:
-        Overlay.handle = bpy.types.SpaceView3D.draw_handler_add(draw, (), "WINDOW", "POST_VIEW")
+    Overlay.handler.add(draw)
 
 
 def unregister() -> None:
     """Draw no more."""
-    if Overlay.handle is not None:
-        bpy.types.SpaceView3D.draw_handler_remove(Overlay.handle, "WINDOW")
-    Overlay.handle, Overlay.drawn = None, None
+    Overlay.handler.remove()
+    Overlay.drawn = None

@@ -17,6 +17,7 @@ from ..blender.restore import baked_objects
 from ..output.cached_contacts import CachedContacts, objects_of_bodies
 from ..panels.ui import SceneChildPanel
 from .contact_lines import Drawing, Wanted, draw_contacts, fitting_length
+from .draw_handler import DrawHandler
 
 __all__ = ["register", "unregister"]
 
@@ -27,9 +28,9 @@ CLOSED = {"DEFAULT_CLOSED"}
 
 
 class Overlay:
-    """What is drawn, for as long as nothing of it changes, and the handle that Blender wants back."""
+    """What is drawn, for as long as nothing of it changes."""
 
-    handle: Any = None
+    handler = DrawHandler("SpaceView3D", "POST_VIEW")
     contacts = CachedContacts()
     drawn: tuple[Any, Any, Any] | None = None
 
@@ -187,15 +188,13 @@ def register() -> None:
     """Add the panel, and draw where there is a window to draw in."""
     register_classes()
     bpy.types.VIEW3D_PT_overlay.append(draw_in_overlays)
-    if not bpy.app.background:
-        Overlay.handle = bpy.types.SpaceView3D.draw_handler_add(draw, (), "WINDOW", "POST_VIEW")
+    Overlay.handler.add(draw)
 
 
 def unregister() -> None:
     """Draw no more, and take away what `register` added."""
-    if Overlay.handle is not None:
-        bpy.types.SpaceView3D.draw_handler_remove(Overlay.handle, "WINDOW")
-    Overlay.handle, Overlay.drawn = None, None
+    Overlay.handler.remove()
+    Overlay.drawn = None
     Overlay.contacts.forget()
     bpy.types.VIEW3D_PT_overlay.remove(draw_in_overlays)
     unregister_classes()

@@ -18,6 +18,7 @@ from gpu_extras.batch import batch_for_shader
 from ...solver_core.scene.words import figure
 from ..blender.redraw import redraw_views
 from ..output.bake_statistics import MEASURES, BakeFigures, FrameFigures
+from .draw_handler import DrawHandler
 from .plots import Axis, Box, axis_of, lines_of
 
 __all__ = ["Plots", "register", "unregister"]
@@ -42,9 +43,9 @@ MARK = 0.15
 
 
 class Plots:
-    """What has been read, the lines that were drawn last and what they depend on, and the handle that Blender wants back."""
+    """What has been read, the lines that were drawn last and what they depend on."""
 
-    handle: Any = None
+    handler = DrawHandler("SpaceView3D", "POST_PIXEL")
     figures = BakeFigures()
     drawn: tuple[Any, Any] | None = None
 
@@ -179,15 +180,12 @@ def write(text: str, x: float, y: float, scale: float, right: bool = False) -> N
 
 def register() -> None:
     """Draw where there is a window to draw in."""
-    if not bpy.app.background:
-        Plots.handle = bpy.types.SpaceView3D.draw_handler_add(draw, (), "WINDOW", "POST_PIXEL")
+    Plots.handler.add(draw)
 
 
 def unregister() -> None:
     """Draw no more."""
-    if Plots.handle is not None:
-        bpy.types.SpaceView3D.draw_handler_remove(Plots.handle, "WINDOW")
-        Plots.handle = None
+    Plots.handler.remove()
     if bpy.app.timers.is_registered(redraw_views):
         bpy.app.timers.unregister(redraw_views)
     Plots.figures.forget()

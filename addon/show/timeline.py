@@ -13,6 +13,7 @@ from bpy.types import Context, Menu, Scene
 from gpu_extras.batch import batch_for_shader
 
 from ..bake.fingerprint import ONLY_THE_END
+from .draw_handler import DrawHandler
 
 __all__ = ["Strip", "register", "strips_of", "unregister"]
 
@@ -46,9 +47,9 @@ def strips_of(scene: Scene, changes: list[str], is_lost: bool) -> list[Strip]:
 
 
 class Timeline:
-    """The handle that Blender wants back."""
+    """What Blender calls to have the strips drawn."""
 
-    handle: Any = None
+    handler = DrawHandler("SpaceDopeSheetEditor", "POST_PIXEL")
 
 
 def draw() -> None:
@@ -90,13 +91,10 @@ def menu_of_caches() -> Any:
 def register() -> None:
     """Draw where there is a window to draw in."""
     menu_of_caches().append(draw_option)
-    if not bpy.app.background:
-        Timeline.handle = bpy.types.SpaceDopeSheetEditor.draw_handler_add(draw, (), "WINDOW", "POST_PIXEL")
+    Timeline.handler.add(draw)
 
 
 def unregister() -> None:
     """Draw no more."""
-    if Timeline.handle is not None:
-        bpy.types.SpaceDopeSheetEditor.draw_handler_remove(Timeline.handle, "WINDOW")
-        Timeline.handle = None
+    Timeline.handler.remove()
     menu_of_caches().remove(draw_option)

@@ -14,7 +14,8 @@ from ..dynamics.model.frame import Frame
 from ..io.cache import CacheError, FrameCacheReader
 from ..io.cache_writer import FrameCacheWriter
 from ..scene.spec import SceneSpec, SceneWarning
-from .report import broken_joints, frame_summary
+from .joints import broken_joints
+from .report import frame_summary
 
 if TYPE_CHECKING:
     from ..dynamics.simulation import Simulation

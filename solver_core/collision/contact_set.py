@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from ..compile.kernel import kernel
 
-__all__ = ["NO_CONTACTS", "NO_OVERLAP", "ContactSet", "Overlap", "deepest_of_pairs", "merged", "of_same_pairs"]
+__all__ = [
+    "NO_CONTACTS",
+    "NO_OVERLAP",
+    "ContactSet",
+    "Overlap",
+    "concatenated",
+    "deepest_of_pairs",
+    "merged",
+    "of_same_pairs",
+]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -28,9 +37,8 @@ class Overlap(NamedTuple):
 NO_OVERLAP = Overlap(0.0, 0.0, (-1, -1))
 
 
-@dataclass(frozen=True)
-class ContactSet:
-    """Contacts sorted by (body_a, body_b, feature).
+class ContactSet(NamedTuple):
+    """Contacts sorted by (body_a, body_b, feature): a tuple of arrays, as kernels take it, whose length is theirs.
 
     body_a, body_b: (m,) with a < b. point: (m, 3) m, world, midway between the surfaces. normal: (m, 3) unit, world, from a
     to b. gap: (m,) m between the surfaces along the normal, negative for an overlap. feature: (m,) what touches what within
@@ -53,16 +61,18 @@ class ContactSet:
 
     def chosen(self, rows: Indices | NDArray[np.bool_]) -> ContactSet:
         """The contacts in the rows given, in their order."""
-        of_pairs, places = (self.body_a[rows], self.body_b[rows]), (self.point[rows], self.normal[rows])
-        return ContactSet(*of_pairs, *places, self.gap[rows], self.feature[rows])
+        return ContactSet(*(array[rows] for array in self))
+
+    def placed(self, point: Array, gap: Array) -> ContactSet:
+        """The same contacts, with other points (m, 3) and gaps (m,)."""
+        return ContactSet(self.body_a, self.body_b, point, self.normal, gap, self.feature)
 
     def joined(self, more: ContactSet, number: int) -> ContactSet:
         """Both sets; of contacts of the same features, the first set's get other ids, made of these and the number."""
         both, new = _joined(self, more)
-        feature = both.feature.copy()
-        feature[~new] ^= np.uint64((2 * number + 1) * 0x9E3779B97F4A7C15 & (2**64 - 1))
-        both = replace(both, feature=feature)
-        return both.chosen(np.lexsort((feature, both.body_b, both.body_a)))
+        # the arrays of `_joined` are its own
+        both.feature[~new] ^= np.uint64((2 * number + 1) * 0x9E3779B97F4A7C15 & (2**64 - 1))
+        return both.chosen(_order(both))
 
     def deepest(self, size: Array) -> Overlap:
         """The overlap that is deepest for the size of the smaller body; size: (n,) m, half extents of all bodies."""
@@ -122,6 +132,11 @@ NO_CONTACTS = ContactSet(
 )
 
 
+def concatenated(sets: Iterable[ContactSet]) -> ContactSet:
+    """The contacts of one set after those of the other, unsorted."""
+    return ContactSet(*(np.concatenate(arrays) for arrays in zip(*sets, strict=True)))
+
+
 def merged(contacts: ContactSet, more: ContactSet) -> ContactSet:
     """Both sets; of contacts of the same features, those of the second."""
     both, new = _joined(contacts, more)
@@ -130,12 +145,14 @@ def merged(contacts: ContactSet, more: ContactSet) -> ContactSet:
 
 def _joined(contacts: ContactSet, more: ContactSet) -> tuple[ContactSet, NDArray[np.bool_]]:
     """Both sets in order, and which contacts are the first of their features: those of the second set come first."""
-    names = [field.name for field in fields(ContactSet)]
-    both = ContactSet(*(np.concatenate([getattr(more, name), getattr(contacts, name)]) for name in names))
-    order = np.lexsort((both.feature, both.body_b, both.body_a))
-    both = both.chosen(order)
-    new = np.ones(len(order), np.bool_)
+    both = concatenated((more, contacts))
+    both = both.chosen(_order(both))
+    new = np.ones(len(both), np.bool_)
     for column in (both.body_a, both.body_b, both.feature):
         new[1:] &= column[1:] == column[:-1]
     new[1:] = ~new[1:]
     return both, new
+
+
+def _order(contacts: ContactSet) -> Indices:
+    return np.lexsort((contacts.feature, contacts.body_b, contacts.body_a))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from ..compile.kernel import kernel, kernel_part, leaf_kernel
 from ..geometry.shapes import MESH, PLANE, ShapeTable
 from ..threads.side_by_side import runs, side_by_side
 from .broad_phase import candidate_pairs, grouped_by_bodies
-from .contact_set import ContactSet
+from .contact_set import ContactSet, concatenated
 from .grouping import farthest_gap, reduced_groups
 from .half_space import plane_of
 from .manifold import reduce_and_sort
@@ -34,14 +34,12 @@ from .reduction import FEW_CONTACTS, MOST_CONTACTS
 from .revolution.candidates import Collection
 from .revolution.on_mesh import round_surface_contacts
 from .revolution.work import RoundWork, round_work
-from .world_contacts import allocate, with_room, write_contacts
+from .world_contacts import all_found, allocate, with_room, write_contacts
 
 __all__ = ["Scene", "detect", "detect_all", "work_for_rounds"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
-
-SixArrays = tuple[Any, Any, Any, Any, Any, Any]  # those of a `ContactSet`
 
 MANY_COLLIDERS = 256  # of a scene whose pairs are looked at in threads
 PAIRS_OF_A_RUN = 512  # that one of them looks at
@@ -86,33 +84,28 @@ def detect(
 
 def detect_all(shapes: ShapeTable, scene: Scene, threads: int = 1, whole: NDArray[np.bool_] | None = None) -> ContactSet:
     """`detect`, in so many threads; no contact depends on their number. Of bodies that are `whole` (n,) none is left out."""
-    found = _contacts_as_arrays(shapes, scene, threads)
-    contacts = ContactSet(*found)
+    contacts = _unreduced(shapes, scene, threads)
     if shapes.surfaces is None and len(shapes.body) == len(shapes.radius):
         return contacts
-    kept = reduced_groups(*found, scene, shapes.radius)
-    if whole is None:
-        return contacts.chosen(kept)
-    return contacts.chosen(with_all(kept, contacts.body_a, contacts.body_b, contacts.feature, whole))
+    every = np.zeros(len(shapes.radius), np.bool_) if whole is None else whole
+    return contacts.chosen(reduced_groups(contacts, scene, shapes.radius, every))
 
 
-def _contacts_as_arrays(shapes: ShapeTable, scene: Scene, threads: int) -> SixArrays:
-    """What `all_contacts` returns; in threads, where there are many pairs, one run of these after the other."""
+def _unreduced(shapes: ShapeTable, scene: Scene, threads: int) -> ContactSet:
+    """`all_contacts`; in threads, where there are many pairs, one run of these after the other."""
     without_meshes = shapes._replace(surfaces=None)
     if threads == 1 or len(shapes.body) < MANY_COLLIDERS:
         return all_contacts(without_meshes, shapes.surfaces, work_for_rounds(shapes), scene)
     poses, pairs = pairs_near(without_meshes, scene)
 
-    def look(run: tuple[int, int]) -> SixArrays:
+    def look(run: tuple[int, int]) -> ContactSet:
         some = pairs[run[0] : run[1]]
         return contacts_of_pairs(without_meshes, shapes.surfaces, work_for_rounds(shapes), scene, poses, some)
 
     pieces = runs(np.ones(len(pairs), dtype=np.int64), PAIRS_OF_A_RUN)
     if len(pieces) < 2:
         return look((0, len(pairs)))
-    found = side_by_side(threads, [partial(look, run) for run in pieces])
-    a, b, point, normal, gap, feature = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
-    return a, b, point, normal, gap, feature
+    return concatenated(side_by_side(threads, [partial(look, run) for run in pieces]))
 
 
 def work_for_rounds(shapes: ShapeTable) -> RoundWork | None:
@@ -161,7 +154,7 @@ def convex_contacts(shapes, poses, scene, pairs, row, found, work, round_workspa
     It stops at a pair with a mesh, and where there may be no room for another pair's contacts. One call for many pairs: what
     runs outside of leaf kernels counts references to all arrays that it touches, in every round.
     """
-    while row < len(pairs) and found.used[0] + MOST_CONTACTS <= len(found.gap):
+    while row < len(pairs) and found.used[0] + MOST_CONTACTS <= found.contacts.gap.size:
         a, b = pairs[row, 0], pairs[row, 1]
         if shapes.kind[a] == MESH or shapes.kind[b] == MESH:
             break
@@ -186,7 +179,7 @@ def largest_gap(shapes, scene, a, b):
 
 @kernel
 def all_contacts(shapes, surfaces, round_workspace, scene):
-    """The arrays of a ContactSet, before those of two bodies with several colliders are reduced.
+    """All contacts, before those of two bodies with several colliders are reduced.
 
     shapes: without surfaces, which are None where there is no mesh. round_workspace: from `work_for_rounds`.
     """
@@ -236,42 +229,4 @@ def contacts_of_pairs(shapes, surfaces, round_workspace, scene, poses, pairs):
             here, frame = mesh_pair_contacts(shapes, surfaces, poses, a, b, limit, work, round_workspace)
             found = with_room(found, len(here.gap))
             write_contacts(found, shapes, poses, a, b, frame, here, len(here.gap))
-    total = found.used[0]
-    return (
-        found.body_a[:total],
-        found.body_b[:total],
-        found.point[:total],
-        found.normal[:total],
-        found.gap[:total],
-        found.feature[:total],
-    )
-
-
-@kernel
-def with_all(kept, body_a, body_b, feature, whole):
-    """Some contacts, and all of those of bodies that are whole (n,), by bodies and features, each feature once.
-
-    kept: rows of contacts, those of two bodies together. A few points of a region do for what stays flat, and not for what
-    bends between them.
-    """
-    out, total, at = np.empty(len(feature), np.int64), 0, 0
-    first = 0
-    while first < len(feature):
-        end = first + 1
-        while end < len(feature) and body_a[end] == body_a[first] and body_b[end] == body_b[first]:
-            end += 1
-        if whole[body_a[first]] or whole[body_b[first]]:
-            while at < len(kept) and kept[at] < end and kept[at] >= first:
-                at += 1
-            begin = total
-            for row in np.argsort(feature[first:end], kind="mergesort") + first:
-                if total == begin or feature[out[total - 1]] != feature[row]:
-                    out[total] = row
-                    total += 1
-        else:
-            while at < len(kept) and kept[at] < end and kept[at] >= first:
-                out[total] = kept[at]
-                total += 1
-                at += 1
-        first = end
-    return out[:total]
+    return all_found(found)

@@ -92,23 +92,38 @@ def farthest_gap(reach, travel, a, b):
     return reach[a] + reach[b] + np.sqrt(x * x + y * y + z * z)
 
 
+@inner_kernel
+def one_of_each(feature):
+    """Indices of the first contact of each feature, in order of the features."""
+    order = np.argsort(feature, kind="mergesort")
+    is_first = np.ones(order.size, dtype=np.bool_)
+    for i in range(1, order.size):
+        is_first[i] = feature[order[i]] != feature[order[i - 1]]
+    return order[is_first]
+
+
 @kernel
-def reduced_groups(body_a, body_b, point, normal, gap, feature, scene, radius):
+def reduced_groups(contacts, scene, radius, whole):
     """Indices of the contacts to keep, those of each two bodies together and in order of their features.
 
-    scene: that of `detect`; radius: (n,) of its bodies. The others have a row a contact, those of the same two bodies one after
-    the other.
+    contacts: those of the same two bodies one after the other. scene: that of `detect`; radius: (n,) of its bodies. whole: (n,)
+    bodies that keep all: a few points of a region do for what stays flat, and not for what bends between them.
     """
-    kept = np.empty(len(gap), dtype=np.int64)
-    total = first = 0
-    for row in range(len(gap)):
-        end = row + 1
-        if end < len(gap) and body_a[end] == body_a[row] and body_b[end] == body_b[row]:
-            continue
-        a, b = body_a[row], body_b[row]
-        limit = farthest_gap(scene.reach, scene.travel, a, b)
-        turn = scene.rotation[a if radius[a] <= radius[b] else b]
-        for i in reduced_group(point[first:end], normal[first:end], gap[first:end], feature[first:end], limit, turn):
+    m, total, first = contacts.gap.size, 0, 0
+    kept = np.empty(m, dtype=np.int64)
+    while first < m:
+        a, b, end = contacts.body_a[first], contacts.body_b[first], first + 1
+        while end < m and contacts.body_a[end] == a and contacts.body_b[end] == b:
+            end += 1
+        feature = contacts.feature[first:end]
+        if whole[a] or whole[b]:
+            rows = one_of_each(feature)
+        else:
+            limit = farthest_gap(scene.reach, scene.travel, a, b)
+            turn = scene.rotation[a if radius[a] <= radius[b] else b]
+            point, normal, gap = contacts.point[first:end], contacts.normal[first:end], contacts.gap[first:end]
+            rows = reduced_group(point, normal, gap, feature, limit, turn)
+        for i in rows:
             kept[total] = first + i
             total += 1
         first = end

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from ..compile.kernel import inlined_kernel, inner_kernel
 from ..linalg.vec3 import ZERO, advanced, set_vec, vec
+from .contact_set import ContactSet
 from .grouping import mixed
 
-__all__ = ["Poses", "WorldContacts", "allocate", "with_room", "write_contacts"]
+__all__ = ["Poses", "WorldContacts", "all_found", "allocate", "with_room", "write_contacts"]
 
 Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 class Poses(NamedTuple):
@@ -26,43 +26,46 @@ class Poses(NamedTuple):
 
 
 class WorldContacts(NamedTuple):
-    """Room for the contacts of all pairs, the arrays of a ContactSet; used: (1,) how many rows are."""
+    """Room for the contacts of all pairs; used: (1,) how many rows are."""
 
-    body_a: Indices
-    body_b: Indices
-    point: Array
-    normal: Array
-    gap: Array
-    feature: NDArray[np.uint64]
-    used: Indices
+    contacts: ContactSet
+    used: NDArray[np.int64]
 
 
 @inner_kernel
 def allocate(rows):
     """For so many contacts."""
-    return WorldContacts(
+    contacts = ContactSet(
         np.empty(rows, dtype=np.int64),
         np.empty(rows, dtype=np.int64),
         np.empty((rows, 3)),
         np.empty((rows, 3)),
         np.empty(rows),
         np.empty(rows, dtype=np.uint64),
-        np.zeros(1, dtype=np.int64),
     )
+    return WorldContacts(contacts, np.zeros(1, dtype=np.int64))
 
 
 @inner_kernel
 def with_room(found, more):
     """The contacts found so far, with room for so many more."""
-    total = found.used[0]
-    if total + more <= len(found.gap):
+    total, room = found.used[0], found.contacts.gap.size
+    if total + more <= room:
         return found
-    larger = allocate(max(total + more, 2 * len(found.gap)))
-    larger.body_a[:total], larger.body_b[:total] = found.body_a[:total], found.body_b[:total]
-    larger.point[:total], larger.normal[:total] = found.point[:total], found.normal[:total]
-    larger.gap[:total], larger.feature[:total] = found.gap[:total], found.feature[:total]
+    larger, there = allocate(max(total + more, 2 * room)), all_found(found)
+    larger.contacts.body_a[:total], larger.contacts.body_b[:total] = there.body_a, there.body_b
+    larger.contacts.point[:total], larger.contacts.normal[:total] = there.point, there.normal
+    larger.contacts.gap[:total], larger.contacts.feature[:total] = there.gap, there.feature
     larger.used[0] = total
     return larger
+
+
+@inner_kernel
+def all_found(found):
+    """The contacts found so far, as views."""
+    one, total = found.contacts, found.used[0]
+    pairs = one.body_a[:total], one.body_b[:total]
+    return ContactSet(pairs[0], pairs[1], one.point[:total], one.normal[:total], one.gap[:total], one.feature[:total])
 
 
 @inlined_kernel
@@ -74,8 +77,9 @@ def in_world(origin, rotation, v):
 
 
 @inlined_kernel
-def write_contacts(found, shapes, poses, a, b, frame, contacts, count):
+def write_contacts(found, shapes, poses, a, b, frame, pair, count):
     """Appends the first `count` contacts of colliders a and b, a `Manifold` or a `Buffer` in the frame of one of them."""
+    out = found.contacts
     body_a, body_b = shapes.body[a], shapes.body[b]
     margin_a, margin_b = shapes.margin[a], shapes.margin[b]
     first_a, first_b = shapes.first_collider[body_a], shapes.first_collider[body_b]
@@ -84,14 +88,14 @@ def write_contacts(found, shapes, poses, a, b, frame, contacts, count):
     shifted = 0.5 * (margin_a - margin_b)
     total = found.used[0]
     for slot in range(count):
-        feature = contacts.feature[slot]
-        found.body_a[total] = body_a
-        found.body_b[total] = body_b
-        found.gap[total] = contacts.gap[slot] - margin_a - margin_b
-        found.feature[total] = feature if alone else mixed(feature, a - first_a, b - first_b)
-        normal = vec(contacts.normal, slot)
-        middle = advanced(vec(contacts.point, slot), shifted, normal)
-        set_vec(found.point, total, in_world(vec(poses.position, frame), poses.rotation[frame], middle))
-        set_vec(found.normal, total, in_world(ZERO, poses.rotation[frame], normal))
+        feature = pair.feature[slot]
+        out.body_a[total] = body_a
+        out.body_b[total] = body_b
+        out.gap[total] = pair.gap[slot] - margin_a - margin_b
+        out.feature[total] = feature if alone else mixed(feature, a - first_a, b - first_b)
+        normal = vec(pair.normal, slot)
+        middle = advanced(vec(pair.point, slot), shifted, normal)
+        set_vec(out.point, total, in_world(vec(poses.position, frame), poses.rotation[frame], middle))
+        set_vec(out.normal, total, in_world(ZERO, poses.rotation[frame], normal))
         total += 1
     found.used[0] = total

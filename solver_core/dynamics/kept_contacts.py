@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ..problem.residuals import effective_masses
 from ..problem.system import effective_inverse_mass, relative_velocities
-from .contact.build import remember, stick_speed
+from .contact.build import stick_speed
+from .contact.memory import remember
 from .model.frame import ContactState, FrameContacts, FrameImpacts
 from .model.predict import Begin
 from .solve.outcome import Solution

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ..deformable.reduced import ReducedBody
 from ..scene.spec import SceneSpec, SceneWarning, SolverSettings, changed
 from ..validation.scene import scene_warnings, validate
-from .contact.build import ContactMemory
 from .contact.first_look import begun_overlaps
+from .contact.memory import ContactMemory
 from .fields.pull import Pull
 from .joints.joints import JointMemory
 from .model.bodies import State, to_body_frames

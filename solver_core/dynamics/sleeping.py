@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..compile.kernel import kernel
 from ..linalg.disjoint_sets import connected
 from ..scene.spec import SceneSpec
-from .contact.build import ContactMemory
+from .contact.memory import ContactMemory
 
 __all__ = ["Sleep", "laid_asleep", "none_remembered", "remembered"]
 

@@ -21,8 +21,8 @@ from ..problem.system import System
 from ..scene.spec import SceneSpec, SolverSettings, strongest_gravity
 from ..threads.count import number_of_threads
 from .contact.borne import bearing_until_met, with_borne
-from .contact.build import ContactMemory
 from .contact.collide import Collider
+from .contact.memory import ContactMemory
 from .contact.rolling import Rolling
 from .fields.fields import Fields
 from .fields.pull import Pull

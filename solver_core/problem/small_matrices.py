@@ -140,30 +140,43 @@ def small_system(given, dim, free, slack, mu):
     given: (m dim, m dim). free: (m dim,) g. slack, mu: (m,).
     """
     n, m = free.size, slack.size
-    A, factor, group = np.empty((n, n)), np.zeros((n, n)), np.arange(n) // dim
+    factor, offset, body = np.zeros((n, n)), np.zeros(m + 1, np.int64), np.full(m, -1, np.int64)
+    islands, is_one = _factored(given, dim, factor, offset, body, 0)
+    return _of_factor(factor, dim, body, offset[: islands + 1], (free, slack, mu)), is_one
+
+
+@inner_kernel
+def _factored(given, dim, factor, offset, body, before):
+    """Factor a matrix (n, n) by its islands, the bodies from `before` on: factor (n, n or more), offset (bodies + 1,) of these,
+    body (m,) of each contact. Returns how many bodies there are then, and whether the matrix is one; else nothing is kept."""
+    n = given.shape[0]
+    A, group = np.empty((n, n)), np.arange(n) // dim
     is_one = _symmetric_mean(given, A)
     part, count = parts_of_dense(A, group)
-    offset, body, islands = np.zeros(count + 1, np.int64), np.full(m, -1, np.int64), 0
-    scale, order, widest = np.empty(n), np.empty(n, np.int64), 0
+    scale, order, bodies = np.empty(n), np.empty(n, np.int64), before
     for i in range(count):
         rows = np.flatnonzero(part == i)
         rank = _pivoted_cholesky(A, rows, scale, order, factor) if is_one else -1
         is_one &= rank >= 0
         if rank > 0:
-            offset[islands + 1] = offset[islands] + rank
+            offset[bodies + 1] = offset[bodies] + rank
             for row in rows:
-                body[row // dim] = islands
-            islands, widest = islands + 1, max(widest, rank)
-    return _of_factor(factor, dim, widest, body, offset[: islands + 1].copy(), (free, slack, mu)), is_one
+                body[row // dim] = bodies
+            bodies += 1
+    if not is_one:
+        body[:] = -1
+        return before, False
+    return bodies, True
 
 
 @inner_kernel
-def _of_factor(factor, dim, widest, body, offset, of_contacts):
+def _of_factor(factor, dim, body, offset, of_contacts):
     """The system whose bodies are islands, body (m,) of each contact."""
     (free, slack, mu), m, islands = of_contacts, body.size, offset.size - 1
-    block_start = np.zeros(islands + 1, np.int64)
+    block_start, widest = np.zeros(islands + 1, np.int64), 0
     for i in range(islands):
-        block_start[i + 1] = block_start[i] + (offset[i + 1] - offset[i]) ** 2
+        size = offset[i + 1] - offset[i]
+        block_start[i + 1], widest = block_start[i] + size**2, max(widest, size)
     mass = np.zeros(block_start[islands])
     for i in range(islands):
         size = offset[i + 1] - offset[i]
@@ -177,7 +190,7 @@ def _of_factor(factor, dim, widest, body, offset, of_contacts):
                 for d in range(offset[body[k] + 1] - offset[body[k]]):
                     jacobian[k, axis, d] = factor[k * dim + axis, d]
     still, at_rest, box = np.full(m, -1, np.int64), np.zeros(offset[islands]), np.zeros((0, 3, 3))
-    return System(offset, block_start, mass, mass, at_rest, still, body, jacobian, jacobian, bias, slack, mu, box, 0.0)
+    return System(offset.copy(), block_start, mass, mass, at_rest, still, body, jacobian, jacobian, bias, slack, mu, box, 0.0)
 
 
 @kernel
@@ -187,36 +200,18 @@ def small_systems(matrix, at, start, dim, free, slack, mu):
     matrix: all entries, row-major, those of problem i from at[i] to at[i + 1]. start: (p + 1,) its contacts, as rows of the
     others: free (contacts dim,), slack, mu (contacts,).
     """
-    p, contacts = start.size - 1, start[start.size - 1]
-    widest = 0
+    p, contacts, widest = start.size - 1, start[start.size - 1], 0
+    is_one = np.empty(p, np.bool_)
     for i in range(p):
-        if (start[i + 1] - start[i]) * dim <= SMALL_ROWS:
-            widest = max(widest, (start[i + 1] - start[i]) * dim)
-    jacobian, bias, is_one = np.zeros((contacts, 3, widest)), np.zeros((contacts, 3)), np.ones(p, np.bool_)
-    body, bodies = np.full(contacts, -1, np.int64), 0
-    offset, block_start, mass = np.zeros(contacts + 1, np.int64), np.zeros(contacts + 1, np.int64), np.zeros(at[p])
-    for i in range(p):
-        first, m = start[i], start[i + 1] - start[i]
-        rows = m * dim
+        rows = (start[i + 1] - start[i]) * dim
         is_one[i] = rows <= SMALL_ROWS
-        if not is_one[i] or m == 0:
-            continue
-        given = matrix[at[i] : at[i + 1]].reshape((rows, rows))
-        own = free[first * dim : (first + m) * dim], slack[first : first + m], mu[first : first + m]
-        system, is_one[i] = small_system(given, dim, *own)
-        if not is_one[i]:
-            continue
-        for j in range(system.offset.size - 1):
-            size, block = system.offset[j + 1] - system.offset[j], block_start[bodies + j]
-            offset[bodies + j + 1], block_start[bodies + j + 1] = offset[bodies + j] + size, block + size * size
-            for d in range(size):
-                mass[block + d * (size + 1)] = 1.0
-        for k in range(m):
-            if system.body_b[k] >= 0:
-                body[first + k] = bodies + system.body_b[k]
-            jacobian[first + k, :, : system.jacobian_b.shape[2]] = system.jacobian_b[k]
-            bias[first + k] = system.bias[k]
-        bodies += system.offset.size - 1
-    offset, block_start, still = offset[: bodies + 1].copy(), block_start[: bodies + 1].copy(), np.full(contacts, -1, np.int64)
-    mass, at_rest, box = mass[: block_start[bodies]].copy(), np.zeros(offset[bodies]), np.zeros((0, 3, 3))
-    return System(offset, block_start, mass, mass, at_rest, still, body, jacobian, jacobian, bias, slack, mu, box, 0.0), is_one
+        widest = max(widest, rows) if is_one[i] else widest
+    factor, body = np.zeros((contacts * dim, widest)), np.full(contacts, -1, np.int64)
+    offset, bodies = np.zeros(contacts + 1, np.int64), 0
+    for i in range(p):
+        first, last = start[i], start[i + 1]
+        if is_one[i] and first < last:
+            rows = (last - first) * dim
+            given = matrix[at[i] : at[i + 1]].reshape((rows, rows))
+            bodies, is_one[i] = _factored(given, dim, factor[first * dim : last * dim], offset, body[first:last], bodies)
+    return _of_factor(factor, dim, body, offset[: bodies + 1], (free, slack, mu)), is_one

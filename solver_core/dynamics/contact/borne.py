@@ -23,7 +23,7 @@ from ...compile.kernel import kernel, kernel_part, leaf_kernel
 from ..model.bodies import State
 from ..model.predict import Begin
 from ..model.rest_gaps import TOUCHING_OFFSETS
-from .build import ContactMemory, match
+from .memory import ContactMemory, match
 
 __all__ = ["bearing_until_met", "with_borne"]
 
@@ -42,9 +42,8 @@ def bearing_until_met(begin: Begin, state: State, speed: Floats, memory: Contact
     contacts, fast = begin.contacts, LEAST_IMPACT * begin.gravity_speed
     if not anything_moves(speed, fast / BEARABLE):
         return begin
-    where = contacts.body_a, contacts.body_b, contacts.feature, contacts.point, contacts.normal, contacts.gap
-    limits = begin.h, fast, begin.force_time
-    found = borne_until_met(begin.model, begin.bodies, state.position, where, begin.at_rest(contacts), memory, moving, limits)
+    limits, rest = (begin.h, fast, begin.force_time), begin.at_rest(contacts)
+    found = borne_until_met(begin.model, begin.bodies, state.position, contacts, rest, memory, moving, limits)
     is_borne, predicted, momentum, borne = found
     if not is_borne:
         return begin
@@ -64,13 +63,12 @@ def anything_moves(speed, least):
 def borne_until_met(model, bodies, position, contacts, rest, memory, moving, limits):
     """Whether anything is borne, the velocities (n, 6) and momenta (n, 3) predicted with it, and (k, 4) N s, how much of what
     the remembered contacts bore."""
-    (body_a, body_b, feature, point, normal, gap), (h, fast, force_time) = contacts, limits
+    m, n, (h, fast, force_time) = contacts.gap.size, len(position), limits
     predicted, momentum, borne = bodies.predicted, bodies.end_momentum, memory.impulse
-    n, old, room = len(position), match(memory, body_a, body_b, feature), gap - rest.gap
-    body, support, touches = np.full(body_a.size, -1), np.full(n, -2), room <= TOUCHING_OFFSETS * rest.offset
-    _only_support(model.dof, body_a, body_b, moving, support)
-    where = body_a, body_b, point, normal, position
-    of_contacts = standing(model.dof, where, bodies.twist, support, memory.impulse, old, body)
+    old, room = match(memory, contacts.body_a, contacts.body_b, contacts.feature), contacts.gap - rest.gap
+    body, support, touches = np.full(m, -1), np.full(n, -2), room <= TOUCHING_OFFSETS * rest.offset
+    _only_support(model.dof, contacts, moving, support)
+    of_contacts = standing(model.dof, contacts, position, bodies.twist, support, (memory.impulse, old), body)
     push, share, pushed, change = of_contacts[2], np.zeros(n), np.zeros((n, 6)), np.zeros((n, 6))
     end_impacts(model, bodies, of_contacts, touches, fast, share, pushed)
     weight = force_time * np.sqrt((model.gravity**2).sum())
@@ -90,31 +88,30 @@ def borne_until_met(model, bodies, position, contacts, rest, memory, moving, lim
         predicted[i] += change[i]
         for row in range(3):
             momentum[i, row] += (bodies.mass[model.dof[i], 3 + row, 3:] * change[i, 3:]).sum()
-    for k in range(body.size):
+    for k in range(m):
         if body[k] >= 0 and is_borne[body[k]] and push[k].any():
             borne[old[k]] = share[body[k]] * left[body[k]] * memory.impulse[old[k]]
     return True, predicted, momentum, borne
 
 
 @kernel
-def standing(dof, contacts, twist, support, impulse, old, body):
+def standing(dof, contacts, position, twist, support, remembered, body):
     """body: (m,), all -1, of each contact the body that touches no other than `support` (n,) names; of these (m, 6) the twist
     with which its velocity along the normal is a product, (m, 6) what the contact bore, about the centre of mass, N s and
     N m s, and (m,) m/s at which the other body comes."""
-    body_a, body_b, point, normal, position = contacts
-    m = body_a.size
+    m, (impulse, old) = contacts.gap.size, remembered
     along, push, speed = np.zeros((m, 6)), np.zeros((m, 6)), np.zeros(m)
     for k in range(m):
-        is_a = dof[body_a[k]] >= 0
-        i, other, side = (body_a[k], body_b[k], -1.0) if is_a else (body_b[k], body_a[k], 1.0)
+        a, b, point, normal = contacts.body_a[k], contacts.body_b[k], contacts.point[k], contacts.normal[k]
+        i, other, side = (a, b, -1.0) if dof[a] >= 0 else (b, a, 1.0)
         if support[i] != other:
             continue
-        arm = point[k] - position[i]
-        body[k], along[k, :3] = i, side * normal[k]
+        arm = point - position[i]
+        body[k], along[k, :3] = i, side * normal
         along[k, 3:] = np.cross(arm, along[k, :3])
-        speed[k] = np.dot(along[k, :3], twist[other, :3] + np.cross(twist[other, 3:], point[k] - position[other]))
+        speed[k] = np.dot(along[k, :3], twist[other, :3] + np.cross(twist[other, 3:], point - position[other]))
         if old[k] >= 0 and impulse[old[k], 0] > 0.0:
-            push[k, :3] = side * (impulse[old[k], 0] * normal[k] + impulse[old[k], 1:])
+            push[k, :3] = side * (impulse[old[k], 0] * normal + impulse[old[k], 1:])
             push[k, 3:] = np.cross(arm, push[k, :3])
     return body, along, push, speed
 
@@ -149,11 +146,12 @@ def begin_impacts(velocity, of_contacts, touches, room, h, fast, share):
 
 
 @leaf_kernel
-def _only_support(dof, body_a, body_b, moving, out):
+def _only_support(dof, contacts, moving, out):
     """out: (n,), all -2: the only body that each one of no large island in motion touches, if no impulse moves that, else
     negative."""
-    for k in range(body_a.size):
-        for i, other in ((body_a[k], body_b[k]), (body_b[k], body_a[k])):
+    for k in range(contacts.gap.size):
+        a, b = contacts.body_a[k], contacts.body_b[k]
+        for i, other in ((a, b), (b, a)):
             is_first = out[i] == -2 and dof[i] >= 0 and dof[other] < 0 and not moving[i]
             out[i] = other if is_first or out[i] == other else -1
 

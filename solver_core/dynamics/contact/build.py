@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The builder: contacts of bodies become a contact problem. It alone knows both."""
+"""The builder: contacts of bodies become a contact problem."""
 
 from __future__ import annotations
 
@@ -11,74 +11,22 @@ from numpy.typing import NDArray
 from ...collision.contact_set import ContactSet
 from ...compile.kernel import kernel, leaf_kernel
 from ...problem.system import System
-from ...scene.spec import FrictionCombine, SceneSpec
 from ..model.bodies import RIGID, State
 from ..model.carried import carry, swing, turned_along
 from ..model.predict import Begin
 from ..model.rest_gaps import TOUCHING_OFFSETS
+from .material_rules import DYNAMIC, STATIC, Rules, combine
+from .memory import ContactMemory, is_at_its_limit, match, recall
 from .restitution import bounce
 
-__all__ = [
-    "NO_TURNING",
-    "Beyond",
-    "ContactMemory",
-    "StepProblem",
-    "build_contacts",
-    "build_system",
-    "match",
-    "remember",
-    "rules_of",
-    "stick_speed",
-]
+__all__ = ["NO_TURNING", "Beyond", "StepProblem", "build_system", "stick_speed"]
 
 Floats = NDArray[np.float64]
 
 STICK_FRACTION = 1e-3  # of the speed that gravity gives in a step: slower contacts are at rest
 STICK_SPEED = 1e-6  # m/s, where there is no gravity
-AT_ITS_LIMIT = 0.999  # of the friction that there may be: a contact that slides has all of it
 VERTICAL = 1e-12  # squared sine: a normal that leans by less is vertical
 NO_TURNING = np.zeros((0, 3))
-STATIC, DYNAMIC = range(2)  # the columns of coefficients
-PRODUCT, AVERAGE, GEOMETRIC_MEAN, MINIMUM, MAXIMUM = range(5)
-RULES = {
-    FrictionCombine.PRODUCT: PRODUCT,
-    FrictionCombine.AVERAGE: AVERAGE,
-    FrictionCombine.GEOMETRIC_MEAN: GEOMETRIC_MEAN,
-    FrictionCombine.MINIMUM: MINIMUM,
-    FrictionCombine.MAXIMUM: MAXIMUM,
-}
-
-
-class ContactMemory(NamedTuple):
-    """What the next step needs to know of the contacts of this one, sorted by bodies and feature.
-
-    body_a, body_b: (m,), feature: (m,) ids. impulse: (m, 4) the normal impulse in N s and the friction impulse in world axes.
-    normal: (m, 3) along which that was, zero where an earlier version did not say. approach: (m,) speed in m/s at which the
-    bodies were closing in before contact slowed them down, for restitution, and taken: (m,) J, what it has taken from them for
-    that. parting: (m,) N s, what overlaps were parted by in the last try of a step.
-    """
-
-    body_a: NDArray[np.int64]
-    body_b: NDArray[np.int64]
-    feature: NDArray[np.uint64]
-    impulse: Floats
-    normal: Floats
-    approach: Floats
-    taken: Floats
-    parting: Floats
-
-
-class Rules(NamedTuple):
-    """How the friction, and the restitution, of two bodies are combined.
-
-    surface: (n,) of bodies, the row of their materials in `pairs`; 0 for those in no pair. pairs: (s, s, 2) static and dynamic
-    coefficients that count in place of the combined ones; -1 where there are none.
-    """
-
-    friction: int
-    restitution: int
-    surface: NDArray[np.int64]
-    pairs: Floats
 
 
 class Beyond(NamedTuple):
@@ -93,46 +41,6 @@ class Beyond(NamedTuple):
     turning: Floats
     aside: Floats
     known: NDArray[np.bool_]
-
-
-class StepContacts(NamedTuple):
-    """Contacts as `build_contacts` takes them: those of a `ContactSet`; rest: (m,) m, the gaps at rest, offset: (m,) m, what
-    they are of bodies that nothing holds, held: (m,) whether joints hold their bodies there; jointed: (n,) which bodies some
-    joint holds."""
-
-    body_a: NDArray[np.int64]
-    body_b: NDArray[np.int64]
-    feature: NDArray[np.uint64]
-    point: Floats
-    normal: Floats
-    gap: Floats
-    beyond: Beyond
-    rest: Floats
-    offset: Floats
-    held: NDArray[np.bool_]
-    jointed: NDArray[np.bool_]
-
-
-class ContactRows(NamedTuple):
-    """What of a step's problem belongs to m contacts.
-
-    axes: (m, 3, 3). jacobian_a, jacobian_b: (m, 3, 6). bias: (m, 3), slack: (m,). mu, restitution: (m,) the coefficients in
-    force. approach, approach_before: (m,) m/s to be remembered, and as it was remembered. taken_before: (m,) J, impulse: (m, 3)
-    and parting: (m,) N s, from the memory.
-    """
-
-    axes: Floats
-    jacobian_a: Floats
-    jacobian_b: Floats
-    bias: Floats
-    slack: Floats
-    mu: Floats
-    restitution: Floats
-    approach: Floats
-    approach_before: Floats
-    taken_before: Floats
-    impulse: Floats
-    parting: Floats
 
 
 class StepProblem(NamedTuple):
@@ -154,53 +62,9 @@ class StepProblem(NamedTuple):
     parting: Floats
 
 
-def rules_of(spec: SceneSpec) -> Rules:
-    """The rules of a scene as kernels take them."""
-    names = sorted({name for pair in spec.pairs for name in (pair.a, pair.b)})
-    row = {name: index for index, name in enumerate(names, 1)}
-    pairs = np.full((len(names) + 1, len(names) + 1, 2), -1.0)
-    for pair in spec.pairs:
-        i, j = row[pair.a], row[pair.b]
-        pairs[i, j] = pairs[j, i] = pair.mu_static, pair.mu_dynamic
-    surface = np.array([row.get(body.material.name, 0) for body in spec.bodies], dtype=np.int64)
-    return Rules(RULES[spec.friction_combine], RULES[spec.restitution_combine], surface, pairs)
-
-
 def stick_speed(gravity: float, h: float) -> float:
     """m/s, a contact that slides faster than this in a step of h seconds has the dynamic coefficient; gravity: m/s^2."""
     return max(STICK_SPEED, STICK_FRACTION * gravity * h)
-
-
-@leaf_kernel
-def _combine(rule, a, b):
-    if rule == PRODUCT:
-        return a * b
-    if rule == AVERAGE:
-        return 0.5 * (a + b)
-    if rule == GEOMETRIC_MEAN:
-        return np.sqrt(a * b)
-    return min(a, b) if rule == MINIMUM else max(a, b)
-
-
-@kernel
-def match(memory, body_a, body_b, feature):
-    """(m,) index of each contact in the memory, -1 where it is new; both are sorted by bodies and feature."""
-    found = np.full(body_a.size, -1, np.int64)
-    i, old = 0, memory.body_a.size
-    for k in range(body_a.size):
-        while i < old:
-            if memory.body_a[i] != body_a[k]:
-                before = memory.body_a[i] < body_a[k]
-            elif memory.body_b[i] != body_b[k]:
-                before = memory.body_b[i] < body_b[k]
-            else:
-                before = memory.feature[i] < feature[k]
-            if not before:
-                break
-            i += 1
-        if i < old and memory.body_a[i] == body_a[k] and memory.body_b[i] == body_b[k] and memory.feature[i] == feature[k]:
-            found[k] = i
-    return found
 
 
 @leaf_kernel
@@ -267,14 +131,6 @@ def _add_turning(axes, turning, u, bias):
 
 
 @leaf_kernel
-def _is_at_its_limit(remembered, mu):
-    """Whether of a remembered impulse (4,) friction is all that the coefficient allows."""
-    x, y, z = remembered[1], remembered[2], remembered[3]
-    least = AT_ITS_LIMIT * mu * remembered[0]
-    return least > 0.0 and x * x + y * y + z * z > least * least
-
-
-@leaf_kernel
 def _add(axes, velocity, bias):
     """Add a velocity (3,), of the world, to the bias (3,)."""
     for row in range(3):
@@ -290,113 +146,101 @@ def _pulled_together(normal, twist, predicted, a, b):
     return total
 
 
-@leaf_kernel
-def _recall(remembered, normal, axes, impulse):
-    """impulse (3,) := a remembered one (4,), along a normal (3,), in the contact's axes as they are now.
-
-    As a vector of the world: what rests is held by the same forces though its normals turn, as that between two edges a rest
-    offset apart does by rounding.
-    """
-    same = normal[0] == 0.0 and normal[1] == 0.0 and normal[2] == 0.0
-    impulse[0] = remembered[0] if same else 0.0
-    for i in range(3):
-        pushes = remembered[0] * normal[i] + remembered[1 + i]
-        impulse[0] += 0.0 if same else pushes * axes[0, i]
-        impulse[1] += pushes * axes[1, i]
-        impulse[2] += pushes * axes[2, i]
-    impulse[0] = max(0.0, impulse[0])
-
-
 @kernel
-def build_contacts(model, position, bodies, times, speeds, rules, contacts, memory):
-    """`ContactRows` of the contacts of a step, and whether any of them has restitution.
+def build_problem(model, position, bodies, unknowns, limits, rules, given, memory):
+    """The `StepProblem` of a step, and whether any of its contacts has restitution.
 
-    position: (n, 3), where the step begins; bodies: its `Prediction`. times: s, of the step and of the one before. speeds: m/s,
-    a contact that slides faster than the first has the dynamic coefficient, one that parts no faster than the second does not
-    bounce.
+    position: (n, 3), where the step begins; bodies: its `Prediction`. unknowns: offset, block_start, velocity and least_scale
+    of the `System`. limits: (times, speeds): s, of the step and of the one before; m/s, a contact that slides faster than the
+    first has the dynamic coefficient, one that parts no faster than the second does not bounce. given: the `ContactSet`, its
+    `AtRest`, what is `Beyond`, and (n,) which bodies joints hold.
 
     A contact with a gap may close it within the step and no more: c = gap / h. In the step in which the bodies touch c is minus
     the speed that they part with (`restitution.py`).
     """
-    m = contacts.body_a.size
-    rows = ContactRows(
-        np.empty((m, 3, 3)),
-        np.zeros((m, 3, RIGID)),
-        np.zeros((m, 3, RIGID)),
-        np.zeros((m, 3)),
-        np.zeros(m),
-        np.zeros(m),
-        np.zeros(m),
-        np.zeros(m),
-        np.zeros(m),
-        np.zeros(m),
-        np.zeros((m, 3)),
-        np.zeros(m),
+    (offset, block_start, velocity, least_scale), (contacts, rest, beyond, jointed) = unknowns, given
+    m = contacts.gap.size
+    system = System(
+        offset=offset,
+        block_start=block_start,
+        mass=bodies.mass.ravel(),
+        inverse_mass=bodies.inverse_mass.ravel(),
+        velocity=velocity,
+        body_a=model.dof[contacts.body_a],
+        body_b=model.dof[contacts.body_b],
+        jacobian_a=np.zeros((m, 3, RIGID)),
+        jacobian_b=np.zeros((m, 3, RIGID)),
+        bias=np.zeros((m, 3)),
+        slack=np.zeros(m),
+        mu=np.zeros(m),
+        box=np.zeros((0, 3, 3)),
+        least_scale=least_scale,
+    )
+    problem = StepProblem(
+        system=system,
+        elastic=False,
+        axes=np.empty((m, 3, 3)),
+        impulse=np.zeros((m, 3)),
+        restitution=np.zeros(m),
+        approach=np.zeros(m),
+        approach_before=np.zeros(m),
+        taken_before=np.zeros(m),
+        parting=np.zeros(m),
     )
     work = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     old = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
-    turns = turned_along(bodies.twist, (model.dof < 0) | contacts.jointed, contacts.body_a, contacts.body_b)
-    elastic = _fill_rows(model, position, bodies, (times, speeds), rules, (contacts, memory, old, turns), work, rows)
-    return rows, elastic
+    turns = turned_along(bodies.twist, (model.dof < 0) | jointed, contacts.body_a, contacts.body_b)
+    known = contacts, rest, beyond, memory, old, turns
+    return problem, _fill_rows(model, position, bodies, limits, rules, known, work, problem)
 
 
 @leaf_kernel
-def _fill_rows(model, position, bodies, limits, rules, known, work, rows):
-    """The same, into `rows`; work: four arrays (3,). Whether any contact has restitution."""
-    (times, speeds), (contacts, memory, rows_before, turns), (arm, at_a, at_b, u) = limits, known, work
-    twist, h, stick_speed, elastic = bodies.twist, times[0], speeds[0], False
-    for k in range(contacts.body_a.size):
+def _fill_rows(model, position, bodies, limits, rules, known, work, problem):
+    """The rows of contacts of a problem; work: four arrays (3,). Whether any contact has restitution."""
+    (times, speeds), (contacts, rest, beyond, memory, rows_before, turns), (arm, at_a, at_b, u) = limits, known, work
+    twist, h, stick_speed, elastic, system = bodies.twist, times[0], speeds[0], False, problem.system
+    for k in range(contacts.gap.size):
         a, b, old = contacts.body_a[k], contacts.body_b[k], rows_before[k]
         is_known_a, is_known_b = model.dof[a] < 0, model.dof[b] < 0
-        axes = rows.axes[k]
+        axes, bias = problem.axes[k], system.bias[k]
         _tangents(contacts.normal[k, 0], contacts.normal[k, 1], contacts.normal[k, 2], axes)
         for i in range(3):
             arm[i] = contacts.point[k, i] - position[a, i]
         _point_velocity(twist[a], arm, at_a)
         if not is_known_a:
-            _fill_jacobian(rows.jacobian_a, k, -1.0, axes, arm, model.lock[a])
+            _fill_jacobian(system.jacobian_a, k, -1.0, axes, arm, model.lock[a])
         for i in range(3):
             arm[i] = contacts.point[k, i] - position[b, i]
         _point_velocity(twist[b], arm, at_b)
         if not is_known_b:
-            _fill_jacobian(rows.jacobian_b, k, 1.0, axes, arm, model.lock[b])
-        _velocity_between(axes, at_a, at_b, contacts.beyond.drift[k], is_known_a, is_known_b, u, rows.bias[k])
-        if contacts.held[k]:
-            swing(axes, twist[a], twist[b], contacts.point[k], position[a], position[b], h, rows.bias[k])
-        elif contacts.beyond.known[k]:
-            _add_turning(axes, contacts.beyond.turning[k], u, rows.bias[k])
+            _fill_jacobian(system.jacobian_b, k, 1.0, axes, arm, model.lock[b])
+        _velocity_between(axes, at_a, at_b, beyond.drift[k], is_known_a, is_known_b, u, bias)
+        if rest.held[k]:
+            swing(axes, twist[a], twist[b], contacts.point[k], position[a], position[b], h, bias)
+        elif beyond.known[k]:
+            _add_turning(axes, beyond.turning[k], u, bias)
         elif turns[a]:
             for i in range(3):
                 arm[i] = position[a, i] - position[b, i]
-            carry(axes, twist[a], twist[b], arm, h, rows.bias[k])
+            carry(axes, twist[a], twist[b], arm, h, bias)
         i = DYNAMIC if np.sqrt(u[1] * u[1] + u[2] * u[2]) > stick_speed else STATIC
         own = rules.pairs[rules.surface[a], rules.surface[b], i]
-        rows.mu[k] = own if own >= 0.0 else _combine(rules.friction, model.mu[a, i], model.mu[b, i])
-        if contacts.beyond.known[k] and i == DYNAMIC and old >= 0 and _is_at_its_limit(memory.impulse[old], rows.mu[k]):
-            _add(axes, contacts.beyond.aside[k], rows.bias[k])
+        mu = own if own >= 0.0 else combine(rules.friction, model.mu[a, i], model.mu[b, i])
+        if beyond.known[k] and i == DYNAMIC and old >= 0 and is_at_its_limit(memory.impulse[old], mu):
+            _add(axes, beyond.aside[k], bias)
         if old >= 0:
-            _recall(memory.impulse[old], memory.normal[old], axes, rows.impulse[k])
-            rows.approach_before[k], rows.taken_before[k] = memory.approach[old], memory.taken[old]
-            rows.parting[k] = memory.parting[old]
-        gap = max(0.0, contacts.gap[k] - contacts.rest[k])
-        rows.restitution[k] = e = _combine(rules.restitution, model.restitution[a], model.restitution[b])
-        touches = contacts.gap[k] - contacts.rest[k] <= TOUCHING_OFFSETS * contacts.offset[k]
+            recall(memory.impulse[old], memory.normal[old], axes, problem.impulse[k])
+            problem.approach_before[k], problem.taken_before[k] = memory.approach[old], memory.taken[old]
+            problem.parting[k] = memory.parting[old]
+        gap = max(0.0, contacts.gap[k] - rest.gap[k])
+        e = combine(rules.restitution, model.restitution[a], model.restitution[b])
+        touches = contacts.gap[k] - rest.gap[k] <= TOUCHING_OFFSETS * rest.offset[k]
         pull = _pulled_together(axes[0], twist, bodies.predicted, a, b) / (0.5 * (times[0] + times[1]))
-        rebound, rows.approach[k] = bounce(-u[0], pull, gap, times, rows.approach_before[k], e, speeds[1], touches)
-        rows.slack[k] = -rebound if rebound > 0.0 else gap / h
+        rebound, problem.approach[k] = bounce(-u[0], pull, gap, times, problem.approach_before[k], e, speeds[1], touches)
+        system.slack[k] = -rebound if rebound > 0.0 else gap / h
+        system.mu[k], problem.restitution[k] = mu, e
         elastic |= e > 0.0
     return elastic
-
-
-@kernel
-def remember(axes, impulse):
-    """(m, 4) impulses to keep: the normal one, and friction turned into world axes."""
-    out = np.empty((impulse.shape[0], 4))
-    for k in range(impulse.shape[0]):
-        out[k, 0] = impulse[k, 0]
-        for i in range(3):
-            out[k, 1 + i] = impulse[k, 1] * axes[k, 1, i] + impulse[k, 2] * axes[k, 2, i]
-    return out
 
 
 def build_system(
@@ -413,27 +257,8 @@ def build_system(
 
     least_bounce: m/s, bodies that would part no faster do not bounce. held: (n,) which bodies joints hold.
     """
-    model, h = begin.model, begin.h
-    body_a, body_b = contacts.body_a, contacts.body_b
-    places = contacts.point, contacts.normal, contacts.gap, beyond
-    given = StepContacts(body_a, body_b, contacts.feature, *places, *begin.at_rest(contacts), held)
-    times, speeds = (h, begin.last_step), (stick_speed(begin.gravity, h), least_bounce)
-    rows, elastic = build_contacts(model, state.position, begin.bodies, times, speeds, rules, given, memory)
-    system = System(
-        offset=begin.offset,
-        block_start=begin.block_start,
-        mass=begin.bodies.mass.ravel(),
-        inverse_mass=begin.bodies.inverse_mass.ravel(),
-        velocity=begin.unknowns(begin.bodies.predicted),
-        body_a=model.dof[body_a],
-        body_b=model.dof[body_b],
-        jacobian_a=rows.jacobian_a,
-        jacobian_b=rows.jacobian_b,
-        bias=rows.bias,
-        slack=rows.slack,
-        mu=rows.mu,
-        box=np.zeros((0, 3, 3)),
-        least_scale=begin.least_scale,
-    )
-    remembered = rows.approach_before, rows.taken_before, rows.parting
-    return StepProblem(system, elastic, rows.axes, rows.impulse, rows.restitution, rows.approach, *remembered)
+    unknowns = begin.offset, begin.block_start, begin.unknowns(begin.bodies.predicted), begin.least_scale
+    limits = (begin.h, begin.last_step), (stick_speed(begin.gravity, begin.h), least_bounce)
+    given = contacts, begin.at_rest(contacts), beyond, held
+    problem, elastic = build_problem(begin.model, state.position, begin.bodies, unknowns, limits, rules, given, memory)
+    return problem._replace(elastic=elastic)

@@ -38,7 +38,7 @@ from ..model.predict import Begin, is_locked
 from ..model.rest_gaps import rest_offsets
 from ..motion.deformation import Deformation
 from ..motion.rotation import matrices
-from .build import ContactMemory, match
+from .memory import ContactMemory, match
 
 __all__ = ["Rolling"]
 
@@ -76,9 +76,8 @@ class Rolling:
             return np.zeros(len(contacts), np.bool_), predicted
         # neither meshes that deform, whose surface is not where it will be, nor large islands in motion, where it is not seen
         apart = ~(self._moving.members | self._bends) & (self._deformation.reach(begin.h) == 0.0)
-        where = contacts.body_a, contacts.body_b, contacts.feature, contacts.point, contacts.normal
         of_bodies = apart, self._balls, self._flat
-        return that_roll(begin.model, begin.bodies, state.position, where, memory, of_bodies, step, begin.force_time)
+        return that_roll(begin.model, begin.bodies, state.position, contacts, memory, of_bodies, step, begin.force_time)
 
     def turning(
         self, begin: Begin, state: State, moved: State, twist: Floats, contacts: ContactSet, which: Flags
@@ -96,10 +95,7 @@ class Rolling:
         way = twist_between(state, moved, twist, begin.h)
         # what goes on as it did neither leaves nor comes in by more than twice what gravity does in a step: it is no impact
         most = 2.0 * begin.single * begin.least_bounce
-        before, after = (
-            (c.body_a, c.body_b, c.feature, c.point, c.normal, c.gap, at.position)
-            for c, at in ((contacts, state), (found, moved))
-        )
+        before, after = (contacts, state.position), (found, moved.position)
         at_begin = velocities_at_begin(begin.model, begin.bodies, state, moved, twist, chosen)
         return along_the_way(before, after, which, (at_begin, twist, way, begin.h), most)
 
@@ -126,8 +122,8 @@ def anything_turns(twist, speed):
 @kernel
 def that_roll(model, bodies, position, contacts, memory, of_bodies, step, force_time):
     """(m,) and (n, 6) as of `Rolling.contacts`. of_bodies: (n,) which are looked at, are balls, and have plane faces only."""
-    (body_a, body_b, feature, _, _), (apart, balls, flat) = contacts, of_bodies
-    n, rolls, twist = len(model.dof), np.zeros(body_a.size, np.bool_), bodies.predicted
+    m, n, (apart, balls, flat) = contacts.gap.size, len(model.dof), of_bodies
+    rolls, twist = np.zeros(m, np.bool_), bodies.predicted
     turns, some = np.zeros(n, np.bool_), False
     for i in range(n):
         if model.dof[i] >= 0 and square_of(twist[i, 3:]) * step * step > SLOW * SLOW:
@@ -135,7 +131,7 @@ def that_roll(model, bodies, position, contacts, memory, of_bodies, step, force_
     if not some:
         return rolls, twist
     points, support, pushed = np.zeros(n, np.int64), np.full(n, -1), np.zeros((n, 6))
-    old = match(memory, body_a, body_b, feature)
+    old = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
     _stand_alone((model.dof, apart), position, contacts, (memory.impulse, old), turns, (points, support, pushed))
     is_changed = False
     for i in range(n):
@@ -149,8 +145,8 @@ def that_roll(model, bodies, position, contacts, memory, of_bodies, step, force_
                 twist, is_changed = twist.copy(), True
             twist[i] = v
     if is_changed:
-        for k in range(body_a.size):
-            a, b = body_a[k], body_b[k]
+        for k in range(m):
+            a, b = contacts.body_a[k], contacts.body_b[k]
             rolls[k] = (turns[a] and support[a] == b) or (turns[b] and support[b] == a)
     return rolls, twist
 
@@ -159,12 +155,12 @@ def that_roll(model, bodies, position, contacts, memory, of_bodies, step, force_
 def _stand_alone(of_bodies, position, contacts, remembered, turns, out):
     """Of bodies that turn (n,), on which one each bore in the last step, at how many points, and how it pushed (n, 6) about
     the centre of mass, N s; those that bore on several, or on what moves, no longer count."""
-    (body_a, body_b, _, point, normal), (impulse, old) = contacts, remembered
-    (dof, apart), (points, support, pushed) = of_bodies, out
-    for k in range(body_a.size):
+    (impulse, old), (dof, apart), (points, support, pushed) = remembered, of_bodies, out
+    for k in range(old.size):
         if old[k] < 0 or not impulse[old[k], 0] > 0.0:
             continue
-        for body, other, sign in ((body_a[k], body_b[k], -1.0), (body_b[k], body_a[k], 1.0)):
+        a, b = contacts.body_a[k], contacts.body_b[k]
+        for body, other, sign in ((a, b, -1.0), (b, a, 1.0)):
             if not turns[body]:
                 continue
             is_another = points[body] > 0 and support[body] != other
@@ -172,7 +168,7 @@ def _stand_alone(of_bodies, position, contacts, remembered, turns, out):
                 turns[body] = False
                 continue
             points[body], support[body] = points[body] + 1, other
-            _add_push(pushed[body], impulse[old[k]], normal[k], point[k], position[body], sign)
+            _add_push(pushed[body], impulse[old[k]], contacts.normal[k], contacts.point[k], position[body], sign)
 
 
 @leaf_kernel
@@ -207,30 +203,29 @@ def turns_fast(spin, change, share):
 
 @kernel
 def along_the_way(before, after, which, motion, most):
-    """(m, 3), (m, 3) and (m,) as of `Rolling.turning`. before, after: of contacts at the begin of the way and at its end,
-    bodies, feature, point, normal, gap, and the positions of bodies (n, 3). motion: the velocities (n, 6) as the way begins,
+    """(m, 3), (m, 3) and (m,) as of `Rolling.turning`. before, after: the contacts at the begin of the way and at its end,
+    and the positions of bodies (n, 3). motion: the velocities (n, 6) as the way begins,
     those that stand in J w, those from begin to end, and the step. most: m, that gaps may change by."""
-    body_a, body_b, feature, point, normal, gap, position = before
-    to_a, to_b, to_feature, to_point, to_normal, to_gap, to_position = after
+    (contacts, position), (later, to_position) = before, after
     (at_begin, twist, way, h), slip, now = motion, np.empty(3), np.empty(3)
     out, aside, known = np.zeros((which.size, 3)), np.zeros((which.size, 3)), np.zeros(which.size, np.bool_)
     for k in np.flatnonzero(which):
-        a, b = body_a[k], body_b[k]
-        for j in range(to_a.size):
-            if to_a[j] == a and to_b[j] == b and to_feature[j] == feature[k]:
+        a, b, point, gap = contacts.body_a[k], contacts.body_b[k], contacts.point[k], contacts.gap[k]
+        for j in range(later.gap.size):
+            if later.body_a[j] == a and later.body_b[j] == b and later.feature[j] == contacts.feature[k]:
                 break
         else:
             continue
-        n, change = normal[k], to_gap[j] - gap[k]
-        if not (np.dot(n, to_normal[j]) > STILL_ITS_NORMAL and abs(change) <= most):
+        n, change = contacts.normal[k], later.gap[j] - gap
+        if not (np.dot(n, later.normal[j]) > STILL_ITS_NORMAL and abs(change) <= most):
             continue
         known[k] = True
         slip[:], now[:] = 0.0, 0.0
         for body, side in ((b, 1.0), (a, -1.0)):
-            begin = point[k] + (0.5 * side * gap[k]) * n - position[body]
-            end = to_point[j] + (0.5 * side * to_gap[j]) * to_normal[j] - to_position[body]
+            begin = point + (0.5 * side * gap) * n - position[body]
+            end = later.point[j] + (0.5 * side * later.gap[j]) * later.normal[j] - to_position[body]
             mean = way[body, :3] + mean_along_arc(way[body, 3:], begin, end)
-            told = twist[body, :3] + np.cross(twist[body, 3:], point[k] - position[body])
+            told = twist[body, :3] + np.cross(twist[body, 3:], point - position[body])
             first = at_begin[body, :3] + np.cross(at_begin[body, 3:], begin)
             # across as the way has it, along the normal as the gap closes
             slip += side * (mean - np.dot(mean, n) * n)

@@ -23,7 +23,7 @@ is expected to end is held from the begin; whatever else they run into is found 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -225,8 +225,8 @@ class LaterContacts:
         # the larger body, and one that no impulse moves, is the one to take a longer lever
         size_a, size_b = (np.where(self._movable[body], self._size[body], np.inf) for body in ends)
         of_a = np.where(np.isfinite(size_a), 1.0 / (1.0 + size_b / size_a), np.where(np.isfinite(size_b), 1.0, 0.5))[:, None]
-        told = replace(contacts, point=of_a * was[1] + (1.0 - of_a) * was[0])
-        return replace(told, gap=contacts.gap - time[:, 0] * self._normal_speed(told, motion))
+        told = contacts.placed(of_a * was[1] + (1.0 - of_a) * was[0], contacts.gap)
+        return told.placed(told.point, contacts.gap - time[:, 0] * self._normal_speed(told, motion))
 
     def _normal_speed(self, contacts: ContactSet, motion: Motion) -> Floats:
         """(m,) m/s: n . u of a motion, with what the modes of bodies that bend add."""

@@ -14,7 +14,7 @@ from ...collision.contact_set import ContactSet, Overlap
 from ...compile.kernel import kernel
 from ...problem.result import Found, Status
 from ...problem.system import System
-from ..contact.build import ContactMemory
+from ..contact.memory import ContactMemory
 from ..look_ahead.impacts import Impacts
 from ..look_ahead.later_contacts import Later
 from ..model.bodies import State

@@ -19,7 +19,9 @@ from ...scene.spec import ContactMethod, SceneSpec, SolverSettings
 from ...solvers.coulomb.cascade import VARIANTS
 from ...solvers.effort import deadline_timer, effort_of_a_step, is_worked_off
 from ..contact.bent import with_modes
-from ..contact.build import NO_TURNING, Beyond, ContactMemory, StepProblem, build_system, remember, rules_of
+from ..contact.build import NO_TURNING, Beyond, StepProblem, build_system
+from ..contact.material_rules import rules_of
+from ..contact.memory import ContactMemory, remember
 from ..contact.rebounds import lowered, taken
 from ..contact.rolling import Rolling
 from ..joints.joints import Joints, with_inertia, with_joints

@@ -111,7 +111,7 @@ def test_the_command_line_keeps_contacts(scene, make_body, fake_worker, tmp_path
 def test_nothing_is_drawn_without_a_window_and_nothing_stays_behind(extension):
     from stiction.addon.show import overlay
 
-    assert bpy.app.background and overlay.Overlay.handle is None
+    assert bpy.app.background and not overlay.Overlay.handler.is_added
     extension.unregister()
     try:
         assert not hasattr(bpy.types.Scene, "stiction_display")

@@ -178,7 +178,7 @@ def test_the_timeline_tells_cached_outdated_lost_and_missing_frames_apart(baked)
 def test_without_a_window_nothing_is_drawn(extension):
     from stiction.addon.show import statistics_overlay, timeline
 
-    assert statistics_overlay.Plots.handle is None and timeline.Timeline.handle is None
+    assert not statistics_overlay.Plots.handler.is_added and not timeline.Timeline.handler.is_added
 
 
 def test_the_lines_of_all_plots_lie_in_their_boxes_one_above_the_other(baked):

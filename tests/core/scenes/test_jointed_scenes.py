@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import solver_core as sc
-from solver_core.bake.report import breaking_warnings
+from solver_core.bake.joints import breaking_warnings
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.scenes import jointed as jointed_scenes
 

@@ -12,7 +12,8 @@ from scipy.optimize import linprog
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
-from solver_core.bake.report import build_report, contradiction_warnings
+from solver_core.bake.joints import contradiction_warnings
+from solver_core.bake.report import build_report
 from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
 from solver_core.scene.parts import box
 from solver_core.scene.spec import BodyKind, MaterialSpec, SceneSpec

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is remembered of contacts from step to step: found again by bodies and feature, and turned into the axes of now."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compile.kernel import kernel, leaf_kernel
+
+__all__ = ["ContactMemory", "is_at_its_limit", "match", "recall", "remember"]
+
+Floats = NDArray[np.float64]
+
+AT_ITS_LIMIT = 0.999  # of the friction that there may be: a contact that slides has all of it
+
+
+class ContactMemory(NamedTuple):
+    """What the next step needs to know of the contacts of this one, sorted by bodies and feature.
+
+    body_a, body_b: (m,), feature: (m,) ids. impulse: (m, 4) the normal impulse in N s and the friction impulse in world axes.
+    normal: (m, 3) along which that was, zero where an earlier version did not say. approach: (m,) speed in m/s at which the
+    bodies were closing in before contact slowed them down, for restitution, and taken: (m,) J, what it has taken from them for
+    that. parting: (m,) N s, what overlaps were parted by in the last try of a step.
+    """
+
+    body_a: NDArray[np.int64]
+    body_b: NDArray[np.int64]
+    feature: NDArray[np.uint64]
+    impulse: Floats
+    normal: Floats
+    approach: Floats
+    taken: Floats
+    parting: Floats
+
+
+@kernel
+def match(memory, body_a, body_b, feature):
+    """(m,) index of each contact in the memory, -1 where it is new; both are sorted by bodies and feature."""
+    found = np.full(body_a.size, -1, np.int64)
+    i, old = 0, memory.body_a.size
+    for k in range(body_a.size):
+        while i < old:
+            if memory.body_a[i] != body_a[k]:
+                before = memory.body_a[i] < body_a[k]
+            elif memory.body_b[i] != body_b[k]:
+                before = memory.body_b[i] < body_b[k]
+            else:
+                before = memory.feature[i] < feature[k]
+            if not before:
+                break
+            i += 1
+        if i < old and memory.body_a[i] == body_a[k] and memory.body_b[i] == body_b[k] and memory.feature[i] == feature[k]:
+            found[k] = i
+    return found
+
+
+@kernel
+def remember(axes, impulse):
+    """(m, 4) impulses to keep: the normal one, and friction turned into world axes."""
+    out = np.empty((impulse.shape[0], 4))
+    for k in range(impulse.shape[0]):
+        out[k, 0] = impulse[k, 0]
+        for i in range(3):
+            out[k, 1 + i] = impulse[k, 1] * axes[k, 1, i] + impulse[k, 2] * axes[k, 2, i]
+    return out
+
+
+@leaf_kernel
+def is_at_its_limit(remembered, mu):
+    """Whether of a remembered impulse (4,) friction is all that the coefficient allows."""
+    x, y, z = remembered[1], remembered[2], remembered[3]
+    least = AT_ITS_LIMIT * mu * remembered[0]
+    return least > 0.0 and x * x + y * y + z * z > least * least
+
+
+@leaf_kernel
+def recall(remembered, normal, axes, impulse):
+    """impulse (3,) := a remembered one (4,), along a normal (3,), in the contact's axes as they are now.
+
+    As a vector of the world: what rests is held by the same forces though its normals turn, as that between two edges a rest
+    offset apart does by rounding.
+    """
+    same = normal[0] == 0.0 and normal[1] == 0.0 and normal[2] == 0.0
+    impulse[0] = remembered[0] if same else 0.0
+    for i in range(3):
+        pushes = remembered[0] * normal[i] + remembered[1 + i]
+        impulse[0] += 0.0 if same else pushes * axes[0, i]
+        impulse[1] += pushes * axes[1, i]
+        impulse[2] += pushes * axes[2, i]
+    impulse[0] = max(0.0, impulse[0])
