@@ -128,7 +128,7 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
             hear_parent(ending)
         return run(arguments, ending)
     except ListenerGone as error:
-        print(f"nobody reads the output of the bake any more ({error}); it ends here", file=sys.stderr)
+        print(f"the output of the bake is no longer read ({error}); it ends here", file=sys.stderr)
         return ExitStatus.FAILED
 
 
@@ -193,7 +193,7 @@ def bake_or_say_why_not(
         return fail(ExitStatus.FAILED, f"{at}:\n{error}", arguments.report, error.problems)
     except ListenerGone:
         keep_checkpoint(writer)
-        write_error_report(arguments.report, stop_report(writer.last_frame, "nobody reads its output any more"))
+        write_error_report(arguments.report, stop_report(writer.last_frame, "its output is no longer read"))
         raise
     except (CacheError, UsageError) as error:
         writer.check()

@@ -53,7 +53,7 @@ def warnings_of(arguments: argparse.Namespace) -> list[str]:
         )
     said = []
     if arguments.crowd_limit is not None:
-        said.append("--crowd-limit has no effect any more: what is in motion is accepted at --moving-tolerance alone")
+        said.append("--crowd-limit has no effect any more: large moving islands are accepted at --moving-tolerance alone")
     if arguments.step_accuracy is not None:
         said.append("--step-accuracy has no effect any more: every time step is taken by itself")
     if arguments.staggering is not None:

@@ -81,12 +81,16 @@ def make_parser() -> Parser:
         "sweep",
         help="bake variations of a scene, and compare them",
         description="Bakes every combination of values of a .blend file's rigid bodies, several at once, and writes a sheet "
-        "about what stands and what fell. Needs the Python library distributed.",
+        "with the bodies that stand and that fell. Needs the Python library distributed.",
     )
     add_scene_options(sweep_command)
     add_sweep_options(sweep_command)
     sweep_command.add_argument(
-        "-o", "--output", required=True, metavar="DIR", help="folder for the bakes and the sheet; goes on with what it has"
+        "-o",
+        "--output",
+        required=True,
+        metavar="DIR",
+        help="folder for the bakes and the sheet; goes on with those in it",
     )
     add_job_command(commands)
     report_command = commands.add_parser(
@@ -136,7 +140,7 @@ def add_job_command(commands: Any) -> None:
         description="Writes a job that bakes a .blend file on one machine of a farm and renders it by frames on all of them.",
     )
     add_scene(command)
-    command.add_argument("--farm", required=True, choices=FARMS, help="what runs the job")
+    command.add_argument("--farm", required=True, choices=FARMS, help="render farm that runs the job")
     command.add_argument("-o", "--output", required=True, metavar="FILE", help="the file to write")
     command.add_argument("--baked", metavar="BAKED.blend", help="the file with keyframes; by default SCENE_baked.blend")
     command.add_argument("--kernels", metavar="FOLDER", help="of `stiction compile`, where all machines read it")

@@ -71,7 +71,7 @@ class STICTION_OT_wedge(ReadingOperator, Operator):
             return False
         wedge = context.scene.stiction_wedge
         if not wedge.axes:
-            cls.poll_message_set("Nothing is varied; add what has several values")
+            cls.poll_message_set("Nothing is varied; add an axis with several values")
             return False
         if wedge.folder.startswith("//") and not bpy.data.filepath:
             cls.poll_message_set("Save the file first, for the folder is beside it")

@@ -74,7 +74,7 @@ def fitting(spec: SceneSpec, found: Found) -> SceneSpec:
             found.odd(body.name, "inertia", "its inertia is that of its shape in Blender; the one given is left out")
             now = replace(now, inertia=None)
         if spec.restitution_combine is not FrictionCombine.PRODUCT and body.material.restitution > 0.0:
-            found.odd(body.name, "restitution", "bounciness is multiplied in Blender; two equal surfaces have what they had")
+            found.odd(body.name, "restitution", "bounciness is multiplied in Blender; two equal surfaces keep theirs")
             now = replace(now, material=replace(body.material, restitution=math.sqrt(body.material.restitution)))
         if body.deformation is not None:
             found.odd(body.name, "deformation", "the motion of its points is left out; it keeps its shape of the first frame")

@@ -22,7 +22,7 @@ RENAMED = {"moving_tolerance": "crowd_tolerance"}
 RENAMED_OF_BAKE = {"moving": "crowd"}
 # Of `scene.stiction`, with what holds in their place; choices are kept as numbers, of which 0 is what all have now.
 GONE = {
-    "crowd_limit": "what is in motion is accepted at Tolerance in Motion alone",
+    "crowd_limit": "large moving islands are accepted at Tolerance in Motion alone",
     "friction_cone": "the friction cone is the exact disk",
     "polygon_sides": "",
     "staggering": "the solver is accelerated, as published it is an argument of the library",

@@ -71,7 +71,7 @@ class SceneWedge(PropertyGroup):
     )
     folder: StringProperty(
         name="Folder",
-        description="Folder for the bakes and the sheet; what it has of the same scene is not baked again",
+        description="Folder for the bakes and the sheet; bakes of the same scene in it are not repeated",
         default="//wedge",
         subtype="DIR_PATH",
         options=BLEND_RELATIVE,

@@ -46,7 +46,7 @@ class Reader:
             if own is None:
                 continue
             if "trigger" in own:
-                self.found.odd(self.nodes.path(number), "trigger", "what only notices bodies has no place here; it is left out")
+                self.found.odd(self.nodes.path(number), "trigger", "triggers are not simulated; it is left out")
             if "motion" in own:
                 groups.setdefault(number, [])
             if "collider" in own:

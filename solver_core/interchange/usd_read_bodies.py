@@ -124,7 +124,7 @@ def kind_of(opened: Opened, prim: Usd.Prim) -> BodyKind:
 def say_unknown_schemas(opened: Opened, prim: Usd.Prim) -> None:
     for schema in prim.GetPrimTypeInfo().GetAppliedAPISchemas():
         if not schema.startswith(KNOWN):
-            opened.found.odd(str(prim.GetPath()), schema, "it is unknown here; what it says is left out")
+            opened.found.odd(str(prim.GetPath()), schema, "it is unknown here; its values are left out")
 
 
 def plane_frame(opened: Opened, collider: Usd.Prim, outside: Array) -> Array:

@@ -114,7 +114,7 @@ def refuse_another_beginning(before: SceneSpec, now: SceneSpec) -> None:
         elif a.kind is BodyKind.ACTIVE and not begins_alike(a, b):
             wrong.append(f"{a.name} begins at another place")
         elif not bends_alike(a, b):
-            wrong.append(f"{a.name} bends otherwise: its mesh, its mass or what makes it flexible has changed")
+            wrong.append(f"{a.name} bends otherwise: its mesh, its mass or its flexible settings have changed")
     if wrong:
         raise CacheError(f"these frames cannot be kept, bake again: {'; '.join(wrong)}")
 

@@ -55,7 +55,7 @@ class Stop(Ending):
 def make_parser() -> Parser:
     parser = Parser(prog="python -m solver_core.sweep", description="Bakes variations of a scene snapshot.")
     parser.add_argument("snapshot", metavar="SNAPSHOT", help="the scene and the solver settings")
-    parser.add_argument("folder", metavar="FOLDER", help="where the bakes and the sheet go; what it has is gone on with")
+    parser.add_argument("folder", metavar="FOLDER", help="where the bakes and the sheet go; existing bakes in it are continued")
     add_sweep_options(parser)
     parser.add_argument("--parent-pipe", action="store_true", help="stop when standard input ends")
     parser.add_argument("--events", action="store_true", help="say everything as JSON, an object a line")
@@ -108,7 +108,7 @@ def main(argv: Sequence[str]) -> int:
     except OSError as error:
         return voice.failed(status_of(error), str(error))
     except ClusterError as error:
-        return voice.failed(ExitStatus.FAILED, f"{error}\nwhat was baked is in its caches; the same command goes on after it")
+        return voice.failed(ExitStatus.FAILED, f"{error}\nfinished frames are in caches; the same command goes on after them")
     except LockHeld as holder:
         return voice.failed(ExitStatus.FAILED, f"another sweep is at work in this folder: {holder}")
     except StopAsked as reason:
@@ -149,7 +149,7 @@ def sweep(arguments: argparse.Namespace, stop: Stop, voice: Voice) -> ExitStatus
         try:
             write_sheet(folder, results)
         except OSError as error:
-            advice = "what was baked is in its caches; make room, and the same command goes on"
+            advice = "finished frames are in their caches; make room, and the same command goes on"
             return voice.failed(ExitStatus.FAILED, f"the sheet could not be written: {error}\n{advice}")
     finally:
         lock.release()

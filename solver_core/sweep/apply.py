@@ -63,7 +63,7 @@ def refuse_axes(spec: SceneSpec, axes: tuple[Axis, ...]) -> None:
         moved = [body for body in named if body.kind is BodyKind.ACTIVE]
         if (axis.field in MOTION or axis.field == "seed") and not moved:
             who = f"{axis.body} is not active" if axis.body else "no body is active"
-            raise UsageError(f"{label}: {who}, and what is not has no {in_words(axis.field)}")
+            raise UsageError(f"{label}: {who}, and only active bodies have {in_words(axis.field)}")
         for body in moved if axis.field in ("mass", "density") else ():
             if body.inertia is not None and getattr(body, axis.field) is None:
                 raise UsageError(f"{label}: the inertia of {body.name} goes with its other measure; vary that")

@@ -65,7 +65,7 @@ def parse_axes(texts: Sequence[str]) -> tuple[Axis, ...]:
     """The axes as they are written, each [OBJECT:]FIELD=VALUES. Raises UsageError."""
     axes = tuple(map(parse_axis, texts))
     if not axes:
-        raise UsageError("nothing is varied; say what, such as --vary friction=0.2:0.8:7")
+        raise UsageError("nothing is varied; name an axis, such as --vary friction=0.2:0.8:7")
     names = [axis.name for axis in axes]
     for name in names:
         if names.count(name) > 1:

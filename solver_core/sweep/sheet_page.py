@@ -60,8 +60,8 @@ def page(results: Results) -> bytes:
         f"<style>{SHEET_STYLE}</style></head><body>",
         f"<h1>{escape(title)}</h1>",
         verdict(results),
-        f"<p>A body stands if it is {escape(str(results.bound))}. In the pictures of the last frame what stands is "
-        "<span class='stands'>blue</span>, what does not is <span class='fell'>orange</span>. The figures are in "
+        f"<p>A body stands if it is {escape(str(results.bound))}. In the pictures of the last frame standing bodies are "
+        "<span class='stands'>blue</span>, fallen ones <span class='fell'>orange</span>. The figures are in "
         f"{SHEET_TABLE}, the last pose of every body in {POSES_TABLE}, the bakes in the folder {BAKES}.</p>",
         *plots(results),
         "<h2>Variations</h2>",

@@ -68,7 +68,7 @@ def _findings(body: BodySpec, spec: DeformableSpec, known: dict[str, list[tuple[
 def _motion_findings(body: BodySpec, deformable: DeformableSpec) -> Findings:
     """What bodies that bend cannot do in a simulation."""
     if np.size(deformable.pinned) and (np.any(body.velocity) or np.any(body.angular_velocity)):
-        yield "velocity", "what is pinned stays where it is; let the body begin at rest, or pin nothing"
+        yield "velocity", "pinned vertices stay where they are; let the body begin at rest, or pin nothing"
     if not (np.all(body.linear_factor == 1.0) and np.all(body.angular_factor == 1.0)):
         yield "angular_factor", "a body that bends cannot have locked axes; free them, or leave it rigid"
     if body.inertia is not None:
