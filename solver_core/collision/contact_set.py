@@ -61,7 +61,8 @@ class ContactSet(NamedTuple):
 
     def chosen(self, rows: Indices | NDArray[np.bool_]) -> ContactSet:
         """The contacts in the rows given, in their order."""
-        return ContactSet(*(array[rows] for array in self))
+        of_pairs, places = (self.body_a[rows], self.body_b[rows]), (self.point[rows], self.normal[rows])
+        return ContactSet(*of_pairs, *places, self.gap[rows], self.feature[rows])
 
     def placed(self, point: Array, gap: Array) -> ContactSet:
         """The same contacts, with other points (m, 3) and gaps (m,)."""

@@ -214,4 +214,8 @@ def small_systems(matrix, at, start, dim, free, slack, mu):
             rows = (last - first) * dim
             given = matrix[at[i] : at[i + 1]].reshape((rows, rows))
             bodies, is_one[i] = _factored(given, dim, factor[first * dim : last * dim], offset, body[first:last], bodies)
-    return _of_factor(factor, dim, body, offset[: bodies + 1], (free, slack, mu)), is_one
+    system = _of_factor(factor, dim, body, offset[: bodies + 1], (free, slack, mu))
+    for i in range(p):
+        if not is_one[i]:
+            system.bias[start[i] : start[i + 1]] = 0.0
+    return system, is_one

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import solver_core as sc
-from solver_core.dynamics.contact.build import NO_TURNING, Beyond, build_system, rules_of
+from solver_core.dynamics.contact.build import NO_TURNING, Beyond, build_system
+from solver_core.dynamics.contact.material_rules import rules_of
 from solver_core.scene.parts import sphere_shape
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
 from solver_core.scenes.jointed import four_ball_solid

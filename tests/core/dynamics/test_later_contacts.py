@@ -13,7 +13,8 @@ from scipy.spatial.transform import Rotation
 import solver_core as sc
 from solver_core.collision.contact_set import NO_CONTACTS, ContactSet, merged
 from solver_core.collision.detect import detect
-from solver_core.dynamics.contact.build import NO_TURNING, Beyond, build_system, rules_of
+from solver_core.dynamics.contact.build import NO_TURNING, Beyond, build_system
+from solver_core.dynamics.contact.material_rules import rules_of
 from solver_core.dynamics.look_ahead.impacts import NO_IMPACTS, Cut
 from solver_core.dynamics.model.rest_gaps import rest_offsets
 from solver_core.dynamics.motion.rotation import matrices
