@@ -141,7 +141,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (Edit("dynamics/contact/borne.py", "if not anything_moves(speed, fast / BEARABLE):", "if fast >= 0.0:"),)
     ),
     "slip as the step begins": Mechanism(
-        (Edit("dynamics/contact/build.py", "contacts.beyond.known[k] and i == DYNAMIC", "h < 0.0 and i == DYNAMIC"),)
+        (Edit("dynamics/contact/build.py", "beyond.known[k] and i == DYNAMIC", "h < 0.0 and i == DYNAMIC"),)
     ),
     "overlaps parted by first order": Mechanism(
         (
