@@ -144,7 +144,6 @@ TABLES = {
         {
             "switched off": text("switched_off"),
             "scene": text("scene"),
-            "s": number("seconds"),
             "times as long, in turns": text("turns"),
             "factorisations": text("factorisations"),
             "missed": pair(text("missed"), text("number"), "{} of {}"),
