@@ -74,10 +74,8 @@ class Rolling:
         predicted = begin.bodies.predicted
         if not anything_turns(predicted, SLOW_ABOUT_AN_AXIS / step):
             return np.zeros(len(contacts), np.bool_), predicted
-        # neither meshes that deform, whose surface is not where it will be, nor large islands in motion, where it is not seen
-        apart = ~(self._moving.members | self._bends) & (self._deformation.reach(begin.h) == 0.0)
         where = contacts.body_a, contacts.body_b, contacts.feature, contacts.point, contacts.normal
-        of_bodies = apart, self._balls, self._flat
+        of_bodies = self._moving.members, self._bends, self._deformation.speed, self._balls, self._flat
         return that_roll(begin.model, begin.bodies, state.position, where, memory, of_bodies, step, begin.force_time)
 
     def turning(
@@ -125,8 +123,11 @@ def anything_turns(twist, speed):
 
 @kernel
 def that_roll(model, bodies, position, contacts, memory, of_bodies, step, force_time):
-    """(m,) and (n, 6) as of `Rolling.contacts`. of_bodies: (n,) which are looked at, are balls, and have plane faces only."""
-    (body_a, body_b, feature, _, _), (apart, balls, flat) = contacts, of_bodies
+    """(m,) and (n, 6) as of `Rolling.contacts`. of_bodies: (n,) which are in large islands in motion, which bend, how fast they
+    deform, m/s, which are balls, and which have plane faces only."""
+    (body_a, body_b, feature, _, _), (members, bends, speed, balls, flat) = contacts, of_bodies
+    # neither meshes that deform, whose surface is not where it will be, nor large islands in motion, where it is not seen
+    apart = ~(members | bends | (speed > 0.0))
     n, rolls, twist = len(model.dof), np.zeros(body_a.size, np.bool_), bodies.predicted
     turns, some = np.zeros(n, np.bool_), False
     for i in range(n):

@@ -90,6 +90,7 @@ class ImpactFinder:
         self._thickness = thicknesses(bodies.shapes, self._triangles)
         self._rest = np.where(np.isfinite(bodies.model.size), rest_offsets(bodies.model.size), np.inf)
         thinnest, smallest = self._thickness.min(initial=np.inf), self._rest.min(initial=np.inf)
+        self._least_rest = float(smallest)
         # two bodies that both move less than half of what is harmless to any pair are none to look at
         self._slow = 0.5 * max(HARMLESS_MOTION * OVERLAP_ALLOWED * thinnest, smallest)
         self._radius = np.where(np.isfinite(bodies.shapes.radius), bodies.shapes.radius, 0.0)
@@ -103,9 +104,9 @@ class ImpactFinder:
         """(n,) m: how far the points of each body may come in h seconds with twists (n, 6)."""
         return reaches(twist, self._radius, h, TRUE)
 
-    def comes_beyond(self, twist: Floats, h: float, bound: Floats) -> bool:
-        """Whether any body comes farther in h seconds with twists (n, 6), or by deforming, than a bound (n,) m."""
-        return comes_beyond(twist, self._radius, h, bound - self._deformation.reach(h))
+    def comes_beyond(self, twist: Floats, h: float, bound: Floats, share: float) -> bool:
+        """Whether any body comes farther in h seconds with twists (n, 6), and by deforming, than a share of a bound (n,) m."""
+        return comes_beyond(twist, (self._radius, self._deformation.speed, bound), h, share)
 
     def distant(self, contacts: ContactSet, twist: Floats, h: float) -> NDArray[np.bool_]:
         """(m,) contacts of bodies that are far apart: farther than the smaller one's half extent, or than a few rest offsets
@@ -114,8 +115,8 @@ class ImpactFinder:
         The direction from one to the other says little about where they will meet, if they do.
         """
         where = contacts.body_a, contacts.body_b, contacts.gap
-        bodies = self.turning_reach(twist, h) + self._deformation.reach(h), self._extent, self._rest
-        return that_are_distant(where, bodies, twist, h)
+        bodies = self._radius, self._deformation.speed, self._extent, self._rest
+        return that_are_distant(where, bodies, twist, h, self._least_rest)
 
     def find(self, motion: Motion, movable: NDArray[np.bool_]) -> Impacts:
         """The impacts of bodies in motion that also deform; of pairs of which one is movable (n,)."""
@@ -174,10 +175,13 @@ class ImpactFinder:
 
 
 @kernel
-def that_are_distant(contacts, bodies, twist, h):
-    """(m,) as of `ImpactFinder.distant`, of contacts (body_a, body_b, gap); bodies: (n,) m, how far they reach by turning, half
-    extents and rest offsets. One that is near has all of its two bodies near."""
-    (body_a, body_b, gap), (turning, extent, rest) = contacts, bodies
+def that_are_distant(contacts, bodies, twist, h, least_rest):
+    """(m,) as of `ImpactFinder.distant`, of contacts (body_a, body_b, gap). bodies: (n,) m radii, m/s at which they deform, m
+    half extents and rest offsets, of which the least is `least_rest`. One that is near has all of its two bodies near."""
+    (body_a, body_b, gap), (radius, speed, extent, rest) = contacts, bodies
+    if not (gap > DISTANT_OFFSETS * least_rest).any():
+        return np.zeros(gap.size, np.bool_)
+    turning = reaches(twist, radius, h, False) + h * speed
     near, is_any = np.empty(gap.size, np.bool_), False
     for k in range(gap.size):
         a, b = body_a[k], body_b[k]
@@ -190,9 +194,10 @@ def that_are_distant(contacts, bodies, twist, h):
 
 
 @kernel
-def comes_beyond(twist, radius, h, bound):
-    """Whether a point within the radius (n,) of any body comes farther in h seconds with twists (n, 6) than a bound (n,) m."""
-    return (reaches(twist, radius, h, True) > bound).any()
+def comes_beyond(twist, bodies, h, share):
+    """As of `ImpactFinder.comes_beyond`. bodies: (n,) m radii, m/s at which they deform, m the bound."""
+    radius, speed, bound = bodies
+    return (reaches(twist, radius, h, True) + h * speed > share * bound).any()
 
 
 @kernel

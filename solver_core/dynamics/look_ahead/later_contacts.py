@@ -86,10 +86,11 @@ class LaterContacts:
         self._rest = rest_offsets(bodies.model.size)
         self._impacts, self._deformation = impacts, deformation
         self._negligible = 0.5 * DEEPENING * LARGEST_OVERLAP * self._size
+        self._surely = SURELY * self._negligible
 
     def may_matter(self, twist: Floats, h: float, share: float) -> bool:
         """Whether a body comes far enough, with twists (n, 6) for h seconds, a share of the time step, to run into anything."""
-        return self._impacts.comes_beyond(twist, h, SURELY * self._negligible * share)
+        return self._impacts.comes_beyond(twist, h, self._surely, share)
 
     def between_axles(self, contacts: ContactSet, twist: Floats, h: float, links: Ints) -> Flags:
         """(m,) which contacts are of two bodies on axles, of which one turns far in h seconds with twists (n, 6). On an axle is

@@ -16,11 +16,11 @@ def integrate(model, state, bodies, offset, v, apart, h):
     """Positions, orientations, velocities and angular momenta of a `State`, every body that the solver moves moved on by
     v + apart, both (dof,), for h seconds; momenta from v alone.
 
-    model: dof, lock, axes and moments of a `Model`. state: what is moved on of the one before, and bodies: predicted,
-    end_momentum and mass of a `Prediction`, rather than all of them, of which the types would take Python as long to find as
-    the rest takes. What v changes of the angular velocity changes the angular momentum, with which the body turns freely then:
-    kick and drift, each exact, so that the two are symplectic together (Dullweber, Leimkuhler, McLachlan 1997). A body with
-    locked axes turns by v. offset: as in a `System`.
+    model: dof, lock, axes and moments of a `Model`, state: those four of a `State` before, bodies: predicted, end_momentum and
+    mass of a `Prediction`: not the whole ones, whose types would take as long to find as all else. What v changes of the
+    angular velocity changes the angular momentum, with which the body turns freely then: kick and drift, each exact, so that
+    the two are symplectic together (Dullweber, Leimkuhler, McLachlan 1997). A body with locked axes turns by v. offset: as in
+    a `System`.
     """
     (dof, lock, axes, moments), (predicted, end_momentum, mass) = model, bodies
     position, orientation, velocity, momenta = state[0].copy(), state[1].copy(), state[2].copy(), state[3].copy()

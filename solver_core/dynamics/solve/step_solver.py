@@ -228,8 +228,9 @@ class StepSolver:
             problem = problem._replace(system=problem.system._replace(bias=bias))
         is_loose = not drift.max(initial=0.0) <= (JOINT_LOOSE if may_cut and not joints.are_driven else JOINT_OFF)
         straight = joints.straight_rows(*limits)
-        moving = max(begin.kinetic(begin.velocities), begin.kinetic(v))
-        is_loose |= joints.gain(problem.impulse[len(contacts.mu) :], before, straight, JOINT_DRIFT) > MOST_GAIN * moving
+        gain = joints.gain(problem.impulse[len(contacts.mu) :], before, straight, JOINT_DRIFT)
+        if gain > 0.0:
+            is_loose |= gain > MOST_GAIN * max(begin.kinetic(begin.velocities), begin.kinetic(v))
         # to stay where they are keeps all joints whose ends nobody drives apart, so that a shorter step mends it
         if not is_loose or (may_cut and not joints.are_driven):
             return problem, v, totals, is_loose
