@@ -289,7 +289,7 @@ class Stepper:
         constants = model.dof, model.lock, model.axes, model.moments
         predicted = bodies.predicted, bodies.end_momentum, bodies.mass
         rigid = integrate(constants, state[:4], predicted, begin.offset, v, apart, begin.h)
-        moved = State(*rigid, state.modal.copy(), state.modal_velocity.copy())
+        moved = State._make((*rigid, state.modal.copy(), state.modal_velocity.copy()))
         self.bending.advance(begin, moved, v, apart)
         self.paths.place(moved, self.sleep.held, begin.at + begin.h / self.step)
         return moved

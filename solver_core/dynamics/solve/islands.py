@@ -43,20 +43,7 @@ from .infeasible_islands import mark_infeasible
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-__all__ = [
-    "Again",
-    "Error",
-    "Islands",
-    "Outcomes",
-    "Requests",
-    "Totals",
-    "island_of_each",
-    "islands_of",
-    "measure_island",
-    "not_begun",
-    "solve_islands",
-    "totals",
-]
+__all__ = ["Again", "Error", "Requests", "Totals", "island_of_each", "islands_of", "not_begun", "solve_islands", "totals"]
 
 SOLVED = Status.SOLVED  # of enumerations Python is slow to find a member
 OF_A_RUN = 256  # contacts, of islands that one thread solves: fewer take less time than a thread
@@ -125,12 +112,8 @@ class Totals(NamedTuple):
 
 # which islands are to be solved, velocities (n,) and outcomes of all, which are brought up to date
 Again = tuple[Indices, Floats, Outcomes]
-# all islands, none of which has begun
-ANEW: Again = (
-    np.zeros(0, np.int64),
-    np.zeros(0),
-    Outcomes(*(np.zeros(0, np.int64) for _ in range(5)), np.zeros((0, ERRORS))),
-)
+NONE = np.zeros(0, np.int64)
+ANEW: Again = NONE, np.zeros(0), Outcomes(NONE, NONE, NONE, NONE, NONE, np.zeros((0, ERRORS)))  # all islands, none begun
 
 
 @kernel
@@ -159,6 +142,13 @@ def asked_of(system, requests_of_bodies):
         body = max(system.body_a[k], system.body_b[k])
         tolerance[i], moving[i] = body_tolerance[body], body_moving[body]
     return islands, tolerance, moving
+
+
+@kernel
+def has_large_island(system):
+    """Whether an island has so many contacts that it may be worth taking apart."""
+    start, _ = contact_islands(system.offset.size - 1, system.body_a, system.body_b)
+    return (start[1:] - start[:-1] > LARGE).any()
 
 
 @inner_kernel
@@ -326,9 +316,8 @@ def solve_islands(
     when it is overdue. threads: that large islands are begun in, and islands solved; no answer depends on their number. again:
     where some islands of the system are solved already, None for all anew.
     """
-    some = ANEW if again is None else again
-    if threads == 1 and not is_large(system):
-        v, status, total = _solve_in_turn(system, requests, some, effort, impulse)
+    if threads == 1 and not (is_large(system) and has_large_island(system)):
+        v, status, total = _solve_in_turn(system, requests, ANEW if again is None else again, effort, impulse)
     else:
         v, status, total = _solve_large(system, impulse, requests, effort, threads, again)
     if total.status != SOLVED:
