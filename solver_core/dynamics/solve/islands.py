@@ -112,8 +112,9 @@ class Totals(NamedTuple):
 
 # which islands are to be solved, velocities (n,) and outcomes of all, which are brought up to date
 Again = tuple[Indices, Floats, Outcomes]
-NONE = np.zeros(0, np.int64)
-ANEW: Again = NONE, np.zeros(0), Outcomes(NONE, NONE, NONE, NONE, NONE, np.zeros((0, ERRORS)))  # all islands, none begun
+NOT_ONE = np.zeros(0, np.int64)
+# all islands, none of which has begun
+ANEW: Again = NOT_ONE, np.zeros(0), Outcomes(NOT_ONE, NOT_ONE, NOT_ONE, NOT_ONE, NOT_ONE, np.zeros((0, ERRORS)))
 
 
 @kernel
