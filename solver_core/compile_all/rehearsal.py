@@ -22,6 +22,7 @@ from ..dynamics.model.rest_gaps import rest_offsets
 from ..dynamics.motion.deformation import Deformation
 from ..dynamics.motion.rotation import matrices
 from ..dynamics.simulation import Simulation
+from ..dynamics.solve.islands import has_large_island
 from ..problem.system import one_body
 from ..scene.deformable import DeformableSpec, Elasticity
 from ..scene.fields import FieldKind, FieldSpec
@@ -63,6 +64,7 @@ def large() -> None:
     jacobian[0, :, :3] = np.eye(3)
     system = one_body(jacobian, np.array([[-1.0, 0.5, 0.0]]), np.zeros(1), np.array([0.5]), 0.0)
     criteria, state = criteria_at(1e-4, 1.0), State(np.zeros((1, 3)), system.velocity.copy())
+    has_large_island(system)
     begin_large(system, criteria, effort_of_a_step(), state, 2)
     chosen = regions_around(system, np.ones(1), 0.0)
     solve_subdomains(system, chosen, criteria, effort_of_a_step(), state, 2)

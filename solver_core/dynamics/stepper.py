@@ -116,23 +116,23 @@ class Stepper:
         self._step_now = number
         with self._solver.one_step():
             rows = [row_at_rest()] if self._rests(number) else self._advance_in_parts(number)
-        asleep = int(self.sleep.asleep.sum())
+        asleep = int(np.count_nonzero(self.sleep.asleep))
         if len(self.joints) and self.joints.break_by(self.held):
             self.follow_joints()
         moving = int(np.count_nonzero(self.moving.members))
         joined = self.joints.pairs, self.joints.driven
         self.memory = self.sleep.update(number, self.memory, *joined, self.moving.still, self._met_asleep)
         row = rows[0] if len(rows) == 1 else combined(rows)
-        spent = {"cuts": len(rows) - 1, "seconds": perf_counter() - begin}
-        return row | spent | {"asleep": asleep, "moving": moving}
+        row.update(cuts=len(rows) - 1, seconds=perf_counter() - begin, asleep=asleep, moving=moving)
+        return row
 
     def _rests(self, at: float) -> bool:
         """Whether all that the solver may move sleeps through a time step, which is over then but for what is animated."""
-        if self.sleep.awake.any():
+        if np.count_nonzero(self.sleep.awake):
             return False
         prescribed = self.place(at, at + 1.0, self.step)
-        self.wake(self._to_wake(prescribed, self.step))
-        if self.sleep.awake.any():
+        self._wake_for(prescribed, self.step)
+        if np.count_nonzero(self.sleep.awake):
             return False
         self.paths.place(self.state, self.sleep.held, at + 1.0)
         self._predicted, self.last_step = prescribed, self.step
@@ -166,7 +166,7 @@ class Stepper:
         begin = self._begin(at, h)
         contacts = begin.contacts
         distant = self._impacts.distant(contacts, begin.bodies.predicted, h)
-        if distant.any():
+        if np.count_nonzero(distant):
             impacts = self._impacts.find(self._motion(begin, begin.bodies.predicted), begin.awake)
             impacts = impacts.among(contacts.chosen(distant)).outside(self.moving.members)
             if 0 < len(impacts) <= cuts - KEPT_CUTS:
@@ -198,9 +198,7 @@ class Stepper:
             self.deformation.bend(moved.modal)
             later = self._later.find(begin.contacts, contacts, self.state, motion, moved, impacts, begin.awake)
             tries.append(Attempt(solution, moved, impacts, later))
-            woken = self.sleep.to_wake(later.contacts.body_a, later.contacts.body_b, begin.awake)
-            if woken.any():
-                self.wake(woken)
+            if self._wake_met(later.contacts, begin.awake):
                 return self._attempt(at, h, cuts, turns)
             if not len(later.contacts) or len(tries) >= (MAX_TRIES if solution.may_improve else FEW_TRIES):
                 break
@@ -266,7 +264,7 @@ class Stepper:
         """Predict and collide: bodies and contacts as a step of h seconds begins, with all awake that it could disturb."""
         state = self.state
         prescribed = self.place(at, at + h / self.step, h)
-        self.wake(self._to_wake(prescribed, h))
+        self._wake_for(prescribed, h)
         while True:
             model = self.bending.model(self.paths.model(at), state)
             begin = predicted_step(model, state, prescribed, self.sleep.awake, at, h, self.last_step, self.step)
@@ -279,18 +277,19 @@ class Stepper:
                 self.deformation.bend(state.modal)
                 self.deformation.bend_on(self.bending.velocities(begin, begin.unknowns(begin.bodies.predicted)))
             contacts = self._collider.contacts(state, begin.awake, begin.bodies.predicted, h, begin.bodies.rotation)
-            woken = self.sleep.to_wake(contacts.body_a, contacts.body_b, begin.awake)
-            if not woken.any():
+            if not self._wake_met(contacts, begin.awake):
                 begin = begin.with_contacts(contacts, self.together.rest)
                 speed = self._impacts.reach(begin.bodies.twist, 1.0)
                 return bearing_until_met(begin, state, speed, self.memory, self.moving.members | self.bending.bends)
-            self.wake(woken)
 
     def _moved(self, begin: Begin, v: Floats, apart: Floats | None = None) -> State:
         """The state at the end of a step with velocities v, and others that part what overlaps, both (dof,)."""
-        moved = State(*(array.copy() for array in self.state))
-        apart = np.zeros_like(v) if apart is None else apart
-        integrate(begin.model, moved, begin.bodies, begin.offset, v, apart, begin.h)
+        state, model, bodies = self.state, begin.model, begin.bodies
+        apart = np.zeros(len(v)) if apart is None else apart
+        constants = model.dof, model.lock, model.axes, model.moments
+        predicted = bodies.predicted, bodies.end_momentum, bodies.mass
+        rigid = integrate(constants, state[:4], predicted, begin.offset, v, apart, begin.h)
+        moved = State._make((*rigid, state.modal.copy(), state.modal_velocity.copy()))
         self.bending.advance(begin, moved, v, apart)
         self.paths.place(moved, self.sleep.held, begin.at + begin.h / self.step)
         return moved
@@ -315,7 +314,7 @@ class Stepper:
         self.sleep.record_motion(solution.twist, solution.totals.status == Status.SOLVED, bending)
         found = {"approach": solution.approach, "taken": solution.taken}
         # what parts the overlaps of the next step is found anew: contacts that pushed once would push for ever, a little
-        self.memory = kept._replace(parting=np.zeros_like(kept.parting), **found)
+        self.memory = kept._replace(parting=np.zeros(len(kept.parting)), **found)
         if joints is not None:
             done = joints.held(solution.held[joints.triples])
             self.held += done.by_coordinate
@@ -332,8 +331,16 @@ class Stepper:
 
     def wake(self, woken: NDArray[np.bool_]) -> None:
         """Wake whole islands of bodies (n,), with what they knew of their contacts."""
-        if woken.any():
+        if np.count_nonzero(woken):
             self.memory = self.sleep.wake(woken, self.memory)
+
+    def _wake_met(self, contacts: ContactSet, awake: NDArray[np.bool_]) -> bool:
+        """Wake those that have contacts with bodies that are awake (n,); whether there are any."""
+        if not np.count_nonzero(self.sleep.asleep):
+            return False
+        woken = self.sleep.to_wake(contacts.body_a, contacts.body_b, awake)
+        self.wake(woken)
+        return bool(np.count_nonzero(woken))
 
     def _met_asleep(self, falling: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """(n,) which of some bodies would be met in the next step by what stays awake, were they to sleep."""
@@ -346,18 +353,16 @@ class Stepper:
         met[b[awake[a]]] = True
         return met & falling
 
-    def _to_wake(self, prescribed: Floats, h: float) -> NDArray[np.bool_]:
-        """(n,) which must wake because an animated body that moves, or a mesh that deforms, comes near."""
+    def _wake_for(self, prescribed: Floats, h: float) -> None:
+        """Wake what an animated body that moves, or a mesh that deforms, comes near in h seconds."""
         asleep = self.sleep.asleep
-        if not asleep.any():
-            return np.zeros_like(asleep)
+        if not np.count_nonzero(asleep):
+            return
         motion, moving = self._collider.moves(prescribed, h)
-        if not moving.any():
-            return np.zeros_like(asleep)
-        pairs = self.joints.pairs
-        joined = self.sleep.to_wake(pairs[:, 0], pairs[:, 1], moving)
-        near = self._collider.near(self.state, asleep, moving, motion)
-        return joined | self.sleep.to_wake(near.body_a, near.body_b, moving)
+        if np.count_nonzero(moving):
+            pairs, near = self.joints.pairs, self._collider.near(self.state, asleep, moving, motion)
+            joined = self.sleep.to_wake(pairs[:, 0], pairs[:, 1], moving)
+            self.wake(joined | self.sleep.to_wake(near.body_a, near.body_b, moving))
 
     def place(self, at: float, end: float, h: float) -> Floats:
         """Put what is animated or deforms where it is at the begin; the twists (n, 6) over the h seconds up to the end."""

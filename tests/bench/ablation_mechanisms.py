@@ -144,13 +144,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (Edit("dynamics/contact/build.py", "beyond.known[k] and i == DYNAMIC", "h < 0.0 and i == DYNAMIC"),)
     ),
     "overlaps parted by first order": Mechanism(
-        (
-            Edit(
-                "dynamics/solve/separation.py",
-                "= [partial(_part_soon, nearly), _project_apart, _compromise_apart]",
-                "= [_project_apart, _compromise_apart]",
-            ),
-        )
+        (Edit("dynamics/solve/separation.py", "way = -apart.slack.min(), SOON", "way = -apart.slack.min(), EXACTLY"),)
     ),
     "look-ahead": Mechanism(
         (Edit("dynamics/stepper.py", "if not self._later.may_matter(solution.twist, h, h / self.step):", "if h > 0.0:"),)

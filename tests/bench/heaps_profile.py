@@ -41,7 +41,7 @@ STAGES: dict[str, tuple[object, str]] = {
     "islands told apart": (step_solver, "solve_islands"),
     "large islands begun": (beforehand, "begin_large"),
     "proposals to them": (islands, "propose_beforehand"),
-    "islands solved and accepted": (islands, "_solve_runs"),
+    "islands solved and accepted": (islands, "_solve_in_turn"),
     "overlaps parted": (step_solver, "separation"),
     "impacts looked for": (ImpactFinder, "find"),
     "what is run into": (LaterContacts, "find"),

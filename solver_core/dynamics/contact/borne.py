@@ -158,7 +158,7 @@ def _only_support(dof, contacts, moving, out):
 
 def with_borne(kept: ContactMemory, memory: ContactMemory, borne: Floats) -> ContactMemory:
     """What is remembered of a step, with what its contacts bore up to an impact, (k, 4) N s of those remembered before it."""
-    if not borne.any():
+    if not len(borne):
         return kept
     before = match(memory, kept.body_a, kept.body_b, kept.feature)
     return kept._replace(impulse=kept.impulse + np.where((before >= 0)[:, None], borne[before], 0.0))

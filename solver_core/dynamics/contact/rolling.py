@@ -74,9 +74,7 @@ class Rolling:
         predicted = begin.bodies.predicted
         if not anything_turns(predicted, SLOW_ABOUT_AN_AXIS / step):
             return np.zeros(len(contacts), np.bool_), predicted
-        # neither meshes that deform, whose surface is not where it will be, nor large islands in motion, where it is not seen
-        apart = ~(self._moving.members | self._bends) & (self._deformation.reach(begin.h) == 0.0)
-        of_bodies = apart, self._balls, self._flat
+        of_bodies = self._moving.members, self._bends, self._deformation.speed, self._balls, self._flat
         return that_roll(begin.model, begin.bodies, state.position, contacts, memory, of_bodies, step, begin.force_time)
 
     def turning(
@@ -121,8 +119,11 @@ def anything_turns(twist, speed):
 
 @kernel
 def that_roll(model, bodies, position, contacts, memory, of_bodies, step, force_time):
-    """(m,) and (n, 6) as of `Rolling.contacts`. of_bodies: (n,) which are looked at, are balls, and have plane faces only."""
-    m, n, (apart, balls, flat) = contacts.gap.size, len(model.dof), of_bodies
+    """(m,) and (n, 6) as of `Rolling.contacts`. of_bodies: (n,) which are in large islands in motion, which bend, how fast they
+    deform, m/s, which are balls, and which have plane faces only."""
+    m, n, (members, bends, speed, balls, flat) = contacts.gap.size, len(model.dof), of_bodies
+    # neither meshes that deform, whose surface is not where it will be, nor large islands in motion, where it is not seen
+    apart = ~(members | bends | (speed > 0.0))
     rolls, twist = np.zeros(m, np.bool_), bodies.predicted
     turns, some = np.zeros(n, np.bool_), False
     for i in range(n):

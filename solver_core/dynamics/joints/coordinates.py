@@ -51,15 +51,6 @@ def angular_form(joint: JointSpec) -> int:
     return HINGE + free[0] if len(free) == 1 else EULER
 
 
-def measured(frames, held: NDArray[np.bool_], position: Floats, rotation: Floats, near: Floats) -> Coordinates:
-    """The coordinates of the joints with some `Frames` that are held (j,), of bodies at positions (n, 3) with rotations
-    (n, 3, 3). near: (j, 3) rad, which angles are brought nearest to by whole turns, but for a rotation vector."""
-    count = len(held)
-    found = Coordinates(np.zeros((count, 6)), np.zeros((count, 6, 3)), np.zeros((count, 3)))
-    measure(frames, held, position, rotation, near, found)
-    return found
-
-
 @kernel
 def farthest_off(rows, length, value, out):
     """Out: (j,) lengths, by how much the coordinate of a joint is off that is farthest from where it may be; value: (j, 6)."""
@@ -77,8 +68,10 @@ def farthest_off(rows, length, value, out):
 
 
 @kernel
-def measure(frames, held, position, rotation, near, out):
-    """As `measured`, into `Coordinates`."""
+def measured(frames, held, position, rotation, near):
+    """The `Coordinates` of the joints with some `Frames` that are held (j,), of bodies at positions (n, 3) with rotations
+    (n, 3, 3). near: (j, 3) rad, which angles are brought nearest to by whole turns, but for a rotation vector."""
+    out = Coordinates(np.zeros((held.size, 6)), np.zeros((held.size, 6, 3)), np.zeros((held.size, 3)))
     place, axes = np.empty((2, 3)), np.empty((2, 3, 3))
     for j in range(held.size):
         if not held[j]:
@@ -103,6 +96,7 @@ def measure(frames, held, position, rotation, near, out):
         if form != VECTOR:
             for i in range(3):
                 value[3 + i] += 2.0 * np.pi * np.round((near[j, i] - value[3 + i]) / (2.0 * np.pi))
+    return out
 
 
 @leaf_kernel

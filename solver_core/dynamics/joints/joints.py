@@ -86,6 +86,7 @@ class Joints:
         driven = np.isin(np.arange(len(body)), rows.joint[(rows.kind == MOTOR) & (rows.target != 0.0)])
         driven = body[driven & holds].ravel()
         self.driven = driven[driven >= 0]
+        self._may_break = bool(np.isfinite(self._table.breaking).any())
 
     def enter(self, frame: int) -> bool:
         """Make joints what they are on the way on from a frame, the first being 0; whether they become something else there."""
@@ -191,6 +192,8 @@ class Joints:
     def break_by(self, impulse: Floats) -> bool:
         """Break those that had to hold a coordinate with a breaking impulse in a time step, (j, 6) N s and N m s; whether there
         are any."""
+        if not self._may_break:
+            return False
         breaks = self._holds & (np.abs(impulse).max(axis=1, initial=0.0) >= self._table.breaking)
         if breaks.any():
             self.restore(self.memory._replace(broken=self.memory.broken | breaks))

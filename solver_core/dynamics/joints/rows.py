@@ -12,7 +12,7 @@ is the SHAKE method (Ryckaert, Ciccotti, Berendsen 1977), which is symplectic li
 Skeel 1994). A pendulum keeps its energy, which J v = 0 would take away.
 
 A spring pulls with the mean of its forces at three steps' ends, weighted a, 1 - 2 a, a, of which the last is the one that is
-solved for. It neither gains nor loses energy, and for a of `_weights` its frequency is exact. One that swings too fast for the
+solved for. It neither gains nor loses energy, and for a of `weigh` its frequency is exact. One that swings too fast for the
 step pulls with the force that it has at its end (backward Euler), and is soon at rest. A damper has the mean of both
 velocities, or more of the later one where that would overshoot. The impulse is linear in the new velocity, so the two make a
 row that gives way, u + e + gamma lam = 0.
@@ -29,32 +29,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
-from ...linalg.vec3 import cross, scaled, set_vec, sub, vec
+from ...linalg.vec3 import cross, norm, scaled, set_vec, sub, vec
 from ..model.bodies import RIGID, State
 from ..model.predict import Begin, Bend
-from ..motion.rotation import matrices
 from .attached import Attached, bent_frames, modal_rows
 from .coordinates import farthest_off, measured
-from .table import AT_LEAST, AT_MOST, HOLD, SPRING, Chosen, Frames
-from .tension import held_in_line
+from .laws import JOINT_COMPLIANCE, laws, laws_about, weigh
+from .table import AT_MOST, SPRING, Chosen, Frames
+from .tension import FOLLOWED, held_in_line
 
 __all__ = ["Held", "JointRows", "JointStep"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Of a row's inverse mass: joints give way by that much, so that those which say the same, or contradict each other a little,
-# share what they bear in one way, and what is straight between two fixed points bears something
-JOINT_COMPLIANCE = 1e-6
-OF_LIMITS = 1e-2  # times that: a limit comes back with what it gives way, and is not to
-# The same where they contradict each other by more than that: what is almost straight, and pulled at, would have to throw its
-# links aside at any speed to become longer by a little
+# As JOINT_COMPLIANCE, where joints contradict each other by more than that: what is almost straight, and pulled at, would have
+# to throw its links aside at any speed to become longer by a little
 SOFT_COMPLIANCE = 1e-3
-# Of h^2 k / m of all springs of a body: beyond this they swing too fast for the step, and are pulled to rest
-STIFF = 4.0
-# The same of a body that bends: its fastest mode that swings, W = 4, leaves so much of 4 (1 + a W) - W
-STIFF_BENDING = 1.75
-LEAST_STIFF = 1e-4  # the weight is that of no stiffness at all, to eight digits
+NEAR_BOUND = 0.999  # of the bound on pulls: sums come out otherwise by rounding in another order
+NO_BODIES, NO_INERTIA = np.zeros(0, np.int64), np.zeros((0, 3, 3))
 
 
 class JointRows(NamedTuple):
@@ -118,14 +111,11 @@ class JointStep:
         self._frames, self._ends, self._chosen, self._rows, self._begin = frames, ends, chosen, chosen.rows, begin
         r, t = len(chosen.rows.joint), len(chosen.triples)
         bent = bent_frames(frames, ends, state.modal)
-        before = measured(bent, chosen.held, state.position, begin.bodies.rotation, angle)
-        self._angle, self._lever = before.value[:, 3:].copy(), before.point[:, None] - state.position[frames.body]
-        off = np.zeros(len(chosen.held))
-        farthest_off(chosen.rows, frames.length, before.value, off)
-        self.off = float(off.max(initial=0.0))
         bend, widest = begin.bend, RIGID if begin.bend is None else int(np.diff(begin.offset).max())
         self._fixed = fixed = empty(r, t, widest)
-        begin_rows(frames, chosen.rows, before, begin.model, state.position, begin.bodies, fixed)
+        joints = chosen.rows, chosen.held, angle
+        before, self.off = begin_rows(bent, joints, begin.model, state.position, begin.bodies, fixed)
+        self._angle, self._lever = before.value[:, 3:].copy(), before.point[:, None] - state.position[frames.body]
         if bend is not None and len(ends.joint):
             rows, modes, first = modal_rows(
                 bent, ends, chosen.rows, fixed.direction, before, state.position, begin, state.modal
@@ -166,11 +156,9 @@ class JointStep:
         force_time: the time in s over which forces act. recovery_speed: what is off is brought nearer by no more than so many
         lengths a second.
         """
-        bent = bent_frames(self._frames, self._ends, moved.modal)
-        after = measured(bent, self._chosen.held, moved.position, matrices(moved.orientation), self._angle)
-        begin, rate = self._begin, np.empty(len(self._rows.joint))
-        rates(self._rows, self._fixed, after, begin.offset, v, begin.h, rate)
-        return self._about(rate, force_time, recovery_speed, JOINT_COMPLIANCE)
+        where = bent_frames(self._frames, self._ends, moved.modal), self._chosen.held, self._angle
+        motion = v, self._begin.offset, moved.position, moved.orientation
+        return self._with(*laws_about(self._rows, self._fixed, where, motion, (self._begin.h, force_time), recovery_speed))
 
     def biased_rows(self, bias: Floats, force_time: float, recovery_speed: float) -> JointRows:
         """The rows with a bias (t, 3) that they had before in this step."""
@@ -186,9 +174,11 @@ class JointStep:
 
     def _about(self, rate: Floats, force_time: float, recovery_speed: float, compliance: float) -> JointRows:
         """The rows (r,) whose coordinates change at a rate beside J v, m/s."""
-        t, fixed = len(self.triples), self._fixed
-        bias, box = np.zeros((t, 3)), np.zeros((t, 3, 3))
-        laws(self._rows, fixed, rate, (self._begin.h, force_time), recovery_speed, compliance, bias, box)
+        return self._with(*laws(self._rows, self._fixed, rate, (self._begin.h, force_time), recovery_speed, compliance))
+
+    def _with(self, bias: Floats, box: Floats) -> JointRows:
+        """The rows with a bias (t, 3) and laws (t, 3, 3)."""
+        fixed = self._fixed
         return JointRows(fixed.dof[0], fixed.dof[1], fixed.jacobian[0], fixed.jacobian[1], bias, box)
 
     def drift(self, before: JointRows, after: JointRows, island: Ints, islands: int) -> Floats:
@@ -208,6 +198,10 @@ class JointStep:
 
     def in_line(self, impulse: Floats) -> tuple[Ints, Floats]:
         """As `held_in_line`, for bodies that impulses (t, 3) of the rows pull at in the step."""
+        begin, ends = self._begin, (self._frames.body, self._lever)
+        bodies = begin.model.dof, begin.bodies.inverse_mass
+        if not may_swing(self._rows, self._fixed, impulse, ends, bodies, (begin.h, begin.force_time)):
+            return NO_BODIES, NO_INERTIA
         on_b = self.held(impulse).on_b[:, :3] / self._begin.force_time
         held = self._chosen.held
         force = np.stack([-on_b[held], on_b[held]], axis=1)
@@ -223,11 +217,19 @@ class JointStep:
 
 
 @kernel
-def begin_rows(frames, rows, before, model, position, bodies, out):
-    """Fill a `Fixed` but for the weights of springs, and what modes add.
+def begin_rows(frames, joints, model, position, bodies, out):
+    """Fill a `Fixed` but for the weights of springs, and what modes add. Returns the `Coordinates` as the step begins, and how
+    many lengths that one is off which is farthest from where it may be.
 
-    before: the `Coordinates` as it begins. position: (n, 3), bodies: the `Prediction` of the step.
+    joints: their rows, which are held (j,), and the angles (j, 3) that they last had. position: (n, 3), bodies: the
+    `Prediction` of the step.
     """
+    rows, held, angle = joints
+    before, off = measured(frames, held, position, bodies.rotation, angle), np.zeros(held.size)
+    farthest_off(rows, frames.length, before.value, off)
+    farthest = 0.0
+    for j in range(off.size):
+        farthest = max(farthest, off[j])
     for r in range(rows.joint.size):
         j, c, triple, place = rows.joint[r], rows.coordinate[r], rows.triple[r], rows.place[r]
         out.length[r] = length = frames.length[j]
@@ -256,6 +258,7 @@ def begin_rows(frames, rows, before, model, position, bodies, out):
             if model.dof[body] < 0:
                 out.known[r] += speed
                 row[:] = 0.0
+    return before, farthest
 
 
 @inlined_kernel
@@ -278,87 +281,32 @@ def _quadratic(row, matrix):
 
 
 @kernel
-def weigh(frames, rows, h, bends, out):
-    """The weights of springs' forces at the last and at the first of three steps' ends.
+def may_swing(rows, fixed, impulse, ends, bodies, times):
+    """Whether impulses (t, 3) of the rows pull so hard that `held_in_line` could have to hold a body: whether the sum of F r of
+    any comes near its bound.
 
-    A mean with weights a has 2 (1 - cos theta) = W (1 - 2 a (1 - cos theta)), W = h^2 k / m and theta the angle of its
-    phase in a step; it is sqrt(W) for the a below, and real while W (1 - 4 a) < 4. Modes
-    have a share in that. bends: (n,) which bodies have any.
+    ends: (j, 2) bodies of joints, (j, 2, 3) m, their levers. bodies: (n,) degrees of freedom, (moving, 6, 6) inverse masses.
+    times: s, of the step, and over which forces act.
     """
-    total = np.zeros(bends.size)
+    (body, lever), (dof, inverse_mass), (h, force_time) = ends, bodies, times
+    pull, bound = np.zeros((body.shape[0], 3)), np.zeros(inverse_mass.shape[0])
     for r in range(rows.joint.size):
+        if rows.coordinate[r] < 3:
+            for i in range(3):
+                pull[rows.joint[r], i] += impulse[rows.triple[r], rows.place[r]] * fixed.direction[r, i]
+    for j in range(body.shape[0]):
         for end in range(2):
-            body = frames.body[rows.joint[r], end]
-            if body >= 0:
-                total[body] += _stiffness(rows, out, r, h)
-    for r in range(rows.joint.size):
-        a, b = frames.body[rows.joint[r], 0], frames.body[rows.joint[r], 1]
-        most = STIFF_BENDING if (a >= 0 and bends[a]) or (b >= 0 and bends[b]) else STIFF
-        if max(total[a] if a >= 0 else 0.0, total[b] if b >= 0 else 0.0) > most:
-            out.last[r], out.first[r] = 1.0, 0.0
-        else:
-            small = min(max(_stiffness(rows, out, r, h), LEAST_STIFF), STIFF)
-            out.last[r] = 0.5 / (1.0 - np.cos(np.sqrt(small))) - 1.0 / small
-            out.first[r] = out.last[r]
-
-
-@inlined_kernel
-def _stiffness(rows, fixed, r, h):
-    """h^2 k / m of a row."""
-    return h * h * rows.stiffness[r] * fixed.inverse_mass[r] / (fixed.scale[r] * fixed.scale[r])
-
-
-@kernel
-def rates(rows, fixed, after, offset, v, h, out):
-    """Out: (r,) m/s at which coordinates change beside J v, where velocities v (dof,) lead to `after` in h seconds."""
-    for r in range(rows.joint.size):
-        triple, place = rows.triple[r], rows.place[r]
-        rate = fixed.scale[r] * (after.value[rows.joint[r], rows.coordinate[r]] - fixed.now[r]) / h
-        for end in range(2):
-            body = fixed.dof[end, triple]
-            if body >= 0:
-                for i in range(offset[body + 1] - offset[body]):
-                    rate -= fixed.jacobian[end, triple, place, i] * v[offset[body] + i]
-        out[r] = rate
-
-
-@kernel
-def laws(rows, fixed, rate, times, recovery_speed, compliance, bias, box):
-    """Bias (t, 3) and laws (t, 3, 3) of rows whose coordinates change at a rate (r,) beside J v. times: s, of the step, and
-    over which forces act. compliance: of a row's inverse mass."""
-    h, force_time = times
-    for r in range(rows.joint.size):
-        kind, scale = rows.kind[r], fixed.scale[r]
-        if kind <= AT_MOST:
-            # what is wrong is made good at no more than a speed, and what is left up to a limit may be used up
-            speed = recovery_speed * fixed.length[r]
-            off = scale * (fixed.now[r] - rows.target[r]) / h
-            off = off if kind == AT_MOST else max(off, -speed)
-            off = off if kind == AT_LEAST else min(off, speed)
-            shift, give = off, compliance * fixed.inverse_mass[r] * (1.0 if kind == HOLD else OF_LIMITS)
-            low, high = 0.0 if kind == AT_LEAST else -np.inf, 0.0 if kind == AT_MOST else np.inf
-        elif kind == SPRING:
-            shift, give = _pull(rows, fixed, r, h, force_time)
-            low, high = -np.inf, np.inf
-        else:  # a motor, or nothing: a motor without force
-            most = rows.force[r] * force_time / scale
-            shift, give = -scale * rows.target[r], 0.0
-            low, high = -most, most
-        triple, place = rows.triple[r], rows.place[r]
-        bias[triple, place] = rate[r] + shift
-        box[triple, place, 0], box[triple, place, 1], box[triple, place, 2] = low, high, give
-
-
-@leaf_kernel
-def _pull(rows, fixed, r, h, force_time):
-    """What a spring and a damper add to a row's velocity, and their compliance."""
-    scale, k, c, before = fixed.scale[r], rows.stiffness[r], rows.damping[r], fixed.speed[r] / fixed.scale[r]
-    # of the first step, which has half the force, the end before it is the mirror image of the one after it
-    last, first = fixed.last[r] * h / force_time, fixed.first[r] * h / force_time
-    late = max(0.5, 1.0 - 1.0 / max(c * force_time * fixed.inverse_mass[r] / (scale * scale), 1e-300))
-    gain = force_time * (last * h * k + late * c)
-    pull = force_time * (k * (fixed.now[r] - rows.target[r] - first * h * before) + (1.0 - late) * c * before)
-    return scale * pull / gain, scale * scale / gain
+            d = dof[body[j, end]] if body[j, end] >= 0 else -1
+            if d >= 0:
+                bound[d] += norm(vec(lever[j], end)) * norm(vec(pull, j)) / force_time
+    for d in range(bound.size):
+        square = 0.0
+        for i in range(3, 6):
+            for k in range(3, 6):
+                square += inverse_mass[d, i, k] ** 2
+        if 0.5 * h * h * bound[d] * np.sqrt(square) > NEAR_BOUND * FOLLOWED:
+            return True
+    return False
 
 
 @kernel

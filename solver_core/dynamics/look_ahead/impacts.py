@@ -32,6 +32,8 @@ __all__ = ["NO_IMPACTS", "Cut", "ImpactFinder", "Impacts"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+DISTANT_OFFSETS = 4.0  # rest offsets: what comes farther than its half extent is distant beyond that
+
 
 class Cut(NamedTuple):
     """A step refused: the time in s after which it has to end, whether each that follows it in the same time step has to be no
@@ -67,6 +69,8 @@ class Impacts:
 
     def outside(self, members: NDArray[np.bool_]) -> Impacts:
         """Those of pairs of which neither is a member (n,)."""
+        if not len(self.times):
+            return self
         kept = ~members[self.bodies].any(axis=1)
         return Impacts(self.bodies[kept], self.times[kept], self.touching[kept])
 
@@ -86,7 +90,7 @@ class ImpactFinder:
         self._thickness = thicknesses(bodies.shapes, self._triangles)
         self._rest = np.where(np.isfinite(bodies.model.size), rest_offsets(bodies.model.size), np.inf)
         thinnest, smallest = self._thickness.min(initial=np.inf), self._rest.min(initial=np.inf)
-        self._least_rest = smallest
+        self._least_rest = float(smallest)
         # two bodies that both move less than half of what is harmless to any pair are none to look at
         self._slow = 0.5 * max(HARMLESS_MOTION * OVERLAP_ALLOWED * thinnest, smallest)
         self._radius = np.where(np.isfinite(bodies.shapes.radius), bodies.shapes.radius, 0.0)
@@ -100,22 +104,19 @@ class ImpactFinder:
         """(n,) m: how far the points of each body may come in h seconds with twists (n, 6)."""
         return reaches(twist, self._radius, h, TRUE)
 
+    def comes_beyond(self, twist: Floats, h: float, bound: Floats, share: float) -> bool:
+        """Whether any body comes farther in h seconds with twists (n, 6), and by deforming, than a share of a bound (n,) m."""
+        return comes_beyond(twist, (self._radius, self._deformation.speed, bound), h, share)
+
     def distant(self, contacts: ContactSet, twist: Floats, h: float) -> NDArray[np.bool_]:
         """(m,) contacts of bodies that are far apart: farther than the smaller one's half extent, or than a few rest offsets
         when they may come farther than that extent against each other in h seconds with twists (n, 6).
 
         The direction from one to the other says little about where they will meet, if they do.
         """
-        a, b = contacts.body_a, contacts.body_b
-        if not (contacts.gap > 4.0 * self._least_rest).any():
-            return np.zeros(len(contacts), np.bool_)
-        extent = np.minimum(self._extent[a], self._extent[b])
-        turning = self.turning_reach(twist, h) + self._deformation.reach(h)
-        fast = turning[a] + turning[b] + h * np.linalg.norm(twist[b, :3] - twist[a, :3], axis=1) > extent
-        far = contacts.gap > np.where(fast, 4.0 * np.minimum(self._rest[a], self._rest[b]), extent)
-        if not far.any():
-            return far
-        return ~of_same_pairs(a, b, ~far)
+        where = contacts.body_a, contacts.body_b, contacts.gap
+        bodies = self._radius, self._deformation.speed, self._extent, self._rest
+        return that_are_distant(where, bodies, twist, h, self._least_rest)
 
     def find(self, motion: Motion, movable: NDArray[np.bool_]) -> Impacts:
         """The impacts of bodies in motion that also deform; of pairs of which one is movable (n,)."""
@@ -171,6 +172,32 @@ class ImpactFinder:
         hit = np.isfinite(times)
         bodies = self._shapes.body[pairs]
         return Impacts(bodies[hit], times[hit], touching[hit])
+
+
+@kernel
+def that_are_distant(contacts, bodies, twist, h, least_rest):
+    """(m,) as of `ImpactFinder.distant`, of contacts (body_a, body_b, gap). bodies: (n,) m radii, m/s at which they deform, m
+    half extents and rest offsets, of which the least is `least_rest`. One that is near has all of its two bodies near."""
+    (body_a, body_b, gap), (radius, speed, extent, rest) = contacts, bodies
+    if not (gap > DISTANT_OFFSETS * least_rest).any():
+        return np.zeros(gap.size, np.bool_)
+    turning = reaches(twist, radius, h, False) + h * speed
+    near, is_any = np.empty(gap.size, np.bool_), False
+    for k in range(gap.size):
+        a, b = body_a[k], body_b[k]
+        x, y, z = twist[b, 0] - twist[a, 0], twist[b, 1] - twist[a, 1], twist[b, 2] - twist[a, 2]
+        size = min(extent[a], extent[b])
+        is_fast = turning[a] + turning[b] + h * np.sqrt(x * x + y * y + z * z) > size
+        near[k] = gap[k] <= (DISTANT_OFFSETS * min(rest[a], rest[b]) if is_fast else size)
+        is_any |= not near[k]
+    return ~of_same_pairs(body_a, body_b, near) if is_any else ~near
+
+
+@kernel
+def comes_beyond(twist, bodies, h, share):
+    """As of `ImpactFinder.comes_beyond`. bodies: (n,) m radii, m/s at which they deform, m the bound."""
+    radius, speed, bound = bodies
+    return (reaches(twist, radius, h, True) + h * speed > share * bound).any()
 
 
 @kernel

@@ -86,11 +86,11 @@ class LaterContacts:
         self._rest = rest_offsets(bodies.model.size)
         self._impacts, self._deformation = impacts, deformation
         self._negligible = 0.5 * DEEPENING * LARGEST_OVERLAP * self._size
+        self._surely = SURELY * self._negligible
 
     def may_matter(self, twist: Floats, h: float, share: float) -> bool:
         """Whether a body comes far enough, with twists (n, 6) for h seconds, a share of the time step, to run into anything."""
-        reach = self._impacts.reach(twist, h) + self._deformation.reach(h)
-        return bool((reach > SURELY * self._negligible * share).any())
+        return self._impacts.comes_beyond(twist, h, self._surely, share)
 
     def between_axles(self, contacts: ContactSet, twist: Floats, h: float, links: Ints) -> Flags:
         """(m,) which contacts are of two bodies on axles, of which one turns far in h seconds with twists (n, 6). On an axle is
@@ -139,7 +139,8 @@ class LaterContacts:
             expected = self._foreseen(held, a, b, motion) - KEPT_TO * NOTICED * np.minimum(self._size[a], self._size[b])
             new = noticed & (after.gap < expected)
             if new.any():
-                contacts = merged(contacts, self._at_begin(after, new, was, before, state, motion))
+                told = self._at_begin(after, new, was, before, state, motion)
+                contacts = merged(contacts, told) if len(contacts) else told
         return Later(contacts, too_far, deepest, after.deepest(self._size))
 
     def _at_begin(

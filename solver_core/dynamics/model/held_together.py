@@ -86,7 +86,7 @@ class HeldTogether:
     def loosen(self, contacts: ContactSet, awake: Flags) -> None:
         """Let those whose joints broke keep the gap that they have in some contacts, if they are farther apart than they were;
         a pair without one is an ordinary pair again. awake: (n,), of others contacts say nothing."""
-        if self.rest.held.all():
+        if not len(self.rest.held) or self.rest.held.all():
             return
         free = ~self.rest.held
         now = np.full(len(free), np.inf)

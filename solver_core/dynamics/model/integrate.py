@@ -13,27 +13,32 @@ __all__ = ["integrate"]
 
 @kernel
 def integrate(model, state, bodies, offset, v, apart, h):
-    """Move every body that the solver moves by v + apart, both (dof,), for h seconds; momenta from v alone.
+    """Positions, orientations, velocities and angular momenta of a `State`, every body that the solver moves moved on by
+    v + apart, both (dof,), for h seconds; momenta from v alone.
 
-    bodies: the `Prediction` of the step, without contacts. What v changes of the angular velocity changes the angular momentum,
-    with which the body turns freely then: kick and drift, each exact, so that the two are symplectic together (Dullweber,
-    Leimkuhler, McLachlan 1997). A body with locked axes turns by v. offset: as in a `System`.
+    model: dof, lock, axes and moments of a `Model`, state: those four of a `State` before, bodies: predicted, end_momentum and
+    mass of a `Prediction`: not the whole ones, whose types would take as long to find as all else. What v changes of the
+    angular velocity changes the angular momentum, with which the body turns freely then: kick and drift, each exact, so that
+    the two are symplectic together (Dullweber, Leimkuhler, McLachlan 1997). A body with locked axes turns by v. offset: as in
+    a `System`.
     """
-    for b in range(model.dof.size):
-        d = model.dof[b]
+    (dof, lock, axes, moments), (predicted, end_momentum, mass) = model, bodies
+    position, orientation, velocity, momenta = state[0].copy(), state[1].copy(), state[2].copy(), state[3].copy()
+    for b in range(dof.size):
+        d = dof[b]
         if d < 0:
             continue
         at = offset[d]
-        turn, momentum = state.orientation[b], state.angular_momentum[b]
-        w = bodies.predicted[b, 3:]
+        turn, momentum, w = orientation[b], momenta[b], predicted[b, 3:]
         for i in range(3):
-            state.velocity[b, i] = v[at + i]
-            state.position[b, i] += h * (v[at + i] + apart[at + i])
-            momentum[i] = bodies.end_momentum[b, i]
+            velocity[b, i] = v[at + i]
+            position[b, i] += h * (v[at + i] + apart[at + i])
+            momentum[i] = end_momentum[b, i]
             for j in range(3):
-                momentum[i] += bodies.mass[d, 3 + i, 3 + j] * (v[at + 3 + j] - w[j])
-        if is_locked(model.lock[b]):
+                momentum[i] += mass[d, 3 + i, 3 + j] * (v[at + 3 + j] - w[j])
+        if is_locked(lock[b]):
             rotate_by(turn, h * v[at + 3], h * v[at + 4], h * v[at + 5], turn)
         else:
-            rotate_freely(turn, momentum, model.axes[b], model.moments[b], h, turn)
+            rotate_freely(turn, momentum, axes[b], moments[b], h, turn)
         rotate_by(turn, h * apart[at + 3], h * apart[at + 4], h * apart[at + 5], turn)
+    return position, orientation, velocity, momenta

@@ -136,10 +136,11 @@ class Begin(NamedTuple):
 
     def unknowns(self, twist: Floats) -> Floats:
         """Velocities (dof,) of the bodies that the solver moves, from the twists (n, 6) of all; modes move as predicted."""
+        if self.bend is None:
+            return twist[self.awake].reshape(-1)
         v = np.empty(self.offset[-1])
         v[self.rigid] = twist[self.awake]
-        if self.bend is not None:
-            v[self.bend.unknown] = self.bend.predicted
+        v[self.bend.unknown] = self.bend.predicted
         return v
 
     @property
@@ -157,7 +158,7 @@ class Begin(NamedTuple):
     def kinetic(self, v: Floats) -> float:
         """The energy of motion in J of what the solver moves with velocities (dof,)."""
         twist = self.twists(v)
-        rigid = 0.5 * float(np.einsum("ki,kij,kj->", twist, self.bodies.mass, twist))
+        rigid = 0.5 * float(np.vdot(twist, self.bodies.mass @ twist[:, :, None]))
         return rigid if self.bend is None else rigid + 0.5 * float(self.bend.mass @ v[self.bend.unknown] ** 2)
 
     def twists(self, v: Floats) -> Floats:

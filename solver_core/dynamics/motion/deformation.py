@@ -104,6 +104,11 @@ class Deformation:
             bent_velocities(self._bent, table.first_vertex, velocity, self._velocity, self._speed)
 
     @property
+    def speed(self) -> Floats:
+        """(n,) m/s: of the fastest points of surfaces, within their bodies."""
+        return self._speed
+
+    @property
     def bends(self) -> NDArray[np.bool_] | None:
         """(n,) which bodies bend, None where none does."""
         return self._bends

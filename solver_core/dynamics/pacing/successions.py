@@ -42,6 +42,8 @@ def first_of_some(
 
     position: (n, 3) m, as the step begins. turns: that it has taken already. solve: solves the step for fewer contacts.
     """
+    if not np.count_nonzero(solution.bouncing):
+        return np.inf
     waits = follows(begin, solution)
     size = len(solution.contacts) + np.count_nonzero(begin.awake)
     if not 0 < np.count_nonzero(waits) <= MOST_TURNS // size * max(1, FEW_ROWS // size) ** 2 - turns:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import inner_kernel, kernel, kernel_part, leaf_kernel
-from ...problem.contact_problem import ContactProblem
 from ...problem.residuals import (
     COMPLEMENTARITY,
     CONE_EXCESS,
@@ -38,27 +37,15 @@ from ...solvers.coulomb.beforehand import is_large, propose_beforehand
 from ...solvers.coulomb.cascade import ACCELERATED, Request, solve_system
 from ...solvers.criteria import ACCEPTABLE, LARGE, relative_target
 from ...solvers.effort import DONE, OVERDUE, WORK
-from ...solvers.infeasible import contradiction
 from ...threads.side_by_side import ends_of_runs, side_by_side
+from .infeasible_islands import mark_infeasible
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-__all__ = [
-    "Again",
-    "Error",
-    "Islands",
-    "Outcomes",
-    "Requests",
-    "Totals",
-    "island_of_each",
-    "islands_of",
-    "measure_island",
-    "not_begun",
-    "solve_islands",
-    "totals",
-]
+__all__ = ["Again", "Error", "Requests", "Totals", "island_of_each", "islands_of", "not_begun", "solve_islands", "totals"]
 
+SOLVED = Status.SOLVED  # of enumerations Python is slow to find a member
 OF_A_RUN = 256  # contacts, of islands that one thread solves: fewer take less time than a thread
 
 
@@ -125,6 +112,16 @@ class Totals(NamedTuple):
 
 # which islands are to be solved, velocities (n,) and outcomes of all, which are brought up to date
 Again = tuple[Indices, Floats, Outcomes]
+NOT_ONE = np.zeros(0, np.int64)
+# all islands, none of which has begun
+ANEW: Again = NOT_ONE, np.zeros(0), Outcomes(NOT_ONE, NOT_ONE, NOT_ONE, NOT_ONE, NOT_ONE, np.zeros((0, ERRORS)))
+
+
+@kernel
+def not_begun(islands):
+    """Room for what becomes of so many islands, `Outcomes`."""
+    of_each = np.zeros((5, islands), np.int64)
+    return Outcomes(of_each[0], of_each[1], of_each[2], of_each[3], of_each[4], np.zeros((islands, ERRORS)))
 
 
 @kernel
@@ -146,6 +143,13 @@ def asked_of(system, requests_of_bodies):
         body = max(system.body_a[k], system.body_b[k])
         tolerance[i], moving[i] = body_tolerance[body], body_moving[body]
     return islands, tolerance, moving
+
+
+@kernel
+def has_large_island(system):
+    """Whether an island has so many contacts that it may be worth taking apart."""
+    start, _ = contact_islands(system.offset.size - 1, system.body_a, system.body_b)
+    return (start[1:] - start[:-1] > LARGE).any()
 
 
 @inner_kernel
@@ -271,16 +275,26 @@ def _solve_each(system, islands, requests, which, effort, impulse, v, out):
 
 
 @kernel
-def _solve_runs(system, islands, requests, runs, effort, impulse, v, out):
-    """Solve runs of islands, which and where they end as of `ends_of_runs`, one after the other, each within what is left of
-    the effort now, so that it comes to the same as in threads."""
-    which, ends = runs
+def _solve_in_turn(system, requests, again, effort, impulse):
+    """Solve islands one after the other, each run of them (`ends_of_runs`) within what is left of the effort now, so that it
+    comes to the same as in threads. Returns velocities (n,), what became of each island, (islands,) its status, and `Totals`.
+
+    requests: of each body. again: as of `solve_islands`, `ANEW` for all islands.
+    """
+    islands, tolerance, moving = asked_of(system, (requests.tolerance, requests.moving))
+    of_islands = Requests(tolerance, moving, requests.max_iterations, requests.sides, requests.variant)
+    which, v, out = again
+    if out.status.size == 0:
+        which, v, out = np.arange(tolerance.size), system.velocity.copy(), not_begun(tolerance.size)
+    out.factorisations[:] = 0
+    ends = ends_of_runs((islands.start[1:] - islands.start[:-1])[which], OF_A_RUN)
     begin, done = effort[WORK], 0
     for i in range(ends.size - 1):
         effort[WORK] = begin
-        _solve_each(system, islands, requests, which[ends[i] : ends[i + 1]], effort, impulse, v, out)
+        _solve_each(system, islands, of_islands, which[ends[i] : ends[i + 1]], effort, impulse, v, out)
         done += effort[WORK] - begin
     effort[WORK] = begin + done
+    return v, out.status, totals(out)
 
 
 @kernel
@@ -294,12 +308,6 @@ def island_of_each(system):
     return island, start.size - 1
 
 
-def not_begun(islands: int) -> Outcomes:
-    """Room for what becomes of so many islands."""
-    status, iterations, cost, found, worst = np.zeros((5, islands), np.int64)
-    return Outcomes(status, iterations, cost, found, worst, np.zeros((islands, ERRORS)))
-
-
 def solve_islands(
     system: System, impulse: Floats, requests: Requests, effort: Indices, threads: int = 1, again: Again | None = None
 ) -> tuple[Floats, Totals]:
@@ -309,31 +317,40 @@ def solve_islands(
     when it is overdue. threads: that large islands are begun in, and islands solved; no answer depends on their number. again:
     where some islands of the system are solved already, None for all anew.
     """
-    islands, tolerance, moving = asked_of(system, (requests.tolerance, requests.moving))
-    start, contacts, number = islands
-    requests, count = requests._replace(tolerance=tolerance, moving=moving), start.size - 1
-    which, v, out = (np.arange(count), system.velocity.copy(), not_begun(count)) if again is None else again
-    out.factorisations[:] = 0
-    large = _propose(system, islands, requests, which, effort, impulse, threads) if is_large(system) else None
-    ends = ends_of_runs((start[1:] - start[:-1])[which], OF_A_RUN)
-    if threads == 1 or len(ends) < 3:
-        _solve_runs(system, islands, requests, (which, ends), effort, impulse, v, out)
+    if threads == 1 and not (is_large(system) and has_large_island(system)):
+        v, status, total = _solve_in_turn(system, requests, ANEW if again is None else again, effort, impulse)
     else:
+        v, status, total = _solve_large(system, impulse, requests, effort, threads, again)
+    if total.status != SOLVED:
+        islands, tolerance, _ = asked_of(system, (requests.tolerance, requests.moving))
+        mark_infeasible(system, islands, tolerance, v, status, None if again is None else again[0])
+        total = total._replace(status=int(status.max()))
+    return v, total
+
+
+def _solve_large(
+    system: System, impulse: Floats, requests: Requests, effort: Indices, threads: int, again: Again | None
+) -> tuple[Floats, Indices, Totals]:
+    """As `_solve_in_turn`, large islands begun beforehand, and others in threads."""
+    islands, tolerance, moving = asked_of(system, (requests.tolerance, requests.moving))
+    of_islands, count = requests._replace(tolerance=tolerance, moving=moving), len(tolerance)
+    which, v, out = (np.arange(count), system.velocity.copy(), not_begun(count)) if again is None else again
+    large = _propose(system, islands, of_islands, which, effort, impulse, threads) if is_large(system) else None
+    ends = ends_of_runs(np.diff(islands.start)[which], OF_A_RUN)
+    if threads == 1 or len(ends) < 3:
+        _solve_in_turn(system, requests, (which, v, out), effort, impulse)
+    else:
+        out.factorisations[:] = 0
         efforts = np.tile(effort, (len(ends) - 1, 1))
-        numbers, pieces = np.tile(number, (len(ends) - 1, 1)), pairwise(ends)
-        each = [(islands._replace(number=numbers[i]), requests, which[slice(*piece)]) for i, piece in enumerate(pieces)]
+        numbers, pieces = np.tile(islands.number, (len(ends) - 1, 1)), pairwise(ends)
+        each = [(islands._replace(number=numbers[i]), of_islands, which[slice(*piece)]) for i, piece in enumerate(pieces)]
         tasks = [partial(_solve_each, system, *one, efforts[i], impulse, v, out) for i, one in enumerate(each)]
         side_by_side(threads, tasks, partial(_pass_on, effort, efforts))
         effort[WORK] += (efforts[:, WORK] - effort[WORK]).sum()
     if large is not None:
         out.factorisations[:] += large[0]
         out.found[:] = np.where(out.found == Found.START, large[1], out.found)
-    for i in which[(out.status[which] == Status.MAX_ITERATIONS) | (out.status[which] == Status.UNCONFIRMED)]:
-        chosen = contacts[start[i] : start[i + 1]]
-        problem = ContactProblem.of_system(subsystem(system, chosen, number)[0])
-        if _is_infeasible(problem, relative_velocities(system, v)[chosen], float(requests.tolerance[i])):
-            out.status[i] = Status.INFEASIBLE
-    return v, totals(out)
+    return v, out.status, totals(out)
 
 
 def _pass_on(effort: Indices, efforts: Indices) -> None:
@@ -358,14 +375,6 @@ def _propose(
             cost[i], found[i] = propose_beforehand(part, request, variant, effort, some, threads)
             impulse[chosen] = some
     return cost, found
-
-
-def _is_infeasible(problem: ContactProblem, velocity: Floats, tolerance: float) -> bool:
-    """Whether contact fails at velocities (m, 3), and must."""
-    fastest, _ = scales(problem.system, velocity)
-    contacts = problem.system.mu.size
-    closing = -(velocity[:contacts, 0] + problem.system.slack).min(initial=np.inf)
-    return bool(closing > tolerance * fastest) and contradiction(problem, tolerance) is not None
 
 
 @kernel

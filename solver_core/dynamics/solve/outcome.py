@@ -114,7 +114,7 @@ def step_row(
     totals, errors, contacts = last.totals, last.totals.errors, last.contacts
     before = begin.contacts.deepest(begin.model.size)
     spin, spinning = fastest_of(contacts, begin.bodies.twist, begin.single)
-    deepest = max(before, after, key=lambda overlap: overlap.ratio)
+    deepest = after if after.ratio > before.ratio else before
     return {
         "status": totals.status,
         "contacts": len(contacts),

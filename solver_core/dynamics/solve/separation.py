@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ...collision.contact_set import ContactSet
-from ...compile.kernel import kernel
+from ...compile.kernel import inner_kernel, kernel, kernel_part
 from ...linalg.disjoint_sets import connected
 from ...problem.subsystem import contact_islands, subsystem
 from ...problem.system import System, relative_velocities, relative_velocity
@@ -19,7 +16,7 @@ from ...solvers.coulomb.first_order import sweeps_and_admm
 from ...solvers.criteria import FEW_BODIES, MAX_CHECKS, StoppingCriteria
 from ...solvers.effort import allow
 from ...solvers.kaufman_2008.projection import DISK, MULTIPLIER_STEPS, Sets, project
-from ..model.bodies import RIGID, Model
+from ..model.bodies import RIGID
 from ..model.predict import Begin, all_twists
 from ..model.rest_gaps import REST_OFFSET
 
@@ -28,11 +25,11 @@ __all__ = ["leave_what_gets_worse", "left_to_limits", "separation"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-Part = Callable[[System, Indices, float, Indices, Floats, Floats], bool]
 
+SOON, EXACTLY, COMPROMISE = range(3)  # the ways to part, one after the other
 # Of the multipliers, where overlaps contradict each other, for a compromise: a peg that fills its hole would slip out along
 # normals that hardly lean.
-COMPROMISE = np.int64(1)
+COMPROMISE_STEPS = 1
 CONTRADICTION = 0.25  # what contradicts each other would be parted faster than that by one over this
 # Times the fastest that a contact of an island is to open at: the most that bodies in it move against each other.
 FASTEST = 1.5
@@ -69,15 +66,14 @@ def separation(
     step. Also returns what they part by in this one.
     """
     effort, pushed = means
-    model, h = begin.model, begin.h
+    model, h, (pairs, box) = begin.model, begin.h, joined
     body_a, body_b, gap = contacts.body_a, contacts.body_b, contacts.gap
-    out, pushes = np.zeros_like(v), np.zeros(len(gap))
     rest, offset, _ = begin.at_rest(contacts)
     places, bodies = (body_a, body_b, gap, rest, offset), (model.dof, model.size, begin.bodies.predicted, in_motion)
     is_any, near, wanted, size, moves = openings(system, v, places, bodies, (h, recovery_speed))
     if not is_any:
-        return out, pushes
-    (pairs, box), bias = joined, np.zeros_like(system.bias)
+        return np.zeros(len(v)), np.zeros(len(gap))
+    bias = np.zeros_like(system.bias)
     if len(box):
         bias[len(gap) :] = left_to_limits(relative_velocities(system, v)[len(gap) :], box)
     apart = system._replace(velocity=np.zeros_like(v), bias=bias, slack=wanted, mu=np.zeros_like(system.mu), box=box)
@@ -87,29 +83,9 @@ def separation(
     linked_a, linked_b = body_a, body_b
     if len(pairs):
         linked_a, linked_b = np.concatenate([body_a, pairs[:, 0]]), np.concatenate([body_b, pairs[:, 1]])
-    islands = connected(len(model.dof), model.dof >= 0, linked_a, linked_b)
-    impulse, acting = np.zeros((len(system.body_a), 3)), np.zeros(len(system.body_a), dtype=np.bool_)
-    acting[: len(near)] = near | (pushed > 0.0)
-    # of those that pushed, those that what overlaps now pushes against
-    overlapping = np.zeros_like(acting)
-    overlapping[: len(near)] = near
-    chosen = islands_with(apart, acting, overlapping)
-    acting[:] = False
-    acting[chosen] = True
-    impulse[: len(near), 0] = np.where(acting[: len(near)], pushed, 0.0)
-    nearly = PARTED_IN_MOTION if moves else NEARLY_PARTED
-    ways: list[Part] = [partial(_part_soon, nearly), _project_apart, _compromise_apart]
-    while ways:
-        solve = ways.pop(0)
-        if _part_by(solve, nearly, apart, acting, -wanted.min(), effort, impulse, out):
-            if slow_down(model, apart, islands, body_a, body_b, -wanted, out) > CONTRADICTION:
-                pushes[:] = impulse[: len(near), 0]
-                return out, pushes
-            # another way to the same answer contradicts itself as much
-            ways = [_compromise_apart] if solve is not _compromise_apart else []
-        impulse[:] = 0.0
-    leave_what_gets_worse(model, apart, islands, contacts, rest, size, h, out)
-    return out, pushes
+    limits = h, PARTED_IN_MOTION if moves else NEARLY_PARTED
+    bodies = model.dof, body_a, body_b
+    return parted(apart, bodies, (linked_a, linked_b), (gap, rest, size), (near, pushed), limits, effort)
 
 
 def rigid_part(jacobian: Floats) -> Floats:
@@ -161,9 +137,42 @@ def openings(system, v, contacts, bodies, limits):
     return is_any, near, wanted, size, all_move
 
 
-def _part_by(
-    solve: Part, nearly: float, apart: System, acting: Bools, fastest: float, effort: Indices, impulse: Floats, out: Floats
-) -> bool:
+@kernel
+def parted(apart, bodies, links, places, begun, limits, effort):
+    """Velocities (dof,) that part what overlaps, and (m,) N s what contacts part by: in the first of three ways that comes to
+    an answer, and as a compromise where bodies would have to move too fast for that.
+
+    apart: a system whose contacts are to open at the speeds that their slacks are below zero by. bodies: (n,) degrees of
+    freedom, and those of contacts, (m,) and (m,). links: (k,) and (k,) bodies that hang together. places: (m,) m, gaps, gaps at
+    rest, half extents. begun: (m,) which overlap, (m,) N s what parted them in the try before. limits: s, the step, and how
+    nearly methods of first order have to part them.
+    """
+    (dof, body_a, body_b), (near, pushed), (h, nearly) = bodies, begun, limits
+    m, rows, out = near.size, apart.body_a.size, np.zeros(apart.velocity.size)
+    impulse, acting, overlapping = np.zeros((rows, 3)), np.zeros(rows, np.bool_), np.zeros(rows, np.bool_)
+    overlapping[:m] = near
+    acting[:m] = near | (pushed > 0.0)
+    # of those that pushed, those that what overlaps now pushes against
+    chosen = islands_with(apart, acting, overlapping)
+    acting[:] = False
+    acting[chosen] = True
+    for k in chosen:
+        impulse[k, 0] = pushed[k]
+    islands = connected(dof.size, dof >= 0, links[0], links[1])
+    fastest, way = -apart.slack.min(), SOON
+    while way <= COMPROMISE:
+        is_parted = _part_by(way, nearly, apart, acting, fastest, effort, impulse, out)
+        if is_parted and slow_down(apart, (dof, islands, body_a, body_b), out) > CONTRADICTION:
+            return out, impulse[:m, 0].copy()
+        # another way to the same answer contradicts itself as much
+        way = way + 1 if not is_parted or way == COMPROMISE else COMPROMISE
+        impulse[:] = 0.0
+    leave_what_gets_worse(apart, (dof, islands, body_a, body_b), places, h, out)
+    return out, np.zeros(m)
+
+
+@kernel_part
+def _part_by(way, nearly, apart, acting, fastest, effort, impulse, out):
     """Velocities (n,) that part what overlaps, by some of the contacts, (m,): those that overlap, and whatever these push
     against. False where the way to solve it comes to nothing.
 
@@ -171,21 +180,27 @@ def _part_by(
     overlap is not asked as a whole.
     """
     # what rests is parted exactly, lest it be moved a little in every other step
-    slow = (nearly if len(apart.offset) - 1 > FEW_BODIES else PARTED) * fastest
+    slow = (nearly if apart.offset.size - 1 > FEW_BODIES else PARTED) * fastest
     new = acting
     out[:] = 0.0
+    is_solved = True
     for rounds in range(1, PUSHING_ROUNDS + 2):
-        if not solve(apart, islands_with(apart, acting, new), fastest, effort, impulse, out):
-            return False
+        chosen = islands_with(apart, acting, new)
+        if way == SOON:
+            is_solved = _part_soon(nearly, apart, chosen, fastest, effort, impulse, out)
+        else:
+            _project_apart(apart, chosen, fastest, way == COMPROMISE, effort, impulse, out)
+        if not is_solved:
+            break
         resisting = resists(apart, acting, slow, out)
         if not resisting.any():
-            return True
+            break
         new = resisting if rounds < PUSHING_ROUNDS else ~acting
         acting |= new
-    return True
+    return is_solved
 
 
-@kernel
+@inner_kernel
 def islands_with(system, acting, new):
     """Of the contacts that act, (m,), those of islands that have a new one, (m,); ascending. The others are as they were."""
     chosen = np.flatnonzero(acting)
@@ -197,8 +212,8 @@ def islands_with(system, acting, new):
     return chosen[wanted]
 
 
-@kernel
-def scatter(system, bodies, some, out):
+@inner_kernel
+def _scatter(system, bodies, some, out):
     """out (n,) := the velocities of some bodies, in their rows."""
     at = 0
     for body in bodies:
@@ -207,7 +222,7 @@ def scatter(system, bodies, some, out):
             at += 1
 
 
-@kernel
+@kernel_part
 def resists(system, acting, slow, out):
     """(m,) which contacts, and rows of joints, velocities (n,) would break by more than `slow`, of those that do not act."""
     contacts, resisting = system.mu.size, np.zeros(acting.size, np.bool_)
@@ -231,82 +246,62 @@ def left_to_limits(velocity: Floats, box: Floats) -> Floats:
     return np.where(to_lower, np.maximum(velocity, 0.0), np.where(to_upper, np.minimum(velocity, 0.0), 0.0))
 
 
-def _part_soon(
-    nearly: float, apart: System, chosen: Indices, fastest: float, effort: Indices, impulse: Floats, out: Floats
-) -> bool:
+@kernel_part
+def _part_soon(nearly, apart, chosen, fastest, effort, impulse, out):
     """By methods of first order, to a small part of what is wanted, or exactly where bodies are few; False where the first do
     not reach that."""
-    if how_many(apart, chosen) <= FEW_BODIES:
-        return _project_apart(apart, chosen, fastest, effort, impulse, out)
-    part, bodies = subsystem(apart, chosen, np.full(len(apart.offset) - 1, -1))
-    velocity, pushes = np.zeros_like(part.velocity), impulse[chosen]
-    enough = nearly * fastest
+    part, bodies = subsystem(apart, chosen, np.full(apart.offset.size - 1, -1))
+    if bodies.size <= FEW_BODIES:
+        _project_apart(apart, chosen, fastest, False, effort, impulse, out)
+        return True
+    velocity, pushes, enough = np.zeros(part.velocity.size), impulse[chosen], nearly * fastest
     criteria = StoppingCriteria(PARTED * fastest, enough, enough, fastest, 0, MAX_CHECKS)
     _, error = sweeps_and_admm(part, criteria, True, effort, State(pushes, velocity))
     if not error <= enough:
         return False
     impulse[chosen] = pushes
-    scatter(apart, bodies, velocity, out)
+    _scatter(apart, bodies, velocity, out)
     return True
 
 
-def _project_apart(apart: System, chosen: Indices, fastest: float, effort: Indices, impulse: Floats, out: Floats) -> bool:
-    """By a contact projection."""
-    project_chosen(apart, chosen, fastest, MULTIPLIER_STEPS, effort, impulse, out)
-    return True
+@inner_kernel
+def _project_apart(apart, chosen, fastest, is_compromise, effort, impulse, out):
+    """By a contact projection of some contacts, impulse (m, 3), and the velocities (n,) of their bodies.
 
-
-def _compromise_apart(apart: System, chosen: Indices, fastest: float, effort: Indices, impulse: Floats, out: Floats) -> bool:
-    """By a contact projection of so few multiplier steps that overlaps which contradict each other share what they can have:
-    from none each time, for with every step more the impulses of a contradiction grow."""
-    impulse[chosen] = 0.0
-    project_chosen(apart, chosen, fastest, COMPROMISE, effort, impulse, out)
-    return True
-
-
-@kernel
-def project_chosen(apart, chosen, fastest, steps, effort, impulse, out):
-    """By a contact projection of some contacts, impulse (m, 3), and the velocities (n,) of their bodies."""
+    A compromise has so few multiplier steps that overlaps which contradict each other share what they can have: from none each
+    time, for with every step more the impulses of a contradiction grow.
+    """
     part, bodies = subsystem(apart, chosen, np.full(apart.offset.size - 1, -1))
     m, operator = chosen.size, operator_of(part)
     allow(effort, FACTORISING, operator.blocks.structure.target.size, m)
-    pushes, velocity, nearly = impulse[chosen], np.zeros_like(part.velocity), NEARLY_PARTED * fastest
+    pushes, velocity, nearly = impulse[chosen], np.zeros(part.velocity.size), NEARLY_PARTED * fastest
+    if is_compromise:
+        pushes[:] = 0.0
     criteria = StoppingCriteria(PARTED * fastest, nearly, nearly, fastest, 0, MAX_CHECKS)
-    sets, target = Sets(CONTACT, DISK, np.zeros(m), part.box), np.zeros_like(velocity)
+    sets, target = Sets(CONTACT, DISK, np.zeros(m), part.box), np.zeros(velocity.size)
+    steps = COMPROMISE_STEPS if is_compromise else MULTIPLIER_STEPS
     project(operator, sets, target, criteria, effort, State(pushes, velocity), steps)
-    for i in range(m):
-        impulse[chosen[i]] = pushes[i]
-    scatter(apart, bodies, velocity, out)
+    impulse[chosen] = pushes
+    _scatter(apart, bodies, velocity, out)
 
 
-@kernel
-def how_many(system, chosen):
-    """Bodies that some contacts are between."""
-    seen, count = np.zeros(system.offset.size, np.bool_), 0
-    for k in chosen:
-        for body in (system.body_a[k], system.body_b[k]):
-            if body >= 0 and not seen[body]:
-                seen[body] = True
-                count += 1
-    return count
-
-
-@kernel
-def slow_down(model, system, islands, body_a, body_b, speed, out):
+@kernel_part
+def slow_down(system, bodies, out):
     """Scales the velocities (dof,) of islands so that in none bodies move against each other faster than FASTEST times what its
-    contacts are to open at, speed (m,); returns the smallest scale. islands: (n,) as from `connected`.
+    contacts are to open at; returns the smallest scale. bodies: (n,) degrees of freedom and islands, and those of contacts.
 
     What parts two overlaps whose normals nearly oppose each other is a fast motion across both.
     """
+    dof, islands, body_a, body_b = bodies
     wanted, found = np.zeros(islands.size), np.zeros(islands.size)
-    for k in range(speed.size):
+    for k in range(system.slack.size):
         u, s, t = relative_velocity(system, k, out)
-        island = islands[body_a[k] if model.dof[body_a[k]] >= 0 else body_b[k]]
-        wanted[island] = max(wanted[island], speed[k])
+        island = islands[body_a[k] if dof[body_a[k]] >= 0 else body_b[k]]
+        wanted[island] = max(wanted[island], -system.slack[k])
         found[island] = max(found[island], np.sqrt(u * u + s * s + t * t))
     least = 1.0
     for b in range(islands.size):
-        island, d = islands[b], model.dof[b]
+        island, d = islands[b], dof[b]
         if d < 0 or found[island] <= FASTEST * wanted[island]:
             continue
         scale = FASTEST * wanted[island] / found[island]
@@ -316,22 +311,21 @@ def slow_down(model, system, islands, body_a, body_b, speed, out):
     return least
 
 
-def leave_what_gets_worse(
-    model: Model, apart: System, islands: Indices, contacts: ContactSet, rest: Floats, size: Floats, h: float, out: Floats
-) -> None:
+@kernel
+def leave_what_gets_worse(apart, bodies, places, h, out):
     """Stops those islands (n,) in which the velocities (dof,) bring the deepest overlap deeper within h seconds.
 
-    apart: the system, without bias. rest, size: (m,) m, of the contacts, the gaps at rest and the smaller half extents. A light
-    body between the ground and a heavy one that leans on it has no room to be parted in, and the nearest that there is to it
-    may be far down.
+    apart: the system, without bias. bodies: as of `slow_down`, places: as of `parted`. A light body between the ground and a
+    heavy one that leans on it has no room to be parted in, and the nearest that there is to it may be far down.
     """
-    before = (rest - contacts.gap) / size
-    after = before - h * relative_velocities(apart, out)[: len(size), 0] / size
-    island = islands[np.where(model.dof[contacts.body_a] >= 0, contacts.body_a, contacts.body_b)]
+    (dof, islands, body_a, body_b), (gap, rest, size) = bodies, places
     deepest, deeper = np.zeros(islands.size), np.zeros(islands.size)
-    np.maximum.at(deepest, island, before)
-    np.maximum.at(deeper, island, after)
-    worse = deeper > deepest + NEGLIGIBLE * REST_OFFSET
-    for body in np.flatnonzero(worse[islands] & (model.dof >= 0)):
-        dof = model.dof[body]
-        out[apart.offset[dof] : apart.offset[dof + 1]] = 0.0
+    for k in range(gap.size):
+        island = islands[body_a[k] if dof[body_a[k]] >= 0 else body_b[k]]
+        before = (rest[k] - gap[k]) / size[k]
+        deepest[island] = max(deepest[island], before)
+        deeper[island] = max(deeper[island], before - h * relative_velocity(apart, k, out)[0] / size[k])
+    for body in range(dof.size):
+        island = islands[body]
+        if dof[body] >= 0 and deeper[island] > deepest[island] + NEGLIGIBLE * REST_OFFSET:
+            out[apart.offset[dof[body]] : apart.offset[dof[body] + 1]] = 0.0

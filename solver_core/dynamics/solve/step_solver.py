@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from time import perf_counter
-from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +55,7 @@ CALM = 0.1  # of a motion: where joints that give way need no more than that, th
 # the impulses (t, 3) of all joints as they last were, and the bias of their rows in an earlier try of the step, if there was
 Known = tuple[Floats, Floats | None]
 Moved = Callable[[Floats], State]  # the state at a step's end, of velocities (dof,)
-# the same, and (m,) which contacts push at the rebounds that were asked for
+# the same, and (m,) which contacts with restitution push at the rebounds that were asked for
 Outcome = tuple[StepProblem, Floats, Totals, bool, NDArray[np.bool_]]
 
 
@@ -80,14 +79,14 @@ class StepSolver:
         self._rules = rules_of(spec)
         self._effort = effort_of_a_step()
         self._deadline = np.inf
+        self._is_staggered = settings.method is ContactMethod.STAGGERED
+        self._options = settings.max_iterations, settings.polygon_sides, VARIANTS[settings.staggering.value]
 
-    @contextmanager
-    def one_step(self) -> Iterator[None]:
+    def one_step(self) -> AbstractContextManager[None]:
         """What is solved in here is a step's, and shares its bounds on work and time."""
         seconds = self._settings.step_time_limit or np.inf
         self._deadline = perf_counter() + seconds
-        with deadline_timer(self._effort, seconds):
-            yield
+        return deadline_timer(self._effort, seconds)
 
     def solve(
         self,
@@ -118,7 +117,7 @@ class StepSolver:
         problem, v, totals, is_loose, pushes = self._solve_bounces(begin, blow.problem, of_joints, bounces, moved)
         totals = after(blow.factorisations, totals)
         remembered = problem.approach, taken(problem, v)
-        problem = problem._replace(impulse=problem.impulse + blow.impulse)
+        problem.impulse[:] += blow.impulse
         box, bias = problem.system.box, problem.system.bias[len(contacts) :]
         if joints is not None:
             held = np.zeros_like(held)
@@ -134,7 +133,7 @@ class StepSolver:
         kept = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, impulse, contacts.normal, *before, parting)
         worked_off = is_worked_off(self._effort, len(contacts))
         found = totals, worked_off, problem.axes, is_loose
-        bounces_off = problem.restitution, pushes & (problem.restitution > 0.0), blow.struck
+        bounces_off = problem.restitution, pushes, blow.struck
         return Solution(contacts, system, v, apart, twist, kept, held, bias, *remembered, *bounces_off, *found)
 
     def _posed(
@@ -148,10 +147,11 @@ class StepSolver:
         known = memory, self._rules, least_bounce, self._joints.held
         rolls, twist = self._rolling.contacts(begin, state, contacts, memory)
         turning = NO_TURNING, NO_TURNING, rolls
-        if rolls.any():
+        if np.count_nonzero(rolls):
             moved_on = moved(begin.unknowns(twist))
             turning = self._rolling.turning(begin, state, moved_on, twist, contacts, rolls)
-        problem = build_system(begin, state, contacts, Beyond(drift + bent, *turning), *known)
+        beyond = Beyond(drift if modes is None else drift + bent, *turning)
+        problem = build_system(begin, state, contacts, beyond, *known)
         return with_modes(problem, begin, contacts, modes, bent)
 
     def _pass_on(
@@ -226,11 +226,13 @@ class StepSolver:
                 break
             which = np.flatnonzero(again)
             rows = rows._replace(bias=np.where(again[island][:, None], about_answer.bias, rows.bias))
-            problem = problem._replace(system=with_joints(contacts, rows))
+            bias = np.concatenate([contacts.bias, rows.bias])
+            problem = problem._replace(system=problem.system._replace(bias=bias))
         is_loose = not drift.max(initial=0.0) <= (JOINT_LOOSE if may_cut and not joints.are_driven else JOINT_OFF)
         straight = joints.straight_rows(*limits)
-        moving = max(begin.kinetic(begin.velocities), begin.kinetic(v))
-        is_loose |= joints.gain(problem.impulse[len(contacts.mu) :], before, straight, JOINT_DRIFT) > MOST_GAIN * moving
+        gain = joints.gain(problem.impulse[len(contacts.mu) :], before, straight, JOINT_DRIFT)
+        if gain > 0.0:
+            is_loose |= gain > MOST_GAIN * max(begin.kinetic(begin.velocities), begin.kinetic(v))
         # to stay where they are keeps all joints whose ends nobody drives apart, so that a shorter step mends it
         if not is_loose or (may_cut and not joints.are_driven):
             return problem, v, totals, is_loose
@@ -254,23 +256,19 @@ class StepSolver:
         settings, system, impulse = self._settings, problem.system, problem.impulse
         if self._see is not None:
             self._see(system, impulse)
+        if self._is_staggered:
+            return solve_islands(system, impulse, Requests(*asked, *self._options), self._effort, self._threads, again)
         limits = settings.tolerance, settings.max_iterations
-        if settings.method is ContactMethod.STAGGERED:
-            options = settings.max_iterations, settings.polygon_sides, VARIANTS[settings.staggering.value]
-            requests = Requests(*asked, *options)
-            return solve_islands(system, impulse, requests, self._effort, self._threads, again)
         if settings.method is ContactMethod.PIVOT:
             fall = float(np.linalg.norm(begin.model.gravity)) * begin.h
             direction = sliding_directions(system, begin.velocities, fall)
             return solve_islands_by_pivoting(system, direction, impulse, *limits, self._deadline)
-        if settings.method is ContactMethod.ENERGY:
-            return solve_islands_by_energy(system, impulse, *limits, self._deadline)
-        assert_never(settings.method)
+        return solve_islands_by_energy(system, impulse, *limits, self._deadline)
 
 
 def after(factorisations: int, totals: Totals) -> Totals:
     """The totals of what came after so many factorisations."""
-    return totals._replace(factorisations=totals.factorisations + factorisations)
+    return totals._replace(factorisations=totals.factorisations + factorisations) if factorisations else totals
 
 
 def solve_lowered(problem: StepProblem, solve: Callable[[StepProblem], Solved]) -> Outcome:
@@ -281,8 +279,8 @@ def solve_lowered(problem: StepProblem, solve: Callable[[StepProblem], Solved]) 
         solved, v, totals, is_loose = solve(problem)
         totals = after(factorisations, totals)
         factorisations = totals.factorisations
-        if lowerings == 0:
-            pushes = solved.impulse[: len(pushes), 0] > 0.0
+        if lowerings == 0 and problem.elastic:
+            pushes = (solved.impulse[: len(pushes), 0] > 0.0) & (problem.restitution > 0.0)
         share = lowered(solved, v)
         if share is None or lowerings == LOWERINGS:
             return solved, v, totals, is_loose, pushes

@@ -391,13 +391,13 @@ def test_a_shaft_may_turn_as_often_as_its_limit_says():
 
 def test_only_what_is_off_at_the_end_of_a_step_is_solved_again(monkeypatch):
     """Each correction of a link that is thrown round solved whatever else there was once more."""
-    seen, solve_runs = [], islands._solve_runs
+    seen, solve_in_turn = [], islands._solve_in_turn
 
-    def see(system, all_of_them, requests, runs, *rest):
-        seen.append(runs[0].copy())
-        return solve_runs(system, all_of_them, requests, runs, *rest)
+    def see(system, requests, again, *rest):
+        seen.append(again[0].copy())
+        return solve_in_turn(system, requests, again, *rest)
 
-    monkeypatch.setattr(islands, "_solve_runs", see)
+    monkeypatch.setattr(islands, "_solve_in_turn", see)
     spin = np.array([0.0, 6.0, 0.0])
     hanging = box("Weight", (0.2, 0.2, 0.2), (0.0, 0.0, -0.5), ROUGH, 1.0)
     link = box("Link", (0.2, 0.02, 0.02), (5.1, 0.0, 0.0), ROUGH, 1.0)

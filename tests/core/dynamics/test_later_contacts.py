@@ -295,7 +295,8 @@ def test_a_parting_that_brings_the_deepest_overlap_deeper_is_left_out(speed, kep
     given = begin, state, contacts, beyond, simulation._steps.memory, rules_of(simulation.spec)
     system = build_system(*given, True, np.zeros(2, dtype=bool)).system
     size, islands, v = np.full(len(contacts), 0.01), np.array([0, 1]), np.array([0.0, 0.0, speed, 0.0, 0.0, 0.0])
-    leave_what_gets_worse(begin.model, system, islands, contacts, rest_offsets(size), size, h, v)
+    bodies = begin.model.dof, islands, contacts.body_a, contacts.body_b
+    leave_what_gets_worse(system, bodies, (contacts.gap, rest_offsets(size), size), h, v)
     assert v[2] == kept
 
 
