@@ -67,9 +67,8 @@ def _rows(problem: ContactProblem) -> _Rows:
     g = free.free_velocity.copy()
     g[:contacts, 0] += system.slack
     which = np.flatnonzero(lower | upper)
-    jacobian = free.jacobian.reshape(g.size, -1)[which]
     sign = lower[which].astype(np.float64) - upper[which]
-    return _Rows(jacobian @ np.linalg.cholesky(free.inverse_mass), g.ravel()[which], sign, which)
+    return _Rows(free.jacobian[which] @ np.linalg.cholesky(free.inverse_mass), g.ravel()[which], sign, which)
 
 
 def contradiction(problem: ContactProblem, tolerance: float = 1e-6) -> Floats | None:
@@ -81,6 +80,8 @@ def contradiction(problem: ContactProblem, tolerance: float = 1e-6) -> Floats | 
     """
     from scipy.optimize import nnls  # which takes half a second to load, and few need it
 
+    if not 0 < problem.contacts <= MAX_DENSE_ROWS:
+        return None
     rows = _rows(problem)
     if not 0 < rows.which.size <= MAX_DENSE_ROWS or not np.isfinite(rows.g).all():
         return None
