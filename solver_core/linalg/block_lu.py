@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Block-sparse LU factorisation  P A P^T = L U  on the structure that `block_cholesky` analyses, for unsymmetric matrices.
 
-A has blocks where H has them, on both sides of the diagonal. `lower` is stored like the Cholesky factor's values; `upper`
-holds, at the same positions, the mirrored blocks: (size of column body) x (size of row body), row-major; its diagonal part is
-unused. Pivots are replaced by their reciprocals. Blocks are not exchanged, nor rows within them: a vanishing pivot ends the
+A has blocks where H has them, on both sides of the diagonal, and they are stored like a Cholesky factor: those on and below it,
+then, in the same places, the mirrored ones, (size of column body) x (size of row body), row-major, their diagonals unused.
+Pivots are replaced by their reciprocals. Blocks are not exchanged, nor rows within them: a vanishing pivot ends the
 factorisation.
 """
 
@@ -101,8 +101,9 @@ def _factorise_column(structure, lower, upper, j):
 
 
 @leaf_kernel
-def factorise_lu(structure, lower, upper):
+def factorise_lu(structure, values):
     """Replace the blocks of A by those of L and U; False where a pivot vanishes."""
+    lower, upper = values[: structure.length], values[structure.length :]
     start, row, block, size = structure.column_start, structure.row, structure.block, structure.size
     product = 0
     for j in range(structure.order.size):
@@ -136,8 +137,9 @@ def _minus_rows(x, rows, block, y, columns):
 
 
 @leaf_kernel
-def solve_lu_in_place(structure, lower, upper, x):
+def solve_lu_in_place(structure, values, x):
     """x := A^-1 x with the factors; x has the bodies' own order of degrees of freedom."""
+    lower, upper = values[: structure.length], values[structure.length :]
     start, row, block = structure.column_start, structure.row, structure.block
     first, size = structure.first, structure.size
     columns = structure.order.size

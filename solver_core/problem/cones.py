@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compile.kernel import leaf_kernel
+from ..compile.kernel import inlined_kernel, leaf_kernel
 
 __all__ = [
     "natural_friction",
     "natural_interval",
     "natural_normal",
     "project_disk",
+    "project_friction",
     "project_half_line",
     "project_interval",
     "project_polygon",
@@ -65,6 +66,14 @@ def project_polygon(w1, w2, radius, sides):
     return c * apothem - s * corner, s * apothem + c * corner, 0.0, 0.0, 0.0
 
 
+@inlined_kernel
+def project_friction(w1, w2, radius, sides):
+    """Onto the disk (sides 0) or the polygon, as these."""
+    if sides == 0:
+        return project_disk(w1, w2, radius)
+    return project_polygon(w1, w2, radius, sides)
+
+
 @leaf_kernel
 def project_interval(w, low, high, give):
     """The y in low <= y <= high that is closest to w / give, and dy/dw.
@@ -103,10 +112,7 @@ def natural_friction(t1, t2, u1, u2, radius, kappa, sides):
     """|t - P(t - kappa u)| / kappa, in m/s, P onto the disk (sides 0) or the polygon: zero where friction opposes u with all
     that the radius allows."""
     w1, w2 = t1 - kappa * u1, t2 - kappa * u2
-    if sides == 0:
-        p1, p2, d11, _, d22 = project_disk(w1, w2, radius)
-    else:
-        p1, p2, d11, _, d22 = project_polygon(w1, w2, radius, sides)
+    p1, p2, d11, _, d22 = project_friction(w1, w2, radius, sides)
     if d11 == 1.0 and d22 == 1.0:
         return np.sqrt(u1 * u1 + u2 * u2)
     return np.sqrt((t1 - p1) ** 2 + (t2 - p2) ** 2) / kappa

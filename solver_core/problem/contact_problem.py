@@ -42,7 +42,7 @@ from .given_arrays import (
 from .rolling import Moments, moments_of, rows_of_moments
 from .rounding import Rounded, Rounding, rounding_named
 from .small_matrices import SMALL_ROWS, small_system
-from .system import System, relative_velocities
+from .system import System, apply_inverse_mass, relative_velocities, transpose_product
 
 __all__ = ["ContactProblem"]
 
@@ -306,6 +306,16 @@ class ContactProblem:
             return self.matrix.toarray()
         rows = np.vstack([self.jacobian, self.bilateral[0]])
         return rows @ self.inverse_mass @ rows.T
+
+    def velocity_after(self, impulse: Floats, bilateral: Floats) -> Floats:
+        """v = v_hat + M^-1 J^T lam, (n,), of impulses (m, dim) and of bilateral constraints (b,)."""
+        padded = np.zeros((self.contacts, 3))
+        padded[:, : self.dim] = impulse
+        momentum = self.bilateral[0].T @ bilateral
+        transpose_product(self.system, padded, momentum)
+        v = np.empty_like(momentum)
+        apply_inverse_mass(self.system, momentum, v)
+        return v + self.system.velocity
 
     @cached_property
     def free_velocity(self) -> Floats:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compile.kernel import inlined_kernel, kernel, kernel_part, leaf_kernel
-from .cones import natural_friction, natural_normal, project_disk, project_half_line, project_polygon
+from .cones import natural_friction, natural_normal, project_friction, project_half_line, project_interval
 
 __all__ = [
     "decompose",
@@ -24,6 +24,7 @@ __all__ = [
     "project_cone",
     "project_onto_cones",
     "respond",
+    "respond_in_rows",
     "responses",
     "solve_contact",
 ]
@@ -38,10 +39,7 @@ def respond(mu, sides, scale, w, y, slope):
     """y (3,) := y(w) of a trial impulse w (3,), slope (3, 3) := scale dy/dw. sides: of a friction polygon, 0 for the disk."""
     y[0], pressed = project_half_line(w[0])
     radius = mu * y[0]
-    if sides == 0:
-        y[1], y[2], d11, d12, d22 = project_disk(w[1], w[2], radius)
-    else:
-        y[1], y[2], d11, d12, d22 = project_polygon(w[1], w[2], radius, sides)
+    y[1], y[2], d11, d12, d22 = project_friction(w[1], w[2], radius, sides)
     slope[0, 0], slope[0, 1], slope[0, 2] = scale * pressed, 0.0, 0.0
     slope[1, 0], slope[1, 1], slope[1, 2] = 0.0, scale * d11, scale * d12
     slope[2, 0], slope[2, 1], slope[2, 2] = 0.0, scale * d12, scale * d22
@@ -49,6 +47,15 @@ def respond(mu, sides, scale, w, y, slope):
         # growing with the radius, y moves by (1 - dP/dw) y / radius: not at all inside, outwards on the rim
         slope[1, 0] = scale * pressed * mu * ((1.0 - d11) * y[1] - d12 * y[2]) / radius
         slope[2, 0] = scale * pressed * mu * ((1.0 - d22) * y[2] - d12 * y[1]) / radius
+
+
+@leaf_kernel
+def respond_in_rows(box, rho, w, y, slope):
+    """y (3,) := y(w) of the rows of a joint, each by itself, for a trial impulse w (3,); slope (3, 3) := rho dy/dw."""
+    slope[:] = 0.0
+    for r in range(3):
+        y[r], free = project_interval(w[r], box[r, 0], box[r, 1], 1.0 + rho * box[r, 2])
+        slope[r, r] = rho * free
 
 
 @kernel

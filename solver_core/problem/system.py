@@ -22,6 +22,7 @@ __all__ = [
     "inlined_relative_velocity",
     "inverse_mass_of_row",
     "one_body",
+    "push_bodies",
     "push_body",
     "relative_velocities",
     "relative_velocity",
@@ -153,6 +154,16 @@ def push_body(jacobian, k, n, t1, t2, out, first, size):
         own[i] += rows[0, i] * n + rows[1, i] * t1 + rows[2, i] * t2
 
 
+@inlined_kernel
+def push_bodies(system, k, n, t1, t2, out):
+    """out := out + J_k^T (n, t1, t2)."""
+    a, b = system.body_a[k], system.body_b[k]
+    if a >= 0:
+        push_body(system.jacobian_a, k, n, t1, t2, out, system.offset[a], system.offset[a + 1] - system.offset[a])
+    if b >= 0:
+        push_body(system.jacobian_b, k, n, t1, t2, out, system.offset[b], system.offset[b + 1] - system.offset[b])
+
+
 @kernel
 def relative_velocities(system, v):
     """(m, 3) u = J v + b."""
@@ -167,13 +178,8 @@ def transpose_product(system, impulse, out):
     """out := out + J^T lam for impulses (m, 3)."""
     for k in range(system.body_a.size):
         n, t1, t2 = impulse[k, 0], impulse[k, 1], impulse[k, 2]
-        if n == 0.0 and t1 == 0.0 and t2 == 0.0:
-            continue
-        a, b = system.body_a[k], system.body_b[k]
-        if a >= 0:
-            push_body(system.jacobian_a, k, n, t1, t2, out, system.offset[a], system.offset[a + 1] - system.offset[a])
-        if b >= 0:
-            push_body(system.jacobian_b, k, n, t1, t2, out, system.offset[b], system.offset[b + 1] - system.offset[b])
+        if n != 0.0 or t1 != 0.0 or t2 != 0.0:
+            push_bodies(system, k, n, t1, t2, out)
 
 
 @leaf_kernel

@@ -16,7 +16,7 @@ from ..compile.kernel import inlined_kernel, inner_kernel, kernel, kernel_part, 
 from ..linalg.block_cholesky import Structure, allocate_factor, analyse, find_block
 from ..linalg.rows_of_six import add_three_rows, weigh_rows
 from ..problem.residuals import effective_masses
-from ..problem.system import System, apply_inverse_mass, effective_inverse_mass, push_body, relative_velocity
+from ..problem.system import System, apply_inverse_mass, effective_inverse_mass, push_bodies, relative_velocity
 
 __all__ = [
     "BOTH",
@@ -25,10 +25,7 @@ __all__ = [
     "Blocks",
     "Operator",
     "State",
-    "add_product",
-    "assemble_unsymmetric",
-    "find_blocks",
-    "find_places",
+    "assemble",
     "gap_velocity",
     "generalised_impulse",
     "operator_of",
@@ -75,20 +72,14 @@ class State(NamedTuple):
 @kernel
 def operator_of(system):
     """The `Operator` of a system."""
-    blocks, inverse = find_blocks(system), effective_inverse_mass(system)
+    blocks, inverse = _find_blocks(system), effective_inverse_mass(system)
     return Operator(system, blocks, allocate_factor(blocks.structure), inverse, effective_masses(inverse))
 
 
 @kernel_part
-def find_blocks(system):
-    """Analyse the contact graph of a `System` once for all the projections of a step."""
-    return find_places(system, analyse(system.offset, system.body_a, system.body_b))
-
-
-@kernel_part
-def find_places(system, structure):
-    """The `Blocks` of a `System` and the structure of its contact graph."""
-    m = system.body_a.size
+def _find_blocks(system):
+    """The `Blocks` of a `System`, whose contact graph is analysed once a solve."""
+    m, structure = system.body_a.size, analyse(system.offset, system.body_a, system.body_b)
     diagonal_a, diagonal_b, between = np.full(m, -1, np.int64), np.full(m, -1, np.int64), np.full(m, -1, np.int64)
     b_is_row = np.zeros(m, np.bool_)
     for k in range(m):
@@ -105,7 +96,7 @@ def find_places(system, structure):
 
 
 @inlined_kernel
-def add_product(block, left, rows, right, columns):
+def _add_product(block, left, rows, right, columns):
     """block += J^T X, for the left body's J and X = D J of the right one."""
     for i in range(rows):
         row = block[i * columns :]
@@ -118,7 +109,7 @@ def add_product(block, left, rows, right, columns):
 
 @inlined_kernel
 def _weigh(d, jacobian, size, out):
-    """out[:, :size] := D J."""
+    """out[:, :size] := D J of one body."""
     if size == 6:
         weigh_rows(out[0], d[0, 0], d[0, 1], d[0, 2], jacobian)
         weigh_rows(out[1], d[1, 0], d[1, 1], d[1, 2], jacobian)
@@ -130,44 +121,49 @@ def _weigh(d, jacobian, size, out):
 
 
 @kernel_part
-def _add_contact(lower, upper, system, blocks, k, d, weighed_a, weighed_b):
-    """J_k^T D J_k on top of all four blocks."""
+def _add_triple(lower, upper, operator, k, d, weighed_a, weighed_b):
+    """J_k^T D J_k on top of its blocks; of those above the diagonal only where there is room for them."""
+    system, blocks = operator.system, operator.blocks
     a, b = system.body_a[k], system.body_b[k]
     size_a = system.offset[a + 1] - system.offset[a] if a >= 0 else 0
     size_b = system.offset[b + 1] - system.offset[b] if b >= 0 else 0
     ja, jb = system.jacobian_a[k], system.jacobian_b[k]
     if a >= 0:
         _weigh(d, ja, size_a, weighed_a)
-        add_product(lower[blocks.diagonal_a[k] :], ja, size_a, weighed_a, size_a)
+        _add_product(lower[blocks.diagonal_a[k] :], ja, size_a, weighed_a, size_a)
     if b >= 0:
         _weigh(d, jb, size_b, weighed_b)
-        add_product(lower[blocks.diagonal_b[k] :], jb, size_b, weighed_b, size_b)
+        _add_product(lower[blocks.diagonal_b[k] :], jb, size_b, weighed_b, size_b)
     if a >= 0 and b >= 0:
         of_b, of_a = (lower, upper) if blocks.b_is_row[k] else (upper, lower)
-        add_product(of_b[blocks.between[k] :], jb, size_b, weighed_a, size_a)
-        add_product(of_a[blocks.between[k] :], ja, size_a, weighed_b, size_b)
+        if of_b.size > 0:
+            _add_product(of_b[blocks.between[k] :], jb, size_b, weighed_a, size_a)
+        if of_a.size > 0:
+            _add_product(of_a[blocks.between[k] :], ja, size_a, weighed_b, size_b)
 
 
 @leaf_kernel
-def _assemble(lower, upper, system, blocks, derivative, weighed_a, weighed_b):
-    structure = blocks.structure
-    for i in range(structure.length):
-        lower[i] = upper[i] = 0.0
+def _assemble(lower, upper, operator, derivative, weighed_a, weighed_b):
+    system, structure = operator.system, operator.blocks.structure
+    lower[:] = 0.0
+    upper[:] = 0.0
     for j in range(structure.order.size):
         at, block = structure.diagonal[j], system.block_start[structure.order[j]]
         for i in range(structure.size[j] * structure.size[j]):
             lower[at + i] = system.mass[block + i]
     for k in range(system.body_a.size):
         d = derivative[k]
-        if d[0, 0] != 0.0 or k >= system.mu.size:
-            _add_contact(lower, upper, system, blocks, k, d, weighed_a, weighed_b)
+        if d[0, 0] != 0.0 or d[1, 1] != 0.0 or d[2, 2] != 0.0:
+            _add_triple(lower, upper, operator, k, d, weighed_a, weighed_b)
 
 
 @inner_kernel
-def assemble_unsymmetric(lower, upper, system, blocks, derivative):
-    """M + J^T D J, all blocks."""
-    widest = system.jacobian_a.shape[2]
-    _assemble(lower, upper, system, blocks, derivative, np.empty((3, widest)), np.empty((3, widest)))
+def assemble(operator, derivative, symmetric):
+    """M + J^T D J in the place of the operator's factor; derivative: (m, 3, 3) D. symmetric: whether all D are, so that blocks
+    on and below the diagonal are enough."""
+    length, widest = operator.blocks.structure.length, operator.system.jacobian_a.shape[2]
+    lower, upper = operator.factor[:length], operator.factor[length : length if symmetric else 2 * length]
+    _assemble(lower, upper, operator, derivative, np.empty((3, widest)), np.empty((3, widest)))
 
 
 @leaf_kernel
@@ -195,13 +191,8 @@ def generalised_impulse(system, kind, count, y, out):
         first, last = rows_of_kind(kind, k >= system.mu.size)
         n = y[k, 0] if first == 0 else 0.0
         t1, t2 = (y[k, 1], y[k, 2]) if last == 3 else (0.0, 0.0)
-        if n == 0.0 and t1 == 0.0 and t2 == 0.0:
-            continue
-        a, b = system.body_a[k], system.body_b[k]
-        if a >= 0:
-            push_body(system.jacobian_a, k, n, t1, t2, out, system.offset[a], system.offset[a + 1] - system.offset[a])
-        if b >= 0:
-            push_body(system.jacobian_b, k, n, t1, t2, out, system.offset[b], system.offset[b + 1] - system.offset[b])
+        if n != 0.0 or t1 != 0.0 or t2 != 0.0:
+            push_bodies(system, k, n, t1, t2, out)
 
 
 @leaf_kernel

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..problem.contact_problem import ContactProblem
 from ..problem.residuals import scales
 from ..problem.result import Found, Result, Status, together
+from ..problem.subsystem import subsystem
 
 __all__ = ["WIDE", "apart", "solve_apart"]
 
@@ -48,31 +49,12 @@ def apart(problem: ContactProblem) -> list[NDArray[np.int64]]:
 def _part(problem: ContactProblem, contacts: NDArray[np.int64], least_scale: float) -> tuple[ContactProblem, NDArray[np.int64]]:
     """The part of a problem that some contacts are, and the degrees of freedom of its bodies."""
     system = problem.system
-    bodies, body_b = np.unique(system.body_b[contacts], return_inverse=True)
-    bodies = bodies[bodies >= 0]
-    width = np.diff(system.offset)[bodies]
-    size = int(width.max(initial=0))
-    places = [np.arange(system.block_start[i], system.block_start[i + 1]) for i in bodies]
-    blocks = np.concatenate([np.zeros(0, np.int64), *places])
-    mass = system.mass[blocks]
-    jacobian = np.ascontiguousarray(system.jacobian_b[contacts, :, :size])
-    freedom = np.concatenate([np.zeros(0, np.int64), *(np.arange(system.offset[i], system.offset[i + 1]) for i in bodies)])
-    own = system._replace(
-        offset=np.concatenate([[0], np.cumsum(width)]).astype(np.int64),
-        block_start=np.concatenate([[0], np.cumsum(width**2)]).astype(np.int64),
-        mass=mass,
-        inverse_mass=mass if system.inverse_mass is system.mass else system.inverse_mass[blocks],
-        velocity=system.velocity[freedom],
-        body_a=system.body_a[contacts],
-        # what nothing moves is of no body
-        body_b=np.where(system.body_b[contacts] < 0, -1, body_b - int((system.body_b[contacts] < 0).any())),
-        jacobian_a=jacobian,
-        jacobian_b=jacobian,
-        bias=system.bias[contacts],
-        slack=system.slack[contacts],
-        mu=system.mu[contacts],
-        least_scale=least_scale,
-    )
+    own, bodies = subsystem(system, contacts, np.full(len(system.offset) - 1, -1))
+    jacobian = np.ascontiguousarray(own.jacobian_b[:, :, : np.diff(own.offset).max(initial=0)])
+    inverse = own.mass if system.inverse_mass is system.mass else own.inverse_mass
+    own = own._replace(jacobian_a=jacobian, jacobian_b=jacobian, inverse_mass=inverse, least_scale=least_scale)
+    pieces = [np.arange(system.offset[i], system.offset[i + 1]) for i in bodies]
+    freedom = np.concatenate([np.zeros(0, np.int64), *pieces])
     friction = {name: getattr(problem, name)[contacts] for name in ("mu", "mu_dynamic", "sliding", "direction")}
     none = np.zeros((0, own.velocity.size)), np.zeros(0)
     return replace(problem, system=own, bilateral=none, **friction), freedom

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..problem.contact_problem import ContactProblem
 from ..problem.result import Result
-from ..problem.system import apply_inverse_mass, one_body, relative_velocities, transpose_product
+from ..problem.system import one_body, relative_velocities
 
 __all__ = ["JointsAsContacts", "joints_as_contacts"]
 
@@ -45,8 +45,10 @@ class JointsAsContacts:
     side: Floats
     driven: Indices
 
-    def start(self, impulse: Floats) -> Floats:
-        """Impulses of the contacts of `problem` that are those (c + j, 3) of the whole."""
+    def start(self, impulse: Floats | None) -> Floats | None:
+        """Impulses of the contacts of `problem` that are those (c + j, 3) of the whole, if any are given."""
+        if impulse is None or not self.whole.joints:
+            return impulse
         contacts = self.whole.system.mu.size
         out = np.zeros((self.problem.contacts, 3))
         out[:contacts], of_joints = impulse[:contacts], impulse[contacts:]
@@ -69,15 +71,13 @@ class JointsAsContacts:
 
     def result(self, result: Result) -> Result:
         """A result of `problem` as one of the whole."""
-        system, given = self.whole.system, len(self.whole.bilateral[1])
+        if not self.whole.joints:
+            return result
+        given = len(self.whole.bilateral[1])
         impulse, own = self.impulse(result.impulse, result.bilateral), result.bilateral[:given]
-        momentum = self.whole.bilateral[0].T @ own
-        transpose_product(system, impulse, momentum)
-        v = np.empty_like(momentum)
-        apply_inverse_mass(system, momentum, v)
-        v += system.velocity
+        v = self.whole.velocity_after(impulse, own)
         ray = None if result.ray is None else self.impulse(result.ray, np.zeros(given + len(self.held)))
-        velocity = relative_velocities(system, v)
+        velocity = relative_velocities(self.whole.system, v)
         return replace(result, impulse=impulse, velocity=velocity, body_velocity=v, bilateral=own, ray=ray)
 
 

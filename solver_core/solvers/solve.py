@@ -1,5 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Entry point of all solvers of contact problems: `solve(problem, method=...)`."""
+"""Entry point of all solvers of contact problems: `solve(problem, method=...)`.
+
+A problem goes through these, one within the other; most problems meet only the first or the last two:
+
+| what                                                    | where                        |
+| ------------------------------------------------------- | ---------------------------- |
+| few contacts, and nothing else                          | `coulomb/few_contacts.py`    |
+| a matrix that was rounded, and mended: corrected        | `rounded.py`                 |
+| mu = inf: coefficients that rise                        | `no_slip.py`                 |
+| a sparse matrix with an island too wide to be dense     | `sparse_matrix.py`           |
+| a dense matrix: island by island                        | `by_islands.py`              |
+| the method, in `METHODS`                                | a folder a paper             |
+| of staggered: bilateral constraints eliminated          | `bilateral.py`               |
+| of staggered: a matrix without friction is pivoted      | `frictionless.py`            |
+| of staggered: the cascade, again at tighter tolerances  | `coulomb/cascade.py`         |
+| outside measure, and proofs that there is no solution   | `_confirmed`, `infeasible.py` |
+"""
 
 from __future__ import annotations
 
@@ -18,21 +34,21 @@ from ..problem.arguments import require_limits, require_truth, require_whole
 from ..problem.contact_problem import ContactProblem
 from ..problem.given_arrays import finite_array
 from ..problem.result import Found, Result, Statistics, Status, together
-from ..problem.system import apply_inverse_mass, relative_velocities, transpose_product
+from ..problem.system import relative_velocities
 from .baraff_1991.creep import creep_problem
 from .baraff_1991.dynamic_friction import dynamic_friction
 from .baraff_1991.signs import sign_guessing
 from .baraff_1994.contacts import pivot
 from .bilateral import without_bilateral
 from .by_islands import apart, solve_apart
-from .coulomb.beforehand import propose_beforehand
-from .coulomb.cascade import ACCELERATED, VARIANTS, Request, solve_system
+from .coulomb.cascade import ACCELERATED, VARIANTS, Request, propose_beforehand, solve_system
 from .coulomb.few_contacts import answer_few, is_few
 from .effort import DONE, deadline_timer, effort_of_a_step
 from .faure_1996.energy import energy
 from .frictionless import is_frictionless_matrix, without_friction
-from .infeasible import told_from_failure
+from .infeasible import proved_infeasible
 from .joints_as_contacts import joints_as_contacts
+from .kaufman_2008.staggered import into_cones
 from .no_slip import MOST_PIVOTED, has_ties, solve_ties
 from .rounded import solve_rounded
 from .sparse_matrix import solve_sparse
@@ -82,7 +98,7 @@ def _solve_staggered(
     def confirmed(result: Result, within: Limits) -> Result:
         if problem.bilateral_constraints:
             held = free.bilateral(result.impulse)
-            result = replace(result, bilateral=held, body_velocity=velocity_after_impulses(problem, result.impulse, held))
+            result = replace(result, bilateral=held, body_velocity=problem.velocity_after(result.impulse, held))
         return _confirmed(result, coulomb_error(problem, result, int(polygon_sides)), within)
 
     def attempt(tolerance: float) -> Result:
@@ -103,15 +119,17 @@ def _solve_staggered(
     result = attempt(limits.tolerance)
     if not accelerated or limits.max_iterations is not None:
         return result
-    return _asked_for_more(problem, limits.tolerance, result, attempt)
+    return _at_tighter_tolerances(problem, limits.tolerance, result, attempt)
 
 
-def _asked_for_more(problem: ContactProblem, tolerance: float, result: Result, attempt: Callable[[float], Result]) -> Result:
+def _at_tighter_tolerances(
+    problem: ContactProblem, tolerance: float, result: Result, attempt: Callable[[float], Result]
+) -> Result:
     """The result, or where it is none that of an attempt at a tighter tolerance: which of several ways leads to a solution
     depends on how far each is gone, and one that keeps to a tighter tolerance keeps to this."""
     failed = Status.MAX_ITERATIONS, Status.UNCONFIRMED
     tighter = [one for one in TIGHTER if one < tolerance]
-    if not tighter or result.status not in failed or told_from_failure(problem, result, tolerance).status not in failed:
+    if not tighter or result.status not in failed or proved_infeasible(problem, result, tolerance).status not in failed:
         return result
     stats = result.stats
     for one in tighter:
@@ -163,12 +181,9 @@ def _staggered_contacts(
 
 def _solve_pivot(problem: ContactProblem, limits: Limits, *, guess: bool = True) -> Result:
     require_truth("guess", guess)
-    if problem.joints:
-        joined = joints_as_contacts(problem)
-        start = None if limits.warm_start is None else joined.start(limits.warm_start)
-        result = joined.result(_solve_pivot(joined.problem, replace(limits, warm_start=start), guess=guess))
-        return _confirmed(result, residuals(problem, result).static_friction, limits)
-    result = pivot(problem, limits.tolerance, limits.max_iterations, limits.time_limit, limits.warm_start, bool(guess))
+    joined = joints_as_contacts(problem)
+    most = limits.tolerance, limits.max_iterations, limits.time_limit
+    result = joined.result(pivot(joined.problem, *most, joined.start(limits.warm_start), bool(guess)))
     return _confirmed(result, residuals(problem, result).static_friction, limits)
 
 
@@ -176,17 +191,11 @@ def _solve_energy(problem: ContactProblem, limits: Limits, *, as_published: bool
     require_truth("as_published", as_published)
     joined = joints_as_contacts(problem)
 
-    def whole(result: Result) -> Result:
-        return joined.result(result) if problem.joints else result
-
     def error_of(result: Result) -> float:
-        return residuals(problem, whole(result)).coulomb
+        return residuals(problem, joined.result(result)).coulomb
 
-    start = limits.warm_start
-    if problem.joints and start is not None:
-        start = joined.start(start)
     most = limits.tolerance, limits.max_iterations, limits.time_limit
-    result = whole(energy(joined.problem, *most, start, error_of, bool(as_published)))
+    result = joined.result(energy(joined.problem, *most, joined.start(limits.warm_start), error_of, bool(as_published)))
     return _confirmed(result, residuals(problem, result).coulomb, limits)
 
 
@@ -299,26 +308,31 @@ def _options_of(method: str) -> tuple[str, ...]:
     return tuple(name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY)
 
 
+def _solve_tied(problem: ContactProblem, method: str, limits: Limits, options: dict[str, Any]) -> Result:
+    """Solve a problem some of whose contacts have mu = inf."""
+    if method != "staggered":
+        at = int(np.flatnonzero(np.isposinf(problem.system.mu))[0])
+        raise ValueError(f"mu[{at}] is inf, which the method {method} does not know; it has the method staggered alone")
+
+    def staggered(bounded: ContactProblem, time_limit: float, start: Floats | None) -> Result:
+        return _solve_parts(bounded, method, replace(limits, time_limit=time_limit, warm_start=start), options)
+
+    def pivoted(bounded: ContactProblem, time_limit: float, start: Floats | None) -> Result:
+        within = Limits(limits.tolerance, None, time_limit, start)
+        return proved_infeasible(bounded, _solve_pivot(bounded, within), limits.tolerance)
+
+    def measured(result: Result) -> float:
+        return coulomb_error(problem, result, options.get("polygon_sides", 0))
+
+    few = problem.contacts <= MOST_PIVOTED and problem.matrix is None and not options
+    ways = [pivoted, staggered] if few else [staggered]
+    return solve_ties(problem, ways, measured, (limits.tolerance, limits.time_limit), limits.warm_start)
+
+
 def _solve_parts(problem: ContactProblem, method: str, limits: Limits, options: dict[str, Any]) -> Result:
-    """Solve a problem, what is given as a matrix island by island; `static_friction` and so on are of the method."""
+    """Solve a problem, what is given as a matrix island by island; options: of the method."""
     if has_ties(problem):
-        if method != "staggered":
-            at = int(np.flatnonzero(np.isposinf(problem.system.mu))[0])
-            raise ValueError(f"mu[{at}] is inf, which the method {method} does not know; it has the method staggered alone")
-
-        def staggered(bounded: ContactProblem, time_limit: float, start: Floats | None) -> Result:
-            return _solve_parts(bounded, method, replace(limits, time_limit=time_limit, warm_start=start), options)
-
-        def pivoted(bounded: ContactProblem, time_limit: float, start: Floats | None) -> Result:
-            within = Limits(limits.tolerance, None, time_limit, start)
-            return told_from_failure(bounded, _solve_pivot(bounded, within), limits.tolerance)
-
-        def measured(result: Result) -> float:
-            return residuals(problem, result, polygon_sides=options.get("polygon_sides", 0)).coulomb
-
-        few = problem.contacts <= MOST_PIVOTED and problem.matrix is None and not options
-        ways = [pivoted, staggered] if few else [staggered]
-        return solve_ties(problem, ways, measured, (limits.tolerance, limits.time_limit), limits.warm_start)
+        return _solve_tied(problem, method, limits, options)
     if problem.matrix is not None:
         if method != "staggered" or options or limits.max_iterations is not None or problem.slides_along_given.any():
             rows = problem.contacts * problem.dim
@@ -331,7 +345,7 @@ def _solve_parts(problem: ContactProblem, method: str, limits: Limits, options: 
 
     def solve_part(part: ContactProblem, start: Floats | None) -> Result:
         within = replace(limits, warm_start=start, time_limit=max(deadline - perf_counter(), 0.0))
-        return told_from_failure(part, METHODS[method](part, within, **options), limits.tolerance)
+        return proved_infeasible(part, METHODS[method](part, within, **options), limits.tolerance)
 
     parts = apart(problem)
     # velocities that are given with creep are of all contacts
@@ -340,25 +354,16 @@ def _solve_parts(problem: ContactProblem, method: str, limits: Limits, options: 
     return solve_apart(problem, parts, limits.warm_start, solve_part)
 
 
-def _impulses(values, problem: ContactProblem) -> Floats:
+def _impulses(values: ArrayLike, problem: ContactProblem) -> Floats:
+    """Impulses (m, dim) that contacts and joints may have, near some that have rounding in them, or are another problem's."""
     wanted = (problem.contacts, problem.dim)
     array = finite_array("warm_start", values)
     if array.shape != wanted:
         raise ValueError(f"warm_start must have shape {wanted}, not {array.shape}")
-    return _into_cones(array, problem)
-
-
-def _into_cones(impulse: Floats, problem: ContactProblem) -> Floats:
-    """Impulses (m, dim) that contacts and joints may have, near some that have rounding in them, or are another problem's."""
-    contacts, box = problem.system.mu.size, problem.system.box
-    of_contacts, of_joints = impulse[:contacts], impulse[contacts:]
-    normal = np.maximum(of_contacts[:, :1], 0.0)
-    size, bound = np.linalg.norm(of_contacts[:, 1:], axis=1, keepdims=True), np.zeros_like(normal)
-    # of what does not press, without a bound or with one, there is none
-    np.multiply(problem.system.mu[:, None], normal, out=bound, where=normal > 0.0)
-    shrink = np.divide(bound, size, out=np.ones_like(size), where=size > bound)
-    of_contacts = np.hstack([normal, shrink * of_contacts[:, 1:]])
-    return np.concatenate([of_contacts, np.clip(of_joints, box[..., 0], box[..., 1])]) if len(box) else of_contacts
+    impulse = np.zeros((problem.contacts, 3))
+    impulse[:, : problem.dim] = array
+    into_cones(problem.system, impulse)
+    return impulse[:, : problem.dim]
 
 
 def _confirmed(result: Result, measured: float, limits: Limits) -> Result:
@@ -368,14 +373,3 @@ def _confirmed(result: Result, measured: float, limits: Limits) -> Result:
     if result.status == Status.SOLVED and not measured <= limits.tolerance:
         return replace(result, status=Status.UNCONFIRMED, stats=replace(result.stats, found=None))
     return result
-
-
-def velocity_after_impulses(problem: ContactProblem, impulse: Floats, bilateral: Floats) -> Floats:
-    """v = v_hat + M^-1 J^T lam, (n,), of impulses (m, dim) and of bilateral constraints (b,)."""
-    padded = np.zeros((problem.contacts, 3))
-    padded[:, : problem.dim] = impulse
-    momentum = problem.bilateral[0].T @ bilateral
-    transpose_product(problem.system, padded, momentum)
-    v = np.empty_like(momentum)
-    apply_inverse_mass(problem.system, momentum, v)
-    return v + problem.system.velocity

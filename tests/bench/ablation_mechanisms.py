@@ -14,7 +14,6 @@ from pathlib import Path
 __all__ = ["MECHANISMS", "Edit", "Mechanism", "edited"]
 
 CASCADE = "solvers/coulomb/cascade.py"
-BEFOREHAND = "solvers/coulomb/beforehand.py"
 NEWTON = "solvers/coulomb/newton.py"
 FIRST_ORDER = "solvers/coulomb/first_order.py"
 ADMM = "solvers/coulomb/admm.py"
@@ -67,7 +66,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
     # the last word
     "tighter tolerances": Mechanism((Edit(SOLVE, "if not accelerated or limits.max_iterations is not None:", "if most > 0:"),)),
     "proposals for matrices": Mechanism(
-        (Edit(BEFOREHAND, "if is_matrix(system) else (0, Found.START)", "if False else (0, Found.START)"),),
+        (Edit(CASCADE, "if is_matrix(system) else (0, Found.START)", "if False else (0, Found.START)"),),
         ("matrices",),
     ),
     "pivoting of frictionless matrices": Mechanism(
@@ -81,7 +80,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "penalties that rise": Mechanism((Edit(NEWTON, "RISE, FALL = 3.0, 0.1 ", "RISE, FALL = 1.0, 0.1 "),)),
     "steps uphill": Mechanism((Edit(NEWTON, "= 5, 12, 4 ", "= 5, 12, 0 "),)),
     "from the nearest": Mechanism((Edit(CASCADE, "if turn == len(FIRST_PENALTIES) - 1 and near < coulomb", "if turn < 0"),)),
-    "Newton's method": Mechanism((Edit(CASCADE, "if i > 0 or coarse:", "if i < 0:"),)),
+    "Newton's method": Mechanism((Edit(CASCADE, "if by_newton or (proposes and i > 0):", "if i < 0:"),)),
     "joints begin with Newton": Mechanism((Edit(FIRST_ORDER, "if system.box.shape[0] > 0 and (in", "if False and (in"),)),
     # many bodies
     "sweeps": Mechanism(
@@ -100,7 +99,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         ("cubes 1000",),
     ),
     "what stands, begun apart": Mechanism(
-        (Edit(BEFOREHAND, "if not request.moving and request.tolerance", "if False and request.tolerance"),)
+        (Edit(CASCADE, "if not request.moving and request.tolerance", "if False and request.tolerance"),)
     ),
     # beside the solver
     "warm starts": Mechanism((Edit(STEP_SOLVER, "if not self._settings.warm_start:", "if True:"),)),

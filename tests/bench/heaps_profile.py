@@ -28,7 +28,7 @@ from solver_core.dynamics.look_ahead.later_contacts import LaterContacts
 from solver_core.dynamics.sleeping import Sleep
 from solver_core.dynamics.solve import islands, step_solver
 from solver_core.problem.result import Found
-from solver_core.solvers.coulomb import beforehand
+from solver_core.solvers.coulomb import cascade
 
 from .heap_scenes import SCENES, heap_of_cubes, named
 from .heaps import SUBSTEPS
@@ -39,7 +39,7 @@ STAGES: dict[str, tuple[object, str]] = {
     "contacts": (Collider, "contacts"),
     "the problem built": (step_solver, "build_system"),
     "islands told apart": (step_solver, "solve_islands"),
-    "large islands begun": (beforehand, "begin_large"),
+    "large islands begun": (cascade, "begin_large"),
     "proposals to them": (islands, "propose_beforehand"),
     "islands solved and accepted": (islands, "_solve_in_turn"),
     "overlaps parted": (step_solver, "separation"),

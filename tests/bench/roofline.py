@@ -29,12 +29,11 @@ from numba import njit
 
 from solver_core.linalg.block_cholesky import factorise
 from solver_core.linalg.block_triangular import solve_in_place
-from solver_core.solvers.block_operator import Operator, State, operator_of
+from solver_core.solvers.block_operator import Operator, State, assemble, operator_of
 from solver_core.solvers.coulomb.admm import Workspace, iterate, workspace
 from solver_core.solvers.coulomb.gauss_seidel import DelassusBlocks, delassus_blocks, sweep
 from solver_core.solvers.coulomb.measure import measure
 from solver_core.solvers.coulomb.splitting import split_all, start
-from solver_core.solvers.kaufman_2008.projection import assemble
 
 from .captured import kept_system
 from .heaps_plot import plotted
@@ -144,10 +143,10 @@ def prepare(system, impulse):
 @njit(error_model="numpy")
 def fill(prepared):
     operator, rho = prepared.operator, prepared.work.rho
-    derivative = np.zeros((rho.size, 4))
+    derivative = np.zeros((rho.size, 3, 3))
     for k in range(rho.size):
-        derivative[k, 0], derivative[k, 1], derivative[k, 3] = rho[k], rho[k], rho[k]
-    assemble(operator.factor, operator.system, operator.blocks, derivative)
+        derivative[k, 0, 0], derivative[k, 1, 1], derivative[k, 2, 2] = rho[k], rho[k], rho[k]
+    assemble(operator, derivative, True)
 
 
 @njit(error_model="numpy")

@@ -12,7 +12,7 @@ from ...compile.kernel import kernel
 from ...problem.contact_problem import ContactProblem
 from ...problem.system import System
 from ...scene.spec import SceneSpec, SceneWarning
-from ...solvers.contradicting_joints import contradicting_rows
+from ...solvers.infeasible import contradiction
 from ...validation.findings import listed
 from ..contact.bent import with_modal_blocks
 from ..model.bending import Bending
@@ -141,7 +141,7 @@ class Joints:
             mu=np.zeros(0),
             least_scale=begin.least_scale,
         )
-        proof = contradicting_rows(ContactProblem.of_system(with_modal_blocks(alone, begin)))
+        proof = contradiction(ContactProblem.of_system(with_modal_blocks(alone, begin)))
         # the impulses of a proof move nothing, so all velocities leave rows the same sum, weighed with them
         if proof is None or abs((proof * rows.bias).sum()) <= (np.abs(proof) * rounding).sum():
             return []

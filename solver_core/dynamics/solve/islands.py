@@ -33,10 +33,10 @@ from ...problem.system import (
     transpose_product,
 )
 from ...solvers.block_operator import State, update_velocities
-from ...solvers.coulomb.beforehand import is_large, propose_beforehand
-from ...solvers.coulomb.cascade import ACCELERATED, Request, solve_system
+from ...solvers.coulomb.cascade import ACCELERATED, Request, is_large, propose_beforehand, solve_system
 from ...solvers.criteria import ACCEPTABLE, LARGE, relative_target
 from ...solvers.effort import DONE, OVERDUE, WORK
+from ...solvers.kaufman_2008.staggered import residual
 from ...threads.side_by_side import ends_of_runs, side_by_side
 from .infeasible_islands import mark_infeasible
 
@@ -224,15 +224,6 @@ def _good_enough(tolerance, moving):
     return ACCEPTABLE * tolerance if moving else relative_target(tolerance, moving)
 
 
-@leaf_kernel
-def _residual(system, impulse, v):
-    """(29) in J, of contacts."""
-    total = 0.0
-    for k in range(system.mu.size):
-        total += abs(impulse[k, 0] * (relative_velocity(system, k, v)[0] + system.slack[k]))
-    return total
-
-
 @kernel
 def _solve_each(system, islands, requests, which, effort, impulse, v, out):
     """Solve some islands, by their indices, by Staggered Projections; impulse (m, 3) is warm start and answer, v (n,) answer.
@@ -249,7 +240,7 @@ def _solve_each(system, islands, requests, which, effort, impulse, v, out):
         if variant == ACCELERATED and worst <= _good_enough(tolerance[i], moving[i]):
             update_velocities(part, State(some, velocity))
             out.status[i], out.iterations[i], out.factorisations[i], out.found[i] = Status.SOLVED, 1, 0, Found.START
-            out.errors[i, Error.CHANGE], out.errors[i, Error.RESIDUAL] = 0.0, _residual(part, some, velocity)
+            out.errors[i, Error.CHANGE], out.errors[i, Error.RESIDUAL] = 0.0, residual(part, some, velocity)
         else:
             history[:] = 0.0
             request = Request(tolerance[i], moving[i], max_iterations, sides)

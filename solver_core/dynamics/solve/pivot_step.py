@@ -21,7 +21,6 @@ from ...problem.result import Found, Result, Status
 from ...problem.system import System, relative_velocities
 from ...solvers.baraff_1994.contacts import pivot
 from ...solvers.joints_as_contacts import joints_as_contacts
-from ...solvers.solve import velocity_after_impulses
 from .islands import Totals
 from .one_by_one import BARAFF, solve_one_by_one
 
@@ -76,7 +75,7 @@ def solve_step(
             if stuck < 0:
                 break
             carried += impulse
-            v = velocity_after_impulses(problem, impulse, np.zeros(0))
+            v = problem.velocity_after(impulse, np.zeros(0))
             problem = _stuck(problem, np.arange(m) == stuck, problem.system._replace(velocity=v))
             continue
         fastest = np.abs(problem.free_velocity).max(initial=0.0)

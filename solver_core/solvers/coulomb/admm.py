@@ -36,13 +36,12 @@ from numpy.typing import NDArray
 from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, leaf_kernel
 from ...linalg.block_cholesky import factorise
 from ...linalg.block_triangular import solve_in_place
-from ...problem.system import apply_mass
-from ..block_operator import Operator
+from ...problem.system import apply_mass, push_bodies
+from ..block_operator import Operator, assemble
 from ..criteria import is_converged
 from ..effort import count_factorisation, count_products, spent
-from ..kaufman_2008.projection import assemble
 from .measure import measure
-from .splitting import add_impulse, change_penalty, contact_target, extrapolate, joint_target, relax, split_all, start
+from .splitting import change_penalty, contact_target, extrapolate, joint_target, relax, split_all, start
 
 __all__ = ["Workspace", "admm", "iterate", "workspace"]
 
@@ -87,12 +86,12 @@ def _update_contacts(work, relaxed, targeted, out):
         now = relax(system, k, v, offset, z, x) if relaxed else (x[k, 0], x[k, 1], x[k, 2])
         if targeted:
             n, t1, t2 = contact_target(system, rho, k, now, offset, z)
-            add_impulse(system, k, n, t1, t2, out)
+            push_bodies(system, k, n, t1, t2, out)
     for k in range(system.mu.size, rho.size):
         now = relax(system, k, v, offset, z, x) if relaxed else (x[k, 0], x[k, 1], x[k, 2])
         if targeted:
             n, t1, t2 = joint_target(system, rho, k, now, offset, z)
-            add_impulse(system, k, n, t1, t2, out)
+            push_bodies(system, k, n, t1, t2, out)
 
 
 @leaf_kernel
@@ -125,10 +124,10 @@ def _next_change(penalty, least, least_of_round):
 def _factorise(work, effort):
     """Whether M + J^T rho J has a factor, which the operator has then."""
     rho, operator = work.rho, work.operator
-    derivative = np.zeros((rho.size, 4))
+    derivative = np.zeros((rho.size, 3, 3))
     for k in range(rho.size):
-        derivative[k, 0], derivative[k, 1], derivative[k, 3] = rho[k], rho[k], rho[k]
-    assemble(operator.factor, operator.system, operator.blocks, derivative)
+        derivative[k, 0, 0], derivative[k, 1, 1], derivative[k, 2, 2] = rho[k], rho[k], rho[k]
+    assemble(operator, derivative, TRUE)
     count_factorisation(effort)
     return factorise(operator.blocks.structure, operator.factor)
 

@@ -1,33 +1,37 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The cascade: which proposal is made when to Staggered Projections, and what becomes of it.
+"""The cascade: which proposal is made when to Staggered Projections, and what becomes of it. Bakes and `sc.solve` share it.
 
 Staggering converges as slowly as normal and tangential impulses are coupled (a leaning card, section 4 of Kaufman et al. 2008),
 and from far away not at all. So impulses are proposed, in this order:
 
-| proposal           | where                                                      | to                        |
-| ------------------ | ---------------------------------------------------------- | ------------------------- |
-| impulses given     | always                                                     | the tolerance             |
-| sweeps, then ADMM  | islands that move or are large, but not mostly joints      | COARSE where few, else it |
-| both, by regions   | islands of more than LARGE bodies (`beforehand`)           | the tolerance, or COARSE  |
-| Newton's method    | what is not solved, before each further iteration          | the target                |
+| proposal                       | for what                                            | until                           |
+| ------------------------------ | --------------------------------------------------- | ------------------------------- |
+| impulses given                 | all                                                 | acceptable                      |
+| first order, region by region  | more than `LARGE` bodies                            | acceptable, or at `COARSE`      |
+| continuation in a compliance   | a matrix of more than `WIDE` degrees of freedom     | acceptable                      |
+| first order: sweeps, then ADMM | what moves or has many bodies, if not mostly joints | acceptable, or few at `COARSE`  |
+| Newton's method                | what is not solved, before each further iteration   | the target                      |
 
-Each proposal is followed by one iteration of Algorithm 1, which accepts it as the fixed point (26) that it is or not, and
-whose friction the next one may begin with. Newton's tries begin with the penalties of `newton.FIRST_PENALTIES` in turn, the
-last of them from the nearest impulses so far.
+Bounds on the natural map are those of `criteria.py`. The first three are made by `propose_beforehand`, in Python, the others
+in `solve_island`; there is the place for another one. After each there is an iteration of Algorithm 1
+(`kaufman_2008/staggered.py`), and it alone decides: impulses are solved where it leaves them as they are, the fixed point (26),
+by the relative error (28), and where their Coulomb residuals are within the tolerance. Else the next iteration begins with its
+friction. Where nothing is accepted, the iterate with the best `score` is the answer, and is not called solved.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ...compile.kernel import inner_kernel, kernel, kernel_part
-from ...problem.residuals import natural_error
+from ...compile.kernel import inner_kernel, kernel, kernel_part, leaf_kernel
+from ...problem.residuals import natural_error, scales
 from ...problem.result import Found, Status
+from ...problem.system import System
 from ..block_operator import State, update_velocities
-from ..criteria import ACCEPTABLE, Request, relative_target
+from ..criteria import ACCEPTABLE, COARSE, LARGE, Request, criteria_at, relative_target
 from ..effort import DONE, OVERDUE, allow, patience, spent
 from ..kaufman_2008.staggered import (
-    HOPELESS,
     Answer,
     gap_velocities,
     holding,
@@ -35,21 +39,58 @@ from ..kaufman_2008.staggered import (
     iterate,
     projections,
     relative_residual,
-    score,
     staggered,
     take,
-    undo_what_breaks_contact,
+    undo_penetration,
 )
 from .first_order import propose
 from .newton import FIRST_PENALTIES, newton
+from .subdomains import MOST_TOGETHER, begin_large, begin_standing
 
-__all__ = ["ACCELERATED", "VARIANTS", "Request", "solve_island", "solve_system"]
+__all__ = ["ACCELERATED", "VARIANTS", "Request", "is_large", "propose_beforehand", "solve_island", "solve_system"]
 
+# of Staggered Projections: with proposals, without, and as published, with its own stopping rule and choice of what to return
 ACCELERATED, PLAIN, PUBLISHED = 0, 1, 2
 VARIANTS = {"accelerated": ACCELERATED, "plain": PLAIN, "published": PUBLISHED}
 
 TOO_FAST = 1e-5  # of the fastest velocity: what leaves a contact by more is no answer, however good the rest
 PROGRESS = 0.1  # of the residual of the iteration before: a proposal that comes so near is taken, though it is no solution yet
+BROKEN = 10.0  # times a residual: what breaks contact has to be so much better than what holds it
+HOPELESS = 3  # iterations one after the other whose contact projection fails: friction is not what is wrong
+
+
+def is_large(system: System) -> bool:
+    """Whether a system is worth taking apart."""
+    return len(system.offset) - 1 > LARGE
+
+
+def propose_beforehand(
+    system: System, request: Request, variant: int, effort: NDArray[np.int64], impulse: NDArray[np.float64], threads: int
+) -> tuple[int, Found]:
+    """Improve impulses (m, 3) of a system that is large or given as a matrix; returns the factorisations, and what found them.
+
+    variant: of Staggered Projections; only the accelerated one, with the friction disk, has proposals. threads: that large
+    systems are begun in; no answer depends on their number.
+    """
+    if variant != ACCELERATED or request.sides > 0 or not len(impulse):
+        return 0, Found.START
+    if is_large(system):
+        # what moves needs its last digits from Newton's method, what stands has them from many iterations of first order
+        together = len(system.offset) - 1 <= MOST_TOGETHER
+        scale, state = scales(system, impulse)[0], State(impulse, np.empty_like(system.velocity))
+        if not request.moving and request.tolerance < COARSE and together:
+            return begin_standing(system, criteria_at(request.tolerance, scale), effort, state)
+        return begin_large(system, criteria_at(max(request.tolerance, COARSE), scale), effort, state, threads)
+    from .given_as_matrix import is_matrix, propose_for_matrix  # scipy's matrices take as long to load as the kernels
+
+    return propose_for_matrix(system, impulse, request.tolerance, effort) if is_matrix(system) else (0, Found.START)
+
+
+@leaf_kernel
+def score(projections, coulomb, off, holds):
+    """What iterates are chosen by where none is accepted: the Coulomb residual, more where contact is broken by `off`, m/s."""
+    fastest = projections.criteria.scale
+    return coulomb if off <= holds * fastest else BROKEN * max(coulomb, off / fastest)
 
 
 @inner_kernel
@@ -61,27 +102,21 @@ def _measured(shared, holds, state):
 
 
 @kernel_part
-def _take_if_better(shared, holds, least, proposed, state):
-    """Take a proposed state where its score is below the least."""
-    rank, off = _measured(shared, holds, proposed)
-    if off <= TOO_FAST * shared.criteria.scale and rank < least:
-        take(state, proposed)
-
-
-@kernel_part
 def _try_newton(shared, tries, errors, effort, state, nearest):
-    """Newton's method with the penalty whose turn it is; returns the natural map of the nearest state, relative, and whether
-    what was found is taken, in which case it is the impulses of the state. Both states are brought up to date.
+    """Newton's method with the penalty whose turn it is, the last of them from the nearest impulses so far; returns the natural
+    map of the nearest state, relative, and whether what was found is taken, in which case it is the impulses of the state.
 
-    errors: natural map of the nearest and Coulomb residual of the last iteration, relative.
+    errors: natural map of the nearest and Coulomb residual of the last iteration, relative. Both states are brought up to date.
     """
-    (near, coulomb), criteria = errors, shared.criteria
+    (near, coulomb), criteria, operator = errors, shared.criteria, shared.operator
     if tries == 0:
-        near = _natural_map(shared, nearest)
+        update_velocities(operator.system, nearest)
+        error = natural_error(operator.system, nearest.impulse, nearest.v, operator.kappa, shared.sides)
+        near = error / criteria.scale
     turn = tries % len(FIRST_PENALTIES)
     start = nearest.impulse if turn == len(FIRST_PENALTIES) - 1 and near < coulomb else state.impulse
     found = State(start.copy(), state.v)
-    reached = newton(shared.operator, shared.sides, FIRST_PENALTIES[turn], criteria, effort, found)
+    reached = newton(operator, shared.sides, FIRST_PENALTIES[turn], criteria, effort, found)
     if reached < near * criteria.scale:
         near = reached / criteria.scale
         take(nearest, found)
@@ -92,15 +127,6 @@ def _try_newton(shared, tries, errors, effort, state, nearest):
 
 
 @kernel_part
-def _natural_map(shared, state):
-    """The natural map of a state, relative, whose velocities are brought up to date."""
-    operator = shared.operator
-    update_velocities(operator.system, state)
-    error = natural_error(operator.system, state.impulse, state.v, operator.kappa, shared.sides)
-    return error / shared.criteria.scale
-
-
-@inner_kernel
 def _propose(shared, request, effort, state):
     """What methods of first order make of a state; returns what found it, and whether Newton's method is next."""
     if request.sides > 0:
@@ -109,22 +135,31 @@ def _propose(shared, request, effort, state):
 
 
 @kernel_part
-def solve_island(system, request, effort, state, history):
-    """Solve a `System` by proposals to Staggered Projections; returns an `Answer`.
+def _take_if_better(shared, holds, least, proposed, state):
+    """Take a proposed state where its score is below the least."""
+    rank, off = _measured(shared, holds, proposed)
+    if off <= TOO_FAST * shared.criteria.scale and rank < least:
+        take(state, proposed)
 
-    effort: what it may cost. state: impulses of contacts, and of the rows of joints, warm start and answer; velocities, answer.
-    history: (max_iterations, 3) relative error (28), residual (29) and relative Coulomb residual of each iteration.
+
+@kernel_part
+def solve_island(system, request, proposes, effort, state, history):
+    """Solve a `System` by Staggered Projections, accepted by their Coulomb residuals, too; returns an `Answer`.
+
+    proposes: whether there are proposals. effort: what it may cost. state: impulses of contacts, and of the rows of joints,
+    warm start and answer; velocities, answer. history: (max_iterations, 3) relative error (28), residual (29) and relative
+    Coulomb residual of each iteration.
     """
     m, n, tolerance = system.body_a.size, system.velocity.size, request.tolerance
-    impulse, v = state.impulse, state.v
-    v[:] = system.velocity
+    impulse = state.impulse
+    state.v[:] = system.velocity
     holds, target = holding(tolerance), relative_target(tolerance, request.moving)
     shared = projections(system, request.sides, impulse, target, ACCEPTABLE * tolerance)
     allow(effort, request.max_iterations, shared.operator.blocks.structure.target.size, m)
     into_cones(system, impulse)
-    best, least = State(impulse.copy(), v.copy()), np.inf
-    found, coarse = _propose(shared, request, effort, state)
-    if coarse:
+    best, least = State(impulse.copy(), state.v.copy()), np.inf
+    found, by_newton = _propose(shared, request, effort, state) if proposes else (Found.START, False)
+    if by_newton:
         least, _ = _measured(shared, holds, state)
         take(best, state)
     answer, nearest = State(np.empty((m, 3)), np.empty(n)), State(impulse.copy(), np.empty(n))
@@ -133,7 +168,7 @@ def solve_island(system, request, effort, state, history):
     for i in range(request.max_iterations):
         done = i + 1
         found = found if i == 0 else Found.STAGGERING
-        if i > 0 or coarse:
+        if by_newton or (proposes and i > 0):
             near, taken = _try_newton(shared, tries, (near, coulomb), effort, state, nearest)
             found = Found.NEWTON if taken else found
             tries += 1
@@ -150,6 +185,7 @@ def solve_island(system, request, effort, state, history):
         if not np.isfinite(coulomb):
             return Answer(Status.NOT_FINITE, done, found, first_contact, first_friction)
         if now.change <= tolerance and coulomb <= tolerance:
+            # f and P_F(alpha) agree: f is a fixed point, and the contact projection that goes with it is done
             take(state, answer)
             return Answer(Status.SOLVED, done, found, first_contact, first_friction)
         broken = 0 if now.off <= holds * shared.criteria.scale else broken + 1
@@ -166,7 +202,7 @@ def solve_island(system, request, effort, state, history):
     if near < np.inf and effort[OVERDUE] == 0:
         # when time is over nothing comes after contact
         _take_if_better(shared, holds, least, nearest, state)
-    undo_what_breaks_contact(shared, holds, state)
+    undo_penetration(shared, tolerance, state)
     status = Status.TIME_LIMIT if effort[OVERDUE] > 0 else Status.MAX_ITERATIONS
     return Answer(status, done, found, first_contact, first_friction)
 
@@ -180,6 +216,6 @@ def solve_system(system, request, variant, effort, impulse, v, history):
         v[:] = system.velocity
         return Answer(Status.SOLVED, 0, Found.START, 0, 0)
     state = State(impulse, v)
-    if variant == ACCELERATED:
-        return solve_island(system, request, effort, state, history)
-    return staggered(system, request, variant == PUBLISHED, effort, state, history)
+    if variant == PUBLISHED:
+        return staggered(system, request, effort, state, history)
+    return solve_island(system, request, variant == ACCELERATED, effort, state, history)

@@ -25,17 +25,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import inner_kernel, kernel_part, leaf_kernel
+from ...compile.kernel import FALSE, inner_kernel, kernel_part, leaf_kernel
 from ...linalg.block_lu import factorise_lu, solve_lu_in_place
-from ...problem.cones import project_interval
-from ...problem.coulomb import respond
+from ...problem.coulomb import respond, respond_in_rows
 from ...problem.residuals import natural_error
 from ...problem.system import System, apply_inverse_mass, apply_mass, relative_velocity
 from ..block_operator import (
     BOTH,
-    Operator,
     State,
-    assemble_unsymmetric,
+    assemble,
     gap_velocity,
     generalised_impulse,
     update_velocities,
@@ -61,14 +59,6 @@ SHORTEST_STEP = 0.06
 REUSE = 0.1  # of the imbalance: a factor that leaves no more of it a step is used again where joints, linear, prevail
 
 
-class _Matrices(NamedTuple):
-    """An operator, and room for the factors of an unsymmetric one."""
-
-    operator: Operator
-    lower: Floats
-    upper: Floats
-
-
 class _Law(NamedTuple):
     """The law whose velocities are looked for: a `System`, sides of the friction polygon, rho (m,) and multipliers y (m, 3)."""
 
@@ -89,15 +79,6 @@ class _Trial(NamedTuple):
     work: Floats
 
 
-@kernel_part
-def _respond_of_joint(box, rho, w, y, d):
-    """y := (alpha, beta) for the trial impulse w of the rows of a joint, each by itself; d (3, 3) := -dy/du = rho dy/dw."""
-    d[:] = 0.0
-    for r in range(3):
-        y[r], slope = project_interval(w[r], box[r, 0], box[r, 1], 1.0 + rho * box[r, 2])
-        d[r, r] = rho * slope
-
-
 @leaf_kernel
 def _respond_all(law, v, work, trial):
     """The response y(v) and D of all contacts and joints; work: u and w, (3,) each."""
@@ -109,7 +90,7 @@ def _respond_all(law, v, work, trial):
         if k < system.mu.size:
             respond(system.mu[k], sides, rho[k], w, trial.response[k], trial.derivative[k])
         else:
-            _respond_of_joint(system.box[k - system.mu.size], rho[k], w, trial.response[k], trial.derivative[k])
+            respond_in_rows(system.box[k - system.mu.size], rho[k], w, trial.response[k], trial.derivative[k])
 
 
 @inner_kernel
@@ -136,12 +117,11 @@ def _fastest(system, change):
 
 
 @inner_kernel
-def _factorise(matrices, derivative, effort):
-    """Whether M + J^T D J has a factorisation, which the matrices have then."""
-    operator, lower, upper = matrices
-    assemble_unsymmetric(lower, upper, operator.system, operator.blocks, derivative)
+def _factorise(operator, derivative, effort):
+    """Whether M + J^T D J has a factorisation, which the operator has then."""
+    assemble(operator, derivative, FALSE)
     count_factorisation(effort)
-    return factorise_lu(operator.blocks.structure, lower, upper)
+    return factorise_lu(operator.blocks.structure, operator.factor)
 
 
 @kernel_part
@@ -157,7 +137,7 @@ def _search(law, v, step, now, trial, at):
 
 
 @kernel_part
-def _settle(law, matrices, near, effort, v, trial):
+def _settle(law, operator, near, effort, v, trial):
     """Newton's method for the velocities v (n,) of a law, within `near`, m/s; returns its steps, -1 where
     it does not come to an end. The next multipliers are the response of the trial."""
     system, at = law.system, np.empty(v.size)
@@ -169,11 +149,11 @@ def _settle(law, matrices, near, effort, v, trial):
         if spent(effort):
             return -1
         fresh = not (factored and linear) or now > REUSE * last
-        if fresh and not _factorise(matrices, trial.derivative, effort):
+        if fresh and not _factorise(operator, trial.derivative, effort):
             return -1
         factored, last = True, now
         step = -trial.gradient
-        solve_lu_in_place(matrices.operator.blocks.structure, matrices.lower, matrices.upper, step)
+        solve_lu_in_place(operator.blocks.structure, operator.factor, step)
         after = _search(law, v, step, now, trial, at)
         if not after < now and not fresh:
             # not along the step of a factor of another place
@@ -201,13 +181,12 @@ def _penalties(system, inverse, penalty, rho):
         rho[k] = 3.0 * (penalty if k < system.mu.size else PENALTY_OF_JOINTS) / total if total > 0.0 else 0.0
 
 
-@kernel_part
+@inner_kernel
 def newton(operator, sides, first_penalty, criteria, effort, state):
     """Improve a state until its natural map is at most `criteria.target`, or `criteria.acceptable` and slow to fall, or is not
     halved any more; returns it, m/s. sides: of a friction polygon, 0 for the disk."""
     system, impulse = operator.system, state.impulse
-    m, n, length = impulse.shape[0], state.v.size, operator.blocks.structure.length
-    matrices, rho = _Matrices(operator, np.empty(length), np.empty(length)), np.empty(m)
+    m, n, rho = impulse.shape[0], state.v.size, np.empty(impulse.shape[0])
     trial = _Trial(np.zeros((m, 3)), np.zeros((m, 3, 3)), np.empty(n), np.empty(n), np.empty(n))
     now, trial_v = State(impulse.copy(), np.empty(n)), np.empty(n)
     update_velocities(system, now)
@@ -223,7 +202,7 @@ def newton(operator, sides, first_penalty, criteria, effort, state):
         before = effort[DONE]
         near = WITHIN * min(least, WITHIN_AT_MOST * criteria.scale)
         _penalties(system, operator.inverse, penalty, rho)
-        steps = _settle(_Law(system, sides, rho, now.impulse), matrices, near, effort, trial_v, trial)
+        steps = _settle(_Law(system, sides, rho, now.impulse), operator, near, effort, trial_v, trial)
         if steps < 0:
             falls += 1
             if least <= criteria.acceptable or falls > MAX_FALLS:

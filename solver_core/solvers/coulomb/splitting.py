@@ -8,11 +8,10 @@ import numpy as np
 from ...compile.kernel import inlined_kernel, leaf_kernel
 from ...problem.cones import project_interval
 from ...problem.coulomb import project_cone
-from ...problem.system import inlined_relative_velocity, push_body
+from ...problem.system import inlined_relative_velocity
 
 __all__ = [
     "RELAXATION",
-    "add_impulse",
     "change_penalty",
     "contact_target",
     "extrapolate",
@@ -39,16 +38,6 @@ def _gap_velocity(system, k, v):
     """J_k v + b_k + c_k, as three numbers."""
     n, t1, t2 = inlined_relative_velocity(system, k, v)
     return n + system.slack[k] if k < system.mu.size else n, t1, t2
-
-
-@inlined_kernel
-def add_impulse(system, k, n, t1, t2, out):
-    """out := out + J_k^T (n, t1, t2)."""
-    a, b = system.body_a[k], system.body_b[k]
-    if a >= 0:
-        push_body(system.jacobian_a, k, n, t1, t2, out, system.offset[a], system.offset[a + 1] - system.offset[a])
-    if b >= 0:
-        push_body(system.jacobian_b, k, n, t1, t2, out, system.offset[b], system.offset[b + 1] - system.offset[b])
 
 
 @leaf_kernel

@@ -28,24 +28,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import inlined_kernel, inner_kernel, kernel, kernel_part, leaf_kernel
+from ...compile.kernel import TRUE, inlined_kernel, kernel, leaf_kernel
 from ...linalg.block_cholesky import factorise
 from ...linalg.block_triangular import solve_in_place
-from ...linalg.rows_of_six import weigh_rows
-from ...problem.cones import (
-    natural_friction,
-    natural_interval,
-    natural_normal,
-    project_disk,
-    project_half_line,
-    project_interval,
-    project_polygon,
-)
+from ...problem.cones import natural_friction, natural_normal, project_friction, project_half_line
+from ...problem.coulomb import respond_in_rows
+from ...problem.residuals import joint_map
 from ...problem.system import apply_inverse_mass, apply_mass, relative_velocity
 from ..block_operator import (
     CONTACT,
     FRICTION,
-    add_product,
+    assemble,
     gap_velocity,
     generalised_impulse,
     rows_of_kind,
@@ -53,7 +46,7 @@ from ..block_operator import (
 )
 from ..effort import count_factorisation, is_over, spent
 
-__all__ = ["DISK", "MULTIPLIER_STEPS", "Sets", "assemble", "project"]
+__all__ = ["DISK", "MULTIPLIER_STEPS", "Sets", "project"]
 
 # numpy's integers: a Python literal in a named tuple triggers its own specialisation
 DISK = np.int64(0)  # the number of sides that stands for the exact friction disk
@@ -75,80 +68,19 @@ class Sets(NamedTuple):
 
 @leaf_kernel
 def _respond(sets, k, rho, w, y, d):
-    """y := P(w) of triple k in the rows of this kind, the others 0; d := the entries (nn, 11, 12, 22) of its derivative."""
-    kind, box, joint = sets.kind, sets.box, k - sets.radius.size + sets.box.shape[0]
+    """y := P(w) of triple k in the rows of this kind, the others 0; d (3, 3) := rho P'(w)."""
+    joint = k - sets.radius.size + sets.box.shape[0]
     if joint >= 0:
-        y[0], d[0] = project_interval(w[0], box[joint, 0, 0], box[joint, 0, 1], 1.0 + rho * box[joint, 0, 2])
-        y[1], d[1] = project_interval(w[1], box[joint, 1, 0], box[joint, 1, 1], 1.0 + rho * box[joint, 1, 2])
-        y[2], d[3] = project_interval(w[2], box[joint, 2, 0], box[joint, 2, 1], 1.0 + rho * box[joint, 2, 2])
-        d[2] = 0.0
+        respond_in_rows(sets.box[joint], rho, w, y, d)
         return
-    y[0], y[1], y[2] = 0.0, 0.0, 0.0
-    d[0], d[1], d[2], d[3] = 0.0, 0.0, 0.0, 0.0
-    if kind != FRICTION:
-        y[0], d[0] = project_half_line(w[0])
-    if kind != CONTACT:
-        if sets.sides == 0:
-            y[1], y[2], d[1], d[2], d[3] = project_disk(w[1], w[2], sets.radius[k])
-        else:
-            y[1], y[2], d[1], d[2], d[3] = project_polygon(w[1], w[2], sets.radius[k], sets.sides)
-
-
-@inlined_kernel
-def _weigh(jacobian, size, d, out):
-    """out[:, :size] := D J of one body."""
-    if size == 6:
-        weigh_rows(out[0], d[0], 0.0, 0.0, jacobian)
-        weigh_rows(out[1], 0.0, d[1], d[2], jacobian)
-        weigh_rows(out[2], 0.0, d[2], d[3], jacobian)
-        return
-    for i in range(size):
-        out[0, i] = d[0] * jacobian[0, i]
-        out[1, i] = d[1] * jacobian[1, i] + d[2] * jacobian[2, i]
-        out[2, i] = d[2] * jacobian[1, i] + d[3] * jacobian[2, i]
-
-
-@kernel_part
-def _add_triple(values, system, blocks, k, d, weighed_a, weighed_b):
-    """J_k^T D J_k on top of its blocks."""
-    a, b = system.body_a[k], system.body_b[k]
-    size_a = system.offset[a + 1] - system.offset[a] if a >= 0 else 0
-    size_b = system.offset[b + 1] - system.offset[b] if b >= 0 else 0
-    ja, jb = system.jacobian_a[k], system.jacobian_b[k]
-    if a >= 0:
-        _weigh(ja, size_a, d, weighed_a)
-        add_product(values[blocks.diagonal_a[k] :], ja, size_a, weighed_a, size_a)
-    if b >= 0:
-        _weigh(jb, size_b, d, weighed_b)
-        add_product(values[blocks.diagonal_b[k] :], jb, size_b, weighed_b, size_b)
-    if a >= 0 and b >= 0:
-        between = values[blocks.between[k] :]
-        if blocks.b_is_row[k]:
-            add_product(between, jb, size_b, weighed_a, size_a)
-        else:
-            add_product(between, ja, size_a, weighed_b, size_b)
-
-
-@leaf_kernel
-def _assemble(values, system, blocks, derivative, weighed_a, weighed_b):
-    structure = blocks.structure
-    for i in range(structure.length):
-        values[i] = 0.0
-    for j in range(structure.order.size):
-        at, block = structure.diagonal[j], system.block_start[structure.order[j]]
-        for i in range(structure.size[j] * structure.size[j]):
-            values[at + i] = system.mass[block + i]
-    for k in range(system.body_a.size):
-        d = derivative[k]
-        if d[0] > 0.0 or d[1] > 0.0 or d[3] > 0.0:
-            _add_triple(values, system, blocks, k, d, weighed_a, weighed_b)
-
-
-@inner_kernel
-def assemble(values, system, blocks, derivative):
-    """M + J^T D J, lower blocks; derivative: (m, 4) entries (nn, 11, 12, 22) of each D_k."""
-    widest = system.jacobian_a.shape[2]
-    _assemble(values, system, blocks, derivative, np.empty((3, widest)), np.empty((3, widest)))
+    y[:] = 0.0
+    d[:] = 0.0
+    if sets.kind != FRICTION:
+        y[0], pressed = project_half_line(w[0])
+        d[0, 0] = rho * pressed
+    if sets.kind != CONTACT:
+        y[1], y[2], d11, d12, d22 = project_friction(w[1], w[2], sets.radius[k], sets.sides)
+        d[1, 1], d[1, 2], d[2, 1], d[2, 2] = rho * d11, rho * d12, rho * d12, rho * d22
 
 
 @inlined_kernel
@@ -162,7 +94,7 @@ def _slope(sets, rho, w, speed, linear, quadratic, t, work):
     """Derivative of the smooth function along a step, t steps away: linear + t quadratic - sum_k speed_k . P(w_k - t rho_k
     speed_k)."""
     slope = linear + t * quadratic
-    moved, y, d = work[0], work[1], work[2]
+    moved, y, d = work[0], work[1], work[2:]
     for k in range(rho.size):
         for r in range(3):
             moved[r] = w[k, r] - t * rho[k] * speed[k, r]
@@ -204,16 +136,9 @@ def _distance(system, sets, kappa, impulse, v, u):
             continue
         gap_velocity(system, k, v, u)
         if k >= contacts:
-            total = 0.0
-            for r in range(3):
-                low, high, gamma = (
-                    system.box[k - contacts, r, 0],
-                    system.box[k - contacts, r, 1],
-                    system.box[k - contacts, r, 2],
-                )
-                total += natural_interval(impulse[k, r], u[r], kappa[k], low, high, gamma) ** 2
-            if np.sqrt(total) > error or np.isnan(total):
-                error = np.sqrt(total)
+            off = joint_map(sets.box[k - contacts], impulse[k], u[0], u[1], u[2], kappa[k])
+            if off > error or np.isnan(off):
+                error = off
             continue
         normal = 0.0 if sets.kind == FRICTION else natural_normal(impulse[k, 0], u[0], kappa[k])
         friction = 0.0
@@ -227,11 +152,12 @@ def _distance(system, sets, kappa, impulse, v, u):
 
 @leaf_kernel
 def _differ(a, b):
-    """Whether any two entries of arrays (m, 4) are different."""
+    """Whether any two entries of arrays (m, 3, 3) are different."""
     for k in range(a.shape[0]):
-        for i in range(4):
-            if a[k, i] != b[k, i]:
-                return True
+        for i in range(3):
+            for j in range(3):
+                if a[k, i, j] != b[k, i, j]:
+                    return True
     return False
 
 
@@ -267,7 +193,7 @@ def _into_sets(sets, contacts, impulse, y, derivative):
 
 @leaf_kernel
 def _respond_all(system, sets, rho, impulse, v, u, trial):
-    """w := impulse - rho (J v + c), y := P(w), derivative := rho times that of P, the three of a trial. u: (3,) work array."""
+    """w := impulse - rho (J v + c), y := P(w), derivative := rho P'(w), the three of a trial. u: (3,) work array."""
     (w, y, derivative), contacts = trial, system.mu.size
     for k in range(rho.size):
         first, last = rows_of_kind(sets.kind, k >= contacts)
@@ -275,8 +201,6 @@ def _respond_all(system, sets, rho, impulse, v, u, trial):
         for r in range(first, last):
             w[k, r] = impulse[k, r] - rho[k] * u[r]
         _respond(sets, k, rho[k], w[k], y[k], derivative[k])
-        for i in range(4):
-            derivative[k, i] *= rho[k]
 
 
 @leaf_kernel
@@ -315,9 +239,9 @@ def project(operator, sets, target, criteria, effort, state, steps):
     kind, impulse, v = sets.kind, state.impulse, state.v
     m, n, contacts = system.body_a.size, target.size, system.mu.size
     rho, w, speed = np.empty(m), np.zeros((m, 3)), np.zeros((m, 3))
-    derivative, factored_with, fresh = np.zeros((m, 4)), np.zeros((m, 4)), np.zeros((m, 3))
+    derivative, factored_with, fresh = np.zeros((m, 3, 3)), np.zeros((m, 3, 3)), np.zeros((m, 3))
     work, gradient, step = np.empty(n), np.empty(n), np.empty(n)
-    u, small = np.empty(3), np.empty((3, 4))
+    u, small = np.empty(3), np.empty((5, 3))
     penalty = FIRST_PENALTY
     _choose_penalties(kind, contacts, penalty, inverse, rho)
     _into_sets(sets, contacts, impulse, fresh, derivative)
@@ -354,7 +278,7 @@ def project(operator, sets, target, criteria, effort, state, steps):
                 over = is_over(effort) if kind == CONTACT else spent(effort)
                 if over:
                     break
-                assemble(values, system, blocks, derivative)
+                assemble(operator, derivative, TRUE)
                 count_factorisation(effort)
                 if not factorise(blocks.structure, values):
                     return np.inf

@@ -7,9 +7,8 @@ leaves over: (25) and (24). Algorithm 1 repeats the two projections, (27), from 
 two iterations agrees (28). The friction with the smallest residual (29) is kept, and a contact projection always comes last, so
 that the answer never violates contact however early it is asked for.
 
-Beyond the paper: an iterate is accepted only when its relative Coulomb residuals, too, are within the tolerance, unless it is
-run as it was published; and where none is accepted, the one with the smallest of these is returned. Joints are held in both
-projections.
+This is the algorithm as it was published, and its iteration by itself, lines 5 to 8, with which the cascade
+(`coulomb/cascade.py`) accepts what other methods propose. Joints are held in both projections.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import FALSE, inner_kernel, kernel_part, leaf_kernel
+from ...compile.kernel import FALSE, inner_kernel, kernel, kernel_part, leaf_kernel
 from ...problem.residuals import relative_coulomb, scales
 from ...problem.result import Found, Status
 from ...problem.system import apply_inverse_mass, relative_velocity
@@ -29,7 +28,6 @@ from ..effort import DONE, OVERDUE, allow, spent
 from .projection import MULTIPLIER_STEPS, Sets, project
 
 __all__ = [
-    "HOPELESS",
     "Answer",
     "Iterate",
     "Projections",
@@ -39,17 +37,15 @@ __all__ = [
     "iterate",
     "projections",
     "relative_residual",
-    "score",
+    "residual",
     "staggered",
     "take",
-    "undo_what_breaks_contact",
+    "undo_penetration",
 ]
 
 Floats = NDArray[np.float64]
 
 LEAST_HOLDS = 1e-8  # of the fastest velocity: no contact counts as broken that is left by less
-BROKEN = 10.0  # times a residual: what breaks contact has to be so much better than what holds it
-HOPELESS = 3  # iterations one after the other whose contact projection fails: friction is not what is wrong
 ROUND_OFF = 1e-20  # of the contact impulse, in the square of the kinetic norm: a change of friction that is none
 
 
@@ -95,19 +91,13 @@ def _kinetic(system, p, work):
     return s
 
 
-@kernel_part
-def _set_radii(system, impulse, radius):
-    """radius := mu alpha."""
-    for k in range(system.mu.size):
-        radius[k] = system.mu[k] * impulse[k, 0]
-
-
-@leaf_kernel
+@kernel
 def into_cones(system, impulse):
     """Impulses (m, 3) that contacts and joints may have: a warm start may be from other ones, or have rounding in it."""
     for k in range(system.mu.size):
         impulse[k, 0] = max(impulse[k, 0], 0.0)
-        size, bound = np.hypot(impulse[k, 1], impulse[k, 2]), system.mu[k] * impulse[k, 0]
+        # of what does not press, without a bound or with one, there is none
+        size, bound = np.hypot(impulse[k, 1], impulse[k, 2]), system.mu[k] * impulse[k, 0] if impulse[k, 0] > 0.0 else 0.0
         if size > bound:
             impulse[k, 1] *= bound / size
             impulse[k, 2] *= bound / size
@@ -128,7 +118,7 @@ def _relative_error(system, c, f, f_next, work):
 
 
 @leaf_kernel
-def _residual(system, impulse, v):
+def residual(system, impulse, v):
     """(29) at v = v_hat + M^-1 (N alpha + D beta)."""
     total = 0.0
     for k in range(system.slack.size):
@@ -149,13 +139,6 @@ def gap_velocities(system, v, velocity):
 
 
 @leaf_kernel
-def score(projections, coulomb, off, holds):
-    """What iterates are chosen by where none is accepted: the Coulomb residual, more where contact is broken by `off`, m/s."""
-    fastest = projections.criteria.scale
-    return coulomb if off <= holds * fastest else BROKEN * max(coulomb, off / fastest)
-
-
-@leaf_kernel
 def holding(tolerance):
     """What contacts may be left by, of the fastest velocity, and count as held."""
     return max(tolerance, LEAST_HOLDS)
@@ -171,10 +154,16 @@ def projections(system, sides, impulse, target, acceptable):
 
 
 @inner_kernel
-def _project(shared, kind, radius, target, effort, state):
-    """`project` onto the sets of one kind."""
-    sets = Sets(kind, shared.sides, radius, shared.operator.system.box)
-    return project(shared.operator, sets, target, shared.criteria, effort, state, MULTIPLIER_STEPS)
+def _project(shared, kind, radius, effort, state):
+    """P_C(-M v_hat - f), or P_F(alpha)(-M v_hat - N alpha): `project` what the impulses of the other kind leave over, in
+    velocities; returns what `project` does, and those impulses, (n,). radius: (m,) mu alpha."""
+    # joints hold in both projections, so what is handed over is without them
+    system = shared.operator.system
+    other, target = np.empty(state.v.size), np.empty(state.v.size)
+    generalised_impulse(system, FRICTION if kind == CONTACT else CONTACT, system.mu.size, state.impulse, other)
+    velocity_after(system, system.velocity, other, target)
+    sets = Sets(kind, shared.sides, radius, system.box)
+    return project(shared.operator, sets, target, shared.criteria, effort, state, MULTIPLIER_STEPS), other
 
 
 @inner_kernel
@@ -186,40 +175,6 @@ def relative_residual(shared, state, velocity):
     return worst
 
 
-@kernel_part
-def iterate(shared, effort, state, answer):
-    """Lines 5 and 6 of Algorithm 1; returns an `Iterate`.
-
-    state: in the friction, out that after the friction projection. answer: out the state after the contact projection.
-    """
-    system, impulse = shared.operator.system, state.impulse
-    m, n, contacts = system.body_a.size, system.velocity.size, system.mu.size
-    target, c, f, f_next, work = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    radius, velocity = np.zeros(m), np.empty((m, 3))
-    # line 5: N alpha := P_C(-M v_hat - f), in velocities: contact acts on what friction has left; joints hold in both
-    # projections, so what is handed over is without them
-    before = effort[DONE]
-    generalised_impulse(system, FRICTION, contacts, impulse, f)
-    velocity_after(system, system.velocity, f, target)
-    off = _project(shared, CONTACT, radius, target, effort, state)
-    of_contact = effort[DONE] - before
-    gap_velocities(system, state.v, velocity)
-    coulomb = relative_residual(shared, state, velocity)
-    answer.impulse[:] = impulse
-    answer.v[:] = state.v
-    if not np.isfinite(coulomb):
-        return Iterate(off, coulomb, np.inf, np.inf, of_contact, 0)
-    # line 6: f := P_F(alpha)(-M v_hat - N alpha)
-    before = effort[DONE]
-    generalised_impulse(system, CONTACT, contacts, impulse, c)
-    velocity_after(system, system.velocity, c, target)
-    _set_radii(system, impulse, radius)
-    _project(shared, FRICTION, radius, target, effort, state)
-    generalised_impulse(system, FRICTION, contacts, impulse, f_next)
-    change, residual = _relative_error(system, c, f, f_next, work), _residual(system, impulse, state.v)
-    return Iterate(off, coulomb, change, residual, of_contact, effort[DONE] - before)
-
-
 @inner_kernel
 def take(state, other):
     """state := other."""
@@ -227,59 +182,74 @@ def take(state, other):
     state.v[:] = other.v
 
 
-@kernel_part
-def staggered(system, request, published, effort, state, history):
-    """Solve a `System` by Algorithm 1 alone; returns an `Answer`.
+@inner_kernel
+def iterate(shared, effort, state, answer):
+    """Lines 5 to 8 of Algorithm 1; returns an `Iterate`.
 
-    published: whether it also stops, and chooses what to return, as the paper does. effort: what it may cost. state: impulses
-    of contacts, and of the rows of joints, warm start and answer; velocities, answer. history: (max_iterations, 3) relative
-    error (28), residual (29) and relative Coulomb residual of each iteration.
+    state: in the friction, out that after the friction projection. answer: out the state after the contact projection.
     """
-    impulse, v, tolerance = state.impulse, state.v, request.tolerance
-    m, n = system.body_a.size, system.velocity.size
+    system, impulse, before = shared.operator.system, state.impulse, effort[DONE]
+    radius, velocity = np.zeros(impulse.shape[0]), np.empty((impulse.shape[0], 3))
+    off, f = _project(shared, CONTACT, radius, effort, state)  # line 5
+    of_contact = effort[DONE] - before
+    gap_velocities(system, state.v, velocity)
+    coulomb = relative_residual(shared, state, velocity)
+    take(answer, state)
+    if not np.isfinite(coulomb):
+        return Iterate(off, coulomb, np.inf, np.inf, of_contact, 0)
+    for k in range(system.mu.size):
+        radius[k] = system.mu[k] * impulse[k, 0]
+    _, c = _project(shared, FRICTION, radius, effort, state)  # line 6
+    f_next, work = np.empty(f.size), np.empty(f.size)
+    generalised_impulse(system, FRICTION, system.mu.size, impulse, f_next)
+    change, left = _relative_error(system, c, f, f_next, work), residual(system, impulse, state.v)  # lines 7 and 8
+    return Iterate(off, coulomb, change, left, of_contact, effort[DONE] - before - of_contact)
+
+
+@kernel_part
+def staggered(system, request, effort, state, history):
+    """Algorithm 1; returns an `Answer`, SOLVED by (28) alone.
+
+    The system's velocity is line 1. state: impulses of contacts, and of the rows of joints, of which friction is the warm
+    start; and the answer, with its velocities. effort: what it may cost. history: (max_iterations, 3) relative error (28),
+    residual (29) and relative Coulomb residual of each iteration.
+    """
+    tolerance, sides, impulse, v = request.tolerance, request.sides, state.impulse, state.v
+    m, n = impulse.shape[0], v.size
     v[:] = system.velocity
-    shared = projections(system, request.sides, impulse, relative_target(tolerance, FALSE), ACCEPTABLE * tolerance)
+    shared = projections(system, sides, impulse, relative_target(tolerance, FALSE), ACCEPTABLE * tolerance)
     allow(effort, request.max_iterations, shared.operator.blocks.structure.target.size, m)
-    into_cones(system, impulse)
-    answer, best, least = State(np.empty((m, 3)), np.empty(n)), State(impulse.copy(), v.copy()), np.inf
-    holds, done, broken, first_contact, first_friction = holding(tolerance), 0, 0, 0, 0
-    for i in range(request.max_iterations):
-        done = i + 1
-        now = iterate(shared, effort, state, answer)
+    into_cones(system, impulse)  # line 2
+    answer, best, min_res = State(np.empty((m, 3)), np.empty(n)), State(impulse.copy(), v.copy()), np.inf  # line 3
+    done, first_contact, first_friction = 0, 0, 0
+    for i in range(request.max_iterations):  # lines 4 and 13
+        now, done = iterate(shared, effort, state, answer), i + 1  # lines 5 to 8
         history[i, 0], history[i, 1], history[i, 2] = now.change, now.residual, now.coulomb
         if i == 0:
             first_contact, first_friction = now.of_contact, now.of_friction
         if not np.isfinite(now.coulomb):
             return Answer(Status.NOT_FINITE, done, Found.STAGGERING, first_contact, first_friction)
-        if now.change <= tolerance and (now.coulomb <= tolerance or published):
-            # f and P_F(alpha) agree: f is a fixed point, and the contact projection that goes with it is done
+        if now.change <= tolerance:
+            # f is a fixed point, and the contact projection that goes with it, line 16, is done
             take(state, answer)
             found = Found.START if i == 0 and first_contact == 0 else Found.STAGGERING
             return Answer(Status.SOLVED, done, found, first_contact, first_friction)
-        broken = 0 if now.off <= holds * shared.criteria.scale else broken + 1
-        rank = now.residual if published else score(shared, now.coulomb, now.off, holds)
-        if rank < least and not (published and spent(effort)):
-            least = rank
-            best.impulse[:] = impulse if published else answer.impulse
-            best.v[:] = answer.v
-        if spent(effort) or broken == HOPELESS:
+        if spent(effort):
             break
-    take(state, best)
-    if published:
-        # lines 15 to 17: the best friction, and the contact projection that goes with it
-        target, f = np.empty(n), np.empty(n)
-        generalised_impulse(system, FRICTION, system.mu.size, impulse, f)
-        velocity_after(system, system.velocity, f, target)
-        _project(shared, CONTACT, np.zeros(m), target, effort, state)
-    undo_what_breaks_contact(shared, holds, state)
+        if now.residual < min_res:  # lines 9 to 12
+            min_res = now.residual
+            take(best, state)
+    take(state, best)  # line 15
+    _project(shared, CONTACT, np.zeros(m), effort, state)  # lines 16 and 17
+    undo_penetration(shared, tolerance, state)
     status = Status.TIME_LIMIT if effort[OVERDUE] > 0 else Status.MAX_ITERATIONS
     return Answer(status, done, Found.STAGGERING, first_contact, first_friction)
 
 
 @inner_kernel
-def undo_what_breaks_contact(shared, holds, state):
+def undo_penetration(shared, tolerance, state):
     """No impulses, where a contact projection came to nothing and these do more harm than none."""
-    system = shared.operator.system
+    system, holds = shared.operator.system, holding(tolerance)
     velocity = np.empty((system.body_a.size, 3))
     without = gap_velocities(system, system.velocity, velocity)
     if gap_velocities(system, state.v, velocity) > max(without, holds * shared.criteria.scale):

@@ -17,7 +17,7 @@ from solver_core.bake.report import build_report
 from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
 from solver_core.scene.parts import box
 from solver_core.scene.spec import BodyKind, MaterialSpec, SceneSpec
-from solver_core.solvers.contradicting_joints import contradicting_rows
+from solver_core.solvers.infeasible import contradiction
 
 from ..bodies import gaps
 from ..jointed_problems import HELD, LOWER, UPPER, random_joined
@@ -44,7 +44,7 @@ def test_what_is_called_a_contradiction_is_what_linear_programming_cannot_solve(
     told, solvable = [], []
     for seed in range(60):
         problem = random_joined(seed, contacts=seed % 5, bodies=2 + seed % 3, triples=2 + seed % 5, kinds=(HELD, LOWER, UPPER))
-        told.append(contradicting_rows(problem) is None)
+        told.append(contradiction(problem) is None)
         solvable.append(can_be_kept_to(problem))
     assert told == solvable
     assert 5 < sum(solvable) < 55
@@ -54,7 +54,7 @@ def test_a_proof_moves_nothing_and_presses_limits_only_the_way_they_hold():
     proofs = 0
     for seed in range(40):
         problem = random_joined(seed, contacts=3, bodies=2, triples=6, kinds=(HELD, LOWER, UPPER))
-        proof = contradicting_rows(problem)
+        proof = contradiction(problem)
         if proof is None:
             continue
         proofs += 1
