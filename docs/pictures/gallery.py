@@ -59,8 +59,6 @@ SCENES = (
     "rods_of_1991",
     "double_action_jack",
     "chairs",
-    "composites",
-    "dinosaurs",
     "bunnies_on_arches",
     "rubber_jam",
     "bookshelf",
