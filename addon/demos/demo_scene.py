@@ -10,7 +10,7 @@ import numpy as np
 from bpy.types import Collection, Context, Mesh, Object, PropertyGroup, Scene
 from mathutils import Quaternion, Vector
 
-from ...solver_core.scene.deformable import DeformableSpec
+from ...solver_core.scene.deformable import DeformableSpec, Elasticity
 from ...solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
 from ..blender import actions
 from ..blender.shape_meshes import form_of, shape_mesh, slab
@@ -123,7 +123,7 @@ def set_rigid_body(ob: Object, body: BodySpec) -> None:
 
 
 def set_flexible(own: PropertyGroup, spec: DeformableSpec) -> None:
-    own.use_flexible = True
+    own.use_flexible, own.use_large_bends = True, spec.kind is Elasticity.STVK
     own.young, own.poisson, own.damping_ratio = spec.young / PA, spec.poisson, spec.damping_ratio
     own.modes, own.resolution = spec.modes, spec.resolution
 

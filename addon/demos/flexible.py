@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from bpy.props import FloatProperty, IntProperty
+from bpy.props import BoolProperty, FloatProperty, IntProperty
 from bpy.types import Context, Operator
 
+from ...solver_core.scene.deformable import Elasticity
 from ...solver_core.scenes import flexible as flexible_scenes
 from ...solver_core.scenes import published as published_scenes
 from ...solver_core.scenes import published_bending as bending_scenes
@@ -96,15 +97,16 @@ class STICTION_OT_add_card_bridge(AddDemo, Operator):
 
 
 class STICTION_OT_add_composites(AddDemo, Operator):
-    """Add piles of rubber sheets and plates on a slope, three of different friction in each of a stiff and a soft row"""
+    """Add woven squares on pegs, of more friction to the left and stiffer above: with too little of both they come apart"""
 
     bl_idname = "stiction.add_composites"
     bl_label = "Composites"
 
-    slope: FloatProperty(name="Slope", description="Rise of the ground per length", default=0.2, min=0.0, soft_max=1.0)
+    stiffness: FloatProperty(name="Upper Row", description="Young's modulus of the upper row in MPa", default=60.0, min=0.1)
+    softer: FloatProperty(name="Lower Row", description="Young's modulus of the lower row in MPa", default=32.0, min=0.1)
 
     def execute(self, context: Context) -> set[str]:
-        return self.add(context, bending_scenes.composites(slope=self.slope))
+        return self.add(context, bending_scenes.composites(young=(PA * self.stiffness, PA * self.softer)))
 
 
 class STICTION_OT_add_dinosaurs(AddDemo, Operator):
@@ -117,9 +119,11 @@ class STICTION_OT_add_dinosaurs(AddDemo, Operator):
     speed: FloatProperty(name="Speed", description="Speed at which they are thrown", default=3.0, min=0.0, unit="VELOCITY")
     friction: FloatProperty(name="Friction", description="Coefficient of friction", default=0.5, min=0.0, soft_max=1.5)
     stiffness: FloatProperty(name="Stiffness", description="Young's modulus in MPa", default=2.0, min=0.1)
+    large: BoolProperty(name="Large Bends", description="Necks and tails keep their length as they bend; takes twice as long")
 
     def execute(self, context: Context) -> set[str]:
-        spec = bending_scenes.dinosaurs(self.count, self.speed, mu=self.friction, young=PA * self.stiffness)
+        kind = Elasticity.STVK if self.large else Elasticity.LINEAR
+        spec = bending_scenes.dinosaurs(self.count, self.speed, mu=self.friction, young=PA * self.stiffness, kind=kind)
         return self.add(context, spec)
 
 

@@ -142,6 +142,20 @@ class STICTION_OT_add_block_feeder(AddDemo, Operator):
         return self.add(context, spec, see_through=("Left", "Right"))
 
 
+class STICTION_OT_add_double_action_jack(AddDemo, Operator):
+    """Add the jack of Baraff's 1994 paper: a lever with two struts lifts a rack by a tooth with every stroke, up and down"""
+
+    bl_idname = "stiction.add_double_action_jack"
+    bl_label = "Double-Action Jack"
+
+    load: FloatProperty(name="Load", description="Mass of the load on the rack", default=40.0, min=0.1, unit="MASS")
+    turns: FloatProperty(name="Turns", description="Turns of the crank a second", default=0.75, min=0.1, soft_max=2.0)
+    friction: FloatProperty(name="Friction", description="Coefficient of friction", default=0.3, min=0.01, soft_max=1.0)
+
+    def execute(self, context: Context) -> set[str]:
+        return self.add(context, machine_scenes.double_action_jack(self.load, self.turns, self.friction))
+
+
 class STICTION_OT_add_bunny_drop(AddDemo, Operator):
     """Add many rigid bunnies that fall into a box"""
 
@@ -162,6 +176,7 @@ PUBLISHED = (
     STICTION_OT_add_catenary_arch,
     STICTION_OT_add_rods_of_1991,
     STICTION_OT_add_block_feeder,
+    STICTION_OT_add_double_action_jack,
     STICTION_OT_add_bar_on_four_feet,
     STICTION_OT_add_jamming_tube,
     STICTION_OT_add_log_house,

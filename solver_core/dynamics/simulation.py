@@ -35,7 +35,8 @@ class Simulation:
     """A scene that is stepped: `first_frame`, then `advance` once a frame, or `run`.
 
     warnings: what the user should know before the first step. pull: a body that is pulled by a hand, None for none; it may be
-    set between steps, and is no part of a checkpoint. Raises SceneError, naming every object and field that is wrong.
+    set between steps, and is no part of a checkpoint; nor is every_contact: leave out no contact of meshes, of which a few that
+    span a region do otherwise. Raises SceneError, naming every object and field that is wrong.
     """
 
     def __init__(
@@ -75,6 +76,15 @@ class Simulation:
     @pull.setter
     def pull(self, pull: Pull | None) -> None:
         self._steps.pull = pull
+
+    @property
+    def every_contact(self) -> bool:
+        """Whether every contact of meshes is solved, as the tables of papers need; the motion is the same, and dearer."""
+        return self._steps.every_contact
+
+    @every_contact.setter
+    def every_contact(self, every: bool) -> None:
+        self._steps.every_contact = every
 
     @property
     def held_in_step(self) -> Floats:

@@ -60,7 +60,7 @@ class Stepper:
 
     state: as the last step ended, after a step of last_step s; memory: of its contacts; held, reaction: (j, 6) N s and N m s,
     what joints did in the last step, in their coordinates, and on their bodies B since the frame began. pull: a body that is
-    pulled by a hand, None for none.
+    pulled by a hand, None for none. every_contact: leave no contact of meshes out.
     """
 
     def __init__(
@@ -100,6 +100,7 @@ class Stepper:
         self.place(0.0, 1.0, self.step)
         self.fields = Fields(spec, self.bodies, settings.substeps) if spec.fields else None
         self.pull: Pull | None = None
+        self.every_contact = False
         self.joints = Joints(spec, self.bodies, self.bending, self.state)
         solved = self.joints, self.deformation, self.moving
         rolling = Rolling(self.bodies, self._impacts, self.deformation, self.moving, self.bending.bends)
@@ -276,7 +277,8 @@ class Stepper:
                 begin = self.bending.begin(begin, state)
                 self.deformation.bend(state.modal)
                 self.deformation.bend_on(self.bending.velocities(begin, begin.unknowns(begin.bodies.predicted)))
-            contacts = self._collider.contacts(state, begin.awake, begin.bodies.predicted, h, begin.bodies.rotation)
+            ahead = begin.bodies.predicted, h, begin.bodies.rotation
+            contacts = self._collider.contacts(state, begin.awake, *ahead, self.every_contact)
             if not self._wake_met(contacts, begin.awake):
                 begin = begin.with_contacts(contacts, self.together.rest)
                 speed = self._impacts.reach(begin.bodies.twist, 1.0)

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The block feeder of Baraff 1994, in m, kg and s; all numbers are ours."""
+"""The machines of Baraff 1994, a block feeder and a double-action jack, in m, kg and s; all numbers are ours."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
 from ..scene.joints import FREE_AXIS, LOCKED, JointSpec
-from ..scene.parts import box, cylinder_shape, ground, pair_material
-from ..scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec
+from ..scene.parts import axis_angle, box, cylinder_shape, ground, pair_material
+from ..scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 from .flexible import still
 from .jointed import X_TO_Y, Z_TO_Y
 
-__all__ = ["block_feeder"]
+__all__ = ["block_feeder", "double_action_jack"]
 
 AHEAD, SIDEWAYS = np.eye(3)[:2]
 IRON, OAK = 7850.0, 700.0  # kg / m^3
@@ -56,14 +57,102 @@ def block_feeder(
     drive = replace(FREE_AXIS, motor_velocity=2.0 * math.pi * turns, motor_force=STRONG)
     free = FREE_AXIS, FREE_AXIS, FREE_AXIS
     joints = (
-        _hinge("Crank", "", "Wheel", hub),
-        JointSpec("Motor", "", "Wheel", hub, X_TO_Y, linear=free, angular=(drive, FREE_AXIS, FREE_AXIS)),
+        _hinge("Crank", "Table", "Wheel", hub),
+        JointSpec("Motor", "Table", "Wheel", hub, X_TO_Y, linear=free, angular=(drive, FREE_AXIS, FREE_AXIS)),
         _hinge("Crank Pin", "Wheel", "Rod", pin),
         _hinge("Pusher Pin", "Rod", "Pusher", np.array([back, 0.0, hub[2]])),
-        JointSpec("Guide", "", "Pusher", np.array(place), linear=(FREE_AXIS, LOCKED, LOCKED)),
+        JointSpec("Guide", "Table", "Pusher", np.array(place), linear=(FREE_AXIS, LOCKED, LOCKED)),
     )
     apart = ("Wheel", "Rod"), ("Rod", "Pusher")
     return SceneSpec(tuple(bodies), frame_end=frames, joints=joints, excluded=apart)
+
+
+def double_action_jack(
+    load: float = 40.0, turns: float = 0.75, mu: float = 0.3, pitch: float = 0.06, teeth: int = 14, frames: int = 121
+) -> SceneSpec:
+    """A crank rocks a lever; of two struts on it the one that rises lifts a rack by a tooth, while the other sinks by two.
+
+    load: kg, on the rack. turns: of the crank a second, each two strokes. mu: of all surfaces. pitch: m, of the teeth.
+    """
+    wood, p = pair_material(mu), pitch
+    # pins of the struts rise and sink by 0.66 p: a stroke of 1.32 p is a tooth, and room to come under the next one
+    arm, handle, strut, rod, swing = 3.0 * p, 6.0 * p, 5.0 * p, 6.0 * p, 0.22
+    level = 8.0 * p
+    root, tip = 0.5 * p, 0.8 * p
+    low = level + strut + 0.01 * p - p * (teeth - 1)
+    rack = BodySpec("Rack", BodyKind.ACTIVE, _rack_shape(teeth, p, root, tip, 0.8 * p), np.array([0.0, 0.0, low]), density=OAK)
+    top, edge = low + (teeth + 0.5) * p, 4.0 * p
+    bodies = [
+        ground(wood),
+        still("Post", (0.8 * p, 0.6 * p, level + 0.4 * p), (0.0, 1.5 * p, 0.5 * level + 0.2 * p), wood),
+        replace(rack, material=wood),
+        box("Load", (edge, edge, edge), (0.0, 0.0, top + 0.501 * edge), wood, load),
+    ]
+    begin, end = np.array([-arm - 0.4 * p, 0.8 * p, level]), np.array([handle + 0.4 * p, 0.8 * p, level])
+    bodies.append(_bar("Lever", begin, end, (0.4 * p, 0.5 * p), wood))
+    joints = [
+        JointSpec("Guide", "Post", "Rack", np.array([0.0, 0.0, low]), linear=(LOCKED, LOCKED, FREE_AXIS)),
+        _hinge("Fulcrum", "Post", "Lever", np.array([0.0, 0.8 * p, level])),
+    ]
+    for name, side in (("Left Strut", -1.0), ("Right Strut", 1.0)):
+        foot, head = np.array([side * arm, 0.0, level]), np.array([side * (root + 0.01 * p), 0.0, level + strut])
+        bodies.append(_bar(name, foot, head, (0.8 * p, 0.3 * p), wood, taper=2.5 * p))
+        joints.append(_hinge(f"{name} Pin", "Lever", name, foot))
+    grip = np.array([handle, 1.3 * p, level])
+    hub = np.array([handle - handle * swing, 1.8 * p, level - rod])
+    pin = hub + handle * swing * AHEAD - 0.5 * p * SIDEWAYS
+    wheel = BodySpec("Wheel", BodyKind.ACTIVE, cylinder_shape(1.3 * handle * swing, 0.4 * p), hub, Z_TO_Y, density=IRON)
+    # what lifts the load takes swing times its weight on an arm
+    drive = replace(FREE_AXIS, motor_velocity=2.0 * math.pi * turns, motor_force=STRONG + 9.81 * load * arm)
+    free = FREE_AXIS, FREE_AXIS, FREE_AXIS
+    bodies += [replace(wheel, material=wood), _bar("Rod", pin, grip, (0.4 * p, 0.4 * p), wood)]
+    joints += [
+        _hinge("Crank", "Post", "Wheel", hub),
+        JointSpec("Motor", "Post", "Wheel", hub, X_TO_Y, linear=free, angular=(drive, FREE_AXIS, FREE_AXIS)),
+        _hinge("Crank Pin", "Wheel", "Rod", pin),
+        _hinge("Handle Pin", "Rod", "Lever", grip),
+    ]
+    return SceneSpec(tuple(bodies), frame_end=frames, joints=tuple(joints))
+
+
+def _bar(name: str, begin: np.ndarray, end: np.ndarray, section, material: MaterialSpec, taper: float = 0.0) -> BodySpec:
+    """A bar of oak in a plane of x and z, `section` m wide along y and across; in `taper` m its end narrows to an edge."""
+    along = end - begin
+    length, (wide, thick) = float(np.linalg.norm(along)), section
+    shoulder = 0.5 * length - taper
+    profile = [(x, z) for x in (-0.5 * thick, 0.5 * thick) for z in (-0.5 * length, shoulder)]
+    profile += [(0.0, 0.5 * length)] if taper else []
+    shape = ShapeSpec(ShapeKind.HULL, np.array([[x, y, z] for y in (-0.5 * wide, 0.5 * wide) for x, z in profile]))
+    turn = axis_angle((0.0, 1.0, 0.0), math.atan2(along[0], along[2]))
+    return BodySpec(name, BodyKind.ACTIVE, shape, 0.5 * (begin + end), turn, density=OAK, material=material)
+
+
+def _rack_shape(teeth: int, pitch: float, root: float, tip: float, wide: float) -> ShapeSpec:
+    """A rack along z, so many m wide along y, with a plate on top: teeth on both sides are flat below, and slope above.
+
+    root, tip: m, from the middle to the teeth's feet and ends.
+    """
+    reach, thick = 2.0 * pitch, 0.5 * pitch
+    right = [(x, k * pitch) for k in range(teeth) for x in (root, tip)]
+    right += [(root, teeth * pitch), (reach, teeth * pitch), (reach, teeth * pitch + thick)]
+    n = len(right)
+    outline = right + [(-x, z) for x, z in right[::-1]]
+    feet = [*range(0, 2 * teeth + 1, 2)]
+    faces = [(2 * n - 1 - a, a, b) for a, b in pairwise(feet)] + [(2 * n - 1 - a, b, 2 * n - 1 - b) for a, b in pairwise(feet)]
+    for k in feet[:-1]:
+        faces += [(k, k + 1, k + 2), (2 * n - 1 - k, 2 * n - 3 - k, 2 * n - 2 - k)]
+    # the plate, whose lower edge has the feet of the uppermost teeth in it
+    foot = feet[-1]
+    faces += [(foot, foot + 1, foot + 2), (foot, foot + 2, foot + 3), (foot, foot + 3, 2 * n - 1 - foot)]
+    faces += [(2 * n - 1 - foot, foot + 3, 2 * n - 2 - foot)]
+    m = len(outline)
+    vertices = np.array([[x, y, z] for y in (-0.5 * wide, 0.5 * wide) for x, z in outline])
+    # a face of the outline runs from x to z, so that it faces -y
+    triangles = list(faces) + [(m + a, m + c, m + b) for a, b, c in faces]
+    for a in range(m):
+        b = (a + 1) % m
+        triangles += [(a, m + b, b), (a, m + a, m + b)]
+    return ShapeSpec(ShapeKind.MESH, vertices, np.array(triangles, dtype=np.int32))
 
 
 def _hinge(name: str, a: str, b: str, place: np.ndarray) -> JointSpec:

@@ -12,54 +12,55 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..scene.deformable import DeformableSpec
-from ..scene.parts import axis_angle, block, box_shape, ground, pair_material
+from ..scene.deformable import DeformableSpec, Elasticity
+from ..scene.parts import axis_angle, block, cylinder_shape, ground, pair_material
 from ..scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeSpec
 from .creatures import bunny, dinosaur
 from .flexible import sheet, still
-from .published import jamming_tube
+from .published import cells_shape, jamming_tube
 
 __all__ = ["bunnies_on_arches", "bunny_drop", "composites", "dinosaurs", "rubber_jam"]
 
 OF_RUBBER = 1100.0  # kg / m^3
 OF_STONE = 2400.0
-OF_PLATES = 2700.0
-SHEET_EDGE, SHEET_THICKNESS, PLATE_THICKNESS = 0.2, 0.03, 0.005  # m
-LAYERS_OF_A_PILE = ("Sheet", "Sheet", "Plate") * 3 + ("Sheet", "Plate")
+STRANDS = 4  # of a woven square, either way
 
 
 def composites(
     mu=(0.5, 0.3, 0.1),
-    young=(2e6, 2e5),
-    slope: float = 0.2,
+    young=(6e7, 3.2e7),
     modes: int = 18,
-    divisions: int = 2,
+    pitch: float = 0.05,
+    divisions: int = 1,
     frames: int = 73,
 ) -> SceneSpec:
-    """Piles of rubber sheets and thin rigid plates on a slope: those with friction enough cohere, soft ones lean and wobble.
+    """Eight strands woven into a square that hangs on two pegs, for each coefficient and stiffness: too little of both, and it
+    comes apart.
 
     The paper's are the three coefficients, mu, which are columns, that one row is stiffer than the other, and the 192 degrees
-    of freedom of one pile, as of seven sheets with 18 modes and four plates; its strips are woven, and hang on pegs. young: Pa,
-    of a row each. slope: its tangent. divisions: faces along the edges of a sheet; contacts grow with their square.
+    of freedom of one square, as of eight strands with 18 modes. Strands lie over and under each other at rest, so that they
+    have to bend to slide. young: Pa, of a row each. pitch: m, of strands. divisions: faces across one; contacts grow with them.
     """
-    angle = math.atan(slope)
-    turned, (sine, cosine) = axis_angle((0.0, 1.0, 0.0), angle), (math.sin(angle), math.cos(angle))
-    turn = np.array([[cosine, 0.0, sine], [0.0, 1.0, 0.0], [-sine, 0.0, cosine]])
-    bodies = [ground(pair_material(1.0), turned)]
-    shape = sheet((SHEET_EDGE, SHEET_EDGE, SHEET_THICKNESS), (divisions, divisions, 1))
-    plate = box_shape((SHEET_EDGE, SHEET_EDGE, PLATE_THICKNESS))
+    shape, side, half = _strand(pitch, divisions), STRANDS * pitch, 0.5 * (STRANDS - 1)
+    bodies, peg = [ground(pair_material(0.5))], 0.12 * pitch
+    # along x and along z, each before and behind what it crosses first
+    wefts = axis_angle((1.0, 0.0, 0.0), 0.5 * math.pi), axis_angle((1.0, 0.0, 0.0), -0.5 * math.pi)
+    warps = np.array([0.5, -0.5, -0.5, -0.5]), np.array([0.5, 0.5, -0.5, 0.5])
     for row, stiffness in enumerate(young):
-        spec = DeformableSpec(young=stiffness, poisson=0.4, modes=modes, resolution=12, damping_ratio=0.2)
+        spec = DeformableSpec(young=stiffness, poisson=0.4, modes=modes, resolution=40, damping_ratio=0.2)
         for column, coefficient in enumerate(mu):
-            at, material, pile = 0.0, pair_material(coefficient), f"{row + 1}.{column + 1}"
-            for layer, kind in enumerate(LAYERS_OF_A_PILE):
-                thick = SHEET_THICKNESS if kind == "Sheet" else PLATE_THICKNESS
-                place = turn @ (3.0 * SHEET_EDGE * (row - 0.5), 1.8 * SHEET_EDGE * (1 - column), at + 0.5 * thick)
-                at += thick + 1e-5
-                body = BodySpec(f"{kind} {pile}.{layer + 1}", BodyKind.ACTIVE, plate, place, turned, material=material)
-                if kind == "Sheet":
-                    body = replace(body, shape=shape, density=OF_RUBBER, deformable=spec)
-                bodies.append(body if body.deformable else replace(body, density=OF_PLATES))
+            middle = side * np.array([1.8 * (column - 0.5 * (len(mu) - 1)), 0.0, 0.8 + 1.8 * (len(young) - 1 - row)])
+            material, square = pair_material(coefficient), f"{row + 1}.{column + 1}"
+            for i in range(STRANDS):
+                at = (i - half) * pitch
+                for name, turns, place in (("Weft", wefts, (0.0, 0.0, at)), ("Warp", warps, (at, 0.0, 0.0))):
+                    strand = BodySpec(f"{name} {square}.{i + 1}", BodyKind.ACTIVE, shape, middle + place, turns[i % 2])
+                    bodies.append(replace(strand, density=OF_RUBBER, material=material, deformable=spec))
+            under = (half - 0.25) * pitch - peg - 1e-5
+            for name, x in (("Left", -pitch), ("Right", pitch)):
+                place = middle + np.array([x, 0.0, under])
+                post = cylinder_shape(peg, 1.2 * pitch)
+                bodies.append(BodySpec(f"{name} Peg {square}", BodyKind.PASSIVE, post, place, wefts[0], material=material))
     return SceneSpec(tuple(bodies), frame_end=frames)
 
 
@@ -70,14 +71,16 @@ def dinosaurs(
     young: float = 2e6,
     modes: int = 29,
     cells: int = 22,
+    kind: Elasticity = Elasticity.LINEAR,
     frames: int = 121,
 ) -> SceneSpec:
     """Rubber dinosaurs thrown together from all sides, which end in a pile.
 
-    The paper's are mu and 315 degrees of freedom, which are nine with 29 modes. speed: m/s. young: Pa. cells: faces along one.
+    The paper's are mu, 315 degrees of freedom, which are nine with 29 modes, and that these are of large bends, twice as
+    dear. speed: m/s. young: Pa. cells: faces along one.
     """
     shape, material, bodies = dinosaur(cells=cells), pair_material(mu), []
-    bending = DeformableSpec(young=young, poisson=0.4, modes=modes, resolution=24, damping_ratio=0.1) if modes else None
+    bending = DeformableSpec(kind, young, 0.4, modes, resolution=24, damping_ratio=0.1) if modes else None
     for i in range(count):
         angle, level = 2.0 * math.pi * i / count, 0.35 + 0.25 * (i % 3)
         outward = np.array([math.cos(angle), math.sin(angle), 0.0])
@@ -159,6 +162,21 @@ def rubber_jam(
             body = replace(body, shape=cube, deformable=spec)
         bodies.append(body)
     return replace(rigid, bodies=tuple(bodies))
+
+
+def _strand(pitch: float, divisions: int) -> ShapeSpec:
+    """A strand along x over and under STRANDS others, half a pitch wide, a fifth thick, that hooks behind the next."""
+    wide, thick = 0.5 * pitch, 0.2 * pitch
+    lines, level = [], []
+    for i in range(-1, STRANDS + 1):
+        middle = (i - 0.5 * (STRANDS - 1)) * pitch
+        lines += [middle - 0.5 * wide, middle + 0.5 * wide]
+        level += 2 * [(0.5 * thick + 2e-5) * (1 - 2 * (i % 2))]
+    lines[0], lines[-1] = lines[0] + 0.85 * wide, lines[-1] - 0.85 * wide
+    y, z = np.linspace(-0.5 * wide, 0.5 * wide, divisions + 1), (-0.5 * thick, 0.5 * thick)
+    shape = cells_shape(lines, y, z, np.ones((len(lines) - 1, divisions, 1), dtype=bool))
+    bent = shape.vertices + np.interp(shape.vertices[:, :1], lines, level) * np.array([0.0, 0.0, 1.0])
+    return ShapeSpec(shape.kind, bent, shape.triangles)
 
 
 def _round_arch(name: str, foot: np.ndarray, blocks: int, material: MaterialSpec) -> list[BodySpec]:

@@ -7,8 +7,8 @@ Sleep is on, as a user has it, but for the scenes whose names end in "awake". A 
 of the processor; the table says how far it came. Figures of every second of film go to build/bench/long as they come, one file
 a scene, and the pictures and the table are made of all files that are there, so scenes may be run one by one.
 
-Energy is that of the middle of the last step, to which velocities belong. Drift is the furthest that any body is from where it
-was a minute after the beginning; bodies that swing or turn drift by what they swing.
+Energy is that of the middle of the last step, to which velocities belong, with that of modes. Drift is the furthest that any
+body is from where it was a minute after the beginning; bodies that swing or turn drift by what they swing.
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ from time import process_time
 import numpy as np
 
 import solver_core as sc
+from solver_core.dynamics.model.bending import Bending
 from solver_core.dynamics.model.bodies import build_bodies
 from solver_core.dynamics.model.frame import Frame
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.scene.spec import SceneSpec
 from solver_core.scenes import jointed as jointed_scenes
+from solver_core.scenes import machines as machine_scenes
 from solver_core.scenes import plain as scenes
 from solver_core.scenes import published as published_scenes
+from solver_core.scenes import published_bending as bending_scenes
 
 from .records import on_one_thread, write_rows
 
@@ -63,6 +66,13 @@ SCENES: dict[str, tuple[Callable[[], SceneSpec], dict[str, object]]] = {
     "hanging chain": (jointed_scenes.hanging_chain, {}),
     "Newton's cradle": (jointed_scenes.newtons_cradle, {"substeps": jointed_scenes.CRADLE_SUBSTEPS}),
     "four-ball solid": (jointed_scenes.four_ball_solid, {}),
+    "chairs": (published_scenes.chairs, {}),
+    "dinosaurs": (bending_scenes.dinosaurs, {"tolerance": 1e-4}),
+    "bunnies on arches": (bending_scenes.bunnies_on_arches, {"tolerance": 1e-4}),
+    "jamming rubber": (bending_scenes.rubber_jam, {"tolerance": 1e-4}),
+    "composites": (bending_scenes.composites, {"tolerance": 1e-4}),
+    "block feeder": (machine_scenes.block_feeder, {}),
+    "double-action jack": (machine_scenes.double_action_jack, {}),
     "slope, mu above, awake": (scenes.slope, {"sleeping": False}),
     "tower, awake": (scenes.tower, {"sleeping": False}),
     "masonry arch, awake": (scenes.arch, {"sleeping": False}),
@@ -73,14 +83,14 @@ SCENES: dict[str, tuple[Callable[[], SceneSpec], dict[str, object]]] = {
 class Measure:
     """What is measured of the frames of a scene."""
 
-    def __init__(self, spec: SceneSpec, step: float) -> None:
-        """step: s, of the simulation."""
+    def __init__(self, spec: SceneSpec, step: float, omega: np.ndarray) -> None:
+        """step: s, of the simulation. omega: (k,) rad/s, of all modes."""
         bodies, _ = build_bodies(spec)
         self._model, self._arm, self._step = bodies.model, bodies.center_of_mass, step
-        self._moving = bodies.model.dof >= 0
+        self._moving, self._omega = bodies.model.dof >= 0, omega
         self._reference: np.ndarray | None = None
 
-    def __call__(self, frame: Frame, seconds: float) -> dict[str, float]:
+    def __call__(self, frame: Frame, seconds: float, modal_velocity: np.ndarray) -> dict[str, float]:
         moving, model = self._moving, self._model
         rotation = matrices(np.ascontiguousarray(frame.poses[:, 3:]))[moving]
         velocity, spin = frame.velocities[moving, :3], frame.velocities[moving, 3:]
@@ -90,12 +100,14 @@ class Measure:
         mass = model.mass[moving]
         turning = np.einsum("nij,njk,nlk,nl->ni", rotation, model.inertia[moving], rotation, spin)
         kinetic = 0.5 * float((mass * (velocity**2).sum(axis=1)).sum() + (spin * turning).sum())
+        kinetic += 0.5 * float(modal_velocity @ modal_velocity)
+        bent = self._omega * (frame.modal - 0.5 * self._step * modal_velocity)
         if self._reference is None and seconds >= FIRST_MINUTE:
             self._reference = frame.poses[moving, :3].copy()
         away = 0.0 if self._reference is None else np.linalg.norm(frame.poses[moving, :3] - self._reference, axis=1).max()
         momentum = (mass[:, None] * velocity).sum(axis=0)
         return {
-            "energy": kinetic - float(mass @ (place @ model.gravity)),
+            "energy": kinetic + 0.5 * float(bent @ bent) - float(mass @ (place @ model.gravity)),
             "kinetic": kinetic,
             "momentum": float(np.linalg.norm(momentum)),
             "turning": float(np.linalg.norm((np.cross(place, mass[:, None] * velocity) + turning).sum(axis=0))),
@@ -107,8 +119,11 @@ def run(name: str, frames: int, minutes: float) -> None:
     """Run a scene and write its file."""
     make, settings = SCENES[name]
     spec = replace(make(), frame_end=frames + 1)
-    running = sc.Simulation(spec, **settings)  # pyright: ignore[reportArgumentType]
-    measure = Measure(spec, spec.time_scale / (spec.fps * running.settings.substeps))
+    bending = Bending.of_scene(spec)
+    modes = dict(zip(bending.body.tolist(), bending.reduced, strict=True))
+    running = sc.Simulation(spec, modes=modes, **settings)  # pyright: ignore[reportArgumentType]
+    omega = np.concatenate([np.zeros(0), *(body.omega for body in bending.reduced)])
+    measure = Measure(spec, spec.time_scale / (spec.fps * running.settings.substeps), omega)
     missed, overlap, begin = 0, 0.0, process_time()
     every = round(spec.fps)
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -122,9 +137,10 @@ def run(name: str, frames: int, minutes: float) -> None:
             overlap = max(overlap, 1e3 * float(statistics.deepest_overlap.max()))
             if i % every:
                 continue
-            spent = process_time() - begin
-            row = {"seconds": i / spec.fps, **measure(frame, i / spec.fps), "overlap": overlap, "missed": missed}
-            writer.writerow(row | {"asleep": int(statistics.asleep[-1]), "processor": spent})
+            spent, seconds = process_time() - begin, i / spec.fps
+            found = measure(frame, seconds, running.checkpoint()["modal_velocity"])
+            counts = {"overlap": overlap, "missed": missed, "asleep": int(statistics.asleep[-1])}
+            writer.writerow({"seconds": seconds, **found, **counts, "processor": spent})
             file.flush()
             overlap = 0.0
             if spent > 60.0 * minutes:

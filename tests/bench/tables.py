@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write the tables of README.md, docs/measured.md, docs/rivals.md and docs/contact-problems.md from docs/measured/*.csv.
+"""Write the tables of README.md, docs/measured.md, docs/rivals.md, docs/contact-problems.md and docs/flexible.md from
+docs/measured/*.csv.
 
     python -m tests.bench.tables [--check]
 
@@ -18,7 +19,7 @@ from .csv_tables import Cell, Row, Table, number, page_with_tables, pair, ratio,
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ROOT / "docs" / "measured"
-PAGES = (ROOT / "README.md", ROOT / "docs" / "measured.md", ROOT / "docs" / "rivals.md", ROOT / "docs" / "contact-problems.md")
+PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("measured", "rivals", "contact-problems", "flexible")))
 
 BULLET, BULLET_MORE = "Bullet, 10 and 10", "Bullet, 40 and 50"
 METHODS = {"published": "plain", "accelerated": "default", "pivot": "pivoting"}
@@ -53,6 +54,12 @@ def true(values: list[str]) -> float:
 def first(*names: str) -> Cell:
     """The first of these figures that the row has."""
     return lambda row: next((number(name)(row) for name in names if row[name]), "")
+
+
+def iterations(start: str) -> Cell:
+    """Iterations of a step, "over" their mean where some steps were given up."""
+    mean_of = number(f"iterations {start}")
+    return lambda row: ("over " if int(row[f"given up {start}"]) else "") + mean_of(row)
 
 
 def time_of(engine: str) -> Cell:
@@ -210,12 +217,25 @@ TABLES = {
         {
             "scene": text("scene"),
             "rule": named("rule", PROJECTIONS),
+            "contacts (paper)": pair(number("contacts"), number("paper's contacts")),
             "warm (paper)": pair(number("iterations warm"), text("paper's warm")),
             "cold (paper)": pair(number("iterations cold"), text("paper's cold")),
             "ms cold (paper)": pair(number("ms a solve cold"), number("paper's ms")),
             "moved, mm": number("moved mm"),
         },
         where=lambda row: float(row["tolerance"]) == 1e-4,
+    ),
+    "paper_tables_bending": Table(
+        {
+            "scene": text("scene"),
+            "rule": named("rule", PROJECTIONS),
+            "degrees of freedom": pair(number("degrees of freedom"), number("paper's degrees")),
+            "contacts": pair(number("contacts"), number("paper's contacts")),
+            "warm": pair(iterations("warm"), text("paper's warm")),
+            "cold": pair(iterations("cold"), text("paper's cold")),
+            "ms warm": pair(number("ms a solve warm"), number("paper's ms")),
+            "ms cold": number("ms a solve cold"),
+        },
     ),
     "paper_tables_faure": Table(
         {

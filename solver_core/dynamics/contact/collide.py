@@ -34,16 +34,19 @@ class Collider:
         self._together = together
         self._rest = rest_offsets(bodies.model.size)
 
-    def contacts(self, state: State, movable: Flags, twist: Floats, h: float, rotation: Floats | None = None) -> ContactSet:
+    def contacts(
+        self, state: State, movable: Flags, twist: Floats, h: float, rotation: Floats | None = None, every: bool = False
+    ) -> ContactSet:
         """Contacts that can close within h seconds with twists (n, 6); of two bodies one is movable (n,).
 
-        rotation: (n, 3, 3) of the state's orientations, where it is known already.
+        rotation: (n, 3, 3) of the state's orientations, where it is known already. every: leave none of meshes out.
         """
         shapes, model, excluded = self._bodies.shapes, self._bodies.model, self._together.excluded
         turned: Floats = matrices(state.orientation) if rotation is None else rotation
         reach = 2.0 * self._rest + self._impacts.turning_reach(twist, h) + self._deformation.reach(h)
         scene = Scene(state.position, turned, reach, h * twist[:, :3], model.collections, movable, excluded)
-        contacts = detect_all(shapes, scene, self._threads, self._deformation.bends)
+        whole = np.ones(len(reach), np.bool_) if every else self._deformation.bends
+        contacts = detect_all(shapes, scene, self._threads, whole)
         return self._deformation.spanning(contacts, state.position, turned, self._rest)
 
     def neighbours(self, state: State) -> Ints:

@@ -50,7 +50,7 @@ JOINTED = [
     "four_ball_solid",
 ]
 PUBLISHED = ["bombarded_card_house", "catenary_arch", "jamming_tube", "log_house", "rods_of_1991", "bar_on_four_feet"]
-PUBLISHED += ["block_feeder", "bunny_drop"]
+PUBLISHED += ["block_feeder", "double_action_jack", "bunny_drop"]
 FLEXIBLE = ["chairs", "bookshelf", "diving_board", "soft_heap", "card_bridge"]
 FLEXIBLE += ["composites", "dinosaurs", "bunnies_on_arches", "rubber_jam"]
 PLAIN = ["card_house", "arch", "tower", "wall", "dominoes", "slope", "dropped_cube", "jamming_rod"]
@@ -83,6 +83,7 @@ def test_what_is_added_is_what_is_meant(scene, extension, name):
         if body.deformable is not None:
             meant, made = vars(body.deformable), vars(other.deformable)
             assert all(made[what] == pytest.approx(meant[what], rel=1e-6) for what in meant if what not in ("kind", "pinned"))
+            assert other.deformable.kind is body.deformable.kind
             assert len(other.shape.vertices) == len(body.shape.vertices)
         assert (other.path is None) == (body.path is None)
         if body.path is not None:
@@ -92,7 +93,7 @@ def test_what_is_added_is_what_is_meant(scene, extension, name):
         assert max(distances.min(axis=0).max(), distances.min(axis=1).max()) < 1e-6 * max(size, 1.0)
 
 
-@pytest.mark.parametrize("name", [*JOINTED, "block_feeder"])
+@pytest.mark.parametrize("name", [*JOINTED, "block_feeder", "double_action_jack"])
 def test_joints_are_added_as_they_are_meant(scene, extension, name):
     wanted = scene_named(name)
     scene.cursor.location = (1.0, 2.0, 0.0)
