@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where all objects of a file stand, read at once: asked one by one, a thousand of them take longer than all else in a frame."""
+"""Where all objects of a file stand, read at once: asked one by one, a thousand take longer than all else in a frame."""
 
 from __future__ import annotations
 

@@ -32,7 +32,12 @@ def placed(monkeypatch):
     from stiction.addon.bake import playback
 
     names, place = [], playback.place
-    monkeypatch.setattr(playback, "place", lambda objects, basis: (names.extend(ob.name for ob in objects), place(objects, basis)))
+
+    def noted(objects, basis):
+        names.extend(ob.name for ob in objects)
+        place(objects, basis)
+
+    monkeypatch.setattr(playback, "place", noted)
     return names
 
 
