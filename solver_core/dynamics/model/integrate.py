@@ -6,6 +6,7 @@ from __future__ import annotations
 from ...compile.kernel import kernel
 from ..motion.free_rotation import rotate_freely
 from ..motion.rotation import rotate_by
+from .bodies import RIGID
 from .predict import is_locked
 
 __all__ = ["integrate"]
@@ -17,7 +18,8 @@ def integrate(model, state, bodies, offset, v, apart, h):
 
     bodies: the `Prediction` of the step, without contacts. What v changes of the angular velocity changes the angular momentum,
     with which the body turns freely then: kick and drift, each exact, so that the two are symplectic together (Dullweber,
-    Leimkuhler, McLachlan 1997). A body with locked axes turns by v. offset: as in a `System`.
+    Leimkuhler, McLachlan 1997). A body with locked axes turns by v. What stands still is where it was to the last bit, which no
+    turn by nothing would leave it. offset: as in a `System`.
     """
     for b in range(model.dof.size):
         d = model.dof[b]
@@ -25,6 +27,10 @@ def integrate(model, state, bodies, offset, v, apart, h):
             continue
         at = offset[d]
         turn, momentum = state.orientation[b], state.angular_momentum[b]
+        if not (v[at : at + RIGID].any() or apart[at : at + RIGID].any()):
+            state.velocity[b] = 0.0
+            momentum[:] = 0.0
+            continue
         w = bodies.predicted[b, 3:]
         for i in range(3):
             state.velocity[b, i] = v[at + i]
