@@ -64,7 +64,7 @@ class Playback:
 
     def __init__(self, reader: FrameCacheReader):
         self.reader = reader
-        self._all: NDArray[np.int32] | None = None
+        self._all = np.zeros(0, np.int32)  # identities, when these were looked for
         self._baked: Baked | None = None
         # (k, 7) the poses that are shown, not numbers where nothing is known, and (k, .) the channels of the objects
         self._poses, self._channels = np.zeros((0, 7)), np.zeros((0, 0), np.float32)

@@ -46,9 +46,9 @@ class Standstill:
             return advance()
         before = situation()
         if self._taken is not None and before == self._situation:
-            row, *solved = self._taken
+            row, begin, solution = self._taken
             if kept is not None:
-                kept.add(*solved)
+                kept.add(begin, solution)
             return [row]
         rows = advance()
         changed_nothing = len(rows) == 1 and rows[0]["status"] == Status.SOLVED and before == situation()
