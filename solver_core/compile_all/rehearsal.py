@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a bake may call, called once in small: so that all its kernels are compiled, and for the types that bakes give them.
+"""What bakes and solves may call, called once in small: so that all kernels are compiled, and for the types they are given.
 
 numba compiles a kernel for the types of its first arguments. Which those are is known only in the code that calls it, nowhere
 else, so that code is run, on scenes of a few bodies: parts that share few kernels first, which can be compiled at the same
@@ -23,6 +23,8 @@ from ..dynamics.motion.deformation import Deformation
 from ..dynamics.motion.rotation import matrices
 from ..dynamics.simulation import Simulation
 from ..dynamics.solve.islands import has_large_island
+from ..problem.contact_problem import ContactProblem
+from ..problem.many_problems import ContactProblems
 from ..problem.system import one_body
 from ..scene.deformable import DeformableSpec, Elasticity
 from ..scene.fields import FieldKind, FieldSpec
@@ -34,11 +36,14 @@ from ..solvers.block_operator import State
 from ..solvers.coulomb.subdomains import begin_large, regions_around, solve_subdomains
 from ..solvers.criteria import criteria_at
 from ..solvers.effort import effort_of_a_step
+from ..solvers.solve import solve
+from ..solvers.solve_many import solve_many
 
 __all__ = ["PARTS", "Part"]
 
 STEP = 1.0 / 240.0  # s
 UNREACHABLE = 1e-15  # a tolerance that no answer reaches
+COUPLED = 30  # contacts of a matrix: more than are built and solved as few
 FAST = 20.0  # m/s, and rad/s: farther in a step than bodies of this size are thick
 
 
@@ -75,6 +80,22 @@ def staggered() -> None:
         solve_cube(staggering=variant, polygon_sides=0)
     solve_cube(polygon_sides=8)
     large()
+
+
+def given_problems() -> None:
+    """A particle on the ground as who has a contact problem gives it: alone and as one of many, and many as one matrix, with
+    friction and without."""
+    G, g = np.eye(3), np.array([-1.0, 0.5, 0.0])
+    particle = ContactProblem.from_delassus(G, g, 0.5)
+    for method in ("staggered", "pivot", "energy"):
+        solve(particle, method)
+    solve(particle, "lemke", static_friction="signs")
+    solve(particle, "lemke", static_friction="creep", creep_speed=0.1)
+    solve_many(ContactProblems.from_delassus([G], [g], 0.5))
+    coupled = np.eye(3 * COUPLED) + 1.0
+    for mu in (0.5, 0.0):
+        for method in ("staggered", "pivot", "energy"):
+            solve(ContactProblem.from_delassus(coupled, np.tile(g, COUPLED), mu), method)
 
 
 def pivoting() -> None:
@@ -227,6 +248,7 @@ PARTS = (
     Part("Staggered Projections", staggered),
     Part("contacts of boxes and hulls", collide(polyhedra)),
     Part("pivoting", pivoting, ("Staggered Projections",)),
+    Part("contact problems", given_problems, ("pivoting",)),
     Part("meshes", collide(meshes), ("contacts of boxes and hulls",)),
     Part("cylinders and cones", collide(rounds), ("contacts of boxes and hulls",)),
     Part("cylinders and cones on meshes", collide(rounds_on_meshes), ("meshes", "cylinders and cones")),

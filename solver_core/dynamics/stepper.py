@@ -40,6 +40,7 @@ from .model.predict import Begin, predicted_step
 from .model.prescribed import Prescribed
 from .motion.deformation import Deformation
 from .pacing.parts import Parts
+from .pacing.standstill import Situation, Standstill, as_it_was_remembered
 from .pacing.successions import first_of_some
 from .sleeping import Sleep, laid_asleep, none_remembered
 from .solve.outcome import Attempt, Solution, combined, row_at_rest, step_row
@@ -81,7 +82,7 @@ class Stepper:
         self.memory = none_remembered()
         gravity_speed = strongest_gravity(spec) * self.step
         movable, radius = self.bodies.model.dof >= 0, self.bodies.shapes.radius
-        self.moving = MovingIslands(len(spec.bodies), settings)
+        self.moving = MovingIslands(np.where(movable, radius, 0.0), settings)
         self.sleep = Sleep(movable, radius, gravity_speed, self.step, settings.sleeping)
         self.sleep.lay(*laid_asleep(spec))
         self.bending = Bending.of_scene(spec, modes)
@@ -107,6 +108,7 @@ class Stepper:
         self._see, self._step_now = see, 0
         self._solver = StepSolver(spec, settings, *solved, rolling, threads, None if see is None else self._show)
         self.reaction, self.held = np.zeros((len(self.joints), 6)), np.zeros((len(self.joints), 6))
+        self._standstill = Standstill(spec)
 
     def advance(self, number: int) -> dict[str, Any]:
         """Advance by a time step, counted from 0 at the first frame; its row of statistics."""
@@ -116,7 +118,7 @@ class Stepper:
             self.wake(self.sleep.islands_of(np.arange(len(self.spec.bodies)) == self.pull.body))
         self._step_now = number
         with self._solver.one_step():
-            rows = [row_at_rest()] if self._rests(number) else self._advance_in_parts(number)
+            rows = [row_at_rest()] if self._rests(number) else self._rows(number)
         asleep = int(np.count_nonzero(self.sleep.asleep))
         if len(self.joints) and self.joints.break_by(self.held):
             self.follow_joints()
@@ -143,6 +145,19 @@ class Stepper:
         if len(self.joints):
             self.joints.advance(self.state, np.zeros_like(self.joints.memory.impulse), prescribed)
         return True
+
+    def _rows(self, step: int) -> list[dict[str, Any]]:
+        """The rows of a time step's parts; those of the last one where that changed nothing, and nothing has changed since."""
+        awake, advance = self.sleep.awake, partial(self._advance_in_parts, step)
+        moves = self.state.velocity[awake].any() or self.state.angular_momentum[awake].any()
+        if moves or self.pull is not None or self._see is not None:
+            return advance()
+        return self._standstill.rows(self._situation, advance, self.kept)
+
+    def _situation(self) -> Situation:
+        """All that a step begins with, but for what changes by itself."""
+        arrays = *self.state, *self.memory, self.sleep.awake, *self.moving.checkpoint().values(), np.array(self.last_step)
+        return tuple(array.tobytes() for array in arrays)
 
     def _advance_in_parts(self, step: int) -> list[dict[str, Any]]:
         """Advance by a time step, in parts from impact to impact where bodies would pass each other; the rows of these."""
@@ -304,10 +319,11 @@ class Stepper:
         """Take over the best that a step was solved for; its row of statistics."""
         solution = best.solution
         kept = with_borne(solution.memory, self.memory, begin.borne)
+        solution = solution._replace(memory=kept)
         if self.kept is not None:
-            self.kept.add(begin, solution._replace(memory=kept))
+            self.kept.add(begin, solution)
         self.together.loosen(begin.contacts, begin.awake)
-        poses, bears = (self.state.position, begin.bodies.rotation), solution.memory.impulse[:, 0] > 0.0
+        poses, bears = (self.state.position, begin.bodies.rotation), best.solution.memory.impulse[:, 0] > 0.0
         chosen = chosen_normals(self.bodies.shapes, *poses, solution.contacts, bears)
         self.state, self.last_step = best.moved, begin.h
         bending = self.deformation.bending_speed()
@@ -316,14 +332,17 @@ class Stepper:
         self.sleep.record_motion(solution.twist, solution.totals.status == Status.SOLVED, bending)
         found = {"approach": solution.approach, "taken": solution.taken}
         # what parts the overlaps of the next step is found anew: contacts that pushed once would push for ever, a little
-        self.memory = kept._replace(parting=np.zeros(len(kept.parting)), **found)
+        memory = kept._replace(parting=np.zeros(len(kept.parting)), **found)
+        self.memory = as_it_was_remembered(self.memory, memory, solution)
         if joints is not None:
             done = joints.held(solution.held[joints.triples])
             self.held += done.by_coordinate
             self.reaction += done.on_b
             self.joints.advance(self.state, solution.held, begin.bodies.twist)
         joined = None if joints is None else joints.bodies
-        return step_row(begin, solution, joined, solved, best.later.deepest, chosen)
+        row = step_row(begin, solution, joined, solved, best.later.deepest, chosen)
+        self._standstill.take(row, begin, solution)
+        return row
 
     def follow_modes(self) -> None:
         """Put the surfaces of bodies that bend where the state has them, to move on as it does."""

@@ -124,6 +124,11 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "tolerance in motion": Mechanism(
         (Edit(MOVING, "max(settings.tolerance, settings.moving_tolerance)", "settings.tolerance"),)
     ),
+    "what is slow stands still": Mechanism((Edit(MOVING, "if straight + radius[b] * turning <= slow:", "if slow < 0.0:"),)),
+    "steps that are known": Mechanism(
+        (Edit("dynamics/pacing/standstill.py", "before == self._situation:", "before == ():"),),
+        keeps_bits=True,
+    ),
     "what moves aims lower": Mechanism(
         (Edit("solvers/criteria.py", "TARGET, TARGET_OF_MOVING = 1e-3, 1e-1", "TARGET, TARGET_OF_MOVING = 1e-3, 1e-3"),)
     ),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which bodies tumble, and large islands in motion, which are solved to a tolerance of their own.
+"""Which bodies stand still, which tumble, and large islands in motion, which are solved to a tolerance of their own.
 
 What stands keeps what its steps leave over, so a wall is asked for all the digits of the tolerance, and has them for nothing:
 the impulses of the step before are the answer. In a heap that tumbles few of them hold for a step, the last digits cost ten
@@ -7,6 +7,10 @@ times what the first three do, and a settled one drifts by a hundredth of a mill
 island tumbles from the step on in which anything in it slides, rolls or parts faster than gravity makes it within a step, and
 its bodies do until they sleep. While they are many they are an island in motion, and asked for the tolerance in motion. Joints
 open by what is left of an error: islands in motion that are joined are asked for a tenth of it.
+
+An answer is off by what the solver aims at, and it is a choice whether its velocities are, or its momenta. What rests moves by
+that much in the one case, is stopped in the next step by impulses of no equilibrium, and these are the wrong ones a step later.
+So what is no faster stands still: its impulses hold it as nearly as any that would be found, and they do so in every step.
 """
 
 from __future__ import annotations
@@ -14,10 +18,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import kernel, leaf_kernel
+from ...compile.kernel import FALSE, kernel, leaf_kernel
 from ...linalg.disjoint_sets import join, root
 from ...problem.system import System, relative_velocity
 from ...scene.spec import ContactMethod, SolverSettings, Staggering
+from ...solvers.criteria import relative_target
+from .bodies import RIGID
 from .predict import Begin
 
 __all__ = ["MovingIslands"]
@@ -37,7 +43,9 @@ class MovingIslands:
     Both are only for Staggered Projections with proposals: the other methods are what was published.
     """
 
-    def __init__(self, count: int, settings: SolverSettings):
+    def __init__(self, radius: Floats, settings: SolverSettings):
+        """radius: (n,) m, from the centres of mass to the farthest points."""
+        count, self._radius = len(radius), radius
         self.members, self.tumbling = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
         self._asked = np.full(count, settings.tolerance)
         self._accelerated = settings.method is ContactMethod.STAGGERED and settings.staggering is Staggering.ACCELERATED
@@ -54,6 +62,10 @@ class MovingIslands:
             return np.full(moving, self._tolerance), np.zeros(moving, dtype=bool)
         now, of_bodies = begin.velocities, (self.tumbling, self.members, self._asked)
         return who_tumbles(system, begin.model.dof, now, begin.gravity_speed, self._tolerances, of_bodies)
+
+    def stop_what_stands(self, begin: Begin, v: Floats) -> None:
+        """Velocities (dof,) := 0 of bodies that are no faster than the solver's error, all points of them."""
+        stand_still(begin.model.dof, begin.offset, self._radius, begin.gravity_speed, self._tolerance, v)
 
     def rest(self) -> None:
         """Know of a step in which the solver moves nobody."""
@@ -74,6 +86,21 @@ class MovingIslands:
         self.members = np.array(checkpoint.get("moving_members", np.zeros_like(self.members)))
         self.tumbling = np.array(checkpoint.get("tumbling", self.members))
         self._asked = np.array(checkpoint.get("asked", np.where(self.members, self._in_motion, self._tolerance)))
+
+
+@kernel
+def stand_still(dof, offset, radius, gravity_speed, tolerance, v):
+    """Velocities (dof,) := 0 of rigid bodies of which no point is faster than what is aimed at for a tolerance, of the speed in
+    m/s that gravity gives in a step; radius: (n,) m. A body that bends may swing as slowly as that."""
+    slow = relative_target(tolerance, FALSE) * gravity_speed
+    for b in range(dof.size):
+        if dof[b] < 0 or offset[dof[b] + 1] - offset[dof[b]] != RIGID:
+            continue
+        own = v[offset[dof[b]] : offset[dof[b] + 1]]
+        straight = np.sqrt(own[0] * own[0] + own[1] * own[1] + own[2] * own[2])
+        turning = np.sqrt(own[3] * own[3] + own[4] * own[4] + own[5] * own[5])
+        if straight + radius[b] * turning <= slow:
+            own[:] = 0.0
 
 
 @kernel
