@@ -16,7 +16,7 @@ from ...compile.kernel import FALSE, kernel, leaf_kernel
 from ...geometry.hulls import convex_hull
 from ...geometry.shapes import HULL, MESH, PLANE, ShapeTable
 from ...geometry.surface_depth import triangle_depths
-from ...geometry.surface_table import SurfaceTable
+from ...geometry.surface_table import LEAF, SurfaceTable
 from ...linalg.vec3 import cross, distance2, divided, dot, negative, norm, set_vec, sub, vec
 from ..half_space import HalfSpace, height_of_box, plane_of
 from .queries import extent
@@ -24,6 +24,10 @@ from .queries import extent
 __all__ = ["SCRATCH", "Sweep", "Triangles", "all_triangles", "put_triangle", "swept_triangles", "take_scratch", "with_scratch"]
 
 SCRATCH = 2
+Vector = tuple[float, float, float]
+NOTHING = np.int64(0)
+# Numbers on the stack as a walk of two trees begins.
+ROOTS = np.int64(2)
 
 
 class Triangles(NamedTuple):
@@ -41,18 +45,24 @@ class Triangles(NamedTuple):
 
 
 class Sweep(NamedTuple):
-    """A mesh, and another collider that moves along a straight way.
+    """A mesh, and another collider that moves and turns against it for a while; vectors are in the mesh's axes.
 
-    mesh, other: their numbers. turn (3, 3), shift (3,): from the other's axes to the mesh's; way: (3,) m, in the mesh's axes.
-    grown: m, how near they are looked for.
+    mesh, other: their numbers. turn (3, 3), shift (3,): from the other's axes to the mesh's. way: (3,) m, of the other's centre
+    of mass against the mesh's. grown: m, how near they are looked for beside it. spin, other_spin: (3,) rad, by which each
+    turns about its centre of mass, at centre, other_centre (3,) m. bent: m, by which turning at most bends the ways of points.
     """
 
     mesh: int
     other: int
     turn: NDArray[np.float64]
     shift: NDArray[np.float64]
-    way: NDArray[np.float64]
+    way: Vector
     grown: float
+    spin: Vector
+    other_spin: Vector
+    centre: Vector
+    other_centre: Vector
+    bent: float
 
 
 class SweepWork(NamedTuple):
@@ -155,9 +165,10 @@ def sweeps_past(box, other, turn, shift, way, grown):
         for k in range(3):
             middle += 0.5 * turn[i, k] * (other[k] + other[3 + k])
             half += 0.5 * abs(turn[i, k]) * (other[3 + k] - other[k])
+        # along one axis, which most pairs of boxes are apart along, before there is a division
+        if middle + max(way[i], 0.0) < -half or middle + min(way[i], 0.0) > half:
+            return True
         if way[i] == 0.0:
-            if abs(middle) > half:
-                return True
             continue
         one, two = (-half - middle) / way[i], (half - middle) / way[i]
         enter, leave = max(enter, min(one, two)), min(leave, max(one, two))
@@ -181,8 +192,9 @@ def is_passed(box, other, plane, sweep):
 
 
 @leaf_kernel
-def fill_swept(shapes, surfaces, triangles, sweep, work, rows):
-    """Writes the rows of `swept_triangles` that there is room for, and returns how many there are."""
+def walk_swept(shapes, surfaces, triangles, sweep, work, size, rows, count):
+    """Goes on with the walk of `swept_triangles` from the pairs of nodes on the stack, so many numbers deep, and writes into
+    rows (., 2) from a count on, until there may be no room for those of two leaves: (size of the stack, count)."""
     mesh, other, stack, own, others = sweep.mesh, sweep.other, work.stack, work.own, work.others
     s, t = shapes.surface[mesh], shapes.surface[other]
     node_a, node_b = surfaces.first_node[s], 0
@@ -196,9 +208,7 @@ def fill_swept(shapes, surfaces, triangles, sweep, work, rows):
     else:
         for k in range(3):
             others[k], others[3 + k] = shapes.lower[other, k], shapes.upper[other, k]
-    stack[0], stack[1] = 0, 0
-    size, count = 2, 0
-    while size > 0:
+    while size > 0 and count + LEAF * LEAF <= len(rows):
         size -= 2
         node, beside = stack[size], stack[size + 1]
         box = surfaces.boxes[node_a + node]
@@ -222,17 +232,18 @@ def fill_swept(shapes, surfaces, triangles, sweep, work, rows):
         for place in range(surfaces.node_begin[node_a + node], surfaces.node_end[node_a + node]):
             f = triangle_a + surfaces.order[triangle_a + place]
             put_box(triangles.vertices, triangles.corners[f], own)
+            if is_passed(own, second, plane, sweep):
+                continue
             for slot in range(first, last):
                 g = -1
                 if is_mesh:
                     g = triangle_b + surfaces.order[triangle_b + slot]
                     put_box(triangles.vertices, triangles.corners[g], others)
-                if is_passed(own, others, plane, sweep):
-                    continue
-                if count < len(rows):
-                    rows[count, 0], rows[count, 1] = f, g
+                    if is_passed(own, others, plane, sweep):
+                        continue
+                rows[count, 0], rows[count, 1] = f, g
                 count += 1
-    return count
+    return size, count
 
 
 @kernel
@@ -241,8 +252,11 @@ def swept_triangles(shapes, surfaces, triangles, sweep):
     `grown` to each other while the other collider moves along a straight way, a `Sweep`."""
     rows = np.empty((64, 2), np.int64)
     work = SweepWork(np.empty(512, np.int64), np.empty(6), np.empty(6))
-    count = fill_swept(shapes, surfaces, triangles, sweep, work, rows)
-    if count > len(rows):
-        rows = np.empty((count, 2), np.int64)
-        fill_swept(shapes, surfaces, triangles, sweep, work, rows)
+    work.stack[0], work.stack[1] = 0, 0
+    size, count = walk_swept(shapes, surfaces, triangles, sweep, work, ROOTS, rows, NOTHING)
+    while size > 0:
+        larger = np.empty((4 * len(rows), 2), np.int64)
+        larger[:count] = rows[:count]
+        rows = larger
+        size, count = walk_swept(shapes, surfaces, triangles, sweep, work, size, rows, count)
     return rows[:count]
