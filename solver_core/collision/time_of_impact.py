@@ -262,8 +262,10 @@ def fastest_drift(triangles):
 
 
 @kernel_part
-def sweep_of(shapes, motion, pair, drift, turn, shift, work):
-    """The `Sweep` of a mesh, the first of a pair, and of the second, in work arrays turn (3, 3), shift (3,). drift: m/s."""
+def sweep_of(shapes, motion, pair, turn, shift, work):
+    """The `Sweep` of a mesh, the first of a pair, and of the second, as thick as the pair says; in work arrays turn
+    (3, 3), shift (3,)."""
+    drift, bound = pair.drift, pair.bound
     h, a, b = motion.h, pair.a, pair.b
     body_a, body_b = shapes.body[a], shapes.body[b]
     relative_pose(work.poses, a, b, turn, shift)
@@ -286,6 +288,8 @@ def sweep_of(shapes, motion, pair, drift, turn, shift, work):
         rotated_back(axes, sub(vec(motion.position, body_a), place)),
         rotated_back(axes, sub(vec(motion.position, body_b), place)),
         bent,
+        bound * h / (HARMLESS_MOTION * motion.overlap),
+        pair.thinner,
     )
 
 
@@ -299,9 +303,9 @@ def mesh_impact(shapes, surfaces, triangles, motion, thickness, pair, work):
     bound = pair.bound + drift
     if bound * motion.h <= safe_motion(motion, pair.thinner, pair.offset):
         return np.inf, False
-    sweep = sweep_of(shapes, motion, pair, drift, np.empty((3, 3)), np.empty(3), work)
-    rows = swept_triangles(shapes, surfaces, triangles, sweep)
     moving = MovingPair(pair.a, pair.b, pair.radius_a, pair.radius_b, drift, bound, thickness[pair.b], pair.offset)
+    sweep = sweep_of(shapes, motion, moving, np.empty((3, 3)), np.empty(3), work)
+    rows = swept_triangles(shapes, surfaces, triangles, sweep)
     return earliest_of_rows(shapes, triangles, motion, moving, rows, sweep, work)
 
 

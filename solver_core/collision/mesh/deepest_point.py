@@ -64,14 +64,15 @@ def search_of(table, meeting, on_edges):
 
 @leaf_kernel
 def depth_inside(pair, other, point, shallow, enough):
-    """How deep a point is inside of a solid, the `Side` of one of the two, in m, or less than that if it is no deeper than
-    `shallow`; outside, minus its distance from it, as far as that is below `enough`, else -inf."""
-    contains = side_contains(pair, other, point)
-    if not contains and enough <= 0.0:
-        return -np.inf
-    radius, least = (np.inf, max(0.0, shallow)) if contains else (enough, 0.0)
+    """How deep a point is inside of a solid, the `Side` of one of the two, in m; outside, minus its distance from it, as far as
+    that is below `enough`, else -inf. If nothing is below `enough`: no more than `shallow` for what is no deeper, wherever."""
     at = point_in_axes_of(pair, other.is_first, point)
-    squared, f, _ = closest_on_surface(other.surface, at, radius, least, pair.at.stack)
+    if enough <= 0.0:
+        squared, _, _ = closest_on_surface(other.surface, at, np.inf, shallow, pair.at.stack)
+        distance = np.sqrt(squared)
+        return distance if distance <= shallow or side_contains(pair, other, point) else -np.inf
+    contains = side_contains(pair, other, point)
+    squared, f, _ = closest_on_surface(other.surface, at, np.inf if contains else enough, 0.0, pair.at.stack)
     if f < 0:
         return -np.inf
     return np.sqrt(squared) if contains else -np.sqrt(squared)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Triangles that surely have no impact within a step, since a face normal of one keeps them apart for all of it.
+"""Triangles that surely have no impact within a step, since one direction keeps them apart for all of it.
 
 Points start along straight ways, x + t u(x) with u(x) = v + w x (x - c), and turning bends these by no more than
 r min(1/2 (w t)^2, 2 w t). So along a fixed direction n the gap of two sets of points is no less than
@@ -11,9 +11,9 @@ whose first part is concave in t: its ends decide, and at each the extremes are 
 
 from __future__ import annotations
 
-from ...compile.kernel import inlined_kernel, kernel_part
+from ...compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from ...geometry.shapes import PLANE
-from ...linalg.vec3 import add, cross, dot, is_zero, negative, norm, rotated, rotated_back, vec
+from ...linalg.vec3 import add, cross, divided, dot, is_zero, negative, norm, rotated, rotated_back, sub, vec
 from .queries import triangle_corners
 
 __all__ = ["bends_by", "keeps_clear"]
@@ -46,6 +46,21 @@ def lowest(shapes, triangles, sweep, g, direction):
     return least + dot(direction, sweep.shift)
 
 
+@inlined_kernel
+def part_along(shapes, triangles, sweep, row, corners, n):
+    """A gap in m that triangle row[0] of a sweep's mesh, with the corners given, and what it meets keep along a unit vector."""
+    p, q, r = corners
+    is_plane = shapes.kind[sweep.other] == PLANE
+    gap = lowest(shapes, triangles, sweep, row[1], n) - max(dot(n, p), dot(n, q), dot(n, r))
+    turn, other_turn = cross(n, sweep.spin), cross(n, sweep.other_spin)
+    own, other = add(n, turn), n if is_plane else add(n, other_turn)
+    end = lowest(shapes, triangles, sweep, row[1], other) - max(dot(own, p), dot(own, q), dot(own, r)) + dot(n, sweep.way)
+    end += dot(turn, sweep.centre)
+    if not is_plane:
+        end -= dot(other_turn, sweep.other_centre)
+    return min(gap, end - sweep.bent)
+
+
 @kernel_part
 def way_off_face(shapes, triangles, sweep, row, which):
     """A unit vector, in the axes of a sweep's mesh, along which triangle row[0] of it may be apart from what it meets: off this
@@ -56,22 +71,35 @@ def way_off_face(shapes, triangles, sweep, row, which):
     return normal if which % 2 == 0 else negative(normal)
 
 
-@inlined_kernel
+@leaf_kernel
+def edges_keep_clear(shapes, triangles, sweep, row, corners, harmless):
+    """As `keeps_clear`, of two triangles, along the line of their middles and along what is square to an edge of each."""
+    u, v, w = triangle_corners(triangles.vertices, triangles.corners[row[1]])
+    turn, shift = sweep.turn, sweep.shift
+    others = add(rotated(turn, u), shift), add(rotated(turn, v), shift), add(rotated(turn, w), shift)
+    between = sub(add(add(others[0], others[1]), others[2]), add(add(corners[0], corners[1]), corners[2]))
+    for which in range(10):
+        n = between
+        if which < 9:
+            i, k = which // 3, which % 3
+            edge = sub(corners[i + 1 if i < 2 else 0], corners[i])
+            n = cross(edge, sub(others[k + 1 if k < 2 else 0], others[k]))
+        length = norm(n)
+        if length == 0.0:
+            continue
+        n = divided(n, length if dot(n, between) >= 0.0 else -length)
+        if part_along(shapes, triangles, sweep, row, corners, n) >= harmless:
+            return True
+    return False
+
+
+@leaf_kernel
 def keeps_clear(shapes, triangles, sweep, row, harmless):
     """Whether triangle row[0] of a sweep's mesh, and what it meets, surely keep a gap of no less than `harmless` in m between
     their cores, along a normal of either. That is what `impact` would find, at many times the price."""
-    is_plane = shapes.kind[sweep.other] == PLANE
-    p, q, r = triangle_corners(triangles.vertices, triangles.corners[row[0]])
+    corners = triangle_corners(triangles.vertices, triangles.corners[row[0]])
     for which in range(4 if row[1] >= 0 else 2):
         n = way_off_face(shapes, triangles, sweep, row, which)
-        if lowest(shapes, triangles, sweep, row[1], n) - max(dot(n, p), dot(n, q), dot(n, r)) < harmless or is_zero(n):
-            continue
-        turn, other_turn = cross(n, sweep.spin), cross(n, sweep.other_spin)
-        own, other = add(n, turn), n if is_plane else add(n, other_turn)
-        gap = lowest(shapes, triangles, sweep, row[1], other) - max(dot(own, p), dot(own, q), dot(own, r)) + dot(n, sweep.way)
-        gap += dot(turn, sweep.centre)
-        if not is_plane:
-            gap -= dot(other_turn, sweep.other_centre)
-        if gap - sweep.bent >= harmless:
+        if not is_zero(n) and part_along(shapes, triangles, sweep, row, corners, n) >= harmless:
             return True
-    return False
+    return row[1] >= 0 and edges_keep_clear(shapes, triangles, sweep, row, corners, harmless)

@@ -35,6 +35,7 @@ class Triangles(NamedTuple):
 
     corners: (t, 3) rows of vertices (v, 3) m and of drift (v, 3) m/s, how fast these move within their bodies, or (0, 3) where
     nothing deforms. normals: (t, 3) unit, or zero. thickness: (t,) m of the solid behind a triangle, infinite for a sheet.
+    thinnest: (n,) the least thickness of the triangles of each node of the trees.
     """
 
     corners: NDArray[np.int64]
@@ -42,6 +43,7 @@ class Triangles(NamedTuple):
     drift: NDArray[np.float64]
     normals: NDArray[np.float64]
     thickness: NDArray[np.float64]
+    thinnest: NDArray[np.float64]
 
 
 class Sweep(NamedTuple):
@@ -50,6 +52,7 @@ class Sweep(NamedTuple):
     mesh, other: their numbers. turn (3, 3), shift (3,): from the other's axes to the mesh's. way: (3,) m, of the other's centre
     of mass against the mesh's. grown: m, how near they are looked for beside it. spin, other_spin: (3,) rad, by which each
     turns about its centre of mass, at centre, other_centre (3,) m. bent: m, by which turning at most bends the ways of points.
+    thick: m, a thickness with which triangles cannot pass each other. other_thickness: m, of a collider that is no mesh.
     """
 
     mesh: int
@@ -63,6 +66,8 @@ class Sweep(NamedTuple):
     centre: Vector
     other_centre: Vector
     bent: float
+    thick: float
+    other_thickness: float
 
 
 class SweepWork(NamedTuple):
@@ -78,7 +83,11 @@ def all_triangles(table: SurfaceTable) -> Triangles:
     counts = np.diff(table.first_triangle)
     corners = table.triangles + np.repeat(table.first_vertex[:-1], counts)[:, None]
     thickness = np.concatenate([triangle_depths(table, s) for s in range(len(counts))])
-    return Triangles(corners, table.vertices, np.zeros((0, 3)), table.normals, thickness)
+    before = np.repeat(table.first_triangle[:-1], np.diff(table.first_node))
+    in_order = np.append(thickness[table.order + np.repeat(table.first_triangle[:-1], counts)], np.inf)
+    begin_and_end = np.stack([table.node_begin + before, table.node_end + before], axis=1)
+    thinnest = np.minimum.reduceat(in_order, begin_and_end.ravel())[::2]
+    return Triangles(corners, table.vertices, np.zeros((0, 3)), table.normals, thickness, np.ascontiguousarray(thinnest))
 
 
 def with_scratch(shapes: ShapeTable) -> ShapeTable:
@@ -213,7 +222,8 @@ def walk_swept(shapes, surfaces, triangles, sweep, work, size, rows, count):
         node, beside = stack[size], stack[size + 1]
         box = surfaces.boxes[node_a + node]
         second = surfaces.boxes[node_b + beside] if is_mesh else others
-        if is_passed(box, second, plane, sweep):
+        thin = triangles.thinnest[node_b + beside] if is_mesh else sweep.other_thickness
+        if min(thin, triangles.thinnest[node_a + node]) >= sweep.thick or is_passed(box, second, plane, sweep):
             continue
         right = surfaces.right[node_a + node]
         other_right = surfaces.right[node_b + beside] if is_mesh else 0
@@ -249,7 +259,7 @@ def walk_swept(shapes, surfaces, triangles, sweep, work, size, rows, count):
 @kernel
 def swept_triangles(shapes, surfaces, triangles, sweep):
     """(k, 2) the triangles of a mesh, and those of the other collider if it is a mesh, else -1, that may come nearer than
-    `grown` to each other while the other collider moves along a straight way, a `Sweep`."""
+    `grown` to each other while the other collider moves along a straight way, a `Sweep`, but those that are too thick."""
     rows = np.empty((64, 2), np.int64)
     work = SweepWork(np.empty(512, np.int64), np.empty(6), np.empty(6))
     work.stack[0], work.stack[1] = 0, 0
