@@ -43,7 +43,7 @@ __all__ = ["plane_surface_contacts", "surface_contacts"]
 BEYOND_SHEET = 0.7
 ANY_VERTEX = NOTHING = np.int64(0)
 # The bits of the corners in what a triangle owns.
-CORNERS = 7
+OWNED_CORNERS = 7
 # Contacts that two triangles can have: 6 of a corner and a face, 9 of corners, 18 of a corner and an edge, 9 of edges.
 MOST_OF_TRIANGLES = 42
 
@@ -56,7 +56,7 @@ def triangle_contacts(pair, f, g, out):
     p, q = triangle_corners(a.vertices, a.triangles[f]), triangle_corners(pair.at.vertices, b.triangles[g])
     over_f = heights_of(q, vec(a.normals, f), p[0])
     is_beyond = lie_beyond(over_f, limit)
-    if is_beyond and a.owned[f] & CORNERS == 0:
+    if is_beyond and a.owned[f] & OWNED_CORNERS == 0:
         return False
     over_g = heights_of(p, in_pair_axes(pair, FALSE, b.normals[g]), q[0])
     # a face bounds what is beside it in a valley too, so of corners and faces only the height decides

@@ -21,7 +21,7 @@ from .within_reach import are_apart, heights_of
 
 __all__ = ["near_triangles", "within"]
 
-NOTHING = np.int64(0)
+NONE_YET = np.int64(0)
 # Numbers on the stack as a walk of two trees begins.
 ROOTS = np.int64(2)
 
@@ -121,7 +121,7 @@ def near_triangles(table, meeting):
     bounds, box = Bounds(np.empty((nodes, 6)), np.empty((triangles, 6)), np.zeros(nodes, np.bool_)), np.empty(6)
     rows = np.empty((256, 2), np.int64)
     meeting.stack[0], meeting.stack[1] = 0, 0
-    size, count = walk(table, meeting, bounds, box, ROOTS, rows, NOTHING)
+    size, count = walk(table, meeting, bounds, box, ROOTS, rows, NONE_YET)
     while size > 0:
         larger = np.empty((4 * len(rows), 2), np.int64)
         larger[:count] = rows[:count]

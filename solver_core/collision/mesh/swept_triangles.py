@@ -25,7 +25,7 @@ __all__ = ["SCRATCH", "Sweep", "Triangles", "all_triangles", "put_triangle", "sw
 
 SCRATCH = 2
 Vector = tuple[float, float, float]
-NOTHING = np.int64(0)
+NONE_YET = np.int64(0)
 # Numbers on the stack as a walk of two trees begins.
 ROOTS = np.int64(2)
 
@@ -263,7 +263,7 @@ def swept_triangles(shapes, surfaces, triangles, sweep):
     rows = np.empty((64, 2), np.int64)
     work = SweepWork(np.empty(512, np.int64), np.empty(6), np.empty(6))
     work.stack[0], work.stack[1] = 0, 0
-    size, count = walk_swept(shapes, surfaces, triangles, sweep, work, ROOTS, rows, NOTHING)
+    size, count = walk_swept(shapes, surfaces, triangles, sweep, work, ROOTS, rows, NONE_YET)
     while size > 0:
         larger = np.empty((4 * len(rows), 2), np.int64)
         larger[:count] = rows[:count]
