@@ -95,7 +95,7 @@ def test_planes_keep_apart_only_what_is_farther_than_the_limit():
     near = found_near(table, meeting)
     kept = set(map(tuple, within(table, meeting, limit, near).tolist()))
     left_out = np.array([row for row in map(tuple, near.tolist()) if row not in kept])
-    assert len(kept) < 0.5 * len(near) and kept
+    assert kept and len(left_out) > 0.2 * len(near)
     one, other = corners_of(table, meeting)
     random = np.random.default_rng(3)
     for f, g in left_out[random.choice(len(left_out), 500, replace=False)]:
@@ -133,7 +133,7 @@ def test_triangles_that_keep_clear_come_no_nearer_while_they_turn():
         angles = np.linalg.norm(spin), np.linalg.norm(other_spin)
         bent = sum(r * min(0.5 * a * a, 2.0 * a) for r, a in zip(radii, angles, strict=True))
         vectors = [tuple(v.tolist()) for v in (way, spin, other_spin, centre, other_centre)]
-        sweep = Sweep(0, 1, turn, shift, vectors[0], 0.0, *vectors[1:], float(bent))
+        sweep = Sweep(0, 1, turn, shift, vectors[0], 0.0, *vectors[1:], float(bent), 1.0, 1.0)
         told = keeps_clear(shapes, triangles, sweep, np.array([0, 1]), nearest)
         points, others, distance = sampled(one)[0] - centre, sampled(other)[0] - other_centre, np.inf
         for t in np.linspace(0.0, 1.0, 12):
