@@ -132,8 +132,8 @@ def test_triangles_that_keep_clear_come_no_nearer_while_they_turn():
         radii = np.linalg.norm(one - centre, axis=1).max(), np.linalg.norm(other - other_centre, axis=1).max()
         angles = np.linalg.norm(spin), np.linalg.norm(other_spin)
         bent = sum(r * min(0.5 * a * a, 2.0 * a) for r, a in zip(radii, angles, strict=True))
-        vectors = [tuple(v.tolist()) for v in (way, spin, other_spin, centre, other_centre)]
-        sweep = Sweep(0, 1, turn, shift, vectors[0], 0.0, *vectors[1:], float(bent), 1.0, 1.0)
+        step, *about = (tuple(v.tolist()) for v in (way, spin, other_spin, centre, other_centre))
+        sweep = Sweep(0, 1, turn, shift, step, 0.0, about[0], about[1], about[2], about[3], float(bent), 1.0, 1.0)
         told = keeps_clear(shapes, triangles, sweep, np.array([0, 1]), nearest)
         points, others, distance = sampled(one)[0] - centre, sampled(other)[0] - other_centre, np.inf
         for t in np.linspace(0.0, 1.0, 12):
