@@ -166,7 +166,7 @@ def all_triangle_contacts(table, meeting, rows):
     while row < len(rows):
         out = enlarged(out, out.used[0], 4 * len(out.gap))
         row = some_contacts(table, meeting, rows, row, out, crossed)
-    return out, rows[crossed.rows[: crossed.count[0]]]
+    return out, rows[crossed.rows[: crossed.used[0]]]
 
 
 @leaf_kernel

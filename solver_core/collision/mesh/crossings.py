@@ -22,10 +22,10 @@ FIRST_SIDE = np.int64(0)
 
 
 class Crossed(NamedTuple):
-    """Rows of triangles that cross: rows (n,), of which the first count[0] are known. ends, keys: work arrays of `crossing`."""
+    """Rows of triangles that cross: rows (n,), of which the first used[0] are known. ends, keys: work arrays of `crossing`."""
 
     rows: NDArray[np.int64]
-    count: NDArray[np.int64]
+    used: NDArray[np.int64]
     ends: NDArray[np.float64]
     keys: NDArray[np.int64]
 
@@ -97,8 +97,8 @@ def crossing(pair, f, g, ends, keys):
 def note_if_crossing(pair, f, g, row, crossed):
     """Adds a row to those `Crossed` if triangle f of the first surface and g of the second one cross."""
     if crossing(pair, f, g, crossed.ends, crossed.keys) >= 2:
-        crossed.rows[crossed.count[0]] = row
-        crossed.count[0] += 1
+        crossed.rows[crossed.used[0]] = row
+        crossed.used[0] += 1
 
 
 @leaf_kernel
