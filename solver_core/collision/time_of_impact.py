@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from ..compile.kernel import inlined_kernel, kernel, kernel_part, leaf_kernel
 from ..geometry.shapes import CONE, MESH, PLANE, ShapeTable
 from ..geometry.solids_of_revolution import round_thickness
-from ..linalg.vec3 import advanced, cross, distance2, dot, is_zero, negative, norm, rotated, rotated_back, set_vec, sub, vec
-from .mesh.queries import triangle_corners
+from ..linalg.vec3 import advanced, cross, distance2, is_zero, norm, rotated_back, scaled, set_vec, sub, vec
+from .mesh.keeping_clear import bends_by, keeps_clear
 from .mesh.swept_triangles import SCRATCH, Sweep, Triangles, put_triangle, swept_triangles, take_scratch
 from .pair import PairWork, collider_poses, pair_contacts, pair_work, place_collider, relative_pose
 from .revolution.work import RoundWork
@@ -261,56 +261,36 @@ def fastest_drift(triangles):
     return drift
 
 
-@inlined_kernel
-def lowest(shapes, triangles, sweep, g, direction):
-    """The least that triangle g of a sweep's other collider, or without one its core, has along a unit vector in the axes of
-    the mesh; of a half-space against its normal."""
-    other = sweep.other
-    own, least = rotated_back(sweep.turn, direction), np.inf
-    if g >= 0:
-        p, q, r = triangle_corners(triangles.vertices, triangles.corners[g])
-        least = min(dot(own, p), dot(own, q), dot(own, r))
-    elif shapes.kind[other] == PLANE:
-        least = 0.0
-    elif shapes.round_radius[other] > 0.0:
-        least = 0.0
-        for k in range(3):
-            least += own[k] * (shapes.lower[other, k] if own[k] > 0.0 else shapes.upper[other, k])
-    else:
-        first = shapes.first_vertex[other]
-        for v in range(first, first + shapes.vertex_count[other]):
-            least = min(least, dot(own, vec(shapes.vertices, v)))
-    return least + dot(direction, sweep.shift)
-
-
 @kernel_part
-def way_off_face(shapes, triangles, sweep, row, which):
-    """A unit vector, in the axes of a sweep's mesh, along which triangle row[0] of it may be apart from what it meets: off this
-    triangle, or off the other one or a half-space, one way or the other."""
-    if shapes.kind[sweep.other] == PLANE:
-        return -sweep.turn[0, 2], -sweep.turn[1, 2], -sweep.turn[2, 2]
-    normal = vec(triangles.normals, row[0]) if which < 2 else rotated(sweep.turn, vec(triangles.normals, row[1]))
-    return normal if which % 2 == 0 else negative(normal)
-
-
-@inlined_kernel
-def keeps_clear(shapes, triangles, motion, pair, row, sweep, axes):
-    """Whether triangle row[0] of a sweep's mesh is so far from what it meets, along a normal of either, that they surely have
-    no impact. That is what `impact` would find, at many times the price.
-
-    axes: (3, 3) of the mesh in the world.
-    """
-    g = row[1]
-    margin = shapes.margin[sweep.mesh] + shapes.margin[sweep.other]
-    harmless = -0.5 * max(motion.overlap * pair.thinner, pair.offset)
-    p, q, r = triangle_corners(triangles.vertices, triangles.corners[row[0]])
-    for which in range(4 if g >= 0 else 2):
-        way = way_off_face(shapes, triangles, sweep, row, which)
-        gap = lowest(shapes, triangles, sweep, g, way) - max(dot(way, p), dot(way, q), dot(way, r)) - margin
-        closing = closing_speed(shapes, motion, pair, rotated(axes, way))
-        if min(gap, gap - motion.h * closing) >= harmless and not is_zero(way):
-            return True
-    return False
+def sweep_of(shapes, motion, pair, turn, shift, work):
+    """The `Sweep` of a mesh, the first of a pair, and of the second, as thick as the pair says; in work arrays turn
+    (3, 3), shift (3,)."""
+    drift, bound = pair.drift, pair.bound
+    h, a, b = motion.h, pair.a, pair.b
+    body_a, body_b = shapes.body[a], shapes.body[b]
+    relative_pose(work.poses, a, b, turn, shift)
+    axes, place = work.poses.rotation[a], vec(work.poses.position, a)
+    way = scaled(h, sub(vec(motion.twist, body_b), vec(motion.twist, body_a)))
+    spin, other_spin = scaled(h, spin_of(motion.twist, body_a)), scaled(h, spin_of(motion.twist, body_b))
+    turned = norm(spin) * pair.radius_a + norm(other_spin) * pair.radius_b + h * drift
+    bent = bends_by(spin, pair.radius_a) + bends_by(other_spin, pair.radius_b) + h * drift
+    if shapes.kind[b] == PLANE:
+        bent += norm(other_spin) * pair.radius_b
+    return Sweep(
+        a,
+        b,
+        turn,
+        shift,
+        rotated_back(axes, way),
+        turned + shapes.margin[a] + shapes.margin[b] + TOUCHING * pair.offset,
+        rotated_back(axes, spin),
+        rotated_back(axes, other_spin),
+        rotated_back(axes, sub(vec(motion.position, body_a), place)),
+        rotated_back(axes, sub(vec(motion.position, body_b), place)),
+        bent,
+        bound * h / (HARMLESS_MOTION * motion.overlap),
+        pair.thinner,
+    )
 
 
 @kernel_part
@@ -319,29 +299,20 @@ def mesh_impact(shapes, surfaces, triangles, motion, thickness, pair, work):
 
     pair: as if nothing deformed.
     """
-    a, b = pair.a, pair.b
-    body_a, body_b = shapes.body[a], shapes.body[b]
     drift = fastest_drift(triangles)
     bound = pair.bound + drift
     if bound * motion.h <= safe_motion(motion, pair.thinner, pair.offset):
         return np.inf, False
-    turn, shift, way = np.empty((3, 3)), np.empty(3), np.zeros(3)
-    relative_pose(work.poses, a, b, turn, shift)
-    for i in range(3):
-        for k in range(3):
-            way[i] += work.poses.rotation[a, k, i] * motion.h * (motion.twist[body_b, k] - motion.twist[body_a, k])
-    spin = norm(spin_of(motion.twist, body_a)) * pair.radius_a + norm(spin_of(motion.twist, body_b)) * pair.radius_b
-    grown = motion.h * (spin + drift) + shapes.margin[a] + shapes.margin[b] + TOUCHING * pair.offset
-    sweep = Sweep(a, b, turn, shift, way, grown)
+    moving = MovingPair(pair.a, pair.b, pair.radius_a, pair.radius_b, drift, bound, thickness[pair.b], pair.offset)
+    sweep = sweep_of(shapes, motion, moving, np.empty((3, 3)), np.empty(3), work)
     rows = swept_triangles(shapes, surfaces, triangles, sweep)
-    moving = MovingPair(a, b, pair.radius_a, pair.radius_b, drift, bound, thickness[b], pair.offset)
     return earliest_of_rows(shapes, triangles, motion, moving, rows, sweep, work)
 
 
 @leaf_kernel
 def earliest_of_rows(shapes, triangles, motion, pair, rows, sweep, work):
     """The earliest impact of rows (k, 2) of triangles, as from `swept_triangles`. pair: with the other collider's thickness."""
-    a, b, chosen, axes = sweep.mesh, sweep.other, work.chosen, work.poses.rotation[sweep.mesh]
+    a, b, chosen = sweep.mesh, sweep.other, work.chosen
     scratch = len(shapes.body) - SCRATCH
     take_scratch(shapes, scratch, a)
     take_scratch(shapes, scratch + 1, b)
@@ -353,10 +324,11 @@ def earliest_of_rows(shapes, triangles, motion, pair, rows, sweep, work):
         without_width = is_zero(vec(triangles.normals, f))
         if without_width or pair.bound * motion.h <= safe_motion(motion, thinner, pair.offset):
             continue
+        harmless = shapes.margin[a] + shapes.margin[b] - 0.5 * max(motion.overlap * thinner, pair.offset)
+        if keeps_clear(shapes, triangles, sweep, rows[row], harmless):
+            continue
         other = b if g < 0 else scratch + 1
         two = MovingPair(scratch, other, pair.radius_a, pair.radius_b, pair.drift, pair.bound, thinner, pair.offset)
-        if keeps_clear(shapes, triangles, motion, two, rows[row], sweep, axes):
-            continue
         chosen[0], chosen[1] = f, g
         time, touches = impact(shapes, triangles, motion, two, min(earliest, motion.h), work)
         if time < earliest:

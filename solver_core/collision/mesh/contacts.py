@@ -12,13 +12,12 @@ from __future__ import annotations
 import numpy as np
 
 from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, kernel_part, leaf_kernel
-from ...geometry.surface_table import LEAF
 from ...linalg.vec3 import add, advanced, divided, dot, midpoint, rotated, rotated_back, scaled, set_vec, sub, vec
 from ..half_space import height_of_box, height_over
 from ..manifold import FACE_VERTEX, VERTEX_FACE, feature_id
 from ..polyhedra.several_axes import DEEPEST, FARTHEST, LONGEST, margin_of
 from .buffer import add_to, buffer, enlarged, least_gap, leave_out_beyond, one_a_feature
-from .crossings import crosses
+from .crossings import Crossed, note_if_crossing
 from .features import edge_edge, vertex_edge, vertex_face, vertex_vertex
 from .intersection_curves import OPPOSED, with_crossings, with_passage
 from .mesh_pair import (
@@ -33,87 +32,20 @@ from .mesh_pair import (
     side_contains,
     side_of,
 )
-from .queries import closest_on_surface, extent, is_inside, own_view, triangle_corners
+from .near_triangles import near_triangles, within
+from .queries import closest_on_surface, is_inside, own_view, triangle_corners
 from .set_in import LARGER, LARGEST_MARGIN, set_in
-from .within_reach import features_in_reach, heights_of, low_corners, on_both_sides
+from .within_reach import features_in_reach, heights_of, lie_beyond, low_corners, on_both_sides
 
 __all__ = ["plane_surface_contacts", "surface_contacts"]
 
 # Cosine between a sheet's normal and the way to a vertex that is beyond it and not beside its border.
 BEYOND_SHEET = 0.7
 ANY_VERTEX = NOTHING = np.int64(0)
-# Numbers on the stack as a walk of two trees begins.
-ROOTS = np.int64(2)
+# The bits of the corners in what a triangle owns.
+OWNED_CORNERS = 7
 # Contacts that two triangles can have: 6 of a corner and a face, 9 of corners, 18 of a corner and an edge, 9 of edges.
 MOST_OF_TRIANGLES = 42
-
-
-@leaf_kernel
-def walk(table, meeting, size, rows, count):
-    """Goes on with a walk of two trees from the pairs of nodes on the stack, so many numbers deep, and writes the pairs of
-    triangles whose boxes come within the limit into rows (., 2) from a count on: (size of the stack, count).
-
-    It stops where there may be no room for those of two leaves. Which node is opened depends on the trees alone, so the order
-    of what is found does not depend on where the surfaces are, nor on what a walk begins with.
-    """
-    pair, stack = pair_of(table, meeting), meeting.stack
-    a, b, turn, shift, limit = pair.first, pair.second, meeting.turn, meeting.shift, meeting.limit
-    while size > 0 and count + LEAF * LEAF <= len(rows):
-        size -= 2
-        node, other = stack[size], stack[size + 1]
-        apart = False
-        for i in range(3):
-            middle, half = shift[i], 0.0
-            for k in range(3):
-                middle += 0.5 * turn[i, k] * (b.boxes[other, k] + b.boxes[other, 3 + k])
-                half += 0.5 * abs(turn[i, k]) * (b.boxes[other, 3 + k] - b.boxes[other, k])
-            apart = apart or middle - half > a.boxes[node, 3 + i] + limit or middle + half < a.boxes[node, i] - limit
-        if apart:
-            continue
-        right, other_right = a.right[node], b.right[other]
-        if right > 0 and (other_right == 0 or extent(a.boxes[node]) >= extent(b.boxes[other])):
-            stack[size], stack[size + 1] = right, other
-            stack[size + 2], stack[size + 3] = node + 1, other
-            size += 4
-        elif other_right > 0:
-            stack[size], stack[size + 1] = node, other_right
-            stack[size + 2], stack[size + 3] = node, other + 1
-            size += 4
-        else:
-            for row in range(a.node_begin[node], a.node_end[node]):
-                f = a.order[row]
-                for slot in range(b.node_begin[other], b.node_end[other]):
-                    g = b.order[slot]
-                    if boxes_meet(a.vertices, a.triangles[f], meeting.vertices, b.triangles[g], limit):
-                        rows[count, 0] = f
-                        rows[count, 1] = g
-                        count += 1
-    return size, count
-
-
-@inner_kernel
-def near_triangles(table, meeting):
-    """Pairs of triangles whose boxes come within the limit: rows (., 2), and how many of them."""
-    rows = np.empty((256, 2), np.int64)
-    meeting.stack[0], meeting.stack[1] = 0, 0
-    size, count = walk(table, meeting, ROOTS, rows, NOTHING)
-    while size > 0:
-        larger = np.empty((4 * len(rows), 2), np.int64)
-        larger[:count] = rows[:count]
-        rows = larger
-        size, count = walk(table, meeting, size, rows, count)
-    return rows, count
-
-
-@kernel_part
-def boxes_meet(vertices, triangle, others, other, limit):
-    """Whether the bounds of two triangles come within the limit."""
-    for k in range(3):
-        p, q, r = vertices[triangle[0], k], vertices[triangle[1], k], vertices[triangle[2], k]
-        u, v, w = others[other[0], k], others[other[1], k], others[other[2], k]
-        if min(p, q, r) > max(u, v, w) + limit or max(p, q, r) < min(u, v, w) - limit:
-            return False
-    return True
 
 
 @inlined_kernel
@@ -123,9 +55,14 @@ def triangle_contacts(pair, f, g, out):
     a, b, limit = pair.first, pair.second, pair.at.limit
     p, q = triangle_corners(a.vertices, a.triangles[f]), triangle_corners(pair.at.vertices, b.triangles[g])
     over_f = heights_of(q, vec(a.normals, f), p[0])
+    is_beyond = lie_beyond(over_f, limit)
+    if is_beyond and a.owned[f] & OWNED_CORNERS == 0:
+        return False
     over_g = heights_of(p, in_pair_axes(pair, FALSE, b.normals[g]), q[0])
     # a face bounds what is beside it in a valley too, so of corners and faces only the height decides
     of_f, of_g = a.owned[f] & low_corners(over_g, limit), b.owned[g] & low_corners(over_f, limit)
+    if (of_f | of_g) == 0 and (is_beyond or lie_beyond(over_g, limit)):
+        return False
     if (of_f | of_g) != 0:
         for i in range(3):
             if of_f & (1 << i):
@@ -201,17 +138,16 @@ def first_lies_inside(table, meeting):
 
 
 @leaf_kernel
-def some_contacts(table, meeting, rows, row, near, out, ends, keys):
-    """Adds the contacts of rows of triangles from one on, until all `near` are done or there may be no room for those of the
-    next: (the row at which it stopped, how many of these triangles cross). ends, keys: see `crosses`."""
+def some_contacts(table, meeting, rows, row, out, crossed):
+    """Adds the contacts of rows of triangles from one on, and which of them are `Crossed`, until there may be no room for the
+    contacts of the next: the row at which it stopped."""
     pair = pair_of(table, meeting)
-    crossed = 0
-    while row < near and out.used[0] + MOST_OF_TRIANGLES <= len(out.gap):
+    while row < len(rows) and out.used[0] + MOST_OF_TRIANGLES <= len(out.gap):
         f, g = rows[row, 0], rows[row, 1]
         if triangle_contacts(pair, f, g, out):
-            crossed += crosses(pair, f, g, ends, keys)
+            note_if_crossing(pair, f, g, row, crossed)
         row += 1
-    return row, crossed
+    return row
 
 
 @leaf_kernel
@@ -222,16 +158,15 @@ def are_solids(table, meeting):
 
 
 @inner_kernel
-def all_triangle_contacts(table, meeting, rows, near):
-    """The contacts of the first `near` rows of triangles, a `Buffer`, and how many of these cross."""
+def all_triangle_contacts(table, meeting, rows):
+    """The contacts of rows (k, 2) of triangles, a `Buffer`, and those rows whose triangles cross."""
     out = buffer(128)
-    ends, keys = np.empty((2, 3)), np.empty((2, 3), np.int64)
-    row, crossed = some_contacts(table, meeting, rows, NOTHING, near, out, ends, keys)
-    while row < near:
+    crossed = Crossed(np.empty(len(rows), np.int64), np.zeros(1, np.int64), np.empty((2, 3)), np.empty((2, 3), np.int64))
+    row = some_contacts(table, meeting, rows, NOTHING, out, crossed)
+    while row < len(rows):
         out = enlarged(out, out.used[0], 4 * len(out.gap))
-        row, more = some_contacts(table, meeting, rows, row, near, out, ends, keys)
-        crossed += more
-    return out, crossed
+        row = some_contacts(table, meeting, rows, row, out, crossed)
+    return out, rows[crossed.rows[: crossed.used[0]]]
 
 
 @leaf_kernel
@@ -253,18 +188,21 @@ def placed(vertices, turn, shift):
 
 
 @kernel_part
-def contacts_set_in(table, meeting, rows, near):
-    """Whether the surfaces, set in, are apart where they touch or hardly overlap, and a `Buffer` of their contacts then."""
+def contacts_set_in(table, meeting, near):
+    """Whether the surfaces, set in around rows (k, 2) of triangles that are near each other, are apart where they touch or
+    hardly overlap, and a `Buffer` of their contacts then."""
     scale = meeting.scale
     found, out = False, buffer(0)
     margin, settled = margin_of(0.0, scale), False
     while margin <= LARGEST_MARGIN * scale:
-        fits, own = set_in(table, meeting.first, rows[:near, 0], 0.5 * margin)
-        other_fits, others = set_in(table, meeting.second, rows[:near, 1], 0.5 * margin)
+        limit = meeting.limit + LONGEST * margin
+        # no two vertices come nearer to each other than by the longest way
+        rows = within(table, meeting, limit + LONGEST * margin, near)
+        fits, own = set_in(table, meeting.first, rows[:, 0], 0.5 * margin)
+        other_fits, others = set_in(table, meeting.second, rows[:, 1], 0.5 * margin)
         if not (fits and other_fits):
             break
         vertices = placed(others, meeting.turn, meeting.shift)
-        limit = meeting.limit + LONGEST * margin
         apart = Meeting(
             meeting.first,
             meeting.second,
@@ -280,9 +218,9 @@ def contacts_set_in(table, meeting, rows, near):
             meeting.swapped,
             meeting.stack,
         )
-        fresh, crossed = all_triangle_contacts(table, apart, rows, near)
+        fresh, crossed = all_triangle_contacts(table, apart, rows)
         leave_out_beyond(fresh, meeting.limit)
-        if crossed > 0 or fresh.used[0] == 0:
+        if len(crossed) > 0 or fresh.used[0] == 0:
             if found:
                 break
             margin *= LARGER
@@ -310,18 +248,18 @@ def surface_contacts(table, surfaces, turn, shift, limit, noise, scale, swapped)
     own = table.vertices[table.first_vertex[first] : table.first_vertex[first + 1]]
     vertices = placed(table.vertices[table.first_vertex[second] : table.first_vertex[second + 1]], turn, shift)
     meeting = Meeting(first, second, own, vertices, own, vertices, turn, shift, limit, noise, scale, swapped, stack)
-    rows, near = near_triangles(table, meeting)
-    out, crossed = all_triangle_contacts(table, meeting, rows, near)
-    coincides = crossed == 0 and least_gap(out) <= FARTHEST * scale
-    penetrates = out.used[0] == 0 and crossed == 0 and first_lies_inside(table, meeting)
-    if crossed > 0:
+    near = near_triangles(table, meeting)
+    out, crossed = all_triangle_contacts(table, meeting, near)
+    coincides = len(crossed) == 0 and least_gap(out) <= FARTHEST * scale
+    penetrates = out.used[0] == 0 and len(crossed) == 0 and first_lies_inside(table, meeting)
+    if len(crossed) > 0:
         if table.first_triangle[second + 1] - table.first_triangle[second] > 1:
-            out, penetrates, is_torn = with_crossings(table, meeting, rows, near, crossed, out)
+            out, penetrates, is_torn = with_crossings(table, meeting, crossed, out)
             coincides = penetrates or is_torn
         else:
             penetrates = not least_gap(out) < 0.0
     if coincides and are_solids(table, meeting):
-        part, apart = contacts_set_in(table, meeting, rows, near)
+        part, apart = contacts_set_in(table, meeting, near)
         if part:
             return one_a_feature(apart)
     if penetrates:
@@ -330,12 +268,12 @@ def surface_contacts(table, surfaces, turn, shift, limit, noise, scale, swapped)
         if out.used[0] > len(out.gap):
             out = enlarged(out, before, out.used[0])
             penetrating_contacts(table, meeting, out)
-        if crossed > 0:
+        if len(crossed) > 0:
             if oppose(out, before):
                 # a sheet that goes right through has the solid's corners beyond it on both of its sides
                 out.used[0] = before
             if not least_gap(out) < 0.0:
-                out = with_passage(table, meeting, rows, near, crossed, out)
+                out = with_passage(table, meeting, crossed, out)
     return one_a_feature(out)
 
 

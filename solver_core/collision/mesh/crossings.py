@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ...compile.kernel import FALSE, kernel_part, leaf_kernel
 from ...linalg.vec3 import ZERO, advanced, cross, dot, norm2, set_vec, sub, vec
@@ -11,11 +14,20 @@ from .mesh_pair import in_pair_axes, pair_of
 from .queries import triangle_corners
 from .within_reach import heights_of, on_both_sides
 
-__all__ = ["ONE", "OTHER", "crosses", "fill_crossings", "piercing"]
+__all__ = ["ONE", "OTHER", "Crossed", "fill_crossings", "note_if_crossing", "piercing"]
 
 # The ends of a crossing.
 ONE, OTHER = np.int64(0), np.int64(1)
 FIRST_SIDE = np.int64(0)
+
+
+class Crossed(NamedTuple):
+    """Rows of triangles that cross: rows (n,), of which the first used[0] are known. ends, keys: work arrays of `crossing`."""
+
+    rows: NDArray[np.int64]
+    used: NDArray[np.int64]
+    ends: NDArray[np.float64]
+    keys: NDArray[np.int64]
 
 
 @leaf_kernel
@@ -82,25 +94,23 @@ def crossing(pair, f, g, ends, keys):
 
 
 @leaf_kernel
-def crosses(pair, f, g, ends, keys):
-    """Whether triangle f of the first surface and g of the second one cross."""
-    return crossing(pair, f, g, ends, keys) >= 2
+def note_if_crossing(pair, f, g, row, crossed):
+    """Adds a row to those `Crossed` if triangle f of the first surface and g of the second one cross."""
+    if crossing(pair, f, g, crossed.ends, crossed.keys) >= 2:
+        crossed.rows[crossed.used[0]] = row
+        crossed.used[0] += 1
 
 
 @leaf_kernel
-def fill_crossings(table, meeting, rows, near, ends, keys):
-    """Writes the crossings among the first `near` rows of triangles, each running along the cross product of the normals of A
-    and B, which has the inside of B on its left on A: ends (k, 2, 3), keys (k, 2, 3) as in `crossing`."""
+def fill_crossings(table, meeting, crossed, ends, keys):
+    """Writes the crossings of rows (k, 2) of triangles that cross, each running along the cross product of the normals of A and
+    B, which has the inside of B on its left on A: ends (k, 2, 3), keys (k, 2, 3) as in `crossing`."""
     pair = pair_of(table, meeting)
-    count = 0
-    for row in range(near):
-        f, g = rows[row, 0], rows[row, 1]
-        if count == len(ends) or not crosses(pair, f, g, ends[count], keys[count]):
-            continue
+    for row in range(len(crossed)):
+        f, g = crossed[row, 0], crossed[row, 1]
+        crossing(pair, f, g, ends[row], keys[row])
         along = cross(vec(pair.first.normals, f), in_pair_axes(pair, FALSE, pair.second.normals[g]))
-        if dot(along, sub(vec(ends[count], OTHER), vec(ends[count], ONE))) < 0.0:
+        if dot(along, sub(vec(ends[row], OTHER), vec(ends[row], ONE))) < 0.0:
             for k in range(3):
-                ends[count, 0, k], ends[count, 1, k] = ends[count, 1, k], ends[count, 0, k]
-                keys[count, 0, k], keys[count, 1, k] = keys[count, 1, k], keys[count, 0, k]
-        count += 1
-    return count
+                ends[row, 0, k], ends[row, 1, k] = ends[row, 1, k], ends[row, 0, k]
+                keys[row, 0, k], keys[row, 1, k] = keys[row, 1, k], keys[row, 0, k]

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, kernel_part, leaf_kernel
 from ...linalg.vec3 import add, distance2, divided, midpoint, vec
 from .mesh_pair import point_in_axes_of, side_contains, side_of
-from .pass_through import inner_end
-from .queries import closest_on_surface, triangle_corners
+from .pass_through import EdgeEnds, inner_end
+from .queries import closest_on_surface, closest_on_triangle, triangle_corners
 
 __all__ = ["Search", "deepest_inside", "search_of"]
 
@@ -38,9 +38,9 @@ class Search(NamedTuple):
     """Work arrays for a pair.
 
     cells: (., 10) corners of triangles and a depth in m that no point of theirs exceeds. queue: (t,) triangles, taken: (t,)
-    which were in it, of the first surface and then of the second. known: (v,) m, how deep their vertices are inside of the
-    other solid, 0 outside and -1 where that was not asked yet. counts: (2,) how many cells there are, and how many middles were
-    asked about.
+    which were in it, of the first surface and then of the second. known: (v,) m, how deep their vertices are at most inside of
+    the other solid, 0 outside and -1 where that was not asked yet. counts: (2,) how many cells there are, and how many middles
+    were asked about. on_edges: of the crossings.
     """
 
     cells: NDArray[np.float64]
@@ -48,31 +48,49 @@ class Search(NamedTuple):
     taken: NDArray[np.bool_]
     known: NDArray[np.float64]
     counts: NDArray[np.int64]
+    on_edges: EdgeEnds
 
 
 @inner_kernel
-def search_of(table, meeting):
+def search_of(table, meeting, on_edges):
     """An empty one."""
     s, t = meeting.first, meeting.second
     triangles = table.first_triangle[s + 1] - table.first_triangle[s] + table.first_triangle[t + 1] - table.first_triangle[t]
     vertices = len(meeting.own) + len(meeting.vertices)
     cells = np.empty((triangles + SPARE_CELLS, 10))
     taken, known = np.zeros(triangles, np.bool_), np.full(vertices, -1.0)
-    return Search(cells, np.empty(triangles, np.int64), taken, known, np.zeros(2, np.int64))
+    return Search(cells, np.empty(triangles, np.int64), taken, known, np.zeros(2, np.int64), on_edges)
 
 
 @leaf_kernel
-def depth_inside(pair, other, point, enough):
+def depth_inside(pair, other, point, shallow, enough):
     """How deep a point is inside of a solid, the `Side` of one of the two, in m; outside, minus its distance from it, as far as
-    that is below `enough`, else -inf."""
+    that is below `enough`, else -inf. If nothing is below `enough`: no more than `shallow` for what is no deeper, wherever."""
+    at = point_in_axes_of(pair, other.is_first, point)
+    if enough <= 0.0:
+        squared, _, _ = closest_on_surface(other.surface, at, np.inf, shallow, pair.at.stack)
+        distance = np.sqrt(squared)
+        return distance if distance <= shallow or side_contains(pair, other, point) else -np.inf
     contains = side_contains(pair, other, point)
-    if not contains and enough <= 0.0:
-        return -np.inf
-    radius = np.inf if contains else enough
-    squared, f, _ = closest_on_surface(other.surface, point_in_axes_of(pair, other.is_first, point), radius, 0.0, pair.at.stack)
+    squared, f, _ = closest_on_surface(other.surface, at, np.inf if contains else enough, 0.0, pair.at.stack)
     if f < 0:
         return -np.inf
     return np.sqrt(squared) if contains else -np.sqrt(squared)
+
+
+@leaf_kernel
+def deeper_below(pair, other, point, f, depth):
+    """The depth in m of a point inside of a solid, below or above triangle f of it, if that is more than the one that is known;
+    else that one."""
+    surface, at = other.surface, point_in_axes_of(pair, other.is_first, point)
+    p, q, r = triangle_corners(surface.vertices, surface.triangles[f])
+    most, _ = closest_on_triangle(p, q, r, at)
+    if most <= depth * depth:
+        return depth
+    squared, _, _ = closest_on_surface(surface, at, np.inf, depth, pair.at.stack)
+    if squared <= depth * depth or not side_contains(pair, other, point):
+        return depth
+    return np.sqrt(squared)
 
 
 @inlined_kernel
@@ -86,18 +104,24 @@ def take(search, offset, f, count):
 
 
 @leaf_kernel
-def depth_of_vertex(pair, own, other, v, search):
-    """How deep in m a vertex of a `Side` is inside of the other solid, 0 outside; asked once."""
+def deeper_at_vertex(pair, own, other, v, depth, search):
+    """The depth in m of a vertex of a `Side` inside of the other solid if that is more than the one that is known, else that
+    one; and whether the vertex is inside."""
     row = v if own.is_first else len(pair.at.own) + v
-    if search.known[row] < 0.0:
-        search.known[row] = max(0.0, depth_inside(pair, other, vec(own.vertices, v), 0.0))
-    return search.known[row]
+    known = search.known
+    if known[row] < 0.0:
+        known[row] = np.inf if side_contains(pair, other, vec(own.vertices, v)) else 0.0
+    if known[row] > depth:
+        at = point_in_axes_of(pair, other.is_first, vec(own.vertices, v))
+        squared, _, _ = closest_on_surface(other.surface, at, np.inf, depth, pair.at.stack)
+        known[row] = min(known[row], np.sqrt(squared))
+    return max(depth, known[row]), known[row] > 0.0
 
 
 @leaf_kernel
-def gather(pair, keys, curve, which, own, other, search):
+def gather(pair, keys, curve, which, own, other, depth, search):
     """Puts the triangles of a `Side` that cross along a curve, and those inside of the other solid that hang together with
-    them, into the queue: how many, and the depth in m of the deepest vertex of these."""
+    them, into the queue: how many, and the depth in m of the deepest vertex of these, no less than the one given."""
     surface = own.surface
     offset = 0 if own.is_first else len(pair.first.triangles)
     count = 0
@@ -111,7 +135,7 @@ def gather(pair, keys, curve, which, own, other, search):
             e = keys[row, end, 1]
             for slot in range(surface.beside_start[e], surface.beside_start[e + 1]):
                 count = take(search, offset, surface.beside[slot, 0], count)
-    done, depth = 0, 0.0
+    done = 0
     while done < count:
         f = search.queue[done]
         for k in range(3):
@@ -120,9 +144,9 @@ def gather(pair, keys, curve, which, own, other, search):
             if e < 0:
                 continue
             following = surface.triangles[f, k + 1 if k < 2 else 0]
-            here = max(depth_of_vertex(pair, own, other, v, search), depth_of_vertex(pair, own, other, following, search))
-            depth = max(depth, here)
-            if here > 0.0:
+            depth, inside = deeper_at_vertex(pair, own, other, v, depth, search)
+            depth, also_inside = deeper_at_vertex(pair, own, other, following, depth, search)
+            if inside or also_inside:
                 for slot in range(surface.beside_start[e], surface.beside_start[e + 1]):
                     count = take(search, offset, surface.beside[slot, 0], count)
         done += 1
@@ -130,7 +154,7 @@ def gather(pair, keys, curve, which, own, other, search):
 
 
 @kernel_part
-def deepest_at_ends(pair, ends, keys, curve, which):
+def deepest_at_ends(pair, ends, keys, curve, which, search):
     """The depth in m of the deepest middle of the edges that are inside of the other solid from the curve on."""
     depth = 0.0
     for row in range(len(keys)):
@@ -140,9 +164,9 @@ def deepest_at_ends(pair, ends, keys, curve, which):
             if curve[row] != which or not other.surface.solid:
                 continue
             start = vec(ends[row], end)
-            inner, side = inner_end(pair, ends, keys, row, end)
+            inner, side = inner_end(pair, ends, keys, search.on_edges, row, end)
             way_in = vec(side_of(pair, of_first).vertices, inner) if side < 0 else vec(ends[inner], side)
-            depth = max(depth, depth_inside(pair, other, midpoint(start, way_in), 0.0))
+            depth = deeper_below(pair, other, midpoint(start, way_in), keys[row, end, 2], depth)
     return depth
 
 
@@ -154,7 +178,7 @@ def ask(pair, other, corners, depth, search):
     middle = divided(add(add(p, q), r), 3.0)
     radius = np.sqrt(max(distance2(p, middle), distance2(q, middle), distance2(r, middle)))
     least = (1.0 + ABOUT_AS_DEEP) * depth
-    at_middle = depth_inside(pair, other, middle, radius - least)
+    at_middle = depth_inside(pair, other, middle, min(depth, least - radius), radius - least)
     size = search.counts[CELLS]
     if at_middle + radius > least and radius > SMALL * other.surface.tolerance and size < len(search.cells):
         cell = search.cells[size]
@@ -208,19 +232,18 @@ def deepest_inside(pair, ends, keys, curve, which, shallow, is_shallow, search):
 
     shallow: m; what vertices and edges show to be no deeper is not looked into: triangles would be cut down to that size.
     """
-    depth = deepest_at_ends(pair, ends, keys, curve, which)
+    depth = deepest_at_ends(pair, ends, keys, curve, which, search)
     search.taken[:] = False
     for is_first in (TRUE, FALSE):
         own, other = side_of(pair, is_first), side_of(pair, not is_first)
         if other.surface.solid:
-            _, at_vertex = gather(pair, keys, curve, which, own, other, search)
-            depth = max(depth, at_vertex)
+            _, depth = gather(pair, keys, curve, which, own, other, depth, search)
     if is_shallow or 0.0 < depth < shallow:
         return depth
     search.taken[:] = False
     for is_first in (TRUE, FALSE):
         own, other = side_of(pair, is_first), side_of(pair, not is_first)
         if other.surface.solid:
-            count, _ = gather(pair, keys, curve, which, own, other, search)
+            count, _ = gather(pair, keys, curve, which, own, other, depth, search)
             depth = deepest_of(pair, own, other, count, depth, search)
     return depth

@@ -25,6 +25,7 @@ from .crossings import ONE, OTHER, fill_crossings
 from .deepest_point import deepest_inside, search_of
 from .mesh_pair import add_mesh_contact, pair_feature, pair_of, point_in_axes_of, point_in_pair, side_of
 from .pass_through import (
+    edge_ends,
     overlap_of_each_curve,
     passes,
     shorter_way_along_axes,
@@ -255,48 +256,49 @@ def add_curves(table, meeting, ends, keys, curve, with_normal, ways, out):
 
 
 @inner_kernel
-def with_crossings(table, meeting, rows, near, crossed, found):
+def with_crossings(table, meeting, crossed, found):
     """Contacts that features have made, in a `Buffer`, with those of curves in the place of what overlaps there; whether there
-    was a curve without a normal, and whether one was torn. crossed: how many of the first `near` rows of triangles cross."""
-    ends, keys = np.empty((crossed, 2, 3)), np.zeros((crossed, 2, 3), np.int64)
-    fill_crossings(table, meeting, rows, near, ends, keys)
+    was a curve without a normal, and whether one was torn. crossed: rows (k, 2) of triangles that cross."""
+    ends, keys = np.empty((len(crossed), 2, 3)), np.zeros((len(crossed), 2, 3), np.int64)
+    fill_crossings(table, meeting, crossed, ends, keys)
     tolerance = SHALLOW * max(table.tolerance[meeting.first], table.tolerance[meeting.second])
     curve, is_torn = curves(ends, keys, tolerance)
     # the last row is for the way that curves share
-    ways = np.zeros((crossed + 1, 4))
+    ways = np.zeros((len(crossed) + 1, 4))
     unclear, cosine = write_normals(table, meeting, ends, curve, ways)
     with_normal = ways[:, 3] > 0.0
-    overlap = overlap_of_each_curve(table, meeting, ends, keys, curve) if cosine < OPPOSED else curve
-    write_ways(table, meeting, ends, keys, curve, overlap, ways, search_of(table, meeting))
-    out = buffer(crossed)
+    on_edges = edge_ends(keys)
+    overlap = overlap_of_each_curve(table, meeting, ends, keys, on_edges, curve) if cosine < OPPOSED else curve
+    write_ways(table, meeting, ends, keys, curve, overlap, ways, search_of(table, meeting, on_edges))
+    out = buffer(len(crossed))
     add_curves(table, meeting, ends, keys, curve, with_normal, ways, out)
     leave_out_overlaps(found, meeting.noise)
     return joined(found, out), unclear, is_torn
 
 
 @leaf_kernel
-def add_passage(table, meeting, ends, keys, count, way, out):
+def add_passage(table, meeting, ends, keys, way, out):
     """Adds the crossings where edges pass through faces, with the shortest way (4,) out."""
     pair = pair_of(table, meeting)
     way[3] = np.inf
-    for row in range(count):
+    for row in range(len(ends)):
         if passes(pair, ends, keys, row):
             if way[3] == np.inf:
                 shorter_way_along_axes(pair, way)
             for end in range(2):
                 if keys[row, end, 0] == 0:
                     shorter_way_out_of_face(pair, ends[row, end], keys[row, end, 2], way)
-    for row in range(count):
+    for row in range(len(ends)):
         if passes(pair, ends, keys, row):
             add_crossing(pair, ends, keys, row, way, out)
 
 
 @inner_kernel
-def with_passage(table, meeting, rows, near, crossed, found):
+def with_passage(table, meeting, crossed, found):
     """Contacts in a `Buffer` with those of crossings that bound no volume: of a sheet or a segment that passes right through,
     so that neither curves nor vertices tell of it. The other arguments are those of `with_crossings`."""
-    ends, keys = np.empty((crossed, 2, 3)), np.zeros((crossed, 2, 3), np.int64)
-    count = fill_crossings(table, meeting, rows, near, ends, keys)
-    out = buffer(crossed)
-    add_passage(table, meeting, ends, keys, count, np.empty(4), out)
+    ends, keys = np.empty((len(crossed), 2, 3)), np.zeros((len(crossed), 2, 3), np.int64)
+    fill_crossings(table, meeting, crossed, ends, keys)
+    out = buffer(len(crossed))
+    add_passage(table, meeting, ends, keys, np.empty(4), out)
     return joined(found, out)

@@ -9,7 +9,10 @@ that face; or along an axis of either body, until nothing of one is beside anyth
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ...compile.kernel import inlined_kernel, inner_kernel, leaf_kernel
 from ...linalg.disjoint_sets import join, root
@@ -18,6 +21,8 @@ from .crossings import ONE, OTHER
 from .mesh_pair import in_pair_axes, pair_of, side_of
 
 __all__ = [
+    "EdgeEnds",
+    "edge_ends",
     "inner_end",
     "overlap_of_each_curve",
     "passes",
@@ -25,6 +30,29 @@ __all__ = [
     "shorter_way_out_of_curve",
     "shorter_way_out_of_face",
 ]
+
+
+class EdgeEnds(NamedTuple):
+    """Ends of crossings, numbered through, by the edges that they lie on: order (2 k,), those of an edge together; begin (2 k,)
+    where those of each one's edge begin."""
+
+    order: NDArray[np.int64]
+    begin: NDArray[np.int64]
+
+
+@inner_kernel
+def edge_ends(keys):
+    """The `EdgeEnds` of crossings, keys (k, 2, 3) as in `crossing`."""
+    edge = np.empty(2 * len(keys), np.int64)
+    for number in range(len(edge)):
+        key = keys[number // 2, number % 2]
+        edge[number] = 2 * key[1] + key[0]
+    order, begin, first = np.argsort(edge, kind="mergesort"), np.empty(len(edge), np.int64), 0
+    for place in range(len(order)):
+        if edge[order[place]] != edge[order[first]]:
+            first = place
+        begin[order[place]] = first
+    return EdgeEnds(order, begin)
 
 
 @inlined_kernel
@@ -35,9 +63,9 @@ def face_normal(pair, key):
 
 
 @leaf_kernel
-def inner_end(pair, ends, keys, row, end):
+def inner_end(pair, ends, keys, on_edges, row, end):
     """Where the part of an edge inside of the other solid ends that begins at an end of a crossing: at an end of another one,
-    (its row, 0 or 1), where it passes out again; else at its vertex, (the vertex, -1)."""
+    (its row, 0 or 1), where it passes out again; else at its vertex, (the vertex, -1). on_edges: `edge_ends` of the keys."""
     of_first, e = keys[row, end, 0] == 1, keys[row, end, 1]
     own = side_of(pair, of_first)
     edges = own.surface.edges
@@ -46,18 +74,20 @@ def inner_end(pair, ends, keys, row, end):
     start = vec(ends[row], end)
     way = sub(vec(own.vertices, other), start)
     nearest = norm2(way)
-    for k in range(len(keys)):
-        for side in range(2):
-            if keys[k, side, 1] != e or (keys[k, side, 0] == 1) != of_first or keys[k, side, 2] == keys[row, end, 2]:
-                continue
-            along = dot(way, sub(vec(ends[k], side), start))
-            if 0.0 <= along < nearest:
-                nearest, other, which = along, k, side
+    for place in range(on_edges.begin[2 * row + end], len(on_edges.order)):
+        k, side = on_edges.order[place] // 2, on_edges.order[place] % 2
+        if keys[k, side, 1] != e or (keys[k, side, 0] == 1) != of_first:
+            break
+        if keys[k, side, 2] == keys[row, end, 2]:
+            continue
+        along = dot(way, sub(vec(ends[k], side), start))
+        if 0.0 <= along < nearest:
+            nearest, other, which = along, k, side
     return other, which
 
 
 @leaf_kernel
-def join_overlaps(table, meeting, ends, keys, curve, parent, pierced):
+def join_overlaps(table, meeting, ends, keys, on_edges, curve, parent, pierced):
     """Joins curves, and the vertices of both surfaces, that are connected along edges within the other solid.
 
     parent: (crossings + vertices,) union-find; pierced: (edges,) which pass through the other surface; the first surface's
@@ -78,7 +108,7 @@ def join_overlaps(table, meeting, ends, keys, curve, parent, pierced):
                 join(parent, offset + surface.edges[e, 0], offset + surface.edges[e, 1])
     for row in range(count):
         for end in range(2):
-            other, side = inner_end(pair, ends, keys, row, end)
+            other, side = inner_end(pair, ends, keys, on_edges, row, end)
             if side < 0:
                 other += count if keys[row, end, 0] == 1 else count + len(pair.first.vertices)
             join(parent, row, other)
@@ -87,13 +117,13 @@ def join_overlaps(table, meeting, ends, keys, curve, parent, pierced):
 
 
 @inner_kernel
-def overlap_of_each_curve(table, meeting, ends, keys, curve):
+def overlap_of_each_curve(table, meeting, ends, keys, on_edges, curve):
     """(k,) for each crossing the overlap that its curve bounds, numbered by one of its crossings. Of two solids."""
     s, t = meeting.first, meeting.second
     vertices = table.first_vertex[s + 1] - table.first_vertex[s] + table.first_vertex[t + 1] - table.first_vertex[t]
     edges = table.first_edge[s + 1] - table.first_edge[s] + table.first_edge[t + 1] - table.first_edge[t]
     parent = np.arange(len(keys) + vertices)
-    join_overlaps(table, meeting, ends, keys, curve, parent, np.zeros(edges, np.bool_))
+    join_overlaps(table, meeting, ends, keys, on_edges, curve, parent, np.zeros(edges, np.bool_))
     return parent[: len(keys)]
 
 

@@ -16,7 +16,7 @@ from ...compile.kernel import FALSE, kernel, leaf_kernel
 from ...geometry.hulls import convex_hull
 from ...geometry.shapes import HULL, MESH, PLANE, ShapeTable
 from ...geometry.surface_depth import triangle_depths
-from ...geometry.surface_table import SurfaceTable
+from ...geometry.surface_table import LEAF, SurfaceTable
 from ...linalg.vec3 import cross, distance2, divided, dot, negative, norm, set_vec, sub, vec
 from ..half_space import HalfSpace, height_of_box, plane_of
 from .queries import extent
@@ -24,6 +24,10 @@ from .queries import extent
 __all__ = ["SCRATCH", "Sweep", "Triangles", "all_triangles", "put_triangle", "swept_triangles", "take_scratch", "with_scratch"]
 
 SCRATCH = 2
+Vector = tuple[float, float, float]
+NONE_YET = np.int64(0)
+# Numbers on the stack as a walk of two trees begins.
+ROOTS = np.int64(2)
 
 
 class Triangles(NamedTuple):
@@ -31,6 +35,7 @@ class Triangles(NamedTuple):
 
     corners: (t, 3) rows of vertices (v, 3) m and of drift (v, 3) m/s, how fast these move within their bodies, or (0, 3) where
     nothing deforms. normals: (t, 3) unit, or zero. thickness: (t,) m of the solid behind a triangle, infinite for a sheet.
+    thinnest: (n,) the least thickness of the triangles of each node of the trees.
     """
 
     corners: NDArray[np.int64]
@@ -38,21 +43,31 @@ class Triangles(NamedTuple):
     drift: NDArray[np.float64]
     normals: NDArray[np.float64]
     thickness: NDArray[np.float64]
+    thinnest: NDArray[np.float64]
 
 
 class Sweep(NamedTuple):
-    """A mesh, and another collider that moves along a straight way.
+    """A mesh, and another collider that moves and turns against it for a while; vectors are in the mesh's axes.
 
-    mesh, other: their numbers. turn (3, 3), shift (3,): from the other's axes to the mesh's; way: (3,) m, in the mesh's axes.
-    grown: m, how near they are looked for.
+    mesh, other: their numbers. turn (3, 3), shift (3,): from the other's axes to the mesh's. way: (3,) m, of the other's centre
+    of mass against the mesh's. grown: m, how near they are looked for beside it. spin, other_spin: (3,) rad, by which each
+    turns about its centre of mass, at centre, other_centre (3,) m. bent: m, by which turning at most bends the ways of points.
+    thick: m, a thickness with which triangles cannot pass each other. other_thickness: m, of a collider that is no mesh.
     """
 
     mesh: int
     other: int
     turn: NDArray[np.float64]
     shift: NDArray[np.float64]
-    way: NDArray[np.float64]
+    way: Vector
     grown: float
+    spin: Vector
+    other_spin: Vector
+    centre: Vector
+    other_centre: Vector
+    bent: float
+    thick: float
+    other_thickness: float
 
 
 class SweepWork(NamedTuple):
@@ -68,7 +83,11 @@ def all_triangles(table: SurfaceTable) -> Triangles:
     counts = np.diff(table.first_triangle)
     corners = table.triangles + np.repeat(table.first_vertex[:-1], counts)[:, None]
     thickness = np.concatenate([triangle_depths(table, s) for s in range(len(counts))])
-    return Triangles(corners, table.vertices, np.zeros((0, 3)), table.normals, thickness)
+    before = np.repeat(table.first_triangle[:-1], np.diff(table.first_node))
+    in_order = np.append(thickness[table.order + np.repeat(table.first_triangle[:-1], counts)], np.inf)
+    begin_and_end = np.stack([table.node_begin + before, table.node_end + before], axis=1)
+    thinnest = np.minimum.reduceat(in_order, begin_and_end.ravel())[::2]
+    return Triangles(corners, table.vertices, np.zeros((0, 3)), table.normals, thickness, np.ascontiguousarray(thinnest))
 
 
 def with_scratch(shapes: ShapeTable) -> ShapeTable:
@@ -155,9 +174,10 @@ def sweeps_past(box, other, turn, shift, way, grown):
         for k in range(3):
             middle += 0.5 * turn[i, k] * (other[k] + other[3 + k])
             half += 0.5 * abs(turn[i, k]) * (other[3 + k] - other[k])
+        # along one axis, which most pairs of boxes are apart along, before there is a division
+        if middle + max(way[i], 0.0) < -half or middle + min(way[i], 0.0) > half:
+            return True
         if way[i] == 0.0:
-            if abs(middle) > half:
-                return True
             continue
         one, two = (-half - middle) / way[i], (half - middle) / way[i]
         enter, leave = max(enter, min(one, two)), min(leave, max(one, two))
@@ -181,8 +201,9 @@ def is_passed(box, other, plane, sweep):
 
 
 @leaf_kernel
-def fill_swept(shapes, surfaces, triangles, sweep, work, rows):
-    """Writes the rows of `swept_triangles` that there is room for, and returns how many there are."""
+def walk_swept(shapes, surfaces, triangles, sweep, work, size, rows, count):
+    """Goes on with the walk of `swept_triangles` from the pairs of nodes on the stack, so many numbers deep, and writes into
+    rows (., 2) from a count on, until there may be no room for those of two leaves: (size of the stack, count)."""
     mesh, other, stack, own, others = sweep.mesh, sweep.other, work.stack, work.own, work.others
     s, t = shapes.surface[mesh], shapes.surface[other]
     node_a, node_b = surfaces.first_node[s], 0
@@ -196,14 +217,13 @@ def fill_swept(shapes, surfaces, triangles, sweep, work, rows):
     else:
         for k in range(3):
             others[k], others[3 + k] = shapes.lower[other, k], shapes.upper[other, k]
-    stack[0], stack[1] = 0, 0
-    size, count = 2, 0
-    while size > 0:
+    while size > 0 and count + LEAF * LEAF <= len(rows):
         size -= 2
         node, beside = stack[size], stack[size + 1]
         box = surfaces.boxes[node_a + node]
         second = surfaces.boxes[node_b + beside] if is_mesh else others
-        if is_passed(box, second, plane, sweep):
+        thin = triangles.thinnest[node_b + beside] if is_mesh else sweep.other_thickness
+        if min(thin, triangles.thinnest[node_a + node]) >= sweep.thick or is_passed(box, second, plane, sweep):
             continue
         right = surfaces.right[node_a + node]
         other_right = surfaces.right[node_b + beside] if is_mesh else 0
@@ -222,27 +242,31 @@ def fill_swept(shapes, surfaces, triangles, sweep, work, rows):
         for place in range(surfaces.node_begin[node_a + node], surfaces.node_end[node_a + node]):
             f = triangle_a + surfaces.order[triangle_a + place]
             put_box(triangles.vertices, triangles.corners[f], own)
+            if is_passed(own, second, plane, sweep):
+                continue
             for slot in range(first, last):
                 g = -1
                 if is_mesh:
                     g = triangle_b + surfaces.order[triangle_b + slot]
                     put_box(triangles.vertices, triangles.corners[g], others)
-                if is_passed(own, others, plane, sweep):
-                    continue
-                if count < len(rows):
-                    rows[count, 0], rows[count, 1] = f, g
+                    if is_passed(own, others, plane, sweep):
+                        continue
+                rows[count, 0], rows[count, 1] = f, g
                 count += 1
-    return count
+    return size, count
 
 
 @kernel
 def swept_triangles(shapes, surfaces, triangles, sweep):
     """(k, 2) the triangles of a mesh, and those of the other collider if it is a mesh, else -1, that may come nearer than
-    `grown` to each other while the other collider moves along a straight way, a `Sweep`."""
+    `grown` to each other while the other collider moves along a straight way, a `Sweep`, but those that are too thick."""
     rows = np.empty((64, 2), np.int64)
     work = SweepWork(np.empty(512, np.int64), np.empty(6), np.empty(6))
-    count = fill_swept(shapes, surfaces, triangles, sweep, work, rows)
-    if count > len(rows):
-        rows = np.empty((count, 2), np.int64)
-        fill_swept(shapes, surfaces, triangles, sweep, work, rows)
+    work.stack[0], work.stack[1] = 0, 0
+    size, count = walk_swept(shapes, surfaces, triangles, sweep, work, ROOTS, rows, NONE_YET)
+    while size > 0:
+        larger = np.empty((4 * len(rows), 2), np.int64)
+        larger[:count] = rows[:count]
+        rows = larger
+        size, count = walk_swept(shapes, surfaces, triangles, sweep, work, size, rows, count)
     return rows[:count]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from ...compile.kernel import inlined_kernel
 from ...linalg.vec3 import dot, sub
 
-__all__ = ["edges_apart", "features_in_reach", "heights_of", "low_corners", "on_both_sides"]
+__all__ = ["are_apart", "edges_apart", "features_in_reach", "heights_of", "lie_beyond", "low_corners", "on_both_sides"]
 
 
 @inlined_kernel
@@ -30,6 +30,21 @@ def on_both_sides(heights):
 def low_corners(heights, limit):
     """The corners whose heights over a plane, either way, are within the limit, as bits."""
     return int(abs(heights[0]) <= limit) | int(abs(heights[1]) <= limit) << 1 | int(abs(heights[2]) <= limit) << 2
+
+
+@inlined_kernel
+def lie_beyond(heights, limit):
+    """Whether three heights over a plane are all on one side of it, farther than the limit."""
+    return min(heights) > limit or max(heights) < -limit
+
+
+@inlined_kernel
+def are_apart(heights, others, limit):
+    """Whether neither of two triangles has a corner within the limit of the other one's plane, and one of them is all on one
+    side of it: none of their features meet. heights, others: of each one's corners over the other one."""
+    return (low_corners(heights, limit) | low_corners(others, limit)) == 0 and (
+        lie_beyond(heights, limit) or lie_beyond(others, limit)
+    )
 
 
 @inlined_kernel

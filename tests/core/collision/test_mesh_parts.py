@@ -28,10 +28,17 @@ def winding_number(table, s, point, stack):
     return queries.winding_number(queries.own_view(table, s), point, stack)
 
 
+edge_ends = callable_from_python(pass_through.edge_ends)
+
+
 @callable_from_python
 @own_leaf_kernel
+def end_inside(table, meeting, ends, keys, on_edges, row, end):
+    return pass_through.inner_end(mesh_pair.pair_of(table, meeting), ends, keys, on_edges, row, end)
+
+
 def inner_end(table, meeting, ends, keys, row, end):
-    return pass_through.inner_end(mesh_pair.pair_of(table, meeting), ends, keys, row, end)
+    return end_inside(table, meeting, ends, keys, edge_ends(keys), row, end)
 
 
 @pytest.mark.parametrize("width", [1.0, 1e-3, 1e-7, 0.0])
