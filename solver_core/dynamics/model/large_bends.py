@@ -15,10 +15,20 @@ to have their own mass in that, or a beam's swing gets faster with the length of
 
 Strains along axes of q that are too fast for the steps are damped critically. It is the rate of the strain that is, not of q,
 for what goes along with a bend is not strained by it: backward Euler for such axes takes three quarters of a swing of a
-hundredth of the length in ten seconds. A body none of whose modes swings has backward Euler, as in small bends.
+hundredth of the length in ten seconds.
+
+p holds what F gives in half a step. Along an axis that is too fast this is more than the motion, and as energy (h omega / 2)^2
+times what is stored there, set free where a contact lets go. So a body has backward Euler in a step that would begin with more
+than a hundredth of its energy in that, as one has none of whose modes swings: with the strains at the end of the step
+
+    v+ + T F(q, q + h v+) = v + T g,    and    1/2 v.v + W(q)
+
+never rises, however far the body is strained.
 
 F about velocities w is F(w) + F'(w) (v+ - w), of which the symmetric part stands in the block that contacts push against; the
-step is solved again about its answer (`solve/bent_further.py`).
+step is solved again about its answer (`solve/bent_further.py`). There is always one, for F does no more work than W holds; but
+where stresses make F' indefinite Newton's method may go astray. Pseudo-transient continuation (Kelley and Keyes 1998) is then
+begun at rest: the same with a multiple of the slopes without stresses on top, which falls as the residual does.
 """
 
 from __future__ import annotations
@@ -39,11 +49,11 @@ Ints = NDArray[np.int64]
 
 # Of the mass of a mode at the least, whatever the steps: two radians a step leave so much.
 LEAST_MASS = 0.4
-FREE_SOLVES = 20
+# Of the energy of a body: what the force of the last interval may have along axes that are too fast.
+MOST_SET_FREE = 0.01
+NEWTON_STEPS, SLOWED_STEPS = 20, 100
 # Of the largest modal velocity: a change so small leaves the square of it, which is nothing.
 NEARLY = 1e-6
-# Of a step by Newton's method, if it leads away.
-SHORTENED = 6
 
 
 @dataclass(frozen=True)
@@ -66,11 +76,12 @@ class LargeBends(Bend):
 class LargeBend:
     """The step of a body in large bends.
 
-    unknown: (r,) among the degrees of freedom. gram: (k, k). q: (r,) as the step begins. known: (r,) the right side. inertia:
+    body: its index in the scene. unknown: (r,) among the degrees of freedom. gram: (k, k). q: (r,) as the step begins. known: (r,) the right side. inertia:
     (r,) 1 + T h b omega^2. share: of the step's own interval in the force. slack: (r,) s^3, see `interval_force`. h, time:
     s, the step and how long forces act. late: s. mass: kg.
     """
 
+    body: int
     unknown: Ints
     gram: Floats
     q: Floats
@@ -85,49 +96,57 @@ class LargeBend:
 
     @classmethod
     def begun(
-        cls, body: ReducedBody, unknown: Ints, state: tuple[Floats, Floats], step: tuple[float, float, float], other: Floats
+        cls, of: tuple[int, Ints, ReducedBody], state: tuple[Floats, Floats], step: tuple[float, float, float], other: Floats
     ) -> LargeBend:
-        """state: q and its velocities (r,). step: s, h, the one before, and how long forces act. other: (r,) N/sqrt(kg), what
-        pulls besides."""
-        (q, v), (h, before, time), large = state, step, body.large
+        """of: the body's index, its unknowns, and what it is. state: q and its velocities (r,). step: s, h, the one before, and
+        how long forces act. other: (r,) N/sqrt(kg), what pulls besides."""
+        (index, unknown, body), (q, v), (h, before, time) = of, state, step
+        large, omega, square = body.large, body.omega, body.omega**2
         assert large is not None
-        omega, square = body.omega, body.omega**2
         late = float(body.damping[0] / square[0])
-        if h * omega[0] > MOST_A_STEP:
-            # none swings
-            slack = 0.5 * h / square
-            return cls(unknown, large.gram, q, v + time * other, np.ones_like(q), 1.0, slack, h, time, late, body.mass)
         followed = (h * omega <= MOST_A_STEP) & (time * late * square <= MOST_A_STEP)
         slack = np.where(followed, 0.0, (2.0 / omega - late) / square)
-        swings = followed & (np.arange(len(q)) < large.modes)
-        weight = later_weight(np.minimum(h * omega, MOST_A_STEP)) - 0.25
-        # a short step after a long one
-        weight = np.maximum(weight, (LEAST_MASS - 1.0) / (time * max(h, before) * square))
-        heavier = time * np.where(swings, weight, 0.0) * square
         last = interval_force(large.gram, q - before * v, v, before, late, slack)
-        known = (1.0 + before * heavier) * v + time * (other - 0.5 * last)
-        return cls(unknown, large.gram, q, known, 1.0 + h * heavier, 0.5, slack, h, time, late, body.mass)
+        given, own = (0.5 * time * last)[~followed], (omega * q)[: large.modes]
+        if h * omega[0] > MOST_A_STEP or given @ given > MOST_SET_FREE * (v @ v + own @ own):
+            # the strains of the end: their mean and half of what they change by
+            slack, inertia, known, share = 0.5 * h / square, np.ones_like(q), v + time * other, 1.0
+        else:
+            swings = followed & (np.arange(len(q)) < large.modes)
+            weight = later_weight(np.minimum(h * omega, MOST_A_STEP)) - 0.25
+            # a short step after a long one
+            weight = np.maximum(weight, (LEAST_MASS - 1.0) / (time * max(h, before) * square))
+            heavier, share = time * np.where(swings, weight, 0.0) * square, 0.5
+            inertia, known = 1.0 + h * heavier, (1.0 + before * heavier) * v + time * (other - 0.5 * last)
+        return cls(index, unknown, large.gram, q, known, inertia, share, slack, h, time, late, body.mass)
 
-    def about(self, velocity: Floats) -> Curve:
-        """The motion about velocities (r,)."""
+    def about(self, velocity: Floats, slowed: float = 0.0) -> Curve:
+        """The motion about velocities (r,); slowed: of the slopes without stresses, on top of the slopes."""
         residual, slopes, of_strains = self._slopes(velocity)
-        block = self._block(slopes, of_strains)
+        block = self._block(slopes, of_strains, slowed)
         return Curve(block, velocity - np.linalg.solve(block, residual))
 
     def free(self, velocity: Floats) -> Curve:
-        """The motion without contacts, looked for from velocities (r,) by Newton's method: about itself."""
+        """The motion without contacts, looked for from velocities (r,) by Newton's method, and then from rest: about itself."""
+        found = self._followed(velocity, 0.0, NEWTON_STEPS)
+        if found is None:
+            found = self._followed(np.zeros_like(velocity), 1.0, SLOWED_STEPS)
+        return self.about(velocity) if found is None else found
+
+    def _followed(self, velocity: Floats, slowed: float, steps: int) -> Curve | None:
+        """The motion from velocities (r,), by so many steps of pseudo-transient continuation, or of Newton's method where it is
+        not slowed; None where they do not end."""
         residual, slopes, of_strains = self._slopes(velocity)
-        for _ in range(FREE_SOLVES):
-            change, size, begin = np.linalg.solve(slopes, residual), np.abs(residual).max(), velocity
-            if np.abs(change).max() <= NEARLY * np.abs(velocity).max():
-                velocity = velocity - change
+        for _ in range(steps):
+            change, size = np.linalg.solve(slopes + slowed * of_strains, residual), np.linalg.norm(residual)
+            velocity = velocity - change
+            if (1.0 + slowed) * np.abs(change).max() <= NEARLY * np.abs(velocity).max():
+                return Curve(self._block(slopes, of_strains, 0.0), velocity)
+            residual, slopes, of_strains = self._slopes(velocity)
+            if not np.isfinite(residual).all():
                 break
-            for halvings in range(SHORTENED):
-                velocity = begin - 0.5**halvings * change
-                residual, slopes, of_strains = self._slopes(velocity)
-                if np.abs(residual).max() <= size:
-                    break
-        return Curve(self._block(slopes, of_strains), velocity)
+            slowed *= min(float(np.linalg.norm(residual) / size), 1.0)
+        return None
 
     def _slopes(self, velocity: Floats) -> tuple[Floats, Floats, Floats]:
         """(r,) how far velocities are from the rule, in momenta; (r, r) by how much that changes with them; and what of it is
@@ -137,14 +156,14 @@ class LargeBend:
         residual = self.inertia * velocity + time * force - self.known
         return residual, inertia + time * of_velocity, inertia + time * of_strains
 
-    def _block(self, slopes: Floats, of_strains: Floats) -> Floats:
+    def _block(self, slopes: Floats, of_strains: Floats, slowed: float) -> Floats:
         """(r, r) symmetric and positive definite."""
-        block = 0.5 * (slopes + slopes.T)
+        block = 0.5 * (slopes + slopes.T) + slowed * of_strains
         try:
             np.linalg.cholesky(block)
         except np.linalg.LinAlgError:
             # pressed flat: the stresses would let it move off by itself
-            return of_strains
+            return (1.0 + slowed) * of_strains
         return block
 
 
