@@ -76,9 +76,9 @@ class LargeBends(Bend):
 class LargeBend:
     """The step of a body in large bends.
 
-    body: its index in the scene. unknown: (r,) among the degrees of freedom. gram: (k, k). q: (r,) as the step begins. known: (r,) the right side. inertia:
-    (r,) 1 + T h b omega^2. share: of the step's own interval in the force. slack: (r,) s^3, see `interval_force`. h, time:
-    s, the step and how long forces act. late: s. mass: kg.
+    body: its index in the scene. unknown: (r,) among the degrees of freedom. gram: (k, k). q: (r,) as the step begins. known:
+    (r,) the right side. inertia: (r,) 1 + T h b omega^2. share: of the step's own interval in the force. slack: (r,) s^3, see
+    `interval_force`. h, time: s, the step and how long forces act. late: s. mass: kg.
     """
 
     body: int

@@ -180,7 +180,7 @@ def fastest_turn(body_a, body_b, twist):
 
 
 def _bodies_of(contacts: ContactSet, joined: NDArray[np.int64] | None, triple: int) -> tuple[int, int]:
-    """The two bodies of a contact, or of what comes after them, or one that bends; -1 for the world, and where there is none."""
+    """The two bodies of a contact or of what comes after them, or one that bends; -1 for the world, and where there is none."""
     if triple < 0:
         return (BODIES - triple, -1) if triple <= BODIES else (-1, -1)
     if joined is not None and triple >= len(contacts):
