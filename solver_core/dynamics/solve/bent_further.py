@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,8 @@ BODIES = -2  # a worst contact of totals from here on down is none: BODIES - k i
 STRAYED, ASTRAY = 1e-5, 1e-3
 
 
-class Linear(NamedTuple):
+@dataclass(frozen=True)
+class Linear:
     """A body's step about some velocities, slowed as of `LargeBend.about`, and how far from the rule these were, in
     N s/sqrt(kg)."""
 
