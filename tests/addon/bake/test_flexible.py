@@ -385,7 +385,6 @@ REFUSED = {
     "modes": (lambda ob: setattr(ob.stiction, "modes", 100), "from 1 to 60"),
     "resolution": (lambda ob: setattr(ob.stiction, "resolution", 3), "thin"),
     "collision_shape": (opened, "open"),
-    "angular_factor": (lambda ob: setattr(ob, "lock_rotation", (True, False, False)), "locked axes"),
     "shape": (lambda ob: setattr(ob.rigid_body, "collision_shape", "BOX"), "choose the shape Mesh"),
     "deformable  ": (lambda ob: setattr(ob.rigid_body, "type", "PASSIVE"), "only an active body bends"),
     "use_deform": (lambda ob: setattr(ob.rigid_body, "use_deform", True), "switch Deforming off"),

@@ -14,6 +14,7 @@ from solver_core.deformable.bricks import attached
 from solver_core.deformable.reduced_body import joint_loads, prepared
 from solver_core.scene.deformable import DeformableSpec, Elasticity
 from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
+from solver_core.scene.parts import ground
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec
 
 from ..bodies import material
@@ -83,3 +84,22 @@ def test_a_board_on_a_hinge_hangs_from_its_limit_as_a_cantilever(law):
     below = -height(frame, modes, 0.5) - np.sin(limit)
     assert below == pytest.approx(WEIGHT / (8.0 * STIFFNESS), rel=0.12)
     np.testing.assert_allclose(frame.reactions[0, [2, 4]], [WEIGHT, -0.5 * WEIGHT], rtol=0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", Elasticity)
+def test_locked_axes_hold_the_whole_of_a_body_and_leave_it_to_bend(law):
+    """A board that may fall and turn about one axis bends as it lands; a stiff one lands as the rigid one does."""
+    lean = Rotation.from_rotvec([0.0, 0.3, 0.0]).as_quat(scalar_first=True)
+    locks = {"linear_factor": np.array([1.0, 0.0, 1.0]), "angular_factor": np.array([0.0, 1.0, 0.0])}
+    falls = board(law, 0.02, position=np.array([0.0, 0.0, 0.3]), orientation=lean, velocity=np.array([0.0, 0.5, -1.0]), **locks)
+    found = {}
+    for young in (1e7, 1e13, None):
+        spec = None if young is None else replace(falls.deformable, young=young)
+        scene = SceneSpec((replace(falls, deformable=spec), ground(material(0.5))))
+        found[young] = sc.Simulation(scene, sleeping=False).run(10)
+        assert all((frame.statistics.status == sc.Status.SOLVED).all() for frame in found[young][1:])
+        poses = np.array([frame.poses[0] for frame in found[young]])
+        assert np.abs(poses[:, [1, 4, 6]]).max() < 1e-12
+    assert np.abs(np.array([frame.modal for frame in found[1e7]])).max() > 1e-3
+    np.testing.assert_allclose(found[1e13][-1].poses[0], found[None][-1].poses[0], atol=1e-3)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -30,7 +31,8 @@ def scene(law, frames):
     pinned = np.flatnonzero(np.isclose(shape.vertices[:, 2], 0.5)).astype(np.int32)
     leaf = BodySpec("Leaf", BodyKind.ACTIVE, shape, density=DENSITY, position=np.array([0.0, 0.0, 0.525]))
     leaf = replace(leaf, deformable=DeformableSpec(law, YOUNG, 0.0, 6, 50, damping_ratio=0.0, pinned=pinned))
-    friction = MaterialSpec(STATIC, DYNAMIC)
+    # of two bodies the product counts
+    friction = MaterialSpec(math.sqrt(STATIC), math.sqrt(DYNAMIC))
     block = rigid_box("Block", (0.3, 0.3, 0.05), (0.0, 0.0, 0.025), friction, MASS)
     path = np.zeros((frames + 1, 7))
     path[:, 0], path[:, 2], path[:, 3] = SPEED * np.arange(frames + 1) / FPS, -0.05, 1.0
@@ -61,7 +63,7 @@ def test_a_block_on_a_leaf_spring_sticks_and_slips_on_a_belt(law):
     turn = np.arctan(SPEED / (omega * slip))
     period = 2.0 * slip / SPEED + (np.pi + 2.0 * turn) / omega
     # where lines through what is carried along meet the middle
-    carried = np.abs(np.diff(x) * FPS - SPEED) < 1e-3 * SPEED
+    carried = np.abs(np.diff(x) * FPS - SPEED) < 0.01 * SPEED
     crossings = [time[k] + (middle - x[k]) / SPEED for k in np.flatnonzero(carried) if x[k] <= middle < x[k + 1]]
     assert len(crossings) >= 3
     np.testing.assert_allclose(np.diff(crossings[1:]), period, rtol=0.02)
