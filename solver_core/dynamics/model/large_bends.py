@@ -4,14 +4,14 @@
 The force F of an interval between two places is the discrete gradient, which does exactly the work between them, with `late`
 times the rate of the strains for the damping. A step takes the mean of the interval before it and its own:
 
-    (1 + T h b omega^2) v+ + T/2 F(q, q + h v+) = (1 + T h' b omega^2) v - T/2 F(q - h' v, q) + T g,    b = a - 1/4
+    (1 + T h b omega^2) v+ + h/2 F(q, q + h v+) = (1 + T h' b omega^2) v - h'/2 F(q - h' v, q) + T g,    b = a - 1/4
 
 with a of small bends (`bending.py`), whose rule this is where W is linear: frequencies are exact. Without a contact
 
     1/2 p.(1 + h^2 b omega^2) p + W(q),    p = v - h/2 F
 
-stays as it is, and falls by what damps. b is 0 of shapes that are no modes: these go along with the bends of others, and have
-to have their own mass in that, or a beam's swing gets faster with the length of the steps.
+stays as it is, where steps are cut but for b, and falls by what damps. b is 0 of shapes that are no modes: these go along with
+the bends of others, and have to have their own mass in that, or a beam's swing gets faster with the length of the steps.
 
 Strains along axes of q that are too fast for the steps are damped critically. It is the rate of the strain that is, not of q,
 for what goes along with a bend is not strained by it: backward Euler for such axes takes three quarters of a swing of a
@@ -21,7 +21,7 @@ p holds what F gives in half a step. Along an axis that is too fast this is more
 times what is stored there, set free where a contact lets go. So a body has backward Euler in a step that would begin with more
 than a hundredth of its energy in that, as one has none of whose modes swings: with the strains at the end of the step
 
-    v+ + T F(q, q + h v+) = v + T g,    and    1/2 v.v + W(q)
+    v+ + h F(q, q + h v+) = v + T g,    and    1/2 v.v + W(q)
 
 never rises, however far the body is strained.
 
@@ -77,8 +77,8 @@ class LargeBend:
     """The step of a body in large bends.
 
     body: its index in the scene. unknown: (r,) among the degrees of freedom. gram: (k, k). q: (r,) as the step begins. known:
-    (r,) the right side. inertia: (r,) 1 + T h b omega^2. share: of the step's own interval in the force. slack: (r,) s^3, see
-    `interval_force`. h, time: s, the step and how long forces act. late: s. mass: kg.
+    (r,) the right side. inertia: (r,) 1 + T h b omega^2. acts: s, for how long the force of the step's own interval
+    does. slack: (r,) s^3, see `interval_force`. h, late: s. mass: kg.
     """
 
     body: int
@@ -87,10 +87,9 @@ class LargeBend:
     q: Floats
     known: Floats
     inertia: Floats
-    share: float
+    acts: float
     slack: Floats
     h: float
-    time: float
     late: float
     mass: float
 
@@ -104,21 +103,22 @@ class LargeBend:
         large, omega, square = body.large, body.omega, body.omega**2
         assert large is not None
         late = float(body.damping[0] / square[0])
-        followed = (h * omega <= MOST_A_STEP) & (time * late * square <= MOST_A_STEP)
-        slack = np.where(followed, 0.0, (2.0 / omega - late) / square)
-        last = interval_force(large.gram, q - before * v, v, before, late, slack)
-        given, own = (0.5 * time * last)[~followed], (omega * q)[: large.modes]
+        critical = (2.0 / omega - late) / square
+        followed, did = (follows(interval, omega, late) for interval in (h, before))
+        slack, former = np.where(followed, 0.0, critical), np.where(did, 0.0, critical)
+        last = interval_force(large.gram, q - before * v, v, before, late, former)
+        given, own = (0.5 * before * last)[~followed], (omega * q)[: large.modes]
         if h * omega[0] > MOST_A_STEP or given @ given > MOST_SET_FREE * (v @ v + own @ own):
             # the strains of the end: their mean and half of what they change by
-            slack, inertia, known, share = 0.5 * h / square, np.ones_like(q), v + time * other, 1.0
+            slack, inertia, known, acts = 0.5 * h / square, np.ones_like(q), v + time * other, h
         else:
             swings = followed & (np.arange(len(q)) < large.modes)
             weight = later_weight(np.minimum(h * omega, MOST_A_STEP)) - 0.25
             # a short step after a long one
             weight = np.maximum(weight, (LEAST_MASS - 1.0) / (time * max(h, before) * square))
-            heavier, share = time * np.where(swings, weight, 0.0) * square, 0.5
-            inertia, known = 1.0 + h * heavier, (1.0 + before * heavier) * v + time * (other - 0.5 * last)
-        return cls(index, unknown, large.gram, q, known, inertia, share, slack, h, time, late, body.mass)
+            heavier, acts = time * np.where(swings, weight, 0.0) * square, 0.5 * h
+            inertia, known = 1.0 + h * heavier, (1.0 + before * heavier) * v + time * other - 0.5 * before * last
+        return cls(index, unknown, large.gram, q, known, inertia, acts, slack, h, late, body.mass)
 
     def about(self, velocity: Floats, slowed: float = 0.0) -> Curve:
         """The motion about velocities (r,); slowed: of the slopes without stresses, on top of the slopes."""
@@ -152,9 +152,9 @@ class LargeBend:
         """(r,) how far velocities are from the rule, in momenta; (r, r) by how much that changes with them; and what of it is
         symmetric and positive definite whatever the stresses."""
         force, of_velocity, of_strains = tangents(self.gram, self.q, velocity, self.h, self.late, self.slack)
-        inertia, time = np.diag(self.inertia), self.share * self.time
-        residual = self.inertia * velocity + time * force - self.known
-        return residual, inertia + time * of_velocity, inertia + time * of_strains
+        inertia = np.diag(self.inertia)
+        residual = self.inertia * velocity + self.acts * force - self.known
+        return residual, inertia + self.acts * of_velocity, inertia + self.acts * of_strains
 
     def _block(self, slopes: Floats, of_strains: Floats, slowed: float) -> Floats:
         """(r, r) symmetric and positive definite."""
@@ -165,6 +165,11 @@ class LargeBend:
             # pressed flat: the stresses would let it move off by itself
             return (1.0 + slowed) * of_strains
         return block
+
+
+def follows(h: float, omega: Floats, late: float) -> NDArray[np.bool_]:
+    """(r,) the axes of frequencies omega in rad/s that steps of h s follow, with damping `late` s times the rate of strains."""
+    return (h * omega <= MOST_A_STEP) & (h * late * omega**2 <= MOST_A_STEP)
 
 
 def later_weight(angle: Floats) -> Floats:

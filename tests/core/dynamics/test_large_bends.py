@@ -128,10 +128,10 @@ def test_a_bouncing_beam_gains_no_energy(young, speed):
     falls = beam(spec, divided(BEAM, (10, 1, 1)), position=np.array([0.0, 0.0, 0.3]), velocity=np.array([0.0, 0.0, speed]))
     turn = Rotation.from_rotvec([0.0, 0.2, 0.1]).as_quat(scalar_first=True)
     tilted = replace(falls, orientation=turn, material=material(0.3))
-    simulation = sc.Simulation(SceneSpec((tilted, ground(material(0.3)))))
     body = reduced_body(tilted.shape, spec, density=DENSITY)
+    simulation = sc.Simulation(SceneSpec((tilted, ground(material(0.3)))), modes={0: body})
     found = [total_energy(simulation, body)]
-    for _ in range(36):
+    for _ in range(20):
         simulation.advance()
         found.append(total_energy(simulation, body))
     assert max(found) <= found[0] * (1.0 + 1e-9)
@@ -174,8 +174,8 @@ def test_a_soft_board_hangs_as_the_elastica_of_its_weight():
     young = 12.0 * DENSITY * 9.81 / (load * size[2] ** 2)
     pinned = np.flatnonzero(np.isclose(shape.vertices[:, 0], -0.5)).astype(np.int32)
     spec = DeformableSpec(Elasticity.STVK, young, 0.0, modes=20, resolution=40, damping_ratio=0.7, pinned=pinned)
-    frames = sc.Simulation(SceneSpec((beam(spec, shape),))).run(72)
     body = reduced_body(shape, spec, density=DENSITY)
+    frames = sc.Simulation(SceneSpec((beam(spec, shape),)), modes={0: body}).run(72)
     tip = np.isclose(shape.vertices[:, 0], 0.5)
     moved = (body.shapes @ frames[-1].modal)[tip].mean(axis=0)
     s = np.linspace(0.0, 1.0, 101)
