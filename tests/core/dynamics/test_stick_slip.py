@@ -30,7 +30,7 @@ def scene(law, frames):
     shape = divided(LEAF, (1, 1, 10))
     pinned = np.flatnonzero(np.isclose(shape.vertices[:, 2], 0.5)).astype(np.int32)
     leaf = BodySpec("Leaf", BodyKind.ACTIVE, shape, density=DENSITY, position=np.array([0.0, 0.0, 0.525]))
-    leaf = replace(leaf, deformable=DeformableSpec(law, YOUNG, 0.0, 6, 50, damping_ratio=0.0, pinned=pinned))
+    leaf = replace(leaf, deformable=DeformableSpec(law, YOUNG, 0.0, 12, 50, damping_ratio=0.0, pinned=pinned))
     # of two bodies the product counts
     friction = MaterialSpec(math.sqrt(STATIC), math.sqrt(DYNAMIC))
     block = rigid_box("Block", (0.3, 0.3, 0.05), (0.0, 0.0, 0.025), friction, MASS)
@@ -49,7 +49,7 @@ def scene(law, frames):
 def test_a_block_on_a_leaf_spring_sticks_and_slips_on_a_belt(law):
     """Carried along to mu_s m g / k, it slips about mu_d m g / k, a half turn and what its speed adds, until it is as fast as
     the belt again, as far on the other side."""
-    spec = scene(law, 700)
+    spec = scene(law, 440)
     leaf = prepared(spec.bodies[0], joint_loads(spec, 0))
     tip = attached(leaf.bricks, np.array([0.0, 0.0, -0.5]))[0][0]
     stiffness = 1.0 / (tip**2 / leaf.omega**2).sum()
@@ -57,16 +57,16 @@ def test_a_block_on_a_leaf_spring_sticks_and_slips_on_a_belt(law):
     assert stiffness == pytest.approx(3.0 * bends / LEAF[2] ** 3, rel=0.03)
     # of a cantilever 33/140 swings along
     omega = np.sqrt(stiffness / (MASS + 33.0 / 140.0 * leaf.mass))
-    frames = sc.Simulation(spec, modes={0: leaf}, substeps=1, sleeping=False).run(700)
+    frames = sc.Simulation(spec, modes={0: leaf}, substeps=1, sleeping=False).run(440)
     assert all((frame.statistics.status == sc.Status.SOLVED).all() for frame in frames[1:])
-    x, time = np.array([frame.poses[1, 0] for frame in frames]), np.arange(701) / FPS
+    x, time = np.array([frame.poses[1, 0] for frame in frames]), np.arange(441) / FPS
     slip, middle = (STATIC - DYNAMIC) * MASS * 9.81 / stiffness, DYNAMIC * MASS * 9.81 / stiffness
     turn = np.arctan(SPEED / (omega * slip))
     period = 2.0 * slip / SPEED + (np.pi + 2.0 * turn) / omega
     # where lines through what is carried along meet the middle
     carried = np.abs(np.diff(x) * FPS - SPEED) < 0.01 * SPEED
     crossings = [time[k] + (middle - x[k]) / SPEED for k in np.flatnonzero(carried) if x[k] <= middle < x[k + 1]]
-    assert len(crossings) == 3
+    assert len(crossings) == 2
     np.testing.assert_allclose(np.diff(crossings), period, rtol=0.02)
     later = x[time > crossings[0]]
     swing = np.hypot(slip, SPEED / omega)
