@@ -18,8 +18,9 @@ for what goes along with a bend is not strained by it: backward Euler for such a
 hundredth of the length in ten seconds.
 
 p holds what F gives in half a step. Along an axis that is too fast this is more than the motion, and as energy (h omega / 2)^2
-times what is stored there, set free where a contact lets go. So a body has backward Euler in a step that would begin with more
-than a hundredth of its energy in that, as one has none of whose modes swings: with the strains at the end of the step
+times what is stored there: nothing while something bears it, and set free where that lets go. So a step in which strains along
+such axes would change by more than a hundredth of the body's energy is taken by backward Euler, as all are of a body none of
+whose modes swings: with the strains at the end of the step
 
     v+ + h F(q, q + h v+) = v + T g,    and    1/2 v.v + W(q)
 
@@ -33,7 +34,7 @@ begun at rest: the same with a multiple of the slopes without stresses on top, w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,7 @@ Ints = NDArray[np.int64]
 
 # Of the mass of a mode at the least, whatever the steps: two radians a step leave so much.
 LEAST_MASS = 0.4
-# Of the energy of a body: what the force of the last interval may have along axes that are too fast.
+# Of the energy of a body: by how much of it strains along axes that are too fast may change in a step.
 MOST_SET_FREE = 0.01
 NEWTON_STEPS, SLOWED_STEPS = 20, 100
 # Of the largest modal velocity: a change so small leaves the square of it, which is nothing.
@@ -78,7 +79,8 @@ class LargeBend:
 
     body: its index in the scene. unknown: (r,) among the degrees of freedom. gram: (k, k). q: (r,) as the step begins. known:
     (r,) the right side. inertia: (r,) 1 + T h b omega^2. acts: s, for how long the force of the step's own interval
-    does. slack: (r,) s^3, see `interval_force`. h, late: s. mass: kg.
+    does. slack: (r,) s^3, see `interval_force`. h, late: s. mass: kg. fast: (f,) the axes that are too fast; slow: (r,) rad/s,
+    the frequencies of modes, 0 of all else. calm: the same step by backward Euler, None of one that is.
     """
 
     body: int
@@ -92,6 +94,9 @@ class LargeBend:
     h: float
     late: float
     mass: float
+    fast: Ints
+    slow: Floats
+    calm: LargeBend | None = None
 
     @classmethod
     def begun(
@@ -103,22 +108,33 @@ class LargeBend:
         large, omega, square = body.large, body.omega, body.omega**2
         assert large is not None
         late = float(body.damping[0] / square[0])
-        critical = (2.0 / omega - late) / square
+        axes = np.arange(len(q))
         followed, did = (follows(interval, omega, late) for interval in (h, before))
-        slack, former = np.where(followed, 0.0, critical), np.where(did, 0.0, critical)
-        last = interval_force(large.gram, q - before * v, v, before, late, former)
-        given, own = (0.5 * before * last)[~followed], (omega * q)[: large.modes]
-        if h * omega[0] > MOST_A_STEP or given @ given > MOST_SET_FREE * (v @ v + own @ own):
-            # the strains of the end: their mean and half of what they change by
-            slack, inertia, known, acts = 0.5 * h / square, np.ones_like(q), v + time * other, h
-        else:
-            swings = followed & (np.arange(len(q)) < large.modes)
-            weight = later_weight(np.minimum(h * omega, MOST_A_STEP)) - 0.25
-            # a short step after a long one
-            weight = np.maximum(weight, (LEAST_MASS - 1.0) / (time * max(h, before) * square))
-            heavier, acts = time * np.where(swings, weight, 0.0) * square, 0.5 * h
-            inertia, known = 1.0 + h * heavier, (1.0 + before * heavier) * v + time * other - 0.5 * before * last
-        return cls(index, unknown, large.gram, q, known, inertia, acts, slack, h, late, body.mass)
+        fast, slow = np.flatnonzero(~followed), np.where(axes < large.modes, omega, 0.0)
+        # the strains of the end: their mean and half of what they change by
+        slack, known = 0.5 * h / square, v + time * other
+        calm = cls(index, unknown, large.gram, q, known, np.ones_like(q), h, slack, h, late, body.mass, fast, slow)
+        if h * omega[0] > MOST_A_STEP:
+            return calm
+        critical = (2.0 / omega - late) / square
+        last = interval_force(large.gram, q - before * v, v, before, late, np.where(did, 0.0, critical))
+        weight = later_weight(np.minimum(h * omega, MOST_A_STEP)) - 0.25
+        # a short step after a long one
+        weight = np.maximum(weight, (LEAST_MASS - 1.0) / (time * max(h, before) * square))
+        heavier = time * np.where(followed & (axes < large.modes), weight, 0.0) * square
+        known, slack = known + before * heavier * v - 0.5 * before * last, np.where(followed, 0.0, critical)
+        return replace(calm, known=known, inertia=1.0 + h * heavier, acts=0.5 * h, slack=slack, calm=calm)
+
+    def sets_free(self, velocity: Floats) -> bool:
+        """Whether strains along axes that are too fast change too much for a step that is not by backward Euler."""
+        if self.calm is None or not len(self.fast):
+            return False
+        i, j = np.triu_indices(len(velocity))
+        middle, after = self.q + 0.5 * self.h * velocity, self.q + self.h * velocity
+        rate = np.concatenate([velocity, middle[i] * velocity[j] + middle[j] * velocity[i]])
+        change = self.h * (self.gram[self.fast] @ rate) / np.sqrt(np.diag(self.gram)[self.fast])
+        stored = max(float(np.sum((self.slow * place) ** 2)) for place in (self.q, after))
+        return bool(change @ change > MOST_SET_FREE * (velocity @ velocity + stored))
 
     def about(self, velocity: Floats, slowed: float = 0.0) -> Curve:
         """The motion about velocities (r,); slowed: of the slopes without stresses, on top of the slopes."""

@@ -40,27 +40,35 @@ class Linear:
 
 
 def solve_bent(begin: Begin, bend: LargeBends, solve: Callable[[StepProblem], Solved], problem: StepProblem) -> Solved:
-    """Solve a problem with `solve`, and again about the answer while that is another.
+    """Solve a problem with `solve`, and again about the answer while that is another, or sets too much free.
 
     Where it is one after MOST_SOLVES too, the step is missed, and the body is the worst contact of the totals, see BODIES.
     """
-    linear, about, factorisations = [Linear(curve, 0.0, np.inf) for curve in bend.curves], problem, 0
-    for solves in range(1, MOST_SOLVES + 1):
+    steps, linear = list(bend.steps), [Linear(curve, 0.0, np.inf) for curve in bend.curves]
+    about, factorisations, solves = problem, 0, 0
+    while True:
         solved, v, totals, is_loose = solve(about)
-        factorisations += totals.factorisations
+        solves, factorisations = solves + 1, factorisations + totals.factorisations
         totals = totals._replace(factorisations=factorisations)
         near = STRAYED if solves < SOLVES else ASTRAY
-        answers = [_about(large, one, v, begin.gravity_speed) for large, one in zip(bend.steps, linear, strict=True)]
+        answers = [_about(large, one, v, begin.gravity_speed) for large, one in zip(steps, linear, strict=True)]
         change = np.array([change for _, change in answers])
-        if (change <= near).all():
-            return solved, v, totals, is_loose
         linear = [one for one, _ in answers]
+        if (change <= near).all() or solves == MOST_SOLVES:
+            wild = [k for k, large in enumerate(steps) if large.sets_free(v[large.unknown])]
+            if not wild:
+                break
+            for k in wild:
+                steps[k] = steps[k].calm or steps[k]
+                linear[k], solves = Linear(steps[k].free(v[steps[k].unknown]), 0.0, np.inf), 0
         if solves == SOLVES:
-            linear = [_from_rest(large) if change[k] > near else linear[k] for k, large in enumerate(bend.steps)]
+            linear = [_from_rest(large) if change[k] > near else linear[k] for k, large in enumerate(steps)]
         about = _posed(begin, bend, problem, [one.curve for one in linear])
         about = about._replace(impulse=solved.impulse[: len(problem.impulse)].copy())
-    lost, status = bend.steps[int(np.argmax(change))].body, max(totals.status, Status.MAX_ITERATIONS)
-    return solved, v, totals._replace(status=status, worst_contact=BODIES - lost), is_loose
+    if not (change <= near).all():
+        lost, status = steps[int(np.argmax(change))].body, max(totals.status, Status.MAX_ITERATIONS)
+        totals = totals._replace(status=status, worst_contact=BODIES - lost)
+    return solved, v, totals, is_loose
 
 
 def _about(large: LargeBend, before: Linear, v: Floats, gravity_speed: float) -> tuple[Linear, float]:
