@@ -52,7 +52,8 @@ Ints = NDArray[np.int64]
 LEAST_MASS = 0.4
 # Of the energy of a body: by how much of it strains along axes that are too fast may change in a step.
 MOST_SET_FREE = 0.01
-NEWTON_STEPS, SLOWED_STEPS = 20, 100
+FREE_STEPS = 20
+SLOWED_STEPS = 100
 # Of the largest modal velocity: a change so small leaves the square of it, which is nothing.
 NEARLY = 1e-6
 
@@ -144,7 +145,7 @@ class LargeBend:
 
     def free(self, velocity: Floats) -> Curve:
         """The motion without contacts, looked for from velocities (r,) by Newton's method, and then from rest: about itself."""
-        found = self._followed(velocity, 0.0, NEWTON_STEPS)
+        found = self._followed(velocity, 0.0, FREE_STEPS)
         if found is None:
             found = self._followed(np.zeros_like(velocity), 1.0, SLOWED_STEPS)
         return self.about(velocity) if found is None else found

@@ -16,7 +16,7 @@ from ..model.large_bends import Curve, LargeBend, LargeBends
 from ..model.predict import Begin
 from .islands import Totals
 
-__all__ = ["BODIES", "Solved", "solve_bent"]
+__all__ = ["BENDS_OF", "Solved", "solve_bent"]
 
 Floats = NDArray[np.float64]
 # a problem with its impulses, which has the bias of joints, velocities (dof,), what became of it, and whether joints are loose
@@ -24,7 +24,7 @@ Solved = tuple[StepProblem, Floats, Totals, bool]
 
 SOLVES = 3  # times that a step is solved about its answer
 MOST_SOLVES = 24  # the same where that leads astray, and it is begun anew from rest
-BODIES = -2  # a worst contact of totals from here on down is none: BODIES - k is how the k-th body of the scene bends
+BENDS_OF = -2  # a worst contact of totals from here on down is none: BENDS_OF - k is how the k-th body of the scene bends
 # Of modal velocities, and of those that gravity gives in the step: what they may be off, and what they may be off after SOLVES.
 STRAYED, ASTRAY = 1e-5, 1e-3
 
@@ -42,7 +42,7 @@ class Linear:
 def solve_bent(begin: Begin, bend: LargeBends, solve: Callable[[StepProblem], Solved], problem: StepProblem) -> Solved:
     """Solve a problem with `solve`, and again about the answer while that is another, or sets too much free.
 
-    Where it is one after MOST_SOLVES too, the step is missed, and the body is the worst contact of the totals, see BODIES.
+    Where it is one after MOST_SOLVES too, the step is missed, and the body is the worst contact of the totals, see BENDS_OF.
     """
     steps, linear = list(bend.steps), [Linear(curve, 0.0, np.inf) for curve in bend.curves]
     about, factorisations, solves = problem, 0, 0
@@ -67,7 +67,7 @@ def solve_bent(begin: Begin, bend: LargeBends, solve: Callable[[StepProblem], So
         about = about._replace(impulse=solved.impulse[: len(problem.impulse)].copy())
     if not (change <= near).all():
         lost, status = steps[int(np.argmax(change))].body, max(totals.status, Status.MAX_ITERATIONS)
-        totals = totals._replace(status=status, worst_contact=BODIES - lost)
+        totals = totals._replace(status=status, worst_contact=BENDS_OF - lost)
     return solved, v, totals, is_loose
 
 
