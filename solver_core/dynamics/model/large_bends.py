@@ -123,8 +123,10 @@ class LargeBend:
         # a short step after a long one
         weight = np.maximum(weight, (LEAST_MASS - 1.0) / (time * max(h, before) * square))
         heavier = time * np.where(followed & (axes < large.modes), weight, 0.0) * square
-        known, slack = known + before * heavier * v - 0.5 * before * last, np.where(followed, 0.0, critical)
-        return replace(calm, known=known, inertia=1.0 + h * heavier, acts=0.5 * h, slack=slack, calm=calm)
+        known, slack = known + before * heavier * v, np.where(followed, 0.0, critical)
+        # velocities begin where places do, and are half a step behind from then on
+        acts, acted = (0.5 * h, 0.5 * before) if before > 0.0 else (0.5 * time, 0.5 * time)
+        return replace(calm, known=known - acted * last, inertia=1.0 + h * heavier, acts=acts, slack=slack, calm=calm)
 
     def sets_free(self, velocity: Floats) -> bool:
         """Whether strains along axes that are too fast change too much for a step that is not by backward Euler."""
@@ -162,7 +164,8 @@ class LargeBend:
             residual, slopes, of_strains = self._slopes(velocity)
             if not np.isfinite(residual).all():
                 break
-            slowed *= min(float(np.linalg.norm(residual) / size), 1.0)
+            if slowed > 0.0:
+                slowed *= min(float(np.linalg.norm(residual) / size), 1.0)
         return None
 
     def _slopes(self, velocity: Floats) -> tuple[Floats, Floats, Floats]:
