@@ -96,6 +96,7 @@ bench: environment
 	$(RUN) -m tests.bench.pivot
 	$(RUN) -m tests.bench.contacts_against_oracles
 	$(RUN) -m tests.bench.mesh_scenes --seconds 2
+	$(RUN) -m tests.bench.large_bends --seconds 2
 	$(RUN) -m tests.bench.beside_the_solve --cubes 1000
 	$(RUN) -m tests.bench.fuzz --cases 10000
 	$(RUN) -m tests.bench.interruptions --interruptions 200

@@ -183,11 +183,13 @@ def brick_edges(extents: Array, thin: Array, volume: float, resolution: int) -> 
     """(3,) m, how long bricks may be along each axis; ThinnerThanABrick as above."""
     if resolution:
         edges = np.full(3, extents.max() / resolution)
-        finest = math.ceil(extents.max() / max(thin.min(), 1e-9 * extents.max()))
         if (edges > thin * (1.0 + ALONG)).any():
+            enough = ACROSS * math.ceil(extents.max() / max(thin.min(), 1e-9 * extents.max()))
+            are_few = volume * (enough / extents.max()) ** 3 <= MOST_BRICKS
+            advice = f"{enough} are fine enough; choose so many, or 0" if are_few else "choose 0, for bricks that are as flat"
             raise ThinnerThanABrick(
                 f"the body is {distance(thin.min())} thin, and {resolution} bricks along {distance(extents.max())} are "
-                f"thicker; {ACROSS * finest} are fine enough"
+                f"thicker; {advice}"
             )
         return edges
     limits = np.sort(thin) / ACROSS

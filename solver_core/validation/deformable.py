@@ -69,8 +69,6 @@ def _motion_findings(body: BodySpec, deformable: DeformableSpec) -> Findings:
     """What bodies that bend cannot do in a simulation."""
     if np.size(deformable.pinned) and (np.any(body.velocity) or np.any(body.angular_velocity)):
         yield "velocity", "pinned vertices stay where they are; let the body begin at rest, or pin nothing"
-    if not (np.all(body.linear_factor == 1.0) and np.all(body.angular_factor == 1.0)):
-        yield "angular_factor", "a body that bends cannot have locked axes; free them, or leave it rigid"
     if body.inertia is not None:
         yield "inertia", "that of a body that bends follows from its mesh; leave it out"
     if body.deformation is not None:
@@ -79,7 +77,8 @@ def _motion_findings(body: BodySpec, deformable: DeformableSpec) -> Findings:
 
 def _value_findings(spec: DeformableSpec) -> Findings:
     if not is_positive(spec.young):
-        yield "young", f"is {spec.young:g} Pa; stiffness must be above 0 and finite: rubber has 1e7, oak 1e10, steel 2e11"
+        mpa = f"{1e-6 * spec.young:g} MPa"
+        yield "young", f"is {mpa}; stiffness must be above 0 and finite: rubber has 10 MPa, oak 10,000, steel 200,000"
     if not 0.0 <= spec.poisson <= LARGEST_POISSON:
         yield (
             "poisson",
@@ -111,8 +110,10 @@ def _grid_findings(body: BodySpec, spec: DeformableSpec) -> Findings:
     try:
         grid = brick_grid(surface, spec.resolution)
     except ThinnerThanABrick as error:
-        what = "choose so many, or 0" if spec.resolution else "give it more thickness, or leave it rigid"
-        yield "resolution" if spec.resolution else "shape", f"{error}; {what}"
+        if spec.resolution:
+            yield "resolution", str(error)
+        else:
+            yield "shape", f"{error}; give it more thickness, or leave it rigid"
         return
     except ValueError as error:
         yield "shape", str(error)

@@ -6,9 +6,9 @@
 
 Any Blender will do in which the extension is installed and enabled. It adds the card house, pulls a card out of it, bakes,
 scrubs, looks at contacts and statistics, changes friction, bakes the rest from the frame that is shown, writes keyframes,
-undoes and frees, stops a bake, loses its frames and finds them, sets thresholds, and looks at every dialogue on the way; what
-it finds wrong ends Blender with status 3. Without STICTION_PICTURES it draws nothing; what the manual does not show goes into
-the folder more/ there.
+undoes and frees, stops a bake, loses its frames and finds them, sets thresholds, bends a shelf, and looks at every dialogue on
+the way; what it finds wrong ends Blender with status 3. Without STICTION_PICTURES it draws nothing; what the manual does not
+show goes into the folder more/ there.
 STICTION_GRAB is a command that writes a picture of the whole screen to the file that follows it, such as
 `import -window root`, for graphics drivers under which Blender's own pictures of its window are black.
 """
@@ -321,6 +321,36 @@ def set_thresholds() -> Iterator[float]:
     yield from shoot("more/loads-after", "PROPERTIES")
 
 
+def bend_a_shelf() -> Iterator[float]:
+    """A board that gives way under a book: its panel, the bend on the screen, and nothing of it left."""
+    for ob in list(bpy.data.objects):
+        bpy.data.objects.remove(ob)
+    call(bpy.ops.stiction.add_bookshelf, books=1)
+    bodies = scene().rigidbody_world.collection.objects
+    (shelf,) = (ob for ob in bodies if ob.stiction.use_flexible)
+    for ob in bpy.context.view_layer.objects:
+        ob.select_set(ob == shelf)
+    bpy.context.view_layer.objects.active = shelf
+    call(bpy.ops.stiction.apply_stiffness, material="ABS")
+    shelf.stiction.use_large_bends = True
+    yield from show("SCENE", "scene_check")
+    yield from check_and_wait()
+    yield from show("PHYSICS", "object_flexible")
+    yield from shoot("flexible", "PROPERTIES")
+    call(bpy.ops.view3d.view_selected)
+    last = scene().frame_start + 23
+    scene().frame_end = scene().rigidbody_world.point_cache.frame_end = last
+    yield from bake_and_wait()
+    assert bake().state == "CACHED", bake().state
+    scene().frame_set(last)
+    values = [block.value for block in shelf.data.shape_keys.key_blocks[1:]]
+    assert max(map(abs, values)) > 1e-4, values
+    yield from shoot("more/bent")
+    call(bpy.ops.stiction.free_bake, "EXEC_DEFAULT", True)
+    yield 1.0
+    assert shelf.data.shape_keys is None, "keys of a bend are left"
+
+
 VISIT = (
     add_house,
     play_and_pull,
@@ -334,6 +364,7 @@ VISIT = (
     look_at_pairs,
     look_at_a_check,
     set_thresholds,
+    bend_a_shelf,
 )
 
 

@@ -25,7 +25,7 @@ PANELS = {
         *("scene_check", "scene_solver", "scene_advanced"),
         *("scene_pairs", "scene_range", "scene_contacts", "scene_statistics"),
     ),
-    "PHYSICS": ("object_surface", "object_motion", "object_pairs", "object_bake"),
+    "PHYSICS": ("object_surface", "object_flexible", "object_motion", "object_pairs", "object_bake"),
 }
 CLASSES: dict[str, type[bpy.types.Panel]] = {}
 

@@ -165,7 +165,8 @@ class Bending:
         """The step of the k-th body, which is in large bends."""
         q, v = state.modal[self.rows(k)], state.modal_velocity[self.rows(k)]
         step = begin.h, begin.last_step, begin.force_time
-        return LargeBend.begun(self.reduced[k], unknown, (q, v), step, self._pulled(k, begin, (q, v), np.zeros_like(q)))
+        of = int(self.body[k]), unknown, self.reduced[k]
+        return LargeBend.begun(of, (q, v), step, self._pulled(k, begin, (q, v), np.zeros_like(q)))
 
     def _pulled(self, k: int, begin: Begin, state: tuple[Floats, Floats], material: Floats) -> Floats:
         """(r,) N/sqrt(kg), what pulls at the modes of the k-th body, state: (r,) q and its velocities: spin, its material, and

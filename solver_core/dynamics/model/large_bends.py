@@ -4,26 +4,37 @@
 The force F of an interval between two places is the discrete gradient, which does exactly the work between them, with `late`
 times the rate of the strains for the damping. A step takes the mean of the interval before it and its own:
 
-    (1 + T h b omega^2) v+ + T/2 F(q, q + h v+) = (1 + T h' b omega^2) v - T/2 F(q - h' v, q) + T g,    b = a - 1/4
+    (1 + T h b omega^2) v+ + h/2 F(q, q + h v+) = (1 + T h' b omega^2) v - h'/2 F(q - h' v, q) + T g,    b = a - 1/4
 
 with a of small bends (`bending.py`), whose rule this is where W is linear: frequencies are exact. Without a contact
 
     1/2 p.(1 + h^2 b omega^2) p + W(q),    p = v - h/2 F
 
-stays as it is, and falls by what damps. b is 0 of shapes that are no modes: these go along with the bends of others, and have
-to have their own mass in that, or a beam's swing gets faster with the length of the steps.
+stays as it is, where steps are cut but for b, and falls by what damps. b is 0 of shapes that are no modes: these go along with
+the bends of others, and have to have their own mass in that, or a beam's swing gets faster with the length of the steps.
 
 Strains along axes of q that are too fast for the steps are damped critically. It is the rate of the strain that is, not of q,
 for what goes along with a bend is not strained by it: backward Euler for such axes takes three quarters of a swing of a
-hundredth of the length in ten seconds. A body none of whose modes swings has backward Euler, as in small bends.
+hundredth of the length in ten seconds.
+
+p holds what F gives in half a step. Along an axis that is too fast this is more than the motion, and as energy (h omega / 2)^2
+times what is stored there: nothing while something bears it, and set free where that lets go. So a step in which strains along
+such axes would change by more than a hundredth of the body's energy is taken by backward Euler, as all are of a body none of
+whose modes swings: with the strains at the end of the step
+
+    v+ + h F(q, q + h v+) = v + T g,    and    1/2 v.v + W(q)
+
+never rises, however far the body is strained.
 
 F about velocities w is F(w) + F'(w) (v+ - w), of which the symmetric part stands in the block that contacts push against; the
-step is solved again about its answer (`solve/bent_further.py`).
+step is solved again about its answer (`solve/bent_further.py`). There is always one, for F does no more work than W holds; but
+where stresses make F' indefinite Newton's method may go astray. Pseudo-transient continuation (Kelley and Keyes 1998) is then
+begun at rest: the same with a multiple of the slopes without stresses on top, which falls as the residual does.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,11 +50,12 @@ Ints = NDArray[np.int64]
 
 # Of the mass of a mode at the least, whatever the steps: two radians a step leave so much.
 LEAST_MASS = 0.4
-FREE_SOLVES = 20
+# Of the energy of a body: by how much of it strains along axes that are too fast may change in a step.
+MOST_SET_FREE = 0.01
+FREE_STEPS = 20
+SLOWED_STEPS = 100
 # Of the largest modal velocity: a change so small leaves the square of it, which is nothing.
 NEARLY = 1e-6
-# Of a step by Newton's method, if it leads away.
-SHORTENED = 6
 
 
 @dataclass(frozen=True)
@@ -66,86 +78,118 @@ class LargeBends(Bend):
 class LargeBend:
     """The step of a body in large bends.
 
-    unknown: (r,) among the degrees of freedom. gram: (k, k). q: (r,) as the step begins. known: (r,) the right side. inertia:
-    (r,) 1 + T h b omega^2. share: of the step's own interval in the force. slack: (r,) s^3, see `interval_force`. h, time:
-    s, the step and how long forces act. late: s. mass: kg.
+    body: its index in the scene. unknown: (r,) among the degrees of freedom. gram: (k, k). q: (r,) as the step begins. known:
+    (r,) the right side. inertia: (r,) 1 + T h b omega^2. acts: s, for how long the force of the step's own interval
+    does. slack: (r,) s^3, see `interval_force`. h, late: s. mass: kg. fast: (f,) the axes that are too fast; slow: (r,) rad/s,
+    the frequencies of modes, 0 of all else. calm: the same step by backward Euler, None of one that is.
     """
 
+    body: int
     unknown: Ints
     gram: Floats
     q: Floats
     known: Floats
     inertia: Floats
-    share: float
+    acts: float
     slack: Floats
     h: float
-    time: float
     late: float
     mass: float
+    fast: Ints
+    slow: Floats
+    calm: LargeBend | None = None
 
     @classmethod
     def begun(
-        cls, body: ReducedBody, unknown: Ints, state: tuple[Floats, Floats], step: tuple[float, float, float], other: Floats
+        cls, of: tuple[int, Ints, ReducedBody], state: tuple[Floats, Floats], step: tuple[float, float, float], other: Floats
     ) -> LargeBend:
-        """state: q and its velocities (r,). step: s, h, the one before, and how long forces act. other: (r,) N/sqrt(kg), what
-        pulls besides."""
-        (q, v), (h, before, time), large = state, step, body.large
+        """of: the body's index, its unknowns, and what it is. state: q and its velocities (r,). step: s, h, the one before, and
+        how long forces act. other: (r,) N/sqrt(kg), what pulls besides."""
+        (index, unknown, body), (q, v), (h, before, time) = of, state, step
+        large, omega, square = body.large, body.omega, body.omega**2
         assert large is not None
-        omega, square = body.omega, body.omega**2
         late = float(body.damping[0] / square[0])
+        axes = np.arange(len(q))
+        followed, did = (follows(interval, omega, late) for interval in (h, before))
+        fast, slow = np.flatnonzero(~followed), np.where(axes < large.modes, omega, 0.0)
+        # the strains of the end: their mean and half of what they change by
+        slack, known = 0.5 * h / square, v + time * other
+        calm = cls(index, unknown, large.gram, q, known, np.ones_like(q), h, slack, h, late, body.mass, fast, slow)
         if h * omega[0] > MOST_A_STEP:
-            # none swings
-            slack = 0.5 * h / square
-            return cls(unknown, large.gram, q, v + time * other, np.ones_like(q), 1.0, slack, h, time, late, body.mass)
-        followed = (h * omega <= MOST_A_STEP) & (time * late * square <= MOST_A_STEP)
-        slack = np.where(followed, 0.0, (2.0 / omega - late) / square)
-        swings = followed & (np.arange(len(q)) < large.modes)
+            return calm
+        critical = (2.0 / omega - late) / square
+        last = interval_force(large.gram, q - before * v, v, before, late, np.where(did, 0.0, critical))
         weight = later_weight(np.minimum(h * omega, MOST_A_STEP)) - 0.25
         # a short step after a long one
         weight = np.maximum(weight, (LEAST_MASS - 1.0) / (time * max(h, before) * square))
-        heavier = time * np.where(swings, weight, 0.0) * square
-        last = interval_force(large.gram, q - before * v, v, before, late, slack)
-        known = (1.0 + before * heavier) * v + time * (other - 0.5 * last)
-        return cls(unknown, large.gram, q, known, 1.0 + h * heavier, 0.5, slack, h, time, late, body.mass)
+        heavier = time * np.where(followed & (axes < large.modes), weight, 0.0) * square
+        known, slack = known + before * heavier * v, np.where(followed, 0.0, critical)
+        # velocities begin where places do, and are half a step behind from then on
+        acts, acted = (0.5 * h, 0.5 * before) if before > 0.0 else (0.5 * time, 0.5 * time)
+        return replace(calm, known=known - acted * last, inertia=1.0 + h * heavier, acts=acts, slack=slack, calm=calm)
 
-    def about(self, velocity: Floats) -> Curve:
-        """The motion about velocities (r,)."""
+    def sets_free(self, velocity: Floats) -> bool:
+        """Whether strains along axes that are too fast change too much for a step that is not by backward Euler."""
+        if self.calm is None or not len(self.fast):
+            return False
+        i, j = np.triu_indices(len(velocity))
+        middle, after = self.q + 0.5 * self.h * velocity, self.q + self.h * velocity
+        rate = np.concatenate([velocity, middle[i] * velocity[j] + middle[j] * velocity[i]])
+        change = self.h * (self.gram[self.fast] @ rate) / np.sqrt(np.diag(self.gram)[self.fast])
+        stored = max(float(np.sum((self.slow * place) ** 2)) for place in (self.q, after))
+        return bool(change @ change > MOST_SET_FREE * (velocity @ velocity + stored))
+
+    def about(self, velocity: Floats, slowed: float = 0.0) -> Curve:
+        """The motion about velocities (r,); slowed: of the slopes without stresses, on top of the slopes."""
         residual, slopes, of_strains = self._slopes(velocity)
-        block = self._block(slopes, of_strains)
+        block = self._block(slopes, of_strains, slowed)
         return Curve(block, velocity - np.linalg.solve(block, residual))
 
     def free(self, velocity: Floats) -> Curve:
-        """The motion without contacts, looked for from velocities (r,) by Newton's method: about itself."""
+        """The motion without contacts, looked for from velocities (r,) by Newton's method, and then from rest: about itself."""
+        found = self._followed(velocity, 0.0, FREE_STEPS)
+        if found is None:
+            found = self._followed(np.zeros_like(velocity), 1.0, SLOWED_STEPS)
+        return self.about(velocity) if found is None else found
+
+    def _followed(self, velocity: Floats, slowed: float, steps: int) -> Curve | None:
+        """The motion from velocities (r,), by so many steps of pseudo-transient continuation, or of Newton's method where it is
+        not slowed; None where they do not end."""
         residual, slopes, of_strains = self._slopes(velocity)
-        for _ in range(FREE_SOLVES):
-            change, size, begin = np.linalg.solve(slopes, residual), np.abs(residual).max(), velocity
-            if np.abs(change).max() <= NEARLY * np.abs(velocity).max():
-                velocity = velocity - change
+        for _ in range(steps):
+            change, size = np.linalg.solve(slopes + slowed * of_strains, residual), np.linalg.norm(residual)
+            velocity = velocity - change
+            if (1.0 + slowed) * np.abs(change).max() <= NEARLY * np.abs(velocity).max():
+                return Curve(self._block(slopes, of_strains, 0.0), velocity)
+            residual, slopes, of_strains = self._slopes(velocity)
+            if not np.isfinite(residual).all():
                 break
-            for halvings in range(SHORTENED):
-                velocity = begin - 0.5**halvings * change
-                residual, slopes, of_strains = self._slopes(velocity)
-                if np.abs(residual).max() <= size:
-                    break
-        return Curve(self._block(slopes, of_strains), velocity)
+            if slowed > 0.0:
+                slowed *= min(float(np.linalg.norm(residual) / size), 1.0)
+        return None
 
     def _slopes(self, velocity: Floats) -> tuple[Floats, Floats, Floats]:
         """(r,) how far velocities are from the rule, in momenta; (r, r) by how much that changes with them; and what of it is
         symmetric and positive definite whatever the stresses."""
         force, of_velocity, of_strains = tangents(self.gram, self.q, velocity, self.h, self.late, self.slack)
-        inertia, time = np.diag(self.inertia), self.share * self.time
-        residual = self.inertia * velocity + time * force - self.known
-        return residual, inertia + time * of_velocity, inertia + time * of_strains
+        inertia = np.diag(self.inertia)
+        residual = self.inertia * velocity + self.acts * force - self.known
+        return residual, inertia + self.acts * of_velocity, inertia + self.acts * of_strains
 
-    def _block(self, slopes: Floats, of_strains: Floats) -> Floats:
+    def _block(self, slopes: Floats, of_strains: Floats, slowed: float) -> Floats:
         """(r, r) symmetric and positive definite."""
-        block = 0.5 * (slopes + slopes.T)
+        block = 0.5 * (slopes + slopes.T) + slowed * of_strains
         try:
             np.linalg.cholesky(block)
         except np.linalg.LinAlgError:
             # pressed flat: the stresses would let it move off by itself
-            return of_strains
+            return (1.0 + slowed) * of_strains
         return block
+
+
+def follows(h: float, omega: Floats, late: float) -> NDArray[np.bool_]:
+    """(r,) the axes of frequencies omega in rad/s that steps of h s follow, with damping `late` s times the rate of strains."""
+    return (h * omega <= MOST_A_STEP) & (h * late * omega**2 <= MOST_A_STEP)
 
 
 def later_weight(angle: Floats) -> Floats:

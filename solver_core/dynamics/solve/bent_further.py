@@ -4,59 +4,98 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...problem.result import Status
 from ..contact.bent import with_curves
 from ..contact.build import StepProblem
-from ..model.large_bends import Curve, LargeBends
+from ..model.large_bends import Curve, LargeBend, LargeBends
 from ..model.predict import Begin
 from .islands import Totals
 
-__all__ = ["Solved", "solve_bent"]
+__all__ = ["BENDS_OF", "Solved", "solve_bent"]
 
 Floats = NDArray[np.float64]
 # a problem with its impulses, which has the bias of joints, velocities (dof,), what became of it, and whether joints are loose
 Solved = tuple[StepProblem, Floats, Totals, bool]
 
-SOLVES = 3  # times that a step is solved
-# Of modal velocities, and of those that gravity gives in the step: what they may be off.
-STRAYED = 1e-5
+SOLVES = 3  # times that a step is solved about its answer
+MOST_SOLVES = 24  # the same where that leads astray, and it is begun anew from rest
+BENDS_OF = -2  # a worst contact of totals from here on down is none: BENDS_OF - k is how the k-th body of the scene bends
+# Of modal velocities, and of those that gravity gives in the step: what they may be off, and what they may be off after SOLVES.
+STRAYED, ASTRAY = 1e-5, 1e-3
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A body's step about some velocities, slowed as of `LargeBend.about`, and how far from the rule these were, in
+    N s/sqrt(kg)."""
+
+    curve: Curve
+    slowed: float
+    off: float
 
 
 def solve_bent(begin: Begin, bend: LargeBends, solve: Callable[[StepProblem], Solved], problem: StepProblem) -> Solved:
-    """Solve a problem with `solve`, and again about the answer while that is another."""
-    curves, about, factorisations, solves = bend.curves, problem, 0, 0
+    """Solve a problem with `solve`, and again about the answer while that is another, or sets too much free.
+
+    Where it is one after MOST_SOLVES too, the step is missed, and the body is the worst contact of the totals, see BENDS_OF.
+    """
+    steps, linear = list(bend.steps), [Linear(curve, 0.0, np.inf) for curve in bend.curves]
+    about, factorisations, solves = problem, 0, 0
     while True:
         solved, v, totals, is_loose = solve(about)
-        factorisations, solves = factorisations + totals.factorisations, solves + 1
-        further = _further(begin, bend, problem, curves, v) if solves < SOLVES else None
-        if further is None:
-            return solved, v, totals._replace(factorisations=factorisations), is_loose
-        about, curves = further
+        solves, factorisations = solves + 1, factorisations + totals.factorisations
+        totals = totals._replace(factorisations=factorisations)
+        near = STRAYED if solves < SOLVES else ASTRAY
+        answers = [_about(large, one, v, begin.gravity_speed) for large, one in zip(steps, linear, strict=True)]
+        change = np.array([change for _, change in answers])
+        linear = [one for one, _ in answers]
+        if (change <= near).all() or solves == MOST_SOLVES:
+            wild = [k for k, large in enumerate(steps) if large.sets_free(v[large.unknown])]
+            if not wild:
+                break
+            for k in wild:
+                steps[k] = steps[k].calm or steps[k]
+                linear[k], solves = Linear(steps[k].free(v[steps[k].unknown]), 0.0, np.inf), 0
+        if solves == SOLVES:
+            linear = [_from_rest(large) if change[k] > near else linear[k] for k, large in enumerate(steps)]
+        about = _posed(begin, bend, problem, [one.curve for one in linear])
         about = about._replace(impulse=solved.impulse[: len(problem.impulse)].copy())
+    if not (change <= near).all():
+        lost, status = steps[int(np.argmax(change))].body, max(totals.status, Status.MAX_ITERATIONS)
+        totals = totals._replace(status=status, worst_contact=BENDS_OF - lost)
+    return solved, v, totals, is_loose
 
 
-def _further(
-    begin: Begin, bend: LargeBends, problem: StepProblem, about: tuple[Curve, ...], v: Floats
-) -> tuple[StepProblem, tuple[Curve, ...]] | None:
-    """The problem about velocities v (dof,), which solve it about earlier curves; None where the motion is the same."""
-    curves, is_near, impulses = [], True, []
-    for large, first, before in zip(bend.steps, bend.curves, about, strict=True):
-        velocity, given = v[large.unknown], problem.system.velocity[large.unknown]
-        pushed = before.block @ (velocity - before.velocity)
-        curve = large.about(velocity)
-        moved = curve.velocity + np.linalg.solve(curve.block, pushed)
-        scale = max(np.abs(velocity).max(), begin.gravity_speed * np.sqrt(large.mass))
-        is_near &= bool(np.abs(moved - velocity).max() <= STRAYED * scale)
-        curves.append(curve)
+def _about(large: LargeBend, before: Linear, v: Floats, gravity_speed: float) -> tuple[Linear, float]:
+    """The step about velocities v (dof,), which solve it about earlier ones, and by how much of them they would change."""
+    velocity = v[large.unknown]
+    pushed = before.curve.block @ (velocity - before.curve.velocity)
+    curve = large.about(velocity)
+    off = curve.block @ (velocity - curve.velocity) - pushed
+    size, slowed = float(np.linalg.norm(off)), before.slowed
+    if slowed > 0.0:
+        slowed *= min(size / before.off, 1.0)
+        curve = large.about(velocity, slowed)
+    scale = max(np.abs(velocity).max(), gravity_speed * np.sqrt(large.mass))
+    change = (1.0 + slowed) * np.abs(np.linalg.solve(curve.block, off)).max()
+    return Linear(curve, slowed, size), float(change / scale)
+
+
+def _from_rest(large: LargeBend) -> Linear:
+    curve = large.about(np.zeros_like(large.q), 1.0)
+    return Linear(curve, 1.0, float(np.linalg.norm(curve.block @ curve.velocity)))
+
+
+def _posed(begin: Begin, bend: LargeBends, problem: StepProblem, curves: list[Curve]) -> StepProblem:
+    """A step's problem, with bodies about other velocities."""
+    system, velocity = with_curves(problem.system, begin, bend, tuple(curves)), problem.system.velocity.copy()
+    for large, first, curve in zip(bend.steps, bend.curves, curves, strict=True):
         # of impacts before the step
-        impulses.append(first.block @ (given - first.velocity))
-    if is_near:
-        return None
-    found = tuple(curves)
-    system, velocity = with_curves(problem.system, begin, bend, found), problem.system.velocity.copy()
-    for large, curve, impulse in zip(bend.steps, found, impulses, strict=True):
+        impulse = first.block @ (problem.system.velocity[large.unknown] - first.velocity)
         velocity[large.unknown] = curve.velocity + np.linalg.solve(curve.block, impulse)
-    return problem._replace(system=system._replace(velocity=velocity)), found
+    return problem._replace(system=system._replace(velocity=velocity))

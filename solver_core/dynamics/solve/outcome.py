@@ -20,6 +20,7 @@ from ..look_ahead.later_contacts import Later
 from ..model.bodies import State
 from ..model.frame import FrameStatistics
 from ..model.predict import Begin
+from .bent_further import BENDS_OF
 from .islands import Error, Totals
 
 __all__ = ["Attempt", "Solution", "combined", "frame_statistics", "row_at_rest", "step_row"]
@@ -179,9 +180,9 @@ def fastest_turn(body_a, body_b, twist):
 
 
 def _bodies_of(contacts: ContactSet, joined: NDArray[np.int64] | None, triple: int) -> tuple[int, int]:
-    """The two bodies of a contact, or of what comes after them; -1 for the world, and where there is none."""
+    """The two bodies of a contact or of what comes after them, or one that bends; -1 for the world, and where there is none."""
     if triple < 0:
-        return -1, -1
+        return (BENDS_OF - triple, -1) if triple <= BENDS_OF else (-1, -1)
     if joined is not None and triple >= len(contacts):
         return tuple(joined[triple - len(contacts)])
     return contacts.body_a[triple], contacts.body_b[triple]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bodies that bend: what is read of them, the shape keys that show their bends, and that Free Bake leaves no trace of these."""
+"""Bodies that bend: the shape keys that show their bends, and that Free Bake leaves no trace of these."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from ..objects import (
     body_named,
     box_mesh,
     mirrored,
-    outward_volume,
-    problems_of,
     read,
 )
 from ..planks import in_world, plank_mesh
@@ -49,25 +47,6 @@ def from_cache(frames=range(1, 6)) -> dict[str, np.ndarray]:
             rows.append(bent @ matrix_of_quaternion(poses[index, 3:]).T + poses[index, :3])
         found[names[index]] = np.array(rows)
     return found
-
-
-def test_what_the_panel_says_is_what_is_read(make_plank):
-    ob = make_plank()
-    ob.stiction.poisson, ob.stiction.damping_ratio = 0.25, 0.1
-    body = body_named(read(), "Plank")
-    assert body.shape.kind.name == "MESH" and len(body.shape.vertices) == 28
-    spec = body.deformable
-    assert (spec.young, spec.modes, spec.resolution) == (1e7, 3, 20)
-    assert (spec.poisson, spec.damping_ratio) == pytest.approx((0.25, 0.1), rel=1e-6)
-    assert spec.kind.value == "linear"
-    ob.stiction.use_large_bends = True
-    assert body_named(read(), "Plank").deformable.kind.value == "stvk"
-
-
-def test_a_body_that_is_not_flexible_is_read_as_ever(make_body):
-    make_body("Box", shape="MESH")
-    body = body_named(read(), "Box")
-    assert body.deformable is None and body.shape.kind.name == "HULL"
 
 
 @pytest.mark.parametrize("place", PLACEMENTS[::2])
@@ -349,88 +328,6 @@ def test_everything_survives_saving_and_loading(make_plank, fake_worker, tmp_pat
     assert [mesh.name for mesh in bpy.data.meshes] == [objects[0].data.name] and objects[0].data == objects[1].data
 
 
-def armature(ob):
-    ob.modifiers.new("Wave", "WAVE")
-
-
-def doubled(ob):
-    ob.rigid_body.mesh_source = "FINAL"
-    ob.modifiers.new("Fine", "SUBSURF")
-
-
-def absolute(ob):
-    ob.shape_key_add(name="Basis")
-    ob.data.shape_keys.use_relative = False
-
-
-def solo(ob):
-    ob.shape_key_add(name="Basis")
-    ob.show_only_shape_key = True
-
-
-def opened(ob):
-    mesh = bpy.data.meshes.new("Open")
-    full = plank_mesh()
-    mesh.from_pydata([v.co[:] for v in full.vertices], [], [p.vertices[:] for p in list(full.polygons)[1:]])
-    ob.data = mesh
-
-
-REFUSED = {
-    "modifiers": (armature, "Wave moves vertices.*choose the source Base"),
-    "modifiers ": (doubled, r"\(Fine\) make \d+ vertices of 28.*choose the source Base or Deform"),
-    "deformable": (absolute, "absolute.*switch on Relative"),
-    "deformable ": (solo, "switch off Solo"),
-    "poisson": (lambda ob: setattr(ob.stiction, "poisson", 0.5), "0.45"),
-    "young": (lambda ob: setattr(ob.stiction, "young", 0.0), "rubber has"),
-    "modes": (lambda ob: setattr(ob.stiction, "modes", 100), "from 1 to 60"),
-    "resolution": (lambda ob: setattr(ob.stiction, "resolution", 3), "thin"),
-    "collision_shape": (opened, "open"),
-    "angular_factor": (lambda ob: setattr(ob, "lock_rotation", (True, False, False)), "locked axes"),
-    "shape": (lambda ob: setattr(ob.rigid_body, "collision_shape", "BOX"), "choose the shape Mesh"),
-    "deformable  ": (lambda ob: setattr(ob.rigid_body, "type", "PASSIVE"), "only an active body bends"),
-    "use_deform": (lambda ob: setattr(ob.rigid_body, "use_deform", True), "switch Deforming off"),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_bend_is_refused_by_name_with_what_to_do(make_plank, make_body, case):
-    import re
-
-    make_body("Box").location.z = 5.0
-    ob = make_plank()
-    spoil, said = REFUSED[case]
-    spoil(ob)
-    found = problems_of(read)
-    assert [name for name, _ in found] == ["Plank"], found
-    ((_, field), message) = next(iter(found.items()))
-    assert field == case.strip() and re.search(said, message), (field, message)
-
-
-def test_a_part_of_a_compound_is_refused_and_a_jointed_body_is_not(scene, make_plank, make_body):
-    whole = make_body("Whole", shape="COMPOUND")
-    part = make_plank("Part")
-    part.parent = whole
-    assert "cannot bend; switch Flexible off" in problems_of(read)["Part", "deformable"]
-    part.parent = None
-    whole.rigid_body.collision_shape = "BOX"
-    joint = bpy.data.objects.new("Hinge", None)
-    scene.rigidbody_world.constraints = bpy.data.collections.new("Constraints")
-    scene.rigidbody_world.constraints.objects.link(joint)
-    joint.rigid_body_constraint.object1, joint.rigid_body_constraint.object2 = whole, part
-    assert body_named(read(), "Part").deformable is not None
-
-
-def test_an_inside_out_mesh_bends_as_the_same_the_right_way_round(make_plank):
-    ob = make_plank()
-    wanted = body_named(read(), "Plank").shape
-    ob.data.flip_normals()
-
-    assert (
-        outward_volume(body_named(read(), "Plank").shape) == pytest.approx(outward_volume(wanted))
-        and outward_volume(wanted) > 0
-    )
-
-
 def test_modifiers_that_come_after_the_bend_follow_it(make_plank, fake_worker):
     ob = make_plank()
     ob.modifiers.new("Fine", "SUBSURF")
@@ -486,25 +383,6 @@ def test_the_panel_is_there_for_what_may_bend_and_says_its_frequency_until_it_is
     assert played([ob]).shape == (5, 1, 4, 4)
 
 
-def test_a_pin_group_is_read_and_a_missing_or_an_empty_one_refused_by_name(make_plank, fake_worker):
-    from stiction.addon.bake.outdated import changes
-
-    ob = make_plank()
-    group = ob.vertex_groups.new(name="Root")
-    group.add([0, 1, 2, 3], 1.0, "REPLACE")
-    group.add([4, 5], 0.2, "REPLACE")
-    ob.stiction.pin_group = "Root"
-    assert body_named(read(), "Plank").deformable.pinned.tolist() == [0, 1, 2, 3]
-    bake()
-    assert changes(bpy.context.scene) == []
-    group.add([4, 5], 1.0, "REPLACE")
-    assert changes(bpy.context.scene) == ["flexible of Plank"]
-    group.remove(range(28))
-    assert "'Root' is empty" in problems_of(read)["Plank", "pin_group"]
-    ob.stiction.pin_group = "Rood"
-    assert "no vertex group 'Rood'" in problems_of(read)["Plank", "pin_group"]
-
-
 def test_a_mesh_from_another_file_is_bent_as_a_copy(make_plank, make_body, fake_worker, tmp_path):
     bpy.data.libraries.write(str(tmp_path / "library.blend"), {plank_mesh("Linked")})
     bpy.data.meshes.remove(bpy.data.meshes["Linked"])
@@ -517,16 +395,3 @@ def test_a_mesh_from_another_file_is_bent_as_a_copy(make_plank, make_body, fake_
     assert np.abs(seen([ob])[:, 0] - from_cache()["Plank"]).max() < 1e-4
     bpy.ops.stiction.free_bake()
     assert ob.data == here.meshes[0] and [mesh.name for mesh in bpy.data.meshes] == ["Linked"]
-
-
-def test_an_override_is_refused_by_name(scene, make_plank, make_body, tmp_path):
-    source = make_plank("Source")
-    bpy.data.libraries.write(str(tmp_path / "library.blend"), {source})
-    bpy.data.objects.remove(source)
-    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, here):
-        here.objects = ["Source"]
-    ob = here.objects[0].override_create()
-    scene.collection.objects.link(ob)
-    scene.rigidbody_world.collection.objects.link(ob)
-    make_body("Box").location.z = 3.0
-    assert any(field == "deformable" and "library override" in said for (_, field), said in problems_of(read).items())

@@ -60,6 +60,19 @@ def test_a_body_that_is_stretched_and_turned_has_the_energy_of_the_law(make):
         assert found == pytest.approx(exact, rel=1e-10, abs=1e-10 * volume * lam)
 
 
+@pytest.mark.parametrize("stretch", [0.5, 3**-0.5, 0.8, 1.5])
+def test_a_bar_that_is_stretched_or_pressed_bears_the_stress_of_the_law(stretch):
+    """Piola's, E (F^3 - F) / 2 without Poisson's ratio, which gives way below F = 1 / sqrt 3."""
+    grid = brick_grid(mesh_surface(box().vertices, box().triangles))
+    along = grid.points @ grid.axes @ [1.0, 0.0, 0.0]
+    nodal = (along[:, None] * (grid.axes @ [1.0, 0.0, 0.0]))[..., None]
+    gram = gram_matrix(grid, Displacements(nodal, np.zeros((len(grid.nodes), 3, 3, 1))), (YOUNG, 0.0))
+    volume, q = np.ptp(box().vertices, axis=0).prod(), np.array([stretch - 1.0])
+    assert force(gram, q)[0] == pytest.approx(volume * YOUNG * (stretch**3 - stretch) / 2.0, rel=1e-10)
+    slope = tangents(gram, q, np.zeros(1), 2.0, 0.0, np.zeros(1))[1][0, 0]
+    assert slope == pytest.approx(volume * YOUNG * (3.0 * stretch**2 - 1.0) / 2.0, rel=1e-10, abs=1e-9 * volume * YOUNG)
+
+
 def test_the_force_is_the_slope_of_the_energy_and_does_its_work_over_any_step():
     gram = large_of(body_of()).gram
     random = np.random.default_rng(1)

@@ -124,8 +124,8 @@ def test_a_bouncing_beam_gains_no_energy():
     spec = replace(SPEC, modes=12)
     falls = beam(spec, divided(BEAM, (10, 1, 1)), position=np.array([0.0, 0.0, 0.3]), material=material(0.3))
     tilted = replace(falls, orientation=Rotation.from_rotvec([0.0, 0.2, 0.1]).as_quat(scalar_first=True))
-    simulation = sc.Simulation(SceneSpec((tilted, ground(material(0.3)))))
     body = reduced_body(tilted.shape, spec, density=DENSITY)
+    simulation = sc.Simulation(SceneSpec((tilted, ground(material(0.3)))), modes={0: body})
     found = [energy(simulation, [body])]
     for _ in range(36):
         simulation.advance()
@@ -147,8 +147,8 @@ def test_a_plank_on_two_trestles_sags_by_its_weight():
     places = [(sign * (0.5 * apart + 0.001), 0.0, 0.1) for sign in (-1.0, 1.0)]
     boxes = [rigid_box(f"Trestle {i}", (0.002, 0.2, 0.2), place, material(0.0)) for i, place in enumerate(places)]
     trestles = [replace(one, kind=BodyKind.PASSIVE, mass=None) for one in boxes]
-    frames = sc.Simulation(SceneSpec((plank, *trestles))).run(24)
     body = reduced_body(shape, spec, density=DENSITY)
+    frames = sc.Simulation(SceneSpec((plank, *trestles)), modes={0: body}).run(24)
     bent_by = (body.shapes @ frames[-1].modal)[:, 2]
     top = np.isclose(shape.vertices[:, 2], 0.01)
     x = shape.vertices[top, 0]
@@ -200,13 +200,14 @@ def bits(frames):
 @pytest.mark.slow
 @pytest.mark.parametrize(("spec", "bend"), [(SMALL_BENDS, 1e-4), (LARGE_BENDS, 1e-3)], ids=["small", "large"])
 def test_bodies_that_bend_resume_with_the_same_bits_in_any_number_of_threads(spec, bend):
-    whole = sc.Simulation(heap(spec))
-    whole.run(6)
+    scene = heap(spec)
+    body = reduced_body(scene.bodies[0].shape, spec, density=DENSITY)
+    whole, resumed = (sc.Simulation(scene, threads=threads, modes={0: body, 1: body}) for threads in (1, 2))
+    whole.run(4)
     kept = whole.checkpoint()
-    rest = [whole.advance() for _ in range(6)]
-    resumed = sc.Simulation(heap(spec), threads=2)
-    resumed.restore(7, kept)
-    assert bits(rest) == bits([resumed.advance() for _ in range(6)])
+    rest = [whole.advance() for _ in range(4)]
+    resumed.restore(5, kept)
+    assert bits(rest) == bits([resumed.advance() for _ in range(4)])
     assert np.abs(rest[-1].modal).max() > bend
     assert all((frame.statistics.status == sc.Status.SOLVED).all() for frame in rest)
     assert max(frame.statistics.overlap_ratio.max() for frame in rest) < 1e-3
