@@ -19,8 +19,8 @@ hundredth of the length in ten seconds.
 
 p holds what F gives in half a step. Along an axis that is too fast this is more than the motion, and as energy (h omega / 2)^2
 times what is stored there: nothing while something bears it, and set free where that lets go. So a step in which strains along
-such axes would change by more than a hundredth of the body's energy is taken by backward Euler, as all are of a body none of
-whose modes swings: with the strains at the end of the step
+such axes would change by more than a hundredth of the body's energy is taken by backward Euler, and one whose last interval had
+so much more force than the strains at its end; as all are of a body none of whose modes swings. With the strains at the end
 
     v+ + h F(q, q + h v+) = v + T g,    and    1/2 v.v + W(q)
 
@@ -126,6 +126,11 @@ class LargeBend:
         known, slack = known + before * heavier * v, np.where(followed, 0.0, critical)
         # velocities begin where places do, and are half a step behind from then on
         acts, acted = (0.5 * h, 0.5 * before) if before > 0.0 else (0.5 * time, 0.5 * time)
+        # what the last interval's force is more than the strains that it ended with
+        still = np.zeros_like(q)
+        loose = (acted * (last - interval_force(large.gram, q, still, 0.0, 0.0, still)))[fast]
+        if loose @ loose > MOST_SET_FREE * float(v @ v + np.sum((slow * q) ** 2)):
+            return calm
         return replace(calm, known=known - acted * last, inertia=1.0 + h * heavier, acts=acts, slack=slack, calm=calm)
 
     def sets_free(self, velocity: Floats) -> bool:
