@@ -22,7 +22,6 @@ from ..scene.spec import SceneSpec, SolverSettings, strongest_gravity
 from ..threads.count import number_of_threads
 from .contact.borne import bearing_until_met, with_borne
 from .contact.collide import Collider
-from .contact.memory import ContactMemory
 from .contact.rolling import Rolling
 from .fields.fields import Fields
 from .fields.pull import Pull
@@ -40,11 +39,11 @@ from .model.predict import Begin, predicted_step
 from .model.prescribed import Prescribed
 from .motion.deformation import Deformation
 from .pacing.parts import Parts
-from .pacing.standstill import Situation, Standstill, as_it_was_remembered
+from .pacing.standstill import Situation, Standstill, anything_moves, as_it_was_remembered
 from .pacing.successions import first_of_some
 from .sleeping import Sleep, laid_asleep, none_remembered
 from .solve.outcome import Attempt, Solution, combined, row_at_rest, step_row
-from .solve.step_solver import Known, StepSolver
+from .solve.step_solver import StepSolver
 
 __all__ = ["See", "Stepper"]
 
@@ -148,9 +147,8 @@ class Stepper:
 
     def _rows(self, step: int) -> list[dict[str, Any]]:
         """The rows of a time step's parts; those of the last one where that changed nothing, and nothing has changed since."""
-        awake, advance = self.sleep.awake, partial(self._advance_in_parts, step)
-        moves = self.state.velocity[awake].any() or self.state.angular_momentum[awake].any()
-        if moves or self.pull is not None or self._see is not None:
+        advance = partial(self._advance_in_parts, step)
+        if self.pull is not None or self._see is not None or anything_moves(self.state, self.sleep.awake):
             return advance()
         return self._standstill.rows(self._situation, advance, self.kept)
 
@@ -194,7 +192,7 @@ class Stepper:
         memory, known = self.memory, (self.joints.memory.impulse, None)
         tries: list[Attempt] = []
         while True:
-            solve = partial(self._solved, begin, joints, memory, known)
+            solve = partial(self._solver.solve, begin, self.state, joints, memory, known, partial(self._moved, begin))
             solution = solve(contacts, cuts > 0)
             refused = self._refused(begin, solution, cuts) or self._turn(begin, solution, cuts, turns, solve)
             if refused is not None:
@@ -237,25 +235,6 @@ class Stepper:
         twist = self.joints.expected(begin)
         moved = self._moved(begin, begin.unknowns(twist))
         return contacts.without(self._later.passed_by(contacts, turning, moved, twist, begin.h))
-
-    def _solved(
-        self,
-        begin: Begin,
-        joints: JointStep | None,
-        memory: ContactMemory,
-        known: Known,
-        contacts: ContactSet,
-        bounces: bool = True,
-    ) -> Solution:
-        """A step solved for some contacts; those that cannot all bounce as they should do not."""
-        of_try = begin, self.state, joints, contacts, memory, known
-        moved = partial(self._moved, begin)
-        self.deformation.bend(self.state.modal)
-        solution = self._solver.solve(*of_try, bounces, moved)
-        if not bounces or solution.totals.status != Status.INFEASIBLE:
-            return solution
-        # perhaps a bounce off one body into another
-        return self._solver.solve(*of_try, False, moved)
 
     def _refused(self, begin: Begin, solution: Solution, cuts: int) -> Cut | None:
         """Where a step has to be cut for what its solution says alone; None where it has not."""

@@ -12,15 +12,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...problem.result import Status
 from ...scene.spec import SceneSpec
-from ..contact.build import ContactMemory
+from ..contact.memory import ContactMemory
 from ..kept_contacts import KeptContacts
+from ..model.bodies import State
 from ..model.predict import Begin
 from ..solve.outcome import Solution
 
-__all__ = ["Situation", "Standstill", "as_it_was_remembered"]
+__all__ = ["Situation", "Standstill", "anything_moves", "as_it_was_remembered"]
 
 Situation = tuple[bytes, ...]  # all that a step begins with, to the last bit
 Rows = list[dict[str, Any]]
@@ -54,6 +56,11 @@ class Standstill:
         changed_nothing = len(rows) == 1 and rows[0]["status"] == Status.SOLVED and before == situation()
         self._situation = before if changed_nothing else None
         return rows
+
+
+def anything_moves(state: State, awake: NDArray[np.bool_]) -> bool:
+    """Whether any body that is awake (n,) does."""
+    return bool(state.velocity[awake].any() or state.angular_momentum[awake].any())
 
 
 def as_it_was_remembered(before: ContactMemory, after: ContactMemory, solution: Solution) -> ContactMemory:

@@ -93,18 +93,38 @@ class StepSolver:
         begin: Begin,
         state: State,
         joints: JointStep | None,
-        contacts: ContactSet,
         memory: ContactMemory,
         known: Known,
-        bounces: bool,
         moved: Moved,
+        contacts: ContactSet,
+        bounces: bool = True,
     ) -> Solution:
         """Build the contact problem, solve it island by island, and part what overlaps.
 
         state: as the step begins. memory: what is known of the impulses of contacts. known: those of all joints, and the
-        bias of their rows in an earlier try of the step. bounces: whether what meets bounces; a step with joints that is not
-        to bounce is not to be cut either.
+        bias of their rows in an earlier try of the step. bounces: whether what meets bounces, where all that does can; a step
+        with joints that is not to bounce is not to be cut either.
         """
+        self._deformation.bend(state.modal)
+        of_try = begin, state, joints, memory, known, moved, contacts
+        solution = self._solve(*of_try, bounces)
+        if not bounces or solution.totals.status != Status.INFEASIBLE:
+            return solution
+        # perhaps a bounce off one body into another
+        return self._solve(*of_try, False)
+
+    def _solve(
+        self,
+        begin: Begin,
+        state: State,
+        joints: JointStep | None,
+        memory: ContactMemory,
+        known: Known,
+        moved: Moved,
+        contacts: ContactSet,
+        bounces: bool,
+    ) -> Solution:
+        """`solve`, with bounces or without."""
         held, about = known
         # a bounce off one body into another, both in this step, has no solution that keeps to both
         least_bounce = begin.least_bounce if bounces else np.inf
