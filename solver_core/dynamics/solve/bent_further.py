@@ -79,7 +79,8 @@ def _about(large: LargeBend, before: Linear, v: Floats, gravity_speed: float) ->
     off = curve.block @ (velocity - curve.velocity) - pushed
     size, slowed = float(np.linalg.norm(off)), before.slowed
     if slowed > 0.0:
-        slowed *= min(size / before.off, 1.0)
+        # what was at rest and met by another since was off by nothing
+        slowed *= min(size / before.off, 1.0) if before.off > 0.0 else 1.0
         curve = large.about(velocity, slowed)
     scale = max(np.abs(velocity).max(), gravity_speed * np.sqrt(large.mass))
     change = (1.0 + slowed) * np.abs(np.linalg.solve(curve.block, off)).max()
