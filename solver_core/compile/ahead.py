@@ -22,6 +22,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
+from .processor import use_level
 from .trust import doubt, written_by_us_alone
 
 __all__ = [
@@ -64,6 +65,7 @@ def made_for() -> dict[str, str]:
     from llvmlite import binding as llvm
     from numba.core import config
 
+    use_level()
     return {
         "Python": f"{sys.version_info.major}.{sys.version_info.minor}",
         "numba": numba.__version__,

@@ -365,3 +365,9 @@ def test_numba_is_leant_on_in_the_versions_that_it_was_tried_with():
     assert f"numba>={first[0]}.{first[1]},<{beyond[0]}.{beyond[1]}" in project["dependencies"]
     assert kernel.is_tested("0.68.1") and kernel.is_tested("0.68.0rc1")
     assert not any(kernel.is_tested(version) for version in ("0.67.0", "0.69.0dev0", "1.0.0"))
+
+
+def test_what_kernels_fit_is_the_same_before_any_is_loaded():
+    """A process that asked first took the kernels in its package for those of another processor, and compiled all anew."""
+    code = "from solver_core.compile.ahead import made_for; first = made_for(); import solver_core.collision.detect; "
+    subprocess.run([sys.executable, "-c", code + "assert made_for() == first"], check=True, timeout=120)
