@@ -55,7 +55,9 @@ CALM = 0.1  # of a motion: where joints that give way need no more than that, th
 # the impulses (t, 3) of all joints as they last were, and the bias of their rows in an earlier try of the step, if there was
 Known = tuple[Floats, Floats | None]
 Moved = Callable[[Floats], State]  # the state at a step's end, of velocities (dof,)
-# the same, and (m,) which contacts with restitution push at the rebounds that were asked for
+# all that a step is solved of
+Try = tuple[Begin, State, JointStep | None, ContactMemory, Known, Moved, ContactSet]
+# `Solved`, and (m,) which contacts with restitution push at the rebounds that were asked for
 Outcome = tuple[StepProblem, Floats, Totals, bool, NDArray[np.bool_]]
 
 
@@ -107,24 +109,15 @@ class StepSolver:
         """
         self._deformation.bend(state.modal)
         of_try = begin, state, joints, memory, known, moved, contacts
-        solution = self._solve(*of_try, bounces)
+        solution = self._solve(of_try, bounces)
         if not bounces or solution.totals.status != Status.INFEASIBLE:
             return solution
         # perhaps a bounce off one body into another
-        return self._solve(*of_try, False)
+        return self._solve(of_try, False)
 
-    def _solve(
-        self,
-        begin: Begin,
-        state: State,
-        joints: JointStep | None,
-        memory: ContactMemory,
-        known: Known,
-        moved: Moved,
-        contacts: ContactSet,
-        bounces: bool,
-    ) -> Solution:
+    def _solve(self, of_try: Try, bounces: bool) -> Solution:
         """`solve`, with bounces or without."""
+        begin, state, joints, memory, known, moved, contacts = of_try
         held, about = known
         # a bounce off one body into another, both in this step, has no solution that keeps to both
         least_bounce = begin.least_bounce if bounces else np.inf
