@@ -35,7 +35,7 @@ TIPS = {
     "tolerance": "Relative error allowed in a time step",
     "moving_tolerance": "Relative error allowed where many bodies move",
     "max_iterations": "Most iterations of a time step",
-    "recovery_speed": "Speed at which overlaps are taken back, in m/s",
+    "recovery_speed": "Speed at which overlapping bodies are separated, in half sizes of the smaller one a second",
     "method": "Method that solves contacts: staggered, pivot, energy",
     "seed": "Small push of each active body as the scene begins, decided by a whole number",
 }

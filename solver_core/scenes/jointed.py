@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The scenes with joints that demos and tests share, in m, kg and s; as in `scenes.py`."""
+"""The scenes with joints that demos and tests share, in m, kg and s; as in `plain.py`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The scenes of Kaufman et al. 2008, the rods of Baraff 1991 and the bar of Faure 1996, in m, kg and s; as in `scenes.py`.
+"""The scenes of Kaufman et al. 2008, the rods of Baraff 1991 and the bar of Faure 1996, in m, kg and s; as in `plain.py`.
 
 Kaufman et al. give coefficients, numbers of degrees of freedom and what happens. Where a docstring does not name the paper, a
 number is ours, as are all sizes and masses.

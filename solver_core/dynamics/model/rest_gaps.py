@@ -24,7 +24,7 @@ NEAR_ENOUGH = 1.0 + ROOM  # rest offsets: pairs farther apart than that have the
 
 
 def rest_offsets(size: Floats) -> Floats:
-    """(n,) m, the gaps that bodies keep when they rest on each other; size: (n,) m, the smaller half extents."""
+    """(n,) m, the gaps that bodies keep when they rest on each other; size: (n,) m, half the largest extents."""
     return np.where(np.isfinite(size), REST_OFFSET * size, 0.0)
 
 
