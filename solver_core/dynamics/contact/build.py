@@ -15,7 +15,7 @@ from ..model.bodies import RIGID, State
 from ..model.carried import carry, swing, turned_along
 from ..model.predict import Begin
 from ..model.rest_gaps import TOUCHING_OFFSETS
-from .material_rules import DYNAMIC, STATIC, Rules, combine
+from .material_rules import DYNAMIC, STATIC, Rules, combine_in_kernels
 from .memory import ContactMemory, is_at_its_limit, match, recall
 from .restitution import bounce
 
@@ -225,7 +225,7 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, problem):
             carry(axes, twist[a], twist[b], arm, h, bias)
         i = DYNAMIC if np.sqrt(u[1] * u[1] + u[2] * u[2]) > stick_speed else STATIC
         own = rules.pairs[rules.surface[a], rules.surface[b], i]
-        mu = own if own >= 0.0 else combine(rules.friction, model.mu[a, i], model.mu[b, i])
+        mu = own if own >= 0.0 else combine_in_kernels(rules.friction, model.mu[a, i], model.mu[b, i])
         if beyond.known[k] and i == DYNAMIC and old >= 0 and is_at_its_limit(memory.impulse[old], mu):
             _add(axes, beyond.aside[k], bias)
         if old >= 0:
@@ -233,7 +233,7 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, problem):
             problem.approach_before[k], problem.taken_before[k] = memory.approach[old], memory.taken[old]
             problem.parting[k] = memory.parting[old]
         gap = max(0.0, contacts.gap[k] - rest.gap[k])
-        e = combine(rules.restitution, model.restitution[a], model.restitution[b])
+        e = combine_in_kernels(rules.restitution, model.restitution[a], model.restitution[b])
         touches = contacts.gap[k] - rest.gap[k] <= TOUCHING_OFFSETS * rest.offset[k]
         pull = _pulled_together(axes[0], twist, bodies.predicted, a, b) / (0.5 * (times[0] + times[1]))
         rebound, problem.approach[k] = bounce(-u[0], pull, gap, times, problem.approach_before[k], e, speeds[1], touches)
