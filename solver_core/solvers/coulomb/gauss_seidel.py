@@ -23,9 +23,9 @@ from ...compile.kernel import inner_kernel, leaf_kernel
 from ...linalg.rows_of_six import weigh_six_rows
 from ...problem.coulomb import decompose, solve_contact
 from ...problem.system import add_velocity, push_body
+from ..block_operator import measure
 from ..criteria import is_converged
 from ..effort import count_products, spent
-from .measure import measure
 
 __all__ = ["DelassusBlocks", "delassus_blocks", "sweep", "sweeps"]
 

@@ -30,11 +30,10 @@ from ...problem.result import Found
 from ...problem.subsystem import subsystem
 from ...problem.system import System, apply_inverse_mass, effective_inverse_mass
 from ...threads.side_by_side import runs, side_by_side
-from ..block_operator import BOTH, State, generalised_impulse
+from ..block_operator import BOTH, State, generalised_impulse, measure_each
 from ..criteria import ACCEPTABLE, COARSE, MAX_CHECKS, OF_STANDING, WITHIN_SUBDOMAINS, StoppingCriteria
 from ..effort import DONE, OVERDUE, WORK, is_worked_off
 from .first_order import sweeps_and_admm
-from .measure import measure_each
 from .partition import domains, regions
 
 __all__ = ["MOST_TOGETHER", "begin_large", "begin_standing", "regions_around", "solve_subdomains"]
