@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...collision.contact_set import ContactSet
-from ...compile.kernel import kernel, leaf_kernel
+from ...compile.kernel import kernel, kernel_part, leaf_kernel
 from ...problem.system import System
 from ..model.bodies import RIGID, State
 from ..model.carried import carry, swing, turned_along
@@ -67,7 +67,7 @@ def stick_speed(gravity: float, h: float) -> float:
     return max(STICK_SPEED, STICK_FRACTION * gravity * h)
 
 
-@leaf_kernel
+@kernel_part
 def _tangents(nx, ny, nz, axes):
     """axes (3, 3): rows n, t1, t2, right-handed; t1 is horizontal wherever n is not vertical."""
     axes[0, 0], axes[0, 1], axes[0, 2] = nx, ny, nz
@@ -103,7 +103,7 @@ def _point_velocity(twist, arm, out):
     out[2] = twist[2] + twist[3] * arm[1] - twist[4] * arm[0]
 
 
-@leaf_kernel
+@kernel_part
 def _velocity_between(axes, at_a, at_b, drift, is_known_a, is_known_b, u, bias):
     """u, bias (3,) along the contact axes: the velocity of B against A, and what of it is no unknown: the drift, and what
     bodies with a prescribed motion contribute."""
@@ -119,7 +119,7 @@ def _velocity_between(axes, at_a, at_b, drift, is_known_a, is_known_b, u, bias):
                 bias[row] -= e * at_a[i]
 
 
-@leaf_kernel
+@kernel_part
 def _add_turning(axes, turning, u, bias):
     """Add a velocity (3,), of the world, to the bias (3,). The slip u (3,) is one of the last step with the levers at its end:
     in the middle of it, it was less by as much as it will be more."""
@@ -130,14 +130,14 @@ def _add_turning(axes, turning, u, bias):
             u[row] -= along
 
 
-@leaf_kernel
+@kernel_part
 def _add(axes, velocity, bias):
     """Add a velocity (3,), of the world, to the bias (3,)."""
     for row in range(3):
         bias[row] += axes[row, 0] * velocity[0] + axes[row, 1] * velocity[1] + axes[row, 2] * velocity[2]
 
 
-@leaf_kernel
+@kernel_part
 def _pulled_together(normal, twist, predicted, a, b):
     """m/s by which forces alone bring two bodies together from one step to the next."""
     total = 0.0

@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, leaf_kernel
+from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, kernel_part, leaf_kernel
 from ...linalg.block_cholesky import factorise
 from ...linalg.block_triangular import solve_in_place
 from ...problem.system import apply_mass, push_bodies
@@ -67,7 +67,7 @@ class Workspace(NamedTuple):
     v: Floats
 
 
-@inner_kernel
+@kernel_part
 def workspace(operator):
     """A `Workspace`, of which the momentum is filled in."""
     m, n = operator.kappa.size, operator.system.velocity.size
@@ -118,7 +118,7 @@ def _next_change(penalty, least, least_of_round):
     return ADMM_PENALTY / penalty, least
 
 
-@inner_kernel
+@kernel_part
 def _factorise(work, effort):
     """Whether M + J^T rho J has a factor, which the operator has then."""
     rho, operator = work.rho, work.operator

@@ -7,7 +7,7 @@ time of a few factorisations.
 
 from __future__ import annotations
 
-from ...compile.kernel import inner_kernel, kernel
+from ...compile.kernel import kernel, kernel_part
 from ...problem.result import Found
 from ..block_operator import measure, operator_of
 from ..criteria import COARSE, FEW_BODIES, INNER, LARGE, MAX_CHECKS, NEAR_FOR_NEWTON, OF_FEW, StoppingCriteria
@@ -23,7 +23,7 @@ OF_A_TREE = 3
 FACTORISING = 30  # iterations of a solve, of which it may do the factorisations
 
 
-@inner_kernel
+@kernel_part
 def propose(operator, criteria, moving, effort, state):
     """Improve a state by what needs few factorisations or none; returns what found it, and whether Newton's method is next.
     moving: whether few bodies are known to be no structure. What is large (`subdomains.py`), mostly joints, or coupled in

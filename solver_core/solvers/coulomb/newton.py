@@ -102,7 +102,7 @@ def _imbalance(law, v, trial):
     return np.sqrt(max(0.0, np.dot(trial.gradient, trial.back)))
 
 
-@inner_kernel
+@kernel_part
 def _factorise(operator, derivative, effort):
     """Whether M + J^T D J has a factorisation, which the operator has then."""
     assemble(operator, derivative, FALSE)

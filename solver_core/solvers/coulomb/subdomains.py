@@ -24,7 +24,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import TRUE, inner_kernel, kernel
+from ...compile.kernel import TRUE, kernel, kernel_part
 from ...problem.residuals import effective_masses
 from ...problem.result import Found
 from ...problem.subsystem import subsystem
@@ -149,7 +149,7 @@ def _solve_each(system, pieces, which, criteria, effort, before, after):
     return factorisations
 
 
-@inner_kernel
+@kernel_part
 def _without(system, impulse):
     """Take what impulses (m, 3) give from the velocities of a system."""
     momentum, v = np.empty(system.velocity.size), np.empty(system.velocity.size)
