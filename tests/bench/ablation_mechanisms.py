@@ -65,7 +65,9 @@ def edited(package: Path, mechanism: Mechanism) -> dict[str, str]:
 MECHANISMS: Mapping[str, Mechanism] = {
     "nothing, once more": Mechanism(()),
     # the last word
-    "tighter tolerances": Mechanism((Edit(SOLVE, "if not accelerated or limits.max_iterations is not None:", "if most > 0:"),)),
+    "tighter tolerances": Mechanism(
+        (Edit(SOLVE, "if not accelerated or limits.max_iterations is not None:", "if most > 0:"),), ("any friction",)
+    ),
     "proposals for matrices": Mechanism(
         (Edit(CASCADE, "if is_matrix(system) else (0, Found.START)", "if False else (0, Found.START)"),),
         ("matrices",),
@@ -111,8 +113,10 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (Edit(CASCADE, "if not request.moving and request.tolerance", "if False and request.tolerance"),)
     ),
     # few contacts
-    "few contacts at once": Mechanism((Edit(SOLVE, "and most is None and is_few(problem):", "and most is None and False:"),)),
-    "few contacts, once more": Mechanism((Edit(FEW, "for turn in range(2):", "for turn in range(1):"),)),
+    "few contacts at once": Mechanism(
+        (Edit(SOLVE, "and most is None and is_few(problem):", "and most is None and False:"),), ("few contacts",)
+    ),
+    "few contacts, once more": Mechanism((Edit(FEW, "for turn in range(2):", "for turn in range(1):"),), ("few contacts",)),
     # beside the solver
     "warm starts": Mechanism((Edit(STEP_SOLVER, "if not self._settings.warm_start:", "if True:"),)),
     "polygonal cones": Mechanism(
