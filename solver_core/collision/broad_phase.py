@@ -184,7 +184,7 @@ def may_touch(body, collections, movable, excluded, a, b):
     return body[a] != body[b] and not is_excluded(excluded, body[a], body[b])
 
 
-@inner_kernel
+@kernel_part
 def grouped_by_bodies(pairs, body, n):
     """The pairs of colliders, which are sorted, in order of their bodies first."""
     bodies = np.empty((len(pairs), 2), dtype=np.int64)

@@ -55,6 +55,11 @@ class ContactSet(NamedTuple):
     def __len__(self) -> int:
         return len(self.gap)
 
+    @property
+    def ends(self) -> Indices:
+        """(m, 2) the two bodies of each."""
+        return np.column_stack([self.body_a, self.body_b])
+
     def without(self, left_out: NDArray[np.bool_]) -> ContactSet:
         """All contacts but those left out (m,)."""
         return self.chosen(~left_out)
@@ -77,28 +82,28 @@ class ContactSet(NamedTuple):
 
     def deepest(self, size: Array) -> Overlap:
         """The overlap that is deepest for the size of the smaller body; size: (n,) m, half extents of all bodies."""
-        row, ratio = deepest_row(self.body_a, self.body_b, self.gap, size)
+        row, ratio = deepest_row(self, size)
         return NO_OVERLAP if row < 0 else Overlap(-float(self.gap[row]), ratio, (int(self.body_a[row]), int(self.body_b[row])))
 
 
 @kernel
-def deepest_row(body_a, body_b, gap, size):
+def deepest_row(contacts, size):
     """The row of `ContactSet.deepest`, -1 for none, and its ratio."""
     row, most = -1, 0.0
-    for k in range(gap.size):
-        ratio = -gap[k] / min(size[body_a[k]], size[body_b[k]])
+    for k in range(contacts.gap.size):
+        ratio = -contacts.gap[k] / min(size[contacts.body_a[k]], size[contacts.body_b[k]])
         if ratio > most:
             row, most = k, ratio
     return row, most
 
 
 @kernel
-def of_same_pairs(body_a, body_b, marked):
-    """(m,) which contacts, sorted by bodies, are of a pair with one that is marked (m,)."""
-    out, begin = np.zeros(marked.size, np.bool_), 0
+def of_same_pairs(contacts, marked):
+    """(m,) which contacts are of a pair with one that is marked (m,)."""
+    (a, b), out, begin = (contacts.body_a, contacts.body_b), np.zeros(marked.size, np.bool_), 0
     while begin < marked.size:
         end, found = begin, False
-        while end < marked.size and body_a[end] == body_a[begin] and body_b[end] == body_b[begin]:
+        while end < marked.size and a[end] == a[begin] and b[end] == b[begin]:
             found |= marked[end]
             end += 1
         out[begin:end] = found
@@ -107,17 +112,18 @@ def of_same_pairs(body_a, body_b, marked):
 
 
 @kernel
-def deepest_of_pairs(body_a, body_b, gap, a, b):
-    """(k,) m: the gap of the deepest contact of bodies a (k,) and b (k,), 0 where they do not overlap; of contacts, and for
-    pairs, that are sorted by bodies."""
-    out, i, m = np.zeros(a.size), 0, gap.size
-    for k in range(a.size):
-        if k > 0 and a[k] == a[k - 1] and b[k] == b[k - 1]:
+def deepest_of_pairs(contacts, gap, others):
+    """(k,) m: the deepest of the gaps (m,) of contacts of the same bodies as each of the other contacts (k,), 0 where they do
+    not overlap."""
+    out, i, m = np.zeros(others.gap.size), 0, gap.size
+    for k in range(out.size):
+        a, b = others.body_a[k], others.body_b[k]
+        if k > 0 and a == others.body_a[k - 1] and b == others.body_b[k - 1]:
             out[k] = out[k - 1]
             continue
-        while i < m and (body_a[i] < a[k] or (body_a[i] == a[k] and body_b[i] < b[k])):
+        while i < m and (contacts.body_a[i] < a or (contacts.body_a[i] == a and contacts.body_b[i] < b)):
             i += 1
-        while i < m and body_a[i] == a[k] and body_b[i] == b[k]:
+        while i < m and contacts.body_a[i] == a and contacts.body_b[i] == b:
             out[k] = min(out[k], gap[i])
             i += 1
     return out

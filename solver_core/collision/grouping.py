@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compile.kernel import inner_kernel, kernel, leaf_kernel
+from ..compile.kernel import inner_kernel, kernel, kernel_part, leaf_kernel
 from ..linalg.vec3 import dot, vec
 from .reduction import FEW_CONTACTS, MOST_CONTACTS, TIED, choose
 
@@ -92,7 +92,7 @@ def farthest_gap(reach, travel, a, b):
     return reach[a] + reach[b] + np.sqrt(x * x + y * y + z * z)
 
 
-@inner_kernel
+@kernel_part
 def one_of_each(feature):
     """Indices of the first contact of each feature, in order of the features."""
     order = np.argsort(feature, kind="mergesort")

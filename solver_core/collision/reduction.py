@@ -56,7 +56,7 @@ def nearness(gap, lowest, span):
     return 1.0 - 0.9 * (gap - lowest) / span
 
 
-@leaf_kernel
+@kernel_part
 def middle_of(point, normal):
     """The mean of points (m, 3), and the unit normal that unit normals (m, 3) are near to."""
     middle, mean = ZERO, ZERO
@@ -65,7 +65,7 @@ def middle_of(point, normal):
     return divided(middle, float(len(point))), divided(mean, norm(mean))
 
 
-@leaf_kernel
+@kernel_part
 def outermost(point, gap, lowest, span, level, way, middle):
     """Of the contacts with gaps up to a level, the one that is farthest from the middle along a way."""
     found, reach = -1, 0.0

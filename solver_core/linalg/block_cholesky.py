@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import inlined_kernel, inner_kernel, kernel, kernel_part, leaf_kernel
+from ..compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from .block_triangular import solve_lower
 from .rows_of_six import SIX, minus_rows, subtract_rows
 
@@ -174,7 +174,7 @@ def eliminate(bodies, body_a, body_b):
     return order, column_start, rows
 
 
-@inner_kernel
+@kernel_part
 def analyse(offset, body_a, body_b):
     """Elimination order and symbolic factorisation for bodies coupled pairwise.
 
@@ -226,7 +226,7 @@ def analyse(offset, body_a, body_b):
     return Structure(order, rank, first, size, column_start, row, diagonal, block, target, length)
 
 
-@kernel
+@kernel_part
 def allocate_factor(structure):
     """`values` for `factorise`, not filled in."""
     return np.empty(2 * structure.length)
@@ -273,7 +273,7 @@ def _mirror(block, rows, columns, out):
             out[j * rows + i] = row[j]
 
 
-@inlined_kernel
+@kernel_part
 def _left_solve_6(factor, x):
     """X := L^-1 X for 6 x 6 blocks."""
     for i in range(6):
@@ -283,7 +283,7 @@ def _left_solve_6(factor, x):
         row[0], row[1], row[2], row[3], row[4], row[5] = f * x0, f * x1, f * x2, f * x3, f * x4, f * x5
 
 
-@inlined_kernel
+@kernel_part
 def _right_solve(x, rows, factor, n, mirrored):
     """X := X L^-T for a rows x n block X, and its transpose."""
     if rows == 6 and n == 6:
@@ -322,7 +322,7 @@ def factorise(structure, values):
     return True
 
 
-@inlined_kernel
+@kernel_part
 def _factorise_column(structure, values, j):
     """Column j of the factor, where all before have been taken from it; False where H is not positive definite."""
     start, n, diagonal = structure.column_start, structure.size[j], values[structure.diagonal[j] :]

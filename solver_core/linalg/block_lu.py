@@ -36,7 +36,7 @@ def _lu(block, n):
     return True
 
 
-@inlined_kernel
+@kernel_part
 def _right_solve(x, rows, u, n):
     """X := X U^-1 for the rows x n block X."""
     for i in range(rows):
@@ -73,14 +73,14 @@ def _left_solve(x, columns, lower, n):
                 row[j] -= f * other[j]
 
 
-@inlined_kernel
+@kernel_part
 def _left_solve_6(x, lower):
     """The same where both are six."""
     for i in range(1, 6):
         subtract_rows(x[6 * i :], lower[6 * i :], x, i)
 
 
-@leaf_kernel
+@kernel_part
 def _factorise_column(structure, lower, upper, j):
     """Column j of L and row j of U, where all before have been taken from them; False where a pivot vanishes."""
     row, block, n = structure.row, structure.block, structure.size[j]

@@ -8,7 +8,7 @@ forwards those of the mirrored factor, which are its columns: so six numbers at 
 
 from __future__ import annotations
 
-from ..compile.kernel import inlined_kernel, leaf_kernel
+from ..compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from .rows_of_six import SIX, minus_rows, subtract_rows
 
 __all__ = ["solve_in_place", "solve_lower"]
@@ -24,7 +24,7 @@ def solve_lower(lower, n, x):
         x[i] = s * row[i]
 
 
-@inlined_kernel
+@kernel_part
 def _solve_lower_6(lower, y):
     """The same for six, which are also returned."""
     x0 = y[0] * lower[0]
@@ -53,7 +53,7 @@ def solve_in_place(structure, values, x):
             _backward(structure, values, j, x)
 
 
-@leaf_kernel
+@kernel_part
 def _forward(structure, values, j, x):
     """Column j of x := L^-1 x."""
     n, base = structure.size[j], structure.first[j]
@@ -68,7 +68,7 @@ def _forward(structure, values, j, x):
             x[other + i] -= s
 
 
-@leaf_kernel
+@kernel_part
 def _backward(structure, values, j, x):
     """Column j of x := L^-T x."""
     n, base = structure.size[j], structure.first[j]
@@ -87,7 +87,7 @@ def _backward(structure, values, j, x):
         x[base + i] = s * values[at + i * n + i]
 
 
-@inlined_kernel
+@kernel_part
 def _subtract_row(block, i, x, y):
     """y[i] less row i of a block times x, six numbers."""
     k = 6 * i
@@ -101,7 +101,7 @@ def _subtract_row(block, i, x, y):
     )
 
 
-@inlined_kernel
+@kernel_part
 def _forward_6(structure, values, j, x):
     """The same as `_forward` for a column of a rigid body."""
     own = _solve_lower_6(values[structure.diagonal[j] :], x[structure.first[j] :])
@@ -115,13 +115,13 @@ def _forward_6(structure, values, j, x):
                 _subtract_row(values[at:], i, own, y)
 
 
-@inlined_kernel
+@kernel_part
 def _less_row(row, y, x):
     """x, six numbers, less y times a row."""
     return x[0] - row[0] * y, x[1] - row[1] * y, x[2] - row[2] * y, x[3] - row[3] * y, x[4] - row[4] * y, x[5] - row[5] * y
 
 
-@inlined_kernel
+@kernel_part
 def _backward_6(structure, values, j, x):
     """The same as `_backward` for a column of a rigid body."""
     own = x[structure.first[j] :]

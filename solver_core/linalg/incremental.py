@@ -73,7 +73,7 @@ def incremental(n, symmetric):
     )
 
 
-@leaf_kernel
+@kernel_part
 def clear(inc):
     """Take all indices out."""
     for i in range(inc.row_at.size):
@@ -207,7 +207,7 @@ def append(inc, matrix, index):
     return True
 
 
-@leaf_kernel
+@kernel_part
 def append_all(inc, matrix, indices, count):
     """Append the first `count` indices to an empty factorisation of a symmetric matrix, up to one that depends on those before
     it; returns how many. Row by row, as in Cholesky's algorithm, it takes a third of the time of one by one."""
@@ -316,7 +316,7 @@ def _take_out(inc, index):
     inc.size[0] = k - 1
 
 
-@leaf_kernel
+@kernel_part
 def replace_column(inc, matrix, index):
     """The column of an index is another one now; False, with the index taken out, where the matrix is singular with it."""
     k = inc.size[0]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compile.kernel import inlined_kernel, leaf_kernel
+from ..compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 
 __all__ = [
     "natural_friction",
@@ -33,7 +33,7 @@ def project_half_line(w):
     return 0.0, 0.0
 
 
-@leaf_kernel
+@kernel_part
 def project_disk(w1, w2, radius):
     """Closest point of the disk to (w1, w2): (y1, y2, d11, d12, d22), d the symmetric derivative dy/dw."""
     if radius <= 0.0:
@@ -47,7 +47,7 @@ def project_disk(w1, w2, radius):
     return radius * e1, radius * e2, shrink * e2 * e2, -shrink * e1 * e2, shrink * e1 * e1
 
 
-@leaf_kernel
+@kernel_part
 def project_polygon(w1, w2, radius, sides):
     """Closest point of the polygon to (w1, w2): (y1, y2, d11, d12, d22), as for the disk."""
     if radius <= 0.0:
@@ -89,7 +89,7 @@ def project_interval(w, low, high, give):
     return y, 1.0 / give
 
 
-@leaf_kernel
+@kernel_part
 def natural_interval(y, u, kappa, low, high, gamma):
     """(y - P(y - kappa u)) / kappa, in m/s: zero where -(u + gamma y) is in the normal cone of the interval."""
     give = 1.0 + kappa * gamma

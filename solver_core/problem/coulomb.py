@@ -128,7 +128,7 @@ def _half_of(x, y, size):
     return 0.5 * y / (size * s), s
 
 
-@leaf_kernel
+@kernel_part
 def decompose(g, inverse, slip):
     """inverse (3, 3) := that of G_kk, made regular in place; slip (6,) := what the sliding case needs: of the
     Schur complement of G_nn its eigenvalues, the first eigenvector, and G_tn in the eigenvectors' axes."""
@@ -155,7 +155,7 @@ def decompose(g, inverse, slip):
     slip[4], slip[5] = c * g[1, 0] + s * g[2, 0], c * g[2, 0] - s * g[1, 0]
 
 
-@leaf_kernel
+@kernel_part
 def _slide(g, slip, mu, g0, g1, g2):
     """The impulse that slides: |lam_t| = mu lam_n, against u_t, and u_n + c = 0.
 
@@ -198,7 +198,7 @@ def _slide(g, slip, mu, g0, g1, g2):
     return n, t1, t2
 
 
-@leaf_kernel
+@kernel_part
 def solve_contact(g, inverse, slip, mu, g0, g1, g2):
     """The impulse of one contact by Coulomb's law, u + c = G_kk lam + g: it parts, sticks or slides."""
     if g0 >= 0.0:

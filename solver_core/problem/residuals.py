@@ -97,10 +97,8 @@ def effective_masses(inverse):
 @leaf_kernel
 def natural_error(system, impulse, v, kappa, sides):
     """The largest natural map of impulses (m, 3) and the velocities v (n,) that belong to them, m/s."""
-    contacts = system.mu.size
-    of_joints, _ = natural_error_between(system, impulse, v, kappa, sides, contacts, kappa.size, np.inf)
-    of_contacts, _ = natural_error_between(system, impulse, v, kappa, sides, 0, contacts, np.inf)
-    return of_contacts if of_contacts > of_joints or np.isnan(of_contacts) else of_joints
+    error, _ = natural_error_between(system, impulse, v, kappa, sides, 0, kappa.size, np.inf)
+    return error
 
 
 @leaf_kernel

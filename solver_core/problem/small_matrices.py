@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from ..compile.kernel import inner_kernel, kernel, leaf_kernel
+from ..compile.kernel import inner_kernel, kernel, kernel_part, leaf_kernel
 from ..linalg.disjoint_sets import join, root
 from .rounding import EXACT_ASYMMETRY
 from .system import System
@@ -58,7 +58,7 @@ def _symmetric_mean(given, out):
     return skew <= EXACT_ASYMMETRY * largest
 
 
-@leaf_kernel
+@kernel_part
 def _to_near_one(A, rows, scale):
     """Scale an island of A, some rows, to a diagonal near one; False where that has what no semidefinite matrix has."""
     n = rows.size
@@ -77,7 +77,7 @@ def _to_near_one(A, rows, scale):
     return True
 
 
-@leaf_kernel
+@kernel_part
 def _largest_pivot(A, order, column):
     """Where in the order the largest entry is that is left on the diagonal."""
     best = column
@@ -87,7 +87,7 @@ def _largest_pivot(A, order, column):
     return best
 
 
-@leaf_kernel
+@kernel_part
 def _left_over(A, rows):
     """The largest entry of A in some rows and columns."""
     largest = 0.0

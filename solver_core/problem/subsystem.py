@@ -57,7 +57,7 @@ def subsystem(system, contacts, number):
     return _in_order(system, contacts, bodies, body_a, body_b), bodies
 
 
-@kernel
+@kernel_part
 def chosen_rows(system, contacts):
     """A system with some of its contacts, or rows of joints, indices, ascending, and all of its bodies."""
     touch = np.searchsorted(contacts, system.mu.size)

@@ -230,7 +230,7 @@ def _inverse_mass_of(system, body, row):
     return total
 
 
-@leaf_kernel
+@kernel_part
 def inverse_mass_of_row(system, k, row):
     """The entry of J M^-1 J^T on the diagonal that belongs to a row of a triple k, 1/kg."""
     total, a, b = 0.0, system.body_a[k], system.body_b[k]

@@ -7,7 +7,6 @@ Nothing here knows Blender, files or solvers. Lengths are in m, masses in kg, ti
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .combine import FrictionCombine
 from .deformable import DeformableSpec
 from .fields import AbsorberSpec, FieldSpec
 from .joints import JointSpec
@@ -61,30 +61,6 @@ class ShapeKind(Enum):
     COMPOUND = "compound"  # all `children` together, compounds among them
     CYLINDER = "cylinder"  # solid cylinder of `radius`; `vertices` are the two ends of its axis
     CONE = "cone"  # solid cone whose base has `radius`; `vertices` are the base's centre and the apex
-
-
-class FrictionCombine(Enum):
-    """How the coefficients of two touching bodies become that of the pair."""
-
-    PRODUCT = "product"  # Blender's (Bullet's) own rule
-    AVERAGE = "average"
-    GEOMETRIC_MEAN = "geometric_mean"
-    MINIMUM = "minimum"
-    MAXIMUM = "maximum"
-
-    def pair(self, a: float, b: float) -> float:
-        """The coefficient of a pair, from those of its bodies."""
-        match self:
-            case FrictionCombine.PRODUCT:
-                return a * b
-            case FrictionCombine.AVERAGE:
-                return (a + b) / 2.0
-            case FrictionCombine.GEOMETRIC_MEAN:
-                return math.sqrt(a * b)
-            case FrictionCombine.MINIMUM:
-                return min(a, b)
-            case FrictionCombine.MAXIMUM:
-                return max(a, b)
 
 
 class ContactMethod(Enum):

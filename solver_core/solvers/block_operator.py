@@ -2,7 +2,8 @@
 """The operator M + J^T D J of bodies in blocks, one a body and one a pair that touches, and impulses in its terms.
 
 D has one block (3, 3) for each contact and joint. Structure and places of the blocks are found once a solve, for all D. What
-improves impulses is given an operator, criteria to stop by, what it may cost, and a state that it brings up to date.
+improves impulses is given an operator, criteria to stop by, what it may cost, and a state that it brings up to date; how far
+that is from one that keeps Coulomb's law is measured by its natural map.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from numpy.typing import NDArray
 from ..compile.kernel import inlined_kernel, inner_kernel, kernel, kernel_part, leaf_kernel
 from ..linalg.block_cholesky import Structure, allocate_factor, analyse, find_block
 from ..linalg.rows_of_six import add_three_rows, weigh_rows
-from ..problem.residuals import effective_masses
-from ..problem.system import System, apply_inverse_mass, effective_inverse_mass, push_bodies, relative_velocity
+from ..problem.residuals import effective_masses, natural_error_between
+from ..problem.system import System, apply_inverse_mass, apply_mass, effective_inverse_mass, push_bodies, relative_velocity
 
 __all__ = [
     "BOTH",
@@ -28,9 +29,13 @@ __all__ = [
     "assemble",
     "gap_velocity",
     "generalised_impulse",
+    "imbalance",
+    "measure",
+    "measure_each",
     "operator_of",
     "rows_of_kind",
     "update_velocities",
+    "velocities_of_change",
     "velocity_after",
 ]
 
@@ -196,6 +201,32 @@ def generalised_impulse(system, kind, count, y, out):
 
 
 @leaf_kernel
+def imbalance(system, kind, y, change, out):
+    """gradient := M x - J^T y in the rows of a kind, back := M^-1 of it, the two of `out`, (n,) each; change: (n,) x."""
+    gradient, back = out
+    generalised_impulse(system, kind, y.shape[0], y, back)
+    apply_mass(system, change, gradient)
+    for i in range(change.size):
+        gradient[i] -= back[i]
+    apply_inverse_mass(system, gradient, back)
+
+
+@leaf_kernel
+def velocities_of_change(system, kind, change, out):
+    """out (m, 3) := J x in the rows of a kind, x (n,) a change of velocities; returns its largest entry, without its sign."""
+    largest = 0.0
+    for k in range(out.shape[0]):
+        n, t1, t2 = relative_velocity(system, k, change)
+        first, last = rows_of_kind(kind, k >= system.mu.size)
+        if first == 0:
+            out[k, 0] = n - system.bias[k, 0]
+        if last == 3:
+            out[k, 1], out[k, 2] = t1 - system.bias[k, 1], t2 - system.bias[k, 2]
+        largest = max(largest, abs(out[k, 0]), abs(out[k, 1]), abs(out[k, 2]))
+    return largest
+
+
+@leaf_kernel
 def velocity_after(system, base, p, v):
     """v := base + M^-1 p."""
     apply_inverse_mass(system, p, v)
@@ -209,3 +240,24 @@ def update_velocities(system, state):
     momentum = np.empty(state.v.size)
     generalised_impulse(system, BOTH, state.impulse.shape[0], state.impulse, momentum)
     velocity_after(system, system.velocity, momentum, state.v)
+
+
+@inner_kernel
+def measure(operator, acceptable, state):
+    """The natural map of a state, m/s, and of how many contacts and joints it is beyond `acceptable`; its velocities are
+    brought up to date."""
+    update_velocities(operator.system, state)
+    impulse, v, kappa = state.impulse, state.v, operator.kappa
+    return natural_error_between(operator.system, impulse, v, kappa, 0, 0, kappa.size, acceptable)
+
+
+@kernel
+def measure_each(system, kappa, state):
+    """(m,) the natural map of each contact and joint, m/s, 0 where nothing can move; the velocities of the state are brought
+    up to date. kappa: (m,) effective masses."""
+    update_velocities(system, state)
+    errors = np.zeros(kappa.size)
+    for k in range(errors.size):
+        if kappa[k] > 0.0:
+            errors[k], _ = natural_error_between(system, state.impulse, state.v, kappa, 0, k, k + 1, np.inf)
+    return errors

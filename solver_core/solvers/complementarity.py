@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..compile.kernel import inlined_kernel, kernel
+from ..compile.kernel import kernel, kernel_part
 from ..problem.result import Statistics, Status
 
 __all__ = [
@@ -62,7 +62,7 @@ def entry_sizes(A, symmetric):
     return Sizes(size, size)
 
 
-@inlined_kernel
+@kernel_part
 def terms(column, direction):
     """The terms over row_i that (A z)_i is the sum of, for a direction z (n,): below `ROUNDING` of them column_i |z_i| and
     |(A z)_i| / row_i are rounding."""

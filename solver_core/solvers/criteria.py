@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stopping criteria: every fraction of a tolerance, and every bound on sizes, by which proposals begin and end.
 
+A bound on an error has one of four names:
+
+    tolerance     what is asked: an answer within it is accepted
+    target        where a method ends
+    acceptable    where it ends if what more it does is slow
+    fallback      where it ends if it would have to change its penalty
+
 All compare with the natural map, relative to the fastest velocity of a system (`residuals.scales`), of which the tolerance is a
-bound too.
+bound too; those of `StoppingCriteria` are in m/s.
 """
 
 from __future__ import annotations
@@ -15,15 +22,25 @@ __all__ = [
     "ACCEPTABLE",
     "COARSE",
     "FEW_BODIES",
+    "HALVED",
+    "INNER",
     "LARGE",
     "MAX_CHECKS",
+    "NEAR_FOR_NEWTON",
+    "OF_A_GUESS",
+    "OF_FEW",
+    "OF_MENDED",
     "OF_STANDING",
+    "ROUGHLY",
+    "SLOW_GAIN",
     "TARGET",
+    "TIGHTER_A_TRY",
     "WITHIN_SUBDOMAINS",
     "Request",
     "StoppingCriteria",
     "criteria_at",
     "is_converged",
+    "is_held",
     "relative_target",
 ]
 
@@ -38,10 +55,19 @@ TARGET, TARGET_OF_MOVING = 1e-3, 1e-1
 # until they are solved again.
 OF_STANDING = 0.1 / ACCEPTABLE
 LEAST_AIMED, MOST_AIMED = 1e-10, 1e-4  # tolerances beyond which the target does not follow: rounding, and what costs nothing
-COARSE = 1e-4  # of the fastest velocity: what methods of first order reach soon
 WITHIN_SUBDOMAINS = 0.7  # of what is acceptable, that subdomains are solved to
+INNER = 0.1  # of what a method aims at, that Newton's method within it is solved to
+OF_MENDED = 0.5  # of the tolerance, that the mended matrix is solved to where one that was rounded is given
+OF_A_GUESS = 30.0  # times what counts as at rest: where rounding shows, a guess may be that far off
+TIGHTER_A_TRY = 0.1  # of the tolerance of a try whose natural map was acceptable, and other residuals were not
+COARSE = 1e-4  # of the fastest velocity: what methods of first order reach soon
+OF_FEW = 0.5  # of `COARSE`, from which few bodies are left to Newton's method, which is quick from the first digits on
+NEAR_FOR_NEWTON = 1e-3  # of the fastest velocity: from there Newton's method needs few steps
+ROUGHLY = 1e-4  # of the fastest velocity times a compliance: what an answer may be off that only leads on
+LEAST_HELD = 1e-8  # of the fastest velocity: no contact counts as broken that is left by less
 MAX_CHECKS = 600  # of residuals, in the alternating direction method
-QUICK = 0.1  # of an error from check to check: what is acceptable already is still brought nearer
+SLOW_GAIN = 0.1  # of an error: what leaves more of it is slow
+HALVED = 0.5  # of an error: what leaves more of it for long comes to nothing
 
 
 class Request(NamedTuple):
@@ -55,8 +81,7 @@ class Request(NamedTuple):
 
 
 class StoppingCriteria(NamedTuple):
-    """target, acceptable, fallback: of the natural map, m/s: where a method ends, where it ends if what more it does is slow,
-    and where it ends if it would have to change its penalty. scale: m/s, the velocity that errors are a part of.
+    """target, acceptable, fallback: of the natural map, m/s. scale: m/s, the velocity that errors are a part of.
     max_unconverged: contacts that may be beyond what is acceptable, for others to finish. max_checks: of residuals, in the
     alternating direction method."""
 
@@ -86,4 +111,10 @@ def is_converged(criteria, error, before, unconverged):
     `criteria.acceptable`."""
     if error <= criteria.target or 0 < unconverged <= criteria.max_unconverged:
         return True
-    return error <= criteria.acceptable and error > QUICK * before
+    return error <= criteria.acceptable and error > SLOW_GAIN * before
+
+
+@leaf_kernel
+def is_held(off, tolerance, scale):
+    """Whether contacts hold that are left by no more than `off`, m/s."""
+    return off <= max(tolerance, LEAST_HELD) * scale

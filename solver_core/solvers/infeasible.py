@@ -90,12 +90,12 @@ def contradiction(problem: ContactProblem, tolerance: float = 1e-6) -> Floats | 
     if hardest == 0.0:
         return None
     unit = np.vstack([(rows.factor / rows.size[:, None]).T, asked / hardest])
-    goal = np.zeros(len(unit))
-    goal[-1] = -1.0
+    right = np.zeros(len(unit))
+    right[-1] = -1.0
     # a row that holds is two that are pressed against, one from each side
     pushed, pulled = np.flatnonzero(rows.sign >= 0.0), np.flatnonzero(rows.sign <= 0.0)
     try:
-        found, _ = nnls(np.hstack([unit[:, pushed], -unit[:, pulled]]), goal)
+        found, _ = nnls(np.hstack([unit[:, pushed], -unit[:, pulled]]), right)
     except RuntimeError:  # too many iterations: nothing is proved
         return None
     impulse = np.zeros(rows.which.size)

@@ -19,11 +19,11 @@ import numpy as np
 from ..problem.contact_problem import ContactProblem
 from ..problem.result import Result, Status, together
 from ..problem.system import relative_velocities, transpose_product
+from .criteria import OF_MENDED
 
 __all__ = ["solve_rounded"]
 
 CORRECTIONS_OF_ROUNDING = 6
-SHARE_OF_MENDED = 0.5  # of the tolerance, for the mended matrix
 
 Solve = Callable[
     [ContactProblem, float, float, np.ndarray | None], Result
@@ -50,7 +50,7 @@ def solve_rounded(
     plain = replace(problem, rounded=None)
     shifted, best, least, stats = plain, None, np.inf, None
     for _ in range(1 + CORRECTIONS_OF_ROUNDING):
-        result = solve(shifted, SHARE_OF_MENDED * tolerance, max(deadline - perf_counter(), 0.0), start)
+        result = solve(shifted, OF_MENDED * tolerance, max(deadline - perf_counter(), 0.0), start)
         stats = result.stats if stats is None else together(stats, result.stats, result.stats.found)
         flat = np.concatenate([result.impulse.ravel(), result.bilateral])
         given = problem.rounded.velocity(flat, np.concatenate([problem.free_velocity.ravel(), free]))

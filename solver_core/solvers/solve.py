@@ -8,7 +8,7 @@ A problem goes through these, one within the other; most problems meet only the 
 | few contacts, and nothing else                          | `coulomb/few_contacts.py`    |
 | a matrix that was rounded, and mended: corrected        | `rounded.py`                 |
 | mu = inf: coefficients that rise                        | `no_slip.py`                 |
-| a sparse matrix with an island too wide to be dense     | `sparse_matrix.py`           |
+| a sparse matrix with an island too wide to be dense     | `coulomb/given_as_matrix.py` |
 | a dense matrix: island by island                        | `by_islands.py`              |
 | the method, in `METHODS`                                | a folder a paper             |
 | of staggered: bilateral constraints eliminated          | `bilateral.py`               |
@@ -43,6 +43,7 @@ from .bilateral import without_bilateral
 from .by_islands import apart, solve_apart
 from .coulomb.cascade import ACCELERATED, VARIANTS, Request, propose_beforehand, solve_system
 from .coulomb.few_contacts import answer_few, is_few
+from .coulomb.given_as_matrix import solve_sparse
 from .effort import DONE, deadline_timer, effort_of_a_step
 from .faure_1996.energy import energy
 from .frictionless import is_frictionless_matrix, without_friction
@@ -51,7 +52,6 @@ from .joints_as_contacts import joints_as_contacts
 from .kaufman_2008.staggered import into_cones
 from .no_slip import MOST_PIVOTED, has_ties, solve_ties
 from .rounded import solve_rounded
-from .sparse_matrix import solve_sparse
 
 __all__ = ["METHODS", "Limits", "solve"]
 

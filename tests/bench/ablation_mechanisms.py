@@ -18,6 +18,7 @@ NEWTON = "solvers/coulomb/newton.py"
 FIRST_ORDER = "solvers/coulomb/first_order.py"
 ADMM = "solvers/coulomb/admm.py"
 SUBDOMAINS = "solvers/coulomb/subdomains.py"
+FEW = "solvers/coulomb/few_contacts.py"
 SOLVE = "solvers/solve.py"
 ISLANDS = "dynamics/solve/islands.py"
 STEP_SOLVER = "dynamics/solve/step_solver.py"
@@ -64,7 +65,9 @@ def edited(package: Path, mechanism: Mechanism) -> dict[str, str]:
 MECHANISMS: Mapping[str, Mechanism] = {
     "nothing, once more": Mechanism(()),
     # the last word
-    "tighter tolerances": Mechanism((Edit(SOLVE, "if not accelerated or limits.max_iterations is not None:", "if most > 0:"),)),
+    "tighter tolerances": Mechanism(
+        (Edit(SOLVE, "if not accelerated or limits.max_iterations is not None:", "if most > 0:"),), ("any friction",)
+    ),
     "proposals for matrices": Mechanism(
         (Edit(CASCADE, "if is_matrix(system) else (0, Found.START)", "if False else (0, Found.START)"),),
         ("matrices",),
@@ -80,6 +83,12 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "penalties that rise": Mechanism((Edit(NEWTON, "RISE, FALL = 3.0, 0.1 ", "RISE, FALL = 1.0, 0.1 "),)),
     "steps uphill": Mechanism((Edit(NEWTON, "= 5, 12, 4 ", "= 5, 12, 0 "),)),
     "from the nearest": Mechanism((Edit(CASCADE, "if turn == len(FIRST_PENALTIES) - 1 and near < coulomb", "if turn < 0"),)),
+    "the nearest impulses": Mechanism(
+        (
+            Edit(CASCADE, "if turn == len(FIRST_PENALTIES) - 1 and near < coulomb", "if turn < 0"),
+            Edit(CASCADE, "if near < np.inf and effort[OVERDUE] == 0:", "if near < 0.0:"),
+        )
+    ),
     "Newton's method": Mechanism((Edit(CASCADE, "if by_newton or (proposes and i > 0):", "if i < 0:"),)),
     "joints begin with Newton": Mechanism((Edit(FIRST_ORDER, "if system.box.shape[0] > 0 and (in", "if False and (in"),)),
     # many bodies
@@ -90,6 +99,8 @@ MECHANISMS: Mapping[str, Mechanism] = {
         )
     ),
     "ADMM": Mechanism((Edit(ADMM, "for _ in range(criteria.max_checks):", "for _ in range(0 * criteria.max_checks):"),)),
+    "lower penalties of ADMM": Mechanism((Edit(ADMM, "return CHANGE, least_of_round", "return 0.0, least_of_round"),)),
+    "extrapolation of ADMM": Mechanism((Edit(ADMM, "jumped = followed and error > DRIFTING * before", "jumped = False"),)),
     "domains": Mechanism((Edit(SUBDOMAINS, "MOST_TOGETHER = 6000", "MOST_TOGETHER = 10**9"),), ("block of 6859",)),
     "regions": Mechanism(
         (
@@ -101,6 +112,11 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "what stands, begun apart": Mechanism(
         (Edit(CASCADE, "if not request.moving and request.tolerance", "if False and request.tolerance"),)
     ),
+    # few contacts
+    "few contacts at once": Mechanism(
+        (Edit(SOLVE, "and most is None and is_few(problem):", "and most is None and False:"),), ("few contacts",)
+    ),
+    "few contacts, once more": Mechanism((Edit(FEW, "for turn in range(2):", "for turn in range(1):"),), ("few contacts",)),
     # beside the solver
     "warm starts": Mechanism((Edit(STEP_SOLVER, "if not self._settings.warm_start:", "if True:"),)),
     "polygonal cones": Mechanism(

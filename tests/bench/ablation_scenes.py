@@ -13,7 +13,7 @@ import hashlib
 import json
 import math
 import pickle
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from solver_core.scene import parts
 from solver_core.scene.spec import SceneSpec
 from solver_core.scenes import jointed, plain, published
 
+from ..core.contact_problems import any_friction
 from ..core.dolls import doll, together
 from ..core.masonry import barrel_vault
 from . import heap_scenes as heaps
@@ -35,10 +36,7 @@ from .random_contacts import given_number
 
 __all__ = ["CAPTURED", "SCENES", "USUAL", "Scene", "run_once"]
 
-# what is solved problem by problem, and its tolerance: those of `captured.py`, and random ones given as a matrix
-CAPTURED = {"captured, 1e-6": 1e-6, "captured, 1e-8": 1e-8, "matrices": 1e-6, "frictionless matrices": 1e-6}
-MATRICES = {"matrices": 0.6, "frictionless matrices": 0.0}  # coefficients of friction
-CONTACTS_OF_MATRICES, OF_EACH = (30, 100, 276), 4
+Problems = list[tuple[str, sc.ContactProblem]]
 EXACT = {"moving_tolerance": 1e-6}
 OCTAGONS = {"polygon_sides": 8}
 
@@ -72,11 +70,27 @@ def block_of_cubes(edge: int) -> SceneSpec:
     return SceneSpec(tuple(bodies), fps=240.0)
 
 
-def matrices(mu: float) -> list[tuple[str, sc.ContactProblem]]:
+def matrices(sizes: tuple[int, ...], of_each: int, mu: float) -> Problems:
     """Random contacts, given as a matrix."""
-    each = [(contacts, seed) for contacts in CONTACTS_OF_MATRICES for seed in range(OF_EACH)]
+    each = [(contacts, seed) for contacts in sizes for seed in range(of_each)]
     given = [(f"{contacts}, {seed}", *given_number(np.random.default_rng(seed), contacts)) for contacts, seed in each]
     return [(name, sc.ContactProblem.from_delassus(G, g, mu)) for name, G, g in given]
+
+
+def of_any_friction() -> Problems:
+    """Random contacts of any friction and mass ratio."""
+    return [(str(seed), any_friction(seed)) for seed in range(200)]
+
+
+RANDOM: dict[str, Callable[[], Problems]] = {
+    "matrices": partial(matrices, (30, 100, 276), 4, 0.6),
+    "frictionless matrices": partial(matrices, (30, 100, 276), 4, 0.0),
+    "few contacts": partial(matrices, (2, 5, 10), 200, 0.6),
+    "any friction": of_any_friction,
+}
+# what is solved problem by problem, and its tolerance: the problems of `captured.py`, and random ones
+CAPTURED = {"captured, 1e-6": 1e-6, "captured, 1e-8": 1e-8, "matrices": 1e-6, "frictionless matrices": 1e-6}
+CAPTURED |= {"few contacts": 1e-6, "any friction": 1e-2}
 
 
 def of_heaps(name: str, bodies: int) -> Callable[[], SceneSpec]:
@@ -111,7 +125,7 @@ SCENES: dict[str, Scene] = {
     "rods of 1991": Scene("papers", published.rods_of_1991, 40),
     "bar on four feet": Scene("papers", published.bar_on_four_feet, 40),
 }
-USUAL = (*(name for name in CAPTURED if name not in MATRICES), *SCENES)
+USUAL = (*(name for name in CAPTURED if name not in RANDOM), *SCENES)
 # what is run only for the mechanisms that name it
 SCENES |= {
     "cubes 216, exact": Scene("large", of_heaps("cubes", 216), 6, EXACT, first=30),
@@ -171,7 +185,7 @@ def run_once(name: str, start: tuple[int, dict[str, Any]] | None, limit: float) 
     return of_run | {"overlap": overlap, "bits": poses.hexdigest(), "over": over}
 
 
-def solve_once(problems: Iterable[tuple[str, sc.ContactProblem]], tolerance: float, limit: float) -> dict[str, Any]:
+def solve_once(problems: Problems, tolerance: float, limit: float) -> dict[str, Any]:
     """One solve of each captured problem, and what is measured of it."""
     missed = number = factorisations = 0
     impulses, over, begin = hashlib.blake2b(digest_size=8), False, process_time()
@@ -191,7 +205,7 @@ def solve_once(problems: Iterable[tuple[str, sc.ContactProblem]], tolerance: flo
 def measured(name: str, limit: float, arguments: argparse.Namespace) -> dict[str, Any]:
     """What is measured of so many runs of a scene, the first of which also loads kernels, after one that compiles them."""
     if name in CAPTURED:
-        problems = matrices(MATRICES[name]) if name in MATRICES else pickle.loads(arguments.problems.read_bytes())
+        problems = RANDOM[name]() if name in RANDOM else pickle.loads(arguments.problems.read_bytes())
         solve_once(problems[:1], CAPTURED[name], math.inf)
         once = partial(solve_once, problems, CAPTURED[name])
     else:

@@ -29,10 +29,9 @@ from numba import njit
 
 from solver_core.linalg.block_cholesky import factorise
 from solver_core.linalg.block_triangular import solve_in_place
-from solver_core.solvers.block_operator import Operator, State, assemble, operator_of
+from solver_core.solvers.block_operator import Operator, State, assemble, measure, operator_of
 from solver_core.solvers.coulomb.admm import Workspace, iterate, workspace
 from solver_core.solvers.coulomb.gauss_seidel import DelassusBlocks, delassus_blocks, sweep
-from solver_core.solvers.coulomb.measure import measure
 from solver_core.solvers.coulomb.splitting import split_all, start
 
 from .captured import kept_system

@@ -93,7 +93,7 @@ def crossing(pair, f, g, ends, keys):
     return count
 
 
-@leaf_kernel
+@kernel_part
 def note_if_crossing(pair, f, g, row, crossed):
     """Adds a row to those `Crossed` if triangle f of the first surface and g of the second one cross."""
     if crossing(pair, f, g, crossed.ends, crossed.keys) >= 2:

@@ -78,7 +78,7 @@ def depth_inside(pair, other, point, shallow, enough):
     return np.sqrt(squared) if contains else -np.sqrt(squared)
 
 
-@leaf_kernel
+@kernel_part
 def deeper_below(pair, other, point, f, depth):
     """The depth in m of a point inside of a solid, below or above triangle f of it, if that is more than the one that is known;
     else that one."""

@@ -71,7 +71,7 @@ def way_off_face(shapes, triangles, sweep, row, which):
     return normal if which % 2 == 0 else negative(normal)
 
 
-@leaf_kernel
+@kernel_part
 def edges_keep_clear(shapes, triangles, sweep, row, corners, harmless):
     """As `keeps_clear`, of two triangles, along the line of their middles and along what is square to an edge of each."""
     u, v, w = triangle_corners(triangles.vertices, triangles.corners[row[1]])

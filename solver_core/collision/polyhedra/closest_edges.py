@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compile.kernel import inlined_kernel, leaf_kernel
+from ...compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from ...linalg.vec3 import add, advanced, dot, norm2, scaled, set_vec, sub, vec
 from .hull_pair import ABOUT, CORNER, WAY
 
@@ -82,7 +82,7 @@ def weighted_ends(body, edge, parameter):
     return scaled(1.0 - parameter, start), scaled(parameter, end)
 
 
-@leaf_kernel
+@kernel_part
 def middle_of(pair, points):
     """Midpoint of two points of edges."""
     p, q = weighted_ends(pair.a, points.edge_a, points.s)

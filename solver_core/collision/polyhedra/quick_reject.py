@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import inlined_kernel
+from ...compile.kernel import inlined_kernel, kernel_part
 from ...linalg.vec3 import add, dot, midpoint, negative, norm2, rotated, rotated_back, scaled, sub, vec
 
 __all__ = ["surely_apart"]
@@ -18,7 +18,7 @@ __all__ = ["surely_apart"]
 SEPARATION_NOISE = 1e-10
 
 
-@inlined_kernel
+@kernel_part
 def boxes_apart(a, b, turn, way, limit):
     """Whether the bounding boxes, each in its own core's axes, are separated along one of their sides.
 

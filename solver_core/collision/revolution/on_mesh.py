@@ -105,7 +105,7 @@ def round_bounds(r, box):
         box[k], box[3 + k] = min(base - across, top - other), max(base + across, top + other)
 
 
-@leaf_kernel
+@kernel_part
 def side_of(edge):
     """The side of a triangle that is the edge of a `flat_triangle`."""
     return 0 if edge == 0 else (2 if edge == 1 else 1)

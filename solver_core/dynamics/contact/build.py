@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...collision.contact_set import ContactSet
-from ...compile.kernel import kernel, leaf_kernel
+from ...compile.kernel import kernel, kernel_part, leaf_kernel
 from ...problem.system import System
 from ..model.bodies import RIGID, State
 from ..model.carried import carry, swing, turned_along
 from ..model.predict import Begin
 from ..model.rest_gaps import TOUCHING_OFFSETS
-from .material_rules import DYNAMIC, STATIC, Rules, combine
+from .material_rules import DYNAMIC, STATIC, Rules, combine_in_kernels
 from .memory import ContactMemory, is_at_its_limit, match, recall
 from .restitution import bounce
 
@@ -67,7 +67,7 @@ def stick_speed(gravity: float, h: float) -> float:
     return max(STICK_SPEED, STICK_FRACTION * gravity * h)
 
 
-@leaf_kernel
+@kernel_part
 def _tangents(nx, ny, nz, axes):
     """axes (3, 3): rows n, t1, t2, right-handed; t1 is horizontal wherever n is not vertical."""
     axes[0, 0], axes[0, 1], axes[0, 2] = nx, ny, nz
@@ -103,7 +103,7 @@ def _point_velocity(twist, arm, out):
     out[2] = twist[2] + twist[3] * arm[1] - twist[4] * arm[0]
 
 
-@leaf_kernel
+@kernel_part
 def _velocity_between(axes, at_a, at_b, drift, is_known_a, is_known_b, u, bias):
     """u, bias (3,) along the contact axes: the velocity of B against A, and what of it is no unknown: the drift, and what
     bodies with a prescribed motion contribute."""
@@ -119,7 +119,7 @@ def _velocity_between(axes, at_a, at_b, drift, is_known_a, is_known_b, u, bias):
                 bias[row] -= e * at_a[i]
 
 
-@leaf_kernel
+@kernel_part
 def _add_turning(axes, turning, u, bias):
     """Add a velocity (3,), of the world, to the bias (3,). The slip u (3,) is one of the last step with the levers at its end:
     in the middle of it, it was less by as much as it will be more."""
@@ -130,14 +130,14 @@ def _add_turning(axes, turning, u, bias):
             u[row] -= along
 
 
-@leaf_kernel
+@kernel_part
 def _add(axes, velocity, bias):
     """Add a velocity (3,), of the world, to the bias (3,)."""
     for row in range(3):
         bias[row] += axes[row, 0] * velocity[0] + axes[row, 1] * velocity[1] + axes[row, 2] * velocity[2]
 
 
-@leaf_kernel
+@kernel_part
 def _pulled_together(normal, twist, predicted, a, b):
     """m/s by which forces alone bring two bodies together from one step to the next."""
     total = 0.0
@@ -225,7 +225,7 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, problem):
             carry(axes, twist[a], twist[b], arm, h, bias)
         i = DYNAMIC if np.sqrt(u[1] * u[1] + u[2] * u[2]) > stick_speed else STATIC
         own = rules.pairs[rules.surface[a], rules.surface[b], i]
-        mu = own if own >= 0.0 else combine(rules.friction, model.mu[a, i], model.mu[b, i])
+        mu = own if own >= 0.0 else combine_in_kernels(rules.friction, model.mu[a, i], model.mu[b, i])
         if beyond.known[k] and i == DYNAMIC and old >= 0 and is_at_its_limit(memory.impulse[old], mu):
             _add(axes, beyond.aside[k], bias)
         if old >= 0:
@@ -233,7 +233,7 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, problem):
             problem.approach_before[k], problem.taken_before[k] = memory.approach[old], memory.taken[old]
             problem.parting[k] = memory.parting[old]
         gap = max(0.0, contacts.gap[k] - rest.gap[k])
-        e = combine(rules.restitution, model.restitution[a], model.restitution[b])
+        e = combine_in_kernels(rules.restitution, model.restitution[a], model.restitution[b])
         touches = contacts.gap[k] - rest.gap[k] <= TOUCHING_OFFSETS * rest.offset[k]
         pull = _pulled_together(axes[0], twist, bodies.predicted, a, b) / (0.5 * (times[0] + times[1]))
         rebound, problem.approach[k] = bounce(-u[0], pull, gap, times, problem.approach_before[k], e, speeds[1], touches)

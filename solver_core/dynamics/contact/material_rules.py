@@ -9,19 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import leaf_kernel
-from ...scene.spec import FrictionCombine, SceneSpec
+from ...scene.combine import combine
+from ...scene.spec import SceneSpec
 
-__all__ = ["DYNAMIC", "STATIC", "Rules", "combine", "rules_of"]
+__all__ = ["DYNAMIC", "STATIC", "Rules", "combine_in_kernels", "rules_of"]
 
 STATIC, DYNAMIC = range(2)  # the columns of coefficients
-PRODUCT, AVERAGE, GEOMETRIC_MEAN, MINIMUM, MAXIMUM = range(5)
-RULES = {
-    FrictionCombine.PRODUCT: PRODUCT,
-    FrictionCombine.AVERAGE: AVERAGE,
-    FrictionCombine.GEOMETRIC_MEAN: GEOMETRIC_MEAN,
-    FrictionCombine.MINIMUM: MINIMUM,
-    FrictionCombine.MAXIMUM: MAXIMUM,
-}
+
+combine_in_kernels = leaf_kernel(combine)
 
 
 class Rules(NamedTuple):
@@ -46,16 +41,4 @@ def rules_of(spec: SceneSpec) -> Rules:
         i, j = row[pair.a], row[pair.b]
         pairs[i, j] = pairs[j, i] = pair.mu_static, pair.mu_dynamic
     surface = np.array([row.get(body.material.name, 0) for body in spec.bodies], dtype=np.int64)
-    return Rules(RULES[spec.friction_combine], RULES[spec.restitution_combine], surface, pairs)
-
-
-@leaf_kernel
-def combine(rule, a, b):
-    """The coefficient of two bodies by a rule, from those of each."""
-    if rule == PRODUCT:
-        return a * b
-    if rule == AVERAGE:
-        return 0.5 * (a + b)
-    if rule == GEOMETRIC_MEAN:
-        return np.sqrt(a * b)
-    return min(a, b) if rule == MINIMUM else max(a, b)
+    return Rules(spec.friction_combine.code, spec.restitution_combine.code, surface, pairs)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import kernel, leaf_kernel
+from ...compile.kernel import kernel, kernel_part
 
 __all__ = ["ContactMemory", "is_at_its_limit", "match", "recall", "remember"]
 
@@ -68,7 +68,7 @@ def remember(axes, impulse):
     return out
 
 
-@leaf_kernel
+@kernel_part
 def is_at_its_limit(remembered, mu):
     """Whether of a remembered impulse (4,) friction is all that the coefficient allows."""
     x, y, z = remembered[1], remembered[2], remembered[3]
@@ -76,7 +76,7 @@ def is_at_its_limit(remembered, mu):
     return least > 0.0 and x * x + y * y + z * z > least * least
 
 
-@leaf_kernel
+@kernel_part
 def recall(remembered, normal, axes, impulse):
     """impulse (3,) := a remembered one (4,), along a normal (3,), in the contact's axes as they are now.
 

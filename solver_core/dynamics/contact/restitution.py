@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import math
 
-from ...compile.kernel import leaf_kernel
+from ...compile.kernel import kernel_part
 
 __all__ = ["bounce"]
 
 
-@leaf_kernel
+@kernel_part
 def bounce(closing, pull, gap, times, before, e, least, touches):
     """(rebound, approach) in m/s: the speed that the bodies of a contact part with, 0 for none, and the one to be remembered.
 

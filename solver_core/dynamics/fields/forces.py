@@ -134,7 +134,7 @@ def _visible(table, f, place, way):
     return left
 
 
-@leaf_kernel
+@kernel_part
 def _source(table, f, v, place, velocity):
     """(where field f acts on a body from, the direction it has there); v: which of the points."""
     origin, axis = vec(table.position, f), vec(table.axis, f)

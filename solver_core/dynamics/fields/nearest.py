@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...collision.mesh.queries import closest_on_triangle, triangle_corners
-from ...compile.kernel import leaf_kernel
+from ...compile.kernel import kernel_part
 
 __all__ = ["is_in_the_way", "nearest_triangle", "triangle_boxes"]
 
@@ -21,7 +21,7 @@ def triangle_boxes(vertices: np.ndarray, triangles: np.ndarray, margin: float = 
     return np.concatenate([corners.min(axis=1) - margin, corners.max(axis=1) + margin], axis=1)
 
 
-@leaf_kernel
+@kernel_part
 def nearest_triangle(vertices, triangles, boxes, begin, end, x, y, z):
     """The triangle of those from begin to end that is nearest to a point, -1 for none, and the point of it that is."""
     best, chosen, place = np.inf, -1, (x, y, z)
@@ -39,7 +39,7 @@ def nearest_triangle(vertices, triangles, boxes, begin, end, x, y, z):
     return chosen, place
 
 
-@leaf_kernel
+@kernel_part
 def is_in_the_way(boxes, begin, end, start, way):
     """Whether one of the boxes from begin to end (t, 6) has a point of the segment from `start` along `way`."""
     for t in range(begin, end):

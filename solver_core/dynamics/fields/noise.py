@@ -43,7 +43,7 @@ def _fade(t):
     return t * t * t * (t * (6.0 * t - 15.0) + 10.0)
 
 
-@leaf_kernel
+@kernel_part
 def _slope(code, x, y, z):
     """The product of (x, y, z) with one of twelve directions, of which four are there twice."""
     h = code & 15
@@ -86,7 +86,7 @@ def _octaves(permutation, scale, x, y, z):
     return total / FULL
 
 
-@leaf_kernel
+@kernel_part
 def turbulence(permutation, size, x, y, z):
     """Three numbers of octaves of noise, each half as large and as strong as the one before, together from -1 to 1."""
     scale = 1.0 / size if size != 0.0 else 1.0

@@ -114,9 +114,8 @@ class ImpactFinder:
 
         The direction from one to the other says little about where they will meet, if they do.
         """
-        where = contacts.body_a, contacts.body_b, contacts.gap
         bodies = self._radius, self._deformation.speed, self._extent, self._rest
-        return that_are_distant(where, bodies, twist, h, self._least_rest)
+        return that_are_distant(contacts, bodies, twist, h, self._least_rest)
 
     def find(self, motion: Motion, movable: NDArray[np.bool_]) -> Impacts:
         """The impacts of bodies in motion that also deform; of pairs of which one is movable (n,)."""
@@ -176,21 +175,21 @@ class ImpactFinder:
 
 @kernel
 def that_are_distant(contacts, bodies, twist, h, least_rest):
-    """(m,) as of `ImpactFinder.distant`, of contacts (body_a, body_b, gap). bodies: (n,) m radii, m/s at which they deform, m
-    half extents and rest offsets, of which the least is `least_rest`. One that is near has all of its two bodies near."""
-    (body_a, body_b, gap), (radius, speed, extent, rest) = contacts, bodies
+    """(m,) as of `ImpactFinder.distant`. bodies: (n,) m radii, m/s at which they deform, m half extents and rest offsets, of
+    which the least is `least_rest`. One that is near has all of its two bodies near."""
+    gap, (radius, speed, extent, rest) = contacts.gap, bodies
     if not (gap > DISTANT_OFFSETS * least_rest).any():
         return np.zeros(gap.size, np.bool_)
     turning = reaches(twist, radius, h, False) + h * speed
     near, is_any = np.empty(gap.size, np.bool_), False
     for k in range(gap.size):
-        a, b = body_a[k], body_b[k]
+        a, b = contacts.body_a[k], contacts.body_b[k]
         x, y, z = twist[b, 0] - twist[a, 0], twist[b, 1] - twist[a, 1], twist[b, 2] - twist[a, 2]
         size = min(extent[a], extent[b])
         is_fast = turning[a] + turning[b] + h * np.sqrt(x * x + y * y + z * z) > size
         near[k] = gap[k] <= (DISTANT_OFFSETS * min(rest[a], rest[b]) if is_fast else size)
         is_any |= not near[k]
-    return ~of_same_pairs(body_a, body_b, near) if is_any else ~near
+    return ~of_same_pairs(contacts, near) if is_any else ~near
 
 
 @kernel

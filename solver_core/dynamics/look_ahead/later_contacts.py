@@ -131,12 +131,11 @@ class LaterContacts:
         a, b = after.body_a, after.body_b
         kept = (movable[a] | movable[b]) & still[a] & still[b]
         after = after if kept.all() else after.chosen(kept)
-        at_end, at_begin = ((one.body_a, one.body_b, one.gap) for one in (after, before))
-        was, noticed, is_any, too_far, deepest = look_at_overlaps(at_end, at_begin, self._size, motion.share)
+        was, noticed, is_any, too_far, deepest = look_at_overlaps(after, before, self._size, motion.share)
         if is_any:
             # what was foreseen was solved for already, and came out so
-            a, b = after.body_a, after.body_b
-            expected = self._foreseen(held, a, b, motion) - KEPT_TO * NOTICED * np.minimum(self._size[a], self._size[b])
+            smaller = np.minimum(self._size[after.body_a], self._size[after.body_b])
+            expected = self._foreseen(held, after, motion) - KEPT_TO * NOTICED * smaller
             new = noticed & (after.gap < expected)
             if new.any():
                 told = self._at_begin(after, new, was, before, state, motion)
@@ -147,7 +146,7 @@ class LaterContacts:
         self, after: ContactSet, noticed: Flags, was: Floats, before: ContactSet, state: State, motion: Motion
     ) -> ContactSet:
         """The contacts of the pairs that have one noticed, in the terms of the begin."""
-        chosen = of_same_pairs(after.body_a, after.body_b, noticed)
+        chosen = of_same_pairs(after, noticed)
         contacts = self._told_at_begin(after.chosen(chosen), motion.h, motion)
         # how much of the depth at the end the approach along the normal does not explain
         depth, left = was[chosen] - after.gap[chosen], was[chosen] - contacts.gap
@@ -161,10 +160,10 @@ class LaterContacts:
         aside = np.isin(self._pair(contacts), self._pair(met))
         return merged(contacts.without(aside), met)
 
-    def _foreseen(self, held: ContactSet, a: Ints, b: Ints, motion: Motion) -> Floats:
-        """(k,) m: the deepest gap of bodies a (k,) and b (k,) that contacts let expect of a motion, 0 where no overlap."""
+    def _foreseen(self, held: ContactSet, after: ContactSet, motion: Motion) -> Floats:
+        """(k,) m: the deepest gap of the bodies of contacts (k,) that those held let expect of a motion, 0 where no overlap."""
         end = held.gap + motion.h * self._normal_speed(held, motion)
-        return deepest_of_pairs(held.body_a, held.body_b, end, a, b)
+        return deepest_of_pairs(held, end, after)
 
     def _broken(self, contacts: ContactSet, motion: Motion) -> Flags:
         """(m,) contacts, in the terms of the begin, that a motion does not keep to; others would not alter it."""
@@ -242,17 +241,12 @@ class LaterContacts:
         return contacts.body_a * len(self._size) + contacts.body_b
 
 
-def normal_speed(contacts: ContactSet, twist: Floats, position: Floats) -> Floats:
-    """(m,) m/s: n . u of bodies at their positions (n, 3) with twists (n, 6)."""
-    return normal_speeds(contacts.body_a, contacts.body_b, contacts.point, contacts.normal, twist, position)
-
-
 @kernel
-def normal_speeds(body_a, body_b, point, normal, twist, position):
-    """The same, of the arrays of contacts."""
-    out = np.zeros(body_a.size)
-    for k in range(body_a.size):
-        for body, sign in ((body_a[k], -1.0), (body_b[k], 1.0)):
+def normal_speed(contacts, twist, position):
+    """(m,) m/s: n . u of contacts of bodies at their positions (n, 3) with twists (n, 6)."""
+    point, normal, out = contacts.point, contacts.normal, np.zeros(contacts.gap.size)
+    for k in range(out.size):
+        for body, sign in ((contacts.body_a[k], -1.0), (contacts.body_b[k], 1.0)):
             x, y, z = point[k, 0] - position[body, 0], point[k, 1] - position[body, 1], point[k, 2] - position[body, 2]
             v, w, n = twist[body, :3], twist[body, 3:], normal[k]
             along = n[0] * (v[0] + w[1] * z - w[2] * y) + n[1] * (v[1] + w[2] * x - w[0] * z)
@@ -262,14 +256,13 @@ def normal_speeds(body_a, body_b, point, normal, twist, position):
 
 @kernel
 def look_at_overlaps(after, before, size, share):
-    """Of contacts (body_a, body_b, gap) where a motion ends, and others before it: (m,) the deepest gap that their pairs had, 0
-    for none; (m,) which are noticed; whether any is, and whether any comes too far; and how deep at most what is noticed is, in
-    half extents (n,) of the smaller body. share: of the time step, that the motion takes."""
-    a, b, gap = after
-    was = deepest_of_pairs(before[0], before[1], before[2], a, b)
+    """Of contacts where a motion ends, and others before it: (m,) the deepest gap that their pairs had, 0 for none; (m,) which
+    are noticed; whether any is, and whether any comes too far; and how deep at most what is noticed is, in half extents (n,) of
+    the smaller body. share: of the time step, that the motion takes."""
+    gap, was = after.gap, deepest_of_pairs(before, before.gap, after)
     noticed, any_noticed, too_far, deepest = np.zeros(gap.size, np.bool_), False, False, 0.0
     for k in range(gap.size):
-        smaller = min(size[a[k]], size[b[k]])
+        smaller = min(size[after.body_a[k]], size[after.body_b[k]])
         margin = max(DEEPENING * share * LARGEST_OVERLAP * smaller, FLUCTUATION * -was[k])
         if not (gap[k] < -NOTICED * smaller and gap[k] < was[k] - margin):
             continue

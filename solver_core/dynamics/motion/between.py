@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import kernel, leaf_kernel
+from ...compile.kernel import kernel, kernel_part, leaf_kernel
 
 __all__ = ["NEAREST", "not_between"]
 
@@ -26,7 +26,7 @@ NEARER_THAN_BETWEEN = 1e-2
 NEAREST = 8
 
 
-@leaf_kernel
+@kernel_part
 def _nearest(point, kept, k, first, end, index, square):
     """Write the kept contacts among first to end nearest to the k-th, and squared distances, both (NEAREST,); how many."""
     count = 0
@@ -47,7 +47,7 @@ def _nearest(point, kept, k, first, end, index, square):
     return count
 
 
-@leaf_kernel
+@kernel_part
 def _place_between(point, normal, i, j, k):
     """The weight of j at contact k, which lies between i and j and has their normal; -1 where that is not so."""
     length = along = off = 0.0
@@ -65,7 +65,7 @@ def _place_between(point, normal, i, j, k):
     return weight if off <= BESIDE_THE_LINE * BESIDE_THE_LINE * length else -1.0
 
 
-@leaf_kernel
+@kernel_part
 def _moves_between(modes, normal, i, j, k, weight):
     """Whether modes (2, m, 3, r) move contact k along its normal as they do what is between i and j."""
     own = other = 0.0

@@ -79,7 +79,7 @@ def follows(begin: Begin, solution: Solution) -> Flags:
 
 def meets_others(begin: Begin, solution: Solution, acts: Flags) -> Flags:
     """(m,) contacts one body of which, that moves, has contacts with more than one other among those that act (m,)."""
-    ends = np.column_stack([solution.contacts.body_a, solution.contacts.body_b])
+    ends = solution.contacts.ends
     moving = begin.model.dof >= 0
     met = np.bincount(np.unique(ends[acts], axis=0).ravel(), minlength=len(moving)) * moving
     return met[ends].max(axis=1) > 1

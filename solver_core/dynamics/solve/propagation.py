@@ -164,7 +164,7 @@ def that_pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, syste
     bounces = -problem.system.slack > NO_REBOUND * fastest
     if not bounces.any():
         return None
-    m, ends = len(contacts), np.column_stack([contacts.body_a, contacts.body_b])
+    m, ends = len(contacts), contacts.ends
     touch = begin.touching(contacts)
     may_bounce = touch & (problem.restitution > 0.0)
     met = np.bincount(np.unique(ends[may_bounce], axis=0).ravel(), minlength=len(begin.awake))
@@ -213,7 +213,7 @@ def islands_of(system: System, rows: Indices) -> tuple[Indices, Indices]:
 def in_rows(begin: Begin, contacts: ContactSet, which: Flags) -> tuple[Flags, Flags]:
     """(m,) contacts whose bodies, of those that move, have no more than two others beside them in some contacts (m,), on
     opposite sides; and (m,) those of them of which a body has two."""
-    moves, ends = begin.model.dof >= 0, np.column_stack([contacts.body_a, contacts.body_b])
+    moves, ends = begin.model.dof >= 0, contacts.ends
     among = np.flatnonzero(which & moves[ends].all(axis=1))
     pairs, first = np.unique(ends[among], axis=0, return_index=True)
     normal, tensor = contacts.normal[among[first]], np.zeros((len(moves), 3, 3))

@@ -19,6 +19,7 @@ from ...problem.contact_problem import ContactProblem
 from ...problem.result import Result, Status
 from ..complementarity import is_ray, without_rounding
 from ..coulomb.dense_newton import SOFTEST
+from ..criteria import TARGET
 from ..dense import DenseProblem, Layout, dense_problem, forces_from_impulse, impulse_from_forces, result_of
 from ..infeasible import contradiction
 from . import attempts
@@ -104,7 +105,7 @@ def pivot(
     has_static_friction, asymmetric = bool((layout.friction >= 0).any()), bool(problem.slides_along_given.any())
     symmetric = not has_static_friction and not asymmetric
     unknowns = Unknowns(np.ascontiguousarray(dense.A.T), dense.b, dense.sizes, layout, problem.system.mu, symmetric)
-    scales = zero_accelerations(dense.b, max(ZERO_ACCELERATION, 1e-3 * tolerance))
+    scales = zero_accelerations(dense.b, max(ZERO_ACCELERATION, TARGET * tolerance))
     known = np.zeros(0) if warm_start is None else forces_from_impulse(problem, layout, warm_start)
     nothing = result_of(problem, *impulse_from_forces(problem, layout, np.zeros(dense.b.size)), "pivot")
     best, status, ray = Candidate(nothing, True, np.inf), Status.MAX_ITERATIONS, None

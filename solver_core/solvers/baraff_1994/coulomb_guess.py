@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..coulomb.dense_newton import MAX_FACTORISATIONS, SOFTEST, continuation, island_of
+from ..criteria import OF_A_GUESS
 from ..dense import DenseProblem
 from ..effort import effort_of_a_step
 
@@ -20,7 +21,6 @@ __all__ = ["coulomb_forces"]
 Floats = NDArray[np.float64]
 
 FACTORISATIONS_FROM_NEAR = 40  # factorisations from forces that are nearly right: where these help, half of that does
-ACCEPTED = 30.0  # times what counts as at rest: where rounding shows, a guess may be that far off
 
 
 def coulomb_forces(dense: DenseProblem, mu: Floats, known: Floats, compliance: float, at_rest: float) -> Floats | None:
@@ -48,7 +48,7 @@ def coulomb_forces(dense: DenseProblem, mu: Floats, known: Floats, compliance: f
     fastest = float(np.abs(b).max(initial=0.0))
     most = MAX_FACTORISATIONS if compliance >= SOFTEST else FACTORISATIONS_FROM_NEAR
     found, error, _ = continuation(island, start.reshape(m, 3), at_rest, fastest, effort_of_a_step(), compliance, most)
-    if not error <= ACCEPTED * at_rest:
+    if not error <= OF_A_GUESS * at_rest:
         return None
     forces = np.zeros(b.size)
     forces[index] = found.ravel()[there]

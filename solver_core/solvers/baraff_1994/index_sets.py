@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
+from ...compile.kernel import inlined_kernel, kernel, kernel_part, leaf_kernel
 from ...linalg.incremental import Incremental, append, append_all, incremental, remove, replace_column
 from ..complementarity import Sizes
 from ..dense import Layout
@@ -230,7 +230,7 @@ def _aim(p, c, vector, sign):
     return True
 
 
-@leaf_kernel
+@kernel_part
 def clamp(p, c):
     """The normal force moves into C; friction, of which there can be none yet, begins opposed to the acceleration."""
     normal, first = p.normal[c], p.friction[c]
@@ -361,7 +361,7 @@ def forget_friction(p, c):
     _no_force(p, first)
 
 
-@leaf_kernel
+@kernel_part
 def forget(p, c):
     """Nothing is established at a contact, and there are no forces at it."""
     if p.friction[c] >= 0:

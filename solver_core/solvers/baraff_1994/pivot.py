@@ -221,7 +221,7 @@ def _violated(p, c, at_rest):
     return -1, 0
 
 
-@kernel
+@kernel_part
 def establish_bilateral(p):
     """Solve for the forces of the bilateral constraints, the first indices; they stay in C for good."""
     for i in range(p.bilateral):

@@ -138,7 +138,7 @@ def guess_forces(p, known, sweeps):
     return force
 
 
-@kernel
+@kernel_part
 def start_from(p, guess, at_rest, negligible):
     """Take the sets over from forces guess (n,), in the contacts' own axes; all sets are empty before."""
     m, count = p.normal.size, 0

@@ -110,7 +110,7 @@ def recompute(p):
         p.acceleration[inside.rows[i]] = 0.0
 
 
-@inlined_kernel
+@kernel_part
 def fdirection(p, d, sign):
     """Delta f for a unit change of f_d, with Delta a = 0 in C and CF, and Delta a (6). Returns what is rounding in column_i
     Delta f_i and in Delta a_i / row_i."""
@@ -196,7 +196,7 @@ def _limit_of_driven(p, d, purpose, sign, noise):
     return s, event
 
 
-@inlined_kernel
+@kernel_part
 def maxstep(p, d, purpose, sign, noise):
     """(s, event, j): the largest step that keeps to all conditions, what limits it, and at which contact (or idle index)."""
     s, event = _limit_of_driven(p, d, purpose, sign, noise)

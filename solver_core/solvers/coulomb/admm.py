@@ -33,14 +33,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, leaf_kernel
+from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, kernel_part, leaf_kernel
 from ...linalg.block_cholesky import factorise
 from ...linalg.block_triangular import solve_in_place
 from ...problem.system import apply_mass, push_bodies
-from ..block_operator import Operator, assemble
-from ..criteria import is_converged
+from ..block_operator import Operator, assemble, measure
+from ..criteria import HALVED, is_converged
 from ..effort import count_factorisation, count_products, spent
-from .measure import measure
 from .splitting import change_penalty, contact_target, extrapolate, joint_target, relax, split_all, start
 
 __all__ = ["Workspace", "admm", "iterate", "workspace"]
@@ -48,7 +47,6 @@ __all__ = ["Workspace", "admm", "iterate", "workspace"]
 ADMM_PENALTY, LAST_ADMM_PENALTY, CHANGE = 3.0, 0.3, np.sqrt(0.1)  # rho_k times the effective inverse mass
 ITERATIONS_A_CHECK = 10  # iterations between two measurements of the residuals
 PATIENT_CHECKS = 25  # checks without half of an error, until the penalty is lowered
-OF_A_ROUND = 0.5  # of an error: where all penalties in turn bring it no lower, that is all
 DRIFTING = 0.7  # of an error from check to check: x is extrapolated
 HARM = 2.0  # times the error before: that was too far
 FIRST_JUMP, LONGEST_JUMP = 4.0, 64.0  # times what x moved by between two checks
@@ -69,7 +67,7 @@ class Workspace(NamedTuple):
     v: Floats
 
 
-@inner_kernel
+@kernel_part
 def workspace(operator):
     """A `Workspace`, of which the momentum is filled in."""
     m, n = operator.kappa.size, operator.system.velocity.size
@@ -115,12 +113,12 @@ def _next_change(penalty, least, least_of_round):
     """The factor to the next penalty of a round, 0 after the last round, and the least error as the round began."""
     if penalty > 1.01 * LAST_ADMM_PENALTY:
         return CHANGE, least_of_round
-    if least > OF_A_ROUND * least_of_round:
+    if least > HALVED * least_of_round:
         return 0.0, least_of_round
     return ADMM_PENALTY / penalty, least
 
 
-@inner_kernel
+@kernel_part
 def _factorise(work, effort):
     """Whether M + J^T rho J has a factor, which the operator has then."""
     rho, operator = work.rho, work.operator
@@ -165,7 +163,7 @@ def admm(operator, criteria, effort, state):
             continue
         jump = min(2.0 * jump, LONGEST_JUMP) if jumped else jump
         checks += 1
-        if error < 0.5 * base:
+        if error < HALVED * base:
             base, checks = error, 0
         if checks >= PATIENT_CHECKS:
             if least <= criteria.fallback:

@@ -29,12 +29,11 @@ from ...problem.residuals import natural_error, scales
 from ...problem.result import Found, Status
 from ...problem.system import System
 from ..block_operator import State, update_velocities
-from ..criteria import ACCEPTABLE, COARSE, LARGE, Request, criteria_at, relative_target
+from ..criteria import ACCEPTABLE, COARSE, HALVED, LARGE, Request, criteria_at, is_held, relative_target
 from ..effort import DONE, OVERDUE, allow, patience, spent
 from ..kaufman_2008.staggered import (
     Answer,
     gap_velocities,
-    holding,
     into_cones,
     iterate,
     projections,
@@ -87,18 +86,18 @@ def propose_beforehand(
 
 
 @leaf_kernel
-def score(projections, coulomb, off, holds):
+def score(projections, coulomb, off, tolerance):
     """What iterates are chosen by where none is accepted: the Coulomb residual, more where contact is broken by `off`, m/s."""
     fastest = projections.criteria.scale
-    return coulomb if off <= holds * fastest else BROKEN * max(coulomb, off / fastest)
+    return coulomb if is_held(off, tolerance, fastest) else BROKEN * max(coulomb, off / fastest)
 
 
 @inner_kernel
-def _measured(shared, holds, state):
+def _measured(shared, tolerance, state):
     """The score of a state, and how fast the contact is left that is broken most, m/s."""
     velocity = np.empty((state.impulse.shape[0], 3))
     off = gap_velocities(shared.operator.system, state.v, velocity)
-    return score(shared, relative_residual(shared, state, velocity), off, holds), off
+    return score(shared, relative_residual(shared, state, velocity), off, tolerance), off
 
 
 @kernel_part
@@ -135,9 +134,9 @@ def _propose(shared, request, effort, state):
 
 
 @kernel_part
-def _take_if_better(shared, holds, least, proposed, state):
+def _take_if_better(shared, tolerance, least, proposed, state):
     """Take a proposed state where its score is below the least."""
-    rank, off = _measured(shared, holds, proposed)
+    rank, off = _measured(shared, tolerance, proposed)
     if off <= TOO_FAST * shared.criteria.scale and rank < least:
         take(state, proposed)
 
@@ -153,14 +152,14 @@ def solve_island(system, request, proposes, effort, state, history):
     m, n, tolerance = system.body_a.size, system.velocity.size, request.tolerance
     impulse = state.impulse
     state.v[:] = system.velocity
-    holds, target = holding(tolerance), relative_target(tolerance, request.moving)
+    target = relative_target(tolerance, request.moving)
     shared = projections(system, request.sides, impulse, target, ACCEPTABLE * tolerance)
     allow(effort, request.max_iterations, shared.operator.blocks.structure.target.size, m)
     into_cones(system, impulse)
     best, least = State(impulse.copy(), state.v.copy()), np.inf
     found, by_newton = _propose(shared, request, effort, state) if proposes else (Found.START, False)
     if by_newton:
-        least, _ = _measured(shared, holds, state)
+        least, _ = _measured(shared, tolerance, state)
         take(best, state)
     answer, nearest = State(np.empty((m, 3)), np.empty(n)), State(impulse.copy(), np.empty(n))
     near, mark, progressed, coulomb = np.inf, np.inf, 0, np.inf
@@ -188,12 +187,12 @@ def solve_island(system, request, proposes, effort, state, history):
             # f and P_F(alpha) agree: f is a fixed point, and the contact projection that goes with it is done
             take(state, answer)
             return Answer(Status.SOLVED, done, found, first_contact, first_friction)
-        broken = 0 if now.off <= holds * shared.criteria.scale else broken + 1
-        rank = score(shared, coulomb, now.off, holds)
+        broken = 0 if is_held(now.off, tolerance, shared.criteria.scale) else broken + 1
+        rank = score(shared, coulomb, now.off, tolerance)
         if rank < least:
             least = rank
             take(best, answer)
-        if min(near, coulomb) <= 0.5 * mark:
+        if min(near, coulomb) <= HALVED * mark:
             mark, progressed = min(near, coulomb), effort[DONE]
         given_up = tries >= len(FIRST_PENALTIES) and effort[DONE] - progressed >= patience(effort)
         if spent(effort) or broken == HOPELESS or given_up:
@@ -201,7 +200,7 @@ def solve_island(system, request, proposes, effort, state, history):
     take(state, best)
     if near < np.inf and effort[OVERDUE] == 0:
         # when time is over nothing comes after contact
-        _take_if_better(shared, holds, least, nearest, state)
+        _take_if_better(shared, tolerance, least, nearest, state)
     undo_penetration(shared, tolerance, state)
     status = Status.TIME_LIMIT if effort[OVERDUE] > 0 else Status.MAX_ITERATIONS
     return Answer(status, done, found, first_contact, first_friction)

@@ -32,6 +32,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import splu
 
 from ...problem.coulomb import natural_maps, responses
+from ..criteria import INNER, ROUGHLY
 from ..effort import LEAST, OVERDUE
 from .newton import SHORTEST_STEP
 
@@ -57,7 +58,6 @@ SOFTEST = 1.0  # compliance of a contact, over what it gives way by itself
 STIFFER = 0.3  # of the compliance before, at first
 SOFTER = 10.0  # times the last compliance that had an answer, where those below it have none
 TRIES_BELOW = 2  # compliances one after the other without an answer, until they are raised
-ROUGHLY = 1e-4  # of the fastest velocity times the compliance: what an answer may be off that only leads on
 MAX_COMPLIANCES = 200  # in all: what contacts with nothing that moves lack takes no factorisation
 FACTORISATIONS_A_CONTACT = 30  # at most
 MAX_FACTORISATIONS = 3000
@@ -242,7 +242,7 @@ def continuation(
         giving = island._replace(
             matrix=with_diagonal(island.matrix, np.repeat(soft, 3)), free=island.free - soft[:, None] * known
         )
-        found, answered, done = newton(giving, impulse, max(0.1 * acceptable, ROUGHLY * course.compliance * fastest))
+        found, answered, done = newton(giving, impulse, max(INNER * acceptable, ROUGHLY * course.compliance * fastest))
         cost += done
         error = natural_map(island, found).max()
         if error < least:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import FALSE, inlined_kernel, inner_kernel, kernel, leaf_kernel
+from ...compile.kernel import FALSE, inlined_kernel, kernel, kernel_part, leaf_kernel
 from ...problem.contact_problem import ContactProblem
 from ...problem.coulomb import respond
 from ...problem.residuals import effective_masses, law_of_impulses, natural_error, scales
@@ -131,7 +131,7 @@ def _fill_delassus(system, blocks, G):
             G[j, i] = G[i, j]
 
 
-@inner_kernel
+@kernel_part
 def _delassus(system, blocks):
     """G, (3 m, 3 m)."""
     m = system.body_a.size
@@ -159,7 +159,7 @@ def _look(system, kappa, soft, state, velocity, y, slope, off):
     return total
 
 
-@leaf_kernel
+@kernel_part
 def _eliminate(A, n):
     """Solve A x = b for b in column n, x in its place; False where A is singular."""
     for i in range(n):
@@ -187,7 +187,7 @@ def _eliminate(A, n):
     return True
 
 
-@leaf_kernel
+@kernel_part
 def _fill_rows(G, kappa, compliance, law, A, chosen, i, step):
     """The three rows of A that belong to the contact chosen[i], their right side in the last column."""
     (slope, off), k, n = law, chosen[i], 3 * chosen.size
@@ -240,7 +240,7 @@ def _velocities(G, free, state, velocity):
         velocity[i // 3, i % 3] = total
 
 
-@inner_kernel
+@kernel_part
 def _newton(system, G, kappa, compliances, target, state):
     """Newton's method with each of some compliances in turn, from and to the impulses of a state; its factorisations."""
     m, done = kappa.size, 0
@@ -287,7 +287,7 @@ def _is_near(off, kappa, target):
     return True
 
 
-@inner_kernel
+@kernel_part
 def _proposed(system, kappa, target, acceptable, state):
     """Improve the impulses of a state until their natural map, m/s, is at the target, or acceptable where that is not reached;
     what found them, and the factorisations."""

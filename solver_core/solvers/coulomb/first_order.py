@@ -7,25 +7,23 @@ time of a few factorisations.
 
 from __future__ import annotations
 
-from ...compile.kernel import inner_kernel, kernel
+from ...compile.kernel import kernel, kernel_part
 from ...problem.result import Found
-from ..block_operator import operator_of
-from ..criteria import COARSE, FEW_BODIES, LARGE, MAX_CHECKS, StoppingCriteria
+from ..block_operator import measure, operator_of
+from ..criteria import COARSE, FEW_BODIES, INNER, LARGE, MAX_CHECKS, NEAR_FOR_NEWTON, OF_FEW, StoppingCriteria
 from ..effort import allow
 from .admm import admm
 from .gauss_seidel import sweeps
-from .measure import measure
 
 __all__ = ["propose", "sweeps_and_admm"]
 
-NEAR_FOR_NEWTON = 1e-3  # of the fastest velocity: from there Newton's method needs few steps
 # Products of blocks in a factorisation, a body: where bodies hang together in trees, or nearly, it takes as long as an
 # iteration of first order, which hands on from joint to joint what the factor knows.
 OF_A_TREE = 3
 FACTORISING = 30  # iterations of a solve, of which it may do the factorisations
 
 
-@inner_kernel
+@kernel_part
 def propose(operator, criteria, moving, effort, state):
     """Improve a state by what needs few factorisations or none; returns what found it, and whether Newton's method is next.
     moving: whether few bodies are known to be no structure. What is large (`subdomains.py`), mostly joints, or coupled in
@@ -35,7 +33,7 @@ def propose(operator, criteria, moving, effort, state):
     error, _ = measure(operator, criteria.acceptable, state)
     # few bodies may be a structure, which keeps what its first step leaves it: from nothing, and to the last digits, the
     # projections spread loads evenly over redundant contacts
-    exact = not (moving or criteria.acceptable >= 0.5 * COARSE * criteria.scale) or not state.impulse.any()
+    exact = not (moving or criteria.acceptable >= OF_FEW * COARSE * criteria.scale) or not state.impulse.any()
     if error <= criteria.acceptable:
         # what an equilibrium keeps of an error sets it in motion, and the impulses that stop it are those of no equilibrium
         return Found.START, error > criteria.target and not moving and system.box.shape[0] == 0
@@ -48,9 +46,8 @@ def propose(operator, criteria, moving, effort, state):
         return Found.START, True
     acceptable, fallback = criteria.acceptable, criteria.fallback
     if few:
-        # the last digits of few are Newton's method's, which is quick from the first ones on
-        coarse = 0.5 * COARSE * criteria.scale
-        target = max(criteria.target, 0.1 * coarse)
+        coarse = OF_FEW * COARSE * criteria.scale
+        target = max(criteria.target, INNER * coarse)
         bounds = target, max(acceptable, coarse), max(fallback, coarse)
         criteria = StoppingCriteria(bounds[0], bounds[1], bounds[2], criteria.scale, 0, MAX_CHECKS)
     error, _ = sweeps(operator, criteria, effort, state)

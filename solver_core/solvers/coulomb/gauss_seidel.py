@@ -19,13 +19,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import inner_kernel, leaf_kernel
+from ...compile.kernel import inner_kernel, kernel_part, leaf_kernel
 from ...linalg.rows_of_six import weigh_six_rows
 from ...problem.coulomb import decompose, solve_contact
 from ...problem.system import add_velocity, push_body
+from ..block_operator import measure
 from ..criteria import is_converged
 from ..effort import count_products, spent
-from .measure import measure
 
 __all__ = ["DelassusBlocks", "delassus_blocks", "sweep", "sweeps"]
 
@@ -97,7 +97,7 @@ def _fill(system, out):
             decompose(out.delassus[k], out.inverse[k], out.slip[k])
 
 
-@leaf_kernel
+@kernel_part
 def _one_joint(g, box, joint, impulse, velocity):
     """The impulses of the rows of a joint, one after the other, from those before and the velocities with them, both (3,)."""
     changes = (0.0, 0.0, 0.0)

@@ -11,31 +11,39 @@ where bodies are many: two contacts without a body in common have none. With u =
 
 - what comes after it is Newton's method on contacts that give way ever less (`dense_newton.py`).
 
-A proposal, like all others.
+A proposal, like all others, but for a sparse matrix with an island too wide to be made dense, whose only method this is: there
+are no projections to accept it, for these need G = F F^T. SOLVED claims there that the residuals of Coulomb's law are within
+the tolerance, and nothing of the relative error (28) of Kaufman et al. 2008.
 """
 
 from __future__ import annotations
 
+from time import perf_counter
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
+from ...problem.accuracy import coulomb_error, masses_of
+from ...problem.contact_problem import ContactProblem
 from ...problem.coulomb import project_onto_cones
 from ...problem.residuals import scales
-from ...problem.result import Found
+from ...problem.result import Found, Result, Statistics, Status
 from ...problem.system import System, relative_velocities
 from ..by_islands import WIDE
-from ..criteria import ACCEPTABLE, COARSE
-from ..effort import OVERDUE
+from ..criteria import ACCEPTABLE, COARSE, HALVED, TIGHTER_A_TRY
+from ..effort import OVERDUE, deadline_timer, effort_of_a_step
 from .admm import ADMM_PENALTY, CHANGE, ITERATIONS_A_CHECK, LAST_ADMM_PENALTY
 from .dense_newton import Island, continuation, island_of, natural_map, solver, with_diagonal
 from .splitting import RELAXATION
 
-__all__ = ["is_matrix", "propose_for_matrix", "solve_matrix_island"]
+__all__ = ["is_matrix", "propose_for_matrix", "solve_matrix_island", "solve_sparse"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 FIRST_ORDER_ITERATIONS, LOOKS_WITHOUT_HALF = 3000, 15
+TRIES = 3  # of a sparse matrix, each at a tighter tolerance
 
 
 def is_matrix(system: System) -> bool:
@@ -112,7 +120,7 @@ def _first_order(island: Island, impulse: Floats, acceptable: float, effort: Ind
         if error <= acceptable or not np.isfinite(error) or effort[OVERDUE] > 0:
             break
         looks += 1
-        if error < 0.5 * base:
+        if error < HALVED * base:
             base, looks = error, 0
         elif looks >= LOOKS_WITHOUT_HALF:
             if penalty <= LAST_ADMM_PENALTY:
@@ -121,3 +129,46 @@ def _first_order(island: Island, impulse: Floats, acceptable: float, effort: Ind
             rho, penalty = rho * CHANGE, penalty * CHANGE
             base, looks, solve = error, 0, None
     return best, least, cost
+
+
+def solve_sparse(problem: ContactProblem, tolerance: float, time_limit: float, start: Floats | None) -> Result:
+    """Solve a problem that has its matrix; start: (m, dim) impulses."""
+    assert problem.matrix is not None
+    begin, m, dim = perf_counter(), problem.contacts, problem.dim
+    impulse = np.zeros((m, 3))
+    if start is not None:
+        impulse[:, :dim] = start
+    island, (fastest, _) = _sparse_island(problem), scales(problem.system, np.zeros((m, 3)))
+    found, tries, factorisations, error = Found.START, 0, 0, np.inf
+    best, effort = impulse, effort_of_a_step()
+    with deadline_timer(effort, time_limit):
+        while tries < TRIES and error > tolerance and not effort[OVERDUE]:
+            tighter = tolerance * TIGHTER_A_TRY**tries
+            impulse, found, cost = solve_matrix_island(island, impulse, tighter, fastest, effort)
+            tries, factorisations = tries + 1, factorisations + cost
+            here = coulomb_error(problem, _result(problem, impulse, Status.SOLVED, Statistics(0, 0, 0.0)), 0)
+            if here < error:
+                best, error = impulse, here
+        is_over = bool(effort[OVERDUE])
+    status = Status.SOLVED if error <= tolerance else (Status.TIME_LIMIT if is_over else Status.MAX_ITERATIONS)
+    by = found if status is Status.SOLVED else None
+    return _result(problem, best, status, Statistics(tries, factorisations, perf_counter() - begin, found=by))
+
+
+def _sparse_island(problem: ContactProblem) -> Island:
+    """All contacts as one island, with three rows each."""
+    assert problem.matrix is not None
+    m, dim = problem.contacts, problem.dim
+    place = (3 * np.arange(m)[:, None] + np.arange(dim)).ravel()
+    wider = csr_matrix((np.ones(m * dim), (place, np.arange(m * dim))), shape=(3 * m, m * dim))
+    free = np.zeros((m, 3))
+    free[:, :dim] = problem.free_velocity
+    free[:, 0] += problem.system.slack
+    return Island(csr_matrix(wider @ problem.matrix @ wider.T), free, problem.system.mu, masses_of(problem))
+
+
+def _result(problem: ContactProblem, impulse: Floats, status: Status, stats: Statistics) -> Result:
+    assert problem.matrix is not None
+    given = impulse[:, : problem.dim].copy()
+    velocity = problem.free_velocity + (problem.matrix @ given.ravel()).reshape(given.shape)
+    return Result(status, given, velocity, np.zeros(0), stats, "staggered")

@@ -29,15 +29,17 @@ from ...compile.kernel import FALSE, inner_kernel, kernel_part, leaf_kernel
 from ...linalg.block_lu import factorise_lu, solve_lu_in_place
 from ...problem.coulomb import respond, respond_in_rows
 from ...problem.residuals import natural_error
-from ...problem.system import System, apply_inverse_mass, apply_mass, relative_velocity
+from ...problem.system import System
 from ..block_operator import (
     BOTH,
     State,
     assemble,
     gap_velocity,
-    generalised_impulse,
+    imbalance,
     update_velocities,
+    velocities_of_change,
 )
+from ..criteria import HALVED, SLOW_GAIN
 from ..effort import DONE, count_factorisation, patience, spent
 
 __all__ = ["FIRST_PENALTIES", "newton"]
@@ -52,7 +54,6 @@ PENALTY_OF_JOINTS = 1e5  # at any penalty of contacts: what is linear needs no o
 RISE, FALL = 3.0, 0.1  # factors of the penalty, where Newton's method is quick, and where it does not come to an end
 QUICK_STEPS, MAX_STEPS, MAX_UPHILL = 5, 12, 4  # of Newton's method
 MAX_FALLS = 2  # of the penalty, one after the other
-SLOW_GAIN = 0.1  # of the least natural map so far: a multiplier step that leaves more is slow; what is acceptable will do then
 WITHIN = 1e-2  # of the least natural map so far, that Newton's method leaves
 WITHIN_AT_MOST = 1e-4  # of the fastest velocity, in place of that map where it is larger
 SHORTEST_STEP = 0.06
@@ -70,13 +71,13 @@ class _Law(NamedTuple):
 
 class _Trial(NamedTuple):
     """What velocities v lead to: the response y(v) (m, 3) and D (m, 3, 3); gradient: (n,) M (v - v_hat) - J^T y(v), and M^-1
-    of it; work: (n,)."""
+    of it; speed: (m, 3) J of that."""
 
     response: Floats
     derivative: Floats
     gradient: Floats
     back: Floats
-    work: Floats
+    speed: Floats
 
 
 @leaf_kernel
@@ -96,27 +97,12 @@ def _respond_all(law, v, work, trial):
 @inner_kernel
 def _imbalance(law, v, trial):
     """The kinetic norm of M (v - v_hat) - J^T y(v), all of `trial` being brought up to v."""
-    system = law.system
     _respond_all(law, v, (np.empty(3), np.empty(3)), trial)
-    generalised_impulse(system, BOTH, law.rho.size, trial.response, trial.work)
-    apply_mass(system, v - system.velocity, trial.gradient)
-    for i in range(v.size):
-        trial.gradient[i] -= trial.work[i]
-    apply_inverse_mass(system, trial.gradient, trial.back)
+    imbalance(law.system, BOTH, trial.response, v - law.system.velocity, (trial.gradient, trial.back))
     return np.sqrt(max(0.0, np.dot(trial.gradient, trial.back)))
 
 
-@leaf_kernel
-def _fastest(system, change):
-    """The largest relative velocity that a change of velocities (n,) makes, m/s."""
-    largest = 0.0
-    for k in range(system.body_a.size):
-        n, t1, t2 = relative_velocity(system, k, change)
-        largest = max(largest, abs(n - system.bias[k, 0]), abs(t1 - system.bias[k, 1]), abs(t2 - system.bias[k, 2]))
-    return largest
-
-
-@inner_kernel
+@kernel_part
 def _factorise(operator, derivative, effort):
     """Whether M + J^T D J has a factorisation, which the operator has then."""
     assemble(operator, derivative, FALSE)
@@ -137,14 +123,14 @@ def _search(law, v, step, now, trial, at):
 
 
 @kernel_part
-def _settle(law, operator, near, effort, v, trial):
-    """Newton's method for the velocities v (n,) of a law, within `near`, m/s; returns its steps, -1 where
-    it does not come to an end. The next multipliers are the response of the trial."""
+def _settle(law, operator, target, effort, v, trial):
+    """Newton's method for the velocities v (n,) of a law, within a target, m/s; returns its steps, -1 where it does not come to
+    an end. The next multipliers are the response of the trial."""
     system, at = law.system, np.empty(v.size)
     last, factored, linear, uphill = np.inf, False, system.box.shape[0] > 0, MAX_UPHILL
     now = _imbalance(law, v, trial)
     for done in range(MAX_STEPS):
-        if _fastest(system, trial.back) <= near:
+        if velocities_of_change(system, BOTH, trial.back, trial.speed) <= target:
             return done
         if spent(effort):
             return -1
@@ -187,7 +173,7 @@ def newton(operator, sides, first_penalty, criteria, effort, state):
     halved any more; returns it, m/s. sides: of a friction polygon, 0 for the disk."""
     system, impulse = operator.system, state.impulse
     m, n, rho = impulse.shape[0], state.v.size, np.empty(impulse.shape[0])
-    trial = _Trial(np.zeros((m, 3)), np.zeros((m, 3, 3)), np.empty(n), np.empty(n), np.empty(n))
+    trial = _Trial(np.zeros((m, 3)), np.zeros((m, 3, 3)), np.empty(n), np.empty(n), np.empty((m, 3)))
     now, trial_v = State(impulse.copy(), np.empty(n)), np.empty(n)
     update_velocities(system, now)
     state.v[:] = now.v
@@ -200,9 +186,9 @@ def newton(operator, sides, first_penalty, criteria, effort, state):
             break
         trial_v[:] = now.v
         before = effort[DONE]
-        near = WITHIN * min(least, WITHIN_AT_MOST * criteria.scale)
+        inner = WITHIN * min(least, WITHIN_AT_MOST * criteria.scale)
         _penalties(system, operator.inverse, penalty, rho)
-        steps = _settle(_Law(system, sides, rho, now.impulse), operator, near, effort, trial_v, trial)
+        steps = _settle(_Law(system, sides, rho, now.impulse), operator, inner, effort, trial_v, trial)
         if steps < 0:
             falls += 1
             if least <= criteria.acceptable or falls > MAX_FALLS:
@@ -218,7 +204,7 @@ def newton(operator, sides, first_penalty, criteria, effort, state):
             least = error
             impulse[:] = now.impulse
             state.v[:] = now.v
-        if least <= 0.5 * mark:
+        if least <= HALVED * mark:
             mark, progressed = least, effort[DONE]
         if steps <= QUICK_STEPS:
             penalty = min(RISE * penalty, LARGEST_PENALTY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import inlined_kernel, leaf_kernel
+from ...compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from ...problem.cones import project_interval
 from ...problem.coulomb import project_cone
 from ...problem.system import inlined_relative_velocity
@@ -51,7 +51,7 @@ def split_all(system, rho, x, impulse):
             impulse[k, r] = _joint_impulse(system, rho, k, r, x[k, r])
 
 
-@inlined_kernel
+@kernel_part
 def contact_target(system, rho, k, x, offset, z):
     """z := P_K*(x), s := mu |z_t|, x being three numbers; returns rho (z - w - c - s e_n), the target of v."""
     mu, (x0, x1, x2) = system.mu[k], x
@@ -74,7 +74,7 @@ def _row_target(system, rho, k, r, x, z):
     return rho[k] * (x - system.bias[k, r]) + 2.0 * impulse
 
 
-@inlined_kernel
+@kernel_part
 def joint_target(system, rho, k, x, offset, z):
     """The same of the rows of a joint."""
     offset[k] = 0.0

@@ -24,17 +24,16 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import TRUE, inner_kernel, kernel
+from ...compile.kernel import TRUE, kernel, kernel_part
 from ...problem.residuals import effective_masses
 from ...problem.result import Found
 from ...problem.subsystem import subsystem
 from ...problem.system import System, apply_inverse_mass, effective_inverse_mass
 from ...threads.side_by_side import runs, side_by_side
-from ..block_operator import BOTH, State, generalised_impulse
+from ..block_operator import BOTH, State, generalised_impulse, measure_each
 from ..criteria import ACCEPTABLE, COARSE, MAX_CHECKS, OF_STANDING, WITHIN_SUBDOMAINS, StoppingCriteria
 from ..effort import DONE, OVERDUE, WORK, is_worked_off
 from .first_order import sweeps_and_admm
-from .measure import measure_each
 from .partition import domains, regions
 
 __all__ = ["MOST_TOGETHER", "begin_large", "begin_standing", "regions_around", "solve_subdomains"]
@@ -150,7 +149,7 @@ def _solve_each(system, pieces, which, criteria, effort, before, after):
     return factorisations
 
 
-@inner_kernel
+@kernel_part
 def _without(system, impulse):
     """Take what impulses (m, 3) give from the velocities of a system."""
     momentum, v = np.empty(system.velocity.size), np.empty(system.velocity.size)

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Projections in the kinetic metric by the method of multipliers: contact, friction, and both at once.
+"""Projections in the kinetic metric by the method of multipliers: contact, and friction.
 
 The projections of Kaufman et al. 2008, (24) and (25), are, in velocity space,
 
     min over v of  1/2 |v - target|_M^2 + sum_k support_k(-(J_k v + c_k)),    v = target + M^-1 J^T y,
 
-with y_k in a closed convex set S_k: the half-line of normal impulses, or the friction disk (or polygon) of a given radius, or,
-for both at once with the radii held (Tresca's friction), their product. y solves it exactly when y_k = P_k(y_k - rho_k (J_k v +
-c_k)) for any rho_k > 0, P_k the projection onto S_k. The method of multipliers repeats  y := P(y - rho (J v + c))  at the v
-that minimises the smooth function whose gradient is
+with y_k in a closed convex set S_k: the half-line of normal impulses, or the friction disk (or polygon) of a given radius. y
+solves it exactly when y_k = P_k(y_k - rho_k (J_k v + c_k)) for any rho_k > 0, P_k the projection onto S_k. The method of
+multipliers repeats  y := P(y - rho (J v + c))  at the v that minimises the smooth function whose gradient is
 
     M (v - target) - J^T P(y - rho (J v + c)),
 
@@ -34,16 +33,18 @@ from ...linalg.block_triangular import solve_in_place
 from ...problem.cones import natural_friction, natural_normal, project_friction, project_half_line
 from ...problem.coulomb import respond_in_rows
 from ...problem.residuals import joint_map
-from ...problem.system import apply_inverse_mass, apply_mass, relative_velocity
+from ...problem.system import apply_mass
 from ..block_operator import (
     CONTACT,
-    FRICTION,
     assemble,
     gap_velocity,
     generalised_impulse,
+    imbalance,
     rows_of_kind,
+    velocities_of_change,
     velocity_after,
 )
+from ..criteria import INNER, SLOW_GAIN, is_converged
 from ..effort import count_factorisation, is_over, spent
 
 __all__ = ["DISK", "MULTIPLIER_STEPS", "Sets", "project"]
@@ -57,7 +58,7 @@ NEWTON_STEPS = 60
 
 
 class Sets(NamedTuple):
-    """The sets S_k of m triples of rows. kind: CONTACT, FRICTION or BOTH; sides: of a friction polygon, 0 for the disk; radius:
+    """The sets S_k of m triples of rows. kind: CONTACT or FRICTION; sides: of a friction polygon, 0 for the disk; radius:
     (m,) of friction; box: `System.box`, of joints, the last."""
 
     kind: int | np.int64
@@ -75,10 +76,10 @@ def _respond(sets, k, rho, w, y, d):
         return
     y[:] = 0.0
     d[:] = 0.0
-    if sets.kind != FRICTION:
+    if sets.kind == CONTACT:
         y[0], pressed = project_half_line(w[0])
         d[0, 0] = rho * pressed
-    if sets.kind != CONTACT:
+    else:
         y[1], y[2], d11, d12, d22 = project_friction(w[1], w[2], sets.radius[k], sets.sides)
         d[1, 1], d[1, 2], d[2, 1], d[2, 2] = rho * d11, rho * d12, rho * d12, rho * d22
 
@@ -140,11 +141,10 @@ def _distance(system, sets, kappa, impulse, v, u):
             if off > error or np.isnan(off):
                 error = off
             continue
-        normal = 0.0 if sets.kind == FRICTION else natural_normal(impulse[k, 0], u[0], kappa[k])
-        friction = 0.0
-        if sets.kind != CONTACT:
-            friction = natural_friction(impulse[k, 1], impulse[k, 2], u[1], u[2], sets.radius[k], kappa[k], sets.sides)
-        off = np.sqrt(normal * normal + friction * friction)
+        if sets.kind == CONTACT:
+            off = abs(natural_normal(impulse[k, 0], u[0], kappa[k]))
+        else:
+            off = natural_friction(impulse[k, 1], impulse[k, 2], u[1], u[2], sets.radius[k], kappa[k], sets.sides)
         if off > error or np.isnan(off):
             error = off
     return error
@@ -203,28 +203,6 @@ def _respond_all(system, sets, rho, impulse, v, u, trial):
         _respond(sets, k, rho[k], w[k], y[k], derivative[k])
 
 
-@leaf_kernel
-def _velocities_of_step(system, kind, step, out):
-    """out (m, 3) := J step in the rows of this kind."""
-    contacts = system.mu.size
-    for k in range(out.shape[0]):
-        n, t1, t2 = relative_velocity(system, k, step)
-        first, last = rows_of_kind(kind, k >= contacts)
-        if first == 0:
-            out[k, 0] = n - system.bias[k, 0]
-        if last == 3:
-            out[k, 1], out[k, 2] = t1 - system.bias[k, 1], t2 - system.bias[k, 2]
-
-
-@leaf_kernel
-def _largest(u):
-    """The largest entry of (m, 3), without its sign."""
-    largest = 0.0
-    for k in range(u.shape[0]):
-        largest = max(largest, abs(u[k, 0]), abs(u[k, 1]), abs(u[k, 2]))
-    return largest
-
-
 @kernel
 def project(operator, sets, target, criteria, effort, state, steps):
     """Project: improve multipliers y until  max_k |P_k(y_k - kappa_k u_k) - y_k| / kappa_k  is at most `criteria.target`, m/s,
@@ -258,17 +236,12 @@ def project(operator, sets, target, criteria, effort, state, steps):
         before, t, now, refreshed = np.inf, 0.0, np.inf, False
         for _newton in range(NEWTON_STEPS):
             _respond_all(system, sets, rho, impulse, v, u, (w, fresh, derivative))
-            generalised_impulse(system, kind, m, fresh, work)
             for i in range(n):
-                step[i] = v[i] - target[i]
-            apply_mass(system, step, gradient)
-            for i in range(n):
-                gradient[i] -= work[i]
+                work[i] = v[i] - target[i]
             # M^-1 gradient is the velocity by which v and target + M^-1 J^T P(w) differ
-            apply_inverse_mass(system, gradient, step)
-            _velocities_of_step(system, kind, step, speed)
-            now = _largest(speed)
-            if now <= 0.1 * criteria.target:
+            imbalance(system, kind, fresh, work, (gradient, step))
+            now = velocities_of_change(system, kind, step, speed)
+            if now <= INNER * criteria.target:
                 break
             if t == 1.0 and refreshed and now > 0.5 * before:
                 # round-off, or pieces of the map between which whole steps go to and fro
@@ -293,7 +266,7 @@ def project(operator, sets, target, criteria, effort, state, steps):
             for i in range(n):
                 linear += work[i] * (v[i] - target[i])
                 quadratic += work[i] * step[i]
-            _velocities_of_step(system, kind, step, speed)
+            velocities_of_change(system, kind, step, speed)
             t = _step_length(sets, rho, w, speed, linear, quadratic, small)
             for i in range(n):
                 v[i] += t * step[i]
@@ -303,10 +276,9 @@ def project(operator, sets, target, criteria, effort, state, steps):
         velocity_after(system, target, work, v)
         before = error
         error = _distance(system, sets, kappa, impulse, v, u)
-        slow = error > 0.1 * before
-        if over or error <= criteria.target or (slow and error <= criteria.acceptable) or not np.isfinite(error):
+        if over or is_converged(criteria, error, before, 0) or not np.isfinite(error):
             break
-        if slow:
+        if error > SLOW_GAIN * before:
             # slow: redundant contacts that all but agree shift impulses among them at a rate of rho, and so do light bodies
             # that carry heavy ones. A large rho finds the contacts that carry, at the price of digits and of Newton's
             # convergence; where that is paid, because v is no better than the multipliers, the small one polishes

@@ -23,7 +23,7 @@ from ...problem.residuals import relative_coulomb, scales
 from ...problem.result import Found, Status
 from ...problem.system import apply_inverse_mass, relative_velocity
 from ..block_operator import CONTACT, FRICTION, Operator, State, generalised_impulse, operator_of, velocity_after
-from ..criteria import ACCEPTABLE, MAX_CHECKS, StoppingCriteria, relative_target
+from ..criteria import ACCEPTABLE, MAX_CHECKS, StoppingCriteria, is_held, relative_target
 from ..effort import DONE, OVERDUE, allow, spent
 from .projection import MULTIPLIER_STEPS, Sets, project
 
@@ -32,7 +32,6 @@ __all__ = [
     "Iterate",
     "Projections",
     "gap_velocities",
-    "holding",
     "into_cones",
     "iterate",
     "projections",
@@ -45,7 +44,6 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-LEAST_HOLDS = 1e-8  # of the fastest velocity: no contact counts as broken that is left by less
 ROUND_OFF = 1e-20  # of the contact impulse, in the square of the kinetic norm: a change of friction that is none
 
 
@@ -136,12 +134,6 @@ def gap_velocities(system, v, velocity):
         if k < system.mu.size:
             off = max(off, -velocity[k, 0] - system.slack[k])
     return off
-
-
-@leaf_kernel
-def holding(tolerance):
-    """What contacts may be left by, of the fastest velocity, and count as held."""
-    return max(tolerance, LEAST_HOLDS)
 
 
 @inner_kernel
@@ -249,9 +241,8 @@ def staggered(system, request, effort, state, history):
 @inner_kernel
 def undo_penetration(shared, tolerance, state):
     """No impulses, where a contact projection came to nothing and these do more harm than none."""
-    system, holds = shared.operator.system, holding(tolerance)
-    velocity = np.empty((system.body_a.size, 3))
-    without = gap_velocities(system, system.velocity, velocity)
-    if gap_velocities(system, state.v, velocity) > max(without, holds * shared.criteria.scale):
+    system, velocity = shared.operator.system, np.empty((state.impulse.shape[0], 3))
+    without, off = gap_velocities(system, system.velocity, velocity), gap_velocities(system, state.v, velocity)
+    if off > without and not is_held(off, tolerance, shared.criteria.scale):
         state.impulse[:] = 0.0
         state.v[:] = system.velocity

@@ -11,9 +11,8 @@ from solver_core.problem.residuals import effective_masses, scales
 from solver_core.problem.subsystem import contact_islands
 from solver_core.problem.system import System, effective_inverse_mass
 from solver_core.solvers import effort as effort_module
-from solver_core.solvers.block_operator import State
+from solver_core.solvers.block_operator import State, measure_each
 from solver_core.solvers.coulomb import subdomains
-from solver_core.solvers.coulomb.measure import measure_each
 from solver_core.solvers.coulomb.partition import domains, regions
 from solver_core.solvers.coulomb.subdomains import begin_large, regions_around
 from solver_core.solvers.criteria import ACCEPTABLE, criteria_at
