@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What all tests share: kernels are compiled once for each state of the sources, and kept in the build folder."""
+"""What all tests share: kernels are compiled once for each state of the sources, and kept in the build folder; of several
+processes each has one processor; and where all kernels were compiled ahead, those that tests compiled are named at the end."""
 
 from __future__ import annotations
 
@@ -10,9 +11,29 @@ from pathlib import Path
 
 import pytest
 
-os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).resolve().parent.parent / "build" / "numba"))
+KERNELS = Path(os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).resolve().parent.parent / "build" / "numba")))
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # the threads of numpy's linear algebra wait for each other by counting: on a busy machine a third of the time of what bends
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 STATUS = pytest.StashKey[int]()
+COMPILED = pytest.StashKey[set[str]]()
+
+
+def compiled() -> set[str]:
+    """The files of kernels in their folder, one for each set of types; none where not all were compiled ahead."""
+    return {path.name for path in KERNELS.glob("*/*.nbc")} if (KERNELS / "compiled.json").is_file() else set()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    session.config.stash[COMPILED] = compiled()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Name the kernels that were compiled during the tests: they are not rehearsed, or called with types that no bake has."""
+    before = config.stash.get(COMPILED, set())
+    if new := sorted(compiled() - before) if before else []:
+        terminalreporter.write_line(f"{len(new)} kernels compiled by tests, not ahead: {', '.join(new[:20])}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -194,10 +194,10 @@ def collide(scene: Callable[[], SceneSpec]) -> Callable[[], None]:
 
 
 def bending() -> SceneSpec:
-    """A body in small bends and one in large ones, jointed, on the ground and on each other."""
+    """A body in small bends and one in large ones, so soft that steps follow it, jointed, on the ground and on each other."""
     law = DeformableSpec(young=1e5, modes=2, resolution=2)
     small = body("Small", mesh_box(0.2), (0.0, 0.0, 0.1), deformable=law)
-    large = body("Large", mesh_box(0.2), (0.05, 0.0, 0.3), deformable=replace(law, kind=Elasticity.STVK))
+    large = body("Large", mesh_box(0.2), (0.05, 0.0, 0.3), deformable=replace(law, kind=Elasticity.STVK, young=1e3))
     joint = JointSpec("Hinge", "Small", "Large", np.array([0.0, 0.0, 0.2]), angular=(LOCKED, LOCKED, FREE_AXIS))
     return SceneSpec((ground(card_house(levels=1).bodies[0].material), small, large), joints=(joint,))
 

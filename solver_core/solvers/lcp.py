@@ -67,7 +67,8 @@ def solve_lcp(
     """
     if not isinstance(method, str) or method not in LCP_METHODS:
         raise ValueError(f"method must be one of {', '.join(sorted(LCP_METHODS))}, not {method!r}")
-    matrix, right = finite_array("A", A), finite_array("b", b)
+    # in C order, which kernels are compiled for: a copy keeps the order that scipy's results have
+    matrix, right = np.ascontiguousarray(finite_array("A", A)), finite_array("b", b)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"A must be a square matrix, not of shape {matrix.shape}")
     n = len(matrix)

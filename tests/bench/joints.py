@@ -27,8 +27,8 @@ from solver_core.scene.parts import box
 from solver_core.scene.spec import MaterialSpec, SceneSpec
 
 from ..core.bodies import gaps
-from ..core.dynamics.test_joints import box_moments, energies
 from ..core.jointed_problems import HELD, random_joined
+from ..core.jointed_runs import box_moments, energies
 from ..core.random_joints import answers_seen, random_jointed_scene
 from .records import on_one_thread, write_rows
 

@@ -51,6 +51,8 @@ def find(specs, positions, rotations=None, reach=1e-3) -> ContactSet:
 def detected(table, positions, rotations=None, reach=1e-3) -> ContactSet:
     """The same of shapes that are built."""
     count = len(positions)
-    rotation = np.tile(np.eye(3), (count, 1, 1)) if rotations is None else np.array(rotations, dtype=np.float64)
+    # C-contiguous, as bakes have them and kernels are compiled for: of what scipy turned, a copy keeps scipy's order
+    position = np.array(positions, dtype=np.float64, order="C")
+    rotation = np.tile(np.eye(3), (count, 1, 1)) if rotations is None else np.array(rotations, dtype=np.float64, order="C")
     masks = np.ones(count, dtype=np.int64)
-    return detect(table, np.array(positions, dtype=np.float64), rotation, np.full(count, 0.5 * reach), masks, masks > 0)
+    return detect(table, position, rotation, np.full(count, 0.5 * reach), masks, masks > 0)

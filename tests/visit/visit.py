@@ -30,6 +30,7 @@ from bpy_extras import view3d_utils
 # Blender runs this file by its name, and finds nothing beside it
 sys.path.append(str(Path(__file__).parent))
 
+from opened import bake, bake_and_wait, cards, check_and_wait, moved, places, scene
 from window import area_of, call, dialogue, press, shoot, show, until, window
 
 MIDDLE = 120
@@ -40,30 +41,6 @@ DIRECTION = (1.3, 0.0, 0.5)
 SLIPPERY = 0.05
 # of a bake that takes half a minute
 MANY_SUBSTEPS = 40
-
-
-def scene() -> bpy.types.Scene:
-    return window().scene
-
-
-def bake() -> bpy.types.PropertyGroup:
-    return scene().stiction.bake
-
-
-def cards() -> list[bpy.types.Object]:
-    bodies = scene().rigidbody_world.collection.objects
-    return sorted((ob for ob in bodies if ob.rigid_body.type == "ACTIVE"), key=lambda ob: ob.name)
-
-
-def places(frame: int) -> np.ndarray:
-    """Where all cards are at a frame, [cards, 4, 4]."""
-    scene().frame_set(frame)
-    return np.array([ob.matrix_world for ob in cards()])
-
-
-def moved(a: np.ndarray, b: np.ndarray) -> float:
-    """How far the origin of any card is from the one to the other, m."""
-    return float(np.linalg.norm(a[:, :3, 3] - b[:, :3, 3], axis=1).max())
 
 
 def add_house() -> Iterator[float]:
@@ -81,14 +58,6 @@ def add_house() -> Iterator[float]:
     yield from show("SCENE", "scene_check", "scene_solver")
     yield 1.0
     yield from shoot("added")
-
-
-def bake_and_wait(**values: object) -> Iterator[float]:
-    """Press Bake, and wait for its end."""
-    session = bpy.context.window_manager.stiction
-    call(bpy.ops.stiction.bake, "INVOKE_DEFAULT", **values)
-    yield from until(lambda: not session.is_baking, "end of a bake")
-    yield 1.0
 
 
 def is_compiling() -> bool:
@@ -263,12 +232,6 @@ def look_at_pairs() -> Iterator[float]:
     yield from show("SCENE", "scene_pairs")
     yield from shoot("pairs", "PROPERTIES")
     yield from dialogue("more/save-pairs", bpy.ops.stiction.save_pairs)
-
-
-def check_and_wait() -> Iterator[float]:
-    session = bpy.context.window_manager.stiction
-    call(bpy.ops.stiction.check_scene, "INVOKE_DEFAULT")
-    yield from until(lambda: session.was_checked and not session.is_checking, "end of the check", 300.0)
 
 
 def look_at_a_check() -> Iterator[float]:

@@ -11,6 +11,7 @@ import bpy
 import numpy as np
 import pytest
 
+from ..bakes_by_friction import bake, go_back, height, record
 from ..objects import world_matrix
 
 
@@ -19,47 +20,6 @@ def bake_files(extension):
     from stiction.addon.bake import bake_files
 
     return bake_files
-
-
-@pytest.fixture
-def bodies(make_body, fake_worker):
-    """Two bodies; the more friction, the higher they go."""
-    for x in (0.0, 3.0):
-        make_body(f"Body.{x:.0f}").location.x = x
-    plain = fake_worker.frame
-
-    def frame(self, number):
-        made = plain(self, number)
-        for pose, body in zip(made.poses, self.spec.bodies, strict=True):
-            pose[:3], pose[3:] = body.position, body.orientation
-            pose[2] += (number - 1) * body.material.mu_static
-        return made
-
-    fake_worker.frame = frame
-    return list(bpy.context.scene.rigidbody_world.collection.objects)
-
-
-def bake(friction: float) -> Path:
-    for ob in bpy.context.scene.rigidbody_world.collection.objects:
-        ob.rigid_body.friction = friction
-    assert bpy.ops.stiction.bake() == {"FINISHED"}
-    return Path(bpy.context.scene.stiction.bake.cache)
-
-
-def height(ob: bpy.types.Object) -> float:
-    bpy.context.scene.frame_set(5)
-    return float(world_matrix(ob)[2, 3] - ob.stiction.backup.rest_world[11])
-
-
-def record() -> dict:
-    own = bpy.context.scene.stiction.bake
-    return {name: getattr(own, name) for name in ("cache", "digest", "last_frame")}
-
-
-def go_back(to: dict) -> None:
-    """What undo does, which background mode does not have."""
-    for name, value in to.items():
-        setattr(bpy.context.scene.stiction.bake, name, value)
 
 
 def test_going_back_to_an_earlier_bake_shows_its_motion(bodies):
@@ -287,116 +247,3 @@ def test_a_longer_scene_goes_on_where_only_the_folder_tells_of_a_bake(bodies, ba
     assert frames_to_go_on_with(bake_files) == [1, 2, 3, 4, 5]
     bodies[0].rigid_body.friction = 0.5
     assert frames_to_go_on_with(bake_files) == []
-
-
-def test_frames_go_along_when_an_unsaved_file_gets_its_name(bodies, tmp_path):
-    scene = bpy.context.scene
-    scene.stiction.cache_directory = "//stiction_cache"
-    assert bake(0.25).is_relative_to(bpy.app.tempdir)
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "named.blend"))
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "named.blend"))
-    assert Path(bpy.path.abspath(bpy.context.scene.stiction.bake.cache)).parent == tmp_path / "stiction_cache"
-    assert height(bpy.data.objects["Body.0"]) == pytest.approx(4 * 0.25)
-
-
-def test_a_project_that_is_moved_as_a_whole_keeps_its_frames(bodies, tmp_path):
-    bpy.context.scene.stiction.cache_directory = "//stiction_cache"
-    (tmp_path / "here").mkdir()
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "here" / "shot.blend"))
-    bake(0.25)
-    bpy.ops.wm.save_mainfile()
-    bpy.ops.wm.read_factory_settings(use_empty=True)
-    (tmp_path / "here").rename(tmp_path / "there")
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "there" / "shot.blend"))
-    assert height(bpy.data.objects["Body.0"]) == pytest.approx(4 * 0.25)
-
-
-@pytest.mark.parametrize("as_copy", [False, True])
-def test_what_is_saved_elsewhere_finds_the_frames_where_they_are(bodies, tmp_path, as_copy):
-    bpy.context.scene.stiction.cache_directory = "//stiction_cache"
-    (tmp_path / "other").mkdir()
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
-    bake(0.25)
-    bpy.ops.wm.save_mainfile()
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "other" / "shot.blend"), copy=as_copy)
-    assert height(bpy.data.objects["Body.0"]) == pytest.approx(4 * 0.25)
-    for file in (tmp_path / "shot.blend", tmp_path / "other" / "shot.blend"):
-        bpy.ops.wm.open_mainfile(filepath=str(file))
-        assert height(bpy.data.objects["Body.0"]) == pytest.approx(4 * 0.25)
-
-
-def test_a_shot_saved_into_another_folder_of_a_project_moves_along_with_it(bodies, tmp_path):
-    bpy.context.scene.stiction.cache_directory = "//stiction_cache"
-    for folder in ("project/one", "project/two"):
-        (tmp_path / folder).mkdir(parents=True)
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "project" / "one" / "shot.blend"))
-    bake(0.25)
-    bpy.ops.wm.save_mainfile()
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "project" / "two" / "shot_v2.blend"))
-    bpy.ops.wm.read_factory_settings(use_empty=True)
-    (tmp_path / "project").rename(tmp_path / "archive")
-    for file in ("one/shot.blend", "two/shot_v2.blend"):
-        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "archive" / file))
-        assert height(bpy.data.objects["Body.0"]) == pytest.approx(4 * 0.25)
-
-
-def test_a_save_that_fails_leaves_the_frames_where_they_are(bodies, tmp_path):
-    bpy.context.scene.stiction.cache_directory = "//stiction_cache"
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
-    bake(0.25)
-    with pytest.raises(RuntimeError):
-        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "nowhere" / "at" / "all" / "shot.blend"))
-    assert height(bodies[0]) == pytest.approx(4 * 0.25)
-    bpy.ops.wm.save_mainfile()
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
-    assert height(bpy.data.objects["Body.0"]) == pytest.approx(4 * 0.25)
-
-
-def test_the_bake_that_undo_leads_to_goes_along_with_the_save_after_it(bodies, tmp_path):
-    bpy.context.scene.stiction.cache_directory = "//stiction_cache"
-    bake(0.25)
-    first = record()
-    bake(0.5)
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "named.blend"))
-    go_back(first)
-    bpy.ops.wm.save_mainfile()
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "named.blend"))
-    assert Path(bpy.path.abspath(bpy.context.scene.stiction.bake.cache)).parent == tmp_path / "stiction_cache"
-    assert height(bpy.data.objects["Body.0"]) == pytest.approx(4 * 0.25)
-
-
-@pytest.mark.parametrize("where", ["cache", "../other/cache", "."])
-def test_lost_frames_are_found_around_the_file(bodies, tmp_path, where):
-    (tmp_path / "project" / "shots").mkdir(parents=True)
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "project" / "shots" / "shot.blend"))
-    cache, lost = bake(0.25), record()
-    there = tmp_path / "project" / "shots" / where
-    there.mkdir(parents=True, exist_ok=True)
-    bake(0.5)
-    go_back(lost | {"cache": f"D:\\gone\\{cache.name}"})
-    cache.rename(there / cache.name)
-    bpy.context.scene.stiction.cache_directory = "//cache"
-    assert bpy.ops.stiction.find_frames() == {"FINISHED"}
-    assert bpy.context.scene.stiction.bake.cache == f"//{where}/{cache.name}".replace("/./", "/")
-    assert height(bodies[0]) == pytest.approx(4 * 0.25)
-
-
-def test_frames_of_another_bake_are_not_found(bodies, tmp_path):
-    first, lost = bake(0.25), record()
-    other = bake(0.5)
-    go_back(lost)
-    first.unlink()
-    with pytest.raises(RuntimeError, match="are not in"):
-        bpy.ops.stiction.find_frames(filepath=str(other))
-    other.rename(first)
-    with pytest.raises(RuntimeError, match="are not around"):
-        bpy.ops.stiction.find_frames()
-    assert bpy.context.scene.stiction.bake.cache == str(first)
-
-
-def test_frames_are_found_in_the_folder_that_is_chosen(bodies, tmp_path):
-    cache = bake(0.25)
-    (tmp_path / "backup" / "deep").mkdir(parents=True)
-    cache.rename(tmp_path / "backup" / "deep" / cache.name)
-    assert bpy.ops.stiction.find_frames(filepath=str(tmp_path / "backup")) == {"FINISHED"}
-    assert height(bodies[0]) == pytest.approx(4 * 0.25)

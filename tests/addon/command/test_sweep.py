@@ -12,13 +12,6 @@ from solver_core.io.snapshot import read_snapshot
 
 
 @pytest.fixture
-def run(extension):
-    from stiction.addon.command import cli
-
-    return lambda *arguments: int(cli.run([str(argument) for argument in arguments]))
-
-
-@pytest.fixture
 def file(scene, make_body, tmp_path: Path) -> Path:
     make_body("Crate").location = (0, 0, 2)
     path = tmp_path / "scene.blend"

@@ -21,7 +21,7 @@ from solver_core.process.memory import most_memory
 from solver_core.scene.spec import ContactMethod, SolverSettings
 from solver_core.warm_worker import Orders
 
-from ..worker_runs import DOUBLE, LONG, ROOT, SECONDS_TO_END, SETTINGS, SPEC, bake, poses, scene, snapshot
+from ..worker_runs import DOUBLE, LONG, ROOT, SECONDS_TO_END, SETTINGS, SPEC, bake, lines, poses, scene, snapshot
 
 POSIX_ONLY = pytest.mark.skipif(sys.platform == "win32", reason="Windows ends processes without a signal that they could see")
 BY_EACH_METHOD = (SETTINGS, SolverSettings(substeps=4, method=ContactMethod.PIVOT))
@@ -36,12 +36,19 @@ process.wait()
 
 
 @pytest.fixture(scope="module", autouse=True)
-def compiled(tmp_path_factory):
-    """What the bakes here call has been compiled before: that takes so much memory that a process ends after it."""
+def alone(tmp_path_factory):
+    """The scene by each method, baked in a process of its own: (snapshot, names of events, poses).
+
+    So what the bakes here call has been compiled before: that takes so much memory that a process ends after it.
+    """
+    found = []
     for settings in BY_EACH_METHOD:
-        folder = tmp_path_factory.mktemp("compiled")
-        worker = [sys.executable, "-m", "solver_core.worker", snapshot(folder, settings=settings), str(folder / "cache")]
-        subprocess.run(worker, cwd=ROOT, capture_output=True, check=True)
+        folder = tmp_path_factory.mktemp("alone")
+        written = snapshot(folder, settings=settings)
+        worker = [sys.executable, "-m", "solver_core.worker", written, str(folder / "cache"), "--contacts"]
+        said = lines(subprocess.run(worker, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
+        found.append((written, [event["event"] for event in said], poses(folder / "cache")))
+    return found
 
 
 @pytest.fixture
@@ -85,22 +92,16 @@ def wait_for_end(process):
     return process.wait(timeout=SECONDS_TO_END)
 
 
-def test_every_bake_is_told_and_has_the_bits_as_in_a_process_of_its_own(start, tmp_path):
-    scenes = {}
-    for name, settings in zip(("default", "pivot"), BY_EACH_METHOD, strict=True):
-        (tmp_path / name).mkdir()
-        scenes[name] = snapshot(tmp_path / name, settings=settings)
+def test_every_bake_is_told_and_has_the_bits_as_in_a_process_of_its_own(start, alone, tmp_path):
     process = start()
-    for number, name in enumerate(("default", "pivot", "default")):
-        ask(process, scenes[name], tmp_path / f"{number}", "--contacts", "--report", tmp_path / f"{number}.json")
+    for number, (written, said, motion) in enumerate((*alone, alone[0])):
+        ask(process, written, tmp_path / f"{number}", "--contacts", "--report", tmp_path / f"{number}.json")
         *events, ended = heard_until(process, event="ended")
         assert ended["status"] == ExitStatus.BAKED and events[-1]["event"] == "finished"
-        fresh = [sys.executable, "-m", "solver_core.worker", scenes[name], str(tmp_path / f"fresh-{number}"), "--contacts"]
-        alone = subprocess.run(fresh, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-        assert [event["event"] for event in events] == [json.loads(line)["event"] for line in alone.splitlines()]
-        assert poses(tmp_path / f"{number}") == poses(tmp_path / f"fresh-{number}")
+        assert [event["event"] for event in events] == said
+        assert poses(tmp_path / f"{number}") == motion
         assert len(json.loads((tmp_path / f"{number}.json").read_text())["frames"]) == SPEC.frame_end
-    assert poses(tmp_path / "0") == poses(tmp_path / "2") != poses(tmp_path / "1")
+    assert alone[0][2] != alone[1][2]
 
 
 def test_no_cache_is_open_and_locked_between_two_bakes(start, tmp_path):

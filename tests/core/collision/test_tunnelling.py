@@ -63,10 +63,10 @@ def crosses(before, after, size):
 
 @pytest.mark.slow
 def test_a_small_fast_ball_never_passes_a_thin_plate_and_never_hits_one_that_it_misses():
-    """1,000 shots of a ball of 10 mm at 100 m/s on a plate of 2 mm: in a step it flies 0.42 m."""
+    """400 shots of a ball of 10 mm at 100 m/s on a plate of 2 mm: in a step it flies 0.42 m."""
     plate = BodySpec("Plate", BodyKind.PASSIVE, box_shape(PLATE), material=MaterialSpec(0.7, 0.7, 1.0))
     hits = misses = cuts = 0
-    for start, direction in shots(1000):
+    for start, direction in shots(400):
         spec = SceneSpec((plate, ball("Ball", start, SPEED * direction)), gravity=NO_GRAVITY)
         frames = sc.Simulation(spec, **STEP).run(4)
         path = np.array([frame.poses[1, :3] for frame in frames])
@@ -81,9 +81,9 @@ def test_a_small_fast_ball_never_passes_a_thin_plate_and_never_hits_one_that_it_
             hits += 1
             assert np.linalg.norm(path[-1] - free[-1]) > 1e-4
             cuts += sum(int(frame.statistics.cuts.sum()) for frame in frames[1:])
-    assert hits > 500
-    assert misses > 100
-    assert cuts > 300
+    assert hits > 200
+    assert misses > 40
+    assert cuts > 120
 
 
 @pytest.mark.parametrize("restitution", [0.5, 1.0])

@@ -337,6 +337,11 @@ from solver_core.compile_all import rehearsal
 from solver_core.dynamics.simulation import Simulation
 from solver_core.scenes.jointed import drawbridge
 
+def bending(young):
+    spec = rehearsal.bending()
+    laws = [body.deformable and replace(body.deformable, young=young) for body in spec.bodies]
+    return replace(spec, bodies=tuple(replace(body, deformable=law) for body, law in zip(spec.bodies, laws, strict=True)))
+
 def kernels():
     modules = [module for name, module in list(sys.modules.items()) if name.startswith("solver_core.")]
     found = {value for module in modules for value in vars(module).values() if isinstance(value, Dispatcher)}
@@ -347,7 +352,8 @@ for part in rehearsal.PARTS:
 rehearsed = kernels()
 for scene in (scenes.card_house(2), scenes.arch(), scenes.tower(3), scenes.wall(2, 2), scenes.sliding_box(), scenes.slope(),
               scenes.dropped_cube(0.1, restitution=0.3), scenes.jamming_rod(),
-              replace(rehearsal.rounds_on_meshes(), excluded=(("Drum", "Cone"),)), scenes.bridge(planks=4), drawbridge()):
+              replace(rehearsal.rounds_on_meshes(), excluded=(("Drum", "Cone"),)), scenes.bridge(planks=4), drawbridge(),
+              bending(1e3), bending(1e8)):
     for settings in ({}, {"method": "pivot"}, {"max_iterations": 2, "sleeping": False}, {"warm_start": False}):
         Simulation(scene, substeps=3, **settings).run(2)
 print(*sorted(kernels() - rehearsed), sep="\\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What hangs, turns, slides, pulls and drives: joints against the closed forms of mechanics."""
+"""What hangs, turns, slides and pulls: joints against the closed forms of mechanics."""
 
 from __future__ import annotations
 
@@ -21,44 +21,9 @@ from solver_core.scene.spec import BodyKind, MaterialSpec
 
 from ..bodies import gaps, point, poses
 from ..chains import G, ball, hung_on_a_light_chain, scene
+from ..jointed_runs import NONE, ROD, ROUGH, box_moments, energies, hinge, run, solved
 
-ROUGH = MaterialSpec(0.8, 0.8)
-NONE = np.zeros(3)
 UPRIGHT = np.array([math.sqrt(0.5), 0.0, math.sqrt(0.5), 0.0])  # Z along x
-
-
-def hinge(name, a, b, at, axis=1, law=FREE_AXIS, **more):
-    """Free about one axis of the world, X, Y or Z."""
-    angular = tuple(law if k == axis else LOCKED for k in range(3))
-    return JointSpec(name, a, b, position=np.asarray(at, dtype=float), angular=angular, **more)
-
-
-def run(spec, frames, **settings):
-    """The frames with the first, a step each unless said otherwise."""
-    return list(sc.Simulation(spec, **{"substeps": 1, **settings}).frames(frames))
-
-
-def solved(frames):
-    return all((frame.statistics.status == sc.Status.SOLVED).all() for frame in frames)
-
-
-def energies(frames, mass, moments, gravity=G):
-    """(frames - 2,) of the whole scene, J: velocities belong to the middle between two frames."""
-    pose, twist = np.array([f.poses for f in frames]), np.array([f.velocities for f in frames])
-    spin = np.empty_like(twist[..., 3:])
-    for k in range(pose.shape[1]):
-        spin[:, k] = Rotation.from_quat(pose[:, k, 3:], scalar_first=True).inv().apply(twist[:, k, 3:])
-    kinetic = 0.5 * (mass * (twist[..., :3] ** 2).sum(axis=2) + (moments * spin**2).sum(axis=2)).sum(axis=1)
-    height = (mass * gravity * pose[..., 2]).sum(axis=1)
-    return height[1:-1] + 0.5 * (kinetic[1:-1] + kinetic[2:])
-
-
-def box_moments(size, mass):
-    x, y, z = size
-    return mass / 12.0 * np.array([y * y + z * z, x * x + z * z, x * x + y * y])
-
-
-ROD = (1.0, 0.1, 0.05)
 
 
 @pytest.mark.parametrize("method", ["staggered", pytest.param("pivot", marks=pytest.mark.slow)])
@@ -156,71 +121,6 @@ def test_two_hinges_of_one_door_hold_it_like_one():
     assert solved(three)
 
 
-def test_a_limit_that_is_hit_does_not_ring():
-    rod = box("Rod", ROD, (0.5, 0.0, 0.0), ROUGH)
-    frames = run(scene([rod], [hinge("Nail", "", "Rod", NONE, law=AxisSpec(-1.0, 0.5))]), 240)
-    angle = 2.0 * np.arctan2(poses(frames, 0)[:, 5], poses(frames, 0)[:, 3])
-    at = int(np.argmax(angle > 0.5 - 1e-6))
-    assert 0 < at < 120
-    np.testing.assert_allclose(angle[at:], 0.5, atol=1e-7)
-    assert solved(frames)
-
-
-def test_a_motor_gives_its_torque_until_it_has_its_speed():
-    disc = box("Wheel", (0.4, 0.4, 0.1), NONE, ROUGH, mass=5.0)
-    moment, torque, speed = box_moments((0.4, 0.4, 0.1), 5.0)[2], 0.3, 2.0
-    motor = AxisSpec(motor_velocity=speed, motor_force=torque)
-    frames = run(scene([disc], [hinge("Axle", "", "Wheel", NONE, axis=2, law=motor)]), 300, sleeping=False)
-    spin = np.array([frame.velocities[0, 5] for frame in frames])
-    middle = (np.arange(301) - 0.5) / 240.0
-    np.testing.assert_allclose(spin[1:], np.minimum(torque / moment * middle[1:], speed), rtol=1e-7)
-    np.testing.assert_allclose(frames[100].reactions[0, 5], torque, rtol=1e-7)
-    np.testing.assert_allclose(frames[-1].reactions[0], [0.0, 0.0, 5.0 * G, 0.0, 0.0, 0.0], atol=1e-6 * 5.0 * G)
-
-
-@pytest.mark.parametrize("frequency", [1.0, 10.0, 40.0])
-@pytest.mark.parametrize("method", ["staggered", pytest.param("pivot", marks=pytest.mark.slow)])
-def test_a_spring_has_its_frequency_and_keeps_its_amplitude(method, frequency):
-    mass, start = 2.0, 0.1
-    stiffness = mass * (2.0 * math.pi * frequency) ** 2
-    law = AxisSpec(stiffness=stiffness, rest=-start)
-    weight = box("Weight", (0.1, 0.1, 0.1), NONE, ROUGH, mass=mass)
-    joint = JointSpec("Spring", "", "Weight", linear=(law, LOCKED, LOCKED))
-    frames = run(scene([weight], [joint], gravity=NONE), 480, method=method)
-    time = np.arange(481) / 240.0
-    expected = start * (np.cos(2.0 * math.pi * frequency * time) - 1.0)
-    np.testing.assert_allclose(poses(frames, 0)[:, 0], expected, atol=1e-4 * start * frequency)
-
-
-def test_a_weight_hangs_on_a_spring_as_far_down_as_its_stiffness_has_it_and_a_damper_brings_it_there():
-    mass, stiffness = 2.0, 400.0
-    damping = 2.0 * math.sqrt(stiffness * mass)
-    law = AxisSpec(stiffness=stiffness, damping=damping)
-    weight = box("Weight", (0.1, 0.1, 0.1), NONE, ROUGH, mass=mass)
-    frames = run(scene([weight], [JointSpec("Spring", "", "Weight", linear=(LOCKED, LOCKED, law))]), 240)
-    down, rate, time = mass * G / stiffness, math.sqrt(stiffness / mass), np.arange(241) / 240.0
-    expected = down * ((1.0 + rate * time) * np.exp(-rate * time) - 1.0)
-    np.testing.assert_allclose(poses(frames, 0)[:, 2], expected, atol=2e-3 * down)
-    np.testing.assert_allclose(frames[-1].reactions[0, :3], [0.0, 0.0, mass * G], atol=1e-4 * mass * G)
-
-
-def test_springs_that_are_too_stiff_for_the_step_stay_where_they_are_pulled_to():
-    laws = tuple(AxisSpec(stiffness=1e9, damping=1e5) for _ in range(3))
-    weight = box("Weight", (0.1, 0.1, 0.1), NONE, ROUGH, velocity=(1.0, -1.0, 0.5))
-    frames = run(scene([weight], [JointSpec("Spring", "", "Weight", linear=laws, angular=laws)]), 240)
-    assert abs(poses(frames, 0)[-60:, :3]).max() < 1e-6
-
-
-@pytest.mark.parametrize(("frequency", "is_named"), [(70.0, False), (85.0, True)])
-def test_a_spring_that_the_step_cannot_follow_is_named_before_the_first_one(frequency, is_named):
-    """A step of h follows springs up to omega h = 2: 76 Hz with 240 steps a second."""
-    law = AxisSpec(stiffness=2.0 * (2.0 * math.pi * frequency) ** 2)
-    weight = box("Weight", (0.1, 0.1, 0.1), NONE, ROUGH, mass=2.0)
-    spec = scene([weight], [JointSpec("Coil", "", "Weight", linear=(law, LOCKED, LOCKED))])
-    said = [warning.objects for warning in sc.Simulation(spec, substeps=1).warnings if "swings faster" in warning.message]
-    assert said == ([("Coil",)] if is_named else [])
-
-
 def test_a_slider_slides_down_its_axis_and_does_nothing_else():
     tilt = 0.4
     frame = Rotation.from_euler("y", tilt)
@@ -295,13 +195,6 @@ def test_what_hangs_still_falls_asleep_and_wakes_with_what_it_hangs_on():
     assert frames[-1].poses[1, 0] > 0.05
 
 
-def test_what_a_motor_turns_never_sleeps():
-    wheel = box("Wheel", (0.4, 0.4, 0.1), NONE, ROUGH)
-    law = AxisSpec(motor_velocity=1e-6, motor_force=1.0)
-    frames = run(scene([wheel], [hinge("Axle", "", "Wheel", NONE, axis=2, law=law)], fps=24.0), 48, substeps=10)
-    assert not any(frame.statistics.asleep.any() for frame in frames)
-
-
 @pytest.mark.slow
 def test_a_bridge_of_planks_carries_a_weight():
     spec = sc.scenes.bridge(8)
@@ -344,16 +237,6 @@ def test_joined_bodies_are_one_island_and_stand_on_the_ground_by_friction():
     assert solved(joined)
 
 
-def test_a_limit_from_which_a_joint_begins_off_is_named_and_reached():
-    weight = box("Weight", (0.2, 0.2, 0.2), NONE, ROUGH)
-    joint = JointSpec("Rail", "", "Weight", linear=(AxisSpec(0.01, 1.0), LOCKED, LOCKED))
-    simulation = sc.Simulation(scene([weight], [joint]), substeps=1)
-    assert [warning.message for warning in simulation.warnings if "Rail" in warning.message]
-    frames = list(simulation.frames(240))
-    assert frames[-1].poses[0, 0] >= 0.01 - 1e-9
-    assert np.diff(poses(frames, 0)[:, 0]).max() < 0.1 / 240.0
-
-
 def test_a_run_resumed_in_the_middle_gives_the_same_bits():
     spec = sc.scenes.chain(4)
     joints = tuple(replace(joint, breaking_impulse=0.03) for joint in spec.joints)
@@ -379,14 +262,6 @@ def test_both_methods_move_what_is_joined_alike():
     ours, pivoted = (run(spec, 60, method=method, tolerance=1e-9) for method in ("staggered", "pivot"))
     assert solved(ours) and solved(pivoted)
     np.testing.assert_allclose(pivoted[-1].poses, ours[-1].poses, atol=1e-4)
-
-
-def test_a_shaft_may_turn_as_often_as_its_limit_says():
-    wheel = replace(box("Wheel", (0.4, 0.4, 0.1), NONE, ROUGH), angular_velocity=np.array([0.0, 0.0, 20.0]))
-    joint = hinge("Axle", "", "Wheel", NONE, axis=2, law=AxisSpec(-1.0, 5.0 * math.pi))
-    frames = run(scene([wheel], [joint], gravity=NONE), 240)
-    angle = np.unwrap(2.0 * np.arctan2(poses(frames, 0)[:, 6], poses(frames, 0)[:, 3]), period=2.0 * math.pi)
-    assert angle[-1] == pytest.approx(5.0 * math.pi, abs=1e-6)
 
 
 def test_only_what_is_off_at_the_end_of_a_step_is_solved_again(monkeypatch):

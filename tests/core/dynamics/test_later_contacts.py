@@ -293,7 +293,7 @@ def test_a_parting_that_brings_the_deepest_overlap_deeper_is_left_out(speed, kep
     state = simulation._steps.state
     beyond = Beyond(np.zeros((len(contacts), 3)), NO_TURNING, NO_TURNING, np.zeros(len(contacts), dtype=bool))
     given = begin, state, contacts, beyond, simulation._steps.memory, rules_of(simulation.spec)
-    system = build_system(*given, True, np.zeros(2, dtype=bool)).system
+    system = build_system(*given, 1.0, np.zeros(2, dtype=bool)).system
     size, islands, v = np.full(len(contacts), 0.01), np.array([0, 1]), np.array([0.0, 0.0, speed, 0.0, 0.0, 0.0])
     bodies = begin.model.dof, islands, contacts.body_a, contacts.body_b
     leave_what_gets_worse(system, bodies, (contacts.gap, rest_offsets(size), size), h, v)
