@@ -24,7 +24,7 @@ from ..blender.cooperative import Step, Steps, aside, at_once
 from ..blender.poll import is_idle, load_what_reads
 from ..blender.reading_operator import ReadingOperator, is_escape, show_in_status_bar
 from ..blender.redraw import redraw
-from ..settings.wedge import axes_of
+from ..settings.wedge import add_axis, axes_of
 
 if TYPE_CHECKING:
     from .sweep import SweepProcess
@@ -262,7 +262,7 @@ class STICTION_OT_copy_install_command(Operator):
 
 
 class STICTION_OT_change_wedge_axes(Operator):
-    """Add something that is varied, or remove the one that is chosen"""
+    """Add a varied value, or remove the selected one"""
 
     bl_idname = "stiction.change_wedge_axes"
     bl_label = "Change What Is Varied"
@@ -271,13 +271,13 @@ class STICTION_OT_change_wedge_axes(Operator):
     change: EnumProperty(
         name="Change",
         description="What is done to the list",
-        items=(("ADD", "Add", "Add something that is varied"), ("REMOVE", "Remove", "Remove the one that is chosen")),
+        items=(("ADD", "Add", "Add a varied value"), ("REMOVE", "Remove", "Remove the selected one")),
     )
 
     def execute(self, context: Context) -> set[str]:
         wedge = context.scene.stiction_wedge
         if self.change == "ADD":
-            wedge.axes.add()
+            add_axis(wedge)
             wedge.axis_index = len(wedge.axes) - 1
         elif 0 <= wedge.axis_index < len(wedge.axes):
             wedge.axes.remove(wedge.axis_index)

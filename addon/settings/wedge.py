@@ -20,7 +20,7 @@ from ...solver_core.scene.words import in_words
 from ...solver_core.sweep.axes import BODY_FIELDS, SCENE_FIELDS
 from .properties import BLEND_RELATIVE
 
-__all__ = ["axes_of", "name_of_body", "register", "unregister"]
+__all__ = ["add_axis", "axes_of", "name_of_body", "register", "unregister"]
 
 TIPS = {
     "friction": "Static and dynamic friction of the surface",
@@ -37,8 +37,10 @@ TIPS = {
     "max_iterations": "Most iterations of a time step",
     "recovery_speed": "Speed at which overlapping bodies are separated, in half sizes of the smaller one a second",
     "method": "Method that solves contacts: staggered, pivot, energy",
-    "seed": "Small push of each active body as the scene begins, decided by a whole number",
+    "seed": "Whole number that determines a small push of each active body as the scene begins",
 }
+# What a second axis is: friction once more would be refused.
+SECOND, VALUES_OF_SECOND = "seed", "1:5"
 FIELDS = (*BODY_FIELDS, *SCENE_FIELDS)
 ITEMS = [(field, in_words(field).title().replace(" In ", " in "), TIPS[field], place) for place, field in enumerate(FIELDS)]
 
@@ -50,13 +52,13 @@ def is_body(self: PropertyGroup, ob: Object) -> bool:
 class WedgeAxis(PropertyGroup):
     """One thing that is varied."""
 
-    field: EnumProperty(name="Vary", description="What has another value in each variation", items=ITEMS)
+    field: EnumProperty(name="Vary", description="Value that differs between the variations", items=ITEMS)
     body: PointerProperty(
-        name="Body", description="Rigid body whose value is varied; without one that of all of them", type=Object, poll=is_body
+        name="Body", description="Rigid body with the varied value; without one, all of them", type=Object, poll=is_body
     )
     values: StringProperty(
         name="Values",
-        description="Values with commas between, FIRST:LAST:COUNT for equal distances, or FIRST:LAST for whole numbers",
+        description="Values separated by commas; FIRST:LAST:COUNT for evenly spaced ones, FIRST:LAST for whole numbers",
         default="0.2:0.8:7",
     )
 
@@ -67,7 +69,7 @@ class SceneWedge(PropertyGroup):
     axes: CollectionProperty(type=WedgeAxis)
     axis_index: IntProperty(name="Axis")
     workers: IntProperty(
-        name="Workers", description="Bakes at a time, each on one thread; 0 for one a processor", default=0, min=0, soft_max=64
+        name="Workers", description="Bakes at a time, each on one thread; 0 for one per core", default=0, min=0, soft_max=64
     )
     folder: StringProperty(
         name="Folder",
@@ -89,6 +91,14 @@ class SessionWedge(PropertyGroup):
     trouble: StringProperty(options={"SKIP_SAVE"})
     sheet: StringProperty(options={"SKIP_SAVE"})
     command: StringProperty(options={"SKIP_SAVE"})
+
+
+def add_axis(wedge: PropertyGroup) -> None:
+    """One thing more that is varied, of which there is none yet as long as it is one of the first two."""
+    varied = {axis.field for axis in wedge.axes}
+    axis = wedge.axes.add()
+    if axis.field in varied and SECOND not in varied:
+        axis.field, axis.values = SECOND, VALUES_OF_SECOND
 
 
 def axes_of(wedge: PropertyGroup) -> list[str]:

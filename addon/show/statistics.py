@@ -133,12 +133,12 @@ class STICTION_PT_scene_statistics(SceneChildPanel, Panel):
         row.active = own.show_statistics
         row.prop(own, "statistics_corner", expand=True)
         column = layout.column(align=True)
-        column.label(text="Jump to worst frame")
+        column.label(text="Jump to Worst Frame")
         grid = column.grid_flow(row_major=True, columns=2, even_columns=True, align=True)
         for measure, label, _ in WORST:
             grid.operator("stiction.jump_to_worst", text=label).measure = measure
         column = layout.column(align=True)
-        column.label(text="Export accuracy")
+        column.label(text="Export Accuracy")
         row = column.row(align=True)
         for suffix, label, _ in SUFFIXES:
             row.operator("stiction.export_certificate", text=label).suffix = suffix

@@ -17,14 +17,15 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..compile.ahead import MADE_FOR, SHIPPED, is_complete, say_what_for
-from ..compile.kernel_cache import folder_of_kernels, imported_sources, sources_digest
+from ..compile.ahead import MADE_FOR, say_what_for
+from ..compile.kernel_cache import folder_of_kernels
 from ..compile.process import start
 from ..compile.stock import Stock
 from ..compile.trust import doubt, written_by_us_alone
 from ..process.console import prepare_streams
 from ..process.ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
 from ..process.file_lock import FileLock, LockHeld
+from .complete import are_all_in, sources_of_all
 
 __all__ = ["compile_all", "main"]
 
@@ -115,7 +116,7 @@ def compile_part(name: str) -> int:
 
 def compile_in_background(folder: Path, processes: int, ending: Ending) -> int:
     """`compile_all`, unless nothing is left to do or somebody else goes on doing it."""
-    if any(is_complete(place, sources_of_all()) for place in (folder, SHIPPED)):
+    if are_all_in(folder):
         return 0
     try:
         lock = FileLock.acquire(folder / "compiling", patience=SECONDS_FOR_ANOTHER)
@@ -125,11 +126,6 @@ def compile_in_background(folder: Path, processes: int, ending: Ending) -> int:
         return compile_all(folder, processes, ending)
     finally:
         lock.release()
-
-
-def sources_of_all() -> str:
-    """A digest of all sources that kernels are made of."""
-    return sources_digest(imported_sources(Path(__file__).with_name("rehearsal.py")))
 
 
 class Process:

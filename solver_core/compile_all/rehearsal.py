@@ -39,7 +39,7 @@ from ..solvers.effort import effort_of_a_step
 from ..solvers.solve import solve
 from ..solvers.solve_many import solve_many
 
-__all__ = ["PARTS", "Part"]
+__all__ = ["PARTS", "Part", "load_kernels_of"]
 
 STEP = 1.0 / 240.0  # s
 UNREACHABLE = 1e-15  # a tolerance that no answer reaches
@@ -242,6 +242,25 @@ def whole_scenes() -> None:
     whole(jamming_rod, method="pivot")
     whole(chain)
     whole(bending)
+
+
+def kinds_of(shape: ShapeSpec) -> set[ShapeKind]:
+    """The kinds of a shape and of all that it is made of."""
+    return {shape.kind}.union(*(kinds_of(child.shape) for child in shape.children))
+
+
+def load_kernels_of(spec: SceneSpec) -> None:
+    """Call what frames of a scene may call, so that no kernel that is compiled has to be loaded in the middle of one."""
+    kinds = set().union(*(kinds_of(one.shape) for one in spec.bodies))
+    has_meshes, has_rounds = ShapeKind.MESH in kinds, bool(kinds & {ShapeKind.CYLINDER, ShapeKind.CONE})
+    whole(moving, step_time_limit=60.0)
+    whole(jamming_rod)
+    if has_meshes or has_rounds:
+        whole(rounds if not has_meshes else rounds_on_meshes if has_rounds else meshes)
+    if spec.joints:
+        whole(chain)
+    if spec.fields:
+        whole(windy)
 
 
 PARTS = (

@@ -86,6 +86,10 @@ class Simulation:
     def every_contact(self, every: bool) -> None:
         self._steps.every_contact = every
 
+    def allow(self, seconds: float) -> None:
+        """Let solving each of the next time steps take so many seconds instead of the settings', 0 for as long as it needs."""
+        self._steps.allow(seconds)
+
     @property
     def held_in_step(self) -> Floats:
         """(j, 6) N s and N m s: what the last time step's impulses were in the coordinates of each joint."""

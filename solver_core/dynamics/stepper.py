@@ -128,6 +128,10 @@ class Stepper:
         row.update(cuts=len(rows) - 1, seconds=perf_counter() - begin, asleep=asleep, moving=moving)
         return row
 
+    def allow(self, seconds: float) -> None:
+        """Let solving each of the next time steps take so many seconds, 0 for as long as it needs."""
+        self._solver.time_limit = seconds
+
     def _rests(self, at: float) -> bool:
         """Whether all that the solver may move sleeps through a time step, which is over then but for what is animated."""
         if np.count_nonzero(self.sleep.awake):

@@ -74,6 +74,15 @@ def test_every_field_of_a_sweep_can_be_chosen(scene):
     assert not [item.identifier for item in items if not item.description or item.description.endswith(".")]
 
 
+def test_a_second_thing_that_is_varied_is_none_that_is_there_already(scene):
+    from stiction.addon.farms.wedge import variations_of
+
+    for _ in range(2):
+        bpy.ops.stiction.change_wedge_axes(change="ADD")
+    assert len({axis.field for axis in scene.stiction_wedge.axes}) == 2
+    assert variations_of(scene.stiction_wedge) > 2
+
+
 def test_what_is_varied_the_scene_and_the_folder_are_handed_over(wedge, says, tmp_path):
     vary("seed", "1:3", bpy.data.objects["Crate"])  # of the scene: its body does not count
     vary("mass", "1,2", bpy.data.objects["Crate"])

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from solver_core.live import Hand
+from solver_core.live import LATE, Clock, Hand, steps_of_a_frame
 from solver_core.process.ending import Ending, StopAsked
 from solver_core.scene.parts import ground
 from solver_core.scene.spec import SolverSettings
@@ -112,3 +114,70 @@ def test_stop_is_obeyed():
     Hand(ending).take(b"stop")
     with pytest.raises(StopAsked):
         ending.check()
+
+
+@pytest.fixture
+def now(monkeypatch):
+    """A clock that stands, until a test sets it."""
+    seconds = [100.0]
+    monkeypatch.setattr("solver_core.live.time", SimpleNamespace(monotonic=lambda: seconds[0]))
+    return seconds
+
+
+def test_time_that_a_step_leaves_is_for_the_steps_after_it(now):
+    clock = Clock(1.0, 4)
+    clock.tick()
+    now[0] += 1.0
+    assert clock.left() == 0.0
+    assert clock.share() == pytest.approx(0.25)
+    now[0] += 0.1
+    assert clock.share() == pytest.approx(0.3)
+    now[0] += 0.5
+    assert clock.share() == pytest.approx(0.2)
+    now[0] += 0.4
+    # nothing is left, and yet it is not refused all time
+    assert 0.0 < clock.share() < 0.25
+
+
+def test_frames_keep_the_pace_and_one_that_is_far_behind_is_not_made_up_for(now):
+    clock = Clock(1.0, 4)
+    clock.tick()
+    now[0] += 1.5
+    clock.tick()
+    assert clock.left() == pytest.approx(0.5)
+    now[0] += 10.0
+    clock.tick()
+    assert clock.left() == pytest.approx(-LATE)
+
+
+@pytest.mark.parametrize(
+    ("fps", "time_scale", "substeps", "steps"), [(24, 1, 10, 5), (60, 1, 10, 2), (24, 1, 3, 3), (24, 0.1, 10, 1)]
+)
+def test_a_play_has_no_more_steps_than_about_120_a_second(fps, time_scale, substeps, steps):
+    spec = replace(PILE, fps=float(fps), time_scale=float(time_scale))
+    assert steps_of_a_frame(spec, SolverSettings(substeps=substeps)) == steps
+
+
+# of a doll that falls, whose kernels are those of contacts, joints, rolling and impacts
+LOADED = """
+from numba.core.caching import Cache
+from solver_core import Simulation
+from solver_core.compile_all.rehearsal import load_kernels_of
+from tests.core.bodies import material
+from tests.core.dolls import doll, together
+from solver_core.scene.parts import ground
+
+scene = together(doll((0.0, 0.0, 0.95)), bodies=(ground(material(0.5)),))
+load_kernels_of(scene)
+simulation, loaded, load = Simulation(scene, substeps=5), [], Cache.load_overload
+Cache.load_overload = lambda cache, *arguments: loaded.append(cache._name) or load(cache, *arguments)
+simulation.run(36)
+print(loaded)
+"""
+
+
+@pytest.mark.slow
+def test_no_kernel_is_loaded_while_a_scene_plays():
+    command, environment = [sys.executable, "-c", LOADED], os.environ | {"PYTHONPATH": str(ROOT)}
+    told = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert told.stdout.split("\n")[0] == "[]"
