@@ -9,7 +9,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Found", "Result", "Results", "Statistics", "Status", "together"]
+__all__ = ["PRECEDED_BY", "WORST_FIRST", "Found", "Result", "Results", "Statistics", "Status", "together"]
 
 
 class Status(IntEnum):
@@ -22,6 +22,19 @@ class Status(IntEnum):
     INFEASIBLE = 4  # no velocities keep to all contacts at once, as `Result.ray` proves; the best iterate found is returned
     TIME_LIMIT = 5  # time was over; the best iterate found is returned
     UNCONFIRMED = 6  # the algorithm's own rule stopped it, and the residuals of the law are above the tolerance
+
+
+# what several solves ended with, in one, is the first of these that one of them did
+WORST_FIRST = (
+    Status.NOT_FINITE,
+    Status.INFEASIBLE,
+    Status.RAY,
+    Status.TIME_LIMIT,
+    Status.MAX_ITERATIONS,
+    Status.UNCONFIRMED,
+    Status.SOLVED,
+)
+PRECEDED_BY = tuple(WORST_FIRST.index(status) for status in Status)  # how many there, by the value of a status
 
 
 class Found(IntEnum):

@@ -15,23 +15,12 @@ from numpy.typing import NDArray
 
 from ..problem.contact_problem import ContactProblem
 from ..problem.residuals import scales
-from ..problem.result import Found, Result, Status, together
+from ..problem.result import WORST_FIRST, Found, Result, Status, together
 from ..problem.subsystem import subsystem
 
 __all__ = ["WIDE", "apart", "solve_apart"]
 
 WIDE = 60  # degrees of freedom of ten bodies: from there on a factorisation of one dense body is slow
-
-# what a problem of several parts ended with is the first of these that one of them did
-WORST_FIRST = (
-    Status.NOT_FINITE,
-    Status.INFEASIBLE,
-    Status.RAY,
-    Status.TIME_LIMIT,
-    Status.MAX_ITERATIONS,
-    Status.UNCONFIRMED,
-    Status.SOLVED,
-)
 
 
 def apart(problem: ContactProblem) -> list[NDArray[np.int64]]:

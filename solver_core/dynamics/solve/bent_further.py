@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...problem.result import Status
+from ...problem.result import WORST_FIRST, Status
 from ..contact.bent import with_curves
 from ..contact.build import StepProblem
 from ..model.large_bends import Curve, LargeBend, LargeBends
@@ -66,7 +66,7 @@ def solve_bent(begin: Begin, bend: LargeBends, solve: Callable[[StepProblem], So
         about = _posed(begin, bend, problem, [one.curve for one in linear])
         about = about._replace(impulse=solved.impulse[: len(problem.impulse)].copy())
     if not (change <= near).all():
-        lost, status = steps[int(np.argmax(change))].body, max(totals.status, Status.MAX_ITERATIONS)
+        lost, status = steps[int(np.argmax(change))].body, min(totals.status, Status.MAX_ITERATIONS, key=WORST_FIRST.index)
         totals = totals._replace(status=status, worst_contact=BENDS_OF - lost)
     return solved, v, totals, is_loose
 

@@ -22,7 +22,7 @@ from ...problem.residuals import (
     relative_coulomb,
     scales,
 )
-from ...problem.result import Found, Status
+from ...problem.result import PRECEDED_BY, WORST_FIRST, Found, Status
 from ...problem.subsystem import chosen_rows, contact_islands, subsystem
 from ...problem.system import (
     System,
@@ -315,7 +315,7 @@ def solve_islands(
     if total.status != SOLVED:
         islands, tolerance, _ = asked_of(system, (requests.tolerance, requests.moving))
         mark_infeasible(system, islands, tolerance, v, status, None if again is None else again[0])
-        total = total._replace(status=int(status.max()))
+        total = total._replace(status=min(status.tolist(), key=WORST_FIRST.index))
     return v, total
 
 
@@ -374,7 +374,8 @@ def totals(out):
     status, iterations, factorisations, worst_contact = 0, 0, 0, -1
     found, errors = np.zeros(FOUND, np.int64), np.zeros(ERRORS)
     for i in range(out.status.size):
-        status = max(status, out.status[i])
+        if PRECEDED_BY[out.status[i]] < PRECEDED_BY[status]:
+            status = out.status[i]
         iterations = max(iterations, out.iterations[i])
         factorisations += out.factorisations[i]
         # a nan is the worst there is

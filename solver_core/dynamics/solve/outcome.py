@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...collision.chosen_normals import ChosenNormals
 from ...collision.contact_set import ContactSet, Overlap
 from ...compile.kernel import kernel
-from ...problem.result import Found, Status
+from ...problem.result import WORST_FIRST, Found, Status
 from ...problem.system import System
 from ..contact.memory import ContactMemory
 from ..look_ahead.impacts import Impacts
@@ -151,7 +151,7 @@ def row_at_rest() -> dict[str, Any]:
 
 def combined(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """One row of statistics for a step that was advanced in several: sums of what it cost, the worst of how it went."""
-    worst = max(rows, key=lambda row: (row["status"], *sorted((row[name] for name in RELATIVE), reverse=True)))
+    worst = min(rows, key=lambda row: (WORST_FIRST.index(row["status"]), *sorted(-row[name] for name in RELATIVE)))
     sums = {name: sum(row[name] for row in rows) for name in ("iterations", "factorisations", "found", "solves", "residual")}
     most = {name: max(row[name] for row in rows) for name in ("contacts", "islands", "relative_error", *RELATIVE)}
     deepest = max(rows, key=lambda row: row["overlap_ratio"])

@@ -11,7 +11,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 import solver_core as sc
-from solver_core.dynamics.solve.islands import Requests, solve_islands
+from solver_core.dynamics.solve.islands import Requests, not_begun, solve_islands, totals
 from solver_core.problem.subsystem import contact_islands
 from solver_core.problem.system import System
 from solver_core.scene.parts import box, ground
@@ -91,3 +91,20 @@ def test_a_limit_that_only_an_impact_of_the_same_solve_reaches_holds(slowest, pu
     assert totals.status == sc.Status.SOLVED
     assert impulse[:, 0] == pytest.approx([push, hold], abs=1e-8)
     assert v[4] == pytest.approx(hold - 0.5 * push, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("ends", "worst"),
+    [
+        ((sc.Status.SOLVED, sc.Status.UNCONFIRMED, sc.Status.MAX_ITERATIONS), sc.Status.MAX_ITERATIONS),
+        ((sc.Status.UNCONFIRMED, sc.Status.TIME_LIMIT), sc.Status.TIME_LIMIT),
+        ((sc.Status.MAX_ITERATIONS, sc.Status.NOT_FINITE, sc.Status.UNCONFIRMED), sc.Status.NOT_FINITE),
+        ((sc.Status.SOLVED, sc.Status.SOLVED), sc.Status.SOLVED),
+    ],
+)
+def test_a_step_has_the_status_of_its_worst_island_in_whatever_order(ends, worst):
+    """A step that found nothing is halved, one whose numbers broke down is not used; an unconfirmed island hid both."""
+    for order in itertools.permutations(ends):
+        outcomes = not_begun(len(order))
+        outcomes.status[:] = order
+        assert totals(outcomes).status == worst
