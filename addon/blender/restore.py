@@ -223,16 +223,18 @@ def apply(ob: Object, state: ObjectState) -> None:
 
 def collection_to_leave(ob: Object, scene: Scene) -> Collection | None:
     """The rigid body world's collection if the object has to leave it, and can: one with another body among its parents has to,
-    and a library override.
+    a library override, and one that bends.
 
     Blender's simulation waits for all of its members, and what hangs on a member waits for the simulation: a circle, in which
-    Blender shows some object where it was a frame ago. And in an override Blender keeps nothing of a rigid body: *Animated*
-    would be off when the file is opened again, and the bodies would have Blender's motion.
+    Blender shows some object where it was a frame ago. In an override Blender keeps nothing of a rigid body: *Animated* would be
+    off when the file is opened again, and the bodies would have Blender's motion. And as its simulation begins, Blender measures
+    the meshes of all members and waits for none: one that another thread is bending at that moment is a crash.
     """
     world = scene.rigidbody_world
     collection = world.collection if world is not None else None
     is_below_body = any(ancestor.rigid_body is not None for ancestor in ancestors(ob))
-    if collection is None or not (is_below_body or ob.override_library is not None):
+    has_to = is_below_body or ob.override_library is not None or ob.stiction.use_flexible
+    if collection is None or not has_to:
         return None
     # Out of its only collection, it would be out of the scene as well.
     is_direct = any(member == ob for member in collection.objects)

@@ -205,6 +205,18 @@ def test_keys_of_the_users_own_play_on(make_plank, fake_worker, keyed):
     assert np.abs(off[1:]).max() < 1e-5
 
 
+def test_what_bends_is_out_of_blenders_own_simulation_until_it_is_freed(make_plank, make_body, fake_worker):
+    """As that begins, it measures all of its meshes, also one that another thread is bending: Blender crashed, one time in
+    sixty."""
+    plank, other = make_plank(), make_body("Other")
+    members = bpy.context.scene.rigidbody_world.collection.objects
+    bake()
+    assert set(members) == {other}
+    assert plank.rigid_body is not None
+    assert bpy.ops.stiction.free_bake() == {"FINISHED"}
+    assert set(members) == {plank, other}
+
+
 def test_planks_that_share_a_mesh_bend_each_on_its_own_and_share_it_again(make_plank, fake_worker):
     mesh = plank_mesh()
     planks = [make_plank(f"Plank {i}", mesh) for i in range(3)]
