@@ -327,8 +327,8 @@ def test_a_process_that_compiles_ends_with_the_one_that_started_it(tmp_path):
     assert part.wait(timeout=60) == 1
 
 
-# All scenes of the package and some more, and a matrix in scipy's order, after the rehearsal: prints the types that kernels were
-# called with only then.
+# All scenes of the package and some more, and a matrix in scipy's order, after the rehearsal: prints the types that kernels
+# were called with only then.
 NEW_TYPES = """
 import sys
 from dataclasses import replace
