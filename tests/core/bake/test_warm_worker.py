@@ -116,6 +116,7 @@ def test_no_cache_is_open_and_locked_between_two_bakes(start, tmp_path):
             assert not [file for file in map(os.readlink, handles.iterdir()) if file.startswith(str(tmp_path))]
 
 
+@pytest.mark.slow
 def test_a_bake_that_is_stopped_leaves_the_process_and_a_word_that_comes_late_means_nothing(start, tmp_path):
     process = start()
     ask(process, snapshot(tmp_path, LONG), tmp_path / "long")
@@ -133,6 +134,7 @@ def test_a_bake_that_is_stopped_leaves_the_process_and_a_word_that_comes_late_me
     assert heard_until(process, event="started")[-1]["resumed_from"] == stopped["frame"]
 
 
+@pytest.mark.slow
 def test_the_second_bake_waits_and_goes_on_as_the_first_does(start, tmp_path):
     process = start()
     for _ in range(2):
@@ -158,6 +160,7 @@ def test_a_step_of_half_an_hour_in_the_second_bake_is_ended_by_force_with_whole_
     assert FrameCacheReader(tmp_path / "cache").damage is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["idle", "busy"])
 def test_it_ends_with_its_input(start, tmp_path, moment):
     process = start()
@@ -170,6 +173,7 @@ def test_it_ends_with_its_input(start, tmp_path, moment):
     assert FrameCacheReader(tmp_path / "cache").damage is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["idle", pytest.param("busy", marks=pytest.mark.slow)])
 def test_it_ends_when_its_parent_is_killed(start, tmp_path, moment):
     spec, until = (LONG, {"event": "frame", "frame": 2}) if moment == "busy" else (SPEC, {"event": "ended"})
@@ -183,6 +187,7 @@ def test_it_ends_when_its_parent_is_killed(start, tmp_path, moment):
     assert FrameCacheReader(tmp_path / "cache").damage is None
 
 
+@pytest.mark.slow
 @POSIX_ONLY
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_process_also_between_two_bakes_and_in_the_second(start, tmp_path, number):

@@ -14,16 +14,21 @@ from solver_core.scenes import plain as scenes
 from ..contact_problems import any_friction, box_on_ground, random_bodies, random_stack, rigid_jacobian
 from ..jointed_problems import random_joined
 
-TOLERANCES = (1e-2, 1e-4, 1e-7)
+TOLERANCES = (1e-7, 1e-4, 1e-2)
 METHODS = ("staggered", "pivot", "energy")
 
 
 @pytest.mark.slow
 def test_a_looser_tolerance_solves_what_a_tighter_one_solves():
     for seed in range(100):
-        problem = any_friction(seed)
-        solved = [sc.solve(problem, tolerance=tolerance).status is sc.Status.SOLVED for tolerance in TOLERANCES]
-        assert solved == sorted(solved, reverse=True), f"seed {seed}: solved {solved} to {TOLERANCES}"
+        problem, solved = any_friction(seed), None
+        for tolerance in TOLERANCES:
+            # of what only the loosest could solve nothing is claimed, and it takes longest to find that it does not
+            if solved is None and tolerance == TOLERANCES[-1]:
+                break
+            is_solved = sc.solve(problem, tolerance=tolerance).status is sc.Status.SOLVED
+            assert is_solved or solved is None, f"seed {seed}: solved to {solved}, not to {tolerance}"
+            solved = tolerance if is_solved else None
 
 
 @pytest.mark.parametrize("method", METHODS)

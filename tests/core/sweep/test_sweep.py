@@ -98,44 +98,70 @@ def undisturbed(tmp_path_factory):
     return found
 
 
-@pytest.mark.slow
-def test_a_sweep_that_loses_a_worker_in_the_middle_ends_with_the_same_bits_and_is_not_baked_twice(tmp_path, undisturbed):
-    process = sweep(tmp_path)
-    wait_for_frames(tmp_path, process)
+@pytest.fixture(scope="module")
+def robbed(tmp_path_factory):
+    """The folder of a sweep that lost a worker in the middle, and what that said."""
+    folder = tmp_path_factory.mktemp("robbed")
+    process = sweep(folder)
+    wait_for_frames(folder, process)
     bakers_of(process)[0].parent().kill()
     status, said, trouble = ended(process)
     assert (status, trouble) == (0, "")
+    return folder, said
+
+
+@pytest.mark.slow
+def test_a_sweep_that_loses_a_worker_in_the_middle_ends_with_the_same_bits(robbed, undisturbed):
+    folder, said = robbed
     assert "2 of 2 variations are baked; " in said
-    assert baked(tmp_path) == undisturbed
-    assert all(row["state"] == "baked" and row["missed_steps"] == "0" for row in sheet(tmp_path))
-    before = {cache: cache.stat().st_mtime_ns for cache in caches(tmp_path)}
-    status, said, trouble = ended(sweep(tmp_path, "--workers=1", vary=["seed=1:3"]))
+    assert baked(folder) == undisturbed
+    assert all(row["state"] == "baked" and row["missed_steps"] == "0" for row in sheet(folder))
+
+
+@pytest.mark.slow
+def test_what_an_earlier_sweep_has_baked_is_not_baked_twice(robbed):
+    folder, _ = robbed
+    before = {cache: cache.stat().st_mtime_ns for cache in caches(folder)}
+    assert len(before) == 2
+    status, said, trouble = ended(sweep(folder, "--workers=1", vary=["seed=1:3"]))
     assert (status, trouble) == (0, "")
     assert "3 of 3 variations are baked, 2 of them by an earlier run; " in said
     assert {cache: cache.stat().st_mtime_ns for cache in before} == before
-    assert baked(tmp_path).keys() == {"seed=1", "seed=2", "seed=3"}
+    assert baked(folder).keys() == {"seed=1", "seed=2", "seed=3"}
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    """A sweep that was stopped in its middle: its folder, a cache that was begun, how it ended, and who baked for it."""
+    folder = tmp_path_factory.mktemp("stopped")
+    process = sweep(folder)
+    begun = wait_for_frames(folder, process)
+    bakers = bakers_of(process)
+    process.send_signal(signal.SIGINT)
+    return folder, begun, ended(process), bakers
 
 
 @pytest.mark.slow
 @POSIX_ONLY
-def test_one_that_was_stopped_leaves_nobody_behind_and_goes_on_when_it_is_started_again(tmp_path, undisturbed):
-    process = sweep(tmp_path)
-    begun = wait_for_frames(tmp_path, process)
-    bakers = bakers_of(process)
-    process.send_signal(signal.SIGINT)
-    status, _, trouble = ended(process)
+def test_one_that_was_stopped_leaves_nobody_behind(stopped):
+    folder, _, (status, _, trouble), bakers = stopped
     assert status == 1
     assert trouble == "stiction: error: stopped (SIGINT); the same command goes on after the frames so far\n"
-    assert gone(bakers)
-    assert not (tmp_path / "out" / "sheet.csv").exists()
-    kept = poses(begun)
-    assert 20 < len(kept) < 200
+    assert bakers and gone(bakers)
+    assert not (folder / "out" / "sheet.csv").exists()
+
+
+@pytest.mark.slow
+@POSIX_ONLY
+def test_one_that_was_stopped_goes_on_when_it_is_started_again(stopped, undisturbed):
+    folder, begun, *_ = stopped
+    assert 20 < len(poses(begun)) < 200
     # what is there by its name alone is no bake
     begun.write_bytes(begun.read_bytes()[:-100])
-    status, said, trouble = ended(sweep(tmp_path, "--workers=1"))
+    status, said, trouble = ended(sweep(folder, "--workers=1"))
     assert (status, trouble) == (0, "")
     assert "earlier" not in said
-    assert baked(tmp_path) == undisturbed
+    assert baked(folder) == undisturbed
 
 
 def test_the_files_of_another_scene_or_another_push_have_other_names(tmp_path):
