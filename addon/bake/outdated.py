@@ -122,7 +122,8 @@ def tell(context: Context, found: dict[str, Any]) -> None:
     lines = []
     for name, now in found.items():
         scene = bpy.data.scenes[name]
-        lost = what_is_lost(scene)
+        # one that has just begun has no frames yet, and nothing says when it has
+        lost = "" if context.window_manager.stiction.is_baking else what_is_lost(scene)
         lines += [(name, text, bool(lost)) for text in ([lost] if lost else changes_from(scene, now))]
     if lines == [(line.scene, line.name, line.is_lost) for line in said]:
         return

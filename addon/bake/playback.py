@@ -90,9 +90,11 @@ class Playback:
         stands = (poses == self._poses).all(axis=1) & (channels == self._channels).all(axis=1)
         asked = np.flatnonzero(shown & (~stands | below_and_above([standing.objects[row] for row in baked.row])))
         if asked.size:
-            objects = [standing.objects[row] for row in baked.row[asked]]
+            rows = baked.row[asked]
+            objects = [standing.objects[row] for row in rows]
             worlds = world_matrices(poses[asked], baked.first[asked], baked.worlds[asked])
-            place(objects, basis_at(objects, worlds, depsgraph))
+            basis = basis_at(objects, worlds, depsgraph)
+            place(objects, basis, lambda indices, name: standing.values(rows[indices], name))
             for ob in objects if is_start else ():
                 if not is_moved_otherwise(ob):
                     show_start(ob)

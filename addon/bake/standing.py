@@ -30,11 +30,17 @@ class Standing:
     def __init__(self) -> None:
         self.objects: list[Object] = list(bpy.data.objects)
         self.identity = self._read("session_uid", 1, np.int32)[:, 0]
+        self._values: dict[str, NDArray[np.float32]] = {}
 
     def channels(self) -> NDArray[np.float32]:
         """(n, k) the rotation modes and the channels of all objects."""
         modes = self._read("rotation_mode", 1, np.int32).astype(np.float32)
-        return np.hstack([modes, *(self._read(name, width, np.float32) for name, width in CHANNELS.items())])
+        self._values = {name: self._read(name, width, np.float32) for name, width in CHANNELS.items()}
+        return np.hstack([modes, *self._values.values()])
+
+    def values(self, rows: NDArray[np.intp], name: str) -> NDArray[np.float64]:
+        """(k, 3 or 4) a channel of some objects, as `channels` last read it."""
+        return self._values[name][rows].astype(np.float64)
 
     def _read(self, name: str, width: int, kind: type) -> NDArray:
         values = np.empty(len(self.objects) * width, kind)

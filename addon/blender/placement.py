@@ -8,8 +8,9 @@ B = A^-1 W(f).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,8 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
+# of some of the objects, by their indices, the channel of a name, (k, 3 or 4)
+Read = Callable[[list[int], str], Array]
 
 # Below this length of an axis the object has no size, and its rotation is unknown.
 SMALLEST_SCALE = 1e-9
@@ -139,50 +142,48 @@ class ChannelsOfMode(NamedTuple):
     now: Array
 
 
-def channels_by_mode(objects: Sequence[Object], basis: Array) -> Iterator[ChannelsOfMode]:
-    """The same, of the objects of one rotation mode after the other."""
+def channels_by_mode(objects: Sequence[Object], basis: Array, read: Read | None = None) -> Iterator[ChannelsOfMode]:
+    """The same, of the objects of one rotation mode after the other. read: what knows the channels, None to ask the objects."""
+    read = partial(values_of, objects) if read is None else read
     by_mode: dict[str, list[int]] = {}
     for index, ob in enumerate(objects):
         by_mode.setdefault(ob.rotation_mode, []).append(index)
     for mode, indices in by_mode.items():
-        chosen = [objects[index] for index in indices]
-        scale, shift = product_of(chosen, "scale", "delta_scale"), values_of(chosen, "delta_location")
+        values = partial(read, indices)
+        scale, shift = values("scale") * values("delta_scale"), values("delta_location")
         path = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}.get(mode, "rotation_euler")
         # what has no size along an axis shows no rotation about it either
         unscaled = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale != 0.0)
-        matrices, now = basis[:, indices][..., :3, :3] * unscaled[:, None, :], values_of(chosen, path)
-        nearest = rotations.orthogonal(np.swapaxes(delta_rotations(chosen, mode), -1, -2) @ matrices)
+        matrices, now = basis[:, indices][..., :3, :3] * unscaled[:, None, :], values(path)
+        nearest = rotations.orthogonal(np.swapaxes(delta_rotations(values, mode), -1, -2) @ matrices)
         rotation = rotations.continuous_rotation(nearest, mode, now)
         yield ChannelsOfMode(indices, basis[:, indices][..., :3, 3] - shift, path, rotation, now)
 
 
-def values_of(objects: Sequence[Object], name: str) -> Array:
-    """The channel of that name of all objects, (objects, 3 or 4)."""
-    return np.array([getattr(ob, name)[:] for ob in objects], dtype=np.float64)
+def values_of(objects: Sequence[Object], indices: list[int], name: str) -> Array:
+    """As `Read`, asked of the objects one by one."""
+    return np.array([getattr(objects[index], name)[:] for index in indices], dtype=np.float64)
 
 
-def product_of(objects: Sequence[Object], first: str, second: str) -> Array:
-    return values_of(objects, first) * values_of(objects, second)
-
-
-def delta_rotations(objects: Sequence[Object], mode: str) -> Array:
-    """What turns the objects beside their own rotation, (objects, 3, 3)."""
+def delta_rotations(values: Callable[[str], Array], mode: str) -> Array:
+    """What turns objects of a rotation mode beside their own rotation, (objects, 3, 3). values: their channels."""
     if mode == "QUATERNION":
-        return rotations.matrix_of_quaternion(values_of(objects, "delta_rotation_quaternion"))
+        return rotations.matrix_of_quaternion(values("delta_rotation_quaternion"))
     if mode == "AXIS_ANGLE":
         # Blender has no delta for this mode.
-        return np.broadcast_to(np.eye(3), (len(objects), 3, 3))
-    return rotations.matrix_of_euler(values_of(objects, "delta_rotation_euler"), mode)
+        return np.eye(3)[None]
+    return rotations.matrix_of_euler(values("delta_rotation_euler"), mode)
 
 
-def place(objects: Sequence[Object], basis: Array) -> None:
+def place(objects: Sequence[Object], basis: Array, read: Read | None = None) -> None:
     """Give objects the basis matrices (objects, 4, 4), their scales and deltas left as they are.
 
-    What stands there already is not touched, for Blender would evaluate it anew.
+    read: what knows their channels, None to ask them. What stands there already is left alone: Blender would evaluate it anew.
     """
-    for same in channels_by_mode(objects, basis[None]):
+    read = partial(values_of, objects) if read is None else read
+    for same in channels_by_mode(objects, basis[None], read):
         chosen = [objects[index] for index in same.indices]
-        where = values_of(chosen, "location")
+        where = read(same.indices, "location")
         for path, now, wanted in (("location", where, same.location[0]), (same.path, same.now, same.rotation[0])):
             single = wanted.astype(np.float32)
             for row in np.flatnonzero((now != single).any(axis=1)):

@@ -51,7 +51,7 @@ Floats = NDArray[np.float64]
 See = Callable[[int, System, Floats], object]
 
 KEPT_CUTS = 12  # of those allowed, for what is not solved in so many tries; the others are made at impacts
-FEW_TRIES = 2  # where contact has no solution, or its time is over: for what else goes on in the scene
+FEW_TRIES = 2  # where contact has no solution: for what else goes on in the scene
 MAX_TRIES = 8  # of a step, each with the contacts that the one before ran into
 
 
@@ -218,7 +218,7 @@ class Stepper:
             tries.append(Attempt(solution, moved, impacts, later))
             if self._wake_met(later.contacts, begin.awake):
                 return self._attempt(at, h, cuts, turns)
-            if not len(later.contacts) or len(tries) >= (MAX_TRIES if solution.may_improve else FEW_TRIES):
+            if not len(later.contacts) or len(tries) >= (MAX_TRIES if solution.may_collide_further else FEW_TRIES):
                 break
             # what was held once stays held, or two motions that each let in the other's overlap would take turns
             contacts = merged(contacts, later.contacts) if len(tries) == 1 else contacts.joined(later.contacts, len(tries))

@@ -83,8 +83,9 @@ def play_and_pull() -> Iterator[float]:
     for step in range(20):
         window_.event_simulate(type="MOUSEMOVE", value="NOTHING", x=x + 8 * step, y=y + 4 * step)
         yield 0.1
+    # on a machine that has other work it is in slow motion
+    yield from until(lambda: np.abs(shown() - before).max() > 0.02, "card that is pulled", 300.0)
     yield from shoot("play", "VIEW_3D")
-    assert np.abs(shown() - before).max() > 0.02, "the card was not pulled"
     window_.event_simulate(type="LEFTMOUSE", value="RELEASE", x=x + 152, y=y + 76)
     yield 2.0
     yield from shoot("more/let-go", "VIEW_3D")

@@ -83,6 +83,11 @@ class Solution(NamedTuple):
         """Whether other contacts, or a shorter step, could help."""
         return not self.worked_off and self.totals.status not in (Status.INFEASIBLE, Status.TIME_LIMIT)
 
+    @property
+    def may_collide_further(self) -> bool:
+        """Whether contacts that the motion runs into should be added; time that is over is no reason to leave them out."""
+        return not self.worked_off and self.totals.status != Status.INFEASIBLE
+
 
 class Attempt(NamedTuple):
     """A step solved, the state that it leads to, the impacts on the way there, and what else it runs into."""

@@ -322,6 +322,21 @@ def test_the_panel_is_told_of_changes_and_of_lost_frames(scene, baked, extension
     assert len(said) == 1 and said[0].is_lost and scene.stiction.bake.cache in said[0].name
 
 
+def test_a_bake_that_has_just_begun_is_not_lost(scene, baked, extension):
+    from pathlib import Path
+
+    from stiction.addon.bake import outdated
+
+    session, watch = bpy.context.window_manager.stiction, outdated.Watch()
+    Path(scene.stiction.bake.cache).unlink()
+    session.is_baking = True
+    watch.mark()
+    while watch.turn() is not None:
+        pass
+    session.is_baking = False
+    assert len(session.changes) == 0
+
+
 def test_a_look_survives_what_happens_between_its_turns(scene, baked, monkeypatch):
     from stiction.addon.bake import outdated
 

@@ -33,9 +33,9 @@ def placed(monkeypatch):
 
     names, place = [], playback.place
 
-    def noted(objects, basis):
+    def noted(objects, basis, read):
         names.extend(ob.name for ob in objects)
-        place(objects, basis)
+        place(objects, basis, read)
 
     monkeypatch.setattr(playback, "place", noted)
     return names
@@ -101,3 +101,20 @@ def test_a_body_at_rest_whose_parent_is_animated_stays_where_it_is(at_rest):
     for frame in (2, 3, 4):
         show(frame)
         assert closeness(world_matrix(at_rest[1]), rest) < 1e-6
+
+
+def test_channels_that_are_read_at_once_are_those_that_objects_have(scene, make_body):
+    from stiction.addon.bake.standing import CHANNELS, Standing
+
+    modes = "QUATERNION", "AXIS_ANGLE", "XYZ", "ZXY"
+    for number, mode in enumerate(modes, 1):
+        ob = make_body(f"Body {mode}")
+        ob.rotation_mode = mode
+        for place, (name, width) in enumerate(CHANNELS.items()):
+            setattr(ob, name, [0.1 * number + place + 0.01 * axis for axis in range(width)])
+    standing = Standing()
+    standing.channels()
+    rows = np.array([row for row, ob in enumerate(standing.objects) if ob.name.startswith("Body")][::-1])
+    for name in CHANNELS:
+        asked = np.array([getattr(standing.objects[row], name)[:] for row in rows])
+        assert len(asked) == len(modes) and np.array_equal(standing.values(rows, name), asked)
