@@ -66,6 +66,7 @@ class Deformation:
         self._is_still, self._speed = not self._meshes and not modes, np.zeros(len(shapes.radius))
         self._velocity = np.zeros((0 if self._is_still or shapes.surfaces is None else len(shapes.surfaces.vertices), 3))
         self._modal, self._placed = np.zeros(0), np.zeros(0)
+        self._known: tuple[Floats, Floats] | None = None  # points of contacts, the array itself, and what modes do there
         self._is_asked = True  # whether velocities and speeds are those of the surfaces' last motion
         self._widest = 0
         if modes:
@@ -156,6 +157,8 @@ class Deformation:
         """
         if self._bent is None:
             return None
+        if self._known is not None and self._known[0] is point:
+            return self._known[1]
         from .bent_surfaces import modes_at
 
         ends = np.stack([body_a, body_b])
@@ -175,7 +178,11 @@ class Deformation:
         from .between import not_between
 
         where = contacts.body_a, contacts.body_b, contacts.point, contacts.normal, contacts.gap
-        return contacts.chosen(not_between(*where, self._bends, modes, rest))
+        kept = not_between(*where, self._bends, modes, rest)
+        chosen = contacts.chosen(kept)
+        # a step asks again of these, where they were found
+        self._known = chosen.point, np.ascontiguousarray(modes[:, kept])
+        return chosen
 
     def bent_drift(self, body_a: Ints, body_b: Ints, modes: Floats, velocity: Floats | None = None) -> Floats:
         """(m, 3) m/s, world: what modes, of A and B at contacts, (2, m, 3, r), add to the velocity of B against A.
