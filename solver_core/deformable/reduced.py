@@ -51,7 +51,9 @@ class ReducedBody:
 
     def stresses(self, q: Array) -> Array:
         """(n,) Pa, von Mises' equivalent stress at the vertices, with q (r,) m sqrt(kg)."""
-        return equivalent_stress(self.slopes @ q, self.lame, self.large is not None)
+        # in the precision of the slopes, and as one product: ten times faster than in double
+        slopes = self.slopes.reshape(-1, len(q)) @ q.astype(np.float32)
+        return equivalent_stress(slopes.reshape(-1, 3, 3), self.lame, self.large is not None)
 
     @property
     def frequencies(self) -> Array:
@@ -62,13 +64,20 @@ class ReducedBody:
 def equivalent_stress(slopes: Array, lame: Array, large: bool) -> Array:
     """(n,) Pa, von Mises' equivalent stress where displacements have slopes (n, 3, 3): of Hooke's law, or, large, of Saint
     Venant and Kirchhoff's, whose stress F S F^T is that of the bent body times the share of volume that is left of it."""
-    transposed, eye = slopes.transpose(0, 2, 1), np.eye(3)
-    strain = 0.5 * (slopes + transposed + (transposed @ slopes if large else 0.0))
-    stress = lame[0] * np.trace(strain, axis1=1, axis2=2)[:, None, None] * eye + 2.0 * lame[1] * strain
     if large:
-        stress = (eye + slopes) @ stress @ (eye + transposed)
-    deviator = stress - np.trace(stress, axis1=1, axis2=2)[:, None, None] / 3.0 * eye
-    return np.sqrt(1.5 * np.sum(deviator**2, axis=(1, 2)))
+        transposed, eye = slopes.transpose(0, 2, 1), np.eye(3)
+        strain = 0.5 * (slopes + transposed + transposed @ slopes)
+        stress = lame[0] * np.trace(strain, axis1=1, axis2=2)[:, None, None] * eye + 2.0 * lame[1] * strain
+        return of_mises((eye + slopes) @ stress @ (eye + transposed))
+    # what changes the volume alone is no part of it
+    return 2.0 * lame[1] * of_mises(0.5 * (slopes + slopes.transpose(0, 2, 1)))
+
+
+def of_mises(tensors: Array) -> Array:
+    """(n,) the root of 3/2 of the squares of what symmetric tensors (n, 3, 3) have beside their mean diagonal."""
+    x, y, z = tensors[:, 0, 0], tensors[:, 1, 1], tensors[:, 2, 2]
+    across = tensors[:, 0, 1] ** 2 + tensors[:, 1, 2] ** 2 + tensors[:, 2, 0] ** 2
+    return np.sqrt(0.5 * ((x - y) ** 2 + (y - z) ** 2 + (z - x) ** 2) + 3.0 * across)
 
 
 def gram_size(count: int) -> int:

@@ -206,14 +206,16 @@ class Simulation:
             steps.wake(steps.sleep.islands_of(steps.fields.wakes(frame, steps.state, asleep, untouched)))
 
     def _begin_contacts(self) -> tuple[SceneWarning, ...]:
-        """Take the gaps that bodies have now for those at which joints hold them; a warning for each pair of others that
-        overlap by more than their rest offset."""
+        """Take the gaps that bodies have now for those at which joints hold them; a warning for each pair that overlaps by more
+        than its rest offset, of others and of those that only joints to the world hold."""
         steps = self._steps
         steps.together.forget()
         steps.together.follow(steps.joints.links, steps.joints.is_rigid)
         contacts = steps.take_gaps()
-        apart, names = contacts.without(steps.together.are_held(contacts)), [body.name for body in self.spec.bodies]
-        return begun_overlaps(apart, steps.bodies.model.size, names, self._frame)
+        apart = contacts.without(steps.together.are_held(contacts))
+        through_the_world = contacts.chosen(steps.together.are_held_by_the_world_alone(contacts))
+        of_bodies = steps.bodies.model.size, [body.name for body in self.spec.bodies], self._frame
+        return begun_overlaps(apart, *of_bodies) + begun_overlaps(through_the_world, *of_bodies, held=True)
 
     def _of_joints(self) -> list[SceneWarning]:
         """What is odd about the joints as the scene begins."""

@@ -215,6 +215,12 @@ def select(order, keys, axis, low, high, nth):
 @kernel
 def refresh(table, s):
     """Normals, flat edges and boxes of surface s from where its vertices are now."""
+    _refresh(table, s, np.empty(table.first_node[s + 1] - table.first_node[s]))
+
+
+@leaf_kernel
+def _refresh(table, s, area):
+    """The same. area: of each node of its tree, room for the area that is below it."""
     vertices = table.vertices[table.first_vertex[s] : table.first_vertex[s + 1]]
     triangles = table.triangles[table.first_triangle[s] : table.first_triangle[s + 1]]
     normals = table.normals[table.first_triangle[s] : table.first_triangle[s + 1]]
@@ -241,18 +247,23 @@ def refresh(table, s):
             cosine = 0.0
             for k in range(3):
                 cosine += normals[f, k] * normals[g, k]
-            height = np.inf
-            for row in range(beside_start[e], beside_start[e + 1]):
-                height = min(height, _height(vertices, edges[e, 0], edges[e, 1], table.beside[row, 1]))
-            flat = max(FLAT, min(table.tolerance[s] / max(height, 1e-300), SLIVER_FLAT))
-            sharp[e] = not (cosine > 0.0 and 1.0 - cosine * cosine <= flat * flat)
+            sine_square = 1.0 - cosine * cosine
+            if cosine > 0.0 and sine_square <= FLAT * FLAT:
+                sharp[e] = False
+            elif cosine > 0.0 and sine_square <= SLIVER_FLAT * SLIVER_FLAT:
+                # flat beside a triangle as thin as the tolerance
+                height = np.inf
+                for row in range(beside_start[e], beside_start[e + 1]):
+                    height = min(height, _height(vertices, edges[e, 0], edges[e, 1], table.beside[row, 1]))
+                flat = table.tolerance[s] / max(height, 1e-300)
+                sharp[e] = sine_square > flat * flat
         if sharp[e]:
             corner[edges[e, 0]] = True
             corner[edges[e, 1]] = True
     _refresh_vertex_normals(
         vertices, triangles, normals, table.vertex_normals[table.first_vertex[s] : table.first_vertex[s + 1]]
     )
-    _refresh_boxes(table, s, vertices, triangles)
+    _refresh_boxes(table, s, vertices, triangles, area)
 
 
 @leaf_kernel
@@ -301,7 +312,7 @@ def _refresh_slivers(triangle_edges, beside_start, beside, normals):
                 for row in range(beside_start[e], beside_start[e + 1]):
                     g = beside[row, 0]
                     if g != f:
-                        normals[f] = normals[g]
+                        set_vec(normals, f, vec(normals, g))
             missing = missing or (normals[f, 0] == 0.0 and normals[f, 1] == 0.0 and normals[f, 2] == 0.0)
         if not missing:
             return
@@ -329,11 +340,10 @@ def _refresh_vertex_normals(vertices, triangles, normals, vertex_normals):
 
 
 @kernel_part
-def _refresh_boxes(table, s, vertices, triangles):
+def _refresh_boxes(table, s, vertices, triangles, area):
     """Boxes and dipoles of the tree, children before parents."""
     first = table.first_node[s]
     order = table.order[table.first_triangle[s] : table.first_triangle[s + 1]]
-    area = np.zeros(table.first_node[s + 1] - first)
     for node in range(len(area) - 1, -1, -1):
         box, dipole = table.boxes[first + node], table.dipoles[first + node]
         box[:3], box[3:] = np.inf, -np.inf

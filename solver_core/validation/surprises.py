@@ -28,6 +28,8 @@ FEWEST_STEPS = 2
 # Of the longest side of a body that bends: with fewer than two edges along it no arc is seen.
 # Vertices are in single precision.
 LONG_EDGE = 0.5 + 1e-6
+# Triangles of a body that bends: more of them take longer to be put anew, in every step, than most scenes to be solved.
+MOST_BENT_TRIANGLES = 10_000
 
 
 def surprises(spec: SceneSpec, settings: SolverSettings) -> tuple[SceneWarning, ...]:
@@ -115,7 +117,7 @@ def room_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
 
 
 def bending_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
-    """Bodies that bend and whose meshes are too coarse to show it."""
+    """Bodies that bend and whose meshes are too coarse to show it, or so fine that it takes all the time."""
     for body in spec.bodies:
         if body.deformable is None:
             continue
@@ -126,6 +128,13 @@ def bending_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
             message = (
                 f"it has edges of {distance(longest)} along its {distance(size)}: edges stay straight as it bends; subdivide "
                 "its mesh"
+            )
+            yield SceneWarning((body.name,), "shape", message)
+        count = len(body.shape.triangles)
+        if count > MOST_BENT_TRIANGLES:
+            message = (
+                f"its {count:,} triangles are bent anew in every step, which takes most of the time; a few thousand do: make a "
+                "coarse copy flexible, and let this one follow it by a modifier Surface Deform"
             )
             yield SceneWarning((body.name,), "shape", message)
 

@@ -237,6 +237,17 @@ TABLES = {
             "ms cold": number("ms a solve cold"),
         },
     ),
+    "bending_costs": Table(
+        {
+            "scene": text("scene"),
+            "": text("law"),
+            "modes": text("modes"),
+            "s for a second": number("seconds"),
+            "times the rigid one": number("ratio"),
+            "contacts": number("contacts", 3),
+            "factorisations": number("factorisations"),
+        },
+    ),
     "paper_tables_faure": Table(
         {
             "scene": text("scene"),

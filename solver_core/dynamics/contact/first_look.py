@@ -13,9 +13,17 @@ from ..model.rest_gaps import rest_offsets
 
 __all__ = ["begun_overlaps"]
 
+HELD_BY_THE_WORLD = (
+    "as joints hold both to the world, they keep that, and push only where they are deeper; begin with them apart"
+)
 
-def begun_overlaps(contacts: ContactSet, size: NDArray[np.float64], names: list[str], frame: int) -> tuple[SceneWarning, ...]:
-    """A warning for each pair of bodies that overlap at a frame by more than their rest offset; size: (n,) half extents, m."""
+
+def begun_overlaps(
+    contacts: ContactSet, size: NDArray[np.float64], names: list[str], frame: int, held: bool = False
+) -> tuple[SceneWarning, ...]:
+    """A warning for each pair of bodies that overlap at a frame by more than their rest offset; size: (n,) half extents, m.
+    held: whether joints to the world keep them as they are."""
+    then = HELD_BY_THE_WORLD if held else "they are pushed apart slowly"
     deepest: dict[tuple[int, int], float] = {}
     overlapping = contacts.gap < -rest_offsets(np.minimum(size[contacts.body_a], size[contacts.body_b]))
     contacts = contacts.chosen(overlapping)
@@ -25,7 +33,7 @@ def begun_overlaps(contacts: ContactSet, size: NDArray[np.float64], names: list[
         SceneWarning(
             (names[a], names[b]),
             "overlap",
-            f"{names[a]} and {names[b]} overlap by {distance(-gap)} at frame {frame}: they are pushed apart slowly",
+            f"{names[a]} and {names[b]} overlap by {distance(-gap)} at frame {frame}: {then}",
         )
         for (a, b), gap in deepest.items()
     )

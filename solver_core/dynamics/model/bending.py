@@ -20,34 +20,35 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...deformable.floating_frame import inertia_change, quadratic_forces
-from ...deformable.reduced import MOST_A_STEP, ReducedBody
+from ...deformable.floating_frame import quadratic_forces
+from ...deformable.reduced import ReducedBody
 from ...deformable.reduced_body import joint_loads, preparation_digest, prepared
 from ...scene.spec import SceneSpec, SceneWarning, SolverSettings
 from ...validation.stiffness import stiffness_warnings
 from ..motion.free_rotation import principal_axes
 from .bodies import RIGID, Model, State
-from .large_bends import LargeBend, LargeBends, later_weight
+from .large_bends import LargeBend, LargeBends
 from .predict import Begin, Bend
+from .small_bends import FlatModes, add_inertia, flat_modes, predicted_modes
 
 __all__ = ["Bending"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FASTEST_SQUARE = MOST_A_STEP**2  # of h^2 omega^2, as of springs
-
 
 @dataclass(frozen=True)
 class Bending:
     """What is constant of the bodies of a scene that bend. body: (b,) their indices; first: (b + 1,) the first row of each in
-    the state's `modal`; reduced: their modes; width: (n,) how many modes each body has; pinned: (n,) whose frames are held."""
+    the state's `modal`; reduced: their modes; width: (n,) how many modes each body has; pinned: (n,) whose frames are held.
+    flat: the modes as kernels take them."""
 
     body: Ints
     first: Ints
     reduced: tuple[ReducedBody, ...]
     width: Ints
     pinned: NDArray[np.bool_]
+    flat: FlatModes
 
     @classmethod
     def of_scene(cls, spec: SceneSpec, modes: Mapping[int, ReducedBody] | None = None) -> Bending:
@@ -64,13 +65,13 @@ class Bending:
                     same[digest] = prepared(spec.bodies[i], loads)
                 known[i] = same[digest]
         reduced = tuple(known[i] for i in body)
-        count = np.array([len(one.omega) for one in reduced], dtype=np.int64)
-        width = np.zeros(len(spec.bodies), dtype=np.int64)
-        width[body] = count
+        index, width = np.array(body, dtype=np.int64), np.zeros(len(spec.bodies), dtype=np.int64)
+        width[index] = [len(one.omega) for one in reduced]
         pinned = np.array(
             [one.deformable is not None and bool(np.size(one.deformable.pinned)) for one in spec.bodies], dtype=bool
         )
-        return cls(np.array(body, dtype=np.int64), np.concatenate([[0], np.cumsum(count)]), reduced, width, pinned)
+        flat = flat_modes(index, reduced, pinned[index])
+        return cls(index, flat.bodies[1], reduced, width, pinned, flat)
 
     def __len__(self) -> int:
         return len(self.body)
@@ -93,8 +94,7 @@ class Bending:
         if not len(self):
             return model
         inertia, axes, moments, body = model.inertia.copy(), model.axes.copy(), model.moments.copy(), self.body
-        for k, one in enumerate(body):
-            inertia[one] += inertia_change(self.reduced[k].inertia, state.modal[self.rows(k)])
+        add_inertia(self.flat.bodies, self.flat.terms, state.modal, inertia)
         axes[body], moments[body] = principal_axes(inertia[body])
         lock = np.where(self.pinned[:, None], 0.0, model.lock)
         return model._replace(inertia=inertia, axes=axes, moments=moments, lock=lock)
@@ -103,27 +103,29 @@ class Bending:
         """The step with modal velocities among its unknowns."""
         if not len(self):
             return begin
+        model, bodies = begin.model, begin.bodies
         width = RIGID + self.width[begin.awake]
-        offset = np.concatenate([[0], np.cumsum(width)])
-        parts, large, curves = [], [], []
-        for k, body in enumerate(self.body):
-            if begin.model.dof[body] >= 0:
-                rows = np.arange(self.first[k], self.first[k + 1])
-                unknown = offset[begin.model.dof[body]] + RIGID + np.arange(len(rows))
-                if self.reduced[k].large is None:
-                    found = self._predicted(k, begin, state)
-                else:
-                    large.append(self._large(k, unknown, begin, state))
-                    v = state.modal_velocity[self.rows(k)]
-                    curves.append(large[-1].free(v))
-                    found = v, curves[-1].velocity, np.diag(curves[-1].block)
-                parts.append((rows, unknown, *found))
-        bend = Bend(*(np.concatenate(part) for part in zip(*parts, strict=True))) if parts else None
-        if bend is not None and large:
-            bend = LargeBends(**vars(bend), steps=tuple(large), curves=tuple(curves))
-        rigid = offset[:-1, None] + np.arange(RIGID)
-        block_start = np.concatenate([[0], np.cumsum(width**2)])
-        return begin._replace(offset=offset, block_start=block_start, rigid=rigid, bend=bend)
+        offset, block_start = np.zeros(len(width) + 1, dtype=np.int64), np.zeros(len(width) + 1, dtype=np.int64)
+        np.cumsum(width, out=offset[1:])
+        np.cumsum(width * width, out=block_start[1:])
+        begin = begin._replace(offset=offset, block_start=block_start, rigid=offset[:-1, None] + np.arange(RIGID))
+        awake = model.dof[self.body] >= 0
+        if not awake.any():
+            return begin
+        # the unknown that a body's first mode is, less its row
+        shift = offset[model.dof[self.body]] + RIGID - self.first[:-1]
+        row = np.flatnonzero(np.repeat(awake, np.diff(self.first)))
+        unknown = row + np.repeat(shift, np.diff(self.first))[row]
+        step, frames = (begin.h, begin.last_step, begin.force_time), (model.dof, bodies.rotation, bodies.twist, model.gravity)
+        predicted, mass = predicted_modes(self.flat.arrays, step, frames, state.modal, state.modal_velocity)
+        steps, curves = [], []
+        for k in np.flatnonzero(awake & ~self.flat.small):
+            rows = self.rows(k)
+            steps.append(self._large(k, np.arange(rows.start, rows.stop) + shift[k], begin, state))
+            curves.append(steps[-1].free(state.modal_velocity[rows]))
+            predicted[rows], mass[rows] = curves[-1].velocity, np.diag(curves[-1].block)
+        bend = row, unknown, state.modal_velocity[row], predicted[row], mass[row]
+        return begin._replace(bend=LargeBends(*bend, tuple(steps), tuple(curves)) if steps else Bend(*bend))
 
     def advance(self, begin: Begin, moved: State, v: Floats, apart: Floats) -> None:
         """Move the modes of a state on by velocities v, and others that part what overlaps, both (dof,)."""
@@ -143,37 +145,19 @@ class Bending:
             out[begin.bend.row] = v[begin.bend.unknown]
         return out
 
-    def _predicted(self, k: int, begin: Begin, state: State) -> tuple[Floats, Floats, Floats]:
-        """Of the k-th body: modal velocities as a step begins, those that it would end with, and what stands for their mass."""
-        body, rows = self.reduced[k], self.rows(k)
-        q, v = state.modal[rows], state.modal_velocity[rows]
-        h, time = begin.h, begin.force_time
-        square = body.omega**2
-        weight = h * h * square
-        followed = weight <= FASTEST_SQUARE
-        angle = np.where(followed, weight, FASTEST_SQUARE) ** 0.5
-        later = np.where(followed, later_weight(angle), 1.0)
-        earlier = np.where(followed, later, 0.0)
-        damped = time * body.damping
-        share = np.maximum(0.5, 1.0 - 1.0 / np.maximum(damped, 1.0))
-        force = self._pulled(k, begin, (q, v), -square * q)
-        mass = 1.0 + time * h * later * square + share * damped
-        known = (1.0 + time * begin.last_step * earlier * square - (1.0 - share) * damped) * v + time * force
-        return v, known / mass, mass
-
     def _large(self, k: int, unknown: Ints, begin: Begin, state: State) -> LargeBend:
         """The step of the k-th body, which is in large bends."""
         q, v = state.modal[self.rows(k)], state.modal_velocity[self.rows(k)]
         step = begin.h, begin.last_step, begin.force_time
         of = int(self.body[k]), unknown, self.reduced[k]
-        return LargeBend.begun(of, (q, v), step, self._pulled(k, begin, (q, v), np.zeros_like(q)))
+        return LargeBend.begun(of, (q, v), step, self._pulled(k, begin, (q, v)))
 
-    def _pulled(self, k: int, begin: Begin, state: tuple[Floats, Floats], material: Floats) -> Floats:
-        """(r,) N/sqrt(kg), what pulls at the modes of the k-th body, state: (r,) q and its velocities: spin, its material, and
-        gravity where it is pinned."""
+    def _pulled(self, k: int, begin: Begin, state: tuple[Floats, Floats]) -> Floats:
+        """(r,) N/sqrt(kg), what pulls at the modes of the k-th body besides its material: spin, and gravity where it is pinned.
+        state: (r,) q and its velocities."""
         body, index = self.reduced[k], int(self.body[k])
         rotation = begin.bodies.rotation[index]
-        force = quadratic_forces(body.inertia, *state, rotation.T @ begin.bodies.twist[index, 3:]) + material
+        force = quadratic_forces(body.inertia, *state, rotation.T @ begin.bodies.twist[index, 3:])
         if self.pinned[index]:
             force += body.inertia.momentum @ (rotation.T @ begin.model.gravity)
         return force

@@ -44,7 +44,8 @@ class HeldTogether:
         self._node = np.append(np.where(is_fixed, n, np.arange(n)), n)
         deforms = [body.deformation is not None or body.deformable is not None for body in spec.bodies]
         self._deforms = np.array([*deforms, False])
-        self._touching, self._rigid = np.arange(n + 1), np.arange(n + 1)
+        # the first one of those that hold together, in all coordinates, and without the world
+        self._touching, self._rigid, self._joined = np.arange(n + 1), np.arange(n + 1), np.arange(n + 1)
         self._neighbours = np.zeros((0, 2), np.int64)
         self.rest = RestGaps.of_scene(n)
         self.excluded = bodies.excluded
@@ -56,6 +57,8 @@ class HeldTogether:
         before = self._touching, self._rigid
         self._touching, self._rigid = self._sets(links), self._sets(links[rigid])
         a, b = self._node[links].T
+        world = len(self._node) - 1
+        self._joined = self._sets(links[(a != world) & (b != world)])
         grown = (before[0][a] != before[0][b]) | (rigid & (before[1][a] != before[1][b]))
         self.rest = self.rest._replace(held=self._are_held(*np.divmod(self.rest.pair, self.rest.bodies)))
         self._exclude()
@@ -101,6 +104,13 @@ class HeldTogether:
     def are_held(self, contacts: ContactSet) -> Flags:
         """(m,) whether the bodies of contacts are held to each other."""
         return self._are_held(contacts.body_a, contacts.body_b)
+
+    def are_held_by_the_world_alone(self, contacts: ContactSet) -> Flags:
+        """(m,) whether the bodies of contacts, of which none is still, are held to each other, but only as both are to the
+        world."""
+        a, b, world = contacts.body_a, contacts.body_b, len(self._node) - 1
+        moves = (self._node[a] != world) & (self._node[b] != world)
+        return moves & self.are_held(contacts) & (self._joined[a] != self._joined[b])
 
     def checkpoint(self) -> dict[str, NDArray]:
         """All that `restore` needs, with which joints hold."""

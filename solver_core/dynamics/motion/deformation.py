@@ -66,6 +66,8 @@ class Deformation:
         self._is_still, self._speed = not self._meshes and not modes, np.zeros(len(shapes.radius))
         self._velocity = np.zeros((0 if self._is_still or shapes.surfaces is None else len(shapes.surfaces.vertices), 3))
         self._modal, self._placed = np.zeros(0), np.zeros(0)
+        self._known: tuple[Floats, Floats] | None = None  # points of contacts, the array itself, and what modes do there
+        self._is_asked = True  # whether velocities and speeds are those of the surfaces' last motion
         self._widest = 0
         if modes:
             from .bent_surfaces import bent_surfaces
@@ -95,17 +97,21 @@ class Deformation:
 
     def bend_on(self, velocity: Floats) -> None:
         """Let the surfaces of bodies that bend move on with velocities (k,) of a state's `modal`."""
-        self._modal = velocity
-        if self._bent is not None:
+        self._modal, self._is_asked = velocity, self._bent is None
+
+    def _ask(self) -> None:
+        """Find velocities and speeds of surfaces that bend, which not all who move them on ask for."""
+        if not self._is_asked:
             from .bent_surfaces import bent_velocities
 
-            table = self._shapes.surfaces
+            table, self._is_asked = self._shapes.surfaces, True
             assert table is not None
-            bent_velocities(self._bent, table.first_vertex, velocity, self._velocity, self._speed)
+            bent_velocities(self._bent, table.first_vertex, self._modal, self._velocity, self._speed)
 
     @property
     def speed(self) -> Floats:
         """(n,) m/s: of the fastest points of surfaces, within their bodies."""
+        self._ask()
         return self._speed
 
     @property
@@ -115,7 +121,7 @@ class Deformation:
 
     def bending_speed(self) -> Floats | float:
         """(n,) m/s: of the fastest points of bodies that bend, within them; 0 where nothing bends."""
-        return 0.0 if self._bends is None else np.where(self._bends, self._speed, 0.0)
+        return 0.0 if self._bends is None else np.where(self._bends, self.speed, 0.0)
 
     def _rows(self, mesh: Deforming) -> slice:
         """Of the mesh's vertices, among those of all surfaces."""
@@ -135,7 +141,7 @@ class Deformation:
 
     def reach(self, h: float) -> Floats | float:
         """(n,) m that the surfaces come in h seconds; zero where nothing deforms."""
-        return 0.0 if self._is_still else h * self._speed
+        return 0.0 if self._is_still else h * self.speed
 
     def follows_keys(self) -> NDArray[np.bool_]:
         """(n,) whose surfaces move now as their keys have it, whatever touches them."""
@@ -151,6 +157,8 @@ class Deformation:
         """
         if self._bent is None:
             return None
+        if self._known is not None and self._known[0] is point:
+            return self._known[1]
         from .bent_surfaces import modes_at
 
         ends = np.stack([body_a, body_b])
@@ -170,7 +178,11 @@ class Deformation:
         from .between import not_between
 
         where = contacts.body_a, contacts.body_b, contacts.point, contacts.normal, contacts.gap
-        return contacts.chosen(not_between(*where, self._bends, modes, rest))
+        kept = not_between(*where, self._bends, modes, rest)
+        chosen = contacts.chosen(kept)
+        # a step asks again of these, where they were found
+        self._known = chosen.point, np.ascontiguousarray(modes[:, kept])
+        return chosen
 
     def bent_drift(self, body_a: Ints, body_b: Ints, modes: Floats, velocity: Floats | None = None) -> Floats:
         """(m, 3) m/s, world: what modes, of A and B at contacts, (2, m, 3, r), add to the velocity of B against A.
@@ -184,6 +196,7 @@ class Deformation:
 
     def velocities(self) -> Floats:
         """(v, 3) m/s: of all rows of the vertices of surfaces, within their bodies; (0, 3) where nothing deforms."""
+        self._ask()
         return self._velocity
 
     def drift(self, body_a: Ints, body_b: Ints, point: Floats, position: Floats, rotation: Floats) -> Floats:

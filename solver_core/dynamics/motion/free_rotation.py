@@ -30,8 +30,8 @@ def principal_axes(inertia: Floats) -> tuple[Floats, Floats]:
     moments, axes = np.linalg.eigh(inertia)
     inverse = 1.0 / moments
     flat = (inverse[:, 0] - inverse[:, 1] < inverse[:, 1] - inverse[:, 2])[:, None]
-    order = np.where(flat, [0, 1, 2], [1, 2, 0])
-    return np.take_along_axis(axes, order[:, None, :], axis=2), np.take_along_axis(moments, order, axis=1)
+    turned = [1, 2, 0]
+    return np.where(flat[:, None], axes, axes[:, :, turned]), np.where(flat, moments, moments[:, turned])
 
 
 @leaf_kernel

@@ -340,6 +340,19 @@ def test_everything_survives_saving_and_loading(make_plank, fake_worker, tmp_pat
     assert [mesh.name for mesh in bpy.data.meshes] == [objects[0].data.name] and objects[0].data == objects[1].data
 
 
+@pytest.mark.slow
+def test_a_hundred_thousand_vertices_bend_as_few_do(make_plank, fake_worker):
+    ob = make_plank(mesh=plank_mesh(cells=25_000))
+    assert len(ob.data.vertices) > 100_000
+    bake()
+    wanted = from_cache([4])["Plank"]
+    assert np.abs(seen([ob], [4])[:, 0] - wanted).max() < 1e-5 * np.abs(wanted).max()
+    assert stress_of(ob).max() > 1e3
+    bpy.context.scene.frame_set(1)
+    assert bpy.ops.stiction.free_bake() == {"FINISHED"}
+    assert ob.data.shape_keys is None and not ob.data.attributes.get("stiction_stress")
+
+
 def test_modifiers_that_come_after_the_bend_follow_it(make_plank, fake_worker):
     ob = make_plank()
     ob.modifiers.new("Fine", "SUBSURF")

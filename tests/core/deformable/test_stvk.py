@@ -101,6 +101,19 @@ def test_what_damps_only_takes_and_its_slopes_are_its_differences():
     np.testing.assert_allclose(slopes, np.array(near).T / 2e-6, rtol=1e-5, atol=1e-6 * np.abs(slopes).max())
 
 
+@pytest.mark.slow
+def test_a_block_may_have_the_strains_part_of_the_slopes_however_a_body_is_bent():
+    """Up to ten lengths, where the true slopes are long indefinite."""
+    body, random = body_of(), np.random.default_rng(7)
+    gram, still = large_of(body).gram, np.zeros(9)
+    assert np.linalg.eigvalsh(gram).min() > -1e-12 * np.abs(gram).max()
+    length = 1.0 / np.linalg.norm(body.shapes, axis=1).max(axis=0)
+    bends = random.normal(size=(10_000, 9)) * 10.0 ** random.uniform(-3.0, 1.0, (10_000, 1)) * length
+    slopes = np.array([tangents(gram, q, still, 2.0, 0.0, still)[2] for q in bends])
+    eigenvalues = np.linalg.eigvalsh(slopes)
+    assert (eigenvalues[:, -1] > 0.0).all() and (eigenvalues[:, 0] > -1e-12 * eigenvalues[:, -1]).all()
+
+
 def test_small_bends_are_those_of_linear_modes():
     body, linear = body_of(), body_of(kind=Elasticity.LINEAR, modes=3)
     np.testing.assert_allclose(body.omega[:3], linear.omega, rtol=1e-9)

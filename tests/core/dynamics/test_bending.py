@@ -120,6 +120,19 @@ def test_a_stiff_body_is_the_rigid_one():
 
 
 @pytest.mark.slow
+def test_a_stiff_body_stops_where_the_rigid_one_does():
+    """Which is after v^2 / (2 mu g)."""
+    slides = {"position": np.array([0.0, 0.0, 0.0251]), "velocity": np.array([2.0, 0.0, 0.0]), "material": material(0.5)}
+    slider = beam(replace(SPEC, young=1e13), **slides)
+    bending, rigid = (
+        sc.Simulation(SceneSpec((body, ground(material(0.5))))).run(24)[-1].poses[0]
+        for body in (slider, replace(slider, deformable=None))
+    )
+    np.testing.assert_allclose(bending, rigid, atol=1e-4)
+    assert bending[0] == pytest.approx(4.0 / (2.0 * 0.5 * 9.81), rel=0.01)
+
+
+@pytest.mark.slow
 def test_a_bouncing_beam_gains_no_energy():
     spec = replace(SPEC, modes=12)
     falls = beam(spec, divided(BEAM, (10, 1, 1)), position=np.array([0.0, 0.0, 0.3]), material=material(0.3))
@@ -178,6 +191,15 @@ def test_a_chair_chatters_down_a_slope_that_a_rigid_one_slides_down():
     assert np.count_nonzero(np.diff(slows_down.astype(int)) == 1) >= 8
     # the first step takes it to the gap that it rests at
     assert not (np.diff(found[0][2:], n=2) * 240.0**2 < -1.0).any()
+
+
+@pytest.mark.slow
+def test_how_far_a_chair_chatters_is_a_matter_of_its_modes_and_not_of_the_step():
+    far = []
+    for fps in (480.0, 1920.0):
+        frames = sc.Simulation(published.chairs(1), fps=fps, substeps=1).run(round(0.6 * fps))
+        far.append(float(np.linalg.norm(frames[-1].poses[1, :3] - frames[0].poses[1, :3])))
+    assert far[0] == pytest.approx(far[1], rel=0.05)
 
 
 SMALL_BENDS = replace(SPEC, modes=8, damping_ratio=0.02)

@@ -315,3 +315,17 @@ def test_a_block_glued_of_broken_pieces_stands_until_it_is_hit_and_cracks_with_t
         assert moving < 1.001 * energy
     # what cracks stays: nothing is blown out of a block that fits
     assert np.abs(after.poses[1:-1, :3] - middles).max() < 0.1
+
+
+@pytest.mark.parametrize(
+    ("overlap", "joined", "said"),
+    [(5e-3, False, ["overlap by 5 mm at frame 1: as joints hold both to the world"]), (5e-3, True, []), (-5e-3, False, [])],
+)
+def test_an_overlap_that_only_joints_to_the_world_keep_is_said(overlap, joined, said):
+    cubes = [box(name, (0.3,) * 3, (x, 0.0, 1.0), ROUGH, MASS) for name, x in (("Strut", 0.0), ("Rack", 0.3 - overlap))]
+    joints = [JointSpec(f"{cube.name} Axle", cube.name, "", cube.position, angular=ANGULAR["hinge"]) for cube in cubes]
+    if joined:
+        joints.append(JointSpec("Link", "Strut", "Rack", cubes[0].position, angular=ANGULAR["hinge"]))
+    warnings = sc.Simulation(scene(cubes, joints)).warnings
+    found = [warning.message for warning in warnings if warning.objects == ("Strut", "Rack") and warning.field == "overlap"]
+    assert len(found) == len(said) and all(begin in message for begin, message in zip(said, found, strict=True))

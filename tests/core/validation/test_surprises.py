@@ -101,3 +101,13 @@ def test_thickness_is_that_of_the_thinnest_part():
 def test_a_mesh_that_is_too_coarse_to_show_a_bend_is_named(cells, is_named):
     board = BodySpec("Board", BodyKind.ACTIVE, divided(BEAM, (cells, 1, 1)), density=DENSITY, deformable=DeformableSpec())
     assert said(board) == ([(("Board",), "shape")] if is_named else [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("cells", "is_named"), [(40, False), (50, True)])
+def test_a_mesh_that_is_so_fine_that_bending_it_takes_all_the_time_is_named(cells, is_named):
+    shape = divided(BEAM, (cells, cells, 1))
+    board = BodySpec("Board", BodyKind.ACTIVE, shape, density=DENSITY, deformable=DeformableSpec())
+    found = [warning for warning in surprises(sc.SceneSpec((board,)), SolverSettings()) if "Surface Deform" in warning.message]
+    assert len(found) == is_named
+    assert not is_named or found[0].message.startswith(f"its {len(shape.triangles):,} triangles")
