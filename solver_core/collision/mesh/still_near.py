@@ -79,19 +79,21 @@ def fill_still_near(table, meeting, walk, limit, ways, other_ways, boxes, out):
     surfaces, boxes: (2, 6), for work."""
     pair = pair_of(table, meeting)
     a, b = pair.first, pair.second
-    turned = turned_since(meeting, walk)
-    most = put_ways(meeting, walk, a, TRUE, turned, ways)
-    most = max(most, put_ways(meeting, walk, b, FALSE, turned, other_ways))
+    turned, most, sift = turned_since(meeting, walk), 0.0, limit < np.inf
+    if sift:
+        most = put_ways(meeting, walk, a, TRUE, turned, ways)
+        most = max(most, put_ways(meeting, walk, b, FALSE, turned, other_ways))
     box, other, count = boxes[0], boxes[1], 0
     for row in range(len(walk.rows)):
         # most rows are left out by this alone, without a look at where their triangles are
         if walk.clear[row] - most > limit:
             continue
         f, g = walk.rows[row, 0], walk.rows[row, 1]
-        over_f = abs(dot(vec(a.normals, f), vec(other_ways, g))) + other_ways[g, 3]
-        over_g = abs(dot(vec(b.normals, g), vec(ways, f))) + ways[f, 3]
-        if walk.clear[row] - max(over_f, over_g) > limit:
-            continue
+        if sift:
+            over_f = abs(dot(vec(a.normals, f), vec(other_ways, g))) + other_ways[g, 3]
+            over_g = abs(dot(vec(b.normals, g), vec(ways, f))) + ways[f, 3]
+            if walk.clear[row] - max(over_f, over_g) > limit:
+                continue
         put_bounds(a.vertices, a.triangles[f], box)
         put_bounds(meeting.vertices, b.triangles[g], other)
         if not are_farther(box, other, meeting.limit):
@@ -108,4 +110,7 @@ def still_near(table, meeting, walk, limit):
     ways = np.empty((table.first_triangle[s + 1] - table.first_triangle[s], 4))
     other_ways = np.empty((table.first_triangle[t + 1] - table.first_triangle[t], 4))
     out = np.empty((len(walk.rows), 2), np.int64)
+    # to look at few pairs is quicker than at where all triangles have moved to
+    if len(walk.rows) < len(ways) + len(other_ways):
+        limit = np.inf
     return out[: fill_still_near(table, meeting, walk, limit, ways, other_ways, np.empty((2, 6)), out)]
