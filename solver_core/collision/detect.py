@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import kernel, kernel_part, leaf_kernel
+from ..compile.kernel import FALSE, TRUE, kernel, kernel_part, leaf_kernel
 from ..geometry.shapes import MESH, PLANE, ShapeTable
 from ..threads.side_by_side import runs, side_by_side
 from .broad_phase import candidate_pairs, grouped_by_bodies
@@ -19,6 +19,7 @@ from .half_space import plane_of
 from .manifold import reduce_and_sort
 from .mesh.buffer import one_a_feature
 from .mesh.contacts import plane_surface_contacts, surface_contacts
+from .mesh.walks import Walks, all_kept, joined_walks, no_walk, no_walks, room_for_walks, walk_of, with_walk
 from .pair import (
     DISTANCE_NOISE,
     collider_poses,
@@ -36,7 +37,7 @@ from .revolution.on_mesh import round_surface_contacts
 from .revolution.work import RoundWork, round_work
 from .world_contacts import all_found, allocate, with_room, write_contacts
 
-__all__ = ["Scene", "detect", "detect_all", "work_for_rounds"]
+__all__ = ["Scene", "detect", "detect_all", "detect_and_keep", "work_for_rounds"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -82,30 +83,55 @@ def detect(
     return detect_all(shapes, Scene(position, rotation, reach, travel, collections, movable, excluded))
 
 
-def detect_all(shapes: ShapeTable, scene: Scene, threads: int = 1, whole: NDArray[np.bool_] | None = None) -> ContactSet:
-    """`detect`, in so many threads; no contact depends on their number. Of bodies that are `whole` (n,) none is left out."""
-    contacts = _unreduced(shapes, scene, threads)
+def detect_all(
+    shapes: ShapeTable,
+    scene: Scene,
+    threads: int = 1,
+    whole: NDArray[np.bool_] | None = None,
+    walks: Walks | None = None,
+) -> ContactSet:
+    """`detect`, in so many threads; no contact depends on their number, nor on `walks` of other poses, which save time. Of
+    bodies that are `whole` (n,) none is left out."""
+    return _reduced(shapes, scene, whole, _unreduced(shapes, scene, threads, walks, FALSE)[0])
+
+
+def detect_and_keep(
+    shapes: ShapeTable, scene: Scene, threads: int, whole: NDArray[np.bool_] | None, walks: Walks | None
+) -> tuple[ContactSet, Walks | None]:
+    """`detect_all`, and the walks of its meshes, None where there are none."""
+    contacts, kept = _unreduced(shapes, scene, threads, walks, TRUE)
+    return _reduced(shapes, scene, whole, contacts), kept
+
+
+def _reduced(shapes: ShapeTable, scene: Scene, whole: NDArray[np.bool_] | None, contacts: ContactSet) -> ContactSet:
+    """The contacts that stay of `all_contacts`."""
     if shapes.surfaces is None and len(shapes.body) == len(shapes.radius):
         return contacts
     every = np.zeros(len(shapes.radius), np.bool_) if whole is None else whole
     return contacts.chosen(reduced_groups(contacts, scene, shapes.radius, every))
 
 
-def _unreduced(shapes: ShapeTable, scene: Scene, threads: int) -> ContactSet:
+def _unreduced(
+    shapes: ShapeTable, scene: Scene, threads: int, walks: Walks | None, keep: np.bool_
+) -> tuple[ContactSet, Walks | None]:
     """`all_contacts`; in threads, where there are many pairs, one run of these after the other."""
-    without_meshes = shapes._replace(surfaces=None)
+    without_meshes, surfaces = shapes._replace(surfaces=None), shapes.surfaces
+    if surfaces is not None and walks is None:
+        walks = no_walks(np.zeros(len(shapes.radius), np.bool_))
     if threads == 1 or len(shapes.body) < MANY_COLLIDERS:
-        return all_contacts(without_meshes, shapes.surfaces, work_for_rounds(shapes), scene)
+        return all_contacts(without_meshes, surfaces, work_for_rounds(shapes), scene, walks, keep)
     poses, pairs = pairs_near(without_meshes, scene)
 
-    def look(run: tuple[int, int]) -> ContactSet:
+    def look(run: tuple[int, int]) -> tuple[ContactSet, Walks | None]:
         some = pairs[run[0] : run[1]]
-        return contacts_of_pairs(without_meshes, shapes.surfaces, work_for_rounds(shapes), scene, poses, some)
+        return contacts_of_pairs(without_meshes, surfaces, work_for_rounds(shapes), scene, poses, some, walks, keep)
 
     pieces = runs(np.ones(len(pairs), dtype=np.int64), PAIRS_OF_A_RUN)
     if len(pieces) < 2:
         return look((0, len(pairs)))
-    return concatenated(side_by_side(threads, [partial(look, run) for run in pieces]))
+    found = side_by_side(threads, [partial(look, run) for run in pieces])
+    kept = [walks for _, walks in found if walks is not None]
+    return concatenated([contacts for contacts, _ in found]), joined_walks(kept) if kept else None
 
 
 def work_for_rounds(shapes: ShapeTable) -> RoundWork | None:
@@ -118,14 +144,17 @@ def work_for_rounds(shapes: ShapeTable) -> RoundWork | None:
 
 
 @kernel_part
-def mesh_pair_contacts(shapes, surfaces, poses, a, b, limit, work, round_workspace):
-    """Contacts of a pair with a mesh in it, in the frame of one of the two: (a `Buffer`, that one)."""
+def mesh_pair_contacts(shapes, surfaces, poses, pair, limit, work, round_workspace, walks):
+    """Contacts of a pair with a mesh in it, in the frame of one of the two: (a `Buffer`, that one, the `Walk` that they are
+    from, and how many triangles it was of, 0 for none)."""
+    a, b = pair
     turn, shift = work.turn, work.shift
     if shapes.kind[a] == PLANE or shapes.kind[b] == PLANE:
         plane = a if shapes.kind[a] == PLANE else b
         mesh = b if shapes.kind[a] == PLANE else a
         relative_pose(poses, mesh, plane, turn, shift)
-        return plane_surface_contacts(surfaces, shapes.surface[mesh], plane_of(turn, shift, plane == a), limit), mesh
+        half_space = plane_of(turn, shift, plane == a)
+        return plane_surface_contacts(surfaces, shapes.surface[mesh], half_space, limit), mesh, no_walk(), 0
     first, second = shapes.surface[a], shapes.surface[b]
     noise = DISTANCE_NOISE * (core_size(shapes, a) + core_size(shapes, b))
     if round_workspace is not None and (is_round(shapes, a) or is_round(shapes, b)):
@@ -136,7 +165,7 @@ def mesh_pair_contacts(shapes, surfaces, poses, a, b, limit, work, round_workspa
         r = placed_round(shapes, poses, mesh, body, work)
         found, is_deep = round_surface_contacts(r, surfaces, shapes.surface[mesh], collection)
         if not is_deep:
-            return one_a_feature(found), mesh
+            return one_a_feature(found), mesh, no_walk(), 0
     count_a = surfaces.first_triangle[first + 1] - surfaces.first_triangle[first]
     count_b = surfaces.first_triangle[second + 1] - surfaces.first_triangle[second]
     exchanged = count_a < count_b
@@ -144,7 +173,9 @@ def mesh_pair_contacts(shapes, surfaces, poses, a, b, limit, work, round_workspa
     relative_pose(poses, frame, other, turn, shift)
     scale = min(core_size(shapes, a), core_size(shapes, b))
     own = shapes.surface[frame], shapes.surface[other]
-    return surface_contacts(surfaces, own, turn, shift, limit, noise, scale, exchanged), frame
+    walk = walk_of(walks, a, b)
+    found, walk = surface_contacts(surfaces, own, (turn, shift), limit, noise, scale, exchanged, walk)
+    return found, frame, walk, count_a + count_b
 
 
 @leaf_kernel
@@ -178,13 +209,14 @@ def largest_gap(shapes, scene, a, b):
 
 
 @kernel
-def all_contacts(shapes, surfaces, round_workspace, scene):
-    """All contacts, before those of two bodies with several colliders are reduced.
+def all_contacts(shapes, surfaces, round_workspace, scene, walks, keep):
+    """All contacts, before those of two bodies with several colliders are reduced, and the `Walks` that they are from.
 
-    shapes: without surfaces, which are None where there is no mesh. round_workspace: from `work_for_rounds`.
+    shapes: without surfaces, which are None where there is no mesh. round_workspace: from `work_for_rounds`. walks: `Walks`
+    that are known, None without surfaces; keep: whether walks are kept.
     """
     poses, pairs = pairs_near(shapes, scene)
-    return contacts_of_pairs(shapes, surfaces, round_workspace, scene, poses, pairs)
+    return contacts_of_pairs(shapes, surfaces, round_workspace, scene, poses, pairs, walks, keep)
 
 
 @kernel
@@ -209,9 +241,11 @@ def pairs_near(shapes, scene):
 
 
 @kernel
-def contacts_of_pairs(shapes, surfaces, round_workspace, scene, poses, pairs):
+def contacts_of_pairs(shapes, surfaces, round_workspace, scene, poses, pairs, walks, keep):
     """`all_contacts`, of some pairs (k, 2)."""
-    found = allocate(max(64, 4 * len(pairs)))
+    found, kept = allocate(max(64, 4 * len(pairs))), walks
+    if surfaces is not None:
+        kept = room_for_walks(walks.lasting, len(pairs) if keep else 0)
     work = pair_work(shapes)
     # int64 and not 0, for which numba would compile the kernel once more
     row = np.int64(0)
@@ -226,7 +260,13 @@ def contacts_of_pairs(shapes, surfaces, round_workspace, scene, poses, pairs):
         row += 1
         if surfaces is not None:
             limit = largest_gap(shapes, scene, a, b)
-            here, frame = mesh_pair_contacts(shapes, surfaces, poses, a, b, limit, work, round_workspace)
+            here, frame, walk, triangles = mesh_pair_contacts(
+                shapes, surfaces, poses, (a, b), limit, work, round_workspace, walks
+            )
             found = with_room(found, len(here.gap))
             write_contacts(found, shapes, poses, a, b, frame, here, len(here.gap))
-    return all_found(found)
+            if keep and triangles > 0 and walks.lasting[shapes.body[a]] and walks.lasting[shapes.body[b]]:
+                kept = with_walk(kept, a, b, walk, triangles)
+    if surfaces is not None:
+        kept = all_kept(kept)
+    return all_found(found), kept

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..collision.chosen_normals import chosen_normals
 from ..collision.contact_set import ContactSet, merged
+from ..collision.mesh.walks import kept_walks
 from ..collision.time_of_impact import OVERLAP_ALLOWED, Motion
 from ..deformable.reduced import ReducedBody
 from ..problem.result import Status
@@ -92,8 +93,9 @@ class Stepper:
         of_bodies = self.bodies, self.together
         self._impacts = ImpactFinder(*of_bodies, self.deformation)
         threads = number_of_threads(threads)
-        self._collider = Collider(*of_bodies, self._impacts, self.deformation, threads)
-        self._later = LaterContacts(*of_bodies, self._impacts, self.deformation)
+        kept = kept_walks(self.bodies.shapes, self.deformation.never())
+        self._collider = Collider(*of_bodies, self._impacts, self.deformation, kept, threads)
+        self._later = LaterContacts(*of_bodies, self._impacts, self.deformation, kept)
         self.paths = Prescribed(spec, self.bodies, settings.substeps, self.step)
         self.kept = KeptContacts(self.step) if keep_contacts else None
         self.paths.hold(0, self.state, self.sleep.held, self.last_step)

@@ -184,4 +184,14 @@ MECHANISMS: Mapping[str, Mechanism] = {
         OF_MESHES,
         keeps_bits=True,
     ),
+    "one walk a step": Mechanism(
+        (Edit(TRIANGLES, "if covers(table, meeting, walk):", "if limit < 0.0 and covers(table, meeting, walk):"),),
+        OF_MESHES,
+        keeps_bits=True,
+    ),
+    "sides shared along edges": Mechanism(
+        (Edit("collision/mesh/deepest_point.py", "e < 0 or search.pierced[first_edge + e]:", "e < 0 or first_edge >= 0:"),),
+        OF_MESHES,
+        keeps_bits=True,
+    ),
 }

@@ -35,7 +35,9 @@ from .mesh_pair import (
 from .near_triangles import near_triangles, within
 from .queries import closest_on_surface, is_inside, own_view, triangle_corners
 from .set_in import LARGER, LARGEST_MARGIN, set_in
-from .within_reach import features_in_reach, heights_of, lie_beyond, low_corners, on_both_sides
+from .still_near import covers, still_near
+from .walks import Walk
+from .within_reach import clearance, features_in_reach, heights_of, low_corners, on_both_sides
 
 __all__ = ["plane_surface_contacts", "surface_contacts"]
 
@@ -51,18 +53,16 @@ MOST_OF_TRIANGLES = 42
 @inlined_kernel
 def triangle_contacts(pair, f, g, out):
     """Adds the contacts of all that triangle f of the first and g of the second surface own, at most MOST_OF_TRIANGLES; returns
-    whether the triangles may cross."""
+    whether the triangles may cross, and up to which limit in m they have no contact (`clearance`)."""
     a, b, limit = pair.first, pair.second, pair.at.limit
     p, q = triangle_corners(a.vertices, a.triangles[f]), triangle_corners(pair.at.vertices, b.triangles[g])
     over_f = heights_of(q, vec(a.normals, f), p[0])
-    is_beyond = lie_beyond(over_f, limit)
-    if is_beyond and a.owned[f] & OWNED_CORNERS == 0:
-        return False
     over_g = heights_of(p, in_pair_axes(pair, FALSE, b.normals[g]), q[0])
+    clear = clearance(over_f, over_g, a.owned[f], b.owned[g])
+    if clear > limit:
+        return False, clear
     # a face bounds what is beside it in a valley too, so of corners and faces only the height decides
     of_f, of_g = a.owned[f] & low_corners(over_g, limit), b.owned[g] & low_corners(over_f, limit)
-    if (of_f | of_g) == 0 and (is_beyond or lie_beyond(over_g, limit)):
-        return False
     if (of_f | of_g) != 0:
         for i in range(3):
             if of_f & (1 << i):
@@ -74,7 +74,7 @@ def triangle_contacts(pair, f, g, out):
     if of_f != 0 and of_g != 0:
         border_contacts(pair, f, g, of_f, of_g, out)
     is_segment = b.triangles[g, 1] == b.triangles[g, 2]
-    return on_both_sides(over_f) and (is_segment or on_both_sides(over_g))
+    return on_both_sides(over_f) and (is_segment or on_both_sides(over_g)), clear
 
 
 @inlined_kernel
@@ -138,14 +138,17 @@ def first_lies_inside(table, meeting):
 
 
 @leaf_kernel
-def some_contacts(table, meeting, rows, row, out, crossed):
+def some_contacts(table, meeting, rows, row, out, crossed, clear):
     """Adds the contacts of rows of triangles from one on, and which of them are `Crossed`, until there may be no room for the
-    contacts of the next: the row at which it stopped."""
-    pair = pair_of(table, meeting)
+    contacts of the next: the row at which it stopped. clear: (k,) for what is clear of each row, or (0,)."""
+    pair, is_kept = pair_of(table, meeting), len(clear) > 0
     while row < len(rows) and out.used[0] + MOST_OF_TRIANGLES <= len(out.gap):
         f, g = rows[row, 0], rows[row, 1]
-        if triangle_contacts(pair, f, g, out):
+        may_cross, clear_of = triangle_contacts(pair, f, g, out)
+        if may_cross:
             note_if_crossing(pair, f, g, row, crossed)
+        if is_kept:
+            clear[row] = clear_of
         row += 1
     return row
 
@@ -158,14 +161,15 @@ def are_solids(table, meeting):
 
 
 @inner_kernel
-def all_triangle_contacts(table, meeting, rows):
-    """The contacts of rows (k, 2) of triangles, a `Buffer`, and those rows whose triangles cross."""
+def all_triangle_contacts(table, meeting, rows, clear):
+    """The contacts of rows (k, 2) of triangles, a `Buffer`, and those rows whose triangles cross; the `clearance` of each into
+    clear (k,), if it is not (0,)."""
     out = buffer(128)
     crossed = Crossed(np.empty(len(rows), np.int64), np.zeros(1, np.int64), np.empty((2, 3)), np.empty((2, 3), np.int64))
-    row = some_contacts(table, meeting, rows, NOTHING, out, crossed)
+    row = some_contacts(table, meeting, rows, NOTHING, out, crossed, clear)
     while row < len(rows):
         out = enlarged(out, out.used[0], 4 * len(out.gap))
-        row = some_contacts(table, meeting, rows, row, out, crossed)
+        row = some_contacts(table, meeting, rows, row, out, crossed, clear)
     return out, rows[crossed.rows[: crossed.used[0]]]
 
 
@@ -218,7 +222,7 @@ def contacts_set_in(table, meeting, near):
             meeting.swapped,
             meeting.stack,
         )
-        fresh, crossed = all_triangle_contacts(table, apart, rows)
+        fresh, crossed = all_triangle_contacts(table, apart, rows, np.empty(0))
         leave_out_beyond(fresh, meeting.limit)
         if len(crossed) > 0 or fresh.used[0] == 0:
             if found:
@@ -236,20 +240,33 @@ def contacts_set_in(table, meeting, near):
 
 
 @inner_kernel
-def surface_contacts(table, surfaces, turn, shift, limit, noise, scale, swapped):
-    """Contacts of two surfaces, (first, second), in the axes of the first: a `Buffer` with one row a feature, in their order.
+def surface_contacts(table, surfaces, pose, limit, noise, scale, swapped, walk):
+    """Contacts of two surfaces, (first, second), in the axes of the first: a `Buffer` with one row a feature, in their order,
+    and the `Walk` that they are from, the one given if it covers them.
 
-    turn (3, 3) and shift (3,) take the second's axes to the first's, which should be the surface with more triangles. scale: m,
-    the size of the smaller body. Normals are from the first to the second, or, if swapped, from the second to the first, and
-    features likewise.
+    pose: turn (3, 3) and shift (3,) take the second's axes to the first's, which should be the surface with more triangles.
+    scale: m, the size of the smaller body. Normals are from the first to the second, or, if swapped, from the second to the
+    first, and features likewise.
     """
-    first, second = surfaces
+    (first, second), (turn, shift) = surfaces, pose
     stack = np.empty(512, np.int64)
     own = table.vertices[table.first_vertex[first] : table.first_vertex[first + 1]]
     vertices = placed(table.vertices[table.first_vertex[second] : table.first_vertex[second + 1]], turn, shift)
     meeting = Meeting(first, second, own, vertices, own, vertices, turn, shift, limit, noise, scale, swapped, stack)
-    near = near_triangles(table, meeting)
-    out, crossed = all_triangle_contacts(table, meeting, near)
+    if covers(table, meeting, walk):
+        near, clear = still_near(table, meeting, walk, limit + noise), np.empty(0)
+    else:
+        near = near_triangles(table, meeting)
+        clear = np.empty(len(near))
+        walk = Walk(turn.copy(), shift.copy(), limit, near, clear)
+    out, crossed = all_triangle_contacts(table, meeting, near, clear)
+    return contacts_of_features(table, meeting, walk, out, crossed), walk
+
+
+@inner_kernel
+def contacts_of_features(table, meeting, walk, out, crossed):
+    """The contacts of two surfaces, of those `out` of their features, and of rows (k, 2) of triangles that cross."""
+    second, scale = meeting.second, meeting.scale
     coincides = len(crossed) == 0 and least_gap(out) <= FARTHEST * scale
     penetrates = out.used[0] == 0 and len(crossed) == 0 and first_lies_inside(table, meeting)
     if len(crossed) > 0:
@@ -259,6 +276,7 @@ def surface_contacts(table, surfaces, turn, shift, limit, noise, scale, swapped)
         else:
             penetrates = not least_gap(out) < 0.0
     if coincides and are_solids(table, meeting):
+        near = still_near(table, meeting, walk, np.inf)
         part, apart = contacts_set_in(table, meeting, near)
         if part:
             return one_a_feature(apart)

@@ -39,27 +39,33 @@ class Search(NamedTuple):
 
     cells: (., 10) corners of triangles and a depth in m that no point of theirs exceeds. queue: (t,) triangles, taken: (t,)
     which were in it, of the first surface and then of the second. known: (v,) m, how deep their vertices are at most inside of
-    the other solid, 0 outside and -1 where that was not asked yet. counts: (2,) how many cells there are, and how many middles
-    were asked about. on_edges: of the crossings.
+    the other solid, 0 outside and -1 where that was not asked yet. pierced: (e,) their edges that may pass through the other
+    surface. counts: (2,) how many cells there are, and how many middles were asked about. on_edges: of the crossings.
     """
 
     cells: NDArray[np.float64]
     queue: NDArray[np.int64]
     taken: NDArray[np.bool_]
     known: NDArray[np.float64]
+    pierced: NDArray[np.bool_]
     counts: NDArray[np.int64]
     on_edges: EdgeEnds
 
 
 @inner_kernel
-def search_of(table, meeting, on_edges):
-    """An empty one."""
+def search_of(table, meeting, on_edges, keys, is_torn):
+    """An empty one, of crossings with keys (k, 2, 3) as in `crossing`; is_torn: whether some may be missing."""
     s, t = meeting.first, meeting.second
     triangles = table.first_triangle[s + 1] - table.first_triangle[s] + table.first_triangle[t + 1] - table.first_triangle[t]
     vertices = len(meeting.own) + len(meeting.vertices)
     cells = np.empty((triangles + SPARE_CELLS, 10))
     taken, known = np.zeros(triangles, np.bool_), np.full(vertices, -1.0)
-    return Search(cells, np.empty(triangles, np.int64), taken, known, np.zeros(2, np.int64), on_edges)
+    own = table.first_edge[s + 1] - table.first_edge[s]
+    pierced = np.full(own + table.first_edge[t + 1] - table.first_edge[t], is_torn)
+    for row in range(len(keys)):
+        for end in range(2):
+            pierced[keys[row, end, 1] + (0 if keys[row, end, 0] == 1 else own)] = True
+    return Search(cells, np.empty(triangles, np.int64), taken, known, pierced, np.zeros(2, np.int64), on_edges)
 
 
 @leaf_kernel
@@ -119,11 +125,29 @@ def deeper_at_vertex(pair, own, other, v, depth, search):
 
 
 @leaf_kernel
+def share_sides(search, surface, f, first_row, first_edge):
+    """Lets the ends of each side of triangle f that does not pass through the other surface be inside or outside alike, if one
+    of them is known to be. first_row, first_edge: of the surface's vertices in `known` and of its edges in `pierced`."""
+    known = search.known
+    for k in range(3):
+        e = surface.triangle_edges[f, k]
+        one, other = first_row + surface.triangles[f, k], first_row + surface.triangles[f, k + 1 if k < 2 else 0]
+        if e < 0 or search.pierced[first_edge + e]:
+            continue
+        if known[one] < 0.0 and known[other] >= 0.0:
+            known[one] = np.inf if known[other] > 0.0 else 0.0
+        elif known[other] < 0.0 and known[one] >= 0.0:
+            known[other] = np.inf if known[one] > 0.0 else 0.0
+
+
+@leaf_kernel
 def gather(pair, keys, curve, which, own, other, depth, search):
     """Puts the triangles of a `Side` that cross along a curve, and those inside of the other solid that hang together with
     them, into the queue: how many, and the depth in m of the deepest vertex of these, no less than the one given."""
     surface = own.surface
-    offset = 0 if own.is_first else len(pair.first.triangles)
+    offset, first_row, first_edge = 0, 0, 0
+    if not own.is_first:
+        offset, first_row, first_edge = len(pair.first.triangles), len(pair.at.own), len(pair.first.edges)
     count = 0
     for row in range(len(keys)):
         if curve[row] != which:
@@ -144,7 +168,9 @@ def gather(pair, keys, curve, which, own, other, depth, search):
             if e < 0:
                 continue
             following = surface.triangles[f, k + 1 if k < 2 else 0]
+            share_sides(search, surface, f, first_row, first_edge)
             depth, inside = deeper_at_vertex(pair, own, other, v, depth, search)
+            share_sides(search, surface, f, first_row, first_edge)
             depth, also_inside = deeper_at_vertex(pair, own, other, following, depth, search)
             if inside or also_inside:
                 for slot in range(surface.beside_start[e], surface.beside_start[e + 1]):

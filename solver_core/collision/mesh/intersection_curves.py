@@ -268,8 +268,9 @@ def with_crossings(table, meeting, crossed, found):
     unclear, cosine = write_normals(table, meeting, ends, curve, ways)
     with_normal = ways[:, 3] > 0.0
     on_edges = edge_ends(keys)
+    search = search_of(table, meeting, on_edges, keys, is_torn)
     overlap = overlap_of_each_curve(table, meeting, ends, keys, on_edges, curve) if cosine < OPPOSED else curve
-    write_ways(table, meeting, ends, keys, curve, overlap, ways, search_of(table, meeting, on_edges))
+    write_ways(table, meeting, ends, keys, curve, overlap, ways, search)
     out = buffer(len(crossed))
     add_curves(table, meeting, ends, keys, curve, with_normal, ways, out)
     leave_out_overlaps(found, meeting.noise)

@@ -8,10 +8,21 @@ window). An edge both of whose ends are beyond one of them is farther away than 
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...compile.kernel import inlined_kernel
 from ...linalg.vec3 import dot, sub
 
-__all__ = ["are_apart", "edges_apart", "features_in_reach", "heights_of", "lie_beyond", "low_corners", "on_both_sides"]
+__all__ = [
+    "are_apart",
+    "clearance",
+    "edges_apart",
+    "features_in_reach",
+    "heights_of",
+    "lie_beyond",
+    "low_corners",
+    "on_both_sides",
+]
 
 
 @inlined_kernel
@@ -36,6 +47,28 @@ def low_corners(heights, limit):
 def lie_beyond(heights, limit):
     """Whether three heights over a plane are all on one side of it, farther than the limit."""
     return min(heights) > limit or max(heights) < -limit
+
+
+@inlined_kernel
+def beside(heights):
+    """How far in m three heights over a plane are all on one side of it, negative where they are on both."""
+    return max(min(heights), -max(heights))
+
+
+@inlined_kernel
+def least_of(heights, which):
+    """The least of those of three heights, either way, whose bits are set; inf for none."""
+    first = abs(heights[0]) if which & 1 else np.inf
+    second = abs(heights[1]) if which & 2 else np.inf
+    return min(first, second, abs(heights[2]) if which & 4 else np.inf)
+
+
+@inlined_kernel
+def clearance(heights, others, owned, owned_by_other):
+    """Up to which limit in m two triangles have no contact and do not cross: that of which one is all on one side of the other
+    one, with no corner that the other one owns near its plane. heights, others: of each one's corners over the other one;
+    owned: of `others`, bits as in a `SurfaceTable`."""
+    return max(min(beside(heights), least_of(others, owned)), min(beside(others), least_of(heights, owned_by_other)))
 
 
 @inlined_kernel

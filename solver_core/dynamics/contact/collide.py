@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...collision.contact_set import ContactSet
-from ...collision.detect import Scene, detect, detect_all, pairs_near
+from ...collision.detect import Scene, detect, detect_and_keep, pairs_near
+from ...collision.mesh.walks import KeptWalks
 from ..look_ahead.impacts import ImpactFinder
 from ..model.bodies import Bodies, State
 from ..model.held_together import HeldTogether
@@ -28,10 +29,16 @@ class Collider:
     """Finds contacts of a scene's n bodies."""
 
     def __init__(
-        self, bodies: Bodies, together: HeldTogether, impacts: ImpactFinder, deformation: Deformation, threads: int
+        self,
+        bodies: Bodies,
+        together: HeldTogether,
+        impacts: ImpactFinder,
+        deformation: Deformation,
+        kept: KeptWalks,
+        threads: int,
     ) -> None:
         self._bodies, self._impacts, self._deformation, self._threads = bodies, impacts, deformation, threads
-        self._together = together
+        self._together, self._kept = together, kept
         self._rest = rest_offsets(bodies.model.size)
 
     def contacts(
@@ -46,7 +53,7 @@ class Collider:
         reach = 2.0 * self._rest + self._impacts.turning_reach(twist, h) + self._deformation.reach(h)
         scene = Scene(state.position, turned, reach, h * twist[:, :3], model.collections, movable, excluded)
         whole = np.ones(len(reach), np.bool_) if every else self._deformation.bends
-        contacts = detect_all(shapes, scene, self._threads, whole)
+        contacts, self._kept.walks = detect_and_keep(shapes, scene, self._threads, whole, self._kept.walks)
         return self._deformation.spanning(contacts, state.position, turned, self._rest)
 
     def neighbours(self, state: State) -> Ints:

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from ...collision.contact_set import NO_CONTACTS, NO_OVERLAP, ContactSet, Overlap, deepest_of_pairs, merged, of_same_pairs
 from ...collision.detect import Scene, detect_all
+from ...collision.mesh.walks import KeptWalks
 from ...collision.time_of_impact import Motion
 from ...compile.kernel import kernel
 from ..model.bodies import Bodies, State
@@ -80,8 +81,16 @@ NOTHING_LATER = Later(NO_CONTACTS, False, 0.0, NO_OVERLAP)
 class LaterContacts:
     """Finds the contacts that come about in a step; made once for a scene."""
 
-    def __init__(self, bodies: Bodies, together: HeldTogether, impacts: ImpactFinder, deformation: Deformation):
+    def __init__(
+        self,
+        bodies: Bodies,
+        together: HeldTogether,
+        impacts: ImpactFinder,
+        deformation: Deformation,
+        kept: KeptWalks,
+    ):
         self._shapes, self._collections, self._together = bodies.shapes, bodies.model.collections, together
+        self._kept = kept
         self._size, self._movable = bodies.model.size, bodies.model.dof >= 0
         self._rest = rest_offsets(bodies.model.size)
         self._impacts, self._deformation = impacts, deformation
@@ -213,7 +222,7 @@ class LaterContacts:
         """Contacts of bodies at places (n, 3) and (n, 3, 3), as far as they reach (n,), of which one is movable (n,)."""
         still = np.zeros_like(position)
         scene = Scene(position, rotation, reach, still, self._collections, movable, self._together.excluded)
-        contacts = detect_all(self._shapes, scene, whole=self._deformation.bends)
+        contacts = detect_all(self._shapes, scene, whole=self._deformation.bends, walks=self._kept.walks)
         return self._deformation.spanning(contacts, position, rotation, self._rest)
 
     def _told_at_begin(self, contacts: ContactSet, time: Floats | float, motion: Motion) -> ContactSet:

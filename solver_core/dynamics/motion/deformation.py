@@ -115,9 +115,9 @@ class Deformation:
         return self._speed
 
     @property
-    def bends(self) -> NDArray[np.bool_] | None:
-        """(n,) which bodies bend, None where none does."""
-        return self._bends
+    def bends(self) -> NDArray[np.bool_]:
+        """(n,) which bodies bend."""
+        return np.zeros(len(self._speed), np.bool_) if self._bends is None else self._bends
 
     def bending_speed(self) -> Floats | float:
         """(n,) m/s: of the fastest points of bodies that bend, within them; 0 where nothing bends."""
@@ -149,6 +149,13 @@ class Deformation:
         for mesh in self._meshes:
             moves[mesh.body] = self._velocity[self._rows(mesh)].any()
         return moves
+
+    def never(self) -> NDArray[np.bool_]:
+        """(n,) whose surfaces never deform."""
+        deform = self.bends.copy()
+        for mesh in self._meshes:
+            deform[mesh.body] = True
+        return ~deform
 
     def modes_at(self, body_a: Ints, body_b: Ints, point: Floats, position: Floats, rotation: Floats) -> Floats | None:
         """(2, m, 3, r) world, what the modes of A and of B do to the surface at contacts; None where nothing bends there.
