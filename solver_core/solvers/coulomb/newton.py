@@ -53,6 +53,7 @@ LEAST_PENALTY, LARGEST_PENALTY = 1e-2, 1e7
 PENALTY_OF_JOINTS = 1e5  # at any penalty of contacts: what is linear needs no other
 RISE, FALL = 3.0, 0.1  # factors of the penalty, where Newton's method is quick, and where it does not come to an end
 QUICK_STEPS, MAX_STEPS = 5, 12  # of Newton's method
+MAX_UPHILL = 4  # whole steps among joints that bring nothing down: where pieces of the response meet these often lead on
 MAX_FALLS = 2  # of the penalty, one after the other
 WITHIN = 1e-2  # of the least natural map so far, that Newton's method leaves
 WITHIN_AT_MOST = 1e-4  # of the fastest velocity, in place of that map where it is larger
@@ -127,6 +128,7 @@ def _settle(law, operator, target, effort, v, trial):
     an end. The next multipliers are the response of the trial."""
     system, at = law.system, np.empty(v.size)
     last, factored, linear = np.inf, False, system.box.shape[0] > 0
+    uphill = MAX_UPHILL if linear else 0
     now = _imbalance(law, v, trial)
     for done in range(MAX_STEPS):
         if velocities_of_change(system, BOTH, trial.back, trial.speed) <= target:
@@ -140,13 +142,18 @@ def _settle(law, operator, target, effort, v, trial):
         step = -trial.gradient
         solve_lu_in_place(operator.blocks.structure, operator.factor, step)
         after = _search(law, v, step, now, trial, at)
-        if not after < now:
-            if fresh:
-                return -1
+        if not after < now and not fresh:
             # not along the step of a factor of another place
             factored = False
             now = _imbalance(law, v, trial)
             continue
+        if not after < now:
+            if uphill == 0:
+                return -1
+            uphill -= 1
+            for i in range(v.size):
+                at[i] = v[i] + step[i]
+            after = _imbalance(law, at, trial)
         now = after
         v[:] = at
     return -1
