@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The published algorithms, one a file."""
+"""Solvers of contact problems: a folder a paper, proposals to Staggered Projections, and the entry points of all."""

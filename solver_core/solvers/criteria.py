@@ -21,6 +21,7 @@ from ..compile.kernel import leaf_kernel
 __all__ = [
     "ACCEPTABLE",
     "COARSE",
+    "DESCENT",
     "FEW_BODIES",
     "HALVED",
     "INNER",
@@ -32,6 +33,7 @@ __all__ = [
     "OF_MENDED",
     "OF_STANDING",
     "ROUGHLY",
+    "SHORTEST_STEP",
     "SLOW_GAIN",
     "TARGET",
     "TIGHTER_A_TRY",
@@ -67,6 +69,8 @@ ROUGHLY = 1e-4  # of the fastest velocity times a compliance: what an answer may
 LEAST_HELD = 1e-8  # of the fastest velocity: no contact counts as broken that is left by less
 MAX_CHECKS = 600  # of residuals, in the alternating direction method
 SLOW_GAIN = 0.1  # of an error: what leaves more of it is slow
+# of Newton steps: as much of one is taken, halved as often as need be, as brings an error down by this part of it
+SHORTEST_STEP, DESCENT = 0.06, 0.1
 HALVED = 0.5  # of an error: what leaves more of it for long comes to nothing
 
 

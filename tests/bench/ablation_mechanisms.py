@@ -81,7 +81,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "the soft first penalty": Mechanism((Edit(NEWTON, "FIRST_PENALTIES = (1e2, 1e0, 1e1)", "FIRST_PENALTIES = (1e2, 1e1)"),)),
     "penalties that fall": Mechanism((Edit(NEWTON, "MAX_FALLS = 2 ", "MAX_FALLS = 0 "),)),
     "penalties that rise": Mechanism((Edit(NEWTON, "RISE, FALL = 3.0, 0.1 ", "RISE, FALL = 1.0, 0.1 "),)),
-    "steps uphill": Mechanism((Edit(NEWTON, "= 5, 12, 4 ", "= 5, 12, 0 "),)),
+    "steps uphill": Mechanism((Edit(NEWTON, "uphill = MAX_UPHILL if linear else 0", "uphill = 0"),), ("dolls 8",)),
     "from the nearest": Mechanism((Edit(CASCADE, "if turn == len(FIRST_PENALTIES) - 1 and near < coulomb", "if turn < 0"),)),
     "the nearest impulses": Mechanism(
         (

@@ -133,7 +133,7 @@ def prepare(system, impulse):
     operator = operator_of(system)
     work, state = workspace(operator), State(impulse, np.empty(system.velocity.size))
     measure(operator, np.inf, state)
-    start(system, operator.inverse, PENALTY, impulse, state.v, work.rho, work.x)
+    start(system, operator.kappa, PENALTY, impulse, state.v, work.rho, work.x)
     prepared = Prepared(operator, work, delassus_blocks(system), state, np.empty(state.v.size))
     fill_and_factorise(prepared)
     return prepared

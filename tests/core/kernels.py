@@ -14,8 +14,10 @@ from solver_core.compile.kernel import LEAF_OPTIONS
 own_leaf_kernel = njit(**(LEAF_OPTIONS | {"cache": False}))
 
 
-def callable_from_python(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """The kernel behind an entrance from Python."""
+def callable_from_python(kernel: Any) -> Callable[..., Any]:
+    """The kernel behind an entrance from Python; a part of a kernel has one of its own."""
+    if kernel.targetoptions.get("inline") == "always":
+        return kernel
 
     @njit
     def entrance(*arguments):

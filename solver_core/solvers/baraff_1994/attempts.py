@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...problem.result import Statistics
-from .index_sets import DEPENDENT, DRIVES, GIVEN_UP, PIVOTS, Sets
+from .index_sets import DEPENDENT, DRIVES, GIVEN_UP, PIVOTS, Unknowns, index_sets
 from .pivot import INTERRUPTED, compute_forces
+from .start import pivot_at_once, start
 
-__all__ = ["PROXIMAL", "STIFFEST", "SWEEPS", "Attempt", "Guess", "pivots_of", "plan", "run_until", "statistics"]
+__all__ = ["PROXIMAL", "STIFFEST", "SWEEPS", "Attempt", "Guess", "Outcome", "made", "pivots_of", "plan", "statistics"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -43,6 +44,17 @@ class Guess(NamedTuple):
     compliance: float
     opposing: float = 0.0
     improves: bool = True
+
+
+class Outcome(NamedTuple):
+    """The contacts taken in one order: how `compute_forces` ended, and what of the sets is asked for afterwards. force, change:
+    (n,) in the tangent axes of `frame`; counts: (4,)."""
+
+    ended: int
+    force: Floats
+    change: Floats
+    frame: Floats
+    counts: Indices
 
 
 class Attempt(NamedTuple):
@@ -77,13 +89,19 @@ def pivots_of(attempt: Attempt, has_static_friction: bool, left: int) -> int:
     return min(patience * (attempt.order.size + 1), left)
 
 
-def run_until(deadline: float, sets: Sets, order: Indices, scales: tuple[float, float], limit: int) -> int:
-    """`compute_forces` with a look at the clock between pivots."""
-    ended, cursor = INTERRUPTED, np.zeros(1, np.int64)
-    while ended == INTERRUPTED and sets.counts[PIVOTS] < limit and perf_counter() < deadline:
-        budget = min(limit, sets.counts[PIVOTS] + CHUNK)
-        ended = compute_forces(sets, order, cursor, *scales, budget)
-    return ended
+def made(
+    unknowns: Unknowns, scales: tuple[float, float], attempt: Attempt, known: Floats, limit: int, deadline: float
+) -> Outcome:
+    """What comes of an attempt of so many pivots, from known forces (n,), empty for none, if it is to use them; where there is
+    a deadline, with a look at the clock between pivots. scales: as of `zero_accelerations`."""
+    known, guess = attempt.known(known), attempt.guess[:2]
+    if deadline == np.inf:
+        return Outcome(*pivot_at_once(unknowns, known, *guess, attempt.order, scales, limit))
+    p, ended, cursor = index_sets(unknowns), INTERRUPTED, np.zeros(1, np.int64)
+    start(p, known, *guess, *scales)
+    while ended == INTERRUPTED and p.counts[PIVOTS] < limit and perf_counter() < deadline:
+        ended = compute_forces(p, attempt.order, cursor, *scales, min(limit, p.counts[PIVOTS] + CHUNK))
+    return Outcome(ended, p.force, p.change, p.frame, p.counts)
 
 
 def statistics(counts: Indices, attempts: int, begin: float) -> Statistics:

@@ -23,16 +23,15 @@ from ..criteria import TARGET
 from ..dense import DenseProblem, Layout, dense_problem, forces_from_impulse, impulse_from_forces, result_of
 from ..infeasible import contradiction
 from . import attempts
-from .attempts import Attempt, Guess
+from .attempts import Guess, Outcome
 from .coulomb_guess import coulomb_forces
-from .index_sets import PIVOTS, Unknowns, index_sets
+from .index_sets import PIVOTS, Unknowns
 from .pivot import ESTABLISHED, RAY
-from .start import ZERO_ACCELERATION, pivot_at_once, start, zero_accelerations
+from .start import ZERO_ACCELERATION, zero_accelerations
 
 __all__ = ["pivot"]
 
 Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 PIVOTS_A_CONTACT = 6400  # over all attempts
 COMPLIANCE = 0.1  # of A, over the tolerance, in attempts with friction from known forces
@@ -53,19 +52,6 @@ def _guesses(warm: bool, guess: bool, has_static_friction: bool, asymmetric: boo
     if asymmetric or not guess:
         return given
     return (given or (Guess(attempts.SWEEPS[0], 0.0),)) + tuple(Guess(0, less) for less in attempts.PROXIMAL)
-
-
-class Outcome(NamedTuple):
-    """The contacts taken in one order: how `compute_forces` ended, and what of the sets is asked for afterwards.
-
-    force: (n,) in the problem's own tangent axes, change: (n,) in those of `frame`.
-    """
-
-    ended: int
-    force: Floats
-    change: Floats
-    frame: Floats
-    counts: Indices
 
 
 class Candidate(NamedTuple):
@@ -124,15 +110,17 @@ def pivot(
         if opposed is None:
             continue
         known = opposed
-        outcome = _outcome(unknowns, scales, attempt, known, pivots, begin + time_limit)
+        limit = attempts.pivots_of(attempt, has_static_friction, pivots)
+        outcome = attempts.made(unknowns, scales, attempt, known, limit, begin + time_limit)
+        force = _in_own_axes(layout, outcome.frame, outcome.force)
         counts += outcome.counts
         tried += 1
-        candidate = _candidate(problem, layout, outcome.force, tolerance)
+        candidate = _candidate(problem, layout, force, tolerance)
         best = min(best, candidate, key=lambda one: one.grade)
         if not candidate.failed:
             status = Status.SOLVED
         if outcome.ended == ESTABLISHED:
-            known = outcome.force
+            known = force
         if outcome.ended == RAY and asymmetric and status is not Status.SOLVED:
             ray = _ray(problem, dense, outcome)
             if ray is not None:
@@ -156,23 +144,6 @@ def _opposed(dense: DenseProblem, mu: Floats, known: Floats, compliance: float, 
         return known
     near = known if known.size else np.zeros(dense.b.size)
     return coulomb_forces(dense, mu, near, compliance, at_rest)
-
-
-def _outcome(
-    unknowns: Unknowns, scales: tuple[float, float], attempt: Attempt, known: Floats, pivots: int, deadline: float
-) -> Outcome:
-    """What comes of an attempt, from known forces (n,), empty for none."""
-    layout = unknowns.layout
-    limit = attempts.pivots_of(attempt, bool((layout.friction >= 0).any()), pivots)
-    known, guess = attempt.known(known), attempt.guess[:2]
-    if deadline == np.inf:
-        ended, force, change, frame, counts = pivot_at_once(unknowns, known, *guess, attempt.order, scales, limit)
-    else:
-        p = index_sets(unknowns)
-        start(p, known, *guess, *scales)
-        ended = attempts.run_until(deadline, p, attempt.order, scales, limit)
-        force, change, frame, counts = p.force, p.change, p.frame, p.counts
-    return Outcome(ended, _in_own_axes(layout, frame, force), change, frame, counts)
 
 
 def _candidate(problem: ContactProblem, layout: Layout, forces: Floats, tolerance: float) -> Candidate:

@@ -4,45 +4,26 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import kernel
 from ...problem.result import Status
 from ..complementarity import LcpEnd, entry_sizes, is_ray, relative_residual, without_rounding
 from ..dense import Layout
 from . import attempts
-from .attempts import Attempt, Guess
-from .index_sets import FREE, PIVOTS, Unknowns, index_sets
-from .pivot import ESTABLISHED, RAY, compute_forces
-from .start import ZERO_ACCELERATION, start, zero_accelerations
+from .attempts import Guess
+from .index_sets import FREE, PIVOTS, Unknowns
+from .pivot import ESTABLISHED, RAY
+from .start import ZERO_ACCELERATION, zero_accelerations
 
 __all__ = ["pivot_lcp"]
 
 Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
-# numpy's: a Python literal in a named tuple triggers its own specialisation
-NO_BILATERAL: Any
-NO_TANGENTS: Any
-NO_BILATERAL = NO_TANGENTS = np.int64(0)
 GUESSED = (Guess(attempts.SWEEPS[0], 0.0),)
 GIVEN = (Guess(0, 0.0),)
 PROXIMAL_GUESSES = tuple(Guess(0, compliance) for compliance in attempts.PROXIMAL)
-
-
-class Outcome(NamedTuple):
-    """How `compute_forces` ended; the forces with what is negative of them left out, A f + b, and how far that is from a
-    solution; the last Delta f; counts (4,)."""
-
-    ended: int
-    force: Floats
-    acceleration: Floats
-    residual: float
-    change: Floats
-    counts: Indices
 
 
 def pivot_lcp(
@@ -56,82 +37,38 @@ def pivot_lcp(
     """
     begin = perf_counter()
     # without a start to keep to, that A is semidefinite may be found out on the way
-    symmetric = is_symmetric(A) and (start is None or _is_semidefinite(A))
+    symmetric = bool((A == A.T).all()) and (start is None or _is_semidefinite(A))
     # any positive forces will do: those in C are solved for
     known = np.zeros(0) if start is None else start.astype(np.float64)
     guesses = (GIVEN if start is not None else GUESSED if symmetric else ()) + (PROXIMAL_GUESSES if symmetric else ())
-    best, least = (np.zeros(b.size), b), np.inf
+    best, least, n = (np.zeros(b.size), b), np.inf, b.size
+    layout, scales = Layout(0, np.arange(n), np.full(n, FREE), 0), zero_accelerations(b, ZERO_ACCELERATION)
     counts, tried, pivots = np.zeros(4, np.int64), 0, max_iterations
-    for attempt in attempts.plan(b.size, guesses):
-        outcome = Outcome(*_outcome(A, b, symmetric, attempt, known, pivots, begin + time_limit))
+    for attempt in attempts.plan(n, guesses):
+        sizes, limit = entry_sizes(A, symmetric), attempts.pivots_of(attempt, False, pivots)
+        unknowns = Unknowns(np.ascontiguousarray(A.T), b, sizes, layout, np.zeros(n), symmetric)
+        outcome = attempts.made(unknowns, scales, attempt, known, limit, begin + time_limit)
+        force = np.maximum(outcome.force, 0.0)
+        acceleration = A @ force + b
+        residual = relative_residual(b, force, acceleration)
         counts += outcome.counts
         tried += 1
-        if outcome.residual < least:
-            best, least = (outcome.force, outcome.acceleration), outcome.residual
+        if residual < least:
+            best, least = (force, acceleration), residual
         if outcome.ended == ESTABLISHED:
-            if outcome.residual <= tolerance:
+            if residual <= tolerance:
                 stats = attempts.statistics(counts, tried, begin)
-                return LcpEnd(Status.SOLVED, outcome.force, outcome.acceleration, None, stats)
-            known = outcome.force
-        sizes = entry_sizes(A, symmetric)
+                return LcpEnd(Status.SOLVED, force, acceleration, None, stats)
+            known = force
         ray = without_rounding(sizes, outcome.change)
         if outcome.ended == RAY and is_ray(A, sizes, ray) and not (symmetric and _is_rounding(A, b, ray)):
             stats = attempts.statistics(counts, tried, begin)
-            return LcpEnd(Status.RAY, outcome.force, outcome.acceleration, ray / ray.max(), stats)
+            return LcpEnd(Status.RAY, force, acceleration, ray / ray.max(), stats)
         pivots -= int(outcome.counts[PIVOTS])
         if pivots <= 0 or perf_counter() >= begin + time_limit:
             break
         symmetric = symmetric and _is_semidefinite(A)
     return LcpEnd(Status.MAX_ITERATIONS, *best, None, attempts.statistics(counts, tried, begin))
-
-
-def _outcome(A: Floats, b: Floats, symmetric: bool, attempt: Attempt, known: Floats, pivots: int, deadline: float) -> Any:
-    """The fields of an `Outcome`, from known forces (n,), empty for none, if the attempt is to use them."""
-    limit = attempts.pivots_of(attempt, False, pivots)
-    known = attempt.known(known)
-    if deadline == np.inf:
-        return _attempt_at_once(A, b, symmetric, known, *attempt.guess[:2], attempt.order, limit)
-    sets, scales = _begin(A, b, symmetric, known, *attempt.guess[:2])
-    ended = attempts.run_until(deadline, sets, attempt.order, scales, limit)
-    return ended, *_answer(A, b, sets.force), sets.change, sets.counts
-
-
-@kernel
-def _attempt_at_once(A, b, symmetric, known, sweeps, compliance, order, limit):
-    """An attempt without a look at the clock. To hand the sets to Python and back takes as long as to solve for 50 contacts."""
-    p, (at_rest, negligible) = _begin(A, b, symmetric, known, sweeps, compliance)
-    ended = compute_forces(p, order, np.zeros(1, np.int64), at_rest, negligible, limit)
-    force, acceleration, residual = _answer(A, b, p.force)
-    return ended, force, acceleration, residual, p.change, p.counts
-
-
-@kernel
-def _begin(A, b, symmetric, known, sweeps, compliance):
-    """(the sets, started; what counts as zero acceleration, and what as one that cannot be driven away)."""
-    n = b.size
-    no_friction = Layout(NO_BILATERAL, np.arange(n), np.full(n, FREE, np.int64), NO_TANGENTS)
-    p = index_sets(Unknowns(A.T.copy(), b, entry_sizes(A, symmetric), no_friction, np.zeros(n), symmetric))
-    scales = zero_accelerations(b, ZERO_ACCELERATION)
-    start(p, known, sweeps, compliance, *scales)
-    return p, scales
-
-
-@kernel
-def _answer(A, b, force):
-    """Forces with what is negative of them left out, A f + b, and the residual of both."""
-    force = np.maximum(force, 0.0)
-    acceleration = A @ force + b
-    return force, acceleration, relative_residual(b, force, acceleration)
-
-
-@kernel
-def is_symmetric(A):
-    """Whether A is, exactly."""
-    for i in range(A.shape[0]):
-        for j in range(i):
-            if A[i, j] != A[j, i]:
-                return False
-    return True
 
 
 def _is_rounding(A: Floats, b: Floats, ray: Floats) -> bool:

@@ -138,7 +138,7 @@ def admm(operator, criteria, effort, state):
     x = work.x
     x_before, x_kept, best = np.empty_like(x), np.empty_like(x), impulse.copy()
     error, _ = measure(operator, criteria.acceptable, state)
-    start(operator.system, operator.inverse, ADMM_PENALTY, impulse, state.v, work.rho, x)
+    start(operator.system, operator.kappa, ADMM_PENALTY, impulse, state.v, work.rho, x)
     least, base, error_kept, jump, penalty = error, error, np.inf, FIRST_JUMP, ADMM_PENALTY
     factored, followed, jumped, checks, least_of_round = False, False, False, 0, np.inf
     for _ in range(criteria.max_checks):

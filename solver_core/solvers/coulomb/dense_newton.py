@@ -32,9 +32,8 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import splu
 
 from ...problem.coulomb import natural_maps, responses
-from ..criteria import INNER, ROUGHLY
+from ..criteria import DESCENT, INNER, ROUGHLY, SHORTEST_STEP
 from ..effort import LEAST, OVERDUE
-from .newton import SHORTEST_STEP
 
 __all__ = [
     "MAX_FACTORISATIONS",
@@ -123,7 +122,7 @@ def newton(island: Island, impulse: Floats, acceptable: float) -> tuple[Floats, 
         if not np.isfinite(step).all():
             return best.impulse, False, done + 1
         t, after = 1.0, _at(island, now.impulse + step)
-        while not after.error < (1.0 - 0.1 * t) * now.error and t >= SHORTEST_STEP:
+        while not after.error < (1.0 - DESCENT * t) * now.error and t >= SHORTEST_STEP:
             t *= 0.5
             after = _at(island, now.impulse + t * step)
         if not after.error < now.error:

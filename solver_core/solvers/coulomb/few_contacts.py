@@ -28,7 +28,7 @@ from ...problem.residuals import effective_masses, law_of_impulses, natural_erro
 from ...problem.result import Found, Result, Statistics, Status
 from ...problem.system import effective_inverse_mass, relative_velocities
 from ..block_operator import State, update_velocities
-from ..criteria import ACCEPTABLE, relative_target
+from ..criteria import ACCEPTABLE, DESCENT, SHORTEST_STEP, relative_target
 from ..effort import DONE, effort_of_a_step
 from ..kaufman_2008.projection import DISK
 from .cascade import PLAIN, Request, solve_system
@@ -41,7 +41,6 @@ Floats = NDArray[np.float64]
 MOST_FEW = 16  # contacts: of more, a factorisation takes longer than the way to the methods for many
 SWEEPS_OF_FEW = (4, 20)  # before Newton's method, and before it is tried once more
 STEPS_OF_FEW = 12
-HALVED_AT_MOST = 4  # of a Newton step that makes matters worse
 # compliances, over what contacts give way by themselves, in turn: the last, and where that comes to nothing all
 EVER_STIFFER = np.array([1.0, 0.3, 0.1, 0.03, 1e-2, 1e-3, 1e-4, 1e-6, 1e-9])
 LEAST_PIVOT = 1e-15  # of the largest entry of a matrix whose rows are near one
@@ -156,7 +155,7 @@ def _look(system, kappa, soft, state, velocity, y, slope, off):
             off[k, r] = y[r] - state.impulse[k, r]
             if kappa[k] > 0.0:
                 total += off[k, r] * off[k, r] / kappa[k]
-    return total
+    return np.sqrt(total)
 
 
 @kernel_part
@@ -261,14 +260,12 @@ def _newton(system, G, kappa, compliances, target, state):
                 break
             before[:] = state.impulse
             t, after = 1.0, np.inf
-            for _ in range(HALVED_AT_MOST + 1):
+            while t >= SHORTEST_STEP and not after < (1.0 - DESCENT * t) * now:
                 for k in range(m):
                     for r in range(3):
                         state.impulse[k, r] = before[k, r] + t * step[3 * k + r]
                 _velocities(G, free, state, velocity)
                 after = _look(system, kappa, soft, state, velocity, y, slope, off)
-                if after < now:
-                    break
                 t *= 0.5
             if not np.isfinite(after):
                 state.impulse[:] = before

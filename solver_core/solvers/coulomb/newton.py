@@ -39,7 +39,7 @@ from ..block_operator import (
     update_velocities,
     velocities_of_change,
 )
-from ..criteria import HALVED, SLOW_GAIN
+from ..criteria import DESCENT, HALVED, SHORTEST_STEP, SLOW_GAIN
 from ..effort import DONE, count_factorisation, patience, spent
 
 __all__ = ["FIRST_PENALTIES", "newton"]
@@ -52,11 +52,11 @@ FIRST_PENALTIES = (1e2, 1e0, 1e1)
 LEAST_PENALTY, LARGEST_PENALTY = 1e-2, 1e7
 PENALTY_OF_JOINTS = 1e5  # at any penalty of contacts: what is linear needs no other
 RISE, FALL = 3.0, 0.1  # factors of the penalty, where Newton's method is quick, and where it does not come to an end
-QUICK_STEPS, MAX_STEPS, MAX_UPHILL = 5, 12, 4  # of Newton's method
+QUICK_STEPS, MAX_STEPS = 5, 12  # of Newton's method
+MAX_UPHILL = 4  # whole steps among joints that bring nothing down: where pieces of the response meet these often lead on
 MAX_FALLS = 2  # of the penalty, one after the other
 WITHIN = 1e-2  # of the least natural map so far, that Newton's method leaves
 WITHIN_AT_MOST = 1e-4  # of the fastest velocity, in place of that map where it is larger
-SHORTEST_STEP = 0.06
 REUSE = 0.1  # of the imbalance: a factor that leaves no more of it a step is used again where joints, linear, prevail
 
 
@@ -114,7 +114,7 @@ def _factorise(operator, derivative, effort):
 def _search(law, v, step, now, trial, at):
     """The imbalance after as much of a step as brings it down, and whether any does; at (n,) := the velocities there."""
     t, after = 1.0, np.inf
-    while t >= SHORTEST_STEP and not after < (1.0 - 0.1 * t) * now:
+    while t >= SHORTEST_STEP and not after < (1.0 - DESCENT * t) * now:
         for i in range(v.size):
             at[i] = v[i] + t * step[i]
         after = _imbalance(law, at, trial)
@@ -127,7 +127,8 @@ def _settle(law, operator, target, effort, v, trial):
     """Newton's method for the velocities v (n,) of a law, within a target, m/s; returns its steps, -1 where it does not come to
     an end. The next multipliers are the response of the trial."""
     system, at = law.system, np.empty(v.size)
-    last, factored, linear, uphill = np.inf, False, system.box.shape[0] > 0, MAX_UPHILL
+    last, factored, linear = np.inf, False, system.box.shape[0] > 0
+    uphill = MAX_UPHILL if linear else 0
     now = _imbalance(law, v, trial)
     for done in range(MAX_STEPS):
         if velocities_of_change(system, BOTH, trial.back, trial.speed) <= target:
@@ -149,7 +150,6 @@ def _settle(law, operator, target, effort, v, trial):
         if not after < now:
             if uphill == 0:
                 return -1
-            # where pieces of the response meet, the whole step often leads on
             uphill -= 1
             for i in range(v.size):
                 at[i] = v[i] + step[i]
@@ -157,14 +157,6 @@ def _settle(law, operator, target, effort, v, trial):
         now = after
         v[:] = at
     return -1
-
-
-@kernel_part
-def _penalties(system, inverse, penalty, rho):
-    """rho (m,) of contacts, at a penalty, and of joints, kg."""
-    for k in range(rho.size):
-        total = inverse[k, 0] + inverse[k, 1] + inverse[k, 2]
-        rho[k] = 3.0 * (penalty if k < system.mu.size else PENALTY_OF_JOINTS) / total if total > 0.0 else 0.0
 
 
 @inner_kernel
@@ -187,7 +179,8 @@ def newton(operator, sides, first_penalty, criteria, effort, state):
         trial_v[:] = now.v
         before = effort[DONE]
         inner = WITHIN * min(least, WITHIN_AT_MOST * criteria.scale)
-        _penalties(system, operator.inverse, penalty, rho)
+        for k in range(m):
+            rho[k] = (penalty if k < system.mu.size else PENALTY_OF_JOINTS) * operator.kappa[k]
         steps = _settle(_Law(system, sides, rho, now.impulse), operator, inner, effort, trial_v, trial)
         if steps < 0:
             falls += 1

@@ -103,15 +103,10 @@ def extrapolate(x, before, times):
 
 
 @leaf_kernel
-def start(system, inverse, penalty, impulse, v, rho, x):
+def start(system, kappa, penalty, impulse, v, rho, x):
     """rho, penalty times the effective masses, and x = z + w such that impulse = -rho w and z are the velocities v, s added."""
     for k in range(rho.size):
-        total, rows = 0.0, 0
-        for r in range(3):
-            if inverse[k, r] > 0.0:
-                total += inverse[k, r]
-                rows += 1
-        rho[k] = penalty * rows / total if rows > 0 else 1.0
+        rho[k] = penalty * kappa[k] if kappa[k] > 0.0 else 1.0
         if k >= system.mu.size:
             rho[k] *= JOINT_FACTOR
         u, u1, u2 = _gap_velocity(system, k, v)
