@@ -40,7 +40,7 @@ def propose(operator, criteria, moving, effort, state):
         # what an equilibrium keeps of an error sets it in motion, and the impulses that stop it are those of no equilibrium
         return Found.START, error > criteria.target and not moving and system.box.shape[0] == 0
     if few and (exact or error <= NEAR_FOR_NEWTON * criteria.scale):
-        return Found.START, False
+        return Found.START, moving
     if system.offset.size - 1 > LARGE:
         return Found.START, error > criteria.fallback
     in_trees = operator.blocks.structure.target.size <= OF_A_TREE * (system.offset.size - 1)
