@@ -33,6 +33,7 @@ Flags = NDArray[np.bool_]
 
 MANY = 32  # bodies: the last digits of an island of no more are found soon
 JOINED = 0.1  # of the tolerance in motion: what is asked of islands with no fewer triples of rows of joints than contacts
+STANDS = 10.0  # times what Newton's method aims at: errors add up from the ground to the top of what stands
 AT_REST = 30.0  # tolerances: what equilibria that are solved to one leave bodies moving at
 
 
@@ -90,9 +91,9 @@ class MovingIslands:
 
 @kernel
 def stand_still(dof, offset, radius, gravity_speed, tolerance, v):
-    """Velocities (dof,) := 0 of rigid bodies of which no point is faster than what is aimed at for a tolerance, of the speed in
-    m/s that gravity gives in a step; radius: (n,) m. A body that bends may swing as slowly as that."""
-    slow = relative_target(tolerance, FALSE) * gravity_speed
+    """Velocities (dof,) := 0 of rigid bodies of which no point is faster than a few times what is aimed at for a tolerance, of
+    the speed in m/s that gravity gives in a step; radius: (n,) m. A body that bends may swing as slowly as that."""
+    slow = STANDS * relative_target(tolerance, FALSE) * gravity_speed
     for b in range(dof.size):
         if dof[b] < 0 or offset[dof[b] + 1] - offset[dof[b]] != RIGID:
             continue

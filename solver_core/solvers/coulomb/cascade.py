@@ -34,6 +34,7 @@ from ..criteria import (
     COARSE,
     LARGE,
     MAX_CHECKS,
+    OF_FIXED_POINT,
     Request,
     StoppingCriteria,
     criteria_at,
@@ -63,9 +64,7 @@ ACCELERATED, PLAIN, PUBLISHED = 0, 1, 2
 VARIANTS = {"accelerated": ACCELERATED, "plain": PLAIN, "published": PUBLISHED}
 
 TOO_FAST = 1e-5  # of the fastest velocity: what leaves a contact by more is no answer, however good the rest
-# Of Newton's aim, and times the effective inverse mass: what it aims at, and its first penalty, where what stands is solved
-# already; nearer than what may stand still, and than what is left as it is in the next step.
-FIXED, PENALTY_OF_STANDING = 1e-1, 1e5
+PENALTY_OF_STANDING = 1e5  # times the effective inverse mass: the first one of Newton's method, where what stands is solved
 PROGRESS = 0.1  # of the residual of the iteration before: a proposal that comes so near is taken, though it is no solution yet
 BROKEN = 10.0  # times a residual: what breaks contact has to be so much better than what holds it
 HOPELESS = 3  # iterations one after the other whose contact projection fails: friction is not what is wrong
@@ -131,7 +130,7 @@ def _try_newton(shared, moving, tries, errors, effort, state, nearest):
     found, penalty, wanted = State(start.copy(), state.v), FIRST_PENALTIES[turn], criteria
     if not moving and tries == 0 and near * criteria.scale <= criteria.acceptable:
         # the next step moves what this one leaves over, and then nothing stands
-        aim, scale = FIXED * criteria.target, criteria.scale
+        aim, scale = OF_FIXED_POINT * criteria.target, criteria.scale
         penalty, wanted = PENALTY_OF_STANDING, StoppingCriteria(aim, aim, criteria.fallback, scale, 0, MAX_CHECKS)
     reached = newton(operator, shared.sides, penalty, wanted, effort, found)
     if reached < near * criteria.scale:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ...compile.kernel import inner_kernel, kernel
 from ...problem.result import Found
 from ..block_operator import operator_of
-from ..criteria import COARSE, FEW_BODIES, LARGE, MAX_CHECKS, StoppingCriteria
+from ..criteria import COARSE, FEW_BODIES, LARGE, LEFT_STANDING, MAX_CHECKS, StoppingCriteria
 from ..effort import allow
 from .admm import admm
 from .gauss_seidel import sweeps
@@ -38,8 +38,9 @@ def propose(operator, criteria, moving, effort, state):
     exact = not (moving or criteria.acceptable >= 0.5 * COARSE * criteria.scale) or not state.impulse.any()
     if error <= criteria.acceptable:
         # what an equilibrium keeps of an error sets it in motion, and the impulses that stop it are those of no equilibrium
-        return Found.START, error > criteria.target and not moving and system.box.shape[0] == 0
+        return Found.START, error > LEFT_STANDING * criteria.target and not moving and system.box.shape[0] == 0
     if few and (exact or error <= NEAR_FOR_NEWTON * criteria.scale):
+        # what moves would be as far away after a projection
         return Found.START, moving
     if system.offset.size - 1 > LARGE:
         return Found.START, error > criteria.fallback
