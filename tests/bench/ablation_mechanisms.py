@@ -132,7 +132,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "tolerance in motion": Mechanism(
         (Edit(MOVING, "max(settings.tolerance, settings.moving_tolerance)", "settings.tolerance"),)
     ),
-    "what is slow stands still": Mechanism((Edit(MOVING, "if straight + radius[b] * turning <= slow:", "if slow < 0.0:"),)),
+    "what is slow stands still": Mechanism((Edit(MOVING, "fastest[root(parent, d)] <= slow:", "False:"),)),
     "steps that are known": Mechanism(
         (Edit("dynamics/pacing/standstill.py", "before == self._situation:", "before == ():"),),
         keeps_bits=True,
