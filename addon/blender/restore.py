@@ -226,9 +226,9 @@ def collection_to_leave(ob: Object, scene: Scene) -> Collection | None:
     a library override, and one that bends.
 
     Blender's simulation waits for all of its members, and what hangs on a member waits for the simulation: a circle, in which
-    Blender shows some object where it was a frame ago. In an override Blender keeps nothing of a rigid body: *Animated* would be
-    off when the file is opened again, and the bodies would have Blender's motion. And as its simulation begins, Blender measures
-    the meshes of all members and waits for none: one that another thread is bending at that moment is a crash.
+    Blender shows some object where it was a frame ago. In an override Blender keeps nothing of a rigid body: *Animated* would
+    be off when the file is opened again, and the bodies would have Blender's motion. And as its simulation begins, Blender
+    measures the meshes of all members and waits for none: one that another thread is bending at that moment is a crash.
     """
     world = scene.rigidbody_world
     collection = world.collection if world is not None else None

@@ -69,22 +69,25 @@ class Factor(NamedTuple):
 def without_rounding(matrix: Any, rounding: Rounding, name: str = "G") -> tuple[Any, Rounded | None]:
     """The mean of a finite square matrix, dense or sparse, and its transpose; and what was given, where that is less exact than
     it was computed. Raises ValueError naming two entries that differ by more than rounding, or at all where that is refused."""
+    if not issparse(matrix) and np.array_equal(matrix, matrix.T):
+        return matrix, None
     skew = matrix - matrix.T
-    size = np.abs(skew)
-    largest, scale = float(size.max()) if matrix.shape[0] else 0.0, _largest(matrix)
-    if largest > EXACT_ASYMMETRY * scale:
-        i, j = np.unravel_index(int(size.argmax()), matrix.shape)
-        if largest > ASYMMETRY_MENDED * scale or rounding is Rounding.REFUSE:
-            both = f"{name}[{i}, {j}] = {float(matrix[i, j])!r} but {name}[{j}, {i}] = {float(matrix[j, i])!r}"
-            told = f"{name} must be symmetric: {both}"
-            mended = "" if largest > ASYMMETRY_MENDED * scale else "; which rounding='repair' mends"
-            raise ValueError(told + mended)
-        return 0.5 * (matrix + matrix.T), Rounded(csr_matrix(matrix), largest / scale, 0.0)
-    return 0.5 * (matrix + matrix.T), None
+    # each difference is there with both signs
+    largest, scale = float(skew.max()) if matrix.shape[0] else 0.0, _largest(matrix)
+    mean = 0.5 * (matrix + matrix.T)
+    if largest <= EXACT_ASYMMETRY * scale:
+        return mean, None
+    if largest > ASYMMETRY_MENDED * scale or rounding is Rounding.REFUSE:
+        i, j = np.unravel_index(int(np.abs(skew).argmax()), matrix.shape)
+        both = f"{name}[{i}, {j}] = {float(matrix[i, j])!r} but {name}[{j}, {i}] = {float(matrix[j, i])!r}"
+        told = f"{name} must be symmetric: {both}"
+        mended = "" if largest > ASYMMETRY_MENDED * scale else "; which rounding='repair' mends"
+        raise ValueError(told + mended)
+    return mean, Rounded(csr_matrix(matrix), largest / scale, 0.0)
 
 
 def _largest(matrix: Any) -> float:
-    return float(np.abs(matrix).max()) if matrix.shape[0] else 0.0
+    return max(float(matrix.max()), -float(matrix.min())) if matrix.shape[0] else 0.0
 
 
 def factor_by_island(symmetric: Any, group: Ints, rounding: Rounding = Rounding.REFUSE) -> Factor:
@@ -196,12 +199,16 @@ def _factor(block: Floats, scale: float, most: float) -> tuple[Floats, float]:
         return _by_eigenvalues(block, scale, most)
     # to between 1/2 and 2, by powers of two, which is exact
     size = np.ldexp(1.0, np.frexp(np.where(empty, 1.0, diagonal))[1] // 2)
-    scaled = block / size[:, None] / size
-    lower, order, rank, _ = PIVOTED_CHOLESKY(scaled, tol=rows * EPSILON, lower=1)
+    inverse = 1.0 / size
+    scaled = block * inverse[:, None]
+    scaled *= inverse
+    # its transpose is the same matrix in LAPACK's order
+    lower, order, rank, _ = PIVOTED_CHOLESKY(scaled.T, tol=rows * EPSILON, lower=1)
     order = order - 1
-    triangle = np.tril(lower)[:, :rank]
+    triangle = np.tril(lower[:, :rank])
     last = order[rank:]
-    if np.abs(scaled[np.ix_(last, last)] - triangle[rank:] @ triangle[rank:].T).max(initial=0.0) > LEFT_OVER:
+    left = scaled[np.ix_(last, last)] - triangle[rank:] @ triangle[rank:].T
+    if _largest(left) > LEFT_OVER:
         return _by_eigenvalues(block, scale, most)
     factor = np.empty((rows, rank))
     factor[order] = triangle

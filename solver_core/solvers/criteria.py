@@ -26,10 +26,12 @@ __all__ = [
     "HALVED",
     "INNER",
     "LARGE",
+    "LEFT_STANDING",
     "MAX_CHECKS",
     "NEAR_FOR_NEWTON",
     "OF_A_GUESS",
     "OF_FEW",
+    "OF_FIXED_POINT",
     "OF_MENDED",
     "OF_STANDING",
     "ROUGHLY",
@@ -56,6 +58,9 @@ TARGET, TARGET_OF_MOVING = 1e-3, 1e-1
 # Of what is acceptable, what large islands that stand are solved to: what is left over moves them by as much in each step,
 # until they are solved again.
 OF_STANDING = 0.1 / ACCEPTABLE
+# Of what projections and Newton's method aim at, for what stands: what is left as it is, and, at last, aimed at, which rounding
+# does not always allow. What may stand still is more than both (`dynamics/model/moving.py`), or nothing ever would.
+LEFT_STANDING, OF_FIXED_POINT = 5.0, 1e-1
 LEAST_AIMED, MOST_AIMED = 1e-10, 1e-4  # tolerances beyond which the target does not follow: rounding, and what costs nothing
 WITHIN_SUBDOMAINS = 0.7  # of what is acceptable, that subdomains are solved to
 INNER = 0.1  # of what a method aims at, that Newton's method within it is solved to

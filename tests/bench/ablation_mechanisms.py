@@ -16,6 +16,7 @@ __all__ = ["MECHANISMS", "Edit", "Mechanism", "edited"]
 CASCADE = "solvers/coulomb/cascade.py"
 NEWTON = "solvers/coulomb/newton.py"
 FIRST_ORDER = "solvers/coulomb/first_order.py"
+STAGGERED = "solvers/kaufman_2008/staggered.py"
 ADMM = "solvers/coulomb/admm.py"
 SUBDOMAINS = "solvers/coulomb/subdomains.py"
 FEW = "solvers/coulomb/few_contacts.py"
@@ -90,6 +91,13 @@ MECHANISMS: Mapping[str, Mechanism] = {
         )
     ),
     "Newton's method": Mechanism((Edit(CASCADE, "if by_newton or (proposes and i > 0):", "if i < 0:"),)),
+    "few that move begin with Newton": Mechanism(
+        (Edit(FIRST_ORDER, "return Found.START, moving", "return Found.START, False"),)
+    ),
+    "what stands goes on to a fixed point": Mechanism(
+        (Edit(CASCADE, "if not moving and tries == 0 and near", "if tries < 0 and near"),), ("card house 15",)
+    ),
+    "iterations that change nothing": Mechanism((Edit(STAGGERED, "if off <= shared.criteria.acceptable:", "if off < 0.0:"),)),
     "joints begin with Newton": Mechanism((Edit(FIRST_ORDER, "if system.box.shape[0] > 0 and (in", "if False and (in"),)),
     # many bodies
     "sweeps": Mechanism(
@@ -140,7 +148,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "tolerance in motion": Mechanism(
         (Edit(MOVING, "max(settings.tolerance, settings.moving_tolerance)", "settings.tolerance"),)
     ),
-    "what is slow stands still": Mechanism((Edit(MOVING, "if straight + radius[b] * turning <= slow:", "if slow < 0.0:"),)),
+    "what is slow stands still": Mechanism((Edit(MOVING, "fastest[root(parent, d)] <= slow:", "False:"),)),
     "steps that are known": Mechanism(
         (Edit("dynamics/pacing/standstill.py", "before == self._situation:", "before == ():"),),
         keeps_bits=True,

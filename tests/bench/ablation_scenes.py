@@ -128,6 +128,7 @@ SCENES: dict[str, Scene] = {
 USUAL = (*(name for name in CAPTURED if name not in RANDOM), *SCENES)
 # what is run only for the mechanisms that name it
 SCENES |= {
+    "card house 15": Scene("stands", partial(plain.card_house, levels=15), 16),
     "cubes 216, exact": Scene("large", of_heaps("cubes", 216), 6, EXACT, first=30),
     "cubes 1000": Scene("large", of_heaps("cubes", 1000), 2, first=30),
     "cubes 1000, 2 threads": Scene("large", of_heaps("cubes", 1000), 2, first=30, threads=2),

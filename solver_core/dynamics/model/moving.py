@@ -33,6 +33,7 @@ Flags = NDArray[np.bool_]
 
 MANY = 32  # bodies: the last digits of an island of no more are found soon
 JOINED = 0.1  # of the tolerance in motion: what is asked of islands with no fewer triples of rows of joints than contacts
+STANDS = 10.0  # times what Newton's method aims at: errors add up from the ground to the top of what stands
 AT_REST = 30.0  # tolerances: what equilibria that are solved to one leave bodies moving at
 
 
@@ -63,9 +64,10 @@ class MovingIslands:
         now, of_bodies = begin.velocities, (self.tumbling, self.members, self._asked)
         return who_tumbles(system, begin.model.dof, now, begin.gravity_speed, self._tolerances, of_bodies)
 
-    def stop_what_stands(self, begin: Begin, v: Floats) -> None:
-        """Velocities (dof,) := 0 of bodies that are no faster than the solver's error, all points of them."""
-        stand_still(begin.model.dof, begin.offset, self._radius, begin.gravity_speed, self._tolerance, v)
+    def stop_what_stands(self, begin: Begin, system: System, v: Floats) -> None:
+        """Velocities (dof,) := 0 of islands in which nothing is faster than the solver's error, all points of all bodies."""
+        bodies = begin.offset, system.body_a, system.body_b
+        stand_still(begin.model.dof, bodies, self._radius, begin.gravity_speed, self._tolerance, v)
 
     def rest(self) -> None:
         """Know of a step in which the solver moves nobody."""
@@ -89,18 +91,26 @@ class MovingIslands:
 
 
 @kernel
-def stand_still(dof, offset, radius, gravity_speed, tolerance, v):
-    """Velocities (dof,) := 0 of rigid bodies of which no point is faster than what is aimed at for a tolerance, of the speed in
-    m/s that gravity gives in a step; radius: (n,) m. A body that bends may swing as slowly as that."""
-    slow = relative_target(tolerance, FALSE) * gravity_speed
+def stand_still(dof, bodies, radius, gravity_speed, tolerance, v):
+    """Velocities (dof,) := 0 of the rigid bodies of islands in which no point of any is faster than a few times what is aimed
+    at for a tolerance, of the speed in m/s that gravity gives in a step; radius: (n,) m. bodies: offset, body_a and body_b of
+    a `System`. A body that bends may swing as slowly as that."""
+    offset, body_a, body_b = bodies
+    slow, parent = STANDS * relative_target(tolerance, FALSE) * gravity_speed, np.arange(offset.size - 1)
+    for k in range(body_a.size):
+        if body_a[k] >= 0 and body_b[k] >= 0:
+            join(parent, body_a[k], body_b[k])
+    fastest = np.zeros(parent.size)
     for b in range(dof.size):
         if dof[b] < 0 or offset[dof[b] + 1] - offset[dof[b]] != RIGID:
             continue
-        own = v[offset[dof[b]] : offset[dof[b] + 1]]
+        own, first = v[offset[dof[b]] : offset[dof[b] + 1]], root(parent, dof[b])
         straight = np.sqrt(own[0] * own[0] + own[1] * own[1] + own[2] * own[2])
         turning = np.sqrt(own[3] * own[3] + own[4] * own[4] + own[5] * own[5])
-        if straight + radius[b] * turning <= slow:
-            own[:] = 0.0
+        fastest[first] = max(fastest[first], straight + radius[b] * turning)
+    for d in range(parent.size):
+        if offset[d + 1] - offset[d] == RIGID and fastest[root(parent, d)] <= slow:
+            v[offset[d] : offset[d + 1]] = 0.0
 
 
 @kernel

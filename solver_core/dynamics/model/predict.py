@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...collision.contact_set import NO_CONTACTS, ContactSet
-from ...compile.kernel import kernel, leaf_kernel
+from ...compile.kernel import kernel, kernel_part, leaf_kernel
 from ..motion.free_rotation import rotate_freely
 from ..motion.rotation import rotate_by, write_matrix
 from .bodies import RIGID, Model, State
@@ -208,6 +208,40 @@ def _world_inertia(rotation, inertia, out):
             out[i, j] = s
 
 
+@leaf_kernel
+def _about_axes(rotation, axes, moments, world, inverse):
+    """world := R A diag(moments) A^T R^T, the inertia tensor, of which A has the principal axes; and its inverse."""
+    for i in range(3):
+        for j in range(3):
+            world[i, j], inverse[i, j] = 0.0, 0.0
+    for k in range(3):
+        x, y, z = axes[0, k], axes[1, k], axes[2, k]
+        u = rotation[0, 0] * x + rotation[0, 1] * y + rotation[0, 2] * z
+        v = rotation[1, 0] * x + rotation[1, 1] * y + rotation[1, 2] * z
+        t = rotation[2, 0] * x + rotation[2, 1] * y + rotation[2, 2] * z
+        for moment, out in ((moments[k], world), (1.0 / moments[k], inverse)):
+            out[0, 0] += moment * u * u
+            out[1, 1] += moment * v * v
+            out[2, 2] += moment * t * t
+            out[0, 1] += moment * u * v
+            out[0, 2] += moment * u * t
+            out[1, 2] += moment * v * t
+    for out in (world, inverse):
+        out[1, 0], out[2, 0], out[2, 1] = out[0, 1], out[0, 2], out[1, 2]
+
+
+@kernel_part
+def _about_free_axes(rotation, inertia, lock, world, inverse):
+    """world := R I R^T of a body that may not turn about every axis, and its inverse: a locked axis neither turns nor couples
+    to the others."""
+    _world_inertia(rotation, inertia, world)
+    for i in range(3):
+        for j in range(3):
+            if i != j and (lock[3 + i] == 0.0 or lock[3 + j] == 0.0):
+                world[i, j] = 0.0
+    inverse[:] = np.linalg.inv(world)
+
+
 @kernel
 def predict(model, state, prescribed, h, force_time, out):
     """Fill a `Prediction` for a step of h seconds.
@@ -215,9 +249,8 @@ def predict(model, state, prescribed, h, force_time, out):
     prescribed: (n, 6) twists over this step of the bodies that the solver does not move. force_time: the time in s over which
     forces act.
     """
-    half = np.empty((3, 3))
-    world = np.empty((3, 3))
-    middle = np.empty(4)
+    half, world, inverse = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    middle, w = np.empty(4), np.empty(3)
     for b in range(model.dof.size):
         write_matrix(state.orientation[b], out.rotation[b])
         d = model.dof[b]
@@ -229,19 +262,16 @@ def predict(model, state, prescribed, h, force_time, out):
         locked = is_locked(model.lock[b])
         if locked:
             _world_inertia(out.rotation[b], model.inertia[b], world)
-            w = np.linalg.solve(world, momentum)
+            w[:] = np.linalg.solve(world, momentum)
             rotate_by(state.orientation[b], 0.5 * h * w[0], 0.5 * h * w[1], 0.5 * h * w[2], middle)
+            write_matrix(middle, half)
+            _about_free_axes(half, model.inertia[b], model.lock[b], world, inverse)
         else:
             rotate_freely(state.orientation[b], momentum, model.axes[b], model.moments[b], 0.5 * h, middle)
-        write_matrix(middle, half)
-        _world_inertia(half, model.inertia[b], world)
+            write_matrix(middle, half)
+            _about_axes(half, model.axes[b], model.moments[b], world, inverse)
         for i in range(3):
-            for j in range(3):
-                # a locked axis neither turns nor couples to the others
-                if i != j and (model.lock[b, 3 + i] == 0.0 or model.lock[b, 3 + j] == 0.0):
-                    world[i, j] = 0.0
-        w = np.linalg.solve(world, momentum)
-        inverse = np.linalg.inv(world)
+            w[i] = inverse[i, 0] * momentum[0] + inverse[i, 1] * momentum[1] + inverse[i, 2] * momentum[2]
         out.mass[d] = 0.0
         out.inverse_mass[d] = 0.0
         for i in range(3):

@@ -34,7 +34,7 @@ from ...problem.system import (
 )
 from ...solvers.block_operator import State, update_velocities
 from ...solvers.coulomb.cascade import ACCELERATED, Request, is_large, propose_beforehand, solve_system
-from ...solvers.criteria import ACCEPTABLE, LARGE, relative_target
+from ...solvers.criteria import ACCEPTABLE, LARGE, LEFT_STANDING, relative_target
 from ...solvers.effort import DONE, OVERDUE, WORK
 from ...solvers.kaufman_2008.staggered import residual
 from ...threads.side_by_side import ends_of_runs, side_by_side
@@ -221,7 +221,7 @@ def _solve_busy(part, request, variant, effort, impulse, v, history):
 def _good_enough(tolerance, moving):
     """Relative residuals of impulses given that `solve_island` would leave as they are: an iteration from there, which takes
     what projections need first, ends where it begins."""
-    return ACCEPTABLE * tolerance if moving else relative_target(tolerance, moving)
+    return ACCEPTABLE * tolerance if moving else LEFT_STANDING * relative_target(tolerance, moving)
 
 
 @kernel

@@ -131,7 +131,7 @@ class StepSolver:
         system = blow.problem.system
         of_joints = joints, (held, about)
         problem, v, totals, is_loose, pushes = self._solve_bounces(begin, blow.problem, of_joints, bounces, moved)
-        self._moving.stop_what_stands(begin, v)
+        self._moving.stop_what_stands(begin, problem.system, v)
         totals = after(blow.factorisations, totals)
         remembered = problem.approach, taken(problem, v)
         problem.impulse[:] += blow.impulse

@@ -29,7 +29,19 @@ from ...problem.residuals import natural_error, scales
 from ...problem.result import Found, Status
 from ...problem.system import System
 from ..block_operator import State, update_velocities
-from ..criteria import ACCEPTABLE, COARSE, HALVED, LARGE, Request, criteria_at, is_held, relative_target
+from ..criteria import (
+    ACCEPTABLE,
+    COARSE,
+    HALVED,
+    LARGE,
+    MAX_CHECKS,
+    OF_FIXED_POINT,
+    Request,
+    StoppingCriteria,
+    criteria_at,
+    is_held,
+    relative_target,
+)
 from ..effort import DONE, OVERDUE, allow, patience, spent
 from ..kaufman_2008.staggered import (
     Answer,
@@ -53,6 +65,7 @@ ACCELERATED, PLAIN, PUBLISHED = 0, 1, 2
 VARIANTS = {"accelerated": ACCELERATED, "plain": PLAIN, "published": PUBLISHED}
 
 TOO_FAST = 1e-5  # of the fastest velocity: what leaves a contact by more is no answer, however good the rest
+PENALTY_OF_STANDING = 1e5  # times the effective inverse mass: the first one of Newton's method, where what stands is solved
 PROGRESS = 0.1  # of the residual of the iteration before: a proposal that comes so near is taken, though it is no solution yet
 BROKEN = 10.0  # times a residual: what breaks contact has to be so much better than what holds it
 HOPELESS = 3  # iterations one after the other whose contact projection fails: friction is not what is wrong
@@ -101,11 +114,12 @@ def _measured(shared, tolerance, state):
 
 
 @kernel_part
-def _try_newton(shared, tries, errors, effort, state, nearest):
+def _try_newton(shared, moving, tries, errors, effort, state, nearest):
     """Newton's method with the penalty whose turn it is, the last of them from the nearest impulses so far; returns the natural
     map of the nearest state, relative, and whether what was found is taken, in which case it is the impulses of the state.
 
-    errors: natural map of the nearest and Coulomb residual of the last iteration, relative. Both states are brought up to date.
+    moving: whether the system is known to be no structure; what is one, and solved, goes on to a fixed point. errors: natural
+    map of the nearest and Coulomb residual of the last iteration, relative. Both states are brought up to date.
     """
     (near, coulomb), criteria, operator = errors, shared.criteria, shared.operator
     if tries == 0:
@@ -114,8 +128,12 @@ def _try_newton(shared, tries, errors, effort, state, nearest):
         near = error / criteria.scale
     turn = tries % len(FIRST_PENALTIES)
     start = nearest.impulse if turn == len(FIRST_PENALTIES) - 1 and near < coulomb else state.impulse
-    found = State(start.copy(), state.v)
-    reached = newton(operator, shared.sides, FIRST_PENALTIES[turn], criteria, effort, found)
+    found, penalty, wanted = State(start.copy(), state.v), FIRST_PENALTIES[turn], criteria
+    if not moving and tries == 0 and near * criteria.scale <= criteria.acceptable:
+        # the next step moves what this one leaves over, and then nothing stands
+        aim, scale = OF_FIXED_POINT * criteria.target, criteria.scale
+        penalty, wanted = PENALTY_OF_STANDING, StoppingCriteria(aim, aim, criteria.fallback, scale, 0, MAX_CHECKS)
+    reached = newton(operator, shared.sides, penalty, wanted, effort, found)
     if reached < near * criteria.scale:
         near = reached / criteria.scale
         take(nearest, found)
@@ -168,7 +186,7 @@ def solve_island(system, request, proposes, effort, state, history):
         done = i + 1
         found = found if i == 0 else Found.STAGGERING
         if by_newton or (proposes and i > 0):
-            near, taken = _try_newton(shared, tries, (near, coulomb), effort, state, nearest)
+            near, taken = _try_newton(shared, request.moving, tries, (near, coulomb), effort, state, nearest)
             found = Found.NEWTON if taken else found
             tries += 1
             if i > 0 and spent(effort):

@@ -10,7 +10,17 @@ from __future__ import annotations
 from ...compile.kernel import kernel, kernel_part
 from ...problem.result import Found
 from ..block_operator import measure, operator_of
-from ..criteria import COARSE, FEW_BODIES, INNER, LARGE, MAX_CHECKS, NEAR_FOR_NEWTON, OF_FEW, StoppingCriteria
+from ..criteria import (
+    COARSE,
+    FEW_BODIES,
+    INNER,
+    LARGE,
+    LEFT_STANDING,
+    MAX_CHECKS,
+    NEAR_FOR_NEWTON,
+    OF_FEW,
+    StoppingCriteria,
+)
 from ..effort import allow
 from .admm import admm
 from .gauss_seidel import sweeps
@@ -36,9 +46,10 @@ def propose(operator, criteria, moving, effort, state):
     exact = not (moving or criteria.acceptable >= OF_FEW * COARSE * criteria.scale) or not state.impulse.any()
     if error <= criteria.acceptable:
         # what an equilibrium keeps of an error sets it in motion, and the impulses that stop it are those of no equilibrium
-        return Found.START, error > criteria.target and not moving and system.box.shape[0] == 0
+        return Found.START, error > LEFT_STANDING * criteria.target and not moving and system.box.shape[0] == 0
     if few and (exact or error <= NEAR_FOR_NEWTON * criteria.scale):
-        return Found.START, False
+        # what moves would be as far away after a projection
+        return Found.START, moving
     if system.offset.size - 1 > LARGE:
         return Found.START, error > criteria.fallback
     in_trees = operator.blocks.structure.target.size <= OF_A_TREE * (system.offset.size - 1)

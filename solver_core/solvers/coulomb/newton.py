@@ -161,8 +161,9 @@ def _settle(law, operator, target, effort, v, trial):
 
 @inner_kernel
 def newton(operator, sides, first_penalty, criteria, effort, state):
-    """Improve a state until its natural map is at most `criteria.target`, or `criteria.acceptable` and slow to fall, or is not
-    halved any more; returns it, m/s. sides: of a friction polygon, 0 for the disk."""
+    """Improve a state until its natural map is at most `criteria.target`, or `criteria.acceptable` and slow to fall, or
+    `criteria.fallback` and that at the largest penalty, or is not halved any more; returns it, m/s. sides: of a friction
+    polygon, 0 for the disk."""
     system, impulse = operator.system, state.impulse
     m, n, rho = impulse.shape[0], state.v.size, np.empty(impulse.shape[0])
     trial = _Trial(np.zeros((m, 3)), np.zeros((m, 3, 3)), np.empty(n), np.empty(n), np.empty((m, 3)))
@@ -201,6 +202,6 @@ def newton(operator, sides, first_penalty, criteria, effort, state):
             mark, progressed = least, effort[DONE]
         if steps <= QUICK_STEPS:
             penalty = min(RISE * penalty, LARGEST_PENALTY)
-        if effort[DONE] == before and penalty == LARGEST_PENALTY:
+        if penalty == LARGEST_PENALTY and (effort[DONE] == before or (slow and least <= criteria.fallback)):
             break
     return least
