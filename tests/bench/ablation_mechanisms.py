@@ -97,7 +97,6 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "what stands goes on to a fixed point": Mechanism(
         (Edit(CASCADE, "if not moving and tries == 0 and near", "if tries < 0 and near"),), ("card house 15",)
     ),
-    "iterations that change nothing": Mechanism((Edit(STAGGERED, "if off <= shared.criteria.acceptable:", "if off < 0.0:"),)),
     "joints begin with Newton": Mechanism((Edit(FIRST_ORDER, "if system.box.shape[0] > 0 and (in", "if False and (in"),)),
     # many bodies
     "sweeps": Mechanism(

@@ -176,6 +176,8 @@ def solve_island(system, request, proposes, effort, state, history):
     into_cones(system, impulse)
     best, least = State(impulse.copy(), state.v.copy()), np.inf
     found, by_newton = _propose(shared, request, effort, state) if proposes else (Found.START, False)
+    # where time is over contact comes first, which is intact in nothing that was proposed
+    by_newton = by_newton and not spent(effort)
     if by_newton:
         least, _ = _measured(shared, tolerance, state)
         take(best, state)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import FALSE, inner_kernel, kernel, kernel_part, leaf_kernel
-from ...problem.residuals import natural_error, relative_coulomb, scales
+from ...problem.residuals import relative_coulomb, scales
 from ...problem.result import Found, Status
 from ...problem.system import apply_inverse_mass, relative_velocity
 from ..block_operator import (
@@ -29,7 +29,6 @@ from ..block_operator import (
     State,
     generalised_impulse,
     operator_of,
-    update_velocities,
     velocity_after,
 )
 from ..criteria import ACCEPTABLE, MAX_CHECKS, StoppingCriteria, is_held, relative_target
@@ -191,13 +190,6 @@ def iterate(shared, effort, state, answer):
     """
     system, impulse, before = shared.operator.system, state.impulse, effort[DONE]
     velocity = np.empty((impulse.shape[0], 3))
-    update_velocities(system, state)
-    off = natural_error(system, impulse, state.v, shared.operator.kappa, shared.sides)
-    if off <= shared.criteria.acceptable:
-        # neither projection improves on what is good enough, and both maps are parts of this one
-        gap_velocities(system, state.v, velocity)
-        take(answer, state)
-        return Iterate(off, relative_residual(shared, state, velocity), 0.0, residual(system, impulse, state.v), 0, 0)
     radius = np.zeros(impulse.shape[0])
     off, f = _project(shared, CONTACT, radius, effort, state)  # line 5
     of_contact = effort[DONE] - before

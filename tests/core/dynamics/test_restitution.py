@@ -234,9 +234,10 @@ def one_by_one(speeds, masses, restitution: float):
 @pytest.mark.parametrize("moving", [1, 2])
 def test_as_many_balls_go_out_of_a_row_as_come_in_whatever_its_gaps(gap, moving):
     spec = touching_row([3.0] * moving + [0.0] * (7 - moving), [1.0] * 7, gap, 1.0, along=(0.3, -0.8, 0.5))
-    frames = sc.Simulation(spec, fps=240.0, substeps=1).run(80)
+    frames = sc.Simulation(spec, fps=240.0, substeps=1, tolerance=1e-8).run(80)
     speeds = np.linalg.norm(frames[-1].velocities[:, :3], axis=1)
-    np.testing.assert_allclose(speeds, [0.0] * (7 - moving) + [3.0] * moving, atol=3e-6)
+    # of two steps with impacts each may leave a hundred-millionth of 3 m/s, in each of six contacts
+    np.testing.assert_allclose(speeds, [0.0] * (7 - moving) + [3.0] * moving, atol=3.6e-7)
 
 
 @pytest.mark.parametrize("scale", [0.01, 1.0, 50.0])
