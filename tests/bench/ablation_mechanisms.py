@@ -16,7 +16,6 @@ __all__ = ["MECHANISMS", "Edit", "Mechanism", "edited"]
 CASCADE = "solvers/coulomb/cascade.py"
 NEWTON = "solvers/coulomb/newton.py"
 FIRST_ORDER = "solvers/coulomb/first_order.py"
-STAGGERED = "solvers/kaufman_2008/staggered.py"
 ADMM = "solvers/coulomb/admm.py"
 SUBDOMAINS = "solvers/coulomb/subdomains.py"
 FEW = "solvers/coulomb/few_contacts.py"
