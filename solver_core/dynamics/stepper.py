@@ -39,7 +39,7 @@ from .model.moving import MovingIslands
 from .model.predict import Begin, predicted_step
 from .model.prescribed import Prescribed
 from .motion.deformation import Deformation
-from .pacing.parts import Parts
+from .pacing.parts import MAX_MISSES, Parts
 from .pacing.standstill import Situation, Standstill, anything_moves, as_it_was_remembered
 from .pacing.successions import first_of_some
 from .sleeping import Sleep, laid_asleep, none_remembered
@@ -169,20 +169,18 @@ class Stepper:
         parts = Parts(self.step)
         # every attempt advances or is refused, and only so many are
         while parts.left > 0.0:
-            outcome = self._attempt(step + 1.0 - parts.left / self.step, parts.h, parts.cuts, parts.turns)
+            outcome = self._attempt(step + 1.0 - parts.left / self.step, parts)
             if isinstance(outcome, Cut):
                 parts.refuse(outcome)
             else:
                 rows.append(outcome)
-                parts.accept()
+                parts.accept(outcome["status"] == Status.SOLVED)
         return rows
 
-    def _attempt(self, at: float, h: float, cuts: int, turns: int = 0) -> dict[str, Any] | Cut:
-        """Advance by h seconds; or leave all as it is and return where it has to be cut.
-
-        at: the begin, in time steps since the first frame. cuts: how many are still allowed; with none, it advances. turns: how
-        many impacts of the step have had a part of their own.
-        """
+    def _attempt(self, at: float, parts: Parts) -> dict[str, Any] | Cut:
+        """Advance by the next part; or leave all as it is and return where it has to be cut. at: its begin, in time steps since
+        the first frame."""
+        h, cuts = parts.h, parts.cuts
         begin = self._begin(at, h)
         contacts = begin.contacts
         distant = self._impacts.distant(contacts, begin.bodies.predicted, h)
@@ -200,7 +198,7 @@ class Stepper:
         while True:
             solve = partial(self._solver.solve, begin, self.state, joints, memory, known, partial(self._moved, begin))
             solution = solve(contacts, cuts > 0)
-            refused = self._refused(begin, solution, cuts) or self._turn(begin, solution, cuts, turns, solve)
+            refused = self._refused(begin, solution, parts) or self._turn(begin, solution, parts, solve)
             if refused is not None:
                 return refused
             moved = self._moved(begin, solution.v, solution.apart)
@@ -219,7 +217,7 @@ class Stepper:
             later = self._later.find(begin.contacts, contacts, self.state, motion, moved, impacts, begin.awake)
             tries.append(Attempt(solution, moved, impacts, later))
             if self._wake_met(later.contacts, begin.awake):
-                return self._attempt(at, h, cuts, turns)
+                return self._attempt(at, parts)
             if not len(later.contacts) or len(tries) >= (MAX_TRIES if solution.may_collide_further else FEW_TRIES):
                 break
             # what was held once stays held, or two motions that each let in the other's overlap would take turns
@@ -242,23 +240,20 @@ class Stepper:
         moved = self._moved(begin, begin.unknowns(twist))
         return contacts.without(self._later.passed_by(contacts, turning, moved, twist, begin.h))
 
-    def _refused(self, begin: Begin, solution: Solution, cuts: int) -> Cut | None:
+    def _refused(self, begin: Begin, solution: Solution, parts: Parts) -> Cut | None:
         """Where a step has to be cut for what its solution says alone; None where it has not."""
-        if cuts == 0 or not solution.may_improve:
+        if parts.cuts == 0 or not solution.may_improve:
             return None
         if solution.is_loose:
             return Cut(0.5 * begin.h, repeatedly=True)
-        # of a whole step each half is another problem, and problems that are missed are rare
-        is_missed = solution.totals.status == Status.MAX_ITERATIONS and begin.h >= begin.single
-        return Cut(0.5 * begin.h, repeatedly=False) if is_missed else None
+        is_missed = solution.totals.status == Status.MAX_ITERATIONS and parts.misses < MAX_MISSES
+        return Cut(0.5 * begin.h, repeatedly=False, is_miss=True) if is_missed else None
 
-    def _turn(
-        self, begin: Begin, solution: Solution, cuts: int, turns: int, solve: Callable[[ContactSet], Solution]
-    ) -> Cut | None:
-        """Where a step has to be cut for impacts that follow each other, of which so many had their turn; None where not."""
-        if cuts == 0 or not solution.may_improve:
+    def _turn(self, begin: Begin, solution: Solution, parts: Parts, solve: Callable[[ContactSet], Solution]) -> Cut | None:
+        """Where a step has to be cut for impacts that follow each other; None where it has not."""
+        if parts.cuts == 0 or not solution.may_improve:
             return None
-        first = first_of_some(begin, solution, self.state.position, turns, solve)
+        first = first_of_some(begin, solution, self.state.position, parts.turns, solve)
         return Cut(first, repeatedly=False, is_turn=True) if first < begin.h else None
 
     def _begin(self, at: float, h: float) -> Begin:

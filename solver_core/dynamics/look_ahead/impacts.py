@@ -37,11 +37,12 @@ DISTANT_OFFSETS = 4.0  # rest offsets: what comes farther than its half extent i
 
 class Cut(NamedTuple):
     """A step refused: the time in s after which it has to end, whether each that follows it in the same time step has to be no
-    longer, and whether that is so that an impact has its turn (`successions.py`)."""
+    longer, and whether that is so that an impact has its turn (`successions.py`), or because it was not solved."""
 
     time: float
     repeatedly: bool
     is_turn: bool = False
+    is_miss: bool = False
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from solver_core.dynamics.contact.material_rules import rules_of
 from solver_core.dynamics.look_ahead.impacts import NO_IMPACTS, Cut
 from solver_core.dynamics.model.rest_gaps import rest_offsets
 from solver_core.dynamics.motion.rotation import matrices
-from solver_core.dynamics.pacing.parts import MAX_CUTS
+from solver_core.dynamics.pacing.parts import MAX_CUTS, Parts
 from solver_core.dynamics.solve.separation import leave_what_gets_worse
 from solver_core.dynamics.stepper import MAX_TRIES
 from solver_core.geometry.shapes import build_shapes
@@ -270,9 +270,9 @@ def test_a_step_refused_for_an_impact_at_its_very_end_may_still_be_refused_for_a
     simulation = sc.Simulation(scene, substeps=1)
     asked, step, advance = [], 1.0 / 24.0, simulation._steps._attempt
 
-    def attempt(at, h, cuts, turns):
-        asked.append((h, cuts))
-        return Cut(h, repeatedly=False) if len(asked) == 1 else advance(at, h, cuts, turns)
+    def attempt(at, parts):
+        asked.append((parts.h, parts.cuts))
+        return Cut(parts.h, repeatedly=False) if len(asked) == 1 else advance(at, parts)
 
     simulation._steps._attempt = attempt
     simulation.advance()
@@ -330,7 +330,7 @@ def test_a_step_is_cut_at_an_impact_of_two_unless_one_is_in_a_large_island_in_mo
     simulation = sc.Simulation(SceneSpec((plate, shot), gravity=NO_GRAVITY, fps=240.0), substeps=1)
     simulation._steps.moving.look = lambda begin, system: (np.full(1, 1e-6), np.zeros(1, dtype=bool))
     simulation._steps.moving.members[1] = in_motion
-    outcome = simulation._steps._attempt(0.0, h, MAX_CUTS)
+    outcome = simulation._steps._attempt(0.0, Parts(h))
     if in_motion:
         assert not isinstance(outcome, Cut)
         assert simulation._steps.state.position[1, 2] > 0.0

@@ -53,6 +53,19 @@ def test_what_has_to_be_short_repeatedly_stays_short_until_eight_parts_went_well
     assert parts.cuts == MAX_CUTS
 
 
+def test_misses_are_counted_from_one_solved_part_to_the_next():
+    """A step of which no part is solved is soon taken as it is; where shorter parts are, the next one may be cut as well."""
+    parts = Parts(STEP)
+    miss = Cut(0.5 * STEP, repeatedly=False, is_miss=True)
+    parts.refuse(miss)
+    parts.refuse(miss)
+    assert (parts.h, parts.misses) == (0.25 * STEP, 2)
+    parts.accept(is_solved=False)
+    assert parts.misses == 2
+    parts.accept(is_solved=True)
+    assert parts.misses == 0
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_parts_come_to_the_whole_step_and_refusals_to_an_end(seed):
     random = np.random.default_rng(seed)
