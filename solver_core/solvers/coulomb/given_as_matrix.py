@@ -33,7 +33,7 @@ from ...problem.system import System, relative_velocities
 from ..by_islands import WIDE
 from ..criteria import ACCEPTABLE, COARSE, HALVED, TIGHTER_A_TRY
 from ..effort import OVERDUE, deadline_timer, effort_of_a_step
-from .admm import ADMM_PENALTY, CHANGE, ITERATIONS_A_CHECK, LAST_ADMM_PENALTY
+from .admm import ADMM_PENALTY, ITERATIONS_A_CHECK
 from .dense_newton import Island, continuation, island_of, natural_map, solver, with_diagonal
 from .splitting import RELAXATION
 
@@ -84,27 +84,26 @@ def solve_matrix_island(island: Island, impulse: Floats, tolerance: float, faste
     error = natural_map(island, impulse).max(initial=0.0)
     if error <= acceptable or fastest == 0.0:
         return impulse, Found.START, 0
-    impulse, error, cost = _first_order(island, impulse, max(acceptable, ACCEPTABLE * COARSE * fastest), effort)
+    impulse, error = _first_order(island, impulse, max(acceptable, ACCEPTABLE * COARSE * fastest), effort)
     if error <= acceptable:
-        return impulse, Found.ADMM, cost
+        return impulse, Found.ADMM, 1
     impulse, _, more = continuation(island, impulse, acceptable, fastest, effort)
-    return impulse, Found.NEWTON, cost + more
+    return impulse, Found.NEWTON, 1 + more
 
 
-def _first_order(island: Island, impulse: Floats, acceptable: float, effort: Indices) -> tuple[Floats, float, int]:
-    """Impulses (k, 3) improved until their natural map is at most `acceptable` or that takes too long, their natural map, and
-    the factorisations."""
+def _first_order(island: Island, impulse: Floats, acceptable: float, effort: Indices) -> tuple[Floats, float]:
+    """Impulses (k, 3) improved until their natural map is at most `acceptable` or that takes too long, and their natural map,
+    with one factorisation.
+
+    With one penalty: what it does not solve is left to Newton's method, which is sooner there than it is at a lower one.
+    """
     rho = np.where(island.kappa > 0.0, ADMM_PENALTY * island.kappa, 1.0)[:, None]
     u = island.velocity(impulse)
     u[:, 0] += island.mu * np.linalg.norm(u[:, 1:], axis=1)
     x = u - impulse / rho
-    best, least = impulse, np.inf
-    base, looks, cost, penalty = np.inf, 0, 0, ADMM_PENALTY
-    solve = None
+    best, least, base, looks = impulse, np.inf, np.inf, 0
+    solve = solver(with_diagonal(island.matrix, np.repeat(1.0 / rho[:, 0], 3)), symmetric=True)
     for done in range(1, FIRST_ORDER_ITERATIONS + 1):
-        if solve is None:
-            solve = solver(with_diagonal(island.matrix, np.repeat(1.0 / rho[:, 0], 3)), symmetric=True)
-            cost += 1
         w = -project_onto_cones(island.mu, -x)
         z = x - w
         pull = z - w
@@ -117,18 +116,13 @@ def _first_order(island: Island, impulse: Floats, acceptable: float, effort: Ind
         error = natural_map(island, impulse).max()
         if error < least:
             best, least = impulse, error
-        if error <= acceptable or not np.isfinite(error) or effort[OVERDUE] > 0:
-            break
         looks += 1
         if error < HALVED * base:
             base, looks = error, 0
-        elif looks >= LOOKS_WITHOUT_HALF:
-            if penalty <= LAST_ADMM_PENALTY:
-                break
-            x = x + (1.0 - 1.0 / CHANGE) * impulse / rho
-            rho, penalty = rho * CHANGE, penalty * CHANGE
-            base, looks, solve = error, 0, None
-    return best, least, cost
+        is_over = error <= acceptable or not np.isfinite(error) or effort[OVERDUE] > 0
+        if is_over or looks >= LOOKS_WITHOUT_HALF:
+            break
+    return best, least
 
 
 def solve_sparse(problem: ContactProblem, tolerance: float, time_limit: float, start: Floats | None) -> Result:
