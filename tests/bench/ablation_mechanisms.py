@@ -82,13 +82,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "penalties that fall": Mechanism((Edit(NEWTON, "MAX_FALLS = 2 ", "MAX_FALLS = 0 "),)),
     "penalties that rise": Mechanism((Edit(NEWTON, "RISE, FALL = 3.0, 0.1 ", "RISE, FALL = 1.0, 0.1 "),)),
     "steps uphill": Mechanism((Edit(NEWTON, "uphill = MAX_UPHILL if linear else 0", "uphill = 0"),), ("dolls 8",)),
-    "from the nearest": Mechanism((Edit(CASCADE, "if turn == len(FIRST_PENALTIES) - 1 and near < coulomb", "if turn < 0"),)),
-    "the nearest impulses": Mechanism(
-        (
-            Edit(CASCADE, "if turn == len(FIRST_PENALTIES) - 1 and near < coulomb", "if turn < 0"),
-            Edit(CASCADE, "if near < np.inf and effort[OVERDUE] == 0:", "if near < 0.0:"),
-        )
-    ),
+    "the nearest impulses": Mechanism((Edit(CASCADE, "if near < np.inf and effort[OVERDUE] == 0:", "if near < 0.0:"),)),
     "Newton's method": Mechanism((Edit(CASCADE, "if by_newton or (proposes and i > 0):", "if i < 0:"),)),
     "few that move begin with Newton": Mechanism(
         (Edit(FIRST_ORDER, "return Found.START, moving", "return Found.START, False"),)
@@ -105,7 +99,9 @@ MECHANISMS: Mapping[str, Mechanism] = {
         )
     ),
     "ADMM": Mechanism((Edit(ADMM, "for _ in range(criteria.max_checks):", "for _ in range(0 * criteria.max_checks):"),)),
-    "lower penalties of ADMM": Mechanism((Edit(ADMM, "return CHANGE, least_of_round", "return 0.0, least_of_round"),)),
+    "lower penalties of ADMM": Mechanism(
+        (Edit(ADMM, "return CHANGE, least_of_round", "return 0.0, least_of_round"),), ("block of 6859",)
+    ),
     "extrapolation of ADMM": Mechanism((Edit(ADMM, "jumped = followed and error > DRIFTING * before", "jumped = False"),)),
     "domains": Mechanism((Edit(SUBDOMAINS, "MOST_TOGETHER = 6000", "MOST_TOGETHER = 10**9"),), ("block of 6859",)),
     "regions": Mechanism(

@@ -125,7 +125,7 @@ SCENES: dict[str, Scene] = {
     "rods of 1991": Scene("papers", published.rods_of_1991, 40),
     "bar on four feet": Scene("papers", published.bar_on_four_feet, 40),
 }
-USUAL = (*(name for name in CAPTURED if name not in RANDOM), *SCENES)
+USUAL = (*(name for name in CAPTURED if name not in RANDOM), "any friction", *SCENES)
 # what is run only for the mechanisms that name it
 SCENES |= {
     "card house 15": Scene("stands", partial(plain.card_house, levels=15), 16),

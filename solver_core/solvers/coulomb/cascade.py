@@ -115,8 +115,8 @@ def _measured(shared, tolerance, state):
 
 @kernel_part
 def _try_newton(shared, moving, tries, errors, effort, state, nearest):
-    """Newton's method with the penalty whose turn it is, the last of them from the nearest impulses so far; returns the natural
-    map of the nearest state, relative, and whether what was found is taken, in which case it is the impulses of the state.
+    """Newton's method with the penalty whose turn it is; returns the natural map of the nearest state so far, relative, and
+    whether what was found is taken, in which case it is the impulses of the state.
 
     moving: whether the system is known to be no structure; what is one, and solved, goes on to a fixed point. errors: natural
     map of the nearest and Coulomb residual of the last iteration, relative. Both states are brought up to date.
@@ -126,9 +126,8 @@ def _try_newton(shared, moving, tries, errors, effort, state, nearest):
         update_velocities(operator.system, nearest)
         error = natural_error(operator.system, nearest.impulse, nearest.v, operator.kappa, shared.sides)
         near = error / criteria.scale
-    turn = tries % len(FIRST_PENALTIES)
-    start = nearest.impulse if turn == len(FIRST_PENALTIES) - 1 and near < coulomb else state.impulse
-    found, penalty, wanted = State(start.copy(), state.v), FIRST_PENALTIES[turn], criteria
+    penalty, wanted = FIRST_PENALTIES[tries % len(FIRST_PENALTIES)], criteria
+    found = State(state.impulse.copy(), state.v)
     if not moving and tries == 0 and near * criteria.scale <= criteria.acceptable:
         # the next step moves what this one leaves over, and then nothing stands
         aim, scale = OF_FIXED_POINT * criteria.target, criteria.scale
