@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import inlined_kernel, inner_kernel, kernel_part, leaf_kernel
+from ..compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from ..linalg.vec3 import distance2, set_vec, vec
 from .reduction import FEW_CONTACTS, MOST_CONTACTS, choose
 
@@ -70,7 +70,7 @@ class Manifold(NamedTuple):
     kept: NDArray[np.bool_]
 
 
-@inner_kernel
+@kernel_part
 def empty_manifold():
     """For the contacts of one pair."""
     return Manifold(

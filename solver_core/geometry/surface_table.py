@@ -275,7 +275,7 @@ def _normalise(vector):
         vector[k] *= scale
 
 
-@leaf_kernel
+@kernel_part
 def _height(vertices, i, j, off):
     """Distance of a vertex from the line through two others."""
     start = vec(vertices, i)

@@ -263,7 +263,7 @@ def surface_contacts(table, surfaces, pose, limit, noise, scale, swapped, walk):
     return contacts_of_features(table, meeting, walk, out, crossed), walk
 
 
-@inner_kernel
+@kernel_part
 def contacts_of_features(table, meeting, walk, out, crossed):
     """The contacts of two surfaces, of those `out` of their features, and of rows (k, 2) of triangles that cross."""
     second, scale = meeting.second, meeting.scale

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, kernel_part, leaf_kernel
+from ...compile.kernel import FALSE, TRUE, inlined_kernel, kernel_part, leaf_kernel
 from ...linalg.vec3 import add, distance2, divided, midpoint, vec
 from .mesh_pair import point_in_axes_of, side_contains, side_of
 from .pass_through import EdgeEnds, inner_end
@@ -52,7 +52,7 @@ class Search(NamedTuple):
     on_edges: EdgeEnds
 
 
-@inner_kernel
+@kernel_part
 def search_of(table, meeting, on_edges, keys, is_torn):
     """An empty one, of crossings with keys (k, 2, 3) as in `crossing`; is_torn: whether some may be missing."""
     s, t = meeting.first, meeting.second
@@ -68,7 +68,7 @@ def search_of(table, meeting, on_edges, keys, is_torn):
     return Search(cells, np.empty(triangles, np.int64), taken, known, pierced, np.zeros(2, np.int64), on_edges)
 
 
-@leaf_kernel
+@kernel_part
 def depth_inside(pair, other, point, shallow, enough):
     """How deep a point is inside of a solid, the `Side` of one of the two, in m; outside, minus its distance from it, as far as
     that is below `enough`, else -inf. If nothing is below `enough`: no more than `shallow` for what is no deeper, wherever."""

@@ -255,7 +255,7 @@ def add_curves(table, meeting, ends, keys, curve, with_normal, ways, out):
             add_crossing(pair, ends, keys, row, ways[curve[row]], out)
 
 
-@inner_kernel
+@kernel_part
 def with_crossings(table, meeting, crossed, found):
     """Contacts that features have made, in a `Buffer`, with those of curves in the place of what overlaps there; whether there
     was a curve without a normal, and whether one was torn. crossed: rows (k, 2) of triangles that cross."""
@@ -294,7 +294,7 @@ def add_passage(table, meeting, ends, keys, way, out):
             add_crossing(pair, ends, keys, row, way, out)
 
 
-@inner_kernel
+@kernel_part
 def with_passage(table, meeting, crossed, found):
     """Contacts in a `Buffer` with those of crossings that bound no volume: of a sheet or a segment that passes right through,
     so that neither curves nor vertices tell of it. The other arguments are those of `with_crossings`."""

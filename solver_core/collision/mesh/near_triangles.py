@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import FALSE, inlined_kernel, inner_kernel, leaf_kernel
+from ...compile.kernel import FALSE, inlined_kernel, inner_kernel, kernel_part, leaf_kernel
 from ...geometry.surface_table import LEAF
 from ...linalg.vec3 import vec
 from .mesh_pair import in_pair_axes, pair_of
@@ -113,7 +113,7 @@ def walk(table, meeting, bounds, box, size, rows, count):
     return size, count
 
 
-@inner_kernel
+@kernel_part
 def near_triangles(table, meeting):
     """Pairs of triangles whose boxes come within the limit: rows (k, 2)."""
     t = meeting.second

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import inlined_kernel, inner_kernel, leaf_kernel
+from ...compile.kernel import inlined_kernel, inner_kernel, kernel_part, leaf_kernel
 from ...linalg.disjoint_sets import join, root
 from ...linalg.vec3 import distance2, dot, negative, norm2, sub, vec
 from .crossings import ONE, OTHER
@@ -116,7 +116,7 @@ def join_overlaps(table, meeting, ends, keys, on_edges, curve, parent, pierced):
         parent[row] = root(parent, row)
 
 
-@inner_kernel
+@kernel_part
 def overlap_of_each_curve(table, meeting, ends, keys, on_edges, curve):
     """(k,) for each crossing the overlap that its curve bounds, numbered by one of its crossings. Of two solids."""
     s, t = meeting.first, meeting.second
@@ -205,7 +205,7 @@ def passes(pair, ends, keys, row):
     return True
 
 
-@leaf_kernel
+@kernel_part
 def shorter_way_out_of_face(pair, point, f, way):
     """Takes the normal of a triangle of the first surface for the way (4,) of the second one out, which passes through it at
     the point, if it is shorter; of a sheet's either way."""

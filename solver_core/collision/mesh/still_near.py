@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, leaf_kernel
+from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, kernel_part, leaf_kernel
 from ...linalg.vec3 import add, distance2, divided, dot, norm, rotated, rotated_back, sub, vec
 from .mesh_pair import pair_of
 from .near_triangles import are_farther, put_bounds
@@ -19,7 +19,7 @@ from .queries import triangle_corners
 __all__ = ["covers", "still_near"]
 
 
-@leaf_kernel
+@kernel_part
 def turned_since(meeting, walk):
     """By how much of its distance from the axis a point moves as the second surface turns in the axes of the first since a
     walk: 2 sin(angle / 2), which is the norm of the difference of the two matrices over the root of 2."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import FALSE, kernel, leaf_kernel
+from ...compile.kernel import FALSE, kernel, kernel_part, leaf_kernel
 from ...geometry.hulls import convex_hull
 from ...geometry.shapes import HULL, MESH, PLANE, ShapeTable
 from ...geometry.surface_depth import triangle_depths
@@ -133,7 +133,7 @@ def take_scratch(shapes, slot, mesh):
             shapes.rotation[slot, i, j] = shapes.rotation[mesh, i, j]
 
 
-@leaf_kernel
+@kernel_part
 def put_triangle(shapes, triangles, slot, f, time):
     """Puts triangle f into a slot, where it is after some time in s."""
     vertex, face = shapes.first_vertex[slot], shapes.first_face[slot]

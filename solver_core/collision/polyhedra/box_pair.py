@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import inlined_kernel, inner_kernel
+from ...compile.kernel import inlined_kernel, kernel_part
 from ..manifold import Manifold
 
 __all__ = ["B_IN_A", "CENTRE_A", "CENTRE_B", "HALF_A", "HALF_B", "OFFSET", "BoxPair", "box_work", "place_boxes"]
@@ -33,7 +33,7 @@ class BoxPair(NamedTuple):
     manifold: Manifold
 
 
-@inner_kernel
+@kernel_part
 def box_work():
     """Room for `BoxPair.about` and `BoxPair.lean`."""
     return np.empty(ABOUT_PAIR), np.empty((3, 6))

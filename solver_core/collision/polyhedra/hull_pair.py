@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import inlined_kernel, inner_kernel
+from ...compile.kernel import inlined_kernel, kernel_part
 from ..manifold import Manifold
 from .polyhedron import Polyhedron
 
@@ -88,7 +88,7 @@ class HullPair(NamedTuple):
     work: HullWork
 
 
-@inner_kernel
+@kernel_part
 def hull_work(longest_loop, most_edges, most_faces, most_vertices):
     """For bodies with so many edges, faces and vertices, and so many edges around a face."""
     rows = 4 * longest_loop + 16

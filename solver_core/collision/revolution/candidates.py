@@ -195,7 +195,7 @@ def cap_looks_along(r, along):
     return abs(along) > NEAR and (along < 0.0 or not r.is_cone)
 
 
-@leaf_kernel
+@kernel_part
 def round_plane_contacts(r, plane, found):
     """Contacts of a round body with a half-space: the count."""
     down = negative(plane.normal)

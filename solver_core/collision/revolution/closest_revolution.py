@@ -157,7 +157,7 @@ def closest_features(a, b, samples):
     return distance, normal, point
 
 
-@leaf_kernel
+@kernel_part
 def closest_to_round(a, b, limit, noise):
     """The `Closest` points of two round bodies."""
     p, q = centre_of(a), centre_of(b)

@@ -127,7 +127,7 @@ def ends_along_side(found, r, o, normal, count):
     return count
 
 
-@leaf_kernel
+@kernel_part
 def round_round_contacts(found, a, b, hull):
     """Contacts of two round bodies in one frame: the count. found: with a as the round body; hull: any, not looked at."""
     axis = contact_axis(a, Other(hull, b, False), found.limit, found.noise, found.work)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...compile.kernel import kernel_part, leaf_kernel
+from ...compile.kernel import kernel_part
 from ...linalg.vec3 import negative, vec
 from ..polyhedra.polyhedron import Polyhedron
 from ..polyhedra.separation import lowest_vertex
@@ -29,7 +29,7 @@ def hull_support(hull, direction):
     return vec(hull.vertices, vertex)
 
 
-@leaf_kernel
+@kernel_part
 def other_support(other, direction):
     """The point that is farthest along a direction."""
     return hull_support(other.hull, direction) if other.is_hull else support(other.round, direction)

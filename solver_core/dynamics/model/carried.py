@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
+from ...compile.kernel import inlined_kernel, kernel, kernel_part, leaf_kernel
 from ...linalg.disjoint_sets import join, root
 
 __all__ = ["carry", "swing", "turned_along"]
@@ -55,7 +55,7 @@ def turned_along(twist, turned, body_a, body_b):
     return found
 
 
-@leaf_kernel
+@kernel_part
 def carry(axes, twist_a, twist_b, from_b, h, bias):
     """Add to the bias (3,) what keeps two bodies that turn as one where they are on each other, until the step ends; nothing
     for two that do not. from_b: (3,) m, from the centre of B to that of A."""

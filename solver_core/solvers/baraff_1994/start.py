@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import inlined_kernel, kernel, kernel_part, leaf_kernel
+from ...compile.kernel import inlined_kernel, kernel, kernel_part
 from .index_sets import (
     CF,
     CLAMPED,
@@ -173,7 +173,7 @@ def start_from(p, guess, at_rest, negligible):
             recompute(p)
 
 
-@leaf_kernel
+@kernel_part
 def _soften(p, known, compliance):
     """A := A + C, b := b - C f for a diagonal C, relative to A, and known forces f: a step of the proximal point method.
 
